@@ -21,7 +21,7 @@ module.exports = {
   testSequencer: '<rootDir>/test/helpers/jest/sequencer.js',
   globalSetup: '<rootDir>/test/helpers/global-setup.ts',
   globalTeardown: '<rootDir>/test/helpers/global-teardown.ts',
-  // Patience for a loaded machine; no test is about how long it takes.
+  // A long timeout for a loaded machine; no test is about how long it takes.
   testTimeout: 240_000,
   // Tests wait more than they compute: on 2 cores, 3 take two thirds of the time of 2.
   maxWorkers: 3,

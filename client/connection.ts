@@ -11,7 +11,7 @@ import { connectTemporal } from './connectTemporal';
 import type { ClientContext } from './context';
 import { UnknownHandlerError } from './errors';
 import { LaneRinger } from './lanes/ringer';
-import { Submitter } from './tasks/accept';
+import { TaskInserter } from './tasks/taskInserter';
 import { Ringer } from './tasks/ringer';
 import type { Telling } from './tasks/telling';
 import { telling } from './tasks/telling';
@@ -22,7 +22,7 @@ export class Connection implements ClientContext {
   readonly prefix: string;
   readonly schema: string;
   readonly handlers: ReadonlyMap<string, Handler>;
-  readonly submitter: Submitter;
+  readonly inserter: TaskInserter;
   readonly laneRinger: LaneRinger;
   private readonly behind: Behind;
   private readonly ringer: Ringer;
@@ -41,7 +41,7 @@ export class Connection implements ClientContext {
     this.prefix = options.prefix ?? DEFAULT_PREFIX;
     this.schema = options.schema ?? 'muster';
     this.handlers = new Map((options.handlers ?? []).map((handler) => [handler.name, handler]));
-    this.submitter = new Submitter(this.pool, this.schema);
+    this.inserter = new TaskInserter(this.pool, this.schema);
     this.behind = new Behind(() => this.temporal(), options.onRingFailure ?? (() => undefined));
     this.ringer = new Ringer(this.pool, this.behind, this.prefix, WAKE_LEASE_MS);
     this.laneRinger = new LaneRinger(this.pool, this.behind, this.prefix);

@@ -193,7 +193,7 @@ const transact = async <T>(
   statementTimeoutMs?: number,
 ): Promise<T> => {
   const client = await open(connect);
-  const restore = patientFor(client, statementTimeoutMs);
+  const restore = allowStatementTime(client, statementTimeoutMs);
   let isFit = true;
   let isCommitting = false;
   try {
@@ -230,7 +230,7 @@ const beginWith = (pool: Pool, begin: string): string => {
   return [first === 'begin' ? 'begin isolation level read committed' : first, settings, ...rest].join(';');
 };
 
-const patientFor = (client: Client, statementTimeoutMs: number | undefined): (() => void) => {
+const allowStatementTime = (client: Client, statementTimeoutMs: number | undefined): (() => void) => {
   if (statementTimeoutMs === undefined || !(client instanceof Session)) return () => undefined;
   const usual = client.answerWithinMs;
   client.answerWithinMs = statementTimeoutMs + ANSWER_MS;

@@ -2,7 +2,7 @@ import type { AcceptTasks, ActivityDeps } from '../activities/deps';
 import { ringLanes } from '../activities/lanes/ring';
 import { AsyncSchemaError, InvalidTaskError } from '../client/errors';
 import type { TaskProblem } from '../client/errors';
-import { Submitter } from '../client/tasks/accept';
+import { TaskInserter } from '../client/tasks/taskInserter';
 import type { CheckedTask } from '../client/tasks/checkTasks';
 import { checkTask } from '../client/tasks/checkTasks';
 import { Ringer } from '../client/tasks/ringer';
@@ -16,7 +16,7 @@ const PROBLEMS = 5;
 export const createAcceptTasks = (
   deps: Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'leaseMs' | 'log'>,
 ): AcceptTasks => {
-  const submitter = new Submitter(deps.pool);
+  const inserter = new TaskInserter(deps.pool);
   const behind = new Behind(
     () => Promise.resolve(deps.temporal),
     (error) => deps.log.warn({ err: error }, 'a ring failed; the sweeper will repeat it'),
@@ -29,7 +29,7 @@ export const createAcceptTasks = (
         .map((task, index) => checkTask(handler, { ...task, callback }, index, problems))
         .filter((task): task is CheckedTask => task !== null);
       if (problems.length > 0) return { problem: problems.slice(0, PROBLEMS).map(textOf).join('\n') };
-      const stored = await submitter.store(handler, checked, { partial: false });
+      const stored = await inserter.store(handler, checked, { partial: false });
       if (stored.laneIds.length > 0) {
         await markReady(deps.pool, stored.laneIds);
         await ringLanes(deps, stored.laneIds);

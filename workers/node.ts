@@ -78,7 +78,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
       : { callbackUrl: (batch) => callbackUrl(callback.url, { secret: callback.secret, installation }, batch) }),
     heartbeat: new Heartbeat({ pool, log }),
     nodes,
-    partitions: new Partitions({ pool, node: id, kept, onReleased: () => void balancing.tell(), log }),
+    partitions: new Partitions({ pool, node: id, kept, onReleased: () => void balancing.wake(), log }),
     meters: new ExecutionMeters(),
     acceptTasks: createAcceptTasks({ pool, temporal, prefix, leaseMs, log }),
     draining: draining.signal,
@@ -101,7 +101,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     if (hasPartitions) balancing.start();
     if (deps.executions.serves) void wakeWaitingExecutions(deps);
     void ringServed(deps).catch((error: unknown) =>
-      log.warn({ err: error }, 'lanes that waited for a node were not told; the sweeper tells them'),
+      log.warn({ err: error }, 'lanes that waited for a node were not woken; the sweeper wakes them'),
     );
     if (everyMs !== 0) sweeper.start();
   };

@@ -93,10 +93,10 @@ export const startWorker = async (settings: Settings, options: WorkerOptions): P
   let metrics: MetricsServer | null = null;
   let callbacks: CallbackServer | null = null;
   try {
-    const patience = { log, startTimeoutMs, signal };
+    const retry = { log, startTimeoutMs, signal };
     // Both at once, so that the problems of both are reported together.
-    const opening = connectTemporal(settings.temporal, patience).then((opened) => (connection = opened));
-    await Promise.all([awaitStore(pool, patience), opening]);
+    const opening = connectTemporal(settings.temporal, retry).then((opened) => (connection = opened));
+    await Promise.all([awaitStore(pool, retry), opening]);
     callbacks = await listen(settings, log);
     const callback = callbackOf(settings, callbacks);
     const workflows = await workflowsOf(settings, options);

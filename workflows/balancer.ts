@@ -12,7 +12,7 @@ import type { BalanceAnswer, BalancerInput } from './messages';
 import { balancerStatusQuery, lookSignal } from './definitions';
 import type { BalancerStatus } from './definitions';
 import { balancerDetails } from './planning/nodes/details';
-import { upgradedWhileWaiting } from './looking';
+import { upgradedWhileWaiting } from './versioning';
 import type { Turn } from './turnLoop';
 import { MOST_EVENTS, TurnLoop, TURNS_PER_RUN } from './turnLoop';
 

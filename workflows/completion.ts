@@ -8,8 +8,9 @@ import {
 } from '@temporalio/workflow';
 import type { Activities } from '../activities';
 import type { TakeAnswer } from '../activities/accepted/takeSignalled';
+import { MAX_BACKOFF } from './backOff';
 import type { CompletionInput, CompletionSignal, ReadSignals, SignalledCompletion } from './definitions';
-import { upgradedWhileWaiting } from './looking';
+import { upgradedWhileWaiting } from './versioning';
 import { handlerTaskQueue } from './naming';
 import type { UnreadRun } from './planning/unread';
 import { whyUnreadable } from './planning/unreadable';
@@ -57,7 +58,7 @@ export async function completion(
     scheduleToStartTimeout: '24 hours',
     // For as long as the store is unavailable. If it came before its acceptance was written, the
     // activity says when it is tried again.
-    retry: { initialInterval: '200ms', maximumInterval: '30s' },
+    retry: { initialInterval: '200ms', maximumInterval: MAX_BACKOFF },
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     summary: `told about a batch of ${handler}`,
   });

@@ -14,7 +14,7 @@ import {
 import type { Activities } from '../activities';
 import type { ExecutionInput, RollCallResponse } from './messages';
 import { lookSignal } from './definitions';
-import { upgradedWhileWaiting } from './looking';
+import { upgradedWhileWaiting } from './versioning';
 import { nodeTaskQueue } from './naming';
 import { checkOwnScope } from './ownScope';
 import { pendingOf } from './planning/executions/states';
@@ -91,7 +91,7 @@ class ExecutionRun {
       const response = await this.look();
       if (response.next === 'over' || response.next === 'deposed') break;
       for (const chunk of response.chunks) this.start(chunk, response.settings.leaseMs);
-      this.tell(response);
+      this.describe(response);
       if (response.next !== 'again') await this.wait(response);
       if (this.over) break;
     }
@@ -196,7 +196,7 @@ class ExecutionRun {
     return times.length === 0 ? null : Math.min(...times);
   }
 
-  private tell({ counts, round, note }: RollCallResponse): void {
+  private describe({ counts, round, note }: RollCallResponse): void {
     const { created, inProgress, done, failed, permanentlyFailed } = counts;
     setCurrentDetails(
       [

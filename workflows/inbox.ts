@@ -1,7 +1,8 @@
 import { proxyLocalActivities, workflowInfo } from '@temporalio/workflow';
 import type { Activities } from '../activities';
+import { MAX_BACKOFF } from './backOff';
 import type { CompletionSignal } from './definitions';
-import type { Beside } from './looking';
+import type { SideWork } from './lookLoop';
 import { completionWorkflowId } from './naming';
 
 /** Most completions, and bytes of JSON, per workflow; a larger completion goes alone. */
@@ -15,7 +16,7 @@ const AT_ONCE = 4;
  */
 const { handOnCompletions } = proxyLocalActivities<Activities>({
   startToCloseTimeout: '30s',
-  retry: { initialInterval: '200ms', maximumInterval: '10s' },
+  retry: { initialInterval: '200ms', maximumInterval: MAX_BACKOFF },
   summary: 'completions handed on',
 });
 
@@ -23,7 +24,7 @@ const { handOnCompletions } = proxyLocalActivities<Activities>({
  * Hands on completions that came by signal, small ones together: no part of them stays in this run,
  * which may then end.
  */
-export class Inbox implements Beside {
+export class Inbox implements SideWork {
   private readonly waiting: { told: CompletionSignal; bytes: number }[] = [];
   private running = 0;
   private handedOn = 0;

@@ -11,14 +11,16 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities';
+import { MAX_BACKOFF } from './backOff';
 import { completeSignal } from './definitions';
 import type { CompletionSignal, MonitorInput } from './definitions';
 import { Inbox } from './inbox';
-import type { Beside } from './looking';
-import { lookUntilIdle, upgradedWhileWaiting } from './looking';
+import { lookUntilIdle } from './lookLoop';
+import type { SideWork } from './lookLoop';
 import { handlerOfMonitor, handlerTaskQueue, monitorWorkflowId } from './naming';
 import { unreadOf } from './planning/unread';
 import { Signals } from './signals';
+import { upgradedWhileWaiting } from './versioning';
 
 setWorkflowOptions(upgradedWhileWaiting, monitor);
 
@@ -46,24 +48,24 @@ export async function monitor(input?: Partial<MonitorInput>): Promise<void> {
     // No worker serves the handler, or none has room: the run ends, and the sweeper begins the next
     // one when there is one that does.
     scheduleToStartTimeout: '1 minute',
-    retry: { initialInterval: '200ms', maximumInterval: '1 minute' },
+    retry: { initialInterval: '200ms', maximumInterval: MAX_BACKOFF },
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     summary: `accepted batches of ${handler}`,
   });
-  const told = new Told(handler, input);
-  setHandler(completeSignal, (one) => told.add(one), { description: 'What became of an accepted batch' });
+  const completions = new Completions(handler, input);
+  setHandler(completeSignal, (one) => completions.add(one), { description: 'What became of an accepted batch' });
   await lookUntilIdle(
     () => pollAccepted({ handler }).catch(nothingIfNotTaken),
-    () => continueAsNew<typeof monitor>({ handler, ...told.carried() }),
+    () => continueAsNew<typeof monitor>({ handler, ...completions.carried() }),
     'next question',
-    told,
+    completions,
   );
 }
 
 /**
  * Takes what was signalled to this run. A run from before there were `Signals` keeps handing it on.
  */
-class Told implements Beside {
+class Completions implements SideWork {
   private by: Signals | Inbox | null;
 
   constructor(
@@ -73,21 +75,21 @@ class Told implements Beside {
     this.by = unreadOf(input).length > 0 ? new Signals(handler, input) : null;
   }
 
-  add(told: CompletionSignal): void {
+  add(completion: CompletionSignal): void {
     this.by ??= patched('signals-are-read') ? new Signals(this.handler, null) : new Inbox(this.handler);
-    this.by.add(told);
+    this.by.add(completion);
   }
 
   isAtRest(): boolean {
     return this.by?.isAtRest() ?? true;
   }
 
-  leave(): void {
-    if (this.by instanceof Signals) this.by.leave();
+  stop(): void {
+    if (this.by instanceof Signals) this.by.stop();
   }
 
-  mayLeave(isFull: boolean): boolean {
-    if (this.by instanceof Signals) return isFull || this.by.mayLeave();
+  mayContinueAsNew(isFull: boolean): boolean {
+    if (this.by instanceof Signals) return isFull || this.by.mayContinueAsNew();
     return this.isAtRest();
   }
 

@@ -1,5 +1,6 @@
 import { ActivityFailure, ApplicationFailure, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities';
+import { MAX_BACKOFF } from './backOff';
 import { workflowTaskQueue } from './naming';
 
 /**
@@ -13,7 +14,7 @@ export const musterActivities = (
   proxyActivities<Activities>({
     taskQueue: workflowTaskQueue(prefix),
     startToCloseTimeout,
-    retry: { initialInterval: '500ms', maximumInterval: '30s' },
+    retry: { initialInterval: '500ms', maximumInterval: MAX_BACKOFF },
   });
 
 /** Throws the refusal itself, not an "activity task failed" around it. */

@@ -1,6 +1,8 @@
 import { continueAsNew, proxyActivities, setWorkflowOptions } from '@temporalio/workflow';
 import type { Activities } from '../activities';
-import { lookUntilIdle, upgradedWhileWaiting } from './looking';
+import { MAX_BACKOFF } from './backOff';
+import { lookUntilIdle } from './lookLoop';
+import { upgradedWhileWaiting } from './versioning';
 
 /**
  * A look delivers for 10 s and ends what it began: a delivery takes 10 s at most, a signal less.
@@ -9,7 +11,7 @@ import { lookUntilIdle, upgradedWhileWaiting } from './looking';
 const { deliverNotifications } = proxyActivities<Activities>({
   startToCloseTimeout: '2 minutes',
   heartbeatTimeout: '20s',
-  retry: { initialInterval: '500ms', maximumInterval: '30s' },
+  retry: { initialInterval: '500ms', maximumInterval: MAX_BACKOFF },
 });
 
 setWorkflowOptions(upgradedWhileWaiting, notifier);

@@ -13,7 +13,7 @@ import type { Activities } from '../activities';
 import type { GrantAnswer, QueuerInput } from './messages';
 import { lookSignal, queuerStatusQuery } from './definitions';
 import type { QueuerStatus } from './definitions';
-import { upgradedWhileWaiting } from './looking';
+import { upgradedWhileWaiting } from './versioning';
 import { handlerTaskQueue, nodeTaskQueue } from './naming';
 import type { Turn } from './turnLoop';
 import { MOST_EVENTS, dispatchLimitMs, TurnLoop, TURNS_PER_RUN } from './turnLoop';

@@ -1,5 +1,6 @@
 import { ActivityCancellationType, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { Activities } from '../activities';
+import { MAX_BACKOFF } from './backOff';
 import { handlerTaskQueue } from './naming';
 
 /**
@@ -14,7 +15,7 @@ export const signalReader = (
     taskQueue: handlerTaskQueue(workflowInfo().taskQueue, handler),
     startToCloseTimeout: '10 minutes', // it ends by itself after seconds
     heartbeatTimeout: '10s', // ticks come every second
-    retry: { initialInterval: '200ms', maximumInterval: '30s' },
+    retry: { initialInterval: '200ms', maximumInterval: MAX_BACKOFF },
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     summary: `completions of ${handler}`,
     ...limits,

@@ -1,6 +1,6 @@
 import { isCancellation, log, sleep, workflowInfo } from '@temporalio/workflow';
 import type { CompletionSignal } from './definitions';
-import type { Beside } from './looking';
+import type { SideWork } from './lookLoop';
 import type { UnreadRun } from './planning/unread';
 import { unreadOf } from './planning/unread';
 import { signalReader } from './signalReader';
@@ -10,11 +10,11 @@ import { signalReader } from './signalReader';
  * history: so they go through no history a second time. The run may continue as new whenever it is
  * large, whatever is still to be read: the next one knows where.
  */
-export class Signals implements Beside {
+export class Signals implements SideWork {
   private came = 0;
   private unread: UnreadRun[];
   private isReading = false;
-  private isLeaving = false;
+  private isStopping = false;
 
   /** `carried`: the input of the run, which anyone may have started. */
   constructor(
@@ -25,9 +25,9 @@ export class Signals implements Beside {
     if (this.unread.length > 0) void this.read();
   }
 
-  add(_told?: CompletionSignal): void {
+  add(_completion?: CompletionSignal): void {
     this.came++;
-    if (!this.isReading && !this.isLeaving) void this.read();
+    if (!this.isReading && !this.isStopping) void this.read();
   }
 
   isAtRest(): boolean {
@@ -35,11 +35,11 @@ export class Signals implements Beside {
   }
 
   /** Stops: nothing further is begun. */
-  leave(): void {
-    this.isLeaving = true;
+  stop(): void {
+    this.isStopping = true;
   }
 
-  mayLeave(): boolean {
+  mayContinueAsNew(): boolean {
     return !this.isReading;
   }
 
@@ -66,7 +66,7 @@ export class Signals implements Beside {
   private async read(): Promise<void> {
     this.isReading = true;
     await Promise.resolve(); // those that came in the same workflow task are read together
-    while (this.isBehind() && !this.isLeaving) await this.readOnce();
+    while (this.isBehind() && !this.isStopping) await this.readOnce();
     this.isReading = false;
   }
 
@@ -79,7 +79,7 @@ export class Signals implements Beside {
       const running = { runId, wanted: this.came };
       this.unread = unreadOf(await takeSignalled({ handler, unread: [...this.earlier(), this.own()], running }));
     } catch (error) {
-      if (isCancellation(error)) return this.leave(); // the run ends; the sweeper has the rest read
+      if (isCancellation(error)) return this.stop(); // the run ends; the sweeper has the rest read
       log.warn('completions by signal could not be read; they are tried again', { error: String(error) });
       await sleep('1 minute');
     }

@@ -33,7 +33,7 @@ export interface WakeTarget {
 const WORKFLOW_TASK_TIMEOUT = '15s';
 
 /** Most starts in flight at once: 500 at a time overload a small server. */
-const PARALLEL = 16;
+const PARALLELISM = 16;
 
 /**
  * Time after which a wake without an answer has failed: the server hangs, or the path to it does.
@@ -69,7 +69,7 @@ const sendAll = async <T>(wakes: readonly T[], send: (wake: T) => Promise<unknow
   let inVain = 0;
   const queue = [...wakes];
   const runner = async (): Promise<void> => {
-    for (let wake = queue.shift(); wake !== undefined && inVain < PARALLEL; wake = queue.shift()) {
+    for (let wake = queue.shift(); wake !== undefined && inVain < PARALLELISM; wake = queue.shift()) {
       try {
         await send(wake);
         inVain = 0;
@@ -79,7 +79,7 @@ const sendAll = async <T>(wakes: readonly T[], send: (wake: T) => Promise<unknow
       }
     }
   };
-  await Promise.all(Array.from({ length: Math.min(PARALLEL, wakes.length) }, runner));
+  await Promise.all(Array.from({ length: Math.min(PARALLELISM, wakes.length) }, runner));
   return failure;
 };
 

@@ -90,7 +90,7 @@ const find = async (pool: ActivityDeps['pool'], handler: string, told: Completio
 export const ringCompleted = async (deps: RingDeps, rings: CompletionRings | null): Promise<void> => {
   if (rings === null) return;
   await ringLanes(deps, rings.lanes);
-  await freeTargets(deps, rings.handler, [rings.targetId], rings.notices);
+  await freeTargets(deps, rings.handler, [rings.targetId], rings.hasNotifications);
 };
 
 const conclude = async (
@@ -162,7 +162,7 @@ const concluded = async (
       handler: handler.name,
       targetId: batch.targetId,
       lanes: settled.lanes,
-      notices: settled.notices,
+      hasNotifications: settled.hasNotifications,
     },
   };
 };

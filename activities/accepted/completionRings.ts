@@ -1,4 +1,4 @@
-import { Gather } from '../../postgres/sharing/coalesce';
+import { Coalescer } from '../../postgres/sharing/coalescer';
 import { freeTargets } from '../grouping/freeTargets';
 import type { RingDeps } from '../grouping/ring';
 import { ringLanes } from '../lanes/ring';
@@ -18,25 +18,25 @@ export class SharedCompletionRings implements CompletionRinger {
 }
 
 class HandlerRings implements SharedRings {
-  private readonly lanes: Gather<number>;
-  private readonly targets: Gather<number>;
-  private notices = false;
+  private readonly lanes: Coalescer<number>;
+  private readonly targets: Coalescer<number>;
+  private hasNotifications = false;
 
   constructor(
     private readonly deps: RingDeps,
     handler: string,
   ) {
-    this.lanes = new Gather((lanes) => ringLanes(deps, lanes));
-    this.targets = new Gather(async (targets) => {
-      const { notices } = this;
-      this.notices = false;
-      await freeTargets(deps, handler, targets, notices);
+    this.lanes = new Coalescer((lanes) => ringLanes(deps, lanes));
+    this.targets = new Coalescer(async (targets) => {
+      const { hasNotifications } = this;
+      this.hasNotifications = false;
+      await freeTargets(deps, handler, targets, hasNotifications);
     });
   }
 
   addBehind(rings: CompletionRings | null): void {
     if (rings === null) return;
-    this.notices ||= rings.notices;
+    this.hasNotifications ||= rings.hasNotifications;
     const rung = [this.lanes.add(rings.lanes), this.targets.add([rings.targetId])];
     for (const one of rung)
       one.catch((err: Error) => this.deps.log.warn({ err }, 'a ring failed; the sweeper will repeat it'));

@@ -1,6 +1,6 @@
-import { pastDeadline, putOffPolls, readMemberIds, stopPolling, takeReading } from '../../postgres/accepted/poll';
-import { Gather } from '../../postgres/sharing/coalesce';
-import { takeReadings } from '../../postgres/accepted/reading';
+import { pastDeadline, putOffPolls, readMemberIds, stopPolling, claimRead } from '../../postgres/accepted/poll';
+import { Coalescer } from '../../postgres/sharing/coalescer';
+import { claimReads } from '../../postgres/accepted/readClaims';
 import type { ActivityDeps } from '../deps';
 import type { CarriedBatch } from '../../postgres/calls/batch';
 import type { Handler } from '../../handlers/types';
@@ -51,8 +51,8 @@ interface LookUp {
 
 /** Longer than a few ticks; the next monitor waits this long for a dead one. */
 const LEASE_MS = 6_000;
-/** Results read at once: each reading holds a page and its members' ids. */
-const LANES = 4;
+/** Results read at once: each holds a page and its members' ids. */
+const PARALLELISM = 4;
 /** Most batches in hand: status requests are sent only while there is room. */
 const MOST = 100;
 const GRACE_ROUNDS = 10;
@@ -71,9 +71,9 @@ export class Conclusions {
   private readonly taken = new Map<number, number>();
   private readonly running = new Set<Promise<void>>();
   private readonly freed = new Set<number>();
-  /** Lanes that moved on: one ring in flight; lanes that gather meanwhile share the next. */
-  private readonly rings = new Gather<number>((lanes) => ringLanes(this.deps, lanes));
-  private notices = false;
+  /** Lanes that moved on: one ring in flight; lanes that come meanwhile share the next. */
+  private readonly rings = new Coalescer<number>((lanes) => ringLanes(this.deps, lanes));
+  private hasNotifications = false;
   private failure: unknown;
   private changed: () => void = () => undefined;
 
@@ -104,7 +104,7 @@ export class Conclusions {
   async start(): Promise<void> {
     const added = this.added.splice(0);
     if (added.length > 0) await this.takeAll(added);
-    while (this.running.size < LANES && this.waiting.length > 0) this.launch(this.lane());
+    while (this.running.size < PARALLELISM && this.waiting.length > 0) this.launch(this.runner());
   }
 
   /** Renews the leases and rings what was settled, every few seconds. */
@@ -136,9 +136,9 @@ export class Conclusions {
   async flush(): Promise<void> {
     const targets = [...this.freed];
     this.freed.clear();
-    const notices = this.notices;
-    this.notices = false;
-    await freeTargets(this.deps, this.handler.name, targets, notices);
+    const hasNotifications = this.hasNotifications;
+    this.hasNotifications = false;
+    await freeTargets(this.deps, this.handler.name, targets, hasNotifications);
   }
 
   private async renew(): Promise<void> {
@@ -146,7 +146,7 @@ export class Conclusions {
     if (held.length > 0) await putOffPolls(this.deps.pool, held, LEASE_MS);
   }
 
-  private async lane(): Promise<void> {
+  private async runner(): Promise<void> {
     for (let next = this.waiting.shift(); next !== undefined; next = this.waiting.shift()) {
       const { batch, conclusion } = next;
       try {
@@ -189,7 +189,7 @@ export class Conclusions {
   }
 
   private async takeAll(added: readonly { batch: AcceptedBatch; conclusion: Conclusion }[]): Promise<void> {
-    const taken = await takeReadings(
+    const taken = await claimReads(
       this.deps.pool,
       added.map(({ batch }) => batch),
       LEASE_MS,
@@ -211,7 +211,7 @@ export class Conclusions {
     const { pool, standings } = this.deps;
     const known = this.taken.get(batch.id);
     this.taken.delete(batch.id);
-    const attempt = known ?? (await takeReading(pool, batch.id, expected, LEASE_MS));
+    const attempt = known ?? (await claimRead(pool, batch.id, expected, LEASE_MS));
     if (attempt === null) return null;
     this.inHand.set(batch.id, attempt);
     const members = await readMemberIds(pool, batch.id);
@@ -252,7 +252,7 @@ export class Conclusions {
       return;
     }
     this.settled++;
-    this.notices ||= settled.notices;
+    this.hasNotifications ||= settled.hasNotifications;
     // Refused in a first split: its other half decides, so polling ends.
     if (settled.kind === 'await-sibling') await stopPolling(this.deps.pool, batch.id, call.attempt);
     // Not awaited before the next batch's results: a ring may wait for the Temporal server.

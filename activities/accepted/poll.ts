@@ -22,7 +22,7 @@ const TICK_MS = 1_000;
  */
 const HERE_MS = 250;
 /** Wait so that batches that become due meanwhile share the request. */
-const GATHER_MS = 20;
+const COALESCE_MS = 20;
 /**
  * No new status request after this: the next look begins a fresh activity. Results that are being
  * read may take longer.
@@ -102,14 +102,14 @@ class PollRun {
       this.asked += due.length;
       if (due.length > 0) await this.ask(due);
       else if (!this.conclusions.isEmpty())
-        await this.conclusions.nextChange(mayAsk && this.inLanes ? GATHER_MS : TICK_MS);
+        await this.conclusions.nextChange(mayAsk && this.inLanes ? COALESCE_MS : TICK_MS);
       else {
         await this.conclusions.flush();
         const dueInMs = await nextPollInMs(this.deps.pool, this.handler.name);
         // A lane stands still meanwhile; a timer of the workflow and a new activity would take
         // longer than that.
         if (mayAsk && this.inLanes && dueInMs !== null && dueInMs <= HERE_MS)
-          await this.conclusions.nextChange(dueInMs + GATHER_MS);
+          await this.conclusions.nextChange(dueInMs + COALESCE_MS);
         else return { asked: this.asked, settled: this.conclusions.settled, dueInMs };
       }
     }

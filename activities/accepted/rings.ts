@@ -3,7 +3,7 @@ export interface CompletionRings {
   handler: string;
   targetId: number;
   lanes: number[];
-  notices: boolean;
+  hasNotifications: boolean;
 }
 
 /** Rings after many completions of one handler: those that end meanwhile share the next ring. */

@@ -59,7 +59,12 @@ interface Steps {
   /** Runs after the batch is written. Returns lanes to be rung. */
   after(client: Client, call: Call, decision: Decision, parts: readonly Part[]): Promise<number[]>;
   /** Decides the refused half by the outcome of this one. */
-  concludeHalf(client: Client, call: Call, half: Half, mine: Decision): Promise<{ notices: boolean; lanes: number[] }>;
+  concludeHalf(
+    client: Client,
+    call: Call,
+    half: Half,
+    mine: Decision,
+  ): Promise<{ hasNotifications: boolean; lanes: number[] }>;
 }
 
 /** The decisions for a kind of batch: pure. */
@@ -81,7 +86,7 @@ export interface Settled {
   /** The dispatch itself waits this long and tries the same batch again. */
   againInMs: number | null;
   accepted: boolean;
-  notices: boolean;
+  hasNotifications: boolean;
   /** Lanes that are ready now: to be rung. */
   lanes: number[];
 }

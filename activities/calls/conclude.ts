@@ -41,7 +41,7 @@ const concludeLocked = async (client: Client, call: Call, door: Conclude): Promi
     ring: true,
     againInMs: null,
     accepted: false,
-    notices: false,
+    hasNotifications: false,
     lanes: [],
   };
   // Parked already (state unknown): only a true answer to that very attempt may still change it,
@@ -56,7 +56,7 @@ const concludeLocked = async (client: Client, call: Call, door: Conclude): Promi
   if (completion !== undefined) await noteCompletion(client, batch.id, completion);
   if (sibling !== 'refused' || !decidesOther(decision)) return settled;
   const other = await standing.concludeHalf(client, call, half!, decision);
-  settled.notices ||= other.notices;
+  settled.hasNotifications ||= other.hasNotifications;
   settled.lanes.push(...other.lanes);
   return settled;
 };
@@ -89,7 +89,7 @@ const write = async (
   const counts = countsAttempt(decision.kind);
   switch (decision.kind) {
     case 'finish':
-      settled.notices = await finish(client, call, decision, parts);
+      settled.hasNotifications = await finish(client, call, decision, parts);
       return;
     case 'accept': {
       settled.accepted = true;
@@ -125,7 +125,7 @@ const write = async (
       const { error } = decision;
       await store.parkBatch(client, batch.id, attempt, counts, error);
       const all = members.map((_, index) => index);
-      settled.notices = await notify(client, call, all, [], 'unknown', error);
+      settled.hasNotifications = await notify(client, call, all, [], 'unknown', error);
       return;
     }
   }

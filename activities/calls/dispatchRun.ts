@@ -5,7 +5,7 @@ import { findStarvedLeader, wakeBlockedLeaders } from '../../postgres/grouping/l
 import { endDispatch, handBack, readDispatch, releaseLeader, releaseTargets } from '../../postgres/calls/batch';
 import { unmarkAttempt } from '../../postgres/calls/mark';
 import type { CarriedBatch } from '../../postgres/calls/batch';
-import { Gather } from '../../postgres/sharing/coalesce';
+import { Coalescer } from '../../postgres/sharing/coalescer';
 import { WAKE_LEASE_MS } from '../../postgres/grouping/ring';
 import { wakeMonitor, wakeNotifier } from '../../workflows/wake';
 import { Allowance } from './allowance';
@@ -32,9 +32,9 @@ export class DispatchRun {
   private readonly schedule: Schedule;
   private readonly allowance: Allowance;
   /** Signs of life and looks at the limits: one at a time. */
-  private readonly beats = new Gather<'touch' | 'look'>((kinds) => this.beat(kinds));
-  /** Targets with new work: one ring in flight; those that gather meanwhile share the next. */
-  private readonly rings = new Gather<number>((targets) => ring(this.deps, targets));
+  private readonly beats = new Coalescer<'touch' | 'look'>((kinds) => this.beat(kinds));
+  /** Targets with new work: one ring in flight; those that come meanwhile share the next. */
+  private readonly rings = new Coalescer<number>((targets) => ring(this.deps, targets));
   private readonly startedAt = performance.now();
   private stopping = false;
   private ticking = false;
@@ -42,7 +42,7 @@ export class DispatchRun {
   private batches = 0;
   private tasks = 0;
   private handedBack = 0;
-  private notices = false;
+  private hasNotifications = false;
   private accepted = false;
   private failure: unknown;
   private offered: number;
@@ -165,7 +165,7 @@ export class DispatchRun {
     const settled = await settle(call, outcome);
     this.batches++;
     this.tasks += call.members.length;
-    this.notices ||= settled.notices;
+    this.hasNotifications ||= settled.hasNotifications;
     this.accepted ||= settled.accepted;
     if (!settled.written)
       this.deps.log.info(
@@ -271,7 +271,8 @@ export class DispatchRun {
 
   private async end(): Promise<DispatchAnswer> {
     const { pool, input, temporal, prefix } = this.deps;
-    if (this.notices) await awaitBriefly(this.deps, wakeNotifier(temporal, prefix), 'the notifier was not woken');
+    if (this.hasNotifications)
+      await awaitBriefly(this.deps, wakeNotifier(temporal, prefix), 'the notifier was not woken');
     if (this.accepted)
       await awaitBriefly(this.deps, wakeMonitor(temporal, prefix, input.handler), 'a monitor was not woken');
     const handlerId = await endDispatch(pool, input.leaderId, input.no);

@@ -2,9 +2,9 @@ import { FLUSH_REASONS, BATCH_STATES, TASK_STATES } from '../../workflows/planni
 import type { MemberEnd } from '../../workflows/planning/calls/plans';
 import type { MemberTask } from '../../postgres/calls/batch';
 import type { Client } from '../../postgres/pool';
-import { insertNotices } from '../../postgres/calls/records';
+import { insertNotifications } from '../../postgres/calls/records';
 import * as settle from '../../postgres/calls/settle';
-import { noticesOf } from '../callbacks/notices';
+import { notificationsOf } from '../callbacks/notifications';
 import type { Call } from './call';
 import type { Decision, Part } from './door';
 
@@ -12,7 +12,7 @@ export const OUTCOME_CHUNK = 1_000;
 
 /**
  * Writes the ends of a batch's members, separate or shared, and the end of the batch. Returns
- * whether there are notices to deliver.
+ * whether there are notifications to deliver.
  */
 export const finish = async (
   client: Client,
@@ -67,11 +67,11 @@ export const finish = async (
   const left = settlement.ends.length;
   await settle.finishBatch(client, batch.id, BATCH_STATES[settlement.state], true, left, settlement.error ?? null);
   // Unknown members that are sent again or looked up have not ended yet.
-  const told = settlement.ends.filter((end) => end.to !== 'unknown' || parked(end));
+  const notified = settlement.ends.filter((end) => end.to !== 'unknown' || parked(end));
   const rest = shared(members, settlement.ends);
   return settlement.state === 'failed'
-    ? notify(client, call, rest, told, 'failed', settlement.error ?? null)
-    : notify(client, call, rest, told, 'succeeded', null);
+    ? notify(client, call, rest, notified, 'failed', settlement.error ?? null)
+    : notify(client, call, rest, notified, 'succeeded', null);
 };
 
 const shared = (members: readonly MemberTask[], ends: readonly MemberEnd[]): number[] => {
@@ -87,7 +87,7 @@ export const notify = async (
   state: 'succeeded' | 'failed' | 'unknown',
   error: string | null,
 ): Promise<boolean> => {
-  const notices = noticesOf(call, rest, ends, state, error);
-  if (notices.length > 0) await insertNotices(client, notices);
-  return notices.length > 0;
+  const notifications = notificationsOf(call, rest, ends, state, error);
+  if (notifications.length > 0) await insertNotifications(client, notifications);
+  return notifications.length > 0;
 };

@@ -3,9 +3,9 @@ import type { CarriedBatch } from '../../postgres/calls/batch';
 import { readMembers } from '../../postgres/calls/batch';
 import type { Client } from '../../postgres/pool';
 import { lockRefused } from '../../postgres/calls/halves';
-import { insertNotices } from '../../postgres/calls/records';
+import { insertNotifications } from '../../postgres/calls/records';
 import * as settle from '../../postgres/calls/settle';
-import { noticesOf } from '../callbacks/notices';
+import { notificationsOf } from '../callbacks/notifications';
 import type { Call } from './call';
 import type { Decision, Half } from './door';
 
@@ -35,7 +35,7 @@ export const insertHalves = async (
 
 /**
  * Decides what was put off for the refused half, now that both halves of the first split are known.
- * Runs in the other half's settlement, under their parent's lock. True: there are notices to
+ * Runs in the other half's settlement, under their parent's lock. True: there are notifications to
  * deliver.
  */
 export const concludeSibling = async (client: Client, call: Call, sibling: Half, mine: Decision): Promise<boolean> => {
@@ -56,7 +56,7 @@ export const concludeSibling = async (client: Client, call: Call, sibling: Half,
   ]);
   await settle.finishBatch(client, sibling.id, BATCH_STATES.failed, true, 1, error);
   const theirs: Call = { ...call, batch: { ...call.batch, id: sibling.id, n: 1 }, attempt: sibling.attempt, members };
-  const notices = noticesOf(theirs, [], [{ index: 0, to: 'failed', error }], 'failed', error);
-  if (notices.length > 0) await insertNotices(client, notices);
-  return notices.length > 0;
+  const notifications = notificationsOf(theirs, [], [{ index: 0, to: 'failed', error }], 'failed', error);
+  if (notifications.length > 0) await insertNotifications(client, notifications);
+  return notifications.length > 0;
 };

@@ -4,7 +4,7 @@ import { markAttempts, markFenced } from '../../postgres/calls/mark';
 import { withRetries } from '../../postgres/errors';
 import type { Pool } from '../../postgres/pool';
 import type { Marker, Planned, Prepared } from '../shared';
-import { Gatherer } from '../sharing/groupCommit';
+import { GroupCommit } from '../sharing/groupCommit';
 
 /** The statements that mark calls of one kind right before they are made. */
 export interface Marking<M> {
@@ -28,11 +28,11 @@ const MOST_BATCHES = 64;
 
 /**
  * Reads the members of batches about to be called and marks the calls, in two statements for all
- * dispatches of a process: while some are in progress the next ones gather and share the following
+ * dispatches of a process: while some are in progress the next ones wait and share the following
  * two. A lone batch waits for no other.
  */
 export class Preparer<M extends { id: number }> implements Marker<M> {
-  private readonly gatherer = new Gatherer<Waiting<M>>(
+  private readonly groupCommit = new GroupCommit<Waiting<M>>(
     MOST_BATCHES,
     ({ marks }) => marks.map(({ id }) => id),
     async (group) => {
@@ -49,7 +49,7 @@ export class Preparer<M extends { id: number }> implements Marker<M> {
   ) {}
 
   prepare(marks: readonly Planned<M>[]): Promise<Prepared> {
-    return new Promise((resolve, reject) => this.gatherer.add({ marks, resolve, reject }));
+    return new Promise((resolve, reject) => this.groupCommit.add({ marks, resolve, reject }));
   }
 
   private async run(group: readonly Waiting<M>[]): Promise<void> {

@@ -18,7 +18,7 @@ export const TO_LOOK_AGAIN: Settled = {
   ring: true,
   againInMs: null,
   accepted: false,
-  notices: false,
+  hasNotifications: false,
   lanes: [],
 };
 

@@ -1,12 +1,12 @@
 import { postponeLookUp } from '../../postgres/calls/batch';
 import type { CarriedBatch } from '../../postgres/calls/batch';
 import { lockSibling } from '../../postgres/calls/halves';
-import type { Notice, ResultPage } from '../../postgres/calls/records';
+import type { NewNotification, ResultPage } from '../../postgres/calls/records';
 import { delayMembers, settleSucceeded } from '../../postgres/calls/settle';
 import { withRetries } from '../../postgres/errors';
 import type { Client, Pool } from '../../postgres/pool';
 import type { MemberEnd } from '../../workflows/planning/calls/plans';
-import { successNotices } from '../callbacks/notices';
+import { successNotifications } from '../callbacks/notifications';
 import type { Call, Settled, Standing } from './call';
 import { conclude } from './conclude';
 import type { Conclude, Decision, Half, LookAgain, LookUps, Part } from './door';
@@ -23,7 +23,7 @@ interface Success {
   /** Its members hold keys of `distinctBy`. */
   keyed: boolean;
   pages: ResultPage[];
-  notices: Notice[];
+  notifications: NewNotification[];
 }
 
 /** Writes many batches whose members all succeeded, in one statement. */
@@ -34,7 +34,7 @@ export const successWriter = (pool: Pool): GroupWriter<Success, boolean> =>
         pool,
         group.map(({ id, attempt, keyed }) => ({ id, attempt, counts: true, keyed })),
         group.flatMap(({ pages }) => pages),
-        group.flatMap(({ notices }) => notices),
+        group.flatMap(({ notifications }) => notifications),
       ),
     );
     return new Map(group.map(({ id }) => [id, done.has(id)]));
@@ -60,12 +60,12 @@ export class QueueStanding implements Standing {
   /** Settles a success: its rules let no other outcome through this door. */
   async share(call: Call): Promise<Settled> {
     const { batch, attempt, handler } = call;
-    const notices = successNotices(call);
+    const notifications = successNotifications(call);
     const keyed = handler.distinctBy !== undefined;
     const pages = await call.pages.rest();
-    const written = await this.successes.write({ id: batch.id, attempt, keyed, pages, notices });
-    const told = { accepted: false, notices: notices.length > 0, lanes: [] };
-    return { written, kind: 'finish', ring: keyed, againInMs: null, ...told };
+    const written = await this.successes.write({ id: batch.id, attempt, keyed, pages, notifications });
+    const hasNotifications = notifications.length > 0;
+    return { written, kind: 'finish', ring: keyed, againInMs: null, accepted: false, hasNotifications, lanes: [] };
   }
 
   async lookAgain({ batch, attempt }: Call, { inMs }: LookAgain): Promise<Settled> {
@@ -97,6 +97,6 @@ export class QueueStanding implements Standing {
   }
 
   async concludeHalf(client: Client, call: Call, half: Half, mine: Decision) {
-    return { notices: await concludeSibling(client, call, half, mine), lanes: [] };
+    return { hasNotifications: await concludeSibling(client, call, half, mine), lanes: [] };
   }
 }

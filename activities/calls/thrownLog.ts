@@ -54,7 +54,7 @@ export class ThrownLog {
 
 /** Returns the same handler, with its throws reported. */
 export const withThrownLog = (handler: Handler, log: ThrownLog): Handler => {
-  const told = (call: string, thrown: unknown): never => {
+  const rethrow = (call: string, thrown: unknown): never => {
     log.report(handler.name, call, thrown);
     throw thrown;
   };
@@ -64,7 +64,7 @@ export const withThrownLog = (handler: Handler, log: ThrownLog): Handler => {
       try {
         return await run(...given);
       } catch (thrown) {
-        return told(call, thrown);
+        return rethrow(call, thrown);
       }
     };
   const { status, results, cancel, reconcile } = handler;
@@ -73,7 +73,7 @@ export const withThrownLog = (handler: Handler, log: ThrownLog): Handler => {
     submit: reported('submit', async (batch, context) => {
       const answer = await handler.submit(batch, context);
       return isRead(answer)
-        ? { ...answer, results: watched(answer.results, (thrown) => told('submit', thrown)) }
+        ? { ...answer, results: watched(answer.results, (thrown) => rethrow('submit', thrown)) }
         : answer;
     }),
     ...(status === undefined ? {} : { status: reported('status', status) }),
@@ -81,7 +81,7 @@ export const withThrownLog = (handler: Handler, log: ThrownLog): Handler => {
       ? {}
       : {
           results: reported('results', async (reference: string, context: { signal: AbortSignal }) =>
-            watched(await results(reference, context), (thrown) => told('results', thrown)),
+            watched(await results(reference, context), (thrown) => rethrow('results', thrown)),
           ),
         }),
     ...(cancel === undefined ? {} : { cancel: reported('cancel', cancel) }),
@@ -91,7 +91,7 @@ export const withThrownLog = (handler: Handler, log: ThrownLog): Handler => {
           reconcile: reported('reconcile', async (batch, context) => {
             const answer = await handler.reconcile!(batch, context);
             return isRead(answer)
-              ? { ...answer, results: watched(answer.results, (thrown) => told('reconcile', thrown)) }
+              ? { ...answer, results: watched(answer.results, (thrown) => rethrow('reconcile', thrown)) }
               : answer;
           }),
         }),
@@ -102,24 +102,24 @@ export const withThrownLog = (handler: Handler, log: ThrownLog): Handler => {
 const isRead = <T extends object>(answer: T): answer is T & { results: Results } =>
   typeof answer === 'object' && answer !== null && 'results' in answer;
 
-const watched = (results: Results, told: (thrown: unknown) => never): Results => {
+const watched = (results: Results, rethrow: (thrown: unknown) => never): Results => {
   if (typeof results !== 'object' || results === null || Array.isArray(results)) return results as Results;
-  if (Symbol.asyncIterator in results) return watchedAsync(results, told);
-  return Symbol.iterator in results ? watchedSync(results, told) : results;
+  if (Symbol.asyncIterator in results) return watchedAsync(results, rethrow);
+  return Symbol.iterator in results ? watchedSync(results, rethrow) : results;
 };
 
-async function* watchedAsync<T>(source: AsyncIterable<T>, told: (thrown: unknown) => never): AsyncGenerator<T> {
+async function* watchedAsync<T>(source: AsyncIterable<T>, rethrow: (thrown: unknown) => never): AsyncGenerator<T> {
   try {
     yield* source;
   } catch (thrown) {
-    told(thrown);
+    rethrow(thrown);
   }
 }
 
-function* watchedSync<T>(source: Iterable<T>, told: (thrown: unknown) => never): Generator<T> {
+function* watchedSync<T>(source: Iterable<T>, rethrow: (thrown: unknown) => never): Generator<T> {
   try {
     yield* source;
   } catch (thrown) {
-    told(thrown);
+    rethrow(thrown);
   }
 }

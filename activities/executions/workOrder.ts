@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import { closeChunk, giveBackItems, takeChunk } from '../../postgres/executions/chunk';
 import type { TakenChunk } from '../../postgres/executions/chunk';
@@ -25,7 +25,7 @@ const PAGE = 500;
  * Time after which functions that never wait still yield to the event loop, or no result would be
  * written before the last item.
  */
-const LOOP_MS = 20;
+const YIELD_AFTER_MS = 20;
 
 const NOT_TAKEN: WorkOrderBatchResponse = {
   taken: false,
@@ -108,18 +108,21 @@ class ChunkRun {
     const executor = await makeExecutor(executions, { functionId, method, concurrency, limits: executions.limits });
     try {
       const items = this.items();
-      let turnAt = performance.now();
-      const lane = async (_: unknown, place: number): Promise<void> => {
+      let yieldedAt = performance.now();
+      const runner = async (_: unknown, index: number): Promise<void> => {
         for (let item = await items.next(); item.done !== true; item = await items.next()) {
           await this.pace.turn(item.value.arguments, this.stop);
           if (!(await this.lease.check(this.stop))) break;
-          this.lease.begin(place, item.value.position);
+          this.lease.begin(index, item.value.position);
           await this.one(executor, item.value);
-          this.lease.done(place);
-          if (performance.now() - turnAt > LOOP_MS) turnAt = await turnOfTheLoop(performance.now());
+          this.lease.done(index);
+          if (performance.now() - yieldedAt > YIELD_AFTER_MS) {
+            await setImmediate();
+            yieldedAt = performance.now();
+          }
         }
       };
-      await Promise.all(Array.from({ length: concurrency }, lane));
+      await Promise.all(Array.from({ length: concurrency }, runner));
     } finally {
       await executor.close();
     }

@@ -15,7 +15,7 @@ export const freeTargets = async (
   deps: RingDeps,
   handler: string,
   targetIds: readonly number[],
-  notices: boolean,
+  hasNotifications: boolean,
 ): Promise<void> => {
   if (targetIds.length > 0) {
     await releaseTargets(deps.pool, targetIds);
@@ -23,5 +23,6 @@ export const freeTargets = async (
     const row = await findHandler(deps.pool, handler);
     if (row !== null) await wake(deps, await wakeBlockedLeaders(deps.pool, row.id, null, WAKE_LEASE_MS));
   }
-  if (notices) await awaitBriefly(deps, wakeNotifier(deps.temporal, deps.prefix), 'the notifier was not woken');
+  if (hasNotifications)
+    await awaitBriefly(deps, wakeNotifier(deps.temporal, deps.prefix), 'the notifier was not woken');
 };

@@ -55,8 +55,8 @@ const cutLane = async (client: Client, lane: LaneFacts, head: LaneHead): Promise
 };
 
 /**
- * Cuts all tasks before a batch that was submitted behind them: they go before it and can gather no
- * more.
+ * Cuts all tasks before a batch that was submitted behind them: they go before it and can take in
+ * no more.
  */
 const cutBefore = async (client: Client, head: LaneHead, boundary: number): Promise<LeftInQueue> => {
   let tasks = await readLaneQueue(client, head.laneId, boundary, MOST + 1);
@@ -105,7 +105,7 @@ const cutFirst = (
       more: more && other < 0,
       limits: {
         ...limits,
-        // The task behind it cannot join: this batch can gather no more.
+        // The task behind it cannot join: this batch can take in no more.
         ...(other < 0 ? {} : { lingerMs: 0 }),
         ...(maxBytes === null ? {} : { maxBytes }),
         ...(maxWeight === null ? {} : { maxWeight }),

@@ -1,5 +1,5 @@
 import type { CarriedBatch } from '../../postgres/calls/batch';
-import { Gather } from '../../postgres/sharing/coalesce';
+import { Coalescer } from '../../postgres/sharing/coalescer';
 import { lookForReady } from '../../postgres/lanes/grant';
 import type { ActivityDeps } from '../deps';
 import type { FreeSlot, Granter, Granters } from '../shared';
@@ -30,7 +30,7 @@ interface Waiting extends FreeSlot {
  */
 class LaneGranter implements Granter {
   private waiting: Waiting[] = [];
-  private readonly wakes = new Gather<number>((queuerIds) => wakeQueuersOf(this.deps, queuerIds));
+  private readonly wakes = new Coalescer<number>((queuerIds) => wakeQueuersOf(this.deps, queuerIds));
   private asked = false;
   private working = false;
   private timer: NodeJS.Timeout | undefined;

@@ -2,29 +2,29 @@ import { readMembers } from '../../postgres/calls/batch';
 import { lockRefused, reopenRefused } from '../../postgres/calls/halves';
 import * as lane from '../../postgres/lanes/settle';
 import type { Client } from '../../postgres/pool';
-import { insertNotices } from '../../postgres/calls/records';
+import { insertNotifications } from '../../postgres/calls/records';
 import * as settle from '../../postgres/calls/settle';
 import { STATUSES } from '../../workflows/planning/lanes/statuses';
 import { BATCH_STATES, TASK_STATES } from '../../workflows/planning/states';
-import { noticesOf } from '../callbacks/notices';
+import { notificationsOf } from '../callbacks/notifications';
 import type { Call } from '../calls/call';
 import type { Decision, Half } from '../calls/door';
 
 /**
  * Decides what was put off for the first half: sent again after all, or failed permanently. Returns
- * lanes to look at, and whether there are notices to deliver.
+ * lanes to look at, and whether there are notifications to deliver.
  */
 export const concludePair = async (
   client: Client,
   call: Call,
   pair: Half,
   mine: Decision,
-): Promise<{ lanes: number[]; notices: boolean }> => {
+): Promise<{ lanes: number[]; hasNotifications: boolean }> => {
   const error = await lockRefused(client, pair.id);
   if (mine.kind === 'halt') {
     await reopenRefused(client, pair.id);
     const moved = await lane.moveLaneBatch(client, pair.id, STATUSES.unsubmitted);
-    return { lanes: moved === null ? [] : [moved.laneId], notices: false };
+    return { lanes: moved === null ? [] : [moved.laneId], hasNotifications: false };
   }
   const members = await readMembers(client, [pair.id]);
   await settle.insertOutcomes(
@@ -36,7 +36,7 @@ export const concludePair = async (
   const moved = await lane.moveLaneBatch(client, pair.id, STATUSES.invalid);
   const others = await lane.readyDependents(client, pair.id);
   const theirs: Call = { ...call, batch: { ...call.batch, id: pair.id, n: 1 }, attempt: pair.attempt, members };
-  const notices = noticesOf(theirs, [], [{ index: 0, to: 'failed', error }], 'failed', error);
-  if (notices.length > 0) await insertNotices(client, notices);
-  return { lanes: [...(moved === null ? [] : [moved.laneId]), ...others], notices: notices.length > 0 };
+  const notifications = notificationsOf(theirs, [], [{ index: 0, to: 'failed', error }], 'failed', error);
+  if (notifications.length > 0) await insertNotifications(client, notifications);
+  return { lanes: [...(moved === null ? [] : [moved.laneId]), ...others], hasNotifications: notifications.length > 0 };
 };

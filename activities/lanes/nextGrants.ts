@@ -60,18 +60,19 @@ export const grantNext = async (
         const over = new Set(asks.map(({ no }) => no).filter((no) => !known.has(no)));
         if (queuer === null || known.size === 0 || queuer.paused || queuer.taken > queuer.slots)
           return { batches: new Map(), over: new Set(asks.map(({ no }) => no)), again: false, more: true };
-        const seats = asks
+        // The submitter of each free slot.
+        const freeSlots = asks
           .filter(({ no }) => known.has(no))
           .flatMap(({ no, slots }) => Array.from({ length: slots }, () => no));
-        const look = await lookAtLanes(client, queuerId, queuer, seats.length);
+        const look = await lookAtLanes(client, queuerId, queuer, freeSlots.length);
         const isOurs = ({ batchId, laneId }: Grant): boolean =>
           deps.handlers.has(look.batches.get(batchId)!.handler) && (look.nodes.get(laneId) ?? deps.node) === deps.node;
         const foreign = new Set(look.plan.grants.filter((grant) => !isOurs(grant)).map(({ laneId }) => laneId));
         const grants = look.plan.grants.filter(({ laneId }) => !foreign.has(laneId));
         look.plan.lanes = look.plan.lanes.filter(({ laneId }) => !foreign.has(laneId));
-        const batches = await handOut(client, grants, seats);
+        const batches = await handOut(client, grants, freeSlots);
         await writePlan(client, queuerId, look, grants);
-        if (foreign.size > 0) for (const no of seats.slice(grants.length)) over.add(no);
+        if (foreign.size > 0) for (const no of freeSlots.slice(grants.length)) over.add(no);
         const changes = new Map(look.plan.lanes.map((lane) => [lane.laneId, lane.ready]));
         const readyStill = look.plan.again || [...look.lanes.keys()].some((id) => changes.get(id) ?? true);
         return { batches, over, again: look.plan.again, more: readyStill && queuer.taken < queuer.slots };
@@ -82,11 +83,11 @@ export const grantNext = async (
 
 const distinct = (asks: readonly Ask[]): Ask[] => [...new Map(asks.map((ask) => [ask.no, ask])).values()];
 
-/** Hands each grant to the next slot. */
+/** Hands each grant to the submitter of the next free slot. */
 const handOut = async (
   client: Client,
   grants: readonly Grant[],
-  seats: readonly number[],
+  freeSlots: readonly number[],
 ): Promise<Map<number, CarriedBatch[]>> => {
   const batches = new Map<number, CarriedBatch[]>();
   if (grants.length === 0) return batches;
@@ -95,7 +96,7 @@ const handOut = async (
     grants.map(({ batchId, from, startInMs }, at) => ({
       id: batchId,
       from: STATUSES[from],
-      submitter: seats[at]!,
+      submitter: freeSlots[at]!,
       startInMs,
     })),
   );
@@ -108,7 +109,7 @@ const handOut = async (
     ).map((batch) => [batch.id, batch]),
   );
   for (const [at, { batchId }] of grants.entries()) {
-    const no = seats[at]!;
+    const no = freeSlots[at]!;
     batches.set(no, [...(batches.get(no) ?? []), carried.get(batchId)!]);
   }
   return batches;

@@ -5,7 +5,7 @@ import type { AcceptedInLane } from '../../postgres/lanes/settleMany';
 import type { Client, Pool } from '../../postgres/pool';
 import type { MemberEnd } from '../../workflows/planning/calls/plans';
 import { askEveryMs } from '../../handlers';
-import { successNotices } from '../callbacks/notices';
+import { successNotifications } from '../callbacks/notifications';
 import type { Call, Settled, Standing } from '../calls/call';
 import { conclude } from '../calls/conclude';
 import type { Conclude, Decision, Half, LookAgain, LookUps, Part, PlainOutcome } from '../calls/door';
@@ -45,16 +45,16 @@ export class LaneStanding implements Standing {
   private async accept({ batch, attempt, handler }: Call, reference: string): Promise<Settled> {
     const poll = { every_ms: askEveryMs(handler), deadline_ms: handler.poll.deadlineMs };
     const { written, lanes } = await this.accepted.write({ id: batch.id, attempt, reference, ...poll });
-    return { written, kind: 'accept', ring: false, againInMs: null, accepted: written, notices: false, lanes };
+    return { written, kind: 'accept', ring: false, againInMs: null, accepted: written, hasNotifications: false, lanes };
   }
 
   private async succeed(call: Call): Promise<Settled> {
     const { batch, attempt } = call;
-    const notices = successNotices(call);
+    const notifications = successNotifications(call);
     const pages = await call.pages.rest();
-    const { written, lanes } = await this.applied.write({ id: batch.id, attempt, pages, notices });
-    const told = { accepted: false, notices: notices.length > 0, lanes };
-    return { written, kind: 'finish', ring: false, againInMs: null, ...told };
+    const { written, lanes } = await this.applied.write({ id: batch.id, attempt, pages, notifications });
+    const hasNotifications = notifications.length > 0;
+    return { written, kind: 'finish', ring: false, againInMs: null, accepted: false, hasNotifications, lanes };
   }
 
   async lookAgain(call: Call, look: LookAgain): Promise<Settled> {

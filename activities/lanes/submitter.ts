@@ -53,7 +53,7 @@ export class SubmitterRun {
   private batches = 0;
   private tasks = 0;
   private handedBack = 0;
-  private notices = false;
+  private hasNotifications = false;
   private failure: unknown;
   private changed: () => void = () => undefined;
 
@@ -185,7 +185,7 @@ export class SubmitterRun {
     }
     this.batches++;
     this.tasks += call.members.length;
-    this.notices ||= settled.notices;
+    this.hasNotifications ||= settled.hasNotifications;
     // The first one that the downstream has: the monitor may have ended. Where there is an older
     // one, the monitor runs. Not awaited before the slot's next batch: the Temporal server may take
     // its time, and the sweeper repeats a lost wake.
@@ -245,7 +245,8 @@ export class SubmitterRun {
   private async end(): Promise<DispatchAnswer> {
     const { pool, temporal, prefix } = this.deps;
     const { queuerId, no, epoch } = this.input;
-    if (this.notices) await awaitBriefly(this.deps, wakeNotifier(temporal, prefix), 'the notifier was not woken');
+    if (this.hasNotifications)
+      await awaitBriefly(this.deps, wakeNotifier(temporal, prefix), 'the notifier was not woken');
     const handedBack = this.handedBack + (await recoverBatches(pool, [no])).length; // granted and not sent
     await deleteSubmitter(pool, no);
     const released = await releaseQueuer(pool, queuerId, epoch);

@@ -3,7 +3,7 @@ import type { AcceptedInLane } from '../../postgres/lanes/settleMany';
 import { acceptInLanes, readyAllDependents, settleLanesSucceeded } from '../../postgres/lanes/settleMany';
 import type { Pool } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
-import type { Notice, ResultPage } from '../../postgres/calls/records';
+import type { NewNotification, ResultPage } from '../../postgres/calls/records';
 import { GroupWriter } from '../sharing/groupWriter';
 
 /** Result for a lane batch: written, and the lanes that are ready now. */
@@ -17,7 +17,7 @@ export interface Applied {
   id: number;
   attempt: number;
   pages: ResultPage[];
-  notices: Notice[];
+  notifications: NewNotification[];
 }
 
 /** Writes many batches whose members all succeeded, in one transaction. */
@@ -29,7 +29,7 @@ export const appliedWriter = (pool: Pool): GroupWriter<Applied, LaneWritten> =>
           client,
           group,
           group.flatMap(({ pages }) => pages),
-          group.flatMap(({ notices }) => notices),
+          group.flatMap(({ notifications }) => notifications),
         );
         const laneOf = new Map(done.map(({ id, laneId }) => [id, laneId]));
         const dependents = done.length === 0 ? [] : await readyAllDependents(client, [...laneOf.keys()]);

@@ -32,7 +32,7 @@ const LOAD_OVER_MS = 60_000;
 /** A process that holds nothing and gave no sign of life for so many leases gets nothing. */
 const SILENT_LEASES = 1;
 /** Most moves shown to operators: they are kept in a workflow's history. */
-const TOLD = 20;
+const LAST_MOVES = 20;
 
 export type BalanceDeps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log' | 'nodes'>;
 
@@ -46,9 +46,9 @@ export const balancePartitions = async (deps: BalanceDeps, input: BalanceInput):
     inTransaction(deps.pool, (client) => takeRound(client, deps.nodes, input), BEGIN_SHORT),
   );
   // After the commit: work that waited for a holder goes to the new one.
-  if (round.given.length > 0) await tellOf(deps, round.given);
+  if (round.given.length > 0) await wakeServed(deps, round.given);
   for (const move of round.moves) deps.log.info({ ...move }, 'balancer');
-  return { ...round.answer, moved: round.moves.length, last: await readLastMoves(deps.pool, TOLD) };
+  return { ...round.answer, moved: round.moves.length, last: await readLastMoves(deps.pool, LAST_MOVES) };
 };
 
 interface Round {
@@ -72,11 +72,11 @@ const takeRound = async (client: Client, settings: NodeSettings, { runId }: Bala
   const of = (kind: Move['kind']): Move[] => moves.filter((move) => move.kind === kind);
   const asked = await revokePartitions(
     client,
-    of('revoke').map(({ partition, to, words }) => ({ ...was(partition), wantedBy: to, reason: words })),
+    of('revoke').map(({ partition, to, explanation }) => ({ ...was(partition), wantedBy: to, reason: explanation })),
   );
   const given = await assignPartitions(
     client,
-    of('assign').map(({ partition, to, words }) => ({ ...was(partition), node: to!, reason: words })),
+    of('assign').map(({ partition, to, explanation }) => ({ ...was(partition), node: to!, reason: explanation })),
     settings.leaseMs,
   );
   const written = new Set([...asked, ...given]);
@@ -187,12 +187,12 @@ const nodeFacts = (node: NodeFactsRow): NodeFacts => ({
  * Rings leaders and lanes that may have waited for a holder. The sweeper repeats a leader's wake
  * that is lost.
  */
-const tellOf = async (deps: BalanceDeps, given: readonly string[]): Promise<void> => {
+const wakeServed = async (deps: BalanceDeps, given: readonly string[]): Promise<void> => {
   try {
     await wake(deps, await wakeServedLeaders(deps.pool, given, WAKE_LEASE_MS));
     const queuers = await markServedLanes(deps.pool, given);
     if (queuers.length > 0) await wakeQueuersOf(deps, queuers);
   } catch (error) {
-    deps.log.warn({ err: error }, 'balancer: those that waited for a holder were not told');
+    deps.log.warn({ err: error }, 'balancer: leaders and lanes that waited for a holder were not woken');
   }
 };

@@ -4,13 +4,13 @@ import { briefly } from '../../workflows/behind';
 const SLOW_MS = 250;
 
 /**
- * Shares statements among many batches: while a group is being written the next batches gather, and
+ * Shares statements among many batches: while a group is being written the next batches wait, and
  * go together, at most `most` of them. The first waits for no other; a slow group is not waited
  * for. No group names a batch twice: two dispatches of one process may hold the same one (one was
  * taken over and does not know it yet), and in one statement neither could tell whose mark or
  * answer was taken. `run` never rejects.
  */
-export class Gatherer<T> {
+export class GroupCommit<T> {
   private readonly waiting: T[] = [];
   private working = false;
 

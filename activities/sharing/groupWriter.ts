@@ -1,4 +1,4 @@
-import { Gatherer } from './groupCommit';
+import { GroupCommit } from './groupCommit';
 
 interface Waiting<T, R> {
   one: T;
@@ -11,11 +11,11 @@ const MOST_BATCHES = 200;
 
 /**
  * Writes plain answers of many batches together, as `write` does: while some are being written the
- * next ones gather and share the following group. A lone batch waits for no other. `write` returns
+ * next ones wait and share the following group. A lone batch waits for no other. `write` returns
  * the result of each, by its batch.
  */
 export class GroupWriter<T extends { id: number }, R> {
-  private readonly gatherer = new Gatherer<Waiting<T, R>>(
+  private readonly groupCommit = new GroupCommit<Waiting<T, R>>(
     MOST_BATCHES,
     ({ one }) => [one.id],
     async (group) => {
@@ -32,7 +32,7 @@ export class GroupWriter<T extends { id: number }, R> {
   constructor(private readonly writeAll: (group: readonly T[]) => Promise<ReadonlyMap<number, R>>) {}
 
   write(one: T): Promise<R> {
-    return new Promise((resolve, reject) => this.gatherer.add({ one, resolve, reject }));
+    return new Promise((resolve, reject) => this.groupCommit.add({ one, resolve, reject }));
   }
 
   private async run(group: readonly Waiting<T, R>[]): Promise<void> {

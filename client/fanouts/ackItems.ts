@@ -36,7 +36,7 @@ export interface Acked {
  * Ids read from a stream at a time, and then sorted by segment: a segment is written once for all
  * of its ids.
  */
-const GATHER = 10_000;
+const IDS_PER_GROUP = 10_000;
 
 export const ackItems = (pool: Pool, ids: ItemSource, options: AckOptions = {}): Promise<Acked> =>
   change(ids, options, (wants) => store.ackItems(pool, wants));
@@ -93,7 +93,7 @@ async function* groups(ids: ItemSource): AsyncGenerator<string[]> {
   let group: string[] = [];
   for await (const id of ids) {
     group.push(id);
-    if (group.length < GATHER) continue;
+    if (group.length < IDS_PER_GROUP) continue;
     yield group;
     group = [];
   }

@@ -1,5 +1,5 @@
 import type { Connection } from '../connection';
-import { wakeNotices } from '../operations/wakeNotices';
+import { wakeNotifierOf } from '../operations/wakeNotifier';
 import { CHANGE, CHANGE_IN_STEPS, OPEN_FANOUT } from '../tasks/telling';
 import type { OpenFanoutOptions } from './check';
 import type { CompletedFanout, FanoutView } from './fanout';
@@ -57,7 +57,7 @@ export class Fanouts {
   async reap(options: ReapOptions): Promise<ReapCounts> {
     const { connection } = this;
     const counts = await connection.write(CHANGE_IN_STEPS, () => reapFanouts(connection.pool, options));
-    if (counts.told > 0) await wakeNotices(connection);
+    if (counts.told > 0) await wakeNotifierOf(connection);
     return counts;
   }
 }

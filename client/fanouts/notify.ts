@@ -1,6 +1,6 @@
 import type { CompletedRow } from '../../postgres/fanouts/fanout';
 import type { ClientContext } from '../context';
-import { wakeNotices } from '../operations/wakeNotices';
+import { wakeNotifierOf } from '../operations/wakeNotifier';
 import type { CompletedFanout } from './fanout';
 
 /**
@@ -11,6 +11,6 @@ export const notifyOf = async (
   client: ClientContext,
   completed: readonly CompletedRow[],
 ): Promise<CompletedFanout[]> => {
-  if (completed.some(({ told }) => told)) await wakeNotices(client);
+  if (completed.some(({ told }) => told)) await wakeNotifierOf(client);
   return completed.map(({ told: _, ...fanout }) => fanout);
 };

@@ -3,16 +3,16 @@ import { withRetries } from '../../postgres/errors';
 import { lockLaneStates } from '../../postgres/lanes/lane';
 import { moveLaneBatch } from '../../postgres/lanes/settle';
 import { inTransaction } from '../../postgres/pool';
-import { insertNotices } from '../../postgres/calls/records';
+import { insertNotifications } from '../../postgres/calls/records';
 import type { CancellationState } from '../../workflows/planning/calls/cancellation';
 import { whyNotCancelled } from '../../workflows/planning/lanes/cancel';
 import { STATUSES, statusName } from '../../workflows/planning/lanes/statuses';
 import { checkWhole } from '../arguments';
 import { cancelAccepted } from '../operations/cancellation';
-import { wakeNotices } from '../operations/wakeNotices';
+import { wakeNotifierOf } from '../operations/wakeNotifier';
 import type { ClientContext } from '../context';
 import { NotCancellableError, NotFoundError } from '../errors';
-import { noticesOfEnds } from '../operations/notices';
+import { notificationsOfEnds } from '../operations/notifications';
 
 /** What became of a batch that was to be cancelled. */
 export interface CancelledBatch {
@@ -59,7 +59,7 @@ export const cancelBatch = async (client: ClientContext, batch: number): Promise
     const ended = await withRetries(() => tryCancel(client, batch, found.laneId));
     if (ended !== null) {
       await client.ringLaneIds([found.laneId, ...ended.dependents]);
-      if (ended.members.some(({ initiatorId }) => initiatorId !== null)) await wakeNotices(client);
+      if (ended.members.some(({ initiatorId }) => initiatorId !== null)) await wakeNotifierOf(client);
       return { batch, service, tasks: ended.members.map(({ id }) => id) };
     }
     await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
@@ -101,7 +101,7 @@ const tryCancel = (client: ClientContext, batch: number, laneId: number): Promis
     refuse(batch, found);
     const members = await store.cancelMembers(tx, batch);
     await moveLaneBatch(tx, batch, STATUSES.cancelled);
-    const notices = noticesOfEnds(members, { state: 'cancelled' });
-    if (notices.length > 0) await insertNotices(tx, notices);
+    const notifications = notificationsOfEnds(members, { state: 'cancelled' });
+    if (notifications.length > 0) await insertNotifications(tx, notifications);
     return { members, dependents: await store.findDependentLanes(tx, batch) };
   });

@@ -6,7 +6,7 @@ import { moveLaneBatch, readyDependents } from '../../postgres/lanes/settle';
 import type { Client as Transaction, Pool } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
 import { endParkedBatch, readParkedMembers } from '../../postgres/operations/resolve';
-import { insertNotices } from '../../postgres/calls/records';
+import { insertNotifications } from '../../postgres/calls/records';
 import { insertLaneBatch } from '../../postgres/lanes/laneBatch';
 import { DEPTH_MAX, SLOTS_MAX, WEIGHT_MAX } from '../../workflows/planning/lanes/limits';
 import { STATUSES, statusName } from '../../workflows/planning/lanes/statuses';
@@ -18,8 +18,8 @@ import { checkBatch } from './checkBatch';
 import type { TaskInput } from '../tasks/checkTasks';
 import { InvalidArgumentError, MusterError, NotFoundError } from '../errors';
 import { requireLane } from './views';
-import { noticesOfEnds } from '../operations/notices';
-import type { Submitter } from '../tasks/accept';
+import { notificationsOfEnds } from '../operations/notifications';
+import type { TaskInserter } from '../tasks/taskInserter';
 
 /**
  * An operator's verbs for lanes: a row first, the ring after its commit (`Lanes`). Each returns
@@ -98,11 +98,11 @@ export const skipHead = (
   });
 
 export const fixHead = async (
-  client: { pool: Pool; submitter: Submitter; handler(name: string): Handler },
+  client: { pool: Pool; inserter: TaskInserter; handler(name: string): Handler },
   service: string,
   fix: Fix,
 ): Promise<{ batch: number; laneIds: number[] }> => {
-  const { pool, submitter } = client;
+  const { pool, inserter } = client;
   if (!('items' in fix)) {
     const as = checkOneOf('as', fix?.as, ['applied', 'again'] as const);
     return onHalted(pool, service, async (tx, halted) => {
@@ -131,11 +131,11 @@ export const fixHead = async (
       );
     const handler = client.handler(name);
     const batch = checkBatch(handler, { service, items: fix.items });
-    const [bound] = await submitter.bindLanes(handler, [batch]);
+    const [bound] = await inserter.bindLanes(handler, [batch]);
     if (bound!.targetId !== targetId)
       throw new InvalidArgumentError('items', 'items of the target of the batch in whose place they go', batch.target);
     await lockLanes(tx, [halted.laneId]);
-    const initiatorIds = await submitter.initiatorIds(batch.tasks);
+    const initiatorIds = await inserter.initiatorIds(batch.tasks);
     const { batchId } = await insertLaneBatch(tx, {
       ...bound!,
       tasks: batch.tasks.map(({ id, payload, bytes, weight }, i) => ({
@@ -197,11 +197,11 @@ const endParked = async (tx: Transaction, batchId: number, applied: boolean): Pr
   const members = await readParkedMembers(tx, batchId);
   await endParkedBatch(tx, batchId, applied ? BATCH_STATES.succeeded : BATCH_STATES.failed, error);
   await moveLaneBatch(tx, batchId, applied ? STATUSES.committed : STATUSES.skipped);
-  const notices = noticesOfEnds(members, {
+  const notifications = notificationsOfEnds(members, {
     state: applied ? 'succeeded' : 'failed',
     ...(error === null ? {} : { error }),
   });
-  if (notices.length > 0) await insertNotices(tx, notices);
+  if (notifications.length > 0) await insertNotifications(tx, notifications);
 };
 
 const notParked = (service: string, { haltedBy, status }: Halted): MusterError =>

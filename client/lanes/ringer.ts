@@ -1,4 +1,4 @@
-import { Gather } from '../../postgres/sharing/coalesce';
+import { Coalescer } from '../../postgres/sharing/coalescer';
 import { markReady } from '../../postgres/lanes/lane';
 import type { Pool } from '../../postgres/pool';
 import { queuersOf, wakeQueuers } from '../../postgres/lanes/queuer';
@@ -11,7 +11,7 @@ import type { Behind } from '../../workflows/behind';
  * separate statement, then wakes. Never throws: the sweeper repeats it.
  */
 export class LaneRinger {
-  private readonly gather = new Gather<number>((ids) => this.ringNow(ids));
+  private readonly coalescer = new Coalescer<number>((ids) => this.ringNow(ids));
 
   constructor(
     private readonly pool: Pool,
@@ -25,7 +25,7 @@ export class LaneRinger {
    */
   ring(laneIds: Iterable<number>): Promise<void> {
     const ids = [...laneIds];
-    return ids.length === 0 ? Promise.resolve() : this.behind.follow(() => this.gather.add(ids));
+    return ids.length === 0 ? Promise.resolve() : this.behind.follow(() => this.coalescer.add(ids));
   }
 
   /**

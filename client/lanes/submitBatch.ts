@@ -12,7 +12,7 @@ import { checkBacklog, inLanes } from '../tasks/backlog';
 import type { BatchInput, CheckedBatch } from './checkBatch';
 import { checkBatch } from './checkBatch';
 import { InvalidArgumentError, InvalidTaskError, MusterError } from '../errors';
-import type { Submitter } from '../tasks/accept';
+import type { TaskInserter } from '../tasks/taskInserter';
 import { sameJson } from '../tasks/repeats';
 
 /** How a batch is submitted to a lane. */
@@ -36,7 +36,7 @@ export interface SubmittedBatch {
 
 /** What one call needs of the client. */
 export interface BatchSubmitContext {
-  readonly submitter: Submitter;
+  readonly inserter: TaskInserter;
   readonly schema: string;
 }
 
@@ -47,7 +47,7 @@ export const MAX_BATCHES = 1_000;
  * after the commit.
  */
 export const storeBatches = async (
-  { submitter, schema }: BatchSubmitContext,
+  { inserter, schema }: BatchSubmitContext,
   handler: Handler,
   inputs: readonly BatchInput[],
   options: SubmitBatchOptions,
@@ -55,14 +55,14 @@ export const storeBatches = async (
   if (!(inputs?.length >= 1 && inputs.length <= MAX_BATCHES))
     throw new InvalidArgumentError('batches', `an array of 1 to ${MAX_BATCHES}`, inputs?.length ?? inputs);
   const batches = inputs.map((input, i) => checkBatch(handler, input, inputs.length === 1 ? 'batch' : `batches[${i}]`));
-  const bound = await submitter.bindLanes(handler, batches);
+  const bound = await inserter.bindLanes(handler, batches);
   const initiators = new Map<CheckedBatch, (number | null)[]>();
-  for (const batch of batches) initiators.set(batch, await submitter.initiatorIds(batch.tasks));
+  for (const batch of batches) initiators.set(batch, await inserter.initiatorIds(batch.tasks));
   const laneIds = [...new Set(bound.map((one) => one.laneId))];
   const work = (db: Queryable): Promise<SubmittedBatch[]> => storeAll(db, handler, batches, bound, initiators, laneIds);
   const submitted =
     options.tx === undefined
-      ? await withRetries(() => inTransaction(submitter.pool, work))
+      ? await withRetries(() => inTransaction(inserter.pool, work))
       : await inCallersTransaction(options.tx, schema, work);
   return { batches: submitted, laneIds };
 };

@@ -5,7 +5,7 @@ import { findBatchesOfTasks } from '../../postgres/lanes/cancelBatch';
 import { withRetries } from '../../postgres/errors';
 import { lockLaneStates } from '../../postgres/lanes/lane';
 import { inTransaction } from '../../postgres/pool';
-import { insertNotices } from '../../postgres/calls/records';
+import { insertNotifications } from '../../postgres/calls/records';
 import type { CancellationState } from '../../workflows/planning/calls/cancellation';
 import { isTerminal, taskStateName } from '../../workflows/planning/states';
 import { checkIds } from '../arguments';
@@ -13,9 +13,9 @@ import { cancelBatch } from '../lanes/cancelBatch';
 import type { ClientContext } from '../context';
 import { chunksOf, IDS_PER_STATEMENT } from '../context';
 import { NotCancellableError, NotFoundError } from '../errors';
-import { noticesOfEnds } from './notices';
+import { notificationsOfEnds } from './notifications';
 import type { Cancellation } from '../views';
-import { wakeNotices } from './wakeNotices';
+import { wakeNotifierOf } from './wakeNotifier';
 
 /** Uses one transaction for every 1,000 ids; a task that a claim took first continues. */
 export const cancel = async (client: ClientContext, ids: string | readonly string[]): Promise<Cancellation> => {
@@ -34,7 +34,7 @@ export const cancel = async (client: ClientContext, ids: string | readonly strin
     // A freed distinctBy key may let another task go; and in a lane the next task is the head now.
     await client.ring(new Set(gone.map((row) => row.targetId)));
     await client.ringLaneIds(new Set(gone.flatMap((row) => row.laneId ?? [])));
-    if (gone.some((row) => row.initiatorId !== null)) await wakeNotices(client);
+    if (gone.some((row) => row.initiatorId !== null)) await wakeNotifierOf(client);
   }
   return cancelInBatches(client, answer);
 };
@@ -103,7 +103,7 @@ const cancelChunk = (client: ClientContext, ids: readonly string[]): Promise<Can
     await lockLaneStates(tx, [...new Set(targets.flatMap(({ laneId }) => laneId ?? []))]);
     const rows = await cancelTasks(tx, ids);
     const ends = rows.filter((row) => row.cancelled).map((row) => ({ ...row, batchId: null }));
-    const notices = noticesOfEnds(ends, { state: 'cancelled' });
-    if (notices.length > 0) await insertNotices(tx, notices);
+    const notifications = notificationsOfEnds(ends, { state: 'cancelled' });
+    if (notifications.length > 0) await insertNotifications(tx, notifications);
     return rows;
   });

@@ -3,7 +3,7 @@ import type { ExplainRow } from '../../postgres/operations/explain';
 import { readExplainFacts } from '../../postgres/operations/explain';
 import { findQueuedInLane } from '../../postgres/lanes/queue';
 import { findLaneBatchOf } from '../../postgres/lanes/view';
-import { hasOverdueNotice } from '../../postgres/sweeper/overdueWork';
+import { hasOverdueNotification } from '../../postgres/sweeper/overdueWork';
 import { readServedOf } from '../../postgres/nodes/partitionView';
 import { readUnanswered } from '../../postgres/sweeper/unanswered';
 import { leaderWorkflowId } from '../../workflows/naming';
@@ -12,7 +12,8 @@ import { explain as explainFacts, explainTrouble } from '../../workflows/plannin
 import type { BatchPart, LeaderPart } from '../../workflows/planning/explain/facts';
 import { servedBy, withServedBy } from '../../workflows/planning/explain/served';
 import { overdueText, remedyOf, standsStill, uncalledText } from '../../workflows/planning/explain/standing';
-import { span, stopped } from '../../workflows/planning/explain/words';
+import { span } from '../../workflows/planning/explain/format';
+import { stopped } from '../../workflows/planning/explain/stopped';
 import { STANDING_MS, UNANSWERED_MS } from '../../workflows/planning/liveness';
 import { isTerminal, leaderStateName, taskStateName } from '../../workflows/planning/states';
 import { checkName } from '../arguments';
@@ -46,7 +47,7 @@ const standingBeside = async (client: ClientContext, told: Explanation): Promise
   const kinds = [
     waitsFor !== null && ['free', 'revoked'].includes(served?.why ?? '') ? 'balancer' : null,
     !isOver && facts.batch?.reference != null && pollInMs < -STANDING_MS ? 'monitor' : null,
-    isOver && (await hasOverdueNotice(client.pool, told.id)) ? 'notifier' : null,
+    isOver && (await hasOverdueNotification(client.pool, told.id)) ? 'notifier' : null,
     waitsFor === 'lane' || (facts.batch?.dispatched === true && facts.batch.attemptEndsInMs === null)
       ? 'dispatch'
       : null,

@@ -7,14 +7,14 @@ import { inTransaction } from '../../postgres/pool';
 import { laneOfParked } from '../../postgres/lanes/control';
 import type { ParkedTask } from '../../postgres/operations/resolve';
 import * as store from '../../postgres/operations/resolve';
-import { insertNotices } from '../../postgres/calls/records';
+import { insertNotifications } from '../../postgres/calls/records';
 import { BATCH_STATES, batchStateName, TASK_STATES, taskStateName } from '../../workflows/planning/states';
 import { checkIds, checkOneOf, checkWhole } from '../arguments';
 import { wakeGivenUp } from './cancellation';
-import { wakeNotices } from './wakeNotices';
+import { wakeNotifierOf } from './wakeNotifier';
 import type { ClientContext } from '../context';
 import { InvalidArgumentError, NotFoundError, NotUnknownError } from '../errors';
-import { noticesOfEnds } from './notices';
+import { notificationsOfEnds } from './notifications';
 
 /** A whole parked batch, or some parked tasks; exactly one of the two. */
 export interface ResolveWhat {
@@ -64,7 +64,7 @@ export const resolve = async (
   await releaseTargets(client.pool, targetIds);
   await client.ring(targetIds);
   await wakeGivenUp(client, targetIds);
-  if (end.as !== 'created' && parked.some((task) => task.initiatorId !== null)) await wakeNotices(client);
+  if (end.as !== 'created' && parked.some((task) => task.initiatorId !== null)) await wakeNotifierOf(client);
   return { resolved: parked.length };
 };
 
@@ -150,6 +150,6 @@ const resolveTasks = async (tx: Transaction, ids: readonly string[], end: Checke
 
 const notify = async (tx: Transaction, tasks: readonly ParkedTask[], end: CheckedVerdict): Promise<void> => {
   const state = end.as === 'succeeded' ? 'succeeded' : 'failed';
-  const notices = noticesOfEnds(tasks, { state, ...(end.error === null ? {} : { error: end.error }) });
-  if (notices.length > 0) await insertNotices(tx, notices);
+  const notifications = notificationsOfEnds(tasks, { state, ...(end.error === null ? {} : { error: end.error }) });
+  if (notifications.length > 0) await insertNotifications(tx, notifications);
 };

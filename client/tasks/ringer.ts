@@ -1,5 +1,5 @@
 import { withRetries } from '../../postgres/errors';
-import { Gather } from '../../postgres/sharing/coalesce';
+import { Coalescer } from '../../postgres/sharing/coalescer';
 import type { Pool } from '../../postgres/pool';
 import { lowerDue, wakeLeaders } from '../../postgres/grouping/ring';
 import { wakeLeaderWorkflows } from '../../workflows/wake';
@@ -11,7 +11,7 @@ import type { Behind } from '../../workflows/behind';
  * A ring that fails never fails a submit: the sweeper repeats it.
  */
 export class Ringer {
-  private readonly gather = new Gather<number>((ids) => this.ringNow(ids));
+  private readonly coalescer = new Coalescer<number>((ids) => this.ringNow(ids));
 
   constructor(
     private readonly pool: Pool,
@@ -26,7 +26,7 @@ export class Ringer {
    */
   ring(targetIds: Iterable<number>): Promise<void> {
     const ids = [...targetIds];
-    return ids.length === 0 ? Promise.resolve() : this.behind.follow(() => this.gather.add(ids));
+    return ids.length === 0 ? Promise.resolve() : this.behind.follow(() => this.coalescer.add(ids));
   }
 
   private async ringNow(ids: readonly number[]): Promise<void> {

@@ -64,10 +64,10 @@ export async function statuses(
 ): Promise<ReferenceStatus[]> {
   const found: ReferenceStatus[] = [];
   const queue = references.entries();
-  const lane = async (): Promise<void> => {
+  const runner = async (): Promise<void> => {
     for (const [place, reference] of queue) found[place] = await statusOf(follower, plan, reference, signal);
   };
-  await Promise.all(Array.from({ length: STATUS_CALLS_AT_ONCE }, lane));
+  await Promise.all(Array.from({ length: STATUS_CALLS_AT_ONCE }, runner));
   return found;
 }
 

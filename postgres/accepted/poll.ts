@@ -4,23 +4,23 @@ import type { Queryable } from '../pool';
 /**
  * Statements about batches that a downstream accepted and will finish later. `poll_at` is the time
  * of the next status request and, moved ahead, the lease of the process that is reading the
- * results. Each reading takes its own attempt number, which counts against no limit: it guards the
+ * results. Each read claims an attempt number, which counts against no limit: it guards the
  * settlement and marks the result pages, so that a reader that was paused and then went on neither
  * settles nor mixes its pages into another's.
  */
 
 /**
- * Takes the batch for a reading and returns the attempt number under which its results are read;
- * null: another reader has taken it, or the batch has ended.
+ * Claims the read of a batch's results and returns the attempt number under which they are read;
+ * null: another reader has claimed it, or the batch has ended.
  */
-export const takeReading = async (
+export const claimRead = async (
   db: Queryable,
   id: number,
   attempt: number,
   leaseMs: number,
 ): Promise<number | null> => {
   const { rows } = await db.query<{ attempt: number }>({
-    name: 'take-reading',
+    name: 'claim-read',
     text: `
 update batch set attempt = attempt + 1, poll_at = case when state = 1 /* open */ then clock() + $3 * interval '1 ms' end
 where id = $1 and attempt = $2 and reference is not null and state in (1 /* open */, 3 /* unknown */)

@@ -1,8 +1,8 @@
 import type { Queryable } from '../pool';
 
 /**
- * What a settlement writes besides the end of a batch: pages of results, and notices for initiators
- * that asked for them.
+ * What a settlement writes besides the end of a batch: pages of results, and notifications for
+ * initiators that asked for them.
  */
 
 export interface ResultPage {
@@ -26,7 +26,7 @@ export interface ResultPage {
 export const pagesJson = (pages: readonly ResultPage[]): string =>
   `[${pages.map(({ results, ...page }) => `${JSON.stringify(page).slice(0, -1)},"results":${results}}`).join()}]`;
 
-export interface Notice {
+export interface NewNotification {
   batch_id: number | null;
   attempt: number | null;
   initiator_id: number;
@@ -34,7 +34,7 @@ export interface Notice {
 }
 
 /**
- * Writes the results ($2) and notices ($3) of the batches that `done` names: the parts of a
+ * Writes the results ($2) and notifications ($3) of the batches that `done` names: the parts of a
  * statement that settles many.
  */
 export const WRITTEN_DOWN = `
@@ -62,12 +62,12 @@ on conflict (batch_id, attempt, no) do update set first = excluded.first, last =
   });
 };
 
-export const insertNotices = async (db: Queryable, notices: readonly Notice[]): Promise<void> => {
+export const insertNotifications = async (db: Queryable, notifications: readonly NewNotification[]): Promise<void> => {
   await db.query({
-    name: 'insert-notices',
+    name: 'insert-notifications',
     text: `
 insert into notification (batch_id, attempt, initiator_id, body, next_at)
 select batch_id, attempt, initiator_id, body, clock() from json_to_recordset($1) n (batch_id bigint, attempt int, initiator_id int, body jsonb)`,
-    values: [JSON.stringify(notices)],
+    values: [JSON.stringify(notifications)],
   });
 };

@@ -1,5 +1,5 @@
 import type { Client, Queryable } from '../pool';
-import type { Notice, ResultPage } from './records';
+import type { NewNotification, ResultPage } from './records';
 import { pagesJson, WRITTEN_DOWN } from './records';
 
 /**
@@ -15,7 +15,7 @@ export const settleSucceeded = async (
   db: Queryable,
   batches: readonly { id: number; attempt: number; counts: boolean; keyed?: boolean }[],
   pages: readonly ResultPage[],
-  notices: readonly Notice[],
+  notifications: readonly NewNotification[],
 ): Promise<Set<number>> => {
   const { rows } = await db.query<{ id: number }>({
     name: 'settle-succeeded',
@@ -35,7 +35,7 @@ freed as (
 select id from done`,
     // The ids once more, as an array: a join with the recordset alone, planned on a small table,
     // reads all of it from then on.
-    values: [JSON.stringify(batches), pagesJson(pages), JSON.stringify(notices), batches.map(({ id }) => id)],
+    values: [JSON.stringify(batches), pagesJson(pages), JSON.stringify(notifications), batches.map(({ id }) => id)],
   });
   return new Set(rows.map((row) => row.id));
 };

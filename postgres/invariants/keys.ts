@@ -33,7 +33,7 @@ where b.state in (1 /* open */, 3 /* unknown */) and t.key is not null and k.seq
   },
 ];
 
-export const notices: readonly Invariant[] = [
+export const notifications: readonly Invariant[] = [
   {
     name: 'the initiator of an ended task is told',
     // The batch named in the message: the end of a parked part is reported by the whole batch.

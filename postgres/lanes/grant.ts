@@ -183,6 +183,12 @@ join batch b on b.id = s.batch_id join handler h on h.id = s.handler_id join tar
 };
 
 /**
+ * A batch that is granted again within this, not called meanwhile, has been granted since the first
+ * time: each activity was lost before it began. After longer it waited for something else.
+ */
+const SAME_GRANT = '10 s';
+
+/**
  * Puts batches in flight, in the hands of these submitters. Throws if one of them was not as the
  * plan saw it.
  */
@@ -197,8 +203,11 @@ with g as materialized (select * from unnest($1::bigint[], $2::smallint[], $3::b
   submitter, start_ms)),
 given as (
   update lane_batch s set status = 3 /* submitted */, resolving = g.was = 2, submitter = g.submitter,
-    not_before = null, granted_at = clock(), changed_at = clock() from g where s.batch_id = any($1::bigint[])
-    and s.batch_id = g.id and s.status = g.was returning s.batch_id),
+    not_before = null, changed_at = clock(), granted_attempt = b.attempt, granted_at = case
+      when s.granted_attempt = b.attempt and s.changed_at > clock() - interval '${SAME_GRANT}' then s.granted_at
+      else clock() end
+  from g join batch b on b.id = g.id where s.batch_id = any($1::bigint[]) and s.batch_id = g.id and s.status = g.was
+  returning s.batch_id),
 carried as (update batch b set dispatch = g.submitter, retry_at = case
   when g.start_ms > 0 then clock() + g.start_ms * interval '1 ms' end from g join given v on v.batch_id = g.id
   where b.id = any($1::bigint[]) and b.id = g.id and b.state = 1 /* open */ returning b.id)

@@ -1,5 +1,5 @@
 import type { Client, Queryable } from '../pool';
-import type { Notice, ResultPage } from '../calls/records';
+import type { NewNotification, ResultPage } from '../calls/records';
 import { pagesJson, WRITTEN_DOWN } from '../calls/records';
 
 /** Settles many lane batches in one statement, where each is simply applied or accepted. */
@@ -13,7 +13,7 @@ export const settleLanesSucceeded = async (
   client: Client,
   batches: readonly { id: number; attempt: number }[],
   pages: readonly ResultPage[],
-  notices: readonly Notice[],
+  notifications: readonly NewNotification[],
 ): Promise<{ id: number; laneId: number }[]> => {
   const { rows } = await client.query<{ id: number; laneId: number }>({
     name: 'settle-lanes-succeeded',
@@ -43,7 +43,7 @@ lanes as (
   from (select lane_id, count(*) filter (where status in (3 /* submitted */, 4 /* pending */,
     5 /* valid */))::int as n from was group by 1) w join locked using (lane_id) where l.lane_id = w.lane_id)
 select d.id, w.lane_id as "laneId" from done d join was w on w.batch_id = d.id`,
-    values: [JSON.stringify(batches), pagesJson(pages), JSON.stringify(notices), batches.map(({ id }) => id)],
+    values: [JSON.stringify(batches), pagesJson(pages), JSON.stringify(notifications), batches.map(({ id }) => id)],
   });
   return rows;
 };

@@ -278,7 +278,8 @@ create table lane_batch (                            -- a batch in a lane
   status smallint not null default 0 check (status between 0 and 19),
   handler_id int not null references handler,
   submitter bigint,                                  -- of the last grant
-  not_before timestamptz, granted_at timestamptz, changed_at timestamptz not null,
+  not_before timestamptz, changed_at timestamptz not null,
+  granted_at timestamptz, granted_attempt int,       -- the first grant since its last call, and the attempts before it
   look_ups smallint not null default 0,              -- of its unknown outcome, without a clear answer
   overdue smallint not null default 0,               -- deadlines that it passed while it was pending
   resolving bool not null default false,             -- in flight to be looked up (its outcome was unknown when it was granted), not to be sent

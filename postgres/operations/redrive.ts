@@ -1,4 +1,4 @@
-import { giveUpLeft, LEAVE_BATCHES } from './leave';
+import { cancelParked, DETACH_MEMBERS } from './detachMembers';
 import type { Client, Queryable } from '../pool';
 
 /**
@@ -125,8 +125,8 @@ with picked as materialized (
     u.place limit $3),
 gone as (delete from member m using picked p where m.seq = p.seq and m.batch_id = p.batch_id returning m.seq,
   m.batch_id),
-${LEAVE_BATCHES},
-${giveUpLeft()}
+${DETACH_MEMBERS},
+${cancelParked()}
 ${INTO_QUEUE}`,
     values: [batchIds, seqs, limit],
   });

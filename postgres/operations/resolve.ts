@@ -1,4 +1,4 @@
-import { giveUpLeft, LEAVE_BATCHES } from './leave';
+import { cancelParked, DETACH_MEMBERS } from './detachMembers';
 import type { Client, Queryable } from '../pool';
 
 /** State of a batch or task that was applied: nothing is given up then. */
@@ -143,8 +143,8 @@ with gone as (
   delete from member m using batch b where m.seq = any($1::bigint[]) and b.id = m.batch_id and b.state = 3 /* unknown */
   returning m.seq, m.batch_id, m.attempts + b.counted as attempts),
 freed as (delete from busy_key k using gone g where k.seq = g.seq),
-${LEAVE_BATCHES},
-${giveUpLeft(`$2::smallint <> ${SUCCEEDED}`)}
+${DETACH_MEMBERS},
+${cancelParked(`$2::smallint <> ${SUCCEEDED}`)}
 insert into outcome (seq, target_id, state, attempts, batch_id, result, error, at)
 select g.seq, k.target_id, $2::smallint, g.attempts, g.batch_id, $3::json, $4, clock() from gone g
   join task k on k.seq = g.seq`,
@@ -163,8 +163,8 @@ export const requeueParkedTasks = async (client: Client, seqs: readonly number[]
 with gone as (
   delete from member m using batch b where m.seq = any($1::bigint[]) and b.id = m.batch_id and b.state = 3 /* unknown */
   returning m.seq, m.batch_id, m.attempts + b.counted as attempts),
-${LEAVE_BATCHES},
-${giveUpLeft()}
+${DETACH_MEMBERS},
+${cancelParked()}
 insert into queue (target_id, priority, seq, ready_at, bytes, attempts, weight, key)
 select k.target_id, k.priority, k.seq, k.created_at, k.bytes, g.attempts, k.weight, k.key from gone g
   join task k on k.seq = g.seq`,

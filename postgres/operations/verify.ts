@@ -4,7 +4,7 @@ import { fanouts } from '../invariants/fanouts';
 import { flow } from '../invariants/flow';
 import { identity } from '../invariants/identity';
 import type { Invariant } from '../invariants/invariant';
-import { keys, notices } from '../invariants/keys';
+import { keys, notifications } from '../invariants/keys';
 import { lanes } from '../invariants/lanes';
 import { leases } from '../invariants/leases';
 import { places } from '../invariants/places';
@@ -21,7 +21,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ...flow,
   ...leases,
   ...keys,
-  ...notices,
+  ...notifications,
   ...lanes,
   ...executions,
   ...fanouts,

@@ -146,9 +146,9 @@ on conflict (resource) do update set expires_at = excluded.expires_at where l.ex
  * Says whether a callback of this task, which has ended, has been due for so long that its notifier
  * stands still.
  */
-export const hasOverdueNotice = async (db: Queryable, taskId: string): Promise<boolean> => {
+export const hasOverdueNotification = async (db: Queryable, taskId: string): Promise<boolean> => {
   const { rows } = await db.query<{ overdue: boolean }>({
-    name: 'has-overdue-notice',
+    name: 'has-overdue-notification',
     text: `
 select exists (select from task t left join outcome o on o.seq = t.seq left join member m on m.seq = t.seq
   left join batch b on b.id = coalesce(m.batch_id, o.batch_id)

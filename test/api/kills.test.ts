@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => home.close());
 
 const KILLS = 4;
-const PARALLEL = 8;
+const PARALLELISM = 8;
 
 interface Sent {
   key: string;
@@ -62,23 +62,23 @@ test('HTTP API: kill -9 in the middle of POSTs with a key: repeating never doubl
     }
   };
   const kinds = ['tasks', 'fanout', 'add', 'execute'] as const;
-  const lane = async (at: number): Promise<void> => {
+  const runner = async (at: number): Promise<void> => {
     for (let n = 0; !stopped; n++) {
       const one: Sent = { key: randomUUID(), kind: kinds[(at + n) % 4]!, n, told: null };
       sent.push(one);
       await post(one);
     }
   };
-  const lanes = Array.from({ length: PARALLEL }, (_, at) => lane(at));
+  const runners = Array.from({ length: PARALLELISM }, (_, at) => runner(at));
   for (let kill = 0; kill < KILLS; kill++) {
     const before = sent.length;
-    await eventually(() => sent.length > before + PARALLEL);
+    await eventually(() => sent.length > before + PARALLELISM);
     api.process.child.kill('SIGKILL');
     await api.process.exit;
     api = await home.start(`--port ${port}`);
   }
   stopped = true;
-  await Promise.all(lanes);
+  await Promise.all(runners);
   expect(lost).toBeGreaterThan(0);
   for (const one of sent) await post(one); // the answer of each is the same as before
   const of = (kind: Sent['kind']): Sent[] => sent.filter((one) => one.kind === kind);

@@ -34,7 +34,7 @@ const flags = processFlags(
   },
 );
 const { singles, thousands, open } = flags.short ? { singles: 300, thousands: 6, open: 2_000 } : flags;
-const PARALLEL = 16;
+const PARALLELISM = 16;
 const PARALLEL_LARGE = 4;
 const FLOODS = 4;
 /**
@@ -60,7 +60,7 @@ interface Side {
   ack(items: string[]): Promise<unknown>;
 }
 const overHttp = (url: string): Side & { close(): Promise<void> } => {
-  const { post, close } = poster(url, PARALLEL);
+  const { post, close } = poster(url, PARALLELISM);
   const good = async (where: string, body: object): Promise<void> => {
     const { status, text } = await post(where, body);
     if (status !== 200) throw new Error(`${where}: ${status} ${text}`);
@@ -77,8 +77,8 @@ const direct = (client: Client): Side => ({
 });
 
 const measure = async (client: Client, name: string, side: Side): Promise<Record<string, Rate>> => {
-  await rateOf(50, PARALLEL, (call) => side.submit(tasks(`${name}-warm-${call}`, 1)));
-  const single = await rateOf(singles, PARALLEL, (call) => side.submit(tasks(`${name}-1-${call}`, 1)));
+  await rateOf(50, PARALLELISM, (call) => side.submit(tasks(`${name}-warm-${call}`, 1)));
+  const single = await rateOf(singles, PARALLELISM, (call) => side.submit(tasks(`${name}-1-${call}`, 1)));
   const large = await rateOf(thousands, PARALLEL_LARGE, (call) => side.submit(tasks(`${name}-k-${call}`, 1_000)));
   const { id } = await client.openFanout();
   const added = [...itemIds(id, (await client.addItems(id, thousands * 1_000)).ranges)];

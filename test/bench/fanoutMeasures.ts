@@ -22,7 +22,7 @@ export interface FanoutMeasure {
   acksPerSBy1000Scattered: number;
 }
 
-const LANES = 8;
+const PARALLELISM = 8;
 const SINGLE_ACKS = 4_000;
 const SMALL = 1_000;
 const BY = 1_000;
@@ -35,13 +35,17 @@ const seconds = async (work: () => Promise<unknown>): Promise<number> => {
 const perSecond = (n: number, s: number): number => Math.round(n / s);
 const round = (value: number): number => Number(value.toFixed(3));
 
-/** Side by side, as consumers are. */
-const inLanes = async <T>(jobs: readonly T[], work: (job: T) => Promise<unknown>, lanes = LANES): Promise<void> => {
+/** Runs jobs side by side, as consumers do. */
+const inParallel = async <T>(
+  jobs: readonly T[],
+  work: (job: T) => Promise<unknown>,
+  parallelism = PARALLELISM,
+): Promise<void> => {
   let next = 0;
-  const lane = async (): Promise<void> => {
+  const runner = async (): Promise<void> => {
     while (next < jobs.length) await work(jobs[next++]!);
   };
-  await Promise.all(Array.from({ length: lanes }, lane));
+  await Promise.all(Array.from({ length: parallelism }, runner));
 };
 
 const shuffled = <T>(list: readonly T[], seed = 1): T[] => {
@@ -78,15 +82,15 @@ export const bitsOf = async (pool: Pool, segmentSize: number, items: number): Pr
   const ids = [...added];
   const half = Math.floor(ids.length / 2);
   const singles = shuffled(ids.slice(half)).slice(0, SINGLE_ACKS);
-  await inLanes(singles.slice(0, 200), (one) => ackItems(pool, one)); // warm
+  await inParallel(singles.slice(0, 200), (one) => ackItems(pool, one)); // warm
   const walBefore = await walOf(pool);
-  const singleS = await seconds(() => inLanes(singles.slice(200), (one) => ackItems(pool, one)));
+  const singleS = await seconds(() => inParallel(singles.slice(200), (one) => ackItems(pool, one)));
   const wal = (await walOf(pool)) - walBefore;
   const small = await openFanout(pool, { segmentSize });
   const smallIds = shuffled([...(await addItems(pool, small.id, SMALL))], 3);
-  const smallS = await seconds(() => inLanes(smallIds, (one) => ackItems(pool, one)));
+  const smallS = await seconds(() => inParallel(smallIds, (one) => ackItems(pool, one)));
   const by = (parts: readonly string[][]): Promise<number> =>
-    seconds(() => inLanes(parts, (part) => ackItems(pool, part, { idsPerCall: BY })));
+    seconds(() => inParallel(parts, (part) => ackItems(pool, part, { idsPerCall: BY })));
   const ordered = chunked(ids.slice(0, half));
   const scattered = chunked(shuffled(ids.slice(half), 2));
   const orderedS = await by(ordered);
@@ -141,7 +145,7 @@ export const rowsOf = async (pool: Pool, items: number): Promise<FanoutMeasure> 
   const half = Math.floor(items / 2);
   const singles = shuffled(ids.slice(half)).slice(0, 160); // each counts what is left: more would take minutes
   const walBefore = await walOf(pool);
-  const singleS = await seconds(() => inLanes(singles, (one) => ack([one])));
+  const singleS = await seconds(() => inParallel(singles, (one) => ack([one])));
   const wal = (await walOf(pool)) - walBefore;
   await pool.query('insert into item (id, fanout_id) select i, 2 from generate_series($1::int, $2::int) i', [
     items,
@@ -151,9 +155,9 @@ export const rowsOf = async (pool: Pool, items: number): Promise<FanoutMeasure> 
     Array.from({ length: SMALL }, (_, i) => items + i),
     3,
   );
-  const smallS = await seconds(() => inLanes(smallIds, (one) => ack([one], 2)));
-  const orderedS = await seconds(() => inLanes(chunked(ids.slice(0, half)), (part) => ack(part)));
-  const scatteredS = await seconds(() => inLanes(chunked(shuffled(ids.slice(half), 2)), (part) => ack(part)));
+  const smallS = await seconds(() => inParallel(smallIds, (one) => ack([one], 2)));
+  const orderedS = await seconds(() => inParallel(chunked(ids.slice(0, half)), (part) => ack(part)));
+  const scatteredS = await seconds(() => inParallel(chunked(shuffled(ids.slice(half), 2)), (part) => ack(part)));
   return {
     layout: 'a row an item',
     items,

@@ -34,7 +34,12 @@ const flags = processFlags(
   },
 );
 
-const BEFORE: Overrides = { workflowTaskTimeoutMs: 5_000, workflowTasksAtOnce: 40, isolateMs: 5_000, impatient: true };
+const BEFORE: Overrides = {
+  workflowTaskTimeoutMs: 5_000,
+  workflowTasksAtOnce: 40,
+  isolateMs: 5_000,
+  withoutBackOff: true,
+};
 const pin = (pid: number): unknown => execFileSync('taskset', ['-a', '-p', '-c', '0', String(pid)]);
 
 const measure = async (name: string, overrides: Overrides, databaseUrl: string, address: string): Promise<object> => {

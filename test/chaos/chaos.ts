@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { choiceFlag, numberFlag, processFlags, seedFlag, switchFlag } from '../../examples/support/flags';
 import { inArena } from './arena';
-import { gather, judge } from './checker';
+import { readEvidence, judge } from './checker';
 import type { Harness, Struck } from './harness';
 import { planKills } from './plan';
 import { PLAIN, POINTS } from './points';
@@ -103,7 +103,7 @@ const main = (): Promise<boolean> => {
     const drained = await harness.drain(STILL_MS, DRAIN_MS);
     const drainMs = performance.now() - begun - killedFor;
     const acked = [...harness.acked].flatMap(([name, n]) => Array.from({ length: n }, (_, i) => `${name}-${i}`));
-    const verdict = judge(await gather(servers.databaseUrl, runDir, acked, [PLAIN]));
+    const verdict = judge(await readEvidence(servers.databaseUrl, runDir, acked, [PLAIN]));
     const verified = await client.verify({ full: true });
     const outcome = outcomeOf({
       verdict,

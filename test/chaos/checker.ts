@@ -167,7 +167,7 @@ const countBy = (keys: readonly string[]): Map<string, number> => {
 };
 
 /** Reads the store (plain SQL) and the downstream's files. */
-export const gather = (
+export const readEvidence = (
   databaseUrl: string,
   runDir: string,
   acked: readonly string[],

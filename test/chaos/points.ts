@@ -32,7 +32,7 @@ export const LANE_WORKER_POINTS = [
   'before-send', // marked, nothing sent
   'after-grant', // committed, nobody has them in hand
   'after-accept', // pending in the store, the monitor not told
-  'after-reading-taken', // done downstream, in the monitor's hands
+  'after-read-claimed', // done downstream, in the monitor's hands
   'before-settle', // the answer is here, nothing of it written
   'after-settle', // written, nobody rung
   'continue-as-new',

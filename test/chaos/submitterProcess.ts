@@ -10,7 +10,7 @@ import { tapPool } from './tap';
 
 /**
  * What is the same of every scenario's submitter: its orders, a client that can be killed at the
- * ring, patience.
+ * ring, retries.
  */
 export interface SubmitterSettings {
   name: string;

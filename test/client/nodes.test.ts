@@ -195,7 +195,7 @@ test('a drain and a move while Temporal is away fail nothing: the sweeper tells 
     await standing((list) => list.every(({ holder }) => holder === blue.id));
     await apart.drainNode('red', { undo: true }); // evenness waits for the next wake
     await eventually(() => failures.length === 2); // the wakes are behind the verbs
-    // The sweeper has just been patient: whether it would find this, too.
+    // The sweeper has just backed off: whether it would find this, too.
     await pinPartition(fleet.database.pool, 'partition/orders/1', 'red');
     await eventually(async () => (await lost()) || (await ofOrders())[1]!.holder === red.id || null);
     await fleet.client.movePartition('orders/1', null);

@@ -44,7 +44,7 @@ const park = async (...ids: string[]): Promise<number> => {
   await shop.pool.query({ text: 'update target set busy = true, due_at = null' });
   return batch;
 };
-const notices = async (): Promise<unknown[]> =>
+const notifications = async (): Promise<unknown[]> =>
   (
     await shop.pool.query<{ body: unknown }>({ text: `select body from notification where body <> '{}' order by id` })
   ).rows.map((row) => row.body);
@@ -70,7 +70,7 @@ test('H3: a parked batch as succeeded, with a value for each; keys free, target 
   expect(await keysHeld()).toBe(0);
   expect(await shop.client.targets('items')).toMatchObject([{ key: 'se', busy: false, unknown: 0 }]);
   const end = { state: 'succeeded' };
-  expect(await notices()).toEqual([
+  expect(await notifications()).toEqual([
     {
       handler: 'items',
       target: 'se',
@@ -108,7 +108,7 @@ test('H3: as failed, with a reason', async () => {
   expect(await states('a', 'b')).toEqual(['a failed 1', 'b failed 1']);
   expect(await shop.client.getTask('a')).toMatchObject({ error: 'they never got it' });
   expect(await keysHeld()).toBe(0);
-  expect(await notices()).toMatchObject([
+  expect(await notifications()).toMatchObject([
     { tasks: [{ id: 'a', state: 'failed', error: 'they never got it' }, { id: 'b' }] },
   ]);
 });
@@ -119,7 +119,7 @@ test('H3: as created: sent again in the old order, with the attempts they have h
   expect(await states('a', 'b')).toEqual(['a created 1', 'b created 1']);
   expect(await shop.client.batch(batch)).toMatchObject({ state: 'dissolved', left: 2 });
   expect(await keysHeld()).toBe(2);
-  expect(await notices()).toEqual([]);
+  expect(await notifications()).toEqual([]);
   const { dueInMs, busy } = (await shop.client.targets('items'))[0]!;
   expect(busy).toBe(false);
   expect(dueInMs).not.toBeNull();
@@ -143,7 +143,7 @@ test('H3: some tasks of parked batches, each way; the rest stays parked', async 
   expect(await shop.client.batch(one)).toMatchObject({ state: 'unknown', n: 4, left: 3 });
   expect(await shop.client.batch(two)).toMatchObject({ state: 'dissolved', left: 1 });
   expect(await keysHeld()).toBe(2); // b, and d in the queue
-  expect(await notices()).toMatchObject([
+  expect(await notifications()).toMatchObject([
     { batch: one, tasks: [{ id: 'a' }] },
     { batch: two, tasks: [{ id: 'x' }] },
     { batch: one, tasks: [{ id: 'c' }] },

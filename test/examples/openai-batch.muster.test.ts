@@ -22,7 +22,7 @@ const startDownstream = (...args: string[]): Promise<ExampleProcess> =>
 
 async function start(url: string): Promise<TestMuster> {
   const handler = chatBatchHandler({ url, apiKey: 'test', everyMs: 200, absentAfterMs: 500 });
-  // Real batches gather for a minute; here a second must do, and a retry must not wait longer than
+  // Real batches linger for a minute; here a second must do, and a retry must not wait longer than
   // that.
   const quick = { linger: { lingerMs: 1_000 }, retry: { ...handler.retry, delayed: { baseMs: 100, maxMs: 200 } } };
   muster = await startWith([{ ...handler, ...quick }]);

@@ -72,7 +72,7 @@ const CHUNK = 500;
  * Trials side by side: so that a busy machine's scheduler, not one event loop, orders their
  * statements.
  */
-const LANES = 4;
+const PARALLELISM = 4;
 
 /** Open fan-outs of segments of one item each, `sealed` or not, each with somebody to be told. */
 const make = async (pool: Pool, n: number, segments: number, sealed: boolean): Promise<string[]> => {
@@ -103,7 +103,7 @@ export const race = async (
     if (isAcks && sides !== SIDES) await one.query('insert into planted_seal select unnest($1::uuid[])', [chunk]);
     fanouts.push(...chunk);
     const queue = chunk.map((fanout, i) => ({ fanout, swap: i % 2 === 1 }));
-    const lane = async (): Promise<void> => {
+    const runner = async (): Promise<void> => {
       for (let trial = queue.pop(); trial !== undefined; trial = queue.pop()) {
         const { fanout, swap } = trial;
         const first = (): Promise<boolean> => (isAcks ? sides.ack(one, fanout, 1) : sides.seal(one, fanout));
@@ -113,7 +113,7 @@ export const race = async (
         reported[n] = (reported[n] ?? 0) + 1;
       }
     };
-    await Promise.all(Array.from({ length: LANES }, lane));
+    await Promise.all(Array.from({ length: PARALLELISM }, runner));
   }
   const { rows } = await one.query<{ complete: number; events: number }>(
     `select (select count(*) from fanout where state = 2 and public_id = any($1::uuid[]))::int as complete,

@@ -1,3 +1,4 @@
+import type { temporal } from '@temporalio/proto';
 import { startTemporalDev } from '../../workers/embedded';
 import { setCurrentVersion } from '../../workers/temporal/versioning';
 import * as product from '../../workflows';
@@ -17,6 +18,15 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 const each = (work: (type: Type) => Promise<unknown>): Promise<unknown> => Promise.all(TYPES.map(work));
+/** Of each activity that the run has scheduled: the longest wait before its next try, in seconds. */
+const longestBackOffs = async (handle: {
+  fetchHistory(): Promise<temporal.api.history.v1.IHistory>;
+}): Promise<number[]> => {
+  const { events } = await handle.fetchHistory();
+  return events!.flatMap(({ activityTaskScheduledEventAttributes: scheduled }) =>
+    scheduled == null ? [] : [Number(scheduled.retryPolicy?.maximumInterval?.seconds ?? Infinity)],
+  );
+};
 const closed = (type: Type): Promise<unknown> =>
   eventually(async () => (await world.handle(type).describe()).status.name !== 'RUNNING', {
     what: `the ${type} to end`,
@@ -85,6 +95,17 @@ test.each([
     await world.start(type, args);
     await world.takesTurn(type);
   });
+});
+
+test('a process that stops in the middle of its calls: each call is tried again within 10 s', async () => {
+  await world.worker('one');
+  await world.allWait();
+  const found = await Promise.all(
+    TYPES.map(async (type) => (await longestBackOffs(world.handle(type))).map((seconds) => ({ type, seconds }))),
+  );
+  expect(found.flat().filter(({ seconds }) => seconds > 10)).toEqual([]);
+  // The others try theirs inside a workflow task, which ends with its process.
+  expect(new Set(found.flat().map(({ type }) => type))).toEqual(new Set(['monitor', 'notifier']));
 });
 
 test.each<[string, (type: Type) => Promise<unknown>]>([

@@ -59,7 +59,7 @@ test('a batch given to the lane goes after the tasks that were submitted before 
   expect(of('o-3').map((call) => call.ids)).toEqual([before, given, after].map(ids));
 });
 
-test('while a batch is on its way the next one gathers', async () => {
+test('while a batch is on its way the next one fills', async () => {
   const { client } = muster;
   let open: () => void = () => undefined;
   const gate = new Promise<void>((resolve) => (open = resolve));

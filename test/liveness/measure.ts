@@ -13,7 +13,7 @@ import type { World } from './world';
 export interface PhaseFigures {
   phase: string;
   faultMs: number;
-  /** From its end to the next movement, by mover; null: not within the patience. */
+  /** From its end to the next movement, by mover; null: not within the timeout. */
   againMs: Record<string, number | null>;
   /** The longest of those. */
   goesOnMs: number | null;
@@ -22,7 +22,7 @@ export interface PhaseFigures {
   /** Longest without a movement, from the beginning of the fault until all was drained. */
   stillMs: Record<string, number>;
   /**
-   * Until all that was accepted before the fault's end had ended; null: not within the patience.
+   * Until all that was accepted before the fault's end had ended; null: not within the timeout.
    */
   drainedMs: number | null;
   submits: { againMs: number | null; longestMs: number; failures: number; messages: string[] };
@@ -32,7 +32,7 @@ export interface PhaseFigures {
 }
 
 /** A mover whose next movement does not come within this is waited for no longer: it is stuck. */
-const PATIENCE_MS = 180_000;
+const TIMEOUT_MS = 180_000;
 const DRAIN_MS = 300_000;
 const STEADY_MS = 3_000;
 /** The leaders of a herd take their turns before and after those of everybody. */
@@ -44,7 +44,7 @@ export const untilSteady = async (world: World, withinMs = STEADY_MS): Promise<v
   const begunMs = performance.now();
   const late = () => STEADY.filter(({ name }) => performance.now() - (downstream.movedAt(name) ?? 0) > withinMs);
   for (; late().length > 0; await sleep(200))
-    if (performance.now() - begunMs > PATIENCE_MS)
+    if (performance.now() - begunMs > TIMEOUT_MS)
       throw new Error(
         `Cannot begin: no call of ${late()
           .map(({ name }) => name)
@@ -72,7 +72,7 @@ export const measure = async (phase: Phase, world: World): Promise<{ figures: Ph
   const first = (name: string): number | null => downstream.firstSince(name, toMs);
   const targets = measureTargets(world, moving, upTo, toMs, DRAIN_MS);
   targets.catch(() => undefined); // told below
-  while (moving.some(({ name }) => first(name) === null) && performance.now() - toMs < PATIENCE_MS) await sleep(50);
+  while (moving.some(({ name }) => first(name) === null) && performance.now() - toMs < TIMEOUT_MS) await sleep(50);
   const againMs = Object.fromEntries(moving.map(({ name }) => [name, since(first(name), toMs)]));
   const all = Object.values(againMs);
   Object.assign(own, await phase.after?.(world));

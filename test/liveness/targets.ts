@@ -33,7 +33,7 @@ export const measureTargets = async (
   moving: readonly Mover[],
   upTo: number,
   fromMs: number,
-  patienceMs: number,
+  timeoutMs: number,
 ): Promise<Record<string, TargetFigures>> => {
   const { store, downstream, options } = world;
   const movers = new Map(moving.map((mover) => [`${mover.handler} ${mover.kind}`, mover]));
@@ -56,7 +56,7 @@ export const measureTargets = async (
         kept.push(keepHistory(one, moverOf(one)!, world).catch(() => undefined)); // now: later its run is another
       }
     }
-    if (ended.size === owing.length || nowMs - fromMs > patienceMs) break;
+    if (ended.size === owing.length || nowMs - fromMs > timeoutMs) break;
     await sleep(EVERY_MS);
   }
   await Promise.all(kept);

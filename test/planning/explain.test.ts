@@ -1,5 +1,5 @@
 import { explain } from '../../workflows/planning/explain';
-import { span } from '../../workflows/planning/explain/words';
+import { span } from '../../workflows/planning/explain/format';
 import { BATCHED_CASES } from './explainCases/batched';
 import { DUE_CASES } from './explainCases/due';
 import { facts } from './explainCases/facts';

@@ -1,6 +1,6 @@
 import { putOffNotification, takeDueNotifications } from '../../postgres/callbacks/notification';
 import type { Take } from '../../postgres/callbacks/notification';
-import { insertNotices } from '../../postgres/calls/records';
+import { insertNotifications } from '../../postgres/calls/records';
 import { registerInitiator } from '../../postgres/grouping/task';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase } from '../helpers/database';
@@ -20,8 +20,8 @@ beforeEach(async () => {
   const body = { handler: 'jobs', target: 't', batch: null, tasks: [] };
   const insert = async (kind: 'webhook' | 'workflow', address: object): Promise<void> => {
     const initiator = await registerInitiator(database.pool, kind, address);
-    const notice = { batch_id: null, attempt: null, initiator_id: initiator, body };
-    await insertNotices(database.pool, [notice, notice, notice]);
+    const notification = { batch_id: null, attempt: null, initiator_id: initiator, body };
+    await insertNotifications(database.pool, [notification, notification, notification]);
   };
   await insert('webhook', { url: SLOW });
   await insert('webhook', { url: QUICK });

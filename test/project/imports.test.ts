@@ -65,7 +65,7 @@ const PLANTED: [rule: string, folder: string, source: string][] = [
   ['postgres-is-below', 'postgres/grouping', `import { leaderWorkflowId } from '../../workflows/naming';`],
   ['no-workflow-code', 'activities/grouping', `import { leader } from '../../workflows/leader';`],
   ['no-workflow-code', 'client/cli', `import { leader } from '../../workflows/leader';`],
-  ['activities-below-client', 'activities/grouping', `import { Submitter } from '../../client/tasks/accept';`],
+  ['activities-below-client', 'activities/grouping', `import { TaskInserter } from '../../client/tasks/taskInserter';`],
   ['activities-below-client', 'activities/grouping', `const node = require('../../workers/node');`],
   ['activities-below-client', 'activities/grouping', `const lazy = () => import('../../workers/node');`],
   ['calls-below-lanes', 'activities/calls', `import { LaneStanding } from '../lanes/standing';`],

@@ -1,6 +1,6 @@
 import type { ItemResult } from '../../handlers';
 import type { CompletionAnswer } from '../../client';
-import { takeReading } from '../../postgres/accepted/poll';
+import { claimRead } from '../../postgres/accepted/poll';
 import {
   accept,
   accepted,
@@ -116,7 +116,7 @@ describe('H7: completion from outside', () => {
     const [batch] = await query<{ id: number; attempt: number }>('select id, attempt from batch where reference = $1', [
       reference,
     ]);
-    expect(await takeReading(muster().database.pool, batch!.id, batch!.attempt, 1_000)).toBeNull(); // over
+    expect(await claimRead(muster().database.pool, batch!.id, batch!.attempt, 1_000)).toBeNull(); // over
     await become('overtaken', all('overtaken', 'succeeded 1'));
     expect((await muster().client.getTask('overtaken-1'))!.result).toBe('done overtaken-1');
   });

@@ -15,7 +15,7 @@ const SHORT = '10x900000,100x100';
 const storms = (process.env['MUSTER_STORMS'] ?? SHORT)
   .split(',')
   .map((storm) => storm.split('x').map(Number) as [number, number]);
-const PATIENCE_MS = process.env['MUSTER_STORMS'] === undefined ? 240_000 : 540_000;
+const TIMEOUT_MS = process.env['MUSTER_STORMS'] === undefined ? 240_000 : 540_000;
 
 let muster: TestMuster;
 let temporal: TemporalClient;
@@ -74,7 +74,7 @@ test.each(cases)(
     );
     await eventually(
       async () => (await count('select count(*)::int as n from batch where reference like $1', how, storm)) === n,
-      { timeoutMs: PATIENCE_MS },
+      { timeoutMs: TIMEOUT_MS },
     );
     // The run that acceptances began is served.
     if (how === 'ended')
@@ -93,7 +93,7 @@ test.each(cases)(
     const settled = (): Promise<number> =>
       count('select count(*)::int as n from task_state where state = 4 and id like $1', how, storm);
     const all = await eventually(async () => (await settled()) >= accepted, {
-      timeoutMs: PATIENCE_MS,
+      timeoutMs: TIMEOUT_MS,
       everyMs: 200,
       what: async () =>
         `${accepted} accepted completions, ${await settled()} settled, runs: ${(await runs(how)).join(', ')}`,
@@ -110,7 +110,7 @@ test.each(cases)(
     if (how !== 'ended') expect((await runs(how)).join()).not.toMatch(/TERMINATED|FAILED|TIMED_OUT|CANCELLED/);
     await expectWhole(muster.client);
   },
-  2 * PATIENCE_MS + 60_000,
+  2 * TIMEOUT_MS + 60_000,
 );
 
 const refusals = (told: readonly PromiseSettledResult<unknown>[]): string => {

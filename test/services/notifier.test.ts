@@ -3,7 +3,7 @@ import { defineHandler } from '../../handlers';
 import { deliveryWaitMs } from '../../activities/callbacks/notify';
 import { partsOf } from '../../activities/callbacks/message';
 import { endNotification, putOffNotification, takeDueNotifications } from '../../postgres/callbacks/notification';
-import { insertNotices } from '../../postgres/calls/records';
+import { insertNotifications } from '../../postgres/calls/records';
 import { registerInitiator } from '../../postgres/grouping/task';
 import { wakeNotifier } from '../../workflows/wake';
 import type { TaskEnd, TasksEnded } from '../../workflows/definitions';
@@ -110,7 +110,7 @@ test('a delivery whose process died is made by another when its lease has passed
   const { pool } = muster.database;
   const initiator = await registerInitiator(pool, 'webhook', { url });
   const body = { handler: 'jobs', target: 'died', batch: null, tasks: [{ id: 'died', state: 'succeeded' }] };
-  await insertNotices(pool, [{ batch_id: null, attempt: null, initiator_id: initiator, body }]);
+  await insertNotifications(pool, [{ batch_id: null, attempt: null, initiator_id: initiator, body }]);
   const [taken] = await takeDueNotifications(pool, {
     limit: 1,
     leaseMs: 1_500,
@@ -134,7 +134,7 @@ test('a host that does not answer holds up nobody else, and its other messages a
   const body = { handler: 'jobs', target: 'down', batch: null, tasks: [{ id: 'down', state: 'succeeded' }] };
   const insert = async (url: string, times: number): Promise<void> => {
     const initiator = await registerInitiator(pool, 'webhook', { url });
-    await insertNotices(
+    await insertNotifications(
       pool,
       Array.from({ length: times }, () => ({ batch_id: null, attempt: null, initiator_id: initiator, body })),
     );

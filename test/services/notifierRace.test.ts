@@ -1,6 +1,6 @@
 import { bundleWorkflowCode } from '@temporalio/worker';
 import { registerInitiator } from '../../postgres/grouping/task';
-import { insertNotices } from '../../postgres/calls/records';
+import { insertNotifications } from '../../postgres/calls/records';
 import { wakeNotifier } from '../../workflows/wake';
 import type { NodeOptions } from '../../workers/nodeOptions';
 import { eventually } from '../helpers/eventually';
@@ -43,7 +43,7 @@ const race = async (
     for (let round = 0; round < rounds && lost === 0; round++) {
       const delivered = new Promise<void>((resolve) => (told = resolve));
       const body = { handler: 'h', target: 't', batch: null, tasks: [{ id: `task-${round}`, state: 'succeeded' }] };
-      await insertNotices(pool, [{ batch_id: null, attempt: null, initiator_id: initiator, body }]);
+      await insertNotifications(pool, [{ batch_id: null, attempt: null, initiator_id: initiator, body }]);
       expect(await wakeNotifier(temporal, muster.prefix)).toBeNull();
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<'late'>((resolve) => (timer = setTimeout(() => resolve('late'), lostMs)));

@@ -195,7 +195,7 @@ const proxy = async (): Promise<{ address: string; swallow: (on: boolean) => voi
   };
 };
 
-test('a Temporal that is gone: unhealthy after the patience and not before, since when, and healthy again when it is back', async () => {
+test('a Temporal that is gone: unhealthy after the grace period and not before, since when, and healthy again when it is back', async () => {
   const between = await proxy();
   const own = await NativeConnection.connect({ address: between.address });
   const health = new Health({

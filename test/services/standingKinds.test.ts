@@ -75,7 +75,7 @@ beforeAll(async () => {
   await query(
     `insert into node (id, task_queue, handlers, started_at, seen_at) values ('n1', 'q', '{accepted,told,spread,laned}', clock() - interval '1 hour', clock() + interval '1 hour')`,
   );
-  await client.submit('spread', { id: 'homeless', payload: { to: 'c' } });
+  await client.submit('spread', { id: 'unassigned', payload: { to: 'c' } });
   await giveOut();
   metrics = await startMetrics({ pool: muster.database.pool, port: 0 });
 });
@@ -156,7 +156,7 @@ const looked = (): Promise<unknown> =>
 const KINDS = [
   ['monitor', 'accepted', 'a monitor with overdue batches looks', 'asked', '/monitor/accepted'],
   ['notifier', 'told', 'a notifier with overdue notifications looks', 'over', '/notifier'],
-  ['balancer', 'spread', 'a partition that a node can hold is given to one in time', 'homeless', '/balancer'],
+  ['balancer', 'spread', 'a partition that a node can hold is given to one in time', 'unassigned', '/balancer'],
   ['execution', 'told', 'a woken execution takes a turn', null, '/execution/'],
   ['dispatch of a leader', 'told', 'a batch that a dispatch carries is called', 'carried', '/leader/told/'],
   ['dispatch of a queuer', 'laned', 'a batch that a submitter was granted is called', 'granted', '/queuer/0'],

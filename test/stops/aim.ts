@@ -19,10 +19,10 @@ export interface Stop {
 
 /**
  * Stops the process with SIGSTOP at a moment at which its workflow thread runs workflow code. Tries
- * for up to `patienceMs`, then stops it wherever it is. Linux only.
+ * for up to `timeoutMs`, then stops it wherever it is. Linux only.
  */
-export const stopInside = async (pid: number, patienceMs: number): Promise<Stop> => {
-  const until = performance.now() + patienceMs;
+export const stopInside = async (pid: number, timeoutMs: number): Promise<Stop> => {
+  const until = performance.now() + timeoutMs;
   for (let tries = 1; ; tries++) {
     process.kill(pid, 'SIGSTOP');
     const inside = hasYoungThread(pid);

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { WorkflowClient } from '@temporalio/client';
 import type { WorkerOptions } from '@temporalio/worker';
 import { Worker } from '@temporalio/worker';
-import { Silence } from '../../workers/sweeper/backOff';
+import { TurnBackOff } from '../../workers/sweeper/backOff';
 
 /**
  * Loaded before `muster worker` (`node --require`), to see what a setting is for: other values in
@@ -21,8 +21,8 @@ export interface Overrides {
   foreignScope?: boolean;
   workflowTaskTimeoutMs?: number;
   workflowTasksAtOnce?: number;
-  /** The sweeper wakes in every round whatever stays due. */
-  impatient?: boolean;
+  /** The sweeper wakes in every round whatever stays due: without back-off. */
+  withoutBackOff?: boolean;
 }
 
 const NAME = 'MUSTER_TEST_OVERRIDES';
@@ -49,7 +49,7 @@ const override = ({
   foreignScope,
   workflowTaskTimeoutMs,
   workflowTasksAtOnce,
-  impatient,
+  withoutBackOff,
 }: Overrides): void => {
   const create = Worker.create.bind(Worker);
   Worker.create = (options: WorkerOptions): Promise<Worker> => {
@@ -70,7 +70,7 @@ const override = ({
     });
   };
   if (workflowTaskTimeoutMs !== undefined) overrideTaskTimeout(workflowTaskTimeoutMs);
-  if (impatient === true) Silence.prototype.mayWake = () => true;
+  if (withoutBackOff === true) TurnBackOff.prototype.mayWake = () => true;
 };
 
 /** In the process that starts runs: the workers, and the client of a test. */

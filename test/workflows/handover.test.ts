@@ -93,7 +93,7 @@ test('continue-as-new at every third turn, under signals: the runs chain, nothin
     signalArgs: [],
   });
   const ids: string[] = [];
-  const lane = async (target: string, round: number): Promise<void> => {
+  const runner = async (target: string, round: number): Promise<void> => {
     for (let i = 0; i < 5; i++) {
       ids.push(`${target}-${round}-${i}`);
       await submit('chained', target, `${target}-${round}-${i}`);
@@ -103,7 +103,7 @@ test('continue-as-new at every third turn, under signals: the runs chain, nothin
   // Between rounds nothing is in flight, or on a busy machine a run would rarely find the moment to
   // continue as new.
   for (let round = 0; round < 200 && (await muster.leaderOf('chained')).epoch <= RUNS; round++) {
-    await Promise.all(['a', 'b', 'c', 'd', 'e'].map((target) => lane(target, round)));
+    await Promise.all(['a', 'b', 'c', 'd', 'e'].map((target) => runner(target, round)));
     await succeeded(...ids);
   }
   expect([...calls].sort()).toEqual([...ids].sort());

@@ -71,7 +71,7 @@ test('A13 A19: 1,000 closings raced with a ring: none stuck, none lost, none twi
     );
     return rows[0]!.epoch;
   };
-  const lane = async (target: string): Promise<void> => {
+  const runner = async (target: string): Promise<void> => {
     let wait = WAIT_MS;
     let before = 0;
     for (let round = 0; round < CLOSINGS / TARGETS; round++) {
@@ -86,7 +86,7 @@ test('A13 A19: 1,000 closings raced with a ring: none stuck, none lost, none twi
       await new Promise((resolve) => setTimeout(resolve, 2 * random() * wait));
     }
   };
-  await Promise.all(Array.from({ length: TARGETS }, (_, i) => lane(`t${i}`)));
+  await Promise.all(Array.from({ length: TARGETS }, (_, i) => runner(`t${i}`)));
   expect(ids).toHaveLength(CLOSINGS);
   expect([...called].sort()).toEqual([...ids].sort());
   // The last closings: all idle, by themselves.

@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => bench.stop());
 
 test('A14: only the dispatch that carries a batch may call it, with all of its tasks, also when both prepare it at once', async () => {
-  // Another batch first: while it is prepared the other two gather, and would share a statement.
+  // Another batch first: while it is prepared the other two wait, and would share a statement.
   await bench.client.submit('orders', { id: 'first', payload: { to: 'a' } });
   const one = await bench.dispatch(await bench.turn({ runId: 'one', runStartedAtMs: 1 }, 1), orders);
   const [first] = await readDispatch(one.pool, 1, one.input.no);
@@ -62,6 +62,6 @@ test('A14: the answers to an older and to a newer attempt of a batch come at onc
   const [other, both] = carried.map(({ id }) => id);
   const successes = successWriter(claimed.pool);
   const answer = (id: number, attempt: number): Promise<boolean> =>
-    successes.write({ id, attempt, keyed: false, pages: [], notices: [] });
+    successes.write({ id, attempt, keyed: false, pages: [], notifications: [] });
   expect(await Promise.all([answer(other!, 2), answer(both!, 1), answer(both!, 2)])).toEqual([true, false, true]);
 });

@@ -35,21 +35,21 @@ export async function* events<T>({
   everyMs = LOOK_MS,
 }: Watched<T>): AsyncGenerator<string> {
   yield `retry: ${RETRY_MS}\n\n`;
-  let told = '';
-  let toldAt = performance.now();
+  let sent = '';
+  let sentAt = performance.now();
   for (let found = first; ; found = await look()) {
     if (isOver(found)) {
       yield event('end', found);
       return;
     }
     const text = JSON.stringify(found);
-    if (text !== told) {
+    if (text !== sent) {
       yield event('progress', found);
-      told = text;
-      toldAt = performance.now();
-    } else if (performance.now() - toldAt > PING_MS) {
+      sent = text;
+      sentAt = performance.now();
+    } else if (performance.now() - sentAt > PING_MS) {
       yield ': still here\n\n';
-      toldAt = performance.now();
+      sentAt = performance.now();
     }
     await sleep(everyMs, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) {

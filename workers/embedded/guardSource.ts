@@ -15,15 +15,15 @@ const { spawn } = require('node:child_process');
 const { rmSync } = require('node:fs');
 process.title = 'muster-guardian';
 const remove = JSON.parse(process.argv[1]);
-let server, ending = false, untold = 0;
+let server, ending = false, unsent = 0;
 
-function tell(message) {
+function send(message) {
   if (process.connected) process.send(message, () => {});
 }
 function output(text) {
-  if (!process.connected || untold > 256) return;
-  untold += 1;
-  process.send({ output: text }, () => { untold -= 1; });
+  if (!process.connected || unsent > 256) return;
+  unsent += 1;
+  process.send({ output: text }, () => { unsent -= 1; });
 }
 function start({ file, args, options, stopSignal, graceMs }) {
   const child = spawn(file, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -34,11 +34,11 @@ function start({ file, args, options, stopSignal, graceMs }) {
     over = true;
     clearTimeout(current.timer);
     server = undefined;
-    tell({ exit });
+    send({ exit });
     if (ending) leave();
   };
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', output);
-  child.on('spawn', () => tell({ pid: child.pid }));
+  child.on('spawn', () => send({ pid: child.pid }));
   child.on('error', (error) => { if (child.pid === undefined) gone({ error: error.message }); });
   // 'close' comes when the server's own children have let go of the output too; they get a second.
   child.on('close', (code, signal) => gone({ code, signal }));

@@ -135,7 +135,8 @@ class Part {
 
   constructor(
     readonly name: PartHealth['part'],
-    private readonly patienceMs: number,
+    /** A part that fails for less counts as healthy. */
+    private readonly graceMs: number,
     private readonly ask: () => Promise<unknown>,
     /** Which server is asked. */
     private readonly whom: 'Postgres' | 'Temporal' | 'this process',
@@ -161,7 +162,7 @@ class Part {
   }
 
   health(): PartHealth {
-    const healthy = this.failingSince === null || this.silentMs() < this.patienceMs;
+    const healthy = this.failingSince === null || this.silentMs() < this.graceMs;
     return { part: this.name, healthy, failingSince: this.failingSince?.toISOString() ?? null, error: this.error };
   }
 }

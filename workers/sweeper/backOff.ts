@@ -14,7 +14,7 @@ const LONGEST_MS = 300_000;
  * cannot make progress (its activity has no worker) would otherwise get one signal per round until
  * its history is full.
  */
-export class Patience {
+export class BackOff {
   private readonly tries = new Map<string, { notBefore: number; waitMs: number }>();
 
   constructor(private readonly now: () => number = () => performance.now()) {}
@@ -50,7 +50,7 @@ const LONGEST_WAKE_MS = 60_000;
  * While workers are starved of time, each signal makes the server offer at once a workflow task
  * that no worker has time for, instead of waiting longer each time.
  */
-export class Silence<T extends LastTurn> {
+export class TurnBackOff<T extends LastTurn> {
   private readonly tries = new Map<number, { after: string; notBefore: number; waitMs: number }>();
 
   constructor(

@@ -31,30 +31,30 @@ export class Balancing {
     const { heartbeat, partitions, nodes } = this.deps();
     heartbeat.partitions(nodes, {
       held: (seen, atNs) => partitions.heard(seen, atNs),
-      silentNode: () => void this.tellOnce(),
-      back: () => void this.tell(),
+      silentNode: () => void this.runRound(),
+      back: () => void this.wake(),
     });
-    void this.tell();
+    void this.wake();
   }
 
   /** Wakes the balancer. Never throws; tries again while Temporal is unreachable. */
-  async tell(): Promise<void> {
+  async wake(): Promise<void> {
     const { temporal, prefix, log } = this.deps();
-    for (let said = false; ;) {
+    for (let logged = false; ;) {
       const failure = await wakeBalancer(temporal, prefix);
       if (failure === null) return;
-      if (!said) log.warn({ err: failure }, 'the balancer was not told; tried again');
-      said = true;
+      if (!logged) log.warn({ err: failure }, 'the balancer was not woken; tried again');
+      logged = true;
       if (this.stopped.signal.aborted) return;
       await sleep(AGAIN_MS, undefined, { signal: this.stopped.signal }).catch(() => undefined);
     }
   }
 
-  /** Gives up everything that is still held, and tells the balancer if it can. */
+  /** Gives up everything that is still held, and wakes the balancer if it can. */
   async stop(): Promise<void> {
     const { partitions } = this.deps();
     this.stopped.abort();
-    if (await partitions.stop()) await Promise.race([this.tell(), sleep(LAST_WORD_MS)]);
+    if (await partitions.stop()) await Promise.race([this.wake(), sleep(LAST_WORD_MS)]);
   }
 
   /**
@@ -62,14 +62,14 @@ export class Balancing {
    * workflow may be slow to do so: a process that was stopped keeps its polls open at the Temporal
    * server, and takes with it any task that is given to them.
    */
-  private async tellOnce(): Promise<void> {
+  private async runRound(): Promise<void> {
     const { pool, node, log } = this.deps();
     try {
       if ((await acquireLease(pool, WAKE_RESOURCE, node, WAKE_MS)) === null) return;
       await balancePartitions(this.deps(), { runId: node, turn: 1 });
-      await this.tell();
+      await this.wake();
     } catch (error) {
-      log.warn({ err: error }, 'a node fell silent, and the balancer was not told; the sweeper will do it');
+      log.warn({ err: error }, 'a node fell silent, and the balancer was not woken; the sweeper will do it');
     }
   }
 }

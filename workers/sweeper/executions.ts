@@ -19,7 +19,7 @@ export const wakeWaitingExecutions = async ({ pool, temporal, prefix, log }: Dep
     const failure = await wakeExecutions(temporal, prefix, await executionsWantingNodes(pool, MOST_WAITING));
     if (failure !== null) throw failure;
   } catch (error) {
-    log.warn({ err: error }, 'executions that wait for nodes were not told of this one');
+    log.warn({ err: error }, 'executions that wait for nodes were not woken for this one');
   }
 };
 

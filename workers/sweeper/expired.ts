@@ -7,7 +7,7 @@ import type { WokenQueuer } from '../../postgres/lanes/queuer';
 import { wakeExpiredQueuers } from '../../postgres/lanes/queuer';
 import type { WokenLeader } from '../../postgres/grouping/ring';
 import { wakeLeaderWorkflows, wakeQueuerWorkflows } from '../../workflows/wake';
-import { Silence } from './backOff';
+import { TurnBackOff } from './backOff';
 
 interface ExpiredOptions {
   pool: Pool;
@@ -25,31 +25,31 @@ const MOST_LEADERS = 200;
  * and less often.
  */
 export class Expired {
-  private readonly silentLeaders = new Silence<LastTurn & { leaderId: number }>(({ leaderId }) => leaderId);
-  private readonly silentQueuers = new Silence<LastTurn & { queuerId: number }>(({ queuerId }) => queuerId);
+  private readonly leaderBackOff = new TurnBackOff<LastTurn & { leaderId: number }>(({ leaderId }) => leaderId);
+  private readonly queuerBackOff = new TurnBackOff<LastTurn & { queuerId: number }>(({ queuerId }) => queuerId);
 
   constructor(private readonly options: ExpiredOptions) {}
 
   async wakeLeaders(): Promise<WokenLeader[]> {
     const { pool, temporal, prefix, leaseMs } = this.options;
     const expired = await wakeExpiredLeaders(pool, MOST_LEADERS, leaseMs);
-    const woken = expired.filter((one) => this.silentLeaders.mayWake(one));
+    const woken = expired.filter((one) => this.leaderBackOff.mayWake(one));
     const failure = await wakeLeaderWorkflows(temporal, prefix, woken);
-    if (failure !== null) this.silentLeaders.wakeFailed(woken);
-    this.tell(failure);
+    if (failure !== null) this.leaderBackOff.wakeFailed(woken);
+    this.logFailure(failure);
     return woken;
   }
 
   async wakeQueuers(): Promise<WokenQueuer[]> {
     const { pool, temporal, prefix, leaseMs } = this.options;
-    const woken = (await wakeExpiredQueuers(pool, leaseMs)).filter((one) => this.silentQueuers.mayWake(one));
+    const woken = (await wakeExpiredQueuers(pool, leaseMs)).filter((one) => this.queuerBackOff.mayWake(one));
     const failure = await wakeQueuerWorkflows(temporal, prefix, woken);
-    if (failure !== null) this.silentQueuers.wakeFailed(woken);
-    this.tell(failure);
+    if (failure !== null) this.queuerBackOff.wakeFailed(woken);
+    this.logFailure(failure);
     return woken;
   }
 
-  private tell(failure: Error | null): void {
+  private logFailure(failure: Error | null): void {
     if (failure !== null) this.options.log.warn({ err: failure }, 'sweeper: a wake failed; the next round repeats it');
   }
 }

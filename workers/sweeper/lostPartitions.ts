@@ -3,7 +3,7 @@ import type { NodeSettings } from '../../activities/nodes/settings';
 import { DEFAULT_NODE_SETTINGS } from '../../activities/nodes/settings';
 import { hasLostPartitions } from '../../postgres/nodes/partition';
 import { wakeBalancer } from '../../workflows/wake';
-import { Patience } from './backOff';
+import { BackOff } from './backOff';
 import type { SweepCounts } from './counts';
 
 /** Other processes wake the balancer at once; after this long they evidently did not. */
@@ -18,7 +18,7 @@ type Deps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log'> & {
  * or that were to be given up long ago.
  */
 export class LostPartitions {
-  private readonly patience = new Patience();
+  private readonly backOff = new BackOff();
 
   constructor(private readonly deps: Deps) {}
 
@@ -26,7 +26,7 @@ export class LostPartitions {
   async look(counts: Pick<SweepCounts, 'balancerWakes'>): Promise<boolean> {
     const { pool, temporal, prefix, log, nodes = DEFAULT_NODE_SETTINGS } = this.deps;
     const lost = await hasLostPartitions(pool, nodes.leaseMs, nodes.shutdownLimitMs + LOST_MS);
-    if (!this.patience.mayTry('balancer', lost)) return lost;
+    if (!this.backOff.mayTry('balancer', lost)) return lost;
     counts.balancerWakes++;
     const failure = await wakeBalancer(temporal, prefix);
     if (failure !== null) log.warn({ err: failure }, 'sweeper: the balancer was not woken; the next round tries again');

@@ -5,7 +5,7 @@ import { hasOverdueNotifications } from '../../postgres/callbacks/notification';
 import { NODE_LIVE_MS, servedHandlers } from '../../postgres/nodes/node';
 import type { Pool } from '../../postgres/pool';
 import { wakeMonitor, wakeNotifier } from '../../workflows/wake';
-import { Patience } from './backOff';
+import { BackOff } from './backOff';
 import type { SweepCounts } from './counts';
 import type { SilentRuns } from './silentRuns';
 
@@ -14,7 +14,7 @@ const OVERDUE_MS = 2_000;
 
 /** Wakes the notifier and the monitors whose work has been due for longer than they let it wait. */
 export class OverdueWakes {
-  private readonly patience = new Patience();
+  private readonly backOff = new BackOff();
 
   constructor(
     private readonly options: { pool: Pool; temporal: Client; prefix: string; log: Pick<Logger, 'warn'> },
@@ -25,7 +25,7 @@ export class OverdueWakes {
   async wakeNotifier(): Promise<void> {
     const overdue = await hasOverdueNotifications(this.options.pool, OVERDUE_MS);
     this.silent.noteNotifier(overdue);
-    if (!this.patience.mayTry('notifier', overdue)) return;
+    if (!this.backOff.mayTry('notifier', overdue)) return;
     this.counts.notifierWakes++;
     this.logFailure(await wakeNotifier(this.options.temporal, this.options.prefix));
   }
@@ -39,9 +39,9 @@ export class OverdueWakes {
     const served = overdue.length === 0 ? [] : await servedHandlers(this.options.pool, NODE_LIVE_MS);
     const due = overdue.filter((handler) => served.includes(handler));
     this.silent.noteMonitors(due);
-    this.patience.keep((key) => key === 'notifier' || due.includes(key.slice('monitor/'.length)));
+    this.backOff.keep((key) => key === 'notifier' || due.includes(key.slice('monitor/'.length)));
     for (const handler of due) {
-      if (!this.patience.mayTry(`monitor/${handler}`, true)) continue;
+      if (!this.backOff.mayTry(`monitor/${handler}`, true)) continue;
       this.counts.monitorWakes++;
       this.logFailure(await wakeMonitor(this.options.temporal, this.options.prefix, handler));
     }

@@ -36,7 +36,7 @@ const LOOK_AT_VERSION_MS = 1_000;
  */
 const FIRST_REST_MS = 30_000;
 const LONGEST_REST_MS = 1_800_000;
-const PARALLEL = 8;
+const PARALLELISM = 8;
 /**
  * `temporal.api.enums.v1`: VERSIONING_BEHAVIOR_PINNED, PENDING_WORKFLOW_TASK_STATE_STARTED,
  * PENDING_ACTIVITY_STATE_SCHEDULED.
@@ -51,7 +51,7 @@ const FAILED = 3;
 interface Memory {
   runId: string | null;
   /** The failed run that was logged last. */
-  told: string | null;
+  loggedRunId: string | null;
   /** When the run was seen first. */
   since: number;
   lookAt: number;
@@ -86,12 +86,12 @@ export class StuckRuns {
     this.forget(now);
     this.currents = new Map();
     const queue = silent.filter((run) => this.remember(run, now));
-    const lane = async (): Promise<void> => {
+    const runner = async (): Promise<void> => {
       for (let next = queue.shift(); next !== undefined; next = queue.shift())
         if (await this.lookAt(next)) counts.stuckRuns++;
     };
-    const lanes = await Promise.allSettled(Array.from({ length: Math.min(PARALLEL, queue.length) }, lane));
-    for (const one of lanes) if (one.status === 'rejected') throw one.reason;
+    const runners = await Promise.allSettled(Array.from({ length: Math.min(PARALLELISM, queue.length) }, runner));
+    for (const one of runners) if (one.status === 'rejected') throw one.reason;
   }
 
   /** False: it was seen to be of the current version, or of none, or to have ended. */
@@ -105,7 +105,7 @@ export class StuckRuns {
     if (memory === undefined) {
       this.memories.set(workflowId, {
         runId: null,
-        told: null,
+        loggedRunId: null,
         since: now,
         lookAt: now,
         untakenSince: null,
@@ -179,7 +179,7 @@ export class StuckRuns {
       const { raw } = await this.options.temporal.workflow.getHandle(workflowId).describe();
       const { status, versioningInfo, execution, startTime } = raw.workflowExecutionInfo ?? {};
       const runId = execution!.runId!;
-      if (status === FAILED) await this.tellFailure(workflowId, runId);
+      if (status === FAILED) await this.logFailure(workflowId, runId);
       if (status !== RUNNING) return null;
       const { pendingWorkflowTask: task } = raw;
       const pending = raw.pendingActivities ?? [];
@@ -204,10 +204,10 @@ export class StuckRuns {
    * Logs the failure of a run: a bug ends it, and the sweeper's wake begins the next; logged once
    * for each.
    */
-  private async tellFailure(workflowId: string, runId: string): Promise<void> {
+  private async logFailure(workflowId: string, runId: string): Promise<void> {
     const memory = this.memories.get(workflowId);
-    if (memory === undefined || memory.told === runId) return;
-    memory.told = runId;
+    if (memory === undefined || memory.loggedRunId === runId) return;
+    memory.loggedRunId = runId;
     const error: unknown = await this.options.temporal.workflow
       .getHandle(workflowId, runId)
       .result()

@@ -11,7 +11,7 @@ import type { TemporalSettings } from '../config/config';
  * How a start waits for servers that come up later, as they do when a machine or a compose project
  * starts.
  */
-export interface Patience {
+export interface StartRetry {
   log: Logger;
   /** Counted from the first try, for each server. */
   startTimeoutMs: number;
@@ -20,27 +20,27 @@ export interface Patience {
 }
 
 const PAUSE_MS = 1_000;
-const SAY_EVERY_MS = 10_000;
+const LOG_EVERY_MS = 10_000;
 
 /**
  * Waits until the database answers and has tables that this program can run on. Those that are too
  * new for it are never waited for.
  */
-export const awaitStore = async (pool: Pool, patience: Patience): Promise<void> => {
+export const awaitStore = async (pool: Pool, retry: StartRetry): Promise<void> => {
   const newer = await retried(
     () => checkSchema(pool),
-    patience,
+    retry,
     (error) => ['DATABASE_UNAVAILABLE', 'SCHEMA_MISSING'].includes(codeOf(error)),
   );
   if (newer.length > 0)
-    patience.log.info(`the tables are of a newer version (${newer.join(', ')}), which this program can run on`);
+    retry.log.info(`the tables are of a newer version (${newer.join(', ')}), which this program can run on`);
 };
 
 /** Waits until Temporal answers and has the namespace. Refused credentials are never waited for. */
-export const connectTemporal = (settings: TemporalSettings, patience: Patience): Promise<NativeConnection> =>
+export const connectTemporal = (settings: TemporalSettings, retry: StartRetry): Promise<NativeConnection> =>
   retried(
     () => connectOnce(settings),
-    patience,
+    retry,
     (error) => codeOf(error) === 'TEMPORAL_UNAVAILABLE',
   );
 
@@ -88,11 +88,11 @@ const codeOf = (error: unknown): string => String((error as { code?: unknown } |
 
 const retried = async <T>(
   work: () => Promise<T>,
-  { log, startTimeoutMs, signal }: Patience,
+  { log, startTimeoutMs, signal }: StartRetry,
   passes: (error: unknown) => boolean,
 ): Promise<T> => {
   const begun = performance.now();
-  let said = -Infinity;
+  let loggedAt = -Infinity;
   for (;;) {
     signal.throwIfAborted();
     try {
@@ -100,8 +100,8 @@ const retried = async <T>(
     } catch (error) {
       const leftMs = startTimeoutMs - (performance.now() - begun);
       if (!passes(error) || leftMs <= 0) throw error;
-      if (performance.now() - said > SAY_EVERY_MS) {
-        said = performance.now();
+      if (performance.now() - loggedAt > LOG_EVERY_MS) {
+        loggedAt = performance.now();
         log.warn(`${(error as Error).message} Trying again for ${Math.ceil(leftMs / 1_000)} s.`);
       }
       await sleep(Math.min(PAUSE_MS, leftMs), undefined, { signal });

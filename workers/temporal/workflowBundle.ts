@@ -21,7 +21,7 @@ export const workflowBundle = async (plugs: TemporalPlugs, log: Logger): Promise
       'bundling the workflows with the converters and interceptors of the config, which takes some seconds at each start',
     );
   try {
-    return await bundleWorkflowCode({ ...bundleSource(plugs), logger: told(log) });
+    return await bundleWorkflowCode({ ...bundleSource(plugs), logger: sdkLogger(log) });
   } catch (error) {
     if (!isOwn) throw error;
     throw new MusterError(
@@ -33,7 +33,7 @@ export const workflowBundle = async (plugs: TemporalPlugs, log: Logger): Promise
 };
 
 /** The bundler's messages on success interest a developer only. */
-const told = (log: Logger): SdkLogger => {
+const sdkLogger = (log: Logger): SdkLogger => {
   const quiet = (message: string): void => log.debug(message);
   const loud = (message: string): void => log.error(message);
   return {

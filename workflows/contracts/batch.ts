@@ -10,7 +10,7 @@ import {
 import { STATUSES } from '../planning/lanes/statuses';
 import { BATCH_STATES, FLUSH_REASONS } from '../planning/states';
 import { taskInput, taskState } from './task';
-import { batchId, count, namesOf, plainName, service, time } from './words';
+import { batchId, count, namesOf, plainName, service, time } from './fields';
 
 const batchState = namesOf(BATCH_STATES);
 export const flushReason = namesOf(FLUSH_REASONS).describe('Why it closed');

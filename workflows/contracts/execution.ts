@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, plainName, time } from './words';
+import { count, plainName, time } from './fields';
 
 /** The request as its users write it: snake_case, like the result document. */
 

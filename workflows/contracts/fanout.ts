@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DEFAULT_SEGMENT_SIZE, MAX_ACK_IDS, MAX_ADD_ITEMS } from '../planning/fanouts/segments';
 import { MAX_SEGMENT_SIZE } from '../planning/fanouts/itemId';
-import { callback, count, plainName, time } from './words';
+import { callback, count, plainName, time } from './fields';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 export const fanoutId = z.string().regex(UUID, 'expected a UUID in lower case').describe('A UUID in lower case');

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { LEADER_STATES, TASK_STATES } from '../planning/states';
 import type { FlushReason, TaskState } from '../planning/states';
 import { flushReason } from './batch';
-import { count, ms, namesOf, paused, plainName, targetKey, taskId, time } from './words';
+import { count, ms, namesOf, paused, plainName, targetKey, taskId, time } from './fields';
 
 const leaderView = z
   .object({

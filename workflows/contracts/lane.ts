@@ -5,7 +5,7 @@ import { APPROACHES, LANE_KINDS, ON_INVALID, STRATEGIES } from '../planning/lane
 import { LEADER_STATES } from '../planning/states';
 import { laneBatchStatus } from './batch';
 import { taskInput } from './task';
-import { batchId, count, ms, namesOf, time } from './words';
+import { batchId, count, ms, namesOf, time } from './fields';
 
 export const laneView = z
   .object({

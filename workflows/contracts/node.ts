@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, ms, time } from './words';
+import { count, ms, time } from './fields';
 
 /** Nodes and partitions as operators see them. */
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ExplainFacts, ServedBy } from '../planning/explain/facts';
 import { WAITS_FOR } from '../planning/explain/facts';
 import { TASK_STATES } from '../planning/states';
-import { batchId, callback, count, namesOf, taskId, time } from './words';
+import { batchId, callback, count, namesOf, taskId, time } from './fields';
 
 export const taskState = namesOf(TASK_STATES).describe(
   'succeeded, failed, dead and cancelled are ends; unknown waits for resolve',

@@ -39,12 +39,12 @@ export class ChunkLease {
    * Notes that a runner begins or ends an item: what the heartbeat thread must know should the item
    * never end.
    */
-  begin(lane: number, position: number): void {
+  begin(runner: number, position: number): void {
     this.signOfLife();
-    this.memory.begin(lane, position);
+    this.memory.begin(runner, position);
   }
-  done(lane: number): void {
-    this.memory.end(lane);
+  done(runner: number): void {
+    this.memory.end(runner);
   }
 
   lose(): void {

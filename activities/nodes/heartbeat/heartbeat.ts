@@ -70,12 +70,12 @@ export class Heartbeat {
   }
 
   /**
-   * Keeps a chunk that was requested at `takenAtNs`, until its lease is ended. `lanes`: items at
-   * once.
+   * Keeps a chunk that was requested at `takenAtNs`, until its lease is ended. `parallelism`: how
+   * many items may run at once.
    */
-  hold(hold: Hold, lanes: number, takenAtNs: bigint): ChunkLease {
+  hold(hold: Hold, parallelism: number, takenAtNs: bigint): ChunkLease {
     const key = ++this.keys;
-    const memory = ChunkMemory.create(lanes, takenAtNs + toNs(hold.leaseMs));
+    const memory = ChunkMemory.create(parallelism, takenAtNs + toNs(hold.leaseMs));
     const lease = new ChunkLease(
       memory,
       () => this.signOfLife.give(),

@@ -35,7 +35,7 @@ export class Keeper {
 
   constructor(
     private readonly pool: Pool,
-    private readonly tell: (message: FromThread) => void,
+    private readonly post: (message: FromThread) => void,
   ) {}
 
   /**
@@ -87,7 +87,7 @@ export class Keeper {
     work()
       .catch((error: unknown) => {
         due.nextAt = performance.now() + Math.min(everyMs, AGAIN_MS);
-        this.tell({ kind: 'failed', what, message: String((error as Error).message) });
+        this.post({ kind: 'failed', what, message: String((error as Error).message) });
       })
       .finally(() => (due.writing = false));
   }
@@ -116,14 +116,14 @@ export class Keeper {
     partitions.keptAt = now;
     if (keptAt !== null && now - keptAt > leaseMs) await this.comeBack(this.beat);
     const seen = held.map(({ leftMs, ...one }) => ({ ...one, untilNs: asked + toNs(leftMs) }));
-    this.tell({ kind: 'partitions', seen, atNs: asked });
+    this.post({ kind: 'partitions', seen, atNs: asked });
     // Where something is asked back more may follow, one round at a time: the whole move is to end
     // within a lease.
     if (held.some(({ revoked }) => revoked)) partitions.askedAt = now;
     if (now - partitions.askedAt < leaseMs) partitions.nextAt = Math.min(partitions.nextAt, now + leaseMs / ASKED_PART);
     const silenceInMs = await nextSilenceInMs(this.pool, node, leaseMs);
     if (silenceInMs === null) return;
-    if (silenceInMs <= 0) this.tell({ kind: 'silent-node' });
+    if (silenceInMs <= 0) this.post({ kind: 'silent-node' });
     const lookAt = performance.now() + Math.max(leaseMs / 10, silenceInMs) + silenceLookMs();
     partitions.nextAt = Math.min(partitions.nextAt, lookAt);
   }
@@ -135,7 +135,7 @@ export class Keeper {
    */
   private async comeBack(beat: Beat): Promise<void> {
     await touchNode(this.pool, beat.row);
-    this.tell({ kind: 'back' });
+    this.post({ kind: 'back' });
   }
 
   private async renew(key: number, { chunk, leaseMs, memory }: Held): Promise<void> {
@@ -159,7 +159,7 @@ export class Keeper {
   private lose(key: number, memory: ChunkMemory): void {
     memory.lose();
     this.held.delete(key);
-    this.tell({ kind: 'lost', key });
+    this.post({ kind: 'lost', key });
   }
 }
 

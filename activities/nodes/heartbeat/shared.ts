@@ -30,17 +30,18 @@ const IDLE = -1;
  */
 export class ChunkMemory {
   private readonly lease: BigInt64Array;
-  private readonly lanes: Int32Array;
+  /** By runner: the position of the item that it runs. */
+  private readonly runners: Int32Array;
 
   constructor(readonly buffer: SharedArrayBuffer) {
     this.lease = new BigInt64Array(buffer, 0, 1);
-    this.lanes = new Int32Array(buffer, 8);
+    this.runners = new Int32Array(buffer, 8);
   }
 
-  /** `lanes`: items that may run at once. */
-  static create(lanes: number, untilNs: bigint): ChunkMemory {
-    const memory = new ChunkMemory(new SharedArrayBuffer(8 + 4 * lanes));
-    memory.lanes.fill(IDLE);
+  /** `parallelism`: how many items may run at once. */
+  static create(parallelism: number, untilNs: bigint): ChunkMemory {
+    const memory = new ChunkMemory(new SharedArrayBuffer(8 + 4 * parallelism));
+    memory.runners.fill(IDLE);
     memory.holds(untilNs);
     return memory;
   }
@@ -59,14 +60,16 @@ export class ChunkMemory {
     return nowNs() < Atomics.load(this.lease, 0);
   }
 
-  begin(lane: number, position: number): void {
-    Atomics.store(this.lanes, lane, position);
+  begin(runner: number, position: number): void {
+    Atomics.store(this.runners, runner, position);
   }
-  end(lane: number): void {
-    Atomics.store(this.lanes, lane, IDLE);
+  end(runner: number): void {
+    Atomics.store(this.runners, runner, IDLE);
   }
   /** Returns the positions of the items that run. */
   running(): number[] {
-    return [...this.lanes.keys()].map((lane) => Atomics.load(this.lanes, lane)).filter((position) => position !== IDLE);
+    return [...this.runners.keys()]
+      .map((runner) => Atomics.load(this.runners, runner))
+      .filter((position) => position !== IDLE);
   }
 }

@@ -48,12 +48,12 @@ const row = (one: PartitionView): (string | number)[] => [
 ];
 
 const stateOf = (one: PartitionView): string => {
-  const words = [one.state as string];
+  const parts = [one.state as string];
   if (one.state === 'revoked')
-    words.push(
+    parts.push(
       `for ${duration(one.revokedMs!)}, wanted by ${one.wantedByName ?? one.wantedBy ?? 'no node in particular'}`,
     );
-  if (one.state === 'kept') words.push(`for ${one.keptFor}, ${duration(one.keptLeftMs!)} more`);
-  if (one.pinnedTo !== null) words.push(`pinned to ${one.pinnedTo}`);
-  return words.join('; ').replace('revoked; for', 'revoked for').replace('kept; for', 'kept for');
+  if (one.state === 'kept') parts.push(`for ${one.keptFor}, ${duration(one.keptLeftMs!)} more`);
+  if (one.pinnedTo !== null) parts.push(`pinned to ${one.pinnedTo}`);
+  return parts.join('; ').replace('revoked; for', 'revoked for').replace('kept; for', 'kept for');
 };

@@ -109,7 +109,7 @@ class Waiting {
     this.ended += over.length;
     this.bar.update(this.ended);
     for (const id of over) this.count(id, states.get(id) ?? 'gone');
-    await this.tell(over);
+    await this.report(over);
   }
 
   private count(id: string, state: string): void {
@@ -119,7 +119,7 @@ class Waiting {
     if (this.waited.examples.length < MAX_EXAMPLES) this.waited.examples.push({ id, state });
   }
 
-  private async tell(over: readonly string[]): Promise<void> {
+  private async report(over: readonly string[]): Promise<void> {
     const { examples } = this.waited;
     const unread = examples.filter((example) => example.error === undefined);
     if (this.options.onTask === undefined) {

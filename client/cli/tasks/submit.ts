@@ -58,13 +58,13 @@ async function submit(session: Session<Options>, handler: string): Promise<numbe
       return accepted.refused > 0 ? EXIT.failed : EXIT.ok;
     }
     if (!out.json) out.note(describe(handler, accepted));
-    return await waitAndTell(session, client, handler, accepted, ids);
+    return await waitAndReport(session, client, handler, accepted, ids);
   } finally {
     await file.close();
   }
 }
 
-const waitAndTell = async (
+const waitAndReport = async (
   session: Session<Options>,
   client: Client,
   handler: string,

@@ -199,7 +199,7 @@ const judgeFences = (calls: readonly LaneCall[], verdict: LaneVerdict, find: (wh
 };
 
 /** Reads the store (plain SQL) and the downstream's files. */
-export const gather = (
+export const readEvidence = (
   databaseUrl: string,
   runDir: string,
   acked: readonly string[],

@@ -6,7 +6,7 @@ import { planKills } from '../plan';
 import { LANE_POINTS } from '../points';
 import { LANES } from '../scenario';
 import type { Servers } from '../servers';
-import { gather, judge } from './checker';
+import { readEvidence, judge } from './checker';
 import { Freezer } from './freezer';
 import { serviceOf } from './handlers';
 import { outcomeOf, tableOf } from './report';
@@ -103,7 +103,10 @@ export const runLaneChaos = (options: LaneChaos): Promise<boolean> => {
     const drained = await harness.drain(STILL_MS, DRAIN_MS);
     const seconds = (performance.now() - begun) / 1_000;
     const frozen = struck.flatMap(({ how, marked }) => (how === 'stop' ? (marked ?? []) : []));
-    const verdict = judge({ ...(await gather(servers.databaseUrl, runDir, ackedIds(harness.acked, lanes))), frozen });
+    const verdict = judge({
+      ...(await readEvidence(servers.databaseUrl, runDir, ackedIds(harness.acked, lanes))),
+      frozen,
+    });
     const verified = await client.verify({ full: true });
     const outcome = outcomeOf({
       verdict,

@@ -52,8 +52,8 @@ void runChaosWorker(
         await post.stay({ point: 'before-send', live: rows, marked: marksOf(values) });
       if (name === 'accept-in-lanes' && rows > 0 && post.isArmed('after-accept'))
         await post.stay({ point: 'after-accept', live: rows });
-      if (name === 'take-readings' && rows > 0 && post.isArmed('after-reading-taken'))
-        await post.stay({ point: 'after-reading-taken', live: rows });
+      if (name === 'claim-reads' && rows > 0 && post.isArmed('after-read-claimed'))
+        await post.stay({ point: 'after-read-claimed', live: rows });
       if (!commits(statement, SETTLE)) return;
       if (post.isArmed('after-settle')) await post.stay({ point: 'after-settle', live: settled });
       if (post.isArmed('backend-terminated', 3)) lose(await post.stay({ point: 'backend-terminated', live: settled }));

@@ -1,6 +1,6 @@
 import type { Plant, Run } from './plant';
 
-/** What has to go on does: due times, dispatches, keys, notices, and who looks at them. */
+/** What has to go on does: due times, dispatches, keys, notifications, and who looks at them. */
 export const flowPlants = (run: Run): Record<string, Plant[]> => ({
   'a ready task makes its target due': [
     {

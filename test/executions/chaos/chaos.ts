@@ -95,7 +95,7 @@ const strike = async (stack: Stack, client: Client, id: string, struck: Record<s
   }
 };
 
-const patient = async <T>(work: () => Promise<T>): Promise<T> => {
+const retried = async <T>(work: () => Promise<T>): Promise<T> => {
   for (;;)
     try {
       return await work();
@@ -105,17 +105,17 @@ const patient = async <T>(work: () => Promise<T>): Promise<T> => {
     }
 };
 const isOver = async (client: Client, id: string): Promise<boolean> =>
-  (await patient(() => client.execution(id).progress())).share === 1;
+  (await retried(() => client.execution(id).progress())).share === 1;
 
 const ended = async (client: Client, id: string): Promise<void> => {
   const until = performance.now() + 480_000;
   for (let said = -1; ;) {
-    const { share, counts } = await patient(() => client.execution(id).progress());
+    const { share, counts } = await retried(() => client.execution(id).progress());
     if (share === 1) return;
     if (Math.floor(share * 10) > said) say(`${Math.floor(share * 100)} %: ${JSON.stringify(counts)}`);
     said = Math.floor(share * 10);
     if (performance.now() > until)
-      throw new Error(`not done: ${JSON.stringify(await patient(() => client.execution(id).status()))}`);
+      throw new Error(`not done: ${JSON.stringify(await retried(() => client.execution(id).status()))}`);
     await sleep(100);
   }
 };

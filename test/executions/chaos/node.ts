@@ -34,15 +34,15 @@ const work = defineFunction({
 const main = async (): Promise<void> => {
   Runtime.install({ logger: new DefaultLogger('ERROR') });
   const pool = createPool({ databaseUrl, max: 8, applicationName: 'execution chaos' });
-  const patience = { timeoutMs: 90_000, everyMs: 250, what: 'the servers to be back' };
-  const connection = await eventually(() => NativeConnection.connect({ address }).catch(() => null), patience);
+  const waiting = { timeoutMs: 90_000, everyMs: 250, what: 'the servers to be back' };
+  const connection = await eventually(() => NativeConnection.connect({ address }).catch(() => null), waiting);
   await eventually(
     () =>
       pool.query('select 1').then(
         () => true,
         () => false,
       ),
-    patience,
+    waiting,
   );
   const node = await createNode({
     pool,

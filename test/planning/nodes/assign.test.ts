@@ -19,7 +19,7 @@ import {
 } from './world';
 import type { NodeFacts, PartitionFacts } from '../../../workflows/planning/nodes/types';
 
-/** Everything that is no table row: drains, abilities, pins, holds, limits, words. */
+/** Everything that is no table row: drains, abilities, pins, holds, limits, explanations. */
 
 test('B1: nobody there: nothing is said; a partition that no node is able to have stays where it is', () => {
   expect(assign(held({ a: [0], '': [1] }), [dead('a')], limitsOf())).toEqual([]);
@@ -57,7 +57,7 @@ test('lost capability: what the node no longer has the attributes or the handler
   const limits = limitsOf({ minimumHoldMs: 1_000 });
   const moves = assign(now, [node('a', { attributes: { zone: 'y' } }), node('b', able)], limits);
   expect(short(moves)).toEqual(['revoke 0 a>b attributes', 'revoke 1 a>b attributes']);
-  expect(moves.map(({ words }) => words)).toEqual([
+  expect(moves.map(({ explanation }) => explanation)).toEqual([
     '0 is to go from a to b: a no longer has zone=x',
     '1 is to go from a to b: a no longer has handler mail',
   ]);
@@ -78,7 +78,7 @@ describe('pinned', () => {
       from: 'a',
       to: 'b',
       reason: 'pinned',
-      words: '0 is to go from a to b: an admin moved it there',
+      explanation: '0 is to go from a to b: an admin moved it there',
     });
   });
 
@@ -206,7 +206,7 @@ test('a lease that ended while its node lives goes back to it, if it is still it
   expect(move).toMatchObject({
     kind: 'assign',
     to: 'a',
-    words: '0 goes to a: the lease of a ended and it may keep it; a then has 2 partitions',
+    explanation: '0 goes to a: the lease of a ended and it may keep it; a then has 2 partitions',
   });
   const full = [partition('0', 'a', { expired: true }), ...held({ a: [1, 4], b: [2] })];
   expect(short(assign(full, nodes('a', 'b'), limitsOf()))).toEqual(['assign 0 a>b expired']);
@@ -256,11 +256,11 @@ test('with attributes: room is made for what only some nodes may have, by a chai
   expect([...countsOf(after.partitions, both)].sort()).toEqual([1, 2, 2]);
 });
 
-test('words say the figures', () => {
+test('explanations give the figures', () => {
   const [one] = assign(held({ a: [0, 1, 2, 3] }), nodes('a', 'b'), limitsOf());
-  expect(one!.words).toBe('3 is to go from a to b: one has 4 partitions, b has 0 partitions');
+  expect(one!.explanation).toBe('3 is to go from a to b: one has 4 partitions, b has 0 partitions');
   const [free] = assign(held({ a: [0], '': [1] }), nodes('a', 'b'), limitsOf());
-  expect(free!.words).toBe('1 goes to b: no node holds it; b then has 1 partition');
+  expect(free!.explanation).toBe('1 goes to b: no node holds it; b then has 1 partition');
 });
 
 test('an id that is there twice is refused, by name', () => {
@@ -271,7 +271,7 @@ test('an id that is there twice is refused, by name', () => {
 });
 
 test('ids are compared by code point, as Postgres does', () => {
-  const words = ['z', 'a', '', 'aa', '\u{1F600}', '\uFFFD', 'é', 'a\u{1F600}', 'a\uFFFD'];
-  const byBytes = [...words].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
-  expect([...words].sort(byCodePoint)).toEqual(byBytes);
+  const ids = ['z', 'a', '', 'aa', '\u{1F600}', '\uFFFD', 'é', 'a\u{1F600}', 'a\uFFFD'];
+  const byBytes = [...ids].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  expect([...ids].sort(byCodePoint)).toEqual(byBytes);
 });

@@ -44,7 +44,7 @@ test('B17: within 10 % of the mean nothing moves, above it the fewest that help'
     kind: 'revoke',
     to: 'b',
     reason: 'load',
-    words: 't is to go from a to b: one has a load of 130, b has a load of 70',
+    explanation: 't is to go from a to b: one has a load of 130, b has a load of 70',
   });
 });
 
@@ -59,7 +59,7 @@ test('B17: what is free goes to who has the least load, the heaviest first', () 
   const now = weighed({ a: { p: 10 }, b: { q: 4 }, '': { r: 3, s: 5 } });
   const moves = assign(now, nodes('a', 'b'), limits);
   expect(short(moves)).toEqual(['assign r ->b free', 'assign s ->b free']);
-  expect(moves[0]!.words).toBe('r goes to b: no node holds it; b then has 3 partitions, a load of 12');
+  expect(moves[0]!.explanation).toBe('r goes to b: no node holds it; b then has 3 partitions, a load of 12');
 });
 
 test('B17 B2: one partition that is heavier than a share stays where it is, and nothing goes to and fro', () => {

@@ -1,6 +1,6 @@
 import { explainLane, type LaneFacts } from '../../../workflows/planning/lanes/explainLane';
 import { laneStateOf } from '../../../workflows/planning/lanes/laneState';
-import { placeInWords } from '../../../workflows/planning/lanes/laneWords';
+import { formatPlace } from '../../../workflows/planning/lanes/format';
 import type { Lane } from '../../../workflows/planning/lanes/types';
 import { buildBatch, buildLane } from './builders';
 
@@ -157,7 +157,7 @@ describe('explain of a batch in a lane', () => {
   });
 
   test('places in words', () => {
-    expect([1, 9, 10, 11, 12, 13, 21, 22, 23, 101, 111, 112].map(placeInWords).join(' ')).toBe(
+    expect([1, 9, 10, 11, 12, 13, 21, 22, 23, 101, 111, 112].map(formatPlace).join(' ')).toBe(
       'first ninth 10th 11th 12th 13th 21st 22nd 23rd 101st 111th 112th',
     );
   });

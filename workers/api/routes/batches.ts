@@ -3,7 +3,7 @@ import { NotFoundError } from '../../../client/errors';
 import { MAX_BATCHES } from '../../../client/lanes/submitBatch';
 import * as contracts from '../../../workflows/contracts/batch';
 import { laneBatchView } from '../../../workflows/contracts/lane';
-import { batchId, count, handlerName } from '../../../workflows/contracts/words';
+import { batchId, count, handlerName } from '../../../workflows/contracts/fields';
 import { route } from '../route';
 
 const tag = 'Batches';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ExecutionConfig } from '../../../client/executions/check';
 import type { ExecuteRequest } from '../../../workflows/contracts/execution';
 import * as contracts from '../../../workflows/contracts/execution';
-import { count, pageLimit } from '../../../workflows/contracts/words';
+import { count, pageLimit } from '../../../workflows/contracts/fields';
 import { eventRoute, route } from '../route';
 import { events, waited } from '../streams';
 import { isWaiting, serverEvent, waitQuery } from './parts';

@@ -5,7 +5,7 @@ import type { Client } from '../../../client/client';
 import { NotFoundError } from '../../../client/errors';
 import type { FanoutView } from '../../../workflows/contracts/fanout';
 import * as contracts from '../../../workflows/contracts/fanout';
-import { count } from '../../../workflows/contracts/words';
+import { count } from '../../../workflows/contracts/fields';
 import { eventRoute, route } from '../route';
 import { events, waited } from '../streams';
 import { isWaiting, serverEvent, waitQuery } from './parts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { completion, completionAnswer } from '../../../workflows/contracts/batch';
 import { flushed, handlerStatus, redriveInput } from '../../../workflows/contracts/handler';
-import { count, handlerName, reason, targetKey } from '../../../workflows/contracts/words';
+import { count, handlerName, reason, targetKey } from '../../../workflows/contracts/fields';
 import { eventRoute, route } from '../route';
 import { events } from '../streams';
 import { serverEvent } from './parts';

@@ -3,7 +3,7 @@ import type { Fix } from '../../../client/lanes/control';
 import { after } from '../../../workflows/contracts/handler';
 import * as contracts from '../../../workflows/contracts/lane';
 import { WEIGHT_MAX } from '../../../workflows/planning/lanes/limits';
-import { batchId, pageLimit, reason, service } from '../../../workflows/contracts/words';
+import { batchId, pageLimit, reason, service } from '../../../workflows/contracts/fields';
 import { route } from '../route';
 import { next, nextOf } from './parts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { nodeView, partitionView } from '../../../workflows/contracts/node';
-import { handlerName, plainName } from '../../../workflows/contracts/words';
+import { handlerName, plainName } from '../../../workflows/contracts/fields';
 import { route } from '../route';
 
 const tag = 'Nodes';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { verification } from '../../../workflows/contracts/handler';
-import { count } from '../../../workflows/contracts/words';
+import { count } from '../../../workflows/contracts/fields';
 import { readWakes } from '../../../postgres/sweeper/unanswered';
 import { UNANSWERED_MS } from '../../../workflows/planning/liveness';
 import { answers } from '../../metrics/health';

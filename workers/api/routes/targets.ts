@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { after, flushed, targetOverrides, targetStatus } from '../../../workflows/contracts/handler';
-import { handlerName, pageLimit, reason, targetKey } from '../../../workflows/contracts/words';
+import { handlerName, pageLimit, reason, targetKey } from '../../../workflows/contracts/fields';
 import { route } from '../route';
 import { next, nextOf } from './parts';
 

@@ -3,7 +3,7 @@ import { MAX_TASKS_PER_CALL } from '../../../client/tasks/tasks';
 import { NotFoundError } from '../../../client/errors';
 import { cancellation, explanation, submitAnswer, taskInput, taskView } from '../../../workflows/contracts/task';
 import { verdict } from '../../../workflows/contracts/batch';
-import { count, handlerName, taskId } from '../../../workflows/contracts/words';
+import { count, handlerName, taskId } from '../../../workflows/contracts/fields';
 import { isTerminal } from '../../../workflows/planning/states';
 import { route } from '../route';
 import { waited } from '../streams';

@@ -2,7 +2,8 @@ import type { BatchPart, ExplainFacts, Reason } from './facts';
 import { waitForLeader } from './leader';
 import { askedAgain } from './question';
 import { overdueCall, standsStill } from './standing';
-import { because, count, span, stopped } from './words';
+import { because, count, span } from './format';
+import { stopped } from './stopped';
 
 /** Explains a task in an open batch: before its call, in it, or between two. */
 export const explainBatch = (facts: ExplainFacts): Reason => {

@@ -2,7 +2,7 @@ import { cancellationText } from '../calls/cancellation';
 import { explainBatch } from './batch';
 import type { BatchPart, ExplainFacts, Explanation, Reason } from './facts';
 import { explainQueued } from './queued';
-import { because, count } from './words';
+import { because, count } from './format';
 import { isTerminal } from '../states';
 
 export type { ExplainFacts, Explanation, WaitsFor } from './facts';

@@ -1,6 +1,6 @@
 import type { ExplainFacts, Reason } from './facts';
 import { standsStill, waitForStanding } from './standing';
-import { span } from './words';
+import { span } from './format';
 
 /** Explains a task that is due and that no leader has looked at yet. */
 export const waitForLeader = (facts: ExplainFacts, what: string): Reason => {

@@ -1,4 +1,4 @@
-import { span } from './words';
+import { span } from './format';
 
 /**
  * When an accepted batch is polled next, and when it is given up; null: it is not polled.

@@ -2,7 +2,8 @@ import { OWN_CALLS } from '../grouping/next';
 import type { ExplainFacts, QueuedPart, Reason } from './facts';
 import { waitForLeader } from './leader';
 import { standsStill } from './standing';
-import { count, span, stopped } from './words';
+import { count, span } from './format';
+import { stopped } from './stopped';
 
 /** Explains a created task: it waits for its time, or is ready in the queue of its target. */
 export const explainQueued = (facts: ExplainFacts): Reason => {

@@ -1,4 +1,4 @@
-import { count, span } from './words';
+import { count, span } from './format';
 import type { Explanation, ServedBy } from './facts';
 
 /**

@@ -1,5 +1,5 @@
 import type { BatchPart, ExplainFacts, LeaderPart, Reason, RunPart } from './facts';
-import { count, span } from './words';
+import { count, span } from './format';
 import { UNANSWERED_MS } from '../liveness';
 
 /**

@@ -3,7 +3,7 @@ import { askedAgain } from '../explain/question';
 import { approachOf } from './approaches';
 import { conflictOn } from './conflicts';
 import { verdictOn, type Verdict } from './eligibility';
-import { inWords, keyInWords, placeInWords, batchesInWords } from './laneWords';
+import { formatDuration, formatKey, formatPlace, formatBatches } from './format';
 import { isInFlight, type LaneBatchStatus } from './statuses';
 import type { Lane, QueuedBatch } from './types';
 
@@ -70,7 +70,7 @@ export const explainLane = (facts: LaneFacts): LaneExplanation => {
       inMs: null,
     };
   if (place === 0) return { text: `${ended(facts)}.`, waitsFor: null, inMs: null };
-  const where = `${placeInWords(place)} in lane ${lane.service}`;
+  const where = `${formatPlace(place)} in lane ${lane.service}`;
   const { text, ...rest } = stopped(facts) ?? waits(facts);
   return { text: `${where}, ${text}.`, ...rest };
 };
@@ -105,7 +105,7 @@ const stopped = ({ lane, queuer, status, reason }: LaneFacts): LaneExplanation |
     return {
       waitsFor: 'back-pressure',
       inMs: lane.holdInMs,
-      text: `the downstream asked this service to wait ${inWords(lane.holdInMs)} more`,
+      text: `the downstream asked this service to wait ${formatDuration(lane.holdInMs)} more`,
     };
   if (!lane.saturated || lane.pendingLimit === null) return null;
   const { stopAt, resumeBelow } = lane.pendingLimit;
@@ -123,7 +123,7 @@ const waits = (facts: LaneFacts): LaneExplanation => {
   if (verdict !== null) return byVerdict(facts, verdict);
   if (head === undefined)
     return { waitsFor: 'order', inMs: null, text: 'it was being moved while this was read; ask again' };
-  return { waitsFor: 'order', inMs: null, text: `waits behind ${batchesInWords([head.id])} and those after it` };
+  return { waitsFor: 'order', inMs: null, text: `waits behind ${formatBatches([head.id])} and those after it` };
 };
 
 const byVerdict = (facts: LaneFacts, verdict: Verdict): LaneExplanation => {
@@ -135,9 +135,13 @@ const byVerdict = (facts: LaneFacts, verdict: Verdict): LaneExplanation => {
     case 'parked':
       return { waitsFor: 'halt', inMs: null, text: `its outcome is unknown${said(facts)}; resolve it by hand` };
     case 'not-before':
-      return { waitsFor: 'delay', inMs: verdict.inMs, text: `is sent again in ${inWords(verdict.inMs)}${said(facts)}` };
+      return {
+        waitsFor: 'delay',
+        inMs: verdict.inMs,
+        text: `is sent again in ${formatDuration(verdict.inMs)}${said(facts)}`,
+      };
     case 'dependency':
-      return { waitsFor: 'dependency', inMs: null, text: `depends on ${batchesInWords(verdict.on)}` };
+      return { waitsFor: 'dependency', inMs: null, text: `depends on ${formatBatches(verdict.on)}` };
     case 'failed':
       return {
         waitsFor: null,
@@ -159,12 +163,12 @@ const said = ({ error }: LaneFacts): string => (error === null ? '' : ` (${error
 
 const age = ({ ageMs }: LaneFacts, { id }: QueuedBatch): string => {
   const ms = ageMs.get(id);
-  return ms === undefined ? '' : ` (${inWords(ms)})`;
+  return ms === undefined ? '' : ` (${formatDuration(ms)})`;
 };
 
 const inFlight = ({ status, ageMs, batchId, question }: LaneFacts): LaneExplanation => {
   const ms = ageMs.get(batchId);
-  const since = ms === undefined ? '' : ` for ${inWords(ms)}`;
+  const since = ms === undefined ? '' : ` for ${formatDuration(ms)}`;
   if (status === 'submitted') return { waitsFor: 'call', inMs: null, text: `is with a submitter${since}` };
   const text =
     status === 'valid' ? `was found valid and waits for its commit${since}` : `was accepted and is pending${since}`;
@@ -184,7 +188,7 @@ const blocked = (facts: LaneFacts, other: QueuedBatch, key: string | null): Lane
   const status = other.status as keyof typeof what;
   const text = `waits for ${what[status] ?? 'its turn behind'} batch ${other.id}${age(facts, other)}`;
   if (key !== null)
-    return { waitsFor: waitsFor[status] ?? 'conflict', inMs: null, text: `${text}, conflicts on ${keyInWords(key)}` };
+    return { waitsFor: waitsFor[status] ?? 'conflict', inMs: null, text: `${text}, conflicts on ${formatKey(key)}` };
   return { waitsFor: waitsFor[status] ?? 'order', inMs: null, text: `${text}${asParallel(facts, lane)}` };
 };
 
@@ -196,7 +200,7 @@ const asParallel = ({ batchId }: LaneFacts, lane: Lane): string => {
   const batch = lane.open[at]!;
   for (const other of lane.open.slice(0, at)) {
     const key = conflictOn(other, batch);
-    if (key !== null) return `, parallel would conflict on ${keyInWords(key)}`;
+    if (key !== null) return `, parallel would conflict on ${formatKey(key)}`;
   }
   return ', parallel would let it go now';
 };

@@ -1,11 +1,11 @@
-import { Board } from './board';
+import { Plan } from './plan';
 import { evenOut } from './evenOut';
 import { evenOutEach } from './evenOutEach';
 import { movesOf } from './moves';
 import { sortedById } from './order';
-import { placeHomeless } from './place';
-import { seatsOf } from './seats';
-import { standOf } from './stand';
+import { placeUnassigned } from './place';
+import { fleetOf } from './fleet';
+import { currentAssignment } from './currentAssignment';
 import type { Limits, Move, NodeFacts, PartitionFacts } from './types';
 import { mostEachOf, weigh } from './weigh';
 
@@ -35,17 +35,17 @@ import { mostEachOf, weigh } from './weigh';
  * @throws Error for a partition or node that is there twice.
  */
 export const assign = (partitions: readonly PartitionFacts[], nodes: readonly NodeFacts[], limits: Limits): Move[] => {
-  const seats = seatsOf(nodes, limits.restartGraceMs);
-  if (seats.open.length === 0) return [];
-  const board = new Board(seats.open, standOf(sortedById('partitions', partitions), seats, limits));
+  const fleet = fleetOf(nodes, limits.restartGraceMs);
+  if (fleet.open.length === 0) return [];
+  const plan = new Plan(fleet.open, currentAssignment(sortedById('partitions', partitions), fleet, limits));
   if (limits.by === 'count') {
-    placeHomeless(board, Infinity);
-    evenOut(board);
-    evenOutEach(board);
+    placeUnassigned(plan, Infinity);
+    evenOut(plan);
+    evenOutEach(plan);
   } else {
-    const mostEach = mostEachOf(board.items.length, seats.open.length);
-    placeHomeless(board, mostEach);
-    weigh(board, { deadBand: limits.deadBand, mostEach });
+    const mostEach = mostEachOf(plan.partitions.length, fleet.open.length);
+    placeUnassigned(plan, mostEach);
+    weigh(plan, { deadBand: limits.deadBand, mostEach });
   }
-  return movesOf(board, seats, limits);
+  return movesOf(plan, fleet, limits);
 };

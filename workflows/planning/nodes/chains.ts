@@ -1,11 +1,11 @@
-import type { Board, Piles } from './board';
-import type { Need } from './needs';
+import type { Plan, Shares } from './plan';
+import type { Constraint } from './constraints';
 
 /** One partition of a constraint goes from one node to another. */
 export interface Hop {
   from: number;
   to: number;
-  need: number;
+  constraint: number;
 }
 
 /**
@@ -13,7 +13,7 @@ export interface Hop {
  * each looked at once.
  */
 export class Chains {
-  private readonly needs = new Map<number, Need>();
+  private readonly constraints = new Map<number, Constraint>();
   /**
    * Nodes that can reach no node with two less. It stays so: a node that gives later is no fuller,
    * and reaches nothing of this (evenOut).
@@ -26,19 +26,20 @@ export class Chains {
   private search = 0;
 
   constructor(
-    private readonly board: Board,
-    private readonly piles: Piles,
+    private readonly plan: Plan,
+    private readonly shares: Shares,
   ) {
-    const seats = board.seats.length;
-    this.closed = new Uint8Array(seats);
-    this.seen = new Int32Array(seats);
-    this.cameFrom = new Int32Array(seats);
-    this.cameWith = new Int32Array(seats);
-    for (const { need } of board.items) if (need.able.length > 1) this.needs.set(need.index, need);
+    const nodes = plan.nodes.length;
+    this.closed = new Uint8Array(nodes);
+    this.seen = new Int32Array(nodes);
+    this.cameFrom = new Int32Array(nodes);
+    this.cameWith = new Int32Array(nodes);
+    for (const { constraint } of plan.partitions)
+      if (constraint.able.length > 1) this.constraints.set(constraint.index, constraint);
   }
 
-  isClosed(seat: number): boolean {
-    return this.closed[seat] === 1;
+  isClosed(node: number): boolean {
+    return this.closed[node] === 1;
   }
 
   /**
@@ -48,7 +49,7 @@ export class Chains {
    */
   from(start: number): Hop[] | null {
     this.search++;
-    const most = this.board.counts[start]! - 2;
+    const most = this.plan.counts[start]! - 2;
     const done = new Set<number>();
     const reached: number[] = [];
     this.seen[start] = this.search;
@@ -57,40 +58,40 @@ export class Chains {
       const later: Hop[] = [];
       let end = -1;
       for (let i = 0; i < level.length; i++) {
-        const seat = level[i]!;
-        const count = this.board.counts[seat]!;
-        if (count <= most && (end < 0 || count < this.board.counts[end]!)) end = seat;
-        for (const [need, pile] of this.piles[seat]!) {
-          if (pile.isEmpty || done.has(need)) continue;
-          if (pile.isLoose) this.open(need, seat, level, done);
-          else later.push({ from: seat, to: -1, need });
+        const node = level[i]!;
+        const count = this.plan.counts[node]!;
+        if (count <= most && (end < 0 || count < this.plan.counts[end]!)) end = node;
+        for (const [constraint, share] of this.shares[node]!) {
+          if (share.isEmpty || done.has(constraint)) continue;
+          if (share.isLoose) this.open(constraint, node, level, done);
+          else later.push({ from: node, to: -1, constraint });
         }
       }
       if (end >= 0) return this.hopsTo(end, start);
       const next: number[] = [];
-      for (const { from, need } of later) if (!done.has(need)) this.open(need, from, next, done);
-      for (const seat of level) reached.push(seat);
+      for (const { from, constraint } of later) if (!done.has(constraint)) this.open(constraint, from, next, done);
+      for (const node of level) reached.push(node);
       level = next;
     }
-    for (const seat of reached) this.closed[seat] = 1;
+    for (const node of reached) this.closed[node] = 1;
     return null;
   }
 
-  private open(need: number, from: number, level: number[], done: Set<number>): void {
-    done.add(need);
-    for (const seat of this.needs.get(need)!.able) {
-      if (this.seen[seat] === this.search || this.closed[seat] === 1) continue;
-      this.seen[seat] = this.search;
-      this.cameFrom[seat] = from;
-      this.cameWith[seat] = need;
-      level.push(seat);
+  private open(constraint: number, from: number, level: number[], done: Set<number>): void {
+    done.add(constraint);
+    for (const node of this.constraints.get(constraint)!.able) {
+      if (this.seen[node] === this.search || this.closed[node] === 1) continue;
+      this.seen[node] = this.search;
+      this.cameFrom[node] = from;
+      this.cameWith[node] = constraint;
+      level.push(node);
     }
   }
 
   private hopsTo(end: number, start: number): Hop[] {
     const hops: Hop[] = [];
     for (let to = end; to !== start; to = this.cameFrom[to]!)
-      hops.unshift({ from: this.cameFrom[to]!, to, need: this.cameWith[to]! });
+      hops.unshift({ from: this.cameFrom[to]!, to, constraint: this.cameWith[to]! });
     return hops;
   }
 }

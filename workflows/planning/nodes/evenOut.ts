@@ -1,11 +1,11 @@
-import type { Board, Item, Piles } from './board';
-import { Pile } from './board';
+import type { Plan, PlannedPartition, Shares } from './plan';
+import { Share } from './plan';
 import type { Hop } from './chains';
 import { Chains } from './chains';
 import { Heap } from './heap';
 
 interface Entry {
-  seat: number;
+  node: number;
   count: number;
   isReady: boolean;
 }
@@ -18,24 +18,24 @@ interface Entry {
  * fewest possible: each takes one from the fullest and gives it to the emptiest. With attributes
  * each chain is the shortest, but their sum need not be.
  */
-export const evenOut = (board: Board): void => {
-  const piles = pilesOf(board);
-  const chains = new Chains(board, piles);
+export const evenOut = (plan: Plan): void => {
+  const shares = sharesOf(plan);
+  const chains = new Chains(plan, shares);
   const fullest = new Heap<Entry>(isFuller);
   const emptiest = new Heap<Entry>(isEmptier);
-  const look = (seat: number): void => {
-    const entry = { seat, count: board.counts[seat]!, isReady: board.ready[seat]! > 0 };
+  const look = (node: number): void => {
+    const entry = { node, count: plan.counts[node]!, isReady: plan.ready[node]! > 0 };
     fullest.push(entry);
     emptiest.push(entry);
   };
-  for (let seat = 0; seat < board.seats.length; seat++) look(seat);
+  for (let node = 0; node < plan.nodes.length; node++) look(node);
   for (let top = fullest.pop(); top !== undefined; top = fullest.pop()) {
-    const { seat } = top;
-    if (top.count !== board.counts[seat] || chains.isClosed(seat)) continue;
-    const chain = direct(board, piles[seat]!, seat, emptiest) ?? chains.from(seat);
+    const { node } = top;
+    if (top.count !== plan.counts[node] || chains.isClosed(node)) continue;
+    const chain = direct(plan, shares[node]!, node, emptiest) ?? chains.from(node);
     if (chain === null) continue; // and with it all that it can reach
-    give(board, piles, chain);
-    look(seat);
+    give(plan, shares, chain);
+    look(node);
     look(chain.at(-1)!.to);
   }
 };
@@ -43,58 +43,59 @@ export const evenOut = (board: Board): void => {
 const isFuller = (a: Entry, b: Entry): boolean => {
   if (a.count !== b.count) return a.count > b.count;
   // Of two equally full nodes, the one that may give now.
-  return a.isReady !== b.isReady ? a.isReady : a.seat < b.seat;
+  return a.isReady !== b.isReady ? a.isReady : a.node < b.node;
 };
 
-const isEmptier = (a: Entry, b: Entry): boolean => (a.count !== b.count ? a.count < b.count : a.seat < b.seat);
+const isEmptier = (a: Entry, b: Entry): boolean => (a.count !== b.count ? a.count < b.count : a.node < b.node);
 
 /**
  * Returns what a search would find, without one: all that the node has is of one constraint, and
  * every node may have it. Null: search.
  */
 const direct = (
-  { counts, seats }: Board,
-  piles: ReadonlyMap<number, Pile>,
+  { counts, nodes }: Plan,
+  shares: ReadonlyMap<number, Share>,
   from: number,
   emptiest: Heap<Entry>,
 ): Hop[] | null => {
-  const some = [...piles].filter(([, pile]) => !pile.isEmpty);
-  const [need, pile] = some[0] ?? [];
-  if (need === undefined || some.length > 1 || pile!.need.able.length < seats.length) return null;
+  const some = [...shares].filter(([, share]) => !share.isEmpty);
+  const [constraint, share] = some[0] ?? [];
+  if (constraint === undefined || some.length > 1 || share!.constraint.able.length < nodes.length) return null;
   let top = emptiest.top();
-  while (top !== undefined && top.count !== counts[top.seat]) {
+  while (top !== undefined && top.count !== counts[top.node]) {
     emptiest.pop();
     top = emptiest.top();
   }
-  return top === undefined || top.count + 2 > counts[from]! ? null : [{ from, to: top.seat, need }];
+  return top === undefined || top.count + 2 > counts[from]! ? null : [{ from, to: top.node, constraint }];
 };
 
-const pilesOf = (board: Board): Piles => {
-  const piles = board.seats.map(() => new Map<number, Pile>());
-  for (const item of board.items)
-    if (item.seat >= 0 && item.need.able.length > 1) pileOf(piles, item.seat, item).add(item);
-  return piles;
+const sharesOf = (plan: Plan): Shares => {
+  const shares = plan.nodes.map(() => new Map<number, Share>());
+  for (const partition of plan.partitions)
+    if (partition.node >= 0 && partition.constraint.able.length > 1)
+      shareOf(shares, partition.node, partition).add(partition);
+  return shares;
 };
 
-const pileOf = (piles: Piles, seat: number, { need }: Item): Pile => {
-  const known = piles[seat]!.get(need.index);
+const shareOf = (shares: Shares, node: number, { constraint }: PlannedPartition): Share => {
+  const known = shares[node]!.get(constraint.index);
   if (known !== undefined) return known;
-  const pile = new Pile(need);
-  piles[seat]!.set(need.index, pile);
-  return pile;
+  const share = new Share(constraint);
+  shares[node]!.set(constraint.index, share);
+  return share;
 };
 
-const give = (board: Board, piles: Piles, chain: readonly Hop[]): void => {
+const give = (plan: Plan, shares: Shares, chain: readonly Hop[]): void => {
   const last = chain.at(-1)!.to;
   const figures = {
     reason: 'uneven',
-    from: board.counts[chain[0]!.from]!,
-    to: board.counts[last]!,
+    from: plan.counts[chain[0]!.from]!,
+    to: plan.counts[last]!,
     end: last,
   } as const;
-  for (const { from, to, need } of chain) {
-    const item = piles[from]!.get(need)!.take();
-    board.shift(item, to, figures);
-    pileOf(piles, to, item).add(item);
+  for (const { from, to, constraint } of chain) {
+    const partition = shares[from]!.get(constraint)!.take();
+    plan.shift(partition, to, figures);
+    shareOf(shares, to, partition).add(partition);
   }
 };

@@ -1,4 +1,4 @@
-import type { Board, Item } from './board';
+import type { Plan, PlannedPartition } from './plan';
 
 /**
  * Evens out each handler's partitions among the nodes as well, without more moves and without
@@ -7,17 +7,17 @@ import type { Board, Item } from './board';
  * partitions of a node go is otherwise arbitrary, so one node could end with all of one handler,
  * and another with all of the other's.
  */
-export const evenOutEach = (board: Board): void => {
-  const tally = new Tally(board);
+export const evenOutEach = (plan: Plan): void => {
+  const tally = new Tally(plan);
   if (tally.handlers.length < 2) return;
   // The newest stay first.
-  const leaving = board.items.filter(mayStay).sort((a, b) => a.facts.heldMs - b.facts.heldMs);
+  const leaving = plan.partitions.filter(mayStay).sort((a, b) => a.facts.heldMs - b.facts.heldMs);
   for (let changed = true; changed;) {
     changed = false;
-    for (const [at, item] of leaving.entries()) {
-      const other = tally.betterThan(item);
+    for (const [at, partition] of leaving.entries()) {
+      const other = tally.betterThan(partition);
       if (other === null) continue;
-      tally.exchange(item, other);
+      tally.exchange(partition, other);
       leaving[at] = other;
       changed = true;
     }
@@ -25,81 +25,82 @@ export const evenOutEach = (board: Board): void => {
 };
 
 /** Says whether it goes for evenness alone, from the node that holds it. */
-const mayStay = ({ origin, seat, step, leaves }: Item): boolean =>
-  step !== null && leaves === null && origin >= 0 && seat !== origin;
+const mayStay = ({ origin, node, step, leaves }: PlannedPartition): boolean =>
+  step !== null && leaves === null && origin >= 0 && node !== origin;
 
 /** Partitions of each handler on each node, and which of them may go in place of another. */
 class Tally {
   readonly handlers: (string | null)[];
   private readonly counts: Map<string | null, number>[];
   /** By node and handler: the one held longest is last. */
-  private readonly staying: Map<string | null, Item[]>[];
+  private readonly staying: Map<string | null, PlannedPartition[]>[];
 
-  constructor(private readonly board: Board) {
-    this.counts = board.seats.map(() => new Map<string | null, number>());
-    this.staying = board.seats.map(() => new Map<string | null, Item[]>());
-    for (const item of board.items) {
-      if (item.seat < 0) continue;
-      this.add(item.seat, item.facts.handler, 1);
-      if (item.seat === item.origin && !item.young && item.need.able.length > 1) this.keep(item);
+  constructor(private readonly plan: Plan) {
+    this.counts = plan.nodes.map(() => new Map<string | null, number>());
+    this.staying = plan.nodes.map(() => new Map<string | null, PlannedPartition[]>());
+    for (const partition of plan.partitions) {
+      if (partition.node < 0) continue;
+      this.add(partition.node, partition.facts.handler, 1);
+      if (partition.node === partition.origin && !partition.young && partition.constraint.able.length > 1)
+        this.keep(partition);
     }
-    for (const piles of this.staying)
-      for (const pile of piles.values()) pile.sort((a, b) => a.facts.heldMs - b.facts.heldMs);
-    this.handlers = [...new Set(board.items.map(({ facts }) => facts.handler))];
+    for (const byHandler of this.staying)
+      for (const partitions of byHandler.values()) partitions.sort((a, b) => a.facts.heldMs - b.facts.heldMs);
+    this.handlers = [...new Set(plan.partitions.map(({ facts }) => facts.handler))];
   }
 
   /**
    * Returns the partition that should go in its place: of the handler of which its node has most
    * more than the other. Null: none.
    */
-  betterThan({ origin, seat, facts: { handler } }: Item): Item | null {
-    const own = this.of(seat, handler) - this.of(origin, handler);
-    let best: Item | null = null;
+  betterThan({ origin, node, facts: { handler } }: PlannedPartition): PlannedPartition | null {
+    const own = this.of(node, handler) - this.of(origin, handler);
+    let best: PlannedPartition | null = null;
     // Each of the two handlers comes nearer to even by its difference, minus the one that moves.
     let most = 2 - own;
     for (const other of this.handlers) {
-      const difference = this.of(origin, other) - this.of(seat, other);
+      const difference = this.of(origin, other) - this.of(node, other);
       if (other === handler || difference <= most) continue;
-      const item = this.staying[origin]!.get(other)?.findLast(({ need }) => need.has(seat));
-      if (item === undefined) continue;
-      best = item;
+      const partition = this.staying[origin]!.get(other)?.findLast(({ constraint }) => constraint.allows(node));
+      if (partition === undefined) continue;
+      best = partition;
       most = difference;
     }
     return best;
   }
 
-  /** Exchanges two: `item` stays where it was, and `other` goes from there in its place. */
-  exchange(item: Item, other: Item): void {
-    const { origin, seat, step } = item;
+  /** Exchanges two: `partition` stays where it was, and `other` goes from there in its place. */
+  exchange(partition: PlannedPartition, other: PlannedPartition): void {
+    const { origin, node, step } = partition;
     for (const [one, from, to] of [
-      [item, seat, origin],
-      [other, origin, seat],
+      [partition, node, origin],
+      [other, origin, node],
     ] as const) {
       this.add(from, one.facts.handler, -1);
       this.add(to, one.facts.handler, 1);
-      this.board.loads[from]! -= one.weight;
-      this.board.loads[to]! += one.weight;
-      one.seat = to;
+      this.plan.loads[from]! -= one.weight;
+      this.plan.loads[to]! += one.weight;
+      one.node = to;
     }
-    const pile = this.staying[origin]!.get(other.facts.handler)!;
-    pile.splice(pile.lastIndexOf(other), 1);
-    if (!item.young) this.keep(item);
+    const others = this.staying[origin]!.get(other.facts.handler)!;
+    others.splice(others.lastIndexOf(other), 1);
+    if (!partition.young) this.keep(partition);
     other.step = step;
-    item.step = null;
+    partition.step = null;
   }
 
-  private keep(item: Item): void {
-    const piles = this.staying[item.origin]!;
-    const pile = piles.get(item.facts.handler);
-    if (pile === undefined) piles.set(item.facts.handler, [item]);
-    else pile.push(item);
+  private keep(partition: PlannedPartition): void {
+    const byHandler = this.staying[partition.origin]!;
+    const partitions = byHandler.get(partition.facts.handler);
+    if (partitions === undefined) byHandler.set(partition.facts.handler, [partition]);
+    else partitions.push(partition);
   }
 
-  private of(seat: number, handler: string | null): number {
-    return this.counts[seat]!.get(handler) ?? 0;
+  private of(node: number, handler: string | null): number {
+    return this.counts[node]!.get(handler) ?? 0;
   }
 
-  private add(seat: number, handler: string | null, n: number): void {
-    this.counts[seat]!.set(handler, this.of(seat, handler) + n);
+  private add(node: number, handler: string | null, n: number): void {
+    this.counts[node]!.set(handler, this.of(node, handler) + n);
   }
 }

@@ -1,8 +1,8 @@
-import type { Board, Item } from './board';
-import type { Seats } from './seats';
-import { isFree } from './stand';
+import type { Plan, PlannedPartition } from './plan';
+import type { Fleet } from './fleet';
+import { isFree } from './currentAssignment';
 import type { Limits, Move, MoveReason } from './types';
-import { assignWords, revokeWords } from './words';
+import { explainAssign, explainRevoke } from './explanations';
 
 /** Partitions that cannot stay where they are go first, when not all may go in one round. */
 const URGENCY: Readonly<Record<MoveReason, number>> = {
@@ -21,30 +21,42 @@ const URGENCY: Readonly<Record<MoveReason, number>> = {
  * revokes as a round may have, none of them of or for a node that is given something in this round:
  * it first reads what it has (no node gains and loses in one round).
  */
-export const movesOf = (board: Board, seats: Seats, limits: Limits): Move[] => {
-  const assigns = board.items
-    .filter(({ seat, facts }) => seat >= 0 && isFree(facts))
-    .map((item) => assignOf(board, item, limits.by));
-  const wanted = board.items.filter((item) => isRevoked(item, seats)).map((item) => revokeOf(board, item));
+export const movesOf = (plan: Plan, fleet: Fleet, limits: Limits): Move[] => {
+  const assigns = plan.partitions
+    .filter(({ node, facts }) => node >= 0 && isFree(facts))
+    .map((partition) => assignOf(plan, partition, limits.by));
+  const wanted = plan.partitions
+    .filter((partition) => isRevoked(partition, fleet))
+    .map((partition) => revokeOf(plan, partition));
   const revokes = apartFrom(new Set(assigns.map(({ to }) => to)), wanted)
-    .sort((a, b) => URGENCY[a.reason] - URGENCY[b.reason] || (a.item.step?.order ?? 0) - (b.item.step?.order ?? 0))
+    .sort(
+      (a, b) =>
+        URGENCY[a.reason] - URGENCY[b.reason] || (a.partition.step?.order ?? 0) - (b.partition.step?.order ?? 0),
+    )
     .slice(0, limits.movesPerRound)
-    .map(({ item, from, to, reason }): Move => {
-      return { partition: item.facts.id, kind: 'revoke', from, to, reason, words: revokeWords(board, item) };
+    .map(({ partition, from, to, reason }): Move => {
+      return {
+        partition: partition.facts.id,
+        kind: 'revoke',
+        from,
+        to,
+        reason,
+        explanation: explainRevoke(plan, partition),
+      };
     });
   return [...assigns, ...revokes];
 };
 
 interface Revoke {
-  item: Item;
+  partition: PlannedPartition;
   from: string;
   to: string;
   reason: MoveReason;
 }
 
-const revokeOf = (board: Board, item: Item): Revoke => {
-  const reason = item.leaves ?? item.step?.reason ?? 'uneven';
-  return { item, from: item.facts.holder!, to: board.seats[item.seat]!.process.id, reason };
+const revokeOf = (plan: Plan, partition: PlannedPartition): Revoke => {
+  const reason = partition.leaves ?? partition.step?.reason ?? 'uneven';
+  return { partition, from: partition.facts.holder!, to: plan.nodes[partition.node]!.process.id, reason };
 };
 
 /**
@@ -69,22 +81,22 @@ const apartFrom = (gaining: ReadonlySet<string | null>, revokes: readonly Revoke
   return revokes.filter((revoke) => !waiting.has(revoke));
 };
 
-const assignOf = (board: Board, item: Item, by: Limits['by']): Move => {
-  const { id, holder } = item.facts;
-  const reason = item.leaves === 'claimed twice' ? 'claimed twice' : holder === null ? 'free' : 'expired';
-  const to = board.seats[item.seat]!.process.id;
-  return { partition: id, kind: 'assign', from: holder, to, reason, words: assignWords(board, item, by) };
+const assignOf = (plan: Plan, partition: PlannedPartition, by: Limits['by']): Move => {
+  const { id, holder } = partition.facts;
+  const reason = partition.leaves === 'claimed twice' ? 'claimed twice' : holder === null ? 'free' : 'expired';
+  const to = plan.nodes[partition.node]!.process.id;
+  return { partition: id, kind: 'assign', from: holder, to, reason, explanation: explainAssign(plan, partition, by) };
 };
 
-const isRevoked = (item: Item, { processes }: Seats): boolean => {
-  const { facts, seat, origin, young, leaves } = item;
-  if (seat < 0 || isFree(facts) || facts.revokedFor !== null) return false;
+const isRevoked = (partition: PlannedPartition, { processes }: Fleet): boolean => {
+  const { facts, node, origin, young, leaves } = partition;
+  if (node < 0 || isFree(facts) || facts.revokedFor !== null) return false;
   const holder = processes.get(facts.holder!);
   // There is no process to give it up: its lease ends by itself.
   if (holder === undefined || !holder.process.alive) return false;
   // Started again under its name: the old process ends by itself, and what it had goes to the new
   // one as soon as it is free.
-  if (holder.process !== holder.seat.process) return leaves === 'drain' || leaves === 'claimed twice';
+  if (holder.process !== holder.node.process) return leaves === 'drain' || leaves === 'claimed twice';
   if (leaves !== null) return true;
-  return origin >= 0 && seat !== origin && !young;
+  return origin >= 0 && node !== origin && !young;
 };

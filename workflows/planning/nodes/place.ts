@@ -1,9 +1,9 @@
-import type { Board, Item } from './board';
+import type { Plan, PlannedPartition } from './plan';
 import { Heap } from './heap';
-import type { Need } from './needs';
+import type { Constraint } from './constraints';
 
 interface Entry {
-  seat: number;
+  node: number;
   /** As they were when it was put here: they only rise meanwhile. */
   load: number;
   count: number;
@@ -12,37 +12,37 @@ interface Entry {
 /**
  * Gives every unassigned partition to the able node with the least load: those with the fewest able
  * nodes first, the heaviest first. No node gets more than `mostEach` while another one is below. A
- * partition that no node is able to have stays unassigned, seat -1.
+ * partition that no node is able to have stays unassigned, node -1.
  */
-export const placeHomeless = (board: Board, mostEach: number): void => {
-  const homeless = board.items.filter(({ seat, need }) => seat < 0 && need.able.length > 0);
-  homeless.sort((a, b) => a.need.able.length - b.need.able.length || b.weight - a.weight);
-  const byNeed = new Map<Need, Heap<Entry>>();
-  for (const item of homeless) {
-    let heap = byNeed.get(item.need);
-    if (heap === undefined) byNeed.set(item.need, (heap = heapOf(board, item.need)));
-    board.put(item, leastLoaded(board, heap, mostEach) ?? fewest(board, item));
+export const placeUnassigned = (plan: Plan, mostEach: number): void => {
+  const unassigned = plan.partitions.filter(({ node, constraint }) => node < 0 && constraint.able.length > 0);
+  unassigned.sort((a, b) => a.constraint.able.length - b.constraint.able.length || b.weight - a.weight);
+  const byConstraint = new Map<Constraint, Heap<Entry>>();
+  for (const partition of unassigned) {
+    let heap = byConstraint.get(partition.constraint);
+    if (heap === undefined) byConstraint.set(partition.constraint, (heap = heapOf(plan, partition.constraint)));
+    plan.put(partition, leastLoaded(plan, heap, mostEach) ?? fewest(plan, partition));
   }
 };
 
-const heapOf = (board: Board, need: Need): Heap<Entry> => {
+const heapOf = (plan: Plan, constraint: Constraint): Heap<Entry> => {
   const heap = new Heap<Entry>((a, b) =>
-    a.load !== b.load ? a.load < b.load : a.count !== b.count ? a.count < b.count : a.seat < b.seat,
+    a.load !== b.load ? a.load < b.load : a.count !== b.count ? a.count < b.count : a.node < b.node,
   );
-  for (const seat of need.able) heap.push({ seat, load: board.loads[seat]!, count: board.counts[seat]! });
+  for (const node of constraint.able) heap.push({ node, load: plan.loads[node]!, count: plan.counts[node]! });
   return heap;
 };
 
-const leastLoaded = ({ loads, counts }: Board, heap: Heap<Entry>, mostEach: number): number | null => {
+const leastLoaded = ({ loads, counts }: Plan, heap: Heap<Entry>, mostEach: number): number | null => {
   for (let top = heap.top(); top !== undefined; top = heap.top()) {
-    const { seat } = top;
-    if (counts[seat]! < mostEach && counts[seat] === top.count && loads[seat] === top.load) return seat;
+    const { node } = top;
+    if (counts[node]! < mostEach && counts[node] === top.count && loads[node] === top.load) return node;
     heap.pop();
     // A full node stays out: nothing leaves a node while others are placed.
-    if (counts[seat]! < mostEach) heap.push({ seat, load: loads[seat]!, count: counts[seat]! });
+    if (counts[node]! < mostEach) heap.push({ node, load: loads[node]!, count: counts[node]! });
   }
   return null;
 };
 
-const fewest = ({ counts }: Board, { need }: Item): number =>
-  need.able.reduce((best, seat) => (counts[seat]! < counts[best]! ? seat : best));
+const fewest = ({ counts }: Plan, { constraint }: PlannedPartition): number =>
+  constraint.able.reduce((best, node) => (counts[node]! < counts[best]! ? node : best));

@@ -86,5 +86,5 @@ export interface Move {
   to: string | null;
   reason: MoveReason;
   /** A sentence for operators, with the figures. */
-  words: string;
+  explanation: string;
 }

@@ -1,4 +1,4 @@
-import type { Board, Item } from './board';
+import type { Plan, PlannedPartition } from './plan';
 import { Heap } from './heap';
 
 /**
@@ -17,27 +17,27 @@ export const mostEachOf = (partitions: number, nodes: number): number =>
  * before, so that a heavy one never goes to and fro. Each goes once per plan, directly, and not
  * before its minimum hold. A good plan, not the best one (which is bin packing).
  */
-export const weigh = (board: Board, { deadBand, mostEach }: { deadBand: number; mostEach: number }): void => {
-  const { loads, seats } = board;
-  if (seats.length === 0) return;
-  const standing = seats.map((): Set<Item> => new Set());
-  for (const item of board.items) if (item.seat >= 0) standing[item.seat]!.add(item);
-  spreadIdle(board, standing, mostEach);
-  const mean = loads.reduce((sum, load) => sum + load, 0) / seats.length;
+export const weigh = (plan: Plan, { deadBand, mostEach }: { deadBand: number; mostEach: number }): void => {
+  const { loads, nodes } = plan;
+  if (nodes.length === 0) return;
+  const byNode = nodes.map((): Set<PlannedPartition> => new Set());
+  for (const partition of plan.partitions) if (partition.node >= 0) byNode[partition.node]!.add(partition);
+  spreadIdle(plan, byNode, mostEach);
+  const mean = loads.reduce((sum, load) => sum + load, 0) / nodes.length;
   const band = bandOf(mean, deadBand, mostEach);
-  const fullest = new Heap<{ seat: number; load: number }>((a, b) =>
-    a.load !== b.load ? a.load > b.load : a.seat < b.seat,
+  const fullest = new Heap<{ node: number; load: number }>((a, b) =>
+    a.load !== b.load ? a.load > b.load : a.node < b.node,
   );
-  for (let seat = 0; seat < seats.length; seat++) fullest.push({ seat, load: loads[seat]! });
+  for (let node = 0; node < nodes.length; node++) fullest.push({ node, load: loads[node]! });
   for (let top = fullest.pop(); top !== undefined; top = fullest.pop()) {
-    const { seat } = top;
-    if (top.load !== loads[seat]) continue;
-    const gift = bestGift(board, standing[seat]!, band);
-    if (gift === null) continue;
-    if (isAbove(loads[seat], seat, band)) band.left.add(seat);
-    if (isBelow(loads[gift.to]!, gift.to, band)) band.left.add(gift.to);
-    give(board, standing, gift, 'load');
-    for (const changed of [seat, gift.to]) fullest.push({ seat: changed, load: loads[changed]! });
+    const { node } = top;
+    if (top.load !== loads[node]) continue;
+    const transfer = bestTransfer(plan, byNode[node]!, band);
+    if (transfer === null) continue;
+    if (isAbove(loads[node], node, band)) band.left.add(node);
+    if (isBelow(loads[transfer.to]!, transfer.to, band)) band.left.add(transfer.to);
+    give(plan, byNode, transfer, 'load');
+    for (const changed of [node, transfer.to]) fullest.push({ node: changed, load: loads[changed]! });
   }
 };
 
@@ -59,8 +59,8 @@ interface Band {
   margin: number;
   mostEach: number;
 }
-interface Gift {
-  item: Item;
+interface Transfer {
+  partition: PlannedPartition;
   to: number;
   /** Smaller is better: first by what it costs, then by what it leaves. */
   rank: readonly [cost: number, rest: number];
@@ -78,73 +78,82 @@ const bandOf = (mean: number, deadBand: number, mostEach: number): Band => ({
   mostEach,
 });
 
-const isAbove = (load: number, seat: number, { high, innerHigh, left }: Band): boolean =>
-  load > (left.has(seat) ? innerHigh : high);
-const isBelow = (load: number, seat: number, { low, innerLow, left }: Band): boolean =>
-  load < (left.has(seat) ? innerLow : low);
+const isAbove = (load: number, node: number, { high, innerHigh, left }: Band): boolean =>
+  load > (left.has(node) ? innerHigh : high);
+const isBelow = (load: number, node: number, { low, innerLow, left }: Band): boolean =>
+  load < (left.has(node) ? innerLow : low);
 
-const mayGo = ({ origin, young, step, need }: Item): boolean =>
-  step === null && (origin < 0 || !young) && need.able.length > 1;
+const mayGo = ({ origin, young, step, constraint }: PlannedPartition): boolean =>
+  step === null && (origin < 0 || !young) && constraint.able.length > 1;
 
-const bestGift = (board: Board, items: ReadonlySet<Item>, band: Band): Gift | null => {
-  const { loads } = board;
+const bestTransfer = (plan: Plan, partitions: ReadonlySet<PlannedPartition>, band: Band): Transfer | null => {
+  const { loads } = plan;
   const takers = new Map<number, number>();
-  let best: Gift | null = null;
-  for (const item of items) {
-    const { weight, need, seat } = item;
-    if (weight <= band.nothing || !mayGo(item)) continue;
-    let to = takers.get(need.index);
-    if (to === undefined) takers.set(need.index, (to = leastLoaded(board, item, band.mostEach)));
+  let best: Transfer | null = null;
+  for (const partition of partitions) {
+    const { weight, constraint, node } = partition;
+    if (weight <= band.nothing || !mayGo(partition)) continue;
+    let to = takers.get(constraint.index);
+    if (to === undefined) takers.set(constraint.index, (to = leastLoaded(plan, partition, band.mostEach)));
     if (to < 0) continue;
-    const [mine, theirs] = [loads[seat]!, loads[to]!];
+    const [mine, theirs] = [loads[node]!, loads[to]!];
     // A node below the mean gives nothing, one above it gets nothing: otherwise small partitions
     // would wander.
     if (mine <= band.mean || theirs >= band.mean) continue;
-    if (!isAbove(mine, seat, band) && !isBelow(theirs, to, band)) continue;
+    if (!isAbove(mine, node, band) && !isBelow(theirs, to, band)) continue;
     const fuller = Math.max(mine - weight, theirs + weight);
     if (fuller > mine - Math.min(weight, band.margin)) continue;
     // Neither goes beyond the band: the heaviest, so that few go. Otherwise (above 0, so after
     // those) the one that leaves the two most alike.
     const isWithin = mine - weight >= band.low && theirs + weight <= band.high;
-    const gift: Gift = { item, to, rank: [item.origin < 0 ? 0 : 1, isWithin ? -weight : fuller] };
-    if (best === null || isBetter(gift, best)) best = gift;
+    const transfer: Transfer = { partition, to, rank: [partition.origin < 0 ? 0 : 1, isWithin ? -weight : fuller] };
+    if (best === null || isBetter(transfer, best)) best = transfer;
   }
   return best;
 };
 
-const isBetter = ({ rank, item }: Gift, other: Gift): boolean => {
+const isBetter = ({ rank, partition }: Transfer, other: Transfer): boolean => {
   for (let i = 0; i < rank.length; i++) if (rank[i] !== other.rank[i]) return rank[i]! < other.rank[i]!;
-  return item.facts.heldMs > other.item.facts.heldMs;
+  return partition.facts.heldMs > other.partition.facts.heldMs;
 };
 
-const leastLoaded = ({ loads, counts }: Board, { need, seat: own }: Item, mostEach: number): number => {
+const leastLoaded = (
+  { loads, counts }: Plan,
+  { constraint, node: own }: PlannedPartition,
+  mostEach: number,
+): number => {
   let best = -1;
-  for (const seat of need.able)
-    if (seat !== own && counts[seat]! < mostEach && (best < 0 || loads[seat]! < loads[best]!)) best = seat;
+  for (const node of constraint.able)
+    if (node !== own && counts[node]! < mostEach && (best < 0 || loads[node]! < loads[best]!)) best = node;
   return best;
 };
 
 /** Lets a node that has too many, by count, give its lightest to the one that has the fewest. */
-const spreadIdle = (board: Board, standing: readonly Set<Item>[], mostEach: number): void => {
-  const { counts } = board;
-  for (let seat = 0; seat < counts.length; seat++) {
-    if (counts[seat]! <= mostEach) continue;
-    const lightest = [...standing[seat]!].filter(mayGo);
+const spreadIdle = (plan: Plan, byNode: readonly Set<PlannedPartition>[], mostEach: number): void => {
+  const { counts } = plan;
+  for (let node = 0; node < counts.length; node++) {
+    if (counts[node]! <= mostEach) continue;
+    const lightest = [...byNode[node]!].filter(mayGo);
     lightest.sort(
       (a, b) => Number(a.origin >= 0) - Number(b.origin >= 0) || a.weight - b.weight || b.facts.heldMs - a.facts.heldMs,
     );
-    for (const item of lightest) {
-      if (counts[seat]! <= mostEach) break;
-      const to = item.need.able.reduce((best, one) => (counts[one]! < counts[best]! ? one : best));
-      if (counts[to]! + 2 > counts[seat]!) continue;
-      give(board, standing, { item, to, rank: [0, 0] }, 'uneven');
+    for (const partition of lightest) {
+      if (counts[node]! <= mostEach) break;
+      const to = partition.constraint.able.reduce((best, one) => (counts[one]! < counts[best]! ? one : best));
+      if (counts[to]! + 2 > counts[node]!) continue;
+      give(plan, byNode, { partition, to, rank: [0, 0] }, 'uneven');
     }
   }
 };
 
-const give = (board: Board, standing: readonly Set<Item>[], { item, to }: Gift, reason: 'load' | 'uneven'): void => {
-  const figures = reason === 'load' ? board.loads : board.counts;
-  standing[item.seat]!.delete(item);
-  board.shift(item, to, { reason, from: figures[item.seat]!, to: figures[to]!, end: to });
-  standing[to]!.add(item);
+const give = (
+  plan: Plan,
+  byNode: readonly Set<PlannedPartition>[],
+  { partition, to }: Transfer,
+  reason: 'load' | 'uneven',
+): void => {
+  const figures = reason === 'load' ? plan.loads : plan.counts;
+  byNode[partition.node]!.delete(partition);
+  plan.shift(partition, to, { reason, from: figures[partition.node]!, to: figures[to]!, end: to });
+  byNode[to]!.add(partition);
 };

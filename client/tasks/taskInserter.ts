@@ -35,7 +35,7 @@ export interface Accepted {
  * Stores checked tasks of one handler: registration, acceptance, repeats. One instance per client:
  * it caches targets.
  */
-export class Submitter {
+export class TaskInserter {
   private readonly handlers = new Map<string, HandlerRow>();
   private readonly targets = new Map<string, Map<string, number>>();
   private readonly initiators = new Map<string, { id: number; until: number }>();

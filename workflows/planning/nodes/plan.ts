@@ -1,14 +1,14 @@
-import type { Need } from './needs';
-import type { Seat } from './seats';
+import type { Constraint } from './constraints';
+import type { Node } from './fleet';
 import type { MoveReason, PartitionFacts } from './types';
 
 /**
  * A partition while the plan is made: its node in the plan, and what it costs to give it to
  * another.
  */
-export interface Item {
+export interface PlannedPartition {
   readonly facts: PartitionFacts;
-  readonly need: Need;
+  readonly constraint: Constraint;
   readonly weight: number;
   /**
    * Index of the open node that really holds it and may keep it: giving it to another is a move.
@@ -20,7 +20,7 @@ export interface Item {
   /** Why it must leave its holder; null: it need not. */
   readonly leaves: Exclude<MoveReason, 'free' | 'expired' | 'uneven' | 'load'> | null;
   /** Its node in the plan; -1: no node can have it. */
-  seat: number;
+  node: number;
   /** Its first step away from its original node. */
   step: Step | null;
 }
@@ -36,19 +36,19 @@ export interface Step {
   end: number;
 }
 
-/** Partitions with the same constraint on one node. */
-export class Pile {
+/** A node's share of the partitions of one constraint. */
+export class Share {
   /** Partitions that may go at no cost; the last one goes first. */
-  private readonly loose: Item[] = [];
-  private held: Item[] = [];
+  private readonly loose: PlannedPartition[] = [];
+  private held: PlannedPartition[] = [];
   private isSorted = true;
 
-  constructor(readonly need: Need) {}
+  constructor(readonly constraint: Constraint) {}
 
-  add(item: Item): void {
-    if (item.seat !== item.origin) this.loose.push(item);
+  add(partition: PlannedPartition): void {
+    if (partition.node !== partition.origin) this.loose.push(partition);
     else {
-      this.held.push(item);
+      this.held.push(partition);
       this.isSorted = false;
     }
   }
@@ -64,7 +64,7 @@ export class Pile {
    * Removes the partition that goes first: one without a cost, then the one held longest (the
    * newest stays), the young last.
    */
-  take(): Item {
+  take(): PlannedPartition {
     if (!this.isSorted) {
       this.held = this.held.sort((a, b) => Number(b.young) - Number(a.young) || a.facts.heldMs - b.facts.heldMs);
       this.isSorted = true;
@@ -73,11 +73,11 @@ export class Pile {
   }
 }
 
-/** By node, by index of the constraint. Partitions that only one node may have are in none. */
-export type Piles = readonly Map<number, Pile>[];
+/** Shares by node, by index of the constraint. Partitions that only one node may have are in none. */
+export type Shares = readonly Map<number, Share>[];
 
-/** The plan while it is made. */
-export class Board {
+/** The plan while it is made. A node is its index in `nodes`. */
+export class Plan {
   readonly counts: number[];
   readonly loads: number[];
   /** By node: how many of its partitions could go now, by the minimum hold. */
@@ -85,30 +85,30 @@ export class Board {
   private steps = 0;
 
   constructor(
-    readonly seats: readonly Seat[],
-    readonly items: readonly Item[],
+    readonly nodes: readonly Node[],
+    readonly partitions: readonly PlannedPartition[],
   ) {
-    this.counts = seats.map(() => 0);
-    this.loads = seats.map(() => 0);
-    this.ready = seats.map(() => 0);
-    for (const item of items) if (item.seat >= 0) this.put(item, item.seat);
+    this.counts = nodes.map(() => 0);
+    this.loads = nodes.map(() => 0);
+    this.ready = nodes.map(() => 0);
+    for (const partition of partitions) if (partition.node >= 0) this.put(partition, partition.node);
   }
 
-  put(item: Item, seat: number): void {
-    item.seat = seat;
-    this.counts[seat]!++;
-    this.loads[seat]! += item.weight;
-    if (isReady(item)) this.ready[seat]!++;
+  put(partition: PlannedPartition, node: number): void {
+    partition.node = node;
+    this.counts[node]!++;
+    this.loads[node]! += partition.weight;
+    if (isReady(partition)) this.ready[node]!++;
   }
 
   /** Moves a partition from its node to another one and remembers its first step. */
-  shift(item: Item, to: number, step: Omit<Step, 'order'>): void {
-    if (isReady(item)) this.ready[item.seat]!--;
-    this.counts[item.seat]!--;
-    this.loads[item.seat]! -= item.weight;
-    item.step ??= { ...step, order: this.steps++ };
-    this.put(item, to);
+  shift(partition: PlannedPartition, to: number, step: Omit<Step, 'order'>): void {
+    if (isReady(partition)) this.ready[partition.node]!--;
+    this.counts[partition.node]!--;
+    this.loads[partition.node]! -= partition.weight;
+    partition.step ??= { ...step, order: this.steps++ };
+    this.put(partition, to);
   }
 }
 
-const isReady = ({ origin, young }: Item): boolean => origin < 0 || !young;
+const isReady = ({ origin, young }: PlannedPartition): boolean => origin < 0 || !young;

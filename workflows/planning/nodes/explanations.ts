@@ -1,20 +1,19 @@
-import type { Board, Item } from './board';
+import type { Plan, PlannedPartition } from './plan';
 import type { Limits } from './types';
-
-/**
- * Returns why a partition is given or asked for, for operators, with the figures (the CLI shows it
- * as the last move's reason).
- */
 
 const figure = (value: number): string => String(Math.round(value * 100) / 100);
 const partitions = (count: number): string => (count === 1 ? '1 partition' : `${count} partitions`);
 
-export const assignWords = (
-  { counts, loads, seats }: Board,
-  { facts, seat, leaves }: Item,
+/**
+ * Explains to operators why a partition is given out, with the figures (the CLI shows it as the
+ * last move's reason).
+ */
+export const explainAssign = (
+  { counts, loads, nodes }: Plan,
+  { facts, node, leaves }: PlannedPartition,
   by: Limits['by'],
 ): string => {
-  const to = seats[seat]!.process.id;
+  const to = nodes[node]!.process.id;
   const why =
     leaves === 'claimed twice'
       ? 'two nodes claimed it under one epoch, so that neither has it'
@@ -23,12 +22,13 @@ export const assignWords = (
         : facts.holder === to
           ? `the lease of ${facts.holder} ended and it may keep it`
           : `the lease of ${facts.holder} ended`;
-  const load = by === 'weight' ? `, a load of ${figure(loads[seat]!)}` : '';
-  return `${facts.id} goes to ${to}: ${why}; ${to} then has ${partitions(counts[seat]!)}${load}`;
+  const load = by === 'weight' ? `, a load of ${figure(loads[node]!)}` : '';
+  return `${facts.id} goes to ${to}: ${why}; ${to} then has ${partitions(counts[node]!)}${load}`;
 };
 
-export const revokeWords = ({ seats }: Board, { facts, seat, leaves, step }: Item): string => {
-  const to = seats[seat]!.process.id;
+/** Explains in the same way why a holder is asked to give a partition up. */
+export const explainRevoke = ({ nodes }: Plan, { facts, node, leaves, step }: PlannedPartition): string => {
+  const to = nodes[node]!.process.id;
   const start = `${facts.id} is to go from ${facts.holder!} to ${to}`;
   switch (leaves) {
     case 'claimed twice':
@@ -45,13 +45,13 @@ export const revokeWords = ({ seats }: Board, { facts, seat, leaves, step }: Ite
   if (step === null) throw new Error(`${facts.id}: expected a reason for its revoke, got none`);
   const { from, to: least, end, reason } = step;
   const much = (value: number): string => (reason === 'load' ? `a load of ${figure(value)}` : partitions(value));
-  const via = end === seat ? '' : `, for which ${to} makes room`;
+  const via = end === node ? '' : `, for which ${to} makes room`;
   // For a chain the figures are those of its ends: the fullest node need not be the one that gives
   // this partition.
-  return `${start}: one has ${much(from)}, ${seats[end]!.process.id}${via} has ${much(least)}`;
+  return `${start}: one has ${much(from)}, ${nodes[end]!.process.id}${via} has ${much(least)}`;
 };
 
-const needed = ({ handler, attributes }: Item['facts']): string => {
+const needed = ({ handler, attributes }: PlannedPartition['facts']): string => {
   const all = Object.entries(attributes).map(([name, value]) => `${name}=${value}`);
   return [...(handler === null ? [] : [`handler ${handler}`]), ...all].join(', ');
 };

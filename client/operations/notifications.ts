@@ -1,4 +1,4 @@
-import type { Notice } from '../../postgres/calls/records';
+import type { NewNotification } from '../../postgres/calls/records';
 import type { TaskEnd, TasksEnded } from '../../workflows/definitions';
 
 /** A task that an operator ended, and its initiator. */
@@ -15,8 +15,8 @@ export interface EndedByHand {
  * number: no call made this end, and a batch may be resolved in parts, each with a separate
  * message.
  */
-export const noticesOfEnds = (ends: readonly EndedByHand[], end: Omit<TaskEnd, 'id'>): Notice[] => {
-  const messages = new Map<string, Notice & { body: TasksEnded }>();
+export const notificationsOfEnds = (ends: readonly EndedByHand[], end: Omit<TaskEnd, 'id'>): NewNotification[] => {
+  const messages = new Map<string, NewNotification & { body: TasksEnded }>();
   for (const { id, handler, target, initiatorId, batchId } of ends) {
     if (initiatorId === null) continue;
     const key = JSON.stringify([initiatorId, batchId, handler, target]);

@@ -1,11 +1,11 @@
 import type { MemberEnd } from '../../workflows/planning/calls/plans';
 import type { TaskEnd, TasksEnded } from '../../workflows/definitions';
-import type { Notice } from '../../postgres/calls/records';
+import type { NewNotification } from '../../postgres/calls/records';
 import type { Call } from '../calls/call';
 
-/** Returns the notices of a batch whose members all succeeded. */
-export const successNotices = (call: Call): Notice[] =>
-  noticesOf(
+/** Returns the notifications of a batch whose members all succeeded. */
+export const successNotifications = (call: Call): NewNotification[] =>
+  notificationsOf(
     call,
     call.members.map((_, index) => index),
     [],
@@ -14,13 +14,13 @@ export const successNotices = (call: Call): Notice[] =>
   );
 
 /** Returns one message per batch and initiator, about those members that ended in this call. */
-export const noticesOf = (
+export const notificationsOf = (
   call: Call,
   rest: readonly number[],
   ends: readonly MemberEnd[],
   state: 'succeeded' | 'failed' | 'unknown',
   error: string | null,
-): Notice[] => {
+): NewNotification[] => {
   const byInitiator = new Map<number, TaskEnd[]>();
   const add = (index: number, end: Omit<TaskEnd, 'id'>): void => {
     const member = call.members[index]!;

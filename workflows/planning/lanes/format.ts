@@ -1,7 +1,5 @@
-/** Words that the queuer's explanations share. */
-
 /** Returns an age or a wait as a person reads it. */
-export const inWords = (ms: number): string => {
+export const formatDuration = (ms: number): string => {
   const whole = Math.max(0, Math.round(ms));
   if (whole < 1_000) return `${whole} ms`;
   if (whole < 120_000) return `${Math.round(whole / 1_000)} s`;
@@ -10,8 +8,8 @@ export const inWords = (ms: number): string => {
 
 const FIRST_PLACES = ['', 'first', 'second', 'third', 'fourth', 'fifth', 'sixth', 'seventh', 'eighth', 'ninth'];
 
-/** Returns a place in words; 1 is the head. */
-export const placeInWords = (place: number): string => {
+/** Returns a place as an ordinal: in words up to nine; 1 is the head. */
+export const formatPlace = (place: number): string => {
   const word = FIRST_PLACES[place];
   if (word !== undefined && word !== '') return word;
   const lastTwo = place % 100;
@@ -19,9 +17,9 @@ export const placeInWords = (place: number): string => {
   return `${place}${ending}`;
 };
 
-export const keyInWords = (key: string): string => (key === '*' ? 'an undeclared set' : `key ${key}`);
+export const formatKey = (key: string): string => (key === '*' ? 'an undeclared set' : `key ${key}`);
 
-export const batchesInWords = (ids: readonly number[]): string =>
+export const formatBatches = (ids: readonly number[]): string =>
   ids.length === 1
     ? `batch ${ids[0]}`
     : `batches ${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ` and ${ids.length - 5} more` : ''}`;

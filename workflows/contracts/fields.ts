@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { SERVICE_BYTES_MAX } from '../planning/lanes/limits';
 
-/** What the contracts of the client, the command line and the HTTP API have in common. */
+/** Fields that the contracts of the client, the command line and the HTTP API share. */
 
 /** Returns the keys of a table of states as a zod enum. */
 export const namesOf = <T extends Record<string, unknown>>(table: T) =>

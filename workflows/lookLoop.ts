@@ -6,7 +6,6 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { WorkflowDefinitionOptionsOrGetter } from '@temporalio/common';
 import { lookSignal } from './definitions';
 import { checkOwnScope } from './ownScope';
 
@@ -23,16 +22,16 @@ const TOO_LARGE = { events: 6_000, bytes: 12_000_000 };
 const FULL = { events: 8_000, bytes: 20_000_000 };
 
 /** Work that a run does beside its looks. */
-export interface Beside {
+export interface SideWork {
   /** Says whether no part of it is in progress, or left to do. */
   isAtRest(): boolean;
-  /** Called when the run is about to continue as new: leaves what it can to the next run. */
-  leave?(): void;
+  /** Begins nothing further: the run is about to continue as new. */
+  stop?(): void;
   /**
    * Says whether the run may continue as new; left out: once at rest. `isFull`: the history has
    * hardly any room left.
    */
-  mayLeave?(isFull: boolean): boolean;
+  mayContinueAsNew?(isFull: boolean): boolean;
 }
 
 /**
@@ -46,31 +45,31 @@ export interface Beside {
  * close and run this workflow task again with it, or finds the run closed and starts the next one.
  * The same holds for continue-as-new: the next run begins with a look.
  *
- * `beside`: work in this run that its end would break off, and that is waited for before.
+ * `sideWork`: work in this run that its end would break off, and that is waited for before.
  */
 export const lookUntilIdle = async (
   look: () => Promise<{ dueInMs: number | null }>,
   again: () => Promise<never>,
   waitsFor: string,
-  beside: Beside = { isAtRest: () => true },
+  sideWork: SideWork = { isAtRest: () => true },
 ): Promise<void> => {
   checkOwnScope();
   let woken = false;
   setHandler(lookSignal, () => void (woken = true), { description: 'There is something new in the store' });
   for (let looks = 0; ; looks++) {
     if (looks >= LOOKS_PER_RUN || isLarge()) {
-      beside.leave?.();
-      const mayLeave = (): boolean => beside.mayLeave?.(exceeds(FULL)) ?? beside.isAtRest();
-      while (!mayLeave()) await condition(mayLeave);
+      sideWork.stop?.();
+      const mayContinueAsNew = (): boolean => sideWork.mayContinueAsNew?.(exceeds(FULL)) ?? sideWork.isAtRest();
+      while (!mayContinueAsNew()) await condition(mayContinueAsNew);
       await again(); // no await between the last check and the end of the run
     }
     woken = false;
     const { dueInMs } = await whileItFits(look);
     if (woken || dueInMs === 0) continue;
     if (dueInMs === null) {
-      const mayGoOn = (): boolean => woken || beside.isAtRest() || isLarge();
+      const mayGoOn = (): boolean => woken || sideWork.isAtRest() || isLarge();
       while (!mayGoOn()) await condition(mayGoOn);
-      if (!woken && beside.isAtRest()) return;
+      if (!woken && sideWork.isAtRest()) return;
       continue;
     }
     setCurrentDetails(`As of ${new Date().toISOString()}: ${waitsFor} in ${dueInMs} ms`);
@@ -102,21 +101,4 @@ const whileItFits = async (look: () => Promise<{ dueInMs: number | null }>): Pro
   } finally {
     over = true;
   }
-};
-
-/**
- * Versioning for workflows that run once per installation, or wait for days: the workers of the
- * version that began the run may be gone by then, so it goes on with the current one. A server
- * refuses a versioning behaviour from a worker that is not versioned.
- *
- * Any error that their code throws ends the run, and so does a change of the code without
- * `patched`: all that they work on is in the store, so a new run by the sweeper does better than a
- * workflow task that is repeated without end.
- */
-export const upgradedWhileWaiting: WorkflowDefinitionOptionsOrGetter = () => {
-  const version = workflowInfo().currentDeploymentVersion;
-  const failureExceptionTypes = [Error];
-  return version === undefined || version.deploymentName === ''
-    ? { failureExceptionTypes }
-    : { failureExceptionTypes, versioningBehavior: 'AUTO_UPGRADE' };
 };

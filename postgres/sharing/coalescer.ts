@@ -1,5 +1,5 @@
 /** Runs `work` at most once at a time; requests that come meanwhile share the next run. */
-export class Gather<T> {
+export class Coalescer<T> {
   /** End of the last requested run. */
   private last: Promise<void> = Promise.resolve();
   private next: { items: Set<T>; done: Promise<void> } | null = null;

@@ -1,16 +1,16 @@
 import type { Queryable } from '../pool';
 
 /**
- * Takes several batches as `takeReading` takes one, and returns the attempt number under which each
- * one's results are read. A batch that is missing was taken by another reader, or has ended.
+ * Claims several batches as `claimRead` claims one, and returns the attempt number under which the
+ * results of each are read. A batch that is missing was claimed by another reader, or has ended.
  */
-export const takeReadings = async (
+export const claimReads = async (
   db: Queryable,
   batches: readonly { id: number; attempt: number }[],
   leaseMs: number,
 ): Promise<Map<number, number>> => {
   const { rows } = await db.query<{ id: number; attempt: number }>({
-    name: 'take-readings',
+    name: 'claim-reads',
     text: `
 update batch b set attempt = b.attempt + 1, poll_at = case
   when b.state = 1 /* open */ then clock() + $3 * interval '1 ms' end

@@ -2,7 +2,7 @@ import { byCodePoint, sortedById } from './order';
 import type { NodeFacts, PartitionFacts } from './types';
 
 /** A node under its own name, whichever process it is at present. */
-export interface Seat {
+export interface Node {
   /** Index among the open nodes; -1 for the others. */
   index: number;
   /** The process that is the node: the last started of its name, a live one first. */
@@ -15,36 +15,38 @@ export interface Seat {
 }
 
 /** A process and the node that it is, or was before a later process of the same name. */
-export interface Seated {
-  seat: Seat;
+export interface NodeProcess {
+  node: Node;
   process: NodeFacts;
 }
 
-export interface Seats {
-  open: Seat[];
-  processes: ReadonlyMap<string, Seated>;
-  names: ReadonlyMap<string, Seat>;
+/** All nodes of a round. */
+export interface Fleet {
+  /** Nodes that may have partitions, by their index. */
+  open: Node[];
+  processes: ReadonlyMap<string, NodeProcess>;
+  names: ReadonlyMap<string, Node>;
 }
 
-export const seatsOf = (nodes: readonly NodeFacts[], restartGraceMs: number): Seats => {
+export const fleetOf = (nodes: readonly NodeFacts[], restartGraceMs: number): Fleet => {
   const sorted = sortedById('nodes', nodes);
   const byName = new Map<string, NodeFacts[]>();
-  for (const node of sorted) {
-    const name = node.successorOf ?? node.id;
+  for (const process of sorted) {
+    const name = process.successorOf ?? process.id;
     const same = byName.get(name);
-    if (same === undefined) byName.set(name, [node]);
-    else same.push(node);
+    if (same === undefined) byName.set(name, [process]);
+    else same.push(process);
   }
-  const open: Seat[] = [];
-  const processes = new Map<string, Seated>();
-  const names = new Map<string, Seat>();
+  const open: Node[] = [];
+  const processes = new Map<string, NodeProcess>();
+  const names = new Map<string, Node>();
   for (const [name, same] of [...byName].sort(([a], [b]) => byCodePoint(a, b))) {
     const process = same.reduce((best, one) => (isBefore(best, one) ? one : best));
     const state = stateOf(process, restartGraceMs);
-    const seat: Seat = { index: state === 'open' ? open.length : -1, process, state };
-    if (state === 'open') open.push(seat);
-    names.set(name, seat);
-    for (const one of same) processes.set(one.id, { seat, process: one });
+    const node: Node = { index: state === 'open' ? open.length : -1, process, state };
+    if (state === 'open') open.push(node);
+    names.set(name, node);
+    for (const one of same) processes.set(one.id, { node, process: one });
   }
   return { open, processes, names };
 };
@@ -55,15 +57,15 @@ const isBefore = (one: NodeFacts, other: NodeFacts): boolean => {
   return started === otherStarted ? byCodePoint(one.id, other.id) < 0 : started < otherStarted;
 };
 
-const stateOf = ({ alive, draining, missingMs }: NodeFacts, restartGraceMs: number): Seat['state'] => {
+const stateOf = ({ alive, draining, missingMs }: NodeFacts, restartGraceMs: number): Node['state'] => {
   if (draining) return 'closed';
   if (alive) return 'open';
   return missingMs < restartGraceMs ? 'away' : 'closed';
 };
 
 /** Returns a node by its process or its name: operators write names. */
-export const seatNamed = ({ processes, names }: Seats, idOrName: string): Seat | undefined =>
-  processes.get(idOrName)?.seat ?? names.get(idOrName);
+export const nodeNamed = ({ processes, names }: Fleet, idOrName: string): Node | undefined =>
+  processes.get(idOrName)?.node ?? names.get(idOrName);
 
 /** Says whether a node has all that a partition needs. */
 export const isAble = (
