@@ -2,7 +2,7 @@ import { grantNext } from '../../activities/lanes/nextGrants';
 import type { Client, StrategyName } from '../../client';
 
 /**
- * One submitter's side of a store, by hand: what waits, its grants, and commits as settlements write
+ * One submitter's side of a store, by hand: what waits, its grants, commits as settlements write
  * them.
  */
 export class Bench {

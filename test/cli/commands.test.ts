@@ -19,7 +19,7 @@ afterAll(() => world.close());
 const TASK = JSON.stringify(order('new', 'se'));
 const EXECUTION = '0b8f7f0e-5d0f-4f0c-9a52-3a6c5c1d2b11';
 
-/** Arguments, standard input, exit code, and what it says: on stdout with code 0, else on stderr. */
+/** Arguments, standard input, exit code, and what it says: on stdout with code 0, or stderr. */
 const COMMANDS: readonly (readonly [args: string, stdin: string, code: number, says: RegExp])[] = [
   ['token list', '', 0, /id.*name.*scopes/],
   ['migrate', '', 0, /schema muster: up to date/],

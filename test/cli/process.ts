@@ -4,7 +4,7 @@ import path from 'node:path';
 import { eventually } from '../helpers/eventually';
 
 /**
- * The command line from dist/: `startCli` and `runProcess` as a user runs it, in a process; `runCli`
+ * The command line from dist/: `startCli` and `runProcess` as users run it, in a process; `runCli`
  * within this one, which takes a tenth of the time.
  */
 
@@ -87,7 +87,7 @@ interface CommandLineGlobal {
   ): Promise<Run>;
 }
 
-/** Runs a command to its end within this process; not `dev`, `worker` and `api`, which are processes. */
+/** Runs a command to its end in this process; `dev`, `worker` and `api` need their own. */
 export const runCli = async (
   args: readonly string[],
   { cwd, env = {}, stdin = '' }: CliOptions,

@@ -18,7 +18,7 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 const each = (work: (type: Type) => Promise<unknown>): Promise<unknown> => Promise.all(TYPES.map(work));
-/** Of each activity that the run has scheduled: the longest wait before its next try, in seconds. */
+/** Returns the longest wait between two tries of each activity of a run, in seconds. */
 const longestBackOffs = async (handle: {
   fetchHistory(): Promise<temporal.api.history.v1.IHistory>;
 }): Promise<number[]> => {

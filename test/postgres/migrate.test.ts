@@ -1,4 +1,5 @@
 import { readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import path from 'node:path';
 import pg from 'pg';
 import { checkSchema, migrate, migrateDown, plannedDown, plannedMigrations } from '../../postgres/migrating/migrate';
@@ -17,7 +18,7 @@ const later = makeBuild({
   '900001_made_up': EXPAND,
   '900002_index': '-- Up Migration\ncreate index made_up_task on made_up (task);\n',
 });
-const release = require(path.join(later.folder, 'dist', 'postgres', 'migrating', 'migrate.js')) as {
+const release = createRequire(__filename)(path.join(later.folder, 'dist', 'postgres', 'migrating', 'migrate.js')) as {
   migrate: typeof migrate;
   plannedMigrations: typeof plannedMigrations;
 };

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { createClient } from '../../client';
-import { createProgram } from '../../client/cli/program';
 import { Executions } from '../../client/executions/executions';
 import { Fanouts } from '../../client/fanouts/fanouts';
 import { Items } from '../../client/fanouts/items';
@@ -13,6 +12,7 @@ import { Targets } from '../../client/operations/targets';
 import { Tasks } from '../../client/tasks/tasks';
 import { allRoutes } from '../../workers/api/routes';
 import { read } from './project';
+import { programToRead } from './references/cli';
 
 /**
  * The client by nouns: the table of docs/client.md is compared with the classes, with the client's
@@ -149,7 +149,7 @@ const commandOf = (text: string): { command: Command | undefined; options: strin
   const words = text.split(' ').slice(1);
   const command = words
     .filter((word) => !word.startsWith('--'))
-    .reduce<Command | undefined>((found, word) => found?.commands.find((one) => one.name() === word), createProgram());
+    .reduce<Command | undefined>((found, word) => found?.commands.find((one) => one.name() === word), programToRead());
   return { command, options: words.filter((word) => word.startsWith('--')) };
 };
 

@@ -4,7 +4,7 @@ export interface Surroundings {
   stdout: NodeJS.WritableStream;
   /** Progress is drawn where it is a terminal. */
   stderr: NodeJS.WritableStream & { isTTY?: boolean };
-  /** Folder from which names of files are, where the config file and a `muster dev` are looked for. */
+  /** Folder that names of files start from, and where config files and a `muster dev` are found. */
   cwd: string;
   env: Readonly<Record<string, string | undefined>>;
 }

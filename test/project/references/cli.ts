@@ -3,10 +3,15 @@ import type { Command } from 'commander';
 import { createProgram } from '../../../client/cli/program';
 import { page, verbatim } from './markdown';
 
+/** The program as it is read: none of its commands is run. */
+export const programToRead = (): Command => {
+  const nowhere = new Writable();
+  return createProgram({ stdin: Readable.from([]), stdout: nowhere, stderr: nowhere, cwd: '/', env: {} });
+};
+
 /** Every command with its help, as a user of the terminal reads it. */
 export const cliReference = (): string => {
-  const nowhere = new Writable();
-  const program = createProgram({ stdin: Readable.from([]), stdout: nowhere, stderr: nowhere, cwd: '/', env: {} });
+  const program = programToRead();
   return page('Command line', [
     'Every command of `muster`, as `muster <command> --help` prints it. All commands take the global options.',
     verbatim(helpOf(program)),

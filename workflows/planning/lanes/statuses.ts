@@ -15,7 +15,7 @@
  *                      once the downstream says that nothing was applied (`cancellation.ts`)
  *
  * Below 10 a lane batch is open (`lane_batch_open`), from 10 on it has ended and never changes
- * again: an invalid one is never sent again. A monitor polls `pending` and `valid` ones; `submitted`
+ * again: an invalid one is never sent again. Monitors poll `pending` and `valid` ones; `submitted`
  * is in flight: handed to a submitter, no status yet.
  */
 export const STATUSES = {

@@ -73,7 +73,7 @@ export class Share {
   }
 }
 
-/** Shares by node, by index of the constraint. Partitions that only one node may have are in none. */
+/** Shares by node, by index of the constraint; without partitions that only one node may have. */
 export type Shares = readonly Map<number, Share>[];
 
 /** The plan while it is made. A node is its index in `nodes`. */
