@@ -108,7 +108,7 @@ const worker = await startWorker({
 });
 const client = createClient({ databaseUrl, prefix: 'own', handlers, temporal: { address, dataConverter } });
 await client.submit('mine', { id: 'own-1', payload: 41 });
-const [end] = await client.waitFor(['own-1'], { timeoutMs: 60000 });
+const [end] = await client.waitFor(['own-1'], { timeoutMs: 150000 });
 const temporal = await client.temporal();
 // The leader ends a moment after the task, and Temporal lists that later still.
 const runs = async () => {

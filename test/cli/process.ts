@@ -61,7 +61,7 @@ export const startCli = (args: readonly string[], { cwd, bin = MUSTER, env, stdi
   );
   const says = async (pattern: RegExp): Promise<void> => {
     const state = (): string => `${pattern} of muster ${args.join(' ')}; it said\n${out}\n${err}`;
-    await eventually(() => pattern.test(out + err) || (ended && 'ended'), { timeoutMs: 60_000, what: state });
+    await eventually(() => pattern.test(out + err) || (ended && 'ended'), { timeoutMs: 150_000, what: state });
     if (!pattern.test(out + err)) throw new Error(`it ended before ${state()}`);
   };
   return { child, stdout: () => out, stderr: () => err, exit, says };
