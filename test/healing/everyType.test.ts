@@ -18,14 +18,22 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 const each = (work: (type: Type) => Promise<unknown>): Promise<unknown> => Promise.all(TYPES.map(work));
-/** Returns the longest wait between two tries of each activity of a run, in seconds. */
-const longestBackOffs = async (handle: {
+/** Starts a completion: one run, about one batch. */
+const tell = (told: unknown[] = [{ handler: 'orders', reference: 'job-1', results: [] }]) =>
+  world.temporal.workflow.start('completion', {
+    workflowId: `${world.prefix}/completion/job-1`,
+    taskQueue: world.prefix,
+    args: told,
+  });
+/** Returns the activities that a run has scheduled, and the longest wait between two tries of each. */
+const backOffsOf = async (handle: {
   fetchHistory(): Promise<temporal.api.history.v1.IHistory>;
-}): Promise<number[]> => {
+}): Promise<{ activity: string; seconds: number }[]> => {
   const { events } = await handle.fetchHistory();
-  return events!.flatMap(({ activityTaskScheduledEventAttributes: scheduled }) =>
-    scheduled == null ? [] : [Number(scheduled.retryPolicy?.maximumInterval?.seconds ?? Infinity)],
-  );
+  return events!.flatMap(({ activityTaskScheduledEventAttributes: scheduled }) => {
+    const seconds = Number(scheduled?.retryPolicy?.maximumInterval?.seconds ?? Infinity);
+    return scheduled == null ? [] : [{ activity: scheduled.activityType!.name!, seconds }];
+  });
 };
 const closed = (type: Type): Promise<unknown> =>
   eventually(async () => (await world.handle(type).describe()).status.name !== 'RUNNING', {
@@ -100,12 +108,22 @@ test.each([
 test('a process that stops in the middle of its calls: each call is tried again within 10 s', async () => {
   await world.worker('one');
   await world.allWait();
-  const found = await Promise.all(
-    TYPES.map(async (type) => (await longestBackOffs(world.handle(type))).map((seconds) => ({ type, seconds }))),
+  await world.handle('monitor').signal('complete', { handler: 'orders', reference: 'job-2', results: [] });
+  const completion = await tell();
+  await completion.result();
+  const runs = [completion, ...TYPES.map((type) => world.handle(type))];
+  const found = await eventually(
+    async () => {
+      const all = (await Promise.all(runs.map(backOffsOf))).flat();
+      return all.some(({ activity }) => activity === 'takeSignalled') && all;
+    },
+    { what: 'the signalled completion to be read' },
   );
-  expect(found.flat().filter(({ seconds }) => seconds > 10)).toEqual([]);
+  expect(found.filter(({ seconds }) => seconds > 10)).toEqual([]);
   // The others try theirs inside a workflow task, which ends with its process.
-  expect(new Set(found.flat().map(({ type }) => type))).toEqual(new Set(['monitor', 'notifier']));
+  expect(new Set(found.map(({ activity }) => activity))).toEqual(
+    new Set(['pollAccepted', 'takeSignalled', 'deliverNotifications', 'completeAccepted']),
+  );
 });
 
 test.each<[string, (type: Type) => Promise<unknown>]>([
@@ -122,13 +140,6 @@ test.each<[string, (type: Type) => Promise<unknown>]>([
 });
 
 describe('a completion', () => {
-  const tell = (told: unknown[] = [{ handler: 'orders', reference: 'job-1', results: [] }]) =>
-    world.temporal.workflow.start('completion', {
-      workflowId: `${world.prefix}/completion/job-1`,
-      taskQueue: world.prefix,
-      args: told,
-    });
-
   test('that waits for its handler while its version loses all its workers is taken by the current one', async () => {
     const version = (buildId: string) => ({ deploymentName: world.prefix, buildId });
     const stopOne = await world.worker('one', { versioned: true, serves: false });

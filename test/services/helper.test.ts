@@ -166,6 +166,11 @@ describe('with a whole Muster', () => {
     const history = async (id: string) => client.workflow.getHandle(id).fetchHistory();
     const ids = Array.from({ length: runs }, (_, i) => `${muster.prefix}-run-${i + 1}`);
     for (const id of ids) await Worker.runReplayHistory({ workflowBundle }, await history(id), id);
+    const { events } = await history(ids[0]!);
+    const waits = events!.flatMap(({ activityTaskScheduledEventAttributes: scheduled }) =>
+      scheduled == null ? [] : [Number(scheduled.retryPolicy?.maximumInterval?.seconds)],
+    );
+    expect(new Set(waits)).toEqual(new Set([10])); // the longest between two tries
     const changed = await bundleWorkflows(require.resolve('./workflows/changed'));
     await expect(Worker.runReplayHistory({ workflowBundle: changed }, await history(ids[0]!), ids[0])).rejects.toThrow(
       /[Nn]ondetermini/,
