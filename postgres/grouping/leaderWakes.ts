@@ -146,6 +146,46 @@ from handler h where h.id = l.handler_id and l.id in (
   return rows;
 };
 
+/** Longest that a dispatch is silent: it has 20 s to start, and then gives signs of life. */
+const DISPATCH_SILENT_MS = 30_000;
+
+/**
+ * Returns leaders whose dispatch holds an open batch and gives no sign of life: most likely it was
+ * lost together with the run that started it, so that no end of it brings the leader back. For the
+ * sweeper.
+ */
+export const findLostDispatches = async (db: Queryable, limit: number): Promise<number[]> => {
+  const { rows } = await db.query<{ id: number }>({
+    name: 'find-lost-dispatches',
+    text: `
+select distinct l.id from dispatch d join leader l on l.id = d.leader_id
+where d.seen_at < clock() - ${DISPATCH_SILENT_MS} * interval '1 ms' and l.state <> 0 /* idle */
+  and exists (select from batch b where b.leader_id = d.leader_id and b.dispatch = d.no and b.state = 1 /* open */
+    and b.reference is null and not b.refused)
+order by l.id limit $1`,
+    values: [limit],
+  });
+  return rows.map(({ id }) => id);
+};
+
+/** Wakes those of these leaders that wait, before the time that they wait for. For the sweeper. */
+export const wakeWaitingLeaders = async (
+  db: Queryable,
+  leaderIds: readonly number[],
+  leaseMs: number,
+): Promise<WokenLeader[]> => {
+  const { rows } = await db.query<WokenLeader>({
+    name: 'wake-waiting-leaders',
+    text: `
+update leader l set state = 1 /* working */, wake_at = null, blocked = false,
+  expires_at = clock() + $2 * interval '1 ms',
+  woken_at = clock()
+from handler h where h.id = l.handler_id and l.id = any($1::int[]) and l.state = 2 /* waiting */ ${WOKEN}`,
+    values: [leaderIds, leaseMs],
+  });
+  return rows;
+};
+
 /**
  * Returns all leaders that work or wait, to be woken when a new version of the workers became the
  * current one.

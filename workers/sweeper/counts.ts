@@ -6,6 +6,8 @@ export interface SweepCounts {
   rounds: number;
   failures: number;
   expiredLeaders: number;
+  /** Leaders woken because a dispatch of theirs gave no sign of life. */
+  lostDispatches: number;
   forgottenTargets: number;
   idleLeaders: number;
   stuckTargets: number;
@@ -33,6 +35,7 @@ export const noCounts = (): SweepCounts => ({
   rounds: 0,
   failures: 0,
   expiredLeaders: 0,
+  lostDispatches: 0,
   forgottenTargets: 0,
   idleLeaders: 0,
   stuckTargets: 0,

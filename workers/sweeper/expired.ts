@@ -1,13 +1,13 @@
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { LastTurn } from '../../postgres/grouping/leader';
-import { wakeExpiredLeaders } from '../../postgres/grouping/leaderWakes';
+import { findLostDispatches, wakeExpiredLeaders, wakeWaitingLeaders } from '../../postgres/grouping/leaderWakes';
 import type { Pool } from '../../postgres/pool';
 import type { WokenQueuer } from '../../postgres/lanes/queuer';
 import { wakeExpiredQueuers } from '../../postgres/lanes/queuer';
 import type { WokenLeader } from '../../postgres/grouping/ring';
 import { wakeLeaderWorkflows, wakeQueuerWorkflows } from '../../workflows/wake';
-import { TurnBackOff } from './backOff';
+import { BackOff, TurnBackOff } from './backOff';
 
 interface ExpiredOptions {
   pool: Pool;
@@ -21,12 +21,13 @@ interface ExpiredOptions {
 const MOST_LEADERS = 200;
 
 /**
- * Wakes leaders and queuers that were silent past their lease; those that take no turn then, less
- * and less often.
+ * Wakes leaders and queuers that were silent past their lease, or whose dispatch is; those that
+ * take no turn then, less and less often.
  */
 export class Expired {
   private readonly leaderBackOff = new TurnBackOff<LastTurn & { leaderId: number }>(({ leaderId }) => leaderId);
   private readonly queuerBackOff = new TurnBackOff<LastTurn & { queuerId: number }>(({ queuerId }) => queuerId);
+  private readonly lostBackOff = new BackOff();
 
   constructor(private readonly options: ExpiredOptions) {}
 
@@ -37,6 +38,18 @@ export class Expired {
     const failure = await wakeLeaderWorkflows(temporal, prefix, woken);
     if (failure !== null) this.leaderBackOff.wakeFailed(woken);
     this.logFailure(failure);
+    return woken;
+  }
+
+  /** Wakes leaders that wait, perhaps for hours, while a dispatch of theirs was lost. */
+  async wakeForLostDispatches(): Promise<WokenLeader[]> {
+    const { pool, temporal, prefix, leaseMs } = this.options;
+    const lost = await findLostDispatches(pool, MOST_LEADERS);
+    this.lostBackOff.keep((id) => lost.includes(Number(id)));
+    const due = lost.filter((id) => this.lostBackOff.mayTry(String(id), true));
+    if (due.length === 0) return [];
+    const woken = await wakeWaitingLeaders(pool, due, leaseMs);
+    this.logFailure(await wakeLeaderWorkflows(temporal, prefix, woken));
     return woken;
   }
 

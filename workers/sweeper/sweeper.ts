@@ -162,6 +162,7 @@ export class Sweeper {
     if (this.epoch === null) return;
     this.counts.rounds++;
     await this.step('expired leaders', () => this.wakeExpired());
+    await this.step('lost dispatches', () => this.wakeForLostDispatches());
     await this.step('recent tasks', () => this.sweepRecent());
     await this.step('queued targets', () => this.sweepQueued());
     await this.step('delayed targets', () => this.sweepDelayed());
@@ -196,6 +197,13 @@ export class Sweeper {
     if (leaders.length === 0) return;
     this.counts.expiredLeaders += leaders.length;
     this.options.log.info({ leaders: leaders.length }, 'sweeper: woke leaders whose lease had passed');
+  }
+
+  private async wakeForLostDispatches(): Promise<void> {
+    const leaders = await this.expired.wakeForLostDispatches();
+    if (leaders.length === 0) return;
+    this.counts.lostDispatches += leaders.length;
+    this.options.log.info({ leaders: leaders.length }, 'sweeper: woke leaders whose dispatch gave no sign of life');
   }
 
   /**
