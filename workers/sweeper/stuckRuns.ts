@@ -85,7 +85,7 @@ export class StuckRuns {
     const now = performance.now();
     this.forget(now);
     this.currents = new Map();
-    const queue = silent.filter((run) => this.remember(run, now));
+    const queue = mostHeldUpFirst(silent.filter((run) => this.remember(run, now)));
     const runner = async (): Promise<void> => {
       for (let next = queue.shift(); next !== undefined; next = queue.shift())
         if (await this.lookAt(next)) counts.stuckRuns++;
@@ -229,6 +229,15 @@ export class StuckRuns {
     return asked;
   }
 }
+
+/**
+ * Orders runs by how much waits for them: one queuer holds up every lane, one leader only its
+ * targets. After an outage some hundred leaders are silent, and a look at all of them takes long.
+ */
+const mostHeldUpFirst = (runs: readonly SilentRun[]): SilentRun[] => [
+  ...runs.filter(({ type }) => type !== 'leader'),
+  ...runs.filter(({ type }) => type === 'leader'),
+];
 
 interface Run {
   runId: string;
