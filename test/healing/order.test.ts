@@ -14,7 +14,7 @@ test('among silent runs, those that more waits for are looked at before the lead
       workflow: [
         {
           describe: (input, next) => {
-            looks.push(input.workflowExecution.workflowId!);
+            looks.push(input.workflowExecution.workflowId);
             return next(input);
           },
         },
