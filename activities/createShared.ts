@@ -6,7 +6,7 @@ import { LaneGranters } from './lanes/granter';
 import type { GranterDeps } from './lanes/granter';
 import { LANE_MARKING } from './lanes/marking';
 import type { Shared } from './shared';
-import { createStandings } from './standings';
+import { createHomes } from './homes';
 
 /** Builds what all work of one process shares; once per process, beside its pool. */
 export const createShared = (deps: GranterDeps & Pick<ActivityDeps, 'pool' | 'node'>): Shared => ({
@@ -14,6 +14,6 @@ export const createShared = (deps: GranterDeps & Pick<ActivityDeps, 'pool' | 'no
   marks: new Preparer(deps.pool, deps.node, QUEUE_MARKING),
   laneMarks: new Preparer(deps.pool, deps.node, LANE_MARKING),
   granters: new LaneGranters(deps),
-  standings: createStandings(deps.pool),
+  homes: createHomes(deps.pool),
   completionRings: new SharedCompletionRings(deps),
 });

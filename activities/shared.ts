@@ -3,7 +3,7 @@ import type { Fence, Mark } from '../postgres/calls/mark';
 import type { GrantedMark } from '../postgres/lanes/submitter';
 import type { Handler } from '../handlers/types';
 import type { CompletionRinger } from './accepted/rings';
-import type { Standing } from './calls/call';
+import type { Home } from './calls/call';
 
 /**
  * What all work of one process shares: built once (`createShared`) and handed over with the other
@@ -16,14 +16,14 @@ export interface Shared {
   /** Marks of lane batches: the mark comes last. */
   laneMarks: Marker<GrantedMark>;
   granters: Granters;
-  standings: Standings;
+  homes: Homes;
   completionRings: CompletionRinger;
 }
 
 /** The kinds of batches; what is written through one of them shares statements. */
-export interface Standings {
-  queue: Standing;
-  lane: Standing;
+export interface Homes {
+  queue: Home;
+  lane: Home;
 }
 
 /** What one call takes of a rate, by its unit. */

@@ -22,7 +22,7 @@ export const submitBatches = async (deps: ActivityDeps, input: DispatchInput): P
       type: 'UnknownHandler',
       message: `this worker has no handler ${input.handler}; it has ${[...deps.handlers.keys()].join(', ')}`,
     });
-  const callers = { ...deps, handler, input, signal, standing: deps.standings.queue };
+  const callers = { ...deps, handler, input, signal, home: deps.homes.queue };
   if (input.partition === undefined) return new DispatchRun({ ...callers, use: null }, gone).run();
   const stopped = new AbortController();
   setMaxListeners(0, stopped.signal);

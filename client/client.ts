@@ -18,7 +18,7 @@ import { Targets } from './operations/targets';
 import type { VerifyOptions } from './operations/verify';
 import { verify } from './operations/verify';
 import { Tasks } from './tasks/tasks';
-import { CHANGE, telling } from './tasks/telling';
+import { CHANGE, withFailureTexts } from './tasks/failureTexts';
 import type { Verification } from './views';
 
 /**
@@ -193,7 +193,7 @@ export class Client implements ClientContext {
 
   /** Short for {@link Tasks.resolve} and {@link Batches.resolve}. */
   resolve(what: ResolveWhat, verdict: Verdict): Promise<{ resolved: number }> {
-    return telling(CHANGE, () => resolve(this.connection, what, verdict));
+    return withFailureTexts(CHANGE, () => resolve(this.connection, what, verdict));
   }
 
   /** Returns the Temporal client; connects on first use. */

@@ -13,8 +13,8 @@ import { UnknownHandlerError } from './errors';
 import { LaneRinger } from './lanes/ringer';
 import { TaskInserter } from './tasks/taskInserter';
 import { Ringer } from './tasks/ringer';
-import type { Telling } from './tasks/telling';
-import { telling } from './tasks/telling';
+import type { FailureTexts } from './tasks/failureTexts';
+import { withFailureTexts } from './tasks/failureTexts';
 
 /** What the nouns of one client share: its pool, its way to Temporal, its rings, its handlers. */
 export class Connection implements ClientContext {
@@ -76,8 +76,8 @@ export class Connection implements ClientContext {
   }
 
   /** Runs a caller's write; an error of the database says what became of it. */
-  write<T>(told: Telling, work: () => Promise<T>): Promise<T> {
-    return telling(told, async () => {
+  write<T>(texts: FailureTexts, work: () => Promise<T>): Promise<T> {
+    return withFailureTexts(texts, async () => {
       await this.ready();
       return work();
     });

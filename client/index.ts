@@ -71,7 +71,7 @@ export type * from '../handlers/functions/types';
 export type { PauseOptions } from './operations/control';
 export type { RedriveOptions } from './operations/redrive';
 export type { CompletionAnswer } from './operations/complete';
-export type { CompletionTold, CompletionWhat } from '../activities/accepted/completion';
+export type { CompletionReport, CompletionWhat } from '../activities/accepted/completion';
 export type { ResolveWhat, Verdict } from './operations/resolve';
 export type { TargetsOptions } from './operations/status';
 export type {

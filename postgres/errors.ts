@@ -68,7 +68,7 @@ export class DatabaseError extends Error {
   }
 
   /** Adds what the outcome means for the caller; the outermost call knows all of it. */
-  tell(meaning: string): void {
+  addMeaning(meaning: string): void {
     this.message = `${this.said} ${meaning}`;
   }
 }

@@ -18,7 +18,7 @@ import { ringLanes } from '../lanes/ring';
 import type { Call, Settled } from '../calls/call';
 import { settle } from '../calls/settle';
 import { toCall } from '../calls/request';
-import { createStandings, standingOf } from '../standings';
+import { createHomes, homeOf } from '../homes';
 
 /**
  * The result of a completion. Only `completed` changed anything (a repeat changes nothing more).
@@ -102,8 +102,8 @@ const conclude = async (
 ): Promise<CompletionEnd> => {
   const { attempt } = batch;
   const members = await readMemberIds(pool, batch.id);
-  const standing = standingOf(createStandings(pool), batch);
-  const call = toCall({ handler, standing }, { batch, members, attempt });
+  const home = homeOf(createHomes(pool), batch);
+  const call = toCall({ handler, home }, { batch, members, attempt });
   const putOff = (inMs: number): Promise<void> => putOffPolls(pool, [{ id: batch.id, attempt, error: null }], inMs);
   const renewal = setInterval(() => void putOff(LEASE_MS).catch(() => undefined), LEASE_MS / 3);
   const outcome = await readOutcome(call, told, reader)

@@ -22,14 +22,14 @@ export interface CompletionWhat {
  * results that exist; the other members are tried again. `failed`: refused for its content, nothing
  * of it was applied.
  */
-export interface CompletionTold<R = Results> {
+export interface CompletionReport<R = Results> {
   status?: (typeof COMPLETION_STATUSES)[number];
   results?: R;
   /** The reason, with `expired` and `failed`. */
   error?: string;
 }
 
-export type Completion = CompletionWhat & CompletionTold;
+export type Completion = CompletionWhat & CompletionReport;
 
 /** What is wrong, by field. */
 export interface CompletionProblem {
@@ -51,10 +51,10 @@ export const checkCompletion = (told: Completion): CompletionProblem | null => {
     return problem('reference', 'the text that the downstream answered when it accepted the batch', reference);
   if (batchId !== undefined && (!Number.isSafeInteger(batchId) || batchId < 1))
     return problem('batchId', 'the number of a batch', batchId);
-  return checkTold(told);
+  return checkReport(told);
 };
 
-const checkTold = ({ status = 'done', results, error }: CompletionTold): CompletionProblem | null => {
+const checkReport = ({ status = 'done', results, error }: CompletionReport): CompletionProblem | null => {
   if (!(COMPLETION_STATUSES as readonly unknown[]).includes(status))
     return problem('status', COMPLETION_STATUSES.join(', '), status);
   if (error !== undefined && typeof error !== 'string') return problem('error', 'a text', error);
@@ -82,7 +82,7 @@ export class CompletionReader {
   problem: CompletionProblem | null = null;
   private readonly hash = createHash('sha256');
 
-  constructor(private readonly told: CompletionTold) {
+  constructor(private readonly told: CompletionReport) {
     this.hash.update(JSON.stringify([told.status ?? 'done', told.error ?? null]));
   }
 

@@ -13,7 +13,7 @@ import type { AskAgain } from './lookUp';
 import { settle } from '../calls/settle';
 import { toCall } from '../calls/request';
 import type { CallEnd } from '../calls/door';
-import { standingOf } from '../standings';
+import { homeOf } from '../homes';
 import type { Call } from '../calls/call';
 
 /** `deadlinesPassed`: how often before, for a batch in a lane; null: it is in none. */
@@ -208,14 +208,14 @@ export class Conclusions {
 
   /** Takes the batch; null: it was completed from outside, or another monitor has it. */
   private async take(batch: AcceptedBatch, expected: number): Promise<Call | null> {
-    const { pool, standings } = this.deps;
+    const { pool, homes } = this.deps;
     const known = this.taken.get(batch.id);
     this.taken.delete(batch.id);
     const attempt = known ?? (await claimRead(pool, batch.id, expected, LEASE_MS));
     if (attempt === null) return null;
     this.inHand.set(batch.id, attempt);
     const members = await readMemberIds(pool, batch.id);
-    const callers = { handler: this.handler, standing: standingOf(standings, batch) };
+    const callers = { handler: this.handler, home: homeOf(homes, batch) };
     return toCall(callers, { batch: { ...batch, attempt }, members, attempt });
   }
 
@@ -257,7 +257,7 @@ export class Conclusions {
     if (settled.kind === 'await-sibling') await stopPolling(this.deps.pool, batch.id, call.attempt);
     // Not awaited before the next batch's results: a ring may wait for the Temporal server.
     void this.rings.add(settled.lanes).catch((error: unknown) => (this.failure ??= error));
-    if (call.standing.rules.holdsTarget) this.freed.add(batch.targetId);
+    if (call.home.rules.holdsTarget) this.freed.add(batch.targetId);
   }
 
   private postpone(batch: AcceptedBatch, attempt: number, inMs: number, error: string | null): Promise<void> {

@@ -83,7 +83,7 @@ export const makeCall = async (deps: CallerDeps, carried: Carried): Promise<{ ca
   });
   if (outcome.kind !== 'results') call.pages = newPages(call); // an interrupted answer is void
   if (outcome.kind === 'unknown' && deps.handler.reconcile !== undefined) {
-    await call.standing.lookingUp(call.batch);
+    await call.home.lookingUp(call.batch);
     outcome = await lookUp(deps, call, outcome.error);
   }
   return { call, outcome };

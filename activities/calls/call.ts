@@ -11,8 +11,8 @@ import type { ResultPages } from './resultPages';
 export interface Call {
   batch: CarriedBatch;
   handler: Handler;
-  /** The kind of its batch, which says how its outcome is written: chosen when the call is made. */
-  standing: Standing;
+  /** The home of its batch, which says how its outcome is written: chosen when the call is made. */
+  home: Home;
   members: readonly MemberTask[];
   attempt: number;
   /** The partition under which it is made, and its epoch; null: none. */
@@ -31,12 +31,12 @@ export interface Call {
 }
 
 /**
- * A kind of batch, formed by a leader or in a lane, and so what a settlement means beyond the batch
- * itself. Everything that differs between the two is here.
+ * Where a batch waits between its calls, a leader's queue or a lane, and so what a settlement means
+ * beyond the batch itself. Everything that differs between the two is here.
  */
-export interface Standing extends Doors, Steps {
+export interface Home extends Doors, Steps {
   readonly pool: Pool;
-  readonly rules: StandingRules;
+  readonly rules: HomeRules;
   /** Reads what `doorOf` needs to know about a call of unknown outcome. */
   recall(call: Call): Promise<LookUps>;
   /** Notes that the call ended without an outcome and is about to be looked up. */
@@ -50,7 +50,7 @@ export interface Doors {
   conclude(call: Call, door: Conclude): Promise<Settled>;
 }
 
-/** What a kind of batch adds to the transaction of `conclude`. */
+/** What a home adds to the transaction of `conclude`. */
 interface Steps {
   /** Locks the half that decides with this one; before the batch. */
   lockHalf(client: Client, batch: CarriedBatch): Promise<Half | null>;
@@ -67,8 +67,8 @@ interface Steps {
   ): Promise<{ hasNotifications: boolean; lanes: number[] }>;
 }
 
-/** The decisions for a kind of batch: pure. */
-export interface StandingRules {
+/** The decisions for the batches of a home: pure. */
+export interface HomeRules {
   /** Its target's queue waits for the end of the batch: its weight, its slot. */
   holdsTarget: boolean;
   doorOf(call: Call, outcome: CallOutcome, known: LookUps): Door;

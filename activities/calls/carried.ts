@@ -5,7 +5,7 @@ import type { CarriedBatch, MemberTask } from '../../postgres/calls/batch';
 import type { Fence } from '../../postgres/calls/mark';
 import type { ActivityDeps } from '../deps';
 import type { PartitionUse } from '../nodes/partitions';
-import type { Call, Settled, Standing } from './call';
+import type { Call, Settled, Home } from './call';
 
 /** One batch that a dispatch carries. */
 export interface Carried {
@@ -22,7 +22,7 @@ export interface CallerDeps extends ActivityDeps {
   handler: Handler;
   input: DispatchInput;
   signal: AbortSignal;
-  standing: Standing;
+  home: Home;
   /**
    * The partition under which the dispatch, or this batch's lane, is served; null: any node may
    * send it.

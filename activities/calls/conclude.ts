@@ -22,17 +22,17 @@ import { putOff } from './putOff';
 
 /** Decides and writes the outcome of one call, in one transaction guarded by (batch, attempt). */
 export const conclude = async (call: Call, door: Conclude): Promise<Settled> => {
-  const { pool } = call.standing;
+  const { pool } = call.home;
   const pages = await call.pages.rest();
   for (const page of pages) await insertResultPage(pool, page);
   return withRetries(() => inTransaction(pool, (client) => concludeLocked(client, call, door)));
 };
 
 const concludeLocked = async (client: Client, call: Call, door: Conclude): Promise<Settled> => {
-  const { batch, attempt, standing, stack, completion } = call;
-  const half = await standing.lockHalf(client, batch);
+  const { batch, attempt, home, stack, completion } = call;
+  const half = await home.lockHalf(client, batch);
   const guard = await store.lockAttempt(client, batch.id, attempt);
-  const sibling = standing.rules.siblingOf(batch, half);
+  const sibling = home.rules.siblingOf(batch, half);
   const cancelled = guard !== null && guard.reference !== null && (await isCancelled(client, batch.id));
   const decision = decide(call, door, sibling, cancelled);
   const settled: Settled = {
@@ -50,12 +50,12 @@ const concludeLocked = async (client: Client, call: Call, door: Conclude): Promi
   if (guard === null || (over && decision.kind !== 'finish')) return { ...settled, written: false };
   const parts: Part[] = [];
   await write(client, call, decision, settled, parts);
-  settled.lanes = await standing.after(client, call, decision, parts);
+  settled.lanes = await home.after(client, call, decision, parts);
   if (stack != null && door.outcome.kind === 'unknown') await noteFault(client, batch.id, attempt, stack);
   if (guard.reference !== null) await followUp(client, call, decision, guard.reference, cancelled);
   if (completion !== undefined) await noteCompletion(client, batch.id, completion);
   if (sibling !== 'refused' || !decidesOther(decision)) return settled;
-  const other = await standing.concludeHalf(client, call, half!, decision);
+  const other = await home.concludeHalf(client, call, half!, decision);
   settled.hasNotifications ||= other.hasNotifications;
   settled.lanes.push(...other.lanes);
   return settled;

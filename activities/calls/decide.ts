@@ -12,7 +12,7 @@ export const doorOf = (call: Call, outcome: CallEnd, known: LookUps): Door =>
         to: 'lookAgain',
         look: { inMs: outcome.inMs, counts: false, error: 'looked up too early to be believed' },
       }
-    : call.standing.rules.doorOf(call, outcome, known);
+    : call.home.rules.doorOf(call, outcome, known);
 
 /**
  * Decides what is written of an outcome, under the locks that fix the rest. Pure except for jitter.
@@ -29,7 +29,7 @@ export const decide = (
       : keepUnsureWhole(call, decideSettlement(outcome, settlementContext(call, sibling)));
   const { members, absent } = call;
   const settlement = cancelled ? sendNothingAgain(decided, outcome, { members: members.length, absent }) : decided;
-  return call.standing.rules.adjust(settlement, call, outcome);
+  return call.home.rules.adjust(settlement, call, outcome);
 };
 
 export const settlementContext = (call: Call, sibling: SettlementContext['sibling']): SettlementContext => ({

@@ -37,7 +37,7 @@ export const finish = async (
         error: end.error,
       })),
     );
-  if (back.length > 0) parts.push(...(await call.standing.retry(client, call, back)));
+  if (back.length > 0) parts.push(...(await call.home.retry(client, call, back)));
   const parked = (end: MemberEnd): boolean =>
     end.to === 'unknown' && (settlement.unknown === 'park' || end.parked === true);
   const children: [MemberEnd[], number][] = [

@@ -1,13 +1,13 @@
 import type { CallOutcome, Settlement, SettlementContext } from '../../workflows/planning/calls/plans';
 import { BATCH_STATES } from '../../workflows/planning/states';
 import type { CarriedBatch } from '../../postgres/calls/batch';
-import type { Call, StandingRules } from './call';
+import type { Call, HomeRules } from './call';
 import { isPlainSuccess, isUnsureWhole } from './decide';
 import type { Decision, Door, Half } from './door';
 import { IN_PROCESS_MS } from './putOff';
 
 /** What a settlement means for a batch that a leader formed from its target's queue. */
-export const QUEUE_RULES: StandingRules = {
+export const QUEUE_RULES: HomeRules = {
   holdsTarget: true,
 
   doorOf(call: Call, outcome: CallOutcome): Door {

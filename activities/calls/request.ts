@@ -10,13 +10,13 @@ import type { CallerDeps, Carried } from './carried';
 /** Builds what a handler is given to make a call: the batch, and what comes with it. */
 
 export const toCall = (
-  deps: Pick<CallerDeps, 'handler' | 'standing'>,
+  deps: Pick<CallerDeps, 'handler' | 'home'>,
   carried: Omit<Carried, 'markedAtMs' | 'fence'> & { fence?: Fence | null },
 ): Call => {
   const call: Call = {
     batch: carried.batch,
     handler: deps.handler,
-    standing: deps.standing,
+    home: deps.home,
     members: carried.members,
     attempt: carried.attempt,
     fence: carried.fence ?? null,
@@ -27,8 +27,8 @@ export const toCall = (
   return call;
 };
 
-export const newPages = ({ batch, attempt, standing }: Call): ResultPages =>
-  new ResultPages(batch.id, attempt, (page) => insertResultPage(standing.pool, page));
+export const newPages = ({ batch, attempt, home }: Call): ResultPages =>
+  new ResultPages(batch.id, attempt, (page) => insertResultPage(home.pool, page));
 
 export const toBatch = (handler: Handler, call: Call): Batch => ({
   id: String(call.batch.id),

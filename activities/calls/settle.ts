@@ -27,19 +27,19 @@ export const settle = async (call: Call, outcome: CallEnd): Promise<Settled> => 
 };
 
 const write = async (call: Call, outcome: CallEnd): Promise<Settled> => {
-  const { standing } = call;
-  const known = outcome.kind === 'unknown' ? await standing.recall(call) : NO_LOOK_UPS;
+  const { home } = call;
+  const known = outcome.kind === 'unknown' ? await home.recall(call) : NO_LOOK_UPS;
   const door = doorOf(call, outcome, known);
   switch (door.to) {
     case 'share': {
-      const settled = await standing.share(call, door.outcome);
+      const settled = await home.share(call, door.outcome);
       if (door.outcome.kind === 'results') await recover(call, settled);
       return settled;
     }
     case 'lookAgain':
-      return standing.lookAgain(call, door.look);
+      return home.lookAgain(call, door.look);
     case 'conclude': {
-      const settled = await standing.conclude(call, door);
+      const settled = await home.conclude(call, door);
       if (door.recovers) await recover(call, settled);
       return settled;
     }
@@ -47,6 +47,6 @@ const write = async (call: Call, outcome: CallEnd): Promise<Settled> => {
 };
 
 /** Gives back, after a success, what back pressure took. */
-const recover = async ({ batch, standing }: Call, { written }: Settled): Promise<void> => {
-  if (batch.reduced && written) await withRetries(() => recoverAllowed(standing.pool, batch));
+const recover = async ({ batch, home }: Call, { written }: Settled): Promise<void> => {
+  if (batch.reduced && written) await withRetries(() => recoverAllowed(home.pool, batch));
 };

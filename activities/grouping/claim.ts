@@ -22,7 +22,7 @@ import type { Claimed, Turn } from './publish';
 import { BEGIN_SHORT } from '../../postgres/shortTransaction';
 import { deposed, foreign, publish, repeated, touchedBy } from './publish';
 import type { Reservation } from './reserve';
-import { isOwn, reserveSlots, standingOf } from './reserve';
+import { isOwn, reserveSlots, leadershipOf } from './reserve';
 
 /**
  * Most targets, batches and tasks per claim: bounds its transaction and the time that its dispatch
@@ -100,10 +100,10 @@ const takeTurn = async (
   const locked = reserved?.wholeHandler === true ? lockLeaderAndHandler : lockLeader;
   const leader = await locked(client, input.leaderId);
   if (leader === null || !isOwn(leader, input)) return foreign();
-  const standing = standingOf(leader, input);
-  if (standing.kind === 'deposed') return deposed(leader);
-  if (standing.kind === 'repeated') return repeated(leader, input);
-  const { epoch, live } = standing;
+  const leadership = leadershipOf(leader, input);
+  if (leadership.kind === 'deposed') return deposed(leader);
+  if (leadership.kind === 'repeated') return repeated(leader, input);
+  const { epoch, live } = leadership;
   // The look that was to follow the last run's turn may have died with that run; the stored answer
   // names its targets.
   const inherited = leader.holder === input.runId ? [] : touchedBy(leader);

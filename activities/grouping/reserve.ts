@@ -18,7 +18,7 @@ const MAX_DISPATCHES = 8;
 export const TURNS_PER_EPOCH = 1_000_000;
 
 /** Where a run stands, by the guard of every leader-side write: run, epoch and turn. */
-export type Standing =
+export type Leadership =
   | { kind: 'leads'; epoch: number; live: readonly number[] }
   /**
    * A later run holds the row: this one is a zombie. (The workflow id is the lock: runs start one
@@ -28,10 +28,10 @@ export type Standing =
   | { kind: 'repeated' };
 
 /** Returns where the run stands. `row`: a leader's or queuer's, locked. */
-export const standingOf = (
+export const leadershipOf = (
   row: Pick<LockedLeader, 'holder' | 'runStartedAtMs' | 'epoch' | 'turn'>,
   input: Pick<TurnInput, 'runId' | 'runStartedAtMs' | 'turn' | 'live'>,
-): Standing => {
+): Leadership => {
   const mine = row.holder === input.runId;
   if (!mine && row.runStartedAtMs !== null && row.runStartedAtMs > input.runStartedAtMs) return { kind: 'deposed' };
   if (mine && input.turn <= row.turn) return { kind: 'repeated' };
@@ -71,19 +71,19 @@ export interface Reservation {
 export const reserveSlots = async (client: Client, input: TurnInput): Promise<Reservation | null> => {
   const leader = await lockLeaderAndHandler(client, input.leaderId);
   if (leader === null || !isOwn(leader, input)) return null;
-  const standing = standingOf(leader, input);
-  if (standing.kind !== 'leads') return null; // the claim finds the same, and answers
-  await forgetDispatches(client, input.leaderId, standing.live, standing.epoch * TURNS_PER_EPOCH);
+  const leadership = leadershipOf(leader, input);
+  if (leadership.kind !== 'leads') return null; // the claim finds the same, and answers
+  await forgetDispatches(client, input.leaderId, leadership.live, leadership.epoch * TURNS_PER_EPOCH);
   if (!input.mayClaim || leader.paused || leader.handlerHoldMs !== null) return null;
-  const tokens = await readSlotTokens(client, leader.handlerId, input.leaderId, standing.live);
+  const tokens = await readSlotTokens(client, leader.handlerId, input.leaderId, leadership.live);
   if (!tokens.due) return null;
   const limit = Math.min(leader.perHandler, leader.allowed ?? leader.perHandler);
   // Slots that a run that is gone still holds are not this run's share: otherwise it would be
   // granted nothing while a slot is free, and ask without end.
   const isGone = ({ leader, no }: { leader: number; no: number }): boolean =>
-    leader === input.leaderId && no < standing.epoch * TURNS_PER_EPOCH;
+    leader === input.leaderId && no < leadership.epoch * TURNS_PER_EPOCH;
   const slots =
-    standing.live.length >= MAX_DISPATCHES
+    leadership.live.length >= MAX_DISPATCHES
       ? 0
       : grantSlots({
           limit,
@@ -93,7 +93,7 @@ export const reserveSlots = async (client: Client, input: TurnInput): Promise<Re
           granted: tokens.slots.map((held) => ({ ...held, leader: isGone(held) ? 'gone' : held.leader })),
           wanted: limit,
         });
-  const no = standing.epoch * TURNS_PER_EPOCH + input.turn;
+  const no = leadership.epoch * TURNS_PER_EPOCH + input.turn;
   if (slots > 0) await insertDispatch(client, { leaderId: input.leaderId, no, handlerId: leader.handlerId, slots });
   const wholeHandler = leader.weightPerHandler !== null || leader.rates.some((rate) => rate.scope === 'handler');
   return { no, slots, wanting: slots === 0, wholeHandler };

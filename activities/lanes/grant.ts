@@ -16,7 +16,7 @@ import type { Look } from './look';
 import type { NodeSettings } from '../nodes/settings';
 import { BEGIN_SHORT } from '../../postgres/shortTransaction';
 import { lookAtLanes } from './look';
-import { standingOf } from '../grouping/reserve';
+import { leadershipOf } from '../grouping/reserve';
 import { writePlan } from './grantPlan';
 
 /**
@@ -54,10 +54,10 @@ const takeTurn = async (
 ): Promise<GrantAnswer> => {
   const queuer = await store.lockQueuer(client, input.queuerId);
   if (queuer === null) return { ...NOTHING, foreign: true, epoch: 0, next: 'idle' };
-  const standing = standingOf(queuer, input);
-  if (standing.kind === 'deposed') return { ...NOTHING, deposed: true, epoch: queuer.epoch, next: 'idle' };
-  if (standing.kind === 'repeated') return repeated(queuer, input);
-  const { epoch, live } = standing;
+  const leadership = leadershipOf(queuer, input);
+  if (leadership.kind === 'deposed') return { ...NOTHING, deposed: true, epoch: queuer.epoch, next: 'idle' };
+  if (leadership.kind === 'repeated') return repeated(queuer, input);
+  const { epoch, live } = leadership;
 
   const taken = await recoverSubmitters(client, input.queuerId, live);
   const free = input.mayClaim && !queuer.paused ? Math.max(0, queuer.slots - taken) : 0;

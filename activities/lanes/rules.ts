@@ -4,12 +4,12 @@ import { decideSettlement } from '../../workflows/planning/calls/settlement';
 import { nextTry } from '../../workflows/planning/lanes/tries';
 import { decideUnknown } from '../../workflows/planning/lanes/unknown';
 import { BATCH_STATES } from '../../workflows/planning/states';
-import type { Call, StandingRules } from '../calls/call';
+import type { Call, HomeRules } from '../calls/call';
 import { isPlainSuccess, settlementContext } from '../calls/decide';
 import type { Decision, Door, Half, LookUps, PlainOutcome } from '../calls/door';
 
 /** What a settlement means for a lane batch. */
-export const LANE_RULES: StandingRules = {
+export const LANE_RULES: HomeRules = {
   holdsTarget: false,
 
   doorOf(call: Call, outcome: CallOutcome, known: LookUps): Door {

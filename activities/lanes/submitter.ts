@@ -134,7 +134,7 @@ export class SubmitterRun {
       handler,
       input: this.input,
       signal: this.signal,
-      standing: this.deps.standings.lane,
+      home: this.deps.homes.lane,
       use,
     };
     if (batch.startInMs > 0) await this.untilStart(batch.startInMs);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { wakeExecutions } from '../../workflows/wake';
 import type { Connection } from '../connection';
 import { InvalidArgumentError } from '../errors';
-import { executing } from '../tasks/telling';
+import { executing } from '../tasks/failureTexts';
 import { isUuid } from './check';
 import type { ExecuteOptions, Template } from './check';
 import type { ArgumentLists } from './execute';

@@ -11,7 +11,7 @@ import { STANDING_MS } from '../../workflows/planning/liveness';
 import { wakeExecutions } from '../../workflows/wake';
 import type { ClientContext } from '../context';
 import { MusterError, NotFoundError } from '../errors';
-import { CHANGE_IN_STEPS, telling } from '../tasks/telling';
+import { CHANGE_IN_STEPS, withFailureTexts } from '../tasks/failureTexts';
 import type * as views from './views';
 import { resultDocument, resultPageOf, resultPages, resultText } from './results';
 import type { ResultPage } from './results';
@@ -160,7 +160,7 @@ export class Execution {
    */
   async cancel(): Promise<views.ExecutionView> {
     const { pool, prefix } = this.client;
-    await telling(CHANGE_IN_STEPS, async () => {
+    await withFailureTexts(CHANGE_IN_STEPS, async () => {
       await this.client.ready();
       if ((await cancelWithChunks(pool, this.id)) === null) throw notFound(this.id);
     });

@@ -1,6 +1,6 @@
 import type { Connection } from '../connection';
 import { wakeNotifierOf } from '../operations/wakeNotifier';
-import { CHANGE, CHANGE_IN_STEPS, OPEN_FANOUT } from '../tasks/telling';
+import { CHANGE, CHANGE_IN_STEPS, OPEN_FANOUT } from '../tasks/failureTexts';
 import type { OpenFanoutOptions } from './check';
 import type { CompletedFanout, FanoutView } from './fanout';
 import * as fanouts from './fanout';

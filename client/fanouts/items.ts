@@ -1,6 +1,6 @@
 import type { AckAnswer } from '../../workflows/contracts/fanout';
 import type { Connection } from '../connection';
-import { ACK_ITEMS, ADD_ITEMS, toldError } from '../tasks/telling';
+import { ACK_ITEMS, ADD_ITEMS, withOutcome } from '../tasks/failureTexts';
 import type { AckOptions, ItemSource } from './ackItems';
 import * as acks from './ackItems';
 import type { AddItemsOptions } from './check';
@@ -34,7 +34,7 @@ export class Items {
       await this.connection.ready();
       yield* fanouts.addItemsInParts(this.connection.pool, fanout, n, options);
     } catch (error) {
-      throw toldError(error, ADD_ITEMS);
+      throw withOutcome(error, ADD_ITEMS);
     }
   }
 

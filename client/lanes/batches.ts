@@ -1,10 +1,10 @@
-import type { CompletionTold, CompletionWhat } from '../../activities/accepted/completion';
+import type { CompletionReport, CompletionWhat } from '../../activities/accepted/completion';
 import type { Connection } from '../connection';
 import * as views from '../operations/batch';
 import * as completions from '../operations/complete';
 import * as resolves from '../operations/resolve';
 import type { TaskInput } from '../tasks/checkTasks';
-import { CHANGE, COMPLETE, SUBMIT, telling } from '../tasks/telling';
+import { CHANGE, COMPLETE, SUBMIT, withFailureTexts } from '../tasks/failureTexts';
 import type { BatchView } from '../views';
 import type { CancelledBatch } from './cancelBatch';
 import { cancelBatch } from './cancelBatch';
@@ -86,7 +86,7 @@ export class Batches {
    * changed.
    */
   cancel(batch: number): Promise<CancelledBatch> {
-    return telling(CHANGE, () => cancelBatch(this.connection, batch));
+    return withFailureTexts(CHANGE, () => cancelBatch(this.connection, batch));
   }
 
   /**
@@ -96,9 +96,9 @@ export class Batches {
    * acceptance is not written yet: repeat it), `CompletionStaleError` (it ended otherwise, or the
    * downstream does not have it), `InvalidCompletionError` (by field); then nothing was changed.
    */
-  async complete(handler: string, told: CompletionWhat & CompletionTold): Promise<completions.CompletionAnswer> {
+  async complete(handler: string, told: CompletionWhat & CompletionReport): Promise<completions.CompletionAnswer> {
     const { connection } = this;
-    return telling(COMPLETE, () => completions.complete(connection, connection.handler(handler), told));
+    return withFailureTexts(COMPLETE, () => completions.complete(connection, connection.handler(handler), told));
   }
 
   /**
@@ -106,6 +106,6 @@ export class Batches {
    * its tasks, in one transaction.
    */
   resolve(batch: number, verdict: resolves.Verdict): Promise<{ resolved: number }> {
-    return telling(CHANGE, () => resolves.resolve(this.connection, { batch }, verdict));
+    return withFailureTexts(CHANGE, () => resolves.resolve(this.connection, { batch }, verdict));
   }
 }

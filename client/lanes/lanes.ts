@@ -1,7 +1,7 @@
 import { findLanes } from '../../postgres/lanes/lane';
 import type { Connection } from '../connection';
 import { wakeGivenUp } from '../operations/cancellation';
-import { CHANGE } from '../tasks/telling';
+import { CHANGE } from '../tasks/failureTexts';
 import * as control from './control';
 import * as views from './views';
 

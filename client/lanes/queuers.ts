@@ -1,6 +1,6 @@
 import { setQueuersPaused } from '../../postgres/lanes/control';
 import type { Connection } from '../connection';
-import { CHANGE } from '../tasks/telling';
+import { CHANGE } from '../tasks/failureTexts';
 import * as control from './control';
 import type { QueuerView } from './views';
 import { queuers } from './views';

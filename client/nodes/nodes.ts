@@ -16,7 +16,7 @@ import { InvalidArgumentError } from '../errors';
 import { NoAffinityError, NodeNotAbleError, UnknownNodeError, UnknownPartitionError } from './errors';
 import type { NodeView, PartitionState, PartitionView } from './views';
 import { findScope } from '../operations/scope';
-import { CHANGE, telling } from '../tasks/telling';
+import { CHANGE, withFailureTexts } from '../tasks/failureTexts';
 
 /**
  * Shows nodes and their partitions, and carries out an operator's decisions about them. Reads only
@@ -43,7 +43,7 @@ export class Nodes {
    * the existing nodes.
    */
   drain(node: string, options?: { undo?: boolean }): Promise<{ nodes: string[]; drained: boolean }> {
-    return telling(CHANGE, () => drainNode(this.connection, node, options));
+    return withFailureTexts(CHANGE, () => drainNode(this.connection, node, options));
   }
 }
 
@@ -68,7 +68,7 @@ export class Partitions {
    * `UnknownPartitionError`, `UnknownNodeError`, `NodeNotAbleError`.
    */
   move(partition: string, node: string | null): Promise<{ partition: string; pinnedTo: string | null }> {
-    return telling(CHANGE, () => movePartition(this.connection, partition, node));
+    return withFailureTexts(CHANGE, () => movePartition(this.connection, partition, node));
   }
 }
 

@@ -1,6 +1,6 @@
 import type { CompletionEnd } from '../../activities/accepted/complete';
 import { completeAccepted, ringCompleted } from '../../activities/accepted/complete';
-import type { CompletionTold, CompletionWhat } from '../../activities/accepted/completion';
+import type { CompletionReport, CompletionWhat } from '../../activities/accepted/completion';
 import type { Handler } from '../../handlers/types';
 import type { BatchState } from '../../workflows/planning/states';
 import type { ClientContext } from '../context';
@@ -30,7 +30,7 @@ export interface CompletionAnswer {
 export const complete = async (
   client: ClientContext,
   handler: Handler,
-  told: CompletionWhat & CompletionTold,
+  told: CompletionWhat & CompletionReport,
 ): Promise<CompletionAnswer> => {
   await client.ready();
   const end = await completeAccepted({ pool: client.pool }, handler, told);

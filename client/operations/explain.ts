@@ -12,7 +12,7 @@ import { explain as explainFacts, explainTrouble } from '../../workflows/plannin
 import type { BatchPart, LeaderPart } from '../../workflows/planning/explain/facts';
 import { servedBy, withServedBy } from '../../workflows/planning/explain/served';
 import { overdueText, remedyOf, standsStill, uncalledText } from '../../workflows/planning/explain/standing';
-import { span } from '../../workflows/planning/explain/format';
+import { formatDuration } from '../../workflows/planning/duration';
 import { stopped } from '../../workflows/planning/explain/stopped';
 import { STANDING_MS, UNANSWERED_MS } from '../../workflows/planning/liveness';
 import { isTerminal, leaderStateName, taskStateName } from '../../workflows/planning/states';
@@ -125,5 +125,5 @@ const standingQueuer = async (client: ClientContext): Promise<string> => {
   if (found === undefined) return '';
   const { name, ms, workflowId, runId } = standingOf(client.prefix, found);
   const run = await describeRun(() => client.temporal(), workflowId);
-  return ` Queuer ${name} stands still: it was woken ${span(ms)} ago and has taken no turn since. ${remedyOf(workflowId, runId, run)}`;
+  return ` Queuer ${name} stands still: it was woken ${formatDuration(ms)} ago and has taken no turn since. ${remedyOf(workflowId, runId, run)}`;
 };

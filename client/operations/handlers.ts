@@ -1,6 +1,6 @@
 import type { Handler } from '../../handlers/types';
 import type { Connection } from '../connection';
-import { CHANGE, CHANGE_IN_STEPS, telling } from '../tasks/telling';
+import { CHANGE, CHANGE_IN_STEPS, withFailureTexts } from '../tasks/failureTexts';
 import type { HandlerStatus } from '../views';
 import * as control from './control';
 import * as reports from './status';
@@ -35,7 +35,7 @@ export class Handlers {
    * batch in flight: they go without a linger when it is their turn. Throws `NotFoundError`.
    */
   flush(handler: string, target?: string): Promise<{ targets: number; tasks: number }> {
-    return telling(CHANGE_IN_STEPS, () => control.flush(this.connection, handler, target));
+    return withFailureTexts(CHANGE_IN_STEPS, () => control.flush(this.connection, handler, target));
   }
 
   /**
@@ -43,7 +43,7 @@ export class Handlers {
    * again keeps the first time and takes the new reason. Throws `NotFoundError`.
    */
   pause(handler: string, options?: control.PauseOptions): Promise<{ paused: true }> {
-    return telling(CHANGE, () => control.pause(this.connection, handler, options));
+    return withFailureTexts(CHANGE, () => control.pause(this.connection, handler, options));
   }
 
   /**
@@ -51,6 +51,6 @@ export class Handlers {
    * and ends its hold. The handler's paused targets stay paused. Throws `NotFoundError`.
    */
   resume(handler: string, options?: { target?: string }): Promise<{ resumed: true }> {
-    return telling(CHANGE_IN_STEPS, () => control.resume(this.connection, handler, options));
+    return withFailureTexts(CHANGE_IN_STEPS, () => control.resume(this.connection, handler, options));
   }
 }

@@ -1,5 +1,5 @@
 import type { Connection } from '../connection';
-import { CHANGE, CHANGE_IN_STEPS, telling } from '../tasks/telling';
+import { CHANGE, CHANGE_IN_STEPS, withFailureTexts } from '../tasks/failureTexts';
 import type { TargetOverrides, TargetStatus } from '../views';
 import * as control from './control';
 import * as reports from './status';
@@ -19,22 +19,22 @@ export class Targets {
    * handler's again, null removes all.
    */
   set(handler: string, target: string, overrides: TargetOverrides | null): Promise<void> {
-    return telling(CHANGE, () => control.setTarget(this.connection, handler, target, overrides));
+    return withFailureTexts(CHANGE, () => control.setTarget(this.connection, handler, target, overrides));
   }
 
   /** Makes the ready tasks of one target due at once, as `handlers.flush` does. */
   flush(handler: string, target: string): Promise<{ targets: number; tasks: number }> {
-    return telling(CHANGE_IN_STEPS, () => control.flush(this.connection, handler, target));
+    return withFailureTexts(CHANGE_IN_STEPS, () => control.flush(this.connection, handler, target));
   }
 
   /** Stops calls of one target, as `handlers.pause` does; `reason` has at most 1,000 characters. */
   pause(handler: string, target: string, options: { reason?: string } = {}): Promise<{ paused: true }> {
-    return telling(CHANGE, () => control.pause(this.connection, handler, { reason: options.reason, target }));
+    return withFailureTexts(CHANGE, () => control.pause(this.connection, handler, { reason: options.reason, target }));
   }
 
   /** Lets one paused target continue, as `handlers.resume` does. */
   resume(handler: string, target: string): Promise<{ resumed: true }> {
-    return telling(CHANGE_IN_STEPS, () => control.resume(this.connection, handler, { target }));
+    return withFailureTexts(CHANGE_IN_STEPS, () => control.resume(this.connection, handler, { target }));
   }
 
   /**

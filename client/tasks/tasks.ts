@@ -13,8 +13,8 @@ import { checkTask } from './checkTasks';
 import * as reads from './read';
 import type { SubmitOptions, SubmitResult, TaskSource } from './submitResult';
 import { submitStream } from './submitStream';
-import * as tellings from './telling';
-import { telling } from './telling';
+import * as texts from './failureTexts';
+import { withFailureTexts } from './failureTexts';
 import * as waits from './waitFor';
 
 /** Most tasks of one `submit` call with an array. */
@@ -44,7 +44,7 @@ export class Tasks {
     const { connection } = this;
     const handler = connection.handler(typeof named === 'string' ? named : named.name);
     const isStream = isAsyncIterable(tasks);
-    return connection.write(isStream ? tellings.SUBMIT_STREAM : tellings.SUBMIT, () => {
+    return connection.write(isStream ? texts.SUBMIT_STREAM : texts.SUBMIT, () => {
       if (isStream) return submitStream(tasks, (chunk) => submitCall(connection, handler, chunk, options));
       const all = Array.isArray(tasks) ? (tasks as readonly TaskInput[]) : [tasks as TaskInput];
       return submitCall(connection, handler, all, options);
@@ -84,7 +84,7 @@ export class Tasks {
    * the others with their state, and why they cannot be cancelled; calling it again is safe.
    */
   cancel(ids: string | readonly string[]): Promise<views.Cancellation> {
-    return telling(tellings.CHANGE_IN_STEPS, () => cancels.cancel(this.connection, ids));
+    return withFailureTexts(texts.CHANGE_IN_STEPS, () => cancels.cancel(this.connection, ids));
   }
 
   /**
@@ -92,7 +92,7 @@ export class Tasks {
    * at most 1,000. Throws `NotFoundError` for an unknown handler, target or id.
    */
   redrive(handler: string, options: redrives.RedriveOptions): Promise<{ redriven: number }> {
-    return telling(tellings.CHANGE_IN_STEPS, () => redrives.redrive(this.connection, handler, options));
+    return withFailureTexts(texts.CHANGE_IN_STEPS, () => redrives.redrive(this.connection, handler, options));
   }
 
   /**
@@ -101,7 +101,7 @@ export class Tasks {
    * one of a lane (`lanes.fix`, `lanes.skip`); then nothing was changed.
    */
   resolve(ids: readonly string[], verdict: resolves.Verdict): Promise<{ resolved: number }> {
-    return telling(tellings.CHANGE, () => resolves.resolve(this.connection, { tasks: ids }, verdict));
+    return withFailureTexts(texts.CHANGE, () => resolves.resolve(this.connection, { tasks: ids }, verdict));
   }
 }
 

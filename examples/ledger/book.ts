@@ -24,7 +24,7 @@ export interface BookOptions {
   pendingLimit: number;
   random: () => number;
 }
-export interface Standing {
+export interface AccountState {
   status: 'pending' | 'valid' | 'committed' | 'invalid' | 'lost';
   receipts?: Receipt[];
 }
@@ -88,7 +88,7 @@ export class Book {
   }
 
   /** A reference that nobody knows was accepted before a restart, and lost. */
-  standingOf(reference: string, now: number): Standing {
+  stateOf(reference: string, now: number): AccountState {
     const entry = this.ended.get(reference);
     if (entry !== undefined) return { status: entry.status, receipts: entry.receipts };
     const batch = this.accepted.get(reference);

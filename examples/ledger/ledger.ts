@@ -128,7 +128,7 @@ async function route(book: Book, clockwork: Clockwork, request: IncomingMessage,
     case 'POST /status': {
       const { references } = await readJson(request, statusBody);
       const now = Date.now();
-      const statuses = references.map((reference) => [reference, book.standingOf(reference, now)] as const);
+      const statuses = references.map((reference) => [reference, book.stateOf(reference, now)] as const);
       return sendJson(response, 200, { statuses: Object.fromEntries(statuses) });
     }
     case 'GET /batches/:name':

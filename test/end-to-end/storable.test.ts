@@ -216,8 +216,8 @@ test('an answer that Postgres refuses in spite of all checks is unknown, with th
   await muster.client.submit('echo', [{ id: `${to}-0`, payload: { to } }]);
   const { pool } = muster.database;
   const batch = await eventually(async () => (await findToldByReference(pool, 'echo', 'in time'))[0]);
-  const { handlers, standings } = muster.node.deps;
-  const deps = { handler: handlers.get('echo')!, standing: standings.queue };
+  const { handlers, homes } = muster.node.deps;
+  const deps = { handler: handlers.get('echo')!, home: homes.queue };
   const call = toCall(deps, { batch, members: await readMemberIds(pool, batch.id), attempt: batch.attempt });
   const settled = await settle(call, { kind: 'accepted', reference: 'a\0b' });
   expect(settled).toMatchObject({ written: true, kind: 'park' });

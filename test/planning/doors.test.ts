@@ -1,4 +1,4 @@
-import type { Call, Settled, Standing, StandingRules } from '../../activities/calls/call';
+import type { Call, Settled, Home, HomeRules } from '../../activities/calls/call';
 import { decide } from '../../activities/calls/decide';
 import type { CallEnd, Decision, Half, LookUps } from '../../activities/calls/door';
 import { NO_LOOK_UPS } from '../../activities/calls/door';
@@ -11,7 +11,7 @@ import type { Deviant } from '../../workflows/planning/calls/plans';
 import { BATCH_STATES } from '../../workflows/planning/states';
 
 /**
- * By which door of its standing each outcome is written, and as what: `settle` on rules that are
+ * By which door of its home each outcome is written, and as what: `settle` on rules that are
  * the product's and doors that only note who came.
  */
 
@@ -31,13 +31,13 @@ type Taken =
   /** `recovers`: written, it gives back what back pressure took. */
   | ['conclude', Decision, 'recovers'?];
 
-const doorTaken = async (rules: StandingRules, outcome: CallEnd, facts: Facts): Promise<Taken[]> => {
+const doorTaken = async (rules: HomeRules, outcome: CallEnd, facts: Facts): Promise<Taken[]> => {
   const taken: Taken[] = [];
   const note = (door: Taken): Promise<Settled> => {
     taken.push(door);
     return Promise.resolve({ written: true } as Settled);
   };
-  const standing = {
+  const home = {
     rules,
     recall: () => Promise.resolve(facts.known ?? NO_LOOK_UPS),
     share: (_call, { kind }) => note(['share', kind]),
@@ -47,7 +47,7 @@ const doorTaken = async (rules: StandingRules, outcome: CallEnd, facts: Facts): 
       const decision = decide(call, door, sibling, facts.cancelled ?? false);
       return note(door.recovers ? ['conclude', decision, 'recovers'] : ['conclude', decision]);
     },
-  } satisfies Partial<Standing> as unknown as Standing;
+  } satisfies Partial<Home> as unknown as Home;
   const fresh = { id: 1, depth: 0, refusals: 0, ageMs: 0, unsure: false, reduced: false };
   const members = Array.from({ length: facts.members ?? 3 }, (_, seq) => ({ seq, attempts: 0 }) as MemberTask);
   await settle(
@@ -61,7 +61,7 @@ const doorTaken = async (rules: StandingRules, outcome: CallEnd, facts: Facts): 
         submit: () => Promise.resolve({ results: [] }),
         ...facts.handler,
       }),
-      standing,
+      home,
       members,
       attempt: 1,
       fence: null,

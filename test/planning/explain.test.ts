@@ -1,5 +1,5 @@
 import { explain } from '../../workflows/planning/explain';
-import { span } from '../../workflows/planning/explain/format';
+import { formatDuration } from '../../workflows/planning/duration';
 import { BATCHED_CASES } from './explainCases/batched';
 import { DUE_CASES } from './explainCases/due';
 import { facts } from './explainCases/facts';
@@ -44,4 +44,4 @@ test.each([
   [599_000, '599 s'],
   [600_000, '10 min'],
   [36_000_000, '10 h'],
-])('a span of %d ms reads %s', (ms, text) => expect(span(ms)).toBe(text));
+])('a duration of %d ms reads %s', (ms, text) => expect(formatDuration(ms)).toBe(text));

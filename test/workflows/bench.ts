@@ -97,7 +97,7 @@ export const openBench = async (handlers: readonly Handler[]): Promise<Bench> =>
         slots: answer.dispatch!.slots,
       },
       signal: new AbortController().signal,
-      standing: shared.standings.queue,
+      home: shared.homes.queue,
     }),
     stop: async () => {
       await client.close();

@@ -1,5 +1,5 @@
 import { prepare } from '../../activities/calls/attempt';
-import { successWriter } from '../../activities/calls/queueStanding';
+import { successWriter } from '../../activities/calls/queueHome';
 import { defineHandler } from '../../handlers';
 import { readDispatch } from '../../postgres/calls/batch';
 import type { Bench } from './bench';

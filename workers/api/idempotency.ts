@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { telling } from '../../client/tasks/telling';
+import { withFailureTexts } from '../../client/tasks/failureTexts';
 import { withRetries } from '../../postgres/errors';
 import type { KeyedRequest } from '../../postgres/api/idempotencyKey';
 import { findKeptAnswer, keepAnswer, lockKey } from '../../postgres/api/idempotencyKey';
@@ -59,7 +59,7 @@ export const once = (
   keyed: KeyedRequest,
   work: (tx: Transaction) => Promise<{ status: number; text: string }>,
 ): Promise<KeyedAnswer> =>
-  telling(KEYED, () =>
+  withFailureTexts(KEYED, () =>
     withRetries(() =>
       inTransaction(pool, async (tx): Promise<KeyedAnswer> => {
         // An effect that does not join this transaction leaves it idle for as long as it takes.

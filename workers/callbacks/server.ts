@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { CompletionEnd } from '../../activities/accepted/complete';
 import { completeAccepted, ringCompleted } from '../../activities/accepted/complete';
-import type { CompletionTold } from '../../activities/accepted/completion';
+import type { CompletionReport } from '../../activities/accepted/completion';
 import type { ActivityDeps } from '../../activities/deps';
 import { handlerOfBatch } from '../../postgres/accepted/completion';
 import type { CallbackBatch } from './token';
@@ -142,7 +142,7 @@ class Receiver {
     if (name === null) return answerOf({ kind: 'unknown-batch' }, batchId);
     const handler = deps.handlers.get(name);
     if (handler === undefined) return busyNow(`This worker has no handler ${name}; another one may have it.`);
-    const { status, results, error } = body as CompletionTold; // see TOLD
+    const { status, results, error } = body as CompletionReport; // see TOLD
     const told = { batchId, ...defined({ status, results, error }) };
     const until = performance.now() + EARLY_WAIT_MS;
     let end: CompletionEnd = await completeAccepted(deps, handler, told);

@@ -6,8 +6,8 @@ import { checkTask } from '../../tasks/checkTasks';
 import type { Client } from '../../client';
 import type { TaskProblem } from '../../errors';
 import { InvalidTaskError, MusterError } from '../../errors';
-import type { Telling } from '../../tasks/telling';
-import { telling } from '../../tasks/telling';
+import type { FailureTexts } from '../../tasks/failureTexts';
+import { withFailureTexts } from '../../tasks/failureTexts';
 import type { LineProblem } from './lineProblem';
 import { atLine, sayProblem } from './lineProblem';
 import { lineGroups } from './lines';
@@ -115,7 +115,7 @@ export const acceptFile = async (
   const run = new Acceptance(client, handlerName, file.name, partial, ids);
   const bar = out.progress('accepting', file.bytes, 'bytes');
   try {
-    await telling(FILE, () =>
+    await withFailureTexts(FILE, () =>
       inTransaction(client.pool, async (tx) => {
         const maxBytes = maxLineBytes(client.handler(handlerName));
         for await (const { lines, bytes } of lineGroups(file.read(), maxBytes)) {
@@ -133,7 +133,7 @@ export const acceptFile = async (
   return { accepted: run.accepted, repeated: run.repeated, refused: run.problems.count, problems: run.problems.kept };
 };
 
-const FILE: Telling = {
+const FILE: FailureTexts = {
   none: 'Nothing of the file was accepted.',
   unknown:
     'The connection was lost while the file was being accepted: all of it was accepted or nothing. Submit it again: the same ids are the same tasks.',

@@ -2,7 +2,8 @@ import type { BatchPart, ExplainFacts, Reason } from './facts';
 import { waitForLeader } from './leader';
 import { askedAgain } from './question';
 import { overdueCall, standsStill } from './standing';
-import { because, count, span } from './format';
+import { formatDuration } from '../duration';
+import { because, count } from './format';
 import { stopped } from './stopped';
 
 /** Explains a task in an open batch: before its call, in it, or between two. */
@@ -15,7 +16,7 @@ export const explainBatch = (facts: ExplainFacts): Reason => {
     return {
       waitsFor: 'call',
       inMs: batch.attemptEndsInMs,
-      text: `It is in call ${batch.attempt} of batch ${batch.id} (${count(batch.n, 'task')}) to target "${facts.target.key}", which may take ${span(batch.attemptEndsInMs!)} more.`,
+      text: `It is in call ${batch.attempt} of batch ${batch.id} (${count(batch.n, 'task')}) to target "${facts.target.key}", which may take ${formatDuration(batch.attemptEndsInMs!)} more.`,
     };
   if (batch.reference !== null)
     return {
@@ -42,7 +43,7 @@ const explainWaiting = (facts: ExplainFacts, batch: BatchPart, called: boolean):
       return {
         waitsFor: 'retry',
         inMs,
-        text: `${lost}; after its deadline in ${span(inMs)} its outcome is looked up, or it is sent again or parked.`,
+        text: `${lost}; after its deadline in ${formatDuration(inMs)} its outcome is looked up, or it is sent again or parked.`,
       };
     return waitForLeader(facts, `${lost}. It`);
   }
@@ -50,13 +51,13 @@ const explainWaiting = (facts: ExplainFacts, batch: BatchPart, called: boolean):
     return {
       waitsFor: 'hold',
       inMs: waitMs,
-      text: `Batch ${batch.id} starts in ${span(waitMs)}, when the rate limit lets it.`,
+      text: `Batch ${batch.id} starts in ${formatDuration(waitMs)}, when the rate limit lets it.`,
     };
   if (waitMs !== null)
     return {
       waitsFor: 'retry',
       inMs: waitMs,
-      text: `Call ${batch.attempt} of batch ${batch.id} ${batch.refusals > 0 ? 'was refused for now' : 'had no known outcome'}${because(batch.error)}. The same batch is sent again in ${span(waitMs)}.`,
+      text: `Call ${batch.attempt} of batch ${batch.id} ${batch.refusals > 0 ? 'was refused for now' : 'had no known outcome'}${because(batch.error)}. The same batch is sent again in ${formatDuration(waitMs)}.`,
     };
   if (batch.dispatched && standsStill(facts.leader)) return waitForLeader(facts, `Batch ${batch.id}`);
   if (batch.dispatched && !facts.handler.served) return waitForLeader(facts, `Batch ${batch.id}`);

@@ -1,6 +1,6 @@
 import type { ExplainFacts, Reason } from './facts';
 import { standsStill, waitForStanding } from './standing';
-import { span } from './format';
+import { formatDuration } from '../duration';
 
 /** Explains a task that is due and that no leader has looked at yet. */
 export const waitForLeader = (facts: ExplainFacts, what: string): Reason => {
@@ -22,7 +22,7 @@ export const waitForLeader = (facts: ExplainFacts, what: string): Reason => {
     return {
       waitsFor: 'leader',
       inMs: null,
-      text: `${what} could go, but leader "${leader.name}" has been silent for ${span(-leader.expiresInMs)} past its lease: the sweeper of any worker that is not stopped or overloaded wakes it.`,
+      text: `${what} could go, but leader "${leader.name}" has been silent for ${formatDuration(-leader.expiresInMs)} past its lease: the sweeper of any worker that is not stopped or overloaded wakes it.`,
     };
   if (target.dueInMs === null)
     return {
@@ -34,7 +34,7 @@ export const waitForLeader = (facts: ExplainFacts, what: string): Reason => {
     return {
       waitsFor: 'leader',
       inMs: leader.wakeInMs,
-      text: `${what} is next for leader "${leader.name}", which looks again within ${span(leader.wakeInMs)}.`,
+      text: `${what} is next for leader "${leader.name}", which looks again within ${formatDuration(leader.wakeInMs)}.`,
     };
   return { waitsFor: 'leader', inMs: 0, text: `${what} is next for leader "${leader.name}", which is at work now.` };
 };

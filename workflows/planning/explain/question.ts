@@ -1,4 +1,4 @@
-import { span } from './format';
+import { formatDuration } from '../duration';
 
 /**
  * When an accepted batch is polled next, and when it is given up; null: it is not polled.
@@ -22,9 +22,9 @@ export const askedAgain = ({ pollInMs, pollEndsInMs }: Question): string => {
   if (pollInMs === null) return '';
   const isAsked = pollEndsInMs === null || pollInMs < pollEndsInMs;
   // A status request that is later than a look takes is not promised: no monitor may be running.
-  const wasDue = `; its status was to be asked again ${span(-pollInMs)} ago`;
+  const wasDue = `; its status was to be asked again ${formatDuration(-pollInMs)} ago`;
   if (isAsked && pollInMs < -OVERDUE_QUESTION_MS) return `${wasDue} and is overdue: its monitor does not ask`;
   if (isAsked && pollInMs < -LATE_QUESTION_MS) return wasDue;
-  if (isAsked) return `; its status is asked again in ${span(pollInMs)}`;
-  return `; it is not polled: it is parked if its completion does not come within ${span(pollEndsInMs)}`;
+  if (isAsked) return `; its status is asked again in ${formatDuration(pollInMs)}`;
+  return `; it is not polled: it is parked if its completion does not come within ${formatDuration(pollEndsInMs)}`;
 };

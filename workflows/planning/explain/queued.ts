@@ -2,7 +2,8 @@ import { OWN_CALLS } from '../grouping/next';
 import type { ExplainFacts, QueuedPart, Reason } from './facts';
 import { waitForLeader } from './leader';
 import { standsStill } from './standing';
-import { count, span } from './format';
+import { formatDuration } from '../duration';
+import { count } from './format';
 import { stopped } from './stopped';
 
 /** Explains a created task: it waits for its time, or is ready in the queue of its target. */
@@ -27,11 +28,15 @@ const explainDelayed = (facts: ExplainFacts, inMs: number): Reason => {
   const held = stopped(facts);
   if (held?.waitsFor === 'pause') return held;
   return attempts === 0
-    ? { waitsFor: 'delay', inMs, text: `It was submitted to join no batch for another ${span(inMs)} (notBefore).` }
+    ? {
+        waitsFor: 'delay',
+        inMs,
+        text: `It was submitted to join no batch for another ${formatDuration(inMs)} (notBefore).`,
+      }
     : {
         waitsFor: 'retry',
         inMs,
-        text: `After ${count(attempts, 'attempt')} it waits ${span(inMs)} before it joins a new batch.`,
+        text: `After ${count(attempts, 'attempt')} it waits ${formatDuration(inMs)} before it joins a new batch.`,
       };
 };
 
@@ -61,18 +66,18 @@ const closesIn = ({ target }: ExplainFacts, queued: QueuedPart): Reason | null =
     return {
       waitsFor: 'quiet',
       inMs: quietInMs,
-      text: `${there}; the batch closes in ${span(quietInMs)} if no other arrives (quiet period ${span(quietMs!)}), or when it is full.`,
+      text: `${there}; the batch closes in ${formatDuration(quietInMs)} if no other arrives (quiet period ${formatDuration(quietMs!)}), or when it is full.`,
     };
   if (!enough && quietInMs <= 0)
     return {
       waitsFor: 'size',
       inMs: lingerInMs,
-      text: `${there} and none has arrived for a while, but a batch below ${minItems} waits for more; it closes in ${span(lingerInMs)} at the latest (linger ${span(lingerMs)}).`,
+      text: `${there} and none has arrived for a while, but a batch below ${minItems} waits for more; it closes in ${formatDuration(lingerInMs)} at the latest (linger ${formatDuration(lingerMs)}).`,
     };
   return {
     waitsFor: 'linger',
     inMs: lingerInMs,
-    text: `${there}; the batch closes in ${span(lingerInMs)}, when the oldest of them has waited ${span(lingerMs)} (linger), or when it is full.`,
+    text: `${there}; the batch closes in ${formatDuration(lingerInMs)}, when the oldest of them has waited ${formatDuration(lingerMs)} (linger), or when it is full.`,
   };
 };
 
@@ -106,7 +111,7 @@ const waitForRoom = (facts: ExplainFacts, behind: string): Reason | null => {
     return {
       waitsFor: 'hold',
       inMs: leader.wakeInMs,
-      text: `Its batch is due${behind}, but the rate limit of handler "${handler.name}" lets nothing start for ${span(leader.wakeInMs)}.`,
+      text: `Its batch is due${behind}, but the rate limit of handler "${handler.name}" lets nothing start for ${formatDuration(leader.wakeInMs)}.`,
     };
   return leader.heldBy?.startsWith('calls in flight') === true ? waitForCalls(facts, leader.heldBy, behind) : null;
 };
@@ -134,6 +139,6 @@ const waitForCalls = ({ handler, leader }: ExplainFacts, heldBy: string, behind:
     : {
         waitsFor: 'slot',
         inMs: Math.max(0, leader.wakeInMs),
-        text: `${found} (${now}); it looks again within ${span(Math.max(0, leader.wakeInMs))}.`,
+        text: `${found} (${now}); it looks again within ${formatDuration(Math.max(0, leader.wakeInMs))}.`,
       };
 };

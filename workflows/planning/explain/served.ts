@@ -1,4 +1,5 @@
-import { count, span } from './format';
+import { formatDuration } from '../duration';
+import { count } from './format';
 import type { Explanation, ServedBy } from './facts';
 
 /**
@@ -30,7 +31,7 @@ export const servedBy = (facts: ServedFacts): ServedBy => {
   const { partition, epoch, holder, holderName: name } = facts;
   const base = { partition, epoch, node: null, name: null, sinceMs: null };
   if (holder !== null && facts.leftMs > 0 && facts.revokedMs === null) {
-    const text = `Node ${who(holder, name)} serves it: it has held partition ${partition} under epoch ${epoch} for ${span(facts.heldMs)}.`;
+    const text = `Node ${who(holder, name)} serves it: it has held partition ${partition} under epoch ${epoch} for ${formatDuration(facts.heldMs)}.`;
     return { ...base, node: holder, name, sinceMs: Math.round(facts.heldMs), why: null, text };
   }
   if (holder !== null && facts.leftMs > 0) return { ...base, why: 'revoked', text: revoked(facts, holder) };
@@ -43,7 +44,7 @@ const revoked = (
   { partition, epoch, holderName, revokedMs, wantedBy, wantedByName }: ServedFacts,
   holder: string,
 ): string =>
-  `Partition ${partition} moves: node ${who(holder, holderName)}, which holds it under epoch ${epoch}, was asked to give it up ${span(revokedMs!)} ago${wantedBy === null ? '' : `, for node ${who(wantedBy, wantedByName)}`}.`;
+  `Partition ${partition} moves: node ${who(holder, holderName)}, which holds it under epoch ${epoch}, was asked to give it up ${formatDuration(revokedMs!)} ago${wantedBy === null ? '' : `, for node ${who(wantedBy, wantedByName)}`}.`;
 
 const unheld = (facts: ServedFacts): Pick<ServedBy, 'why' | 'text'> => {
   const { handler, partition, holder, holderName, keptFor, keptLeftMs, needs, able, leftMs } = facts;
@@ -51,7 +52,7 @@ const unheld = (facts: ServedFacts): Pick<ServedBy, 'why' | 'text'> => {
   if (holder === null && keptFor !== null && (keptLeftMs ?? 0) > 0)
     return {
       why: 'kept',
-      text: `${none}: it is kept for the restart of "${keptFor}" for another ${span(keptLeftMs!)}, then another node gets it.`,
+      text: `${none}: it is kept for the restart of "${keptFor}" for another ${formatDuration(keptLeftMs!)}, then another node gets it.`,
     };
   const list = Object.entries(needs).map(([key, value]) => `${key}=${value}`);
   if (able === 0)
@@ -59,7 +60,8 @@ const unheld = (facts: ServedFacts): Pick<ServedBy, 'why' | 'text'> => {
       why: 'no node is able',
       text: `${none}: no live node has handler "${handler}"${list.length === 0 ? '' : ` and the attributes ${list.join(', ')}`}, or all that have are drained.`,
     };
-  const passed = holder === null ? '' : ` (the lease of ${who(holder, holderName)} passed ${span(-leftMs)} ago)`;
+  const passed =
+    holder === null ? '' : ` (the lease of ${who(holder, holderName)} passed ${formatDuration(-leftMs)} ago)`;
   return {
     why: 'free',
     text: `${none}${passed}: the balancer gives it to one of ${count(able, 'live node')} within seconds.`,

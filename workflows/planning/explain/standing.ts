@@ -1,5 +1,6 @@
 import type { BatchPart, ExplainFacts, LeaderPart, Reason, RunPart } from './facts';
-import { count, span } from './format';
+import { formatDuration } from '../duration';
+import { count } from './format';
 import { UNANSWERED_MS } from '../liveness';
 
 /**
@@ -34,7 +35,7 @@ export const overdueText = (
   { kind, ms, workflowId }: { kind: string; ms: number; workflowId: string },
   run: RunPart | null,
 ): string =>
-  ` The ${kind} stands still: work of it has been due for ${span(ms)}, and it has given no sign of it since. ${remedy(workflowId, state(run))}`;
+  ` The ${kind} stands still: work of it has been due for ${formatDuration(ms)}, and it has given no sign of it since. ${remedy(workflowId, state(run))}`;
 
 const ITS_WORKER =
   'Its worker is stopped, overloaded or hangs: look at its log, its load and its /healthz, and restart it; ' +
@@ -45,7 +46,7 @@ export const uncalledText = (
   { ms, name, workflowId }: { ms: number; name: string; workflowId: string },
   run: RunPart | null,
 ): string =>
-  ` The dispatch stands still: it was given batch ${name} ${span(ms)} ago, and has not begun its call. ${ITS_WORKER} To have its batches taken back at once, end the run that gave them out, of workflow ${workflowId}${state(run)}: temporal workflow terminate --workflow-id "${workflowId}". Nothing is lost: the next run goes on from the store.`;
+  ` The dispatch stands still: it was given batch ${name} ${formatDuration(ms)} ago, and has not begun its call. ${ITS_WORKER} To have its batches taken back at once, end the run that gave them out, of workflow ${workflowId}${state(run)}: temporal workflow terminate --workflow-id "${workflowId}". Nothing is lost: the next run goes on from the store.`;
 
 const state = (run: RunPart | null): string => {
   if (run === null) return '';
@@ -59,7 +60,7 @@ const state = (run: RunPart | null): string => {
 export const waitForStanding = ({ leader }: ExplainFacts, what: string): Reason => ({
   waitsFor: 'leader',
   inMs: null,
-  text: `${what} could go, but leader "${leader.name}" stands still: it was woken ${span(leader.unansweredMs!)} ago and has taken no turn since. ${remedyOf(leader.workflowId ?? `of leader "${leader.name}"`, leader.runId, leader.run ?? null)}`,
+  text: `${what} could go, but leader "${leader.name}" stands still: it was woken ${formatDuration(leader.unansweredMs!)} ago and has taken no turn since. ${remedyOf(leader.workflowId ?? `of leader "${leader.name}"`, leader.runId, leader.run ?? null)}`,
 });
 
 /** Explains a call past its deadline, which is not concluded. */
@@ -72,7 +73,7 @@ export const overdueCall = (batch: BatchPart, target: string): Reason => {
       inMs: 0,
       text: `${call} has just passed its deadline; what became of it is being recorded.`,
     };
-  const overdue = `${call} is overdue: its deadline passed ${span(lateMs)} ago, and it is not concluded.`;
+  const overdue = `${call} is overdue: its deadline passed ${formatDuration(lateMs)} ago, and it is not concluded.`;
   return { waitsFor: 'call', inMs: null, text: `${overdue} ${whoMakes(batch)}` };
 };
 
@@ -81,7 +82,7 @@ const whoMakes = ({ attemptBy, nodeSeenMs }: BatchPart): string => {
   const node = `Its node ${attemptBy}`;
   if (nodeSeenMs === null)
     return `${node} is gone; the leader takes the batch over when its heartbeats are missed, if a worker is there.`;
-  const seen = `gave its last sign of life ${span(nodeSeenMs)} ago`;
+  const seen = `gave its last sign of life ${formatDuration(nodeSeenMs)} ago`;
   return nodeSeenMs < SILENT_NODE_MS
     ? `${node} ${seen}: it lives, so its handler hangs or its Temporal does not answer. Look at its log and /healthz, and restart it.`
     : `${node} ${seen}: it hangs or is gone. Restart it; the leader of another worker takes the batch over when its heartbeats are missed.`;

@@ -1,5 +1,6 @@
 import type { ExplainFacts, Reason } from './facts';
-import { because, span } from './format';
+import { formatDuration } from '../duration';
+import { because } from './format';
 
 /**
  * Explains a pause or a hold, which stops what has not begun, wherever it is. Null: there is
@@ -25,6 +26,6 @@ export const stopped = ({ handler, target }: ExplainFacts): Reason | null => {
   return {
     waitsFor: 'hold',
     inMs,
-    text: `${what} is held back by the downstream's back pressure or a rate limit: nothing of it is sent for ${span(inMs)}.`,
+    text: `${what} is held back by the downstream's back pressure or a rate limit: nothing of it is sent for ${formatDuration(inMs)}.`,
   };
 };

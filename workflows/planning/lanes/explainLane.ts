@@ -3,7 +3,8 @@ import { askedAgain } from '../explain/question';
 import { approachOf } from './approaches';
 import { conflictOn } from './conflicts';
 import { verdictOn, type Verdict } from './eligibility';
-import { formatDuration, formatKey, formatPlace, formatBatches } from './format';
+import { formatDuration } from '../duration';
+import { formatKey, formatPlace, formatBatches } from './format';
 import { isInFlight, type LaneBatchStatus } from './statuses';
 import type { Lane, QueuedBatch } from './types';
 

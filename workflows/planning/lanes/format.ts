@@ -1,11 +1,3 @@
-/** Returns an age or a wait as a person reads it. */
-export const formatDuration = (ms: number): string => {
-  const whole = Math.max(0, Math.round(ms));
-  if (whole < 1_000) return `${whole} ms`;
-  if (whole < 120_000) return `${Math.round(whole / 1_000)} s`;
-  return whole < 7_200_000 ? `${Math.round(whole / 60_000)} min` : `${Math.round(whole / 3_600_000)} h`;
-};
-
 const FIRST_PLACES = ['', 'first', 'second', 'third', 'fourth', 'fifth', 'sixth', 'seventh', 'eighth', 'ninth'];
 
 /** Returns a place as an ordinal: in words up to nine; 1 is the head. */

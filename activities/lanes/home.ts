@@ -6,7 +6,7 @@ import type { Client, Pool } from '../../postgres/pool';
 import type { MemberEnd } from '../../workflows/planning/calls/plans';
 import { askEveryMs } from '../../handlers';
 import { successNotifications } from '../callbacks/notifications';
-import type { Call, Settled, Standing } from '../calls/call';
+import type { Call, Settled, Home } from '../calls/call';
 import { conclude } from '../calls/conclude';
 import type { Conclude, Decision, Half, LookAgain, LookUps, Part, PlainOutcome } from '../calls/door';
 import { NO_LOOK_UPS } from '../calls/door';
@@ -19,7 +19,7 @@ import type { Applied, LaneWritten } from './writer';
 import { acceptedWriter, appliedWriter } from './writer';
 
 /** A lane batch. */
-export class LaneStanding implements Standing {
+export class LaneHome implements Home {
   readonly rules = LANE_RULES;
   private readonly applied: GroupWriter<Applied, LaneWritten>;
   private readonly accepted: GroupWriter<AcceptedInLane, LaneWritten>;

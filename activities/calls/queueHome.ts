@@ -7,7 +7,7 @@ import { withRetries } from '../../postgres/errors';
 import type { Client, Pool } from '../../postgres/pool';
 import type { MemberEnd } from '../../workflows/planning/calls/plans';
 import { successNotifications } from '../callbacks/notifications';
-import type { Call, Settled, Standing } from './call';
+import type { Call, Settled, Home } from './call';
 import { conclude } from './conclude';
 import type { Conclude, Decision, Half, LookAgain, LookUps, Part } from './door';
 import { NO_LOOK_UPS } from './door';
@@ -41,7 +41,7 @@ export const successWriter = (pool: Pool): GroupWriter<Success, boolean> =>
   });
 
 /** A batch that a leader formed from its target's queue. */
-export class QueueStanding implements Standing {
+export class QueueHome implements Home {
   readonly rules = QUEUE_RULES;
   private readonly successes: GroupWriter<Success, boolean>;
 

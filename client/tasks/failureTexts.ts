@@ -1,7 +1,7 @@
 import { asDatabaseError } from '../../postgres/errors';
 
 /** What a caller learns about a write that the database failed. */
-export interface Telling {
+export interface FailureTexts {
   /** When nothing of it was done. */
   none: string;
   /** When its commit may have happened, or some steps of it did. */
@@ -12,48 +12,48 @@ const NOTHING_ACCEPTED = 'Nothing was accepted.';
 const UNKNOWN = 'It is unknown whether it was accepted:';
 
 const SAME_IDS = 'submit again with the same ids, which stores nothing twice.';
-export const SUBMIT: Telling = { none: NOTHING_ACCEPTED, unknown: `${UNKNOWN} ${SAME_IDS}` };
+export const SUBMIT: FailureTexts = { none: NOTHING_ACCEPTED, unknown: `${UNKNOWN} ${SAME_IDS}` };
 const streamed = `A part of it may have been accepted: ${SAME_IDS}`;
-export const SUBMIT_STREAM: Telling = { none: streamed, unknown: streamed };
-export const OPEN_FANOUT: Telling = {
+export const SUBMIT_STREAM: FailureTexts = { none: streamed, unknown: streamed };
+export const OPEN_FANOUT: FailureTexts = {
   none: 'No fan-out was opened.',
   unknown:
     'It is unknown whether it was opened: with an `id` of your own, open it again; without one, open another, and the first expires.',
 };
 const added =
   'Some items may have been added: with a `key`, add again with the same one; without it their ids are unknown.';
-export const ADD_ITEMS: Telling = { none: added, unknown: added };
+export const ADD_ITEMS: FailureTexts = { none: added, unknown: added };
 const acked = 'A part of the items may have been changed: repeat the call, which changes nothing twice.';
-export const ACK_ITEMS: Telling = { none: acked, unknown: acked };
-export const executing = (requestId: string): Telling => ({
+export const ACK_ITEMS: FailureTexts = { none: acked, unknown: acked };
+export const executing = (requestId: string): FailureTexts => ({
   none: 'Nothing of it runs.',
   unknown: `It is unknown whether it was accepted: execute again with requestId ${requestId}, which accepts nothing twice.`,
 });
-export const COMPLETE: Telling = {
+export const COMPLETE: FailureTexts = {
   none: 'Nothing was settled.',
   unknown: 'It is unknown whether it was settled: tell it again, the same told twice counts once.',
 };
-export const CHANGE: Telling = {
+export const CHANGE: FailureTexts = {
   none: 'Nothing was changed.',
   unknown: 'It is unknown whether it was done: look, or repeat it.',
 };
 const inSteps = 'A part of it may have been done: look, or repeat it, which does nothing twice.';
-export const CHANGE_IN_STEPS: Telling = { none: inSteps, unknown: inSteps };
+export const CHANGE_IN_STEPS: FailureTexts = { none: inSteps, unknown: inSteps };
 
 /**
  * Runs a caller's write: an error of the database says what became of it, and no driver's own error
  * gets out.
  */
-export const telling = async <T>(told: Telling, work: () => Promise<T>): Promise<T> => {
+export const withFailureTexts = async <T>(texts: FailureTexts, work: () => Promise<T>): Promise<T> => {
   try {
     return await work();
   } catch (error) {
-    throw toldError(error, told);
+    throw withOutcome(error, texts);
   }
 };
 
-export const toldError = (error: unknown, told: Telling): unknown => {
+export const withOutcome = (error: unknown, texts: FailureTexts): unknown => {
   const typed = asDatabaseError(error);
-  typed?.tell(told[typed.outcome]);
+  typed?.addMeaning(texts[typed.outcome]);
   return typed ?? error;
 };

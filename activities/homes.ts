@@ -1,0 +1,16 @@
+import type { CarriedBatch } from '../postgres/calls/batch';
+import type { Pool } from '../postgres/pool';
+import type { Home } from './calls/call';
+import { QueueHome } from './calls/queueHome';
+import { LaneHome } from './lanes/home';
+import type { Homes } from './shared';
+
+/** Builds both kinds of batches; what is written through one of them shares statements. */
+export const createHomes = (pool: Pool): Homes => ({
+  queue: new QueueHome(pool),
+  lane: new LaneHome(pool),
+});
+
+/** Returns the kind of a batch. */
+export const homeOf = (homes: Homes, { inLane }: Pick<CarriedBatch, 'inLane'>): Home =>
+  inLane ? homes.lane : homes.queue;
