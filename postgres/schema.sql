@@ -256,7 +256,7 @@ create table fanout (
   segments integer not null default 0,
   items bigint not null default 0,
   open_segments integer not null default 0,
-  initiator_id integer,
+  recipient_id integer,
   opened_at timestamp with time zone not null,
   active_at timestamp with time zone not null,
   sealed_at timestamp with time zone,
@@ -352,16 +352,6 @@ create table idempotency_key (
   constraint idempotency_key_pkey PRIMARY KEY (caller, route, key),
   constraint idempotency_key_key_check CHECK (octet_length(key) >= 1 AND octet_length(key) <= 255),
   constraint idempotency_key_request_check CHECK (octet_length(request) = 32)
-);
-
-create table initiator (
-  id integer not null generated always as identity,
-  kind text not null,
-  address jsonb not null,
-  used_at timestamp with time zone not null,
-  constraint initiator_pkey PRIMARY KEY (id),
-  constraint initiator_address_key UNIQUE (address),
-  constraint initiator_kind_check CHECK (kind = ANY (ARRAY['workflow'::text, 'webhook'::text]))
 );
 
 create table installation (
@@ -529,7 +519,7 @@ create table notification (
   id bigint not null generated always as identity,
   batch_id bigint,
   attempt integer,
-  initiator_id integer not null,
+  recipient_id integer not null,
   body jsonb not null,
   attempts smallint not null default 0,
   next_at timestamp with time zone,
@@ -538,7 +528,7 @@ create table notification (
   created_at timestamp with time zone default clock(),
   fanout_id bigint,
   constraint notification_pkey PRIMARY KEY (id),
-  constraint notification_batch_id_attempt_initiator_id_key UNIQUE (batch_id, attempt, initiator_id)
+  constraint notification_batch_id_attempt_recipient_id_key UNIQUE (batch_id, attempt, recipient_id)
 );
 
 create table outcome (
@@ -606,6 +596,16 @@ create table queuer (
   constraint queuer_strategy_check CHECK (strategy >= 0 AND strategy <= 3)
 ) with (fillfactor=50);
 
+create table recipient (
+  id integer not null generated always as identity,
+  kind text not null,
+  address jsonb not null,
+  used_at timestamp with time zone not null,
+  constraint recipient_pkey PRIMARY KEY (id),
+  constraint recipient_address_key UNIQUE (address),
+  constraint recipient_kind_check CHECK (kind = ANY (ARRAY['workflow'::text, 'webhook'::text]))
+);
+
 create table result_page (
   batch_id bigint not null,
   attempt integer not null,
@@ -670,7 +670,7 @@ create table task (
   target_id integer not null,
   bytes integer not null,
   priority smallint not null default 0,
-  initiator_id integer,
+  recipient_id integer,
   weight double precision,
   id text not null,
   key text,
@@ -703,7 +703,7 @@ alter table chunk add constraint chunk_execution_id_fkey FOREIGN KEY (execution_
 alter table dependency add constraint dependency_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES lane_batch(batch_id) ON DELETE CASCADE;
 alter table dependency add constraint dependency_needs_fkey FOREIGN KEY (needs) REFERENCES lane_batch(batch_id) ON DELETE CASCADE;
 alter table dispatch add constraint dispatch_leader_id_fkey FOREIGN KEY (leader_id) REFERENCES leader(id);
-alter table fanout add constraint fanout_initiator_id_fkey FOREIGN KEY (initiator_id) REFERENCES initiator(id);
+alter table fanout add constraint fanout_recipient_id_fkey FOREIGN KEY (recipient_id) REFERENCES recipient(id);
 alter table fanout_add add constraint fanout_add_fanout_id_fkey FOREIGN KEY (fanout_id) REFERENCES fanout(id);
 alter table fault add constraint fault_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
 alter table lane add constraint lane_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
@@ -716,7 +716,7 @@ alter table lane_batch add constraint lane_batch_target_id_lane_id_fkey FOREIGN 
 alter table lane_state add constraint lane_state_blocked_by_fkey FOREIGN KEY (blocked_by) REFERENCES handler(id);
 alter table lane_state add constraint lane_state_lane_id_fkey FOREIGN KEY (lane_id) REFERENCES lane(id);
 alter table leader add constraint leader_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
-alter table notification add constraint notification_initiator_id_fkey FOREIGN KEY (initiator_id) REFERENCES initiator(id);
+alter table notification add constraint notification_recipient_id_fkey FOREIGN KEY (recipient_id) REFERENCES recipient(id);
 alter table partition add constraint partition_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
 alter table partition add constraint partition_resource_fkey FOREIGN KEY (resource) REFERENCES lease(resource);
 alter table segment add constraint segment_fanout_id_fkey FOREIGN KEY (fanout_id) REFERENCES fanout(id);
@@ -748,10 +748,9 @@ CREATE INDEX execution_open ON execution USING btree (resume_at) WHERE state = A
 CREATE INDEX execution_staging ON execution USING btree (resume_at) WHERE state = 2;
 CREATE INDEX execution_woken ON execution USING btree (woken_at) WHERE woken_at IS NOT NULL;
 CREATE INDEX fanout_idle ON fanout USING btree (state, active_at);
-CREATE INDEX fanout_initiator ON fanout USING btree (initiator_id) WHERE initiator_id IS NOT NULL;
+CREATE INDEX fanout_recipient ON fanout USING btree (recipient_id) WHERE recipient_id IS NOT NULL;
 CREATE UNIQUE INDEX fault_stack ON fault USING btree (handler_id, md5(stack));
 CREATE INDEX idempotency_key_created ON idempotency_key USING btree (created_at);
-CREATE INDEX initiator_used ON initiator USING btree (used_at);
 CREATE INDEX lane_partition ON lane USING btree (partition) WHERE partition IS NOT NULL;
 CREATE INDEX lane_batch_granted ON lane_batch USING btree (submitter) WHERE status = 3;
 CREATE INDEX lane_batch_lane ON lane_batch USING btree (lane_id, batch_id);
@@ -768,14 +767,15 @@ CREATE INDEX leader_expired ON leader USING btree (expires_at) WHERE state <> 0;
 CREATE INDEX lease_holder ON lease USING btree (holder);
 CREATE INDEX notification_due ON notification USING btree (next_at) WHERE done_at IS NULL;
 CREATE UNIQUE INDEX notification_fanout ON notification USING btree (fanout_id) WHERE fanout_id IS NOT NULL;
-CREATE INDEX notification_initiator ON notification USING btree (initiator_id);
+CREATE INDEX notification_recipient ON notification USING btree (recipient_id);
 CREATE INDEX outcome_at ON outcome USING btree (at);
 CREATE INDEX outcome_target ON outcome USING btree (target_id, state, seq);
+CREATE INDEX recipient_used ON recipient USING btree (used_at);
 CREATE INDEX submitter_queuer ON submitter USING btree (queuer_id);
 CREATE INDEX target_busy ON target USING btree (leader_id) WHERE busy;
 CREATE INDEX target_due ON target USING btree (leader_id, due_at) WHERE due_at IS NOT NULL AND NOT paused AND NOT busy;
 CREATE UNIQUE INDEX task_id ON task USING btree (id);
-CREATE INDEX task_initiator ON task USING btree (initiator_id) WHERE initiator_id IS NOT NULL;
+CREATE INDEX task_recipient ON task USING btree (recipient_id) WHERE recipient_id IS NOT NULL;
 CREATE INDEX work_item_chunk ON work_item USING btree (chunk_id, "position") WHERE chunk_id IS NOT NULL;
 CREATE UNIQUE INDEX work_item_content ON work_item USING btree (execution_id, content_id, copy);
 CREATE INDEX work_item_state ON work_item USING btree (execution_id, state, "position") WHERE state <> 100;

@@ -13,7 +13,7 @@ export const successNotifications = (call: Call): NewNotification[] =>
     null,
   );
 
-/** Returns one message per batch and initiator, about those members that ended in this call. */
+/** Returns one message per batch and recipient, about those members that ended in this call. */
 export const notificationsOf = (
   call: Call,
   rest: readonly number[],
@@ -21,20 +21,20 @@ export const notificationsOf = (
   state: 'succeeded' | 'failed' | 'unknown',
   error: string | null,
 ): NewNotification[] => {
-  const byInitiator = new Map<number, TaskEnd[]>();
+  const byRecipient = new Map<number, TaskEnd[]>();
   const add = (index: number, end: Omit<TaskEnd, 'id'>): void => {
     const member = call.members[index]!;
-    if (member.initiatorId === null) return;
-    const tasks = byInitiator.get(member.initiatorId) ?? [];
+    if (member.recipientId === null) return;
+    const tasks = byRecipient.get(member.recipientId) ?? [];
     tasks.push({ id: member.id, ...end });
-    byInitiator.set(member.initiatorId, tasks);
+    byRecipient.set(member.recipientId, tasks);
   };
   for (const index of rest) add(index, error === null ? { state } : { state, error });
   for (const end of ends) if (end.to !== 'retry') add(end.index, { state: end.to, error: end.error });
-  return [...byInitiator].map(([initiator_id, tasks]) => ({
+  return [...byRecipient].map(([recipient_id, tasks]) => ({
     batch_id: call.batch.id,
     attempt: call.attempt,
-    initiator_id,
+    recipient_id,
     body: { handler: call.handler.name, target: call.batch.target, batch: call.batch.id, tasks } satisfies TasksEnded,
   }));
 };

@@ -1,7 +1,7 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { isUniqueViolation } from '../../postgres/errors';
 import * as store from '../../postgres/fanouts/fanout';
-import { registerInitiator } from '../../postgres/grouping/task';
+import { registerRecipient } from '../../postgres/grouping/task';
 import type { FanoutEnded } from '../../workflows/definitions';
 import { isFanoutId, MAX_SEGMENT_SIZE } from '../../workflows/planning/fanouts/itemId';
 import type { SegmentRange } from '../../workflows/planning/fanouts/segments';
@@ -59,8 +59,8 @@ const openFanout = async (deps: ActivityDeps, input: OpenInput): Promise<void> =
     throw invalid('userKey', `1-${MAX_USER_KEY_BYTES} bytes of text`, userKey);
   checkWhole('segmentSize', segmentSize, MAX_SEGMENT_SIZE);
   const { workflowId } = Context.current().info.workflowExecution!;
-  const initiatorId = await registerInitiator(deps.pool, 'workflow', { workflowId });
-  await store.insertFanout(deps.pool, { id, userKey, segmentSize, initiatorId });
+  const recipientId = await registerRecipient(deps.pool, 'workflow', { workflowId });
+  await store.insertFanout(deps.pool, { id, userKey, segmentSize, recipientId });
 };
 
 const addItems = async (

@@ -1,7 +1,7 @@
 import { isUniqueViolation, withRetries } from '../../postgres/errors';
 import * as store from '../../postgres/fanouts/fanout';
 import type { Pool } from '../../postgres/pool';
-import { registerInitiator } from '../../postgres/grouping/task';
+import { registerRecipient } from '../../postgres/grouping/task';
 import type { FanoutView } from '../../workflows/contracts/fanout';
 import type { SegmentRange } from '../../workflows/planning/fanouts/segments';
 import { itemIds, joinRanges, splitAdd } from '../../workflows/planning/fanouts/segments';
@@ -41,13 +41,13 @@ const REMEDY = {
 
 export const openFanout = async (pool: Pool, options: OpenFanoutOptions): Promise<FanoutView> => {
   const { id, userKey, segmentSize, callback } = checkOpening(options);
-  const initiatorId =
-    callback === null ? null : await registerInitiator(pool, 'url' in callback ? 'webhook' : 'workflow', callback);
-  const opened = await store.insertFanout(pool, { id, userKey, segmentSize, initiatorId });
+  const recipientId =
+    callback === null ? null : await registerRecipient(pool, 'url' in callback ? 'webhook' : 'workflow', callback);
+  const opened = await store.insertFanout(pool, { id, userKey, segmentSize, recipientId });
   if (opened === null) {
     const found = await store.findFanoutOpening(pool, id!);
     if (found === null) throw new NotFoundError('fan-out', id!, REMEDY.unknown);
-    if (found.userKey !== userKey || found.segmentSize !== segmentSize || found.initiatorId !== initiatorId)
+    if (found.userKey !== userKey || found.segmentSize !== segmentSize || found.recipientId !== recipientId)
       throw new InvalidArgumentError(
         'id',
         'one that was not opened before with other options',

@@ -4,7 +4,7 @@ import { wakeNotifierOf } from '../operations/wakeNotifier';
 import type { CompletedFanout } from './fanout';
 
 /**
- * Wakes the notifier where an initiator is to be told, and returns the completions. The messages
+ * Wakes the notifier where a recipient is to be told, and returns the completions. The messages
  * are in the store, from the transaction of the completion; this only makes them leave at once.
  */
 export const notifyOf = async (

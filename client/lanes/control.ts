@@ -135,7 +135,7 @@ export const fixHead = async (
     if (bound!.targetId !== targetId)
       throw new InvalidArgumentError('items', 'items of the target of the batch in whose place they go', batch.target);
     await lockLanes(tx, [halted.laneId]);
-    const initiatorIds = await inserter.initiatorIds(batch.tasks);
+    const recipientIds = await inserter.recipientIds(batch.tasks);
     const { batchId } = await insertLaneBatch(tx, {
       ...bound!,
       tasks: batch.tasks.map(({ id, payload, bytes, weight }, i) => ({
@@ -143,7 +143,7 @@ export const fixHead = async (
         payload,
         bytes,
         weight,
-        initiatorId: initiatorIds[i]!,
+        recipientId: recipientIds[i]!,
       })),
       reads: [...new Set([...batch.reads, ...(halted.reads ?? [])])],
       writes: [...new Set([...batch.writes, ...(halted.writes ?? [])])],
@@ -189,7 +189,7 @@ const endHalt = async (
 };
 
 /**
- * Ends a batch of unknown outcome by an operator's verdict: its tasks end, their initiators are
+ * Ends a batch of unknown outcome by an operator's verdict: its tasks end, their recipients are
  * notified, and its dependents go on or fail.
  */
 const endParked = async (tx: Transaction, batchId: number, applied: boolean): Promise<void> => {

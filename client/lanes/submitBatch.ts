@@ -56,10 +56,10 @@ export const storeBatches = async (
     throw new InvalidArgumentError('batches', `an array of 1 to ${MAX_BATCHES}`, inputs?.length ?? inputs);
   const batches = inputs.map((input, i) => checkBatch(handler, input, inputs.length === 1 ? 'batch' : `batches[${i}]`));
   const bound = await inserter.bindLanes(handler, batches);
-  const initiators = new Map<CheckedBatch, (number | null)[]>();
-  for (const batch of batches) initiators.set(batch, await inserter.initiatorIds(batch.tasks));
+  const recipients = new Map<CheckedBatch, (number | null)[]>();
+  for (const batch of batches) recipients.set(batch, await inserter.recipientIds(batch.tasks));
   const laneIds = [...new Set(bound.map((one) => one.laneId))];
-  const work = (db: Queryable): Promise<SubmittedBatch[]> => storeAll(db, handler, batches, bound, initiators, laneIds);
+  const work = (db: Queryable): Promise<SubmittedBatch[]> => storeAll(db, handler, batches, bound, recipients, laneIds);
   const submitted =
     options.tx === undefined
       ? await withRetries(() => inTransaction(inserter.pool, work))
@@ -78,7 +78,7 @@ const storeAll = async (
   handler: Handler,
   batches: readonly CheckedBatch[],
   bound: readonly BoundBatch[],
-  initiators: ReadonlyMap<CheckedBatch, (number | null)[]>,
+  recipients: ReadonlyMap<CheckedBatch, (number | null)[]>,
   laneIds: readonly number[],
 ): Promise<SubmittedBatch[]> => {
   await lockLanes(db, laneIds);
@@ -95,7 +95,7 @@ const storeAll = async (
   const submitted: SubmittedBatch[] = [];
   const pairs: { batchId: number; needs: number }[] = [];
   for (const [i, batch] of batches.entries()) {
-    const of = initiators.get(batch)!;
+    const of = recipients.get(batch)!;
     const { batchId } = await store.insertLaneBatch(db, {
       ...bound[i]!,
       tasks: batch.tasks.map(({ id, payload, bytes, weight }, at) => ({
@@ -103,7 +103,7 @@ const storeAll = async (
         payload,
         bytes,
         weight,
-        initiatorId: of[at]!,
+        recipientId: of[at]!,
       })),
       reads: batch.reads,
       writes: batch.writes,

@@ -34,7 +34,7 @@ export const cancel = async (client: ClientContext, ids: string | readonly strin
     // A freed distinctBy key may let another task go; and in a lane the next task is the head now.
     await client.ring(new Set(gone.map((row) => row.targetId)));
     await client.ringLaneIds(new Set(gone.flatMap((row) => row.laneId ?? [])));
-    if (gone.some((row) => row.initiatorId !== null)) await wakeNotifierOf(client);
+    if (gone.some((row) => row.recipientId !== null)) await wakeNotifierOf(client);
   }
   return cancelInBatches(client, answer);
 };

@@ -41,7 +41,7 @@ const PAGE_BYTES = 1_000_000;
 const NO_REASON = 'resolved as failed by hand';
 
 /**
- * Notifies the initiators of the tasks in the same transaction; keys and the target are free again.
+ * Notifies the recipients of the tasks in the same transaction; keys and the target are free again.
  */
 export const resolve = async (
   client: ClientContext,
@@ -64,7 +64,7 @@ export const resolve = async (
   await releaseTargets(client.pool, targetIds);
   await client.ring(targetIds);
   await wakeGivenUp(client, targetIds);
-  if (end.as !== 'created' && parked.some((task) => task.initiatorId !== null)) await wakeNotifierOf(client);
+  if (end.as !== 'created' && parked.some((task) => task.recipientId !== null)) await wakeNotifierOf(client);
   return { resolved: parked.length };
 };
 

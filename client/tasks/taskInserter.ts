@@ -6,7 +6,7 @@ import type { Pool, Queryable } from '../../postgres/pool';
 import { inCallersTransaction, inTransaction } from '../../postgres/pool';
 import { registerTargets } from '../../postgres/grouping/target';
 import type { NewTask } from '../../postgres/grouping/task';
-import { copyTasks, INITIATOR_MS, insertTasks, registerInitiator } from '../../postgres/grouping/task';
+import { copyTasks, RECIPIENT_MS, insertTasks, registerRecipient } from '../../postgres/grouping/task';
 import { leaderIndex } from '../../workflows/planning/grouping/hash';
 import { LaneBindings } from '../lanes/bindings';
 import { conflict, knownIds } from './repeats';
@@ -38,7 +38,7 @@ export interface Accepted {
 export class TaskInserter {
   private readonly handlers = new Map<string, HandlerRow>();
   private readonly targets = new Map<string, Map<string, number>>();
-  private readonly initiators = new Map<string, { id: number; until: number }>();
+  private readonly recipients = new Map<string, { id: number; until: number }>();
   private expectRepeats = false;
   readonly lanes = new LaneBindings();
 
@@ -59,7 +59,7 @@ export class TaskInserter {
     const check = (db: Queryable): Promise<void> => checkBacklog(db, inQueues, handler, row.id, distinct, ids);
     if (options.tx === undefined && !handler.ordered) await check(this.pool);
     const lanes = handler.ordered ? await this.lanesOf(handler, row, distinct, ids) : null;
-    const initiatorIds = await this.initiatorIds(distinct);
+    const recipientIds = await this.recipientIds(distinct);
     // Field by field: a spread costs as much as all the rest of this function.
     const rows = distinct.map(({ id, payload, bytes, weight, key, priority, notBeforeMs, target }, i): NewTask => ({
       id,
@@ -69,7 +69,7 @@ export class TaskInserter {
       weight,
       key,
       priority,
-      initiatorId: initiatorIds[i]!,
+      recipientId: recipientIds[i]!,
       notBeforeMs,
     }));
     const twins = tasks.length - distinct.length - refused.length;
@@ -182,19 +182,19 @@ export class TaskInserter {
     return this.lanes.bind(this.pool, handler, row.id, wanted);
   }
 
-  async initiatorIds(tasks: readonly CheckedTask[]): Promise<(number | null)[]> {
+  async recipientIds(tasks: readonly CheckedTask[]): Promise<(number | null)[]> {
     const ids: (number | null)[] = [];
-    for (const { callback } of tasks) ids.push(callback === null ? null : await this.initiatorId(callback));
+    for (const { callback } of tasks) ids.push(callback === null ? null : await this.recipientId(callback));
     return ids;
   }
-  private async initiatorId(callback: Callback): Promise<number> {
+  private async recipientId(callback: Callback): Promise<number> {
     const key = JSON.stringify(callback);
-    const known = this.initiators.get(key);
+    const known = this.recipients.get(key);
     if (known !== undefined && performance.now() < known.until) return known.id;
-    const until = performance.now() + INITIATOR_MS;
-    const id = await registerInitiator(this.pool, 'url' in callback ? 'webhook' : 'workflow', callback);
-    if (this.initiators.size > 10_000) this.initiators.clear(); // an address per task: no cache helps, and memory is bounded
-    this.initiators.set(key, { id, until });
+    const until = performance.now() + RECIPIENT_MS;
+    const id = await registerRecipient(this.pool, 'url' in callback ? 'webhook' : 'workflow', callback);
+    if (this.recipients.size > 10_000) this.recipients.clear(); // an address per task: no cache helps, and memory is bounded
+    this.recipients.set(key, { id, until });
     return id;
   }
 

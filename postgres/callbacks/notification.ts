@@ -55,7 +55,7 @@ export const takeDueNotifications = async (
     name: 'take-due-notifications',
     text: `
 with candidate as materialized (
-  select n.id, n.next_at, ${HOST} as host from notification n join initiator i on i.id = n.initiator_id
+  select n.id, n.next_at, ${HOST} as host from notification n join recipient i on i.id = n.recipient_id
   where n.done_at is null and n.next_at <= clock()
     and (n.attempts = 0 or not $6) and (${HOST} = any($4::text[])) is not true
   order by n.next_at limit ${CANDIDATES}),
@@ -65,8 +65,8 @@ due as materialized (
   where id in (select id from placed where host is null or place <= $5 order by next_at limit $1)
     and done_at is null and next_at <= clock() for no key update skip locked)
 update notification n set attempts = n.attempts + 1, next_at = clock() + $2 * interval '1 ms'
-from due d, initiator i, notification o left join batch b on b.id = o.batch_id
-where n.id = d.id and o.id = d.id and i.id = n.initiator_id
+from due d, recipient i, notification o left join batch b on b.id = o.batch_id
+where n.id = d.id and o.id = d.id and i.id = n.recipient_id
 returning n.id, 'msg_' || ${INSTALLATION} || '_' || n.id || coalesce('_' || ${createdUs('n')}, '') as "messageId",
   n.batch_id as "batchId", n.attempt as "batchAttempt", n.attempts, i.kind, i.address, ${HOST} as host,
   to_char(b.finished_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "endedAt", case

@@ -128,7 +128,7 @@ export const findForeign = async (db: Queryable, ids: readonly string[], workflo
   const { rows } = await db.query<{ id: string }>({
     name: 'find-foreign-tasks',
     text: `
-select k.id from task k left join initiator i on i.id = k.initiator_id
+select k.id from task k left join recipient i on i.id = k.recipient_id
 where k.id = any($1::text[]) and i.address is distinct from jsonb_build_object('workflowId', $2::text)`,
     values: [ids, workflowId],
   });

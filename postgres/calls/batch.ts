@@ -111,7 +111,7 @@ export interface MemberTask {
   id: string;
   payload: string;
   attempts: number;
-  initiatorId: number | null;
+  recipientId: number | null;
 }
 
 /**
@@ -123,7 +123,7 @@ export const readMembers = async (db: Queryable, batchIds: readonly number[]): P
     name: 'read-members',
     text: `
 select b.id as "batchId", k.seq, k.id, k.payload::text as payload, m.attempts + b.counted as attempts,
-  k.initiator_id as "initiatorId"
+  k.recipient_id as "recipientId"
 from batch b cross join lateral unnest(b.members) with ordinality u (seq, place)
 cross join lateral (
   select 0::smallint as attempts where b.fresh and b.n_left = 0

@@ -2,7 +2,7 @@ import type { Queryable } from '../pool';
 
 /**
  * What a settlement writes besides the end of a batch: pages of results, and notifications for
- * initiators that asked for them.
+ * recipients that asked for them.
  */
 
 export interface ResultPage {
@@ -29,7 +29,7 @@ export const pagesJson = (pages: readonly ResultPage[]): string =>
 export interface NewNotification {
   batch_id: number | null;
   attempt: number | null;
-  initiator_id: number;
+  recipient_id: number;
   body: unknown;
 }
 
@@ -44,8 +44,8 @@ paged as (
   from json_to_recordset($2) p (batch_id bigint, attempt int, no int, first int, last int, results json)
   join done d on d.id = p.batch_id and d.attempt = p.attempt on conflict do nothing),
 noted as (
-  insert into notification (batch_id, attempt, initiator_id, body, next_at)
-  select n.batch_id, n.attempt, n.initiator_id, n.body, clock() from json_to_recordset($3) n (batch_id bigint, attempt int, initiator_id int, body jsonb)
+  insert into notification (batch_id, attempt, recipient_id, body, next_at)
+  select n.batch_id, n.attempt, n.recipient_id, n.body, clock() from json_to_recordset($3) n (batch_id bigint, attempt int, recipient_id int, body jsonb)
   join done d on d.id = n.batch_id and d.attempt = n.attempt)`;
 
 /**
@@ -66,8 +66,8 @@ export const insertNotifications = async (db: Queryable, notifications: readonly
   await db.query({
     name: 'insert-notifications',
     text: `
-insert into notification (batch_id, attempt, initiator_id, body, next_at)
-select batch_id, attempt, initiator_id, body, clock() from json_to_recordset($1) n (batch_id bigint, attempt int, initiator_id int, body jsonb)`,
+insert into notification (batch_id, attempt, recipient_id, body, next_at)
+select batch_id, attempt, recipient_id, body, clock() from json_to_recordset($1) n (batch_id bigint, attempt int, recipient_id int, body jsonb)`,
     values: [JSON.stringify(notifications)],
   });
 };

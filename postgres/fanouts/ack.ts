@@ -95,13 +95,13 @@ done as (
   from turn t where f.id = t.id returning f.*, t.emptied),
 completed as (select * from done where state = 2 /* complete */ and emptied > 0),
 event as (
-  insert into notification (fanout_id, initiator_id, body, next_at)
-  select id, initiator_id, fanout_event(public_id, user_key, state, items, completed_at), clock()
-    from completed where initiator_id is not null)
+  insert into notification (fanout_id, recipient_id, body, next_at)
+  select id, recipient_id, fanout_event(public_id, user_key, state, items, completed_at), clock()
+    from completed where recipient_id is not null)
 select coalesce((select json_agg(b order by b.at) from bad b), '[]') as bad, coalesce((select sum(changed)
   from cleared), 0)::int as changed,
   coalesce((select json_agg(json_build_object('id', public_id, 'userKey', user_key, 'items', items, 'told',
-    initiator_id is not null,
+    recipient_id is not null,
     'completedAt', to_char(completed_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) from completed),
       '[]') as completed
 where not exists (select from done where case

@@ -26,7 +26,7 @@ export interface NewFanout {
   id: string | null;
   userKey: string | null;
   segmentSize: number;
-  initiatorId: number | null;
+  recipientId: number | null;
 }
 
 /**
@@ -37,10 +37,10 @@ export const insertFanout = async (db: Queryable, fanout: NewFanout): Promise<st
   const { rows } = await db.query<{ id: string }>({
     name: 'insert-fanout',
     text: `
-insert into fanout (public_id, user_key, segment_size, initiator_id, opened_at, active_at)
+insert into fanout (public_id, user_key, segment_size, recipient_id, opened_at, active_at)
 values (coalesce($1::uuid, gen_random_uuid()), $2, $3, $4, clock(),
   clock()) on conflict (public_id) do nothing returning public_id as id`,
-    values: [fanout.id, fanout.userKey, fanout.segmentSize, fanout.initiatorId],
+    values: [fanout.id, fanout.userKey, fanout.segmentSize, fanout.recipientId],
   });
   return rows[0]?.id ?? null;
 };
@@ -49,11 +49,11 @@ values (coalesce($1::uuid, gen_random_uuid()), $2, $3, $4, clock(),
 export const findFanoutOpening = async (
   db: Queryable,
   id: string,
-): Promise<{ userKey: string | null; segmentSize: number; initiatorId: number | null } | null> => {
-  const { rows } = await db.query<{ userKey: string | null; segmentSize: number; initiatorId: number | null }>({
+): Promise<{ userKey: string | null; segmentSize: number; recipientId: number | null } | null> => {
+  const { rows } = await db.query<{ userKey: string | null; segmentSize: number; recipientId: number | null }>({
     name: 'find-fanout-opening',
     text: `
-select user_key as "userKey", segment_size as "segmentSize", initiator_id as "initiatorId" from fanout
+select user_key as "userKey", segment_size as "segmentSize", recipient_id as "recipientId" from fanout
   where public_id = $1::uuid and state < 4 /* not deleted */`,
     values: [id],
   });
@@ -138,11 +138,11 @@ with f as (
     completed_at = case when open_segments = 0 then clock() end
   where public_id = $1::uuid and state = 0 /* open */ returning *),
 event as (
-  insert into notification (fanout_id, initiator_id, body, next_at) select id, initiator_id, fanout_event(public_id,
+  insert into notification (fanout_id, recipient_id, body, next_at) select id, recipient_id, fanout_event(public_id,
     user_key, state, items, completed_at), clock()
-  from f where state = 2 /* complete */ and initiator_id is not null)
+  from f where state = 2 /* complete */ and recipient_id is not null)
 select public_id as id, user_key as "userKey", state, items, to_char(completed_at at time zone 'utc',
-  'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "completedAt", initiator_id is not null as told from f`,
+  'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "completedAt", recipient_id is not null as told from f`,
     values: [id],
   });
   if (rows[0] === undefined) return null;

@@ -34,11 +34,11 @@ gone as (
   update fanout f set state = 3 /* expired */, expired_at = clock(), active_at = clock() from idle i
     where f.id = i.id and f.state = $1 returning f.*),
 event as (
-  insert into notification (fanout_id, initiator_id, body, next_at)
-  select id, initiator_id, fanout_event(public_id, user_key, state, items, expired_at), clock() from gone
-    where initiator_id is not null)
+  insert into notification (fanout_id, recipient_id, body, next_at)
+  select id, recipient_id, fanout_event(public_id, user_key, state, items, expired_at), clock() from gone
+    where recipient_id is not null)
 select count(*)::int as fanouts, coalesce(sum(items), 0)::bigint as items,
-  (count(*) filter (where initiator_id is not null))::int as told from gone`,
+  (count(*) filter (where recipient_id is not null))::int as told from gone`,
     values: [state, idleMs, limit],
   });
   return rows[0]!;

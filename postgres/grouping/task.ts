@@ -16,7 +16,7 @@ export interface NewTask {
   weight: number | null;
   key: string | null;
   priority: number;
-  initiatorId: number | null;
+  recipientId: number | null;
   /** Unix ms; null: ready now. */
   notBeforeMs: number | null;
 }
@@ -40,10 +40,10 @@ with call as materialized (select nextval('submit_seq') * 16384 as base),
 new as (
   select call.base + n.i - 1 as seq, n.* from call, unnest($1::text[], $2::int[], $3::text[], $4::int[],
     $5::float8[], $6::text[], $7::smallint[], $8::int[], $9::float8[])
-    with ordinality n (id, target_id, payload, bytes, weight, key, priority, initiator_id, not_before_ms, i)),
+    with ordinality n (id, target_id, payload, bytes, weight, key, priority, recipient_id, not_before_ms, i)),
 stored as (
-  insert into task (seq, created_at, target_id, bytes, priority, initiator_id, weight, id, key, payload)
-  select seq, clock(), target_id, bytes, priority, initiator_id, weight, id, key, payload::json from new order by seq
+  insert into task (seq, created_at, target_id, bytes, priority, recipient_id, weight, id, key, payload)
+  select seq, clock(), target_id, bytes, priority, recipient_id, weight, id, key, payload::json from new order by seq
   on conflict (id) do nothing returning seq, id),
 queued as (
   insert into queue (target_id, priority, seq, ready_at, bytes, weight, key)
@@ -63,7 +63,7 @@ select id from stored`,
       tasks.map((task) => task.weight),
       tasks.map((task) => task.key),
       tasks.map((task) => task.priority),
-      tasks.map((task) => task.initiatorId),
+      tasks.map((task) => task.recipientId),
       tasks.map((task) => task.notBeforeMs),
     ],
   });
@@ -89,10 +89,10 @@ export const copyTasks = async (client: Client, tasks: readonly NewTask[]): Prom
     `${task.bytes}\t${task.weight ?? NULL}\t${task.key === null ? NULL : text(task.key)}`;
   await copy(
     client,
-    'copy task (seq, created_at, target_id, bytes, priority, initiator_id, weight, id, key, payload) from stdin',
+    'copy task (seq, created_at, target_id, bytes, priority, recipient_id, weight, id, key, payload) from stdin',
     tasks,
     (task, i) =>
-      `${base + i}\t${now}\t${task.targetId}\t${task.bytes}\t${task.priority}\t${task.initiatorId ?? NULL}\t${task.weight ?? NULL}\t${text(task.id)}\t${task.key === null ? NULL : text(task.key)}\t${text(task.payload)}`,
+      `${base + i}\t${now}\t${task.targetId}\t${task.bytes}\t${task.priority}\t${task.recipientId ?? NULL}\t${task.weight ?? NULL}\t${text(task.id)}\t${task.key === null ? NULL : text(task.key)}\t${text(task.payload)}`,
   );
   await copy(
     client,
@@ -157,31 +157,31 @@ from task t join target g on g.id = t.target_id join handler h on h.id = g.handl
 };
 
 /**
- * How long a registered initiator, the receiver of a task's end, may be used without being
+ * How long a registered recipient of callbacks may be used without being
  * registered again. The same address is one row.
  */
-export const INITIATOR_MS = 300_000;
+export const RECIPIENT_MS = 300_000;
 
 /**
- * Registers an initiator, again if the last time was `INITIATOR_MS` ago: one that no row refers to
- * is deleted some time later (`deleteUnusedInitiators`).
+ * Registers a recipient, again if the last time was `RECIPIENT_MS` ago: one that no row refers to
+ * is deleted some time later (`deleteUnusedRecipients`).
  */
-export const registerInitiator = async (
+export const registerRecipient = async (
   db: Queryable,
   kind: 'workflow' | 'webhook',
   address: object,
 ): Promise<number> => {
   const values = [kind, JSON.stringify(address)];
   await db.query({
-    name: 'register-initiator',
+    name: 'register-recipient',
     text: `
-insert into initiator as i (kind, address, used_at) values ($1, $2::jsonb, clock())
+insert into recipient (kind, address, used_at) values ($1, $2::jsonb, clock())
 on conflict (address) do update set used_at = clock()`,
     values,
   });
   const { rows } = await db.query<{ id: number }>({
-    name: 'find-initiator',
-    text: 'select id from initiator where kind = $1 and address = $2::jsonb',
+    name: 'find-recipient',
+    text: 'select id from recipient where kind = $1 and address = $2::jsonb',
     values,
   });
   return rows[0]!.id;

@@ -63,8 +63,8 @@ where s.size > f.segment_size or octet_length(s.bits) <> (s.size + 7) / 8
 select f.public_id as fanout, f.state, count(n.id)::int as messages from looked f
   left join notification n on n.fanout_id = f.id
 where f.state < 4 /* not deleted */ group by f.id, f.public_id, f.state,
-  f.initiator_id having count(n.id) <> case when f.state in (2 /* complete */, 3 /* expired */)
-  and f.initiator_id is not null then 1 else 0 end order by f.id limit 20`,
+  f.recipient_id having count(n.id) <> case when f.state in (2 /* complete */, 3 /* expired */)
+  and f.recipient_id is not null then 1 else 0 end order by f.id limit 20`,
     ),
   },
   {

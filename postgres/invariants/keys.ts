@@ -35,18 +35,18 @@ where b.state in (1 /* open */, 3 /* unknown */) and t.key is not null and k.seq
 
 export const notifications: readonly Invariant[] = [
   {
-    name: 'the initiator of an ended task is told',
+    name: 'the recipient of an ended task is told',
     // The batch named in the message: the end of a parked part is reported by the whole batch.
     ...ofTable(
       'task',
       `
-select t.id, e.batch_id as batch, t.initiator_id as initiator from looked t
+select t.id, e.batch_id as batch, t.recipient_id as recipient from looked t
   left join outcome o on o.seq = t.seq left join member m on m.seq = t.seq
   left join batch b on b.id = coalesce(m.batch_id, o.batch_id)
   cross join lateral (select case when o.seq is null then b.id else o.batch_id end as batch_id, b.parent_id) e
-where t.initiator_id is not null and (o.seq is not null or b.state >= 3 /* unknown or ended */) and not exists (
-    select from notification n where n.initiator_id = t.initiator_id and n.batch_id in (e.batch_id, e.parent_id))
-  and not (e.batch_id is null and exists (select from notification n where n.initiator_id = t.initiator_id
+where t.recipient_id is not null and (o.seq is not null or b.state >= 3 /* unknown or ended */) and not exists (
+    select from notification n where n.recipient_id = t.recipient_id and n.batch_id in (e.batch_id, e.parent_id))
+  and not (e.batch_id is null and exists (select from notification n where n.recipient_id = t.recipient_id
     and n.batch_id is null))
 order by t.seq limit 20`,
     ),

@@ -44,7 +44,7 @@ export interface CancelledMember {
   id: string;
   handler: string;
   target: string;
-  initiatorId: number | null;
+  recipientId: number | null;
   batchId: number;
 }
 
@@ -67,7 +67,7 @@ freed as (delete from busy_key k using gone g where k.seq = g.seq),
 ended as (
   insert into outcome (seq, target_id, state, attempts, batch_id, at)
   select g.seq, o.target_id, 7, g.attempts, o.id, clock() from gone g, over o)
-select k.id, h.name as handler, t.key as target, k.initiator_id as "initiatorId", o.id as "batchId"
+select k.id, h.name as handler, t.key as target, k.recipient_id as "recipientId", o.id as "batchId"
 from gone g join task k on k.seq = g.seq cross join over o join target t on t.id = o.target_id
   join handler h on h.id = t.handler_id order by k.seq`,
     values: [batchId],

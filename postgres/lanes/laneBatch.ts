@@ -7,7 +7,7 @@ export interface NewLaneBatch {
   laneId: number;
   targetId: number;
   handlerId: number;
-  tasks: readonly { id: string; payload: string; bytes: number; weight: number | null; initiatorId: number | null }[];
+  tasks: readonly { id: string; payload: string; bytes: number; weight: number | null; recipientId: number | null }[];
   reads: readonly string[];
   writes: readonly string[];
   /** Number of the flush reason. */
@@ -34,10 +34,10 @@ with call as materialized (select nextval('submit_seq') * ${SEQ_STRIDE} as base,
 new as (
   select call.base + n.i - 1 as seq, n.* from call, unnest($1::text[], $2::text[], $3::int[], $4::float8[],
     $5::int[]) with ordinality
-    n (id, payload, bytes, weight, initiator_id, i)),
+    n (id, payload, bytes, weight, recipient_id, i)),
 stored as (
-  insert into task (seq, created_at, target_id, bytes, initiator_id, weight, id, payload)
-  select seq, clock(), $6, bytes, initiator_id, weight, id, payload::json from new
+  insert into task (seq, created_at, target_id, bytes, recipient_id, weight, id, payload)
+  select seq, clock(), $6, bytes, recipient_id, weight, id, payload::json from new
     order by seq on conflict (id) do nothing returning seq),
 complete as (select call.* from call where (select count(*) from stored) = cardinality($1::text[])),
 formed as (
@@ -57,7 +57,7 @@ select (select id from formed) as "batchId", call.base as seq from call`,
       s.tasks.map((task) => task.payload),
       s.tasks.map((task) => task.bytes),
       s.tasks.map((task) => task.weight),
-      s.tasks.map((task) => task.initiatorId),
+      s.tasks.map((task) => task.recipientId),
       s.targetId,
       s.reason,
       s.laneId,

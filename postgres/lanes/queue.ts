@@ -13,7 +13,7 @@ export interface NewLaneTask {
   payload: string;
   bytes: number;
   weight: number | null;
-  initiatorId: number | null;
+  recipientId: number | null;
   /** `distinctBy`. */
   key: string | null;
   reads: readonly string[];
@@ -33,10 +33,10 @@ with call as materialized (select nextval('submit_seq') * ${SEQ_STRIDE} as base)
 new as (
   select call.base + n.i - 1 as seq, n.* from call, unnest($1::text[], $2::int[], $3::int[], $4::text[], $5::int[],
     $6::float8[], $7::int[], $8::text[], $9::text[], $10::text[])
-    with ordinality n (id, target_id, lane_id, payload, bytes, weight, initiator_id, reads, writes, key, i)),
+    with ordinality n (id, target_id, lane_id, payload, bytes, weight, recipient_id, reads, writes, key, i)),
 stored as (
-  insert into task (seq, created_at, target_id, bytes, initiator_id, weight, id, key, payload)
-  select seq, clock(), target_id, bytes, initiator_id, weight, id, key, payload::json from new
+  insert into task (seq, created_at, target_id, bytes, recipient_id, weight, id, key, payload)
+  select seq, clock(), target_id, bytes, recipient_id, weight, id, key, payload::json from new
     order by seq on conflict (id) do nothing returning seq, id),
 queued as (
   insert into lane_queue (lane_id, seq, target_id, ready_at, bytes, weight, key, reads, writes)
@@ -51,7 +51,7 @@ select id from stored`,
       tasks.map((task) => task.payload),
       tasks.map((task) => task.bytes),
       tasks.map((task) => task.weight),
-      tasks.map((task) => task.initiatorId),
+      tasks.map((task) => task.recipientId),
       tasks.map((task) => JSON.stringify(task.reads)),
       tasks.map((task) => JSON.stringify(task.writes)),
       tasks.map((task) => task.key),

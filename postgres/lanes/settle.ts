@@ -207,12 +207,12 @@ failed as (
   update batch b set state = 5 /* failed */, dispatch = null, retry_at = null, error = $2, finished_at = clock()
     from over o where b.id = o.batch_id and b.state = 1 /* open */
   returning b.id, b.target_id, b.members)
-insert into notification (batch_id, attempt, initiator_id, body, next_at)
-select f.id, null, k.initiator_id, jsonb_build_object('handler', h.name, 'target', t.key, 'batch', f.id,
+insert into notification (batch_id, attempt, recipient_id, body, next_at)
+select f.id, null, k.recipient_id, jsonb_build_object('handler', h.name, 'target', t.key, 'batch', f.id,
   'tasks', jsonb_agg(jsonb_build_object('id', k.id, 'state', 'failed', 'error', $2::text) order by k.seq)), clock()
 from failed f join target t on t.id = f.target_id join handler h on h.id = t.handler_id
   cross join lateral unnest(f.members) u (seq) join task k on k.seq = u.seq
-where k.initiator_id is not null group by f.id, k.initiator_id, h.name, t.key`,
+where k.recipient_id is not null group by f.id, k.recipient_id, h.name, t.key`,
     values: [batchId, error],
   });
   await readyDependents(client, batchId);

@@ -69,17 +69,17 @@ create table target (
 create index target_due on target (leader_id, due_at) where due_at is not null and not paused and not busy;
 create index target_busy on target (leader_id) where busy;
 
-create table initiator (
+create table recipient (
   id int generated always as identity primary key, kind text not null check (kind in ('workflow', 'webhook')), address jsonb not null unique,
   used_at timestamptz not null);                     -- a client may use its id for a while after this, before a task refers to it
-create index initiator_used on initiator (used_at);
+create index recipient_used on recipient (used_at);
 
 create sequence submit_seq cache 1;                  -- task.seq = submit_seq * 16384 + place in the call
 create table task (                                  -- insert-only: never updated
   seq bigint primary key, created_at timestamptz not null, target_id int not null,   -- no foreign key: a check per row
-  bytes int not null, priority smallint not null default 0, initiator_id int, weight float8, id text not null, key text, payload json not null);
+  bytes int not null, priority smallint not null default 0, recipient_id int, weight float8, id text not null, key text, payload json not null);
 create unique index task_id on task (id);
-create index task_initiator on task (initiator_id) where initiator_id is not null;
+create index task_recipient on task (recipient_id) where recipient_id is not null;
 
 create table queue (                                 -- ready tasks; inserted with the task, deleted by the claim
   target_id int not null, priority smallint not null default 0, seq bigint not null, ready_at timestamptz not null,
@@ -140,12 +140,12 @@ create index outcome_at on outcome (at);
 create table busy_key (target_id int not null, key text not null, seq bigint not null, primary key (target_id, key));   -- distinctBy
 create index busy_key_seq on busy_key (seq);
 
-create table notification (                          -- outbox: one a batch and initiator, written by the settling transaction
-  id bigint generated always as identity primary key, batch_id bigint, attempt int, initiator_id int not null references initiator,   -- no batch: cancelled before it was in one
+create table notification (                          -- outbox: one a batch and recipient, written by the settling transaction
+  id bigint generated always as identity primary key, batch_id bigint, attempt int, recipient_id int not null references recipient,   -- no batch: cancelled before it was in one
   body jsonb not null, attempts smallint not null default 0, next_at timestamptz, done_at timestamptz, error text,
   created_at timestamptz default clock(),            -- part of the id under which receivers know it: after a restored backup its number comes again
-  unique (batch_id, attempt, initiator_id));
-create index notification_initiator on notification (initiator_id);
+  unique (batch_id, attempt, recipient_id));
+create index notification_recipient on notification (recipient_id);
 create index notification_due on notification (next_at) where done_at is null;
 
 -- Batches that a downstream accepted and that were given up: it is asked to stop them, once at least. A row is written in the transaction
@@ -331,14 +331,14 @@ create table fanout (
   segment_size smallint not null check (segment_size between 1 and 8000),
   segments int not null default 0 check (segments >= 0), items bigint not null default 0 check (items >= segments),
   open_segments int not null default 0 check (open_segments between 0 and segments),   -- segments that have a bit: completion rests on this alone
-  initiator_id int references initiator,
+  recipient_id int references recipient,
   opened_at timestamptz not null, active_at timestamptz not null, sealed_at timestamptz, completed_at timestamptz, expired_at timestamptz,
   check (state <> 0 or sealed_at is null), check (state not in (1, 2) or sealed_at is not null),
   check (state <> 1 or open_segments > 0), check (completed_at is null or open_segments = 0),   -- sealed and nothing open is complete
   check (state <> 2 or completed_at is not null), check (state > 1 or completed_at is null),
   check (state <> 3 or expired_at is not null), check (state > 2 or expired_at is null)) with (fillfactor = 50);
 create index fanout_idle on fanout (state, active_at);
-create index fanout_initiator on fanout (initiator_id) where initiator_id is not null;
+create index fanout_recipient on fanout (recipient_id) where recipient_id is not null;
 
 create table segment (
   fanout_id bigint not null references fanout, no int not null check (no >= 0),

@@ -39,7 +39,7 @@ export interface CancelledTask {
   laneId: number | null;
   handler: string;
   target: string;
-  initiatorId: number | null;
+  recipientId: number | null;
   cancelled: boolean;
   /** State before the call. */
   state: number;
@@ -54,7 +54,7 @@ export const cancelTasks = async (client: Client, ids: readonly string[]): Promi
     name: 'cancel-tasks',
     text: `
 with named as materialized (
-  select k.seq, k.id, k.target_id, k.priority, k.initiator_id, s.state from task_state s
+  select k.seq, k.id, k.target_id, k.priority, k.recipient_id, s.state from task_state s
     join task k on k.seq = s.seq where s.id = any($1::text[])),
 dequeued as (
   delete from queue q using named n where q.target_id = n.target_id and q.priority = n.priority
@@ -67,7 +67,7 @@ ended as (
   insert into outcome (seq, target_id, state, attempts, at)
   select g.seq, n.target_id, 7, g.attempts, clock() from gone g join named n on n.seq = g.seq)
 select n.id, n.target_id as "targetId", t.lane_id as "laneId", h.name as handler, t.key as target,
-  n.initiator_id as "initiatorId", g.seq is not null as cancelled, n.state
+  n.recipient_id as "recipientId", g.seq is not null as cancelled, n.state
 from named n join target t on t.id = n.target_id join handler h on h.id = t.handler_id
   left join gone g on g.seq = n.seq`,
     values: [ids],

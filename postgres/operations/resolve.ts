@@ -45,13 +45,13 @@ export interface ParkedTask {
   targetId: number;
   handler: string;
   target: string;
-  initiatorId: number | null;
+  recipientId: number | null;
   batchId: number | null;
 }
 
 const PARKED = `
 select k.seq, k.id, s.state, k.target_id as "targetId", h.name as handler, t.key as target,
-  k.initiator_id as "initiatorId", s.batch_id as "batchId"
+  k.recipient_id as "recipientId", s.batch_id as "batchId"
 from task_state s join task k on k.seq = s.seq join target t on t.id = k.target_id
   join handler h on h.id = t.handler_id`;
 

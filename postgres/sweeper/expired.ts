@@ -119,19 +119,19 @@ delete from notification where id in (
 };
 
 /**
- * Deletes initiators that no task, no fan-out and no message refers to any more. An hour is far
- * longer than any client uses an id without registering it again (`INITIATOR_MS`).
+ * Deletes recipients that no task, no fan-out and no message refers to any more. An hour is far
+ * longer than any client uses an id without registering it again (`RECIPIENT_MS`).
  */
-export const deleteUnusedInitiators = async (db: Queryable, limit: number): Promise<number> => {
+export const deleteUnusedRecipients = async (db: Queryable, limit: number): Promise<number> => {
   const { rowCount } = await db.query({
-    name: 'delete-unused-initiators',
+    name: 'delete-unused-recipients',
     text: `
-delete from initiator where id in (
-  select i.id from initiator i where i.used_at < clock() - interval '1 hour'
-    and not exists (select from task k where k.initiator_id = i.id) and not exists (select from notification n
-      where n.initiator_id = i.id)
-    and not exists (select from fanout f where f.initiator_id = i.id)
-  order by i.used_at limit $1 for update of i skip locked)`,
+delete from recipient where id in (
+  select r.id from recipient r where r.used_at < clock() - interval '1 hour'
+    and not exists (select from task k where k.recipient_id = r.id) and not exists (select from notification n
+      where n.recipient_id = r.id)
+    and not exists (select from fanout f where f.recipient_id = r.id)
+  order by r.used_at limit $1 for update of r skip locked)`,
     values: [limit],
   });
   return rowCount ?? 0;

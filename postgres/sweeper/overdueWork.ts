@@ -152,7 +152,7 @@ export const hasOverdueNotification = async (db: Queryable, taskId: string): Pro
     text: `
 select exists (select from task t left join outcome o on o.seq = t.seq left join member m on m.seq = t.seq
   left join batch b on b.id = coalesce(m.batch_id, o.batch_id)
-  join notification n on n.initiator_id = t.initiator_id and (n.batch_id is null or n.batch_id in (b.id, b.parent_id))
+  join notification n on n.recipient_id = t.recipient_id and (n.batch_id is null or n.batch_id in (b.id, b.parent_id))
 where t.id = $1 and n.done_at is null and n.next_at < ${LATE}) as overdue`,
     values: [taskId],
   });

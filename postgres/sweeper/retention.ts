@@ -10,9 +10,9 @@ const MARGIN_MS = 120_000;
  */
 const FULL_LOOK_MS = 3_600_000;
 
-/** Reading initiators means reading each one in use: done rarely, and this many at once. */
-const INITIATORS_MS = 600_000;
-const INITIATORS = 5_000;
+/** Reading recipients means reading each one in use: done rarely, and this many at once. */
+const RECIPIENTS_MS = 600_000;
+const RECIPIENTS = 5_000;
 /** How long an Idempotency-Key of the HTTP API is kept. */
 const KEYS_KEPT_MS = 86_400_000;
 const KEYS = 5_000;
@@ -35,7 +35,7 @@ interface Mark {
 export class Retention {
   private marks = new Map<number, Mark>();
   private fullLookAt = -Infinity;
-  private initiatorsAt = -Infinity;
+  private recipientsAt = -Infinity;
   private turn = 0;
 
   constructor(private readonly now: () => number = () => performance.now()) {}
@@ -60,9 +60,9 @@ export class Retention {
     this.turn++;
     await expired.deleteExpiredNotifications(db, limit);
     await deleteKeptAnswers(db, KEYS_KEPT_MS, KEYS);
-    if (this.now() - this.initiatorsAt > INITIATORS_MS) {
+    if (this.now() - this.recipientsAt > RECIPIENTS_MS) {
       // A full chunk: there may be more, so the next call goes on.
-      if ((await expired.deleteUnusedInitiators(db, INITIATORS)) < INITIATORS) this.initiatorsAt = this.now();
+      if ((await expired.deleteUnusedRecipients(db, RECIPIENTS)) < RECIPIENTS) this.recipientsAt = this.now();
     }
     return deleted;
   }

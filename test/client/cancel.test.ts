@@ -60,7 +60,7 @@ insert into delayed (target_id, priority, seq, not_before, bytes, attempts, key)
   expect(target!.dueInMs).toBeLessThan(61_000);
 });
 
-test('A17: initiators are told, one message each and target', async () => {
+test('A17: recipients are told, one message each and target', async () => {
   const told = { workflowId: 'w-1' };
   await shop.client.submit('items', [
     { id: 'i1', payload: { to: 'fi', note: '1' }, callback: told },

@@ -21,7 +21,7 @@ const hold = (...ids: string[]): Promise<unknown> =>
 const keysHeld = async (): Promise<number> => (await shop.pool.query({ text: 'select from busy_key' })).rowCount!;
 
 /**
- * Parked as a claim and a lost call leave them: keys held, the busy target waits, the initiators
+ * Parked as a claim and a lost call leave them: keys held, the busy target waits, the recipients
  * told of `unknown`.
  */
 const park = async (...ids: string[]): Promise<number> => {
@@ -38,7 +38,7 @@ const park = async (...ids: string[]): Promise<number> => {
     results: [[0, 'of an answer that broke off']],
   });
   await shop.pool.query({
-    text: `insert into notification (batch_id, attempt, initiator_id, body, next_at) select $1, 1, id, '{}', clock() from initiator`,
+    text: `insert into notification (batch_id, attempt, recipient_id, body, next_at) select $1, 1, id, '{}', clock() from recipient`,
     values: [batch],
   });
   await shop.pool.query({ text: 'update target set busy = true, due_at = null' });
@@ -51,7 +51,7 @@ const notifications = async (): Promise<unknown[]> =>
 const states = async (...ids: string[]): Promise<string[]> =>
   (await shop.client.getTasks(ids)).map((task) => `${task.id} ${task.state} ${task.attempts}`);
 
-test('H3: a parked batch as succeeded, with a value for each; keys free, target released, initiators told', async () => {
+test('H3: a parked batch as succeeded, with a value for each; keys free, target released, recipients told', async () => {
   const batch = await park('a', 'b', 'c');
   expect(await shop.client.resolve({ batch }, { as: 'succeeded', result: { seen: 'in their log' } })).toEqual({
     resolved: 3,

@@ -98,7 +98,7 @@ test('A17: not before its callbacks are delivered; then they go with it', async 
   await endAlone(shop.pool, 'b', TASK_STATES.failed, 'x');
   await run(`update outcome set at = clock() - interval '2 hours'`);
   await run(
-    `insert into notification (batch_id, attempt, initiator_id, body, next_at) select $1, 1, id, '{}', clock() from initiator`,
+    `insert into notification (batch_id, attempt, recipient_id, body, next_at) select $1, 1, id, '{}', clock() from recipient`,
     [batch],
   );
   await shop.client.cancel('c');
@@ -183,27 +183,27 @@ test('two at a time share the work, and a redrive that holds a task keeps it', a
 });
 
 test('who was to be told is deleted when no task and no message refers to it, in chunks, and not while a client may still use its id', async () => {
-  const initiators = async (): Promise<string[]> =>
+  const recipients = async (): Promise<string[]> =>
     (
-      await shop.pool.query<{ id: string }>({ text: `select address->>'workflowId' as id from initiator order by 1` })
+      await shop.pool.query<{ id: string }>({ text: `select address->>'workflowId' as id from recipient order by 1` })
     ).rows.map((row) => row.id);
   const told = (id: string, workflowId: string) => ({ id, payload: { to: 'se' }, callback: { workflowId } });
   await shop.client.submit('items', [told('live', 'of-a-task'), told('over', 'unused'), told('said', 'of-a-message')]);
   await run(`delete from queue where seq in (select seq from task where id <> 'live')`);
   await run(
-    `insert into notification (initiator_id, body, next_at) select id, '{}', clock() from initiator where address->>'workflowId' = 'of-a-message'`,
+    `insert into notification (recipient_id, body, next_at) select id, '{}', clock() from recipient where address->>'workflowId' = 'of-a-message'`,
   );
   await run(`delete from task where id <> 'live'`);
   await deleteExpired(shop.pool, 1_000);
-  expect(await initiators()).toEqual(['of-a-message', 'of-a-task', 'unused']);
-  await run(`update initiator set used_at = clock() - interval '2 hours'`);
+  expect(await recipients()).toEqual(['of-a-message', 'of-a-task', 'unused']);
+  await run(`update recipient set used_at = clock() - interval '2 hours'`);
   await run(
-    `insert into initiator (kind, address, used_at) select 'workflow', jsonb_build_object('workflowId', 'x-' || i), clock() - interval '3 hours' from generate_series(1, 6000) i`,
+    `insert into recipient (kind, address, used_at) select 'workflow', jsonb_build_object('workflowId', 'x-' || i), clock() - interval '3 hours' from generate_series(1, 6000) i`,
   );
   const retention = new Retention();
   await retention.deleteExpired(shop.pool, 1_000);
-  expect((await initiators()).length).toBe(1_003);
+  expect((await recipients()).length).toBe(1_003);
   await retention.deleteExpired(shop.pool, 1_000);
-  expect(await initiators()).toEqual(['of-a-message', 'of-a-task']);
+  expect(await recipients()).toEqual(['of-a-message', 'of-a-task']);
   await run('delete from notification');
 });

@@ -47,7 +47,7 @@ select id from c`,
     text: `insert into busy_key (target_id, key, seq) select target_id, key, seq from task where id in ('open1', 'open2', 'parked')`,
   });
   await shop.pool.query({
-    text: `insert into notification (batch_id, attempt, initiator_id, body, next_at) select ${done}, 1, id, '{}', clock() + interval '1 hour' from initiator`,
+    text: `insert into notification (batch_id, attempt, recipient_id, body, next_at) select ${done}, 1, id, '{}', clock() + interval '1 hour' from recipient`,
   });
   // A worker has been there for a while: what it keeps up is looked at, too.
   await shop.pool.query({

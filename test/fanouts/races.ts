@@ -77,8 +77,8 @@ const PARALLELISM = 4;
 /** Open fan-outs of segments of one item each, `sealed` or not, each with somebody to be told. */
 const make = async (pool: Pool, n: number, segments: number, sealed: boolean): Promise<string[]> => {
   const { rows } = await pool.query<{ id: string }>(
-    `with i as (insert into initiator (kind, address, used_at) values ('workflow', '{"workflowId": "nobody"}', clock()) on conflict (address) do update set used_at = clock() returning id),
-     f as (insert into fanout (segment_size, segments, open_segments, items, initiator_id, opened_at, active_at, state, sealed_at)
+    `with i as (insert into recipient (kind, address, used_at) values ('workflow', '{"workflowId": "nobody"}', clock()) on conflict (address) do update set used_at = clock() returning id),
+     f as (insert into fanout (segment_size, segments, open_segments, items, recipient_id, opened_at, active_at, state, sealed_at)
        select 1, $2::int, $2, $2, i.id, clock(), clock(), case when $3 then 1 else 0 end, case when $3 then clock() end from i, generate_series(1, $1) returning id, public_id),
      s as (insert into segment (fanout_id, no, size, bits) select f.id, no, 1, ones(1) from f, generate_series(0, $2 - 1) no)
      select public_id as id from f`,

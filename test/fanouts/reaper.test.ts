@@ -1,7 +1,7 @@
 import { ackItems } from '../../client/fanouts/ackItems';
 import { createPool } from '../../postgres/pool';
 import { expireFanouts, reapRound } from '../../postgres/fanouts/reap';
-import { deleteUnusedInitiators } from '../../postgres/sweeper/expired';
+import { deleteUnusedRecipients } from '../../postgres/sweeper/expired';
 import { endNotification } from '../../postgres/callbacks/notification';
 import { DEFAULT_REAP, FanoutReaper } from '../../workers/sweeper/fanoutReaper';
 import { eventually } from '../helpers/eventually';
@@ -62,7 +62,7 @@ test('D14: open and sealed, 10 items each; reap open since now: open gone with i
   await expect(shop.client.waitForFanout(sealed.id)).rejects.toMatchObject({ code: 'FANOUT_EXPIRED' });
 });
 
-test('D14: an unfinished one is deleted only after its event is delivered; its initiator stays as long', async () => {
+test('D14: an unfinished one is deleted only after its event is delivered; its recipient stays as long', async () => {
   const { id } = await filled(false, { userKey: 'told', notify: { url: 'https://hooks.example.com/x' } });
   expect(await shop.client.reapFanouts({ openIdleMs: 0, keepEndedMs: 0 })).toMatchObject({
     expiredOpen: 1,
@@ -77,13 +77,13 @@ test('D14: an unfinished one is deleted only after its event is delivered; its i
       body: { type: 'fanout.expired', fanout: id, userKey: 'told', items: 10, endedAt: expect.any(String) },
     },
   ]);
-  await shop.pool.query(`update initiator set used_at = clock() - interval '2 hours'`);
-  expect(await deleteUnusedInitiators(shop.pool, 10)).toBe(0);
+  await shop.pool.query(`update recipient set used_at = clock() - interval '2 hours'`);
+  expect(await deleteUnusedRecipients(shop.pool, 10)).toBe(0);
   await shop.pool.query('update notification set attempts = 1');
   await endNotification(shop.pool, rows[0]!.id, 1, null);
   expect(await shop.client.reapFanouts({ keepEndedMs: 0 })).toMatchObject({ deletedFanouts: 1, deletedSegments: 1 });
   expect((await shop.pool.query('select from notification')).rowCount).toBe(0);
-  expect(await deleteUnusedInitiators(shop.pool, 10)).toBe(1);
+  expect(await deleteUnusedRecipients(shop.pool, 10)).toBe(1);
 });
 
 test('D14: each kind goes after its own days, counted from the last add or ack', async () => {

@@ -88,7 +88,7 @@ test.each([
 });
 
 test('D3: a second event of a fan-out is refused by the table', async () => {
-  const again = `insert into notification (fanout_id, initiator_id, body, next_at) select fanout_id, initiator_id, body, clock() from notification where fanout_id = ${idOf(complete)}`;
+  const again = `insert into notification (fanout_id, recipient_id, body, next_at) select fanout_id, recipient_id, body, clock() from notification where fanout_id = ${idOf(complete)}`;
   await expect(shop.pool.query(again)).rejects.toMatchObject({ code: '23505' });
 });
 

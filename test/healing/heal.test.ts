@@ -150,7 +150,7 @@ test('a store made anew under the same namespace and prefix: no handler is calle
   });
   await stop();
   await query(
-    'truncate handler, leader, target, task, queue, delayed, batch, member, outcome, dispatch, node, lease, initiator restart identity cascade',
+    'truncate handler, leader, target, task, queue, delayed, batch, member, outcome, dispatch, node, lease, recipient restart identity cascade',
   );
   await query('update installation set id = gen_random_uuid()');
   // As a client of a process that knows the new store only.

@@ -141,7 +141,7 @@ test('G9: by its tasks: all of a batch, or none of it with the reason; tasks in 
   ]);
 });
 
-test('G9 A17: the initiators of a cancelled batch are told, one message', async () => {
+test('G9 A17: the recipients of a cancelled batch are told, one message', async () => {
   const { client } = muster;
   await client.pauseQueuer();
   const told = items('told').map((item) => ({ ...item, callback: { workflowId: 'nobody' } }));

@@ -5,7 +5,7 @@ export interface Mover {
   name: string;
   /** Of Muster; of callbacks the one whose tasks ask for them. */
   handler: string;
-  /** A batch that is sent, an accepted one that is asked about, or an initiator that is told. */
+  /** A batch that is sent, an accepted one that is asked about, or a recipient that is told. */
   kind: 'call' | 'ask' | 'callback';
   lane: boolean;
   /** Its handler has affinity: nothing goes before somebody holds the partition. */

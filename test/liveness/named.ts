@@ -50,7 +50,7 @@ export const namingOf = (mover: Mover, answers: Answers): Naming => {
 /** Checks that speak of a mover: by their names, and where their rows name a handler, by that. */
 const checkPattern = ({ kind, lane, placed }: Mover): RegExp => {
   if (kind === 'ask') return /asked about|monitor/;
-  if (kind === 'callback') return /notif|initiator|told/;
+  if (kind === 'callback') return /notif|recipient|told/;
   if (lane) return /lane|queuer|granted/;
   return placed ? /leader|target|call|carried|partition|balancer/ : /leader|target|call|carried/;
 };

@@ -1,7 +1,7 @@
 import { putOffNotification, takeDueNotifications } from '../../postgres/callbacks/notification';
 import type { Take } from '../../postgres/callbacks/notification';
 import { insertNotifications } from '../../postgres/calls/records';
-import { registerInitiator } from '../../postgres/grouping/task';
+import { registerRecipient } from '../../postgres/grouping/task';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase } from '../helpers/database';
 
@@ -19,8 +19,8 @@ beforeEach(async () => {
   database = await createDatabase({ max: 2 });
   const body = { handler: 'jobs', target: 't', batch: null, tasks: [] };
   const insert = async (kind: 'webhook' | 'workflow', address: object): Promise<void> => {
-    const initiator = await registerInitiator(database.pool, kind, address);
-    const notification = { batch_id: null, attempt: null, initiator_id: initiator, body };
+    const recipient = await registerRecipient(database.pool, kind, address);
+    const notification = { batch_id: null, attempt: null, recipient_id: recipient, body };
     await insertNotifications(database.pool, [notification, notification, notification]);
   };
   await insert('webhook', { url: SLOW });

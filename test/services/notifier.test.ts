@@ -4,7 +4,7 @@ import { deliveryWaitMs } from '../../activities/callbacks/notify';
 import { partsOf } from '../../activities/callbacks/message';
 import { endNotification, putOffNotification, takeDueNotifications } from '../../postgres/callbacks/notification';
 import { insertNotifications } from '../../postgres/calls/records';
-import { registerInitiator } from '../../postgres/grouping/task';
+import { registerRecipient } from '../../postgres/grouping/task';
 import { wakeNotifier } from '../../workflows/wake';
 import type { TaskEnd, TasksEnded } from '../../workflows/definitions';
 import { eventually } from '../helpers/eventually';
@@ -43,13 +43,13 @@ afterAll(() => muster.stop());
 
 const messages = () => messagesOf<TasksEnded>(receiver);
 const notifications = async (url: string): Promise<{ attempts: number; done: boolean; error: string | null }[]> => {
-  const text = `select n.attempts, n.done_at is not null as done, n.error from notification n join initiator i on i.id = n.initiator_id where i.address->>'url' = $1 order by n.id`;
+  const text = `select n.attempts, n.done_at is not null as done, n.error from notification n join recipient i on i.id = n.recipient_id where i.address->>'url' = $1 order by n.id`;
   return (
     await muster.database.pool.query<{ attempts: number; done: boolean; error: string | null }>({ text, values: [url] })
   ).rows;
 };
 
-test('A17: one signed message a batch and initiator, with every end of its tasks and their results', async () => {
+test('A17: one signed message a batch and recipient, with every end of its tasks and their results', async () => {
   const url = `${receiver.url}/ends`;
   const callback = { url };
   const other = { url: `${receiver.url}/other` };
@@ -108,9 +108,9 @@ test('410 ends it with the reason kept; so does a host that is not allowed', asy
 test('a delivery whose process died is made by another when its lease has passed; what the dead one writes later counts for nothing', async () => {
   const url = `${receiver.url}/died`;
   const { pool } = muster.database;
-  const initiator = await registerInitiator(pool, 'webhook', { url });
+  const recipient = await registerRecipient(pool, 'webhook', { url });
   const body = { handler: 'jobs', target: 'died', batch: null, tasks: [{ id: 'died', state: 'succeeded' }] };
-  await insertNotifications(pool, [{ batch_id: null, attempt: null, initiator_id: initiator, body }]);
+  await insertNotifications(pool, [{ batch_id: null, attempt: null, recipient_id: recipient, body }]);
   const [taken] = await takeDueNotifications(pool, {
     limit: 1,
     leaseMs: 1_500,
@@ -133,10 +133,10 @@ test('a host that does not answer holds up nobody else, and its other messages a
   const { pool } = muster.database;
   const body = { handler: 'jobs', target: 'down', batch: null, tasks: [{ id: 'down', state: 'succeeded' }] };
   const insert = async (url: string, times: number): Promise<void> => {
-    const initiator = await registerInitiator(pool, 'webhook', { url });
+    const recipient = await registerRecipient(pool, 'webhook', { url });
     await insertNotifications(
       pool,
-      Array.from({ length: times }, () => ({ batch_id: null, attempt: null, initiator_id: initiator, body })),
+      Array.from({ length: times }, () => ({ batch_id: null, attempt: null, recipient_id: recipient, body })),
     );
   };
   await insert(`${silent.url}/down`, 60);
@@ -179,7 +179,7 @@ test('results of 32 KiB or more are left out, and the message says so', async ()
   expect(byTarget.get('much')!.tasks[0]).not.toHaveProperty('result');
 });
 
-describe('a workflow as initiator', () => {
+describe('a workflow as recipient', () => {
   /**
    * The signals that a workflow got: it is never run (nobody polls its queue), its history says it
    * all.
@@ -238,7 +238,7 @@ describe('a workflow as initiator', () => {
       { id: 'late 1', payload: { to: 'l' }, callback: { workflowId } },
       { id: 'late 2', payload: { to: 'l' }, callback: { workflowId: 'never-was' } },
     ]);
-    const text = `select n.error from notification n join initiator i on i.id = n.initiator_id where i.address->>'workflowId' in ('never-was', $1) and n.done_at is not null order by 1`;
+    const text = `select n.error from notification n join recipient i on i.id = n.recipient_id where i.address->>'workflowId' in ('never-was', $1) and n.done_at is not null order by 1`;
     const rows = await eventually(async () => {
       const { rows } = await muster.database.pool.query<{ error: string }>({ text, values: [workflowId] });
       return rows.length === 2 && rows;

@@ -1,5 +1,5 @@
 import { bundleWorkflowCode } from '@temporalio/worker';
-import { registerInitiator } from '../../postgres/grouping/task';
+import { registerRecipient } from '../../postgres/grouping/task';
 import { insertNotifications } from '../../postgres/calls/records';
 import { wakeNotifier } from '../../workflows/wake';
 import type { NodeOptions } from '../../workers/nodeOptions';
@@ -34,7 +34,7 @@ const race = async (
   const temporal = await muster.client.temporal();
   let lost = 0;
   try {
-    const initiator = await registerInitiator(pool, 'webhook', { url: receiver.url });
+    const recipient = await registerRecipient(pool, 'webhook', { url: receiver.url });
     let told = (): void => undefined;
     receiver.answer = (response) => {
       response.writeHead(204).end();
@@ -43,7 +43,7 @@ const race = async (
     for (let round = 0; round < rounds && lost === 0; round++) {
       const delivered = new Promise<void>((resolve) => (told = resolve));
       const body = { handler: 'h', target: 't', batch: null, tasks: [{ id: `task-${round}`, state: 'succeeded' }] };
-      await insertNotifications(pool, [{ batch_id: null, attempt: null, initiator_id: initiator, body }]);
+      await insertNotifications(pool, [{ batch_id: null, attempt: null, recipient_id: recipient, body }]);
       expect(await wakeNotifier(temporal, muster.prefix)).toBeNull();
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<'late'>((resolve) => (timer = setTimeout(() => resolve('late'), lostMs)));

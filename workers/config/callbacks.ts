@@ -4,7 +4,7 @@ import { DEFAULT_CALLBACK_BYTES, LOCAL_HOST } from './defaults';
 import type { FileSettings } from './settingsSchema';
 import * as schemas from './settingsSchema';
 
-/** How downstreams call back. Not `callbacks`: those are Muster's, to initiators. */
+/** How downstreams call back. Not `callbacks`: those are Muster's, to recipients. */
 export interface CallbackSettings {
   /** Port on which this process listens; 0: any free one. Null: it does not listen. */
   port: number | null;

@@ -101,11 +101,11 @@ export const flowPlants = (run: Run): Record<string, Plant[]> => ({
       row: ({ parked }) => ({ id: 'parked', batch: parked }),
     },
   ],
-  'the initiator of an ended task is told': [
+  'the recipient of an ended task is told': [
     { plant: () => run('delete from notification'), row: ({ done }) => ({ id: 'told', batch: done }) },
     {
-      plant: () => run(`update task set initiator_id = 99 where id = 'dead'`),
-      row: ({ done }) => ({ id: 'dead', batch: done, initiator: 99 }),
+      plant: () => run(`update task set recipient_id = 99 where id = 'dead'`),
+      row: ({ done }) => ({ id: 'dead', batch: done, recipient: 99 }),
     },
   ],
   'a notification is of a batch in the store': [

@@ -14,7 +14,7 @@ const PLAIN = {
   weight: null,
   key: null,
   priority: 0,
-  initiatorId: null,
+  recipientId: null,
   notBeforeMs: null,
 };
 
