@@ -125,5 +125,6 @@ const standingQueuer = async (client: ClientContext): Promise<string> => {
   if (found === undefined) return '';
   const { name, ms, workflowId, runId } = standingOf(client.prefix, found);
   const run = await describeRun(() => client.temporal(), workflowId);
-  return ` Queuer ${name} stands still: it was woken ${formatDuration(ms)} ago and has taken no turn since. ${remedyOf(workflowId, runId, run)}`;
+  const since = `it was woken ${formatDuration(ms)} ago and has taken no turn since`;
+  return ` Queuer ${name} stands still: ${since}. ${remedyOf(workflowId, runId, run)}`;
 };

@@ -51,7 +51,7 @@ test('a dispatch that was lost with its run is made up for, however long its lea
   expect(calls).toEqual(['plain: now']);
 });
 
-test('a dispatch that is silent for less may be about to start; a leader whose wake changes nothing is left alone for longer and longer', async () => {
+test('a dispatch that may be about to start is left alone, and so is a leader whose wake changed nothing', async () => {
   await loseDispatch();
   const { pool } = muster.database;
   const connection = await Connection.connect({ address: temporalAddress() });
@@ -64,7 +64,8 @@ test('a dispatch that is silent for less may be about to start; a leader whose w
     expect(await expired.wakeForLostDispatches()).toMatchObject([{ handler: 'plain' }]);
     expect(await query('select state, woken_at is not null as woken from leader')).toEqual([{ state: 1, woken: true }]);
     await expired.wakeForLostDispatches();
-    await query('update leader set state = 2, woken_at = null, wake_at = clock()'); // its turn found the dispatch still in flight
+    // As after a turn that found the dispatch still in flight.
+    await query('update leader set state = 2, woken_at = null, wake_at = clock()');
     expect(await expired.wakeForLostDispatches()).toEqual([]);
     await silentFor(0);
     expect(await expired.wakeForLostDispatches()).toEqual([]);

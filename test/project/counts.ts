@@ -63,7 +63,7 @@ const COUNTS: Count[] = [
   phrase('nobody', /\bnobody\b/i, 5),
   phrase('somebody', /\bsomebody\b/i, 1),
   phrase('whoever', /\bwhoever\b/i, 1),
-  phrase('of its own', /\bof its own\b/i, 4),
+  phrase('of its own', /\bof its own\b/i, 3),
   phrase('is over', /\bis over\b/i, 0),
   phrase('for ever', /\bfor ever\b/i, 0),
   phrase('worth a look', /\bworth a look\b/i, 0),

@@ -144,9 +144,8 @@ const AGE: Record<string, (ms: number) => Promise<unknown>> = {
     await dueExecutions(muster.database.pool, 10, 60_000);
   },
   'dispatch of a leader': async (ms) => {
-    await query(
-      `update dispatch set (started_at, seen_at) = (clock() - ${ms} * interval '1 ms', clock() - ${ms} * interval '1 ms')`,
-    );
+    const then = `clock() - ${ms} * interval '1 ms'`;
+    await query(`update dispatch set started_at = ${then}, seen_at = ${then}`);
     await query(`update batch set created_at = clock() - ${ms} * interval '1 ms' where dispatch is not null`);
   },
   'dispatch of a queuer': (ms) =>

@@ -31,7 +31,8 @@ export const servedBy = (facts: ServedFacts): ServedBy => {
   const { partition, epoch, holder, holderName: name } = facts;
   const base = { partition, epoch, node: null, name: null, sinceMs: null };
   if (holder !== null && facts.leftMs > 0 && facts.revokedMs === null) {
-    const text = `Node ${who(holder, name)} serves it: it has held partition ${partition} under epoch ${epoch} for ${formatDuration(facts.heldMs)}.`;
+    const since = formatDuration(facts.heldMs);
+    const text = `Node ${who(holder, name)} serves it: it has held partition ${partition} under epoch ${epoch} for ${since}.`;
     return { ...base, node: holder, name, sinceMs: Math.round(facts.heldMs), why: null, text };
   }
   if (holder !== null && facts.leftMs > 0) return { ...base, why: 'revoked', text: revoked(facts, holder) };
