@@ -73,7 +73,9 @@ test('explain says when an accepted batch is asked about again, or that it is no
   await reaches(batch, 'pending');
   const explains = async (what: RegExp): Promise<void> =>
     void (await eventually(async () => what.test((await client.batchStatus(batch))!.explanation)));
-  await explains(/^first in lane told-1, was accepted and is pending for .*; its status is asked again in \d+ ms\.$/);
+  await explains(
+    /^first in lane told-1, was accepted and is pending for .*; its status is asked again in [\d.]+ m?s\.$/,
+  );
   await database.pool.query(
     `update batch set poll_at = clock() + interval '2 h', poll_until = clock() + interval '1 h' where id = $1`,
     [batch],

@@ -113,7 +113,7 @@ const isTurnOf = ({ handler, kind, lane, placed }: Mover, error: string): boolea
  * What must not be said of something that has stood for a minute: that it goes on by itself, soon.
  */
 const SOON =
-  /which may take [^.]+ more|will be sent|is sent again in|is asked again in|looks again within|is at work now|is granted next|within seconds/;
+  /which may take .+? more|will be sent|is (sent|asked) again in|looks again within|is at work now|is granted next|within seconds/;
 
 export const promiseOf = (mover: Mover, { explained }: Answers): string | null => {
   const text = explained.get(mover.name)?.text ?? '';

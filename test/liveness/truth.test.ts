@@ -212,6 +212,7 @@ test.each<[string, Partial<Answers>, string[]]>([
 
 test.each<[string, boolean]>([
   ['It is in call 1 of batch 7 (3 tasks) to target "k1", which may take 900 ms more.', true],
+  ['It is in call 1 of batch 7 (3 tasks) to target "k1", which may take 1.5 s more.', true],
   ['The same batch is sent again in 2 s.', true],
   ['It is next for leader "0", which is at work now.', true],
   ['It could go, but leader "0" stands still: it was woken 40 s ago.', false],

@@ -33,9 +33,9 @@ test.each([
     'asked back',
     { revokedMs: 1_500, wantedBy: 'b-2', wantedByName: 'blue' },
     { node: null, why: 'revoked' },
-    /moves: node a-1, which holds it under epoch 7, was asked to give it up 1500 ms ago, for node b-2 \("blue"\)\.$/,
+    /moves: node a-1, which holds it under epoch 7, was asked to give it up 1\.5 s ago, for node b-2 \("blue"\)\.$/,
   ],
-  ['asked back for nobody', { revokedMs: 1_500 }, { why: 'revoked' }, /1500 ms ago\.$/],
+  ['asked back for nobody', { revokedMs: 1_500 }, { why: 'revoked' }, /1\.5 s ago\.$/],
   [
     'kept for a restart',
     { holder: null, keptFor: 'red', keptLeftMs: 20_000 },

@@ -40,7 +40,7 @@ export const BATCHED_CASES: Case[] = [
     { state: 'in-progress', batch: { attempt: 1, attemptEndsInMs: -95_000, attemptBy: 'n-1', nodeSeenMs: 2_000 } },
     'call',
     null,
-    /^Call 1 of batch 7 \(3 tasks\) to target "se" is overdue: its deadline passed 95 s ago, and it is not concluded\. Its node n-1 gave its last sign of life 2000 ms ago: it lives, so its handler hangs/,
+    /^Call 1 of batch 7 \(3 tasks\) to target "se" is overdue: its deadline passed 95 s ago, and it is not concluded\. Its node n-1 gave its last sign of life 2 s ago: it lives, so its handler hangs/,
   ],
   [
     'in a call of a process that hangs',
@@ -68,7 +68,7 @@ export const BATCHED_CASES: Case[] = [
     { state: 'in-progress', batch: { attempt: 1, dispatched: false, attemptEndsInMs: 8_000, retryInMs: 8_000 } },
     'retry',
     8_000,
-    /by a process that did not conclude it; after its deadline in 8000 ms/,
+    /by a process that did not conclude it; after its deadline in 8 s/,
   ],
   [
     'its process died, deadline over',
@@ -87,7 +87,7 @@ export const BATCHED_CASES: Case[] = [
     { state: 'in-progress', batch: { attempt: 2, dispatched: false, retryInMs: 3_000, refusals: 2, error: '429' } },
     'retry',
     3_000,
-    /^Call 2 of batch 7 was refused for now: 429\. The same batch is sent again in 3000 ms\.$/,
+    /^Call 2 of batch 7 was refused for now: 429\. The same batch is sent again in 3 s\.$/,
   ],
   [
     'sent again after an unknown outcome',

@@ -119,7 +119,7 @@ export const DUE_CASES: Case[] = [
     { ...due, leader: { state: 'working', wakeInMs: null, expiresInMs: -4_000 } },
     'leader',
     null,
-    /silent for 4000 ms past its lease: the sweeper of any worker that is not stopped or overloaded wakes it\.$/,
+    /silent for 4 s past its lease: the sweeper of any worker that is not stopped or overloaded wakes it\.$/,
   ],
   ['due, never rung', { ...due, target: { dueInMs: null } }, 'leader', null, /has not been rung: the sweeper/],
   [
@@ -178,7 +178,7 @@ export const DUE_CASES: Case[] = [
     },
     'slot',
     9_000,
-    /\(3 of 8 are in flight now\); it looks again within 9000 ms\.$/,
+    /\(3 of 8 are in flight now\); it looks again within 9 s\.$/,
   ],
   [
     'handler at its weight',

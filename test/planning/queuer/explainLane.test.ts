@@ -80,7 +80,7 @@ describe('explain of a batch in a lane', () => {
       'asked in time',
       { batchId: 81, question: { pollInMs: 2_000, pollEndsInMs: 60_000 } },
       {},
-      'was accepted and is pending for 4 s; its status is asked again in 2000 ms',
+      'was accepted and is pending for 4 s; its status is asked again in 2 s',
       'commit',
     ],
     [
