@@ -223,6 +223,16 @@ describe('B17, for any loads', () => {
   const build = (all: readonly [string, number][]) =>
     all.map(([holder, weight], i) => partition(`p${i}`, holder, { weight }));
   const among = nodes('a', 'b', 'c', 'd');
+  /** As found: the last partition counts as idle, and went to the fullest node. */
+  const WITH_NEXT_TO_NOTHING: [string, number][] = [
+    ['b', 1],
+    ['b', 1],
+    ['a', 4],
+    ['b', 1],
+    ['c', 0],
+    ['d', 0],
+    ['b', 1.000000526829581e-9],
+  ];
 
   test('settles in one step, repeats nothing, and makes the fullest no fuller', () => {
     fc.assert(
@@ -231,12 +241,15 @@ describe('B17, for any loads', () => {
         const { partitions: after, rounds } = settle(before, among, limits);
         expect(rounds.length).toBeLessThanOrEqual(4);
         expect(assign(after, among, limits)).toEqual([]);
-        const most = Math.max(...loadsOf(before, among));
+        const loads = loadsOf(before, among);
+        const most = Math.max(...loads);
+        // Loads below a billionth of the mean count as none: such partitions go by number alone.
+        const nothing = (all.length * 1e-9 * loads.reduce((sum, load) => sum + load, 1)) / among.length;
         expect(Math.max(...loadsOf(after, among))).toBeLessThanOrEqual(
-          most + 1e-9 + (Math.max(...countsOf(before, among)) > 15 ? most : 0),
+          most + nothing + (Math.max(...countsOf(before, among)) > 15 ? most : 0),
         );
       }),
-      { numRuns: 1_000 },
+      { numRuns: 1_000, examples: [[WITH_NEXT_TO_NOTHING]] },
     );
   });
 
