@@ -110,7 +110,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     if (hasPartitions) await balancing.stop();
     await registry.stop();
   };
-  const run = (): Promise<void> => runWorkers(workers, { start, stop, shutdown, draining: draining.signal });
+  const run = (): Promise<void> => runWorkers(workers, { start, stop, shutdown, draining: draining.signal, log });
   return { id, deps, sweepCounts: sweeper.counts, checkWorkers: () => workers.forEach(checkWorker), run, shutdown };
 };
 

@@ -109,13 +109,22 @@ export const runWorkers = async (
     stop,
     shutdown,
     draining,
-  }: { start: () => Promise<void>; stop: () => Promise<void>; shutdown: () => void; draining: AbortSignal },
+    log,
+  }: {
+    start: () => Promise<void>;
+    stop: () => Promise<void>;
+    shutdown: () => void;
+    draining: AbortSignal;
+    log: Pick<NodeOptions['log'], 'error'>;
+  },
 ): Promise<void> => {
   await start();
   try {
     let failure: unknown;
     const runs = workers.map((worker) =>
       worker.run().catch((error: unknown) => {
+        // The SDK's error says neither what was in progress nor, at a stop, what went wrong first.
+        log.error({ err: error, taskQueue: worker.options.taskQueue, status: worker.getStatus() }, 'a worker failed');
         failure ??= error;
         shutdown(); // the others drain, then it is reported
       }),
