@@ -5,12 +5,12 @@ import { QueueHome } from './calls/queueHome';
 import { LaneHome } from './lanes/home';
 import type { Homes } from './shared';
 
-/** Builds both kinds of batches; what is written through one of them shares statements. */
+/** Builds both homes; what is written through one of them shares statements. */
 export const createHomes = (pool: Pool): Homes => ({
   queue: new QueueHome(pool),
   lane: new LaneHome(pool),
 });
 
-/** Returns the kind of a batch. */
+/** Returns the home of a batch. */
 export const homeOf = (homes: Homes, { inLane }: Pick<CarriedBatch, 'inLane'>): Home =>
   inLane ? homes.lane : homes.queue;

@@ -146,7 +146,10 @@ from handler h where h.id = l.handler_id and l.id in (
   return rows;
 };
 
-/** Longest that a dispatch is silent: it has 20 s to start, and then gives signs of life. */
+/**
+ * Silence after which a dispatch may be lost: one that runs gives a sign of life every few seconds.
+ * One that still waits for its worker is silent too; its leader then takes a turn in vain.
+ */
 const DISPATCH_SILENT_MS = 30_000;
 
 /**

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
+import pino from 'pino';
 import { claimBatches } from '../../activities/grouping/claim';
 import { DEFAULT_NODE_SETTINGS } from '../../activities/nodes/settings';
 import { Expired } from '../../workers/sweeper/expired';
+import { Sweeper } from '../../workers/sweeper/sweeper';
 import { temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import type { OwnMuster } from '../workflows/ownNode';
@@ -72,6 +74,25 @@ test('a dispatch that may be about to start is left alone, and so is a leader wh
     await silentFor(31);
     expect(await expired.wakeForLostDispatches()).toHaveLength(1);
   } finally {
+    await connection.close();
+  }
+});
+
+test('the sweeper counts it', async () => {
+  await loseDispatch();
+  await silentFor(31);
+  const connection = await Connection.connect({ address: temporalAddress() });
+  const { prefix, database } = muster;
+  const sweeper = new Sweeper({
+    ...{ pool: database.pool, prefix, temporal: new Client({ connection }), node: 'n-1', leaseMs: 15_000 },
+    log: pino({ enabled: false }),
+  });
+  sweeper.start();
+  try {
+    await eventually(() => sweeper.counts.lostDispatches > 0, { what: 'a lost dispatch to be counted' });
+    expect(sweeper.counts).toMatchObject({ lostDispatches: 1, expiredLeaders: 0 });
+  } finally {
+    await sweeper.stop();
     await connection.close();
   }
 });
