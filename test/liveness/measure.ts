@@ -99,7 +99,7 @@ export const measure = async (phase: Phase, world: World): Promise<{ figures: Ph
     own,
   };
   options.log(`${phase.name}: ${JSON.stringify(figures)}`);
-  return { figures, fault: { name: phase.name, fromMs, toMs } };
+  return { figures, fault: { name: phase.name, fromMs, toMs, settledMs: endMs } };
 };
 
 const since = (atMs: number | null, fromMs: number): number | null =>

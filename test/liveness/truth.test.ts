@@ -23,7 +23,12 @@ const rounds = (toS: number, at: (s: number) => Seen): Round[] =>
     seen: { plain: at(i * EVERY_S) },
   }));
 const status = { status: 'stands' };
-const fault = (fromS: number, toS: number): Fault => ({ name: 'f', fromMs: fromS * 1_000, toMs: toS * 1_000 });
+const fault = (fromS: number, toS: number, settledS = toS): Fault => ({
+  name: 'f',
+  fromMs: fromS * 1_000,
+  toMs: toS * 1_000,
+  settledMs: settledS * 1_000,
+});
 /** Moves until `fromS`, then stands until `toS`, then moves. */
 const standing =
   (fromS: number, toS: number, how: (forS: number) => Partial<Seen>) =>
@@ -111,6 +116,18 @@ test.each<[string, Round[], Fault[], Finding['rule'][]]>([
     ['false alarm'],
   ],
   ['called standing until 50 s after the fault', rounds(120, (s) => seen(0, s < 70 ? status : {})), [fault(0, 20)], []],
+  [
+    'called standing while one target of many still stands',
+    rounds(160, (s) => seen(0, s < 100 ? status : {})),
+    [fault(0, 20, 95)],
+    [],
+  ],
+  [
+    'called standing for 60 s after the last target went on',
+    rounds(200, (s) => seen(0, s < 165 ? status : {})),
+    [fault(0, 20, 95)],
+    ['false alarm'],
+  ],
   [
     'called standing in the fault after it',
     rounds(120, (s) => seen(0, s > 90 ? status : {})),

@@ -25,6 +25,8 @@ export interface Fault {
   name: string;
   fromMs: number;
   toMs: number;
+  /** When all had ended that was open at its end: until then one target of many may stand. */
+  settledMs: number;
 }
 export interface Rules {
   /** What has stood for so long must have been named. */
@@ -34,7 +36,7 @@ export interface Rules {
    * within this, and what explain promised may last for this.
    */
   graceMs: number;
-  /** Once the fault is over and all has moved for so long, nothing may be named. */
+  /** Once what the fault held up has ended and all has moved for so long, nothing may be named. */
   calmMs: number;
   /** What stands for less than this moves: between two calls of a steady load. */
   movesMs: number;
@@ -134,9 +136,11 @@ const judgeCalm = (
   for (const { atMs, seen } of rounds) {
     const moves = Object.values(seen).every(({ standsMs }) => standsMs < movesMs);
     calmSinceMs =
-      moves && !faults.some(({ fromMs, toMs }) => fromMs <= atMs && atMs <= toMs) ? (calmSinceMs ?? atMs) : null;
+      moves && !faults.some(({ fromMs, settledMs }) => fromMs <= atMs && atMs <= settledMs)
+        ? (calmSinceMs ?? atMs)
+        : null;
     // A fault between two rounds begins it anew, too.
-    const lastEndMs = Math.max(-Infinity, ...faults.filter(({ toMs }) => toMs <= atMs).map(({ toMs }) => toMs));
+    const lastEndMs = Math.max(-Infinity, ...faults.map(({ settledMs }) => settledMs).filter((one) => one <= atMs));
     if (calmSinceMs === null || atMs - Math.max(calmSinceMs, lastEndMs) < calmMs) continue;
     truth.calmRounds++;
     for (const [mover, { naming }] of Object.entries(seen))
