@@ -18,6 +18,7 @@ module.exports = {
     'default',
     ...(process.env.MUSTER_TEST_TIMES === undefined ? [] : ['<rootDir>/test/helpers/jest/timesReporter.js']),
   ],
+  runner: '<rootDir>/test/helpers/jest/runner.js',
   testSequencer: '<rootDir>/test/helpers/jest/sequencer.js',
   globalSetup: '<rootDir>/test/helpers/global-setup.ts',
   globalTeardown: '<rootDir>/test/helpers/global-teardown.ts',
