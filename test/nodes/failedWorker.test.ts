@@ -3,7 +3,7 @@ import { runWorkers } from '../../workers/temporal/taskWorkers';
 
 const STATUS = { numInFlightActivities: 2, numInFlightWorkflowActivations: 0 };
 
-test('a worker that fails is logged with what it had in progress, the others stop, and the failure is reported', async () => {
+test('a worker that fails is logged with what it had in progress; the others stop, it is reported', async () => {
   const failure = new Error('no end within its time');
   const order: string[] = [];
   let end = (): void => undefined;

@@ -30,7 +30,7 @@ test('${name}', async () => {
     );
   writeFileSync(
     path.join(folder, 'jest.config.js'),
-    `module.exports = { transform: {}, runner: ${JSON.stringify(path.join(ROOT, runner.replace('<rootDir>', '.')))} };`,
+    `module.exports = ${JSON.stringify({ transform: {}, runner: runner.replace('<rootDir>', ROOT) })};`,
   );
   const jest = require.resolve('jest/bin/jest');
   execFileSync(process.execPath, [jest, '--maxWorkers', '3', '--rootDir', folder], { cwd: folder, stdio: 'pipe' });
