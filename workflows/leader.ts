@@ -14,6 +14,7 @@ import { leaderStatusQuery, lookSignal } from './definitions';
 import { handlerTaskQueue, nodeTaskQueue } from './naming';
 import type { Backlog } from './planning/grouping/leaderDetails';
 import { leaderDetails } from './planning/grouping/leaderDetails';
+import { StartLimits } from './startLimits';
 import type { Turn } from './turnLoop';
 import { MOST_EVENTS, dispatchLimitMs, TurnLoop, TURNS_PER_RUN } from './turnLoop';
 
@@ -51,6 +52,7 @@ class LeaderRun extends TurnLoop<TurnAnswer> {
   private lastAtMs = 0;
   private lastReason: string | null = null;
   private backlog: (Backlog & { atMs: number }) | null = null;
+  private readonly startLimits = new StartLimits();
 
   constructor(private readonly input: LeaderInput) {
     super(input.turnsPerRun ?? TURNS_PER_RUN, input.mostEvents ?? MOST_EVENTS, 'next batch due');
@@ -85,6 +87,7 @@ class LeaderRun extends TurnLoop<TurnAnswer> {
     const { leaderId, handler } = this.input;
     const { taskQueue } = workflowInfo();
     const { serving } = dispatch;
+    const startLimitMs = serving === undefined ? 0 : this.startLimits.of(serving.node, serving.leaseMs);
     const { submitBatches } = proxyActivities<Activities>({
       startToCloseTimeout: dispatchLimitMs(dispatch.callTimeoutMs),
       ...(serving === undefined
@@ -93,7 +96,7 @@ class LeaderRun extends TurnLoop<TurnAnswer> {
             // The node may be gone, or stopped with its poll open: after a lease at most, the next
             // turn reads which node holds the partition.
             taskQueue: nodeTaskQueue(taskQueue, serving.node),
-            scheduleToStartTimeout: serving.leaseMs,
+            scheduleToStartTimeout: startLimitMs,
             heartbeatTimeout: serving.leaseMs,
           }),
       // Its batches' outcomes are in the store: another attempt would only repeat the reading. The
@@ -103,21 +106,19 @@ class LeaderRun extends TurnLoop<TurnAnswer> {
       summary: `${dispatch.batches} batches, ${dispatch.tasks} tasks`,
     });
     const { turn } = this;
-    this.track(
-      dispatch.no,
-      submitBatches({
-        leaderId,
-        handler,
-        epoch,
-        no: dispatch.no,
-        slots: dispatch.slots,
-        ...(serving === undefined ? {} : { partition: { id: serving.id, epoch: serving.epoch } }),
-      }).then((answer) => {
-        this.batches += answer.batches;
-        this.tasks += answer.tasks;
-        if (answer.released) this.stepDown(turn);
-      }),
-    );
+    const work = submitBatches({
+      leaderId,
+      handler,
+      epoch,
+      no: dispatch.no,
+      slots: dispatch.slots,
+      ...(serving === undefined ? {} : { partition: { id: serving.id, epoch: serving.epoch } }),
+    }).then((answer) => {
+      this.batches += answer.batches;
+      this.tasks += answer.tasks;
+      if (answer.released) this.stepDown(turn);
+    });
+    this.track(dispatch.no, serving === undefined ? work : this.startLimits.watch(serving.node, work, startLimitMs));
   }
 
   status(): ReturnType<typeof this.statusOf> {

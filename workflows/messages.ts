@@ -126,6 +126,8 @@ export interface GrantAnswer extends Omit<TurnAnswer, 'dispatch' | 'lastReason' 
     callTimeoutMs?: number;
     /** For lanes in partitions: the node that holds those. */
     serving?: { node: string; leaseMs: number };
+    /** Longest that its activity waits for a worker; absent from a worker of an older version. */
+    startLimitMs?: number;
   }[];
 }
 

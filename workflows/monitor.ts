@@ -1,13 +1,11 @@
 import {
   ActivityCancellationType,
-  ActivityFailure,
   ApplicationFailure,
   continueAsNew,
   patched,
   proxyActivities,
   setHandler,
   setWorkflowOptions,
-  TimeoutFailure,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities';
@@ -19,6 +17,7 @@ import { lookUntilIdle } from './lookLoop';
 import type { SideWork } from './lookLoop';
 import { handlerOfMonitor, handlerTaskQueue, monitorWorkflowId } from './naming';
 import { unreadOf } from './planning/unread';
+import { isLateStart } from './startLimits';
 import { Signals } from './signals';
 import { upgradedWhileWaiting } from './versioning';
 
@@ -100,7 +99,6 @@ class Completions implements SideWork {
 }
 
 const nothingIfNotTaken = (error: unknown): { dueInMs: null } => {
-  const { cause } = error instanceof ActivityFailure ? error : {};
-  if (cause instanceof TimeoutFailure && cause.timeoutType === 'SCHEDULE_TO_START') return { dueInMs: null };
+  if (isLateStart(error)) return { dueInMs: null };
   throw error;
 };

@@ -15,6 +15,7 @@ import { lookSignal, queuerStatusQuery } from './definitions';
 import type { QueuerStatus } from './definitions';
 import { upgradedWhileWaiting } from './versioning';
 import { handlerTaskQueue, nodeTaskQueue } from './naming';
+import { START_LIMIT_MS } from './planning/startLimit';
 import type { Turn } from './turnLoop';
 import { MOST_EVENTS, dispatchLimitMs, TurnLoop, TURNS_PER_RUN } from './turnLoop';
 
@@ -27,11 +28,6 @@ const { grantLanes } = proxyLocalActivities<Activities>({
 });
 
 const HEARTBEAT = '5s';
-/**
- * No worker polls the handler's queue: its batches go back to their lanes. Shorter than the
- * submitter's first lease.
- */
-const START_LIMIT = '20s';
 
 /**
  * Grants the submitters of a queuer to its lanes, many grants per turn; a submitter that comes free
@@ -69,14 +65,16 @@ class QueuerRun extends TurnLoop<GrantAnswer> {
   }
 
   private start(
-    { no, handler, slots, batches, callTimeoutMs, serving }: GrantAnswer['submitters'][number],
+    { no, handler, slots, batches, callTimeoutMs, serving, startLimitMs }: GrantAnswer['submitters'][number],
     epoch: number,
   ): void {
     const { taskQueue } = workflowInfo();
     const { submitBatches } = proxyActivities<Activities>({
       ...(serving === undefined
-        ? { taskQueue: handlerTaskQueue(taskQueue, handler), scheduleToStartTimeout: START_LIMIT }
-        : { taskQueue: nodeTaskQueue(taskQueue, serving.node), scheduleToStartTimeout: serving.leaseMs }),
+        ? { taskQueue: handlerTaskQueue(taskQueue, handler) }
+        : { taskQueue: nodeTaskQueue(taskQueue, serving.node) }),
+      // Then its batches go back to their lanes. Shorter than the submitter's first lease.
+      scheduleToStartTimeout: startLimitMs ?? serving?.leaseMs ?? START_LIMIT_MS,
       startToCloseTimeout: dispatchLimitMs(callTimeoutMs),
       heartbeatTimeout: HEARTBEAT,
       retry: { maximumAttempts: 1 }, // what it left is recovered by the next turn

@@ -1,7 +1,8 @@
 import type { Logger } from 'pino';
 import { withRetries } from '../../postgres/errors';
 import * as store from '../../postgres/lanes/grant';
-import type { LockedQueuer } from '../../postgres/lanes/grant';
+import type { LockedQueuer } from '../../postgres/lanes/queuerLock';
+import { lockQueuer } from '../../postgres/lanes/queuerLock';
 import { recoverSubmitters } from '../../postgres/lanes/recovery';
 import { hasUnseenWork, publishGrantTurn } from '../../postgres/lanes/queuer';
 import type { Client, Pool } from '../../postgres/pool';
@@ -11,6 +12,7 @@ import type { GrantAnswer, GrantInput } from '../../workflows/messages';
 import { decideNextGrant } from '../../workflows/planning/lanes/nextGrant';
 import type { Grant } from '../../workflows/planning/lanes/types';
 import { STATUSES } from '../../workflows/planning/lanes/statuses';
+import { START_LIMIT_MS, startLimitMs } from '../../workflows/planning/startLimit';
 import { LEADER_STATES } from '../../workflows/planning/states';
 import type { Look } from './look';
 import type { NodeSettings } from '../nodes/settings';
@@ -52,7 +54,7 @@ const takeTurn = async (
   { leaseMs, nodes }: { leaseMs: number; nodes: Pick<NodeSettings, 'leaseMs'> },
   input: GrantInput,
 ): Promise<GrantAnswer> => {
-  const queuer = await store.lockQueuer(client, input.queuerId);
+  const queuer = await lockQueuer(client, input.queuerId);
   if (queuer === null) return { ...NOTHING, foreign: true, epoch: 0, next: 'idle' };
   const leadership = leadershipOf(queuer, input);
   if (leadership.kind === 'deposed') return { ...NOTHING, deposed: true, epoch: queuer.epoch, next: 'idle' };
@@ -113,19 +115,23 @@ const startSubmitters = async (
   for (const { handler, timeoutMs, node, grants } of groups.values())
     for (let at = 0; at < grants.length; at += crew) {
       const part = grants.slice(at, at + crew);
-      const no = await insertSubmitter(client, queuerId, epoch, part.length, START_LEASE_MS);
+      const inVainMs = Math.max(...part.map(({ batchId }) => look.batches.get(batchId)!.inVainMs));
+      const limitMs = startLimitMs(node === null ? START_LIMIT_MS : leaseMs, inVainMs);
+      const no = await insertSubmitter(client, queuerId, epoch, part.length, limitMs + LONGER_THAN_START_MS);
       await hand(client, part, no);
-      const serving = node === null ? {} : { serving: { node, leaseMs } };
-      submitters.push({ no, handler, slots: part.length, batches: part.length, callTimeoutMs: timeoutMs, ...serving });
+      submitters.push({
+        ...{ no, handler, slots: part.length, batches: part.length, callTimeoutMs: timeoutMs, startLimitMs: limitMs },
+        ...(node === null ? {} : { serving: { node, leaseMs } }),
+      });
     }
   return submitters;
 };
 
 /**
- * Lease until its activity has begun: a worker may be busy. The workflow's schedule-to-start
- * timeout is shorter.
+ * By so much a submitter's first lease is longer than its activity waits for a worker: one that is
+ * begun at the last moment still holds its batches.
  */
-const START_LEASE_MS = 30_000;
+const LONGER_THAN_START_MS = 10_000;
 
 const hand = (client: Client, grants: readonly Grant[], submitter: number): Promise<void> =>
   store.grantBatches(

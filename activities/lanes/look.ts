@@ -1,5 +1,6 @@
 import { cutLanes } from './cut';
-import type { LaneFacts, LockedQueuer, OpenBatch } from '../../postgres/lanes/grant';
+import type { LaneFacts, OpenBatch } from '../../postgres/lanes/grant';
+import type { LockedQueuer } from '../../postgres/lanes/queuerLock';
 import * as store from '../../postgres/lanes/grant';
 import { NODE_LIVE_MS, servedHandlers } from '../../postgres/nodes/node';
 import { lockServing } from '../../postgres/nodes/partition';

@@ -1,5 +1,6 @@
 import { withRetries } from '../../postgres/errors';
 import * as store from '../../postgres/lanes/grant';
+import { lockQueuer } from '../../postgres/lanes/queuerLock';
 import type { CarriedBatch } from '../../postgres/calls/batch';
 import type { Client, Pool } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
@@ -54,7 +55,7 @@ export const grantNext = async (
     inTransaction(
       deps.pool,
       async (client) => {
-        const queuer = await store.lockQueuer(client, queuerId);
+        const queuer = await lockQueuer(client, queuerId);
         const known = await keepSubmitters(client, distinct(asks), SUBMITTER_LEASE_MS);
         if (queuer?.expired === true) await recoverExpired(client, queuerId);
         const over = new Set(asks.map(({ no }) => no).filter((no) => !known.has(no)));

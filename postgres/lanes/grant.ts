@@ -6,51 +6,6 @@ import type { Client, Queryable } from '../pool';
  * transaction under the queuer's lock.
  */
 
-/**
- * A queuer, locked until the grant ends: so grants of one queuer follow each other, and its lanes
- * need no lock for that.
- */
-export interface LockedQueuer {
-  holder: string | null;
-  runStartedAtMs: number | null;
-  epoch: number;
-  turn: number;
-  answer: unknown;
-  wakeAtMs: number | null;
-  nowMs: number;
-  slots: number;
-  /** Slots held by live submitters. */
-  taken: number;
-  /** A submitter gave no sign of life for the length of its lease. */
-  expired: boolean;
-  strategy: number;
-  depth: number;
-  round: number;
-  paused: boolean;
-}
-
-export const lockQueuer = async (client: Client, queuerId: number): Promise<LockedQueuer | null> => {
-  await client.query({
-    name: 'lock-queuer',
-    text: 'select from queuer where id = $1 for no key update',
-    values: [queuerId],
-  });
-  // A separate statement: its snapshot sees what the lock's previous holder has written.
-  const { rows } = await client.query<LockedQueuer>({
-    name: 'read-queuer',
-    text: `
-select q.holder, extract(epoch from q.run_started_at)::float8 * 1000 as "runStartedAtMs", q.epoch, q.turn, q.answer,
-  extract(epoch from q.wake_at)::float8 * 1000 as "wakeAtMs", extract(epoch from clock())::float8 * 1000 as "nowMs",
-    q.slots,
-  coalesce((select sum(m.slots) from submitter m where m.queuer_id = q.id and m.expires_at > clock()), 0)::int as taken,
-  exists (select from submitter m where m.queuer_id = q.id and m.expires_at <= clock()) as expired, q.strategy,
-    q.depth, q.round, q.paused_at is not null as paused
-from queuer q where q.id = $1`,
-    values: [queuerId],
-  });
-  return rows[0] ?? null;
-};
-
 /** What a grant knows of a lane that may have something to send. */
 export interface LaneFacts {
   id: number;
@@ -117,6 +72,12 @@ select s.lane_id as id from lane_state s cross join lateral (select min(o.seq) a
 where s.queuer_id = $1 and s.ready and s.paused_at is null and s.halted_by is null order by h.seq, s.lane_id limit $2`,
 };
 
+/**
+ * A batch that is granted again within this, not called meanwhile, has been granted since the first
+ * time: each activity was lost before it began. After longer it waited for something else.
+ */
+const SAME_GRANT = '10 s';
+
 /** An open batch of a lane, with what holds it back. */
 export interface OpenBatch {
   laneId: number;
@@ -147,6 +108,8 @@ export interface OpenBatch {
   n: number;
   /** Time since it got its status. */
   ageMs: number;
+  /** Since it was first granted, if each activity since then was lost before it called; else 0. */
+  inVainMs: number;
 }
 
 /**
@@ -166,6 +129,8 @@ select s.lane_id as "laneId", s.batch_id as id, s.seq, s.status, s.resolving, s.
   h.per_target < ${UNLIMITED} or h.per_handler < ${UNLIMITED} or h.weight_per_target is not null
     or h.weight_per_handler is not null or h.rates <> '[]' or h.allowed is not null or t.allowed is not null as limited,
   extract(epoch from clock() - s.changed_at)::float8 * 1000 as "ageMs",
+  case when s.granted_attempt = b.attempt and s.changed_at > clock() - interval '${SAME_GRANT}'
+    then extract(epoch from clock() - s.granted_at)::float8 * 1000 else 0 end as "inVainMs",
   extract(epoch from greatest(s.not_before, h.hold_until, t.hold_until) - clock())::float8 * 1000 as "notBeforeInMs",
     h.paused_at is not null or t.paused as paused,
   array(select d.needs from dependency d join lane_batch o on o.batch_id = d.needs and o.status < 10 /* open */
@@ -181,12 +146,6 @@ join batch b on b.id = s.batch_id join handler h on h.id = s.handler_id join tar
   });
   return rows;
 };
-
-/**
- * A batch that is granted again within this, not called meanwhile, has been granted since the first
- * time: each activity was lost before it began. After longer it waited for something else.
- */
-const SAME_GRANT = '10 s';
 
 /**
  * Puts batches in flight, in the hands of these submitters. Throws if one of them was not as the

@@ -1,4 +1,5 @@
-import { grantBatches, lockQueuer } from '../../postgres/lanes/grant';
+import { grantBatches } from '../../postgres/lanes/grant';
+import { lockQueuer } from '../../postgres/lanes/queuerLock';
 import { insertSubmitter, markGranted } from '../../postgres/lanes/submitter';
 import { moveLaneBatch } from '../../postgres/lanes/settle';
 import { inTransaction } from '../../postgres/pool';

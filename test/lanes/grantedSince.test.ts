@@ -1,6 +1,10 @@
+import pino from 'pino';
+import { grantLanes } from '../../activities/lanes/grant';
+import { DEFAULT_NODE_SETTINGS } from '../../activities/nodes/settings';
 import type { Client } from '../../client';
 import { createClient } from '../../client';
-import { grantBatches, lockQueuer } from '../../postgres/lanes/grant';
+import { grantBatches } from '../../postgres/lanes/grant';
+import { lockQueuer } from '../../postgres/lanes/queuerLock';
 import { recoverBatches } from '../../postgres/lanes/recovery';
 import { insertSubmitter } from '../../postgres/lanes/submitter';
 import { inTransaction } from '../../postgres/pool';
@@ -70,13 +74,37 @@ test('granted again at once: it has stood since the first grant, and verify name
   await query(`update lane_batch set granted_at = clock() where batch_id = ${batch}`);
 });
 
+let runs = 0;
+/** A turn of a new run: it takes back what those before it granted, and grants all of it again. */
+const grantByTurn = async (batch: number): Promise<{ startLimitMs: number; leaseMs: number }> => {
+  const deps = { pool: database.pool, leaseMs: 15_000, nodes: DEFAULT_NODE_SETTINGS, log: pino({ enabled: false }) };
+  const run = { runId: `r-${++runs}`, runStartedAtMs: Date.now() + runs };
+  const { submitters } = await grantLanes(deps, { ...run, turn: 1, live: [], mayClaim: true, queuerId: 0 });
+  const { rows } = await database.pool.query<{ no: number; leaseMs: number }>({
+    text: `
+select s.submitter as no, (extract(epoch from m.expires_at - clock()) * 1000)::float8 as "leaseMs"
+from lane_batch s join submitter m on m.no = s.submitter where s.batch_id = $1`,
+    values: [batch],
+  });
+  const { no, leaseMs } = rows[0]!;
+  return { startLimitMs: submitters.find((one) => one.no === no)!.startLimitMs!, leaseMs };
+};
+
 test.each([
   ['after a pause', `update lane_batch set changed_at = changed_at - interval '11 s' where batch_id = `],
   ['after a call', `update batch set attempt = attempt + 1 where id = `],
 ])('granted again %s: it begins anew', async (_what, change) => {
   const batch = await lost(_what);
   await query(`${change}${batch}`);
-  await grant(batch);
+  expect((await grantByTurn(batch)).startLimitMs).toBe(20_000);
   expect(await grantedForMs(batch)).toBeLessThan(60_000);
   expect(await standing()).toEqual([]);
+});
+
+test('granted again at once: the activity may begin later, and its submitter holds it longer', async () => {
+  const batch = await lost('longer');
+  const { startLimitMs, leaseMs } = await grantByTurn(batch);
+  expect(startLimitMs).toBeGreaterThan(140_000);
+  expect(startLimitMs).toBeLessThan(200_000);
+  expect(leaseMs).toBeGreaterThan(startLimitMs);
 });

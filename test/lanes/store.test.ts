@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { grantLanes } from '../../activities/lanes/grant';
 import { lookAtLanes } from '../../activities/lanes/look';
 import type { Client } from '../../client';
-import { lockQueuer } from '../../postgres/lanes/grant';
+import { lockQueuer } from '../../postgres/lanes/queuerLock';
 import { haltLane, moveLaneBatch } from '../../postgres/lanes/settle';
 import type { Client as Transaction } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
