@@ -19,6 +19,7 @@ import { nodeTaskQueue } from './naming';
 import { checkOwnScope } from './ownScope';
 import { pendingOf } from './planning/executions/states';
 import { roundPauseMs } from './planning/executions/turn';
+import { StartLimits } from './startLimits';
 
 setWorkflowOptions(upgradedWhileWaiting, execution);
 
@@ -53,6 +54,7 @@ export async function execution({ executionId, resumeAfterMs = 0, turnsPerRun = 
 class ExecutionRun {
   private readonly running = new Map<string, Promise<void>>();
   private readonly scope = new CancellationScope();
+  private readonly startLimits = new StartLimits();
   private undelivered: string[] = [];
   private turn = 0;
   private woken = false;
@@ -137,21 +139,24 @@ class ExecutionRun {
    * node that is gone, and a new round follows.
    */
   private start({ id, node, items }: RollCallResponse['chunks'][number], leaseMs: number): void {
+    const startLimitMs = this.startLimits.of(node, leaseMs);
     const { workOrderBatch } = proxyActivities<Activities>({
       taskQueue: nodeTaskQueue(workflowInfo().taskQueue, node),
       startToCloseTimeout: LONGEST_CHUNK,
-      scheduleToStartTimeout: leaseMs,
+      scheduleToStartTimeout: startLimitMs,
       heartbeatTimeout: leaseMs,
       retry: { maximumAttempts: 1 },
       cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
       summary: `${items} items on ${node}`,
     });
-    const work = this.scope
+    const taken = this.scope
       .run(() => workOrderBatch({ chunkId: id }))
       .then(({ pending, over }) => {
         if (over) this.over = true;
         if (pending > 0) this.pending = true;
-      })
+      });
+    const work = this.startLimits
+      .watch(node, taken, startLimitMs)
       .catch(() => {
         // Never taken, or taken and lost: the turn tells the two apart, and waits for the lease of
         // the second.

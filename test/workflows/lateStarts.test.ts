@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
-import type { DispatchAnswer, GrantAnswer, TurnAnswer } from '../../workflows/messages';
+import type { DispatchAnswer, GrantAnswer, RollCallResponse, TurnAnswer } from '../../workflows/messages';
 import { nodeTaskQueue } from '../../workflows/naming';
 import { temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
@@ -30,7 +30,7 @@ const REST = { epoch: 1, deposed: false, again: false, next: 'idle', dueInMs: nu
  */
 const startLimitsOf = async (
   n: number,
-  type: 'leader' | 'queuer',
+  type: 'leader' | 'queuer' | 'execution',
   input: object,
   activities: (taskQueue: string) => Record<string, (...args: never[]) => Promise<unknown>>,
 ): Promise<number[]> => {
@@ -100,4 +100,14 @@ test('a queuer: what the grant says; without a word of it as long as before ther
   const grantLanes = ({ turn }: { turn: number }): Promise<GrantAnswer> =>
     Promise.resolve({ ...REST, next: 'working', submitters: turn === 1 ? submitters : [] });
   expect(await startLimitsOf(4, 'queuer', { queuerId: 0 }, () => ({ grantLanes }))).toEqual([41, 20, 22, 10]);
+});
+
+test('an execution: its chunks, as a leader its dispatches', async () => {
+  const settings = { rollCallMs: 1_000, requeueMs: 100, retryBaseMs: 1, leaseMs: 1_000 };
+  const counts = { created: 1, inProgress: 0, done: 0, failed: 0, permanentlyFailed: 0 };
+  const rest = { next: 'wait', planned: true, counts, round: 1, note: null, dueInMs: null, settings } as const;
+  const rollCall = ({ turn, running }: { turn: number; running: string[] }): Promise<RollCallResponse> =>
+    Promise.resolve({ ...rest, chunks: running.length > 0 ? [] : [{ id: String(turn), node: 'n-1', items: 1 }] });
+  const activities = { rollCall };
+  expect((await startLimitsOf(3, 'execution', { executionId: 'e' }, () => activities)).slice(0, 3)).toEqual([1, 2, 6]);
 });
