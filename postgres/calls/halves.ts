@@ -79,7 +79,9 @@ from batch b join batch o on o.parent_id = b.parent_id and o.id <> b.id and o.de
 export const reopenRefused = async (client: Client, id: number): Promise<void> => {
   await client.query({
     name: 'reopen-refused',
-    text: 'update batch set refused = false, reference = null, poll_at = null where id = $1 and state = 1 /* open */ and refused',
+    text: `
+update batch set refused = false, reference = null, poll_at = null
+where id = $1 and state = 1 /* open */ and refused`,
     values: [id],
   });
 };

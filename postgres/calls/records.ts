@@ -45,7 +45,8 @@ paged as (
   join done d on d.id = p.batch_id and d.attempt = p.attempt on conflict do nothing),
 noted as (
   insert into notification (batch_id, attempt, recipient_id, body, next_at)
-  select n.batch_id, n.attempt, n.recipient_id, n.body, clock() from json_to_recordset($3) n (batch_id bigint, attempt int, recipient_id int, body jsonb)
+  select n.batch_id, n.attempt, n.recipient_id, n.body, clock() from json_to_recordset($3)
+    n (batch_id bigint, attempt int, recipient_id int, body jsonb)
   join done d on d.id = n.batch_id and d.attempt = n.attempt)`;
 
 /**
@@ -57,7 +58,8 @@ export const insertResultPage = async (db: Queryable, page: ResultPage): Promise
     name: 'insert-result-page',
     text: `
 insert into result_page (batch_id, attempt, no, first, last, results) values ($1, $2, $3, $4, $5, $6)
-on conflict (batch_id, attempt, no) do update set first = excluded.first, last = excluded.last, results = excluded.results`,
+on conflict (batch_id, attempt, no) do update
+  set first = excluded.first, last = excluded.last, results = excluded.results`,
     values: [page.batch_id, page.attempt, page.no, page.first, page.last, page.results],
   });
 };
@@ -67,7 +69,8 @@ export const insertNotifications = async (db: Queryable, notifications: readonly
     name: 'insert-notifications',
     text: `
 insert into notification (batch_id, attempt, recipient_id, body, next_at)
-select batch_id, attempt, recipient_id, body, clock() from json_to_recordset($1) n (batch_id bigint, attempt int, recipient_id int, body jsonb)`,
+select batch_id, attempt, recipient_id, body, clock() from json_to_recordset($1)
+  n (batch_id bigint, attempt int, recipient_id int, body jsonb)`,
     values: [JSON.stringify(notifications)],
   });
 };

@@ -135,7 +135,11 @@ where id in (select id from execution where state in (0 /* created */, 1 /* in p
 export const executionsWantingNodes = async (db: Queryable, limit: number): Promise<string[]> => {
   const { rows } = await db.query<{ id: string }>({
     name: 'executions-wanting-nodes',
-    text: 'select id from execution where state in (0 /* created */, 1 /* in progress */) and wants_nodes order by resume_at limit $1',
+    text: `
+select id
+from execution
+where state in (0 /* created */, 1 /* in progress */) and wants_nodes
+order by resume_at limit $1`,
     values: [limit],
   });
   return rows.map((row) => row.id);

@@ -14,7 +14,11 @@ export const readGivenItems = async (
 ): Promise<GivenItem[]> => {
   const { rows } = await db.query<GivenItem>({
     name: 'read-given-items',
-    text: 'select position, arguments from work_item where chunk_id = $1 and position > $2 and state = 1 /* in progress */ order by position limit $3',
+    text: `
+select position, arguments
+from work_item
+where chunk_id = $1 and position > $2 and state = 1 /* in progress */
+order by position limit $3`,
     values: [chunkId, after, limit],
   });
   return rows;

@@ -103,7 +103,9 @@ export const insertDispatch = async (
 ): Promise<void> => {
   await db.query({
     name: 'insert-dispatch',
-    text: 'insert into dispatch (leader_id, no, handler_id, slots, started_at, seen_at) values ($1, $2, $3, $4, clock(), clock())',
+    text: `
+insert into dispatch (leader_id, no, handler_id, slots, started_at, seen_at)
+values ($1, $2, $3, $4, clock(), clock())`,
     values: [d.leaderId, d.no, d.handlerId, d.slots],
   });
 };

@@ -112,7 +112,9 @@ where l.service = $1 for no key update of s`,
 export const unhaltLane = async (client: Client, laneId: number): Promise<void> => {
   await client.query({
     name: 'unhalt-lane',
-    text: 'update lane_state set halted_by = null, halted_at = null, halt_reason = null, ready = true where lane_id = $1',
+    text: `
+update lane_state set halted_by = null, halted_at = null, halt_reason = null, ready = true
+where lane_id = $1`,
     values: [laneId],
   });
 };

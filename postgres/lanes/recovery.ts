@@ -12,7 +12,10 @@ import type { Client, Queryable } from '../pool';
 export const recoverSubmitters = async (client: Client, queuerId: number, live: readonly number[]): Promise<number> => {
   const { rows: gone } = await client.query<{ no: number }>({
     name: 'forget-submitters',
-    text: 'delete from submitter where queuer_id = $1 and (no <> all($2::bigint[]) or expires_at <= clock()) returning no',
+    text: `
+delete from submitter
+where queuer_id = $1 and (no <> all($2::bigint[]) or expires_at <= clock())
+returning no`,
     values: [queuerId, live],
   });
   if (gone.length > 0)

@@ -70,7 +70,10 @@ export const readLookUps = async (
 ): Promise<{ lookUps: number; error: string | null }> => {
   const { rows } = await db.query<{ lookUps: number; error: string | null }>({
     name: 'read-look-ups',
-    text: 'select s.look_ups as "lookUps", b.error from lane_batch s join batch b on b.id = s.batch_id where s.batch_id = $1',
+    text: `
+select s.look_ups as "lookUps", b.error
+from lane_batch s join batch b on b.id = s.batch_id
+where s.batch_id = $1`,
     values: [batchId],
   });
   return rows[0] ?? { lookUps: 0, error: null };

@@ -72,9 +72,15 @@ export const writePaces = async (
 };
 const WRITE_HANDLER_PACES = {
   name: 'write-handler-paces',
-  text: 'update handler h set paces = p.paces from json_to_recordset($1) p (id int, paces float8[]) where h.id = any($2::int[]) and h.id = p.id',
+  text: `
+update handler h set paces = p.paces
+from json_to_recordset($1) p (id int, paces float8[])
+where h.id = any($2::int[]) and h.id = p.id`,
 };
 const WRITE_TARGET_PACES = {
   name: 'write-target-paces',
-  text: 'update target t set paces = p.paces from json_to_recordset($1) p (id int, paces float8[]) where t.id = any($2::int[]) and t.id = p.id',
+  text: `
+update target t set paces = p.paces
+from json_to_recordset($1) p (id int, paces float8[])
+where t.id = any($2::int[]) and t.id = p.id`,
 };

@@ -275,7 +275,9 @@ select clock() > pg_postmaster_start_time() + $1 * interval '1 ms' and exists (
 export const pinPartition = async (db: Queryable, id: string, node: string | null): Promise<boolean> => {
   const { rowCount } = await db.query({
     name: 'pin-partition',
-    text: 'update partition set pinned_to = $2, pinned_at = case when $2::text is not null then clock() end where resource = $1',
+    text: `
+update partition set pinned_to = $2, pinned_at = case when $2::text is not null then clock() end
+where resource = $1`,
     values: [id, node],
   });
   return rowCount === 1;

@@ -58,7 +58,10 @@ export const findPartition = async (
 ): Promise<{ handler: string; needs: Record<string, string> } | null> => {
   const { rows } = await db.query<{ handler: string; needs: Record<string, string> }>({
     name: 'find-partition',
-    text: 'select h.name as handler, h.needs from partition p join handler h on h.id = p.handler_id where p.resource = $1',
+    text: `
+select h.name as handler, h.needs
+from partition p join handler h on h.id = p.handler_id
+where p.resource = $1`,
     values: [id],
   });
   return rows[0] ?? null;

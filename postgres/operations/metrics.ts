@@ -55,7 +55,10 @@ from handler h left join waiting w on w.handler_id = h.id left join later l on l
 export const readLeaderCounts = async (client: Client): Promise<{ handler: string; state: number; n: number }[]> => {
   const { rows } = await client.query<{ handler: string; state: number; n: number }>({
     name: 'read-leader-counts',
-    text: 'select h.name as handler, l.state, count(*)::float8 as n from leader l join handler h on h.id = l.handler_id group by 1, 2',
+    text: `
+select h.name as handler, l.state, count(*)::float8 as n
+from leader l join handler h on h.id = l.handler_id
+group by 1, 2`,
   });
   return rows;
 };

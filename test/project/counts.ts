@@ -50,7 +50,7 @@ const COUNTS: Count[] = [
   { what: 'lines of the longest file', most: 300, n: longest[0]!.n, where: [longest[0]!.file] },
   { what: 'folders of the product with more than 20 files', most: 2, n: flat.length, where: flat },
   { what: 'comment lines wider than 100 (drawings)', most: 11, n: comments.length, where: comments },
-  { what: 'lines wider than 120 (statements)', most: 856, n: 0, where: matching(/^.{121,}$/, code) },
+  { what: 'lines wider than 120 (statements)', most: 841, n: 0, where: matching(/^.{121,}$/, code) },
   {
     what: 'references to documents that are not here',
     most: 0,
