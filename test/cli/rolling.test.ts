@@ -16,6 +16,8 @@ import { createWorld } from './world';
  * A rolling upgrade and a rollback under load, of this build and of one with a migration more.
  * Judged by what the downstream itself saw: every task once, each lane in its order, and at no time
  * nothing at all.
+ *
+ * @alone
  */
 
 const LANES = ['po-1', 'po-2', 'po-3'];

@@ -17,6 +17,8 @@ import { CONFIG, runStops } from './run';
 /**
  * The short form of `npm run test:stops`, and what a process does whose workflow code was cut off
  * all the same.
+ *
+ * @alone
  */
 
 let database: TestDatabase;
