@@ -16,6 +16,8 @@ const EVERY_MS = 400;
 const BATCH_EVERY_MS = 2_000;
 const TARGETS = 12;
 const LANES = 6;
+/** Tasks that keep their leaders from ending are due so late; they are cancelled before. */
+const HELD_MS = 24 * 3_600_000;
 /** A submit that failed is repeated, with the same ids. */
 const AGAIN_MS = 250;
 const MESSAGES = 10;
@@ -34,6 +36,8 @@ export class Load {
   readonly acked = new Map<string, string[]>();
   /** Of these the ends are told. */
   readonly toTell: string[] = [];
+  /** Tasks of tomorrow that keep the runs of the herd's leaders open. */
+  readonly held: string[] = [];
   /** When a submit was last accepted, and how long the longest took since `forget`. */
   acceptedAtMs: number[] = [];
   longestMs = 0;
@@ -68,11 +72,30 @@ export class Load {
    */
   startHerd(each: number, isFull: () => boolean): void {
     this.herding = true;
-    const next = (): TaskInput[] => (isFull() ? [] : this.tasks(HERD, each, this.options.leaders * 2));
+    const next = (): TaskInput[] => (isFull() ? [] : this.tasks(HERD, each, this.herdTargets));
     this.streams.push(this.stream(HERD, next, () => this.herding));
   }
   endHerd(): void {
     this.herding = false;
+  }
+
+  /** Gives each target of the herd a task of tomorrow: its leader's run stays, and grows long. */
+  async holdHerd(): Promise<void> {
+    const notBefore = Date.now() + HELD_MS;
+    const tasks = Array.from({ length: this.herdTargets }, (_, i) => ({
+      id: `held-${this.held.length + i}`,
+      payload: { key: `k${i}`, n: i },
+      notBefore,
+    }));
+    await this.options.client.submit(HERD, tasks);
+    this.held.push(...tasks.map(({ id }) => id));
+  }
+  /** Takes those back. */
+  async releaseHerd(): Promise<void> {
+    await this.options.client.tasks.cancel(this.held);
+  }
+  private get herdTargets(): number {
+    return this.options.leaders * 2;
   }
 
   /** Resolves when what was being submitted is accepted. */

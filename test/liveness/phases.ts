@@ -80,12 +80,13 @@ const HERD_OPEN = 0.25;
 const herd = ({ herdMs }: FaultSettings): Phase => ({
   name: 'herd',
   prepare: async ({ load, downstream, options }) => {
+    await load.holdHerd();
     load.startHerd(HERD_BATCH, () => load.acceptedOf(HERD) - downstream.doneOf(HERD) >= HERD_OPEN * options.leaders);
     options.log(`  ${options.leaders} leaders work for ${herdMs} ms`);
     await sleep(herdMs);
   },
   fault: async (world) => {
-    const { crew, options, client } = world;
+    const { crew, options, client, load } = world;
     const { rows } = await world.store.query<{ id: number; name: string; open: boolean }>(`
 select l.id, l.name, exists (select from batch b where b.leader_id = l.id and b.state = 1) or exists (
   select from target t join queue q on q.target_id = t.id where t.leader_id = l.id) as open
@@ -101,6 +102,7 @@ from leader l join handler h on h.id = l.handler_id where h.name = '${HERD}'`);
       if (length !== null) lengths.push(length);
     }
     const killed = await crew.killAll();
+    await load.releaseHerd();
     await sleep(5_000);
     crew.restart(killed);
     lengths.sort((a, b) => a - b);

@@ -69,7 +69,7 @@ export const runLiveness = async (options: RunOptions): Promise<Outcome> => {
     const balance = judgeBalance({
       acked: load.acked,
       toTell: load.toTell,
-      stored: await readEnds(store),
+      stored: (await readEnds(store)).filter(({ id }) => !load.held.includes(id)),
       effects: downstream.effects,
       told: downstream.told,
       inversions: downstream.inversions,
