@@ -5,8 +5,8 @@ test.each([
   [20_000, 0, 20_000],
   [20_000, 7_000, 20_000],
   [20_000, 20_500, 41_000],
-  [20_000, 61_000, 120_000],
-  [20_000, 3_600_000, 120_000],
+  [20_000, 61_000, 60_000],
+  [20_000, 3_600_000, 60_000],
   [10_000, 10_000, 20_000],
   [600_000, 0, 600_000],
   [600_000, 600_000, 600_000],
@@ -14,9 +14,9 @@ test.each([
   expect(startLimitMs(leastMs, inVainMs)).toBe(expected);
 });
 
-test('however late Temporal begins dispatches, up to 2 minutes: one of the first three is begun', () => {
+test('however late Temporal begins dispatches, up to a minute: one of the first three is begun', () => {
   fc.assert(
-    fc.property(fc.integer({ min: 0, max: 119_999 }), (lateMs) => {
+    fc.property(fc.integer({ min: 0, max: 59_999 }), (lateMs) => {
       let inVainMs = 0;
       let tries = 1;
       for (; startLimitMs(START_LIMIT_MS, inVainMs) <= lateMs; tries++)
