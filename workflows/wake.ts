@@ -1,3 +1,4 @@
+import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { HANDLER_ATTRIBUTE, lookSignal } from './definitions';
@@ -82,6 +83,20 @@ const sendAll = async <T>(wakes: readonly T[], send: (wake: T) => Promise<unknow
   await Promise.all(Array.from({ length: Math.min(PARALLELISM, wakes.length) }, runner));
   return failure;
 };
+
+/**
+ * Terminates runs, if they are open. Failures are not thrown; the first one is returned, for the
+ * log.
+ */
+export const terminateRuns = (
+  temporal: Client,
+  runs: readonly { workflowId: string; runId: string; reason: string }[],
+): Promise<Error | null> =>
+  sendAll(runs, ({ workflowId, runId, reason }) =>
+    inTime(temporal, () => temporal.workflow.getHandle(workflowId, runId).terminate(reason)).catch((error: unknown) => {
+      if (!(error instanceof WorkflowNotFoundError)) throw error; // it has ended by itself
+    }),
+  );
 
 /**
  * Wakes leaders that a statement has already written as working or waiting. Failures are not

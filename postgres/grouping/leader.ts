@@ -149,6 +149,12 @@ export interface LastTurn {
   turn: number;
 }
 
+/** One that the sweeper wakes: the run that took the last turn, and how long it has been silent. */
+export interface SilentTurn extends LastTurn {
+  holder: string | null;
+  silentMs: number;
+}
+
 /**
  * Shortest time between two renewals: wakes and claims write the same row, so not every sign of
  * life does.

@@ -2,7 +2,7 @@ import { INSTALLATION } from '../installation';
 import type { Queryable } from '../pool';
 import type { WokenLeader } from './ring';
 import { SLOTS_TAKEN } from './slots';
-import type { LastTurn } from './leader';
+import type { SilentTurn } from './leader';
 
 /**
  * Leaders to wake: those whose awaited slots, node or resume has come, and those whose wake was
@@ -131,16 +131,19 @@ export const wakeExpiredLeaders = async (
   db: Queryable,
   limit: number,
   leaseMs: number,
-): Promise<(WokenLeader & LastTurn)[]> => {
-  const { rows } = await db.query<WokenLeader & LastTurn>({
+): Promise<(WokenLeader & SilentTurn)[]> => {
+  const { rows } = await db.query<WokenLeader & SilentTurn>({
     name: 'wake-expired-leaders',
     text: `
 update leader l set state = 1 /* working */, wake_at = null, blocked = false,
   expires_at = clock() + $2 * interval '1 ms',
   woken_at = case when l.state = 1 /* working */ then coalesce(l.woken_at, clock()) else clock() end
-from handler h where h.id = l.handler_id and l.id in (
+from handler h, leader o where h.id = l.handler_id and o.id = l.id /* as it was */ and l.id in (
   select id from leader where state <> 0 /* idle */ and expires_at < clock() order by expires_at limit $1
-    for no key update skip locked) ${WOKEN}, l.epoch, l.turn`,
+    for no key update skip locked) ${WOKEN}, l.epoch, l.turn, l.holder,
+  case when o.state <> 0 /* idle */ and o.expires_at < clock()
+    then extract(epoch from clock() - coalesce(o.woken_at, o.expires_at - $2 * interval '1 ms'))::float8 * 1000
+    else 0 end as "silentMs"`,
     values: [limit, leaseMs],
   });
   return rows;

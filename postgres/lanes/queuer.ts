@@ -1,4 +1,4 @@
-import type { LastTurn } from '../grouping/leader';
+import type { SilentTurn } from '../grouping/leader';
 import type { Client, Queryable } from '../pool';
 
 /** The ring state of queuers: a row like a leader's, woken by the same protocol. */
@@ -47,15 +47,19 @@ returning q.id as "queuerId"`,
  * Wakes queuers that were silent past their lease, and those whose lanes became due unnoticed. For
  * the sweeper.
  */
-export const wakeExpiredQueuers = async (db: Queryable, leaseMs: number): Promise<(WokenQueuer & LastTurn)[]> => {
-  const { rows } = await db.query<WokenQueuer & LastTurn>({
+export const wakeExpiredQueuers = async (db: Queryable, leaseMs: number): Promise<(WokenQueuer & SilentTurn)[]> => {
+  const { rows } = await db.query<WokenQueuer & SilentTurn>({
     name: 'wake-expired-queuers',
     text: `
 update queuer q set state = 1 /* working */, wake_at = null, expires_at = clock() + $1 * interval '1 ms',
   woken_at = case when q.state = 1 /* working */ then coalesce(q.woken_at, clock()) else clock() end
-where q.state <> 0 /* idle */ and q.expires_at < clock() or q.paused_at is null and (q.state = 0 /* idle */
-  or q.wake_at > clock() + interval '2 s') and ${HAS_WORK}
-returning q.id as "queuerId", q.epoch, q.turn`,
+from queuer o where o.id = q.id /* as it was */
+  and (q.state <> 0 /* idle */ and q.expires_at < clock() or q.paused_at is null and (q.state = 0 /* idle */
+  or q.wake_at > clock() + interval '2 s') and ${HAS_WORK})
+returning q.id as "queuerId", q.epoch, q.turn, q.holder,
+  case when o.state <> 0 /* idle */ and o.expires_at < clock()
+    then extract(epoch from clock() - coalesce(o.woken_at, o.expires_at - $1 * interval '1 ms'))::float8 * 1000
+    else 0 end as "silentMs"`,
     values: [leaseMs],
   });
   return rows;

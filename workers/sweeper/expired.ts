@@ -1,13 +1,16 @@
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
-import type { LastTurn } from '../../postgres/grouping/leader';
+import type { LastTurn, SilentTurn } from '../../postgres/grouping/leader';
 import { findLostDispatches, wakeExpiredLeaders, wakeWaitingLeaders } from '../../postgres/grouping/leaderWakes';
 import type { Pool } from '../../postgres/pool';
 import type { WokenQueuer } from '../../postgres/lanes/queuer';
 import { wakeExpiredQueuers } from '../../postgres/lanes/queuer';
 import type { WokenLeader } from '../../postgres/grouping/ring';
-import { wakeLeaderWorkflows, wakeQueuerWorkflows } from '../../workflows/wake';
+import { leaderWorkflowId, queuerWorkflowId } from '../../workflows/naming';
+import { terminateRuns, wakeLeaderWorkflows, wakeQueuerWorkflows } from '../../workflows/wake';
 import { BackOff, TurnBackOff } from './backOff';
+import type { SweepCounts } from './counts';
+import { isLongAndSilent } from './longRuns';
 
 interface ExpiredOptions {
   pool: Pool;
@@ -29,12 +32,16 @@ export class Expired {
   private readonly queuerBackOff = new TurnBackOff<LastTurn & { queuerId: number }>(({ queuerId }) => queuerId);
   private readonly lostBackOff = new BackOff();
 
-  constructor(private readonly options: ExpiredOptions) {}
+  constructor(
+    private readonly options: ExpiredOptions,
+    private readonly counts: Pick<SweepCounts, 'stuckRuns'> = { stuckRuns: 0 },
+  ) {}
 
   async wakeLeaders(): Promise<WokenLeader[]> {
     const { pool, temporal, prefix, leaseMs } = this.options;
     const expired = await wakeExpiredLeaders(pool, MOST_LEADERS, leaseMs);
     const woken = expired.filter((one) => this.leaderBackOff.mayWake(one));
+    await this.endLongRuns(woken, ({ handler, name, leaderId }) => leaderWorkflowId(prefix, handler, name, leaderId));
     const failure = await wakeLeaderWorkflows(temporal, prefix, woken);
     if (failure !== null) this.leaderBackOff.wakeFailed(woken);
     this.logFailure(failure);
@@ -56,10 +63,25 @@ export class Expired {
   async wakeQueuers(): Promise<WokenQueuer[]> {
     const { pool, temporal, prefix, leaseMs } = this.options;
     const woken = (await wakeExpiredQueuers(pool, leaseMs)).filter((one) => this.queuerBackOff.mayWake(one));
+    await this.endLongRuns(woken, ({ queuerId }) => queuerWorkflowId(prefix, queuerId));
     const failure = await wakeQueuerWorkflows(temporal, prefix, woken);
     if (failure !== null) this.queuerBackOff.wakeFailed(woken);
     this.logFailure(failure);
     return woken;
+  }
+
+  /** Ends those whose replay would cost more than a new run: the wake that follows begins it. */
+  private async endLongRuns<T extends SilentTurn>(woken: readonly T[], idOf: (one: T) => string): Promise<void> {
+    const long = woken.filter(isLongAndSilent);
+    if (long.length === 0) return;
+    const runs = long.map((one) => ({
+      workflowId: idOf(one),
+      runId: one.holder!,
+      reason: `silent for ${Math.round(one.silentMs / 1_000)} s after ${one.turn} turns: begun anew without a replay`,
+    }));
+    this.logFailure(await terminateRuns(this.options.temporal, runs));
+    this.counts.stuckRuns += runs.length;
+    this.options.log.warn({ runs: runs.length, first: runs[0] }, 'sweeper: long silent runs are begun anew');
   }
 
   private logFailure(failure: Error | null): void {

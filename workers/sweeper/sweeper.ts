@@ -115,7 +115,7 @@ export class Sweeper {
     this.stuck = new StuckRuns(options);
     this.overdue = new OverdueWakes(options, this.silent, this.counts);
     this.endedMonitors = new EndedMonitors(options);
-    this.expired = new Expired(options);
+    this.expired = new Expired(options, this.counts);
     this.lost = new LostPartitions(options);
     this.fanouts = new FanoutReaper(options.pool, options.fanouts);
     this.pace = new Pace(options.everyMs ?? ROUND_MS);

@@ -1,0 +1,21 @@
+import type { SilentTurn } from '../../postgres/grouping/leader';
+
+/**
+ * A run that is silent for so long has lost its worker, or will not get time for its task soon. Not
+ * less: a process that was stopped for some seconds goes on, and has the run in its memory.
+ */
+const SILENT_MS = 10_000;
+/** Turns whose replay costs more than to begin anew, at some 8 events each. */
+const LONG_TURNS = 20;
+
+/**
+ * Says whether a silent run is begun anew instead of woken: every fact is in the store, and when
+ * all workers were killed at once, the replays of their leaders and of the queuer keep the next
+ * workers from all else for minutes. Pure.
+ */
+export const isLongAndSilent = ({
+  turn,
+  silentMs,
+  holder,
+}: Pick<SilentTurn, 'turn' | 'silentMs' | 'holder'>): boolean =>
+  holder !== null && silentMs >= SILENT_MS && turn >= LONG_TURNS;
