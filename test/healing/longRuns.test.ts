@@ -37,7 +37,7 @@ const runOf = async (workflowId: string): Promise<string> => {
   expect(status.name).toBe('RUNNING');
   return runId;
 };
-/** The row of a leader or queuer whose last turn was of this run, and which was woken so long ago. */
+/** The row of one whose last turn was of this run, and which was woken so long ago. */
 const write = (table: string, runId: string, turn: number, silentS: number): Promise<unknown> =>
   muster.database.pool.query({
     text: `update ${table} set state = 1, wake_at = null, epoch = 1, turn = ${turn}, holder = $1,
