@@ -70,10 +70,8 @@ class QueuerRun extends TurnLoop<GrantAnswer> {
   ): void {
     const { taskQueue } = workflowInfo();
     const { submitBatches } = proxyActivities<Activities>({
-      ...(serving === undefined
-        ? { taskQueue: handlerTaskQueue(taskQueue, handler) }
-        : { taskQueue: nodeTaskQueue(taskQueue, serving.node) }),
-      // Then its batches go back to their lanes. Shorter than the submitter's first lease.
+      taskQueue: serving === undefined ? handlerTaskQueue(taskQueue, handler) : nodeTaskQueue(taskQueue, serving.node),
+      // One that no worker begins in time gives its batches back; its first lease is longer.
       scheduleToStartTimeout: startLimitMs ?? serving?.leaseMs ?? START_LIMIT_MS,
       startToCloseTimeout: dispatchLimitMs(callTimeoutMs),
       heartbeatTimeout: HEARTBEAT,

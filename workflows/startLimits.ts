@@ -1,7 +1,7 @@
 import { ActivityFailure, TimeoutFailure } from '@temporalio/workflow';
 import { startLimitMs } from './planning/startLimit';
 
-/** How long dispatches wait for the worker of a node to begin them; longer after some were late. */
+/** Decides how long dispatches wait for their node to begin them; longer after a late one. */
 export class StartLimits {
   /** By node: how long the last dispatches waited in vain, one after another. */
   private readonly inVainMs = new Map<string, number>();

@@ -1,6 +1,6 @@
 import type { TurnInput } from '../../workflows/messages';
 import { grantSlots, shareSlots } from '../../workflows/planning/grouping/slots';
-import type { LockedLeader } from '../../postgres/grouping/leader';
+import type { LastRun, LockedLeader } from '../../postgres/grouping/leader';
 import { lockLeaderAndHandler } from '../../postgres/grouping/leader';
 import type { Client } from '../../postgres/pool';
 import {
@@ -29,7 +29,7 @@ export type Leadership =
 
 /** Returns where the run stands. `row`: a leader's or queuer's, locked. */
 export const leadershipOf = (
-  row: Pick<LockedLeader, 'holder' | 'runStartedAtMs' | 'epoch' | 'turn'>,
+  row: Pick<LastRun, 'holder' | 'runStartedAtMs' | 'epoch' | 'turn'>,
   input: Pick<TurnInput, 'runId' | 'runStartedAtMs' | 'turn' | 'live'>,
 ): Leadership => {
   const mine = row.holder === input.runId;

@@ -119,10 +119,9 @@ const startSubmitters = async (
       const limitMs = startLimitMs(node === null ? START_LIMIT_MS : leaseMs, inVainMs);
       const no = await insertSubmitter(client, queuerId, epoch, part.length, limitMs + LONGER_THAN_START_MS);
       await hand(client, part, no);
-      submitters.push({
-        ...{ no, handler, slots: part.length, batches: part.length, callTimeoutMs: timeoutMs, startLimitMs: limitMs },
-        ...(node === null ? {} : { serving: { node, leaseMs } }),
-      });
+      const times = { callTimeoutMs: timeoutMs, startLimitMs: limitMs };
+      const serving = node === null ? {} : { serving: { node, leaseMs } };
+      submitters.push({ no, handler, slots: part.length, batches: part.length, ...times, ...serving });
     }
   return submitters;
 };

@@ -3,16 +3,10 @@ import { INSTALLATION } from '../installation';
 import type { Queryable } from '../pool';
 
 /**
- * A leader and its handler, locked until the transaction ends. Times are Unix ms of the database's
- * clock.
+ * The run that took the last turn of a leader or queuer, and what it was answered. Times are Unix
+ * ms of the database's clock.
  */
-export interface LockedLeader {
-  handlerId: number;
-  handler: string;
-  name: string;
-  /** Short name of the store's installation. */
-  installation: string;
-  state: number;
+export interface LastRun {
   holder: string | null;
   runStartedAtMs: number | null;
   epoch: number;
@@ -20,6 +14,16 @@ export interface LockedLeader {
   answer: unknown;
   wakeAtMs: number | null;
   nowMs: number;
+}
+
+/** A leader and its handler, locked until the transaction ends. */
+export interface LockedLeader extends LastRun {
+  handlerId: number;
+  handler: string;
+  name: string;
+  /** Short name of the store's installation. */
+  installation: string;
+  state: number;
   paused: boolean;
   handlerHoldMs: number | null;
   limits: {

@@ -1,17 +1,11 @@
+import type { LastRun } from '../grouping/leader';
 import type { Client } from '../pool';
 
 /**
  * A queuer, locked until the grant ends: so grants of one queuer follow each other, and its lanes
  * need no lock for that.
  */
-export interface LockedQueuer {
-  holder: string | null;
-  runStartedAtMs: number | null;
-  epoch: number;
-  turn: number;
-  answer: unknown;
-  wakeAtMs: number | null;
-  nowMs: number;
+export interface LockedQueuer extends LastRun {
   slots: number;
   /** Slots held by live submitters. */
   taken: number;

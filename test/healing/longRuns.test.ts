@@ -1,7 +1,10 @@
 import { Client, Connection } from '@temporalio/client';
+import pino from 'pino';
 import { Expired } from '../../workers/sweeper/expired';
+import { Sweeper } from '../../workers/sweeper/sweeper';
 import { isLongAndSilent } from '../../workers/sweeper/longRuns';
 import { temporalAddress } from '../helpers/database';
+import { eventually } from '../helpers/eventually';
 import { leaderWorkflowId, queuerWorkflowId } from '../../workflows/naming';
 import { Downstream, items } from '../lanes/downstream';
 import type { OwnMuster } from '../workflows/ownNode';
@@ -102,6 +105,22 @@ describe.each(['leader', 'queuer'])('%s', (table) => {
     expect(await look(table)).toBe(1);
     expect(await runOf(workflowId)).not.toBe(runId);
   });
+});
+
+test('the sweeper counts it', async () => {
+  const workflowId = await idOf('leader');
+  await write('leader', await runOf(workflowId), 20, 11);
+  const { database, prefix } = muster;
+  const sweeper = new Sweeper({
+    ...{ pool: database.pool, prefix, temporal: new Client({ connection }), node: 'n-1', leaseMs: 15_000 },
+    log: pino({ enabled: false }),
+  });
+  sweeper.start();
+  try {
+    await eventually(() => sweeper.counts.stuckRuns > 0, { what: 'a long silent run to be counted' });
+  } finally {
+    await sweeper.stop();
+  }
 });
 
 test.each([
