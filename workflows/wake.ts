@@ -1,6 +1,5 @@
-import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
-import { TypedSearchAttributes } from '@temporalio/common';
+import { TypedSearchAttributes, WorkflowNotFoundError } from '@temporalio/common';
 import { HANDLER_ATTRIBUTE, lookSignal } from './definitions';
 import {
   balancerWorkflowId,
