@@ -120,9 +120,10 @@ describe('Build 9: docker-compose.yml', () => {
       ]);
   });
 
-  test('runs the server with timers that fire in time (a linger of 200 ms would take a second)', () => {
+  test('runs the server with timers that fire in time (a linger of 200 ms would take a second), under load too', () => {
     const config = load(read('deploy/temporal-dynamic-config.yaml')) as Record<string, { value: unknown }[]>;
     expect(config['history.timerProcessorMaxTimeShift']).toEqual([{ value: '10ms' }]);
+    expect(config['history.cacheNonUserContextLockTimeout']).toEqual([{ value: '10s' }]);
     expect(of('temporal').volumes).toContain(
       `./deploy/temporal-dynamic-config.yaml:${of('temporal').environment?.['DYNAMIC_CONFIG_FILE_PATH']}:ro`,
     );

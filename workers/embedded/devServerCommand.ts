@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { LOOPBACK } from './ports';
-import type { BinaryOptions } from './tool';
+import type { BinaryOptions } from './programs/tool';
 
 export interface TemporalDevOptions {
   /**
@@ -50,6 +50,11 @@ const UNLIMITED = 1_000_000;
 const DYNAMIC_CONFIG: Record<string, string | number | boolean> = {
   // Without it a timer under 1 s fires at about 1 s; with it, 15-41 ms late.
   'history.timerProcessorMaxTimeShift': '10ms',
+  // How long the server's own tasks (hand an activity to a worker, fire a timer) wait for a workflow
+  // that requests keep locked; their own limit of 3 s comes first. With the default of 500 ms, an
+  // overloaded server puts them off by seconds, each time longer, and what they carry stands still
+  // for minutes while everything else moves.
+  'history.cacheNonUserContextLockTimeout': '10s',
   // No outbound call at start; the SDK sets it as well.
   'frontend.enableServerVersionCheck': false,
   'frontend.rps': UNLIMITED,
