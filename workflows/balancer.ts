@@ -13,8 +13,8 @@ import { balancerStatusQuery, lookSignal } from './definitions';
 import type { BalancerStatus } from './definitions';
 import { balancerDetails } from './planning/nodes/details';
 import { upgradedWhileWaiting } from './versioning';
-import type { Turn } from './turnLoop';
-import { MOST_EVENTS, TurnLoop, TURNS_PER_RUN } from './turnLoop';
+import type { Turn } from './loops/turnLoop';
+import { MOST_EVENTS, TurnLoop, TURNS_PER_RUN } from './loops/turnLoop';
 
 setWorkflowOptions(upgradedWhileWaiting, balancer);
 

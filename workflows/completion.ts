@@ -8,13 +8,13 @@ import {
 } from '@temporalio/workflow';
 import type { Activities } from '../activities';
 import type { TakeAnswer } from '../activities/accepted/takeSignalled';
-import { MAX_BACKOFF } from './backOff';
+import { MAX_BACKOFF } from './loops/backOff';
 import type { CompletionInput, CompletionSignal, ReadSignals, SignalledCompletion } from './definitions';
 import { upgradedWhileWaiting } from './versioning';
 import { handlerTaskQueue } from './naming';
 import type { UnreadRun } from './planning/unread';
 import { whyUnreadable } from './planning/unreadable';
-import { signalReader } from './signalReader';
+import { signalReader } from './signals/signalReader';
 
 setWorkflowOptions(upgradedWhileWaiting, completion);
 

@@ -19,7 +19,7 @@ import { nodeTaskQueue } from './naming';
 import { checkOwnScope } from './ownScope';
 import { pendingOf } from './planning/executions/states';
 import { roundPauseMs } from './planning/executions/turn';
-import { StartLimits } from './startLimits';
+import { StartLimits } from './loops/startLimits';
 
 setWorkflowOptions(upgradedWhileWaiting, execution);
 

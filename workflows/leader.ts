@@ -14,9 +14,9 @@ import { leaderStatusQuery, lookSignal } from './definitions';
 import { handlerTaskQueue, nodeTaskQueue } from './naming';
 import type { Backlog } from './planning/grouping/leaderDetails';
 import { leaderDetails } from './planning/grouping/leaderDetails';
-import { StartLimits } from './startLimits';
-import type { Turn } from './turnLoop';
-import { MOST_EVENTS, dispatchLimitMs, TurnLoop, TURNS_PER_RUN } from './turnLoop';
+import { StartLimits } from './loops/startLimits';
+import type { Turn } from './loops/turnLoop';
+import { MOST_EVENTS, dispatchLimitMs, TurnLoop, TURNS_PER_RUN } from './loops/turnLoop';
 
 /**
  * Claims are a few statements; a lock is waited for 10 s at most. Retried without end: nothing else

@@ -9,16 +9,16 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities';
-import { MAX_BACKOFF } from './backOff';
+import { MAX_BACKOFF } from './loops/backOff';
 import { completeSignal } from './definitions';
 import type { CompletionSignal, MonitorInput } from './definitions';
-import { Inbox } from './inbox';
-import { lookUntilIdle } from './lookLoop';
-import type { SideWork } from './lookLoop';
+import { Inbox } from './signals/inbox';
+import { lookUntilIdle } from './loops/lookLoop';
+import type { SideWork } from './loops/lookLoop';
 import { handlerOfMonitor, handlerTaskQueue, monitorWorkflowId } from './naming';
 import { unreadOf } from './planning/unread';
-import { isLateStart } from './startLimits';
-import { Signals } from './signals';
+import { isLateStart } from './loops/startLimits';
+import { Signals } from './signals/signals';
 import { upgradedWhileWaiting } from './versioning';
 
 setWorkflowOptions(upgradedWhileWaiting, monitor);

@@ -1,6 +1,6 @@
 import { ActivityFailure, ApplicationFailure, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities';
-import { MAX_BACKOFF } from './backOff';
+import { MAX_BACKOFF } from './loops/backOff';
 import { workflowTaskQueue } from './naming';
 
 /**

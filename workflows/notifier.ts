@@ -1,7 +1,7 @@
 import { continueAsNew, proxyActivities, setWorkflowOptions } from '@temporalio/workflow';
 import type { Activities } from '../activities';
-import { MAX_BACKOFF } from './backOff';
-import { lookUntilIdle } from './lookLoop';
+import { MAX_BACKOFF } from './loops/backOff';
+import { lookUntilIdle } from './loops/lookLoop';
 import { upgradedWhileWaiting } from './versioning';
 
 /**

@@ -16,8 +16,8 @@ import type { QueuerStatus } from './definitions';
 import { upgradedWhileWaiting } from './versioning';
 import { handlerTaskQueue, nodeTaskQueue } from './naming';
 import { START_LIMIT_MS } from './planning/startLimit';
-import type { Turn } from './turnLoop';
-import { MOST_EVENTS, dispatchLimitMs, TurnLoop, TURNS_PER_RUN } from './turnLoop';
+import type { Turn } from './loops/turnLoop';
+import { MOST_EVENTS, dispatchLimitMs, TurnLoop, TURNS_PER_RUN } from './loops/turnLoop';
 
 setWorkflowOptions(upgradedWhileWaiting, queuer);
 

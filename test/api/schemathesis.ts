@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { install } from '../../workers/embedded/cache';
+import { install } from '../../workers/embedded/programs/cache';
 import { cacheDirectory } from '../../workers/embedded/paths';
 
 /**

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { temporalBinary, timeSkippingServerBinary } from '../../workers/embedded';
-import { SDK_VERSION } from '../../workers/embedded/download';
+import { SDK_VERSION } from '../../workers/embedded/programs/download';
 import { compiledEmbedded, removeTemporary, runParent, temporaryDirectory } from './helpers';
 
 afterAll(removeTemporary);
@@ -156,7 +156,7 @@ test('two processes that install for the first time at once both get a whole pro
   const cacheDir = join(temporaryDirectory(), 'cache');
   mkdirSync(cacheDir);
   const body = `
-    const { timeSkippingServerBinary } = require(embedded + '/testServerBinary.js');
+    const { timeSkippingServerBinary } = require(embedded + '/programs/testServerBinary.js');
     report(await timeSkippingServerBinary({ cacheDir: ${JSON.stringify(cacheDir)}, download: false }));`;
   const parents = await Promise.all([runParent(embedded, body), runParent(embedded, body)]);
   const path = join(cacheDir, `temporal-test-server-1.40.0-${platform}`);

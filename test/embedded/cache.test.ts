@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { writableCache } from '../../workers/embedded/cache';
+import { writableCache } from '../../workers/embedded/programs/cache';
 import { compiledEmbedded, postgresPackage, removeTemporary, runParent, temporaryDirectory } from './helpers';
 
 /**
@@ -58,7 +58,7 @@ function openDirectory(): string {
 /** Finds the programs with these caches as `startPostgres` does, and reports them with the log. */
 const FIND = (caches?: string[]): string => `
   const { cacheDirectories } = require(embedded + '/paths.js');
-  const { postgresBinaries } = require(embedded + '/postgresBinary.js');
+  const { postgresBinaries } = require(embedded + '/programs/postgresBinary.js');
   const { serverUser } = require(embedded + '/serverUser.js');
   const lines = [];
   const user = await serverUser('/nowhere');

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { publish, removeStale } from './cache';
+import { publish, removeStale } from './programs/cache';
 import type { User } from './commands';
 import type { Guard } from './guard';
-import type { PostgresBinaries } from './postgresBinary';
+import type { PostgresBinaries } from './programs/postgresBinary';
 import { asReachedBy } from './serverUser';
 
 const NEW_PREFIX = '.new-';

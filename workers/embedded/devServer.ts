@@ -6,8 +6,8 @@ import { Guard } from './guard';
 import type { GuardedProcess } from './guarded';
 import { accepts, checkPort, choosePorts, LOOPBACK } from './ports';
 import { startServer, type Attempt, type ServerHandle } from './server';
-import { temporalBinary } from './temporalBinary';
-import type { Binary } from './tool';
+import { temporalBinary } from './programs/temporalBinary';
+import type { Binary } from './programs/tool';
 
 export interface TemporalDev extends ServerHandle {
   address: string;

@@ -7,7 +7,7 @@ import { Guard } from './guard';
 import { checkPort, choosePorts, LOOPBACK } from './ports';
 import type { WantedPort } from './ports';
 import { cacheDirectories } from './paths';
-import { postgresBinaries } from './postgresBinary';
+import { postgresBinaries } from './programs/postgresBinary';
 import { startServer, type Attempt, type ServerHandle } from './server';
 import { asReachedBy, serverUser } from './serverUser';
 

@@ -9,8 +9,8 @@ export const BUNDLE_FILE = path.join(__dirname, '..', 'workflow-bundle.js');
 const WORKFLOWS_PATH = path.join(__dirname, '..', '..', 'workflows');
 
 /** For workflows (it is bundled with them) and for activities. */
-export const PAYLOAD_CONVERTER_PATH = require.resolve(path.join(WORKFLOWS_PATH, 'payloadConverter'));
-const READABLE_INPUT = require.resolve(path.join(WORKFLOWS_PATH, 'readableInput'));
+export const PAYLOAD_CONVERTER_PATH = require.resolve(path.join(WORKFLOWS_PATH, 'payloads', 'payloadConverter'));
+const READABLE_INPUT = require.resolve(path.join(WORKFLOWS_PATH, 'payloads', 'readableInput'));
 
 /** Returns what `bundleWorkflowCode` makes our bundle of. */
 export const bundleSource = ({ dataConverter, interceptors }: TemporalPlugs = {}) => ({

@@ -1,6 +1,6 @@
 import type { Payload, PayloadCodec, PayloadConverter, SerializationContext } from '@temporalio/common';
 import { defaultPayloadConverter } from '@temporalio/common';
-import { unreadablePayload } from '../../workflows/unreadablePayload';
+import { unreadablePayload } from '../../workflows/payloads/unreadablePayload';
 import type { Unreadable } from '../../workflows/planning/unreadable';
 
 /**

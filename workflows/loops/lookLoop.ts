@@ -6,8 +6,8 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import { lookSignal } from './definitions';
-import { checkOwnScope } from './ownScope';
+import { lookSignal } from '../definitions';
+import { checkOwnScope } from '../ownScope';
 
 /** Most looks per run, besides the server's suggestion to continue as new. */
 const LOOKS_PER_RUN = 500;

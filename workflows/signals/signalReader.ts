@@ -1,7 +1,7 @@
 import { ActivityCancellationType, proxyActivities, workflowInfo } from '@temporalio/workflow';
-import type { Activities } from '../activities';
-import { MAX_BACKOFF } from './backOff';
-import { handlerTaskQueue } from './naming';
+import type { Activities } from '../../activities';
+import { MAX_BACKOFF } from '../loops/backOff';
+import { handlerTaskQueue } from '../naming';
 
 /**
  * Returns the activity that reads completions from the histories of a monitor, on the queue of its

@@ -1,5 +1,5 @@
 import { ActivityFailure, TimeoutFailure } from '@temporalio/workflow';
-import { startLimitMs } from './planning/startLimit';
+import { startLimitMs } from '../planning/startLimit';
 
 /** Decides how long dispatches wait for their node to begin them; longer after a late one. */
 export class StartLimits {

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { createReadStream, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { runCommand } from './commands';
-import { findOnPath } from './paths';
+import { runCommand } from '../commands';
+import { findOnPath } from '../paths';
 import { PLATFORM, type BinaryOptions, type Tool } from './tool';
 
 /** A slow mirror may need minutes for 45 MB. */

@@ -1,8 +1,8 @@
 import { isCancellation, log, sleep, workflowInfo } from '@temporalio/workflow';
-import type { CompletionSignal } from './definitions';
-import type { SideWork } from './lookLoop';
-import type { UnreadRun } from './planning/unread';
-import { unreadOf } from './planning/unread';
+import type { CompletionSignal } from '../definitions';
+import type { SideWork } from '../loops/lookLoop';
+import type { UnreadRun } from '../planning/unread';
+import { unreadOf } from '../planning/unread';
 import { signalReader } from './signalReader';
 
 /**

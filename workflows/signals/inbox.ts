@@ -1,9 +1,9 @@
 import { proxyLocalActivities, workflowInfo } from '@temporalio/workflow';
-import type { Activities } from '../activities';
-import { MAX_BACKOFF } from './backOff';
-import type { CompletionSignal } from './definitions';
-import type { SideWork } from './lookLoop';
-import { completionWorkflowId } from './naming';
+import type { Activities } from '../../activities';
+import { MAX_BACKOFF } from '../loops/backOff';
+import type { CompletionSignal } from '../definitions';
+import type { SideWork } from '../loops/lookLoop';
+import { completionWorkflowId } from '../naming';
 
 /** Most completions, and bytes of JSON, per workflow; a larger completion goes alone. */
 const MOST = 20;

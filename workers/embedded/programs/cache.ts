@@ -1,6 +1,6 @@
 import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { MACHINE_CACHE, temporaryCache } from './paths';
+import { MACHINE_CACHE, temporaryCache } from '../paths';
 
 const STALE_MS = 60 * 60_000;
 const WORK_PREFIX = '.install-';

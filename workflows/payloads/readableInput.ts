@@ -1,6 +1,6 @@
 import { ApplicationFailure, workflowInfo } from '@temporalio/workflow';
 import type { WorkflowInterceptors } from '@temporalio/workflow';
-import { whyUnreadable } from './planning/unreadable';
+import { whyUnreadable } from '../planning/unreadable';
 
 /** A monitor does not read its input; a completion returns that it cannot read it. */
 const TAKES_ANYTHING = ['monitor', 'completion'];

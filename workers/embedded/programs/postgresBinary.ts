@@ -13,7 +13,7 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { z } from 'zod';
 import { identityOf, install, makeCache } from './cache';
-import { runCommand, type User } from './commands';
+import { runCommand, type User } from '../commands';
 import { PLATFORM } from './tool';
 
 export interface PostgresBinaries {

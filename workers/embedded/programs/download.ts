@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
 import { version } from '@temporalio/client/package.json';
 import { z } from 'zod';
-import { runCommand } from './commands';
+import { runCommand } from '../commands';
 import type { Tool } from './tool';
 
 /**
