@@ -16,6 +16,7 @@ import type { QueuerStatus } from './definitions';
 import { upgradedWhileWaiting } from './versioning';
 import { handlerTaskQueue, nodeTaskQueue } from './naming';
 import { START_LIMIT_MS } from './planning/startLimit';
+import { USUAL } from './priorities';
 import type { Turn } from './loops/turnLoop';
 import { MOST_EVENTS, dispatchLimitMs, TurnLoop, TURNS_PER_RUN } from './loops/turnLoop';
 
@@ -75,6 +76,7 @@ class QueuerRun extends TurnLoop<GrantAnswer> {
       scheduleToStartTimeout: startLimitMs ?? serving?.leaseMs ?? START_LIMIT_MS,
       startToCloseTimeout: dispatchLimitMs(callTimeoutMs),
       heartbeatTimeout: HEARTBEAT,
+      priority: USUAL,
       retry: { maximumAttempts: 1 }, // what it left is recovered by the next turn
       cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
       summary: `${slots} submitters, ${batches} batches to begin with`,

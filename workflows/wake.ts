@@ -11,6 +11,7 @@ import {
   workflowTaskQueue,
 } from './naming';
 import type { LeaderInput } from './messages';
+import { BEFORE_LEADERS } from './priorities';
 
 /**
  * Starts or wakes Muster's workflows, always by `signalWithStart`: a running one is told to look, a
@@ -169,6 +170,7 @@ const wakeOne = async (
         signal: lookSignal,
         signalArgs: [],
         workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
+        priority: BEFORE_LEADERS,
         staticSummary: summary,
       }),
     );
@@ -212,6 +214,7 @@ export const wakeQueuerWorkflows = (
         signal: lookSignal,
         signalArgs: [],
         workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
+        priority: BEFORE_LEADERS,
         staticSummary: `Queuer of partition ${queuerId}`,
       }),
     ),

@@ -136,7 +136,9 @@ test('the dynamic configuration is ours with what is given over it, as JSON', ()
   const line = serverArguments({ dynamicConfig }, { port: 1, uiPort: 2, metricsPort: 3 });
   const settings = line.filter((_, index) => line[index - 1] === '--dynamic-config-value');
   expect(settings).toEqual(expect.arrayContaining(['history.timerProcessorMaxTimeShift="10ms"', 'frontend.rps=5']));
-  // What it is for shows in `npm run test:liveness -- --only herd --herd 7m` only.
+  expect(settings).toContain('matching.numTaskqueueReadPartitions=1');
+  expect(settings).toContain('matching.numTaskqueueWritePartitions=1');
+  // What these are for shows in `npm run test:liveness -- --only herd --herd 7m` only.
   expect(settings).toContain('history.cacheNonUserContextLockTimeout="10s"');
   expect(settings).toContain('matching.longPollExpirationInterval="2s"');
   expect(settings.filter((setting) => setting.startsWith('frontend.rps='))).toHaveLength(1);

@@ -50,11 +50,15 @@ const UNLIMITED = 1_000_000;
 const DYNAMIC_CONFIG: Record<string, string | number | boolean> = {
   // Without it a timer under 1 s fires at about 1 s; with it, 15-41 ms late.
   'history.timerProcessorMaxTimeShift': '10ms',
-  // How long the server's own tasks (hand an activity to a worker, fire a timer) wait for a workflow
-  // that requests keep locked; their own limit of 3 s comes first. With the default of 500 ms, an
-  // overloaded server puts them off by seconds, each time longer, and what they carry stands still
-  // for minutes while everything else moves.
+  // How long the server's own tasks (hand an activity to a worker, fire a timer) wait for a
+  // workflow that requests keep locked; their own limit of 3 s comes first. With the default of
+  // 500 ms, an overloaded server puts them off by seconds, each time longer, and what they carry
+  // stands still for minutes while everything else moves.
   'history.cacheNonUserContextLockTimeout': '10s',
+  // One partition per task queue: with four, as for a cluster, a task often waits in one while the
+  // worker asks another, and priorities hold within each only.
+  'matching.numTaskqueueReadPartitions': 1,
+  'matching.numTaskqueueWritePartitions': 1,
   // No outbound call at start; the SDK sets it as well.
   'frontend.enableServerVersionCheck': false,
   'frontend.rps': UNLIMITED,
