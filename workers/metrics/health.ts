@@ -2,6 +2,7 @@ import type { Pool } from '../../postgres/pool';
 import type { OverdueWork } from '../../postgres/sweeper/overdueWork';
 import { readOverdueWork } from '../../postgres/sweeper/overdueWork';
 import { readUnanswered } from '../../postgres/sweeper/unanswered';
+import { formatDuration } from '../../workflows/planning/duration';
 import { DATABASE_SILENT_MS, POLL_AWAY_MS, TEMPORAL_SILENT_MS, UNANSWERED_MS } from '../../workflows/planning/liveness';
 import type { PollWatch } from './pollWatch';
 import { SinceError } from './pollWatch';
@@ -113,11 +114,11 @@ const whatStandsStill = async (pool: Pool): Promise<string | null> => {
   if (woken !== undefined) {
     const { kind, id, name, handler, ms } = woken;
     const who = kind === 'queuer' ? `queuer ${id}` : `leader "${name}" of handler "${handler}"`;
-    return `${who} was woken ${seconds(ms)} ago and has taken no turn since`;
+    return `${who} was woken ${formatDuration(ms)} ago and has taken no turn since`;
   }
   const [overdue] = await readOverdueWork(pool, 1);
   if (overdue === undefined) return null;
-  return `${whoHas(overdue)} has had overdue work for ${seconds(overdue.ms)} and has given no sign of it since`;
+  return `${whoHas(overdue)} has had overdue work for ${formatDuration(overdue.ms)} and has given no sign of it since`;
 };
 
 const whoHas = ({ kind, name, handlers, givenBy }: OverdueWork): string => {
@@ -125,8 +126,6 @@ const whoHas = ({ kind, name, handlers, givenBy }: OverdueWork): string => {
   const giver = givenBy.leader === null ? `queuer ${givenBy.id}` : `leader "${givenBy.leader}"`;
   return `${kind} of batch ${name} of ${giver} of handler "${handlers[0]}"`;
 };
-
-const seconds = (ms: number): string => `${Math.round(ms / 1_000)} s`;
 
 class Part {
   private answeredAt = performance.now();

@@ -1,3 +1,4 @@
+import { formatDuration } from '../../workflows/planning/duration';
 import {
   POLL_BROKEN_MS,
   POLL_HANGS_MS,
@@ -155,10 +156,11 @@ export class PollState {
     const what = `polls of ${this.kind === 'workflow' ? 'workflow tasks' : 'activities'} on task queue ${this.queue}`;
     // A reading may fall between a poll that was given up and its successor.
     const isClosed = this.closedAt !== null && now - this.closedAt >= POLL_NEXT_MS;
+    const unanswered = `none was answered for ${formatDuration(now - this.answeredAt)}`;
     if (this.refusedAt !== null && isClosed && now - this.refusedAt >= POLL_REFUSED_MS)
       return {
         sinceMs: this.refusedAt,
-        text: `${what} are refused, or find no server: none was answered for ${seconds(now - this.answeredAt)}`,
+        text: `${what} are refused, or find no server: ${unanswered}`,
       };
     // A server that was away begins with those polls that reach it when it is back, and they come
     // back in their own time.
@@ -166,12 +168,12 @@ export class PollState {
     if (this.isOpen() && now - dueFrom >= POLL_HANGS_MS)
       return {
         sinceMs: dueFrom,
-        text: `${what} hang: none was answered for ${seconds(now - this.answeredAt)}, and a server answers each within a minute`,
+        text: `${what} hang: ${unanswered}, and a server answers each within a minute`,
       };
     if (this.failingAt !== null && now - this.failingAt >= POLL_REFUSED_MS)
       return {
         sinceMs: this.failingAt,
-        text: `every workflow task from task queue ${this.queue} has failed for ${seconds(now - this.failingAt)}`,
+        text: `every workflow task from task queue ${this.queue} has failed for ${formatDuration(now - this.failingAt)}`,
       };
     return null;
   }
@@ -180,5 +182,3 @@ export class PollState {
     return this.last !== null && this.last.started > this.last.returned;
   }
 }
-
-const seconds = (ms: number): string => `${Math.round(ms / 1_000)} s`;

@@ -1,8 +1,12 @@
-/** Returns a duration, an age or a wait as a person reads it: `450 ms`, `1.5 s`, `90 s`, `12 min`, `30 h`. */
+/**
+ * Returns a duration, an age or a wait as a person reads it: `450 ms`, `1.5 s`, `90 s`, `12 min`,
+ * `30 h`, `9 d`.
+ */
 export const formatDuration = (ms: number): string => {
   const whole = Math.max(0, Math.ceil(ms));
   if (whole < 1_000) return `${whole} ms`;
   if (whole < 10_000) return `${Math.round(whole / 100) / 10} s`;
   if (whole < 600_000) return `${Math.round(whole / 1_000)} s`;
-  return whole < 36_000_000 ? `${Math.round(whole / 60_000)} min` : `${Math.round(whole / 3_600_000)} h`;
+  if (whole < 36_000_000) return `${Math.round(whole / 60_000)} min`;
+  return whole < 259_200_000 ? `${Math.round(whole / 3_600_000)} h` : `${Math.round(whole / 86_400_000)} d`;
 };

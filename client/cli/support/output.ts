@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import Table from 'cli-table3';
+import { formatDuration } from '../../../workflows/planning/duration';
 import type { Progress } from './progress';
 import { progressBar } from './progress';
 import type { Surroundings } from './surroundings';
@@ -80,16 +81,5 @@ export const printable = (text: string): string =>
 export const plural = (n: number, one: string, many = `${one}s`): string =>
   `${n.toLocaleString('en-US')} ${n === 1 ? one : many}`;
 
-/** Returns a duration: 950 ms, 12.3 s, 4 min 10 s, 3 h 5 min, 2 d 4 h. */
-export const duration = (ms: number): string => {
-  if (ms < 0) return `-${duration(-ms)}`;
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  const seconds = ms / 1_000;
-  if (seconds < 60) return `${seconds.toFixed(1)} s`;
-  const units = [86_400, 3_600, 60, 1];
-  const names = ['d', 'h', 'min', 's'];
-  const first = units.findIndex((unit) => seconds >= unit);
-  const whole = Math.floor(seconds / units[first]!);
-  const rest = Math.floor((seconds % units[first]!) / units[first + 1]!);
-  return `${whole} ${names[first]}${rest === 0 ? '' : ` ${rest} ${names[first + 1]}`}`;
-};
+/** Returns a duration as all texts have it; a time that has passed is negative. */
+export const duration = (ms: number): string => (ms < 0 ? `-${formatDuration(-ms)}` : formatDuration(ms));
