@@ -3,7 +3,7 @@ const { globalSetup, globalTeardown, ...base } = require('./jest.config.js');
 
 module.exports = {
   ...base,
-  testPathIgnorePatterns: ['/node_modules/', 'handlers/httpOrder'], // which has lanes
+  testPathIgnorePatterns: ['/node_modules/', 'handlers/http/httpOrder'], // which has lanes
   testMatch: [
     '<rootDir>/test/{planning,handlers}/**/*.test.ts',
     '<rootDir>/test/project/{demands,follow,imports,nouns,references,site,sqlStates}.test.ts',

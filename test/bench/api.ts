@@ -9,8 +9,8 @@ import type { Client } from '../../client';
 import { startServers } from '../api/servers';
 import { startCli } from '../cli/process';
 import { createDatabase, temporalAddress } from '../helpers/database';
-import type { Flood, Rate } from './apiLoad';
-import { floodOf, memoryOf, poster, rateOf } from './apiLoad';
+import type { Flood, Rate } from './measures/apiLoad';
+import { floodOf, memoryOf, poster, rateOf } from './measures/apiLoad';
 import { runToEnd } from '../helpers/runToEnd';
 
 /**

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LIVE_SUBMIT_EVERY_MS, SUBMIT_CHUNK } from './cases';
-import { tellParent } from './child';
+import { tellParent } from './rig/child';
 import type { BenchTask } from './tasks';
 import { taskAt } from './tasks';
 

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { fewestCalls, greedyCalls, lateness, median, percentile } from './optimum';
-import type { CaseResult } from './result';
+import { fewestCalls, greedyCalls, lateness, median, percentile } from './report/optimum';
+import type { CaseResult } from './report/result';
 
 const BENCH = path.join(__dirname, '..', '..', 'dist', 'test', 'bench', 'bench.js');
 

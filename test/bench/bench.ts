@@ -2,13 +2,13 @@ import path from 'node:path';
 import { choicesFlag, numberFlag, processFlags, switchFlag, textFlag } from '../../examples/support/flags';
 import type { BenchCase } from './cases';
 import { CASES, scaled } from './cases';
-import { tableOf } from './report';
-import type { CaseResult } from './result';
-import { resultOf } from './result';
+import { tableOf } from './report/report';
+import type { CaseResult } from './report/result';
+import { resultOf } from './report/result';
 import type { RunMeasure } from './run';
 import { measureRun } from './run';
-import type { Servers } from './servers';
-import { startServers } from './servers';
+import type { Servers } from './rig/servers';
+import { startServers } from './rig/servers';
 import { openSides } from './sides';
 import { resetStatements, writeStatements } from './statements';
 

@@ -1,7 +1,7 @@
 import { addItems, openFanout } from '../../client/fanouts/fanout';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase } from '../helpers/database';
-import { bitsOf, latencyOf, rowsOf } from './fanoutMeasures';
+import { bitsOf, latencyOf, rowsOf } from './measures/fanoutMeasures';
 
 /**
  * `bench:fanout` in small: its measures run, and what does not depend on the machine is as

@@ -4,8 +4,8 @@ import { numberFlag, processFlags, switchFlag } from '../../examples/support/fla
 import type { Pool } from '../../postgres/pool';
 import { createPool } from '../../postgres/pool';
 import { startPostgres } from '../../workers/embedded';
-import type { FanoutMeasure } from './fanoutMeasures';
-import { bitsOf, latencyOf, rowsOf } from './fanoutMeasures';
+import type { FanoutMeasure } from './measures/fanoutMeasures';
+import { bitsOf, latencyOf, rowsOf } from './measures/fanoutMeasures';
 
 /**
  * `npm run bench:fanout -- [--items N] [--short]`: what an item costs in time and bytes at segment

@@ -1,4 +1,4 @@
-import { movesOf, planOf } from './nodesMeasures';
+import { movesOf, planOf } from './measures/nodesMeasures';
 
 /** `bench:nodes` in small. The long form: `npm run bench:nodes`. */
 

@@ -1,9 +1,9 @@
 import Table from 'cli-table3';
 import { numberFlag, processFlags, switchFlag } from '../../examples/support/flags';
-import type { MovesMeasure, PlanMeasure } from './nodesMeasures';
-import { movesOf, planOf } from './nodesMeasures';
-import type { StoreMeasure } from './nodesStore';
-import { storeOf } from './nodesStore';
+import type { MovesMeasure, PlanMeasure } from './measures/nodesMeasures';
+import { movesOf, planOf } from './measures/nodesMeasures';
+import type { StoreMeasure } from './measures/nodesStore';
+import { storeOf } from './measures/nodesStore';
 
 /**
  * `npm run bench:nodes -- [--times N] [--short]`: how long the assignor thinks, and how many

@@ -3,9 +3,9 @@ import { countTasks } from '../../postgres/operations/statusCounts';
 import { TASK_STATES } from '../../workflows/planning/states';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase } from '../helpers/database';
-import type { Operation } from './operationsMeasures';
-import { measure, OPERATIONS } from './operationsMeasures';
-import { fillStore } from './operationsStore';
+import type { Operation } from './measures/operationsMeasures';
+import { measure, OPERATIONS } from './measures/operationsMeasures';
+import { fillStore } from './measures/operationsStore';
 
 /**
  * `bench:operations` in small: rows are counted and not time, so that it is the same on any

@@ -3,9 +3,9 @@ import { createStore } from '../../examples/support/database';
 import { numberFlag, processFlags, switchFlag } from '../../examples/support/flags';
 import { createPool } from '../../postgres/pool';
 import { startPostgres } from '../../workers/embedded';
-import type { OperationMeasure } from './operationsMeasures';
-import { measure, OPERATIONS } from './operationsMeasures';
-import { fillStore } from './operationsStore';
+import type { OperationMeasure } from './measures/operationsMeasures';
+import { measure, OPERATIONS } from './measures/operationsMeasures';
+import { fillStore } from './measures/operationsStore';
 
 /**
  * `npm run bench:operations -- [--tasks N] [--short]`: how long `verify`, `status` and `explain`

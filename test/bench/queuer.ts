@@ -4,10 +4,10 @@ import { createClient } from '../../client';
 import { createStore } from '../../examples/support/database';
 import { processFlags } from '../../examples/support/flags';
 import { startPostgres } from '../../workers/embedded';
-import type { Measure } from './queuerMeasure';
-import { tableOf } from './queuerMeasure';
-import { throughTemporal } from './queuerThrough';
-import { Bench } from './queuerBench';
+import type { Measure } from './queuer/queuerMeasure';
+import { tableOf } from './queuer/queuerMeasure';
+import { throughTemporal } from './queuer/queuerThrough';
+import { Bench } from './queuer/queuerBench';
 
 /**
  * `npm run bench:queuer`: what a grant costs and how fairly it is made, on a real Postgres and

@@ -1,11 +1,11 @@
 import type { BenchCase } from './cases';
-import type { DownstreamReport, SentCall } from './downstream';
+import type { DownstreamReport, SentCall } from './rig/downstream';
 import { actionsSince, cpuSeconds, forgetPeak, peakMb, postgresMb, readActions } from './measure';
-import type { Arrival } from './optimum';
-import { greedyCalls, lateness, percentile } from './optimum';
-import type { Servers } from './servers';
+import type { Arrival } from './report/optimum';
+import { greedyCalls, lateness, percentile } from './report/optimum';
+import type { Servers } from './rig/servers';
 import type { Side } from './sides';
-import { countTerminal, prepareStore, readArrivals, untilQuiet, untilTerminal, walPosition } from './store';
+import { countTerminal, prepareStore, readArrivals, untilQuiet, untilTerminal, walPosition } from './rig/store';
 
 /** One side, one run: what it took. */
 export interface RunMeasure {

@@ -1,12 +1,12 @@
 import type { Progress } from './arrive';
 import type { BenchCase } from './cases';
-import type { Child } from './child';
-import { startChild } from './child';
-import type { FloorKind, FloorStart } from './floor';
-import type { Servers } from './servers';
-import { script } from './servers';
-import type { WatchedStore } from './store';
-import { openConnection, watchFloor, watchMuster } from './store';
+import type { Child } from './rig/child';
+import { startChild } from './rig/child';
+import type { FloorKind, FloorStart } from './floor/floor';
+import type { Servers } from './rig/servers';
+import { script } from './rig/servers';
+import type { WatchedStore } from './rig/store';
+import { openConnection, watchFloor, watchMuster } from './rig/store';
 
 /**
  * One of those that are compared: a worker process, a submitting process, a store. They live for a
@@ -52,9 +52,9 @@ const openFloors = async (
   servers: Servers,
   kinds: readonly FloorKind[],
 ): Promise<{ sides: Side[]; stop: () => Promise<void> }> => {
-  const worker = startChild(script('floor'));
+  const worker = startChild(script('floor/floor'));
   let live = false;
-  const client = startChild(script('floorClient'), [], ({ tasks }: Progress) =>
+  const client = startChild(script('floor/floorClient'), [], ({ tasks }: Progress) =>
     worker.tell('progress', { tasks, ended: false, live }),
   );
   await Promise.all([worker.ask('open', servers.floorUrl), client.ask('open', servers.floorUrl)]);
@@ -101,8 +101,8 @@ const openMuster = async (
     maxItems,
     lingerMs,
   };
-  const worker = startChild(script('musterWorker'), nodeArgs);
-  const client = startChild(script('musterClient'), nodeArgs);
+  const worker = startChild(script('muster/musterWorker'), nodeArgs);
+  const client = startChild(script('muster/musterClient'), nodeArgs);
   await worker.ask('open', open); // the handler is registered by it first
   await client.ask('open', open);
   const connection = await openConnection(databaseUrl);

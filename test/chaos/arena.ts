@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { createClient } from '../../client';
 import type { Client } from '../../client';
-import { bundleTo } from './bundle';
+import { bundleTo } from './processes/bundle';
 import { Harness } from './harness';
 import type { Scenario } from './scenario';
 import { Servers } from './servers';

@@ -1,5 +1,5 @@
 import { POINTS } from './points';
-import type { Outcome } from './report';
+import type { Outcome } from './judge/report';
 import { runShort } from './shortForm';
 
 /** The short form of `npm run test:chaos`. */

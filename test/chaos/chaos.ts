@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { choiceFlag, numberFlag, processFlags, seedFlag, switchFlag } from '../../examples/support/flags';
 import { inArena } from './arena';
-import { readEvidence, judge } from './checker';
+import { readEvidence, judge } from './judge/checker';
 import type { Harness, Struck } from './harness';
 import { planKills } from './plan';
 import { PLAIN, POINTS } from './points';
-import { outcomeOf, tableOf } from './report';
+import { outcomeOf, tableOf } from './judge/report';
 import { runLaneChaos } from './queuer/run';
 import { GROUPING } from './scenario';
 

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Child } from './child';
+import { Child } from './processes/child';
 import type { Order, Report } from './points';
 import type { Reaper } from './reaper';
 

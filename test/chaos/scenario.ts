@@ -21,8 +21,8 @@ export interface Scenario {
 
 /** Leaders that group tasks. */
 export const GROUPING: Scenario = {
-  worker: 'worker.js',
-  submitter: 'submitter.js',
+  worker: 'processes/worker.js',
+  submitter: 'processes/submitter.js',
   downstream: 'downstream.js',
   liveSql: 'select coalesce(sum(n - n_left), 0)::int as n from batch where state = 1',
   waitingSql: 'select count(*)::int as n from queue q join target t on t.id = q.target_id where t.leader_id = $1',

@@ -5,7 +5,7 @@ import { cut, endAlone, items, openShop } from './shop';
 
 /**
  * The facts are read right: each kind of obstacle, put into the store by hand. What is said of
- * them: test/planning/explain.test.ts.
+ * them: test/planning/explain/explain.test.ts.
  */
 let shop: Shop;
 beforeEach(async () => {

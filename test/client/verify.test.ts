@@ -4,7 +4,7 @@ import { lanes as LANES } from '../../postgres/invariants/lanes';
 import { createPool } from '../../postgres/pool';
 import { INVARIANTS, verifyStore } from '../../postgres/operations/verify';
 import { TASK_STATES } from '../../workflows/planning/states';
-import { tapPool } from '../chaos/tap';
+import { tapPool } from '../chaos/judge/tap';
 import { eventually } from '../helpers/eventually';
 import type { Shop } from './shop';
 import { cut, endAlone, items, openShop } from './shop';

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { Child } from '../chaos/child';
+import { Child } from '../chaos/processes/child';
 import { temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import type { BlockingSettings } from './blockingNode';

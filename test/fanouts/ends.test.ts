@@ -1,5 +1,5 @@
-import { messagesOf, SECRET, startReceiver } from '../services/receiver';
-import type { Receiver } from '../services/receiver';
+import { messagesOf, SECRET, startReceiver } from '../services/notifier/receiver';
+import type { Receiver } from '../services/notifier/receiver';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';

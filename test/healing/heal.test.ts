@@ -9,7 +9,7 @@ import type { SilentRun } from '../../workers/sweeper/stuckRuns';
 import { leaderWorkflowId, monitorWorkflowId, notifierWorkflowId, queuerWorkflowId } from '../../workflows/naming';
 import { temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
-import { SECRET } from '../services/receiver';
+import { SECRET } from '../services/notifier/receiver';
 import type { OwnMuster } from '../workflows/ownNode';
 import { openBench } from '../workflows/bench';
 import { openOwn } from '../workflows/ownNode';

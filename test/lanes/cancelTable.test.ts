@@ -8,7 +8,7 @@ import { createClient } from '../../client';
 import { whyNotCancelled } from '../../workflows/planning/lanes/cancel';
 import type { LaneBatchStatus } from '../../workflows/planning/lanes/statuses';
 import { STATUSES } from '../../workflows/planning/lanes/statuses';
-import { mayBecome } from '../planning/queuer/model/transitions';
+import { mayBecome } from '../planning/lanes/model/transitions';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase, temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';

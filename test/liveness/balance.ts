@@ -1,4 +1,4 @@
-import { Findings } from '../chaos/evidence';
+import { Findings } from '../chaos/judge/evidence';
 import type { StoredTask } from './openWork';
 
 /** Compares what was accepted, what the store says and what the downstream did. Pure. */

@@ -1,4 +1,4 @@
-import { SECRET } from '../services/receiver';
+import { SECRET } from '../services/notifier/receiver';
 import { givenHandlers } from './handlers';
 
 /** The config file of the workers; their environment says of which downstream (`settingsEnv`). */

@@ -4,7 +4,7 @@ import { makeCall, prepare } from '../../activities/calls/attempt';
 import { settle } from '../../activities/calls/settle';
 import { readDispatch } from '../../postgres/calls/batch';
 import type { TurnAnswer } from '../../workflows/messages';
-import { tapPool } from '../chaos/tap';
+import { tapPool } from '../chaos/judge/tap';
 import type { Bench } from '../workflows/bench';
 import { openBench } from '../workflows/bench';
 

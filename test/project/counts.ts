@@ -38,7 +38,7 @@ const ignores = matching(
 );
 const longest = code.map((file) => ({ file, n: linesOf.get(file)!.length })).sort((a, b) => b.n - a.n);
 const folders = new Map<string, number>();
-for (const file of product) folders.set(path.dirname(file), (folders.get(path.dirname(file)) ?? 0) + 1);
+for (const file of code) folders.set(path.dirname(file), (folders.get(path.dirname(file)) ?? 0) + 1);
 const flat = [...folders].filter(([, n]) => n > 20).map(([folder, n]) => `${folder} (${n})`);
 const comments = matching(/^.{101,}$/, code).filter((place) => {
   const [file, line] = place.split(':');
@@ -48,7 +48,7 @@ const comments = matching(/^.{101,}$/, code).filter((place) => {
 const COUNTS: Count[] = [
   { what: 'formatter switched off', most: 0, n: ignores.length, where: ignores },
   { what: 'lines of the longest file', most: 300, n: longest[0]!.n, where: [longest[0]!.file] },
-  { what: 'folders of the product with more than 20 files', most: 0, n: flat.length, where: flat },
+  { what: 'folders with more than 20 files of code', most: 0, n: flat.length, where: flat },
   { what: 'comment lines wider than 100 (drawings)', most: 11, n: comments.length, where: comments },
   { what: 'lines wider than 120 (statements)', most: 841, n: 0, where: matching(/^.{121,}$/, code) },
   {

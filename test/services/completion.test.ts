@@ -13,7 +13,7 @@ import {
   startAccepting,
   states,
   stopAccepting,
-} from './accepting';
+} from './monitor/accepting';
 
 beforeAll(startAccepting);
 afterAll(stopAccepting);

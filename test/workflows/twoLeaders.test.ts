@@ -8,7 +8,7 @@ import { defineHandler } from '../../handlers';
 import { readDispatch } from '../../postgres/calls/batch';
 import { createPool } from '../../postgres/pool';
 import { TASK_STATES } from '../../workflows/planning/states';
-import { tapPool } from '../chaos/tap';
+import { tapPool } from '../chaos/judge/tap';
 import type { Bench, Run } from './bench';
 import { openBench } from './bench';
 

@@ -1,4 +1,4 @@
-import { Findings, linesOf, readStore } from '../evidence';
+import { Findings, linesOf, readStore } from '../judge/evidence';
 
 /**
  * The judge of the lanes: compares what the clients were promised, what the store says and what the

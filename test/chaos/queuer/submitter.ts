@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { say } from '../post';
+import { say } from '../processes/post';
 import type { LaneSettings } from '../scenario';
-import { held, openClient, pace, runSubmitter, settings, untilDone } from '../submitterProcess';
+import { held, openClient, pace, runSubmitter, settings, untilDone } from '../processes/submitterProcess';
 import { handlerOf, laneHandlers, serviceOf } from './handlers';
 
 /**

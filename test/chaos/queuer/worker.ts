@@ -1,8 +1,8 @@
 import type { Marked } from '../points';
-import { runChaosWorker, SOFT_DEADLINE_MS } from '../runWorker';
+import { runChaosWorker, SOFT_DEADLINE_MS } from '../processes/runWorker';
 import type { LaneSettings } from '../scenario';
-import { lose, post, settings } from '../workerPost';
-import type { Statement } from '../tap';
+import { lose, post, settings } from '../processes/workerPost';
+import type { Statement } from '../judge/tap';
 import { laneHandlers } from './handlers';
 
 /** A worker of the lanes that can be killed at a named point. */

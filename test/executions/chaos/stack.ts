@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createStore } from '../../../examples/support/database';
 import { startPostgres, startTemporalDev } from '../../../workers/embedded';
 import type { EmbeddedPostgres, TemporalDev } from '../../../workers/embedded';
-import { Child } from '../../chaos/child';
+import { Child } from '../../chaos/processes/child';
 import { restartTemporal } from '../../chaos/restart';
 import { eventually } from '../../helpers/eventually';
 

@@ -2,7 +2,7 @@ import type { Batch, Handler, SubmitAnswer } from '../../../handlers';
 import { defineHandler, HaltError } from '../../../handlers';
 import type { Pool } from '../../../postgres/pool';
 import type { Finding } from './checker';
-import type { Dice } from './dice';
+import type { Dice } from './tools/dice';
 
 interface Errand {
   to: string;

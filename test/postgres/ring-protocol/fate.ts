@@ -1,5 +1,5 @@
 import type { TurnAnswer } from '../../../workflows/messages';
-import type { Statement } from '../../chaos/tap';
+import type { Statement } from '../../chaos/judge/tap';
 import type { Variant } from './leaderRun';
 
 export type Party = 'client' | 'leader' | 'dispatch';

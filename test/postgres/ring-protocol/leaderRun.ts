@@ -1,5 +1,5 @@
 import type { DispatchAnswer, LeaderInput, TurnAnswer, TurnInput } from '../../../workflows/messages';
-import type { Clock } from './clock';
+import type { Clock } from './tools/clock';
 
 /**
  * What a leader's workflow asks of the world; the product's own claim and dispatch stand behind

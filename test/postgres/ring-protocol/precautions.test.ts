@@ -1,6 +1,6 @@
 import { fencingScenes } from './fencing';
 import { commitScenes } from './commits';
-import { keyScenes } from './keys';
+import { keyScenes } from './tools/keys';
 import { ringScenes } from './scenes';
 import { successionScenes } from './succession';
 import { Theatre } from './scene';

@@ -4,7 +4,7 @@ import { createDatabase } from '../../helpers/database';
 import type { TestDatabase } from '../../helpers/database';
 import type { Finding } from './checker';
 import { check, drain } from './checker';
-import { Clock } from './clock';
+import { Clock } from './tools/clock';
 import type { Breakage, Fate } from './fate';
 import { World } from './world';
 

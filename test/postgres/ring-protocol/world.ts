@@ -21,16 +21,16 @@ import { wakeExpiredLeaders } from '../../../postgres/grouping/leaderWakes';
 import type { Pool } from '../../../postgres/pool';
 import { createPool } from '../../../postgres/pool';
 import type { DispatchAnswer, DispatchInput, LeaderInput, TurnAnswer, TurnInput } from '../../../workflows/messages';
-import { tapPool } from '../../chaos/tap';
-import type { Clock } from './clock';
+import { tapPool } from '../../chaos/judge/tap';
+import type { Clock } from './tools/clock';
 import { FailedRings } from './failedRings';
-import { Recorder } from './recorder';
+import { Recorder } from './tools/recorder';
 import type { Breakage, Fate, Party } from './fate';
 import { Death } from './death';
 import { Holds } from './holds';
 import type { Operations } from './leaderRun';
 import { LeaderRun } from './leaderRun';
-import { TurnCounter } from './turnCounter';
+import { TurnCounter } from './tools/turnCounter';
 
 export const LEASE_MS = 15_000;
 /** A simulated death is no news. */

@@ -1,0 +1,46 @@
+import Table from 'cli-table3';
+import type { BenchCase } from '../cases';
+import type { CaseResult } from './result';
+
+/** The table for people: ratios beside the goals. The JSON lines have the rest. */
+export const tableOf = (cases: readonly BenchCase[], results: readonly CaseResult[]): string => {
+  const table = new Table({
+    head: [
+      'case',
+      'tasks/targets/max',
+      'x floor (goal)',
+      'x set floor',
+      'x floor, 16 targets at once',
+      'calls / best',
+      'actions (goal)',
+      'WAL B/task (most)',
+      'CPU x floor',
+      'peak MB w/c/pg/t',
+      'p99 due-sent',
+    ],
+    style: { head: [], border: [] },
+  });
+  for (const result of results) {
+    const { goal } = cases.find(({ name }) => name === result.case)!;
+    const { live, peakMb } = result;
+    table.push([
+      result.case,
+      `${result.tasks}/${result.targets}/${result.maxItems}`,
+      result.ratioToFloor === undefined
+        ? '-'
+        : `${result.ratioToFloor} (${goal.ratio}) [${result.ratioToFloorRange!.join('-')}]`,
+      result.ratioToSetFloor ?? '-',
+      result.ratioToSixteen ?? '-',
+      `${result.calls} / ${result.callsAtBest}`,
+      goal.actionsPerBatch === undefined
+        ? `${result.actionsPerTask}/task (${goal.actionsPerTask})`
+        : `${result.actionsPerBatch}/batch (${goal.actionsPerBatch})`,
+      `${result.walBytesPerTask} (${result.walBytesPerTaskAllowed})`,
+      result.cpuRatioToFloor,
+      `${peakMb['worker']}/${peakMb['client']}/${peakMb['postgres']}/${peakMb['temporal']}`,
+      live === undefined ? '-' : `${live.p99Ratio} x poller (${goal.lateness}): ${live.p99Ms} ms`,
+    ]);
+  }
+  const missed = results.flatMap((result) => result.missed.map((line) => `missed: ${result.case}: ${line}`));
+  return [table.toString(), ...(missed.length === 0 ? ['every figure reached'] : missed)].join('\n');
+};

@@ -1,0 +1,91 @@
+import type { Call, Effect, Evidence } from './checker';
+import { judge } from './checker';
+import { planKills } from '../plan';
+import { POINTS } from '../points';
+
+const effect = (id: string, batch = '1', attempt = 1): Effect => ({
+  id,
+  n: 0,
+  from: 'a',
+  place: 0,
+  handler: 'keyed',
+  batch,
+  attempt,
+  key: `k${batch}`,
+});
+const call = (ids: string[], batch = '1', attempt = 1): Call => ({
+  handler: 'keyed',
+  batch,
+  attempt,
+  key: `k${batch}`,
+  replayed: attempt > 1,
+  ids,
+});
+const succeeded = (id: string) => ({ id, handler: 'keyed', state: 4 });
+
+/** Two tasks in one batch, one parked, the call sent twice: all as it should be. */
+const sound = (): Evidence => ({
+  acked: ['a-1', 'a-2', 'b-1'],
+  tasks: [succeeded('a-1'), succeeded('a-2'), { id: 'b-1', handler: 'plain', state: 3 }],
+  batches: [
+    { id: '1', members: ['a-1', 'a-2'] },
+    { id: '2', members: ['b-1'] },
+  ],
+  effects: [effect('a-1'), effect('a-2')],
+  calls: [call(['a-1', 'a-2']), call(['a-1', 'a-2'], '1', 2)],
+  mayPark: ['plain'],
+});
+const NOTHING = { lost: 0, stuck: 0, failed: 0, duplicatedEffects: 0, inTwoBatches: 0, disordered: 0 };
+
+test('finds nothing where nothing is wrong', () => {
+  expect(judge(sound())).toMatchObject({
+    ...NOTHING,
+    tasks: 3,
+    succeeded: 2,
+    parked: 1,
+    calls: 2,
+    distinctCalls: 1,
+    findings: [],
+  });
+});
+
+/** A checker that finds nothing proves nothing: each fault is planted once. */
+const planted: [fault: string, plant: (evidence: Evidence) => Partial<Evidence>, found: Partial<typeof NOTHING>][] = [
+  ['an accepted id that the store does not have', (e) => ({ acked: [...e.acked, 'a-3'] }), { lost: 1 }],
+  ['a success without an effect', (e) => ({ effects: e.effects.slice(1) }), { lost: 1 }],
+  ['an effect line too many', (e) => ({ effects: [...e.effects, effect('a-2', '1', 2)] }), { duplicatedEffects: 1 }],
+  [
+    'an effect of another batch too',
+    (e) => ({ effects: [...e.effects, effect('a-1', '9')], calls: [...e.calls, call(['a-1'], '9')] }),
+    { duplicatedEffects: 1, inTwoBatches: 1 },
+  ],
+  ['a task left created', (e) => ({ tasks: [...e.tasks, { id: 'a-4', handler: 'keyed', state: 0 }] }), { stuck: 1 }],
+  [
+    'a task left in progress',
+    (e) => ({ tasks: [...e.tasks, { id: 'a-4', handler: 'plain', state: 2 }] }),
+    { stuck: 1 },
+  ],
+  ['an unknown that may not be parked', () => ({ mayPark: [] }), { stuck: 1 }],
+  ['a dead task', (e) => ({ tasks: [...e.tasks, { id: 'a-4', handler: 'keyed', state: 6 }] }), { failed: 1 }],
+  ['a member of two batches', (e) => ({ batches: [...e.batches, { id: '3', members: ['a-1'] }] }), { inTwoBatches: 1 }],
+  ['members out of order', (e) => ({ calls: [...e.calls, call(['a-9', 'a-8'], '4')] }), { disordered: 1 }],
+  ['a repeat with other members', (e) => ({ calls: [...e.calls, call(['a-2'], '1', 3)] }), { disordered: 1 }],
+];
+
+test.each(planted)('catches %s', (_, plant, found) => {
+  const verdict = judge({ ...sound(), ...plant(sound()) });
+  expect(verdict).toMatchObject({ ...NOTHING, ...found });
+  expect(verdict.findings.length).toBeGreaterThan(0);
+});
+
+test('the schedule of kills is the seed, whole, and gives every point its share', () => {
+  expect(planKills(100, 7)).toEqual(planKills(100, 7));
+  expect(planKills(100, 7)).not.toEqual(planKills(100, 8));
+  const plan = planKills(100, 7);
+  for (const point of POINTS) {
+    const kills = plan.filter((kill) => kill.point === point);
+    expect(kills.length).toBeGreaterThanOrEqual(5);
+    if (!['backend-terminated', 'server-restart'].includes(point))
+      expect(kills.some(({ how }) => how === 'stop')).toBe(true);
+  }
+});

@@ -1,0 +1,88 @@
+import { once } from 'node:events';
+import { runProcess, startCli } from '../process';
+import type { World } from '../world';
+import { CONFIG, createWorld, order } from '../world';
+
+/**
+ * `bin/muster.js` as a process: it hands over arguments, standard input, environment, folder, both
+ * streams and the exit code. Each command once, as what they do is tested within jest's process.
+ */
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld();
+  world.write('muster.config.ts', CONFIG);
+  await world.submit('slow', order('waits', 'se'), order('goes', 'no'));
+});
+afterAll(() => world.close());
+
+const TASK = JSON.stringify(order('new', 'se'));
+const EXECUTION = '0b8f7f0e-5d0f-4f0c-9a52-3a6c5c1d2b11';
+
+/** Arguments, standard input, exit code, and what it says: on stdout with code 0, or stderr. */
+const COMMANDS: readonly (readonly [args: string, stdin: string, code: number, says: RegExp])[] = [
+  ['token list', '', 0, /id.*name.*scopes/],
+  ['migrate', '', 0, /schema muster: up to date/],
+  ['submit orders --file -', TASK, 0, /^orders: accepted 1 task\n$/],
+  ['try orders --file -', TASK, 0, /^1 task would go in 1 batch:/],
+  ['task waits', '', 0, /^id +waits\n/],
+  ['explain waits', '', 0, /in target "se"/],
+  ['cancel goes nobody', '', 1, /^$/],
+  ['status', '', 0, /handler.*created/],
+  ['targets slow', '', 0, /se/],
+  ['batch 999999', '', 1, /^Error: batch "?999999/],
+  ['verify', '', 0, /All invariants hold/],
+  ['version', '', 0, /^muster +\d+\.\d+\.\d+\n/],
+  ['lanes', '', 0, /^No lanes/],
+  ['lane nobody', '', 1, /^Error: service "nobody": there is none/],
+  ['queuer', '', 0, /strategy/],
+  ['nodes', '', 0, /^No nodes/],
+  ['node drain nobody', '', 1, /^Error: .*nobody/],
+  ['partitions', '', 0, /^No partitions/],
+  ['partition move slow/1', '', 2, /^Error: node: expected a node or --anywhere/],
+  ['execute --function none --args-file -', '["1"]', 0, /state +created/],
+  [`execution ${EXECUTION}`, '', 1, /^Error: .*there is none/],
+  ['fanout open --user-key import', '', 0, /^[0-9a-f-]{36}\n$/],
+  ['flush slow se', '', 0, /1/],
+  ['pause slow', '', 0, /^paused slow\n$/],
+  ['resume slow', '', 0, /slow/],
+  ['set slow se --max-items 7', '', 0, /target se of slow: maxItems 7/],
+  ['redrive slow --only failed', '', 0, /\b0\b/],
+  ['resolve --task waits --as failed', '', 1, /^Error: .*waits/],
+  ['complete orders --reference nowhere --file -', '{"id":"waits","status":"ok"}', 1, /"nowhere": there is none/],
+];
+/** Servers: test/cli/{dev,worker}.test.ts, test/api. */
+const SERVERS = ['dev', 'worker', 'api'];
+
+test.each(COMMANDS)('muster %s', async (args, stdin, code, says) => {
+  const process = world.start(args, {}, stdin);
+  expect({ code: await process.exit, out: process.stdout(), err: process.stderr() }).toEqual({
+    code,
+    out: code === 0 ? expect.stringMatching(says) : expect.any(String),
+    err: code === 0 ? expect.any(String) : expect.stringMatching(says),
+  });
+});
+
+test('every command of --help is among them', async () => {
+  const { stdout } = await runProcess(['--help'], { cwd: world.folder });
+  const listed = stdout.split('Run:')[1]!.split('Settings come from')[0]!;
+  const names = [...listed.matchAll(/^ {2}(\w+)/gm)].map(([, name]) => name!);
+  expect(names.filter((name) => name !== 'help').sort()).toEqual(
+    [...COMMANDS.map(([args]) => args.split(' ')[0]!), ...SERVERS].sort(),
+  );
+});
+
+test('a reader that has seen enough, as `| head`: exit code 0, and no complaint', async () => {
+  const { child, exit, stderr } = startCli(['--help'], { cwd: world.folder });
+  child.stdout!.destroy();
+  await once(child.stdout!, 'close');
+  expect([await exit, stderr()]).toEqual([0, '']);
+});
+
+test('what a command waits for is gone: exit code 1 and a word, not a quiet 0', async () => {
+  world.write('hangs.mjs', 'await new Promise(() => undefined);\nexport default [];\n');
+  const { code, stdout, stderr } = await runProcess(['try', 'orders', '--file', '-', '--config', 'hangs.mjs'], {
+    cwd: world.folder,
+  });
+  expect([code, stdout, stderr]).toEqual([1, '', 'Error: ended without an answer: what it waited for is gone.\n']);
+});

@@ -1,0 +1,50 @@
+import { explain } from '../../../workflows/planning/explain';
+import { formatDuration } from '../../../workflows/planning/duration';
+import { BATCHED_CASES } from './cases/batched';
+import { DUE_CASES } from './cases/due';
+import { facts } from './cases/facts';
+import { QUEUED_CASES } from './cases/queued';
+
+const TABLE = [...QUEUED_CASES, ...DUE_CASES, ...BATCHED_CASES];
+
+test.each(TABLE)('G13: %s', (_, parts, waitsFor, nextStepInMs, text) => {
+  const given = facts(parts);
+  const answer = explain(given);
+  expect(answer).toMatchObject({ id: 't1', state: given.state, waitsFor, nextStepInMs });
+  expect(answer.text).toMatch(text);
+  expect(answer.facts).toBe(given);
+});
+
+test('G13: every reason there is to wait is in the table', () => {
+  const all = [
+    'linger',
+    'quiet',
+    'size',
+    'delay',
+    'pause',
+    'hold',
+    'leader',
+    'slot',
+    'key',
+    'weight',
+    'call',
+    'retry',
+    'poll',
+    'resolve',
+    null,
+  ];
+  expect(new Set(TABLE.map(([, , waitsFor]) => waitsFor))).toEqual(new Set(all));
+});
+
+test.each([
+  [-3, '0 ms'],
+  [0.2, '1 ms'],
+  [999, '999 ms'],
+  [4_000, '4 s'],
+  [1_540, '1.5 s'],
+  [9_999, '10 s'],
+  [10_000, '10 s'],
+  [599_000, '599 s'],
+  [600_000, '10 min'],
+  [36_000_000, '10 h'],
+])('a duration of %d ms reads %s', (ms, text) => expect(formatDuration(ms)).toBe(text));

@@ -1,0 +1,87 @@
+import pino from 'pino';
+import { balancePartitions } from '../../../activities/nodes/balance';
+import type { BalanceDeps } from '../../../activities/nodes/balance';
+import { defineHandler } from '../../../handlers';
+import { Keeper } from '../../../activities/nodes/heartbeat/keeper';
+import type { FromThread } from '../../../activities/nodes/heartbeat/messages';
+import { DEFAULT_NODE_SETTINGS } from '../../../activities/nodes/settings';
+import { registerHandler } from '../../../postgres/grouping/handler';
+import { touchNode } from '../../../postgres/nodes/node';
+import type { TestDatabase } from '../../helpers/database';
+import { createDatabase } from '../../helpers/database';
+import { eventually } from '../../helpers/eventually';
+
+/** Nodes that fell silent, and those that are back (B14, B16): found by `npm run example:fleet`. */
+
+const LEASE_MS = 3_000;
+const nodes = { ...DEFAULT_NODE_SETTINGS, leaseMs: LEASE_MS, shutdownLimitMs: 1_500, minimumHoldMs: 0 };
+const row = (id: string) => ({ id, taskQueue: 'q', handlers: ['orders'], version: '1', draining: false });
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createDatabase();
+  await registerHandler(
+    database.pool,
+    defineHandler<{ shop: string }>({
+      name: 'orders',
+      target: ({ shop }) => shop,
+      limits: { maxItems: 5 },
+      affinity: { partitions: 2 },
+      submit: () => Promise.reject(new Error('nobody calls')),
+    }),
+  );
+});
+afterAll(() => database.drop());
+
+test('B14: one that was silent for a lease and is back says so, alive in the store first', async () => {
+  const told: FromThread[] = [];
+  const keeper = new Keeper(database.pool, (message) => told.push(message));
+  const of = (kind: FromThread['kind']) => told.filter((one) => one.kind === kind).length;
+  // Not able to have anything: what it still writes at the end of this test is nothing to the next.
+  keeper.setBeat({ row: { ...row('back'), handlers: [] }, everyMs: 100, silenceMs: 60_000 });
+  keeper.setPartitions({ leaseMs: 1_000, maxLeaseMs: 60_000 });
+  const looked = (times: number) =>
+    eventually(async () => {
+      keeper.look(0);
+      return of('partitions') >= times || null;
+    });
+  await looked(2);
+  expect(of('back')).toBe(0);
+  // Stopped: nothing of this process runs for more than a lease.
+  const until = performance.now() + 1_100;
+  while (performance.now() < until) Math.sqrt(until);
+  await database.pool.query(`update node set seen_at = clock() - interval '1 hour' where id = 'back'`);
+  await looked(3);
+  await eventually(async () => of('back') === 1 || null);
+  const { rows } = await database.pool.query(
+    `select clock() - seen_at < interval '2 s' as alive from node where id = 'back'`,
+  );
+  expect(rows).toEqual([{ alive: true }]);
+  await looked(6);
+  expect(of('back')).toBe(1);
+});
+
+test.each([
+  ['well before the lease passed: dead, though not for a lease yet', 0.8, 'other'],
+  ['just now: it goes back to it', 0.1, 'holder'],
+])('B16: a lease passed, and the last sign of life of its holder is from %s', async (_, seen, expected) => {
+  const { pool } = database;
+  await pool.query('delete from node');
+  for (const id of ['holder', 'other']) await touchNode(pool, row(id));
+  await pool.query(`update lease set holder = id, epoch = 1, acquired_at = clock() - interval '1 min', revoked_at = null, expires_at = clock() + (case id when 'holder' then -10 else 60000 end) * interval '1 ms'
+    from (values ('partition/orders/0', 'holder'), ('partition/orders/1', 'other')) v (resource, id) where lease.resource = v.resource`);
+  await pool.query(`update node set seen_at = clock() - $1 * interval '1 ms' where id = 'holder'`, [seen * LEASE_MS]);
+  // For one lease after the server's start nothing counts as passed.
+  await eventually(
+    async () =>
+      (
+        await pool.query<{ up: boolean }>(`select clock() > pg_postmaster_start_time() + $1 * interval '1 ms' as up`, [
+          LEASE_MS,
+        ])
+      ).rows[0]!.up || null,
+  );
+  const deps = { pool, prefix: 'nobody', nodes, log: pino({ level: 'silent' }) } as unknown as BalanceDeps; // tells nobody: there is no Temporal here
+  await balancePartitions(deps, { runId: 'round', turn: 1 });
+  const { rows } = await pool.query(`select holder, epoch from lease where resource = 'partition/orders/0'`);
+  expect(rows).toEqual([{ holder: expected, epoch: 2 }]);
+});
