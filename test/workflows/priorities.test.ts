@@ -33,7 +33,10 @@ const KINDS: Record<string, (prefix: string) => Promise<Error | null>> = {
   balancer: (prefix) => wakeBalancer(temporal, prefix),
 };
 
-/** Wakes 20 leaders and then one other workflow; returns the types in the order a worker gets them. */
+/**
+ * Wakes 20 leaders and then one other workflow; returns their types in the order in which a worker
+ * gets them.
+ */
 const typesInOrder = async (wake: (prefix: string) => Promise<Error | null>): Promise<unknown[]> => {
   const prefix = `t-${randomBytes(5).toString('hex')}`;
   const leaders = Array.from({ length: 20 }, (_, i) => ({
