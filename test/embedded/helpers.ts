@@ -37,14 +37,17 @@ export function removeTemporary(): void {
 export function compiledEmbedded(packages?: string[]): string {
   const root = temporaryDirectory();
   const folder = join(root, 'workers', 'embedded');
-  mkdirSync(folder, { recursive: true });
-  for (const file of readdirSync(SOURCE)) {
+  for (const file of readdirSync(SOURCE, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.ts'),
+  )) {
     const options = {
       jsc: { target: 'es2022' as const, parser: { syntax: 'typescript' as const } },
       module: { type: 'commonjs' as const },
     };
     const { code } = transformFileSync(join(SOURCE, file), options);
-    writeFileSync(join(folder, file.replace(/\.ts$/, '.js')), code);
+    const compiled = join(folder, file.replace(/\.ts$/, '.js'));
+    mkdirSync(dirname(compiled), { recursive: true });
+    writeFileSync(compiled, code);
   }
   if (packages === undefined) {
     symlinkSync(join(REPOSITORY, 'node_modules'), join(root, 'node_modules'));
