@@ -6,6 +6,7 @@ import { listExecutions, readExecution } from '../../postgres/executions/view';
 import type { ExecutionRow } from '../../postgres/executions/view';
 import { readItems } from '../../postgres/executions/workItem';
 import { CHUNK, executionStateName, isOver, itemStateName } from '../../workflows/planning/executions/states';
+import { formatDuration } from '../../workflows/planning/duration';
 import { executionWorkflowId } from '../../workflows/naming';
 import { STANDING_MS } from '../../workflows/planning/liveness';
 import { wakeExecutions } from '../../workflows/wake';
@@ -41,7 +42,7 @@ const NAMED = 10;
 const standsStill = ({ id, wokenMs }: ExecutionRow, prefix: string): string | null =>
   wokenMs === null || wokenMs < STANDING_MS
     ? null
-    : `stands still: it was woken ${Math.round(wokenMs / 1_000)} s ago and has taken no turn since (workflow ${executionWorkflowId(prefix, id)}); the sweeper of a worker begins its run anew, and if no worker is left, start one`;
+    : `stands still: it was woken ${formatDuration(wokenMs)} ago and has taken no turn since (workflow ${executionWorkflowId(prefix, id)}); the sweeper of a worker begins its run anew, and if no worker is left, start one`;
 
 /**
  * Returns what it waits for, and the names of nodes that lost, or never took, their chunk of the

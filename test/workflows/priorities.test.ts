@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { temporal as proto } from '@temporalio/proto';
+import { BEFORE_LEADERS } from '../../workflows/priorities';
 import { queuerWorkflowId, workflowTaskQueue } from '../../workflows/naming';
 import {
   wakeBalancer,
@@ -84,6 +85,26 @@ test('the calls of a lane do not go before those of other targets of its handler
       return scheduled == null ? [] : [scheduled.priority?.priorityKey];
     });
     expect(priorities).toEqual([3]);
+  } finally {
+    await muster.stop();
+  }
+});
+
+test('a run that continues as new keeps its priority', async () => {
+  const muster = await startMuster([new Downstream().handler()]);
+  try {
+    const workflowId = queuerWorkflowId(muster.prefix, 0);
+    await temporal.workflow.start('queuer', {
+      ...{ workflowId, taskQueue: workflowTaskQueue(muster.prefix), priority: BEFORE_LEADERS },
+      args: [{ queuerId: 0, turnsPerRun: 1 }],
+    });
+    await muster.client.submitBatch('edits', 'po-1', items('po-1'));
+    const started = await eventually(async () => {
+      const { events } = await temporal.workflow.getHandle(workflowId).fetchHistory();
+      const first = events![0]!.workflowExecutionStartedEventAttributes!;
+      return first.continuedExecutionRunId !== '' && first;
+    });
+    expect(started.priority?.priorityKey).toBe(1);
   } finally {
     await muster.stop();
   }

@@ -7,6 +7,7 @@ import type { WokenQueuer } from '../../postgres/lanes/queuer';
 import { wakeExpiredQueuers } from '../../postgres/lanes/queuer';
 import type { WokenLeader } from '../../postgres/grouping/ring';
 import { leaderWorkflowId, queuerWorkflowId } from '../../workflows/naming';
+import { formatDuration } from '../../workflows/planning/duration';
 import { terminateRuns, wakeLeaderWorkflows, wakeQueuerWorkflows } from '../../workflows/wake';
 import { BackOff, TurnBackOff } from './backOff';
 import type { SweepCounts } from './counts';
@@ -77,7 +78,7 @@ export class Expired {
     const runs = long.map((one) => ({
       workflowId: idOf(one),
       runId: one.holder!,
-      reason: `silent for ${Math.round(one.silentMs / 1_000)} s after ${one.turn} turns: begun anew without a replay`,
+      reason: `silent for ${formatDuration(one.silentMs)} after ${one.turn} turns: begun anew without a replay`,
     }));
     this.logFailure(await terminateRuns(this.options.temporal, runs));
     this.counts.stuckRuns += runs.length;
