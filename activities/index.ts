@@ -4,8 +4,7 @@ import { claimBatches } from './grouping/claim';
 import type { ActivityDeps } from './deps';
 import { createFanoutActivities } from './fanouts/workflowFanouts';
 import { completeSignalled } from './accepted/completeSignalled';
-import { handOnCompletions, knowsHandler } from './accepted/handOn';
-import type { HandOnInput } from './accepted/handOn';
+import { knowsHandler } from './accepted/handOn';
 import { createHelperActivities } from './grouping/workflowTasks';
 import { deliverNotifications } from './callbacks/notify';
 import { takeSignalled } from './accepted/takeSignalled';
@@ -69,7 +68,6 @@ const activitiesOf = (deps: ActivityDeps) => ({
   workOrderBatch: (input: WorkOrderBatch): Promise<WorkOrderBatchResponse> => workOrderBatch(deps, input),
   completeAccepted: (input: MonitorInput & { told: CompletionSignal }): Promise<SignalledCompletion> =>
     completeSignalled(deps, input),
-  handOnCompletions: (input: HandOnInput): Promise<void> => handOnCompletions(deps, input),
   knowsHandler: (input: MonitorInput & { told?: CompletionSignal }): Promise<boolean | SignalledCompletion> =>
     knowsHandler(deps, input),
   takeSignalled: (input: TakeInput): Promise<TakeAnswer> => takeSignalled(deps, input),

@@ -2,7 +2,6 @@ import {
   ActivityCancellationType,
   ApplicationFailure,
   continueAsNew,
-  patched,
   proxyActivities,
   setHandler,
   setWorkflowOptions,
@@ -11,12 +10,9 @@ import {
 import type { Activities } from '../activities';
 import { MAX_BACKOFF } from './loops/backOff';
 import { completeSignal } from './definitions';
-import type { CompletionSignal, MonitorInput } from './definitions';
-import { Inbox } from './signals/inbox';
+import type { MonitorInput } from './definitions';
 import { lookUntilIdle } from './loops/lookLoop';
-import type { SideWork } from './loops/lookLoop';
 import { handlerOfMonitor, handlerTaskQueue, monitorWorkflowId } from './naming';
-import { unreadOf } from './planning/unread';
 import { isLateStart } from './loops/startLimits';
 import { Signals } from './signals/signals';
 import { upgradedWhileWaiting } from './versioning';
@@ -51,51 +47,14 @@ export async function monitor(input?: Partial<MonitorInput>): Promise<void> {
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     summary: `accepted batches of ${handler}`,
   });
-  const completions = new Completions(handler, input);
-  setHandler(completeSignal, (one) => completions.add(one), { description: 'What became of an accepted batch' });
+  const signals = new Signals(handler, input);
+  setHandler(completeSignal, () => signals.add(), { description: 'What became of an accepted batch' });
   await lookUntilIdle(
     () => pollAccepted({ handler }).catch(nothingIfNotTaken),
-    () => continueAsNew<typeof monitor>({ handler, ...completions.carried() }),
+    () => continueAsNew<typeof monitor>({ handler, unread: signals.carried() }),
     'next question',
-    completions,
+    signals,
   );
-}
-
-/**
- * Takes what was signalled to this run. A run from before there were `Signals` keeps handing it on.
- */
-class Completions implements SideWork {
-  private by: Signals | Inbox | null;
-
-  constructor(
-    private readonly handler: string,
-    input: unknown,
-  ) {
-    this.by = unreadOf(input).length > 0 ? new Signals(handler, input) : null;
-  }
-
-  add(completion: CompletionSignal): void {
-    this.by ??= patched('signals-are-read') ? new Signals(this.handler, null) : new Inbox(this.handler);
-    this.by.add(completion);
-  }
-
-  isAtRest(): boolean {
-    return this.by?.isAtRest() ?? true;
-  }
-
-  stop(): void {
-    if (this.by instanceof Signals) this.by.stop();
-  }
-
-  mayContinueAsNew(isFull: boolean): boolean {
-    if (this.by instanceof Signals) return isFull || this.by.mayContinueAsNew();
-    return this.isAtRest();
-  }
-
-  carried(): Pick<MonitorInput, 'unread'> {
-    const unread = this.by instanceof Signals ? this.by.carried() : [];
-    return unread.length === 0 ? {} : { unread };
-  }
 }
 
 const nothingIfNotTaken = (error: unknown): { dueInMs: null } => {

@@ -78,19 +78,23 @@ describe('a changed workflow fails the replay', () => {
       'for (const chunk of response.chunks)',
       'for (const chunk of [])',
     ],
-    ['a completion is not written', 'completed-by-signal.monitor.0.json', 'if (this.running < AT_ONCE)', 'if (false)'],
     ['what was signalled is not read', 'signals-read.monitor.0.json', 'await this.readOnce()', 'break'],
-    ['what an earlier run left is not read', 'signals-carried.monitor.0.json', '.unreadOf)(input)', '.unreadOf)(null)'],
+    [
+      'what an earlier run left is not read',
+      'signals-carried.monitor.0.json',
+      '.unreadOf)(carried)',
+      '.unreadOf)(null)',
+    ],
     [
       'what an ended run left is not read',
       'monitor-terminated.completion.1.json',
       "if (typeof ended === 'string')",
       'if (false)',
     ],
-    ['a completion is not taken', 'completed-by-signal.completion.1.json', 'if (handedOn.length === 0)', 'if (true)'],
+    ['a completion is not taken', 'signals-read.completion.1.json', 'allSettled(handedOn.map(', 'allSettled([].map('],
   ];
   test.each(changes)('%s', async (_, file, from, to) => {
-    expect(bundle.code).toContain(from);
+    expect(bundle.code.includes(from)).toBe(true); // toContain would print the bundle
     await expect(replay({ code: bundle.code.replace(from, to) }, file)).rejects.toThrow(
       /Nondeterminism|Non-?determin|TMPRL1100/i,
     );

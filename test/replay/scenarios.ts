@@ -1,10 +1,7 @@
 import type { Handler, HandlerOptions } from '../../handlers';
 import { defineHandler } from '../../handlers';
-import { leaderWorkflowId, monitorWorkflowId, workflowTaskQueue } from '../../workflows/naming';
-import type { CompletionSignal } from '../../workflows/definitions';
-import { completeSignal, lookSignal } from '../../workflows/definitions';
-import { wakeMonitor } from '../../workflows/wake';
-import { eventually } from '../helpers/eventually';
+import { leaderWorkflowId, workflowTaskQueue } from '../../workflows/naming';
+import { lookSignal } from '../../workflows/definitions';
 import type { NodeOptions } from '../../workers/nodeOptions';
 import type { TestMuster } from '../helpers/muster';
 
@@ -205,30 +202,6 @@ export const scenarios: Scenario[] = [
       poll: { everyMs: 1_000 },
     },
     run: submitAndWait(1),
-  },
-  {
-    name: 'completed-by-signal',
-    handler: { submit: async () => ({ status: 'accepted' as const, reference: 'r-1' }) },
-    run: async (muster) => {
-      await muster.client.submit('recorded', tasks(1));
-      await eventually(async () => {
-        const { batch } = (await muster.client.getTask('t-0'))!;
-        return batch !== null && (await muster.client.batch(batch))!.reference !== null;
-      });
-      const temporal = await muster.client.temporal();
-      const tell = (...told: [CompletionSignal]): Promise<unknown> =>
-        temporal.workflow.signalWithStart('monitor', {
-          workflowId: monitorWorkflowId(muster.prefix, 'recorded'),
-          taskQueue: workflowTaskQueue(muster.prefix),
-          args: [{ handler: 'recorded' }],
-          signal: completeSignal,
-          signalArgs: told,
-        });
-      await tell({ reference: 'r-1', results: [{ id: 'stranger', status: 'ok' }] });
-      await tell({ reference: 'r-1', results: [{ id: 't-0', status: 'ok' }] });
-      await done(muster, 1);
-      return wakeMonitor(temporal, muster.prefix, 'recorded'); // it ends: nothing is left
-    },
   },
 ];
 

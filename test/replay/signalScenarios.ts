@@ -1,7 +1,7 @@
 import type { Client as TemporalClient } from '@temporalio/client';
 import type { CompletionSignal, MonitorInput } from '../../workflows/definitions';
-import { completeSignal } from '../../workflows/definitions';
-import { completionWorkflowId, monitorWorkflowId } from '../../workflows/naming';
+import { completeSignal, lookSignal } from '../../workflows/definitions';
+import { completionWorkflowId, monitorWorkflowId, workflowTaskQueue } from '../../workflows/naming';
 import { wakeMonitor } from '../../workflows/wake';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
@@ -60,8 +60,12 @@ export const signalScenarios: Scenario[] = [
       const handle = temporal.workflow.getHandle(monitorWorkflowId(muster.prefix, 'recorded'));
       await wakeMonitor(temporal, muster.prefix, 'recorded');
       await eventually(async () => (await handle.describe()).status.name !== 'RUNNING');
-      await tell(muster, { handler: 'recorded', unread: [{ runId, taken: 0 }] }, done);
-      await wakeMonitor(temporal, muster.prefix, 'recorded');
+      await temporal.workflow.signalWithStart('monitor', {
+        workflowId: handle.workflowId,
+        taskQueue: workflowTaskQueue(muster.prefix),
+        args: [{ handler: 'recorded', unread: [{ runId, taken: 0 }] }],
+        signal: lookSignal,
+      });
     },
   },
   {

@@ -26,13 +26,11 @@ export interface SideWork {
   /** Says whether no part of it is in progress, or left to do. */
   isAtRest(): boolean;
   /** Begins nothing further: the run is about to continue as new. */
-  stop?(): void;
-  /**
-   * Says whether the run may continue as new; left out: once at rest. `isFull`: the history has
-   * hardly any room left.
-   */
-  mayContinueAsNew?(isFull: boolean): boolean;
+  stop(): void;
+  /** Says whether the run may continue as new. `isFull`: the history has hardly any room left. */
+  mayContinueAsNew(isFull: boolean): boolean;
 }
+const NO_SIDE_WORK: SideWork = { isAtRest: () => true, stop: () => undefined, mayContinueAsNew: () => true };
 
 /**
  * Runs a workflow that works off something in the store: it looks, waits until the next thing is
@@ -51,15 +49,15 @@ export const lookUntilIdle = async (
   look: () => Promise<{ dueInMs: number | null }>,
   again: () => Promise<never>,
   waitsFor: string,
-  sideWork: SideWork = { isAtRest: () => true },
+  sideWork = NO_SIDE_WORK,
 ): Promise<void> => {
   checkOwnScope();
   let woken = false;
   setHandler(lookSignal, () => void (woken = true), { description: 'There is something new in the store' });
   for (let looks = 0; ; looks++) {
     if (looks >= LOOKS_PER_RUN || isLarge()) {
-      sideWork.stop?.();
-      const mayContinueAsNew = (): boolean => sideWork.mayContinueAsNew?.(exceeds(FULL)) ?? sideWork.isAtRest();
+      sideWork.stop();
+      const mayContinueAsNew = (): boolean => sideWork.mayContinueAsNew(exceeds(FULL));
       while (!mayContinueAsNew()) await condition(mayContinueAsNew);
       await again(); // no await between the last check and the end of the run
     }

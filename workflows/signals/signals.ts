@@ -1,5 +1,4 @@
 import { isCancellation, log, sleep, workflowInfo } from '@temporalio/workflow';
-import type { CompletionSignal } from '../definitions';
 import type { SideWork } from '../loops/lookLoop';
 import type { UnreadRun } from '../planning/unread';
 import { unreadOf } from '../planning/unread';
@@ -25,7 +24,8 @@ export class Signals implements SideWork {
     if (this.unread.length > 0) void this.read();
   }
 
-  add(_completion?: CompletionSignal): void {
+  /** Counts one more. */
+  add(): void {
     this.came++;
     if (!this.isReading && !this.isStopping) void this.read();
   }
@@ -39,8 +39,8 @@ export class Signals implements SideWork {
     this.isStopping = true;
   }
 
-  mayContinueAsNew(): boolean {
-    return !this.isReading;
+  mayContinueAsNew(isFull: boolean): boolean {
+    return isFull || !this.isReading;
   }
 
   /** Returns what the next run is to read. */
