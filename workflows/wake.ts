@@ -84,19 +84,31 @@ const sendAll = async <T>(wakes: readonly T[], send: (wake: T) => Promise<unknow
   return failure;
 };
 
+export interface RunToEnd {
+  workflowId: string;
+  runId: string;
+  reason: string;
+}
+
 /**
- * Terminates runs, if they are open. Failures are not thrown; the first one is returned, for the
- * log.
+ * Terminates those runs that are open, and returns them. Failures are not thrown; the first one is
+ * returned, for the log.
  */
-export const terminateRuns = (
+export const terminateRuns = async (
   temporal: Client,
-  runs: readonly { workflowId: string; runId: string; reason: string }[],
-): Promise<Error | null> =>
-  sendAll(runs, ({ workflowId, runId, reason }) =>
-    inTime(temporal, () => temporal.workflow.getHandle(workflowId, runId).terminate(reason)).catch((error: unknown) => {
+  runs: readonly RunToEnd[],
+): Promise<{ ended: RunToEnd[]; failure: Error | null }> => {
+  const ended: RunToEnd[] = [];
+  const failure = await sendAll(runs, async (run) => {
+    try {
+      await inTime(temporal, () => temporal.workflow.getHandle(run.workflowId, run.runId).terminate(run.reason));
+      ended.push(run);
+    } catch (error) {
       if (!(error instanceof WorkflowNotFoundError)) throw error; // it has ended by itself
-    }),
-  );
+    }
+  });
+  return { ended, failure };
+};
 
 /**
  * Wakes leaders that a statement has already written as working or waiting. Failures are not

@@ -93,7 +93,7 @@ describe.each(['leader', 'queuer'])('%s', (table) => {
     const workflowId = await idOf(table);
     const runId = await runOf(workflowId);
     await write(table, '7e1f2a3b-0000-4000-8000-000000000000', 500, 60);
-    await look(table);
+    expect(await look(table)).toBe(0);
     expect(await runOf(workflowId)).toBe(runId);
   });
 

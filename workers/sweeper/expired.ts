@@ -80,9 +80,11 @@ export class Expired {
       runId: one.holder!,
       reason: `silent for ${formatDuration(one.silentMs)} after ${one.turn} turns: begun anew without a replay`,
     }));
-    this.logFailure(await terminateRuns(this.options.temporal, runs));
-    this.counts.stuckRuns += runs.length;
-    this.options.log.warn({ runs: runs.length, first: runs[0] }, 'sweeper: long silent runs are begun anew');
+    const { ended, failure } = await terminateRuns(this.options.temporal, runs);
+    this.logFailure(failure);
+    if (ended.length === 0) return;
+    this.counts.stuckRuns += ended.length;
+    this.options.log.warn({ runs: ended.length, first: ended[0] }, 'sweeper: long silent runs are begun anew');
   }
 
   private logFailure(failure: Error | null): void {
