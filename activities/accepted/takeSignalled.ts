@@ -36,8 +36,7 @@ const AT_ONCE = 8;
 /** After this the monitor gets the answer, and may continue as new. */
 const SOFT_LIMIT_MS = 2_000;
 const TICK_MS = 1_000;
-/** Most completions, and bytes of JSON, per workflow; a larger completion goes alone. */
-const MOST = 20;
+/** Most bytes of JSON per workflow that completions are handed on to; a larger one goes alone. */
 const MOST_BYTES = 500_000;
 
 /**
@@ -175,7 +174,7 @@ const grouped = (signals: readonly Signalled[]): Signalled[][] => {
   for (const one of signals) {
     const size = (JSON.stringify(one.told) ?? '').length;
     const last = groups.at(-1);
-    if (last === undefined || last.length >= MOST || bytes + size > MOST_BYTES) {
+    if (last === undefined || bytes + size > MOST_BYTES) {
       groups.push([one]);
       bytes = size;
     } else {
