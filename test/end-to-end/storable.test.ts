@@ -9,6 +9,7 @@ import { findToldByReference } from '../../postgres/accepted/completion';
 import { readMemberIds } from '../../postgres/accepted/poll';
 import type { ResultPage } from '../../postgres/calls/records';
 import { eventually } from '../helpers/eventually';
+import { rounds } from '../helpers/long';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { expectWhole } from '../helpers/whole';
@@ -108,7 +109,7 @@ test('any JSON, with any text in it, comes back as it went in but for what canno
         if (status === 'failed') expect(error).toBe(cutText(told));
       }
     }),
-    { numRuns: 12, seed: 8 },
+    { numRuns: rounds(6, 12), seed: 8 },
   );
 });
 
@@ -120,7 +121,7 @@ test('the rule alone, over many more values: the JSON is exact, and the note is 
       expect(bytes).toBe(Buffer.byteLength(stored));
       expect(note === null).toBe(JSON.stringify(expected(value)) === JSON.stringify(value));
     }),
-    { numRuns: 3_000 },
+    { numRuns: rounds(1_000, 3_000) },
   );
 });
 

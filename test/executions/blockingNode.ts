@@ -20,8 +20,8 @@ const settings = JSON.parse(process.argv[2]!) as BlockingSettings;
 /** Blocks for so many milliseconds, or without end. */
 const block = ([ms]: readonly string[], { position }: { position: number }): string => {
   appendFileSync(settings.runs, `${position}\n`);
-  const until = ms === 'for-ever' ? Infinity : performance.now() + Number(ms);
-  while (performance.now() < until);
+  // Stands still without using up a core, which the other nodes of the test need.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms === 'for-ever' ? Infinity : Number(ms));
   return String(process.pid);
 };
 
@@ -37,6 +37,7 @@ const main = async (): Promise<void> => {
     log: pino({ level: 'silent' }),
     callbacks: { allow: [], secret: null },
     executions: { ...functionsOf({ block }), leaseMs, timeoutMs, retryBaseMs: 10, rollCallMs: 500 },
+    nodes: { maxLeaseMs: 10_000 }, // how long a sign of life comes from a process that hangs
     sweepEveryMs: 0,
   });
   const running = node.run();

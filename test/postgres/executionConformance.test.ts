@@ -8,6 +8,7 @@ import { checkSchema, migrate } from '../../postgres/migrating/migrate';
 import { createPool } from '../../postgres/pool';
 import type { Pool } from '../../postgres/pool';
 import { createStore } from '../../examples/support/database';
+import { rounds } from '../helpers/long';
 import { breaksOff, oneEach, Scene, serverOf } from './executionStore';
 
 /**
@@ -54,19 +55,19 @@ describe.each(['embedded', 'given'])('E14: the store of executions, %s', (kind) 
     const template = { functionId: 'c', method: 'f' };
     test('a list of several parts is staged until it is whole: a list that breaks off is never accepted', async () => {
       const broken = randomUUID();
-      const breaks = breaksOff(25_000, 'the file ended');
+      const breaks = breaksOff(11_000, 'the file ended');
       await expect(storeExecution(pool, template, breaks, { requestId: broken })).rejects.toThrow('the file ended');
-      expect(await readExecution(pool, broken)).toMatchObject({ state: 2, items: 20_000 });
+      expect(await readExecution(pool, broken)).toMatchObject({ state: 2, items: 10_000 });
       expect(await takeTurn(pool, broken, { id: 'r', startedAtMs: 1, turn: 1 }, 10)).toBeNull();
       // The same request again goes on where the first one stopped.
-      const { isNew } = await storeExecution(pool, template, oneEach(25_000), { requestId: broken });
+      const { isNew } = await storeExecution(pool, template, oneEach(11_000), { requestId: broken });
       expect(isNew).toBe(true);
-      expect(await readExecution(pool, broken)).toMatchObject({ state: 0, items: 25_000, counts: { created: 25_000 } });
+      expect(await readExecution(pool, broken)).toMatchObject({ state: 0, items: 11_000, counts: { created: 11_000 } });
       const { rows } = await pool.query(
         'select count(*)::int as n, max(position) as last, max(copy) as copies from work_item where execution_id = $1',
         [broken],
       );
-      expect(rows[0]).toEqual({ n: 25_000, last: 24_999, copies: 1 });
+      expect(rows[0]).toEqual({ n: 11_000, last: 10_999, copies: 1 });
     });
     test('the same request id again is the same request; with another list it is refused', async () => {
       const requestId = randomUUID();
@@ -121,14 +122,14 @@ describe.each(['embedded', 'given'])('E14: the store of executions, %s', (kind) 
       expect((await chunks.openChunks(pool, few.id)).map(({ n }) => n)).toEqual([1, 1, 1, 1]);
     });
     test('in parts of 10,000 it is the same', async () => {
-      const scene = await Scene.of(pool, oneEach(20_001));
+      const scene = await Scene.of(pool, oneEach(10_002));
       const ids = await scene.plan(['a', 'b', 'c']);
       const rows = await scene.rows();
       expect(rows.every((row) => ids[(row['position'] as number) % 3] === row['chunk_id'])).toBe(true);
       expect((await chunks.openChunks(pool, scene.id)).map(({ n, open }) => [n, open])).toEqual([
-        [6_667, 6_667],
-        [6_667, 6_667],
-        [6_667, 6_667],
+        [3_334, 3_334],
+        [3_334, 3_334],
+        [3_334, 3_334],
       ]);
     });
     test('a turn is taken once, and never by an earlier run', async () => {
@@ -222,7 +223,7 @@ describe.each(['embedded', 'given'])('E14: the store of executions, %s', (kind) 
       expect(await scene.execution()).toMatchObject({ state: 100 });
     });
     test('two that write the last two results at once complete it exactly once', async () => {
-      for (let i = 0; i < 50; i++) {
+      for (let i = 0; i < rounds(15, 50); i++) {
         const scene = await Scene.of(pool, oneEach(2));
         const [a, b] = (await scene.plan(['a', 'b'])) as [string, string];
         const [ea, eb] = [await scene.take(a, 'a'), await scene.take(b, 'b')];
@@ -253,13 +254,13 @@ describe.each(['embedded', 'given'])('E14: the store of executions, %s', (kind) 
       expect(await chunks.takeChunk(pool, b, 'b', 1_000)).toBeNull();
     });
     test('large chunks are given back in parts; a crash between them loses none', async () => {
-      const scene = await Scene.of(pool, oneEach(15_000));
+      const scene = await Scene.of(pool, oneEach(11_000));
       const [a] = (await scene.plan(['a'])) as [string];
       await chunks.closeChunk(pool, a, 'undelivered');
-      expect(await chunks.giveBackItems(pool, a)).toBe(5_000);
-      expect(await chunks.openChunks(pool, scene.id)).toMatchObject([{ id: a, state: -1, open: 5_000 }]);
+      expect(await chunks.giveBackItems(pool, a)).toBe(1_000);
+      expect(await chunks.openChunks(pool, scene.id)).toMatchObject([{ id: a, state: -1, open: 1_000 }]);
       expect(await chunks.giveBackItems(pool, a)).toBe(0);
-      expect(await scene.execution()).toMatchObject({ counts: { created: 15_000, inProgress: 0 } });
+      expect(await scene.execution()).toMatchObject({ counts: { created: 11_000, inProgress: 0 } });
     });
   });
 
