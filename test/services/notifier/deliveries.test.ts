@@ -110,18 +110,20 @@ test('a process that stops hands each one that waits to its settlement at once, 
   await over;
 });
 
-test('a settlement that fails ends the look, with its reason, after those in progress', async () => {
-  await write('silent', 2);
+test('a settlement that fails ends the look, with its reason, after those in progress; none begins any more', async () => {
+  const { perHost } = DELIVERY_LIMITS;
+  await write('silent', 2 * perHost);
+  let begun = 0;
   let ended = 0;
   const deliveries = new Deliveries({
     deps: { pool: database.pool, softDeadlineMs: 60_000 },
-    settle: async ({ id }) => {
-      if (id % 2 === 0) throw new Error('the store is away');
+    settle: async () => {
+      if (++begun === 1) throw new Error('the store is away');
       await new Promise((resolve) => setTimeout(resolve, 100));
       ended++;
     },
     isStopping: () => false,
   });
   await expect(deliveries.run()).rejects.toThrow('the store is away');
-  expect(ended).toBe(1);
+  expect([begun, ended]).toEqual([perHost, perHost - 1]);
 });
