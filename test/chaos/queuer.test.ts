@@ -13,7 +13,7 @@ import { runShort } from './shortForm';
 /**
  * Of this seed the first kill is a stop right before a send: a frozen submitter that thaws past its
  * expiry. The two after it kill around a grant and around a call's effect; the next, in the long
- * form, restart both servers.
+ * form, restart Temporal and the downstream.
  */
 const SEED = 123;
 const KILLS = rounds(3, 5);

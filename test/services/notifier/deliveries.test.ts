@@ -83,7 +83,7 @@ test('of a silent host no more is taken than may wait, however often the others 
   expect(count(begun, 'silent')).toBe(4 * aheadOf());
 });
 
-test('past the soft deadline a message that was never tried does not wait for a delivery in progress, another one does', async () => {
+test('past the soft deadline only a message that was never tried goes beside a delivery in progress', async () => {
   await write('silent', 1);
   const { begun, release, over } = look(300);
   await eventually(() => count(begun, 'silent') === 1);
@@ -98,7 +98,7 @@ test('past the soft deadline a message that was never tried does not wait for a 
   expect(begun).toEqual(['silent', 'first', 'first2']);
 });
 
-test('a process that stops hands each one that waits to its settlement at once, which puts it back', async () => {
+test('a process that stops has each one that waits put back at once', async () => {
   const { perHost } = DELIVERY_LIMITS;
   await write('silent', perHost + 4);
   const { begun, release, stop, over } = look(60_000);
@@ -110,7 +110,7 @@ test('a process that stops hands each one that waits to its settlement at once, 
   await over;
 });
 
-test('a settlement that fails ends the look, with its reason, after those in progress; none begins any more', async () => {
+test('a settlement that fails ends the look, with its reason; none begins any more', async () => {
   const { perHost } = DELIVERY_LIMITS;
   await write('silent', 2 * perHost);
   let begun = 0;
