@@ -6,8 +6,8 @@ import { CONFIG, createWorld, order } from '../world';
 
 /**
  * `bin/muster.js` as a process: it hands over arguments, standard input, environment, folder, both
- * streams and the exit code. In the long form each command once; in the short one those below, which
- * come and go in all ways, and the others in jest's process, as where it is tested what they do.
+ * streams and the exit code. In the long form each command once; in the short one `PROCESSES`,
+ * which come and go in all ways, and the others in jest's process, where it is tested what they do.
  */
 
 let world: World;
