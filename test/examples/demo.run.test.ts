@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '../helpers/eventually';
+import { rounds } from '../helpers/long';
 import { distPath } from './paths';
 
 /**
@@ -13,6 +14,7 @@ const cwd = mkdtempSync(join(tmpdir(), 'muster-demo-'));
 /** Four servers, a migration and the workers; on a busy machine that takes its time. */
 const START_MS = 100_000;
 jest.setTimeout(120_000);
+const CITIES = rounds(1_000, 3_000);
 const demos: ChildProcess[] = [];
 afterEach(() => demos.splice(0).forEach((demo) => demo.kill('SIGKILL'))); // of a test that failed; what it started ends with it
 afterAll(() => rmSync(cwd, { recursive: true }));
@@ -50,9 +52,9 @@ const busy = (said: { stderr: string }) =>
   eventually(() => /accepted .* ended/.test(said.stderr), { timeoutMs: START_MS });
 
 test('ends by itself with exit code 0 and the table, and nothing that it started is left', async () => {
-  const { said, ended } = startDemo('--limit', '3000');
+  const { said, ended } = startDemo('--limit', String(CITIES));
   expect([await ended, said.stderr.match(/WRONG.*/)]).toEqual([[0, null], null]);
-  expect(said.stdout).toContain('one by one: 3,000; the fewest possible:');
+  expect(said.stdout).toContain(`one by one: ${CITIES.toLocaleString('en-US')}; the fewest possible:`);
   expect(said.stdout).toMatch(/= [\d,]+ succeeded/);
   const pids = processesOf(said.stderr);
   expect(pids).toHaveLength(5); // Postgres, Temporal, the downstream, two workers
@@ -76,7 +78,7 @@ test('a killed demo leaves nothing behind', async () => {
 });
 
 test('--keep stays up for the Web UI and for npx muster in this folder, until Ctrl-C', async () => {
-  const { child, said, ended } = startDemo('--limit', '500', '--workers', '1', '--keep');
+  const { child, said, ended } = startDemo('--limit', '100', '--workers', '1', '--keep');
   const dev = await eventually(() => readdirSync(cwd).includes('.muster') && /Ctrl-C/.test(said.stderr) && devFile(), {
     timeoutMs: START_MS,
     what: () => said.stderr,

@@ -1,11 +1,13 @@
 import { once } from 'node:events';
+import { rounds } from '../../helpers/long';
 import { runProcess, startCli } from '../process';
 import type { World } from '../world';
 import { CONFIG, createWorld, order } from '../world';
 
 /**
  * `bin/muster.js` as a process: it hands over arguments, standard input, environment, folder, both
- * streams and the exit code. Each command once, as what they do is tested within jest's process.
+ * streams and the exit code. In the long form each command once; in the short one `PROCESSES`,
+ * which come and go in all ways, and the others in jest's process, where it is tested what they do.
  */
 
 let world: World;
@@ -54,9 +56,17 @@ const COMMANDS: readonly (readonly [args: string, stdin: string, code: number, s
 /** Servers: test/cli/{dev,worker}.test.ts, test/api. */
 const SERVERS = ['dev', 'worker', 'api'];
 
-test.each(COMMANDS)('muster %s', async (args, stdin, code, says) => {
+/** With and without standard input, a config file, a store; with each exit code. */
+const PROCESSES = ['submit', 'try', 'explain', 'cancel', 'status', 'batch', 'version', 'partition', 'complete'];
+const inProcess = async (args: string, stdin: string) => {
   const process = world.start(args, {}, stdin);
-  expect({ code: await process.exit, out: process.stdout(), err: process.stderr() }).toEqual({
+  return { code: await process.exit, stdout: process.stdout(), stderr: process.stderr() };
+};
+const isProcess = (args: string): boolean => rounds(0, 1) === 1 || PROCESSES.includes(args.split(' ')[0]!);
+
+test.each(COMMANDS)('muster %s', async (args, stdin, code, says) => {
+  const ended = await (isProcess(args) ? inProcess : world.run)(args, stdin);
+  expect({ code: ended.code, out: ended.stdout, err: ended.stderr }).toEqual({
     code,
     out: code === 0 ? expect.stringMatching(says) : expect.any(String),
     err: code === 0 ? expect.any(String) : expect.stringMatching(says),

@@ -6,6 +6,7 @@ import type { HealthReport, PartHealth } from '../../../workers/metrics/health';
 import { POLL_HANGS_MS, TEMPORAL_SILENT_MS } from '../../../workflows/planning/liveness';
 import { eventually } from '../../helpers/eventually';
 import { temporalAddress } from '../../helpers/database';
+import { rounds } from '../../helpers/long';
 import type { PollSwallower } from '../../helpers/pollSwallower';
 import { startPollSwallower } from '../../helpers/pollSwallower';
 import type { World } from '../world';
@@ -55,9 +56,10 @@ const startWorker = async (address: string): Promise<(part: PartHealth['part']) 
 const STOPPED_MS = 60_000;
 /**
  * A poll that reached the server when it was back: its client ends it 70 s after it began, and the
- * next one has its minute.
+ * next one has its minute. In the short form it is long enough to be told to hang: 15 s for the
+ * poll to begin, and 75 s.
  */
-const ANSWERED_MS = 120_000;
+const ANSWERED_MS = rounds(95_000, 120_000);
 
 test('Temporal was away: idle polls that wait their time again are not said to hang', async () => {
   const health = await startWorker(temporal.address);

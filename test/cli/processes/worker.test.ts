@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import pg from 'pg';
 import { createDatabase, temporalAddress } from '../../helpers/database';
 import { eventually } from '../../helpers/eventually';
-import { startCli } from '../process';
+import { runCli, startCli } from '../process';
 import type { World } from '../world';
 import { createWorld, order } from '../world';
 
@@ -79,12 +79,9 @@ test('start: it waits for servers that come up later, and says for whom', async 
   const empty = await createDatabase({ empty: true });
   const worker = world.start('worker', { MUSTER_DATABASE_URL: empty.url });
   await worker.says(/no Muster tables of this version.*Trying again/);
-  const migrated = world.start('migrate --json', { MUSTER_DATABASE_URL: empty.url });
-  expect(await migrated.exit).toBe(0);
-  expect(JSON.parse(migrated.stdout())).toMatchObject({
-    schema: 'muster',
-    ran: ['000001_muster'],
-  });
+  const env = { ...world.env, MUSTER_DATABASE_URL: empty.url };
+  const migrated = await runCli(['migrate', '--json'], { cwd: world.folder, env });
+  expect([migrated.code, migrated.json()]).toMatchObject([0, { schema: 'muster', ran: ['000001_muster'] }]);
   await worker.says(/"msg":"ready"/);
   worker.child.kill('SIGTERM');
   expect(await worker.exit).toBe(0);
