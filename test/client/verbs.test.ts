@@ -2,6 +2,7 @@ import { defineHandler, HaltError } from '../../handlers';
 import type { Batch, SubmitAnswer } from '../../handlers';
 import type { TaskView } from '../../client';
 import { eventually } from '../helpers/eventually';
+import { rounds } from '../helpers/long';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 
@@ -134,7 +135,7 @@ test('pause and resume, of a handler and of one target; what waited goes on by i
 
 test('ring: a storm of pauses and resumes under load loses nothing', async () => {
   const ids: string[] = [];
-  for (let i = 0; i < 25; i++) {
+  for (let i = 0; i < rounds(8, 25); i++) {
     const some = name('storm', 12);
     ids.push(...some);
     const target = i % 2 === 0 ? {} : { target: 'held' };

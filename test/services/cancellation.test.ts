@@ -150,6 +150,8 @@ describe('a caller cancels a batch that the downstream has accepted', () => {
       why: `the downstream is asked to cancel it (batch ${batch})`,
     });
     await cancellationBecomes(batch, 'confirmed');
+    jobOf('named/1').status = 'expired'; // or it is asked about ten times a second to the end
+    await become('named', ['cancelled', 'cancelled', 'cancelled']);
   });
 
   test('it answers only the third time: asked until then, with its reason to be seen, and once no more', async () => {

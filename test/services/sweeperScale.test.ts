@@ -3,10 +3,13 @@ import { defineHandler } from '../../handlers';
 import { sweepQueued } from '../../postgres/sweeper/sweep';
 import { Pace } from '../../workers/sweeper/backOff';
 import { eventually } from '../helpers/eventually';
+import { rounds } from '../helpers/long';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 
 const TARGETS = 100_000;
+/** One below all of them and one above, in turn. */
+const TRIES = rounds(2, 6);
 const jobs = defineHandler<{ to: string }>({
   name: 'jobs',
   target: (work) => work.to,
@@ -48,7 +51,8 @@ test('G14: with 100,000 targets that have queued tasks, one that nobody rang is 
   await fill();
   await muster.client.submit('jobs', { id: 'late', payload: { to: 'high' } });
   const found: number[] = [];
-  for (const [i, to] of ['low', 'high', 'low', 'high', 'low', 'high'].entries()) {
+  for (let i = 0; i < TRIES; i++) {
+    const to = i % 2 === 0 ? 'low' : 'high';
     const client = new pg.Client({ connectionString: muster.database.url });
     await client.connect();
     await client.query('begin');
@@ -57,7 +61,7 @@ test('G14: with 100,000 targets that have queued tasks, one that nobody rang is 
     await client.query('commit');
     await client.end();
     const committed = performance.now();
-    const { rounds } = muster.node.sweepCounts;
+    const { rounds: before } = muster.node.sweepCounts;
     await eventually(async () =>
       (
         await query<{ n: number }>(
@@ -69,7 +73,7 @@ test('G14: with 100,000 targets that have queued tasks, one that nobody rang is 
     found.push(Math.round(performance.now() - committed));
     // Rounds begin every 2 s: one may have been under way, the next one finds it; one more may
     // begin until we see it.
-    expect(muster.node.sweepCounts.rounds - rounds).toBeLessThanOrEqual(3);
+    expect(muster.node.sweepCounts.rounds - before).toBeLessThanOrEqual(3);
     await eventually(
       async () =>
         (await query<{ state: number }>('select state from task_state where id = $1', [`tx-${i}`]))[0]!.state === 4,

@@ -1,6 +1,7 @@
 import { defineHandler } from '../../handlers';
 import type { Handler } from '../../handlers';
 import { eventually } from '../helpers/eventually';
+import { rounds } from '../helpers/long';
 import { actionsOf, countOf } from './histories';
 import type { OwnMuster } from './ownNode';
 import { openOwn } from './ownNode';
@@ -76,16 +77,17 @@ test('G12: a lone batch with its linger costs 4 actions: start, timer, look, dis
   expect(calls[0]!.at - submitted).toBeGreaterThanOrEqual(200);
 });
 
-test('a backlog of 200 batches costs far below one action a batch', async () => {
+const BATCHES = rounds(50, 200);
+test(`a backlog of ${BATCHES} batches costs far below one action a batch`, async () => {
   await muster.startNode();
-  const tasks = Array.from({ length: 20_000 }, (_, i) => ({ id: `b-${i}`, payload: { to: `t${i % 20}` } }));
+  const tasks = Array.from({ length: BATCHES * 100 }, (_, i) => ({ id: `b-${i}`, payload: { to: `t${i % 20}` } }));
   for (let i = 0; i < tasks.length; i += 10_000) await muster.client.submit('backlog', tasks.slice(i, i + 10_000));
   await succeeded(tasks.length);
   await closed('backlog');
-  expect(calls).toHaveLength(200);
+  expect(calls).toHaveLength(BATCHES);
   const { epoch } = await muster.leaderOf('backlog');
   expect(epoch).toBe(1); // one run: its history is all
-  expect(actionsOf(await muster.historyOf('backlog'))).toBeLessThan(200 * 0.2);
+  expect(actionsOf(await muster.historyOf('backlog'))).toBeLessThan(BATCHES * 0.2);
 });
 
 test('A12: two wakes before the run has begun are two: what filled up meanwhile does not wait for what lingered', async () => {

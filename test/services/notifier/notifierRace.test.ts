@@ -4,11 +4,13 @@ import { insertNotifications } from '../../../postgres/calls/records';
 import { wakeNotifier } from '../../../workflows/wake';
 import type { NodeOptions } from '../../../workers/nodeOptions';
 import { eventually } from '../../helpers/eventually';
+import { rounds } from '../../helpers/long';
 import type { TestMuster } from '../../helpers/muster';
 import { startMuster } from '../../helpers/muster';
 import type { Receiver } from './receiver';
 import { SECRET, startReceiver } from './receiver';
 
+const RACES = rounds(60, 200);
 /** A lost wake is lost for good: the machine may be as slow as it likes. */
 const LOST_MS = 60_000;
 /** Enough for the notifier that loses them: only where one is to be found. */
@@ -20,7 +22,7 @@ const SOON_LOST_MS = 4_000;
  * The sweeper is off. Answers how often nothing came of it; ends at the first time.
  */
 const race = async (
-  rounds: number,
+  races: number,
   lostMs: number,
   options: Partial<NodeOptions> = {},
 ): Promise<{ lost: number; delivered: number }> => {
@@ -40,7 +42,7 @@ const race = async (
       response.writeHead(204).end();
       told();
     };
-    for (let round = 0; round < rounds && lost === 0; round++) {
+    for (let round = 0; round < races && lost === 0; round++) {
       const delivered = new Promise<void>((resolve) => (told = resolve));
       const body = { handler: 'h', target: 't', batch: null, tasks: [{ id: `task-${round}`, state: 'succeeded' }] };
       await insertNotifications(pool, [{ batch_id: null, attempt: null, recipient_id: recipient, body }]);
@@ -63,9 +65,9 @@ const race = async (
   }
 };
 
-test('no look is lost in 200 races with the notifier that is about to end', async () => {
-  const { lost, delivered } = await race(200, LOST_MS);
-  expect({ lost, delivered }).toEqual({ lost: 0, delivered: 200 });
+test(`no look is lost in ${RACES} races with the notifier that is about to end`, async () => {
+  const { lost, delivered } = await race(RACES, LOST_MS);
+  expect({ lost, delivered }).toEqual({ lost: 0, delivered: RACES });
 }, 240_000);
 
 test('the race is one: it finds the notifier that lowers its flag after the look', async () => {
