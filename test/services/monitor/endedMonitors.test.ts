@@ -46,7 +46,7 @@ const begin = async (handler: string, options: { workflowExecutionTimeout?: '1s'
 };
 const end = (handler: string): Promise<unknown> =>
   temporal.workflow.getHandle(monitorWorkflowId(prefix, handler)).terminate('an operator');
-/** How many of the installation's monitors a server lists as closed: some moments after they are. */
+/** How many of the installation's monitors a server lists as closed, which it does with a delay. */
 const listed = async (n: number): Promise<void> => {
   const query = `WorkflowType = 'monitor' AND WorkflowId STARTS_WITH '${prefix}/' AND ExecutionStatus != 'Running'`;
   await eventually(async () => (await temporal.workflow.count(query)).count === n, { what: `${n} ended monitors` });
