@@ -24,18 +24,21 @@ export interface NodeRow {
  * Writes a sign of life; a node that is stopping keeps that state. Inserts the row if it is
  * missing: at the start, and after a sweeper took the process for dead. A drain by an operator is
  * not in this row but in table `drain`, so that it also applies to a row inserted again. A drain
- * written during this statement is seen by the next one.
+ * written during this statement is seen by the next one. Returns how long the node had been silent
+ * (ms); null: its row was missing.
  */
-export const touchNode = async (db: Queryable, node: NodeRow): Promise<void> => {
-  await db.query({
+export const touchNode = async (db: Queryable, node: NodeRow): Promise<number | null> => {
+  const { rows } = await db.query<{ silentMs: number | null }>({
     name: 'touch-node',
     text: `
+with was as (select seen_at from node where id = $1)
 insert into node as n (id, task_queue, handlers, version, started_at, seen_at, draining, batch, attributes,
   functions, name, drained)
 values ($1, $2, $3, $4, clock(), clock(), $5, $6, $7, $8, $9, exists (select from drain d where d.node = $1
   or d.is_name and d.node = $9))
 on conflict (id) do update set seen_at = excluded.seen_at, draining = n.draining or excluded.draining,
-  functions = excluded.functions, drained = excluded.drained`,
+  functions = excluded.functions, drained = excluded.drained
+returning extract(epoch from clock() - (select seen_at from was))::float8 * 1000 as "silentMs"`,
     values: [
       node.id,
       node.taskQueue,
@@ -48,6 +51,7 @@ on conflict (id) do update set seen_at = excluded.seen_at, draining = n.draining
       node.name ?? null,
     ],
   });
+  return rows[0]!.silentMs;
 };
 
 /** Removes a node that stops cleanly, so that nothing waits for its signs of life. */

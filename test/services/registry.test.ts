@@ -106,7 +106,7 @@ create trigger note_beat after update on node for each row when (new.id = 'busy'
 
 test('B10: a drain outlives the row of its node: a process that is back is as drained as before, one of a drained name from its start', async () => {
   const { pool } = database;
-  const touch = (id: string, name: string | null = null): Promise<void> =>
+  const touch = (id: string, name: string | null = null): Promise<unknown> =>
     touchNode(pool, { id, name, taskQueue: 'q', handlers: [], version: '1', draining: false });
   const drained = async (): Promise<string[]> =>
     (await pool.query<{ id: string }>(`select id from node where drained order by id`)).rows.map(({ id }) => id);

@@ -77,7 +77,7 @@ test('G12: a lone batch with its linger costs 4 actions: start, timer, look, dis
   expect(calls[0]!.at - submitted).toBeGreaterThanOrEqual(200);
 });
 
-const BATCHES = rounds(50, 200);
+const BATCHES = rounds(60, 200);
 test(`a backlog of ${BATCHES} batches costs far below one action a batch`, async () => {
   await muster.startNode();
   const tasks = Array.from({ length: BATCHES * 100 }, (_, i) => ({ id: `b-${i}`, payload: { to: `t${i % 20}` } }));

@@ -29,8 +29,7 @@ const silenceLookMs = (): number => 50 + Math.random() * 300;
 export class Keeper {
   private beat: (Beat & Due) | null = null;
   private readonly held = new Map<number, Held>();
-  private partitions:
-    (PartitionTerms & Due & { known: { id: string; epoch: number }[]; keptAt: number | null; askedAt: number }) | null =
+  private partitions: (PartitionTerms & Due & { known: { id: string; epoch: number }[]; askedAt: number }) | null =
     null;
 
   constructor(
@@ -47,7 +46,7 @@ export class Keeper {
     this.beat = Object.assign(this.beat ?? { writing: false }, beat, { nextAt: 0 });
   }
   setPartitions(terms: PartitionTerms): void {
-    this.partitions = { ...terms, nextAt: 0, writing: false, known: [], keptAt: null, askedAt: -Infinity };
+    this.partitions = { ...terms, nextAt: 0, writing: false, known: [], askedAt: -Infinity };
   }
   hold(key: number, hold: Hold, memory: SharedArrayBuffer): void {
     this.held.set(key, {
@@ -68,8 +67,7 @@ export class Keeper {
     const { beat } = this;
     // A node whose main thread hangs counts as dead: it goes silent, and no roll call counts on it.
     const longest = Math.max(beat?.silenceMs ?? 0, ...[...this.held.values()].map(boundOf));
-    if (beat !== null && silentMs <= longest)
-      this.write(beat, this.beatMs(beat), 'node', () => touchNode(this.pool, beat.row));
+    if (beat !== null && silentMs <= longest) this.write(beat, this.beatMs(beat), 'node', () => this.giveSign(beat));
     const { partitions } = this;
     if (partitions !== null && silentMs <= partitions.maxLeaseMs)
       this.write(partitions, partitions.leaseMs / 3, 'partitions', () => this.keepPartitions(partitions));
@@ -105,7 +103,7 @@ export class Keeper {
    * are silent.
    */
   private async keepPartitions(partitions: NonNullable<typeof this.partitions>): Promise<void> {
-    const { leaseMs, known, keptAt } = partitions;
+    const { leaseMs, known } = partitions;
     if (this.beat === null) return;
     const node = this.beat.row.id;
     const now = performance.now();
@@ -113,8 +111,6 @@ export class Keeper {
     const asked = nowNs();
     const held = await readHeldPartitions(this.pool, node);
     partitions.known = held;
-    partitions.keptAt = now;
-    if (keptAt !== null && now - keptAt > leaseMs) await this.comeBack(this.beat);
     const seen = held.map(({ leftMs, ...one }) => ({ ...one, untilNs: asked + toNs(leftMs) }));
     this.post({ kind: 'partitions', seen, atNs: asked });
     // Where something is asked back more may follow, one round at a time: the whole move is to end
@@ -129,13 +125,17 @@ export class Keeper {
   }
 
   /**
-   * Comes back after a lease without a write: the process was stopped, or hung, and may be taken
-   * for dead. Writes its sign of life first, then reports that it is back, so that it gets its
-   * share within a lease.
+   * Writes a sign of life. If the one before is a lease old, a round of the balancer may have taken
+   * this node for dead, and no round is due because it lives: it reports that it is back. So does a
+   * node whose first sign came late, when the round that its start asked for was over.
    */
-  private async comeBack(beat: Beat): Promise<void> {
-    await touchNode(this.pool, beat.row);
-    this.post({ kind: 'back' });
+  private async giveSign({ row }: Beat): Promise<void> {
+    const begun = performance.now();
+    const silentMs = await touchNode(this.pool, row);
+    const { partitions } = this;
+    if (partitions === null) return;
+    // Until the commit, which is at the end of the statement, others read the sign before.
+    if (silentMs === null || silentMs + performance.now() - begun > partitions.leaseMs) this.post({ kind: 'back' });
   }
 
   private async renew(key: number, { chunk, leaseMs, memory }: Held): Promise<void> {

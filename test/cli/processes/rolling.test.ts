@@ -45,17 +45,15 @@ export default [defineHandler({ name: 'orders', ...common }), defineHandler({ na
 `;
 
 const workers: CliProcess[] = [];
-/** The last warnings of the workers, for a failure's message. */
-const warnings = (): string =>
-  workers
-    .flatMap((one) =>
-      one
-        .stderr()
-        .split('\n')
-        .filter((line) => /"level":"?(40|50|60|warn|error|fatal)/.test(line))
-        .slice(-5),
-    )
+/** The lines of warnings and errors, each cut: the first ones say what went wrong. */
+const problemsOf = (log: string): string =>
+  log
+    .split('\n')
+    .filter((line) => /"level":[456]0/.test(line))
+    .map((line) => line.slice(0, 800))
     .join('\n');
+/** The last warnings of the workers, for a failure's message. */
+const warnings = (): string => workers.flatMap((one) => problemsOf(one.stderr()).split('\n').slice(-5)).join('\n');
 
 const unsent = (): Promise<never> => Promise.reject(new Error('the worker process makes the calls'));
 const common = {
@@ -183,7 +181,7 @@ const worker = async (args: readonly string[], build?: Build): Promise<CliProces
 const stop = async ({ child, exit, stderr }: CliProcess): Promise<void> => {
   child.kill('SIGTERM');
   const code = await exit;
-  expect({ code, said: code === 0 ? '' : stderr().slice(-3_000) }).toEqual({ code: 0, said: '' });
+  expect({ code, said: code === 0 ? '' : problemsOf(stderr()) }).toEqual({ code: 0, said: '' });
 };
 /** What compose runs, without what only a container has. */
 const composed = (service: string): string[] =>

@@ -8,6 +8,7 @@ import { takeSignalled } from '../../../activities/accepted/takeSignalled';
 import { createShared } from '../../../activities/createShared';
 import type { ActivityDeps } from '../../../activities/deps';
 import { defineHandler } from '../../../handlers';
+import { monitorWorkflowId } from '../../../workflows/naming';
 import { createPool } from '../../../postgres/pool';
 import type { UnreadRun } from '../../../workflows/planning/unread';
 import { eventually } from '../../helpers/eventually';
@@ -33,11 +34,14 @@ const jobs = defineHandler<{ to: string }>({
 let muster: TestMuster;
 let temporal: TemporalClient;
 let deps: ActivityDeps;
+/** No worker serves it: the monitor that acceptances begin is another one. */
+let prefix: string;
 beforeAll(async () => {
   muster = await startMuster([jobs], { sweepEveryMs: 0 });
   temporal = await muster.client.temporal();
+  prefix = `${muster.prefix}-told`;
   const handlers = new Map([[jobs.name, jobs]]);
-  const base = { pool: muster.database.pool, temporal, handlers, node: 'n', prefix: muster.prefix };
+  const base = { pool: muster.database.pool, temporal, handlers, node: 'n', prefix };
   const all = { ...base, log: pino({ enabled: false }), draining: new AbortController().signal };
   deps = { ...all, ...createShared(all) } as Partial<ActivityDeps> as ActivityDeps;
 });
@@ -50,29 +54,28 @@ interface Told {
 }
 /** That many batches are accepted; answers their references. */
 const accepted = async (n: number): Promise<string[]> => {
-  const prefix = randomUUID();
-  const ids = Array.from({ length: n }, (_, i) => `${prefix}-${i}`);
+  const name = randomUUID();
+  const ids = Array.from({ length: n }, (_, i) => `${name}-${i}`);
   await muster.client.submit(
     'jobs',
-    ids.map((id) => ({ id, payload: { to: prefix } })),
+    ids.map((id) => ({ id, payload: { to: name } })),
   );
   const count = 'select count(*)::int as n from batch where reference = any($1)';
   await eventually(async () => (await muster.database.pool.query<{ n: number }>(count, [ids])).rows[0]!.n === n);
   return ids;
 };
-/** Signals them to a run of the monitor that nobody serves; answers that run. */
+/** Signals them to a new run of the monitor; answers that run. */
 const signalled = async (references: readonly string[], told: Told = {}): Promise<string> => {
-  const workflowId = `${muster.prefix}/monitor/jobs`;
-  // The run that acceptances began is served.
+  const workflowId = monitorWorkflowId(prefix, 'jobs');
   await temporal.workflow
     .getHandle(workflowId)
     .terminate()
-    .catch(() => undefined);
+    .catch(() => undefined); // of the test before
   let runId = '';
   for (const reference of references) {
     const handle = await temporal.workflow.signalWithStart('monitor', {
       workflowId,
-      taskQueue: `${muster.prefix}-unserved`,
+      taskQueue: prefix,
       args: [{ handler: 'jobs' }],
       signal: 'complete',
       signalArgs: [{ reference, results: [{ index: 0, status: 'ok', result: 'told', ...told }] }],
@@ -106,7 +109,7 @@ const lateAfterFirstPage = (late: () => Promise<unknown>): ActivityDeps => {
 };
 const handedOn = async (runId: string): Promise<string[]> => {
   const ids: string[] = [];
-  const query = `WorkflowId STARTS_WITH '${muster.prefix}/completion/jobs/${runId}'`;
+  const query = `WorkflowId STARTS_WITH '${prefix}/completion/jobs/${runId}'`;
   for await (const { workflowId } of temporal.workflow.list({ query })) ids.push(workflowId);
   return ids;
 };
@@ -114,7 +117,7 @@ const handedOn = async (runId: string): Promise<string[]> => {
 test('a run that has ended is read once, to its end', async () => {
   const references = await accepted(3);
   const runId = await signalled(references);
-  await temporal.workflow.getHandle(`${muster.prefix}/monitor/jobs`, runId).terminate();
+  await temporal.workflow.getHandle(monitorWorkflowId(prefix, 'jobs'), runId).terminate();
   expect(await take({ ended: runId })).toEqual({ unread: [], completed: 3, repeated: 0, handedOn: 0 });
   // As after an answer that was lost: it is read again, and counts once.
   expect(await take({ ended: runId })).toMatchObject({ unread: [], completed: 0, repeated: 3 });

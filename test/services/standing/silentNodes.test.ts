@@ -38,7 +38,9 @@ test('B14: one that was silent for a lease and is back says so, alive in the sto
   const keeper = new Keeper(database.pool, (message) => told.push(message));
   const of = (kind: FromThread['kind']) => told.filter((one) => one.kind === kind).length;
   // Not able to have anything: what it still writes at the end of this test is nothing to the next.
-  keeper.setBeat({ row: { ...row('back'), handlers: [] }, everyMs: 100, silenceMs: 60_000 });
+  const own = { ...row('back'), handlers: [] };
+  await touchNode(database.pool, own); // as the main thread does at the start
+  keeper.setBeat({ row: own, everyMs: 100, silenceMs: 60_000 });
   keeper.setPartitions({ leaseMs: 1_000, maxLeaseMs: 60_000 });
   const looked = (times: number) =>
     eventually(async () => {
@@ -59,6 +61,28 @@ test('B14: one that was silent for a lease and is back says so, alive in the sto
   expect(rows).toEqual([{ alive: true }]);
   await looked(6);
   expect(of('back')).toBe(1);
+});
+
+test.each([
+  ['whose first sign from here comes a lease after the main thread’s', `seen_at = clock() - interval '1001 ms'`],
+  ['whose row was taken for stale and removed', null],
+])('B14: one %s says that it is there: it may have been taken for dead', async (_, write) => {
+  const { pool } = database;
+  const told: FromThread[] = [];
+  const keeper = new Keeper(pool, (message) => told.push(message));
+  const own = { ...row('late'), handlers: [] };
+  await touchNode(pool, own);
+  await pool.query(
+    write === null ? `delete from node where id = 'late'` : `update node set ${write} where id = 'late'`,
+  );
+  keeper.setBeat({ row: own, everyMs: 100, silenceMs: 60_000 });
+  keeper.setPartitions({ leaseMs: 1_000, maxLeaseMs: 60_000 });
+  await eventually(() => {
+    keeper.look(0);
+    return told.some(({ kind }) => kind === 'back');
+  });
+  const { rowCount } = await pool.query(`select from node where id = 'late' and seen_at > clock() - interval '1 s'`);
+  expect(rowCount).toBe(1);
 });
 
 test.each([
