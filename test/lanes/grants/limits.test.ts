@@ -25,7 +25,12 @@ beforeAll(async () => {
     await new Promise((resolve) => setTimeout(resolve, 30));
     return okay(batch);
   };
-  calls.answer = perTarget.answer = keyed.answer = later;
+  perTarget.answer = keyed.answer = later;
+  // On a busy machine 30 ms may be over before the second call begins.
+  calls.answer = async (batch, ...more) => {
+    await eventually(() => calls.mostInFlight >= 2, { what: 'the second call at once' });
+    return later(batch, ...more);
+  };
   const done = (reference: string): ReferenceStatus['status'] => statuses.get(reference) ?? 'pending';
   muster = await startMuster([
     calls.handler({ name: 'calls', concurrency: { perHandler: 2 } }),
