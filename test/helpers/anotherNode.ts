@@ -2,7 +2,6 @@ import { NativeConnection } from '@temporalio/worker';
 import pino from 'pino';
 import type { Handler } from '../../handlers';
 import { createNode } from '../../workers/node';
-import type { NodeOptions } from '../../workers/nodeOptions';
 import { temporalAddress } from './database';
 import type { TestMuster } from './muster';
 import { prebuiltBundle } from './prebuilt';
@@ -15,7 +14,6 @@ export interface TestNode {
 export const anotherNode = async (
   { database, prefix }: TestMuster,
   handlers: readonly Handler[],
-  options: Partial<NodeOptions> = {},
 ): Promise<TestNode> => {
   const connection = await NativeConnection.connect({ address: temporalAddress() });
   const node = await createNode({
@@ -28,7 +26,6 @@ export const anotherNode = async (
     callbacks: { allow: [], secret: null },
     workflowBundle: prebuiltBundle,
     shutdownGraceMs: 5_000,
-    ...options,
   });
   const running = node.run();
   return {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { startTemporalDev } from '../../workers/embedded';
 import { choosePorts } from '../../workers/embedded/ports';
-import { localUrl, PollWatch } from '../../workers/metrics/pollWatch';
+import { localUrl, PollWatch, SinceError } from '../../workers/metrics/pollWatch';
 import type { PollCounts } from '../../workers/metrics/polls';
 import { PollState, readPollCounts } from '../../workers/metrics/polls';
 import { POLL_BROKEN_MS, POLL_HANGS_MS, POLL_REFUSED_MS } from '../../workflows/planning/liveness';
@@ -168,7 +168,7 @@ describe('of a real worker', () => {
   const filters: Server[] = [];
   /** Side by side, since each takes half a minute of waiting; a test waits for its own. */
   let refused: Promise<{ message: string; ms: number; age: number }>;
-  let killed: Promise<{ error: Error & { since: Date }; killedAt: number }>;
+  let killed: Promise<{ error: SinceError; killedAt: number }>;
   beforeAll(async () => {
     const { port } = await choosePorts({ port: {} });
     const bindAddress = `127.0.0.1:${port}`;
@@ -193,7 +193,8 @@ describe('of a real worker', () => {
       void fetch(url)
         .then((answer) => answer.text())
         .then((text) => text.split('\n').filter((line) => line.includes(`task_queue="${taskQueue}`)))
-        .then((lines) => response.end(lines.join('\n')));
+        .then((lines) => response.end(lines.join('\n')))
+        .catch(() => response.destroy());
     });
     filters.push(filter.listen(0, '127.0.0.1'));
     await once(filter, 'listening');
@@ -219,12 +220,12 @@ describe('of a real worker', () => {
     };
   };
   /** What a reading says. */
-  const sick = (watch: PollWatch): Promise<Error & { since: Date }> =>
+  const sick = (watch: PollWatch): Promise<SinceError> =>
     eventually(
       () =>
         watch.check().then(
           () => false as const,
-          (error: Error & { since: Date }) => error,
+          (error: Error) => error instanceof SinceError && error, // not a reading that failed
         ),
       { timeoutMs: 90_000, everyMs: 1_000, what: 'polls to be told sick' },
     );
@@ -256,7 +257,7 @@ describe('of a real worker', () => {
     const watch = await watchOf('killed');
     try {
       await eventually(async () => {
-        await watch.check();
+        await watch.check().catch(() => undefined);
         return watch.ages().every(({ seconds }) => seconds > 0);
       });
       process.kill(server.pid, 'SIGKILL');

@@ -4,6 +4,7 @@ import { wakeExpiredLeaders } from '../../postgres/grouping/leaderWakes';
 import { lookSignal } from '../../workflows/definitions';
 import { workflowTaskQueue } from '../../workflows/naming';
 import { eventually } from '../helpers/eventually';
+import { rounds } from '../helpers/long';
 import { countOf } from './histories';
 import type { HistoryEvent } from './histories';
 import type { OwnMuster } from './ownNode';
@@ -76,7 +77,7 @@ const chainOf = async (handler: string): Promise<HistoryEvent[][]> => {
   return runs;
 };
 
-const RUNS = 12;
+const RUNS = rounds(5, 12);
 test('continue-as-new at every third turn, under signals: the runs chain, nothing in flight is cut off, nothing is lost', async () => {
   await muster.startNode();
   // A task for tomorrow: the leader always has something to wait for, and never closes by itself.

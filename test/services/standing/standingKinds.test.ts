@@ -224,7 +224,7 @@ test('what no worker serves is told as that, and does not stand', async () => {
 test('a worker that comes back moves all of it within seconds', async () => {
   await looked();
   for (const age of Object.values(AGE)) await age(3_600_000);
-  standIn = await anotherNode(muster, handlers, { leaseMs: 2_000 });
+  standIn = await anotherNode(muster, handlers);
   await eventually(
     async () => {
       const all = (await muster.client.status()).flatMap(({ standing: found }) => found);
