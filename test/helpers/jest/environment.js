@@ -1,5 +1,6 @@
 const { TestEnvironment } = require('jest-environment-node');
 const { runMuster } = require('./commandLine');
+const { letGo } = require('./promiseStorage');
 const { timesOf } = require('./times');
 
 /**
@@ -20,6 +21,7 @@ class Environment extends TestEnvironment {
   async teardown() {
     this.times?.write();
     await super.teardown();
+    letGo();
   }
 }
 
