@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -151,7 +151,8 @@ async function route(book: Book, clockwork: Clockwork, request: IncomingMessage,
 }
 
 async function main(): Promise<void> {
-  const path = flags.file ?? join(mkdtempSync(join(tmpdir(), 'ledger-')), 'ledger.ndjson');
+  const folder = flags.file === undefined ? mkdtempSync(join(tmpdir(), 'ledger-')) : null;
+  const path = flags.file ?? join(folder!, 'ledger.ndjson');
   const { journal, entries } = Journal.open(path);
   const book = new Book(journal, entries, {
     commitMs: flags['commit-ms'],
@@ -162,7 +163,10 @@ async function main(): Promise<void> {
     random: seededRandom(flags.seed),
   });
   const clockwork = new Clockwork(book);
-  const stop = async () => journal.close();
+  const stop = async () => {
+    journal.close();
+    if (folder !== null) rmSync(folder, { recursive: true });
+  };
   await serve((request, response, url) => route(book, clockwork, request, response, url), flags.port, stop);
 }
 

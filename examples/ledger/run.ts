@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '../../client';
@@ -142,7 +142,9 @@ const allEnded = async (client: Client, batches: number, startedAt: number): Pro
 
 async function startStack(cleanup: Cleanup) {
   const { databaseUrl, temporal } = await startServers(cleanup);
-  const file = join(mkdtempSync(join(tmpdir(), 'ledger-')), 'ledger.ndjson');
+  const folder = mkdtempSync(join(tmpdir(), 'ledger-'));
+  cleanup.add('file of the ledger', async () => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'ledger.ndjson');
   const ledgerArgs = ['--file', file, '--commit-ms', String(flags['commit-ms']), '--seed', String(flags.seed)];
   const ledger = await victim('ledger', cleanup, (port) =>
     startChild(join(__dirname, 'ledger.js'), [...ledgerArgs, '--port', String(port)]),

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, appendFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,12 @@ import { Examples, getJson, until } from './helpers';
 const examples = new Examples();
 afterAll(() => examples.stopAll());
 
-const newFile = (): string => join(mkdtempSync(join(tmpdir(), 'muster-ledger-')), 'ledger.ndjson');
+const folders: string[] = [];
+afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true })));
+const newFile = (): string => {
+  folders.push(mkdtempSync(join(tmpdir(), 'muster-ledger-')));
+  return join(folders.at(-1)!, 'ledger.ndjson');
+};
 const start = (...args: string[]): Promise<ExampleProcess> => examples.start('ledger/ledger', args);
 const price = (value: number, id = 'e'): Edit => ({ id, key: 'price', set: value });
 
