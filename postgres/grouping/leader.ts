@@ -16,6 +16,17 @@ export interface LastRun {
   nowMs: number;
 }
 
+/** The limits of a batch, as a handler's row keeps them. */
+export interface StoredLimits {
+  maxItems: number;
+  maxBytes: number | null;
+  overheadBytes: number;
+  maxWeight: number | null;
+  minItems: number;
+  lingerMs: number;
+  quietMs: number | null;
+}
+
 /** A leader and its handler, locked until the transaction ends. */
 export interface LockedLeader extends LastRun {
   handlerId: number;
@@ -26,15 +37,7 @@ export interface LockedLeader extends LastRun {
   state: number;
   paused: boolean;
   handlerHoldMs: number | null;
-  limits: {
-    maxItems: number;
-    maxBytes: number | null;
-    overheadBytes: number;
-    maxWeight: number | null;
-    minItems: number;
-    lingerMs: number;
-    quietMs: number | null;
-  };
+  limits: StoredLimits;
   perTarget: number;
   perHandler: number;
   allowed: number | null;
@@ -82,18 +85,22 @@ export const lockLeaderAndHandler = async (db: Queryable, leaderId: number): Pro
   return rows[0] ?? null;
 };
 
-export interface Publication {
-  leaderId: number;
+/** What a run writes at the end of a turn. */
+export interface TurnEnd {
   runId: string;
   runStartedAtMs: number;
   epoch: number;
   turn: number;
   state: number;
   wakeAtMs: number | null;
-  blocked: boolean;
-  wantsSlots: boolean;
   answer: unknown;
   leaseMs: number;
+}
+
+export interface LeaderTurnEnd extends TurnEnd {
+  leaderId: number;
+  blocked: boolean;
+  wantsSlots: boolean;
   lastReason: number | null;
 }
 
@@ -101,7 +108,7 @@ export interface Publication {
  * Ends a turn: writes what the leader does next, and the answer that a repeat of this turn gets.
  * `lockLeader` has locked the row.
  */
-export const publishTurn = async (db: Queryable, p: Publication): Promise<void> => {
+export const publishTurn = async (db: Queryable, p: LeaderTurnEnd): Promise<void> => {
   await db.query({
     name: 'publish-turn',
     text: `

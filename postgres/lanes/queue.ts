@@ -1,3 +1,4 @@
+import type { StoredLimits } from '../grouping/leader';
 import { SEQ_STRIDE } from '../grouping/task';
 import type { Client, Queryable } from '../pool';
 
@@ -66,14 +67,7 @@ export interface LaneHead {
   targetId: number;
   handlerId: number;
   paused: boolean;
-  limits: {
-    maxItems: number;
-    maxBytes: number | null;
-    overheadBytes: number;
-    maxWeight: number | null;
-    minItems: number;
-    lingerMs: number;
-    quietMs: number | null;
+  limits: StoredLimits & {
     /** Most weight that may ever be in flight: a heavier batch could never go, so none is cut. */
     weightBudget: number | null;
   };

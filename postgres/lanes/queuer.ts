@@ -1,4 +1,4 @@
-import type { SilentTurn } from '../grouping/leader';
+import type { SilentTurn, TurnEnd } from '../grouping/leader';
 import type { Client, Queryable } from '../pool';
 
 /** The ring state of queuers: a row like a leader's, woken by the same protocol. */
@@ -93,22 +93,14 @@ where q.id = $1 and q.epoch = $2 and q.state = 2 /* waiting */ and not exists (s
   return rowCount === 1;
 };
 
-export interface QueuerPublication {
+export interface QueuerTurnEnd extends TurnEnd {
   queuerId: number;
-  runId: string;
-  runStartedAtMs: number;
-  epoch: number;
-  turn: number;
-  state: number;
-  wakeAtMs: number | null;
-  answer: unknown;
-  leaseMs: number;
 }
 
 /**
  * Ends a turn: writes what the queuer does next, and the answer that a repeat of this turn gets.
  */
-export const publishGrantTurn = async (client: Client, p: QueuerPublication): Promise<void> => {
+export const publishGrantTurn = async (client: Client, p: QueuerTurnEnd): Promise<void> => {
   await client.query({
     name: 'publish-grant-turn',
     text: `

@@ -24,6 +24,9 @@ export interface Next {
   heldBy: string | null;
 }
 
+/** Waits for nothing, and asks for nothing. */
+const AT_ONCE = { inMs: 0, timer: false, blocked: false, again: false, wantsSlots: false };
+
 /** The last turn's answer: which wait the leader has waited. */
 export interface LastAnswer {
   heldBy: string | null;
@@ -52,19 +55,18 @@ export const decideNext = (
   mayClaim: boolean,
   last: LastAnswer | null = null,
 ): Next => {
+  const working = (heldBy: string | null): Next => ({ ...AT_ONCE, state: 'working', heldBy });
+  // The end of a dispatch brings a leader with calls in flight back: no timer to pay for.
   const quiet = (heldBy: string | null): Next =>
-    live > 0
-      ? { state: 'waiting', inMs: IDLE_LOOK_MS, timer: false, blocked: false, again: false, wantsSlots: false, heldBy } // the end of a dispatch brings it back: no timer to pay for
-      : { state: 'idle', inMs: 0, timer: false, blocked: false, again: false, wantsSlots: false, heldBy };
+    live > 0 ? { ...AT_ONCE, state: 'waiting', inMs: IDLE_LOOK_MS, heldBy } : { ...AT_ONCE, state: 'idle', heldBy };
   const waiting = (inMs: number, blocked: boolean, heldBy: string | null): Next => ({
+    ...AT_ONCE,
     state: 'waiting',
     // Exact: a leader that published even half a millisecond more than its target's due time would
     // find it due earlier, and look again.
     inMs: Math.max(0, inMs),
     timer: true,
     blocked,
-    again: false,
-    wantsSlots: false,
     heldBy,
   });
   if (leader.paused) return quiet('paused');
@@ -73,16 +75,7 @@ export const decideNext = (
     return waiting(Math.max(leader.handlerHoldMs, dueAtMs) - leader.nowMs, false, 'hold');
   if (dueAtMs > leader.nowMs) return waiting(Math.min(LONGEST_WAIT_MS, dueAtMs - leader.nowMs), false, null);
   // Something is due now and was not taken.
-  if (!mayClaim)
-    return {
-      state: 'working',
-      inMs: 0,
-      timer: false,
-      blocked: false,
-      again: false,
-      wantsSlots: false,
-      heldBy: 'continue-as-new',
-    };
+  if (!mayClaim) return working('continue-as-new');
   if (claimed.unserved === true) return waiting(unservedLookMs(last), true, UNSERVED);
   if (claimed.plan?.pacedUntilMs != null) return waiting(claimed.plan.pacedUntilMs - leader.nowMs, true, 'rate');
   if (claimed.plan?.weightBlocked) return waiting(BLOCKED_LOOK_MS, true, 'weight in flight');
@@ -90,22 +83,11 @@ export const decideNext = (
     const tookOrNotLooked = claimed.plan === null || claimed.plan.cut.length + claimed.plan.take.length > 0;
     // Looked and found nothing to cut: the ring saw something due that the plan does not. Never
     // spin on it.
-    return tookOrNotLooked
-      ? { state: 'working', inMs: 0, timer: false, blocked: false, again: true, wantsSlots: false, heldBy: null }
-      : waiting(1_000, false, null);
+    return tookOrNotLooked ? { ...working(null), again: true } : waiting(1_000, false, null);
   }
   // No slot: the end of one of its dispatches brings the workflow back; otherwise that of another
   // leader's does (wakeBlockedLeaders).
-  if (live > 0)
-    return {
-      state: 'working',
-      inMs: 0,
-      timer: false,
-      blocked: false,
-      again: false,
-      wantsSlots: false,
-      heldBy: OWN_CALLS,
-    };
+  if (live > 0) return working(OWN_CALLS);
   return { ...waiting(BLOCKED_LOOK_MS, true, 'calls in flight of other leaders'), wantsSlots: true };
 };
 
