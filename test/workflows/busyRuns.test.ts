@@ -37,9 +37,10 @@ beforeAll(async () => {
   await muster.startNode({ sweepEveryMs: 200, leaseMs: 2_000 });
 });
 afterAll(() => muster.stop());
-beforeEach(() => {
+const close = (): void => {
   gate = new Promise((resolve) => (open = resolve));
-});
+};
+beforeEach(close);
 afterEach(() => open());
 
 type Kind = 'leader' | 'queuer';
@@ -74,6 +75,22 @@ const beginShort = async (kind: Kind, limits: object): Promise<string> => {
   });
   return signaledRunId;
 };
+/**
+ * The same with a call in progress, of the task that is returned. The run that is begun may end
+ * before its task comes, since it has nothing to do yet: then the next one is tried.
+ */
+const beginBusy = async (kind: Kind, limits: object): Promise<{ runId: string; slow: string }> => {
+  for (;;) {
+    const runId = await beginShort(kind, limits);
+    const slow = `${calls.length}-slow`;
+    await submit(kind, slow);
+    await called(`${kind}-${slow}`);
+    if (countOf(await eventsOf(kind, runId), 'activityTaskScheduledEventAttributes') > 0) return { runId, slow };
+    open();
+    await succeeded(kind, slow);
+    close();
+  }
+};
 const eventsOf = async (kind: Kind, runId: string) => (await (await handleOf(kind, runId)).fetchHistory()).events ?? [];
 const hasEnded = (kind: Kind, runId: string, how: string): Promise<unknown> =>
   eventually(async () => (await (await handleOf(kind, runId)).describe()).status.name === how, {
@@ -82,16 +99,14 @@ const hasEnded = (kind: Kind, runId: string, how: string): Promise<unknown> =>
 
 describe.each(['leader', 'queuer'] as const)('a %s with a call that takes long', (kind) => {
   test('goes on with everything else past its turns, and continues as new when nothing is in flight', async () => {
-    const runId = await beginShort(kind, { turnsPerRun: 3 });
-    await submit(kind, 'a-slow');
-    await called(`${kind}-a-slow`);
+    const { runId, slow } = await beginBusy(kind, { turnsPerRun: 3 });
     for (let i = 0; i < 6; i++) {
       await submit(kind, `a-${i}`);
       await succeeded(kind, `a-${i}`);
     }
     expect((await (await handleOf(kind, runId)).describe()).status.name).toBe('RUNNING');
     open();
-    await succeeded(kind, 'a-slow');
+    await succeeded(kind, slow);
     await submit(kind, 'a-last');
     await succeeded(kind, 'a-last');
     // It ended, whichever came first: nothing left to do, or its turn to continue as new.
@@ -99,44 +114,38 @@ describe.each(['leader', 'queuer'] as const)('a %s with a call that takes long',
   });
 
   test('claims nothing more where its history is too long, and continues as new when the call has ended', async () => {
-    const runId = await beginShort(kind, { turnsPerRun: 3, mostEvents: 20 });
-    await submit(kind, 'b-slow');
-    await called(`${kind}-b-slow`);
+    const { runId, slow } = await beginBusy(kind, { turnsPerRun: 3, mostEvents: 20 });
     const ids = Array.from({ length: 12 }, (_, i) => `b-${i}`);
     for (const id of ids) await submit(kind, id);
     await eventually(async () => (await eventsOf(kind, runId)).length >= 20);
     open();
-    await succeeded(kind, 'b-slow', ...ids);
+    await succeeded(kind, slow, ...ids);
     await hasEnded(kind, runId, 'CONTINUED_AS_NEW');
   });
 
   test("gives its activity the handler's own time, a day", async () => {
-    const runId = await beginShort(kind, {});
-    await submit(kind, 'c-slow');
-    await called(`${kind}-c-slow`);
+    const { runId, slow } = await beginBusy(kind, {});
     const limits = (await eventsOf(kind, runId)).flatMap(({ activityTaskScheduledEventAttributes: scheduled }) =>
       scheduled?.startToCloseTimeout == null ? [] : [Number(scheduled.startToCloseTimeout.seconds)],
     );
     expect(limits.length).toBeGreaterThan(0);
     for (const seconds of limits) expect(seconds * 1_000).toBeGreaterThan(DAY_MS);
     open();
-    await succeeded(kind, 'c-slow');
+    await succeeded(kind, slow);
   });
 
   test('is cancelled in the Web UI: no call is broken off, the run ends behind it, and the next one goes on', async () => {
-    const runId = await beginShort(kind, {});
-    await submit(kind, 'd-slow');
-    await called(`${kind}-d-slow`);
+    const { runId, slow } = await beginBusy(kind, {});
     await (await handleOf(kind, runId)).cancel();
     await eventually(
       async () => countOf(await eventsOf(kind, runId), 'workflowExecutionCancelRequestedEventAttributes') === 1,
     );
     await submit(kind, 'd-next');
     open();
-    await succeeded(kind, 'd-slow', 'd-next');
+    await succeeded(kind, slow, 'd-next');
     await hasEnded(kind, runId, 'CANCELLED');
     const events = await eventsOf(kind, runId);
     expect(countOf(events, 'activityTaskCancelRequestedEventAttributes')).toBe(0);
-    expect(calls.filter((id) => id === `${kind}-d-slow`)).toHaveLength(1);
+    expect(calls.filter((id) => id === `${kind}-${slow}`)).toHaveLength(1);
   });
 });
