@@ -10,6 +10,7 @@ import { deliverNotifications } from './callbacks/notify';
 import { takeSignalled } from './accepted/takeSignalled';
 import type { TakeAnswer, TakeInput } from './accepted/takeSignalled';
 import { pollAccepted } from './accepted/poll';
+import { refusedWhileStopping } from './refuseTurns';
 import { refuseUnreadable } from './refuseUnreadable';
 import { wake } from './grouping/ring';
 import { rollCall } from './executions/rollCall';
@@ -44,7 +45,7 @@ export type { ActivityDeps } from './deps';
 export const createActivities = (deps: ActivityDeps) => refuseUnreadable(activitiesOf(deps));
 
 const activitiesOf = (deps: ActivityDeps) => ({
-  claimBatches: (input: TurnInput): Promise<TurnAnswer> =>
+  claimBatches: refusedWhileStopping(deps, (input: TurnInput): Promise<TurnAnswer> =>
     claimBatches(
       { pool: deps.pool, leaseMs: deps.leaseMs, nodes: deps.nodes, wake: (leaders) => wake(deps, leaders) },
       input,
@@ -57,8 +58,11 @@ const activitiesOf = (deps: ActivityDeps) => ({
         );
       return answer;
     }),
-  grantLanes: (input: GrantInput): Promise<GrantAnswer> => grantLanes(deps, input),
-  balancePartitions: (input: BalanceInput): Promise<BalanceAnswer> => balancePartitions(deps, input),
+  ),
+  grantLanes: refusedWhileStopping(deps, (input: GrantInput): Promise<GrantAnswer> => grantLanes(deps, input)),
+  balancePartitions: refusedWhileStopping(deps, (input: BalanceInput): Promise<BalanceAnswer> =>
+    balancePartitions(deps, input),
+  ),
   submitBatches: (input: DispatchInput): Promise<DispatchAnswer> => submitBatches(deps, input),
   deliverNotifications: (): Promise<DeliveryAnswer> => deliverNotifications(deps),
   pollAccepted: (input: MonitorInput): Promise<PollAnswer> => pollAccepted(deps, input),

@@ -3,6 +3,9 @@
  * import.
  */
 
+/** Type of the failure of a turn that a worker refuses because it is stopping. */
+export const WORKER_STOPPING = 'WorkerStopping';
+
 export interface LeaderInput {
   leaderId: number;
   handler: string;

@@ -48,10 +48,11 @@ const record = async (): Promise<void> => {
       for (const [i, { workflowId, runId }] of runs.slice(0, MOST_RUNS).entries()) {
         const history = await temporal.workflow.getHandle(workflowId, runId).fetchHistory();
         const type = workflowId.slice(muster.prefix.length + 1).split('/')[0]!;
-        // Host names and pids of the recording machine say nothing.
+        // Host names, pids and paths of the recording machine say nothing.
         const json = historyToJSON(history)
           .replaceAll(muster.node.id, 'node')
-          .replace(/"identity": "[^"]*"/g, '"identity": "recorded"');
+          .replace(/"identity": "[^"]*"/g, '"identity": "recorded"')
+          .replace(/"stackTrace": "(?:[^"\\]|\\.)*"/g, '"stackTrace": ""');
         writeFileSync(path.join(FOLDER, `${scenario.name}.${type}.${i}.json`), `${json}\n`);
       }
       process.stdout.write(`${scenario.name}: ${runs.length} runs\n`);

@@ -56,6 +56,18 @@ const onFirst = (
 
 export const scenarios: Scenario[] = [
   { name: 'linger-flush', handler: {}, run: submitAndWait(3) },
+  {
+    name: 'worker-stopping',
+    handler: {},
+    run: (muster) => {
+      const { deps } = muster.node;
+      const { draining } = deps;
+      let turns = 0;
+      const get = (): AbortSignal => (turns++ === 0 ? AbortSignal.abort() : draining);
+      Object.defineProperty(deps, 'draining', { get });
+      return submitAndWait(3)(muster);
+    },
+  },
   { name: 'size-flush', handler: { limits: { maxItems: 4 } }, run: submitAndWait(8) },
   {
     name: 'retry',

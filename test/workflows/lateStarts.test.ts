@@ -111,3 +111,5 @@ test('an execution: its chunks, as a leader its dispatches', async () => {
   const activities = { rollCall };
   expect((await startLimitsOf(3, 'execution', { executionId: 'e' }, () => activities)).slice(0, 3)).toEqual([1, 2, 6]);
 });
+
+/** @full */

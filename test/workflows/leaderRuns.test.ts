@@ -6,6 +6,8 @@ import { actionsOf, countOf } from './histories';
 import type { OwnMuster } from './ownNode';
 import { openOwn } from './ownNode';
 
+/** @full */
+
 /**
  * Runs of the leader workflow on the dev server: what they cost, and what comes between their
  * tasks. No sweeper.

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { NativeConnection } from '@temporalio/worker';
 import pino from 'pino';
 import type { Handler } from '../../handlers';
@@ -29,6 +30,8 @@ export interface OwnMuster {
    * answers how often they did so far.
    */
   failing: { name: string | null; times: number };
+  /** Statements of these names take so much longer in every worker's transactions. */
+  slow: { names: readonly string[]; ms: number };
   leaderOf(handler: string): Promise<{ id: number; workflowId: string; epoch: number; state: number }>;
   historyOf(handler: string): Promise<HistoryEvent[]>;
   stop(): Promise<void>;
@@ -38,7 +41,8 @@ export const openOwn = async (handlers: readonly Handler[]): Promise<OwnMuster> 
   const database = await createDatabase();
   const prefix = `own-${database.name}`;
   const failing: OwnMuster['failing'] = { name: null, times: 0 };
-  const pool = breakable(createPool({ databaseUrl: database.url, max: 20 }), failing);
+  const slow: OwnMuster['slow'] = { names: [], ms: 0 };
+  const pool = breakable(createPool({ databaseUrl: database.url, max: 20 }), failing, slow);
   const client = createClient({
     databaseUrl: database.url,
     handlers,
@@ -59,6 +63,7 @@ export const openOwn = async (handlers: readonly Handler[]): Promise<OwnMuster> 
     client,
     prefix,
     failing,
+    slow,
     leaderOf,
     historyOf: async (handler) => {
       const { workflowId } = await leaderOf(handler);
@@ -99,7 +104,7 @@ export const openOwn = async (handlers: readonly Handler[]): Promise<OwnMuster> 
   };
 };
 
-const breakable = (pool: Pool, failing: OwnMuster['failing']): Pool => {
+const breakable = (pool: Pool, failing: OwnMuster['failing'], slow: OwnMuster['slow']): Pool => {
   const connect = pool.connect.bind(pool) as (...args: unknown[]) => Promise<Session>;
   const wrapped = new WeakSet<object>();
   // Transactions take their session as a promise; `pool.query` takes its own by a callback, which
@@ -113,6 +118,7 @@ const breakable = (pool: Pool, failing: OwnMuster['failing']): Pool => {
             const query = session.query.bind(session) as unknown as (...each: unknown[]) => Promise<unknown>;
             const checked = (...each: unknown[]): Promise<unknown> => {
               const { name } = each[0] as { name?: string };
+              if (name !== undefined && slow.names.includes(name)) return sleep(slow.ms).then(() => query(...each));
               if (name === undefined || name !== failing.name) return query(...each);
               failing.times++;
               return Promise.reject(

@@ -13,6 +13,8 @@ import { bundleWorkflows, startUserWorker } from '../helpers/userWorker';
 import type { HistoryEvent } from './histories';
 import { actionsOf } from './histories';
 
+/** @full */
+
 /**
  * Temporal actions, counted from the histories of a real server and printed, with bounds: a
  * partition without a node, a monitor without one, a long call with a backlog behind it,

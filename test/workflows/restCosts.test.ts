@@ -3,7 +3,11 @@ import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 
-/** What waiting costs: actions that nobody needs. */
+/**
+ * What waiting costs: actions that nobody needs.
+ *
+ * @full
+ */
 
 const LEASE_MS = 7_000;
 let letGo: () => void = () => undefined;

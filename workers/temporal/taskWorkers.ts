@@ -124,7 +124,7 @@ export const runWorkers = async (
     const runs = workers.map((worker) =>
       worker.run().catch((error: unknown) => {
         // The SDK's error says neither what was in progress nor, at a stop, what went wrong first.
-        log.error({ err: error, taskQueue: worker.options.taskQueue, status: worker.getStatus() }, 'a worker failed');
+        log.error({ taskQueue: worker.options.taskQueue, status: worker.getStatus(), err: error }, 'a worker failed');
         failure ??= error;
         shutdown(); // the others drain, then it is reported
       }),

@@ -1,6 +1,7 @@
 import { ApplicationFailure, CancellationScope, condition, workflowInfo } from '@temporalio/workflow';
 import type { TurnInput } from '../messages';
 import { checkOwnScope } from '../ownScope';
+import { unlessStopping } from './stopping';
 
 /**
  * Turns after which a run continues as new when it can: at 6 events each a replay takes less than a
@@ -104,7 +105,8 @@ export abstract class TurnLoop<A extends Answer> {
       const draining = this.mustEnd();
       this.looked = this.looks;
       const { ended } = this; // as it was before: an activity may end while a slow turn is taken, and is not to be waited for then
-      const answer = await this.takeTurn(this.nextTurn(!draining));
+      const answer = await unlessStopping(() => this.takeTurn(this.nextTurn(!draining)));
+      if (answer === null) continue;
       // Not a leader of this store: the store's own leader gets its own run when it is woken.
       if (answer.foreign === true) return;
       if (answer.deposed)
@@ -140,6 +142,8 @@ export abstract class TurnLoop<A extends Answer> {
    * published anew, and another turn has to take that back.
    */
   protected stepDown(turn: number): void {
+    // Signals are applied before results, so a wake has always begun another turn by now; asked all
+    // the same, so as not to rest on that order.
     if (!this.woken && turn === this.turn) this.released = true;
   }
 

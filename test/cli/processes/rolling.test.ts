@@ -18,7 +18,7 @@ import { createWorld } from '../world';
  * Judged by what the downstream itself saw: every task once, each lane in its order, and at no time
  * nothing at all.
  *
- * @alone
+ * @alone @full
  */
 
 const LANES = ['po-1', 'po-2', 'po-3'];
@@ -50,7 +50,7 @@ const problemsOf = (log: string): string =>
   log
     .split('\n')
     .filter((line) => /"level":[456]0/.test(line))
-    .map((line) => line.slice(0, 800))
+    .map((line) => line.slice(0, /"level":50/.test(line) ? 6_000 : 300))
     .join('\n');
 /** The last warnings of the workers, for a failure's message. */
 const warnings = (): string => workers.flatMap((one) => problemsOf(one.stderr()).split('\n').slice(-5)).join('\n');

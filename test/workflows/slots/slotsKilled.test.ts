@@ -16,6 +16,8 @@ import { slotHandler } from './slotProcess';
 /**
  * H5: the limit of calls in flight through kills in the middle of the work; what the dead held
  * comes back, and everything ends.
+ *
+ * @full
  */
 
 const PER_HANDLER = 4;

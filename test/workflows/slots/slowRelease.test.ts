@@ -5,6 +5,8 @@ import { eventually } from '../../helpers/eventually';
 import type { TestMuster } from '../../helpers/muster';
 import { startMuster } from '../../helpers/muster';
 
+/** @full */
+
 /**
  * Above the leader's workflow task timeout (5 s, workflows/wake.ts), below the lock and
  * idle-in-transaction limits of the store.
