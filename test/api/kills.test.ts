@@ -6,6 +6,8 @@ import { createHome } from './child';
 /**
  * The API as a process: kills in the middle of POSTs with Idempotency-Key, orderly stops, the
  * command's own refusals.
+ *
+ * @full
  */
 
 let home: ApiHome;

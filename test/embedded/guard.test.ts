@@ -10,6 +10,8 @@ import {
   type Parent,
 } from './helpers';
 
+/** @full */
+
 let embedded = '';
 beforeAll(() => {
   embedded = compiledEmbedded();

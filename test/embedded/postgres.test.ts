@@ -12,6 +12,8 @@ import {
   temporaryDirectory,
 } from './helpers';
 
+/** @full */
+
 const started: EmbeddedPostgres[] = [];
 
 async function start(...[options]: Parameters<typeof startPostgres>): Promise<EmbeddedPostgres> {

@@ -6,6 +6,8 @@ import { type DemoFigures, demoProblems, demoReport } from '../../examples/demo/
 import type { ExampleProcess } from '../../examples/support/child';
 import { buildBatch, buildContext, countByStatus, Examples, getJson, outcomeOf, rejection, resultsOf } from './helpers';
 
+/** @full */
+
 interface Stats {
   calls: number;
   items: number;

@@ -8,6 +8,8 @@ import { Examples, getJson, sampleTasks } from './helpers';
 import { sourcePath } from './paths';
 import { present, startWith, taskEnds, untilEnded } from './throughMuster';
 
+/** @full */
+
 /**
  * Elasticsearch-style `_bulk` through the whole of Muster: its JSON file, as `muster worker` loads
  * it, and no code.

@@ -8,6 +8,8 @@ import { runTrial } from './trial';
 /**
  * The fleet example in short (B2, B3, B10, B11, B14, B16): real processes that join, leave, hang,
  * are killed and stopped. The long form: `npm run example:fleet`.
+ *
+ * @full
  */
 
 test('B16 B11 B2: killed, stopped and woken, blocked, drained: the fewest moves, nothing twice, nothing stale', async () => {

@@ -4,6 +4,8 @@ import { runTrial } from './trial';
  * The ledger example in short (C1, C9-C11, C16-C18): real ledger and workers, killed in turns, and
  * the ledger's own account compared with one submitter alone. The long form: `npm run
  * example:ledger`.
+ *
+ * @full
  */
 
 interface Result {

@@ -5,6 +5,8 @@ import type { TestMuster } from '../helpers/muster';
 import { Examples, getJson } from './helpers';
 import { present, startWith, taskEnds, untilEnded } from './throughMuster';
 
+/** @full */
+
 /**
  * An OpenAI-style batch API through the whole of Muster: accepted, asked about by the monitor,
  * results streamed.

@@ -19,6 +19,8 @@ import {
   until,
 } from './helpers';
 
+/** @full */
+
 interface Stats {
   uploads: number;
   uploadedBytes: number;

@@ -5,6 +5,8 @@ import { distPath } from './paths';
 /**
  * Every script of package.json that takes options answers `--help`, and says of a wrong option what
  * is wrong with it: as processes, from dist/, none of which comes as far as starting a server.
+ *
+ * @full
  */
 
 /** README and others' scripts rely on these names. */
@@ -81,7 +83,7 @@ const run = (name: string, ...args: string[]) =>
 
 test('every script that takes options is here', () => {
   const named = Object.keys(scripts).filter((name) =>
-    /^(demo|bench|example:.*|bench:.*|test:(?!(unit|times|long)$).*)$/.test(name),
+    /^(demo|bench|example:.*|bench:.*|test:(?!(unit|times|full|long)$).*)$/.test(name),
   );
   expect(named.sort()).toEqual(Object.keys(OPTIONS).sort());
 });

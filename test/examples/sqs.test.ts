@@ -25,6 +25,8 @@ import {
 } from './helpers';
 import { distPath } from './paths';
 
+/** @full */
+
 // The first run of a machine installs the server.
 const INSTALL_MS = 300_000;
 const region = 'us-east-1';

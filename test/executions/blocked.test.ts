@@ -11,6 +11,8 @@ import { ended, functionsOf, openFleet } from './helpers';
 /**
  * A registered function that blocks its process, in a node's real process: the heartbeat comes from
  * a thread that work cannot block.
+ *
+ * @full
  */
 
 const LEASE_MS = 1_000;

@@ -9,6 +9,8 @@ import { ended, lists, openFleet, Runs } from './helpers';
 /**
  * Every statement of the dispatch fails as if its session were lost, before and after the server
  * has done it.
+ *
+ * @full
  */
 
 const runs = new Runs();

@@ -5,7 +5,11 @@ import { exorciseGhosts, summonGhosts } from './ghosts';
 import type { Fleet } from './helpers';
 import { ended, functionsOf, lists, openFleet, Runs } from './helpers';
 
-/** What goes wrong on the way: no nodes, nodes that are gone, lost workflows. */
+/**
+ * What goes wrong on the way: no nodes, nodes that are gone, lost workflows.
+ *
+ * @full
+ */
 
 const runs = new Runs();
 const echo = { echo: runs.echo };

@@ -5,6 +5,8 @@ import { startMuster } from '../helpers/muster';
 import { expectWhole } from '../helpers/whole';
 import { Downstream, items, okay } from './downstream';
 
+/** @full */
+
 /** What a lane waits for after each refusal, in real time. */
 const downstream = new Downstream();
 const refusals = new Map<string, number>();

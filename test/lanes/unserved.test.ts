@@ -15,6 +15,8 @@ import { openLaneStore } from './laneStore';
 
 /**
  * Lanes whose batches no node can take: they cost next to nothing, and go as soon as a node can.
+ *
+ * @full
  */
 
 const downstream = new Downstream();

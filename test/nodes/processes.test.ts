@@ -20,6 +20,8 @@ import { isEven } from './fleet';
 /**
  * Real processes with a Postgres of their own (B2, B3, B16; nodes.md, busy node, rolling restart):
  * what must not move anything, does not.
+ *
+ * @full
  */
 
 const PARTITIONS = 5;

@@ -9,6 +9,8 @@ import { openOwn } from '../workflows/ownNode';
 /**
  * Work that waits for a holder of its partition is told when there is one. No node sweeps, and
  * every look that would come by itself is far away, so nothing heals a wake that is not sent.
+ *
+ * @full
  */
 
 const sent: string[] = [];

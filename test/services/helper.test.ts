@@ -14,6 +14,8 @@ import type * as user from './workflows/user';
 import type { Work } from './userTasks';
 import { failureOf, late } from './userTasks';
 
+/** @full */
+
 let seen: string[] = [];
 const jobs = defineHandler<Work>({
   name: 'jobs',

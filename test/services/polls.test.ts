@@ -15,6 +15,8 @@ import { prebuiltBundle } from '../helpers/prebuilt';
 /**
  * What a worker's polls come to, by the SDK's own counters, against servers that refuse, stop and
  * die.
+ *
+ * @full
  */
 
 const counts = (some: Partial<PollCounts>): PollCounts => ({

@@ -7,6 +7,8 @@ import { rounds } from '../helpers/long';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 
+/** @full */
+
 const TARGETS = 100_000;
 /** One below all of them and one above, in turn. */
 const TRIES = rounds(2, 6);

@@ -18,7 +18,7 @@ import { CONFIG, runStops } from './run';
  * The short form of `npm run test:stops`, and what a process does whose workflow code was cut off
  * all the same.
  *
- * @alone
+ * @alone @full
  */
 
 let database: TestDatabase;

@@ -5,6 +5,8 @@ import type { CliProcess } from '../process';
 import { killLeftovers, runCli, startCli } from '../process';
 import { makeFolder } from '../world';
 
+/** @full */
+
 /** Items after the third wait until the file `gate` is there. */
 const CONFIG = `
 import { existsSync } from 'node:fs';

@@ -12,7 +12,11 @@ import { startPollSwallower } from '../../helpers/pollSwallower';
 import type { World } from '../world';
 import { createWorld } from '../world';
 
-/** What `/healthz` of a worker process without any work says of its polls. */
+/**
+ * What `/healthz` of a worker process without any work says of its polls.
+ *
+ * @full
+ */
 
 let world: World;
 let temporal: TemporalDev;

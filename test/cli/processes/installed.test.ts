@@ -10,6 +10,8 @@ import { makeFolder } from '../world';
 /**
  * Build 1, Prove: `npm pack`, installed in another empty folder, where a user writes a config file
  * of their own.
+ *
+ * @full
  */
 
 const CONFIG = `

@@ -15,6 +15,8 @@ import { CONFIG, createWorld, order } from '../world';
 /**
  * From muster.config.ts through real processes: a codec, a payload converter, and interceptors of
  * all kinds.
+ *
+ * @full
  */
 
 const CODEC = path.join(__dirname, '..', '..', '..', 'dist', 'test', 'plugs', 'codec.js');

@@ -12,6 +12,8 @@ import { CONFIG, makeFolder, order } from '../world';
 /**
  * `muster dev` in a folder whose config plugs a codec and workflow interceptors in: its worker and
  * its HTTP API have them.
+ *
+ * @full
  */
 
 const CODEC = path.join(__dirname, '..', '..', '..', 'dist', 'test', 'plugs', 'codec.js');

@@ -4,6 +4,8 @@ import type { CliProcess } from '../process';
 import { killLeftovers, runProcess, startCli } from '../process';
 import { CONFIG, makeFolder } from '../world';
 
+/** @full */
+
 const folder = makeFolder();
 const own = (name: string): string => {
   const cwd = path.join(folder, name);

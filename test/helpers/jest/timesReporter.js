@@ -1,7 +1,7 @@
-const { mkdtempSync, readFileSync, rmSync, writeFileSync } = require('node:fs');
+const { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const path = require('node:path');
-const { COLLECTED_IN } = require('./times');
+const { COLLECTED_IN, ROOT } = require('./times');
 
 const KEPT = path.join(__dirname, 'seconds.json');
 const SHOWN = 20;
@@ -34,9 +34,10 @@ class TimesReporter {
   }
 }
 
-/** Replaces the seconds of the files that ran. */
+/** Replaces the seconds of the files that ran, and drops files that are gone. */
 const keep = (times) => {
-  const kept = { ...JSON.parse(readFileSync(KEPT, 'utf8')) };
+  const before = Object.entries(JSON.parse(readFileSync(KEPT, 'utf8')));
+  const kept = Object.fromEntries(before.filter(([file]) => existsSync(path.join(ROOT, file))));
   for (const one of times) kept[one.file] = Math.round(wall(one) / 1_000);
   const sorted = Object.entries(kept).sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
   writeFileSync(KEPT, `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`);

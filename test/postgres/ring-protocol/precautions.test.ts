@@ -5,6 +5,8 @@ import { ringScenes } from './scenes';
 import { successionScenes } from './succession';
 import { Theatre } from './scene';
 
+/** @full */
+
 /**
  * Build 3: every precaution of the ring protocol and of its fencing against an order of statements
  * that needs it: with all of them the checker finds nothing and every task ends; with this one left

@@ -7,6 +7,8 @@ import { rounds } from '../../helpers/long';
 import type { TestMuster } from '../../helpers/muster';
 import { startMuster } from '../../helpers/muster';
 
+/** @full */
+
 const MEMBERS = rounds(10_000, 50_000);
 const RESULT_BYTES = 4_000;
 const MB = 1_048_576;

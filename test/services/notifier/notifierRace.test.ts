@@ -10,6 +10,8 @@ import { startMuster } from '../../helpers/muster';
 import type { Receiver } from './receiver';
 import { SECRET, startReceiver } from './receiver';
 
+/** @full */
+
 const RACES = rounds(60, 200);
 /** A lost wake is lost for good: the machine may be as slow as it likes. */
 const LOST_MS = 60_000;

@@ -11,6 +11,8 @@ import { SECRET, startReceiver } from './receiver';
 /**
  * Receivers that accept a connection and never answer hold up no other: 100 messages to them, and
  * then 5 to one that answers.
+ *
+ * @full
  */
 
 const SILENT = 100;
