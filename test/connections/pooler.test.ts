@@ -81,7 +81,9 @@ test('behind a pooler: nothing is kept in a session, and tasks, lanes, reports a
     await client.submitBatch('ordered', 'po-1', [{ id: 'in-lane', payload: { to: 'po-1' } }]);
     await client.submit('jobs', { id: 'one', payload: { to: 'a' } }); // a repeat
     const ids = ['one', 'copied-59', 'in-lane'];
-    await eventually(async () => (await client.getTasks(ids)).every(({ state }) => state === 'succeeded'));
+    await eventually(async () => (await client.getTasks(ids)).every(({ state }) => state === 'succeeded'), {
+      what: async () => JSON.stringify(await Promise.all(ids.map((id) => client.explain(id)))),
+    });
     expect((await client.verify()).ok).toBe(true);
     await eventually(async () => (await client.nodes()).length > 0);
   } finally {
