@@ -53,7 +53,8 @@ let sent: Buffer[];
 beforeAll(async () => {
   // Its own sessions say what a session has set; those through the proxy have nothing set but what
   // each transaction sets.
-  // No sweeper: it would wake the other node's queuer under its own prefix, where no worker makes calls.
+  // No sweeper: it would wake the other node's queuer under its own prefix, where no worker makes
+  // calls.
   muster = await startMuster([], { sweepEveryMs: 0 });
   proxy = await startProxyOf(muster.database.url);
   behindPooler = `${proxy.through(muster.database.url)}?pgbouncer=true`;
