@@ -81,9 +81,9 @@ const byStatus = (mover: Mover, { status }: Answers): string | null => {
   return found === undefined ? null : JSON.stringify(found);
 };
 
-/** A leader that was silent for a moment is no alarm: it may be between two of its wakes. */
+/** A leader that was silent for less than 10 s is no alarm: it may be between two of its wakes. */
 const STANDS =
-  /stands? still|is overdue|no live worker|has been silent for (\d+ s|\d+ min)|by a process that did not conclude|No node holds|is gone|is not polled/;
+  /stands? still|is overdue|no live worker|has been silent for (\d\d+ s|\d+ min)|by a process that did not conclude|No node holds|is gone|is not polled/;
 
 const byExplain = (mover: Mover, { explained }: Answers): string | null => {
   const text = explained.get(mover.name)?.text ?? '';

@@ -221,6 +221,7 @@ test.each<[string, Partial<Answers>, string[]]>([
   ['explain: stands still', explains('lane', 'In lane s1. Queuer 0 stands still: it was woken 40 s ago'), ['lane']],
   ['explain: silent for long', explains('plain', 'but leader "0" has been silent for 12 s past its lease'), ['plain']],
   ['explain: silent for a moment', explains('plain', 'but leader "0" has been silent for 447 ms past its lease'), []],
+  ['explain: silent for a second', explains('plain', 'but leader "0" has been silent for 1 s past its lease'), []],
   ['explain: is at work', explains('plain', 'It is next for leader "0", which is at work now.'), []],
 ])('%s is named', (_, said, named) => {
   const answers = { ...quiet, ...said };
