@@ -18,6 +18,11 @@ export interface PostgresOptions {
    */
   dataDir?: string;
   /**
+   * Existing folder in which temporary data is made; default: the system's for temporary files. One
+   * in memory makes databases several times faster to create and to drop.
+   */
+  temporaryIn?: string;
+  /**
    * Left out, the usual port or, without one or if it is taken, a free one. It listens on 127.0.0.1
    * only.
    */
@@ -53,7 +58,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Embe
   const { settings = {}, cacheDir, log } = options;
   checkPort('port', options.port);
   const wantedPort = { asked: options.port, usual: options.usualPort };
-  const scratch = mkdtempSync(join(tmpdir(), 'muster-postgres-'));
+  const scratch = mkdtempSync(join(options.temporaryIn ?? tmpdir(), 'muster-postgres-'));
   const guard = new Guard([scratch], log);
   try {
     const dataDir = options.dataDir === undefined ? join(scratch, 'data') : resolve(options.dataDir);
