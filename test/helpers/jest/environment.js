@@ -1,6 +1,8 @@
 const { TestEnvironment } = require('jest-environment-node');
 const { runMuster } = require('./commandLine');
+const { HERE, keepGlobals } = require('./oneContext');
 const { letGo } = require('./promiseStorage');
+const { forgetRuntime } = require('./sharedModules');
 const { timesOf } = require('./times');
 
 /**
@@ -10,8 +12,14 @@ const { timesOf } = require('./times');
 class Environment extends TestEnvironment {
   constructor(config, context) {
     super(config, context);
+    this.putBack = keepGlobals();
+    this.global = globalThis;
     this.times = timesOf(context.testPath);
     this.global.runMuster = runMuster;
+  }
+
+  getVmContext() {
+    return this.context === null ? null : HERE;
   }
 
   handleTestEvent(event) {
@@ -21,6 +29,8 @@ class Environment extends TestEnvironment {
   async teardown() {
     this.times?.write();
     await super.teardown();
+    await forgetRuntime();
+    this.putBack();
     letGo();
   }
 }
