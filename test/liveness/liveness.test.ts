@@ -18,9 +18,9 @@ const run = (args: readonly string[]): Promise<{ code: number; outcome: Outcome 
     });
   });
 
-test('a stop, a Temporal that stands still, a Postgres behind which nothing comes: it goes on, and the truth is told', async () => {
+test('a stop, a starved CPU, a Temporal that stands still, a Postgres behind which nothing comes: it goes on, and the truth is told', async () => {
   const { code, outcome, said } = await run(
-    '--only stops-2,temporal-stopped,half-open-held --stops 1 --away 5s --half-open 5s --calm 3s --rate 20 --leaders 4 --seed 1'.split(
+    '--only stops-2,starved,temporal-stopped,half-open-held --stops 1 --busy 4 --seconds 5 --away 5s --half-open 5s --calm 3s --rate 20 --leaders 4 --seed 1'.split(
       ' ',
     ),
   );
@@ -33,7 +33,12 @@ test('a stop, a Temporal that stands still, a Postgres behind which nothing come
     truth: { findings: [] },
     balance: { lost: 0, stuck: 0, failed: 0, doubled: 0, disordered: 0, untold: 0 },
   });
-  expect(outcome!.phases.map(({ phase }) => phase)).toEqual(['stops-2', 'temporal-stopped', 'half-open-held']);
+  expect(outcome!.phases.map(({ phase }) => phase)).toEqual([
+    'stops-2',
+    'starved',
+    'temporal-stopped',
+    'half-open-held',
+  ]);
   for (const { goesOnMs } of outcome!.phases) expect(goesOnMs).toBeLessThan(30_000);
   expect(outcome!.truth.calmRounds).toBeGreaterThan(0);
   expect(outcome!.balance.succeeded).toBe(outcome!.balance.accepted);

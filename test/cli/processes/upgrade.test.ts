@@ -7,8 +7,6 @@ import type { CliProcess } from '../process';
 import type { World } from '../world';
 import { createWorld, order } from '../world';
 
-/** @full */
-
 /**
  * A leader that lingers for an hour is pinned to version one; then version two becomes the current
  * one.

@@ -5,8 +5,6 @@ import type { TestMuster } from '../../helpers/muster';
 import { startMuster } from '../../helpers/muster';
 import { expectWhole } from '../../helpers/whole';
 
-/** @full */
-
 /**
  * Completions told all at once, each within its documented size: every one that the server accepted
  * is settled, by a monitor that continues as new in time; and also when its run was ended with all
