@@ -2,7 +2,7 @@ import type { Activities, ActivityDeps } from '../../activities';
 import { createActivities } from '../../activities';
 import { WORKER_STOPPING } from '../../workflows/messages';
 
-/** A stopping worker takes no turn of any kind of run; test/healing/stopping shows what that is for. */
+/** A stopping worker takes no turn of any kind of run; stopping.test.ts shows what that is for. */
 
 const turns = ['claimBatches', 'grantLanes', 'balancePartitions'] as const satisfies readonly (keyof Activities)[];
 
