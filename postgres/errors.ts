@@ -167,6 +167,15 @@ export const isRetryable = (error: unknown): boolean => {
 };
 
 /**
+ * Says whether the server could not be reached or took no writes, however long that lasts: the
+ * fault is not the statement's.
+ */
+export const isUnavailable = (error: unknown): boolean => {
+  const kind = meaningOf(error)?.kind;
+  return kind !== undefined && kind !== 'busy';
+};
+
+/**
  * Says whether the server refuses a value (class 22) or its size or depth (class 54), and will
  * refuse it again.
  */

@@ -10,6 +10,7 @@ import {
   readBody,
 } from '../../postgres/callbacks/notification';
 import type { TakenNotification } from '../../postgres/callbacks/notification';
+import { outlast } from '../../postgres/outage';
 import { NOTIFIER_LOOK } from '../../postgres/sweeper/overdueWork';
 import type { ActivityDeps } from '../deps';
 import { cutText, describeThrown } from '../../handlers/text';
@@ -120,7 +121,11 @@ class DeliveryRun {
     this.sign.give();
     if (delivery.kind === 'delivered') {
       this.answer.delivered++;
-      return endNotification(pool, one.id, one.attempts, null);
+      // Its receiver has it: without this it would get it again, once the lease has passed.
+      return outlast(() => endNotification(pool, one.id, one.attempts, null), {
+        signal: this.signal,
+        onOutage: (err) => log.warn({ err, notification: one.id }, 'a delivery is kept until Postgres takes it'),
+      });
     }
     const waitMs = delivery.kind === 'given-up' ? null : deliveryWaitMs(one.attempts);
     if (waitMs === null) {

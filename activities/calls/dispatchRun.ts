@@ -13,7 +13,7 @@ import { TURNS_PER_EPOCH } from '../grouping/reserve';
 import { awaitBriefly, ring, wake } from '../grouping/ring';
 import { Schedule } from './schedule';
 import { concludeEarlier, isStale, makeCall, mayStart, prepare } from './attempt';
-import { settle } from './settle';
+import { settleKept } from './settle';
 import type { CallEnd } from './door';
 import type { Call } from './call';
 import type { CallerDeps, Carried } from './carried';
@@ -162,7 +162,7 @@ export class DispatchRun {
   }
 
   private async settle(call: Call, outcome: CallEnd): Promise<void> {
-    const settled = await settle(call, outcome);
+    const settled = await settleKept(call, outcome, this.deps);
     this.batches++;
     this.tasks += call.members.length;
     this.hasNotifications ||= settled.hasNotifications;

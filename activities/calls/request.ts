@@ -2,6 +2,7 @@ import type { Handler } from '../../handlers/types';
 import type { Batch, CallContext } from '../../handlers/contract';
 import type { Fence } from '../../postgres/calls/mark';
 import { insertResultPage } from '../../postgres/calls/records';
+import { withRetries } from '../../postgres/errors';
 import { partitionName } from '../../postgres/nodes/partition';
 import { ResultPages } from './resultPages';
 import type { Call } from './call';
@@ -27,8 +28,14 @@ export const toCall = (
   return call;
 };
 
+/**
+ * Tries of a page that is written while the answer is read, over about 10 s: what was read cannot
+ * be read again.
+ */
+const PAGE_TRIES = 9;
+
 export const newPages = ({ batch, attempt, home }: Call): ResultPages =>
-  new ResultPages(batch.id, attempt, (page) => insertResultPage(home.pool, page));
+  new ResultPages(batch.id, attempt, (page) => withRetries(() => insertResultPage(home.pool, page), PAGE_TRIES));
 
 export const toBatch = (handler: Handler, call: Call): Batch => ({
   id: String(call.batch.id),

@@ -42,7 +42,7 @@ export class ResultPages implements ResultSink {
       value = leftOut(`the results of its batch are more than ${this.limits.batchBytes} bytes of JSON in all`);
     const { json, note, bytes } = value;
     if (this.entries.length > 0 && (this.entries.length >= PAGE_MEMBERS || this.bytes + bytes > PAGE_BYTES)) {
-      await this.write(this.takePage());
+      await this.writePage();
     }
     this.first = this.entries.length === 0 ? index : Math.min(this.first, index);
     this.last = this.entries.length === 0 ? index : Math.max(this.last, index);
@@ -51,23 +51,31 @@ export class ResultPages implements ResultSink {
     this.total += bytes;
   }
 
-  /** Returns what is left for the settling statement: none or one small page. */
+  /**
+   * Returns what is left for the settling statement, none or one small page; the same each time, as
+   * the statement may have to be repeated.
+   */
   async rest(): Promise<ResultPage[]> {
-    if (this.bytes > SHARED_BYTES) await this.write(this.takePage());
-    return this.entries.length === 0 ? [] : [this.takePage()];
+    if (this.bytes > SHARED_BYTES) await this.writePage();
+    return this.entries.length === 0 ? [] : [this.page()];
   }
 
-  private takePage(): ResultPage {
-    const page: ResultPage = {
+  /** Keeps the page until it is written. */
+  private async writePage(): Promise<void> {
+    await this.write(this.page());
+    this.no++;
+    this.entries = [];
+    this.bytes = 0;
+  }
+
+  private page(): ResultPage {
+    return {
       batch_id: this.batchId,
       attempt: this.attempt,
-      no: this.no++,
+      no: this.no,
       first: this.first,
       last: this.last,
       results: `[${this.entries.join()}]`,
     };
-    this.entries = [];
-    this.bytes = 0;
-    return page;
   }
 }

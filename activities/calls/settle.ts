@@ -1,11 +1,32 @@
+import type { Logger } from 'pino';
 import { cutText, describeThrown } from '../../handlers/text';
 import { recoverAllowed } from '../../postgres/calls/backPressure';
 import { isRefusedValue, withRetries } from '../../postgres/errors';
+import { outlast } from '../../postgres/outage';
 import type { Call, Settled } from './call';
 import { doorOf } from './decide';
 import type { CallEnd } from './door';
 import { NO_LOOK_UPS } from './door';
 import { newPages } from './request';
+
+/**
+ * Settles a call that this process made, and keeps its outcome while Postgres is away: what the
+ * downstream has done is known here only. Without it the batch would wait until its mark has
+ * passed, and then be sent again or parked. Throws when `signal` is aborted.
+ */
+export const settleKept = (
+  call: Call,
+  outcome: CallEnd,
+  { signal, log }: { signal: AbortSignal; log: Logger },
+): Promise<Settled> =>
+  outlast(() => settle(call, outcome), {
+    signal,
+    onOutage: (err) =>
+      log.warn(
+        { err, batch: call.batch.id, attempt: call.attempt },
+        "a call's outcome is kept until Postgres takes it",
+      ),
+  });
 
 /**
  * Writes the outcome of a call: the one way for every outcome, of batches in queues and in lanes.

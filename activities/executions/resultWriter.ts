@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
-import { isRetryable } from '../../postgres/errors';
+import { withRetries } from '../../postgres/errors';
+import { outlast } from '../../postgres/outage';
 import type { Pool } from '../../postgres/pool';
 import { recordResults } from '../../postgres/executions/workItem';
 import type { ItemResult, Recorded } from '../../postgres/executions/workItem';
@@ -11,7 +12,6 @@ const WRITE = 200;
 const WAIT_MS = 50;
 /** Results that may wait for Postgres before no further item is started. */
 const MOST_WAITING = 1_000;
-const RETRY_MS = 500;
 
 /**
  * Keeps every result until the store has answered for it, however long the store is unavailable:
@@ -70,19 +70,18 @@ export class ResultWriter {
       });
   }
 
+  /**
+   * A commit whose answer was lost does no harm: what it recorded is refused the second time, and
+   * counted once.
+   */
   private async write(results: readonly ItemResult[]): Promise<void> {
-    for (let tries = 1; ; tries++) {
-      try {
-        return this.count(results, await recordResults(this.pool, this.chunk, results));
-      } catch (error) {
-        // A commit whose answer was lost does no harm: what it recorded is refused the second time,
-        // and counted once.
-        if (!isRetryable(error) || this.signal.aborted) throw error;
-        if (tries === 1)
-          this.log.warn({ err: error, chunk: this.chunk.id }, 'chunk: results are kept until Postgres takes them');
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-      }
-    }
+    const record = (): Promise<Recorded | null> => recordResults(this.pool, this.chunk, results);
+    const recorded = await outlast(() => withRetries(record), {
+      signal: this.signal,
+      onOutage: (err) =>
+        this.log.warn({ err, chunk: this.chunk.id }, 'chunk: results are kept until Postgres takes them'),
+    });
+    this.count(results, recorded);
   }
 
   private count(results: readonly ItemResult[], recorded: Recorded | null): void {

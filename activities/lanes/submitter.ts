@@ -21,7 +21,7 @@ import { wakeQueuersOf } from './ring';
 import type { CallEnd } from '../calls/door';
 import type { CallerDeps } from '../calls/carried';
 import { concludeEarlier, fenceOf, makeCall, mayStart } from '../calls/attempt';
-import { settle } from '../calls/settle';
+import { settleKept } from '../calls/settle';
 import type { Call } from '../calls/call';
 
 const TICK_MS = 1_000;
@@ -175,7 +175,7 @@ export class SubmitterRun {
 
   private async settle({ call, outcome }: { call: Call; outcome: CallEnd }): Promise<void> {
     const { batch } = call;
-    const settled = await settle(call, outcome);
+    const settled = await settleKept(call, outcome, { signal: this.signal, log: this.deps.log });
     if (!settled.written) {
       this.deps.log.info(
         { batch: batch.id, attempt: call.attempt },

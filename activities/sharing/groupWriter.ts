@@ -1,3 +1,4 @@
+import { isUnavailable } from '../../postgres/errors';
 import { GroupCommit } from './groupCommit';
 
 interface Waiting<T, R> {
@@ -22,8 +23,8 @@ export class GroupWriter<T extends { id: number }, R> {
       try {
         await this.run(group);
       } catch (error) {
-        // An error of one of them is not the others' fault.
-        if (group.length === 1) group[0]!.reject(error);
+        // An error of one of them is not the others' fault, unless Postgres itself is away.
+        if (group.length === 1 || isUnavailable(error)) for (const { reject } of group) reject(error);
         else for (const waiting of group) await this.run([waiting]).catch(waiting.reject);
       }
     },
