@@ -8,6 +8,7 @@ import { Sweeper } from '../../workers/sweeper/sweeper';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
+import { acceptNewer } from './newerTasks';
 
 interface Work {
   to: string;
@@ -38,7 +39,11 @@ const succeeded = async (id: string): Promise<boolean> =>
 const submit = (id: string, to: string, notBefore?: number): Promise<unknown> =>
   muster.client.submit('jobs', { id, payload: { to }, ...(notBefore === undefined ? {} : { notBefore }) });
 /** Accepts in a transaction of the caller's own, for which nobody rings. */
-const submitUnrung = async (id: string, to: string, dueTarget?: number): Promise<void> => {
+const submitUnrung = async (
+  id: string,
+  to: string,
+  { dueTarget, before }: { dueTarget?: number; before?: (client: pg.Client) => Promise<unknown> } = {},
+): Promise<void> => {
   const client = new pg.Client({ connectionString: muster.database.url });
   await client.connect();
   try {
@@ -46,6 +51,7 @@ const submitUnrung = async (id: string, to: string, dueTarget?: number): Promise
     await muster.client.submit('jobs', { id, payload: { to } }, { tx: client });
     if (dueTarget !== undefined)
       await client.query('update muster.target set due_at = now() where id = $1', [dueTarget]);
+    await before?.(client);
     await client.query('commit');
   } finally {
     await client.end();
@@ -60,6 +66,18 @@ test('G14: a task accepted in the caller’s own transaction, for which nobody r
   await submitUnrung('tx', 'tx');
   await within(5_000, 'tx');
   expect(muster.node.sweepCounts.forgottenTargets).toBeGreaterThan(0);
+});
+
+test('also where so many were accepted after it that it is not among the newest', async () => {
+  let deleteNewer = (): Promise<void> => Promise.resolve();
+  await submitUnrung('behind', 'behind', {
+    before: async (client) => {
+      const end = await acceptNewer(client, 'tx');
+      deleteNewer = () => end(muster.database.pool);
+    },
+  });
+  await within(5_000, 'behind');
+  await deleteNewer();
 });
 
 test('G14: also where the target waits for something that is due much later', async () => {
@@ -90,7 +108,7 @@ test('a leader that is idle although its target is due (the client died between 
   );
   const before = muster.node.sweepCounts.idleLeaders;
   // In one commit: between two the sweeper could find the target as a forgotten one.
-  await submitUnrung('second', 'half-rung', target!.id);
+  await submitUnrung('second', 'half-rung', { dueTarget: target!.id });
   await within(8_000, 'second');
   expect(muster.node.sweepCounts.idleLeaders).toBeGreaterThan(before);
 });
