@@ -9,8 +9,6 @@ import type { Type } from './typeWorld';
 /**
  * What may befall a run of any workflow: each takes a turn again, by itself, in bounded time. Every
  * type at once, so that a fault's test takes as long as the slowest of them.
- *
- * @full
  */
 
 let world: TypeWorld;

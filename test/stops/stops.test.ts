@@ -1,14 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { NativeConnection } from '@temporalio/worker';
-import type { LogMetadata } from '@temporalio/worker';
-import pino from 'pino';
-import { createWorkers } from '../../workers/temporal/taskWorkers';
-import { isPoisoned } from '../../workers/temporal/isolate';
 import { FOREIGN_SCOPE } from '../../workflows/ownScope';
 import { killLeftovers, startCli } from '../cli/process';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase, temporalAddress } from '../helpers/database';
-import { prebuiltBundle } from '../helpers/prebuilt';
 import { eventually } from '../helpers/eventually';
 import { Load } from './load';
 import { overriding } from './preload';
@@ -34,28 +28,6 @@ afterAll(async () => {
   await third.drop();
 });
 const prefix = (): string => `stops-${randomBytes(4).toString('hex')}`;
-
-test('the worker that runs workflows gives their code ten minutes; the SDK reads the limit from where we set it', async () => {
-  const connection = await NativeConnection.connect({ address: temporalAddress() });
-  const workers = await createWorkers(
-    {
-      pool: database.pool,
-      connection,
-      namespace: 'default',
-      prefix: prefix(),
-      handlers: [],
-      log: pino({ level: 'silent' }),
-      callbacks: { allow: [], secret: null },
-      workflowBundle: prebuiltBundle,
-    },
-    'one',
-    {},
-    false,
-  );
-  expect(workers.map(({ options }) => options.isolateExecutionTimeoutMs)).toEqual([600_000]);
-  for (const worker of workers) await worker.runUntil(Promise.resolve());
-  await connection.close();
-});
 
 test('a worker stopped for six seconds inside workflow code, twice: it lives, and sending goes on within 30 s', async () => {
   const said: string[] = [];
@@ -130,16 +102,4 @@ test('a process whose runs begin in the scope of another run says so, and ends w
   healthy.child.kill('SIGTERM');
   expect(await healthy.exit).toBe(0);
   await load.close();
-});
-
-const cutOff = 'Failure { failure: Some(Failure { message: "Script execution timed out after 600000ms", source: ...';
-test.each<[string, boolean, string, LogMetadata]>([
-  ['an activation was cut off', true, 'Failing workflow task', { failure: cutOff }],
-  ['a run could not be begun', true, 'Failed to process Workflow Activation', { error: new Error(cutOff) }],
-  ['a run is in the scope of another', true, FOREIGN_SCOPE, {}],
-  ['a bug in a workflow', false, 'Failing workflow task', { failure: 'TypeError: x is undefined' }],
-  ["a handler's own script that timed out", false, 'Activity failed', { error: new Error(cutOff) }],
-  ['a line without an error', false, 'Worker state changed', {}],
-])('the log tells of an unusable workflow thread: %s', (_, poisoned, message, meta) => {
-  expect(isPoisoned(message, meta)).toBe(poisoned);
 });

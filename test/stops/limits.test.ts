@@ -1,0 +1,85 @@
+import { Client, Connection } from '@temporalio/client';
+import { NativeConnection } from '@temporalio/worker';
+import type { LogMetadata } from '@temporalio/worker';
+import pino from 'pino';
+import { FOREIGN_SCOPE } from '../../workflows/ownScope';
+import * as wakes from '../../workflows/wake';
+import { isPoisoned } from '../../workers/temporal/isolate';
+import { createWorkers } from '../../workers/temporal/taskWorkers';
+import type { TestDatabase } from '../helpers/database';
+import { createDatabase, temporalAddress } from '../helpers/database';
+import { prebuiltBundle } from '../helpers/prebuilt';
+
+/** The limits that keep a stopped or starved process usable, where the SDK reads them. */
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(() => database.drop());
+
+test('the worker that runs workflows gives their code ten minutes, and works on 16 at once', async () => {
+  const connection = await NativeConnection.connect({ address: temporalAddress() });
+  const workers = await createWorkers(
+    {
+      pool: database.pool,
+      connection,
+      namespace: 'default',
+      prefix: 'limits',
+      handlers: [],
+      log: pino({ level: 'silent' }),
+      callbacks: { allow: [], secret: null },
+      workflowBundle: prebuiltBundle,
+    },
+    'one',
+    {},
+    false,
+  );
+  expect(workers.map(({ options }) => options)).toEqual([
+    expect.objectContaining({
+      isolateExecutionTimeoutMs: 600_000,
+      tuner: expect.objectContaining({ workflowTaskSlotSupplier: { type: 'fixed-size', numSlots: 16 } }),
+    }),
+  ]);
+  for (const worker of workers) await worker.runUntil(Promise.resolve());
+  await connection.close();
+});
+
+test('every run is begun with 15 s for a workflow task', async () => {
+  const connection = await Connection.connect({ address: temporalAddress() });
+  const limits: Record<string, unknown> = {};
+  const temporal = new Client({
+    connection,
+    interceptors: {
+      workflow: [
+        {
+          signalWithStart: ({ workflowType, options }) => {
+            limits[workflowType] = Number((options.workflowTaskTimeout as unknown as { seconds: unknown }).seconds);
+            return Promise.resolve('not sent');
+          },
+        },
+      ],
+    },
+  });
+  await wakes.wakeLeaderWorkflows(temporal, 'limits', [{ leaderId: 1, handler: 'h', name: '1', dueInMs: 0 }]);
+  await wakes.wakeQueuerWorkflows(temporal, 'limits', [{ queuerId: 1 }]);
+  await wakes.wakeMonitor(temporal, 'limits', 'h');
+  await wakes.wakeNotifier(temporal, 'limits');
+  await wakes.wakeBalancer(temporal, 'limits');
+  await wakes.wakeExecutions(temporal, 'limits', ['e']);
+  await connection.close();
+  const types = ['leader', 'queuer', 'monitor', 'notifier', 'balancer', 'execution'];
+  expect(limits).toEqual(Object.fromEntries(types.map((type) => [type, 15])));
+});
+
+const cutOff = 'Failure { failure: Some(Failure { message: "Script execution timed out after 600000ms", source: ...';
+test.each<[string, boolean, string, LogMetadata]>([
+  ['an activation was cut off', true, 'Failing workflow task', { failure: cutOff }],
+  ['a run could not be begun', true, 'Failed to process Workflow Activation', { error: new Error(cutOff) }],
+  ['a run is in the scope of another', true, FOREIGN_SCOPE, {}],
+  ['a bug in a workflow', false, 'Failing workflow task', { failure: 'TypeError: x is undefined' }],
+  ["a handler's own script that timed out", false, 'Activity failed', { error: new Error(cutOff) }],
+  ['a line without an error', false, 'Worker state changed', {}],
+])('the log tells of an unusable workflow thread: %s', (_, poisoned, message, meta) => {
+  expect(isPoisoned(message, meta)).toBe(poisoned);
+});
