@@ -1,7 +1,7 @@
 import os from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HERD, MOVERS, STEADY } from './movers';
-import { countOpen, readNewest } from './openWork';
+import { countOpen, describeOpen, readNewest } from './openWork';
 import type { Phase } from './phases';
 import type { TargetFigures } from './targets';
 import { measureTargets } from './targets';
@@ -34,6 +34,8 @@ export interface PhaseFigures {
 /** A mover whose next movement does not come within this is waited for no longer: it is stuck. */
 const TIMEOUT_MS = 180_000;
 const DRAIN_MS = 300_000;
+/** What is still open so long after a fault is told once. */
+const TOLD_AFTER_MS = 8_000;
 const STEADY_MS = 3_000;
 /** The leaders of a herd take their turns before and after those of everybody. */
 const STEADY_BESIDE_HERD_MS = 15_000;
@@ -105,8 +107,13 @@ export const measure = async (phase: Phase, world: World): Promise<{ figures: Ph
 const since = (atMs: number | null, fromMs: number): number | null =>
   atMs === null ? null : Math.round(atMs - fromMs);
 
-const untilDrained = async ({ store }: World, upTo: number, fromMs: number): Promise<number | null> => {
-  for (; performance.now() - fromMs < DRAIN_MS; await sleep(500))
+const untilDrained = async ({ store, options }: World, upTo: number, fromMs: number): Promise<number | null> => {
+  let told = false;
+  for (; performance.now() - fromMs < DRAIN_MS; await sleep(500)) {
     if ((await countOpen(store, upTo)) === 0) return Math.round(performance.now() - fromMs);
+    if (told || performance.now() - fromMs < TOLD_AFTER_MS) continue;
+    told = true;
+    for (const line of await describeOpen(store, upTo)) options.log(`  still open: ${line}`);
+  }
   return null;
 };

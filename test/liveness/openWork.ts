@@ -72,6 +72,21 @@ select (select count(*) from queue where seq <= $1) + (select count(*) from lane
   return Number(rows[0]!.n);
 };
 
+/** The store's rows about the work up to this one that is open: why it waits is in them. */
+export const describeOpen = async (db: pg.Pool, upTo: number): Promise<string[]> => {
+  const { rows } = await db.query<{ line: string }>(
+    `
+select 'batch ' || to_jsonb(b)::text || ' target ' || to_jsonb(g)::text || ' clock ' || clock()::text as line
+from batch b join target g on g.id = b.target_id where b.state in (1, 3) and b.members[1] <= $1
+union all
+select 'queued ' || to_jsonb(q)::text || ' target ' || to_jsonb(g)::text || ' clock ' || clock()::text
+from queue q join target g on g.id = q.target_id where q.seq <= $1
+limit 10`,
+    [upTo],
+  );
+  return rows.map(({ line }) => line);
+};
+
 export interface StoredTask {
   id: string;
   handler: string;

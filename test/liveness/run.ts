@@ -61,6 +61,7 @@ export const runLiveness = async (options: RunOptions): Promise<Outcome> => {
       phases.push(measured.figures);
       faults.push(measured.fault);
       await sleep(options.calmMs + Math.min(LOOK_MS, options.calmMs));
+      await witness.looksAfter(measured.fault.settledMs, options.calmMs);
     }
     await load.stop();
     await untilEmpty(world);

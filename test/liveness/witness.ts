@@ -19,6 +19,7 @@ import type { Round, Seen } from './truth';
 const EVERY_MS = 3_000;
 /** Of each question. */
 const DEADLINE_MS = 10_000;
+const LOOKS_WITHIN_MS = 60_000;
 /** From then on its rounds are worth keeping in words. */
 const KEEP_MS = 20_000;
 
@@ -51,6 +52,19 @@ export class Witness {
   async stop(): Promise<void> {
     this.stopping = true;
     await this.watching;
+  }
+
+  /**
+   * Resolves once a round has been `ms` later than the first one since `sinceMs`: two rounds do not
+   * come exactly `EVERY_MS` apart, and a calm as short as that could have none to be judged by.
+   */
+  async looksAfter(sinceMs: number, ms: number): Promise<void> {
+    const deadlineMs = performance.now() + LOOKS_WITHIN_MS;
+    const looked = (): boolean => {
+      const first = this.rounds.find(({ atMs }) => atMs > sinceMs)?.atMs ?? Infinity;
+      return (this.rounds.at(-1)?.atMs ?? -Infinity) >= first + ms;
+    };
+    while (!looked() && performance.now() < deadlineMs) await sleep(100);
   }
 
   private async watch(): Promise<void> {
