@@ -8,8 +8,7 @@ import { startMuster } from '../../helpers/muster';
 /** @full */
 
 /**
- * Above the leader's workflow task timeout (5 s, workflows/wake.ts), below the lock and
- * idle-in-transaction limits of the store.
+ * Longer than a turn ever takes, shorter than Postgres lets a transaction idle or wait for a lock.
  */
 const SLOW_MS = 6_500;
 
@@ -35,7 +34,7 @@ afterAll(() => muster.stop());
 test.each([
   ['its transaction is slow: the ring finds it working, the re-read finds the task', 'before', 'publish-turn'],
   ['its re-read is slow: the ring finds it idle, the signal finds the run', 'before', 'is-due-earlier'],
-] as const)('A13 A19: a release slowed past the workflow task timeout; %s', async (name, _, statement) => {
+] as const)('A13 A19: a release slowed by several seconds; %s', async (name, _, statement) => {
   let armed = true;
   let reached: () => void = () => undefined;
   const slow = new Promise<void>((resolve) => (reached = resolve));
