@@ -1,14 +1,10 @@
-import { DEFAULT_NODE_SETTINGS } from '../../activities/nodes/settings';
-import { claimBatches } from '../../activities/grouping/claim';
 import { makeCall, prepare } from '../../activities/calls/attempt';
 import type { CallEnd } from '../../activities/calls/door';
 import { settle } from '../../activities/calls/settle';
 import type { CallerDeps } from '../../activities/calls/carried';
 import { defineHandler } from '../../handlers';
 import { readDispatch } from '../../postgres/calls/batch';
-import { createPool } from '../../postgres/pool';
 import { TASK_STATES } from '../../workflows/planning/states';
-import { tapPool } from '../chaos/judge/tap';
 import type { Bench, Run } from './bench';
 import { openBench } from './bench';
 
@@ -77,28 +73,6 @@ test("A7: a later run raises the epoch; the older run's claim is refused and wri
   expect(await bench.turn(older, 2, { live: [1_000_001] })).toMatchObject({ deposed: true, epoch: 2, dispatch: null });
   expect(await bench.turn(older, 7)).toMatchObject({ deposed: true });
   expect(await everything()).toBe(before);
-});
-
-test('A19: both claim in the same moment, many times: one wins each time, no task is in two batches', async () => {
-  for (let round = 1; round <= 30; round++) {
-    await submit(`r${round}-1`, `r${round}-2`);
-    // The older run's turn and the first turn of a later one: either order is right, both taking
-    // the tasks is not.
-    const [first, second] = await Promise.all([
-      bench.turn({ runId: `run-${round}`, runStartedAtMs: round }, 2),
-      bench.turn({ runId: `run-${round + 1}`, runStartedAtMs: round + 1 }, 1),
-    ]);
-    expect(second.deposed).toBe(false);
-    if (first.deposed) expect(first.dispatch).toBeNull();
-    // Their dispatches never begin: their slots are free after a while.
-    await bench.database.pool.query(`update dispatch set seen_at = clock() - interval '16 s'`);
-  }
-  const [{ tasks, members, batches }] = (await rows<{ tasks: number; members: number; batches: number }>(
-    `select (select count(*) from task)::int as tasks, (select count(*) from member)::int as members,
-            (select count(distinct u) from batch b, unnest(b.members) u)::int as batches`,
-  )) as [{ tasks: number; members: number; batches: number }];
-  expect({ tasks, members, batches }).toEqual({ tasks: 60, members: 60, batches: 60 });
-  expect(await rows('select u from batch b, unnest(b.members) u group by u having count(*) > 1')).toEqual([]);
 });
 
 test('a repeated turn writes nothing and answers what the first did: its dispatch is still sent', async () => {
@@ -243,27 +217,4 @@ test('A9: a dispatch that died is adopted by the next turn of the same run', asy
   const answer = await bench.turn(older, 2); // its activity failed: no longer live
   expect(answer).toMatchObject({ epoch: 1, dispatch: { batches: 2 } });
   expect(await rows('select no from dispatch')).toHaveLength(1); // the dead one's slots are free
-});
-
-test('A18: a process that is stopped inside a claim holds the others up for seconds; its session is ended, and nothing of it was written', async () => {
-  await submit('se-1');
-  let stopped = (): void => undefined;
-  let goOn = (): void => undefined;
-  const inside = new Promise<void>((resolve) => (stopped = resolve));
-  const continued = new Promise<void>((resolve) => (goOn = resolve));
-  const pool = tapPool(createPool({ databaseUrl: bench.database.url, max: 1 }), {
-    before: ({ name }) => {
-      if (name !== 'publish-turn') return Promise.resolve();
-      stopped();
-      return continued;
-    },
-  });
-  const deps = { pool, leaseMs: 15_000, nodes: DEFAULT_NODE_SETTINGS, wake: () => Promise.resolve() };
-  const zombie = claimBatches(deps, { ...older, leaderId: 1, turn: 1, live: [], mayClaim: true });
-  await inside;
-  const turn = await bench.turn(newer, 1); // waits for the row, less than its own lock timeout of 10 s
-  expect(turn).toMatchObject({ deposed: false, dispatch: { tasks: 1 } });
-  goOn();
-  expect(await zombie).toMatchObject({ deposed: true, dispatch: null }); // it begins its turn again, on a new session
-  await pool.end();
 });
