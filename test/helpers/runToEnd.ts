@@ -4,7 +4,7 @@
  */
 export const runToEnd = (main: () => Promise<boolean | void>): void => {
   main().then(
-    (passed) => process.exit(passed === false ? 1 : undefined),
+    (passed) => process.exit(passed === false ? 1 : process.exitCode),
     (error: unknown) => {
       process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
       process.exit(1);

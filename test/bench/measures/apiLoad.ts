@@ -73,23 +73,37 @@ export interface Flood {
   refused: number;
   /** Neither: no answer, or another one. */
   others: number;
+  /** The first of these, in words. */
+  otherwise: string[];
   acceptedIds: string[];
   peakMb: number;
 }
 
+const OTHERWISE_SHOWN = 5;
+
 /** That many single submits open at once. */
 export const floodOf = async (url: string, requests: number, name: string, pid: number): Promise<Flood> => {
   const { post, close } = poster(url, requests);
-  const flood: Flood = { requests, accepted: 0, refused: 0, others: 0, acceptedIds: [], peakMb: memoryOf(pid) };
+  const flood: Flood = {
+    requests,
+    accepted: 0,
+    refused: 0,
+    others: 0,
+    otherwise: [],
+    acceptedIds: [],
+    peakMb: memoryOf(pid),
+  };
   const watch = setInterval(() => (flood.peakMb = Math.max(flood.peakMb, memoryOf(pid))), 200);
   await Promise.all(
     Array.from({ length: requests }, async (_, i) => {
       const id = `${name}-${i}`;
-      const { status } = await post('/v1/handlers/items/tasks', { tasks: [{ id, payload: { to: 'x' } }] }).catch(
-        () => ({ status: 0 }),
+      const { status, text } = await post('/v1/handlers/items/tasks', { tasks: [{ id, payload: { to: 'x' } }] }).catch(
+        (error: unknown) => ({ status: 0, text: String((error as Error).cause ?? error) }),
       );
       if (status === 200) flood.acceptedIds.push(id);
-      flood[status === 200 ? 'accepted' : status === 503 || status === 429 ? 'refused' : 'others']++;
+      const kind = status === 200 ? 'accepted' : status === 503 || status === 429 ? 'refused' : 'others';
+      flood[kind]++;
+      if (kind === 'others' && flood.otherwise.length < OTHERWISE_SHOWN) flood.otherwise.push(`${status} ${text}`);
     }),
   );
   clearInterval(watch);
