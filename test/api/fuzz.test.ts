@@ -3,8 +3,8 @@ import type { ApiWorld } from './world';
 import { items, openWorld } from './world';
 
 /**
- * The API against its own document, tried by a schema-driven fuzzer. `npm run test:fuzz` is the
- * longer form.
+ * The API against its own document, tried by a schema-driven generator with what keeps to it.
+ * `npm run test:fuzz` is the longer form: also what breaks it, at random, and in sequences.
  */
 
 let world: ApiWorld;
@@ -14,20 +14,26 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-test('HTTP API: fuzzed by its own OpenAPI document: no 5xx, every answer as documented', async () => {
+test('HTTP API: every operation of its own OpenAPI document is tried: no 5xx, every answer as documented', async () => {
   const token = await world.token('admin');
+  const { body } = await world.call('GET /openapi.json', { token });
+  // The document itself is the one operation that the generator leaves out.
+  delete (body as { paths: Record<string, object> }).paths['/openapi.json'];
+  const operations = Object.values((body as { paths: Record<string, object> }).paths).flatMap((path) =>
+    Object.keys(path).filter((key) => /^(get|put|post|patch|delete)$/.test(key)),
+  );
   const { ok, output } = await fuzz({
     url: world.api.url,
     token,
-    phases: 'fuzzing',
-    examples: 3,
+    phases: 'coverage',
+    mode: 'positive',
+    examples: 1,
     seed: 7,
-    maxSeconds: 8,
   });
   if (!ok) throw new Error(output.slice(-20_000));
-  // How far it comes in that time is the machine's affair: the generator is slow, and `npm run
-  // test:fuzz` has no such limit.
-  expect(output).toMatch(/[1-9][\d,]* generated/);
+  expect(operations.length).toBeGreaterThan(50);
+  expect(output).toContain(`Selected: ${operations.length}/${operations.length}`);
+  expect(output).toContain(`Tested: ${operations.length}\n`);
   expect(world.logged.filter((line) => line.includes('"level":50'))).toEqual([]);
   expect(await world.client.verify({ full: true })).toMatchObject({ ok: true });
-}, 400_000);
+}, 600_000);

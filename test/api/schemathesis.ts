@@ -42,6 +42,8 @@ export interface Fuzz {
   seed: number;
   /** The phases that generate at random stop after so long; the others end by themselves. */
   maxSeconds?: number;
+  /** Whether requests keep to the document, break it, or do both in turn. Default: both. */
+  mode?: 'positive' | 'negative' | 'all';
   /** Default 1: before Python 3.11.5 its parser breaks now and then when threads use it at once. */
   workers?: number;
   onOutput?: (text: string) => void;
@@ -67,6 +69,7 @@ export const fuzz = async ({
   examples,
   seed,
   maxSeconds,
+  mode = 'all',
   workers = 1,
   onOutput,
 }: Fuzz): Promise<{ ok: boolean; output: string }> => {
@@ -85,6 +88,7 @@ export const fuzz = async ({
     ...['--header', `Authorization: Bearer ${token}`, '--phases', phases, '--max-examples', String(examples)],
     ...['--seed', String(seed), '--workers', String(workers), '--continue-on-failure', '--request-timeout', '30'],
     ...['--generation-database', 'none', '--warnings', 'off', '--suppress-health-check', 'all'],
+    ...['--mode', mode],
     ...(maxSeconds === undefined ? [] : ['--max-time', String(maxSeconds)]),
   ];
   const child = spawn('python3', args, {

@@ -5,8 +5,6 @@ import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { expectWhole } from '../helpers/whole';
 
-/** @full */
-
 const ROUNDS = rounds(12, 40);
 const EACH = 60;
 /** Of a round: the fourth part is never cancelled. */

@@ -135,4 +135,3 @@ test('D6: a retried add carries the same key, so that it adds once; 25 million a
   });
 });
 
-/** @full */

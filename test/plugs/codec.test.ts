@@ -15,8 +15,6 @@ import { EncryptionCodec } from './codec';
 
 /**
  * Everybody has the same encrypting codec, and it throws on whatever is not encrypted with its key.
- *
- * @full
  */
 
 const PAYLOAD = 'payload-in-clear';

@@ -10,8 +10,6 @@ import { EncryptionCodec } from './codec';
 /**
  * The user's worker has a codec, and Muster's has none: what it is given cannot be read, and it
  * says so at once.
- *
- * @full
  */
 
 let muster: TestMuster;

@@ -11,8 +11,6 @@ import { createStore } from '../../examples/support/database';
 import { rounds } from '../helpers/long';
 import { breaksOff, oneEach, Scene, serverOf } from './executionStore';
 
-/** @full */
-
 /**
  * E14: one suite on both stores: the embedded Postgres, which needs no server set up, and one that
  * is given by its URL (`serverOf`).

@@ -9,8 +9,6 @@ import { openOwn } from '../workflows/ownNode';
 /**
  * The downstream is asked to stop what a decision by hand gave up, at once: no sweeper runs here,
  * so nobody else would find it.
- *
- * @full
  */
 
 const TIMEOUT_MS = 1_000;

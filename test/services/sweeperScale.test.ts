@@ -8,8 +8,6 @@ import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { acceptNewer } from './newerTasks';
 
-/** @full */
-
 const TARGETS = 100_000;
 /** One below all of them and one above, in turn. */
 const TRIES = rounds(2, 6);
@@ -65,7 +63,7 @@ test('G14: with 100,000 targets that have queued tasks, one that nobody rang is 
     await client.query('commit');
     await client.end();
     const committed = performance.now();
-    const { rounds: before } = muster.node.sweepCounts;
+    const { cycles: before } = muster.node.sweepCounts;
     await eventually(async () =>
       (
         await query<{ n: number }>(
@@ -75,9 +73,9 @@ test('G14: with 100,000 targets that have queued tasks, one that nobody rang is 
       ).some((row) => row.n > 0),
     );
     found.push(Math.round(performance.now() - committed));
-    // Rounds begin every 2 s: one may have been under way, the next one finds it; one more may
-    // begin until we see it.
-    expect(muster.node.sweepCounts.rounds - before).toBeLessThanOrEqual(3);
+    // A cycle begins every 2 to 4 s: one may have passed its target, the next one finds it; one more
+    // may end until we see it.
+    expect(muster.node.sweepCounts.cycles - before).toBeLessThanOrEqual(2);
     await eventually(
       async () =>
         (await query<{ state: number }>('select state from task_state where id = $1', [`tx-${i}`]))[0]!.state === 4,

@@ -3,29 +3,26 @@ import { FOREIGN_SCOPE } from '../../workflows/ownScope';
 import { killLeftovers, startCli } from '../cli/process';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase, temporalAddress } from '../helpers/database';
-import { eventually } from '../helpers/eventually';
 import { Load } from './load';
 import { overriding } from './preload';
 import { CONFIG, runStops } from './run';
 
 /**
- * The short form of `npm run test:stops`, and what a process does whose workflow code was cut off
- * all the same.
+ * The short form of `npm run test:stops`, and what a process does whose runs begin in the scope of
+ * another run all the same.
  *
  * @alone @full
  */
 
 let database: TestDatabase;
 let other: TestDatabase;
-let third: TestDatabase;
 beforeAll(async () => {
-  [database, other, third] = await Promise.all([createDatabase(), createDatabase(), createDatabase()]);
+  [database, other] = await Promise.all([createDatabase(), createDatabase()]);
 });
 afterAll(async () => {
   killLeftovers();
   await database.drop();
   await other.drop();
-  await third.drop();
 });
 const prefix = (): string => `stops-${randomBytes(4).toString('hex')}`;
 
@@ -46,35 +43,8 @@ test('a worker stopped for six seconds inside workflow code, twice: it lives, an
   expect(figures.goesOnMs).toBeLessThan(30_000);
 });
 
-test('a process whose workflow code is cut off says so in one fatal line and ends with exit code 1', async () => {
-  const own = { databaseUrl: other.url, address: temporalAddress(), prefix: prefix(), rate: 0 };
-  const load = new Load(own);
-  const env = { MUSTER_DATABASE_URL: own.databaseUrl, TEMPORAL_ADDRESS: own.address, MUSTER_PREFIX: own.prefix };
-  const worker = startCli(['worker', '--config', CONFIG, '--shutdown-grace', '1s'], {
-    cwd: process.cwd(),
-    env: { ...env, ...overriding({ isolateMs: 500, endless: true }) },
-  });
-  await worker.says(/"msg":"ready"/);
-  await load.probe([0]);
-  const ended = { code: null as number | string | null };
-  void worker.exit.then((code) => (ended.code = code));
-  await eventually(() => ended.code !== null, {
-    what: () => `the process to end; it said\n${worker.stderr().slice(-5_000)}`,
-  });
-  expect(ended.code).toBe(1);
-  const fatal = worker
-    .stderr()
-    .split('\n')
-    .filter((line) => line.includes('"level":60'));
-  expect(fatal).toEqual([
-    expect.stringMatching(/Cannot run workflows in this process any more.*It drains, and ends with exit code 1/),
-  ]);
-  expect(worker.stderr()).toMatch(/Error: Cannot run workflows in this process any more: .*Start it again/);
-  await load.close();
-});
-
 test('a process whose runs begin in the scope of another run says so, and ends with exit code 1; another worker goes on with them', async () => {
-  const own = { databaseUrl: third.url, address: temporalAddress(), prefix: prefix(), rate: 0 };
+  const own = { databaseUrl: other.url, address: temporalAddress(), prefix: prefix(), rate: 0 };
   const load = new Load(own);
   const env = { MUSTER_DATABASE_URL: own.databaseUrl, TEMPORAL_ADDRESS: own.address, MUSTER_PREFIX: own.prefix };
   const start = (more: Record<string, string>) =>

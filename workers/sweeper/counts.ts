@@ -4,6 +4,8 @@
  */
 export interface SweepCounts {
   rounds: number;
+  /** Times that all targets with queued tasks were looked at; a cycle takes one round or several. */
+  cycles: number;
   failures: number;
   expiredLeaders: number;
   /** Leaders woken because a dispatch of theirs gave no sign of life. */
@@ -33,6 +35,7 @@ export interface SweepCounts {
 
 export const noCounts = (): SweepCounts => ({
   rounds: 0,
+  cycles: 0,
   failures: 0,
   expiredLeaders: 0,
   lostDispatches: 0,

@@ -57,10 +57,7 @@ export interface SweeperOptions {
 
 const RESOURCE = 'sweeper';
 const ROUND_MS = 2_000;
-/**
- * A dead sweeper's successor begins after this. A longer round would only let two sweep at once,
- * which is harmless.
- */
+/** A dead sweeper's successor begins after this. Two that sweep at once do no harm. */
 const LEASE_MS = 8_000;
 const PAGE = 5_000;
 /**
@@ -127,7 +124,7 @@ export class Sweeper {
     this.next(0);
   }
 
-  /** Ends the current round and gives up the lease. */
+  /** Ends the round and gives up the lease. */
   async stop(): Promise<void> {
     this.stopped = true;
     clearTimeout(this.timer);
@@ -193,17 +190,16 @@ export class Sweeper {
   }
 
   private async wakeExpired(): Promise<void> {
-    const leaders = await this.expired.wakeLeaders();
-    if (leaders.length === 0) return;
-    this.counts.expiredLeaders += leaders.length;
-    this.options.log.info({ leaders: leaders.length }, 'sweeper: woke leaders whose lease had passed');
+    const { length } = await this.expired.wakeLeaders();
+    this.counts.expiredLeaders += length;
+    if (length > 0) this.options.log.info({ leaders: length }, 'sweeper: woke leaders whose lease had passed');
   }
 
   private async wakeForLostDispatches(): Promise<void> {
-    const leaders = await this.expired.wakeForLostDispatches();
-    if (leaders.length === 0) return;
-    this.counts.lostDispatches += leaders.length;
-    this.options.log.info({ leaders: leaders.length }, 'sweeper: woke leaders whose dispatch gave no sign of life');
+    const { length } = await this.expired.wakeForLostDispatches();
+    this.counts.lostDispatches += length;
+    if (length > 0)
+      this.options.log.info({ leaders: length }, 'sweeper: woke leaders whose dispatch gave no sign of life');
   }
 
   /**
@@ -228,7 +224,9 @@ export class Sweeper {
       this.queued = page.next ?? 0;
       return page.next !== null;
     });
-    this.pace.took(performance.now() - startedAt, this.queued === 0);
+    const isOver = this.queued === 0;
+    this.pace.took(performance.now() - startedAt, isOver);
+    if (isOver) this.counts.cycles++;
     // Not forgotten, but perhaps full by now: rings a sample of them, or a backlog with a long
     // linger would cost one ring per target and round.
     await this.ring(sampleOf(later, SAMPLE));

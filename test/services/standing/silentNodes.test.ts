@@ -41,7 +41,7 @@ test('B14: one that was silent for a lease and is back says so, alive in the sto
   const own = { ...row('back'), handlers: [] };
   await touchNode(database.pool, own); // as the main thread does at the start
   keeper.setBeat({ row: own, everyMs: 100, silenceMs: 60_000 });
-  keeper.setPartitions({ leaseMs: 1_000, maxLeaseMs: 60_000 });
+  keeper.setPartitions({ leaseMs: LEASE_MS, maxLeaseMs: 60_000 });
   const looked = (times: number) =>
     eventually(async () => {
       keeper.look(0);
@@ -50,7 +50,7 @@ test('B14: one that was silent for a lease and is back says so, alive in the sto
   await looked(2);
   expect(of('back')).toBe(0);
   // Stopped: nothing of this process runs for more than a lease.
-  const until = performance.now() + 1_100;
+  const until = performance.now() + LEASE_MS + 100;
   while (performance.now() < until) Math.sqrt(until);
   await database.pool.query(`update node set seen_at = clock() - interval '1 hour' where id = 'back'`);
   await looked(3);

@@ -13,8 +13,6 @@ import { prebuiltBundle } from '../../helpers/prebuilt';
 import type { Bench, Run } from '../bench';
 import { openBench } from '../bench';
 
-/** @full */
-
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 
 /**
