@@ -75,15 +75,15 @@ wanted as (
   select id, handler_id, reference, 0, clock(), clock()
   from found
   where accepted and cancels
-  on conflict (batch_id, md5(reference)) do update set why = 0, state = 0 /* requested */, tries = 0, error = null,
-    next_at = clock(), requested_at = clock(), ended_at = null
-  where c.why <> 0
+  on conflict (batch_id, md5(reference)) do update set why = 0 /* caller */, state = 0 /* requested */, tries = 0,
+    error = null, next_at = clock(), requested_at = clock(), ended_at = null
+  where c.why <> 0 /* caller */
   returning state)
 select f.handler, f.target, f.state, f.accepted, f.calling, f.cancels, coalesce(
   (select w.state from wanted w),
   (select c.state
    from cancellation c
-   where c.batch_id = f.id and c.why = 0
+   where c.batch_id = f.id and c.why = 0 /* caller */
    order by c.id desc limit 1)) as cancellation
 from found f`,
     values,
@@ -98,7 +98,7 @@ from found f`,
 export const isCancelled = async (client: Client, batchId: number): Promise<boolean> => {
   const { rows } = await client.query<{ cancelled: boolean }>({
     name: 'is-cancelled',
-    text: 'select exists (select from cancellation where batch_id = $1 and why = 0) as cancelled',
+    text: 'select exists (select from cancellation where batch_id = $1 and why = 0 /* caller */) as cancelled',
     values: [batchId],
   });
   return rows[0]!.cancelled;

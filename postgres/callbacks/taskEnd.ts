@@ -34,7 +34,7 @@ placed as materialized (
   from (select distinct batch_id from s where batch_id is not null) x join batch b on b.id = x.batch_id
   cross join lateral unnest(b.members) with ordinality u (seq, place) join s on s.seq = u.seq
     and s.batch_id = x.batch_id)
-select s.id, case when s.state = 3 /* unknown */ and b.state = 1 /* open */ then 2::smallint
+select s.id, case when s.state = 3 /* unknown */ and b.state = 1 /* open */ then 2::smallint /* in-progress */
   else s.state end as state, case when o.seq is null then b.error else o.error end as error, o.result::text as result,
   case when b.state >= 4 /* ended */ and (o.seq is null or o.state = 5 /* failed */) then b.id end as "batchId",
     b.attempt, p.place

@@ -63,7 +63,7 @@ update target t set allowed = greatest(1, coalesce(t.allowed, least(h.per_target
   reductions = t.reductions + 1
 from handler h, lane l, queuer q
 where t.id = $1 and t.reductions = $2 and h.id = t.handler_id and l.id = t.lane_id and q.id = l.queuer_id
-  and not (l.on_invalid = 1 or l.approach = 1 and l.kind = 1)`,
+  and not (l.on_invalid = 1 /* halt */ or l.approach = 1 /* serial */ and l.kind = 1 /* non-guaranteed */)`,
     values: [under.targetId, under.targetReductions],
   });
 };

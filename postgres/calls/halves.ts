@@ -67,7 +67,7 @@ with recursive up as (
 select o.id, o.attempt, o.state, o.refused, o.members[1] > b.members[1]
   and (select bool_and(u.first = b.members[1]) from up u) and exists (
     select from lane_batch s join lane l on l.id = s.lane_id
-    where s.batch_id = b.id and l.on_invalid = 0) as leads
+    where s.batch_id = b.id and l.on_invalid = 0 /* continue */) as leads
 from batch b join batch o on o.parent_id = b.parent_id and o.id <> b.id and o.depth = b.depth
 where b.id = $2 and b.parent_id = $1`,
     values: [parentId, id],

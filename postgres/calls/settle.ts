@@ -90,9 +90,9 @@ export const finishBatch = async (
   await client.query({
     name: 'finish-batch',
     text: `
-update batch set state = case when n_left + $4 = n then 7 else $2 end, counted = least(attempt, counted + $3::int),
-  n_left = n_left + $4, attempt_until = null, dispatch = null, retry_at = null, poll_at = null, error = $5,
-  finished_at = clock()
+update batch set state = case when n_left + $4 = n then 7 /* dissolved */ else $2 end,
+  counted = least(attempt, counted + $3::int), n_left = n_left + $4, attempt_until = null, dispatch = null,
+  retry_at = null, poll_at = null, error = $5, finished_at = clock()
 where id = $1`,
     values: [id, state, counts ? 1 : 0, left, error],
   });
@@ -203,9 +203,9 @@ formed as (
     target_id, leader_id, epoch, turn, state, reason, attempt, attempt_until, parent_id, sent_as, depth, n, members,
     bytes, weight, error, created_at, started_at, retry_at)
   select target_id, leader_id, epoch, turn, $3::smallint, $4::smallint, case when $5::bool then 1 else 0 end,
-    case when $5::bool then clock() end, id, case when $4::smallint = 8 then coalesce(sent_as, id) end, $6::smallint,
-    cardinality($2::bigint[]), $2, part_bytes, part_weight, $7, clock(),
-    case when $4::smallint = 8 then started_at end, clock() + $8::float8 * interval '1 ms'
+    case when $5::bool then clock() end, id, case when $4::smallint = 8 /* split */ then coalesce(sent_as, id) end,
+    $6::smallint, cardinality($2::bigint[]), $2, part_bytes, part_weight, $7, clock(),
+    case when $4::smallint = 8 /* split */ then started_at end, clock() + $8::float8 * interval '1 ms'
   from part
   returning id)
 select id

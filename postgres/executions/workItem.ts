@@ -80,7 +80,8 @@ t as (
   where i.chunk_id = c.id and i.state = 1 /* in progress */),
 w as (
   update work_item i set attempts = i.attempts + 1, exit_code = t.exit_code, stdout = t.stdout, stderr = t.stderr,
-    state = case when t.ok then 100 when i.attempts + 1 >= e.attempts_limit then -2 else -1 end
+    state = case when t.ok then 100 /* done */
+      when i.attempts + 1 >= e.attempts_limit then -2 /* permanently failed */ else -1 /* failed */ end
   from t, c, execution e
   where e.id = c.execution_id and i.ctid = t.at and i.chunk_id = c.id and i.state = 1 /* in progress */
   returning i.state),
@@ -90,7 +91,7 @@ n as (
     (count(*) filter (where state = -2 /* permanently failed */))::int as dead
   from w),
 d as (
-  update chunk u set n_open = u.n_open - n.n, state = case when u.n_open = n.n then 100 else u.state end,
+  update chunk u set n_open = u.n_open - n.n, state = case when u.n_open = n.n then 100 /* done */ else u.state end,
     finished_at = case when u.n_open = n.n then clock() end
   from n, c
   where u.id = c.id and n.n > 0
@@ -99,7 +100,7 @@ x as (
   update execution e set n_running = e.n_running - n.n, n_done = e.n_done + n.done, n_failed = e.n_failed + n.failed,
     n_dead = e.n_dead + n.dead,
     state = case when e.state in (0 /* created */, 1 /* in progress */)
-      and e.n_done + e.n_dead + n.done + n.dead = e.items then 100 else e.state end,
+      and e.n_done + e.n_dead + n.done + n.dead = e.items then 100 /* done */ else e.state end,
     finished_at = case when e.state in (0 /* created */, 1 /* in progress */)
       and e.n_done + e.n_dead + n.done + n.dead = e.items then clock() else e.finished_at end,
     wants_nodes = e.wants_nodes and e.n_done + e.n_dead + n.done + n.dead < e.items,

@@ -91,7 +91,8 @@ turn as materialized (
   order by f.id for no key update of f),
 done as (
   update fanout f set segments = t.segments, items = t.items, sealed_at = t.sealed_at, expired_at = t.expired_at,
-    open_segments = t.left, state = case when t.state = 1 /* sealed */ and t.left = 0 then 2 else t.state end,
+    open_segments = t.left,
+    state = case when t.state = 1 /* sealed */ and t.left = 0 then 2 /* complete */ else t.state end,
     completed_at = case when t.state = 1 /* sealed */ and t.left = 0 then clock() else t.completed_at end,
     active_at = case when t.active_at < clock() - interval '1 minute' or t.state = 1 /* sealed */
       and t.left = 0 then clock() else t.active_at end

@@ -141,7 +141,8 @@ export const sealFanout = async (
     name: 'seal-fanout',
     text: `
 with f as (
-  update fanout set sealed_at = clock(), active_at = clock(), state = case when open_segments = 0 then 2 else 1 end,
+  update fanout set sealed_at = clock(), active_at = clock(),
+    state = case when open_segments = 0 then 2 /* complete */ else 1 /* sealed */ end,
     completed_at = case when open_segments = 0 then clock() end
   where public_id = $1::uuid and state = 0 /* open */
   returning *),

@@ -115,7 +115,7 @@ export const publishTurn = async (db: Queryable, p: LeaderTurnEnd): Promise<void
 update leader set state = $2::smallint, wake_at = to_timestamp($3::float8 / 1000), blocked = $4, holder = $5,
   run_started_at = to_timestamp($6::float8 / 1000),
   acquired_at = case when epoch = $7 then acquired_at else clock() end, epoch = $7, turn = $8, answer = $9,
-  expires_at = case when $2::smallint <> 0 then greatest(clock(),
+  expires_at = case when $2::smallint <> 0 /* idle */ then greatest(clock(),
     to_timestamp($3::float8 / 1000)) + $10 * interval '1 ms' end,
   last_reason = coalesce($11, last_reason), wants_slots = $12, woken_at = null
 where id = $1`,

@@ -92,7 +92,7 @@ export const wakeLeaders = async (
   const { rows } = await db.query<WokenLeader>({
     name: 'wake-leaders',
     text: `
-update leader l set state = case when d.due_at > clock() then 2 else 1 end, wake_at = case
+update leader l set state = case when d.due_at > clock() then 2 /* waiting */ else 1 /* working */ end, wake_at = case
   when d.due_at > clock() then d.due_at end, blocked = false,
   expires_at = greatest(d.due_at, clock()) + $2 * interval '1 ms', woken_at = case
     when d.due_at <= clock() then clock() end

@@ -84,8 +84,8 @@ order by f.id limit 20`,
 select n.id as notification, f.public_id as fanout, n.body->>'type' as type, f.state
 from looked n left join fanout f on f.id = n.fanout_id
 where n.fanout_id is not null and (f.id is null
-  or f.state in (2 /* complete */, 3 /* expired */)
-    and n.body->>'type' is distinct from case f.state when 2 then 'fanout.completed' else 'fanout.expired' end
+  or f.state in (2 /* complete */, 3 /* expired */) and n.body->>'type' is distinct from case f.state
+      when 2 /* complete */ then 'fanout.completed' else 'fanout.expired' end
   or n.body->>'fanout' is distinct from f.public_id::text)
 order by n.id limit 20`,
     ),

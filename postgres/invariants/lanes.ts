@@ -4,7 +4,7 @@ import { ATTENDED, GRACE, ofTable, OVERDUE, SILENT, UNANSWERED } from './invaria
 /** Lanes: every batch at its place, nothing overtaken, nothing forgotten. */
 
 /** Lanes that send one batch after the other, the next only after the one before was committed. */
-const STRICT = `(l.on_invalid = 1 or l.approach = 1 and l.kind = 1)`;
+const STRICT = `(l.on_invalid = 1 /* halt */ or l.approach = 1 /* serial */ and l.kind = 1 /* non-guaranteed */)`;
 
 export const lanes: readonly Invariant[] = [
   {
@@ -107,7 +107,7 @@ select l.service, a.batch_id as batch, b.batch_id as other
 from lane l join lane_batch a on a.lane_id = l.id and a.status in (3 /* submitted */, 4 /* pending */, 5 /* valid */)
   join lane_batch b on b.lane_id = l.id and b.status in (3 /* submitted */, 4 /* pending */, 5 /* valid */)
     and b.seq > a.seq
-where l.approach = 2 and l.kind = 1 and (a.writes && (b.reads || b.writes)
+where l.approach = 2 /* parallel */ and l.kind = 1 /* non-guaranteed */ and (a.writes && (b.reads || b.writes)
   or b.writes && a.reads
   or cardinality(a.reads || a.writes) = 0
   or cardinality(b.reads || b.writes) = 0)

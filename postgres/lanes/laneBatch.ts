@@ -129,7 +129,7 @@ select t.id, b.id as "batchId", array_position(b.members, t.seq) as place, b.n, 
 from task t left join lateral (
   select b.id, b.n, b.members
   from batch b
-  where b.reason = 9 and b.members[1] = t.seq / ${SEQ_STRIDE} * ${SEQ_STRIDE} limit 1) b on true
+  where b.reason = 9 /* given */ and b.members[1] = t.seq / ${SEQ_STRIDE} * ${SEQ_STRIDE} limit 1) b on true
 where t.id = any($1::text[])`,
     values: [ids],
   });

@@ -36,7 +36,7 @@ from (
               cross join lateral (
                 select count(*) filter (where status = 3 /* submitted */) as calls
                 from lane_batch
-                where handler_id = h.id and status between 2 and 5) u
+                where handler_id = h.id and status between 2 /* unknown */ and 5 /* valid */) u
               cross join lateral (
                 select lane_id, served
                 from lane_state

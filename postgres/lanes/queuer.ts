@@ -110,7 +110,7 @@ export const publishGrantTurn = async (client: Client, p: QueuerTurnEnd): Promis
 update queuer set state = $2::smallint, wake_at = to_timestamp($3::float8 / 1000), holder = $4,
   run_started_at = to_timestamp($5::float8 / 1000),
   acquired_at = case when epoch = $6 then acquired_at else clock() end, epoch = $6, turn = $7, answer = $8,
-  expires_at = case when $2::smallint <> 0 then greatest(clock(),
+  expires_at = case when $2::smallint <> 0 /* idle */ then greatest(clock(),
     to_timestamp($3::float8 / 1000)) + $9 * interval '1 ms' end, woken_at = null
 where id = $1`,
     values: [

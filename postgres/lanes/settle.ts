@@ -39,12 +39,13 @@ with was as materialized (
 moved as (
   update lane_batch s set status = $2::smallint, resolving = false,
     not_before = clock() + $3::float8 * interval '1 ms', changed_at = clock(),
-    look_ups = case when $2::smallint = 2 then s.look_ups + $4::int else 0 end, overdue = s.overdue + $5::int
+    look_ups = case when $2::smallint = 2 /* unknown */ then s.look_ups + $4::int else 0 end,
+    overdue = s.overdue + $5::int
   from was w
   where s.batch_id = w.batch_id)
 update lane_state l set ready = true,
   pending = l.pending - (w.status in (3 /* submitted */, 4 /* pending */, 5 /* valid */))::int
-    + ($2::smallint in (3, 4, 5))::int
+    + ($2::smallint in (3 /* submitted */, 4 /* pending */, 5 /* valid */))::int
 from was w join lane n on n.id = w.lane_id
 where l.lane_id = w.lane_id
 returning l.lane_id as "laneId", w.status as was, n.on_invalid as "onInvalid"`,

@@ -119,7 +119,8 @@ counted as (
     count(*) filter (where w.status not in (3 /* submitted */, 4 /* pending */, 5 /* valid */))::int as n
   from was w join lane a on a.id = w.lane_id
   group by w.lane_id, a.kind
-  having a.kind = 0 or count(*) filter (where w.status not in (3 /* submitted */, 4 /* pending */, 5 /* valid */)) > 0),
+  having a.kind = 0 /* guaranteed */
+    or count(*) filter (where w.status not in (3 /* submitted */, 4 /* pending */, 5 /* valid */)) > 0),
 locked as materialized (
   select lane_id
   from lane_state

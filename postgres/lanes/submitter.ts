@@ -129,8 +129,8 @@ with back as (
     and b.state = 1 /* open */ and b.dispatch = $2
   returning b.id, b.attempt_until, b.unsure),
 moved as (
-  update lane_batch s set status = case when b.attempt_until is not null or b.unsure then 2 else 0 end,
-    not_before = b.attempt_until, changed_at = clock()
+  update lane_batch s set status = case when b.attempt_until is not null or b.unsure then 2 /* unknown */
+      else 0 /* unsubmitted */ end, not_before = b.attempt_until, changed_at = clock()
   from back b
   where s.batch_id = b.id and s.status = 3 /* submitted */
   returning s.lane_id)

@@ -22,7 +22,7 @@ select h.id, nullif(h.per_target, $3) as "perTarget", least(nullif(h.per_handler
 from handler h left join lateral (
   select s.target_id, count(*) filter (where s.status = 3 /* submitted */) as calls, sum(b.weight) as weight
   from lane_batch s join batch b on b.id = s.batch_id
-  where s.handler_id = h.id and s.status between 2 and 5
+  where s.handler_id = h.id and s.status between 2 /* unknown */ and 5 /* valid */
   group by 1) u on true left join target t on t.id = u.target_id
 where h.id = any($1::int[])
 group by h.id`,

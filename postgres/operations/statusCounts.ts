@@ -156,7 +156,7 @@ from (
   select b.target_id,
     case when b.state = 1 /* open */
       and b.leader_id = 0 then lane_task_state((select s.status from lane_batch s where s.batch_id = b.id))
-      when b.state = 1 /* open */ and b.attempt > 0 then 2::smallint else b.state end as state,
+      when b.state = 1 /* open */ and b.attempt > 0 then 2::smallint /* in-progress */ else b.state end as state,
     sum(b.n - b.n_left) as n
   from ${pagesOf('batch b', reading)}
   where ${part}

@@ -82,9 +82,9 @@ export const readTaskStates = async (
     name: 'read-task-states',
     text: `
 select s.id,
-  case when s.state = 3 /* unknown */
-    and exists (select from batch b where b.id = s.batch_id and b.state = 1 /* open */) then 2::smallint
-    else s.state end as state
+  case when s.state = 3 /* unknown */ and exists (
+    select from batch b
+    where b.id = s.batch_id and b.state = 1 /* open */) then 2::smallint /* in-progress */ else s.state end as state
 from task_state s
 where s.id = any($1::text[])`,
     values: [ids],

@@ -55,8 +55,8 @@ const COUNTS: Count[] = [
   { what: 'lines of the longest file', most: 300, n: longest[0]!.n, where: [longest[0]!.file] },
   { what: 'folders with more than 20 files of code', most: 0, n: flat.length, where: flat },
   { what: 'comment lines wider than 100 (drawings)', most: 11, n: comments.length, where: comments },
-  { what: 'lines wider than 120 (statements)', most: 841, n: 0, where: matching(/^.{121,}$/, code) },
-  { what: 'lines of SQL with a clause behind another', most: 27, n: 0, where: crowded },
+  { what: 'lines wider than 120 (statements)', most: 839, n: 0, where: matching(/^.{121,}$/, code) },
+  { what: 'lines of SQL with a clause behind another', most: 25, n: 0, where: crowded },
   {
     what: 'references to documents that are not here',
     most: 0,
