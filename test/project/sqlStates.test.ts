@@ -39,6 +39,7 @@ const CHOSEN = new RegExp(
 const BRANCHED = new RegExp(`\\bcase ${COLUMN.replace('(?<![\\w$.])', '')} ((?:(?!\\bend\\b)[^])*)end`, 'g');
 const BRANCH = new RegExp(`when (${NUMBER})`, 'g');
 const ALWAYS = /(?:then|else) (-?\d+::smallint(?: ?\/\*.*?\*\/)?)/g;
+const DEFAULT = /\b(state|status|strategy) smallint not null default (-?\d+(?: \/\*.*?\*\/)?)/g;
 /** What an inequality divides: not one state's name. */
 const GROUPS =
   /^(open|ended|not (sent|ended|deleted|expired)|(open|ended) or \w+|unknown or ended|complete or expired|expired( or deleted)?|ended without a commit|open or sealed)$/;
@@ -81,7 +82,8 @@ const wrongIn = (text: string): string[] => {
         const fits =
           /[<>]/.test(operator) && operator !== '<>'
             ? GROUPS.test(name ?? '')
-            : namesOf(column, Number(number)).includes(name ?? '');
+            : namesOf(column, Number(number)).includes(name ?? '') ||
+              (operator === 'between' && GROUPS.test(name ?? ''));
         return fits ? [] : [all];
       },
     ),
@@ -102,6 +104,70 @@ test('statements name the states that they give by number', () => {
   }
   expect(wrong).toEqual([]);
   expect(given).toBeGreaterThan(350);
+});
+
+test('the migrations name the states of checks, indexes and defaults', () => {
+  const files = trackedFiles().filter((file) => /^postgres\/migrations\/.*\.sql$/.test(file));
+  const wrong: string[] = [];
+  let given = 0;
+  for (const file of files) {
+    const sql = read(file).replace(/--.*$/gm, '');
+    given += givenIn(sql).length;
+    wrong.push(...wrongIn(sql).map((what) => `${file}: ${what}`));
+    for (const [all, column, value] of sql.matchAll(DEFAULT))
+      if (wrongIn(`${column} = ${value}`).length > 0) wrong.push(`${file}: ${all}`);
+  }
+  expect(wrong).toEqual([]);
+  expect(given).toBeGreaterThan(60);
+});
+
+describe('the comment of a column gives its numbers and their names', () => {
+  const comments = new Map(
+    [...read('postgres/schema.sql').matchAll(/^comment on column (\S+) is '(.*)';$/gm)].map(([, column, text]) => [
+      column!,
+      text!,
+    ]),
+  );
+  const TASK_ENDS = Object.fromEntries(Object.entries(TASK_STATES).filter(([, code]) => code >= TASK_STATES.succeeded));
+
+  test.each<[string, Names]>([
+    ['batch.reason', FLUSH_REASONS],
+    ['batch.state', BATCH_STATES],
+    ['cancellation.state', CANCELLATION_STATES],
+    ['cancellation.why', CANCELLATION_CAUSES],
+    ['chunk.state', CHUNK],
+    ['execution.state', EXECUTION],
+    ['fanout.state', FANOUT_STATES],
+    ['lane.approach', APPROACHES],
+    ['lane.kind', LANE_KINDS],
+    ['lane.on_invalid', ON_INVALID],
+    ['lane_batch.status', STATUSES],
+    ['leader.last_reason', FLUSH_REASONS],
+    ['leader.state', LEADER_STATES],
+    ['outcome.state', TASK_ENDS],
+    ['queuer.state', LEADER_STATES],
+    ['queuer.strategy', STRATEGIES],
+    ['work_item.state', ITEM],
+  ])('%s', (column, names) => {
+    const told = (comments.get(column) ?? '').split(', ').sort();
+    expect(told).toEqual(
+      Object.entries(names)
+        .map(([name, code]) => `${code} ${words(name)}`)
+        .sort(),
+    );
+  });
+
+  test('and every column of states has one', () => {
+    const columns = [...read('postgres/schema.sql').matchAll(/^create table (\w+) \(\n([^]*?)\n\)/gm)].flatMap(
+      ([, table, body]) =>
+        [...body!.matchAll(/^  (\w+) smallint/gm)].flatMap(([, column]) =>
+          Object.hasOwn(NAMES, column!) ? [`${table}.${column}`] : [],
+        ),
+    );
+    expect(columns.length).toBeGreaterThan(12);
+    // The answer's status in HTTP.
+    expect(columns.filter((column) => !comments.has(column))).toEqual(['idempotency_key.status']);
+  });
 });
 
 test.each([
