@@ -17,7 +17,8 @@ const MOST_SILENCES = 2;
  * sessions show none.
  */
 const LOST = `
-select d.pid from unnest($1::int[]) d (pid) left join pg_stat_activity a on a.pid = d.pid
+select d.pid
+from unnest($1::int[]) d (pid) left join pg_stat_activity a on a.pid = d.pid
 where a.pid is null or a.state like 'idle%' and a.state_change < clock_timestamp() - interval '1 s'`;
 
 /**

@@ -12,7 +12,7 @@ CREATE OR REPLACE FUNCTION fanout_event(public_id uuid, user_key text, state sma
  RETURNS jsonb
  LANGUAGE sql
  STABLE
-AS $function$ select jsonb_build_object('type', case state when 2 then 'fanout.completed' else 'fanout.expired' end, 'fanout', public_id, 'userKey', user_key,
+AS $function$ select jsonb_build_object('type', case state when 2 /* complete */ then 'fanout.completed' else 'fanout.expired' end, 'fanout', public_id, 'userKey', user_key,
        'items', items, 'endedAt', to_char(at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) $function$
 ;
 
@@ -20,7 +20,9 @@ CREATE OR REPLACE FUNCTION lane_task_state(status smallint)
  RETURNS smallint
  LANGUAGE sql
  IMMUTABLE
-AS $function$ select case status when 0 then 1 when 1 then 0 when 2 then 3 when 6 then 3 else 2 end::smallint $function$
+AS $function$ 
+    select case status when 0 /* unsubmitted */ then 1 /* batched */ when 1 /* delayed */ then 0 /* created */
+      when 2 /* unknown */ then 3 /* unknown */ when 6 /* parked */ then 3 /* unknown */ else 2 /* in-progress */ end::smallint $function$
 ;
 
 CREATE OR REPLACE FUNCTION ones(n integer)
@@ -846,3 +848,21 @@ UNION ALL
     count(*) AS n
    FROM outcome
   GROUP BY outcome.target_id, outcome.state;
+
+comment on column batch.state is '1 open, 3 unknown, 4 succeeded, 5 failed, 6 dead, 7 dissolved';
+comment on column batch.reason is '0 size, 1 bytes, 2 weight, 3 linger, 4 quiet, 5 manual, 6 shutdown, 7 bisect, 8 split, 9 given';
+comment on column cancellation.why is '0 caller, 1 deadline, 2 decision';
+comment on column cancellation.state is '0 requested, 1 confirmed, 2 refused, 3 late, 4 unsupported, 5 withdrawn';
+comment on column chunk.state is '2 filling, 0 ready, 1 taken, 100 done, -1 closed';
+comment on column execution.state is '0 created, 1 in progress, 2 staging, 100 done, -3 cancelled, -4 deleted';
+comment on column fanout.state is '0 open, 1 sealed, 2 complete, 3 expired, 4 deleted';
+comment on column lane.kind is '0 guaranteed, 1 non-guaranteed';
+comment on column lane.approach is '0 unconstrained, 1 serial, 2 parallel';
+comment on column lane.on_invalid is '0 continue, 1 halt';
+comment on column lane_batch.status is '0 unsubmitted, 1 delayed, 2 unknown, 3 submitted, 4 pending, 5 valid, 6 parked, 7 refused, 10 committed, 11 invalid, 12 skipped, 13 failed-dependency, 14 cancelled';
+comment on column leader.state is '0 idle, 1 working, 2 waiting';
+comment on column leader.last_reason is '0 size, 1 bytes, 2 weight, 3 linger, 4 quiet, 5 manual, 6 shutdown, 7 bisect, 8 split, 9 given';
+comment on column outcome.state is '4 succeeded, 5 failed, 6 dead, 7 cancelled';
+comment on column queuer.state is '0 idle, 1 working, 2 waiting';
+comment on column queuer.strategy is '0 single, 1 per-service, 2 one-round, 3 multi-round';
+comment on column work_item.state is '0 created, 1 in progress, 100 done, -1 failed, -2 permanently failed';

@@ -4,6 +4,7 @@ import type { MemberTask } from '../../postgres/calls/batch';
 import type { Client } from '../../postgres/pool';
 import { insertNotifications } from '../../postgres/calls/records';
 import * as settle from '../../postgres/calls/settle';
+import { freeKeys } from '../../postgres/grouping/busyKey';
 import { notificationsOf } from '../callbacks/notifications';
 import type { Call } from './call';
 import type { Decision, Part } from './door';
@@ -63,7 +64,7 @@ export const finish = async (
     }
   // Keys of members that share the batch's end; those of other members went with their outcome,
   // stay (retry), or stay with the child.
-  if (call.handler.distinctBy !== undefined) await settle.freeKeys(client, [batch.id]);
+  if (call.handler.distinctBy !== undefined) await freeKeys(client, [batch.id]);
   const left = settlement.ends.length;
   await settle.finishBatch(client, batch.id, BATCH_STATES[settlement.state], true, left, settlement.error ?? null);
   // Unknown members that are sent again or looked up have not ended yet.

@@ -31,8 +31,9 @@ export const giveUp = async (client: Client, batchId: number, reference: string,
     name: 'give-up',
     text: `
 insert into cancellation (batch_id, handler_id, reference, why, next_at, requested_at)
-select b.id, t.handler_id, $2, $3::smallint, clock(), clock() from batch b join target t on t.id = b.target_id
-  where b.id = $1
+select b.id, t.handler_id, $2, $3::smallint, clock(), clock()
+from batch b join target t on t.id = b.target_id
+where b.id = $1
 on conflict (batch_id, md5(reference)) do nothing`,
     values: [batchId, reference, cause],
   });
@@ -65,19 +66,25 @@ export const cancelAccepted = async (client: Client, batchId: number): Promise<C
     text: `
 with found as materialized (
   select b.id, b.reference, b.state, b.attempt_until is not null as calling, h.id as handler_id, h.name as handler,
-    h.cancels, t.key as target,
-    b.state = 1 /* open */ and b.reference is not null and b.attempt_until is null and not b.refused as accepted
-  from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id where b.id = $1),
+    h.cancels, t.key as target, b.state = 1 /* open */ and b.reference is not null and b.attempt_until is null
+    and not b.refused as accepted
+  from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id
+  where b.id = $1),
 wanted as (
   insert into cancellation as c (batch_id, handler_id, reference, why, next_at, requested_at)
-  select id, handler_id, reference, 0, clock(), clock() from found where accepted and cancels
-  on conflict (batch_id, md5(reference)) do update
-    set why = 0, state = 0 /* requested */, tries = 0, error = null, next_at = clock(), requested_at = clock(),
-      ended_at = null where c.why <> 0
+  select id, handler_id, reference, 0, clock(), clock()
+  from found
+  where accepted and cancels
+  on conflict (batch_id, md5(reference)) do update set why = 0 /* caller */, state = 0 /* requested */, tries = 0,
+    error = null, next_at = clock(), requested_at = clock(), ended_at = null
+  where c.why <> 0 /* caller */
   returning state)
-select f.handler, f.target, f.state, f.accepted, f.calling, f.cancels,
-  coalesce((select w.state from wanted w), (select c.state from cancellation c where c.batch_id = f.id
-    and c.why = 0 order by c.id desc limit 1)) as cancellation
+select f.handler, f.target, f.state, f.accepted, f.calling, f.cancels, coalesce(
+  (select w.state from wanted w),
+  (select c.state
+   from cancellation c
+   where c.batch_id = f.id and c.why = 0 /* caller */
+   order by c.id desc limit 1)) as cancellation
 from found f`,
     values,
   });
@@ -91,7 +98,7 @@ from found f`,
 export const isCancelled = async (client: Client, batchId: number): Promise<boolean> => {
   const { rows } = await client.query<{ cancelled: boolean }>({
     name: 'is-cancelled',
-    text: 'select exists (select from cancellation where batch_id = $1 and why = 0) as cancelled',
+    text: 'select exists (select from cancellation where batch_id = $1 and why = 0 /* caller */) as cancelled',
     values: [batchId],
   });
   return rows[0]!.cancelled;
@@ -130,11 +137,14 @@ export const takeDueCancellations = async (
     name: 'take-due-cancellations',
     text: `
 with due as materialized (
-  select c.id from cancellation c where c.handler_id = (select h.id from handler h where h.name = $1)
-    and c.state = 0 /* requested */ and c.next_at <= clock()
+  select c.id
+  from cancellation c
+  where c.handler_id = (select h.id from handler h where h.name = $1) and c.state = 0 /* requested */
+    and c.next_at <= clock()
   order by c.next_at limit $2 for no key update skip locked)
 update cancellation c set tries = c.tries + 1, next_at = clock() + $3 * interval '1 ms'
-from due d, cancellation o left join batch b on b.id = o.batch_id where c.id = d.id and o.id = d.id
+from due d, cancellation o left join batch b on b.id = o.batch_id
+where c.id = d.id and o.id = d.id
 returning c.id, c.batch_id as "batchId", c.reference, c.why as cause, c.tries, b.state as "batchState",
   coalesce(b.state = 1 /* open */ and b.reference = c.reference, false) as awaited`,
     values: [handler, limit, leaseMs],
@@ -152,8 +162,8 @@ export const endCancellation = async (
   await db.query({
     name: 'end-cancellation',
     text: `
-update cancellation set state = $3, next_at = null, ended_at = clock(), error = $4 where id = $1 and tries = $2
-  and state = 0 /* requested */`,
+update cancellation set state = $3, next_at = null, ended_at = clock(), error = $4
+where id = $1 and tries = $2 and state = 0 /* requested */`,
     values: [id, tries, state, error],
   });
 };
@@ -167,8 +177,8 @@ export const putOffCancellation = async (
   await db.query({
     name: 'put-off-cancellation',
     text: `
-update cancellation set next_at = clock() + $3 * interval '1 ms', error = $4 where id = $1 and tries = $2
-  and state = 0 /* requested */`,
+update cancellation set next_at = clock() + $3 * interval '1 ms', error = $4
+where id = $1 and tries = $2 and state = 0 /* requested */`,
     values: [id, tries, inMs, error],
   });
 };
@@ -178,9 +188,12 @@ export const handlersToCancel = async (db: Queryable, targetIds: readonly number
   const { rows } = await db.query<{ handler: string }>({
     name: 'handlers-to-cancel',
     text: `
-select h.name as handler from handler h where h.id in (select t.handler_id from target t where t.id = any($1::int[]))
-  and exists (select from cancellation c where c.handler_id = h.id and c.state = 0 /* requested */
-    and c.next_at <= clock()) order by 1`,
+select h.name as handler
+from handler h
+where h.id in (select t.handler_id from target t where t.id = any($1::int[])) and exists (
+  select from cancellation c
+  where c.handler_id = h.id and c.state = 0 /* requested */ and c.next_at <= clock())
+order by 1`,
     values: [targetIds],
   });
   return rows.map((row) => row.handler);
@@ -194,9 +207,10 @@ export const nextCancellationInMs = async (db: Queryable, handler: string): Prom
   const { rows } = await db.query<{ inMs: number }>({
     name: 'next-cancellation',
     text: `
-select greatest(0, ceil(extract(epoch from c.next_at - clock()) * 1000))::float8 as "inMs" from cancellation c
+select greatest(0, ceil(extract(epoch from c.next_at - clock()) * 1000))::float8 as "inMs"
+from cancellation c
 where c.handler_id = (select h.id from handler h where h.name = $1) and c.state = 0 /* requested */
-  order by c.next_at limit 1`,
+order by c.next_at limit 1`,
     values: [handler],
   });
   return rows[0]?.inMs ?? null;

@@ -79,10 +79,11 @@ export const takeCompletion = async (
   const { rows } = await db.query<{ attempt: number }>({
     name: 'take-completion',
     text: `
-update batch set attempt = attempt + 1, poll_at = case when state = 1 /* open */
-  and reference is not null then clock() + $3 * interval '1 ms' end
-where id = $1 and attempt = $2 and state in (1 /* open */, 3 /* unknown */) and attempt_until is null
-  and not refused and (state = 3 /* unknown */ or reference is not null or unsure) returning attempt`,
+update batch set attempt = attempt + 1,
+  poll_at = case when state = 1 /* open */ and reference is not null then clock() + $3 * interval '1 ms' end
+where id = $1 and attempt = $2 and state in (1 /* open */, 3 /* unknown */) and attempt_until is null and not refused
+  and (state = 3 /* unknown */ or reference is not null or unsure)
+returning attempt`,
     values: [id, attempt, leaseMs],
   });
   return rows[0]?.attempt ?? null;
@@ -124,7 +125,8 @@ export const handlerOfBatch = async (
   const { rows } = await db.query<{ handler: string }>({
     name: 'handler-of-batch',
     text: `
-select h.name as handler from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id
+select h.name as handler
+from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id
 where b.id = $1 and ${createdUs('b')} = $2`,
     values: [batch.id, batch.createdUs],
   });

@@ -136,13 +136,18 @@ export const overdueHandlers = async (db: Queryable, overdueMs: number): Promise
   const { rows } = await db.query<{ handler: string }>({
     name: 'overdue-handlers',
     text: `
-select distinct h.name as handler from (
-  select b.target_id from batch b where b.reference is not null and b.state = 1 /* open */
-    and b.poll_at < clock() - $1 * interval '1 ms' order by b.poll_at limit 10000) b
-join target t on t.id = b.target_id join handler h on h.id = t.handler_id
-union select h.name from handler h where exists (
-  select from cancellation c where c.handler_id = h.id and c.state = 0 /* requested */
-    and c.next_at < clock() - $1 * interval '1 ms') order by 1`,
+select distinct h.name as handler
+from (
+  select b.target_id
+  from batch b
+  where b.reference is not null and b.state = 1 /* open */ and b.poll_at < clock() - $1 * interval '1 ms'
+  order by b.poll_at limit 10000) b join target t on t.id = b.target_id join handler h on h.id = t.handler_id
+union select h.name
+from handler h
+where exists (
+  select from cancellation c
+  where c.handler_id = h.id and c.state = 0 /* requested */ and c.next_at < clock() - $1 * interval '1 ms')
+order by 1`,
     values: [overdueMs],
   });
   return rows.map((row) => row.handler);

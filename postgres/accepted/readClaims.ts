@@ -12,11 +12,12 @@ export const claimReads = async (
   const { rows } = await db.query<{ id: number; attempt: number }>({
     name: 'claim-reads',
     text: `
-update batch b set attempt = b.attempt + 1, poll_at = case
-  when b.state = 1 /* open */ then clock() + $3 * interval '1 ms' end
+update batch b set attempt = b.attempt + 1,
+  poll_at = case when b.state = 1 /* open */ then clock() + $3 * interval '1 ms' end
 from unnest($1::bigint[], $2::int[]) p (id, attempt)
 where b.id = any($1::bigint[]) and b.id = p.id and b.attempt = p.attempt and b.reference is not null
-  and b.state + 0 in (1, 3) returning b.id, b.attempt`,
+  and b.state + 0 in (1, 3)
+returning b.id, b.attempt`,
     values: [batches.map(({ id }) => id), batches.map(({ attempt }) => attempt), leaseMs],
   });
   return new Map(rows.map(({ id, attempt }) => [id, attempt]));

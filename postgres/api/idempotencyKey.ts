@@ -58,8 +58,10 @@ export const deleteKeptAnswers = async (db: Queryable, olderThanMs: number, limi
     name: 'delete-kept-answers',
     text: `
 delete from idempotency_key k using (
-  select caller, route, key from idempotency_key where created_at < clock() - $1::float8 * interval '1 ms'
-    order by created_at limit $2) old
+  select caller, route, key
+  from idempotency_key
+  where created_at < clock() - $1::float8 * interval '1 ms'
+  order by created_at limit $2) old
 where k.caller = old.caller and k.route = old.route and k.key = old.key`,
     values: [olderThanMs, limit],
   });

@@ -55,22 +55,24 @@ export const takeDueNotifications = async (
     name: 'take-due-notifications',
     text: `
 with candidate as materialized (
-  select n.id, n.next_at, ${HOST} as host from notification n join recipient i on i.id = n.recipient_id
-  where n.done_at is null and n.next_at <= clock()
-    and (n.attempts = 0 or not $6) and (${HOST} = any($4::text[])) is not true
+  select n.id, n.next_at, ${HOST} as host
+  from notification n join recipient i on i.id = n.recipient_id
+  where n.done_at is null and n.next_at <= clock() and (n.attempts = 0 or not $6)
+    and (${HOST} = any($4::text[])) is not true
   order by n.next_at limit ${CANDIDATES}),
 placed as (select id, next_at, host, row_number() over (partition by host order by next_at) as place from candidate),
 due as materialized (
-  select id from notification
-  where id in (select id from placed where host is null or place <= $5 order by next_at limit $1)
-    and done_at is null and next_at <= clock() for no key update skip locked)
+  select id
+  from notification
+  where id in (select id from placed where host is null or place <= $5 order by next_at limit $1) and done_at is null
+    and next_at <= clock() for no key update skip locked)
 update notification n set attempts = n.attempts + 1, next_at = clock() + $2 * interval '1 ms'
 from due d, recipient i, notification o left join batch b on b.id = o.batch_id
 where n.id = d.id and o.id = d.id and i.id = n.recipient_id
 returning n.id, 'msg_' || ${INSTALLATION} || '_' || n.id || coalesce('_' || ${createdUs('n')}, '') as "messageId",
   n.batch_id as "batchId", n.attempt as "batchAttempt", n.attempts, i.kind, i.address, ${HOST} as host,
-  to_char(b.finished_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "endedAt", case
-    when pg_column_size(n.body) < $3 then n.body end as body`,
+  to_char(b.finished_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "endedAt",
+  case when pg_column_size(n.body) < $3 then n.body end as body`,
     values: [limit, leaseMs, LARGE_BODY, except, perHost, firstOnly],
   });
   return rows;
@@ -113,8 +115,8 @@ export const putOffNotification = async (
   await db.query({
     name: 'put-off-notification',
     text: `
-update notification set next_at = clock() + $3 * interval '1 ms', error = $4 where id = $1 and attempts = $2
-  and done_at is null`,
+update notification set next_at = clock() + $3 * interval '1 ms', error = $4
+where id = $1 and attempts = $2 and done_at is null`,
     values: [id, attempts, inMs, error],
   });
 };
@@ -127,8 +129,10 @@ export const nextNotificationInMs = async (db: Queryable): Promise<number | null
   const { rows } = await db.query<{ inMs: number }>({
     name: 'next-notification',
     text: `
-select greatest(0, ceil(extract(epoch from next_at - clock()) * 1000))::float8 as "inMs" from notification
-where done_at is null and next_at is not null order by next_at limit 1`,
+select greatest(0, ceil(extract(epoch from next_at - clock()) * 1000))::float8 as "inMs"
+from notification
+where done_at is null and next_at is not null
+order by next_at limit 1`,
   });
   return rows[0]?.inMs ?? null;
 };

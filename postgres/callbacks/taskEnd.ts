@@ -34,7 +34,7 @@ placed as materialized (
   from (select distinct batch_id from s where batch_id is not null) x join batch b on b.id = x.batch_id
   cross join lateral unnest(b.members) with ordinality u (seq, place) join s on s.seq = u.seq
     and s.batch_id = x.batch_id)
-select s.id, case when s.state = 3 /* unknown */ and b.state = 1 /* open */ then 2::smallint
+select s.id, case when s.state = 3 /* unknown */ and b.state = 1 /* open */ then 2::smallint /* in-progress */
   else s.state end as state, case when o.seq is null then b.error else o.error end as error, o.result::text as result,
   case when b.state >= 4 /* ended */ and (o.seq is null or o.state = 5 /* failed */) then b.id end as "batchId",
     b.attempt, p.place
@@ -95,8 +95,11 @@ const findPages = async (
   const { rows } = await db.query<{ no: number }>({
     name: 'find-result-pages',
     text: `
-select p.no from result_page p where p.batch_id = $1 and p.attempt = $2
-  and exists (select from unnest($3::int[]) w (place) where w.place between p.first and p.last) order by p.no`,
+select p.no
+from result_page p
+where p.batch_id = $1 and p.attempt = $2
+  and exists (select from unnest($3::int[]) w (place) where w.place between p.first and p.last)
+order by p.no`,
     values: [batchId, attempt, places],
   });
   return rows.map((row) => row.no);
@@ -128,7 +131,8 @@ export const findForeign = async (db: Queryable, ids: readonly string[], workflo
   const { rows } = await db.query<{ id: string }>({
     name: 'find-foreign-tasks',
     text: `
-select k.id from task k left join recipient i on i.id = k.recipient_id
+select k.id
+from task k left join recipient i on i.id = k.recipient_id
 where k.id = any($1::text[]) and i.address is distinct from jsonb_build_object('workflowId', $2::text)`,
     values: [ids, workflowId],
   });

@@ -27,10 +27,12 @@ export const holdTarget = async (db: Queryable, under: Under, inMs: number): Pro
   await db.query({
     name: 'hold-target',
     text: `
-update target t set hold_until = greatest(t.hold_until, clock() + $2 * interval '1 ms'), due_at = greatest(t.due_at,
-  t.hold_until, clock() + $2 * interval '1 ms'),
+update target t set hold_until = greatest(t.hold_until, clock() + $2 * interval '1 ms'),
+  due_at = greatest(t.due_at, t.hold_until, clock() + $2 * interval '1 ms'),
   allowed = case when t.reductions = $3 then greatest(1, coalesce(t.allowed, h.per_target) / 2) else t.allowed end,
-  reductions = t.reductions + (t.reductions = $3)::int from handler h where t.id = $1 and h.id = t.handler_id`,
+  reductions = t.reductions + (t.reductions = $3)::int
+from handler h
+where t.id = $1 and h.id = t.handler_id`,
     values: [under.targetId, inMs, under.targetReductions],
   });
 };
@@ -40,10 +42,10 @@ export const holdHandler = async (db: Queryable, under: Under, inMs: number): Pr
     name: 'hold-handler',
     text: `
 update handler h set hold_until = greatest(h.hold_until, clock() + $2 * interval '1 ms'),
-  allowed = case when h.reductions = $3 then greatest(1, coalesce(h.allowed, least(h.per_handler,
-    ${SLOTS})) / 2) else h.allowed end,
-  reductions = h.reductions + (h.reductions = $3)::int
-from target t where t.id = $1 and h.id = t.handler_id`,
+  allowed = case when h.reductions = $3 then greatest(1, coalesce(h.allowed, least(h.per_handler, ${SLOTS})) / 2)
+    else h.allowed end, reductions = h.reductions + (h.reductions = $3)::int
+from target t
+where t.id = $1 and h.id = t.handler_id`,
     values: [under.targetId, inMs, under.handlerReductions],
   });
 };
@@ -59,9 +61,9 @@ export const reduceTargetInLane = async (db: Queryable, under: Under): Promise<v
     text: `
 update target t set allowed = greatest(1, coalesce(t.allowed, least(h.per_target, h.per_handler, q.slots)) / 2),
   reductions = t.reductions + 1
-from handler h, lane l, queuer q where t.id = $1 and t.reductions = $2 and h.id = t.handler_id
-  and l.id = t.lane_id and q.id = l.queuer_id
-  and not (l.on_invalid = 1 or l.approach = 1 and l.kind = 1)`,
+from handler h, lane l, queuer q
+where t.id = $1 and t.reductions = $2 and h.id = t.handler_id and l.id = t.lane_id and q.id = l.queuer_id
+  and not (l.on_invalid = 1 /* halt */ or l.approach = 1 /* serial */ and l.kind = 1 /* non-guaranteed */)`,
     values: [under.targetId, under.targetReductions],
   });
 };
@@ -80,7 +82,8 @@ where t.id = $1 and h.id = t.handler_id and t.allowed is not null and t.reductio
     name: 'recover-handler',
     text: `
 update handler h set allowed = case when h.allowed + 1 < least(h.per_handler, ${SLOTS}) then h.allowed + 1 end
-from target t where t.id = $1 and h.allowed is not null and h.id = t.handler_id and h.reductions = $2`,
+from target t
+where t.id = $1 and h.allowed is not null and h.id = t.handler_id and h.reductions = $2`,
     values: [under.targetId, under.handlerReductions],
   });
 };
@@ -125,18 +128,19 @@ export const readPressure = async (
     name: 'read-pressure',
     text: `
 select h.id as "handlerId", o.slots, ${SLOTS_TAKEN} as taken, least(h.per_handler, h.allowed) as "limit",
-  h.per_target as "perTarget",
-  h.allowed is not null as reduced, h.reductions, extract(epoch
-    from h.hold_until - clock())::float8 * 1000 as "holdInMs",
+  h.per_target as "perTarget", h.allowed is not null as reduced, h.reductions,
+  extract(epoch from h.hold_until - clock())::float8 * 1000 as "holdInMs",
   exists (select from leader l where l.handler_id = h.id and l.blocked and l.wants_slots) as wanted,
-  coalesce((select json_agg(json_build_object('id', t.id, 'calls', least(h.per_target, t.allowed), 'reduced',
-    t.allowed is not null, 'reductions', t.reductions,
-      'holdInMs', extract(epoch from t.hold_until - clock())::float8 * 1000, 'others', (
-        select count(*) from batch b where b.target_id = t.id and b.state = 1 /* open */ and b.dispatch <> $2
-          and b.attempt_until is not null)))
-    from unnest($3::int[], $4::int[]) k (id, reductions) join target t on t.id = k.id
-    where t.allowed is not null or t.hold_until > clock() or t.reductions <> k.reductions), '[]') as targets
-from dispatch o join handler h on h.id = o.handler_id where o.leader_id = $1 and o.no = $2`,
+  coalesce((select json_agg(json_build_object(
+         'id', t.id, 'calls', least(h.per_target, t.allowed), 'reduced', t.allowed is not null, 'reductions',
+         t.reductions, 'holdInMs', extract(epoch from t.hold_until - clock())::float8 * 1000, 'others',
+         (select count(*)
+          from batch b
+          where b.target_id = t.id and b.state = 1 /* open */ and b.dispatch <> $2 and b.attempt_until is not null)))
+     from unnest($3::int[], $4::int[]) k (id, reductions) join target t on t.id = k.id
+     where t.allowed is not null or t.hold_until > clock() or t.reductions <> k.reductions), '[]') as targets
+from dispatch o join handler h on h.id = o.handler_id
+where o.leader_id = $1 and o.no = $2`,
     values: [leaderId, no, known.map(({ id }) => id), known.map(({ reductions }) => reductions)],
   });
   return rows[0] ?? null;

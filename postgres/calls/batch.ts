@@ -51,15 +51,15 @@ export interface CarriedBatch {
 
 export const CARRIED = `
 select b.id, b.target_id as "targetId", t.key as target, b.n, b.weight, b.epoch, b.attempt, b.counted, b.refusals,
-  b.depth, b.parent_id as "parentId",
-  ${KEY_OF_BATCH} as "idempotencyKey", ${createdUs('b')} as "createdUs", b.attempt_until is not null as unconcluded,
-    b.unsure,
+  b.depth, b.parent_id as "parentId", ${KEY_OF_BATCH} as "idempotencyKey", ${createdUs('b')} as "createdUs",
+  b.attempt_until is not null as unconcluded, b.unsure,
   greatest(0, extract(epoch from b.retry_at - clock()))::float8 * 1000 as "startInMs",
   extract(epoch from clock() - b.started_at)::float8 * 1000 as "ageMs", least(h.per_target, t.allowed) as "perTarget",
   t.allowed is not null or h.allowed is not null as reduced, t.reductions as "targetReductions",
-    h.reductions as "handlerReductions", h.name as handler, b.leader_id = 0 as "inLane",
-  extract(epoch from clock())::float8 * 1000 as "aheadMs",
-  case when b.leader_id = 0 and h.partitions > 0 then (select n.partition from lane n
+  h.reductions as "handlerReductions", h.name as handler, b.leader_id = 0 as "inLane",
+  extract(epoch from clock())::float8 * 1000 as "aheadMs", case when b.leader_id = 0 and h.partitions > 0 then (
+    select n.partition
+    from lane n
     where n.id = t.lane_id) end as partition
 from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id`;
 
@@ -97,9 +97,10 @@ export const readAccepted = async (
     name: 'read-accepted',
     text: `
 select c.*, b.reference, b.leader_id as "leaderId", b.poll_until <= clock() as overdue,
-  (select s.overdue from lane_batch s where s.batch_id = c.id) as "deadlinesPassed" from (${CARRIED}
-    where h.name = $1 and b.reference is not null and b.state = 1 /* open */
-  and b.poll_at <= clock() order by b.poll_at limit $2) c join batch b on b.id = c.id order by b.poll_at`,
+  (select s.overdue from lane_batch s where s.batch_id = c.id) as "deadlinesPassed"
+from (${CARRIED} where h.name = $1 and b.reference is not null and b.state = 1 /* open */
+  and b.poll_at <= clock() order by b.poll_at limit $2) c join batch b on b.id = c.id
+order by b.poll_at`,
     values: [handler, limit],
   });
   return aheadOf(rows);
@@ -124,13 +125,14 @@ export const readMembers = async (db: Queryable, batchIds: readonly number[]): P
     text: `
 select b.id as "batchId", k.seq, k.id, k.payload::text as payload, m.attempts + b.counted as attempts,
   k.recipient_id as "recipientId"
-from batch b cross join lateral unnest(b.members) with ordinality u (seq, place)
-cross join lateral (
-  select 0::smallint as attempts where b.fresh and b.n_left = 0
-  union all select m.attempts from member m where not (b.fresh and b.n_left = 0) and m.seq = u.seq
-    and m.batch_id = b.id) m
-join task k on k.seq = u.seq
-where b.id = any($1::bigint[]) order by b.id, u.place`,
+from batch b cross join lateral unnest(b.members) with ordinality u (seq, place) cross join lateral (
+  select 0::smallint as attempts
+  where b.fresh and b.n_left = 0
+  union all select m.attempts
+  from member m
+  where not (b.fresh and b.n_left = 0) and m.seq = u.seq and m.batch_id = b.id) m join task k on k.seq = u.seq
+where b.id = any($1::bigint[])
+order by b.id, u.place`,
     values: [batchIds],
   });
   return rows;
@@ -141,8 +143,9 @@ export const handBack = async (db: Queryable, ids: readonly number[], dispatch: 
   const { rows } = await db.query<{ targetId: number }>({
     name: 'hand-back',
     text: `
-update batch set dispatch = null where id = any($1::bigint[]) and dispatch = $2 and state + 0 = 1
-  and attempt_until is null returning target_id as "targetId"`,
+update batch set dispatch = null
+where id = any($1::bigint[]) and dispatch = $2 and state + 0 = 1 and attempt_until is null
+returning target_id as "targetId"`,
     values: [ids, dispatch],
   });
   return [...new Set(rows.map((row) => row.targetId))];
@@ -163,8 +166,8 @@ export const touchDispatch = async (
   const { rows } = await db.query<{ wanted: boolean; handlerId: number }>({
     name: 'touch-dispatch',
     text: `
-update dispatch d set seen_at = clock(), slots = least(d.slots, $3), node = $4 where d.leader_id = $1 and d.no = $2
-  and d.seen_at > clock() - interval '${DISPATCH_LIFE_MS} ms'
+update dispatch d set seen_at = clock(), slots = least(d.slots, $3), node = $4
+where d.leader_id = $1 and d.no = $2 and d.seen_at > clock() - interval '${DISPATCH_LIFE_MS} ms'
 returning exists (select from leader l where l.handler_id = d.handler_id and l.blocked and l.wants_slots) as wanted,
   d.handler_id as "handlerId"`,
     values: [leaderId, no, slots, node],
@@ -205,11 +208,11 @@ export const releaseLeader = async (db: Queryable, leaderId: number, epoch: numb
     name: 'release-leader',
     text: `
 update leader l set state = 0 /* idle */, wake_at = null, expires_at = null, blocked = false
-where l.id = $1 and l.epoch = $2 and l.turn = $3 and l.state = 2 /* waiting */ and not exists (
-    select from target t where t.leader_id = l.id and t.due_at is not null and not t.paused)
-  and not exists (select from target t where t.leader_id = l.id and t.busy)
-  and not exists (select from batch b where b.leader_id = l.id and b.state = 1 /* open */ and b.reference is null
-    and not b.refused)`,
+where l.id = $1 and l.epoch = $2 and l.turn = $3 and l.state = 2 /* waiting */
+  and not exists (select from target t where t.leader_id = l.id and t.due_at is not null and not t.paused)
+  and not exists (select from target t where t.leader_id = l.id and t.busy) and not exists (
+    select from batch b
+    where b.leader_id = l.id and b.state = 1 /* open */ and b.reference is null and not b.refused)`,
     values: [leaderId, epoch, turn],
   });
   return rowCount === 1;

@@ -58,15 +58,18 @@ export const lockPair = async (client: Client, parentId: number, id: number): Pr
     name: 'find-pair',
     text: `
 with recursive up as (
-  select b.id, b.parent_id, b.depth, b.members[1] as first from batch b where b.id = $2
-  union all select p.id, p.parent_id, p.depth, p.members[1] from up u join batch p on p.id = u.parent_id
-    where u.depth > 0)
+  select b.id, b.parent_id, b.depth, b.members[1] as first
+  from batch b
+  where b.id = $2
+  union all select p.id, p.parent_id, p.depth, p.members[1]
+  from up u join batch p on p.id = u.parent_id
+  where u.depth > 0)
 select o.id, o.attempt, o.state, o.refused, o.members[1] > b.members[1]
-  and (select bool_and(u.first = b.members[1]) from up u)
-  and exists (select from lane_batch s join lane l on l.id = s.lane_id where s.batch_id = b.id
-    and l.on_invalid = 0) as leads
-from batch b join batch o on o.parent_id = b.parent_id and o.id <> b.id and o.depth = b.depth where b.id = $2
-  and b.parent_id = $1`,
+  and (select bool_and(u.first = b.members[1]) from up u) and exists (
+    select from lane_batch s join lane l on l.id = s.lane_id
+    where s.batch_id = b.id and l.on_invalid = 0 /* continue */) as leads
+from batch b join batch o on o.parent_id = b.parent_id and o.id <> b.id and o.depth = b.depth
+where b.id = $2 and b.parent_id = $1`,
     values: [parentId, id],
   });
   return rows[0] ?? null;

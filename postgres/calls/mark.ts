@@ -81,9 +81,12 @@ returning b.id`,
  * statements never wait for each other.
  */
 export const HELD_FOR_SHARE = `
-  select l.resource from lease l where l.resource = any($6::text[]) and l.holder = $5 and l.expires_at > clock()
-    and exists (select from unnest($6::text[], $7::bigint[]) p (id, epoch) where p.id = l.resource
-      and p.epoch = l.epoch) order by l.resource for share`;
+  select l.resource
+  from lease l
+  where l.resource = any($6::text[]) and l.holder = $5 and l.expires_at > clock() and exists (
+    select from unnest($6::text[], $7::bigint[]) p (id, epoch)
+    where p.id = l.resource and p.epoch = l.epoch)
+  order by l.resource for share`;
 
 /** Takes back a mark whose call was not made: nothing counts, only the attempt number is spent. */
 export const unmarkAttempt = async (db: Queryable, id: number, attempt: number): Promise<void> => {

@@ -42,12 +42,13 @@ paged as (
   insert into result_page (batch_id, attempt, no, first, last, results)
   select p.batch_id, p.attempt, p.no, p.first, p.last, p.results
   from json_to_recordset($2) p (batch_id bigint, attempt int, no int, first int, last int, results json)
-  join done d on d.id = p.batch_id and d.attempt = p.attempt on conflict do nothing),
-noted as (
-  insert into notification (batch_id, attempt, recipient_id, body, next_at)
-  select n.batch_id, n.attempt, n.recipient_id, n.body, clock() from json_to_recordset($3)
-    n (batch_id bigint, attempt int, recipient_id int, body jsonb)
-  join done d on d.id = n.batch_id and d.attempt = n.attempt)`;
+    join done d on d.id = p.batch_id and d.attempt = p.attempt
+  on conflict do nothing),
+  noted as (
+    insert into notification (batch_id, attempt, recipient_id, body, next_at)
+    select n.batch_id, n.attempt, n.recipient_id, n.body, clock()
+    from json_to_recordset($3) n (batch_id bigint, attempt int, recipient_id int, body jsonb)
+      join done d on d.id = n.batch_id and d.attempt = n.attempt)`;
 
 /**
  * Writes one page of a large answer while it is being read; only the pages of the settled attempt
@@ -69,8 +70,8 @@ export const insertNotifications = async (db: Queryable, notifications: readonly
     name: 'insert-notifications',
     text: `
 insert into notification (batch_id, attempt, recipient_id, body, next_at)
-select batch_id, attempt, recipient_id, body, clock() from json_to_recordset($1)
-  n (batch_id bigint, attempt int, recipient_id int, body jsonb)`,
+select batch_id, attempt, recipient_id, body, clock()
+from json_to_recordset($1) n (batch_id bigint, attempt int, recipient_id int, body jsonb)`,
     values: [JSON.stringify(notifications)],
   });
 };

@@ -24,15 +24,19 @@ with done as (
   update batch b set state = 4 /* succeeded */, counted = least(b.attempt, b.counted + g.counts::int),
     attempt_until = null, dispatch = null, retry_at = null, poll_at = null, error = null, finished_at = clock()
   from json_to_recordset($1) g (id bigint, attempt int, counts bool)
-  where b.id = any($4::bigint[]) and b.id = g.id and b.attempt = g.attempt and b.state in (1 /* open */,
-    3 /* unknown */) returning b.id, b.attempt),
+  where b.id = any($4::bigint[]) and b.id = g.id and b.attempt = g.attempt
+    and b.state in (1 /* open */, 3 /* unknown */)
+  returning b.id, b.attempt),
 ${WRITTEN_DOWN},
 freed as (
-  delete from busy_key where seq = any(array(
-    select m.seq from json_to_recordset($1) g (id bigint, keyed bool) join done d on d.id = g.id
-      join batch b on b.id = d.id
-      cross join lateral unnest(b.members) u (seq) join member m on m.seq = u.seq and m.batch_id = b.id where g.keyed)))
-select id from done`,
+  delete from busy_key
+  where seq = any(array(
+    select m.seq
+    from json_to_recordset($1) g (id bigint, keyed bool) join done d on d.id = g.id join batch b on b.id = d.id
+      cross join lateral unnest(b.members) u (seq) join member m on m.seq = u.seq and m.batch_id = b.id
+    where g.keyed)))
+select id
+from done`,
     // The ids once more, as an array: a join with the recordset alone, planned on a small table,
     // reads all of it from then on.
     values: [JSON.stringify(batches), pagesJson(pages), JSON.stringify(notifications), batches.map(({ id }) => id)],
@@ -63,7 +67,8 @@ export const lockAttempt = async (client: Client, id: number, attempt: number): 
     name: 'lock-attempt',
     text: `
 select state, attempt_until is null and reference is null as concluded, reference, leader_id as "leaderId",
-  target_id as "targetId", counted, depth, parent_id as "parentId", members from batch
+  target_id as "targetId", counted, depth, parent_id as "parentId", members
+from batch
 where id = $1 and attempt = $2 and state in (1 /* open */, 3 /* unknown */) for no key update`,
     values: [id, attempt],
   });
@@ -85,9 +90,10 @@ export const finishBatch = async (
   await client.query({
     name: 'finish-batch',
     text: `
-update batch set state = case when n_left + $4 = n then 7 else $2 end, counted = least(attempt, counted + $3::int),
-  n_left = n_left + $4, attempt_until = null, dispatch = null,
-  retry_at = null, poll_at = null, error = $5, finished_at = clock() where id = $1`,
+update batch set state = case when n_left + $4 = n then 7 /* dissolved */ else $2 end,
+  counted = least(attempt, counted + $3::int), n_left = n_left + $4, attempt_until = null, dispatch = null,
+  retry_at = null, poll_at = null, error = $5, finished_at = clock()
+where id = $1`,
     values: [id, state, counts ? 1 : 0, left, error],
   });
 };
@@ -105,12 +111,14 @@ export const insertOutcomes = async (
     name: 'insert-outcomes',
     text: `
 with ended as (
-  select o.* from json_to_recordset($2) o (seq bigint, state smallint, attempts smallint, error text, result json)),
+  select o.*
+  from json_to_recordset($2) o (seq bigint, state smallint, attempts smallint, error text, result json)),
 gone as (delete from member where seq = any($3::bigint[])),
 freed as (delete from busy_key where seq = any($3::bigint[]))
 insert into outcome (seq, target_id, state, attempts, batch_id, result, error, at)
-select e.seq, t.target_id, e.state, e.attempts, $1, e.result, e.error, clock() from ended e
-  join task t using (seq) where t.seq = any($3::bigint[])`,
+select e.seq, t.target_id, e.state, e.attempts, $1, e.result, e.error, clock()
+from ended e join task t using (seq)
+where t.seq = any($3::bigint[])`,
     values: [batchId, JSON.stringify(outcomes), outcomes.map(({ seq }) => seq)],
   });
 };
@@ -130,7 +138,8 @@ with back as (select * from json_to_recordset($1) b (seq bigint, attempts smalli
 gone as (delete from member where seq = any($2::bigint[]))
 insert into delayed (target_id, priority, seq, not_before, bytes, attempts, weight, key)
 select t.target_id, t.priority, t.seq, clock() + b.in_ms * interval '1 ms', t.bytes, b.attempts, t.weight, t.key
-  from back b join task t using (seq) where t.seq = any($2::bigint[])`,
+from back b join task t using (seq)
+where t.seq = any($2::bigint[])`,
     values: [JSON.stringify(members), members.map(({ seq }) => seq)],
   });
 };
@@ -145,14 +154,19 @@ export const dissolveBatch = async (client: Client, id: number, counts: boolean,
     text: `
 with over as (
   update batch set state = 7 /* dissolved */, n_left = n, counted = least(attempt, counted + $2::int),
-    attempt_until = null, dispatch = null, retry_at = null, poll_at = null, refused = false,
-    error = $3, finished_at = clock() where id = $1 returning id, counted, members),
+    attempt_until = null, dispatch = null, retry_at = null, poll_at = null, refused = false, error = $3,
+    finished_at = clock()
+  where id = $1
+  returning id, counted, members),
 gone as (
-  delete from member m using (select o.id, o.counted, u.seq from over o cross join lateral unnest(o.members) u (seq)) x
-  where m.seq = x.seq and m.batch_id = x.id returning m.seq, m.attempts + x.counted as attempts)
+  delete from member m using (
+    select o.id, o.counted, u.seq
+    from over o cross join lateral unnest(o.members) u (seq)) x
+  where m.seq = x.seq and m.batch_id = x.id
+  returning m.seq, m.attempts + x.counted as attempts)
 insert into queue (target_id, priority, seq, ready_at, bytes, attempts, weight, key)
-select t.target_id, t.priority, t.seq, t.created_at, t.bytes, g.attempts, t.weight, t.key from gone g
-  join task t using (seq)`,
+select t.target_id, t.priority, t.seq, t.created_at, t.bytes, g.attempts, t.weight, t.key
+from gone g join task t using (seq)`,
     values: [id, counts ? 1 : 0, error],
   });
 };
@@ -182,16 +196,20 @@ export const insertChild = async (client: Client, parentId: number, child: Child
 with part as (
   select p.*, (select coalesce(sum(t.bytes), 0) from task t where t.seq = any($2::bigint[])) as part_bytes,
     (select coalesce(sum(coalesce(t.weight, 1)), 0) from task t where t.seq = any($2::bigint[])) as part_weight
-      from batch p where p.id = $1),
+  from batch p
+  where p.id = $1),
 formed as (
-  insert into batch (target_id, leader_id, epoch, turn, state, reason, attempt, attempt_until, parent_id, sent_as,
-    depth, n, members, bytes, weight, error, created_at, started_at, retry_at)
+  insert into batch (
+    target_id, leader_id, epoch, turn, state, reason, attempt, attempt_until, parent_id, sent_as, depth, n, members,
+    bytes, weight, error, created_at, started_at, retry_at)
   select target_id, leader_id, epoch, turn, $3::smallint, $4::smallint, case when $5::bool then 1 else 0 end,
-    case when $5::bool then clock() end, id,
-    case when $4::smallint = 8 then coalesce(sent_as, id) end, $6::smallint, cardinality($2::bigint[]), $2,
-      part_bytes, part_weight, $7, clock(), case when $4::smallint = 8 then started_at end,
-    clock() + $8::float8 * interval '1 ms' from part returning id)
-select id from formed`,
+    case when $5::bool then clock() end, id, case when $4::smallint = 8 /* split */ then coalesce(sent_as, id) end,
+    $6::smallint, cardinality($2::bigint[]), $2, part_bytes, part_weight, $7, clock(),
+    case when $4::smallint = 8 /* split */ then started_at end, clock() + $8::float8 * interval '1 ms'
+  from part
+  returning id)
+select id
+from formed`,
     values: [
       parentId,
       child.members,
@@ -207,8 +225,9 @@ select id from formed`,
   await client.query({
     name: 'move-members',
     text: `
-update member m set batch_id = $2, attempts = m.attempts + p.counted + 1 from batch p where p.id = $1
-  and m.batch_id = $1 and m.seq = any($3::bigint[])`,
+update member m set batch_id = $2, attempts = m.attempts + p.counted + 1
+from batch p
+where p.id = $1 and m.batch_id = $1 and m.seq = any($3::bigint[])`,
     values: [parentId, id, child.members],
   });
   return id;
@@ -248,8 +267,8 @@ export const acceptBatch = async (
     name: 'accept-batch',
     text: `
 update batch set reference = $3, poll_at = clock() + $4 * interval '1 ms',
-  poll_until = clock() + $5 * interval '1 ms', attempt_until = null, dispatch = null,
-  refusals = 0, error = null where id = $1 and attempt = $2 and state = 1 /* open */`,
+  poll_until = clock() + $5 * interval '1 ms', attempt_until = null, dispatch = null, refusals = 0, error = null
+where id = $1 and attempt = $2 and state = 1 /* open */`,
     values: [id, attempt, accepted.reference, accepted.everyMs, accepted.deadlineMs],
   });
   return rowCount === 1;
@@ -275,16 +294,4 @@ where id = $1 and attempt = $2 and state = 1 /* open */`,
     values: [id, attempt, counts ? 1 : 0, error],
   });
   return rowCount === 1;
-};
-
-/** Frees the distinctBy keys of a batch whose members have ended. */
-export const freeKeys = async (db: Queryable, batchIds: readonly number[]): Promise<void> => {
-  await db.query({
-    name: 'free-keys',
-    text: `
-delete from busy_key where seq = any(array(
-  select m.seq from batch b cross join lateral unnest(b.members) u (seq) join member m on m.seq = u.seq
-    and m.batch_id = b.id where b.id = any($1::bigint[])))`,
-    values: [batchIds],
-  });
 };

@@ -76,13 +76,13 @@ export const closeChunk = async (
   const { rowCount } = await db.query({
     name: 'close-chunk',
     text: `
-update chunk c set state = -1 /* closed */, reason = $2, finished_at = clock(), expires_at = null from execution e
-where c.id = $1 and e.id = c.execution_id and case $2
-  when 'undelivered' then c.state = 0 /* ready */
-  when 'expired' then c.state = 1 /* taken */ and c.expires_at <= clock()
-  when 'returned' then c.state = 1 /* taken */ and c.node_id = $3
-  when 'cancelled' then c.state in (0 /* ready */, 1 /* taken */, 2 /* filling */) and e.state = -3 /* cancelled */
-  else false end`,
+update chunk c set state = -1 /* closed */, reason = $2, finished_at = clock(), expires_at = null
+from execution e
+where c.id = $1 and e.id = c.execution_id and case $2 when 'undelivered' then c.state = 0 /* ready */
+    when 'expired' then c.state = 1 /* taken */ and c.expires_at <= clock()
+    when 'returned' then c.state = 1 /* taken */ and c.node_id = $3
+    when 'cancelled' then c.state in (0 /* ready */, 1 /* taken */, 2 /* filling */) and e.state = -3 /* cancelled */
+    else false end`,
     values: [chunkId, reason, nodeId],
   });
   return rowCount === 1;
@@ -96,17 +96,28 @@ export const giveBackItems = async (db: Queryable, chunkId: string): Promise<num
   const { rows } = await db.query<{ left: number }>({
     name: 'give-back-items',
     text: `
-with c as (select id, execution_id, n_open from chunk where id = $1 and state = -1 /* closed */
-  and n_open > 0 for update),
- part as (select w.ctid as at from c join work_item w on w.chunk_id = c.id
-   where w.state = 1 /* in progress */ order by w.position limit 10000),
- w as (update work_item i set state = 0 /* created */, chunk_id = null from part p where i.ctid = p.at
-   and i.state = 1 /* in progress */ returning i.position),
- n as (select count(*)::int as n from w),
- d as (update chunk u set n_open = u.n_open - n.n from n, c where u.id = c.id),
- e as (update execution x set n_created = n_created + n.n, n_running = n_running - n.n from n, c
-   where x.id = c.execution_id)
-select c.n_open - n.n as left from c, n`,
+with c as (
+  select id, execution_id, n_open
+  from chunk
+  where id = $1 and state = -1 /* closed */ and n_open > 0 for update),
+part as (
+  select w.ctid as at
+  from c join work_item w on w.chunk_id = c.id
+  where w.state = 1 /* in progress */
+  order by w.position limit 10000),
+w as (
+  update work_item i set state = 0 /* created */, chunk_id = null
+  from part p
+  where i.ctid = p.at and i.state = 1 /* in progress */
+  returning i.position),
+n as (select count(*)::int as n from w),
+d as (update chunk u set n_open = u.n_open - n.n from n, c where u.id = c.id),
+e as (
+  update execution x set n_created = n_created + n.n, n_running = n_running - n.n
+  from n, c
+  where x.id = c.execution_id)
+select c.n_open - n.n as left
+from c, n`,
     values: [chunkId],
   });
   return rows[0]?.left ?? 0;
@@ -132,8 +143,9 @@ export const openChunks = async (db: Queryable, executionId: string): Promise<Op
     text: `
 select id, node_id as node, state, n, n_open as open, coalesce(expires_at <= clock(), false) as expired,
   (extract(epoch from expires_at - clock()) * 1000)::float8 as "expiresInMs"
-from chunk where execution_id = $1 and (state in (0 /* ready */, 1 /* taken */, 2 /* filling */)
-  or n_open > 0) order by round, place`,
+from chunk
+where execution_id = $1 and (state in (0 /* ready */, 1 /* taken */, 2 /* filling */) or n_open > 0)
+order by round, place`,
     values: [executionId],
   });
   return rows;
@@ -154,8 +166,10 @@ export const listChunks = async (db: Queryable, executionId: string, limit: numb
   const { rows } = await db.query<ChunkRow>({
     name: 'list-chunks',
     text: `
-select id, node_id as node, round, state, n, n_open as open, reason from chunk where execution_id = $1
-  order by round desc, place limit $2`,
+select id, node_id as node, round, state, n, n_open as open, reason
+from chunk
+where execution_id = $1
+order by round desc, place limit $2`,
     values: [executionId, limit],
   });
   return rows;

@@ -58,18 +58,22 @@ export const appendItems = async (
 with e as (
   update execution set items = items + cardinality($3::uuid[]), n_created = n_created + cardinality($3::uuid[]),
     resume_at = clock() + $5 * interval '1 ms'
-  where id = $1 and state = 2 /* staging */ and items = $2 returning id, items),
- part as (
+  where id = $1 and state = 2 /* staging */ and items = $2
+  returning id, items),
+part as (
   select u.content_id, u.arguments, $2 + u.i::int - 1 as position,
     row_number() over (partition by u.content_id order by u.i) as nth
   from unnest($3::uuid[], $4::text[]) with ordinality u (content_id, arguments, i)),
- added as (
+added as (
   insert into work_item (execution_id, position, content_id, copy, arguments)
-  select e.id, p.position, p.content_id, p.nth + coalesce(b.copy, 0), p.arguments::json from e
-    cross join part p left join lateral (
-    select w.copy from work_item w where w.execution_id = e.id and w.content_id = p.content_id
-      order by w.copy desc limit 1) b on true)
-select items from e`,
+  select e.id, p.position, p.content_id, p.nth + coalesce(b.copy, 0), p.arguments::json
+  from e cross join part p left join lateral (
+    select w.copy
+    from work_item w
+    where w.execution_id = e.id and w.content_id = p.content_id
+    order by w.copy desc limit 1) b on true)
+select items
+from e`,
     values: [executionId, first, items.contentIds, items.argumentLists, STAGING_MS],
   });
   return rows[0]?.items ?? null;
@@ -83,10 +87,12 @@ export const acceptExecution = async (db: Queryable, executionId: string, items:
   const { rows } = await db.query<{ accepted: boolean }>({
     name: 'accept-execution',
     text: `
-with a as (update execution set state = 0 /* created */, resume_at = clock() + $3 * interval '1 ms' where id = $1
-  and state = 2 /* staging */ and items = $2 and items > 0 returning id)
-select exists (select from a) or exists (select from execution where id = $1 and state <> 2 /* staging */
-  and items = $2) as accepted`,
+with a as (
+  update execution set state = 0 /* created */, resume_at = clock() + $3 * interval '1 ms'
+  where id = $1 and state = 2 /* staging */ and items = $2 and items > 0
+  returning id)
+select exists (select from a)
+  or exists (select from execution where id = $1 and state <> 2 /* staging */ and items = $2) as accepted`,
     values: [executionId, items, START_MS],
   });
   return rows[0]!.accepted;
@@ -101,10 +107,13 @@ export const cancelExecution = async (db: Queryable, executionId: string): Promi
     name: 'cancel-execution',
     text: `
 with before as (select id, state from execution where id = $1 for update),
- c as (update execution e set state = -3 /* cancelled */, finished_at = clock(), wants_nodes = false, note = null,
-   resume_at = null from before b
-   where e.id = b.id and b.state in (0 /* created */, 1 /* in progress */, 2 /* staging */))
-select state from before`,
+c as (
+  update execution e set state = -3 /* cancelled */, finished_at = clock(), wants_nodes = false, note = null,
+    resume_at = null
+  from before b
+  where e.id = b.id and b.state in (0 /* created */, 1 /* in progress */, 2 /* staging */))
+select state
+from before`,
     values: [executionId],
   });
   return rows[0]?.state ?? null;
@@ -119,10 +128,14 @@ export const dueExecutions = async (db: Queryable, limit: number, againMs: numbe
   const { rows } = await db.query<{ id: string }>({
     name: 'due-executions',
     text: `
-update execution set resume_at = clock() + $2 * interval '1 ms', woken_at = coalesce(woken_at,
-  clock() + $3 * interval '1 ms')
-where id in (select id from execution where state in (0 /* created */, 1 /* in progress */)
-  and resume_at <= clock() order by resume_at limit $1 for update skip locked) returning id`,
+update execution set resume_at = clock() + $2 * interval '1 ms',
+  woken_at = coalesce(woken_at, clock() + $3 * interval '1 ms')
+where id in (
+  select id
+  from execution
+  where state in (0 /* created */, 1 /* in progress */) and resume_at <= clock()
+  order by resume_at limit $1 for update skip locked)
+returning id`,
     values: [limit, againMs, startMs],
   });
   return rows.map((row) => row.id);
@@ -153,14 +166,26 @@ export const deleteAbandonedStaging = async (db: Queryable, limit: number): Prom
   const { rows } = await db.query<{ n: number }>({
     name: 'delete-abandoned-staging',
     text: `
-with old as (select id from execution where state = 2 /* staging */ and resume_at < clock() order by resume_at
-  limit 1 for update skip locked),
- gone as (delete from work_item w using (
-   select w.ctid as at from work_item w join old o on w.execution_id = o.id order by w.position desc limit $1) g
-   where w.ctid = g.at returning w.position),
- less as (update execution e set items = items - g.n, n_created = n_created - g.n
-   from (select count(*)::int as n from gone) g, old o where e.id = o.id and g.n > 0),
- last as (delete from execution e using old o where e.id = o.id and not exists (select from gone) returning e.id)
+with old as (
+  select id
+  from execution
+  where state = 2 /* staging */ and resume_at < clock()
+  order by resume_at limit 1 for update skip locked),
+gone as (
+  delete from work_item w using (
+    select w.ctid as at
+    from work_item w join old o on w.execution_id = o.id
+    order by w.position desc limit $1) g
+  where w.ctid = g.at
+  returning w.position),
+less as (
+  update execution e set items = items - g.n, n_created = n_created - g.n
+  from (select count(*)::int as n from gone) g, old o
+  where e.id = o.id and g.n > 0),
+last as (
+  delete from execution e using old o
+  where e.id = o.id and not exists (select from gone)
+  returning e.id)
 select ((select count(*) from gone) + (select count(*) from last))::int as n`,
     values: [limit],
   });

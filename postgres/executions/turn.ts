@@ -69,10 +69,12 @@ export const insertChunks = async (
   await db.query({
     name: 'insert-chunks',
     text: `
-with e as (update execution set round = $2, state = 1 /* in progress */, started_at = coalesce(started_at,
-  clock()) where id = $1)
+with e as (
+  update execution set round = $2, state = 1 /* in progress */, started_at = coalesce(started_at, clock())
+  where id = $1)
 insert into chunk (id, execution_id, round, place, epoch, node_id, created_at)
-select u.id, $1, $2, u.i - 1, $3, u.node, clock() from unnest($4::uuid[], $5::text[]) with ordinality u (id, node, i)`,
+select u.id, $1, $2, u.i - 1, $3, u.node, clock()
+from unnest($4::uuid[], $5::text[]) with ordinality u (id, node, i)`,
     values: [executionId, round, epoch, chunks.map(({ id }) => id), chunks.map(({ node }) => node)],
   });
 };
@@ -91,23 +93,38 @@ export const fillChunks = async (
   const { rows } = await db.query<{ n: number; last: number | null }>({
     name: 'fill-chunks',
     text: `
-with c as (select array_agg(id order by place) as ids, sum(n)::int as given from chunk where execution_id = $1
-  and round = $2 and state = 2 /* filling */),
- todo as (select ctid as at, position, state from work_item where execution_id = $1 and state in (0 /* created */,
-   -1 /* failed */) and position > $3 order by position limit 10000),
- numbered as (select at, position, state, c.given + row_number() over (order by position) - 1 as i
-   from todo cross join c),
- w as (update work_item k set state = 1 /* in progress */, chunk_id = c.ids[m.i % cardinality(c.ids) + 1]
-   from numbered m, c
-   where k.ctid = m.at and k.execution_id = $1 and k.state in (0 /* created */, -1 /* failed */)
-     returning k.chunk_id, k.position),
- per as (select chunk_id, count(*)::int as n from w group by 1),
- u as (update chunk k set n = k.n + per.n, n_open = k.n_open + per.n from per where k.id = per.chunk_id),
- t as (select count(*)::int as n, (count(*) filter (where state = 0 /* ready */))::int as created,
-   max(position) as last from numbered),
- e as (update execution x set n_created = x.n_created - t.created, n_failed = x.n_failed - (t.n - t.created),
-   n_running = x.n_running + t.n from t where x.id = $1)
-select n, last from t`,
+with c as (
+  select array_agg(id order by place) as ids, sum(n)::int as given
+  from chunk
+  where execution_id = $1 and round = $2 and state = 2 /* filling */),
+todo as (
+  select ctid as at, position, state
+  from work_item
+  where execution_id = $1 and state in (0 /* created */, -1 /* failed */) and position > $3
+  order by position limit 10000),
+numbered as (
+  select at, position, state, c.given + row_number() over (order by position) - 1 as i
+  from todo cross join c),
+w as (
+  update work_item k set state = 1 /* in progress */, chunk_id = c.ids[m.i % cardinality(c.ids) + 1]
+  from numbered m, c
+  where k.ctid = m.at and k.execution_id = $1 and k.state in (0 /* created */, -1 /* failed */)
+  returning k.chunk_id, k.position),
+per as (select chunk_id, count(*)::int as n from w group by 1),
+u as (
+  update chunk k set n = k.n + per.n, n_open = k.n_open + per.n
+  from per
+  where k.id = per.chunk_id),
+t as (
+  select count(*)::int as n, (count(*) filter (where state = 0 /* ready */))::int as created, max(position) as last
+  from numbered),
+e as (
+  update execution x set n_created = x.n_created - t.created, n_failed = x.n_failed - (t.n - t.created),
+    n_running = x.n_running + t.n
+  from t
+  where x.id = $1)
+select n, last
+from t`,
     values: [executionId, round, after],
   });
   return rows[0]!;
@@ -118,8 +135,11 @@ export const readyChunks = async (db: Queryable, executionId: string, round: num
   await db.query({
     name: 'ready-chunks',
     text: `
-with empty as (delete from chunk where execution_id = $1 and round = $2 and state = 2 /* filling */ and n = 0)
-update chunk set state = 0 /* ready */ where execution_id = $1 and round = $2 and state = 2 /* filling */ and n > 0`,
+with empty as (
+  delete from chunk
+  where execution_id = $1 and round = $2 and state = 2 /* filling */ and n = 0)
+update chunk set state = 0 /* ready */
+where execution_id = $1 and round = $2 and state = 2 /* filling */ and n > 0`,
     values: [executionId, round],
   });
 };
@@ -136,8 +156,8 @@ export const publishExecution = async (
   await db.query({
     name: 'publish-execution',
     text: `
-update execution set wants_nodes = $2, note = $3, resume_at = clock() + $4 * interval '1 ms' where id = $1
-  and state in (0 /* created */, 1 /* in progress */)`,
+update execution set wants_nodes = $2, note = $3, resume_at = clock() + $4 * interval '1 ms'
+where id = $1 and state in (0 /* created */, 1 /* in progress */)`,
     values: [executionId, published.wantsNodes, published.note, published.resumeInMs],
   });
 };

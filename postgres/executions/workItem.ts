@@ -65,37 +65,52 @@ export const recordResults = async (
   const { rows } = await db.query<Recorded>({
     name: 'record-results',
     text: `
-with c as (select id, execution_id, n_open from chunk where id = $1 and node_id = $2 and epoch = $3
-  and state = 1 /* taken */ for update),
- t as (
+with c as (
+  select id, execution_id, n_open
+  from chunk
+  where id = $1 and node_id = $2 and epoch = $3 and state = 1 /* taken */ for update),
+t as (
   select i.ctid as at, r.ok, r.exit_code, r.stdout, r.stderr
-  from c cross join unnest($4::int[], $5::bool[], $6::int[], $7::text[], $8::text[]) r (position, ok, exit_code,
-    stdout, stderr)
-    cross join lateral (select w.ctid, w.state, w.chunk_id from work_item w where w.execution_id = c.execution_id
-      and w.position = r.position offset 0) i
+  from c cross join unnest(
+    $4::int[], $5::bool[], $6::int[], $7::text[], $8::text[]) r (position, ok, exit_code, stdout, stderr)
+    cross join lateral (
+      select w.ctid, w.state, w.chunk_id
+      from work_item w
+      where w.execution_id = c.execution_id and w.position = r.position offset 0) i
   where i.chunk_id = c.id and i.state = 1 /* in progress */),
- w as (
+w as (
   update work_item i set attempts = i.attempts + 1, exit_code = t.exit_code, stdout = t.stdout, stderr = t.stderr,
-    state = case when t.ok then 100 when i.attempts + 1 >= e.attempts_limit then -2 else -1 end
-  from t, c, execution e where e.id = c.execution_id and i.ctid = t.at and i.chunk_id = c.id
-    and i.state = 1 /* in progress */ returning i.state),
- n as (select count(*)::int as n, (count(*) filter (where state = 100 /* done */))::int as done,
-   (count(*) filter (where state = -1 /* failed */))::int as failed,
-   (count(*) filter (where state = -2 /* permanently failed */))::int as dead from w),
- d as (update chunk u set n_open = u.n_open - n.n, state = case when u.n_open = n.n then 100 else u.state end,
-   finished_at = case when u.n_open = n.n then clock() end from n, c where u.id = c.id and n.n > 0 returning u.state),
- x as (update execution e set n_running = e.n_running - n.n, n_done = e.n_done + n.done,
-   n_failed = e.n_failed + n.failed, n_dead = e.n_dead + n.dead,
-   state = case when e.state in (0 /* created */, 1 /* in progress */)
-     and e.n_done + e.n_dead + n.done + n.dead = e.items then 100 else e.state end,
-   finished_at = case when e.state in (0 /* created */, 1 /* in progress */)
-     and e.n_done + e.n_dead + n.done + n.dead = e.items then clock() else e.finished_at end,
-   wants_nodes = e.wants_nodes and e.n_done + e.n_dead + n.done + n.dead < e.items,
-   note = case when e.n_done + e.n_dead + n.done + n.dead < e.items then e.note end,
-   resume_at = case when e.n_done + e.n_dead + n.done + n.dead < e.items then e.resume_at end
-  from n, c where e.id = c.execution_id returning e.state, e.n_created + e.n_failed as pending)
-select n.n as accepted, n.done, n.failed, n.dead, coalesce((select d.state from d), 1) = 1 as open, x.state,
-  x.pending from n, x`,
+    state = case when t.ok then 100 /* done */
+      when i.attempts + 1 >= e.attempts_limit then -2 /* permanently failed */ else -1 /* failed */ end
+  from t, c, execution e
+  where e.id = c.execution_id and i.ctid = t.at and i.chunk_id = c.id and i.state = 1 /* in progress */
+  returning i.state),
+n as (
+  select count(*)::int as n, (count(*) filter (where state = 100 /* done */))::int as done,
+    (count(*) filter (where state = -1 /* failed */))::int as failed,
+    (count(*) filter (where state = -2 /* permanently failed */))::int as dead
+  from w),
+d as (
+  update chunk u set n_open = u.n_open - n.n, state = case when u.n_open = n.n then 100 /* done */ else u.state end,
+    finished_at = case when u.n_open = n.n then clock() end
+  from n, c
+  where u.id = c.id and n.n > 0
+  returning u.state),
+x as (
+  update execution e set n_running = e.n_running - n.n, n_done = e.n_done + n.done, n_failed = e.n_failed + n.failed,
+    n_dead = e.n_dead + n.dead,
+    state = case when e.state in (0 /* created */, 1 /* in progress */)
+      and e.n_done + e.n_dead + n.done + n.dead = e.items then 100 /* done */ else e.state end,
+    finished_at = case when e.state in (0 /* created */, 1 /* in progress */)
+      and e.n_done + e.n_dead + n.done + n.dead = e.items then clock() else e.finished_at end,
+    wants_nodes = e.wants_nodes and e.n_done + e.n_dead + n.done + n.dead < e.items,
+    note = case when e.n_done + e.n_dead + n.done + n.dead < e.items then e.note end,
+    resume_at = case when e.n_done + e.n_dead + n.done + n.dead < e.items then e.resume_at end
+  from n, c
+  where e.id = c.execution_id
+  returning e.state, e.n_created + e.n_failed as pending)
+select n.n as accepted, n.done, n.failed, n.dead, coalesce((select d.state from d), 1) = 1 as open, x.state, x.pending
+from n, x`,
     values: [
       chunk.id,
       chunk.nodeId,
@@ -138,10 +153,11 @@ export const readChunkResults = async (
     name: 'read-chunk-results',
     text: `
 select w.position, w.state, w.attempts, replace(w.content_id::text, '-', '') as "contentId", w.copy,
-  w.chunk_id as "chunkId", c.node_id as node,
-  w.exit_code as "exitCode", w.arguments, w.stdout, w.stderr
-from work_item w join chunk c on c.id = w.chunk_id where w.chunk_id = $1 and w.position > $2
-  and w.state in (100 /* done */, -1 /* failed */, -2 /* permanently failed */) order by w.position limit $3`,
+  w.chunk_id as "chunkId", c.node_id as node, w.exit_code as "exitCode", w.arguments, w.stdout, w.stderr
+from work_item w join chunk c on c.id = w.chunk_id
+where w.chunk_id = $1 and w.position > $2
+  and w.state in (100 /* done */, -1 /* failed */, -2 /* permanently failed */)
+order by w.position limit $3`,
     values: [chunkId, after, limit],
   });
   return rows;
@@ -159,7 +175,9 @@ export const readItems = async (
     text: `
 select position, state, attempts, replace(content_id::text, '-', '') as "contentId", copy, chunk_id as "chunkId",
   exit_code as "exitCode", arguments, stdout, stderr
-from work_item where execution_id = $1 and position > $2 order by position limit $3`,
+from work_item
+where execution_id = $1 and position > $2
+order by position limit $3`,
     values: [executionId, after, limit],
   });
   return rows;

@@ -38,8 +38,9 @@ export const insertFanout = async (db: Queryable, fanout: NewFanout): Promise<st
     name: 'insert-fanout',
     text: `
 insert into fanout (public_id, user_key, segment_size, recipient_id, opened_at, active_at)
-values (coalesce($1::uuid, gen_random_uuid()), $2, $3, $4, clock(),
-  clock()) on conflict (public_id) do nothing returning public_id as id`,
+values (coalesce($1::uuid, gen_random_uuid()), $2, $3, $4, clock(), clock())
+on conflict (public_id) do nothing
+returning public_id as id`,
     values: [fanout.id, fanout.userKey, fanout.segmentSize, fanout.recipientId],
   });
   return rows[0]?.id ?? null;
@@ -53,8 +54,9 @@ export const findFanoutOpening = async (
   const { rows } = await db.query<{ userKey: string | null; segmentSize: number; recipientId: number | null }>({
     name: 'find-fanout-opening',
     text: `
-select user_key as "userKey", segment_size as "segmentSize", recipient_id as "recipientId" from fanout
-  where public_id = $1::uuid and state < 4 /* not deleted */`,
+select user_key as "userKey", segment_size as "segmentSize", recipient_id as "recipientId"
+from fanout
+where public_id = $1::uuid and state < 4 /* not deleted */`,
     values: [id],
   });
   return rows[0] ?? null;
@@ -78,19 +80,23 @@ export const insertSegments = async (
     text: `
 with f as (
   update fanout set segments = segments + ($2::int + segment_size - 1) / segment_size,
-    open_segments = open_segments + ($2::int + segment_size - 1) / segment_size,
-    items = items + $2::int, active_at = case when active_at < clock() - interval '1 minute' then clock()
-      else active_at end
+    open_segments = open_segments + ($2::int + segment_size - 1) / segment_size, items = items + $2::int,
+    active_at = case when active_at < clock() - interval '1 minute' then clock() else active_at end
   where public_id = $1::uuid and state = 0 /* open */
   returning id, segment_size, segments - ($2::int + segment_size - 1) / segment_size as first,
     ($2::int + segment_size - 1) / segment_size as n),
-kept as (insert into fanout_add (fanout_id, key, first, items) select id, $3::text, first, $2::int from f
+kept as (
+  insert into fanout_add (fanout_id, key, first, items)
+  select id, $3::text, first, $2::int
+  from f
   where $3 is not null),
 made as (
-  insert into segment (fanout_id, no, size, bits) select f.id, f.first + i, s.size, ones(s.size) from f
-    cross join lateral generate_series(0, f.n - 1) i
+  insert into segment (fanout_id, no, size, bits)
+  select f.id, f.first + i, s.size, ones(s.size)
+  from f cross join lateral generate_series(0, f.n - 1) i
     cross join lateral (select least(f.segment_size, $2::int - i * f.segment_size) as size) s)
-select first, segment_size as "segmentSize" from f`,
+select first, segment_size as "segmentSize"
+from f`,
     values: [id, items, key],
   });
   return rows[0] ?? null;
@@ -105,8 +111,9 @@ export const findAdd = async (
   const { rows } = await db.query<{ first: number; items: number; segmentSize: number }>({
     name: 'find-add',
     text: `
-select a.first, a.items, f.segment_size as "segmentSize" from fanout f join fanout_add a on a.fanout_id = f.id
-  where f.public_id = $1::uuid and a.key = $2`,
+select a.first, a.items, f.segment_size as "segmentSize"
+from fanout f join fanout_add a on a.fanout_id = f.id
+where f.public_id = $1::uuid and a.key = $2`,
     values: [id, key],
   });
   return rows[0] ?? null;
@@ -134,15 +141,20 @@ export const sealFanout = async (
     name: 'seal-fanout',
     text: `
 with f as (
-  update fanout set sealed_at = clock(), active_at = clock(), state = case when open_segments = 0 then 2 else 1 end,
+  update fanout set sealed_at = clock(), active_at = clock(),
+    state = case when open_segments = 0 then 2 /* complete */ else 1 /* sealed */ end,
     completed_at = case when open_segments = 0 then clock() end
-  where public_id = $1::uuid and state = 0 /* open */ returning *),
+  where public_id = $1::uuid and state = 0 /* open */
+  returning *),
 event as (
-  insert into notification (fanout_id, recipient_id, body, next_at) select id, recipient_id, fanout_event(public_id,
-    user_key, state, items, completed_at), clock()
-  from f where state = 2 /* complete */ and recipient_id is not null)
-select public_id as id, user_key as "userKey", state, items, to_char(completed_at at time zone 'utc',
-  'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "completedAt", recipient_id is not null as told from f`,
+  insert into notification (fanout_id, recipient_id, body, next_at)
+  select id, recipient_id, fanout_event(public_id, user_key, state, items, completed_at), clock()
+  from f
+  where state = 2 /* complete */ and recipient_id is not null)
+select public_id as id, user_key as "userKey", state, items,
+  to_char(completed_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "completedAt",
+  recipient_id is not null as told
+from f`,
     values: [id],
   });
   if (rows[0] === undefined) return null;
@@ -155,10 +167,10 @@ export const readFanout = async (db: Queryable, id: string): Promise<FanoutRow |
     name: 'read-fanout',
     text: `
 select public_id as id, user_key as "userKey", state, segment_size as "segmentSize", items, segments,
-  open_segments as "openSegments",
-  opened_at as "openedAt", active_at as "activeAt", sealed_at as "sealedAt", completed_at as "completedAt",
-    expired_at as "expiredAt"
-from fanout where public_id = $1::uuid and state < 4 /* not deleted */`,
+  open_segments as "openSegments", opened_at as "openedAt", active_at as "activeAt", sealed_at as "sealedAt",
+  completed_at as "completedAt", expired_at as "expiredAt"
+from fanout
+where public_id = $1::uuid and state < 4 /* not deleted */`,
     values: [id],
   });
   return rows[0] ?? null;
@@ -169,8 +181,9 @@ export const countOpenItems = async (db: Queryable, id: string): Promise<number>
   const { rows } = await db.query<{ n: number }>({
     name: 'count-open-items',
     text: `
-select coalesce(sum(bit_count(s.bits)), 0)::bigint as n from fanout f join segment s on s.fanout_id = f.id
-  where f.public_id = $1::uuid`,
+select coalesce(sum(bit_count(s.bits)), 0)::bigint as n
+from fanout f join segment s on s.fanout_id = f.id
+where f.public_id = $1::uuid`,
     values: [id],
   });
   return rows[0]!.n;

@@ -28,17 +28,23 @@ export const expireFanouts = async (
     name: 'expire-fanouts',
     text: `
 with idle as materialized (
-  select id from fanout where state = $1 and active_at <= clock() - $2::float8 * interval '1 ms'
-    order by active_at limit $3 for no key update skip locked),
+  select id
+  from fanout
+  where state = $1 and active_at <= clock() - $2::float8 * interval '1 ms'
+  order by active_at limit $3 for no key update skip locked),
 gone as (
-  update fanout f set state = 3 /* expired */, expired_at = clock(), active_at = clock() from idle i
-    where f.id = i.id and f.state = $1 returning f.*),
+  update fanout f set state = 3 /* expired */, expired_at = clock(), active_at = clock()
+  from idle i
+  where f.id = i.id and f.state = $1
+  returning f.*),
 event as (
   insert into notification (fanout_id, recipient_id, body, next_at)
-  select id, recipient_id, fanout_event(public_id, user_key, state, items, expired_at), clock() from gone
-    where recipient_id is not null)
+  select id, recipient_id, fanout_event(public_id, user_key, state, items, expired_at), clock()
+  from gone
+  where recipient_id is not null)
 select count(*)::int as fanouts, coalesce(sum(items), 0)::bigint as items,
-  (count(*) filter (where recipient_id is not null))::int as told from gone`,
+  (count(*) filter (where recipient_id is not null))::int as told
+from gone`,
     values: [state, idleMs, limit],
   });
   return rows[0]!;
@@ -53,11 +59,14 @@ const discardFanouts = async (db: Queryable, endedMs: number, limit: number): Pr
     name: 'discard-fanouts',
     text: `
 with over as materialized (
-  select f.id from fanout f where f.state in (2 /* complete */, 3 /* expired */)
-    and f.active_at <= clock() - $1::float8 * interval '1 ms'
+  select f.id
+  from fanout f
+  where f.state in (2 /* complete */, 3 /* expired */) and f.active_at <= clock() - $1::float8 * interval '1 ms'
     and not exists (select from notification n where n.fanout_id = f.id and n.done_at is null)
   order by f.active_at limit $2 for no key update of f skip locked)
-update fanout f set state = 4 /* deleted */ from over o where f.id = o.id`,
+update fanout f set state = 4 /* deleted */
+from over o
+where f.id = o.id`,
     values: [endedMs, limit],
   });
   return rowCount ?? 0;
@@ -72,8 +81,9 @@ const deleteSegments = async (db: Queryable, limit: number): Promise<number> => 
     name: 'delete-segments',
     text: `
 delete from segment s using (
-  select s.fanout_id, s.no from (select id from fanout where state = 4 /* deleted */ order by active_at limit 100) f
-  cross join lateral (select fanout_id, no from segment where fanout_id = f.id limit $1) s limit $1) d
+  select s.fanout_id, s.no
+  from (select id from fanout where state = 4 /* deleted */ order by active_at limit 100) f
+    cross join lateral (select fanout_id, no from segment where fanout_id = f.id limit $1) s limit $1) d
 where s.fanout_id = d.fanout_id and s.no = d.no`,
     values: [limit],
   });
@@ -86,12 +96,15 @@ const deleteFanouts = async (db: Queryable, limit: number): Promise<number> => {
     name: 'delete-fanouts',
     text: `
 with over as materialized (
-  select f.id from fanout f where f.state = 4 /* deleted */ and not exists (select from segment s
-    where s.fanout_id = f.id) order by f.id limit $1 for update of f skip locked),
+  select f.id
+  from fanout f
+  where f.state = 4 /* deleted */ and not exists (select from segment s where s.fanout_id = f.id)
+  order by f.id limit $1 for update of f skip locked),
 adds as (delete from fanout_add a using over o where a.fanout_id = o.id),
 told as (delete from notification n using over o where n.fanout_id = o.id),
 gone as (delete from fanout f using over o where f.id = o.id returning 1)
-select count(*)::int as n from gone`,
+select count(*)::int as n
+from gone`,
     values: [limit],
   });
   return rows[0]!.n;

@@ -18,10 +18,11 @@ export const adoptOrphans = async (db: Queryable, leaderId: number, live: readon
 with back as (
   update batch set dispatch = null, retry_at = greatest(retry_at, attempt_until)
   where leader_id = $1 and state = 1 /* open */ and dispatch is not null and dispatch <> all($2::bigint[])
-    returning target_id, retry_at)
+  returning target_id, retry_at)
 update target t set due_at = greatest(t.hold_until, least(t.due_at, b.at))
 from (select target_id, min(coalesce(retry_at, clock())) as at from back group by 1) b
-  where t.id = b.target_id returning t.id as "targetId"`,
+where t.id = b.target_id
+returning t.id as "targetId"`,
     values: [leaderId, live],
   });
   return rows.map((row) => row.targetId);
@@ -35,13 +36,18 @@ export const releaseBusyTargets = async (db: Queryable, leaderId: number): Promi
   const { rows } = await db.query<{ id: number }>({
     name: 'release-busy-targets',
     text: `
-update target t set busy = false, due_at = least(t.due_at, clock()) from handler h
-where t.leader_id = $1 and t.busy and h.id = t.handler_id
-  and (select count(*) from batch b where b.target_id = t.id and b.state = 1 /* open */
-    and b.dispatch is not null) < least(h.per_target, t.allowed)
+update target t set busy = false, due_at = least(t.due_at, clock())
+from handler h
+where t.leader_id = $1 and t.busy and h.id = t.handler_id and (
+  select count(*)
+  from batch b
+  where b.target_id = t.id and b.state = 1 /* open */ and b.dispatch is not null) < least(h.per_target, t.allowed)
   and (h.weight_per_target is null
-    or (select coalesce(sum(b.weight), 0) from batch b where b.target_id = t.id
-      and b.state = 1 /* open */) < h.weight_per_target) returning t.id`,
+    or (
+      select coalesce(sum(b.weight), 0)
+      from batch b
+      where b.target_id = t.id and b.state = 1 /* open */) < h.weight_per_target)
+returning t.id`,
     values: [leaderId],
   });
   return rows.map((row) => row.id);
@@ -71,17 +77,20 @@ export const lockDueTargets = async (db: Queryable, leaderId: number, limit: num
     name: 'lock-due-targets',
     text: `
 with due as materialized (
-  select t.id from target t where t.leader_id = $1 and t.due_at <= clock() and not t.paused and not t.busy
-    order by t.due_at limit $2)
+  select t.id
+  from target t
+  where t.leader_id = $1 and t.due_at <= clock() and not t.paused and not t.busy
+  order by t.due_at limit $2)
 select t.id, extract(epoch from t.due_at)::float8 * 1000 as "dueAtMs", t.overrides, t.flush_seq as "flushSeq",
   t.paces, t.allowed,
   case when t.hold_until > clock() then extract(epoch from t.hold_until)::float8 * 1000 end as "holdMs",
-    b.n as "inFlight", b.weight
+  b.n as "inFlight", b.weight
 from target t cross join lateral (
   select count(*) filter (where dispatch is not null)::int n, coalesce(sum(weight), 0)::float8 weight
-    from batch b where b.target_id = t.id and b.state = 1 /* open */) b
+  from batch b
+  where b.target_id = t.id and b.state = 1 /* open */) b
 where t.id = any(array(select id from due)) and t.due_at <= clock() and not t.paused and not t.busy
-  order by t.id for no key update of t`,
+order by t.id for no key update of t`,
     values: [leaderId, limit],
   });
   return rows.sort((a, b) => a.dueAtMs - b.dueAtMs);
@@ -106,7 +115,8 @@ export const findReadyBatches = async (
   const { rows } = await db.query<WaitingBatch>({
     name: 'find-ready-batches',
     text: `
-select id, target_id as "targetId", n, weight from batch
+select id, target_id as "targetId", n, weight
+from batch
 where target_id = any($1::int[]) and state = 1 /* open */ and leader_id <> 0 and dispatch is null
   and reference is null and not refused and (retry_at is null or retry_at <= clock())
 order by id limit $2`,
@@ -142,24 +152,37 @@ export const insertBatches = async (
     name: 'insert-batches',
     text: `
 with cut as materialized (
-  select nextval('batch_id_seq') as id, x.* from json_to_recordset($1) x
-    (no int, target_id int, reason smallint, seqs bigint[], fresh bool, bytes bigint, weight float8,
-      start_at_ms float8)),
+  select nextval('batch_id_seq') as id, x.*
+  from json_to_recordset($1) x (
+    no int, target_id int, reason smallint, seqs bigint[], fresh bool, bytes bigint, weight float8,
+    start_at_ms float8)),
 formed as (
-  insert into batch (id, target_id, leader_id, epoch, turn, dispatch, reason, n, members, fresh, bytes, weight,
-    created_at, retry_at)
-  overriding system value
+  insert into batch (
+    id, target_id, leader_id, epoch, turn, dispatch, reason, n, members, fresh, bytes,
+    weight, created_at, retry_at) overriding system value
   select id, target_id, $2, $3, $4, $5, reason, cardinality(seqs), seqs, fresh, bytes, weight, clock(),
-    to_timestamp(start_at_ms / 1000) from cut),
+    to_timestamp(start_at_ms / 1000)
+  from cut),
 taken as (
   delete from queue q using (
-    select m.at, m.seq, c.id from unnest($7::text::tid[], $8::text::bigint[], $9::text::int[]) m (at, seq, no)
-      join cut c on c.no = m.no) m
-  where q.ctid = m.at and q.seq + 0 = m.seq returning q.seq, q.target_id, q.attempts, q.key, m.id),
-joined as (insert into member (seq, batch_id, attempts) select seq, id, attempts from taken returning seq),
-held as (insert into busy_key (target_id, key, seq) select target_id, key, seq from taken where $6 and key is not null
-  on conflict (target_id, key) do update set seq = excluded.seq where busy_key.seq = excluded.seq)
-select count(*) as moved from joined`,
+    select m.at, m.seq, c.id
+    from unnest($7::text::tid[], $8::text::bigint[], $9::text::int[]) m (at, seq, no) join cut c on c.no = m.no) m
+  where q.ctid = m.at and q.seq + 0 = m.seq
+  returning q.seq, q.target_id, q.attempts, q.key, m.id),
+joined as (
+  insert into member (seq, batch_id, attempts)
+  select seq, id, attempts
+  from taken
+  returning seq),
+held as (
+  insert into busy_key (target_id, key, seq)
+  select target_id, key, seq
+  from taken
+  where $6 and key is not null
+  on conflict (target_id, key) do update set seq = excluded.seq
+  where busy_key.seq = excluded.seq)
+select count(*) as moved
+from joined`,
     values: [
       JSON.stringify(batches.map(toRecord)),
       by.leaderId,
@@ -214,16 +237,19 @@ export const updateTargets = async (db: Queryable, plans: readonly TargetPlan[])
   await db.query({
     name: 'update-targets',
     text: `
-update target t set busy = p.busy, paces = coalesce(p.paces, t.paces), hold_until = greatest(t.hold_until,
-  to_timestamp(p.hold_ms / 1000)),
-  due_at = case when not p.busy then (select greatest(t.hold_until, to_timestamp(p.hold_ms / 1000), x.at)
-    from (select least(to_timestamp(p.due_at_ms / 1000),
-  (select d.not_before from delayed d where d.target_id = t.id order by d.not_before limit 1),
-  (select min(coalesce(b.retry_at, b.created_at)) from batch b
-    where b.target_id = t.id and b.state = 1 /* open */ and b.leader_id <> 0 and b.dispatch is null
-      and b.reference is null and not b.refused)) as at) x where x.at is not null) end
+update target t set busy = p.busy, paces = coalesce(p.paces, t.paces),
+  hold_until = greatest(t.hold_until, to_timestamp(p.hold_ms / 1000)), due_at = case when not p.busy then (
+    select greatest(t.hold_until, to_timestamp(p.hold_ms / 1000), x.at)
+    from (
+      select least(to_timestamp(p.due_at_ms / 1000),
+        (select d.not_before from delayed d where d.target_id = t.id order by d.not_before limit 1),
+        (select min(coalesce(b.retry_at, b.created_at))
+         from batch b
+         where b.target_id = t.id and b.state = 1 /* open */ and b.leader_id <> 0 and b.dispatch is null
+           and b.reference is null and not b.refused)) as at) x
+    where x.at is not null) end
 from json_to_recordset($1) p (id int, due_at_ms float8, busy bool, paces float8[], hold_ms float8)
-  where t.id = any($2::int[]) and t.id = p.id`,
+where t.id = any($2::int[]) and t.id = p.id`,
     values: [JSON.stringify(plans), plans.map(({ id }) => id)],
   });
 };
@@ -251,9 +277,11 @@ export const readNextDue = async (
   const { rows } = await db.query<{ dueAtMs: number | null; open: boolean }>({
     name: 'read-next-due',
     text: `
-select (select extract(epoch from t.due_at)::float8 * 1000 from target t where t.leader_id = $1
-  and t.due_at is not null and not t.paused and not t.busy
-    order by t.due_at limit 1) as "dueAtMs",
+select (
+  select extract(epoch from t.due_at)::float8 * 1000
+  from target t
+  where t.leader_id = $1 and t.due_at is not null and not t.paused and not t.busy
+  order by t.due_at limit 1) as "dueAtMs",
   exists (select from batch b where b.leader_id = $1 and b.state = 1 /* open */ and b.dispatch is not null) as open`,
     values: [leaderId],
   });

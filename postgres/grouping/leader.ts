@@ -54,17 +54,17 @@ export interface LockedLeader extends LastRun {
 
 const LEADER = `
 select h.id as "handlerId", h.name as handler, l.name, ${INSTALLATION} as installation, l.state, l.holder,
-  extract(epoch from l.run_started_at)::float8 * 1000 as "runStartedAtMs",
-  l.epoch, l.turn, l.answer, extract(epoch from l.wake_at)::float8 * 1000 as "wakeAtMs", extract(epoch
-    from clock())::float8 * 1000 as "nowMs",
-  h.paused_at is not null as paused, case when h.hold_until > clock() then extract(epoch
-    from h.hold_until)::float8 * 1000 end as "handlerHoldMs",
-  json_build_object('maxItems', h.max_items, 'maxBytes', h.max_bytes, 'overheadBytes', h.overhead_bytes, 'maxWeight',
-    h.max_weight,
-    'minItems', h.min_items, 'lingerMs', h.linger_ms, 'quietMs', h.quiet_ms) as limits,
-  h.per_target as "perTarget", h.per_handler as "perHandler", h.allowed, h.weight_per_target as "weightPerTarget",
+  extract(epoch from l.run_started_at)::float8 * 1000 as "runStartedAtMs", l.epoch, l.turn, l.answer,
+  extract(epoch from l.wake_at)::float8 * 1000 as "wakeAtMs", extract(epoch from clock())::float8 * 1000 as "nowMs",
+  h.paused_at is not null as paused,
+  case when h.hold_until > clock() then extract(epoch from h.hold_until)::float8 * 1000 end as "handlerHoldMs",
+  json_build_object(
+    'maxItems', h.max_items, 'maxBytes', h.max_bytes, 'overheadBytes', h.overhead_bytes, 'maxWeight', h.max_weight,
+    'minItems', h.min_items, 'lingerMs', h.linger_ms, 'quietMs', h.quiet_ms) as limits, h.per_target as "perTarget",
+  h.per_handler as "perHandler", h.allowed, h.weight_per_target as "weightPerTarget",
   h.weight_per_handler as "weightPerHandler", h.rates, h.paces, h.keyed, h.timeout_ms as "timeoutMs", h.partitions
-from leader l join handler h on h.id = l.handler_id where l.id = $1 for no key update of`;
+from leader l join handler h on h.id = l.handler_id
+where l.id = $1 for no key update of`;
 
 /** Locks the leader's row. Null: no such leader. */
 export const lockLeader = async (db: Queryable, leaderId: number): Promise<LockedLeader | null> => {
@@ -115,7 +115,7 @@ export const publishTurn = async (db: Queryable, p: LeaderTurnEnd): Promise<void
 update leader set state = $2::smallint, wake_at = to_timestamp($3::float8 / 1000), blocked = $4, holder = $5,
   run_started_at = to_timestamp($6::float8 / 1000),
   acquired_at = case when epoch = $7 then acquired_at else clock() end, epoch = $7, turn = $8, answer = $9,
-  expires_at = case when $2::smallint <> 0 then greatest(clock(),
+  expires_at = case when $2::smallint <> 0 /* idle */ then greatest(clock(),
     to_timestamp($3::float8 / 1000)) + $10 * interval '1 ms' end,
   last_reason = coalesce($11, last_reason), wants_slots = $12, woken_at = null
 where id = $1`,
@@ -145,10 +145,11 @@ export const isDueEarlier = async (db: Queryable, leaderId: number): Promise<boo
     name: 'is-due-earlier',
     text: `
 select l.state <> 1 /* working */ and not l.blocked and exists (
-  select from target t where t.leader_id = l.id and t.due_at is not null and not t.paused and not t.busy
-    and h.paused_at is null
+  select from target t
+  where t.leader_id = l.id and t.due_at is not null and not t.paused and not t.busy and h.paused_at is null
     and greatest(t.due_at, h.hold_until) < coalesce(l.wake_at, 'infinity')) as earlier
-from leader l join handler h on h.id = l.handler_id where l.id = $1`,
+from leader l join handler h on h.id = l.handler_id
+where l.id = $1`,
     values: [leaderId],
   });
   return rows[0]?.earlier ?? false;
@@ -181,8 +182,9 @@ export const keepLeader = async (db: Queryable, leaderId: number, epoch: number,
   await db.query({
     name: 'keep-leader',
     text: `
-update leader set expires_at = clock() + $3 * interval '1 ms' where id = $1 and epoch = $2 and state = 1 /* working */
-  and woken_at is null and expires_at < clock() + ($3 - ${KEEP_AFTER_MS}) * interval '1 ms'`,
+update leader set expires_at = clock() + $3 * interval '1 ms'
+where id = $1 and epoch = $2 and state = 1 /* working */ and woken_at is null
+  and expires_at < clock() + ($3 - ${KEEP_AFTER_MS}) * interval '1 ms'`,
     values: [leaderId, epoch, leaseMs],
   });
 };
@@ -192,11 +194,13 @@ export const countBacklog = async (db: Queryable, leaderId: number, most: Backlo
   const { rows } = await db.query<Backlog>({
     name: 'count-backlog',
     text: `
-select (select count(*)::int from (select from target t where t.leader_id = $1 and t.due_at is not null
-  and not t.paused limit $2) t) as targets,
-  (select count(*)::int from (
-    select from target t join queue q on q.target_id = t.id where t.leader_id = $1 and t.due_at is not null
-      and not t.paused limit $3) q) as tasks`,
+select (
+  select count(*)::int
+  from (select from target t where t.leader_id = $1 and t.due_at is not null and not t.paused limit $2) t) as targets,
+  (select count(*)::int
+   from (
+     select from target t join queue q on q.target_id = t.id
+     where t.leader_id = $1 and t.due_at is not null and not t.paused limit $3) q) as tasks`,
     values: [leaderId, most.targets, most.tasks],
   });
   return rows[0]!;

@@ -27,9 +27,9 @@ export const wakeBlockedLeaders = async (
     name: 'wake-blocked-leaders',
     text: `
 update leader l set state = 1 /* working */, wake_at = null, blocked = false,
-  expires_at = clock() + $3 * interval '1 ms',
-  woken_at = clock()
-from handler h where h.id = $1 and l.handler_id = h.id and l.state = 2 /* waiting */ and l.blocked
+  expires_at = clock() + $3 * interval '1 ms', woken_at = clock()
+from handler h
+where h.id = $1 and l.handler_id = h.id and l.state = 2 /* waiting */ and l.blocked
   and (l.id, l.epoch) is distinct from ($2::int, $4::bigint) ${WOKEN}`,
     values: [handlerId, except?.leaderId ?? null, leaseMs, except?.epoch ?? null],
   });
@@ -71,10 +71,9 @@ export const wakeForFreeSlots = async (
     name: 'wake-for-free-slots',
     text: `
 update leader l set state = 1 /* working */, wake_at = null, blocked = false,
-  expires_at = clock() + $3 * interval '1 ms',
-  woken_at = clock()
-from handler h where h.id = $1 and l.handler_id = h.id and l.state = 2 /* waiting */ and l.blocked
-  and l.wants_slots and l.id <> $2
+  expires_at = clock() + $3 * interval '1 ms', woken_at = clock()
+from handler h
+where h.id = $1 and l.handler_id = h.id and l.state = 2 /* waiting */ and l.blocked and l.wants_slots and l.id <> $2
   and ${SLOTS_TAKEN} < least(h.per_handler, h.allowed) ${WOKEN}`,
     values: [handlerId, exceptLeaderId, leaseMs],
   });
@@ -90,9 +89,9 @@ export const findStarvedLeader = async (db: Queryable, leaderId: number): Promis
     name: 'find-starved-leader',
     text: `
 select l.id as "leaderId", h.name as handler, l.name, 0::float8 as "dueInMs", ${INSTALLATION} as installation
-  from leader l join handler h on h.id = l.handler_id
-where l.id = $1 and l.state = 1 /* working */ and exists (select from target t where t.leader_id = l.id
-  and t.due_at <= clock() and not t.paused and not t.busy)`,
+from leader l join handler h on h.id = l.handler_id
+where l.id = $1 and l.state = 1 /* working */
+  and exists (select from target t where t.leader_id = l.id and t.due_at <= clock() and not t.paused and not t.busy)`,
     values: [leaderId],
   });
   return rows;
@@ -112,12 +111,14 @@ export const wakeResumedLeaders = async (
     name: 'wake-resumed-leaders',
     text: `
 update leader l set state = 1 /* working */, wake_at = null, blocked = false,
-  expires_at = clock() + $3 * interval '1 ms',
-  woken_at = clock()
-from handler h where h.name = $1 and l.handler_id = h.id and l.state <> 1 /* working */ and exists (
-  select from target t where t.leader_id = l.id and ($2::text is null or t.key = $2) and (t.due_at is not null
-    or exists (select from batch b where b.target_id = t.id and b.state = 1 /* open */
-      and b.dispatch is null))) ${WOKEN}`,
+  expires_at = clock() + $3 * interval '1 ms', woken_at = clock()
+from handler h
+where h.name = $1 and l.handler_id = h.id and l.state <> 1 /* working */ and exists (
+  select from target t
+  where t.leader_id = l.id and ($2::text is null or t.key = $2) and (t.due_at is not null
+    or exists (
+      select from batch b
+      where b.target_id = t.id and b.state = 1 /* open */ and b.dispatch is null))) ${WOKEN}`,
     values: [handler, key, leaseMs],
   });
   return rows;
@@ -138,11 +139,14 @@ export const wakeExpiredLeaders = async (
 update leader l set state = 1 /* working */, wake_at = null, blocked = false,
   expires_at = clock() + $2 * interval '1 ms',
   woken_at = case when l.state = 1 /* working */ then coalesce(l.woken_at, clock()) else clock() end
-from handler h, leader o where h.id = l.handler_id and o.id = l.id /* as it was */ and l.id in (
-  select id from leader where state <> 0 /* idle */ and expires_at < clock() order by expires_at limit $1
-    for no key update skip locked) ${WOKEN}, l.epoch, l.turn, l.holder,
-  case when o.state <> 0 /* idle */ and o.expires_at < clock()
-    then extract(epoch from clock() - coalesce(o.woken_at, o.expires_at - $2 * interval '1 ms'))::float8 * 1000
+from handler h, leader o
+where h.id = l.handler_id and o.id = l.id /* as it was */ and l.id in (
+  select id
+  from leader
+  where state <> 0 /* idle */ and expires_at < clock()
+  order by expires_at limit $1 for no key update skip locked) ${WOKEN}, l.epoch, l.turn, l.holder,
+  case when o.state <> 0 /* idle */ and o.expires_at < clock() then extract(
+    epoch from clock() - coalesce(o.woken_at, o.expires_at - $2 * interval '1 ms'))::float8 * 1000
     else 0 end as "silentMs"`,
     values: [limit, leaseMs],
   });
@@ -164,10 +168,12 @@ export const findLostDispatches = async (db: Queryable, limit: number): Promise<
   const { rows } = await db.query<{ id: number }>({
     name: 'find-lost-dispatches',
     text: `
-select distinct l.id from dispatch d join leader l on l.id = d.leader_id
-where d.seen_at < clock() - ${DISPATCH_SILENT_MS} * interval '1 ms' and l.state <> 0 /* idle */
-  and exists (select from batch b where b.leader_id = d.leader_id and b.dispatch = d.no and b.state = 1 /* open */
-    and b.reference is null and not b.refused)
+select distinct l.id
+from dispatch d join leader l on l.id = d.leader_id
+where d.seen_at < clock() - ${DISPATCH_SILENT_MS} * interval '1 ms' and l.state <> 0 /* idle */ and exists (
+  select from batch b
+  where b.leader_id = d.leader_id and b.dispatch = d.no and b.state = 1 /* open */ and b.reference is null
+    and not b.refused)
 order by l.id limit $1`,
     values: [limit],
   });
@@ -184,9 +190,9 @@ export const wakeWaitingLeaders = async (
     name: 'wake-waiting-leaders',
     text: `
 update leader l set state = 1 /* working */, wake_at = null, blocked = false,
-  expires_at = clock() + $2 * interval '1 ms',
-  woken_at = clock()
-from handler h where h.id = l.handler_id and l.id = any($1::int[]) and l.state = 2 /* waiting */ ${WOKEN}`,
+  expires_at = clock() + $2 * interval '1 ms', woken_at = clock()
+from handler h
+where h.id = l.handler_id and l.id = any($1::int[]) and l.state = 2 /* waiting */ ${WOKEN}`,
     values: [leaderIds, leaseMs],
   });
   return rows;

@@ -12,12 +12,17 @@ export const promoteDelayed = async (db: Queryable, targetIds: readonly number[]
     text: `
 with due as (
   delete from delayed d using (
-    select d.target_id, d.not_before, d.seq from unnest($1::int[]) t (id) cross join lateral (
-      select * from delayed d where d.target_id = t.id and d.not_before <= clock() order by d.not_before
-        limit $2) d limit $2) n
-  where d.target_id = n.target_id and d.not_before = n.not_before and d.seq = n.seq returning d.*)
+    select d.target_id, d.not_before, d.seq
+    from unnest($1::int[]) t (id) cross join lateral (
+      select *
+      from delayed d
+      where d.target_id = t.id and d.not_before <= clock()
+      order by d.not_before limit $2) d limit $2) n
+  where d.target_id = n.target_id and d.not_before = n.not_before and d.seq = n.seq
+  returning d.*)
 insert into queue (target_id, priority, seq, ready_at, bytes, attempts, weight, key)
-select target_id, priority, seq, not_before, bytes, attempts, weight, key from due`,
+select target_id, priority, seq, not_before, bytes, attempts, weight, key
+from due`,
     values: [targetIds, limit],
   });
 };
@@ -69,7 +74,10 @@ const PLAIN_HEAD = {
 select q.target_id, q.seq, q.priority, q.bytes, q.weight, extract(epoch from q.ready_at)::float8 * 1000, q.key, q.at,
   q.attempts
 from unnest($1::int[], $2::int[]) with ordinality t (id, n, place) cross join lateral (
-  select q.ctid as at, q.* from queue q where q.target_id = t.id order by q.priority, q.seq limit t.n) q
+  select q.ctid as at, q.*
+  from queue q
+  where q.target_id = t.id
+  order by q.priority, q.seq limit t.n) q
 order by t.place, q.priority, q.seq limit $3`,
 };
 /**
@@ -83,9 +91,13 @@ select e.target_id, e.seq, e.priority, e.bytes, e.weight, extract(epoch from e.r
   e.attempts
 from unnest($1::int[], $2::int[]) with ordinality t (id, n, place) join target g on g.id = t.id
   join handler h on h.id = g.handler_id cross join lateral (
-  select distinct on (q.key) q.* from (select q.ctid as at, q.* from queue q where q.target_id = t.id
-    order by q.priority, q.seq limit 4 * h.max_items + 1000) q
-  where not exists (select from busy_key b where b.target_id = t.id and b.key = q.key and b.seq <> q.seq)
-  order by q.key, q.priority, q.seq) e
+    select distinct on (q.key) q.*
+    from (
+      select q.ctid as at, q.*
+      from queue q
+      where q.target_id = t.id
+      order by q.priority, q.seq limit 4 * h.max_items + 1000) q
+    where not exists (select from busy_key b where b.target_id = t.id and b.key = q.key and b.seq <> q.seq)
+    order by q.key, q.priority, q.seq) e
 order by t.place, e.priority, e.seq limit $3`,
 };

@@ -34,38 +34,44 @@ export const lowerDue = async (db: Queryable, targetIds: readonly number[]): Pro
     text: `
 update target t set due_at = greatest(d.hold_until, d.due_at)
 from (
-  select t.id, t.hold_until, case
-      when w.n is null then least(next.not_before, open.ready_at)
-      when w.n >= coalesce((t.overrides->>'maxItems')::int, h.max_items)
-        or w.bytes + h.overhead_bytes >= h.max_bytes or w.weight >= least(h.max_weight, h.weight_per_target,
-        h.weight_per_handler)
-        or w.first_seq <= t.flush_seq then clock()
-      else least(w.oldest + coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) * interval '1 ms',
-        case when w.n >= coalesce((t.overrides->>'minItems')::int, h.min_items)
-          then w.newest + coalesce((t.overrides->>'quietPeriodMs')::bigint, h.quiet_ms) * interval '1 ms' end,
-        next.not_before, open.ready_at) end due_at
-  from target t join handler h on h.id = t.handler_id
-  left join lateral (
+  select t.id, t.hold_until, case when w.n is null then least(next.not_before, open.ready_at)
+    when w.n >= coalesce((t.overrides->>'maxItems')::int, h.max_items) or w.bytes + h.overhead_bytes >= h.max_bytes
+      or w.weight >= least(h.max_weight, h.weight_per_target, h.weight_per_handler)
+      or w.first_seq <= t.flush_seq then clock() else least(
+        w.oldest + coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) * interval '1 ms',
+        case when w.n >= coalesce((t.overrides->>'minItems')::int, h.min_items) then w.newest + coalesce(
+          (t.overrides->>'quietPeriodMs')::bigint, h.quiet_ms) * interval '1 ms' end, next.not_before,
+        open.ready_at) end due_at
+  from target t join handler h on h.id = t.handler_id left join lateral (
     select count(*) n, sum(e.bytes) bytes, sum(coalesce(e.weight, 1)) weight, min(e.ready_at) oldest,
       max(e.ready_at) newest, min(e.seq) first_seq
-    from (select q.bytes, q.weight, q.ready_at, q.seq from queue q
-          where not h.keyed and q.target_id = t.id order by q.priority, q.seq
-            limit coalesce((t.overrides->>'maxItems')::int, h.max_items)) e
+    from (
+      select q.bytes, q.weight, q.ready_at, q.seq
+      from queue q
+      where not h.keyed and q.target_id = t.id
+      order by q.priority, q.seq limit coalesce((t.overrides->>'maxItems')::int, h.max_items)) e
     having not h.keyed and count(*) > 0
-    union all
-    select count(*), sum(e.bytes), sum(coalesce(e.weight, 1)), min(e.ready_at), max(e.ready_at), min(e.seq)
-    from (select distinct on (q.key) q.* from (
-            select q.key, q.bytes, q.weight, q.ready_at, q.seq, q.priority from queue q
-            where h.keyed and q.target_id = t.id order by q.priority, q.seq limit 4 * h.max_items + 1000) q
-          where not exists (select from busy_key b where b.target_id = t.id and b.key = q.key and b.seq <> q.seq)
-          order by q.key, q.priority, q.seq) e
+    union all select count(*), sum(e.bytes), sum(coalesce(e.weight, 1)), min(e.ready_at), max(e.ready_at), min(e.seq)
+    from (
+      select distinct on (q.key) q.*
+      from (
+        select q.key, q.bytes, q.weight, q.ready_at, q.seq, q.priority
+        from queue q
+        where h.keyed and q.target_id = t.id
+        order by q.priority, q.seq limit 4 * h.max_items + 1000) q
+      where not exists (select from busy_key b where b.target_id = t.id and b.key = q.key and b.seq <> q.seq)
+      order by q.key, q.priority, q.seq) e
     having h.keyed and count(*) > 0) w on true
-  left join lateral (select d.not_before from delayed d where d.target_id = t.id order by d.not_before
-    limit 1) next on true
-  left join lateral (
-    select min(coalesce(b.retry_at, b.created_at)) ready_at from batch b
-    where b.target_id = t.id and b.state = 1 /* open */ and b.dispatch is null and b.reference is null
-      and not b.refused and b.leader_id <> 0) open on true
+    left join lateral (
+      select d.not_before
+      from delayed d
+      where d.target_id = t.id
+      order by d.not_before limit 1) next on true
+    left join lateral (
+      select min(coalesce(b.retry_at, b.created_at)) ready_at
+      from batch b
+      where b.target_id = t.id and b.state = 1 /* open */ and b.dispatch is null and b.reference is null
+        and not b.refused and b.leader_id <> 0) open on true
   where t.id = any($1::int[]) and not t.busy and (t.due_at is null or t.due_at > clock())) d
 where t.id = d.id and d.due_at is not null and (t.due_at is null or greatest(d.hold_until, d.due_at) < t.due_at)`,
     values: [targetIds],
@@ -86,7 +92,7 @@ export const wakeLeaders = async (
   const { rows } = await db.query<WokenLeader>({
     name: 'wake-leaders',
     text: `
-update leader l set state = case when d.due_at > clock() then 2 else 1 end, wake_at = case
+update leader l set state = case when d.due_at > clock() then 2 /* waiting */ else 1 /* working */ end, wake_at = case
   when d.due_at > clock() then d.due_at end, blocked = false,
   expires_at = greatest(d.due_at, clock()) + $2 * interval '1 ms', woken_at = case
     when d.due_at <= clock() then clock() end

@@ -61,17 +61,22 @@ export const readSlotTokens = async (
   const { rows } = await db.query<SlotTokens>({
     name: 'read-slot-tokens',
     text: `
-select coalesce((select json_agg(json_build_object('leader', d.leader_id, 'no', d.no, 'slots', d.slots)
-  order by d.leader_id, d.no) from dispatch d
-    where d.handler_id = $1 and ${ALIVE}), '[]') as slots,
-  (select count(*)::int from leader l where l.handler_id = $1 and l.id <> $2 and l.blocked
-    and l.wants_slots) as blocked,
-  (select count(*)::int from leader l where l.handler_id = $1 and l.id <> $2 and (l.blocked and l.wants_slots
-    or (l.state = 1 /* working */ or l.wake_at <= clock()) and l.expires_at > clock()
-    or exists (select from dispatch d where d.leader_id = l.id and ${ALIVE}))) + 1 as active,
+select coalesce(
+  (select json_agg(json_build_object('leader', d.leader_id, 'no', d.no, 'slots', d.slots) order by d.leader_id, d.no)
+   from dispatch d
+   where d.handler_id = $1 and ${ALIVE}), '[]') as slots,
+  (select count(*)::int
+   from leader l
+   where l.handler_id = $1 and l.id <> $2 and l.blocked and l.wants_slots) as blocked,
+  (select count(*)::int
+   from leader l
+   where l.handler_id = $1 and l.id <> $2 and (l.blocked and l.wants_slots
+     or (l.state = 1 /* working */ or l.wake_at <= clock()) and l.expires_at > clock()
+     or exists (select from dispatch d where d.leader_id = l.id and ${ALIVE}))) + 1 as active,
   exists (select from target t where t.leader_id = $2 and t.due_at <= clock() and not t.paused and not t.busy)
-    or exists (select from target t where t.leader_id = $2 and t.busy)
-    or exists (select from batch b where b.leader_id = $2 and b.state = 1 /* open */ and b.dispatch is not null
+  or exists (select from target t where t.leader_id = $2 and t.busy) or exists (
+    select from batch b
+    where b.leader_id = $2 and b.state = 1 /* open */ and b.dispatch is not null
       and b.dispatch <> all($3::bigint[])) as due`,
     values: [handlerId, leaderId, live],
   });
@@ -87,7 +92,8 @@ export const hasFreeSlot = async (db: Queryable, leaderId: number): Promise<bool
     name: 'has-free-slot',
     text: `
 select ${SLOTS_TAKEN} < least(h.per_handler, h.allowed) as free
-from leader l join handler h on h.id = l.handler_id where l.id = $1 and l.blocked and l.wants_slots`,
+from leader l join handler h on h.id = l.handler_id
+where l.id = $1 and l.blocked and l.wants_slots`,
     values: [leaderId],
   });
   return rows[0]?.free ?? false;
@@ -148,7 +154,8 @@ export const setSlots = async (
   await db.query({
     name: 'set-slots',
     text: `
-update dispatch d set slots = s.slots from unnest($1::int[], $2::bigint[], $3::int[]) s (leader_id, no, slots)
+update dispatch d set slots = s.slots
+from unnest($1::int[], $2::bigint[], $3::int[]) s (leader_id, no, slots)
 where d.leader_id = s.leader_id and d.no = s.no`,
     values: [
       dispatches.map(({ leader }) => leader),
@@ -183,8 +190,9 @@ export const readDispatchSlots = async (
   const { rows } = await db.query<{ slots: number; seenAgoMs: number }>({
     name: 'read-dispatch-slots',
     text: `
-select slots, greatest(0, extract(epoch from clock() - seen_at))::float8 * 1000 as "seenAgoMs" from dispatch
-  where leader_id = $1 and no = $2`,
+select slots, greatest(0, extract(epoch from clock() - seen_at))::float8 * 1000 as "seenAgoMs"
+from dispatch
+where leader_id = $1 and no = $2`,
     values: [leaderId, no],
   });
   return rows[0] ?? null;
@@ -195,8 +203,9 @@ export const readHandlerWeight = async (db: Queryable, handlerId: number): Promi
   const { rows } = await db.query<{ weight: number }>({
     name: 'read-handler-weight',
     text: `
-select coalesce(sum(b.weight), 0)::float8 as weight from leader l join batch b on b.leader_id = l.id
-  and b.state = 1 /* open */ where l.handler_id = $1`,
+select coalesce(sum(b.weight), 0)::float8 as weight
+from leader l join batch b on b.leader_id = l.id and b.state = 1 /* open */
+where l.handler_id = $1`,
     values: [handlerId],
   });
   return rows[0]!.weight;

@@ -73,10 +73,12 @@ export const setTargetPaused = async (
   const { rows } = await db.query<{ id: number }>({
     name: 'set-target-paused',
     text: `
-update target t set paused = $3::text is not null, paused_at = case when $3 is not null then coalesce(t.paused_at,
-  clock()) end, pause_reason = $3,
+update target t set paused = $3::text is not null,
+  paused_at = case when $3 is not null then coalesce(t.paused_at, clock()) end, pause_reason = $3,
   hold_until = case when $3 is not null then t.hold_until end
-from handler h where h.id = t.handler_id and h.name = $1 and t.key = $2 returning t.id`,
+from handler h
+where h.id = t.handler_id and h.name = $1 and t.key = $2
+returning t.id`,
     values: [handler, key, reason],
   });
   return rows[0]?.id ?? null;
@@ -109,12 +111,19 @@ export const flushLanes = async (
     text: `
 with w as materialized (
   select q.target_id, q.lane_id, max(q.seq) as last, count(*)::int as tasks
-  from handler h join target g on g.handler_id = h.id join lane_queue q on q.lane_id = g.lane_id and q.target_id = g.id
-  where h.name = $1 and ($2::text is null or g.key = $2) group by 1, 2),
-locked as materialized (select t.id from target t where t.id in (select target_id from w) order by t.id
-  for no key update)
+  from handler h join target g on g.handler_id = h.id join lane_queue q on q.lane_id = g.lane_id
+      and q.target_id = g.id
+  where h.name = $1 and ($2::text is null or g.key = $2)
+  group by 1, 2),
+locked as materialized (
+  select t.id
+  from target t
+  where t.id in (select target_id from w)
+  order by t.id for no key update)
 update target t set flush_seq = greatest(coalesce(t.flush_seq, 0), w.last)
-from locked l join w on w.target_id = l.id where t.id = l.id returning t.id, w.lane_id as "laneId", w.tasks`,
+from locked l join w on w.target_id = l.id
+where t.id = l.id
+returning t.id, w.lane_id as "laneId", w.tasks`,
     values: [handler, key],
   });
   return rows;
@@ -136,12 +145,18 @@ export const flushTargets = async (
 with w as materialized (
   select q.target_id, max(q.seq) as last, count(*) as tasks, h.keyed
   from handler h join target g on g.handler_id = h.id join queue q on q.target_id = g.id
-  where h.name = $1 and ($2::text is null or g.key = $2) group by 1, h.keyed),
-locked as materialized (select t.id from target t where t.id in (select target_id from w) order by t.id
-  for no key update)
+  where h.name = $1 and ($2::text is null or g.key = $2)
+  group by 1, h.keyed),
+locked as materialized (
+  select t.id
+  from target t
+  where t.id in (select target_id from w)
+  order by t.id for no key update)
 update target t set flush_seq = greatest(coalesce(t.flush_seq, 0), w.last),
   due_at = case when w.keyed or t.busy then t.due_at else greatest(t.hold_until, least(t.due_at, clock())) end
-from locked l join w on w.target_id = l.id where t.id = l.id returning t.id, w.tasks`,
+from locked l join w on w.target_id = l.id
+where t.id = l.id
+returning t.id, w.tasks`,
     values: [handler, key],
   });
   return rows;

@@ -38,23 +38,37 @@ export const insertTasks = async (db: Queryable, tasks: readonly NewTask[]): Pro
     text: `
 with call as materialized (select nextval('submit_seq') * 16384 as base),
 new as (
-  select call.base + n.i - 1 as seq, n.* from call, unnest($1::text[], $2::int[], $3::text[], $4::int[],
-    $5::float8[], $6::text[], $7::smallint[], $8::int[], $9::float8[])
+  select call.base + n.i - 1 as seq, n.*
+  from call, unnest(
+    $1::text[],
+    $2::int[],
+    $3::text[],
+    $4::int[],
+    $5::float8[],
+    $6::text[],
+    $7::smallint[],
+    $8::int[],
+    $9::float8[])
     with ordinality n (id, target_id, payload, bytes, weight, key, priority, recipient_id, not_before_ms, i)),
 stored as (
   insert into task (seq, created_at, target_id, bytes, priority, recipient_id, weight, id, key, payload)
-  select seq, clock(), target_id, bytes, priority, recipient_id, weight, id, key, payload::json from new order by seq
-  on conflict (id) do nothing returning seq, id),
+  select seq, clock(), target_id, bytes, priority, recipient_id, weight, id, key, payload::json
+  from new
+  order by seq
+  on conflict (id) do nothing
+  returning seq, id),
 queued as (
   insert into queue (target_id, priority, seq, ready_at, bytes, weight, key)
-  select n.target_id, n.priority, n.seq, clock(), n.bytes, n.weight, n.key from stored s join new n using (seq)
+  select n.target_id, n.priority, n.seq, clock(), n.bytes, n.weight, n.key
+  from stored s join new n using (seq)
   where n.not_before_ms is null or to_timestamp(n.not_before_ms / 1000) <= clock()),
 waiting as (
   insert into delayed (target_id, priority, seq, not_before, bytes, weight, key)
   select n.target_id, n.priority, n.seq, to_timestamp(n.not_before_ms / 1000), n.bytes, n.weight, n.key
-    from stored s join new n using (seq)
+  from stored s join new n using (seq)
   where to_timestamp(n.not_before_ms / 1000) > clock())
-select id from stored`,
+select id
+from stored`,
     values: [
       tasks.map((task) => task.id),
       tasks.map((task) => task.targetId),
@@ -150,7 +164,8 @@ export const findTasks = async (db: Queryable, ids: readonly string[]): Promise<
     name: 'find-tasks',
     text: `
 select t.id, t.payload::text as payload, h.name as handler, g.key as target
-from task t join target g on g.id = t.target_id join handler h on h.id = g.handler_id where t.id = any($1::text[])`,
+from task t join target g on g.id = t.target_id join handler h on h.id = g.handler_id
+where t.id = any($1::text[])`,
     values: [ids],
   });
   return rows;
@@ -195,9 +210,13 @@ export const countQueued = async (db: Queryable, handlerId: number, limit: numbe
   const { rows } = await db.query<{ n: number }>({
     name: 'count-queued',
     text: `
-select count(*)::int as n from (
+select count(*)::int as n
+from (
   select from target t cross join lateral (
-    select from queue q where q.target_id = t.id union all select from delayed d where d.target_id = t.id) w
+    select from queue q
+    where q.target_id = t.id
+    union all select from delayed d
+    where d.target_id = t.id) w
   where t.handler_id = $1 limit $2 + 1) w`,
     values: [handlerId, limit],
   });
@@ -212,8 +231,13 @@ export const countQueuedOfTargets = async (
   const { rows } = await db.query<{ targetId: number; n: number }>({
     name: 'count-queued-of-targets',
     text: `
-select t.id as "targetId", w.n from unnest($1::int[]) t (id) cross join lateral (
-  select count(*)::int as n from (select from queue q where q.target_id = t.id union all select from delayed d
+select t.id as "targetId", w.n
+from unnest($1::int[]) t (id) cross join lateral (
+  select count(*)::int as n
+  from (
+    select from queue q
+    where q.target_id = t.id
+    union all select from delayed d
     where d.target_id = t.id limit $2 + 1) x) w`,
     values: [targetIds, limit],
   });

@@ -13,9 +13,11 @@ export const fanouts: readonly Invariant[] = [
       `
 select f.public_id as fanout, f.open_segments as "openSegments",
   (count(*) filter (where bit_count(s.bits) > 0))::int as found
-from looked f left join segment s on s.fanout_id = f.id where f.state < 4 /* not deleted */
-group by f.id, f.public_id,
-  f.open_segments having f.open_segments <> count(*) filter (where bit_count(s.bits) > 0) order by f.id limit 20`,
+from looked f left join segment s on s.fanout_id = f.id
+where f.state < 4 /* not deleted */
+group by f.id, f.public_id, f.open_segments
+having f.open_segments <> count(*) filter (where bit_count(s.bits) > 0)
+order by f.id limit 20`,
     ),
   },
   {
@@ -25,9 +27,11 @@ group by f.id, f.public_id,
       `
 select f.public_id as fanout, f.items, f.segments, coalesce(sum(s.size), 0)::bigint as "sumOfSizes",
   count(s.no)::int as found
-from looked f left join segment s on s.fanout_id = f.id where f.state < 4 /* not deleted */
-group by f.id, f.public_id, f.items, f.segments having f.items <> coalesce(sum(s.size), 0)
-  or f.segments <> count(s.no) or f.segments <> coalesce(max(s.no) + 1, 0) order by f.id limit 20`,
+from looked f left join segment s on s.fanout_id = f.id
+where f.state < 4 /* not deleted */
+group by f.id, f.public_id, f.items, f.segments
+having f.items <> coalesce(sum(s.size), 0) or f.segments <> count(s.no) or f.segments <> coalesce(max(s.no) + 1, 0)
+order by f.id limit 20`,
     ),
   },
   {
@@ -37,10 +41,12 @@ group by f.id, f.public_id, f.items, f.segments having f.items <> coalesce(sum(s
       'fanout',
       `
 select public_id as fanout, state, open_segments as "openSegments", sealed_at as "sealedAt",
-  completed_at as "completedAt" from looked
+  completed_at as "completedAt"
+from looked
 where state < 3 /* not expired */ and (state = 2 /* complete */) <> (sealed_at is not null and open_segments = 0)
-  or state = 2 /* complete */ and completed_at is null or state = 0 /* open */ and sealed_at is not null
-  order by id limit 20`,
+  or state = 2 /* complete */ and completed_at is null
+  or state = 0 /* open */ and sealed_at is not null
+order by id limit 20`,
     ),
   },
   {
@@ -48,11 +54,12 @@ where state < 3 /* not expired */ and (state = 2 /* complete */) <> (sealed_at i
     ...ofTable(
       'fanout',
       `
-select f.public_id as fanout, s.no as segment, s.size, f.segment_size as "segmentSize" from looked f
-  join segment s on s.fanout_id = f.id
-where s.size > f.segment_size or octet_length(s.bits) <> (s.size + 7) / 8
-  or s.size % 8 > 0 and get_byte(s.bits, octet_length(s.bits) - 1) >> (s.size % 8) > 0 order by s.fanout_id,
-    s.no limit 20`,
+select f.public_id as fanout, s.no as segment, s.size, f.segment_size as "segmentSize"
+from looked f join segment s on s.fanout_id = f.id
+where s.size > f.segment_size
+  or octet_length(s.bits) <> (s.size + 7) / 8
+  or s.size % 8 > 0 and get_byte(s.bits, octet_length(s.bits) - 1) >> (s.size % 8) > 0
+order by s.fanout_id, s.no limit 20`,
     ),
   },
   {
@@ -60,11 +67,13 @@ where s.size > f.segment_size or octet_length(s.bits) <> (s.size + 7) / 8
     ...ofTable(
       'fanout',
       `
-select f.public_id as fanout, f.state, count(n.id)::int as messages from looked f
-  left join notification n on n.fanout_id = f.id
-where f.state < 4 /* not deleted */ group by f.id, f.public_id, f.state,
-  f.recipient_id having count(n.id) <> case when f.state in (2 /* complete */, 3 /* expired */)
-  and f.recipient_id is not null then 1 else 0 end order by f.id limit 20`,
+select f.public_id as fanout, f.state, count(n.id)::int as messages
+from looked f left join notification n on n.fanout_id = f.id
+where f.state < 4 /* not deleted */
+group by f.id, f.public_id, f.state, f.recipient_id
+having count(n.id) <> case when f.state in (2 /* complete */, 3 /* expired */) and f.recipient_id is not null then 1
+    else 0 end
+order by f.id limit 20`,
     ),
   },
   {
@@ -72,11 +81,13 @@ where f.state < 4 /* not deleted */ group by f.id, f.public_id, f.state,
     ...ofTable(
       'notification',
       `
-select n.id as notification, f.public_id as fanout, n.body->>'type' as type, f.state from looked n
-  left join fanout f on f.id = n.fanout_id
-where n.fanout_id is not null and (f.id is null or f.state in (2 /* complete */, 3 /* expired */)
-  and n.body->>'type' is distinct from case f.state when 2 then 'fanout.completed' else 'fanout.expired' end
-  or n.body->>'fanout' is distinct from f.public_id::text) order by n.id limit 20`,
+select n.id as notification, f.public_id as fanout, n.body->>'type' as type, f.state
+from looked n left join fanout f on f.id = n.fanout_id
+where n.fanout_id is not null and (f.id is null
+  or f.state in (2 /* complete */, 3 /* expired */) and n.body->>'type' is distinct from case f.state
+      when 2 /* complete */ then 'fanout.completed' else 'fanout.expired' end
+  or n.body->>'fanout' is distinct from f.public_id::text)
+order by n.id limit 20`,
     ),
   },
 ];

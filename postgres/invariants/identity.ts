@@ -50,15 +50,19 @@ const UNIQUE_INDEXES = [
 
 /** Groups by an expression that no index has: a broken index would report no duplicates. */
 const SAME_ID = `
-select min(t.id) as id, array_agg(t.seq order by t.seq) as seqs from looked t group by t.id || '' having count(*) > 1`;
+select min(t.id) as id, array_agg(t.seq order by t.seq) as seqs
+from looked t
+group by t.id || ''
+having count(*) > 1`;
 const whole = ofTable('task', `${SAME_ID} order by 1 limit 20`);
 /** A sample need not contain a row's duplicate, so only the index can find it. */
 const part = ofTable(
   'task',
   `
-select x.id, x.seqs from (${SAME_ID}
-  union select t.id, array[least(t.seq, o.seq), greatest(t.seq, o.seq)] from looked t join task o on o.id = t.id
-    and o.seq <> t.seq) x order by x.id limit 20`,
+select x.id, x.seqs
+from (${SAME_ID} union select t.id, array[least(t.seq, o.seq), greatest(t.seq, o.seq)] from looked t
+  join task o on o.id = t.id and o.seq <> t.seq) x
+order by x.id limit 20`,
 );
 
 export const identity: readonly Invariant[] = [
@@ -76,8 +80,10 @@ where i.indexrelid is null or not (i.indisvalid and i.indisready and i.indisuniq
     // A sequence never goes back with a transaction: each value in a table was drawn before.
     name: 'a sequence is not behind its table',
     text: `
-select x.sequence, x.at, x.highest from (
-${SEQUENCES.map(([name, table, column, each]) => `  select '${name}' as sequence, (select case when is_called then last_value else last_value - 1 end from ${name}) as at, (select max(${column}) / ${each} from ${table}) as highest`).join(' union all\n')}) x
-where x.highest > x.at order by x.sequence limit 20`,
+select x.sequence, x.at, x.highest
+from (
+  ${SEQUENCES.map(([name, table, column, each]) => `  select '${name}' as sequence, (select case when is_called then last_value else last_value - 1 end from ${name}) as at, (select max(${column}) / ${each} from ${table}) as highest`).join(' union all\n')}) x
+where x.highest > x.at
+order by x.sequence limit 20`,
   },
 ];

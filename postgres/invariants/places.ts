@@ -22,10 +22,10 @@ where num_nonnulls(d.seq, l.seq, m.seq, o.seq, q.seq) <> 1 order by t.seq limit 
     ...ofTable(
       'queue',
       `
-select t.id, p.seq, p.target_id as "targetId", t.target_id as "targetOfTask" from looked p
-  left join task t on t.seq = p.seq
-where t.seq is null or (p.target_id, p.priority) <> (t.target_id, t.priority) or p.key is distinct
-  from t.key order by p.seq limit 20`,
+select t.id, p.seq, p.target_id as "targetId", t.target_id as "targetOfTask"
+from looked p left join task t on t.seq = p.seq
+where t.seq is null or (p.target_id, p.priority) <> (t.target_id, t.priority) or p.key is distinct from t.key
+order by p.seq limit 20`,
     ),
   },
   {
@@ -33,10 +33,10 @@ where t.seq is null or (p.target_id, p.priority) <> (t.target_id, t.priority) or
     ...ofTable(
       'delayed',
       `
-select t.id, p.seq, p.target_id as "targetId", t.target_id as "targetOfTask" from looked p
-  left join task t on t.seq = p.seq
-where t.seq is null or (p.target_id, p.priority) <> (t.target_id, t.priority) or p.key is distinct
-  from t.key order by p.seq limit 20`,
+select t.id, p.seq, p.target_id as "targetId", t.target_id as "targetOfTask"
+from looked p left join task t on t.seq = p.seq
+where t.seq is null or (p.target_id, p.priority) <> (t.target_id, t.priority) or p.key is distinct from t.key
+order by p.seq limit 20`,
     ),
   },
   {
@@ -44,9 +44,10 @@ where t.seq is null or (p.target_id, p.priority) <> (t.target_id, t.priority) or
     ...ofTable(
       'lane_queue',
       `
-select t.id, p.seq, p.target_id as "targetId", t.target_id as "targetOfTask" from looked p
-  left join task t on t.seq = p.seq
-where t.seq is null or p.target_id <> t.target_id order by p.seq limit 20`,
+select t.id, p.seq, p.target_id as "targetId", t.target_id as "targetOfTask"
+from looked p left join task t on t.seq = p.seq
+where t.seq is null or p.target_id <> t.target_id
+order by p.seq limit 20`,
     ),
   },
   {
@@ -54,8 +55,10 @@ where t.seq is null or p.target_id <> t.target_id order by p.seq limit 20`,
     ...ofTable(
       'member',
       `
-select m.seq, m.batch_id as batch from looked m left join task t on t.seq = m.seq where t.seq is null
-  order by m.seq limit 20`,
+select m.seq, m.batch_id as batch
+from looked m left join task t on t.seq = m.seq
+where t.seq is null
+order by m.seq limit 20`,
     ),
   },
   {
@@ -63,9 +66,10 @@ select m.seq, m.batch_id as batch from looked m left join task t on t.seq = m.se
     ...ofTable(
       'outcome',
       `
-select t.id, o.seq, o.target_id as "targetId", t.target_id as "targetOfTask" from looked o
-  left join task t on t.seq = o.seq
-where t.seq is null or o.target_id <> t.target_id order by o.seq limit 20`,
+select t.id, o.seq, o.target_id as "targetId", t.target_id as "targetOfTask"
+from looked o left join task t on t.seq = o.seq
+where t.seq is null or o.target_id <> t.target_id
+order by o.seq limit 20`,
     ),
   },
   {
@@ -73,8 +77,10 @@ where t.seq is null or o.target_id <> t.target_id order by o.seq limit 20`,
     ...ofTable(
       'task',
       `
-select t.id, t.seq, t.target_id as "targetId" from looked t left join target g on g.id = t.target_id
-  where g.id is null order by t.seq limit 20`,
+select t.id, t.seq, t.target_id as "targetId"
+from looked t left join target g on g.id = t.target_id
+where g.id is null
+order by t.seq limit 20`,
     ),
   },
   {
@@ -83,15 +89,19 @@ select t.id, t.seq, t.target_id as "targetId" from looked t left join target g o
       'task',
       `
 select h.name as handler, coalesce(a.n, 0)::bigint as accepted, coalesce(s.n, 0)::bigint as counted, s.states
-from handler h
-left join (select t.handler_id, sum(k.n)::bigint as n from (select target_id, count(*) as n from task
-  group by 1) k join target t on t.id = k.target_id group by 1) a
-  on a.handler_id = h.id
-left join (
-  select c.handler_id, sum(c.n)::bigint as n, json_object_agg(c.state, c.n) as states from (
-    select t.handler_id, c.state, sum(c.n)::bigint as n from state_count c
-      join target t on t.id = c.target_id group by 1, 2) c group by 1) s on s.handler_id = h.id
-where coalesce(a.n, 0) <> coalesce(s.n, 0) order by h.name limit 20`,
+from handler h left join (
+  select t.handler_id, sum(k.n)::bigint as n
+  from (select target_id, count(*) as n from task group by 1) k join target t on t.id = k.target_id
+  group by 1) a on a.handler_id = h.id
+  left join (
+    select c.handler_id, sum(c.n)::bigint as n, json_object_agg(c.state, c.n) as states
+    from (
+      select t.handler_id, c.state, sum(c.n)::bigint as n
+      from state_count c join target t on t.id = c.target_id
+      group by 1, 2) c
+    group by 1) s on s.handler_id = h.id
+where coalesce(a.n, 0) <> coalesce(s.n, 0)
+order by h.name limit 20`,
     ),
   },
 ];

@@ -21,7 +21,8 @@ export const readBatchInLane = async (db: Queryable, batchId: number): Promise<B
     name: 'read-batch-in-lane',
     text: `
 select s.lane_id as "laneId", l.service, s.status, b.attempt_until is not null as calling, b.unsure
-from lane_batch s join lane l on l.id = s.lane_id join batch b on b.id = s.batch_id where s.batch_id = $1`,
+from lane_batch s join lane l on l.id = s.lane_id join batch b on b.id = s.batch_id
+where s.batch_id = $1`,
     values: [batchId],
   });
   return rows[0] ?? null;
@@ -59,17 +60,23 @@ export const cancelMembers = async (client: Client, batchId: number): Promise<Ca
 with over as (
   update batch set state = 7 /* dissolved */, n_left = n, attempt_until = null, dispatch = null, retry_at = null,
     poll_at = null, refused = false, error = 'cancelled', finished_at = clock()
-  where id = $1 and state = 1 /* open */ returning id, target_id, counted, members),
+  where id = $1 and state = 1 /* open */
+  returning id, target_id, counted, members),
 gone as (
-  delete from member m using (select o.id, o.counted, u.seq from over o cross join lateral unnest(o.members) u (seq)) x
-  where m.seq = x.seq and m.batch_id = x.id returning m.seq, m.attempts + x.counted as attempts),
+  delete from member m using (
+    select o.id, o.counted, u.seq
+    from over o cross join lateral unnest(o.members) u (seq)) x
+  where m.seq = x.seq and m.batch_id = x.id
+  returning m.seq, m.attempts + x.counted as attempts),
 freed as (delete from busy_key k using gone g where k.seq = g.seq),
 ended as (
   insert into outcome (seq, target_id, state, attempts, batch_id, at)
-  select g.seq, o.target_id, 7, g.attempts, o.id, clock() from gone g, over o)
+  select g.seq, o.target_id, 7, g.attempts, o.id, clock()
+  from gone g, over o)
 select k.id, h.name as handler, t.key as target, k.recipient_id as "recipientId", o.id as "batchId"
 from gone g join task k on k.seq = g.seq cross join over o join target t on t.id = o.target_id
-  join handler h on h.id = t.handler_id order by k.seq`,
+  join handler h on h.id = t.handler_id
+order by k.seq`,
     values: [batchId],
   });
   return rows;
@@ -83,8 +90,9 @@ export const findDependentLanes = async (db: Queryable, batchId: number): Promis
   const { rows } = await db.query<{ laneId: number }>({
     name: 'find-dependent-lanes',
     text: `
-select distinct s.lane_id as "laneId" from dependency d join lane_batch s on s.batch_id = d.batch_id
-  where d.needs = $1 and s.status < 10 /* open */`,
+select distinct s.lane_id as "laneId"
+from dependency d join lane_batch s on s.batch_id = d.batch_id
+where d.needs = $1 and s.status < 10 /* open */`,
     values: [batchId],
   });
   return rows.map(({ laneId }) => laneId);

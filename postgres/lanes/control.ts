@@ -10,8 +10,10 @@ export const pauseLanes = async (db: Queryable, service: string, reason: string)
   const { rows } = await db.query<{ id: number }>({
     name: 'pause-lanes',
     text: `
-update lane_state s set paused_at = coalesce(s.paused_at, clock()), pause_reason = $2 from lane l
-  where l.id = s.lane_id and l.service = $1 returning l.id`,
+update lane_state s set paused_at = coalesce(s.paused_at, clock()), pause_reason = $2
+from lane l
+where l.id = s.lane_id and l.service = $1
+returning l.id`,
     values: [service, reason],
   });
   return rows.map(({ id }) => id);
@@ -22,8 +24,10 @@ export const resumeLane = async (db: Queryable, service: string): Promise<number
   const { rows } = await db.query<{ id: number }>({
     name: 'resume-lane',
     text: `
-update lane_state s set paused_at = null, pause_reason = null, hold_until = null, ready = true from lane l
-  where l.id = s.lane_id and l.service = $1 returning l.id`,
+update lane_state s set paused_at = null, pause_reason = null, hold_until = null, ready = true
+from lane l
+where l.id = s.lane_id and l.service = $1
+returning l.id`,
     values: [service],
   });
   return rows.map(({ id }) => id);
@@ -34,8 +38,8 @@ export const setQueuersPaused = async (db: Queryable, reason: string | null): Pr
   const { rows } = await db.query<{ id: number }>({
     name: 'set-queuers-paused',
     text: `
-update queuer set paused_at = case when $1::text is not null then coalesce(paused_at, clock()) end,
-  pause_reason = $1 returning id`,
+update queuer set paused_at = case when $1::text is not null then coalesce(paused_at, clock()) end, pause_reason = $1
+returning id`,
     values: [reason],
   });
   return rows.map(({ id }) => id);
@@ -60,7 +64,8 @@ export const setQueuer = async (
     name: 'set-queuer',
     text: `
 update queuer set slots = coalesce($1::int, slots), strategy = coalesce($2::smallint, strategy),
-  depth = coalesce($3::int, depth) returning id`,
+  depth = coalesce($3::int, depth)
+returning id`,
     values: [settings.slots, settings.strategy, settings.depth],
   });
   return rows.map(({ id }) => id);
@@ -91,7 +96,10 @@ export const lockHalted = async (client: Client, service: string): Promise<Halte
   await client.query({
     name: 'lock-halting-batch',
     text: `
-select from batch b where b.id = (select s.halted_by from lane_state s join lane l on l.id = s.lane_id
+select from batch b
+where b.id = (
+  select s.halted_by
+  from lane_state s join lane l on l.id = s.lane_id
   where l.service = $1) for no key update`,
     values,
   });
@@ -146,9 +154,13 @@ export const laneOfParked = async (
   const { rows } = await db.query<{ service: string }>({
     name: 'lane-of-parked',
     text: `
-select l.service from lane_batch s join lane l on l.id = s.lane_id where s.status < 10 /* open */ and s.batch_id in (
-  select m.batch_id from task k join member m on m.seq = k.seq where k.id = any($1::text[])
-    union all select $2::bigint) limit 1`,
+select l.service
+from lane_batch s join lane l on l.id = s.lane_id
+where s.status < 10 /* open */ and s.batch_id in (
+  select m.batch_id
+  from task k join member m on m.seq = k.seq
+  where k.id = any($1::text[])
+  union all select $2::bigint) limit 1`,
     values: [ids ?? [], batchId],
   });
   return rows[0]?.service ?? null;
@@ -159,7 +171,8 @@ export const lanesOfHandler = async (db: Queryable, handler: string, target: str
   const { rows } = await db.query<{ id: number }>({
     name: 'lanes-of-handler',
     text: `
-select distinct t.lane_id as id from target t join handler h on h.id = t.handler_id
+select distinct t.lane_id as id
+from target t join handler h on h.id = t.handler_id
 where h.name = $1 and t.lane_id is not null and ($2::text is null or t.key = $2)`,
     values: [handler, target],
   });

@@ -60,16 +60,21 @@ order by s.lane_id for no key update of s`,
 const BY_ROUND = {
   name: 'find-ready-lanes',
   text: `
-select s.lane_id as id from lane_state s where s.queuer_id = $1 and s.ready and s.paused_at is null
-  and s.halted_by is null
+select s.lane_id as id
+from lane_state s
+where s.queuer_id = $1 and s.ready and s.paused_at is null and s.halted_by is null
 order by s.served, s.lane_id limit $2`,
 };
 const BY_SEQUENCE = {
   name: 'find-ready-lanes-by-sequence',
   text: `
-select s.lane_id as id from lane_state s cross join lateral (select min(o.seq) as seq from lane_batch o
+select s.lane_id as id
+from lane_state s cross join lateral (
+  select min(o.seq) as seq
+  from lane_batch o
   where o.lane_id = s.lane_id and o.status < 10 /* open */) h
-where s.queuer_id = $1 and s.ready and s.paused_at is null and s.halted_by is null order by h.seq, s.lane_id limit $2`,
+where s.queuer_id = $1 and s.ready and s.paused_at is null and s.halted_by is null
+order by h.seq, s.lane_id limit $2`,
 };
 
 /**
@@ -125,23 +130,28 @@ export const readOpenBatches = async (
     name: 'read-open-batches',
     text: `
 select s.lane_id as "laneId", s.batch_id as id, s.seq, s.status, s.resolving, s.reads, s.writes, s.weight,
-  h.name as handler, h.id as "handlerId", h.timeout_ms as "timeoutMs", s.target_id as "targetId", b.weight as load, b.n,
-  h.per_target < ${UNLIMITED} or h.per_handler < ${UNLIMITED} or h.weight_per_target is not null
-    or h.weight_per_handler is not null or h.rates <> '[]' or h.allowed is not null or t.allowed is not null as limited,
+  h.name as handler, h.id as "handlerId", h.timeout_ms as "timeoutMs", s.target_id as "targetId", b.weight as load,
+  b.n, h.per_target < ${UNLIMITED} or h.per_handler < ${UNLIMITED} or h.weight_per_target is not null
+  or h.weight_per_handler is not null or h.rates <> '[]' or h.allowed is not null or t.allowed is not null as limited,
   extract(epoch from clock() - s.changed_at)::float8 * 1000 as "ageMs",
-  case when s.granted_attempt = b.attempt and s.changed_at > clock() - interval '${SAME_GRANT}'
-    then extract(epoch from clock() - s.granted_at)::float8 * 1000 else 0 end as "inVainMs",
+  case when s.granted_attempt = b.attempt
+    and s.changed_at > clock() - interval '${SAME_GRANT}' then extract(
+      epoch from clock() - s.granted_at)::float8 * 1000 else 0 end as "inVainMs",
   extract(epoch from greatest(s.not_before, h.hold_until, t.hold_until) - clock())::float8 * 1000 as "notBeforeInMs",
-    h.paused_at is not null or t.paused as paused,
-  array(select d.needs from dependency d join lane_batch o on o.batch_id = d.needs and o.status < 10 /* open */
+  h.paused_at is not null or t.paused as paused, array(
+    select d.needs
+    from dependency d join lane_batch o on o.batch_id = d.needs and o.status < 10 /* open */
     where d.batch_id = s.batch_id) as "waitsFor",
-  (select d.needs from dependency d join lane_batch o on o.batch_id = d.needs
-    and o.status > 10 /* ended without a commit */ where d.batch_id = s.batch_id limit 1) as "failedOn"
+  (select d.needs
+   from dependency d join lane_batch o on o.batch_id = d.needs and o.status > 10 /* ended without a commit */
+   where d.batch_id = s.batch_id limit 1) as "failedOn"
 from unnest($1::int[], $2::int[]) w (lane_id, n) cross join lateral (
-  select * from lane_batch s where s.lane_id = w.lane_id and s.status < 10 /* open */
-    and s.status <> 7 /* refused */ order by s.seq limit w.n) s
-join batch b on b.id = s.batch_id join handler h on h.id = s.handler_id join target t on t.id = s.target_id
-  order by s.lane_id, s.seq`,
+  select *
+  from lane_batch s
+  where s.lane_id = w.lane_id and s.status < 10 /* open */ and s.status <> 7 /* refused */
+  order by s.seq limit w.n) s join batch b on b.id = s.batch_id join handler h on h.id = s.handler_id
+  join target t on t.id = s.target_id
+order by s.lane_id, s.seq`,
     values: [laneIds, windows],
   });
   return rows;
@@ -158,19 +168,25 @@ export const grantBatches = async (
   const { rows } = await client.query<{ n: number }>({
     name: 'grant-batches',
     text: `
-with g as materialized (select * from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::float8[]) g (id, was,
-  submitter, start_ms)),
+with g as materialized (
+  select *
+  from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::float8[]) g (id, was, submitter, start_ms)),
 given as (
   update lane_batch s set status = 3 /* submitted */, resolving = g.was = 2, submitter = g.submitter,
-    not_before = null, changed_at = clock(), granted_attempt = b.attempt, granted_at = case
-      when s.granted_attempt = b.attempt and s.changed_at > clock() - interval '${SAME_GRANT}' then s.granted_at
-      else clock() end
-  from g join batch b on b.id = g.id where s.batch_id = any($1::bigint[]) and s.batch_id = g.id and s.status = g.was
+    not_before = null, changed_at = clock(), granted_attempt = b.attempt,
+    granted_at = case when s.granted_attempt = b.attempt
+      and s.changed_at > clock() - interval '${SAME_GRANT}' then s.granted_at else clock() end
+  from g join batch b on b.id = g.id
+  where s.batch_id = any($1::bigint[]) and s.batch_id = g.id and s.status = g.was
   returning s.batch_id),
-carried as (update batch b set dispatch = g.submitter, retry_at = case
-  when g.start_ms > 0 then clock() + g.start_ms * interval '1 ms' end from g join given v on v.batch_id = g.id
-  where b.id = any($1::bigint[]) and b.id = g.id and b.state = 1 /* open */ returning b.id)
-select count(*)::int as n from carried`,
+carried as (
+  update batch b set dispatch = g.submitter,
+    retry_at = case when g.start_ms > 0 then clock() + g.start_ms * interval '1 ms' end
+  from g join given v on v.batch_id = g.id
+  where b.id = any($1::bigint[]) and b.id = g.id and b.state = 1 /* open */
+  returning b.id)
+select count(*)::int as n
+from carried`,
     values: [
       grants.map((grant) => grant.id),
       grants.map((grant) => grant.from),
@@ -247,11 +263,15 @@ export const lookForReady = async (db: Queryable, queuerId: number): Promise<{ r
   const { rows } = await db.query<{ ready: boolean; soon: boolean }>({
     name: 'look-for-ready',
     text: `
-select exists (select from lane_state s where s.queuer_id = $1 and s.ready and s.paused_at is null
-  and s.halted_by is null)
-  or exists (select from lane_state s where s.queuer_id = $1 and not s.ready and s.due_at <= clock()
-    and s.paused_at is null and s.halted_by is null) as ready,
-  exists (select from lane_batch o where o.status = 3 /* submitted */) or exists (select from batch b
+select exists (
+  select from lane_state s
+  where s.queuer_id = $1 and s.ready and s.paused_at is null and s.halted_by is null)
+  or exists (
+    select from lane_state s
+    where s.queuer_id = $1 and not s.ready and s.due_at <= clock() and s.paused_at is null
+      and s.halted_by is null) as ready, exists (select from lane_batch o where o.status = 3 /* submitted */)
+  or exists (
+    select from batch b
     where b.reference is not null and b.state = 1 /* open */ and b.poll_at is not null) as soon`,
     values: [queuerId],
   });

@@ -31,22 +31,29 @@ export const registerLanes = async (
     name: 'register-lanes',
     text: `
 insert into lane (service, handler_id, kind, approach, on_invalid, pending_limit)
-select s, $2, $3, $4, $5, $6 from unnest($1::text[]) s order by s on conflict (service) do nothing`,
+select s, $2, $3, $4, $5, $6
+from unnest($1::text[]) s
+order by s
+on conflict (service) do nothing`,
     values: [services, handlerId, ...numbersOf(rules)],
   });
   await db.query({
     name: 'register-lane-states',
     text: `
 insert into lane_state (lane_id, queuer_id, served)
-select l.id, l.queuer_id, q.round + ${ROUND} from lane l join queuer q on q.id = l.queuer_id
-  where l.service = any($1::text[]) order by l.id on conflict do nothing`,
+select l.id, l.queuer_id, q.round + ${ROUND}
+from lane l join queuer q on q.id = l.queuer_id
+where l.service = any($1::text[])
+order by l.id
+on conflict do nothing`,
     values: [services],
   });
   if (partitions !== null)
     await db.query({
       name: 'bind-partitions',
       text: `
-update lane l set partition = u.partition from unnest($1::text[], $2::text[]) u (service, partition)
+update lane l set partition = u.partition
+from unnest($1::text[], $2::text[]) u (service, partition)
 where l.service = u.service and l.handler_id = $3 and l.partition is null`,
       values: [services, partitions, handlerId],
     });
@@ -79,11 +86,13 @@ export const findChangedLanes = async (
   const { rows } = await db.query<ChangedLane>({
     name: 'find-changed-lanes',
     text: `
-select l.id, l.service, s.pending, (l.kind, l.approach, l.on_invalid) <> ($3::smallint, $4::smallint,
-  $5::smallint) as "ordersOtherwise"
-from lane l join lane_state s on s.lane_id = l.id where l.service = any($1::text[]) and l.handler_id = $2
-  and (l.kind, l.approach, l.on_invalid, l.pending_limit) is distinct from ($3::smallint, $4::smallint, $5::smallint,
-    $6::int) order by l.id`,
+select l.id, l.service, s.pending,
+  (l.kind, l.approach, l.on_invalid) <> ($3::smallint, $4::smallint, $5::smallint) as "ordersOtherwise"
+from lane l join lane_state s on s.lane_id = l.id
+where l.service = any($1::text[]) and l.handler_id = $2 and (
+  l.kind, l.approach, l.on_invalid,
+  l.pending_limit) is distinct from ($3::smallint, $4::smallint, $5::smallint, $6::int)
+order by l.id`,
     values: [services, handlerId, ...numbersOf(rules)],
   });
   return rows;
@@ -128,10 +137,10 @@ export const bindTargets = async (
   await db.query({
     name: 'bind-targets',
     text: `
-update target t set lane_id = b.lane_id from unnest($1::int[], $2::int[]) b (target_id, lane_id)
-  where t.id = b.target_id and t.lane_id is null
-  and not exists (select from queue q where q.target_id = t.id) and not exists (select from delayed d
-    where d.target_id = t.id)
+update target t set lane_id = b.lane_id
+from unnest($1::int[], $2::int[]) b (target_id, lane_id)
+where t.id = b.target_id and t.lane_id is null and not exists (select from queue q where q.target_id = t.id)
+  and not exists (select from delayed d where d.target_id = t.id)
   and not exists (select from batch o where o.target_id = t.id and o.state in (1 /* open */, 3 /* unknown */))`,
     values: [targetIds, laneIds],
   });
@@ -174,11 +183,15 @@ export const markServedLanes = async (db: Queryable, partitions: readonly string
   const { rows } = await db.query<{ queuerId: number }>({
     name: 'mark-served-lanes',
     text: `
-update lane_state s set ready = true from (
-  select s.lane_id from lane_state s join lane l on l.id = s.lane_id where l.partition = any($1::text[])
-    and (s.due_at is not null or exists (select from lane_batch o where o.lane_id = s.lane_id
-      and o.status < 10 /* open */)) order by s.lane_id for no key update of s) l
-where s.lane_id = l.lane_id returning s.queuer_id as "queuerId"`,
+update lane_state s set ready = true
+from (
+  select s.lane_id
+  from lane_state s join lane l on l.id = s.lane_id
+  where l.partition = any($1::text[]) and (s.due_at is not null
+    or exists (select from lane_batch o where o.lane_id = s.lane_id and o.status < 10 /* open */))
+  order by s.lane_id for no key update of s) l
+where s.lane_id = l.lane_id
+returning s.queuer_id as "queuerId"`,
     values: [partitions],
   });
   return [...new Set(rows.map(({ queuerId }) => queuerId))];

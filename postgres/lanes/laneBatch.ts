@@ -32,26 +32,36 @@ export const insertLaneBatch = async (db: Queryable, s: NewLaneBatch): Promise<I
     text: `
 with call as materialized (select nextval('submit_seq') * ${SEQ_STRIDE} as base, nextval('batch_id_seq') as id),
 new as (
-  select call.base + n.i - 1 as seq, n.* from call, unnest($1::text[], $2::text[], $3::int[], $4::float8[],
-    $5::int[]) with ordinality
-    n (id, payload, bytes, weight, recipient_id, i)),
+  select call.base + n.i - 1 as seq, n.*
+  from call, unnest(
+    $1::text[], $2::text[], $3::int[], $4::float8[],
+    $5::int[]) with ordinality n (id, payload, bytes, weight, recipient_id, i)),
 stored as (
   insert into task (seq, created_at, target_id, bytes, recipient_id, weight, id, payload)
-  select seq, clock(), $6, bytes, recipient_id, weight, id, payload::json from new
-    order by seq on conflict (id) do nothing returning seq),
-complete as (select call.* from call where (select count(*) from stored) = cardinality($1::text[])),
+  select seq, clock(), $6, bytes, recipient_id, weight, id, payload::json
+  from new
+  order by seq
+  on conflict (id) do nothing
+  returning seq),
+complete as (
+  select call.*
+  from call
+  where (select count(*) from stored) = cardinality($1::text[])),
 formed as (
-  insert into batch (id, target_id, leader_id, epoch, turn, reason, n, members, bytes, weight, created_at)
-  overriding system value
+  insert into batch (
+    id, target_id, leader_id, epoch, turn, reason, n, members, bytes, weight, created_at) overriding system value
   select c.id, $6, 0, 0, 0, $7::smallint, cardinality($1::text[]), array(select seq from new order by seq),
-    (select sum(bytes) from new),
-    (select sum(coalesce(weight, 1)) from new), clock() from complete c returning id, weight),
+    (select sum(bytes) from new), (select sum(coalesce(weight, 1)) from new), clock()
+  from complete c
+  returning id, weight),
 joined as (insert into member (seq, batch_id, attempts) select n.seq, f.id, 0 from new n, formed f),
 placed as (
   insert into lane_batch (batch_id, lane_id, target_id, handler_id, seq, changed_at, weight, reads, writes)
-  select f.id, $8, $6, $9, coalesce($12::bigint, call.base), clock(), least(10000, greatest(1,
-    round(f.weight)))::int, $10, $11 from formed f, call)
-select (select id from formed) as "batchId", call.base as seq from call`,
+  select f.id, $8, $6, $9, coalesce($12::bigint, call.base), clock(), least(10000, greatest(1, round(f.weight)))::int,
+    $10, $11
+  from formed f, call)
+select (select id from formed) as "batchId", call.base as seq
+from call`,
     values: [
       s.tasks.map((task) => task.id),
       s.tasks.map((task) => task.payload),
@@ -84,8 +94,10 @@ export const lockDependedOn = async (db: Queryable, batchIds: readonly number[])
   const { rows } = await db.query<DependedOn>({
     name: 'lock-depended-on',
     text: `
-select s.batch_id as "batchId", s.status, l.service from lane_batch s join lane l on l.id = s.lane_id
-where s.batch_id = any($1::bigint[]) order by s.batch_id for share of s`,
+select s.batch_id as "batchId", s.status, l.service
+from lane_batch s join lane l on l.id = s.lane_id
+where s.batch_id = any($1::bigint[])
+order by s.batch_id for share of s`,
     values: [batchIds],
   });
   return rows;
@@ -115,8 +127,9 @@ export const findGiven = async (
     text: `
 select t.id, b.id as "batchId", array_position(b.members, t.seq) as place, b.n, b.members[1] as seq
 from task t left join lateral (
-  select b.id, b.n, b.members from batch b where b.reason = 9
-    and b.members[1] = t.seq / ${SEQ_STRIDE} * ${SEQ_STRIDE} limit 1) b on true
+  select b.id, b.n, b.members
+  from batch b
+  where b.reason = 9 /* given */ and b.members[1] = t.seq / ${SEQ_STRIDE} * ${SEQ_STRIDE} limit 1) b on true
 where t.id = any($1::text[])`,
     values: [ids],
   });

@@ -32,19 +32,33 @@ export const insertLaneTasks = async (db: Queryable, tasks: readonly NewLaneTask
     text: `
 with call as materialized (select nextval('submit_seq') * ${SEQ_STRIDE} as base),
 new as (
-  select call.base + n.i - 1 as seq, n.* from call, unnest($1::text[], $2::int[], $3::int[], $4::text[], $5::int[],
-    $6::float8[], $7::int[], $8::text[], $9::text[], $10::text[])
+  select call.base + n.i - 1 as seq, n.*
+  from call, unnest(
+    $1::text[],
+    $2::int[],
+    $3::int[],
+    $4::text[],
+    $5::int[],
+    $6::float8[],
+    $7::int[],
+    $8::text[],
+    $9::text[],
+    $10::text[])
     with ordinality n (id, target_id, lane_id, payload, bytes, weight, recipient_id, reads, writes, key, i)),
 stored as (
   insert into task (seq, created_at, target_id, bytes, recipient_id, weight, id, key, payload)
-  select seq, clock(), target_id, bytes, recipient_id, weight, id, key, payload::json from new
-    order by seq on conflict (id) do nothing returning seq, id),
+  select seq, clock(), target_id, bytes, recipient_id, weight, id, key, payload::json
+  from new
+  order by seq
+  on conflict (id) do nothing
+  returning seq, id),
 queued as (
   insert into lane_queue (lane_id, seq, target_id, ready_at, bytes, weight, key, reads, writes)
   select n.lane_id, n.seq, n.target_id, clock(), n.bytes, n.weight, n.key,
     array(select json_array_elements_text(n.reads::json)), array(select json_array_elements_text(n.writes::json))
   from stored s join new n using (seq))
-select id from stored`,
+select id
+from stored`,
     values: [
       tasks.map((task) => task.id),
       tasks.map((task) => task.targetId),
@@ -86,20 +100,23 @@ export const readLaneHeads = async (db: Queryable, laneIds: readonly number[]): 
     name: 'read-lane-heads',
     text: `
 select w.lane_id as "laneId", f.target_id as "targetId", h.id as "handlerId", h.paused_at is not null
-  or t.paused as paused,
-  json_build_object('maxItems', coalesce((t.overrides->>'maxItems')::int, h.max_items), 'maxBytes', h.max_bytes,
-    'overheadBytes', h.overhead_bytes, 'maxWeight', h.max_weight,
-    'minItems', coalesce((t.overrides->>'minItems')::int, h.min_items), 'lingerMs',
-      coalesce((t.overrides->>'lingerMs')::int, h.linger_ms),
-    'quietMs', coalesce((t.overrides->>'quietPeriodMs')::int, h.quiet_ms), 'weightBudget', least(h.weight_per_target,
-      h.weight_per_handler)) as limits,
-  t.flush_seq as "flushSeq", extract(epoch from clock())::float8 * 1000 as "nowMs", o.unsent, o.open, o.boundary
-from unnest($1::int[]) w (lane_id) cross join lateral (select q.target_id, q.seq from lane_queue q
-  where q.lane_id = w.lane_id order by q.seq limit 1) f
-join target t on t.id = f.target_id join handler h on h.id = t.handler_id cross join lateral (
-  select count(*) filter (where s.status < 3 /* not sent */)::int as unsent, count(*)::int as open,
-    min(s.seq) filter (where s.seq > f.seq) as boundary
-  from lane_batch s where s.lane_id = w.lane_id and s.status < 10 /* open */) o`,
+  or t.paused as paused, json_build_object(
+    'maxItems', coalesce((t.overrides->>'maxItems')::int, h.max_items), 'maxBytes', h.max_bytes, 'overheadBytes',
+    h.overhead_bytes, 'maxWeight', h.max_weight, 'minItems', coalesce((t.overrides->>'minItems')::int, h.min_items),
+    'lingerMs', coalesce((t.overrides->>'lingerMs')::int, h.linger_ms), 'quietMs',
+    coalesce((t.overrides->>'quietPeriodMs')::int, h.quiet_ms), 'weightBudget',
+    least(h.weight_per_target, h.weight_per_handler)) as limits, t.flush_seq as "flushSeq",
+  extract(epoch from clock())::float8 * 1000 as "nowMs", o.unsent, o.open, o.boundary
+from unnest($1::int[]) w (lane_id) cross join lateral (
+  select q.target_id, q.seq
+  from lane_queue q
+  where q.lane_id = w.lane_id
+  order by q.seq limit 1) f join target t on t.id = f.target_id join handler h on h.id = t.handler_id
+  cross join lateral (
+    select count(*) filter (where s.status < 3 /* not sent */)::int as unsent, count(*)::int as open,
+      min(s.seq) filter (where s.seq > f.seq) as boundary
+    from lane_batch s
+    where s.lane_id = w.lane_id and s.status < 10 /* open */) o`,
     values: [laneIds],
   });
   return rows;
@@ -124,9 +141,10 @@ export const readLaneQueue = async (
   const { rows } = await db.query<QueuedTask>({
     name: 'read-lane-queue',
     text: `
-select seq, target_id as "targetId", bytes, weight, key, extract(epoch
-  from ready_at)::float8 * 1000 as "readyAtMs" from lane_queue
-where lane_id = $1 and ($2::bigint is null or seq < $2) order by seq limit $3`,
+select seq, target_id as "targetId", bytes, weight, key, extract(epoch from ready_at)::float8 * 1000 as "readyAtMs"
+from lane_queue
+where lane_id = $1 and ($2::bigint is null or seq < $2)
+order by seq limit $3`,
     values: [laneId, before, limit],
   });
   return rows;
@@ -153,20 +171,26 @@ export const formLaneBatch = async (
     name: 'form-lane-batch',
     text: `
 with taken as (
-  delete from lane_queue q where q.lane_id = $1 and q.seq = any($5::bigint[]) returning q.seq, q.attempts, q.reads,
-    q.writes),
+  delete from lane_queue q
+  where q.lane_id = $1 and q.seq = any($5::bigint[])
+  returning q.seq, q.attempts, q.reads, q.writes),
 formed as (
   insert into batch (target_id, leader_id, epoch, turn, reason, n, members, bytes, weight, created_at)
-  values ($2, 0, 0, 0, $4, cardinality($5::bigint[]), $5, $6, $7, clock()) returning id),
-joined as (insert into member (seq, batch_id, attempts) select t.seq, f.id, t.attempts from taken t,
-  formed f returning seq),
+  values ($2, 0, 0, 0, $4, cardinality($5::bigint[]), $5, $6, $7, clock())
+  returning id),
+joined as (
+  insert into member (seq, batch_id, attempts)
+  select t.seq, f.id, t.attempts
+  from taken t, formed f
+  returning seq),
 placed as (
   insert into lane_batch (batch_id, lane_id, target_id, handler_id, seq, changed_at, weight, reads, writes)
   select f.id, $1, $2, $3, $8, clock(), least(10000, greatest(1, round($7::float8)))::int,
     array(select distinct k from taken t cross join lateral unnest(t.reads) k where not u.undeclared order by k),
     array(select distinct k from taken t cross join lateral unnest(t.writes) k where not u.undeclared order by k)
   from formed f, (select bool_or(cardinality(reads) + cardinality(writes) = 0) as undeclared from taken) u)
-select count(*)::int as n from joined`,
+select count(*)::int as n
+from joined`,
     values: [
       batch.laneId,
       batch.targetId,
@@ -192,12 +216,14 @@ export const countQueuedInLanes = async (db: Queryable, handlerId: number): Prom
   const { rows } = await db.query<{ n: number }>({
     name: 'count-queued-in-lanes',
     text: `
-select coalesce(sum(w.n), 0)::int as n from (select distinct lane_id from target where handler_id = $1
-  and lane_id is not null) l cross join lateral (
-  select count(*) as n from lane_queue q join target t on t.id = q.target_id where q.lane_id = l.lane_id
-    and t.handler_id = $1
-  union all select coalesce(sum(b.n), 0) from lane_batch s join batch b on b.id = s.batch_id
-    where s.lane_id = l.lane_id and s.status < 3 /* not sent */ and s.handler_id = $1) w`,
+select coalesce(sum(w.n), 0)::int as n
+from (select distinct lane_id from target where handler_id = $1 and lane_id is not null) l cross join lateral (
+  select count(*) as n
+  from lane_queue q join target t on t.id = q.target_id
+  where q.lane_id = l.lane_id and t.handler_id = $1
+  union all select coalesce(sum(b.n), 0)
+  from lane_batch s join batch b on b.id = s.batch_id
+  where s.lane_id = l.lane_id and s.status < 3 /* not sent */ and s.handler_id = $1) w`,
     values: [handlerId],
   });
   return rows[0]!.n;
@@ -214,11 +240,13 @@ export const countQueuedInLanesOfTargets = async (
   const { rows } = await db.query<{ targetId: number; n: number }>({
     name: 'count-queued-in-lanes-of-targets',
     text: `
-select t.id as "targetId", (
-  (select count(*) from lane_queue q where q.lane_id = t.lane_id and q.target_id = t.id)
-  + (select coalesce(sum(b.n), 0) from lane_batch s join batch b on b.id = s.batch_id where s.lane_id = t.lane_id
-    and s.status < 3 /* not sent */ and s.target_id = t.id))::int as n
-from target t where t.id = any($1::int[])`,
+select t.id as "targetId",
+  ((select count(*) from lane_queue q where q.lane_id = t.lane_id and q.target_id = t.id) + (
+      select coalesce(sum(b.n), 0)
+      from lane_batch s join batch b on b.id = s.batch_id
+      where s.lane_id = t.lane_id and s.status < 3 /* not sent */ and s.target_id = t.id))::int as n
+from target t
+where t.id = any($1::int[])`,
     values: [targetIds],
   });
   return rows;
@@ -233,9 +261,11 @@ export const findQueuedInLane = async (
     name: 'find-queued-in-lane',
     text: `
 select l.service, (select count(*)::int from lane_queue a where a.lane_id = q.lane_id and a.seq < q.seq) as ahead,
-  (select count(*)::int from lane_batch s where s.lane_id = q.lane_id and s.status < 10 /* open */
-    and s.seq < q.seq) as batches
-from task k join lane_queue q on q.seq = k.seq join lane l on l.id = q.lane_id where k.id = $1`,
+  (select count(*)::int
+   from lane_batch s
+   where s.lane_id = q.lane_id and s.status < 10 /* open */ and s.seq < q.seq) as batches
+from task k join lane_queue q on q.seq = k.seq join lane l on l.id = q.lane_id
+where k.id = $1`,
     values: [taskId],
   });
   return rows[0] ?? null;
@@ -249,12 +279,15 @@ export const markForgottenLanes = async (db: Queryable, limit: number): Promise<
   const { rowCount } = await db.query({
     name: 'mark-forgotten-lanes',
     text: `
-update lane_state s set ready = true from (
-  select lane_id from lane_state s where not s.ready and s.due_at is null and s.pending = 0
-    and s.paused_at is null and s.halted_by is null
-    and (exists (select from lane_batch o where o.lane_id = s.lane_id and o.status < 3 /* not sent */) or
-      exists (select from lane_queue q where q.lane_id = s.lane_id))
-  order by lane_id limit $1 for no key update skip locked) f where s.lane_id = f.lane_id`,
+update lane_state s set ready = true
+from (
+  select lane_id
+  from lane_state s
+  where not s.ready and s.due_at is null and s.pending = 0 and s.paused_at is null and s.halted_by is null
+    and (exists (select from lane_batch o where o.lane_id = s.lane_id and o.status < 3 /* not sent */)
+      or exists (select from lane_queue q where q.lane_id = s.lane_id))
+  order by lane_id limit $1 for no key update skip locked) f
+where s.lane_id = f.lane_id`,
     values: [limit],
   });
   return rowCount ?? 0;

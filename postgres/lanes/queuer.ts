@@ -13,12 +13,15 @@ export interface WokenQueuer {
  */
 const HAS_WORK = `
   (exists (select from submitter m where m.queuer_id = q.id and m.expires_at <= clock())
-    or exists (select from lane_state s where s.queuer_id = q.id and s.ready and s.paused_at is null
-      and s.halted_by is null)
-    or exists (select from lane_state s where s.queuer_id = q.id and not s.ready and s.due_at < coalesce(q.wake_at,
-      'infinity') and s.paused_at is null and s.halted_by is null))
-  and coalesce((select sum(m.slots) from submitter m where m.queuer_id = q.id and m.expires_at > clock()),
-    0) < q.slots`;
+    or exists (
+      select from lane_state s
+      where s.queuer_id = q.id and s.ready and s.paused_at is null and s.halted_by is null)
+    or exists (
+      select from lane_state s
+      where s.queuer_id = q.id and not s.ready and s.due_at < coalesce(q.wake_at, 'infinity') and s.paused_at is null
+        and s.halted_by is null))
+    and coalesce(
+      (select sum(m.slots) from submitter m where m.queuer_id = q.id and m.expires_at > clock()), 0) < q.slots`;
 
 /**
  * Takes the queuers to wake: step 2 of the ring, the election, after the commit of `markReady`. A
@@ -53,12 +56,12 @@ export const wakeExpiredQueuers = async (db: Queryable, leaseMs: number): Promis
     text: `
 update queuer q set state = 1 /* working */, wake_at = null, expires_at = clock() + $1 * interval '1 ms',
   woken_at = case when q.state = 1 /* working */ then coalesce(q.woken_at, clock()) else clock() end
-from queuer o where o.id = q.id /* as it was */
-  and (q.state <> 0 /* idle */ and q.expires_at < clock() or q.paused_at is null and (q.state = 0 /* idle */
-  or q.wake_at > clock() + interval '2 s') and ${HAS_WORK})
+from queuer o
+where o.id = q.id /* as it was */ and (q.state <> 0 /* idle */ and q.expires_at < clock()
+  or q.paused_at is null and (q.state = 0 /* idle */ or q.wake_at > clock() + interval '2 s') and ${HAS_WORK})
 returning q.id as "queuerId", q.epoch, q.turn, q.holder,
-  case when o.state <> 0 /* idle */ and o.expires_at < clock()
-    then extract(epoch from clock() - coalesce(o.woken_at, o.expires_at - $1 * interval '1 ms'))::float8 * 1000
+  case when o.state <> 0 /* idle */ and o.expires_at < clock() then extract(
+    epoch from clock() - coalesce(o.woken_at, o.expires_at - $1 * interval '1 ms'))::float8 * 1000
     else 0 end as "silentMs"`,
     values: [leaseMs],
   });
@@ -84,10 +87,10 @@ export const releaseQueuer = async (db: Queryable, queuerId: number, epoch: numb
     name: 'release-queuer',
     text: `
 update queuer q set state = 0 /* idle */, wake_at = null, expires_at = null
-where q.id = $1 and q.epoch = $2 and q.state = 2 /* waiting */ and not exists (select from submitter m
-  where m.queuer_id = q.id)
-  and not exists (select from lane_state s where s.queuer_id = q.id and (s.ready or s.due_at is not null)
-    and s.paused_at is null and s.halted_by is null)`,
+where q.id = $1 and q.epoch = $2 and q.state = 2 /* waiting */
+  and not exists (select from submitter m where m.queuer_id = q.id) and not exists (
+    select from lane_state s
+    where s.queuer_id = q.id and (s.ready or s.due_at is not null) and s.paused_at is null and s.halted_by is null)`,
     values: [queuerId, epoch],
   });
   return rowCount === 1;
@@ -107,7 +110,7 @@ export const publishGrantTurn = async (client: Client, p: QueuerTurnEnd): Promis
 update queuer set state = $2::smallint, wake_at = to_timestamp($3::float8 / 1000), holder = $4,
   run_started_at = to_timestamp($5::float8 / 1000),
   acquired_at = case when epoch = $6 then acquired_at else clock() end, epoch = $6, turn = $7, answer = $8,
-  expires_at = case when $2::smallint <> 0 then greatest(clock(),
+  expires_at = case when $2::smallint <> 0 /* idle */ then greatest(clock(),
     to_timestamp($3::float8 / 1000)) + $9 * interval '1 ms' end, woken_at = null
 where id = $1`,
     values: [
@@ -133,9 +136,11 @@ export const hasUnseenWork = async (db: Queryable, queuerId: number): Promise<bo
     name: 'has-unseen-work',
     text: `
 select q.state <> 1 /* working */ and q.paused_at is null and exists (
-    select from lane_state s where s.queuer_id = q.id and s.ready and s.paused_at is null and s.halted_by is null)
+  select from lane_state s
+  where s.queuer_id = q.id and s.ready and s.paused_at is null and s.halted_by is null)
   and coalesce((select sum(m.slots) from submitter m where m.queuer_id = q.id), 0) < q.slots as work
-from queuer q where q.id = $1`,
+from queuer q
+where q.id = $1`,
     values: [queuerId],
   });
   return rows[0]?.work ?? false;

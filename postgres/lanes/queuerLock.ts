@@ -29,11 +29,12 @@ export const lockQueuer = async (client: Client, queuerId: number): Promise<Lock
     text: `
 select q.holder, extract(epoch from q.run_started_at)::float8 * 1000 as "runStartedAtMs", q.epoch, q.turn, q.answer,
   extract(epoch from q.wake_at)::float8 * 1000 as "wakeAtMs", extract(epoch from clock())::float8 * 1000 as "nowMs",
-    q.slots,
-  coalesce((select sum(m.slots) from submitter m where m.queuer_id = q.id and m.expires_at > clock()), 0)::int as taken,
+  q.slots, coalesce(
+    (select sum(m.slots) from submitter m where m.queuer_id = q.id and m.expires_at > clock()), 0)::int as taken,
   exists (select from submitter m where m.queuer_id = q.id and m.expires_at <= clock()) as expired, q.strategy,
-    q.depth, q.round, q.paused_at is not null as paused
-from queuer q where q.id = $1`,
+  q.depth, q.round, q.paused_at is not null as paused
+from queuer q
+where q.id = $1`,
     values: [queuerId],
   });
   return rows[0] ?? null;

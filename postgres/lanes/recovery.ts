@@ -54,16 +54,20 @@ export const recoverBatches = async (client: Queryable, submitters: readonly num
     text: `
 with back as (
   update batch b set dispatch = null
-  from lane_batch g where g.submitter = any($1::bigint[]) and g.status = 3 /* submitted */ and b.id = g.batch_id
+  from lane_batch g
+  where g.submitter = any($1::bigint[]) and g.status = 3 /* submitted */ and b.id = g.batch_id
     and b.state = 1 /* open */ and b.dispatch = g.submitter
   returning b.id, b.attempt_until, b.unsure),
 moved as (
-  update lane_batch s set status = case when b.attempt_until is not null or b.unsure then 2 else 0 end,
-    not_before = b.attempt_until, changed_at = clock()
-  from back b where s.batch_id = b.id and s.status = 3 /* submitted */ returning s.lane_id)
-update lane_state l set ready = true, pending = l.pending - m.n from (select lane_id, count(*)::int as n
-  from moved group by 1) m
-where l.lane_id = m.lane_id returning l.lane_id as "laneId"`,
+  update lane_batch s set status = case when b.attempt_until is not null or b.unsure then 2 /* unknown */
+      else 0 /* unsubmitted */ end, not_before = b.attempt_until, changed_at = clock()
+  from back b
+  where s.batch_id = b.id and s.status = 3 /* submitted */
+  returning s.lane_id)
+update lane_state l set ready = true, pending = l.pending - m.n
+from (select lane_id, count(*)::int as n from moved group by 1) m
+where l.lane_id = m.lane_id
+returning l.lane_id as "laneId"`,
     values: [submitters],
   });
   return rows.map(({ laneId }) => laneId);

@@ -32,16 +32,22 @@ export const moveLaneBatch = async (
   const { rows } = await db.query<Moved>({
     name: 'move-lane-batch',
     text: `
-with was as materialized (select batch_id, lane_id, status from lane_batch where batch_id = $1
-  and status < 10 /* open */ for no key update),
+with was as materialized (
+  select batch_id, lane_id, status
+  from lane_batch
+  where batch_id = $1 and status < 10 /* open */ for no key update),
 moved as (
   update lane_batch s set status = $2::smallint, resolving = false,
     not_before = clock() + $3::float8 * interval '1 ms', changed_at = clock(),
-    look_ups = case when $2::smallint = 2 then s.look_ups + $4::int else 0 end, overdue = s.overdue + $5::int
-      from was w where s.batch_id = w.batch_id)
-update lane_state l set ready = true, pending = l.pending - (w.status in (3 /* submitted */, 4 /* pending */,
-  5 /* valid */))::int + ($2::smallint in (3, 4, 5))::int
-from was w join lane n on n.id = w.lane_id where l.lane_id = w.lane_id
+    look_ups = case when $2::smallint = 2 /* unknown */ then s.look_ups + $4::int else 0 end,
+    overdue = s.overdue + $5::int
+  from was w
+  where s.batch_id = w.batch_id)
+update lane_state l set ready = true,
+  pending = l.pending - (w.status in (3 /* submitted */, 4 /* pending */, 5 /* valid */))::int
+    + ($2::smallint in (3 /* submitted */, 4 /* pending */, 5 /* valid */))::int
+from was w join lane n on n.id = w.lane_id
+where l.lane_id = w.lane_id
 returning l.lane_id as "laneId", w.status as was, n.on_invalid as "onInvalid"`,
     values: [batchId, status, notBeforeMs, lookUps, overdue],
   });
@@ -106,8 +112,8 @@ export const endHaltBy = async (db: Queryable, laneId: number, batchId: number):
   await db.query({
     name: 'end-halt-by',
     text: `
-update lane_state set halted_by = null, halted_at = null, halt_reason = null, ready = true where lane_id = $1
-  and halted_by = $2`,
+update lane_state set halted_by = null, halted_at = null, halt_reason = null, ready = true
+where lane_id = $1 and halted_by = $2`,
     values: [laneId, batchId],
   });
 };
@@ -117,7 +123,8 @@ export const haltLane = async (db: Queryable, laneId: number, batchId: number, r
   await db.query({
     name: 'halt-lane',
     text: `
-update lane_state set halted_by = $2, halted_at = clock(), halt_reason = $3 where lane_id = $1 and halted_by is null`,
+update lane_state set halted_by = $2, halted_at = clock(), halt_reason = $3
+where lane_id = $1 and halted_by is null`,
     values: [laneId, batchId, reason],
   });
 };
@@ -140,10 +147,16 @@ export const readyDependents = async (db: Queryable, batchId: number): Promise<n
     name: 'ready-dependents',
     text: `
 update lane_state l set ready = true
-from (select lane_id from lane_state where lane_id in (
-  select s.lane_id from dependency d join lane_batch s on s.batch_id = d.batch_id where d.needs = $1
-    and s.status < 10 /* open */) order by lane_id for no key update) x
-where l.lane_id = x.lane_id returning l.lane_id as "laneId"`,
+from (
+  select lane_id
+  from lane_state
+  where lane_id in (
+    select s.lane_id
+    from dependency d join lane_batch s on s.batch_id = d.batch_id
+    where d.needs = $1 and s.status < 10 /* open */)
+  order by lane_id for no key update) x
+where l.lane_id = x.lane_id
+returning l.lane_id as "laneId"`,
     values: [batchId],
   });
   return rows.map(({ laneId }) => laneId);
@@ -161,20 +174,25 @@ export const insertPart = async (
   await db.query({
     name: 'insert-part',
     text: `
-insert into lane_batch (batch_id, lane_id, target_id, handler_id, seq, status, not_before, changed_at, weight, reads,
-  writes)
+insert into lane_batch (
+  batch_id, lane_id, target_id, handler_id, seq, status, not_before, changed_at, weight, reads, writes)
 select c.id, s.lane_id, s.target_id, s.handler_id, s.seq + array_position(p.members, c.members[1]) - 1, $3::smallint,
-  clock() + $4::float8 * interval '1 ms', clock(),
-  least(10000, greatest(1, round(c.weight)))::int, s.reads, s.writes
-from lane_batch s join batch p on p.id = s.batch_id join batch c on c.id = $1 where s.batch_id = $2`,
+  clock() + $4::float8 * interval '1 ms', clock(), least(10000, greatest(1, round(c.weight)))::int, s.reads, s.writes
+from lane_batch s join batch p on p.id = s.batch_id join batch c on c.id = $1
+where s.batch_id = $2`,
     values: [part.batchId, part.parentId, part.status, part.inMs],
   });
   await db.query({
     name: 'depend-on-part',
     text: `
-insert into dependency (batch_id, needs) select d.batch_id, $1 from dependency d
-  join lane_batch s on s.batch_id = d.batch_id where d.needs = $2 and s.status < 10 /* open */
-union all select $1, d.needs from dependency d where d.batch_id = $2 on conflict do nothing`,
+insert into dependency (batch_id, needs)
+select d.batch_id, $1
+from dependency d join lane_batch s on s.batch_id = d.batch_id
+where d.needs = $2 and s.status < 10 /* open */
+union all select $1, d.needs
+from dependency d
+where d.batch_id = $2
+on conflict do nothing`,
     values: [part.batchId, part.parentId],
   });
 };
@@ -188,8 +206,10 @@ export const deleteLaneBatch = async (db: Queryable, batchId: number): Promise<v
     name: 'delete-lane-batch',
     text: `
 with gone as (delete from lane_batch where batch_id = $1 returning lane_id, status)
-update lane_state l set ready = true, pending = l.pending - (g.status in (3 /* submitted */, 4 /* pending */,
-  5 /* valid */))::int from gone g where l.lane_id = g.lane_id`,
+update lane_state l set ready = true,
+  pending = l.pending - (g.status in (3 /* submitted */, 4 /* pending */, 5 /* valid */))::int
+from gone g
+where l.lane_id = g.lane_id`,
     values: [batchId],
   });
 };
@@ -204,18 +224,21 @@ export const failDependents = async (client: Client, batchId: number, on: number
     name: 'fail-dependent',
     text: `
 with over as (
-  update lane_batch set status = 13 /* failed-dependency */, changed_at = clock() where batch_id = $1
-    and status = 0 /* unsubmitted */ returning batch_id),
+  update lane_batch set status = 13 /* failed-dependency */, changed_at = clock()
+  where batch_id = $1 and status = 0 /* unsubmitted */
+  returning batch_id),
 failed as (
   update batch b set state = 5 /* failed */, dispatch = null, retry_at = null, error = $2, finished_at = clock()
-    from over o where b.id = o.batch_id and b.state = 1 /* open */
+  from over o
+  where b.id = o.batch_id and b.state = 1 /* open */
   returning b.id, b.target_id, b.members)
 insert into notification (batch_id, attempt, recipient_id, body, next_at)
-select f.id, null, k.recipient_id, jsonb_build_object('handler', h.name, 'target', t.key, 'batch', f.id,
-  'tasks', jsonb_agg(jsonb_build_object('id', k.id, 'state', 'failed', 'error', $2::text) order by k.seq)), clock()
+select f.id, null, k.recipient_id, jsonb_build_object('handler', h.name, 'target', t.key, 'batch', f.id, 'tasks',
+  jsonb_agg(jsonb_build_object('id', k.id, 'state', 'failed', 'error', $2::text) order by k.seq)), clock()
 from failed f join target t on t.id = f.target_id join handler h on h.id = t.handler_id
   cross join lateral unnest(f.members) u (seq) join task k on k.seq = u.seq
-where k.recipient_id is not null group by f.id, k.recipient_id, h.name, t.key`,
+where k.recipient_id is not null
+group by f.id, k.recipient_id, h.name, t.key`,
     values: [batchId, error],
   });
   await readyDependents(client, batchId);

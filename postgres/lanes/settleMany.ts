@@ -22,27 +22,36 @@ with done as (
   update batch b set state = 4 /* succeeded */, counted = least(b.attempt, b.counted + 1), attempt_until = null,
     dispatch = null, retry_at = null, poll_at = null, error = null, finished_at = clock()
   from json_to_recordset($1) g (id bigint, attempt int)
-  where b.id = any($4::bigint[]) and b.id = g.id and b.attempt = g.attempt and b.state in (1 /* open */,
-    3 /* unknown */) returning b.id, b.attempt),
+  where b.id = any($4::bigint[]) and b.id = g.id and b.attempt = g.attempt
+    and b.state in (1 /* open */, 3 /* unknown */)
+  returning b.id, b.attempt),
 ${WRITTEN_DOWN},
 was as materialized (
-  select s.batch_id, s.lane_id, s.status from lane_batch s where s.batch_id = any(array(select id from done))
-    and s.status < 10 /* open */ for no key update),
+  select s.batch_id, s.lane_id, s.status
+  from lane_batch s
+  where s.batch_id = any(array(select id from done)) and s.status < 10 /* open */ for no key update),
 moved as (
-  update lane_batch s set status = 10 /* committed */, not_before = null, changed_at = clock() from was w
-    where s.batch_id = any($4::bigint[]) and s.batch_id = w.batch_id),
+  update lane_batch s set status = 10 /* committed */, not_before = null, changed_at = clock()
+  from was w
+  where s.batch_id = any($4::bigint[]) and s.batch_id = w.batch_id),
 locked as materialized (
-  select lane_id from lane_state where lane_id = any(array(select lane_id from was)) order by lane_id
-    for no key update),
+  select lane_id
+  from lane_state
+  where lane_id = any(array(select lane_id from was))
+  order by lane_id for no key update),
 lanes as (
   -- The batch that halted its lane may get a true answer late: nothing is left for an operator to decide.
-  update lane_state l set ready = true, pending = l.pending - w.n, halted_by = case
-    when l.halted_by = any(array(select id from done)) then null else l.halted_by end,
+  update lane_state l set ready = true, pending = l.pending - w.n,
+    halted_by = case when l.halted_by = any(array(select id from done)) then null else l.halted_by end,
     halted_at = case when l.halted_by = any(array(select id from done)) then null else l.halted_at end,
     halt_reason = case when l.halted_by = any(array(select id from done)) then null else l.halt_reason end
-  from (select lane_id, count(*) filter (where status in (3 /* submitted */, 4 /* pending */,
-    5 /* valid */))::int as n from was group by 1) w join locked using (lane_id) where l.lane_id = w.lane_id)
-select d.id, w.lane_id as "laneId" from done d join was w on w.batch_id = d.id`,
+  from (
+    select lane_id, count(*) filter (where status in (3 /* submitted */, 4 /* pending */, 5 /* valid */))::int as n
+    from was
+    group by 1) w join locked using (lane_id)
+  where l.lane_id = w.lane_id)
+select d.id, w.lane_id as "laneId"
+from done d join was w on w.batch_id = d.id`,
     values: [JSON.stringify(batches), pagesJson(pages), JSON.stringify(notifications), batches.map(({ id }) => id)],
   });
   return rows;
@@ -57,10 +66,16 @@ export const readyAllDependents = async (client: Client, batchIds: readonly numb
     name: 'ready-all-dependents',
     text: `
 update lane_state l set ready = true
-from (select lane_id from lane_state where lane_id = any(array(
-  select s.lane_id from dependency d join lane_batch s on s.batch_id = d.batch_id
-    where d.needs = any($1::bigint[]) and s.status < 10 /* open */)) order by lane_id for no key update) x
-where l.lane_id = x.lane_id returning l.lane_id as "laneId"`,
+from (
+  select lane_id
+  from lane_state
+  where lane_id = any(array(
+      select s.lane_id
+      from dependency d join lane_batch s on s.batch_id = d.batch_id
+      where d.needs = any($1::bigint[]) and s.status < 10 /* open */))
+  order by lane_id for no key update) x
+where l.lane_id = x.lane_id
+returning l.lane_id as "laneId"`,
     values: [batchIds],
   });
   return rows.map(({ laneId }) => laneId);
@@ -85,29 +100,38 @@ export const acceptInLanes = async (db: Queryable, batches: readonly AcceptedInL
     text: `
 with done as (
   update batch b set reference = g.reference, poll_at = clock() + g.every_ms * interval '1 ms',
-    poll_until = clock() + g.deadline_ms * interval '1 ms', attempt_until = null,
-    dispatch = null, refusals = 0, error = null
+    poll_until = clock() + g.deadline_ms * interval '1 ms', attempt_until = null, dispatch = null, refusals = 0,
+    error = null
   from json_to_recordset($1) g (id bigint, attempt int, reference text, every_ms float8, deadline_ms float8)
   where b.id = any($2::bigint[]) and b.id = g.id and b.attempt = g.attempt and b.state + 0 = 1
-    and (b.attempt_until is not null or b.reference is not null) returning b.id),
+    and (b.attempt_until is not null or b.reference is not null)
+  returning b.id),
 was as materialized (
-  select s.batch_id, s.lane_id, s.status from lane_batch s where s.batch_id = any(array(select id from done))
-    and s.status < 10 /* open */ for no key update),
+  select s.batch_id, s.lane_id, s.status
+  from lane_batch s
+  where s.batch_id = any(array(select id from done)) and s.status < 10 /* open */ for no key update),
 moved as (
   update lane_batch s set status = 4 /* pending */, not_before = null, look_ups = 0, changed_at = clock()
-    from was w where s.batch_id = any($2::bigint[]) and s.batch_id = w.batch_id),
+  from was w
+  where s.batch_id = any($2::bigint[]) and s.batch_id = w.batch_id),
 counted as (
-  select w.lane_id, count(*) filter (where w.status not in (3 /* submitted */, 4 /* pending */,
-    5 /* valid */))::int as n from was w join lane a on a.id = w.lane_id
-  group by w.lane_id, a.kind having a.kind = 0 or count(*) filter (where w.status not in (3 /* submitted */,
-    4 /* pending */, 5 /* valid */)) > 0),
+  select w.lane_id,
+    count(*) filter (where w.status not in (3 /* submitted */, 4 /* pending */, 5 /* valid */))::int as n
+  from was w join lane a on a.id = w.lane_id
+  group by w.lane_id, a.kind
+  having a.kind = 0 /* guaranteed */
+    or count(*) filter (where w.status not in (3 /* submitted */, 4 /* pending */, 5 /* valid */)) > 0),
 locked as materialized (
-  select lane_id from lane_state where lane_id = any(array(select lane_id from counted)) order by lane_id
-    for no key update),
+  select lane_id
+  from lane_state
+  where lane_id = any(array(select lane_id from counted))
+  order by lane_id for no key update),
 lanes as (
-  update lane_state l set ready = true, pending = l.pending + c.n from counted c join locked using (lane_id)
-    where l.lane_id = c.lane_id)
-select id from done`,
+  update lane_state l set ready = true, pending = l.pending + c.n
+  from counted c join locked using (lane_id)
+  where l.lane_id = c.lane_id)
+select id
+from done`,
     values: [JSON.stringify(batches), batches.map(({ id }) => id)],
   });
   return new Set(rows.map(({ id }) => id));

@@ -126,13 +126,18 @@ with back as (
   update batch b set dispatch = null, attempt_until = case when b.attempt = $3 then null else b.attempt_until end
   from lane_batch g
   where b.id = $1 and g.batch_id = b.id and g.submitter = $2 and g.status = 3 /* submitted */
-    and b.state = 1 /* open */ and b.dispatch = $2 returning b.id, b.attempt_until, b.unsure),
+    and b.state = 1 /* open */ and b.dispatch = $2
+  returning b.id, b.attempt_until, b.unsure),
 moved as (
-  update lane_batch s set status = case when b.attempt_until is not null or b.unsure then 2 else 0 end,
-    not_before = b.attempt_until, changed_at = clock()
-  from back b where s.batch_id = b.id and s.status = 3 /* submitted */ returning s.lane_id)
-update lane_state l set ready = true, pending = l.pending - 1 from moved m where l.lane_id = m.lane_id
-  returning l.lane_id as "laneId"`,
+  update lane_batch s set status = case when b.attempt_until is not null or b.unsure then 2 /* unknown */
+      else 0 /* unsubmitted */ end, not_before = b.attempt_until, changed_at = clock()
+  from back b
+  where s.batch_id = b.id and s.status = 3 /* submitted */
+  returning s.lane_id)
+update lane_state l set ready = true, pending = l.pending - 1
+from moved m
+where l.lane_id = m.lane_id
+returning l.lane_id as "laneId"`,
     values: [batchId, submitter, unused],
   });
   return rows[0]?.laneId ?? null;
@@ -163,8 +168,9 @@ export const insertSubmitter = async (
   const { rows } = await client.query<{ no: number }>({
     name: 'insert-submitter',
     text: `
-insert into submitter (queuer_id, epoch, slots, started_at, expires_at) values ($1, $2, $3, clock(),
-  clock() + $4 * interval '1 ms') returning no`,
+insert into submitter (queuer_id, epoch, slots, started_at, expires_at)
+values ($1, $2, $3, clock(), clock() + $4 * interval '1 ms')
+returning no`,
     values: [queuerId, epoch, slots, leaseMs],
   });
   return rows[0]!.no;
@@ -185,10 +191,10 @@ export const keepSubmitters = async (
   const { rows } = await db.query<{ no: number }>({
     name: 'keep-submitters',
     text: `
-update submitter m set expires_at = clock() + $3 * interval '1 ms' from unnest($1::bigint[], $2::bigint[]) k (no,
-  epoch), queuer q
-where m.no = any($1::bigint[]) and m.no = k.no and m.epoch = k.epoch and q.id = m.queuer_id
-  and q.epoch = m.epoch returning m.no`,
+update submitter m set expires_at = clock() + $3 * interval '1 ms'
+from unnest($1::bigint[], $2::bigint[]) k (no, epoch), queuer q
+where m.no = any($1::bigint[]) and m.no = k.no and m.epoch = k.epoch and q.id = m.queuer_id and q.epoch = m.epoch
+returning m.no`,
     values: [submitters.map(({ no }) => no), submitters.map(({ epoch }) => epoch), leaseMs],
   });
   return new Set(rows.map(({ no }) => no));

@@ -15,17 +15,17 @@ export const readTokens = async (
     name: 'read-tokens',
     text: `
 select h.id, nullif(h.per_target, $3) as "perTarget", least(nullif(h.per_handler, $3), h.allowed) as "perHandler",
-  h.weight_per_target as "weightPerTarget",
-  h.weight_per_handler as "weightPerHandler", h.rates, h.paces, coalesce(sum(u.calls), 0)::int as calls,
-    coalesce(sum(u.weight), 0)::float8 as weight,
-  coalesce(json_agg(json_build_object('id', t.id, 'paces', t.paces, 'allowed', t.allowed, 'calls', coalesce(u.calls,
-    0), 'weight', coalesce(u.weight, 0))) filter (where t.id = any($2::int[])), '[]') as targets
+  h.weight_per_target as "weightPerTarget", h.weight_per_handler as "weightPerHandler", h.rates, h.paces,
+  coalesce(sum(u.calls), 0)::int as calls, coalesce(sum(u.weight), 0)::float8 as weight, coalesce(json_agg(
+      json_build_object('id', t.id, 'paces', t.paces, 'allowed', t.allowed, 'calls', coalesce(u.calls, 0), 'weight',
+        coalesce(u.weight, 0))) filter (where t.id = any($2::int[])), '[]') as targets
 from handler h left join lateral (
   select s.target_id, count(*) filter (where s.status = 3 /* submitted */) as calls, sum(b.weight) as weight
-  from lane_batch s join batch b on b.id = s.batch_id where s.handler_id = h.id and s.status between 2 and 5
-    group by 1) u on true
-left join target t on t.id = u.target_id
-where h.id = any($1::int[]) group by h.id`,
+  from lane_batch s join batch b on b.id = s.batch_id
+  where s.handler_id = h.id and s.status between 2 /* unknown */ and 5 /* valid */
+  group by 1) u on true left join target t on t.id = u.target_id
+where h.id = any($1::int[])
+group by h.id`,
     values: [handlerIds, targetIds, UNLIMITED_CALLS],
   });
   const idle = await readIdlePaces(client, targetIds);

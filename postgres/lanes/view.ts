@@ -21,16 +21,22 @@ const LANE = `
 select l.id, l.service, substr(l.partition, 11) as partition, l.kind, l.approach, l.on_invalid as "onInvalid",
   l.pending_limit as "pendingLimit", s.weight, s.deficit, s.served, s.pending, s.saturated,
   extract(epoch from s.hold_until - clock())::float8 * 1000 as "holdInMs", s.paused_at is not null as paused,
-    s.pause_reason as "pauseReason",
-  s.halted_by as "haltedBy", s.halt_reason as "haltReason", s.granted, s.blocked_by is not null as held,
-  (select least(t.allowed, h.allowed) from lane_batch o join target t on t.id = o.target_id
-    join handler h on h.id = o.handler_id
-    where o.lane_id = l.id and o.status < 10 /* open */ order by o.seq limit 1) as "callsAllowed",
+  s.pause_reason as "pauseReason", s.halted_by as "haltedBy", s.halt_reason as "haltReason", s.granted,
+  s.blocked_by is not null as held,
+  (select least(t.allowed, h.allowed)
+   from lane_batch o join target t on t.id = o.target_id join handler h on h.id = o.handler_id
+   where o.lane_id = l.id and o.status < 10 /* open */
+   order by o.seq limit 1) as "callsAllowed",
   (select count(*)::int from lane_batch o where o.lane_id = l.id and o.status < 10 /* open */) as depth,
-  (select count(*)::int from lane_queue q where q.lane_id = l.id) as queued,
-  extract(epoch from clock() - least((select k.created_at from lane_batch o join batch k on k.id = o.batch_id
-    where o.lane_id = l.id and o.status < 10 /* open */ order by o.seq limit 1),
-    (select q.ready_at from lane_queue q where q.lane_id = l.id order by q.seq limit 1)))::float8 * 1000 as "oldestMs"
+  (select count(*)::int from lane_queue q where q.lane_id = l.id) as queued, extract(
+    epoch from clock() - least((select k.created_at
+       from lane_batch o join batch k on k.id = o.batch_id
+       where o.lane_id = l.id and o.status < 10 /* open */
+       order by o.seq limit 1),
+      (select q.ready_at
+       from lane_queue q
+       where q.lane_id = l.id
+       order by q.seq limit 1)))::float8 * 1000 as "oldestMs"
 from lane l join lane_state s on s.lane_id = l.id`;
 
 /** Returns a page of lanes by service; `waiting`: only those that have work. */
@@ -95,17 +101,18 @@ export interface LaneBatchRow {
 }
 
 const LANE_BATCH = `
-select s.batch_id as "batchId", l.service, h.name as handler, t.key as target, s.status, s.seq,
-  b.attempt as attempts, b.n, b.error, s.reads, s.writes, b.reference, t.allowed as "targetAllowed",
-  h.allowed as "handlerAllowed",
-  extract(epoch from b.poll_at - clock())::float8 * 1000 as "pollInMs", extract(epoch
-    from b.poll_until - clock())::float8 * 1000 as "pollEndsInMs",
-  case when s.status < 10 /* open */ then (select count(*)::int from lane_batch o where o.lane_id = s.lane_id
-    and o.status < 10 /* open */ and o.seq <= s.seq) end as place,
+select s.batch_id as "batchId", l.service, h.name as handler, t.key as target, s.status, s.seq, b.attempt as attempts,
+  b.n, b.error, s.reads, s.writes, b.reference, t.allowed as "targetAllowed", h.allowed as "handlerAllowed",
+  extract(epoch from b.poll_at - clock())::float8 * 1000 as "pollInMs",
+  extract(epoch from b.poll_until - clock())::float8 * 1000 as "pollEndsInMs",
+  case when s.status < 10 /* open */ then (
+    select count(*)::int
+    from lane_batch o
+    where o.lane_id = s.lane_id and o.status < 10 /* open */ and o.seq <= s.seq) end as place,
   array(select d.needs from dependency d where d.batch_id = s.batch_id order by 1) as needs,
-  array(select p.id from batch p where p.parent_id = s.batch_id order by 1) as parts,
-  s.not_before as "notBefore", b.created_at as "createdAt", s.changed_at as "changedAt", extract(epoch
-    from clock() - s.changed_at)::float8 * 1000 as "ageMs"
+  array(select p.id from batch p where p.parent_id = s.batch_id order by 1) as parts, s.not_before as "notBefore",
+  b.created_at as "createdAt", s.changed_at as "changedAt",
+  extract(epoch from clock() - s.changed_at)::float8 * 1000 as "ageMs"
 from lane_batch s join batch b on b.id = s.batch_id join lane l on l.id = s.lane_id
   join target t on t.id = s.target_id join handler h on h.id = s.handler_id`;
 
@@ -153,16 +160,20 @@ export const readQueuers = async (db: Queryable): Promise<QueuerRowView[]> => {
   const { rows } = await db.query<QueuerRowView>({
     name: 'read-queuers',
     text: `
-select q.id, q.state, q.epoch, q.slots, coalesce((select sum(m.slots) from submitter m where m.queuer_id = q.id),
-  0)::int as taken, q.strategy, q.depth, q.grants, q.round,
-  q.paused_at is not null as paused, q.pause_reason as "pauseReason", count(s.lane_id)::int as lanes,
-    count(*) filter (where s.ready and s.paused_at is null and s.halted_by is null)::int as ready,
+select q.id, q.state, q.epoch, q.slots,
+  coalesce((select sum(m.slots) from submitter m where m.queuer_id = q.id), 0)::int as taken, q.strategy, q.depth,
+  q.grants, q.round, q.paused_at is not null as paused, q.pause_reason as "pauseReason",
+  count(s.lane_id)::int as lanes,
+  count(*) filter (where s.ready and s.paused_at is null and s.halted_by is null)::int as ready,
   count(s.halted_by)::int as halted, count(s.paused_at)::int as "pausedLanes", count(s.blocked_by)::int as held,
-  coalesce((select json_agg(json_build_object('handler', h.name, 'calls', h.allowed, 'of', least(h.per_handler,
-    q.slots)) order by h.name) from handler h
-    where h.allowed is not null and exists (select from lane l where l.handler_id = h.id and l.queuer_id = q.id)),
-      '[]') as reduced, extract(epoch from q.expires_at - clock())::float8 * 1000 as "expiresInMs"
-from queuer q left join lane_state s on s.queuer_id = q.id group by q.id order by q.id`,
+  coalesce((select json_agg(
+       json_build_object('handler', h.name, 'calls', h.allowed, 'of', least(h.per_handler, q.slots)) order by h.name)
+     from handler h
+     where h.allowed is not null and exists (select from lane l where l.handler_id = h.id and l.queuer_id = q.id)),
+    '[]') as reduced, extract(epoch from q.expires_at - clock())::float8 * 1000 as "expiresInMs"
+from queuer q left join lane_state s on s.queuer_id = q.id
+group by q.id
+order by q.id`,
   });
   return rows;
 };
@@ -172,8 +183,9 @@ export const findLaneBatchOf = async (db: Queryable, taskId: string): Promise<nu
   const { rows } = await db.query<{ id: number }>({
     name: 'find-lane-batch-of',
     text: `
-select s.batch_id as id from task k join member m on m.seq = k.seq join lane_batch s on s.batch_id = m.batch_id
-  where k.id = $1`,
+select s.batch_id as id
+from task k join member m on m.seq = k.seq join lane_batch s on s.batch_id = m.batch_id
+where k.id = $1`,
     values: [taskId],
   });
   return rows[0]?.id ?? null;

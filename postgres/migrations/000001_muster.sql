@@ -1,7 +1,7 @@
 -- Up Migration
 -- Every fact of Muster (docs/internals/store.md; what was measured is in docs/performance.md).
--- States and statuses are numbers. The lists of their names: workflows/planning/states.ts, lanes/statuses.ts, fanouts/states.ts and
--- executions/states.ts beside it, calls/cancellation.ts.
+-- States and statuses are numbers, with the name beside each. The lists of names: workflows/planning/states.ts, lanes/statuses.ts,
+-- fanouts/states.ts and executions/states.ts beside it, calls/cancellation.ts.
 
 -- The one clock: stable, so that an index condition may use it. Only tests set muster.clock.
 create function clock() returns timestamptz stable language sql as
@@ -38,7 +38,7 @@ create table handler (
 create table leader (                                -- who may form batches: ring state and lease in one row
   id int generated always as identity primary key,
   handler_id int not null references handler, name text not null,
-  state smallint not null default 0 check (state in (0, 1, 2)),     -- idle, working, waiting until wake_at
+  state smallint not null default 0 /* idle */ check (state in (0 /* idle */, 1 /* working */, 2 /* waiting */)),   -- waiting: until wake_at
   wake_at timestamptz,
   blocked bool not null default false,               -- due, but waits for tokens of the handler (slots, weight, rate): the ring does not wake it
   wants_slots bool not null default false,           -- blocked because other leaders hold the slots
@@ -49,8 +49,8 @@ create table leader (                                -- who may form batches: ri
   -- clears it: unlike `expires_at` it is not put off when the sweeper wakes a silent leader again and again.
   woken_at timestamptz,
   last_reason smallint, unique (handler_id, name),
-  check ((state = 2) = (wake_at is not null)), check (state = 0 or expires_at is not null)) with (fillfactor = 50);
-create index leader_expired on leader (expires_at) where state <> 0;
+  check ((state = 2 /* waiting */) = (wake_at is not null)), check (state = 0 /* idle */ or expires_at is not null)) with (fillfactor = 50);
+create index leader_expired on leader (expires_at) where state <> 0 /* idle */;
 create index leader_blocked on leader (handler_id) where blocked;
 
 create table target (
@@ -96,7 +96,9 @@ create table batch (
   target_id int not null references target, leader_id int not null,
   epoch bigint not null, turn bigint not null,       -- who formed it
   dispatch bigint,                                   -- the dispatch that carries it; null: waits in the store
-  state smallint not null default 1 check (state in (1, 3, 4, 5, 6, 7)), reason smallint not null,
+  state smallint not null default 1 /* open */
+    check (state in (1 /* open */, 3 /* unknown */, 4 /* succeeded */, 5 /* failed */, 6 /* dead */, 7 /* dissolved */)),
+  reason smallint not null,
   attempt int not null default 0,                    -- calls marked, and results read, so far; guards settle
   counted smallint not null default 0,               -- of those, the ones that count against maxAttempts
   attempt_by text, attempt_until timestamptz,        -- not null: a call was marked and is not concluded
@@ -111,14 +113,15 @@ create table batch (
   error text, completion jsonb,                       -- the completion from outside that settled it: digest and counts, so that a repeat is known
   fault_id int, fault_attempt int,                   -- of the attempt that threw; null: none did
   created_at timestamptz not null, started_at timestamptz, finished_at timestamptz,
-  check ((state in (4, 5, 6, 7)) = (finished_at is not null)), check (state <> 7 or n_left = n),
-  check (attempt_until is null or state in (1, 3)), check (dispatch is null or state = 1)) with (fillfactor = 70);
-create index batch_open on batch (leader_id, id) where state = 1;
-create index batch_open_target on batch (target_id) where state = 1;
-create index batch_bad on batch (target_id, state, id) where state in (3, 5, 6);
+  check ((state in (4 /* succeeded */, 5 /* failed */, 6 /* dead */, 7 /* dissolved */)) = (finished_at is not null)),
+  check (state <> 7 /* dissolved */ or n_left = n),
+  check (attempt_until is null or state in (1 /* open */, 3 /* unknown */)), check (dispatch is null or state = 1 /* open */)) with (fillfactor = 70);
+create index batch_open on batch (leader_id, id) where state = 1 /* open */;
+create index batch_open_target on batch (target_id) where state = 1 /* open */;
+create index batch_bad on batch (target_id, state, id) where state in (3 /* unknown */, 5 /* failed */, 6 /* dead */);
 create index batch_target on batch (target_id, id);
 create index batch_parent on batch (parent_id) where parent_id is not null;
-create index batch_poll on batch (poll_at) where reference is not null and state = 1;
+create index batch_poll on batch (poll_at) where reference is not null and state = 1 /* open */;
 create index batch_reference on batch (reference) where reference is not null;
 create index batch_finished on batch (finished_at) where finished_at is not null;
 
@@ -133,7 +136,7 @@ create table result_page (                           -- the answer's values, at 
   results json not null,                             -- [[place, value], ...] in the order in which they came: member order, if the downstream keeps it
   primary key (batch_id, attempt, no));
 create table outcome (                               -- only tasks whose end differs from their batch's
-  seq bigint primary key, target_id int not null, state smallint not null check (state between 4 and 7), attempts smallint not null,
+  seq bigint primary key, target_id int not null, state smallint not null check (state between 4 /* succeeded */ and 7 /* cancelled */), attempts smallint not null,
   batch_id bigint, result json, error text, at timestamptz not null);
 create index outcome_target on outcome (target_id, state, seq);
 create index outcome_at on outcome (at);
@@ -154,14 +157,14 @@ create index notification_due on notification (next_at) where done_at is null;
 create table cancellation (
   id bigint generated always as identity primary key,
   batch_id bigint not null, handler_id int not null references handler, reference text not null,
-  why smallint not null check (why between 0 and 2),                   -- 0 asked for by a caller, 1 past its deadline, 2 decided by hand
-  state smallint not null default 0 check (state between 0 and 5),     -- 0 requested, 1 confirmed, 2 refused, 3 late, 4 unsupported, 5 withdrawn
+  why smallint not null check (why between 0 /* caller */ and 2 /* decision */),
+  state smallint not null default 0 /* requested */ check (state between 0 /* requested */ and 5 /* withdrawn */),
   tries int not null default 0,                                        -- calls begun; fences one whose lease has passed
   next_at timestamptz,                                                 -- next call, or the end of the lease of the one under way
   error text, requested_at timestamptz not null, ended_at timestamptz,
-  check ((state = 0) = (next_at is not null)), check ((state = 0) = (ended_at is null)));
+  check ((state = 0 /* requested */) = (next_at is not null)), check ((state = 0 /* requested */) = (ended_at is null)));
 create unique index cancellation_batch on cancellation (batch_id, md5(reference));
-create index cancellation_due on cancellation (handler_id, next_at) where state = 0;
+create index cancellation_due on cancellation (handler_id, next_at) where state = 0 /* requested */;
 
 -- Where handlers threw: one row per handler and distinct stack, however many batches it concerns; a batch names the one of its last call.
 create table fault (
@@ -208,17 +211,17 @@ create table drain (
 
 create table queuer (                                -- one a partition: ring state, lease and rules of who is granted next
   id smallint primary key,
-  state smallint not null default 0 check (state in (0, 1, 2)), wake_at timestamptz,   -- idle, working, waiting until wake_at: as a leader
+  state smallint not null default 0 /* idle */ check (state in (0 /* idle */, 1 /* working */, 2 /* waiting */)), wake_at timestamptz,   -- as of a leader
   holder text, run_started_at timestamptz,           -- the workflow run; a later run raises the epoch
   epoch bigint not null default 0, turn bigint not null default 0, answer jsonb,
   acquired_at timestamptz, expires_at timestamptz,
   slots int not null default 16 check (slots between 1 and 1000),   -- submitters
-  strategy smallint not null default 1 check (strategy between 0 and 3), depth int not null default 3 check (depth > 0),
+  strategy smallint not null default 1 /* per-service */ check (strategy between 0 /* single */ and 3 /* multi-round */), depth int not null default 3 check (depth > 0),
   round bigint not null default 0,                   -- the clock of lane_state.served
   grants bigint not null default 0,
   woken_at timestamptz,                              -- as of a leader
   paused_at timestamptz, pause_reason text,
-  check ((state = 2) = (wake_at is not null)), check (state = 0 or expires_at is not null)) with (fillfactor = 50);
+  check ((state = 2 /* waiting */) = (wake_at is not null)), check (state = 0 /* idle */ or expires_at is not null)) with (fillfactor = 50);
 insert into queuer (id) values (0);
 
 create table submitter (                             -- live dispatches of a queuer, and the slots that they hold
@@ -234,8 +237,9 @@ create table lane (
   service text not null unique check (octet_length(service) between 1 and 512),
   queuer_id smallint not null default 0 references queuer,
   handler_id int not null references handler,        -- whose settings these are: the first one that used the service
-  kind smallint not null check (kind in (0, 1)),     -- guaranteed: the downstream keeps the order
-  approach smallint not null check (approach between 0 and 2), on_invalid smallint not null check (on_invalid in (0, 1)),
+  kind smallint not null check (kind in (0 /* guaranteed */, 1 /* non-guaranteed */)),   -- guaranteed: the downstream keeps the order
+  approach smallint not null check (approach between 0 /* unconstrained */ and 2 /* parallel */),
+  on_invalid smallint not null check (on_invalid in (0 /* continue */, 1 /* halt */)),
   pending_limit int check (pending_limit > 0),
   partition text references partition);
 create index lane_partition on lane (partition) where partition is not null;
@@ -275,7 +279,7 @@ create table lane_batch (                            -- a batch in a lane
   batch_id bigint primary key references batch on delete cascade,
   lane_id int not null references lane, target_id int not null,
   seq bigint not null,                               -- its place in the lane: of its first task; parts of a batch stand within their batch's range
-  status smallint not null default 0 check (status between 0 and 19),
+  status smallint not null default 0 /* unsubmitted */ check (status between 0 /* open */ and 19 /* ended */),   -- open below 10
   handler_id int not null references handler,
   submitter bigint,                                  -- of the last grant
   not_before timestamptz, changed_at timestamptz not null,
@@ -285,10 +289,10 @@ create table lane_batch (                            -- a batch in a lane
   resolving bool not null default false,             -- in flight to be looked up (its outcome was unknown when it was granted), not to be sent
   weight int not null check (weight > 0), reads text[] not null, writes text[] not null,
   foreign key (target_id, lane_id) references target (id, lane_id));   -- a batch stands in the lane that its target feeds
-create index batch_given on batch ((members[1])) where reason = 9;   -- a call that is repeated finds its batch
-create unique index lane_batch_open on lane_batch (lane_id, seq) where status < 10;
-create index lane_batch_granted on lane_batch (submitter) where status = 3;
-create index lane_batch_taken on lane_batch (handler_id) where status between 2 and 5;   -- what takes of its handler's limits
+create index batch_given on batch ((members[1])) where reason = 9 /* given */;   -- a call that is repeated finds its batch
+create unique index lane_batch_open on lane_batch (lane_id, seq) where status < 10 /* open */;
+create index lane_batch_granted on lane_batch (submitter) where status = 3 /* submitted */;
+create index lane_batch_taken on lane_batch (handler_id) where status between 2 /* unknown */ and 5 /* valid */;   -- what takes of its handler's limits
 create index lane_batch_lane on lane_batch (lane_id, batch_id);
 
 create table dependency (                            -- only of batches that are not over
@@ -298,7 +302,9 @@ create index dependency_needs on dependency (needs);
 
 -- The state of the tasks of an open batch, by its status in its lane: workflows/planning/lanes/statuses.ts has the names.
 create function lane_task_state(status smallint) returns smallint immutable language sql as
-  $$ select case status when 0 then 1 when 1 then 0 when 2 then 3 when 6 then 3 else 2 end::smallint $$;
+  $$ 
+    select case status when 0 /* unsubmitted */ then 1 /* batched */ when 1 /* delayed */ then 0 /* created */
+      when 2 /* unknown */ then 3 /* unknown */ when 6 /* parked */ then 3 /* unknown */ else 2 /* in-progress */ end::smallint $$;
 
 -- Fan-outs: a growing set of items, a bit each, and exactly one "complete" (docs/systems/fanouts.md).
 -- Lock order: rows of segment in (fanout_id, no) order, then rows of fanout in id order. An add writes the fanout's row first and only new segments after it.
@@ -327,16 +333,17 @@ create table fanout (
   id bigint generated always as identity primary key,
   public_id uuid not null unique default gen_random_uuid(),   -- in every item's id; may be the caller's choice, so that an open can be repeated
   user_key text check (octet_length(user_key) between 1 and 1024),
-  state smallint not null default 0 check (state between 0 and 4),   -- open, sealed, complete, expired (unfinished, given up), deleted (its rows are going)
+  state smallint not null default 0 /* open */ check (state between 0 /* open */ and 4 /* deleted */),   -- deleted: its rows are going
   segment_size smallint not null check (segment_size between 1 and 8000),
   segments int not null default 0 check (segments >= 0), items bigint not null default 0 check (items >= segments),
   open_segments int not null default 0 check (open_segments between 0 and segments),   -- segments that have a bit: completion rests on this alone
   recipient_id int references recipient,
   opened_at timestamptz not null, active_at timestamptz not null, sealed_at timestamptz, completed_at timestamptz, expired_at timestamptz,
-  check (state <> 0 or sealed_at is null), check (state not in (1, 2) or sealed_at is not null),
-  check (state <> 1 or open_segments > 0), check (completed_at is null or open_segments = 0),   -- sealed and nothing open is complete
-  check (state <> 2 or completed_at is not null), check (state > 1 or completed_at is null),
-  check (state <> 3 or expired_at is not null), check (state > 2 or expired_at is null)) with (fillfactor = 50);
+  check (state <> 0 /* open */ or sealed_at is null),
+  check (state not in (1 /* sealed */, 2 /* complete */) or sealed_at is not null),
+  check (state <> 1 /* sealed */ or open_segments > 0), check (completed_at is null or open_segments = 0),   -- sealed and nothing open is complete
+  check (state <> 2 /* complete */ or completed_at is not null), check (state > 1 /* complete or expired */ or completed_at is null),
+  check (state <> 3 /* expired */ or expired_at is not null), check (state > 2 /* expired */ or expired_at is null)) with (fillfactor = 50);
 create index fanout_idle on fanout (state, active_at);
 create index fanout_recipient on fanout (recipient_id) where recipient_id is not null;
 
@@ -355,20 +362,19 @@ alter table notification add column fanout_id bigint;   -- of a fan-out's end: o
 create unique index notification_fanout on notification (fanout_id) where fanout_id is not null;
 
 create function fanout_event(public_id uuid, user_key text, state smallint, items bigint, at timestamptz) returns jsonb stable language sql as
-  $$ select jsonb_build_object('type', case state when 2 then 'fanout.completed' else 'fanout.expired' end, 'fanout', public_id, 'userKey', user_key,
+  $$ select jsonb_build_object('type', case state when 2 /* complete */ then 'fanout.completed' else 'fanout.expired' end, 'fanout', public_id, 'userKey', user_key,
        'items', items, 'endedAt', to_char(at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) $$;
 
 -- Batch execution: one function, many argument lists, split over nodes (docs/systems/executions.md).
--- States of an execution: 2 staging (its list is not complete, nothing of it runs), 0 created, 1 in progress, 100 done, -3 cancelled,
--- -4 deleted: nobody sees it any more, its rows are going.
--- States of an item: 0 created, 1 in progress, 100 done, -1 failed, -2 permanently failed: workflows/planning/executions/states.ts is the one list.
+-- A deleted execution is seen by no reader: its rows are going. Names of states: workflows/planning/executions/states.ts is the one list.
 
 create table execution (
   id uuid primary key,
   function_id text not null check (octet_length(function_id) between 1 and 512),
   method text not null check (octet_length(method) between 1 and 512),
   config json not null, topic text,
-  state smallint not null default 2 check (state in (-4, -3, 0, 1, 2, 100)),
+  state smallint not null default 2 /* staging */ check (state in (
+    -4 /* deleted */, -3 /* cancelled */, 0 /* created */, 1 /* in progress */, 2 /* staging */, 100 /* done */)),
   max_attempts int not null default 0 check (max_attempts >= 0),   -- asked for; 0: the operator's
   attempts_limit int check (attempts_limit > 0),     -- the lower of that and the operator's: written by each turn
   items int not null default 0 check (items >= 0),
@@ -383,14 +389,15 @@ create table execution (
   created_at timestamptz not null, started_at timestamptz, finished_at timestamptz,
   check (least(n_created, n_running, n_done, n_failed, n_dead) >= 0),
   check (n_created + n_running + n_done + n_failed + n_dead = items),
-  check ((state in (100, -3, -4)) = (finished_at is not null)),
-  check (state <> 100 or n_done + n_dead = items), check (state not in (0, 1) or n_done + n_dead < items),
-  check (state in (0, 1) or not wants_nodes)) with (fillfactor = 50);
-create index execution_open on execution (resume_at) where state in (0, 1);
+  check ((state in (100 /* done */, -3 /* cancelled */, -4 /* deleted */)) = (finished_at is not null)),
+  check (state <> 100 /* done */ or n_done + n_dead = items),
+  check (state not in (0 /* created */, 1 /* in progress */) or n_done + n_dead < items),
+  check (state in (0 /* created */, 1 /* in progress */) or not wants_nodes)) with (fillfactor = 50);
+create index execution_open on execution (resume_at) where state in (0 /* created */, 1 /* in progress */);
 create index execution_woken on execution (woken_at) where woken_at is not null;
-create index execution_staging on execution (resume_at) where state = 2;
-create index execution_ended on execution (finished_at) where state in (100, -3);      -- retention
-create index execution_deleted on execution (finished_at) where state = -4;
+create index execution_staging on execution (resume_at) where state = 2 /* staging */;
+create index execution_ended on execution (finished_at) where state in (100 /* done */, -3 /* cancelled */);      -- retention
+create index execution_deleted on execution (finished_at) where state = -4 /* deleted */;
 create index execution_created on execution (created_at, id);
 
 -- What one node was given in one round. The lease is by clock(); whoever closes a chunk fences its node out: results of it are refused.
@@ -399,23 +406,28 @@ create table chunk (
   round int not null, place int not null,            -- of the node in its round: item i went to place i mod n
   epoch bigint not null,                             -- of the execution when it was planned
   node_id text not null,
-  state smallint not null default 2 check (state in (2, 0, 1, 100, -1)),   -- being filled, ready, taken by its node, done, closed (its items were given back)
+  state smallint not null default 2 /* filling */
+    check (state in (2 /* filling */, 0 /* ready */, 1 /* taken */, 100 /* done */, -1 /* closed */)),   -- closed: its items were given back
   n int not null default 0, n_open int not null default 0 check (n_open between 0 and n),   -- given, and not processed yet
   expires_at timestamptz, reason text, created_at timestamptz not null, started_at timestamptz, finished_at timestamptz,
-  check ((state in (100, -1)) = (finished_at is not null)), check (state <> 100 or n_open = 0), check (state <> 1 or expires_at is not null)) with (fillfactor = 50);
+  check ((state in (100 /* done */, -1 /* closed */)) = (finished_at is not null)), check (state <> 100 /* done */ or n_open = 0),
+  check (state <> 1 /* taken */ or expires_at is not null)) with (fillfactor = 50);
 create unique index chunk_execution on chunk (execution_id, round, place);
 
 create table work_item (
   execution_id uuid not null, position int not null check (position >= 0),
-  state smallint not null default 0 check (state in (0, 1, 100, -1, -2)), attempts smallint not null default 0,
+  state smallint not null default 0 /* created */ check (state in (
+    0 /* created */, 1 /* in progress */, 100 /* done */, -1 /* failed */, -2 /* permanently failed */)),
+  attempts smallint not null default 0,
   content_id uuid not null,                          -- not unique, hence:
   copy int not null check (copy > 0),                -- which of the items with this content id, by position
   chunk_id uuid,                                     -- where it is, or where its last attempt was
   exit_code int, arguments json not null, stdout text, stderr text,
-  primary key (execution_id, position), check (state not in (1, 100, -1, -2) or chunk_id is not null))
+  primary key (execution_id, position), check (
+    state not in (1 /* in progress */, 100 /* done */, -1 /* failed */, -2 /* permanently failed */) or chunk_id is not null))
   with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 create unique index work_item_content on work_item (execution_id, content_id, copy);
-create index work_item_state on work_item (execution_id, state, position) where state <> 100;
+create index work_item_state on work_item (execution_id, state, position) where state <> 100 /* done */;
 create index work_item_chunk on work_item (chunk_id, position) where chunk_id is not null;
 
 -- The HTTP API: who may call it, and what was answered to a request that may be repeated.
@@ -440,15 +452,54 @@ create index idempotency_key_created on idempotency_key (created_at);
 create view task_state as
   select t.seq, t.id, t.target_id, coalesce(m.batch_id, o.batch_id) batch_id,
     coalesce(o.attempts, m.attempts + b.counted, q.attempts, d.attempts, l.attempts, 0)::smallint attempts,
-    coalesce(o.state, case when b.state = 1 and b.leader_id = 0 then lane_task_state((select s.status from lane_batch s where s.batch_id = b.id))
-      when b.state = 1 and b.attempt > 0 then 2::smallint else b.state end, 0::smallint) state
+    coalesce(o.state,
+      case when b.state = 1 /* open */ and b.leader_id = 0
+          then lane_task_state((select s.status from lane_batch s where s.batch_id = b.id))
+        when b.state = 1 /* open */ and b.attempt > 0 then 2::smallint /* in-progress */ else b.state end,
+      0::smallint /* created */) state
   from task t left join outcome o using (seq) left join member m using (seq) left join batch b on b.id = m.batch_id
     left join queue q on q.target_id = t.target_id and q.priority = t.priority and q.seq = t.seq left join delayed d on d.seq = t.seq
     left join lane_queue l on l.seq = t.seq;
 create view state_count as
-  select target_id, 0::smallint state, count(*) n from queue group by 1
-  union all select target_id, 0::smallint, count(*) from delayed group by 1
-  union all select target_id, 0::smallint, count(*) from lane_queue group by 1
-  union all select b.target_id, case when b.state = 1 and b.leader_id = 0 then lane_task_state((select s.status from lane_batch s where s.batch_id = b.id))
-    when b.state = 1 and b.attempt > 0 then 2::smallint else b.state end, sum(b.n - b.n_left)::bigint from batch b where b.state <> 7 group by 1, 2
-  union all select target_id, state, count(*) from outcome group by 1, 2;
+  select target_id, 0::smallint /* created */ state, count(*) n
+  from queue
+  group by 1
+  union all select target_id, 0::smallint /* created */, count(*)
+  from delayed
+  group by 1
+  union all select target_id, 0::smallint /* created */, count(*)
+  from lane_queue
+  group by 1
+  union all select b.target_id,
+    case when b.state = 1 /* open */ and b.leader_id = 0
+        then lane_task_state((select s.status from lane_batch s where s.batch_id = b.id))
+      when b.state = 1 /* open */ and b.attempt > 0 then 2::smallint /* in-progress */ else b.state end,
+    sum(b.n - b.n_left)::bigint
+  from batch b
+  where b.state <> 7 /* dissolved */
+  group by 1, 2
+  union all select target_id, state, count(*)
+  from outcome
+  group by 1, 2;
+
+-- The catalog keeps no comment within an expression, so that each column says what its numbers mean.
+comment on column leader.state is '0 idle, 1 working, 2 waiting';
+comment on column leader.last_reason is
+  '0 size, 1 bytes, 2 weight, 3 linger, 4 quiet, 5 manual, 6 shutdown, 7 bisect, 8 split, 9 given';
+comment on column batch.state is '1 open, 3 unknown, 4 succeeded, 5 failed, 6 dead, 7 dissolved';
+comment on column batch.reason is
+  '0 size, 1 bytes, 2 weight, 3 linger, 4 quiet, 5 manual, 6 shutdown, 7 bisect, 8 split, 9 given';
+comment on column outcome.state is '4 succeeded, 5 failed, 6 dead, 7 cancelled';
+comment on column cancellation.why is '0 caller, 1 deadline, 2 decision';
+comment on column cancellation.state is '0 requested, 1 confirmed, 2 refused, 3 late, 4 unsupported, 5 withdrawn';
+comment on column queuer.state is '0 idle, 1 working, 2 waiting';
+comment on column queuer.strategy is '0 single, 1 per-service, 2 one-round, 3 multi-round';
+comment on column lane.kind is '0 guaranteed, 1 non-guaranteed';
+comment on column lane.approach is '0 unconstrained, 1 serial, 2 parallel';
+comment on column lane.on_invalid is '0 continue, 1 halt';
+comment on column lane_batch.status is
+  '0 unsubmitted, 1 delayed, 2 unknown, 3 submitted, 4 pending, 5 valid, 6 parked, 7 refused, 10 committed, 11 invalid, 12 skipped, 13 failed-dependency, 14 cancelled';
+comment on column fanout.state is '0 open, 1 sealed, 2 complete, 3 expired, 4 deleted';
+comment on column execution.state is '0 created, 1 in progress, 2 staging, 100 done, -3 cancelled, -4 deleted';
+comment on column chunk.state is '2 filling, 0 ready, 1 taken, 100 done, -1 closed';
+comment on column work_item.state is '0 created, 1 in progress, 100 done, -1 failed, -2 permanently failed';

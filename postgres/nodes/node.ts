@@ -32,10 +32,10 @@ export const touchNode = async (db: Queryable, node: NodeRow): Promise<number | 
     name: 'touch-node',
     text: `
 with was as (select seen_at from node where id = $1)
-insert into node as n (id, task_queue, handlers, version, started_at, seen_at, draining, batch, attributes,
-  functions, name, drained)
-values ($1, $2, $3, $4, clock(), clock(), $5, $6, $7, $8, $9, exists (select from drain d where d.node = $1
-  or d.is_name and d.node = $9))
+insert into node as n (
+  id, task_queue, handlers, version, started_at, seen_at, draining, batch, attributes, functions, name, drained)
+values ($1, $2, $3, $4, clock(), clock(), $5, $6, $7, $8, $9,
+  exists (select from drain d where d.node = $1 or d.is_name and d.node = $9))
 on conflict (id) do update set seen_at = excluded.seen_at, draining = n.draining or excluded.draining,
   functions = excluded.functions, drained = excluded.drained
 returning extract(epoch from clock() - (select seen_at from was))::float8 * 1000 as "silentMs"`,
@@ -79,8 +79,10 @@ export const servedHandlers = async (db: Queryable, withinMs: number): Promise<s
   const { rows } = await db.query<{ handler: string }>({
     name: 'served-handlers',
     text: `
-select distinct u.handler from node n cross join lateral unnest(n.handlers) u (handler)
-where not n.draining and n.seen_at > clock() - $1 * interval '1 ms' order by 1`,
+select distinct u.handler
+from node n cross join lateral unnest(n.handlers) u (handler)
+where not n.draining and n.seen_at > clock() - $1 * interval '1 ms'
+order by 1`,
     values: [withinMs],
   });
   return rows.map((row) => row.handler);
@@ -97,9 +99,10 @@ export const answerRollCall = async (
   const { rows } = await db.query<{ id: string; serves: boolean }>({
     name: 'answer-roll-call',
     text: `
-select id, $1 = any(functions) as serves from node
-where batch and not draining and not drained and seen_at > clock() - $3 * interval '1 ms'
-  and attributes @> $2::jsonb order by id`,
+select id, $1 = any(functions) as serves
+from node
+where batch and not draining and not drained and seen_at > clock() - $3 * interval '1 ms' and attributes @> $2::jsonb
+order by id`,
     values: [call.functionId, JSON.stringify(call.attributes), call.withinMs],
   });
   return rows;
@@ -129,9 +132,11 @@ export const readNodeFacts = async (db: Queryable, withinMs: number): Promise<No
   const { rows } = await db.query<NodeFactsRow>({
     name: 'read-node-facts',
     text: `
-select id, name, handlers, attributes, drained, draining as stopping, seen_at > clock() - $1 * interval '1 ms' as alive,
-  extract(epoch from clock() - seen_at)::float8 * 1000 as "seenMs", extract(epoch
-    from started_at)::float8 * 1000 as "startedMs" from node order by id`,
+select id, name, handlers, attributes, drained, draining as stopping,
+  seen_at > clock() - $1 * interval '1 ms' as alive, extract(epoch from clock() - seen_at)::float8 * 1000 as "seenMs",
+  extract(epoch from started_at)::float8 * 1000 as "startedMs"
+from node
+order by id`,
     values: [withinMs],
   });
   return rows;
@@ -147,9 +152,16 @@ export const drainNode = async (db: Queryable, idOrName: string): Promise<string
     name: 'drain-node',
     text: `
 with meant as (select id, $1 <> id as "isName" from node where id = $1 or name = $1),
-said as (insert into drain select $1, bool_and(m."isName"), clock()
-  from meant m having count(*) > 0 on conflict (node) do nothing)
-update node n set drained = true from meant m where n.id = m.id returning n.id`,
+said as (
+  insert into drain
+  select $1, bool_and(m."isName"), clock()
+  from meant m
+  having count(*) > 0
+  on conflict (node) do nothing)
+update node n set drained = true
+from meant m
+where n.id = m.id
+returning n.id`,
     values: [idOrName],
   });
   return rows.map(({ id }) => id);
@@ -164,8 +176,10 @@ export const undrainNode = async (db: Queryable, idOrName: string): Promise<{ id
     name: 'undrain-node',
     text: `
 with meant as (select id, name from node where id = $1 or name = $1),
-taken as (delete from drain where node = $1 or node in (select id from meant union all select name
-  from meant) returning node),
+taken as (
+  delete from drain
+  where node = $1 or node in (select id from meant union all select name from meant)
+  returning node),
 freed as (update node n set drained = false from meant m where n.id = m.id returning n.id)
 select coalesce((select array_agg(id) from freed), '{}') as ids, exists (select from taken) as "wasDrained"`,
     values: [idOrName],

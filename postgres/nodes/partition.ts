@@ -34,8 +34,11 @@ insert into lease (resource, epoch, acquired_at, expires_at) select r, 0, clock(
   await db.query({
     name: 'register-partitions',
     text: `
-insert into partition (resource, handler_id, no) select u.r, $2, u.no from unnest($1::text[], $3::int[]) u (r,
-  no) order by u.r on conflict do nothing`,
+insert into partition (resource, handler_id, no)
+select u.r, $2, u.no
+from unnest($1::text[], $3::int[]) u (r, no)
+order by u.r
+on conflict do nothing`,
     values: [...values, handlerId, numbers],
   });
 };
@@ -141,7 +144,8 @@ export const revokePartitions = async (db: Queryable, revocations: readonly Revo
 update lease l set revoked_at = coalesce(l.revoked_at, clock()), wanted_by = r.wanted_by, reason = r.reason
 from unnest($1::text[], $2::bigint[], $3::text[], $4::text[]) r (resource, epoch, wanted_by, reason), ${UNLOCKED}
 where l.resource = any($1::text[]) and l.resource = u.resource and l.resource = r.resource and l.epoch = r.epoch
-  and l.holder is not null returning l.resource`,
+  and l.holder is not null
+returning l.resource`,
     values: [
       revocations.map((one) => one.partition),
       revocations.map((one) => one.epoch),
@@ -173,11 +177,11 @@ export const assignPartitions = async (
     name: 'assign-partitions',
     text: `
 update lease l set holder = a.node, epoch = l.epoch + 1, acquired_at = clock(),
-  expires_at = clock() + $5 * interval '1 ms', moved_at = clock(),
-  revoked_at = null, wanted_by = null, kept_for = null, kept_until = null, reason = a.reason
+  expires_at = clock() + $5 * interval '1 ms', moved_at = clock(), revoked_at = null, wanted_by = null,
+  kept_for = null, kept_until = null, reason = a.reason
 from unnest($1::text[], $2::bigint[], $3::text[], $4::text[]) a (resource, epoch, node, reason), ${UNLOCKED}
-where l.resource = any($1::text[]) and l.resource = u.resource and l.resource = a.resource
-  and l.epoch = a.epoch returning l.resource`,
+where l.resource = any($1::text[]) and l.resource = u.resource and l.resource = a.resource and l.epoch = a.epoch
+returning l.resource`,
     values: [
       assignments.map((one) => one.partition),
       assignments.map((one) => one.epoch),
@@ -194,9 +198,10 @@ export const readLastMoves = async (db: Queryable, limit: number): Promise<strin
   const { rows } = await db.query<{ at: Date; reason: string }>({
     name: 'read-last-moves',
     text: `
-select coalesce(revoked_at, moved_at) as at, reason from lease
+select coalesce(revoked_at, moved_at) as at, reason
+from lease
 where resource like 'partition/%' and reason is not null and coalesce(revoked_at, moved_at) is not null
-  order by 1 desc, resource limit $1`,
+order by 1 desc, resource limit $1`,
     values: [limit],
   });
   return rows.map(({ at, reason }) => `${at.toISOString()} ${reason}`);
@@ -218,7 +223,8 @@ export const readServing = async (db: Queryable, handlerId: number, no: string):
     name: 'read-serving',
     text: `
 select p.resource as id, case when l.expires_at > clock() and l.revoked_at is null then l.holder end as node, l.epoch
-from partition p join lease l on l.resource = p.resource where p.handler_id = $1 and p.no::text = $2`,
+from partition p join lease l on l.resource = p.resource
+where p.handler_id = $1 and p.no::text = $2`,
     values: [handlerId, no],
   });
   return rows[0] ?? null;
@@ -234,7 +240,9 @@ export const lockServing = async (db: Queryable, ids: readonly string[]): Promis
     name: 'lock-serving',
     text: `
 select l.resource as id, case when l.expires_at > clock() and l.revoked_at is null then l.holder end as node, l.epoch
-from lease l where l.resource = any($1::text[]) order by l.resource for share`,
+from lease l
+where l.resource = any($1::text[])
+order by l.resource for share`,
     values: [ids],
   });
   return new Map(rows.map((row) => [row.id, row]));
@@ -254,15 +262,16 @@ select clock() > pg_postmaster_start_time() + $1 * interval '1 ms' and exists (
   select from partition p join lease l on l.resource = p.resource join handler h on h.id = p.handler_id
   where (l.expires_at < clock() - interval '1 s' and (l.kept_until is null or l.kept_until < clock())
     or l.revoked_at < clock() - $2 * interval '1 ms'
-      or l.revoked_at is null and exists (select from node d where d.id = l.holder and d.drained)
-      or l.revoked_at is null and l.holder is not null and p.pinned_at < clock() - interval '1 s' and
-        exists (select from node d
-        where (d.id = p.pinned_to or d.name = p.pinned_to) and d.seen_at > clock() - $1 * interval '1 ms'
-          and not d.draining and not d.drained
-          and h.name = any(d.handlers) and d.attributes @> h.needs)
-        and not exists (select from node d where d.id = l.holder and (d.id = p.pinned_to or d.name = p.pinned_to)))
-    and exists (select from node n where n.seen_at > clock() - $1 * interval '1 ms' and not n.draining and not n.drained
-      and h.name = any(n.handlers) and n.attributes @> h.needs)) as lost`,
+    or l.revoked_at is null and exists (select from node d where d.id = l.holder and d.drained)
+    or l.revoked_at is null and l.holder is not null and p.pinned_at < clock() - interval '1 s' and exists (
+      select from node d
+      where (d.id = p.pinned_to or d.name = p.pinned_to) and d.seen_at > clock() - $1 * interval '1 ms'
+        and not d.draining and not d.drained and h.name = any(d.handlers) and d.attributes @> h.needs)
+      and not exists (select from node d where d.id = l.holder and (d.id = p.pinned_to or d.name = p.pinned_to)))
+    and exists (
+      select from node n
+      where n.seen_at > clock() - $1 * interval '1 ms' and not n.draining and not n.drained
+        and h.name = any(n.handlers) and n.attributes @> h.needs)) as lost`,
     values: [leaseMs, overdueMs],
   });
   return rows[0]!.lost;

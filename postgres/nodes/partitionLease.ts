@@ -26,10 +26,12 @@ export const renewPartitions = async (
   await db.query({
     name: 'renew-partitions',
     text: `
-update lease l set expires_at = clock() + $4 * interval '1 ms' from (
-  select o.resource from lease o join unnest($2::text[], $3::bigint[]) k (id, epoch) on k.id = o.resource
-    and k.epoch = o.epoch
-  where o.resource = any($2::text[]) and o.holder = $1 order by o.resource for no key update of o skip locked) m
+update lease l set expires_at = clock() + $4 * interval '1 ms'
+from (
+  select o.resource
+  from lease o join unnest($2::text[], $3::bigint[]) k (id, epoch) on k.id = o.resource and k.epoch = o.epoch
+  where o.resource = any($2::text[]) and o.holder = $1
+  order by o.resource for no key update of o skip locked) m
 where l.resource = any($2::text[]) and l.resource = m.resource`,
     values: [node, held.map(({ id }) => id), held.map(({ epoch }) => epoch), leaseMs],
   });
@@ -44,7 +46,8 @@ export const readHeldPartitions = async (db: Queryable, node: string): Promise<H
     text: `
 select l.resource as id, l.epoch, extract(epoch from l.expires_at - clock())::float8 * 1000 as "leftMs",
   l.revoked_at is not null as revoked
-from lease l where l.holder = $1 and l.resource like 'partition/%' and l.expires_at > clock()`,
+from lease l
+where l.holder = $1 and l.resource like 'partition/%' and l.expires_at > clock()`,
     values: [node],
   });
   return rows;
@@ -83,7 +86,8 @@ export const nextSilenceInMs = async (db: Queryable, node: string, leaseMs: numb
   const { rows } = await db.query<{ inMs: number | null }>({
     name: 'next-silence',
     text: `
-select extract(epoch from min(n.seen_at) - clock())::float8 * 1000 + $2 as "inMs" from node n
+select extract(epoch from min(n.seen_at) - clock())::float8 * 1000 + $2 as "inMs"
+from node n
 where n.id <> $1 and exists (select from lease l where l.holder = n.id and l.resource like 'partition/%')`,
     values: [node, leaseMs],
   });

@@ -78,9 +78,11 @@ export const countPartitions = async (
   const { rows } = await db.query<{ handlerId: number; n: number; held: number }>({
     name: 'count-partitions',
     text: `
-select p.handler_id as "handlerId", count(*)::int as n, count(*) filter (where l.holder is not null
-  and l.expires_at > clock())::int as held
-from partition p join lease l on l.resource = p.resource where $1::int is null or p.handler_id = $1 group by 1`,
+select p.handler_id as "handlerId", count(*)::int as n,
+  count(*) filter (where l.holder is not null and l.expires_at > clock())::int as held
+from partition p join lease l on l.resource = p.resource
+where $1::int is null or p.handler_id = $1
+group by 1`,
     values: [handlerId],
   });
   return new Map(rows.map((row) => [row.handlerId, { n: row.n, held: row.held }]));
@@ -102,14 +104,17 @@ export const readServedOf = async (db: Queryable, taskId: string, nodeLiveMs: nu
   const { rows } = await db.query<ServedRow>({
     name: 'read-served-of',
     text: `
-select v.*, h.needs, (select count(*)::int from node n where n.seen_at > clock() - $2 * interval '1 ms'
-  and not n.draining and not n.drained
-  and h.name = any(n.handlers) and n.attributes @> h.needs) as able
+select v.*, h.needs,
+  (select count(*)::int
+   from node n
+   where n.seen_at > clock() - $2 * interval '1 ms' and not n.draining and not n.drained and h.name = any(n.handlers)
+     and n.attributes @> h.needs) as able
 from task k join target t on t.id = k.target_id join handler h on h.id = t.handler_id
   left join lane a on a.id = t.lane_id join leader d on d.id = t.leader_id
-join partition s on s.resource = coalesce(a.partition, (select x.resource from partition x
-  where x.handler_id = h.id and x.no::text = d.name and t.lane_id is null))
-join lateral (${PARTITION} where p.resource = s.resource) v on true where k.id = $1`,
+  join partition s on s.resource = coalesce(a.partition,
+    (select x.resource from partition x where x.handler_id = h.id and x.no::text = d.name and t.lane_id is null))
+  join lateral (${PARTITION} where p.resource = s.resource) v on true
+where k.id = $1`,
     values: [taskId, nodeLiveMs],
   });
   return rows[0] ?? null;

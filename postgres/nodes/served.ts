@@ -16,17 +16,24 @@ export const markServedWaiting = async (db: Queryable, withinMs: number, limit: 
   const { rows } = await db.query<{ queuerId: number }>({
     name: 'mark-served-waiting',
     text: `
-update lane_state s set ready = true, unserved_by = null from (
-  select s.lane_id from lane_state s join lane l on l.id = s.lane_id join handler own on own.id = l.handler_id
+update lane_state s set ready = true, unserved_by = null
+from (
+  select s.lane_id
+  from lane_state s join lane l on l.id = s.lane_id join handler own on own.id = l.handler_id
   where not s.ready and s.unserved_by && array(
-      select h.id from handler h where exists (
-        select from node n where not n.draining and n.seen_at > clock() - $1 * interval '1 ms'
-          and h.name = any(n.handlers)))
-    and (own.partitions = 0 or l.partition is null or exists (
-      select from lease e where e.resource = l.partition and e.holder is not null and e.expires_at > clock()
-        and e.revoked_at is null))
+    select h.id
+    from handler h
+    where exists (
+      select from node n
+      where not n.draining and n.seen_at > clock() - $1 * interval '1 ms' and h.name = any(n.handlers)))
+    and (own.partitions = 0
+      or l.partition is null
+      or exists (
+        select from lease e
+        where e.resource = l.partition and e.holder is not null and e.expires_at > clock() and e.revoked_at is null))
   order by s.lane_id limit $2 for no key update of s skip locked) l
-where s.lane_id = l.lane_id returning s.queuer_id as "queuerId"`,
+where s.lane_id = l.lane_id
+returning s.queuer_id as "queuerId"`,
     values: [withinMs, limit],
   });
   return [...new Set(rows.map(({ queuerId }) => queuerId))];

@@ -71,17 +71,16 @@ export const readBatch = async (db: Queryable, id: number): Promise<BatchRow | n
     name: 'read-batch',
     text: `
 select b.id, h.name as handler, t.key as target, l.name as leader, b.epoch, b.turn, b.state, b.reason, b.n,
-  b.n_left as left, b.bytes, b.weight,
-  b.attempt as attempts, b.counted, b.attempt_by as "attemptBy", b.attempt_until as "attemptUntil", b.dispatch,
-    b.refusals, b.retry_at as "retryAt",
-  b.reference, b.poll_at as "pollAt", b.poll_until as "pollUntil", ${CANCELLATION_OF_BATCH} as cancellation,
-    b.parent_id as parent,
+  b.n_left as left, b.bytes, b.weight, b.attempt as attempts, b.counted, b.attempt_by as "attemptBy",
+  b.attempt_until as "attemptUntil", b.dispatch, b.refusals, b.retry_at as "retryAt", b.reference,
+  b.poll_at as "pollAt", b.poll_until as "pollUntil", ${CANCELLATION_OF_BATCH} as cancellation, b.parent_id as parent,
   array(select c.id from batch c where c.parent_id = b.id order by c.id) as children, b.depth, b.refused,
-    ${KEY_OF_BATCH} as "idempotencyKey", b.error, ${STACK_OF_BATCH} as stack,
+  ${KEY_OF_BATCH} as "idempotencyKey", b.error, ${STACK_OF_BATCH} as stack,
   (select count(*)::int from result_page p where p.batch_id = b.id and p.attempt = b.attempt) as "resultPages",
   b.created_at as "createdAt", b.started_at as "startedAt", b.finished_at as "finishedAt"
 from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id
-  left join leader l on l.id = b.leader_id where b.id = $1`,
+  left join leader l on l.id = b.leader_id
+where b.id = $1`,
     values: [id],
   });
   return rows[0] ?? null;
@@ -98,9 +97,11 @@ export const readBatchMembers = async (
   const { rows } = await db.query<{ id: string; state: number }>({
     name: 'read-batch-members',
     text: `
-select s.id, s.state from batch b cross join lateral (
-  select * from unnest(b.members[1:$2::int]) with ordinality u (seq, place)) u
-    join task_state s on s.seq = u.seq where b.id = $1 order by u.place`,
+select s.id, s.state
+from batch b cross join lateral (select * from unnest(b.members[1:$2::int]) with ordinality u (seq, place)) u
+  join task_state s on s.seq = u.seq
+where b.id = $1
+order by u.place`,
     values: [id, limit],
   });
   return rows;

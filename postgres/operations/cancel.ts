@@ -10,8 +10,9 @@ export const findTargetsOf = async (
   const { rows } = await client.query<{ targetId: number; laneId: number | null }>({
     name: 'find-targets-of',
     text: `
-select t.id as "targetId", t.lane_id as "laneId" from target t where t.id = any(array(select distinct target_id
-  from task where id = any($1::text[])))`,
+select t.id as "targetId", t.lane_id as "laneId"
+from target t
+where t.id = any(array(select distinct target_id from task where id = any($1::text[])))`,
     values: [ids],
   });
   return rows;
@@ -54,18 +55,27 @@ export const cancelTasks = async (client: Client, ids: readonly string[]): Promi
     name: 'cancel-tasks',
     text: `
 with named as materialized (
-  select k.seq, k.id, k.target_id, k.priority, k.recipient_id, s.state from task_state s
-    join task k on k.seq = s.seq where s.id = any($1::text[])),
+  select k.seq, k.id, k.target_id, k.priority, k.recipient_id, s.state
+  from task_state s join task k on k.seq = s.seq
+  where s.id = any($1::text[])),
 dequeued as (
-  delete from queue q using named n where q.target_id = n.target_id and q.priority = n.priority
-    and q.seq = n.seq returning q.seq, q.attempts),
-undelayed as (delete from delayed d using named n where d.seq = n.seq returning d.seq, d.attempts),
-unlaned as (delete from lane_queue l using named n where l.seq = n.seq returning l.seq, l.attempts),
+  delete from queue q using named n
+  where q.target_id = n.target_id and q.priority = n.priority and q.seq = n.seq
+  returning q.seq, q.attempts),
+undelayed as (
+  delete from delayed d using named n
+  where d.seq = n.seq
+  returning d.seq, d.attempts),
+unlaned as (
+  delete from lane_queue l using named n
+  where l.seq = n.seq
+  returning l.seq, l.attempts),
 gone as (select * from dequeued union all select * from undelayed union all select * from unlaned),
 freed as (delete from busy_key b using gone g where b.seq = g.seq),
 ended as (
   insert into outcome (seq, target_id, state, attempts, at)
-  select g.seq, n.target_id, 7, g.attempts, clock() from gone g join named n on n.seq = g.seq)
+  select g.seq, n.target_id, 7, g.attempts, clock()
+  from gone g join named n on n.seq = g.seq)
 select n.id, n.target_id as "targetId", t.lane_id as "laneId", h.name as handler, t.key as target,
   n.recipient_id as "recipientId", g.seq is not null as cancelled, n.state
 from named n join target t on t.id = n.target_id join handler h on h.id = t.handler_id

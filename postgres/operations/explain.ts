@@ -75,28 +75,31 @@ const BATCH = `case when b.id is not null then json_build_object('id', b.id, 'n'
 
 const FACTS = `
 select s.id, s.state, s.attempts, coalesce(e.error, b.error) as error, ${HANDLER} as handler, ${TARGET} as target,
-  ${LEADER} as leader,
-  ${QUEUED} as queued, ${inMs('d.not_before')} as "delayedInMs", ${BATCH} as batch
+  ${LEADER} as leader, ${QUEUED} as queued, ${inMs('d.not_before')} as "delayedInMs", ${BATCH} as batch
 from task_state s join task k on k.seq = s.seq join target t on t.id = k.target_id
-  join handler h on h.id = t.handler_id join leader l on l.id = t.leader_id
-cross join lateral (select coalesce((t.overrides->>'maxItems')::int, h.max_items) as max_items,
-  coalesce((t.overrides->>'minItems')::int, h.min_items) as min_items,
-  coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) as linger_ms,
-    coalesce((t.overrides->>'quietPeriodMs')::bigint, h.quiet_ms) as quiet_ms) o
-left join outcome e on e.seq = k.seq left join member m on m.seq = k.seq left join batch b on b.id = m.batch_id
-left join delayed d on d.seq = k.seq left join queue q on q.target_id = k.target_id and q.priority = k.priority
-  and q.seq = k.seq
-left join lateral (
-  select count(*) as n, sum(f.bytes) as bytes, sum(coalesce(f.weight, 1)) as weight, min(f.ready_at) as oldest,
-    max(f.ready_at) as newest, min(f.seq) as first_seq
-  from (select * from (
-      select distinct on (case when h.keyed then g.key end, case when h.keyed and g.key is not null then 0
-        else g.seq end) g.*
-      from (select * from queue g where q.seq is not null and g.target_id = t.id order by g.priority, g.seq
-        limit case when h.keyed then 4 * h.max_items + 1000 else o.max_items end) g
-      where not h.keyed or not exists (select from busy_key x where x.target_id = t.id and x.key = g.key
-        and x.seq <> g.seq)
-      order by case when h.keyed then g.key end, case when h.keyed and g.key is not null then 0 else g.seq end,
-        g.priority, g.seq) g
-    order by g.priority, g.seq limit o.max_items) f) w on true
+  join handler h on h.id = t.handler_id join leader l on l.id = t.leader_id cross join lateral (
+    select coalesce((t.overrides->>'maxItems')::int, h.max_items) as max_items,
+      coalesce((t.overrides->>'minItems')::int, h.min_items) as min_items,
+      coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) as linger_ms,
+      coalesce((t.overrides->>'quietPeriodMs')::bigint, h.quiet_ms) as quiet_ms) o
+  left join outcome e on e.seq = k.seq left join member m on m.seq = k.seq left join batch b on b.id = m.batch_id
+  left join delayed d on d.seq = k.seq left join queue q on q.target_id = k.target_id and q.priority = k.priority
+    and q.seq = k.seq left join lateral (
+      select count(*) as n, sum(f.bytes) as bytes, sum(coalesce(f.weight, 1)) as weight, min(f.ready_at) as oldest,
+        max(f.ready_at) as newest, min(f.seq) as first_seq
+      from (
+        select *
+        from (
+          select distinct on (
+            case when h.keyed then g.key end, case when h.keyed and g.key is not null then 0 else g.seq end) g.*
+          from (
+            select *
+            from queue g
+            where q.seq is not null and g.target_id = t.id
+            order by g.priority, g.seq limit case when h.keyed then 4 * h.max_items + 1000 else o.max_items end) g
+          where not h.keyed
+            or not exists (select from busy_key x where x.target_id = t.id and x.key = g.key and x.seq <> g.seq)
+          order by case when h.keyed then g.key end, case when h.keyed and g.key is not null then 0 else g.seq end,
+            g.priority, g.seq) g
+        order by g.priority, g.seq limit o.max_items) f) w on true
 where s.id = $1`;

@@ -24,30 +24,36 @@ export const readHandlerGauges = async (client: Client): Promise<HandlerGauges[]
     name: 'read-handler-gauges',
     text: `
 with waiting as (
-  select t.handler_id, count(*) as n, min(q.ready_at) as oldest from (select target_id, ready_at from queue
-    union all select target_id, ready_at from lane_queue) q
-  join target t on t.id = q.target_id group by 1),
+  select t.handler_id, count(*) as n, min(q.ready_at) as oldest
+  from (select target_id, ready_at from queue union all select target_id, ready_at from lane_queue) q
+    join target t on t.id = q.target_id
+  group by 1),
 later as (select t.handler_id, count(*) as n from delayed d join target t on t.id = d.target_id group by 1),
 open as (
   select t.handler_id, count(*) filter (where b.attempt_until is not null) as calls,
     count(*) filter (where b.reference is not null) as accepted
-  from batch b join target t on t.id = b.target_id where b.state = 1 /* open */ group by 1),
+  from batch b join target t on t.id = b.target_id
+  where b.state = 1 /* open */
+  group by 1),
 bad as (
   select t.handler_id, sum(b.n - b.n_left) filter (where b.state = 3 /* unknown */) as unknown,
     sum(b.n - b.n_left) filter (where b.state = 6 /* dead */) as dead
-  from batch b join target t on t.id = b.target_id where b.state in (3 /* unknown */, 5 /* failed */,
-    6 /* dead */) group by 1),
-ended as (select t.handler_id, count(*) as dead from outcome o join target t on t.id = o.target_id
-  where o.state = 6 /* dead */ group by 1)
+  from batch b join target t on t.id = b.target_id
+  where b.state in (3 /* unknown */, 5 /* failed */, 6 /* dead */)
+  group by 1),
+ended as (
+  select t.handler_id, count(*) as dead
+  from outcome o join target t on t.id = o.target_id
+  where o.state = 6 /* dead */
+  group by 1)
 select h.name as handler, coalesce(w.n, 0)::float8 as queued, coalesce(l.n, 0)::float8 as delayed,
-  coalesce(greatest(0, extract(epoch from clock() - w.oldest)), 0)::float8 as "oldestSeconds", coalesce(o.calls,
-    0)::float8 as "inFlight",
-  coalesce(o.accepted, 0)::float8 as accepted, coalesce(b.unknown, 0)::float8 as unknown, (coalesce(b.dead,
-    0) + coalesce(e.dead, 0))::float8 as dead,
+  coalesce(greatest(0, extract(epoch from clock() - w.oldest)), 0)::float8 as "oldestSeconds",
+  coalesce(o.calls, 0)::float8 as "inFlight", coalesce(o.accepted, 0)::float8 as accepted,
+  coalesce(b.unknown, 0)::float8 as unknown, (coalesce(b.dead, 0) + coalesce(e.dead, 0))::float8 as dead,
   h.paused_at is not null as paused
 from handler h left join waiting w on w.handler_id = h.id left join later l on l.handler_id = h.id
-  left join open o on o.handler_id = h.id
-  left join bad b on b.handler_id = h.id left join ended e on e.handler_id = h.id`,
+  left join open o on o.handler_id = h.id left join bad b on b.handler_id = h.id
+  left join ended e on e.handler_id = h.id`,
   });
   return rows;
 };
@@ -70,9 +76,10 @@ export const readNodeCounts = async (client: Client, withinMs: number): Promise<
   const { rows } = await client.query<{ handler: string; n: number }>({
     name: 'read-node-counts',
     text: `
-select h.name as handler, count(n.id)::float8 as n from handler h
-left join node n on h.name = any(n.handlers) and not n.draining
-  and n.seen_at > clock() - $1 * interval '1 ms' group by 1`,
+select h.name as handler, count(n.id)::float8 as n
+from handler h left join node n on h.name = any(n.handlers) and not n.draining
+    and n.seen_at > clock() - $1 * interval '1 ms'
+group by 1`,
     values: [withinMs],
   });
   return rows;
@@ -99,9 +106,10 @@ export const countReasons = async (
   const { rows } = await client.query<{ handler: string; reason: number; n: number }>({
     name: 'count-flush-reasons',
     text: `
-select h.name as handler, b.reason, count(*)::float8 as n from batch b join target t on t.id = b.target_id
-  join handler h on h.id = t.handler_id
-where b.id > $1 and b.id <= $2 group by 1, 2`,
+select h.name as handler, b.reason, count(*)::float8 as n
+from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id
+where b.id > $1 and b.id <= $2
+group by 1, 2`,
     values: [after, upTo],
   });
   return rows;
@@ -126,14 +134,15 @@ export const readLaneGauges = async (client: Client): Promise<LaneGauges> => {
   const { rows } = await client.query<LaneGauges>({
     name: 'read-lane-gauges',
     text: `
-select count(*)::float8 as lanes, count(*) filter (where s.ready and s.paused_at is null
-  and s.halted_by is null)::float8 as ready, count(s.halted_by)::float8 as halted,
-  count(s.paused_at)::float8 as paused, coalesce(sum(s.pending), 0)::float8 as "inFlight",
-    (select count(*)::float8 from lane_batch where status < 10 /* open */) as open,
-  coalesce((select extract(epoch from clock() - min(b.created_at)) from lane_batch o
-    join batch b on b.id = o.batch_id where o.status < 10 /* open */), 0)::float8 as "oldestSeconds",
-  (select sum(slots)::float8 from queuer) as slots, coalesce((select sum(slots) from submitter), 0)::float8 as taken,
-    (select sum(grants)::float8 from queuer) as grants
+select count(*)::float8 as lanes,
+  count(*) filter (where s.ready and s.paused_at is null and s.halted_by is null)::float8 as ready,
+  count(s.halted_by)::float8 as halted, count(s.paused_at)::float8 as paused,
+  coalesce(sum(s.pending), 0)::float8 as "inFlight",
+  (select count(*)::float8 from lane_batch where status < 10 /* open */) as open, coalesce(
+    (select extract(epoch from clock() - min(b.created_at))
+     from lane_batch o join batch b on b.id = o.batch_id
+     where o.status < 10 /* open */), 0)::float8 as "oldestSeconds", (select sum(slots)::float8 from queuer) as slots,
+  coalesce((select sum(slots) from submitter), 0)::float8 as taken, (select sum(grants)::float8 from queuer) as grants
 from lane_state s`,
   });
   return rows[0]!;
@@ -150,14 +159,16 @@ export const readExecutionGauges = async (client: Client): Promise<ExecutionGaug
   const { rows } = await client.query<ExecutionGauges>({
     name: 'read-execution-gauges',
     text: `
-select json_build_object('staging', (select count(*) from execution where state = 2 /* staging */), 'created',
-  count(*) filter (where state = 0 /* created */),
-    'in-progress', count(*) filter (where state = 1 /* in progress */)) as executions,
-  json_build_object('created', coalesce(sum(n_created), 0), 'in-progress', coalesce(sum(n_running), 0), 'done',
-    coalesce(sum(n_done), 0),
-    'failed', coalesce(sum(n_failed), 0), 'permanently-failed', coalesce(sum(n_dead), 0)) as items,
-  (count(*) filter (where wants_nodes))::float8 as waiting
-from execution where state in (0 /* created */, 1 /* in progress */)`,
+select json_build_object(
+  'staging', (select count(*) from execution where state = 2 /* staging */), 'created',
+  count(*) filter (where state = 0 /* created */), 'in-progress',
+  count(*) filter (where state = 1 /* in progress */)) as executions,
+  json_build_object(
+    'created', coalesce(sum(n_created), 0), 'in-progress', coalesce(sum(n_running), 0), 'done',
+    coalesce(sum(n_done), 0), 'failed', coalesce(sum(n_failed), 0), 'permanently-failed',
+    coalesce(sum(n_dead), 0)) as items, (count(*) filter (where wants_nodes))::float8 as waiting
+from execution
+where state in (0 /* created */, 1 /* in progress */)`,
   });
   return rows[0]!;
 };

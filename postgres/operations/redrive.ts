@@ -29,8 +29,9 @@ export const newestBatchId = async (db: Queryable): Promise<number> => {
 
 const INTO_QUEUE = `
 insert into queue (target_id, priority, seq, ready_at, bytes, attempts, weight, key)
-select k.target_id, k.priority, k.seq, clock(), k.bytes, 0, k.weight, k.key from gone g
-  join task k on k.seq = g.seq returning target_id as "targetId"`;
+select k.target_id, k.priority, k.seq, clock(), k.bytes, 0, k.weight, k.key
+from gone g join task k on k.seq = g.seq
+returning target_id as "targetId"`;
 
 const targetsOf = (rows: readonly { targetId: number }[]): number[] => rows.map((row) => row.targetId);
 
@@ -43,10 +44,11 @@ export const redriveOutcomes = async (db: Queryable, scope: RedriveScope, limit:
     name: 'redrive-outcomes',
     text: `
 with chosen as materialized (
-  select o.seq from target t join outcome o on o.target_id = t.id and o.state = $3::smallint
+  select o.seq
+  from target t join outcome o on o.target_id = t.id and o.state = $3::smallint
   where t.handler_id = $1 and ($2::text is null or t.key = $2) and o.batch_id <= $4
-    and not exists (select from batch b where b.id = o.batch_id and b.leader_id = 0) limit $5
-      for update of o skip locked),
+    and not exists (select from batch b where b.id = o.batch_id and b.leader_id = 0)
+  limit $5 for update of o skip locked),
 gone as (delete from outcome o using chosen c where o.seq = c.seq returning o.seq)
 ${INTO_QUEUE}`,
     values: [scope.handlerId, scope.target, scope.state, scope.lastBatchId, limit],
@@ -64,9 +66,11 @@ export const redriveOutcomesOf = async (
     name: 'redrive-outcomes-of',
     text: `
 with chosen as materialized (
-  select o.seq from outcome o where o.seq = any($1::bigint[]) and o.state = $2::smallint
-    and not exists (select from batch b where b.id = o.batch_id and b.leader_id = 0) order by o.seq
-      limit $3 for update of o skip locked),
+  select o.seq
+  from outcome o
+  where o.seq = any($1::bigint[]) and o.state = $2::smallint
+    and not exists (select from batch b where b.id = o.batch_id and b.leader_id = 0)
+  order by o.seq limit $3 for update of o skip locked),
 gone as (delete from outcome o using chosen c where o.seq = c.seq returning o.seq)
 ${INTO_QUEUE}`,
     values: [seqs, state, limit],
@@ -82,10 +86,11 @@ export const lockEndedBatches = async (client: Client, scope: RedriveScope, limi
   const { rows } = await client.query<{ id: number }>({
     name: 'lock-ended-batches',
     text: `
-select b.id from target t join batch b on b.target_id = t.id and b.state = $3::smallint
-  and b.state in (3 /* unknown */, 5 /* failed */, 6 /* dead */)
-where t.handler_id = $1 and ($2::text is null or t.key = $2) and b.id <= $4 and b.leader_id <> 0 order by b.id
-  limit least($5, 200) for no key update of b`,
+select b.id
+from target t join batch b on b.target_id = t.id and b.state = $3::smallint
+    and b.state in (3 /* unknown */, 5 /* failed */, 6 /* dead */)
+where t.handler_id = $1 and ($2::text is null or t.key = $2) and b.id <= $4 and b.leader_id <> 0
+order by b.id limit least($5, 200) for no key update of b`,
     values: [scope.handlerId, scope.target, scope.state, scope.lastBatchId, limit],
   });
   return rows.map((row) => row.id);
@@ -96,8 +101,10 @@ export const lockBatchesOf = async (client: Client, seqs: readonly number[], sta
   const { rows } = await client.query<{ id: number }>({
     name: 'lock-batches-of',
     text: `
-select b.id from batch b where b.state = $2::smallint and b.leader_id <> 0 and b.id in (select m.batch_id
-  from member m where m.seq = any($1::bigint[]))
+select b.id
+from batch b
+where b.state = $2::smallint and b.leader_id <> 0
+  and b.id in (select m.batch_id from member m where m.seq = any($1::bigint[]))
 order by b.id for no key update`,
     values: [seqs, state],
   });
@@ -119,12 +126,15 @@ export const redriveMembers = async (
     name: 'redrive-members',
     text: `
 with picked as materialized (
-  select m.seq, m.batch_id from batch b cross join lateral unnest(b.members) with ordinality u (seq, place)
+  select m.seq, m.batch_id
+  from batch b cross join lateral unnest(b.members) with ordinality u (seq, place)
     join member m on m.seq = u.seq and m.batch_id = b.id
-  where b.id = any($1::bigint[]) and ($2::bigint[] is null or u.seq in (select unnest($2::bigint[]))) order by b.id,
-    u.place limit $3),
-gone as (delete from member m using picked p where m.seq = p.seq and m.batch_id = p.batch_id returning m.seq,
-  m.batch_id),
+  where b.id = any($1::bigint[]) and ($2::bigint[] is null or u.seq in (select unnest($2::bigint[])))
+  order by b.id, u.place limit $3),
+gone as (
+  delete from member m using picked p
+  where m.seq = p.seq and m.batch_id = p.batch_id
+  returning m.seq, m.batch_id),
 ${DETACH_MEMBERS},
 ${cancelParked()}
 ${INTO_QUEUE}`,
@@ -143,7 +153,8 @@ export const findTasksOf = async (
   const { rows } = await db.query<{ id: string; seq: number }>({
     name: 'find-tasks-of',
     text: `
-select k.id, k.seq from task k join target t on t.id = k.target_id
+select k.id, k.seq
+from task k join target t on t.id = k.target_id
 where k.id = any($3::text[]) and t.handler_id = $1 and ($2::text is null or t.key = $2)`,
     values: [handlerId, target, ids],
   });

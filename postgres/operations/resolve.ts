@@ -32,8 +32,9 @@ export const lockBatchesOfTasks = async (client: Client, ids: readonly string[])
   await client.query({
     name: 'lock-batches-of-tasks',
     text: `
-select from batch where id in (select m.batch_id from task k join member m on m.seq = k.seq
-  where k.id = any($1::text[])) order by id for no key update`,
+select from batch
+where id in (select m.batch_id from task k join member m on m.seq = k.seq where k.id = any($1::text[]))
+order by id for no key update`,
     values: [ids],
   });
 };
@@ -69,9 +70,11 @@ export const readParkedMembers = async (db: Queryable, batchId: number): Promise
   const { rows } = await db.query<ParkedTask>({
     name: 'read-parked-members',
     text: `
-select p.* from batch b cross join lateral unnest(b.members) with ordinality u (seq, place)
-join member m on m.seq = u.seq and m.batch_id = b.id join lateral (${PARKED} where s.seq = u.seq) p on true
-where b.id = $1 order by u.place`,
+select p.*
+from batch b cross join lateral unnest(b.members) with ordinality u (seq, place) join member m on m.seq = u.seq
+    and m.batch_id = b.id join lateral (${PARKED} where s.seq = u.seq) p on true
+where b.id = $1
+order by u.place`,
     values: [batchId],
   });
   return rows;
@@ -93,13 +96,15 @@ export const endParkedBatch = async (
     text: `
 with given_up as (
   insert into cancellation (batch_id, handler_id, reference, why, next_at, requested_at)
-  select b.id, t.handler_id, b.reference, 2, clock(), clock() from batch b join target t on t.id = b.target_id
-  where b.id = $1 and b.state = 3 /* unknown */ and b.reference is not null
-    and $2::smallint <> ${SUCCEEDED} on conflict (batch_id, md5(reference)) do nothing),
+  select b.id, t.handler_id, b.reference, 2, clock(), clock()
+  from batch b join target t on t.id = b.target_id
+  where b.id = $1 and b.state = 3 /* unknown */ and b.reference is not null and $2::smallint <> ${SUCCEEDED}
+  on conflict (batch_id, md5(reference)) do nothing),
 over as (
   update batch set state = $2::smallint, attempt = attempt + 1, attempt_by = 'resolve', attempt_until = null,
-    retry_at = null, poll_at = null, error = $3,
-    finished_at = clock() where id = $1 and state = 3 /* unknown */ returning id, members)
+    retry_at = null, poll_at = null, error = $3, finished_at = clock()
+  where id = $1 and state = 3 /* unknown */
+  returning id, members)
 delete from busy_key k using over o cross join lateral unnest(o.members) u (seq), member m
 where m.seq = u.seq and m.batch_id = o.id and k.seq = u.seq`,
     values: [id, state, error],
@@ -120,12 +125,15 @@ export const insertParkedResults = async (
     name: 'insert-parked-results',
     text: `
 with placed as (
-  select b.id, b.attempt, (u.place - 1)::int as place, ((row_number() over (order by u.place) - 1) / $3::int)::int as no
+  select b.id, b.attempt, (u.place - 1)::int as place,
+    ((row_number() over (order by u.place) - 1) / $3::int)::int as no
   from batch b cross join lateral unnest(b.members) with ordinality u (seq, place) join member m on m.seq = u.seq
-    and m.batch_id = b.id where b.id = $1)
+      and m.batch_id = b.id
+  where b.id = $1)
 insert into result_page (batch_id, attempt, no, first, last, results)
 select id, attempt, no, min(place), max(place), json_agg(json_build_array(place, $2::json) order by place)
-  from placed group by id, attempt, no`,
+from placed
+group by id, attempt, no`,
     values: [id, result, perPage],
   });
 };
@@ -140,14 +148,15 @@ export const endParkedTasks = async (
     name: 'end-parked-tasks',
     text: `
 with gone as (
-  delete from member m using batch b where m.seq = any($1::bigint[]) and b.id = m.batch_id and b.state = 3 /* unknown */
+  delete from member m using batch b
+  where m.seq = any($1::bigint[]) and b.id = m.batch_id and b.state = 3 /* unknown */
   returning m.seq, m.batch_id, m.attempts + b.counted as attempts),
 freed as (delete from busy_key k using gone g where k.seq = g.seq),
 ${DETACH_MEMBERS},
 ${cancelParked(`$2::smallint <> ${SUCCEEDED}`)}
 insert into outcome (seq, target_id, state, attempts, batch_id, result, error, at)
-select g.seq, k.target_id, $2::smallint, g.attempts, g.batch_id, $3::json, $4, clock() from gone g
-  join task k on k.seq = g.seq`,
+select g.seq, k.target_id, $2::smallint, g.attempts, g.batch_id, $3::json, $4, clock()
+from gone g join task k on k.seq = g.seq`,
     values: [seqs, end.state, end.result, end.error],
   });
 };
@@ -161,13 +170,14 @@ export const requeueParkedTasks = async (client: Client, seqs: readonly number[]
     name: 'requeue-parked-tasks',
     text: `
 with gone as (
-  delete from member m using batch b where m.seq = any($1::bigint[]) and b.id = m.batch_id and b.state = 3 /* unknown */
+  delete from member m using batch b
+  where m.seq = any($1::bigint[]) and b.id = m.batch_id and b.state = 3 /* unknown */
   returning m.seq, m.batch_id, m.attempts + b.counted as attempts),
 ${DETACH_MEMBERS},
 ${cancelParked()}
 insert into queue (target_id, priority, seq, ready_at, bytes, attempts, weight, key)
-select k.target_id, k.priority, k.seq, k.created_at, k.bytes, g.attempts, k.weight, k.key from gone g
-  join task k on k.seq = g.seq`,
+select k.target_id, k.priority, k.seq, k.created_at, k.bytes, g.attempts, k.weight, k.key
+from gone g join task k on k.seq = g.seq`,
     values: [seqs],
   });
 };

@@ -8,9 +8,10 @@ export const findTargetsWithWork = async (db: Queryable, handler: string, key: s
   const { rows } = await db.query<{ id: number }>({
     name: 'find-targets-with-work',
     text: `
-select t.id from target t join handler h on h.id = t.handler_id
-where h.name = $1 and ($2::text is null or t.key = $2) and (
-  exists (select from queue q where q.target_id = t.id) or exists (select from delayed d where d.target_id = t.id)
+select t.id
+from target t join handler h on h.id = t.handler_id
+where h.name = $1 and ($2::text is null or t.key = $2) and (exists (select from queue q where q.target_id = t.id)
+  or exists (select from delayed d where d.target_id = t.id)
   or exists (select from batch b where b.target_id = t.id and b.state = 1 /* open */ and b.dispatch is null))`,
     values: [handler, key],
   });

@@ -138,12 +138,12 @@ const HEAVIEST = 100_000;
  * too heavy.
  */
 const windowText = (table: string, column: string, order: string, weight: string, where = ''): string => `
-select x.a, x.b, x.n from (
-  select (array_agg(k order by k))[1]::text as a, (array_agg(k order by k desc))[1]::text as b,
-    count(*)::float8 as n from (
-    select k, w, sum(w) over (rows unbounded preceding) as sum,
-      max(w) over (rows unbounded preceding) as heaviest from (
-      select ${column} as k, ${weight} as w from ${table} ${where} ${order} limit $1::bigint) r) r
+select x.a, x.b, x.n
+from (
+  select (array_agg(k order by k))[1]::text as a, (array_agg(k order by k desc))[1]::text as b, count(*)::float8 as n
+  from (
+    select k, w, sum(w) over (rows unbounded preceding) as sum, max(w) over (rows unbounded preceding) as heaviest
+    from (select ${column} as k, ${weight} as w from ${table} ${where} ${order} limit $1::bigint) r) r
   where sum - w < $1::bigint and heaviest <= ${HEAVIEST}) x
 where x.n > 0`;
 

@@ -19,12 +19,16 @@ export const readHandlers = async (db: Queryable, handlerId: number | null): Pro
   const { rows } = await db.query<HandlerFacts>({
     name: 'read-handlers',
     text: `
-select h.id, h.name, h.paused_at as "pausedAt", h.pause_reason as "pauseReason", case
-  when h.hold_until > clock() then h.hold_until end as "holdUntil",
-  (select count(*)::int from (select from leader l join batch b on b.leader_id = l.id
-    and b.state = 1 /* open */ where l.handler_id = h.id
-    and b.attempt_until is not null and b.dispatch is not null limit 100000) b) as "inFlightCalls"
-from handler h where $1::int is null or h.id = $1 order by h.name`,
+select h.id, h.name, h.paused_at as "pausedAt", h.pause_reason as "pauseReason",
+  case when h.hold_until > clock() then h.hold_until end as "holdUntil",
+  (select count(*)::int
+   from (
+     select from leader l join batch b on b.leader_id = l.id and b.state = 1 /* open */
+     where l.handler_id = h.id and b.attempt_until is not null
+       and b.dispatch is not null limit 100000) b) as "inFlightCalls"
+from handler h
+where $1::int is null or h.id = $1
+order by h.name`,
     values: [handlerId],
   });
   return rows;
@@ -38,9 +42,10 @@ export const countAccepted = async (
   const { rows } = await db.query<{ handlerId: number; n: number }>({
     name: 'count-accepted',
     text: `
-select t.handler_id as "handlerId", sum(k.n)::bigint as n from (select target_id, count(*) as n from task
-  group by 1) k join target t on t.id = k.target_id
-where $1::int is null or t.handler_id = $1 group by 1`,
+select t.handler_id as "handlerId", sum(k.n)::bigint as n
+from (select target_id, count(*) as n from task group by 1) k join target t on t.id = k.target_id
+where $1::int is null or t.handler_id = $1
+group by 1`,
     values: [handlerId],
   });
   return rows;
@@ -70,15 +75,18 @@ export const readLeaders = async (db: Queryable, handlerId: number | null): Prom
   const { rows } = await db.query<LeaderFacts>({
     name: 'read-leaders',
     text: `
-select l.id, h.id as "handlerId", h.name as handler, l.name, l.state, l.epoch, (extract(epoch
-  from l.wake_at - clock()) * 1000)::float8 as "wakeInMs",
-  (extract(epoch from l.expires_at - clock()) * 1000)::float8 as "expiresInMs", (extract(epoch
-    from clock() - l.woken_at) * 1000)::float8 as "unansweredMs", l.holder as "runId"
+select l.id, h.id as "handlerId", h.name as handler, l.name, l.state, l.epoch,
+  (extract(epoch from l.wake_at - clock()) * 1000)::float8 as "wakeInMs",
+  (extract(epoch from l.expires_at - clock()) * 1000)::float8 as "expiresInMs",
+  (extract(epoch from clock() - l.woken_at) * 1000)::float8 as "unansweredMs", l.holder as "runId"
 from handler h cross join lateral (
-  select id, name, state, epoch, wake_at, expires_at, case
-    when state = 1 /* working */ then woken_at end as woken_at, holder from leader l where l.handler_id = h.id
+  select id, name, state, epoch, wake_at, expires_at, case when state = 1 /* working */ then woken_at end as woken_at,
+    holder
+  from leader l
+  where l.handler_id = h.id
   order by case when state = 1 /* working */ then woken_at end, id limit ${LEADERS}) l
-where $1::int is null or h.id = $1 order by h.id, l.id`,
+where $1::int is null or h.id = $1
+order by h.id, l.id`,
     values: [handlerId],
   });
   return rows;

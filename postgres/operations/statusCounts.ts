@@ -71,9 +71,11 @@ const countPlaces = async (
   const state = table === 'outcome' ? 'state' : '0';
   const { rows } = await db.query<{ handlerId: number; state: number; n: number }>({
     text: `
-select t.handler_id as "handlerId", p.state, sum(p.n)::float8 as n from (
-  select p.target_id, ${state} as state, count(*) as n from ${pagesOf(`${table} p`, reading)} group by 1, 2) p
-join target t on t.id = p.target_id where $1::int is null or t.handler_id = $1 group by 1, 2`,
+select t.handler_id as "handlerId", p.state, sum(p.n)::float8 as n
+from (select p.target_id, ${state} as state, count(*) as n from ${pagesOf(`${table} p`, reading)} group by 1, 2) p
+  join target t on t.id = p.target_id
+where $1::int is null or t.handler_id = $1
+group by 1, 2`,
     values: [handlerId],
   });
   return rows;
@@ -89,18 +91,27 @@ const readOldest = async (
   reading: Reading,
 ): Promise<{ handlerId: number; ageMs: number }[]> => {
   const first = `
-  union all select q.target_id, q.ready_at from leader l cross join lateral (
-    select t.id from target t where t.leader_id = l.id and t.due_at is not null and not t.paused
-      and not t.busy order by t.due_at limit 10) t
-  cross join lateral (select q.target_id, q.ready_at from queue q where q.target_id = t.id order by q.priority,
-    q.seq limit 1) q
+  union all select q.target_id, q.ready_at
+  from leader l cross join lateral (
+    select t.id
+    from target t
+    where t.leader_id = l.id and t.due_at is not null and not t.paused and not t.busy
+    order by t.due_at limit 10) t
+    cross join lateral (
+      select q.target_id, q.ready_at
+      from queue q
+      where q.target_id = t.id
+      order by q.priority, q.seq limit 1) q
   where $1::int is null or l.handler_id = $1`;
   const { rows } = await db.query<{ handlerId: number; ageMs: number }>({
     text: `
 select t.handler_id as "handlerId", greatest(0, extract(epoch from clock() - min(q.oldest)) * 1000)::float8 as "ageMs"
-from (select target_id, min(ready_at) as oldest from (select target_id, ready_at
-  from ${pagesOf('queue q', reading)}${reading === ALL ? '' : first}) q group by 1) q
-join target t on t.id = q.target_id where $1::int is null or t.handler_id = $1 group by 1`,
+from (
+  select target_id, min(ready_at) as oldest
+  from (select target_id, ready_at from ${pagesOf('queue q', reading)}${reading === ALL ? '' : first}) q
+  group by 1) q join target t on t.id = q.target_id
+where $1::int is null or t.handler_id = $1
+group by 1`,
     values: [handlerId],
   });
   return rows;
@@ -115,7 +126,10 @@ const countReasons = async (
     text: `
 select t.handler_id as "handlerId", b.reason, sum(b.n)::float8 as n
 from (select b.target_id, b.reason, count(*) as n from ${pagesOf('batch b', reading)} group by 1, 2) b
-join target t on t.id = b.target_id where $1::int is null or t.handler_id = $1 group by 1, 2 order by 1, 2`,
+  join target t on t.id = b.target_id
+where $1::int is null or t.handler_id = $1
+group by 1, 2
+order by 1, 2`,
     values: [handlerId],
   });
   return rows;
@@ -137,12 +151,18 @@ const countBatches = async (
 ): Promise<{ handlerId: number; state: number; n: number }[]> => {
   const { rows } = await db.query<{ handlerId: number; state: number; n: number }>({
     text: `
-select t.handler_id as "handlerId", b.state, sum(b.n)::float8 as n from (
-  select b.target_id, case when b.state = 1 /* open */ and b.leader_id = 0 then lane_task_state((select s.status
-    from lane_batch s where s.batch_id = b.id))
-    when b.state = 1 /* open */ and b.attempt > 0 then 2::smallint else b.state end as state, sum(b.n - b.n_left) as n
-  from ${pagesOf('batch b', reading)} where ${part} group by 1, 2) b
-join target t on t.id = b.target_id where $1::int is null or t.handler_id = $1 group by 1, 2`,
+select t.handler_id as "handlerId", b.state, sum(b.n)::float8 as n
+from (
+  select b.target_id,
+    case when b.state = 1 /* open */
+      and b.leader_id = 0 then lane_task_state((select s.status from lane_batch s where s.batch_id = b.id))
+      when b.state = 1 /* open */ and b.attempt > 0 then 2::smallint /* in-progress */ else b.state end as state,
+    sum(b.n - b.n_left) as n
+  from ${pagesOf('batch b', reading)}
+  where ${part}
+  group by 1, 2) b join target t on t.id = b.target_id
+where $1::int is null or t.handler_id = $1
+group by 1, 2`,
     values: [handlerId],
   });
   return rows;

@@ -55,15 +55,16 @@ export const readResults = async (
     // value with every wanted task (100 times slower).
     text: `
 with wanted as materialized (
-  select b.id, b.attempt, u.place - 1 as place, u.seq from batch b
-    cross join lateral unnest(b.members) with ordinality u (seq, place)
-    join unnest($2::bigint[]) w (seq) on w.seq = u.seq where b.id = any($1::bigint[]))
+  select b.id, b.attempt, u.place - 1 as place, u.seq
+  from batch b cross join lateral unnest(b.members) with ordinality u (seq, place)
+    join unnest($2::bigint[]) w (seq) on w.seq = u.seq
+  where b.id = any($1::bigint[]))
 select w.seq, (e.value->1)::text as result, e.value->>2 as note
-from result_page p cross join lateral json_array_elements(p.results) e
-  join wanted w on w.id = p.batch_id and w.attempt = p.attempt and w.place = (e.value->>0)::int
-where p.batch_id = any($1::bigint[])
-  and exists (select from wanted w where w.id = p.batch_id and w.attempt = p.attempt and w.place between p.first
-    and p.last)`,
+from result_page p cross join lateral json_array_elements(p.results) e join wanted w on w.id = p.batch_id
+    and w.attempt = p.attempt and w.place = (e.value->>0)::int
+where p.batch_id = any($1::bigint[]) and exists (
+  select from wanted w
+  where w.id = p.batch_id and w.attempt = p.attempt and w.place between p.first and p.last)`,
     values: [batchIds, seqs],
   });
   return new Map(rows.map(({ seq, result, note }) => [seq, { result, note }]));
@@ -80,9 +81,12 @@ export const readTaskStates = async (
   const { rows } = await db.query<{ id: string; state: number }>({
     name: 'read-task-states',
     text: `
-select s.id, case when s.state = 3 /* unknown */ and exists (select from batch b where b.id = s.batch_id
-  and b.state = 1 /* open */) then 2::smallint else s.state end as state
-from task_state s where s.id = any($1::text[])`,
+select s.id,
+  case when s.state = 3 /* unknown */ and exists (
+    select from batch b
+    where b.id = s.batch_id and b.state = 1 /* open */) then 2::smallint /* in-progress */ else s.state end as state
+from task_state s
+where s.id = any($1::text[])`,
     values: [ids],
   });
   return rows;

@@ -39,15 +39,16 @@ export const deleteExpiredOutcomes = async (
     name: 'delete-expired-outcomes',
     text: `
 with old as materialized (
-  select o.seq, o.at from outcome o join target t on t.id = o.target_id and t.handler_id = $1
+  select o.seq, o.at
+  from outcome o join target t on t.id = o.target_id and t.handler_id = $1
   where o.at < clock() - $2 * interval '1 ms' and o.at >= coalesce($3::timestamptz, '-infinity')
     and not exists (select from notification n where n.batch_id = o.batch_id and n.done_at is null)
   order by o.at limit $4 for update of o skip locked),
 ended as (delete from outcome o using old where o.seq = old.seq returning o.seq),
 gone as (delete from task k using ended e where k.seq = e.seq returning k.seq)
 select (select count(*) from gone) as tasks, 0 as batches,
-  case when (select count(*) from old) < $4 then clock() - $2 * interval '1 ms' else (select max(at)
-    from old) end as "seenTo"`,
+  case when (select count(*) from old) < $4 then clock() - $2 * interval '1 ms'
+    else (select max(at) from old) end as "seenTo"`,
     values: [handler.id, handler.retentionMs, from, limit],
   });
   return rows[0]!;
@@ -71,26 +72,29 @@ export const deleteExpiredBatches = async (
     name: 'delete-expired-batches',
     text: `
 with found as materialized (
-  select b.id, b.members, b.finished_at, b.n - b.n_left as n from batch b join target t on t.id = b.target_id
-    and t.handler_id = $1
+  select b.id, b.members, b.finished_at, b.n - b.n_left as n
+  from batch b join target t on t.id = b.target_id and t.handler_id = $1
   where b.finished_at < clock() - $2 * interval '1 ms' and b.finished_at >= coalesce($3::timestamptz, '-infinity')
     and (b.n_left = 0 or not exists (
-      select from unnest(b.members) u (seq) join task k on k.seq = u.seq left join member m on m.seq = u.seq
-        and m.batch_id = b.id where m.seq is null))
+      select from unnest(b.members) u (seq) join task k on k.seq = u.seq
+        left join member m on m.seq = u.seq and m.batch_id = b.id
+      where m.seq is null))
     and not exists (select from batch c where c.parent_id = b.id)
     -- batches that depend on it must still find its outcome; an operator must still decide on what halts a lane
-    and (b.leader_id <> 0 or not exists (select from dependency d join lane_batch s on s.batch_id = d.batch_id
-      and s.status < 10 /* open */ where d.needs = b.id)
+    and (b.leader_id <> 0 or not exists (
+      select from dependency d join lane_batch s on s.batch_id = d.batch_id and s.status < 10 /* open */
+      where d.needs = b.id)
       and not exists (select from lane_state l where l.halted_by = b.id))
     and not exists (select from notification n where n.batch_id = b.id and n.done_at is null)
   order by b.finished_at limit $5 for update of b skip locked),
 old as materialized (
-  select id, members, finished_at from (
-    select f.*, sum(f.n) over (order by f.finished_at, f.id) - f.n as before from found f) f where f.before = 0
-      or f.before + f.n <= $4),
+  select id, members, finished_at
+  from (select f.*, sum(f.n) over (order by f.finished_at, f.id) - f.n as before from found f) f
+  where f.before = 0 or f.before + f.n <= $4),
 shared as (
   delete from member m using (select o.id, u.seq from old o cross join lateral unnest(o.members) u (seq)) x
-  where m.seq = x.seq and m.batch_id = x.id returning m.seq),
+  where m.seq = x.seq and m.batch_id = x.id
+  returning m.seq),
 gone as (delete from task k using shared m where k.seq = m.seq returning k.seq),
 pages as (delete from result_page p using old o where p.batch_id = o.id),
 told as (delete from notification n using old o where n.batch_id = o.id),
@@ -109,10 +113,12 @@ export const deleteExpiredNotifications = async (db: Queryable, limit: number): 
   const { rowCount } = await db.query({
     name: 'delete-expired-notifications',
     text: `
-delete from notification where id in (
-  select n.id from notification n join handler h on h.name = n.body->>'handler'
-  where n.batch_id is null and n.done_at < clock() - h.retention_ms * interval '1 ms' limit $1
-    for update of n skip locked)`,
+delete from notification
+where id in (
+  select n.id
+  from notification n join handler h on h.name = n.body->>'handler'
+  where n.batch_id is null
+    and n.done_at < clock() - h.retention_ms * interval '1 ms' limit $1 for update of n skip locked)`,
     values: [limit],
   });
   return rowCount ?? 0;
@@ -126,10 +132,12 @@ export const deleteUnusedRecipients = async (db: Queryable, limit: number): Prom
   const { rowCount } = await db.query({
     name: 'delete-unused-recipients',
     text: `
-delete from recipient where id in (
-  select r.id from recipient r where r.used_at < clock() - interval '1 hour'
-    and not exists (select from task k where k.recipient_id = r.id) and not exists (select from notification n
-      where n.recipient_id = r.id)
+delete from recipient
+where id in (
+  select r.id
+  from recipient r
+  where r.used_at < clock() - interval '1 hour' and not exists (select from task k where k.recipient_id = r.id)
+    and not exists (select from notification n where n.recipient_id = r.id)
     and not exists (select from fanout f where f.recipient_id = r.id)
   order by r.used_at limit $1 for update of r skip locked)`,
     values: [limit],

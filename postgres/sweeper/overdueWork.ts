@@ -37,21 +37,25 @@ export const NOTIFIER_LOOK = 'look/notifier';
 
 /** Handlers whose accepted batches are not polled, or whose cancellations are not sent. */
 export const STANDING_MONITORS = `
-select h.name as handler, min(d.at) as since from (
-  select t.handler_id, b.poll_at as at from (
-    select target_id, poll_at from batch where reference is not null and state = 1 /* open */
-      and poll_at < ${LATE} order by poll_at limit ${MOST}) b
-    join target t on t.id = b.target_id
-  union all select c.handler_id, c.next_at from cancellation c where c.state = 0 /* requested */
-    and c.next_at < ${LATE}) d join handler h on h.id = d.handler_id
+select h.name as handler, min(d.at) as since
+from (
+  select t.handler_id, b.poll_at as at
+  from (
+    select target_id, poll_at
+    from batch
+    where reference is not null and state = 1 /* open */ and poll_at < ${LATE}
+    order by poll_at limit ${MOST}) b join target t on t.id = b.target_id
+  union all select c.handler_id, c.next_at
+  from cancellation c
+  where c.state = 0 /* requested */ and c.next_at < ${LATE}) d join handler h on h.id = d.handler_id
 where exists (select from node n where ${LIVE} and h.name = any(n.handlers))
   and ${lookedAt(`'look/monitor/' || h.name`)} is null
 group by h.name`;
 
 /** The oldest overdue notification, at most one row. */
 export const STANDING_NOTIFIER = `
-select n.id as notification, n.next_at as since from (
-  select id, next_at from notification where done_at is null and next_at < ${LATE} order by next_at limit 1) n
+select n.id as notification, n.next_at as since
+from (select id, next_at from notification where done_at is null and next_at < ${LATE} order by next_at limit 1) n
 where ${ATTENDED} and ${lookedAt(`'${NOTIFIER_LOOK}'`)} is null`;
 
 /**
@@ -61,26 +65,32 @@ where ${ATTENDED} and ${lookedAt(`'${NOTIFIER_LOOK}'`)} is null`;
  */
 export const STANDING_PARTITIONS = `
 select p.resource as partition, h.name as handler, case when l.expires_at < ${LATE} then l.expires_at
-  else coalesce(l.revoked_at, d.drained_at, p.pinned_at) end as since
+    else coalesce(l.revoked_at, d.drained_at, p.pinned_at) end as since
 from partition p join lease l on l.resource = p.resource join handler h on h.id = p.handler_id
   left join node o on o.id = l.holder left join drain d on d.node = o.id or d.is_name and d.node = o.name
 where (l.expires_at < ${LATE} and (l.kept_until is null or l.kept_until < ${LATE})
-    or l.revoked_at < ${LATE} - 2 * greatest(interval '0', l.expires_at - clock())
-    or l.revoked_at is null and l.expires_at > clock() and (d.drained_at < ${LATE}
-      or p.pinned_at < ${LATE} and p.pinned_to is distinct from o.id and p.pinned_to is distinct from o.name
-        and exists (select from node n where ${LIVE} and not n.drained and (n.id = p.pinned_to
-          or n.name = p.pinned_to) and h.name = any(n.handlers) and n.attributes @> h.needs)))
-  and exists (select from node n where ${LIVE} and not n.drained and h.name = any(n.handlers)
-    and n.attributes @> h.needs)
+  or l.revoked_at < ${LATE} - 2 * greatest(interval '0', l.expires_at - clock())
+  or l.revoked_at is null and l.expires_at > clock() and (d.drained_at < ${LATE}
+    or p.pinned_at < ${LATE} and p.pinned_to is distinct from o.id and p.pinned_to is distinct from o.name
+      and exists (
+        select from node n
+        where ${LIVE} and not n.drained and (n.id = p.pinned_to or n.name = p.pinned_to) and h.name = any(n.handlers)
+          and n.attributes @> h.needs)))
+  and exists (
+    select from node n
+    where ${LIVE} and not n.drained and h.name = any(n.handlers) and n.attributes @> h.needs)
   and not exists (select from lease k where k.resource = 'assignor' and k.expires_at > ${LATE})`;
 
 /** Executions that were woken and take no turn, or that were not woken. */
 export const STANDING_EXECUTIONS = `
-select x.id as execution, x.since, x.run from (
-  select e.id, e.woken_at as since, e.run from execution e where e.woken_at < ${LATE}
-    and e.state in (0 /* created */, 1 /* in progress */)
-  union all select e.id, e.resume_at, e.run from execution e where e.resume_at < ${LATE}
-    and e.state in (0 /* created */, 1 /* in progress */) and e.woken_at is null) x
+select x.id as execution, x.since, x.run
+from (
+  select e.id, e.woken_at as since, e.run
+  from execution e
+  where e.woken_at < ${LATE} and e.state in (0 /* created */, 1 /* in progress */)
+  union all select e.id, e.resume_at, e.run
+  from execution e
+  where e.resume_at < ${LATE} and e.state in (0 /* created */, 1 /* in progress */) and e.woken_at is null) x
 where ${ATTENDED}`;
 
 /** Returns the work that stands still, the longest first. */
@@ -89,15 +99,23 @@ export const readOverdueWork = async (db: Queryable, limit: number): Promise<Ove
     name: 'read-overdue-work',
     text: `
 select x.kind, x.name, x.handlers, x."givenBy", x."runId",
-  (extract(epoch from clock() - x.since) * 1000)::float8 as ms from (
-  select 'monitor' as kind, handler as name, array[]::text[] as handlers, null::jsonb as "givenBy",
-    since, null::text as "runId" from (${STANDING_MONITORS}) m
-  union all select 'notifier', '', '{}', null, since, null from (${STANDING_NOTIFIER}) n
-  union all select 'dispatch', batch::text, array[handler], jsonb_build_object('id', owner, 'leader', leader),
-    since, run from (${STANDING_DISPATCHES}) s
+  (extract(epoch from clock() - x.since) * 1000)::float8 as ms
+from (
+  select 'monitor' as kind, handler as name, array[]::text[] as handlers, null::jsonb as "givenBy", since,
+    null::text as "runId"
+  from (${STANDING_MONITORS}) m
+  union all select 'notifier', '', '{}', null, since, null
+  from (${STANDING_NOTIFIER}) n
+  union all select 'dispatch', batch::text, array[handler], jsonb_build_object('id', owner, 'leader', leader), since,
+    run
+  from (${STANDING_DISPATCHES}) s
   union all select 'balancer', '', array_agg(distinct handler), null, min(since),
-    (select k.holder from lease k where k.resource = 'assignor') from (${STANDING_PARTITIONS}) p having count(*) > 0
-  union all (select 'execution', execution::text, '{}', null, since, run from (${STANDING_EXECUTIONS}) e
+    (select k.holder from lease k where k.resource = 'assignor')
+  from (${STANDING_PARTITIONS}) p
+  having count(*) > 0
+  union all (
+    select 'execution', execution::text, '{}', null, since, run
+    from (${STANDING_EXECUTIONS}) e
     order by since limit $1)) x
 order by x.since limit $1`,
     values: [limit],
@@ -116,14 +134,19 @@ export const readOverdueGauges = async (db: Queryable): Promise<OverdueGauge[]> 
   const { rows } = await db.query<OverdueGauge>({
     name: 'read-overdue-gauges',
     text: `
-select k.kind, coalesce(x.n, 0)::float8 as n, coalesce(extract(epoch from clock() - x.since) * 1000,
-  0)::float8 as "oldestMs"
+select k.kind, coalesce(x.n, 0)::float8 as n,
+  coalesce(extract(epoch from clock() - x.since) * 1000, 0)::float8 as "oldestMs"
 from unnest(array['monitor', 'notifier', 'balancer', 'execution', 'dispatch']) k (kind) left join (
-  select 'monitor' as kind, count(*) as n, min(since) as since from (${STANDING_MONITORS}) m
-  union all select 'notifier', count(*), min(since) from (${STANDING_NOTIFIER}) n
-  union all select 'balancer', least(1, count(*)), min(since) from (${STANDING_PARTITIONS}) p
-  union all select 'execution', count(*), min(since) from (${STANDING_EXECUTIONS}) e
-  union all select 'dispatch', count(*), min(since) from (${STANDING_DISPATCHES}) s) x on x.kind = k.kind`,
+  select 'monitor' as kind, count(*) as n, min(since) as since
+  from (${STANDING_MONITORS}) m
+  union all select 'notifier', count(*), min(since)
+  from (${STANDING_NOTIFIER}) n
+  union all select 'balancer', least(1, count(*)), min(since)
+  from (${STANDING_PARTITIONS}) p
+  union all select 'execution', count(*), min(since)
+  from (${STANDING_EXECUTIONS}) e
+  union all select 'dispatch', count(*), min(since)
+  from (${STANDING_DISPATCHES}) s) x on x.kind = k.kind`,
   });
   return rows;
 };
@@ -136,8 +159,10 @@ export const signLook = async (db: Queryable, resource: string): Promise<void> =
   await db.query({
     name: 'sign-look',
     text: `
-insert into lease as l (resource, epoch, acquired_at, expires_at) values ($1, 0, clock(), clock())
-on conflict (resource) do update set expires_at = excluded.expires_at where l.expires_at < clock() - interval '10 s'`,
+insert into lease as l (resource, epoch, acquired_at, expires_at)
+values ($1, 0, clock(), clock())
+on conflict (resource) do update set expires_at = excluded.expires_at
+where l.expires_at < clock() - interval '10 s'`,
     values: [resource],
   });
 };

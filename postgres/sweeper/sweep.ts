@@ -36,24 +36,27 @@ export const sweepQueued = async (db: Queryable, after: number, limit: number): 
     name: 'sweep-queued',
     text: `
 with recursive page as (
-  (select q.target_id, q.ready_at, 1 as n from queue q where q.target_id > $1 order by q.target_id, q.priority,
-    q.seq limit 1)
-  union all
-  select f.target_id, f.ready_at, p.n + 1 from page p cross join lateral (
-    select q.target_id, q.ready_at from queue q where q.target_id > p.target_id order by q.target_id, q.priority,
-      q.seq limit 1) f
+  (select q.target_id, q.ready_at, 1 as n
+   from queue q
+   where q.target_id > $1
+   order by q.target_id, q.priority, q.seq limit 1)
+  union all select f.target_id, f.ready_at, p.n + 1
+  from page p cross join lateral (
+    select q.target_id, q.ready_at
+    from queue q
+    where q.target_id > p.target_id
+    order by q.target_id, q.priority, q.seq limit 1) f
   where p.n < $2),
 seen as (
-  select p.target_id, not t.busy and not t.paused as open, t.due_at, t.hold_until,
-    greatest(t.hold_until, p.ready_at + coalesce((t.overrides->>'lingerMs')::bigint,
-      h.linger_ms) * interval '1 ms') as bound
+  select p.target_id, not t.busy and not t.paused as open, t.due_at, t.hold_until, greatest(
+    t.hold_until, p.ready_at + coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) * interval '1 ms') as bound
   from page p join target t on t.id = p.target_id join handler h on h.id = t.handler_id)
-select max(target_id) as last, count(*)::int as read,
-  coalesce(array_agg(target_id) filter (where open and (due_at is null or due_at > bound + interval '1 s')),
-    '{}') as forgotten,
-  coalesce(array_agg(target_id) filter (where open and due_at between clock() + interval '2 s'
-    and bound + interval '1 s'
-    and (hold_until is null or hold_until <= clock())), '{}') as later
+select max(target_id) as last, count(*)::int as read, coalesce(
+  array_agg(target_id) filter (where open and (due_at is null or due_at > bound + interval '1 s')),
+  '{}') as forgotten,
+  coalesce(
+    array_agg(target_id) filter (where open and due_at between clock() + interval '2 s' and bound + interval '1 s'
+      and (hold_until is null or hold_until <= clock())), '{}') as later
 from seen`,
     values: [after, limit],
   });
@@ -74,17 +77,19 @@ export const sweepRecent = async (
   const { rows } = await db.query<{ newestSeq: number; forgotten: number[] }>({
     name: 'sweep-recent',
     text: `
-with newest as materialized (select k.seq, k.target_id from task k where k.seq >= $1 order by k.seq desc limit $2),
+with newest as materialized (
+  select k.seq, k.target_id
+  from task k
+  where k.seq >= $1
+  order by k.seq desc limit $2),
 seen as (
-  select t.id, t.due_at, greatest(t.hold_until, q.ready_at + coalesce((t.overrides->>'lingerMs')::bigint,
-    h.linger_ms) * interval '1 ms') as bound
-  from (select distinct target_id from newest) n join target t on t.id = n.target_id and not t.busy
-    and not t.paused and (t.due_at is null or t.due_at > clock())
-  join handler h on h.id = t.handler_id cross join lateral (select q.ready_at from queue q
-    where q.target_id = t.id order by q.priority, q.seq limit 1) q)
-select coalesce((select max(seq) from newest), $1) as "newestSeq",
-  coalesce((select array_agg(id) from seen where due_at is null or due_at > bound + interval '1 s'),
-    '{}') as forgotten`,
+  select t.id, t.due_at, greatest(
+    t.hold_until, q.ready_at + coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) * interval '1 ms') as bound
+  from (select distinct target_id from newest) n join target t on t.id = n.target_id and not t.busy and not t.paused
+      and (t.due_at is null or t.due_at > clock()) join handler h on h.id = t.handler_id
+    cross join lateral (select q.ready_at from queue q where q.target_id = t.id order by q.priority, q.seq limit 1) q)
+select coalesce((select max(seq) from newest), $1) as "newestSeq", coalesce(
+  (select array_agg(id) from seen where due_at is null or due_at > bound + interval '1 s'), '{}') as forgotten`,
     values: [fromSeq, limit],
   });
   return rows[0]!;
@@ -96,15 +101,19 @@ export const sweepDelayed = async (db: Queryable, after: number, limit: number):
     name: 'sweep-delayed',
     text: `
 with recursive page as (
-  (select d.target_id, d.not_before, 1 as n from delayed d where d.target_id > $1 order by d.target_id,
-    d.not_before limit 1)
-  union all
-  select f.target_id, f.not_before, p.n + 1 from page p cross join lateral (
-    select d.target_id, d.not_before from delayed d where d.target_id > p.target_id order by d.target_id,
-      d.not_before limit 1) f
+  (select d.target_id, d.not_before, 1 as n
+   from delayed d
+   where d.target_id > $1
+   order by d.target_id, d.not_before limit 1)
+  union all select f.target_id, f.not_before, p.n + 1
+  from page p cross join lateral (
+    select d.target_id, d.not_before
+    from delayed d
+    where d.target_id > p.target_id
+    order by d.target_id, d.not_before limit 1) f
   where p.n < $2)
-select max(p.target_id) as last, count(*)::int as read,
-  coalesce(array_agg(p.target_id) filter (where not t.busy and not t.paused
+select max(p.target_id) as last, count(*)::int as read, coalesce(
+  array_agg(p.target_id) filter (where not t.busy and not t.paused
     and (t.due_at is null or t.due_at > greatest(t.hold_until, p.not_before) + interval '1 s')), '{}') as forgotten
 from page p join target t on t.id = p.target_id`,
     values: [after, limit],
@@ -142,15 +151,17 @@ export const sweepBatches = async (
 with page as materialized (
   select b.id, b.leader_id, b.target_id, b.parent_id, b.refused, coalesce(b.retry_at, b.created_at) as ready_at,
     b.dispatch is null and b.reference is null and not b.refused as waiting
-  from batch b where b.state = 1 /* open */ and b.leader_id <> 0 and (b.leader_id, b.id) > ($1, $2)
-    order by b.leader_id, b.id limit $3),
+  from batch b
+  where b.state = 1 /* open */ and b.leader_id <> 0 and (b.leader_id, b.id) > ($1, $2)
+  order by b.leader_id, b.id limit $3),
 last as (select leader_id, id from page order by leader_id desc, id desc limit 1)
 select (select leader_id from last) as "leaderId", (select id from last) as id, count(*)::int as read,
   coalesce(array_agg(distinct p.target_id) filter (where p.waiting and not t.busy and not t.paused
-    and (t.due_at is null or t.due_at > greatest(t.hold_until, p.ready_at) + interval '1 s')), '{}') as forgotten,
+      and (t.due_at is null or t.due_at > greatest(t.hold_until, p.ready_at) + interval '1 s')), '{}') as forgotten,
   coalesce(array_agg(p.id) filter (where p.refused and not exists (
-    select from batch s where s.parent_id = p.parent_id and s.id <> p.id and s.state = 1 /* open */
-      and not s.refused)), '{}') as stranded
+        select from batch s
+        where s.parent_id = p.parent_id and s.id <> p.id and s.state = 1 /* open */ and not s.refused)),
+    '{}') as stranded
 from page p join target t on t.id = p.target_id`,
     values: [after.leaderId, after.id, limit],
   });
@@ -180,22 +191,33 @@ export const sweepLeaders = async (db: Queryable, after: number, limit: number):
     name: 'sweep-leaders',
     text: `
 with page as materialized (
-  select l.id, l.handler_id, l.state, l.wake_at, l.blocked from leader l where l.id > $1 order by l.id limit $2),
+  select l.id, l.handler_id, l.state, l.wake_at, l.blocked
+  from leader l
+  where l.id > $1
+  order by l.id limit $2),
 due as (
-  select t.id from page l join handler h on h.id = l.handler_id and h.paused_at is null cross join lateral (
-    select t.id, t.due_at from target t where t.leader_id = l.id and t.due_at is not null and not t.paused
-      and not t.busy order by t.due_at limit 1) t
-  where l.state = 0 /* idle */ or l.state = 2 /* waiting */ and not l.blocked and l.wake_at > greatest(t.due_at,
-    h.hold_until) + interval '1 s'),
+  select t.id
+  from page l join handler h on h.id = l.handler_id and h.paused_at is null cross join lateral (
+    select t.id, t.due_at
+    from target t
+    where t.leader_id = l.id and t.due_at is not null and not t.paused and not t.busy
+    order by t.due_at limit 1) t
+  where l.state = 0 /* idle */
+    or l.state = 2 /* waiting */ and not l.blocked and l.wake_at > greatest(t.due_at, h.hold_until) + interval '1 s'),
 busy as (
-  select t.id from page l join handler h on h.id = l.handler_id join target t on t.leader_id = l.id and t.busy
-  where l.state = 0 /* idle */ and (select count(*) from batch b where b.target_id = t.id
-    and b.state = 1 /* open */ and b.dispatch is not null) < least(h.per_target, t.allowed)
+  select t.id
+  from page l join handler h on h.id = l.handler_id join target t on t.leader_id = l.id and t.busy
+  where l.state = 0 /* idle */ and (
+    select count(*)
+    from batch b
+    where b.target_id = t.id and b.state = 1 /* open */ and b.dispatch is not null) < least(h.per_target, t.allowed)
     and (h.weight_per_target is null
-      or (select coalesce(sum(b.weight), 0) from batch b where b.target_id = t.id
-        and b.state = 1 /* open */) < h.weight_per_target) limit $2)
-select max(id) as last, count(*)::int as read, array(select id from due) as due, array(select id
-  from busy) as busy from page`,
+      or (
+        select coalesce(sum(b.weight), 0)
+        from batch b
+        where b.target_id = t.id and b.state = 1 /* open */) < h.weight_per_target) limit $2)
+select max(id) as last, count(*)::int as read, array(select id from due) as due, array(select id from busy) as busy
+from page`,
     values: [after, limit],
   });
   const { last, read, due, busy } = rows[0]!;

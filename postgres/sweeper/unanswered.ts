@@ -26,15 +26,19 @@ export const readUnanswered = async (db: Queryable, olderThanMs: number, limit: 
     name: 'read-unanswered',
     text: `
 select r.kind, r.id, r.handler, r.name, (extract(epoch from clock() - r.woken_at) * 1000)::float8 as ms,
-  r.holder as "runId",
-  ${INSTALLATION} as installation
+  r.holder as "runId", ${INSTALLATION} as installation
 from (
-  select x.*, row_number() over (partition by x.handler order by x.woken_at) as place from (
-    select 'leader' as kind, l.id, h.name as handler, l.name, l.woken_at, l.holder from leader l
-      join handler h on h.id = l.handler_id where l.state = 1 /* working */
-    union all select 'queuer', q.id, null, null, q.woken_at, q.holder from queuer q where q.state = 1 /* working */) x
+  select x.*, row_number() over (partition by x.handler order by x.woken_at) as place
+  from (
+    select 'leader' as kind, l.id, h.name as handler, l.name, l.woken_at, l.holder
+    from leader l join handler h on h.id = l.handler_id
+    where l.state = 1 /* working */
+    union all select 'queuer', q.id, null, null, q.woken_at, q.holder
+    from queuer q
+    where q.state = 1 /* working */) x
   where x.woken_at < clock() - $1 * interval '1 ms') r
-where r.place <= $2 order by r.woken_at`,
+where r.place <= $2
+order by r.woken_at`,
     values: [olderThanMs, limit],
   });
   return rows;
@@ -56,9 +60,13 @@ export const readWakes = async (db: Queryable, olderThanMs: number): Promise<Wak
 select k.kind, count(*) filter (where x.woken_at < clock() - $1 * interval '1 ms')::float8 as late,
   coalesce(greatest(0, extract(epoch from clock() - min(x.woken_at)) * 1000), 0)::float8 as "oldestMs"
 from unnest(array['leader', 'queuer']) k (kind) left join (
-  select 'leader' as kind, woken_at from leader where state = 1 /* working */ and woken_at is not null
-  union all select 'queuer', woken_at from queuer where state = 1 /* working */
-    and woken_at is not null) x on x.kind = k.kind group by 1`,
+  select 'leader' as kind, woken_at
+  from leader
+  where state = 1 /* working */ and woken_at is not null
+  union all select 'queuer', woken_at
+  from queuer
+  where state = 1 /* working */ and woken_at is not null) x on x.kind = k.kind
+group by 1`,
     values: [olderThanMs],
   });
   return rows;

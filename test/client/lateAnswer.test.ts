@@ -1,5 +1,6 @@
 import { inTransaction } from '../../postgres/pool';
-import { finishBatch, freeKeys, insertOutcomes, lockAttempt, settleSucceeded } from '../../postgres/calls/settle';
+import { finishBatch, insertOutcomes, lockAttempt, settleSucceeded } from '../../postgres/calls/settle';
+import { freeKeys } from '../../postgres/grouping/busyKey';
 import { TASK_STATES } from '../../workflows/planning/states';
 import { eventually } from '../helpers/eventually';
 import type { Shop } from './shop';

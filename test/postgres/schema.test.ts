@@ -66,6 +66,7 @@ test.each([
     `create or replace function clock() returns timestamptz stable language sql as 'select now()'`,
     'select now()',
   ],
+  ['a comment', `comment on column leader.state is '0 asleep'`, '0 asleep'],
   ['a view', 'create view extra as select seq from task', 'create view extra as'],
 ])('the dump shows a change of %s', async (_what, change, shown) => {
   const url = databases[0]!.url;

@@ -3,7 +3,7 @@ import type pg from 'pg';
 /**
  * The schema as text, from the catalog (pg_dump is not in the embedded Postgres): everything in the
  * schema of the connection's search path, in a fixed order, as SQL that makes the same schema
- * again. Owners, grants and comments are left out; rows are data.
+ * again, with the comments of columns. Owners and grants are left out; rows are data.
  */
 export const dumpSchema = async (db: pg.ClientBase): Promise<string> => {
   const { rows } = await db.query<{ schema: string }>('select current_schema() as schema');
@@ -83,6 +83,14 @@ const TRIGGERS = `
 select pg_get_triggerdef(t.oid, true) || ';' as text
 from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on ${OURS} where not t.tgisinternal order by c.relname, t.tgname`;
 
+/** What the numbers of a column mean: expressions in the catalog have no comments. */
+const COMMENTS = `
+select format('comment on column %I.%I is %L;', c.relname, a.attname, d.description) as text
+from pg_description d join pg_class c on c.oid = d.objoid join pg_namespace n on ${OURS}
+  join pg_attribute a on a.attrelid = c.oid and a.attnum = d.objsubid
+where d.classoid = 'pg_class'::regclass and d.objsubid > 0
+order by c.relname, a.attnum`;
+
 /** Own types would have to come first; there are none, and this line says so when one is added. */
 const TYPES = `
 select format('-- type %I (%s): not written out', t.typname, t.typtype) as text
@@ -96,5 +104,6 @@ const PARTS: readonly { query: string; between: string }[] = [
   { query: INDEXES, between: '\n' },
   { query: VIEWS, between: '\n\n' },
   { query: TRIGGERS, between: '\n' },
+  { query: COMMENTS, between: '\n' },
   { query: TYPES, between: '\n' },
 ];
