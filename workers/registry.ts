@@ -55,6 +55,6 @@ export class Registry {
   }
 
   private failed(error: unknown): void {
-    this.options.log.warn({ err: error, node: this.options.node.id }, 'node: no sign of life written');
+    this.options.log.warn({ err: error, node: this.options.node.id }, 'node: a heartbeat could not be written');
   }
 }

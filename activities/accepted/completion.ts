@@ -48,7 +48,7 @@ export const checkCompletion = (told: Completion): CompletionProblem | null => {
   if ((reference === undefined) === (batchId === undefined))
     return problem('reference', 'either a reference or a batchId', reference === undefined ? undefined : 'both');
   if (reference !== undefined && !isReference(reference))
-    return problem('reference', 'the text that the downstream answered when it accepted the batch', reference);
+    return problem('reference', 'the text that the downstream returned when it accepted the batch', reference);
   if (batchId !== undefined && (!Number.isSafeInteger(batchId) || batchId < 1))
     return problem('batchId', 'the number of a batch', batchId);
   return checkReport(told);
@@ -59,9 +59,9 @@ const checkReport = ({ status = 'done', results, error }: CompletionReport): Com
     return problem('status', COMPLETION_STATUSES.join(', '), status);
   if (error !== undefined && typeof error !== 'string') return problem('error', 'a text', error);
   if (status === 'done' && error !== undefined)
-    return problem('error', 'none with status done (errors stand in results)', error);
+    return problem('error', 'no error with status done (errors belong in results)', error);
   if (status === 'failed' && results !== undefined)
-    return problem('results', 'none with status failed; with results it is done or expired', results);
+    return problem('results', 'no results with status failed; with results the status is done or expired', results);
   const iterable =
     typeof results === 'object' && results !== null && (Symbol.iterator in results || Symbol.asyncIterator in results);
   if (!iterable && (status === 'done' || (status === 'expired' && results !== undefined)))

@@ -205,7 +205,7 @@ class PollRun {
     const overdue = due.filter((batch) => batch.overdue).map((batch) => batch.id);
     const past =
       overdue.length === 0 ? new Set<number>() : await pastDeadline(this.deps.pool, overdue, GRACE_ROUNDS * everyMs);
-    const error = `its status could not be asked: ${outcome.error}`;
+    const error = `its status could not be polled: ${outcome.error}`;
     for (const batch of due) if (past.has(batch.id)) this.passDeadline(batch, error);
     const waitMs = Math.max(everyMs, outcome.kind === 'later' ? (outcome.retryAfterMs ?? 0) : 0);
     await this.putOff(

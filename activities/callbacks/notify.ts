@@ -124,7 +124,7 @@ class DeliveryRun {
       // Its receiver has it: without this it would get it again, once the lease has passed.
       return outlast(() => endNotification(pool, one.id, one.attempts, null), {
         signal: this.signal,
-        onOutage: (err) => log.warn({ err, notification: one.id }, 'a delivery is kept until Postgres takes it'),
+        onOutage: (err) => log.warn({ err, notification: one.id }, 'a delivery is buffered until Postgres accepts it'),
       });
     }
     const waitMs = delivery.kind === 'given-up' ? null : deliveryWaitMs(one.attempts);
@@ -184,7 +184,8 @@ class DeliveryRun {
     const { url } = one.address as { url: string };
     const host = one.host ?? url;
     const down = this.down.get(host);
-    if (down !== undefined) return { kind: 'retry', error: `not tried, its host did not answer another one: ${down}` };
+    if (down !== undefined)
+      return { kind: 'retry', error: `not tried, since its host did not answer another delivery: ${down}` };
     const { type, timestamp } = message;
     const id = one.messageId;
     const parts = message.partsOf(WEBHOOK_BYTES);

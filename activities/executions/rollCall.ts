@@ -171,7 +171,7 @@ const answer = (
 
 const noteOf = (plan: TurnPlan, { rollCallOver }: RollCall): string | null => {
   if (plan.kind === 'no-nodes')
-    return `no node answered the roll call (${plan.wanted} wanted): goes on when one appears that has batch support and the attributes asked for`;
+    return `no node answered the roll call (${plan.wanted} wanted): the execution continues when a node with batch support and the requested attributes appears`;
   if (plan.kind === 'roll-call' && !rollCallOver)
     return `roll call: ${plan.answered} of ${plan.wanted} nodes have answered`;
   return null;

@@ -152,7 +152,7 @@ export class Partitions {
       log.info({ partitions: given }, 'partitions given up');
       if (given.length > 0) onReleased();
     } catch (error) {
-      log.warn({ err: error }, 'partitions could not be given up; their leases will pass');
+      log.warn({ err: error }, 'partitions could not be given up; their leases will expire');
     }
   }
 }

@@ -82,7 +82,7 @@ export class Admission {
       this.refused.busy++;
       throw new ApiProblem(
         'busy',
-        `${this.requests} requests are at work, at most ${maxRequests} (and ${BODIES_AT_ONCE} bodies of the largest size) at once. Nothing was done; try again.`,
+        `${this.requests} requests are in progress; the limit is ${maxRequests} (and ${BODIES_AT_ONCE} bodies of the largest size). Nothing was done; try again.`,
         { retryAfterS: AGAIN_S },
       );
     }
@@ -100,7 +100,7 @@ export class Admission {
       this.refused.waiting++;
       throw new ApiProblem(
         'too-many-waiting',
-        `${this.waiting} streams and long polls are open, at most ${maxWaiting}. Look without \`wait\`, or try again.`,
+        `${this.waiting} streams and long polls are open; the limit is ${maxWaiting}. Read without \`wait\`, or try again.`,
         { retryAfterS: AGAIN_S },
       );
     }

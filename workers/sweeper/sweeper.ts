@@ -170,7 +170,7 @@ export class Sweeper {
     await this.step('open batches', () => this.sweepBatches());
     await this.step('notifications', () => this.overdue.wakeNotifier());
     await this.step('accepted batches', () => this.overdue.wakeMonitors());
-    await this.step('what waited for a node', () => ringServed(this.options));
+    await this.step('work that waited for a node', () => ringServed(this.options));
     await this.step('queuers', () => this.wakeQueuers());
     await this.step('partitions', async () => this.silent.noteBalancer(await this.lost.look(this.counts)));
     await this.step('executions', async () => this.silent.noteExecutions(await this.executions.round()));
@@ -196,14 +196,14 @@ export class Sweeper {
     const leaders = await this.expired.wakeLeaders();
     if (leaders.length === 0) return;
     this.counts.expiredLeaders += leaders.length;
-    this.options.log.info({ leaders: leaders.length }, 'sweeper: woke leaders whose lease had passed');
+    this.options.log.info({ leaders: leaders.length }, 'sweeper: woke leaders whose lease had expired');
   }
 
   private async wakeForLostDispatches(): Promise<void> {
     const leaders = await this.expired.wakeForLostDispatches();
     if (leaders.length === 0) return;
     this.counts.lostDispatches += leaders.length;
-    this.options.log.info({ leaders: leaders.length }, 'sweeper: woke leaders whose dispatch gave no sign of life');
+    this.options.log.info({ leaders: leaders.length }, 'sweeper: woke leaders whose dispatch sent no heartbeat');
   }
 
   /**
@@ -262,7 +262,7 @@ export class Sweeper {
       await this.ringForgotten(page.forgotten);
       this.stranded += page.stranded.length;
       if (page.stranded.length > 0)
-        this.options.log.error({ batches: page.stranded }, 'refused halves wait for halves that are over');
+        this.options.log.error({ batches: page.stranded }, 'refused halves wait for halves that have ended');
       if (page.next === null) {
         this.counts.strandedHalves = this.stranded;
         this.stranded = 0;

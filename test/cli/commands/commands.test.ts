@@ -36,14 +36,14 @@ const COMMANDS: readonly (readonly [args: string, stdin: string, code: number, s
   ['verify', '', 0, /All invariants hold/],
   ['version', '', 0, /^muster +\d+\.\d+\.\d+\n/],
   ['lanes', '', 0, /^No lanes/],
-  ['lane nobody', '', 1, /^Error: service "nobody": there is none/],
+  ['lane nobody', '', 1, /^Error: Service "nobody" not found/],
   ['queuer', '', 0, /strategy/],
   ['nodes', '', 0, /^No nodes/],
   ['node drain nobody', '', 1, /^Error: .*nobody/],
   ['partitions', '', 0, /^No partitions/],
   ['partition move slow/1', '', 2, /^Error: node: expected a node or --anywhere/],
   ['execute --function none --args-file -', '["1"]', 0, /state +created/],
-  [`execution ${EXECUTION}`, '', 1, /^Error: .*there is none/],
+  [`execution ${EXECUTION}`, '', 1, /^Error: .*not found/],
   ['fanout open --user-key import', '', 0, /^[0-9a-f-]{36}\n$/],
   ['flush slow se', '', 0, /1/],
   ['pause slow', '', 0, /^paused slow\n$/],
@@ -51,7 +51,7 @@ const COMMANDS: readonly (readonly [args: string, stdin: string, code: number, s
   ['set slow se --max-items 7', '', 0, /target se of slow: maxItems 7/],
   ['redrive slow --only failed', '', 0, /\b0\b/],
   ['resolve --task waits --as failed', '', 1, /^Error: .*waits/],
-  ['complete orders --reference nowhere --file -', '{"id":"waits","status":"ok"}', 1, /"nowhere": there is none/],
+  ['complete orders --reference nowhere --file -', '{"id":"waits","status":"ok"}', 1, /"nowhere" not found/],
 ];
 /** Servers: test/cli/{dev,worker}.test.ts, test/api. */
 const SERVERS = ['dev', 'worker', 'api'];

@@ -90,7 +90,7 @@ test('G5: set gives a target its own linger; --reset takes it back', async () =>
   expect((await world.run('targets slow --after fi --limit 1 --json')).json()).toEqual([
     expect.objectContaining({ key: 'is', overrides: { lingerMs: 50, maxItems: 7 } }),
   ]);
-  expect((await world.run('set slow is --reset')).stdout).toBe('target is of slow: as its handler\n');
+  expect((await world.run('set slow is --reset')).stdout).toBe("target is of slow: uses the handler's settings\n");
 });
 
 test('G9 G11: a failed task is redriven; an unknown one is resolved by hand', async () => {
