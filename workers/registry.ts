@@ -5,8 +5,8 @@ import type { NodeRow } from '../postgres/nodes/node';
 import type { Pool } from '../postgres/pool';
 
 /**
- * A node is taken for dead after several of these without a sign of life; the sweeper and `status`
- * define how many.
+ * Interval of heartbeats. A node counts as dead after missing several of them; the sweeper and
+ * `status` define how many.
  */
 const HEARTBEAT_MS = 3_000;
 

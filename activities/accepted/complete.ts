@@ -35,12 +35,12 @@ export type CompletionEnd =
     }
   | { kind: 'unknown-batch' }
   | { kind: 'several' }
-  /** Nothing is wrong with it except that it came too early: the caller sends it again. */
+  /** The completion is valid but came too early: the caller sends it again. */
   | { kind: 'later'; retryAfterMs: number; error: string }
   | { kind: 'stale'; batch: number; state: BatchState; error: string }
   | ({ kind: 'unreadable' } & CompletionProblem);
 
-/** Should this process die, the monitor polls again after this; renewed while reading. */
+/** If this process dies, the monitor polls again after this time; renewed while reading. */
 const LEASE_MS = 15_000;
 const RETRY_AFTER_MS = 1_000;
 
@@ -67,8 +67,8 @@ export const completeAccepted = async (
   if (batch === undefined && told.reference !== undefined) {
     if (await isCalling(pool, handler.name))
       return later('no batch was accepted under this reference yet, but calls are in flight');
-    // No call is in progress, so its acceptance is written if it ever will be; it may have been
-    // written since the first look.
+    // No call is in progress, so an acceptance is now in the store or will never be; look again,
+    // since it may have been written after the first look.
     [batch, other] = await find(pool, handler.name, told);
   }
   if (batch === undefined) return { kind: 'unknown-batch' };

@@ -5,7 +5,7 @@ import type { ItemResult, Results } from '../../handlers/contract';
 import { RESULT_BYTES_MAX } from '../../handlers/storable';
 
 /**
- * What a completion from outside says about a batch that the downstream has: the same words in the
+ * A completion reported from outside about a batch that the downstream has: the same form in the
  * client, the signal and the HTTP callback.
  */
 
@@ -31,7 +31,7 @@ export interface CompletionReport<R = Results> {
 
 export type Completion = CompletionWhat & CompletionReport;
 
-/** What is wrong, by field. */
+/** A problem, with its field. */
 export interface CompletionProblem {
   field: string;
   message: string;
@@ -78,7 +78,7 @@ const problem = (field: string, expected: string, got: unknown): CompletionProbl
  * Reads a completion once, and computes its digest while reading, by which a repeat is recognized.
  */
 export class CompletionReader {
-  /** Set while reading; the reading ended at that result. */
+  /** The first invalid result; reading stops there. */
   problem: CompletionProblem | null = null;
   private readonly hash = createHash('sha256');
 
@@ -107,8 +107,8 @@ export class CompletionReader {
   }
 
   /**
-   * Returns the digest of the whole completion, for which alone it is read; null: it has more than
-   * `most` results, so it is not what settled the batch.
+   * Reads the whole completion only for its digest, and returns it; null: it has more than `most`
+   * results, so it cannot be the one that settled the batch.
    */
   async readDigest(most: number): Promise<string | null> {
     let read = 0;

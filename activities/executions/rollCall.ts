@@ -14,8 +14,7 @@ import type { TurnPlan } from '../../workflows/planning/executions/turn';
 import type { ActivityDeps } from '../deps';
 
 /**
- * A node without a sign of life for longer does not answer the roll call: four of its heartbeats,
- * less than `NODE_LIVE_MS`.
+ * A node silent for longer is left out of the roll call: four heartbeats, less than `NODE_LIVE_MS`.
  */
 const ANSWERS_WITHIN_MS = 12_000;
 /** Parts (of 10,000 items) handed out in one turn: keeps its transaction within seconds. */

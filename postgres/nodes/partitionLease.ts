@@ -51,8 +51,8 @@ from lease l where l.holder = $1 and l.resource like 'partition/%' and l.expires
 };
 
 /**
- * Gives partitions up at once. `keptFor`: a node of this name is about to come back, and no other
- * is to have them for so long.
+ * Gives partitions up immediately. `keptFor`: reserves them, for that time, for a node of this name
+ * that is about to come back.
  */
 export const releasePartitions = async (
   db: Queryable,

@@ -137,11 +137,11 @@ test('bad reasons and names', async () => {
     /^reason: expected a string of at most 1000 characters, without NUL, got "xxx/,
   );
   await expect(shop.client.pause('items', { reason: 7 as never })).rejects.toThrow(
-    /^reason: expected a text .* got 7\.$/,
+    /^reason: expected a string .* got 7\.$/,
   );
-  await expect(shop.client.flush('')).rejects.toThrow('handler: expected a non-empty string without NUL), got "".');
+  await expect(shop.client.flush('')).rejects.toThrow('handler: expected a non-empty string without NUL, got "".');
   await expect(shop.client.flush('items', '')).rejects.toThrow(
-    'target: expected a non-empty string without NUL), got "".',
+    'target: expected a non-empty string without NUL, got "".',
   );
 });
 

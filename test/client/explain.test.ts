@@ -206,7 +206,7 @@ test('an id that is not there', async () => {
   await expect(explain('nobody')).rejects.toThrow(
     'Task "nobody" not found. It was never accepted, or it was deleted after its retention period.',
   );
-  await expect(explain('')).rejects.toThrow('id: expected a non-empty string without NUL), got "".');
+  await expect(explain('')).rejects.toThrow('id: expected a non-empty string without NUL, got "".');
 });
 
 test('without distinctBy the whole head counts', async () => {

@@ -212,7 +212,7 @@ test.each([
     'NOT_FOUND',
     () => new RegExp(`node: expected the id or the name of a node \\(.*${blue.id} \\(blue\\).*got "green"`),
   ],
-  ['drainNode', [''], INVALID.code, () => /node: expected a text/],
+  ['drainNode', [''], INVALID.code, () => /node: expected a non-empty string/],
   ['drainNode', ['red', { undo: 1 }], INVALID.code, () => /undo: expected true or false, got 1/],
   ['movePartition', ['orders/0', 'green'], 'NOT_FOUND', () => /expected the id or the name of a node .*got "green"/],
   [

@@ -198,10 +198,10 @@ test('bad verdicts', async () => {
     'as: expected one of "succeeded", "failed", "created", got "done".',
   );
   await expect(resolve({ batch: 1 }, { as: 'failed', result: 1 })).rejects.toThrow(
-    'result: expected none with as: "failed" (only with "succeeded"), got 1.',
+    'result: expected no result with as: "failed" (only with "succeeded"), got 1.',
   );
   await expect(resolve({ batch: 1 }, { as: 'created', error: 'x' })).rejects.toThrow(
-    'error: expected none with as: "created" (only with "failed"), got "x".',
+    'error: expected no error with as: "created" (only with "failed"), got "x".',
   );
   await expect(resolve({ batch: 1 }, { as: 'succeeded', result: () => 1 })).rejects.toThrow(
     'result: expected a JSON value, got "function".',

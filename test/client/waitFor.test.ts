@@ -65,7 +65,7 @@ test('an aborted wait rejects with the reason of the signal', async () => {
 });
 
 test('bad arguments', async () => {
-  await expect(shop.client.waitFor([''])).rejects.toThrow('ids[0]: expected a non-empty string without NUL), got "".');
+  await expect(shop.client.waitFor([''])).rejects.toThrow('ids[0]: expected a non-empty string without NUL, got "".');
   await expect(shop.client.waitFor({} as never)).rejects.toThrow('ids: expected a task id or a list of them, got {}.');
   await expect(shop.client.waitFor('open1', { timeoutMs: -1 })).rejects.toThrow(
     'timeoutMs: expected a whole number from 0 to 2147483647, got -1.',

@@ -33,7 +33,8 @@ export interface RunningApi {
   url: string;
   routes: readonly Route[];
   /**
-   * Takes no new connection; requests in progress end within the grace, streams end with an event.
+   * Accepts no new connection; requests in progress end within the grace period, streams end with
+   * an event.
    */
   stop(graceMs: number): Promise<void>;
 }
@@ -94,8 +95,8 @@ export const startApi = async (settings: Settings, options: ApiOptions): Promise
     const stop = async (graceMs: number): Promise<void> => {
       stopping.abort();
       const timer = setTimeout(() => app.server.closeAllConnections(), graceMs);
-      // Connections whose answer ends now would be kept alive for a next request that is not taken
-      // any more.
+      // Closes connections after their current answer: they would otherwise stay open for a next
+      // request that is no longer accepted.
       const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_MS);
       await app.close();
       clearTimeout(timer);

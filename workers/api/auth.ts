@@ -6,7 +6,7 @@ import type { Caller, TokenBook } from './tokens';
 import { may } from './tokens';
 
 /**
- * Decides which caller may call what. Without any token the API serves this machine only, and
+ * Decides which caller may call what. Until a token exists, the API serves only this machine and
  * requires none.
  */
 

@@ -40,8 +40,8 @@ export interface CallbackServer {
  */
 const MOST_AT_ONCE = 8;
 /**
- * How long a downstream that calls back before its acceptance is written is kept waiting, before it
- * is asked to come again.
+ * How long a downstream that calls back before its acceptance is stored waits before it is told to
+ * retry.
  */
 const EARLY_WAIT_MS = 2_000;
 const EARLY_EVERY_MS = 100;

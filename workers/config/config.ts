@@ -65,7 +65,7 @@ export interface Settings {
   callbacks: CallbackPolicy;
   executions: ExecutionSettings;
   nodes: NodeSettings;
-  /** When fan-outs are given up and deleted, if the config file says so. */
+  /** When fan-outs expire and are deleted, if the config file sets it. */
   fanouts?: ReapIntervals;
   /** Completion by HTTP; switched on by a port or a URL. */
   callback: CallbackSettings;

@@ -58,8 +58,8 @@ export interface SweeperOptions {
 const RESOURCE = 'sweeper';
 const ROUND_MS = 2_000;
 /**
- * A dead sweeper's successor begins after this. A longer round would only let two sweep at once,
- * which is harmless.
+ * Lease of a sweeper: the successor of a dead one starts after this. A longer round only lets two
+ * sweep at once, which is harmless.
  */
 const LEASE_MS = 8_000;
 const PAGE = 5_000;
@@ -81,7 +81,7 @@ const RING = 500;
 const SAMPLE = 200;
 const EXPIRED_TASKS = 20_000;
 const STALE_NODE_MS = 3_600_000;
-/** A process that has been gone for so long does not come back. */
+/** A process that has been gone for this long does not come back. */
 const FORGET_DRAIN_MS = 7 * 24 * 3_600_000;
 const STALE_DISPATCH_MS = 600_000;
 
@@ -229,8 +229,8 @@ export class Sweeper {
       return page.next !== null;
     });
     this.pace.took(performance.now() - startedAt, this.queued === 0);
-    // Not forgotten, but perhaps full by now: rings a sample of them, or a backlog with a long
-    // linger would cost one ring per target and round.
+    // These targets are not forgotten, but may be full by now. Rings only a sample: a backlog with
+    // a long linger would otherwise cost one ring per target and round.
     await this.ring(sampleOf(later, SAMPLE));
   }
 

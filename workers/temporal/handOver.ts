@@ -5,8 +5,8 @@ import { StuckRuns } from '../sweeper/stuckRuns';
 import type { StuckRunsOptions } from '../sweeper/stuckRuns';
 
 /**
- * Time between two looks at leaders that may be stuck, and for how long: the sweeper finds those
- * that get stuck later, when they are due.
+ * Interval between looks at leaders that may be stuck, and for how long to look: the sweeper finds
+ * those that get stuck later.
  */
 const EVERY_MS = 1_000;
 const FOR_MS = 30_000;

@@ -17,8 +17,8 @@ export interface TimerProbeOptions {
 const DELAY_MS = 100;
 const COARSE_MS = 400;
 /**
- * By chance the first may be in time: where the server looks once a second, it looks just then. The
- * others begin right after such a look.
+ * The first timer may be on time by chance: a server that looks once per second may look just then.
+ * The other timers start right after such a look.
  */
 const TIMES = 3;
 const DEADLINE_MS = 10_000;

@@ -32,7 +32,7 @@ const COMMANDS: readonly (readonly [args: string, stdin: string, code: number, s
   ['cancel goes nobody', '', 1, /^$/],
   ['status', '', 0, /handler.*created/],
   ['targets slow', '', 0, /se/],
-  ['batch 999999', '', 1, /^Error: batch "?999999/],
+  ['batch 999999', '', 1, /^Error: Batch "?999999/],
   ['verify', '', 0, /All invariants hold/],
   ['version', '', 0, /^muster +\d+\.\d+\.\d+\n/],
   ['lanes', '', 0, /^No lanes/],

@@ -66,7 +66,7 @@ test('H7: by number, expired; wrong lines and wrong usage end with code 2 and se
     ['--file nothing.ndjson', '', /--file: expected a file at nothing.ndjson, got none/],
     ['', '', /--file: expected a file with the results/],
     ['--reference x --file -', '', /expected either --reference or --batch, got both/],
-    ['--file - --error text', '', /error: expected none with status done/],
+    ['--file - --error text', '', /error: expected no error with status done/],
   ] as const) {
     const { code, stderr } = await tell(args, stdin);
     expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);

@@ -87,7 +87,7 @@ test('B5: nodes, partitions, explain; drain and move, and their undoing', async 
     servedBy: { node: id, name: 'green', epoch: 1 },
   });
 
-  expect((await world.run('partition move slow/1 green')).stdout).toMatch(/slow\/1 goes to green/);
+  expect((await world.run('partition move slow/1 green')).stdout).toMatch(/slow\/1 moves to green/);
   expect((await world.run('partitions slow')).stdout).toMatch(/slow\/1 .*pinned to green/);
   expect((await world.run('partition move slow/1 --anywhere --json')).json()).toEqual({
     partition: 'slow/1',

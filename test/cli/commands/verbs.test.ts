@@ -130,7 +130,7 @@ test('what is not there: exit code 1 and a message; a wrong argument: 2', async 
   ]);
   expect(task.json()).toMatchObject({ error: { code: 'NOT_FOUND', message: expect.stringContaining('"nobody"') } });
   expect([task, batch, handler, target, both, none].map(({ code }) => code)).toEqual([1, 1, 1, 1, 2, 2]);
-  expect(batch.stderr).toMatch(/^Error: batch "?999999/);
+  expect(batch.stderr).toMatch(/^Error: Batch "?999999/);
   expect(handler.stderr).toContain('nohandler');
   expect(both.stderr).toContain('expected either --batch <n> or --task <id>, got both');
 });
