@@ -27,8 +27,8 @@ export interface ActivityDeps extends Shared {
   /** How long a leader may be silent past its wake time before the sweeper wakes it. */
   leaseMs: number;
   /**
-   * After this a dispatch starts no further batch and hands the rest back, so that one slow target
-   * never holds up the others.
+   * Time after which a dispatch starts no further batch and hands back the rest, so that one slow
+   * target never delays the others.
    */
   softDeadlineMs: number;
   callbacks: CallbackPolicy;

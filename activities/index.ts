@@ -54,7 +54,7 @@ const activitiesOf = (deps: ActivityDeps) => ({
       if (answer.foreign === true)
         deps.log.warn(
           { leaderId, handler, leader: name, installation },
-          'a run of another leader than the store has under its number: the store was replaced, or another one uses this namespace and prefix',
+          'the run belongs to another leader than the one with this id in the store: the store was replaced, or another installation uses this namespace and prefix',
         );
       return answer;
     }),

@@ -13,7 +13,7 @@ export const refusedWhileStopping =
     return Promise.reject(
       ApplicationFailure.create({
         type: WORKER_STOPPING,
-        message: 'Cannot take a turn: this worker is stopping. Another one takes it.',
+        message: 'Cannot take a turn: this worker is stopping. Another worker takes it.',
         nonRetryable: true,
         category: ApplicationFailureCategory.BENIGN,
       }),

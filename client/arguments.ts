@@ -4,7 +4,7 @@ import { InvalidArgumentError } from './errors';
 
 export const checkName = (field: string, value: unknown): string => {
   if (typeof value !== 'string' || value === '' || value.includes('\0'))
-    throw new InvalidArgumentError(field, 'a text that is not empty (without NUL)', value);
+    throw new InvalidArgumentError(field, 'a non-empty string without NUL', value);
   return value;
 };
 
@@ -16,11 +16,15 @@ export const checkIds = (field: string, value: unknown, most = Infinity): string
   const ids = typeof value === 'string' ? [value] : value;
   if (!Array.isArray(ids)) throw new InvalidArgumentError(field, 'a task id or a list of them', value);
   const wrong = ids.findIndex((id) => typeof id !== 'string' || id === '' || id.includes('\0'));
-  if (wrong >= 0)
-    throw new InvalidArgumentError(`${field}[${wrong}]`, 'a text that is not empty (without NUL)', ids[wrong]);
+  if (wrong >= 0) throw new InvalidArgumentError(`${field}[${wrong}]`, 'a non-empty string without NUL', ids[wrong]);
   const distinct = [...new Set(ids as string[])];
   if (distinct.length > most)
-    throw new InvalidArgumentError(field, `at most ${most} ids in one call`, distinct.length, 'Ask in several calls.');
+    throw new InvalidArgumentError(
+      field,
+      `at most ${most} ids in one call`,
+      distinct.length,
+      'Split the ids over several calls.',
+    );
   return distinct;
 };
 

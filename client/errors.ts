@@ -89,15 +89,17 @@ export class BackloggedError extends MusterError {
   ) {
     super(
       'BACKLOGGED',
-      `${scope} has ${depth} tasks waiting, more would exceed maxQueued ${limit}. Nothing was accepted; submit again when it has drained.`,
+      `${scope} has ${depth} tasks waiting; more would exceed maxQueued (${limit}). Nothing was accepted; submit again when the backlog has drained.`,
     );
   }
 }
 
 /** What was named is not there, or was deleted after its retention. */
 export class NotFoundError extends MusterError {
-  constructor(what: string, name: string, remedy = '') {
-    super('NOT_FOUND', `${what} ${JSON.stringify(name)}: there is none.${remedy === '' ? '' : ` ${remedy}`}`);
+  /** `of` names what contains it, such as a handler. */
+  constructor(what: string, name: string, remedy = '', of = '') {
+    const subject = `${what[0]!.toUpperCase()}${what.slice(1)} ${JSON.stringify(name)}${of === '' ? '' : ` of ${of}`}`;
+    super('NOT_FOUND', `${subject} not found.${remedy === '' ? '' : ` ${remedy}`}`);
   }
 }
 
@@ -178,7 +180,7 @@ export class CompletionTooEarlyError extends MusterError {
     why: string,
     readonly retryAfterMs: number,
   ) {
-    super('COMPLETION_TOO_EARLY', `${what}: ${why}. Tell it again in ${retryAfterMs} ms.`);
+    super('COMPLETION_TOO_EARLY', `${what}: ${why}. Report it again in ${retryAfterMs} ms.`);
   }
 }
 
@@ -207,7 +209,7 @@ export class WaitTimeoutError extends MusterError {
     const total = Object.values(open).reduce((sum, n) => sum + n, 0);
     super(
       'TIMEOUT',
-      `waitFor: ${total} ${total === 1 ? 'task has' : 'tasks have'} not ended after ${timeoutMs} ms (${states.join(', ')}). They go on; wait again, or ask explain(id) what one waits for.`,
+      `waitFor: ${total} ${total === 1 ? 'task has' : 'tasks have'} not ended after ${timeoutMs} ms (${states.join(', ')}). They continue; wait again, or call explain(id) to see what a task is waiting for.`,
     );
   }
 }

@@ -18,12 +18,12 @@ export type { Fix, QueuerSettings } from './lanes/control';
 export type * from './nodes/views';
 export type { PartitionsOptions } from './nodes/nodes';
 export type {
-  /** One batch of a lane: its place, its status, and what it waits for. */
+  /** One lane batch: its place, its status, and what it is waiting for. */
   LaneBatchView,
   LanesOptions,
-  /** One lane: what waits, since when, its state and why, and its share of the submitters. */
+  /** One lane: its waiting work and age, its state and why, and its share of the submitters. */
   LaneView,
-  /** Who is granted the submitters: slots, grants, strategy. */
+  /** The queuer's settings and grants: slots, strategy, how many submitters are at work. */
   QueuerView,
 } from './lanes/views';
 export type { BatchInput } from './lanes/checkBatch';
@@ -38,7 +38,7 @@ export type {
 } from './fanouts/fanout';
 export type { AckOptions, ItemSource } from './fanouts/ackItems';
 export type {
-  /** What a `reapFanouts` has expired, told and deleted. */
+  /** What a call of `reapFanouts` expired, reported and deleted. */
   ReapCounts,
   ReapOptions,
 } from './fanouts/reap';

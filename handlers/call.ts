@@ -31,9 +31,9 @@ export function closable(sink: ResultSink): ResultSink & { close(): void } {
 export const acceptedOutcome = (reference: unknown): CallOutcome =>
   isReference(reference)
     ? { kind: 'accepted', reference }
-    : { kind: 'unknown', error: `unreadable answer: accepted, expected ${REFERENCE}, got ${show(reference)}` };
+    : { kind: 'unknown', error: `unreadable answer: status 'accepted' needs ${REFERENCE}, got ${show(reference)}` };
 
-const REFERENCE = 'a reference of 1-2,000 characters without U+0000 and half surrogate pairs';
+const REFERENCE = 'a reference of 1-2,000 characters of well-formed text without U+0000';
 
 export const isReference = (reference: unknown): reference is string =>
   typeof reference === 'string' && reference !== '' && reference.length <= 2_000 && isStorableText(reference);
@@ -52,7 +52,7 @@ async function readAnswer(answer: SubmitAnswer, batch: Batch, sink: ResultSink):
     };
   }
   if (results === undefined && status === 'rejected')
-    return { kind: 'rejected', error: reason ?? 'the downstream refused the call, without a reason' };
+    return { kind: 'rejected', error: reason ?? 'the downstream refused the call without giving a reason' };
   const expected = "{results}, or a status 'accepted', 'later' or 'rejected'";
   return { kind: 'unknown', error: `unreadable answer: expected ${expected}, got ${show(answer, 500)}` };
 }

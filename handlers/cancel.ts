@@ -47,7 +47,7 @@ export async function cancelReference<P>(
 const readAnswer = (answer: unknown): CancelOutcome => {
   const { status, error } = (answer ?? {}) as Record<string, unknown>;
   const why = typeof error === 'string' && error !== '' ? cutText(error) : undefined;
-  if (status === 'late') return { kind: 'late', error: why ?? 'the downstream had ended it before' };
+  if (status === 'late') return { kind: 'late', error: why ?? 'the downstream had already ended it' };
   if (status === 'refused') return { kind: 'refused', error: why ?? 'the downstream gave no reason' };
   return { kind: 'confirmed' };
 };

@@ -21,7 +21,7 @@ export interface PoolOptions {
   /** Most connections. Default 10. */
   max?: number;
   applicationName?: string;
-  /** The server ends a statement that takes longer. Default 60 s. */
+  /** Time limit of a statement, enforced by the server. Default 60 s. */
   statementTimeoutMs?: number;
   /**
    * A statement without an answer for so long fails here, and its connection is given up. Default:
@@ -31,7 +31,7 @@ export interface PoolOptions {
 }
 
 const STATEMENT_TIMEOUT_MS = 60_000;
-/** Time that the answer of a statement which the server ended may take on its way. */
+/** How long the answer of a statement that the server has ended may take to arrive. */
 const ANSWER_MS = 5_000;
 /** A silent connection is asked for a sign of life after this, and given up 10 s later. */
 export const KEEP_ALIVE_MS = 10_000;
@@ -203,7 +203,7 @@ const transact = async <T>(
     await client.query('commit');
     return result;
   } catch (error) {
-    // It goes back into the pool only if the failure cannot be the session's.
+    // Returns the session to the pool only if the failure cannot be the session's.
     isFit = keepsSession(error);
     // A lost session has nothing left to roll back, and one that does not answer would be waited
     // for once more.

@@ -9,7 +9,7 @@ import { Ringer } from '../client/tasks/ringer';
 import { markReady } from '../postgres/lanes/lane';
 import { Behind } from '../workflows/behind';
 
-/** How many of a workflow's invalid tasks are named: its failure is kept in a history. */
+/** Number of a workflow's invalid tasks that are named: its failure is kept in a history. */
 const PROBLEMS = 5;
 
 /** Accepts tasks for the activities of this process, with the parts of the client's submit. */
@@ -36,7 +36,7 @@ export const createAcceptTasks = (
       } else await ringer.ring(stored.targetIds);
       return { repeated: stored.repeated };
     } catch (error) {
-      // A full queue passes; a problem of a task, or of its handler's schema, does not.
+      // A full queue is temporary; a problem with a task, or with its handler's schema, is not.
       if (error instanceof InvalidTaskError || error instanceof AsyncSchemaError) return { problem: error.message };
       throw error;
     }

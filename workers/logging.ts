@@ -80,7 +80,7 @@ export const installRuntime = (
     if (!shared) throw error;
     if (!(error instanceof IllegalStateError)) throw error;
     log.warn(
-      "the process already has a Temporal runtime, which is used: the SDK's log, metrics and signals belong to it, and a workflow thread that becomes unusable is not noticed here",
+      "the process already has a Temporal runtime, which is used: it keeps the SDK's log, metrics and signals, and Muster does not notice when a workflow thread becomes unusable",
     );
     return false;
   }

@@ -19,7 +19,7 @@ export const runWorker = async (settings: Settings, options: RunOptions): Promis
   const stop = stopOnSignals((signal) =>
     log.info(
       { signal, graceMs: shutdownGraceMs },
-      'draining: no new work, running calls end; once more to end at once',
+      'draining: finishing in-flight calls; send the signal again to exit immediately',
     ),
   );
   try {

@@ -47,11 +47,11 @@ export interface NodeOptions extends TemporalPlugs {
   /** Ms between two rounds of the sweeper; 0: this process does not sweep. Default 2 s. */
   sweepEveryMs?: number;
   /**
-   * When fan-outs are given up and deleted; default: 7 days open, 30 days sealed without activity,
-   * 7 days after their end.
+   * When fan-outs expire and are deleted; default: 7 days open, 30 days sealed without activity, 7
+   * days after their end.
    */
   fanouts?: ReapIntervals | undefined;
-  /** When a run that makes no progress is begun anew. Default: `STUCK_LIMITS`. */
+  /** When a run that makes no progress is restarted. Default: `STUCK_LIMITS`. */
   stuck?: Partial<StuckLimits> | undefined;
 }
 
@@ -60,8 +60,5 @@ export interface NodeOptions extends TemporalPlugs {
  * timeout.
  */
 export const DEFAULT_LEASE_MS = 15_000;
-/**
- * Long enough for hundreds of batches, short enough for an operator who waits for something to
- * move.
- */
+/** Long enough for hundreds of batches, short enough for a waiting operator. */
 export const DEFAULT_SOFT_DEADLINE_MS = 10_000;

@@ -159,7 +159,7 @@ const listen = async ({ callback }: Settings, log: Logger): Promise<CallbackServ
   } catch (error) {
     throw new MusterError(
       'INVALID_ARGUMENT',
-      `--callback-port: expected a port that is free, got ${port}: ${(error as Error).message}`,
+      `--callback-port: expected a free port, got ${port}: ${(error as Error).message}`,
       { cause: error },
     );
   }
@@ -198,7 +198,7 @@ const serveMetrics = async (
   } catch (error) {
     throw new MusterError(
       'INVALID_ARGUMENT',
-      `--metrics-port: expected a port that is free, got ${metrics.port}: ${(error as Error).message}`,
+      `--metrics-port: expected a free port, got ${metrics.port}: ${(error as Error).message}`,
       { cause: error },
     );
   }
@@ -248,7 +248,7 @@ const running = (
   onAbort(poisoned, () => {
     options.log.fatal(
       { node: node.id, graceMs },
-      `${(poisoned.reason as Error).message} It drains, and ends with exit code 1.`,
+      `${(poisoned.reason as Error).message} The worker drains, and exits with code 1.`,
     );
     stop();
   });
@@ -273,15 +273,15 @@ const becomeCurrent = async (
   if (versioning === undefined || setCurrent !== true) return;
   try {
     await setCurrentVersion(connection, settings.temporal.namespace, versioning, node.id);
-    log.info({ ...versioning }, 'this version is the current one now');
+    log.info({ ...versioning }, 'this version is now the current one');
   } catch (error) {
-    log.error({ err: error }, 'new runs do not go to this version');
+    log.error({ err: error }, 'this version could not be made the current one');
     return;
   }
   handOverLeaders(node.deps, stopped).catch((error: unknown) =>
     log.warn(
       { err: error },
-      'not all leaders of other versions could be told; the sweeper will find those that are due',
+      'not all leaders of other versions could be notified; the sweeper will wake those that are due',
     ),
   );
 };

@@ -5,8 +5,8 @@ import type { NodeRow } from '../postgres/nodes/node';
 import type { Pool } from '../postgres/pool';
 
 /**
- * A node is taken for dead after several of these without a sign of life; the sweeper and `status`
- * define how many.
+ * Interval of heartbeats. A node counts as dead after missing several of them; the sweeper and
+ * `status` define how many.
  */
 const HEARTBEAT_MS = 3_000;
 
@@ -55,6 +55,6 @@ export class Registry {
   }
 
   private failed(error: unknown): void {
-    this.options.log.warn({ err: error, node: this.options.node.id }, 'node: no sign of life written');
+    this.options.log.warn({ err: error, node: this.options.node.id }, 'node: a heartbeat could not be written');
   }
 }

@@ -5,7 +5,7 @@ import type { ActivityDeps } from '../deps';
 import { cancelReference } from '../../handlers';
 import type { Handler } from '../../handlers/types';
 
-/** Calls at once. */
+/** Maximum concurrent calls. */
 const AT_ONCE = 8;
 const TICK_MS = 1_000;
 /**
@@ -17,9 +17,9 @@ const LEASE_MARGIN_MS = 5_000;
 type CancelDeps = Pick<ActivityDeps, 'pool' | 'draining' | 'log'>;
 
 /**
- * Asks the downstream of one handler to stop the accepted batches that were given up, at least once
- * each, while its monitor polls the others. A call without an answer stays in the store and is
- * repeated by whichever process looks next.
+ * Asks a handler's downstream, at least once per batch, to stop the accepted batches that were
+ * given up, while the monitor polls the others. An unanswered call stays in the store, and the next
+ * process that looks repeats it.
  */
 export class Cancellations {
   private ending = false;
@@ -82,7 +82,7 @@ export class Cancellations {
         log.info({ batch: one.batchId, ...outcome }, 'the downstream did not cancel a batch');
         return end(outcome.kind, outcome.error);
       case 'unanswered': {
-        // The next process calls at once; the answer to this call, if there is any, is lost.
+        // Lets the next process call immediately; the answer to this call, if any, is lost.
         const inMs = this.isStopping() ? 0 : Math.max(cancelAgainMs(one.tries), outcome.retryAfterMs ?? 0);
         if (inMs > 0)
           log.warn(

@@ -35,12 +35,12 @@ export type CompletionEnd =
     }
   | { kind: 'unknown-batch' }
   | { kind: 'several' }
-  /** Nothing is wrong with it except that it came too early: the caller sends it again. */
+  /** The completion is valid but came too early: the caller sends it again. */
   | { kind: 'later'; retryAfterMs: number; error: string }
   | { kind: 'stale'; batch: number; state: BatchState; error: string }
   | ({ kind: 'unreadable' } & CompletionProblem);
 
-/** Should this process die, the monitor polls again after this; renewed while reading. */
+/** If this process dies, the monitor polls again after this time; renewed while reading. */
 const LEASE_MS = 15_000;
 const RETRY_AFTER_MS = 1_000;
 
@@ -66,9 +66,9 @@ export const completeAccepted = async (
   let [batch, other] = await find(pool, handler.name, told);
   if (batch === undefined && told.reference !== undefined) {
     if (await isCalling(pool, handler.name))
-      return later('no batch was accepted under this reference yet, and calls are under way');
-    // No call is in progress, so its acceptance is written if it ever will be; it may have been
-    // written since the first look.
+      return later('no batch was accepted under this reference yet, but calls are in flight');
+    // No call is in progress, so an acceptance is now in the store or will never be; look again,
+    // since it may have been written after the first look.
     [batch, other] = await find(pool, handler.name, told);
   }
   if (batch === undefined) return { kind: 'unknown-batch' };
@@ -202,14 +202,14 @@ const whyNot = ({ state, attempt, open, reference, n }: ToldBatch): string => {
   const name = batchStateName(state);
   if (state === BATCH_STATES.unknown)
     return open
-      ? 'it is parked as unknown: only results can still conclude it, or resolve'
-      : 'some of its tasks were resolved by hand; resolve the others';
+      ? 'it is parked as unknown: only results, or resolve, can still conclude it'
+      : 'some of its tasks were resolved manually; resolve the others';
   if (state !== BATCH_STATES.open)
     return `it has ended (${name}, ${n} ${n === 1 ? 'task' : 'tasks'}), by an answer other than this one`;
   if (attempt === 0) return 'it was not sent yet';
   return reference === null
-    ? 'the downstream refused it for now, and it waits to be sent again'
-    : 'it was refused already, and waits for the other half of its split';
+    ? 'the downstream refused it for now; it is waiting to be sent again'
+    : 'it was refused already, and is waiting for the other half of its split';
 };
 
 const later = (error: string): CompletionEnd => ({ kind: 'later', retryAfterMs: RETRY_AFTER_MS, error });

@@ -18,8 +18,8 @@ const EARLY_TIMES = 70;
 const earlyDelayMs = (attempt: number): number => Math.min(10_000, attempt * 500);
 
 /**
- * Takes a completion that came to a workflow of type `completion`, by itself or handed on by a
- * monitor. The answer is the workflow's result; a refusal is logged, too.
+ * Processes a completion that reached a workflow of type `completion`, directly or through a
+ * monitor. The answer is the workflow's result; a refusal is also logged.
  */
 export const completeSignalled = async (
   deps: ActivityDeps,
@@ -56,7 +56,7 @@ export const completeAtOnce = async (
   return end === null || end.kind === 'later' ? null : answer(deps, handler, told, end);
 };
 
-/** Returns a handler that this worker is known to have. */
+/** Returns a handler of this worker, which the caller has checked. */
 export const handlerHere = ({ handlers }: Pick<ActivityDeps, 'handlers'>, name: string): Handler => {
   const handler = handlers.get(name);
   if (handler === undefined)
@@ -67,7 +67,7 @@ export const handlerHere = ({ handlers }: Pick<ActivityDeps, 'handlers'>, name: 
   return handler;
 };
 
-/** Takes a completion that came through a history. The caller rings. */
+/** Processes a completion that came through a history. The caller rings. */
 export const completeTold = async (
   deps: ActivityDeps,
   handler: Handler,

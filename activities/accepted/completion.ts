@@ -5,7 +5,7 @@ import type { ItemResult, Results } from '../../handlers/contract';
 import { RESULT_BYTES_MAX } from '../../handlers/storable';
 
 /**
- * What a completion from outside says about a batch that the downstream has: the same words in the
+ * A completion reported from outside about a batch that the downstream has: the same form in the
  * client, the signal and the HTTP callback.
  */
 
@@ -31,7 +31,7 @@ export interface CompletionReport<R = Results> {
 
 export type Completion = CompletionWhat & CompletionReport;
 
-/** What is wrong, by field. */
+/** A problem, with its field. */
 export interface CompletionProblem {
   field: string;
   message: string;
@@ -48,7 +48,7 @@ export const checkCompletion = (told: Completion): CompletionProblem | null => {
   if ((reference === undefined) === (batchId === undefined))
     return problem('reference', 'either a reference or a batchId', reference === undefined ? undefined : 'both');
   if (reference !== undefined && !isReference(reference))
-    return problem('reference', 'the text that the downstream answered when it accepted the batch', reference);
+    return problem('reference', 'the text that the downstream returned when it accepted the batch', reference);
   if (batchId !== undefined && (!Number.isSafeInteger(batchId) || batchId < 1))
     return problem('batchId', 'the number of a batch', batchId);
   return checkReport(told);
@@ -59,9 +59,9 @@ const checkReport = ({ status = 'done', results, error }: CompletionReport): Com
     return problem('status', COMPLETION_STATUSES.join(', '), status);
   if (error !== undefined && typeof error !== 'string') return problem('error', 'a text', error);
   if (status === 'done' && error !== undefined)
-    return problem('error', 'none with status done (errors stand in results)', error);
+    return problem('error', 'no error with status done (errors belong in results)', error);
   if (status === 'failed' && results !== undefined)
-    return problem('results', 'none with status failed; with results it is done or expired', results);
+    return problem('results', 'no results with status failed; with results the status is done or expired', results);
   const iterable =
     typeof results === 'object' && results !== null && (Symbol.iterator in results || Symbol.asyncIterator in results);
   if (!iterable && (status === 'done' || (status === 'expired' && results !== undefined)))
@@ -78,7 +78,7 @@ const problem = (field: string, expected: string, got: unknown): CompletionProbl
  * Reads a completion once, and computes its digest while reading, by which a repeat is recognized.
  */
 export class CompletionReader {
-  /** Set while reading; the reading ended at that result. */
+  /** The first invalid result; reading stops there. */
   problem: CompletionProblem | null = null;
   private readonly hash = createHash('sha256');
 
@@ -107,8 +107,8 @@ export class CompletionReader {
   }
 
   /**
-   * Returns the digest of the whole completion, for which alone it is read; null: it has more than
-   * `most` results, so it is not what settled the batch.
+   * Reads the whole completion only for its digest, and returns it; null: it has more than `most`
+   * results, so it cannot be the one that settled the batch.
    */
   async readDigest(most: number): Promise<string | null> {
     let read = 0;

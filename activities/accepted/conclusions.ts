@@ -16,7 +16,10 @@ import type { CallEnd } from '../calls/door';
 import { homeOf } from '../homes';
 import type { Call } from '../calls/call';
 
-/** `deadlinesPassed`: how often before, for a batch in a lane; null: it is in none. */
+/**
+ * `deadlinesPassed`: number of deadlines passed so far by a lane batch; null: the batch is in no
+ * lane.
+ */
 export type AcceptedBatch = CarriedBatch & {
   reference: string;
   overdue: boolean;
@@ -24,11 +27,11 @@ export type AcceptedBatch = CarriedBatch & {
   deadlinesPassed: number | null;
 };
 
-/** What a downstream said of a batch that it had accepted, unless it is simply pending. */
+/** The downstream's report on a batch that it had accepted, other than pending. */
 export type Conclusion =
   /**
-   * Results are to be read; `missing`: what happens to members without one (in an expired batch
-   * they are tried again).
+   * Results are available; `missing`: what happens to members without a result (in an expired batch
+   * they are retried).
    */
   | { kind: 'read'; missing?: Missing }
   /**
@@ -38,10 +41,10 @@ export type Conclusion =
    */
   | { kind: 'rejected'; error: string }
   | { kind: 'unknown'; error: string; knownStatus: 'pending' | 'lost' }
-  /** In a lane: pending for too long; an operator must decide. */
+  /** A lane batch was pending for too long; an operator must decide. */
   | { kind: 'park'; reason: string };
 
-/** Nothing is known: look it up, if the handler can. */
+/** The outcome is unknown: look it up, if the handler can. */
 interface LookUp {
   kind: 'look-up';
   error: string;
@@ -49,9 +52,11 @@ interface LookUp {
   overdue: boolean;
 }
 
-/** Longer than a few ticks; the next monitor waits this long for a dead one. */
+/** How long the next monitor waits for a dead one; longer than a few ticks. */
 const LEASE_MS = 6_000;
-/** Results read at once: each holds a page and its members' ids. */
+/**
+ * Batches whose results are read concurrently: each holds a page and its members' ids in memory.
+ */
 const PARALLELISM = 4;
 /** Most batches in hand: status requests are sent only while there is room. */
 const MOST = 100;
@@ -71,7 +76,7 @@ export class Conclusions {
   private readonly taken = new Map<number, number>();
   private readonly running = new Set<Promise<void>>();
   private readonly freed = new Set<number>();
-  /** Lanes that moved on: one ring in flight; lanes that come meanwhile share the next. */
+  /** Lanes to ring: one ring is in flight at a time; lanes added in the meantime share the next. */
   private readonly rings = new Coalescer<number>((lanes) => ringLanes(this.deps, lanes));
   private hasNotifications = false;
   private failure: unknown;
@@ -98,8 +103,8 @@ export class Conclusions {
   }
 
   /**
-   * Takes, in one statement, the batches that were added, so that they are not polled again, and
-   * begins.
+   * Claims all added batches in one statement, so that they are not polled again, and starts to
+   * conclude them.
    */
   async start(): Promise<void> {
     const added = this.added.splice(0);
@@ -122,7 +127,10 @@ export class Conclusions {
     clearTimeout(timer);
   }
 
-  /** Waits until nothing runs any more. What was settled is rung even if something else failed. */
+  /**
+   * Waits until all conclusions have ended. Rings what was settled even if another conclusion
+   * failed.
+   */
   async end(): Promise<void> {
     await Promise.allSettled(this.running);
     await this.rings.idle();
@@ -165,7 +173,8 @@ export class Conclusions {
     let call = await this.take(batch, batch.attempt);
     if (call === null) return;
     let outcome: CallEnd | AskAgain | LookUp;
-    // Polled, and not done in time: counted where it is in a lane, whatever a look-up finds.
+    // The batch was polled and is not done in time: a lane batch counts the deadline, whatever a
+    // look-up finds.
     call.overdue = batch.overdue && (conclusion.kind === 'unknown' || conclusion.kind === 'park');
     if (conclusion.kind === 'park') {
       call.park = conclusion.reason;

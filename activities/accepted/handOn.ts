@@ -14,7 +14,7 @@ export interface HandOnInput extends MonitorInput {
 
 const DEADLINE_MS = 10_000;
 
-/** Starts that workflow, once: a repeat finds it started. */
+/** Starts that workflow; repeating the call has no effect. */
 export const handOnCompletions = async (
   { temporal, prefix }: Pick<ActivityDeps, 'temporal' | 'prefix'>,
   { handler, id, told }: HandOnInput,

@@ -5,7 +5,7 @@ import type { Call } from '../calls/call';
 import { toBatch } from '../calls/request';
 import type { CallEnd } from '../calls/door';
 
-/** The downstream may still finish it: poll again. */
+/** The downstream may still finish the batch: poll again. */
 export interface AskAgain {
   kind: 'ask-again';
   inMs: number;
@@ -13,7 +13,7 @@ export interface AskAgain {
 }
 
 /**
- * Decides about an accepted batch whose reference leads nowhere: lost, or past its deadline. Looks
+ * Decides about an accepted batch that the downstream has lost, or that is past its deadline. Looks
  * it up first, if the handler can; otherwise it is unknown: sent again if the handler is idempotent
  * or the batch is absent, parked if not (`decideSettlement`).
  */
@@ -37,8 +37,8 @@ export const lookUpAccepted = async (
   switch (found.kind) {
     case 'accepted':
       if (found.reference !== batch.reference) return found;
-      // The look-up finds the very reference that the status request does not: they disagree, so
-      // wait; at the deadline nothing is known.
+      // The look-up finds the reference that the status request does not know. Since they disagree,
+      // wait; at the deadline the outcome is unknown.
       return known.knownStatus === 'lost' && !batch.overdue
         ? { kind: 'ask-again', inMs: everyMs, error: `${known.error}; a look-up still finds it` }
         : { kind: 'unknown', error: known.error };

@@ -21,7 +21,7 @@ const TICK_MS = 1_000;
  * Waits up to this long for the next status request about a lane batch are spent in the activity.
  */
 const HERE_MS = 250;
-/** Wait so that batches that become due meanwhile share the request. */
+/** Delay that lets batches due at about the same time share one request. */
 const COALESCE_MS = 20;
 /**
  * No new status request after this: the next look begins a fresh activity. Results that are being
@@ -29,8 +29,8 @@ const COALESCE_MS = 20;
  */
 const SOFT_LIMIT_MS = 10 * 60_000;
 /**
- * A status request without an answer says nothing: past its deadline a batch is polled for this
- * many rounds more.
+ * Extra rounds of polling after a batch's deadline, since an unanswered status request proves
+ * nothing.
  */
 const GRACE_ROUNDS = 10;
 
@@ -106,8 +106,8 @@ class PollRun {
       else {
         await this.conclusions.flush();
         const dueInMs = await nextPollInMs(this.deps.pool, this.handler.name);
-        // A lane stands still meanwhile; a timer of the workflow and a new activity would take
-        // longer than that.
+        // Wait here: the lane is stalled until then, and a workflow timer plus a new activity would
+        // take longer.
         if (mayAsk && this.inLanes && dueInMs !== null && dueInMs <= HERE_MS)
           await this.conclusions.nextChange(dueInMs + COALESCE_MS);
         else return { asked: this.asked, settled: this.conclusions.settled, dueInMs };
@@ -133,13 +133,16 @@ class PollRun {
     }
     if (this.signal.aborted) return; // not polled: they stay due
     const targets = groupByTarget(due);
-    // Which target cannot be polled is known only from a request about a single one.
+    // Only a request about a single target shows which target cannot be polled.
     if (outcome.kind === 'halted' && outcome.scope === 'target' && targets.length > 1)
       for (const ofTarget of targets) await this.ask(ofTarget);
     else await this.unanswered(due, outcome);
   }
 
-  /** Takes the status of one batch. False: it is pending, and within its deadline. */
+  /**
+   * Processes the status of one batch. Returns false if the batch is pending and within its
+   * deadline.
+   */
   private take(batch: AcceptedBatch, { status, error }: ReferenceStatus): boolean {
     const why = error === undefined ? '' : `: ${error}`;
     switch (status) {
@@ -193,8 +196,8 @@ class PollRun {
   }
 
   /**
-   * Puts off batches whose status request had no answer, with the reason; those whose grace has
-   * passed, too, become unknown.
+   * Postpones batches whose status request went unanswered, and records the reason; those past
+   * their grace become unknown.
    */
   private async unanswered(
     due: readonly AcceptedBatch[],
@@ -205,7 +208,7 @@ class PollRun {
     const overdue = due.filter((batch) => batch.overdue).map((batch) => batch.id);
     const past =
       overdue.length === 0 ? new Set<number>() : await pastDeadline(this.deps.pool, overdue, GRACE_ROUNDS * everyMs);
-    const error = `its status could not be asked: ${outcome.error}`;
+    const error = `its status could not be polled: ${outcome.error}`;
     for (const batch of due) if (past.has(batch.id)) this.passDeadline(batch, error);
     const waitMs = Math.max(everyMs, outcome.kind === 'later' ? (outcome.retryAfterMs ?? 0) : 0);
     await this.putOff(

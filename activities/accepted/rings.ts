@@ -10,7 +10,7 @@ export interface CompletionRings {
 export interface SharedRings {
   /** Adds rings without waiting for them. One that fails is logged. */
   addBehind(rings: CompletionRings | null): void;
-  /** Resolves when everything added so far was rung, or a ring has failed. */
+  /** Resolves when everything added so far has been rung, or a ring has failed. */
   idle(): Promise<void>;
 }
 

@@ -83,9 +83,8 @@ export async function* readSignals(
 }
 
 /**
- * Returns what a run that has ended left unread: what it was given to read and what came to it,
- * minus what its own history says was taken. Anything returned although it was taken still counts
- * only once.
+ * Returns what an ended run left unread: the completions it was given or received, minus those that
+ * its history shows as processed. A completion returned again counts only once.
  */
 export const leftUnread = async (temporal: Client, workflowId: string, runId: string): Promise<UnreadRun[]> => {
   const converter = temporal.options.loadedDataConverter;

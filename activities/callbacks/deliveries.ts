@@ -5,9 +5,9 @@ import type { UnderWay } from '../../workflows/planning/callbacks/turns';
 import { aheadOf, DELIVERY_LIMITS, fullHosts, nextDelivery } from '../../workflows/planning/callbacks/turns';
 import type { ActivityDeps } from '../deps';
 
-/** Notifications taken ahead of their turn. */
+/** Notifications claimed ahead of delivery. */
 const TAKE = 64;
-/** Longer than a delivery and those before it that it may wait for. */
+/** Lease of a claimed notification: longer than its delivery and the deliveries before it. */
 const LEASE_MS = 60_000;
 /**
  * After the soft deadline a look goes on for as long as a delivery may take, while some of its
@@ -31,9 +31,9 @@ export class Deliveries {
   private readonly underWay = new Map<Promise<void>, UnderWay>();
   private failure: { reason: unknown } | null = null;
   private takenAt = 0;
-  /** The last take was cut short: there may be more. */
+  /** The last claim reached its limit: more may be due. */
   private isMore = true;
-  /** The last take left hosts out. */
+  /** The last claim skipped some hosts. */
   private isLeft = false;
 
   constructor(private readonly options: Options) {}
@@ -54,7 +54,7 @@ export class Deliveries {
     if (this.failure !== null) throw this.failure.reason;
   }
 
-  /** Returns what may be taken now; null: nothing any more. */
+  /** Returns what may be claimed now; null: nothing more in this look. */
   private takes(until: number): { firstOnly: boolean } | null {
     if (this.failure !== null || this.options.isStopping()) return null;
     const lateMs = performance.now() - until;
@@ -84,7 +84,7 @@ export class Deliveries {
   }
 
   private begin(): void {
-    // The store failed: what waits comes back when its lease has passed.
+    // The store failed: waiting notifications become due again when their leases expire.
     if (this.failure !== null) this.waiting.length = 0;
     for (let at = this.next(); at >= 0; at = this.next()) {
       const [one] = this.waiting.splice(at, 1);
@@ -102,9 +102,7 @@ export class Deliveries {
     return nextDelivery(this.waiting, [...this.underWay.values()], performance.now());
   }
 
-  /**
-   * Waits for an end, which makes room; or for a time, after which a slow delivery counts for less.
-   */
+  /** Waits until a delivery ends and makes room, or until a slow delivery counts for less. */
   private async awaitOne(): Promise<void> {
     if (this.underWay.size === 0) return;
     const over = new AbortController();

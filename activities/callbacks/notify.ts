@@ -66,7 +66,7 @@ export const deliverNotifications = async (deps: ActivityDeps): Promise<Delivery
   }
 };
 
-/** A message, however it is carried. */
+/** A message, independent of its transport. */
 interface Message {
   type: string;
   timestamp: string;
@@ -109,22 +109,23 @@ class DeliveryRun {
   }
 
   /**
-   * Delivers one and writes the result. Rejects only if the store does: the notification then comes
-   * back when its lease has passed.
+   * Delivers one notification and writes the result. Rejects only if the store fails: the
+   * notification is then due again when its lease expires.
    */
   private async settle(one: TakenNotification): Promise<void> {
     const { pool, log } = this.deps;
-    // The next process begins at once, not after the lease.
+    // Lets the next process start immediately, not after the lease.
     if (this.isStopping())
       return putOffNotification(pool, one.id, one.attempts, 0, 'not tried: the worker was stopping');
     const delivery = await this.deliver(one);
     this.sign.give();
     if (delivery.kind === 'delivered') {
       this.answer.delivered++;
-      // Its receiver has it: without this it would get it again, once the lease has passed.
+      // Keep trying to record the delivery: otherwise the receiver would get it again after the
+      // lease.
       return outlast(() => endNotification(pool, one.id, one.attempts, null), {
         signal: this.signal,
-        onOutage: (err) => log.warn({ err, notification: one.id }, 'a delivery is kept until Postgres takes it'),
+        onOutage: (err) => log.warn({ err, notification: one.id }, 'a delivery is buffered until Postgres accepts it'),
       });
     }
     const waitMs = delivery.kind === 'given-up' ? null : deliveryWaitMs(one.attempts);
@@ -184,7 +185,8 @@ class DeliveryRun {
     const { url } = one.address as { url: string };
     const host = one.host ?? url;
     const down = this.down.get(host);
-    if (down !== undefined) return { kind: 'retry', error: `not tried, its host did not answer another one: ${down}` };
+    if (down !== undefined)
+      return { kind: 'retry', error: `not tried, since its host did not answer another delivery: ${down}` };
     const { type, timestamp } = message;
     const id = one.messageId;
     const parts = message.partsOf(WEBHOOK_BYTES);

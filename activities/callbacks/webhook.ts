@@ -103,7 +103,7 @@ const post = async (
     const { statusCode, headers, body } = await until(signal, request);
     await body.dump({ limit: RESPONSE_LIMIT, signal }).catch(() => undefined); // the status line is all that counts
     if (statusCode >= 200 && statusCode < 300) return { kind: 'delivered' };
-    if (statusCode === 410) return { kind: 'given-up', error: 'answered 410: it wants no more of this' };
+    if (statusCode === 410) return { kind: 'given-up', error: 'answered 410: it wants no more callbacks' };
     const error = `answered ${statusCode}${statusCode >= 300 && statusCode < 400 ? ': redirects are not followed' : ''}`;
     const afterMs = retryAfterMs(headers, Date.now());
     return { kind: 'retry', error, ...(afterMs === undefined ? {} : { afterMs }) };

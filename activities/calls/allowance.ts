@@ -25,12 +25,12 @@ const CALLS_FOR_MS = DISPATCH_LIFE_MS - 5_000;
 type AllowanceDeps = Pick<ActivityDeps, 'pool' | 'node' | 'temporal' | 'prefix' | 'log'> & { input: DispatchInput };
 
 /**
- * What a running dispatch may have in flight: its slots of the handler's limit, each target's
- * limit, and the holds, as they were at the last look. It follows what back pressure takes and
- * gives back, in whichever dispatch that happened.
+ * Tracks what a running dispatch may have in flight: its slots, each target's limit, and holds, as
+ * last read. It follows every reduction and recovery by back pressure, including those caused by
+ * other dispatches.
  */
 export class Allowance {
-  /** Latest time at which its last sign of life was given. */
+  /** Upper bound of the time of the last sign of life. */
   private aliveAt = 0;
   private handlerReductions = 0;
   private handlerReduced = false;
@@ -63,7 +63,9 @@ export class Allowance {
     }
   }
 
-  /** Stamps a batch as it is called: its outcome is judged under the limits that are known now. */
+  /**
+   * Stamps a batch before its call with the limits known now, under which its outcome is judged.
+   */
   stamp(batch: CarriedBatch): CarriedBatch {
     const target = this.known.get(batch.targetId);
     return {
@@ -75,8 +77,8 @@ export class Allowance {
   }
 
   /**
-   * Says whether a call may begin; false: not before the next sign of life, since its slots may be
-   * another's.
+   * Says whether a call may start; false: wait for the next sign of life, since another dispatch
+   * may have the slots.
    */
   mayCall(now: number): boolean {
     return now - this.aliveAt < CALLS_FOR_MS;
@@ -104,8 +106,8 @@ export class Allowance {
   }
 
   /**
-   * Reads the limits again, and keeps to them. Returns batches to hand back, held for longer than
-   * it would keep them; null: it has no slot left.
+   * Reads the limits again and applies them. Returns batches to hand back because they are held for
+   * too long; null: no slot is left.
    */
   async look(): Promise<CarriedBatch[] | null> {
     const { pool, input } = this.deps;

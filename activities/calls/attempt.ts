@@ -10,15 +10,12 @@ import type { PartitionUse } from '../nodes/partitions';
 import type { CallerDeps, Carried } from './carried';
 import { contextOf, newPages, toBatch, toCall } from './request';
 
-/**
- * How long a mark, which is made a little before its call, may wait for a slot before it is given
- * up.
- */
+/** How long a marked call may wait for a slot before its mark is withdrawn. */
 const MARK_AHEAD_MS = 10_000;
 
 /**
- * Reads the members of batches that are about to be called and marks the calls. Batches that may
- * not go are left out.
+ * Reads the members of batches that are about to be called and marks the calls. Omits batches that
+ * must not be sent.
  */
 export const prepare = async (deps: CallerDeps, batches: readonly CarriedBatch[]): Promise<Carried[]> => {
   const fence = fenceOf(deps.use);
@@ -28,8 +25,8 @@ export const prepare = async (deps: CallerDeps, batches: readonly CarriedBatch[]
     ...(fence === null ? {} : { fence }),
   };
   const marks = batches.map(({ id, attempt }) => ({ id, attempt, ...by }));
-  // Before the mark, not after: a process may be stopped in between, and the next one relies on
-  // calls ending before their mark does.
+  // Reads the time before the mark, not after: the process may be stopped in between, and the next
+  // one relies on calls ending before their mark expires.
   const markedAtMs = performance.now();
   const { members, marked } = await deps.marks.prepare(marks);
   const byBatch = groupByBatch(members);
@@ -52,14 +49,14 @@ const groupByBatch = (members: readonly MemberTask[]): Map<number, MemberTask[]>
 };
 
 /**
- * Says whether the mark is too old to be called under, or the lease that it was made under may have
- * passed; it is given up, and nothing was sent.
+ * Returns true if the mark is too old to call under, or the lease behind it may have expired.
+ * Nothing was sent, and the mark is withdrawn.
  */
 export const isStale = ({ use }: Pick<CallerDeps, 'use'>, carried: Carried): boolean =>
   performance.now() - carried.markedAtMs > MARK_AHEAD_MS || use?.isHeld() === false;
 
 /**
- * Waits until the handler's rates let the call of this batch start; false: it was given up before.
+ * Waits until the handler's rates allow the call of this batch; false: the call was given up first.
  */
 export const mayStart = async (
   { paces, handler }: Pick<CallerDeps, 'paces' | 'handler'>,
@@ -99,13 +96,13 @@ export const concludeEarlier = async (
 ): Promise<{ call: Call; outcome: CallEnd }> => {
   const members = await store.readMembers(deps.pool, [batch.id]);
   const call = toCall(deps, { batch, members, attempt: batch.attempt, fence: fenceOf(deps.use) });
-  const error = `attempt ${batch.attempt} was not concluded: its process died in the call, or right before or after it`;
+  const error = `attempt ${batch.attempt} was not concluded: its process died during the call, or just before or after it`;
   return { call, outcome: await lookUp(deps, call, error) };
 };
 
 /**
- * Looks up an unknown outcome. `absent` becomes a plain "send it again": the same keys, an attempt
- * counted, whatever the policy for unknown outcomes says.
+ * Looks up an unknown outcome. `absent` means "send again": with the same keys and a counted
+ * attempt, regardless of the policy for unknown outcomes.
  */
 const lookUp = async (deps: CallerDeps, call: Call, error: string): Promise<CallEnd> => {
   const found = await reconcileOutcome(deps.handler, toBatch(deps.handler, call), contextOf(deps, call), call.pages);

@@ -18,9 +18,9 @@ export interface Call {
   /** The partition under which it is made, and its epoch; null: none. */
   fence: Fence | null;
   pages: ResultPages;
-  /** Looked up and not found: it may be sent again, whatever `onUnknown` says. */
+  /** True if a look-up did not find it: it may be sent again, regardless of `onUnknown`. */
   absent: boolean;
-  /** Reported from outside: kept with what it settled. */
+  /** The completion that reported the outcome, stored with the batch that it settles. */
   completion?: CompletionNote;
   /** Where its handler threw, if it did; for a call of unknown outcome. */
   stack?: string | null;
@@ -69,7 +69,7 @@ interface Steps {
 
 /** The decisions for the batches of a home: pure. */
 export interface HomeRules {
-  /** Its target's queue waits for the end of the batch: its weight, its slot. */
+  /** True if its target's queue is waiting for the batch's weight or slot. */
   holdsTarget: boolean;
   doorOf(call: Call, outcome: CallOutcome, known: LookUps): Door;
   siblingOf(batch: CarriedBatch, half: Half | null): SettlementContext['sibling'];

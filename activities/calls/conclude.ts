@@ -44,8 +44,8 @@ const concludeLocked = async (client: Client, call: Call, door: Conclude): Promi
     hasNotifications: false,
     lanes: [],
   };
-  // Parked already (state unknown): only a true answer to that very attempt may still change it,
-  // since an operator may have decided meanwhile.
+  // Already parked (state unknown): only a genuine answer to the same attempt may still change it,
+  // since an operator may have decided in the meantime.
   const over = guard === null || guard.state === BATCH_STATES.unknown || guard.concluded;
   if (guard === null || (over && decision.kind !== 'finish')) return { ...settled, written: false };
   const parts: Part[] = [];

@@ -10,7 +10,7 @@ export const doorOf = (call: Call, outcome: CallEnd, known: LookUps): Door =>
   outcome.kind === 'look-again'
     ? {
         to: 'lookAgain',
-        look: { inMs: outcome.inMs, counts: false, error: 'looked up too early to be believed' },
+        look: { inMs: outcome.inMs, counts: false, error: 'looked up too early to be conclusive' },
       }
     : call.home.rules.doorOf(call, outcome, known);
 

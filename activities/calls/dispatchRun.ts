@@ -25,8 +25,8 @@ const LOOK_MS = 500;
 const KEEP_FOR_MS = 60_000;
 
 /**
- * Carries the batches of one dispatch to their ends: which goes next, within which limits, and when
- * the rest is handed back.
+ * Carries the batches of one dispatch to their ends: decides which is next, within which limits,
+ * and when to hand back the rest.
  */
 export class DispatchRun {
   private readonly schedule: Schedule;
@@ -117,7 +117,8 @@ export class DispatchRun {
     for (const batch of unconcluded) this.launch(this.conclude(batch));
     const prepared = fresh.length === 0 ? [] : await prepare(this.deps, fresh);
     this.schedule.prepared(fresh, prepared);
-    // Not marked: paused, or taken over meanwhile. Batches that are still ours go back.
+    // These batches were not marked, because they are paused or another dispatch took them over.
+    // Hand back those that are still ours.
     const left = fresh.filter((batch) => !prepared.some((carried) => carried.batch.id === batch.id));
     if (left.length > 0) await this.giveBack(left);
   }
@@ -146,8 +147,8 @@ export class DispatchRun {
       const isRefused = outcome.kind === 'later';
       if (!isRefused) free();
       await this.settle(call, outcome);
-      // Its slot is free only after this dispatch knows of the refusal, or the next call would
-      // begin in spite of it.
+      // Free the slot only after this dispatch knows of the refusal, or the next call would start
+      // despite it.
       if (isRefused) await this.beats.add(['look']);
     } finally {
       free();
@@ -222,7 +223,7 @@ export class DispatchRun {
     const needed = this.schedule.slotsNeeded();
     const { known, wanted, handlerId } = await this.allowance.touch(needed);
     if (!known || wanted) this.stop();
-    // A run that is gone, or that no longer takes turns, must be missed by the sweeper in the end,
+    // Stop vouching eventually: the sweeper must notice a run that is gone or takes no turns,
     // however long a call takes.
     if (known && !this.gone.aborted && performance.now() - this.startedAt < KEEP_FOR_MS)
       await keepLeader(pool, input.leaderId, input.epoch, this.deps.leaseMs);

@@ -34,9 +34,8 @@ export const insertHalves = async (
 };
 
 /**
- * Decides what was put off for the refused half, now that both halves of the first split are known.
- * Runs in the other half's settlement, under their parent's lock. True: there are notifications to
- * deliver.
+ * Settles the refused half, now that both halves of the first split are known. Runs in the other
+ * half's settlement, under their parent's lock. True: there are notifications to deliver.
  */
 export const concludeSibling = async (client: Client, call: Call, sibling: Half, mine: Decision): Promise<boolean> => {
   if (mine.kind === 'halt') {

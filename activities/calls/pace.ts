@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Handler } from '../../handlers';
 import type { CallCost, Pace, Paces } from '../shared';
 
-/** How soon a caller that gives up is heard. */
+/** How often a waiting caller checks whether it should give up. */
 const SLICE_MS = 50;
 
 /**

@@ -6,8 +6,8 @@ import type { Call, Settled } from './call';
 import type { Decision } from './door';
 
 /**
- * Shorter waits stay in the dispatch, its slot free meanwhile; longer ones go back to the store as
- * due times.
+ * A shorter wait is spent in the dispatch, with the slot free; a longer one becomes a due time in
+ * the store.
  */
 export const IN_PROCESS_MS = 2_000;
 

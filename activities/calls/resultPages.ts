@@ -6,8 +6,7 @@ import { leftOut, RESULT_LIMITS, toStorable } from '../../handlers/storable';
 const PAGE_MEMBERS = 1_000;
 const PAGE_BYTES = 1_000_000;
 /**
- * A last page larger than this is written ahead, too: the settling statement is shared by many
- * batches.
+ * Writes a last page larger than this ahead of the settling statement, which many batches share.
  */
 const SHARED_BYTES = 100_000;
 

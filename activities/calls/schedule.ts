@@ -165,7 +165,7 @@ export class Schedule {
     return Math.min(this.slots, this.calls + this.ready.length + this.preparing + this.pending.length);
   }
 
-  /** Returns how many slots it could use now, if it had them. */
+  /** Returns the number of slots that could be used now. */
   slotsWanted(now: number): number {
     const startable = [
       ...this.ready.map(({ batch }) => batch),

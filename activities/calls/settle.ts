@@ -24,7 +24,7 @@ export const settleKept = (
     onOutage: (err) =>
       log.warn(
         { err, batch: call.batch.id, attempt: call.attempt },
-        "a call's outcome is kept until Postgres takes it",
+        "a call's outcome is buffered until Postgres accepts it",
       ),
   });
 

@@ -33,8 +33,8 @@ export class ThrownLog {
   report(handler: string, call: string, thrown: unknown): void {
     if (isDeclared(thrown)) return;
     const stack = stackOf(thrown);
-    // Without a line of the user's it was thrown by Muster's own code (an HTTP status, a deadline),
-    // and is reported with its batch.
+    // A stack without a line of the user's comes from Muster itself (an HTTP status, a deadline):
+    // it is reported with its batch.
     if (stack === null && thrown instanceof Error) return;
     const error = describeThrown(thrown);
     if (!this.isNew(JSON.stringify([handler, call, stack ?? error.replace(/\d+/g, '0')]))) return;

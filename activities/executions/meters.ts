@@ -13,19 +13,19 @@ const SECONDS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 30, 60, 300, 1_800];
 export class ExecutionMeters {
   private readonly runs = new Counter({
     name: 'muster_item_runs_total',
-    help: 'Runs of work items that were recorded from this process, by the state that they left the item in',
+    help: 'Runs of work items recorded by this process, by the resulting state of the item',
     labelNames: ['state'],
     registers: [],
   });
   private readonly seconds = new Histogram({
     name: 'muster_item_run_seconds',
-    help: 'How long runs of work items took on this process, up to their time limit',
+    help: 'Duration of runs of work items on this process, up to their time limit',
     buckets: SECONDS,
     registers: [],
   });
   private readonly chunks = new Counter({
     name: 'muster_chunks_given_back_total',
-    help: 'Chunks that this process closed before their end, by why; their items are created again, no attempt counted',
+    help: 'Chunks that this process closed before they ended, by reason; their items are created again without counting an attempt',
     labelNames: ['reason'],
     registers: [],
   });

@@ -79,7 +79,7 @@ export class ResultWriter {
     const recorded = await outlast(() => withRetries(record), {
       signal: this.signal,
       onOutage: (err) =>
-        this.log.warn({ err, chunk: this.chunk.id }, 'chunk: results are kept until Postgres takes them'),
+        this.log.warn({ err, chunk: this.chunk.id }, 'chunk: results are buffered until Postgres accepts them'),
     });
     this.count(results, recorded);
   }

@@ -14,8 +14,7 @@ import type { TurnPlan } from '../../workflows/planning/executions/turn';
 import type { ActivityDeps } from '../deps';
 
 /**
- * A node without a sign of life for longer does not answer the roll call: four of its heartbeats,
- * less than `NODE_LIVE_MS`.
+ * A node silent for longer is left out of the roll call: four heartbeats, less than `NODE_LIVE_MS`.
  */
 const ANSWERS_WITHIN_MS = 12_000;
 /** Parts (of 10,000 items) handed out in one turn: keeps its transaction within seconds. */
@@ -171,7 +170,7 @@ const answer = (
 
 const noteOf = (plan: TurnPlan, { rollCallOver }: RollCall): string | null => {
   if (plan.kind === 'no-nodes')
-    return `no node answered the roll call (${plan.wanted} wanted): goes on when one appears that has batch support and the attributes asked for`;
+    return `no node answered the roll call (${plan.wanted} wanted): the execution continues when a node with batch support and the requested attributes appears`;
   if (plan.kind === 'roll-call' && !rollCallOver)
     return `roll call: ${plan.answered} of ${plan.wanted} nodes have answered`;
   return null;

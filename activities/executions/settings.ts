@@ -6,7 +6,7 @@ export const DEFAULT_RETENTION_MS = 604_800_000;
 
 /** An operator's settings of executions on a node, all with defaults. */
 export interface ExecutionSettings extends ExecutorSource {
-  /** The node answers roll calls (`batch_support`): on if there is something to run. */
+  /** Whether the node answers roll calls (`batch_support`); on if it has anything to run. */
   serves: boolean;
   attributes: Readonly<Record<string, string>>;
   /** Most attempts of an item, whatever a request says. */

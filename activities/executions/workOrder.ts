@@ -49,7 +49,7 @@ export const workOrderBatch = async (
   const context = Context.current();
   const takenAt = nowNs();
   const taken = await withRetries(() => takeChunk(pool, chunkId, node, executions.leaseMs));
-  // Closed, or taken by an earlier attempt of this activity whose answer was lost.
+  // The chunk was closed, or an earlier attempt of this activity took it and its answer was lost.
   if (taken === null) return NOT_TAKEN;
   const chunk = { id: chunkId, nodeId: node, epoch: taken.epoch };
   const { timeoutMs, concurrency } = settingsOf(taken, deps);
@@ -81,7 +81,7 @@ class ChunkRun {
   private readonly writer: ResultWriter;
   private readonly config: ExecutionTemplate['config'];
   private readonly pace: HostPace;
-  /** No further item is started: this process stops, or the execution was cancelled. */
+  /** Start no further item: this process is stopping, or the execution was cancelled. */
   private readonly stop: AbortSignal;
   private readonly timeoutMs: number;
   private readonly concurrency: number;
@@ -165,7 +165,7 @@ class ChunkRun {
     const { executions } = this.deps;
     const begun = performance.now();
     const outcome = await this.bounded(executor, item, this.timeoutMs);
-    // Interrupted from outside: not an attempt, the item is given back.
+    // The run was interrupted from outside: count no attempt, and give the item back.
     if (outcome === null) return;
     this.deps.meters.ran(performance.now() - begun);
     const exitCode = outcome.exitCode;

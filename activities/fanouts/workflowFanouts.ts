@@ -41,7 +41,7 @@ const invalid = (field: string, expected: string, got: unknown): ApplicationFail
 const unknown = (id: string): ApplicationFailure =>
   refused(
     'MusterUnknownFanout',
-    `there is no fan-out ${id}: it was never opened, or was deleted after its retention period`,
+    `fan-out ${id} not found: it was never opened, or was deleted after its retention period`,
   );
 const checkWhole = (field: string, value: unknown, max: number): void => {
   if (!Number.isSafeInteger(value) || (value as number) < 1 || (value as number) > max)
@@ -87,7 +87,7 @@ const addOnce = async ({ pool }: ActivityDeps, id: string, items: number, key: s
   if (before !== null) return before;
   const row = await store.readFanout(pool, id);
   if (row === null) throw unknown(id);
-  if (row.state === FANOUT_STATES.expired) throw refused('MusterFanoutExpired', `fan-out ${id} was given up`);
+  if (row.state === FANOUT_STATES.expired) throw refused('MusterFanoutExpired', `fan-out ${id} has expired`);
   throw refused(
     'MusterFanoutSealed',
     `fan-out ${id} is ${fanoutStateName(row.state)}: nothing can be added after the seal`,
@@ -105,7 +105,7 @@ const sealFanout = async (deps: ActivityDeps, id: string): Promise<{ state: 'sea
   if (row === null) throw unknown(id);
   const state = fanoutStateName(row.state);
   if (state === 'sealed' || state === 'complete') return { state };
-  throw refused('MusterFanoutExpired', `fan-out ${id} had no activity for too long and was given up`);
+  throw refused('MusterFanoutExpired', `fan-out ${id} was idle for too long and has expired`);
 };
 
 /** Returns its end, as the message would carry it; null: it goes on. */

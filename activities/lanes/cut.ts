@@ -8,9 +8,9 @@ import { FLUSH_REASONS } from '../../workflows/planning/states';
 
 /** What is left in a lane's queue after its batches were cut. */
 export interface LeftInQueue {
-  /** Ms after which it is due by time alone; null: when the lane moves on. */
+  /** Ms until a batch is due by time alone; null: when the lane moves on. */
   dueInMs: number | null;
-  /** It may be cut at once, when the lane is looked at again. */
+  /** True if a batch can be cut as soon as the lane is looked at again. */
   ready: boolean;
   /**
    * Tasks that go before the lane's next batch are still in no batch: nothing of the lane may be
@@ -44,7 +44,7 @@ const cutLane = async (client: Client, lane: LaneFacts, head: LaneHead): Promise
   if (head.paused) return waits;
   if (head.boundary !== null) return cutBefore(client, head, head.boundary);
   const strict = lane.onInvalid === 1 || (lane.approach === 1 && lane.kind === 1);
-  // Not before the lane could send it: until then it may still grow.
+  // Wait until the lane could send it: until then the batch may still grow.
   if (strict ? head.open > 0 : head.unsent > 0) return { ...waits, blocks: false };
   const tasks = await readLaneQueue(client, lane.id, null, head.limits.maxItems + 1);
   const { batch, dueAtMs, all } = cutFirst(head, tasks, tasks.length > head.limits.maxItems);

@@ -35,7 +35,7 @@ export const grantLanes = async (
   const turn = (): Promise<GrantAnswer> =>
     inTransaction(deps.pool, (client) => takeTurn(client, deps, input), BEGIN_SHORT);
   const answer = await withRetries(turn).catch((error: unknown) => {
-    // The workflow tries again without end, and reports nothing: so log it here.
+    // Log it here: the workflow retries indefinitely and reports nothing.
     deps.log.error({ err: error, queuer: input.queuerId, turn: input.turn }, 'a turn of the queuer failed');
     throw error;
   });
@@ -127,8 +127,8 @@ const startSubmitters = async (
 };
 
 /**
- * By so much a submitter's first lease is longer than its activity waits for a worker: one that is
- * begun at the last moment still holds its batches.
+ * Margin of a submitter's first lease over the time its activity may wait for a worker: a submitter
+ * started at the last moment still holds its batches.
  */
 const LONGER_THAN_START_MS = 10_000;
 

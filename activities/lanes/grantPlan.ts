@@ -41,7 +41,7 @@ export const writePlan = async (
     );
   // After the lanes: their dependents are marked ready now.
   if (plan.failures.length > 0) await failAll(client, plan.failures);
-  // Only for what is granted: rates of batches that another process is to send are not taken here.
+  // Consumes rates only for what is granted here, not for batches that another process will send.
   const granting = (kind: 'handlerId' | 'targetId'): Set<number> =>
     new Set(grants.map(({ batchId }) => look.batches.get(batchId)![kind]));
   await writePaces(client, 'handler', only(plan.paced.handlers, granting('handlerId')));

@@ -8,8 +8,8 @@ import { grantNext } from './nextGrants';
 import { wakeQueuersOf } from './ring';
 
 /**
- * How often a free slot looks for something that became ready, and when it gives up: cheaper than a
- * turn of the workflow and an activity.
+ * How often a free slot looks for newly ready work, and when it gives up: cheaper than a workflow
+ * turn and an activity.
  */
 const LOOK_EVERY_MS = 20;
 const LINGER_MS = 250;

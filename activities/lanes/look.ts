@@ -14,7 +14,7 @@ import { statusName } from '../../workflows/planning/lanes/statuses';
 import type { GrantPlan, HandlerTokens, Lane, QueuedBatch } from '../../workflows/planning/lanes/types';
 import { APPROACHES, LANE_KINDS, ON_INVALID, STRATEGIES } from '../../workflows/planning/lanes/types';
 
-/** A safety net only: a resume rings the lane. */
+/** Only a safety net: a resume rings the lane. */
 const PAUSED_LOOK_MS = 3_600_000;
 /**
  * A safety net only, for a batch that no live node serves: the node that joins, the balancer and
@@ -60,7 +60,7 @@ export const lookAtLanes = async (
   const queues = await cutLanes(client, found);
   const served = found.length === 0 ? [] : await servedHandlers(client, NODE_LIVE_MS);
   const nodes = await nodesOf(client, found);
-  // Held for a moment: tasks that go before its next batch are in no batch yet.
+  // Hold the lane briefly: tasks ahead of its next batch are not in a batch yet.
   const bases = found
     .map(baseOf)
     .map((lane) => (queues.get(lane.id)?.blocks === true ? { ...lane, holdInMs: BLOCKED_LOOK_MS } : lane));

@@ -58,7 +58,7 @@ export const LANE_RULES: HomeRules = {
 
 /** Returns the outcome if it is applied or accepted, and nothing else is to be written. */
 const plainOf = (call: Call, outcome: CallOutcome): PlainOutcome | null => {
-  // A deadline is counted, a completion noted, a refused half decided: those need the full
+  // Counting a deadline, recording a completion or deciding a refused half needs the full
   // settlement.
   if (call.overdue === true || call.completion !== undefined) return null;
   if (outcome.kind === 'accepted') return outcome;
@@ -79,7 +79,7 @@ const doorOfUnknown = (call: Call, outcome: Extract<CallOutcome, { kind: 'unknow
   // Keep the original error; "still unknown" adds nothing.
   const reason = known.lookUps > 0 ? (known.error ?? outcome.error) : outcome.error;
   const decision = decideUnknown({
-    // As its handler's policy decides, including the key's window and the attempts left.
+    // Apply the handler's policy, including the key's window and the remaining attempts.
     idempotent: decideSettlement(outcome, settlementContext(call, null)).kind !== 'park',
     canReconcile,
     found: call.absent ? 'absent' : canReconcile ? 'unsure' : null,

@@ -64,7 +64,8 @@ export const settleInLane = async (
     await lane.insertPart(client, { batchId, inMs, parentId: id, status: STATUSES[STATUS_OF[as]] });
   if (settlement.kind === 'wait') {
     await lane.holdLane(client, laneId, settlement.inMs);
-    // Fewer at once when it goes on; a handler that is held as a whole was reduced with that.
+    // Reduce the concurrency for when the lane continues; holding the whole handler has already
+    // reduced it.
     if (settlement.hold === 'lane') await reduceTargetInLane(client, call.batch);
   }
   const parked = parts.find((part) => part.as === 'parked');
@@ -86,7 +87,7 @@ const movedOn = (call: Call, settlement: Decision): boolean =>
 
 const nextStatus = (call: Call, settlement: Decision): { status: LaneBatchStatus; inMs: number | null } => {
   const at = (status: LaneBatchStatus, inMs: number | null = null) => ({ status, inMs });
-  // An earlier call may have been applied: what is not certain stays unknown, so that nothing
+  // An earlier call may have been applied: keep an uncertain outcome unknown, so that nothing
   // overtakes it.
   const again = (inMs: number | null, status: LaneBatchStatus): ReturnType<typeof at> =>
     at(call.batch.unsure ? 'unknown' : status, inMs);
@@ -96,7 +97,7 @@ const nextStatus = (call: Call, settlement: Decision): { status: LaneBatchStatus
     case 'wait':
       return again(settlement.inMs, 'delayed');
     case 'resend':
-      // Decided, with the same key: unsubmitted again, and first in its lane.
+      // The batch will be resent with the same key: it is unsubmitted again, and first in its lane.
       return at('unsubmitted', settlement.inMs);
     case 'halt':
       return again(0, 'unsubmitted');

@@ -26,21 +26,21 @@ import type { Call } from '../calls/call';
 
 const TICK_MS = 1_000;
 /**
- * Longest time between a mark and its call: a process that was stopped there takes the mark back,
- * and its call is not made.
+ * Longest time between a mark and its call. A process that was stopped in between withdraws the
+ * mark instead of calling.
  */
 const MARK_LATE_MS = 2_000;
 
-/** A batch that was not called, and the attempt that was marked for it; null: none was. */
+/** A batch that was not sent, and the attempt marked for it; null: no attempt was marked. */
 interface Unsent {
   attempt: number | null;
 }
 const UNMARKED: Unsent = { attempt: null };
 
 /**
- * Carries a queuer's grants: each slot carries one batch at a time, settles it, and grants itself
- * the next one in turn. It ends when nothing more may go, at the soft deadline, or when it was
- * taken for dead.
+ * Sends the batches that a queuer granted: each slot sends one batch at a time, settles it, and
+ * then requests the next grant. Ends when no batch is ready, at the soft deadline, or when the
+ * queuer has declared this submitter dead.
  */
 export class SubmitterRun {
   private readonly running = new Set<Promise<void>>();
@@ -61,7 +61,7 @@ export class SubmitterRun {
     private readonly deps: ActivityDeps,
     private readonly input: DispatchInput & { queuerId: number },
     private readonly signal: AbortSignal,
-    /** Aborted: no further batch is begun. */
+    /** Aborted when no further batch may be started. */
     private readonly gone: AbortSignal,
   ) {
     this.slots = input.slots;
@@ -90,7 +90,7 @@ export class SubmitterRun {
     return this.end();
   }
 
-  /** Runs one slot: a batch from its grant to its settlement, then the next, while there is one. */
+  /** Runs one slot: takes batches one by one from grant to settlement, until none is granted. */
   private async carry(first: CarriedBatch): Promise<void> {
     const { no, epoch } = this.input;
     const isStopping = (): boolean => this.stopping;
@@ -103,9 +103,9 @@ export class SubmitterRun {
   }
 
   /**
-   * Carries one batch. A batch that is not sent goes back at once, whatever the reason: the other
-   * slots may have calls for as long as the submitter lives, and while it lives no other takes the
-   * batch.
+   * Sends one batch. Returns an unsent batch to its lane immediately, whatever the reason: other
+   * slots may keep this submitter alive for long, and until it ends no other submitter could take
+   * the batch.
    */
   private async carryOne(batch: CarriedBatch): Promise<void> {
     const handler = this.deps.handlers.get(batch.handler);
@@ -127,7 +127,7 @@ export class SubmitterRun {
     await wakeQueuersOf(this.deps, [this.input.queuerId]);
   }
 
-  /** Returns null if its call was made, or an earlier one concluded. */
+  /** Returns null if the call was made, or an earlier call was concluded. */
   private async carryUnder(batch: CarriedBatch, handler: Handler, use: PartitionUse | null): Promise<Unsent | null> {
     const callers: CallerDeps = {
       ...this.deps,
@@ -145,14 +145,17 @@ export class SubmitterRun {
     return null;
   }
 
-  /** Waits until its handler's rate lets it start; it was granted ahead, by less than a second. */
+  /**
+   * Waits until the handler's rate allows the call: a batch is granted up to a second ahead of
+   * time.
+   */
   private async untilStart(inMs: number): Promise<void> {
     const until = performance.now() + inMs;
     while (!this.stopping && performance.now() < until)
       await new Promise((resolve) => setTimeout(resolve, Math.min(50, until - performance.now())));
   }
 
-  /** Sends a batch; unsent: it must not be sent, or not by this submitter. */
+  /** Sends a batch. Returns it as unsent if it must not be sent, or not by this submitter. */
   private async send(callers: CallerDeps, batch: CarriedBatch): Promise<{ call: Call; outcome: CallEnd } | Unsent> {
     const { timeoutMs } = callers.handler;
     const fence = fenceOf(callers.use);
@@ -165,8 +168,8 @@ export class SubmitterRun {
     };
     const { members, marked, markedAtMs } = await this.deps.laneMarks.prepare([mark]);
     if (!marked.has(batch.id)) return UNMARKED;
-    // Stopped since the claim was checked: the next holder relies on a call ending before the mark
-    // does.
+    // The process was stopped after the claim was checked. Do not call now: the next holder relies
+    // on calls ending before their mark expires.
     const isLate = (): boolean => performance.now() - markedAtMs > MARK_LATE_MS || callers.use?.isHeld() === false;
     const attempt = batch.attempt + 1;
     if (isLate() || !(await mayStart(callers, batch, isLate))) return { attempt };
@@ -186,16 +189,16 @@ export class SubmitterRun {
     this.batches++;
     this.tasks += call.members.length;
     this.hasNotifications ||= settled.hasNotifications;
-    // The first one that the downstream has: the monitor may have ended. Where there is an older
-    // one, the monitor runs. Not awaited before the slot's next batch: the Temporal server may take
-    // its time, and the sweeper repeats a lost wake.
+    // Wakes the monitor, which may have ended, if this is the only batch that the downstream has;
+    // with an older one, the monitor is running. Not awaited, since the Temporal server may be slow
+    // and the sweeper repeats a lost wake.
     if (settled.accepted && (await isFirstAccepted(this.deps.pool, batch.handler, batch.id)))
       this.launch(wakeMonitor(this.deps.temporal, this.deps.prefix, batch.handler));
   }
 
   /**
-   * Gives up slots: those that come free together are given up together, then, after the commit, in
-   * a new snapshot, work that came meanwhile is offered to any free submitter.
+   * Gives up slots, all that became free at the same time together. Then, after the commit and in a
+   * new snapshot, wakes the queuer if work arrived in the meantime.
    */
   private async giveUpSlot(): Promise<void> {
     this.idle++;
@@ -214,7 +217,8 @@ export class SubmitterRun {
   }
 
   /**
-   * Runs one tick at a time: where the store takes longer than a tick, the submitter could not end.
+   * Runs one tick at a time: if ticks overlapped while the store is slow, the submitter could never
+   * end.
    */
   private async tick(): Promise<void> {
     Context.current().heartbeat();

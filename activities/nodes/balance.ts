@@ -29,7 +29,7 @@ import { BEGIN_SHORT } from '../../postgres/shortTransaction';
 /** Loads of nodes may differ by this part of their mean. */
 const DEAD_BAND = 0.1;
 const LOAD_OVER_MS = 60_000;
-/** A process that holds nothing and gave no sign of life for so many leases gets nothing. */
+/** A process that holds nothing and was silent for this many leases gets no partitions. */
 const SILENT_LEASES = 1;
 /** Most moves shown to operators: they are kept in a workflow's history. */
 const LAST_MOVES = 20;
@@ -45,7 +45,7 @@ export const balancePartitions = async (deps: BalanceDeps, input: BalanceInput):
   const round = await withRetries(() =>
     inTransaction(deps.pool, (client) => takeRound(client, deps.nodes, input), BEGIN_SHORT),
   );
-  // After the commit: work that waited for a holder goes to the new one.
+  // After the commit, wake the work that waited for a holder.
   if (round.given.length > 0) await wakeServed(deps, round.given);
   for (const move of round.moves) deps.log.info({ ...move }, 'balancer');
   return { ...round.answer, moved: round.moves.length, last: await readLastMoves(deps.pool, LAST_MOVES) };
@@ -170,7 +170,8 @@ const absentNode = (id: string, name: string, kept: readonly PartitionRow[]): No
 });
 
 /**
- * A named process that stops is about to come back: away, not dead, and it gets nothing meanwhile.
+ * A named process that is stopping will come back: treat it as away, not dead, and give it nothing
+ * in the meantime.
  */
 const nodeFacts = (node: NodeFactsRow): NodeFacts => ({
   id: node.id,

@@ -10,8 +10,8 @@ export interface PartitionsOptions {
   /** Id of this process: the holder. */
   node: string;
   /**
-   * When this process stops, its partitions are kept so long for a node of this name. Null: they
-   * are not.
+   * How long this process's partitions are reserved for a node of this name after it stops. Null:
+   * not at all.
    */
   kept: { name: string; forMs: number } | null;
   /** Called when a partition was given up, so that another node may have it. Never throws. */
@@ -21,7 +21,7 @@ export interface PartitionsOptions {
 
 interface Use {
   epoch: number;
-  /** Called when it is to be given up, or is lost: no further call is begun under it. */
+  /** Called when the partition must be given up, or is lost: no further call may start under it. */
   onStop: () => void;
 }
 
@@ -105,7 +105,7 @@ export class Partitions {
     this.giveUpIdle();
   }
 
-  /** Stops: whatever is left is given up now. True: there was something. */
+  /** Stops, giving up every remaining partition now. Returns true if there was one. */
   async stop(): Promise<boolean> {
     this.draining = true;
     await this.look().catch(() => undefined);
@@ -152,7 +152,7 @@ export class Partitions {
       log.info({ partitions: given }, 'partitions given up');
       if (given.length > 0) onReleased();
     } catch (error) {
-      log.warn({ err: error }, 'partitions could not be given up; their leases will pass');
+      log.warn({ err: error }, 'partitions could not be given up; their leases will expire');
     }
   }
 }

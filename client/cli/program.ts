@@ -47,7 +47,7 @@ const GROUPS: readonly (readonly [title: string, commands: readonly (() => Comma
 ];
 
 const HELP = `
-Settings come from flags, then the environment, then the config file, then a "muster dev" that runs in this folder:
+Settings come from flags, then the environment, then the config file, then a "muster dev" running in this folder:
   --database-url      MUSTER_DATABASE_URL   databaseUrl          postgres://...
   --temporal-address  TEMPORAL_ADDRESS      temporal.address     default localhost:7233
   --namespace         TEMPORAL_NAMESPACE    temporal.namespace   default "default"
@@ -69,14 +69,14 @@ Examples:
 export const createProgram = (surroundings: Surroundings): CommandLine => {
   const program = new CommandLine(surroundings)
     .description('Collects single tasks into the batches that downstream APIs want, and accounts for every one.')
-    .option('--json', 'the answer as one JSON document (or JSON lines) on stdout, nothing else there')
+    .option('--json', 'print only JSON (or JSON Lines) to stdout')
     .option('--config <file>', 'config file with the handlers')
-    .option('--database-url <url>', 'Postgres (better by MUSTER_DATABASE_URL: others on this machine see flags)')
+    .option('--database-url <url>', 'Postgres URL; prefer MUSTER_DATABASE_URL, since flags are visible')
     .option('--schema <name>', "schema of Muster's tables")
-    .option('--prefix <name>', 'of workflow ids and task queues')
-    .option('--temporal-address <host:port>', 'Temporal')
+    .option('--prefix <name>', 'prefix of workflow ids and task queues')
+    .option('--temporal-address <host:port>', 'address of Temporal')
     .option('--namespace <name>', 'Temporal namespace')
-    .option('--debug', 'show where an error comes from')
+    .option('--debug', 'show the stack trace of an error')
     .addHelpText('after', HELP)
     .configureHelp({ showGlobalOptions: true, helpWidth: 110 })
     .showSuggestionAfterError()

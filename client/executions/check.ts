@@ -85,12 +85,12 @@ const checkConfig = (config: ExecutionConfig): ExecutionConfig => {
   if (timeoutMs !== undefined && !isWhole(timeoutMs, 1, 86_400_000))
     refuse('config.timeoutMs', 'milliseconds from 1 to 86,400,000 (a day)', timeoutMs);
   if (ratePerHost !== undefined && !(typeof ratePerHost === 'number' && ratePerHost > 0 && ratePerHost <= 1e6))
-    refuse('config.ratePerHost', 'runs a second, above 0 and at most 1,000,000', ratePerHost);
+    refuse('config.ratePerHost', 'runs per second, above 0 and at most 1,000,000', ratePerHost);
   for (const field of ['attributes', 'envVars'] as const)
     for (const [name, value] of Object.entries(checkMap(config[field], field))) {
       const named = isName(name, 256) && (field === 'attributes' || !name.includes('='));
       if (!named || typeof value !== 'string' || value.includes('\0') || !value.isWellFormed())
-        refuse(`config.${field}`, 'names and texts without NUL', { [name]: value });
+        refuse(`config.${field}`, 'names and values without NUL', { [name]: value });
     }
   return config;
 };
@@ -98,20 +98,20 @@ const checkConfig = (config: ExecutionConfig): ExecutionConfig => {
 const checkMap = (map: unknown, field: string): Record<string, unknown> => {
   if (map === undefined) return {};
   if (typeof map !== 'object' || map === null || Array.isArray(map))
-    refuse(`config.${field}`, 'an object of texts by name', map);
+    refuse(`config.${field}`, 'an object of strings by name', map);
   return map as Record<string, unknown>;
 };
 
 /** Checks one argument list, by its place; returns it as JSON. */
 export const checkArguments = (args: unknown, position: number): string => {
   const at = `arguments[${position}]`;
-  if (!Array.isArray(args)) return refuse(at, 'a list of texts', args);
-  if (args.length > MAX_ARGUMENTS) refuse(at, `at most ${MAX_ARGUMENTS} texts`, args.length);
+  if (!Array.isArray(args)) return refuse(at, 'a list of strings', args);
+  if (args.length > MAX_ARGUMENTS) refuse(at, `at most ${MAX_ARGUMENTS} strings`, args.length);
   for (const [i, text] of args.entries()) {
-    if (typeof text !== 'string') refuse(`${at}[${i}]`, 'a text (numbers in quotes)', text);
+    if (typeof text !== 'string') refuse(`${at}[${i}]`, 'a string (write numbers in quotes)', text);
     // They become the arguments of a process: NUL ends one there.
     if ((text as string).includes('\0') || !(text as string).isWellFormed())
-      refuse(`${at}[${i}]`, 'text without NUL and half surrogates', text);
+      refuse(`${at}[${i}]`, 'well-formed text without NUL', text);
   }
   const json = JSON.stringify(args);
   if (Buffer.byteLength(json) > MAX_ARGUMENT_BYTES)

@@ -103,9 +103,15 @@ class StoredParts {
       inTransaction(this.pool, async (db) => {
         if (!this.begun && !(await store.insertExecution(db, this.execution)) && !(await this.isStaging())) return true;
         if (n > 0 && (await store.appendItems(db, id, first, part)) === null && !(await this.isThere(first + n)))
-          throw new MusterError('CANCELLED', `execution ${id}: it was cancelled, or given up, while its list was sent`);
+          throw new MusterError(
+            'CANCELLED',
+            `execution ${id}: it was cancelled or given up while its list was being sent`,
+          );
         if (last && !(await store.acceptExecution(db, id, first + n)))
-          throw new MusterError('CANCELLED', `execution ${id}: it was cancelled, or given up, while its list was sent`);
+          throw new MusterError(
+            'CANCELLED',
+            `execution ${id}: it was cancelled or given up while its list was being sent`,
+          );
         return false;
       }),
     );
@@ -132,7 +138,7 @@ class StoredParts {
     if (found === null || found.functionId !== functionId || found.method !== method || found.items !== total)
       throw new MusterError(
         'ID_CONFLICT',
-        `requestId: expected a new uuid, got ${id}, under which another request was made (${found?.functionId}/${found?.method}, ${found?.items} items). Nothing was accepted.`,
+        `requestId: expected a new UUID, got ${id}, which another request has used (${found?.functionId}/${found?.method}, ${found?.items} items). Nothing was accepted.`,
       );
   }
 }

@@ -42,7 +42,7 @@ const NAMED = 10;
 const standsStill = ({ id, wokenMs }: ExecutionRow, prefix: string): string | null =>
   wokenMs === null || wokenMs < STANDING_MS
     ? null
-    : `stands still: it was woken ${formatDuration(wokenMs)} ago and has taken no turn since (workflow ${executionWorkflowId(prefix, id)}); the sweeper of a worker begins its run anew, and if no worker is left, start one`;
+    : `the execution has stalled: it was woken ${formatDuration(wokenMs)} ago and has taken no turn since (workflow ${executionWorkflowId(prefix, id)}); a worker's sweeper restarts its run; if no worker is running, start one`;
 
 /**
  * Returns what it waits for, and the names of nodes that lost, or never took, their chunk of the
@@ -183,7 +183,7 @@ export class Execution {
       if (leftMs <= 0)
         throw new MusterError(
           'TIMEOUT',
-          `execution ${this.id}: not done after ${options.timeoutMs} ms (${Math.round(progress.share * 100)} %). It goes on; wait again.`,
+          `execution ${this.id}: not done after ${options.timeoutMs} ms (${Math.round(progress.share * 100)} %). It continues; wait again.`,
         );
       await sleep(Math.min(pauseMs, leftMs));
     }
@@ -206,7 +206,7 @@ const CHUNK_NAMES: Readonly<Record<number, views.ChunkView['state']>> = {
 };
 
 const RETENTION =
-  'An ended execution is deleted after its retention period: 7 days, or executions.retentionMs of the workers.';
+  "An ended execution is deleted after its retention period (7 days, or the workers' executions.retentionMs).";
 const notFound = (id: string): Error => new NotFoundError('execution', id, RETENTION);
 
 export const executions = async (client: ClientContext, limit: number): Promise<views.ExecutionView[]> => {

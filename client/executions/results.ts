@@ -92,7 +92,7 @@ const placeOf = (chunks: readonly { id: string }[], after: string | undefined): 
   if (after === undefined) return { chunk: 0, position: -1 };
   const [, id, position] = /^([0-9a-f-]{36}):(\d{1,9})$/.exec(after) ?? [];
   const chunk = chunks.findIndex((one) => one.id === id);
-  if (chunk < 0) throw new InvalidArgumentError('after', 'the `next` of the page before', after);
+  if (chunk < 0) throw new InvalidArgumentError('after', '`next` of the previous page', after);
   return { chunk, position: Number(position) };
 };
 

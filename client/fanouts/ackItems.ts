@@ -89,7 +89,7 @@ async function* groups(ids: ItemSource): AsyncGenerator<string[]> {
     return;
   }
   const isMany = ids !== null && typeof ids === 'object' && (Symbol.iterator in ids || Symbol.asyncIterator in ids);
-  if (!isMany) throw new InvalidArgumentError('ids', 'an item id, or many of them', ids);
+  if (!isMany) throw new InvalidArgumentError('ids', 'an item id or several', ids);
   let group: string[] = [];
   for await (const id of ids) {
     group.push(id);
@@ -109,9 +109,9 @@ const malformedId = (id: unknown): ItemProblem => ({
 const WORDS: Readonly<
   Record<BadWant['why'], (want: SegmentWant, size: number | null) => [ItemProblem['code'], string]>
 > = {
-  fanout: ({ fanout }) => ['UNKNOWN_FANOUT', `there is no fan-out ${fanout}`],
+  fanout: ({ fanout }) => ['UNKNOWN_FANOUT', `fan-out ${fanout} not found`],
   expired: ({ fanout }) => ['FANOUT_EXPIRED', `fan-out ${fanout} was idle for too long and has expired`],
-  complete: ({ fanout }) => ['FANOUT_COMPLETE', `fan-out ${fanout} is complete, and that was told`],
+  complete: ({ fanout }) => ['FANOUT_COMPLETE', `fan-out ${fanout} is complete, and its completion was reported`],
   segment: ({ fanout, segment }) => ['UNKNOWN_SEGMENT', `fan-out ${fanout} has no segment ${segment}`],
   index: ({ segment }, size) => ['INDEX_PAST_END', `segment ${segment} has ${size} items, 0 to ${size! - 1}`],
 };

@@ -23,9 +23,7 @@ export class InvalidItemError extends MusterError {
     const shown = problems.slice(0, 5).map(({ id, message }) => `item ${JSON.stringify(id.slice(0, 80))}: ${message}`);
     const more = problems.length > 5 ? `\n  and ${problems.length - 5} more` : '';
     const before =
-      applied === 0
-        ? 'Nothing was changed'
-        : `${applied} items of earlier portions were changed, of this portion nothing`;
+      applied === 0 ? 'Nothing was changed' : `${applied} items of earlier portions were changed, none of this portion`;
     super('INVALID_ITEM', `${before}:\n  ${shown.join('\n  ')}${more}`);
   }
 }
@@ -54,7 +52,7 @@ export class FanoutTimeoutError extends MusterError {
   ) {
     super(
       'TIMEOUT',
-      `waitForFanout: ${fanout} is ${state} with ${openSegments} open segments after ${timeoutMs} ms. It goes on; wait again.`,
+      `waitForFanout: ${fanout} is ${state} with ${openSegments} open segments after ${timeoutMs} ms. It continues; wait again.`,
     );
   }
 }

@@ -35,8 +35,8 @@ const COUNTED_BITS = 80_000_000;
 
 const REMEDY = {
   unknown: 'It was never opened, or was deleted after its retention period.',
-  add: 'Nothing was added; open another fan-out for what comes later.',
-  seal: 'It was idle for too long and was given up; nothing was changed.',
+  add: 'Nothing was added; open another fan-out for later items.',
+  seal: 'It was idle for too long and has expired; nothing was changed.',
 } as const;
 
 export const openFanout = async (pool: Pool, options: OpenFanoutOptions): Promise<FanoutView> => {
@@ -50,7 +50,7 @@ export const openFanout = async (pool: Pool, options: OpenFanoutOptions): Promis
     if (found.userKey !== userKey || found.segmentSize !== segmentSize || found.recipientId !== recipientId)
       throw new InvalidArgumentError(
         'id',
-        'one that was not opened before with other options',
+        'an id that was not opened before with other options',
         id,
         `It has userKey ${JSON.stringify(found.userKey)}, segmentSize ${found.segmentSize}.`,
       );
@@ -111,8 +111,8 @@ const addOnce = async (pool: Pool, id: string, items: number, key: string | null
     );
   }
   const { state } = await requireFanout(pool, id);
-  if (state === 'open') throw new Error(`fan-out ${id} is open and took no items: a bug`);
-  throw new FanoutStateError(id, state, 'an open one', REMEDY.add);
+  if (state === 'open') throw new Error(`fan-out ${id} is open but accepted no items: this is a bug`);
+  throw new FanoutStateError(id, state, 'an open fan-out', REMEDY.add);
 };
 
 /** Returns `completed` to exactly one call: the one after which nothing was left. */
@@ -125,7 +125,7 @@ export const sealFanout = async (
   if (sealed !== null) return { ...sealed, state: sealed.completed === null ? 'sealed' : 'complete' };
   const { state, items } = await requireFanout(pool, id);
   if (state === 'sealed' || state === 'complete') return { state, items, completed: null };
-  throw new FanoutStateError(id, 'expired', 'an open one', REMEDY.seal);
+  throw new FanoutStateError(id, 'expired', 'an open fan-out', REMEDY.seal);
 };
 
 export const getFanout = async (

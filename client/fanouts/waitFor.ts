@@ -26,7 +26,12 @@ export const waitForFanout = async (
     onProgress?.(found);
     if (found.state === 'complete') return found;
     if (found.state === 'expired')
-      throw new FanoutStateError(found.id, 'expired', 'one that completes', 'It was idle for too long; open another.');
+      throw new FanoutStateError(
+        found.id,
+        'expired',
+        'a fan-out that completes',
+        'It was idle for too long; open another.',
+      );
     // It pauses at least as long as the look took: counting the bits of a very large one is slow.
     if (!(await waiting.again())) throw new FanoutTimeoutError(found.id, timeoutMs!, found.state, found.openSegments);
   }

@@ -75,14 +75,14 @@ export class LaneBindings {
     if (bound === undefined)
       throw new MusterError(
         'TARGET_BUSY',
-        `service: expected a target without work outside of lanes, but tasks of target "${target}" of handler "${name}" are in flight that were submitted while it kept no order; the lane "${service}" could overtake them. Nothing was accepted; wait until they have ended, or cancel them, and submit again.`,
+        `service: target "${target}" of handler "${name}" still has unordered tasks in flight; binding it to lane "${service}" now could reorder them. Nothing was accepted. Wait for them to finish or cancel them, then submit again.`,
       );
     if (bound !== laneId)
       throw new InvalidArgumentError(
         'service',
-        `the one that target "${target}" of handler "${name}" feeds already`,
+        `the service to which target "${target}" of handler "${name}" is already bound`,
         service,
-        'A target feeds one service, permanently.',
+        'A target is bound to one service permanently.',
       );
   }
 
@@ -100,7 +100,7 @@ export class LaneBindings {
       if (laneId === undefined)
         throw new InvalidArgumentError(
           'target',
-          `one that feeds a lane, since handler "${handler.name}" keeps order and names no service`,
+          `a target already bound to a lane (handler "${handler.name}" is ordered but defines no \`service\`)`,
           target,
           'Give the handler `service: (target) => ...`, or submit with `submitBatch`, which binds the target to its service.',
         );

@@ -44,7 +44,7 @@ export const cancelBatch = async (client: ClientContext, batch: number): Promise
         throw new NotFoundError(
           'batch',
           String(batch),
-          'It does not exist, or it was split, or it was deleted after its retention period: see `muster batch`.',
+          'It does not exist, was split, or was deleted after its retention period: see `muster batch`.',
         );
       return { batch, service: null, tasks: [], cancellation };
     }

@@ -58,9 +58,9 @@ export const checkBatch = (handler: Handler, input: BatchInput, at = 'batch'): C
   if (!handler.ordered)
     throw new InvalidArgumentError(
       'handler',
-      'one that keeps order: with `lane` (also an empty one) or `service`',
+      'an ordered handler, with `lane` (may be empty) or `service`',
       handler.name,
-      'Otherwise its single tasks could overtake the batch.',
+      'Otherwise single tasks could overtake the batch.',
     );
   checkText(`${at}.service`, service, SERVICE_BYTES_MAX);
   if (key !== undefined) checkText(`${at}.key`, key, BATCH_KEY_BYTES_MAX);
@@ -111,7 +111,7 @@ const checkTwins = (tasks: readonly CheckedTask[], problems: TaskProblem[]): voi
         id,
         field: 'id',
         code: 'ID_CONFLICT',
-        message: `expected ids that differ within a batch, but item ${twin} has it too`,
+        message: `expected unique ids within a batch, but item ${twin} has the same one`,
       });
     seen.set(id, index);
   }
@@ -131,7 +131,7 @@ const checkDistinct = (tasks: readonly CheckedTask[], problems: TaskProblem[]): 
         id,
         field: 'distinctBy',
         code: 'KEY_CONFLICT',
-        message: `expected keys that differ within a batch, but item ${twin} has ${describe(key)} too; submit it in a separate batch, after this one`,
+        message: `expected unique keys within a batch, but item ${twin} also has ${describe(key)}; submit it in a separate batch after this one`,
       });
     if (key !== null) seen.set(key, index);
   }
@@ -145,7 +145,7 @@ const oneTarget = (tasks: readonly CheckedTask[], at: string): string => {
       `${at}.items`,
       `items of one target (item 0: ${describe(target)})`,
       `${other.target} (item ${other.index})`,
-      'Submit a batch a target.',
+      'Submit one batch per target.',
     );
   return target;
 };
@@ -155,7 +155,7 @@ const checkService = (handler: Handler, target: string, payload: unknown, servic
   if (expected !== service)
     throw new InvalidArgumentError(
       `${at}.service`,
-      `${describe(expected)}, which handler "${handler.name}" names for target ${describe(target)}`,
+      `${describe(expected)}, the service that handler "${handler.name}" defines for target ${describe(target)}`,
       service,
     );
 };
@@ -229,7 +229,7 @@ export const checkKeys = (field: string, keys: ReadonlySet<string>): string[] =>
       field,
       `at most ${STATE_KEYS_MAX} state keys`,
       keys.size,
-      'Name coarser keys: a conflict too many only costs time.',
+      'Use coarser keys: an extra conflict only costs time.',
     );
   for (const key of keys) checkText(field, key, STATE_KEY_BYTES_MAX);
   return [...keys].sort();

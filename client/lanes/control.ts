@@ -30,7 +30,7 @@ const REASON_MAX = 1_000;
 
 export const checkReason = (reason: unknown): string => {
   if (typeof reason !== 'string' || reason.length > REASON_MAX || reason.includes('\0'))
-    throw new InvalidArgumentError('reason', `a text of at most ${REASON_MAX} characters (without NUL)`, reason);
+    throw new InvalidArgumentError('reason', `a string of at most ${REASON_MAX} characters, without NUL`, reason);
   return reason;
 };
 
@@ -133,7 +133,7 @@ export const fixHead = async (
     const batch = checkBatch(handler, { service, items: fix.items });
     const [bound] = await inserter.bindLanes(handler, [batch]);
     if (bound!.targetId !== targetId)
-      throw new InvalidArgumentError('items', 'items of the target of the batch in whose place they go', batch.target);
+      throw new InvalidArgumentError('items', 'items of the same target as the batch that they replace', batch.target);
     await lockLanes(tx, [halted.laneId]);
     const recipientIds = await inserter.recipientIds(batch.tasks);
     const { batchId } = await insertLaneBatch(tx, {
@@ -153,7 +153,7 @@ export const fixHead = async (
     if (batchId === null)
       throw new InvalidArgumentError(
         'items',
-        'new ids: those of the invalid batch stay with its end',
+        'new ids: the ids of the invalid batch are already used',
         batch.tasks.map(({ id }) => id),
       );
     return endHalt(tx, halted, batchId);
@@ -172,7 +172,7 @@ const onHalted = async <T>(
       if (halted === null || halted.haltedBy === null)
         throw new MusterError(
           'NOT_HALTED',
-          `lane ${JSON.stringify(service)}: expected one that is halted. Nothing was changed.`,
+          `lane ${JSON.stringify(service)}: expected a halted lane. Nothing was changed.`,
         );
       return work(tx, halted as Halted);
     }),
@@ -207,7 +207,7 @@ const endParked = async (tx: Transaction, batchId: number, applied: boolean): Pr
 const notParked = (service: string, { haltedBy, status }: Halted): MusterError =>
   new InvalidArgumentError(
     'as',
-    `only for a batch of unknown outcome; lane ${service} is halted by batch ${haltedBy}`,
+    `a batch with an unknown outcome; lane ${service} is halted by batch ${haltedBy}`,
     status === null ? 'gone' : statusName(status),
-    'Give corrected items in its place, or skip it.',
+    'Pass corrected items to replace it, or skip it.',
   );

@@ -151,7 +151,7 @@ const checkNeeds = async (
     if (failedOn !== null)
       throw new MusterError(
         'INVALID_DEPENDENCY',
-        `dependsOn of batch ${nameOf(batch, i)}: expected batches that were or may still be applied, got ${failedOn}, which is ${statuses.get(failedOn) ?? 'not'} and never will be. Nothing was accepted.`,
+        `dependsOn of batch ${nameOf(batch, i)}: expected batches that were or may still be applied, got ${failedOn}, which is ${statuses.get(failedOn) ?? 'not found'} and will never be applied. Nothing was accepted.`,
       );
     return waitsFor.map((one) => (places.has(one) ? { at: places.get(one)! } : Number(one)));
   });
@@ -188,7 +188,7 @@ const findRepeated = async (db: Queryable, handler: Handler, batch: CheckedBatch
       id: taken.id,
       field: 'id',
       code: 'ID_CONFLICT',
-      message: `expected ids that are new, or the very items of one batch again; this one was accepted before${places.get(taken.id)?.batchId == null ? '' : ` in batch ${places.get(taken.id)!.batchId}`}`,
+      message: `expected new ids, or exactly the items of one batch again; this id was accepted before${places.get(taken.id)?.batchId == null ? '' : ` in batch ${places.get(taken.id)!.batchId}`}`,
     },
   ]);
 };

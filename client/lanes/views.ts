@@ -83,7 +83,7 @@ export const requireLane = async (pool: Pool, service: string): Promise<store.La
     throw new NotFoundError(
       'service',
       service,
-      'A service is known once a batch was submitted to it: see `muster lanes`.',
+      'A service is known once a batch has been submitted to it: see `muster lanes`.',
     );
   return row;
 };

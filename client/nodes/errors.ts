@@ -19,7 +19,7 @@ export class UnknownNodeError extends MusterError {
   ) {
     super(
       'NOT_FOUND',
-      `node: expected the id or the name of a node (${listed(known, 'there is none: start one with `muster worker`')}), got ${JSON.stringify(got)}. Nothing was changed; see \`muster nodes\`.`,
+      `node: expected the id or the name of a node (${listed(known, 'no node is running: start one with `muster worker`')}), got ${JSON.stringify(got)}. Nothing was changed; see \`muster nodes\`.`,
     );
   }
 }
@@ -29,7 +29,7 @@ export class NodeNotAbleError extends MusterError {
   constructor(partition: string, node: string, why: string, remedy: string) {
     super(
       'INVALID_NODE',
-      `node: expected one that is able to have partition ${partition}, got ${JSON.stringify(node)}, which ${why}. Nothing was changed; ${remedy}.`,
+      `node: expected a node that can hold partition ${partition}, got ${JSON.stringify(node)}, which ${why}. Nothing was changed; ${remedy}.`,
     );
   }
 }
@@ -49,7 +49,7 @@ export class NoAffinityError extends MusterError {
   constructor(handler: string) {
     super(
       'INVALID_HANDLER',
-      `handler: expected one with affinity, got ${JSON.stringify(handler)}, which any node serves. Give it \`affinity: 'partition'\` in the config file and start a worker with it.`,
+      `handler: expected a handler with affinity, got ${JSON.stringify(handler)}, which any node can serve. Give it \`affinity: 'partition'\` in the config file and start a worker with it.`,
     );
   }
 }

@@ -198,7 +198,7 @@ const findPartitionId = async (client: ClientContext, given: string): Promise<{ 
   const [id, shown] = [partitionResource(handler, Number(no)), `${handler}/${Number(no)}`];
   if ((await findPartition(client.pool, id)) !== null) return { id, shown };
   const row = await findHandler(client.pool, handler);
-  if (row === null) throw new UnknownPartitionError(given, `there is no handler "${handler}"`);
+  if (row === null) throw new UnknownPartitionError(given, `handler "${handler}" does not exist`);
   const all = await readPartitionViews(client.pool, row.id);
   if (all.length === 0) throw new NoAffinityError(handler);
   throw new UnknownPartitionError(given, `handler "${handler}" has partitions 0 to ${all.length - 1}`);
@@ -234,10 +234,10 @@ const faultOf = (
       `lacks the attribute ${missing.map(([key, value]) => `${key}=${value}`).join(', ')} (it has ${JSON.stringify(node.attributes)})`,
       'set `nodes.attributes` in its config file and restart it',
     ];
-  if (!node.alive) return ['gives no signs of life', 'name a live one'];
-  if (node.stopping) return ['is stopping', 'name another one'];
+  if (!node.alive) return ['has stopped sending heartbeats', 'choose a live node'];
+  if (node.stopping) return ['is stopping', 'choose another node'];
   if (node.drained)
-    return ['is drained', `let it have partitions again first: \`muster node drain ${node.name ?? node.id} --undo\``];
+    return ['is drained', `make it eligible again first: \`muster node drain ${node.name ?? node.id} --undo\``];
   return null;
 };
 

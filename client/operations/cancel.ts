@@ -58,7 +58,7 @@ const cancelInBatches = async (client: ClientContext, answer: Cancellation): Pro
     const others = n - ids.length;
     const why =
       others > 0
-        ? `in batch ${batch}${service === null ? '' : ` of lane ${service}`} with ${others} that ${others === 1 ? 'was' : 'were'} not named; cancel the batch, or all of them`
+        ? `in batch ${batch}${service === null ? '' : ` of lane ${service}`} with ${others} ${others === 1 ? 'task' : 'tasks'} not named here; cancel the batch, or name all of its tasks`
         : await whyNot(client, batch);
     const mine = new Set(ids);
     if (why !== null)
@@ -73,11 +73,11 @@ const cancelInBatches = async (client: ClientContext, answer: Cancellation): Pro
 
 /** The texts for tasks that end by the downstream's report. */
 const ASKED: Record<CancellationState, string> = {
-  requested: 'the downstream is asked to cancel it',
-  confirmed: 'the downstream agreed to cancel it, and has not said yet what was done before',
+  requested: 'the downstream is being asked to cancel it',
+  confirmed: 'the downstream agreed to cancel it, and has not reported yet what it had done',
   refused: 'the downstream refused to cancel it',
   late: 'its cancellation came too late for the downstream',
-  unsupported: 'its handler has no cancel',
+  unsupported: 'its handler defines no cancel',
   withdrawn: 'the downstream accepted it again',
 };
 
@@ -88,7 +88,7 @@ const whyNot = async (client: ClientContext, batch: number): Promise<string | nu
   } catch (error) {
     if (error instanceof NotCancellableError) return `batch ${batch} (${error.status}): ${error.why}`;
     // One failure does not lose the results of the others.
-    if (error instanceof NotFoundError) return `batch ${batch} was split meanwhile; cancel again`;
+    if (error instanceof NotFoundError) return `batch ${batch} was split in the meantime; cancel again`;
     throw error;
   }
 };

@@ -51,12 +51,11 @@ export const cancelAccepted = async (client: ClientContext, batch: number): Prom
 };
 
 const whyNot = ({ state, accepted, calling, handler }: store.CancelledAccepted): string => {
-  if (accepted)
-    return `the downstream accepted it, and handler "${handler}" has no cancel; wait until it says what became of it`;
-  if (calling) return 'the downstream is being called with it; wait for the answer';
+  if (accepted) return `the downstream accepted it, and handler "${handler}" defines no cancel; wait for its outcome`;
+  if (calling) return 'a call with it is in flight; wait for the answer';
   if (state === BATCH_STATES.unknown) return 'it may have been applied: resolve it';
   if (state !== BATCH_STATES.open) return 'it has ended';
-  return 'it is no batch of a lane, and the downstream has not accepted it';
+  return 'it is not a lane batch, and the downstream has not accepted it';
 };
 
 type WakingClient = Pick<ClientContext, 'pool' | 'prefix' | 'wake'>;

@@ -56,12 +56,12 @@ const errorOf = (end: Exclude<CompletionEnd, { kind: 'completed' }>, { reference
       return new NotFoundError(
         what,
         name,
-        'No batch of this handler was accepted under it, or it was deleted after its retention period.',
+        'No batch of this handler was accepted under this name, or it was deleted after its retention period.',
       );
     case 'several':
       return new InvalidCompletionError(
         'reference',
-        `expected that of one batch, several have ${JSON.stringify(name)}; give batchId`,
+        `expected the reference of one batch, but several have ${JSON.stringify(name)}; pass batchId`,
       );
     case 'later':
       return new CompletionTooEarlyError(`${what} ${JSON.stringify(name)}`, end.error, end.retryAfterMs);

@@ -54,7 +54,7 @@ export const pause = async (
 ): Promise<{ paused: true }> => {
   const { target, reason = 'paused by hand' } = options;
   if (typeof reason !== 'string' || reason.length > REASON_MAX || reason.includes('\0'))
-    throw new InvalidArgumentError('reason', `a text of at most ${REASON_MAX} characters (without NUL)`, reason);
+    throw new InvalidArgumentError('reason', `a string of at most ${REASON_MAX} characters, without NUL`, reason);
   await findScope(client, handler, target);
   if (target === undefined) await pauseHandler(client.pool, handler, reason);
   else await setTargetPaused(client.pool, handler, target, reason);

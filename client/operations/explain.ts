@@ -81,7 +81,7 @@ const explainWaiting = async (client: ClientContext, id: string): Promise<Explan
     return {
       ...explained,
       waitsFor: 'lane',
-      text: `In the queue of lane ${service}, in no batch yet: ${ahead} tasks and ${batches} batches go before it.${await standingQueuer(client)}`,
+      text: `In the queue of lane ${service}, not in a batch yet: ${ahead} tasks and ${batches} batches are ahead of it.${await standingQueuer(client)}`,
     };
   }
   const batchId = await findLaneBatchOf(client.pool, id);
@@ -126,5 +126,5 @@ const standingQueuer = async (client: ClientContext): Promise<string> => {
   const { name, ms, workflowId, runId } = standingOf(client.prefix, found);
   const run = await describeRun(() => client.temporal(), workflowId);
   const since = `it was woken ${formatDuration(ms)} ago and has taken no turn since`;
-  return ` Queuer ${name} stands still: ${since}. ${remedyOf(workflowId, runId, run)}`;
+  return ` Queuer ${name} has stalled: ${since}. ${remedyOf(workflowId, runId, run)}`;
 };

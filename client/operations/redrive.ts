@@ -94,7 +94,7 @@ const findSeqs = async (
     const missing = chunk.find((id) => !found.has(id));
     if (missing !== undefined) {
       const where = scope.target === null ? '' : `, target "${scope.target}"`;
-      throw new NotFoundError(`task of handler "${handler}"${where}`, missing, 'Nothing was redriven.');
+      throw new NotFoundError('task', missing, 'Nothing was redriven.', `handler "${handler}"${where}`);
     }
     seqs.push(...chunk.map((id) => found.get(id)!));
   }

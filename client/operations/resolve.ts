@@ -74,9 +74,9 @@ const refuseLanes = async (tx: Transaction, ids: readonly string[] | null, batch
   if (service !== null)
     throw new InvalidArgumentError(
       'what',
-      'a batch or tasks of no lane',
+      'a batch or tasks outside of lanes',
       ids ?? batch,
-      `They stand in lane ${service}: use \`lane fix ${service}\` or \`lane skip ${service}\`.`,
+      `They belong to lane ${service}: use \`lane fix ${service}\` or \`lane skip ${service}\`.`,
     );
 };
 
@@ -91,18 +91,18 @@ const checkVerdict = (verdict: Verdict): CheckedVerdict => {
   const as = checkOneOf('as', verdict?.as, AS);
   const { result, error } = verdict;
   if (result !== undefined && as !== 'succeeded')
-    throw new InvalidArgumentError('result', `none with as: "${as}" (only with "succeeded")`, result);
+    throw new InvalidArgumentError('result', `no result with as: "${as}" (only with "succeeded")`, result);
   if (error !== undefined && as !== 'failed')
-    throw new InvalidArgumentError('error', `none with as: "${as}" (only with "failed")`, error);
+    throw new InvalidArgumentError('error', `no error with as: "${as}" (only with "failed")`, error);
   if (error !== undefined && (typeof error !== 'string' || !isStorableText(error)))
-    throw new InvalidArgumentError('error', 'a text without U+0000 and half surrogate pairs', error);
+    throw new InvalidArgumentError('error', 'well-formed text without U+0000', error);
   const stored = result === undefined ? null : toStorable(result);
   if (result !== undefined && stored === null) throw new InvalidArgumentError('result', 'a JSON value', typeof result);
   // The operator is here to read an error, so the value is not changed to fit.
   if (stored !== null && stored.note !== null)
     throw new InvalidArgumentError(
       'result',
-      'a JSON value that can be kept as it is',
+      'a JSON value that can be stored unchanged',
       result,
       `Of it: ${stored.note}.`,
     );

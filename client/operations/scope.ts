@@ -21,14 +21,19 @@ export const findScope = async (client: ClientContext, handler: string, target?:
   await client.ready();
   const row = await findHandler(client.pool, handler);
   if (row === null)
-    throw new NotFoundError('handler', handler, 'A handler is known once a worker or a submit has registered it.');
+    throw new NotFoundError(
+      'handler',
+      handler,
+      'A handler is known once a worker has started with it or a task was submitted to it.',
+    );
   if (target === undefined) return { handlerId: row.id, target: null, targetId: null };
   const [targetId] = await targetIds(client.pool, handler, target);
   if (targetId === undefined)
     throw new NotFoundError(
-      `target of handler "${handler}"`,
+      'target',
       target,
-      'A target is known once a task for it was submitted.',
+      'A target is known once a task has been submitted for it.',
+      `handler "${handler}"`,
     );
   return { handlerId: row.id, target, targetId };
 };

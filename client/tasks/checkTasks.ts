@@ -84,7 +84,7 @@ export const checkTask = (
     reject(
       'payload',
       'PAYLOAD_TOO_LARGE',
-      `expected at most ${handler.maxPayloadBytes} bytes of JSON, got ${size}. Store it elsewhere and submit its address, or raise maxPayloadBytes.`,
+      `expected at most ${handler.maxPayloadBytes} bytes of JSON, got ${size}. Store it elsewhere and submit a reference, or raise maxPayloadBytes.`,
     );
   // The handler's functions see what is stored: the parsed JSON.
   const content: unknown = JSON.parse(payload);
@@ -178,7 +178,7 @@ const refuseOrderings = ({ priority, notBefore }: Partial<TaskInput>, reject: Re
     reject(
       field,
       'INVALID_ORDERING',
-      `expected none in a lane, got ${describe(value)}: its tasks are sent in the order in which they were submitted`,
+      `expected no priority in a lane, got ${describe(value)}: a lane sends its tasks in the order of submission`,
     );
   if (priority !== undefined && priority !== 0) refuse('priority', priority);
   if (notBefore !== undefined && notBefore !== null) refuse('notBefore', notBefore);

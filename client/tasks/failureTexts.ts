@@ -18,26 +18,26 @@ export const SUBMIT_STREAM: FailureTexts = { none: streamed, unknown: streamed }
 export const OPEN_FANOUT: FailureTexts = {
   none: 'No fan-out was opened.',
   unknown:
-    'It is unknown whether it was opened: with an `id` of your own, open it again; without one, open another, and the first expires.',
+    'It is unknown whether it was opened: if you passed an `id`, open it again; otherwise open another, and the first one expires.',
 };
 const added =
-  'Some items may have been added: with a `key`, add again with the same one; without it their ids are unknown.';
+  'Some items may have been added: if you passed a `key`, add again with the same key; otherwise their ids are unknown.';
 export const ADD_ITEMS: FailureTexts = { none: added, unknown: added };
-const acked = 'A part of the items may have been changed: repeat the call, which changes nothing twice.';
+const acked = 'Some of the items may have been changed: repeat the call, which changes nothing twice.';
 export const ACK_ITEMS: FailureTexts = { none: acked, unknown: acked };
 export const executing = (requestId: string): FailureTexts => ({
-  none: 'Nothing of it runs.',
+  none: 'No item of it runs.',
   unknown: `It is unknown whether it was accepted: execute again with requestId ${requestId}, which accepts nothing twice.`,
 });
 export const COMPLETE: FailureTexts = {
   none: 'Nothing was settled.',
-  unknown: 'It is unknown whether it was settled: tell it again, the same told twice counts once.',
+  unknown: 'It is unknown whether it was settled: report it again; a repeated report counts once.',
 };
 export const CHANGE: FailureTexts = {
   none: 'Nothing was changed.',
-  unknown: 'It is unknown whether it was done: look, or repeat it.',
+  unknown: 'It is unknown whether it was done: check, or repeat the call.',
 };
-const inSteps = 'A part of it may have been done: look, or repeat it, which does nothing twice.';
+const inSteps = 'A part of it may have been done: check, or repeat the call, which does nothing twice.';
 export const CHANGE_IN_STEPS: FailureTexts = { none: inSteps, unknown: inSteps };
 
 /**

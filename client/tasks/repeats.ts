@@ -38,7 +38,7 @@ export const conflict = (task: CheckedTask, what: string): TaskProblem => ({
   id: task.id,
   field: 'id',
   code: 'ID_CONFLICT',
-  message: `expected an id that no other content has, but ${what} has it with another payload. The same id with the same payload is the same task.`,
+  message: `expected an unused id, but ${what} has this id with another payload. The same id with the same payload is the same task.`,
 });
 
 export const sameJson = (a: string, b: string): boolean =>

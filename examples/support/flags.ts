@@ -73,7 +73,7 @@ export const portFlag = (): Flag<number> =>
 
 /** Of a worker process. */
 export const graceFlag = (fallbackMs: number): Flag<number> =>
-  numberFlag(fallbackMs, { text: 'how long running calls may take at a stop, in milliseconds', unit: 'ms' });
+  numberFlag(fallbackMs, { text: 'time for running calls to finish during shutdown, in milliseconds', unit: 'ms' });
 
 /** A part of 1, such as 0.05. */
 export const shareFlag = (fallback: number, text: string): Flag<number> => {

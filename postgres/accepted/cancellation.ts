@@ -8,7 +8,7 @@ import type { Client, Queryable } from '../pool';
  */
 
 /**
- * What the row says for as long as the batch exists; the numbers are those of
+ * The states of a row, kept as long as its batch; the numbers are those of
  * `workflows/planning/calls/cancellation.ts`.
  */
 export interface CancellationRow {

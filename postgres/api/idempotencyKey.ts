@@ -1,6 +1,6 @@
 import type { Queryable } from '../pool';
 
-/** Statements about the answers that the HTTP API gave under an Idempotency-Key. */
+/** Statements about the HTTP API's answers stored under an Idempotency-Key. */
 
 export interface KeyedRequest {
   /** Id of the caller's token; 0: the API requires none. */

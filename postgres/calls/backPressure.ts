@@ -95,17 +95,14 @@ export interface Pressure {
   slots: number;
   taken: number;
   limit: number;
-  /** Most calls at once of a target that is not among `targets`. */
+  /** Concurrent calls of a target that is not among `targets`. */
   perTarget: number;
   reduced: boolean;
   reductions: number;
   holdInMs: number | null;
   /** Another leader waits for slots. */
   wanted: boolean;
-  /**
-   * Targets that back pressure holds or has left fewer calls, and those reduced since they were
-   * `known`.
-   */
+  /** Targets that back pressure holds or has reduced, and those reduced since they were `known`. */
   targets: {
     id: number;
     calls: number;

@@ -3,7 +3,7 @@ import { DISPATCH_LIFE_MS } from '../grouping/slots';
 import { createdUs } from '../created';
 import { KEY_OF_BATCH } from './idempotencyKey';
 
-/** The statements around one call: read, mark, defer. Settling is in `settle.ts`. */
+/** Statements around one call: read, mark, defer. Settling is in `settle.ts`. */
 
 export interface CarriedBatch {
   id: number;

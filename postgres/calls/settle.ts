@@ -3,8 +3,8 @@ import type { NewNotification, ResultPage } from './records';
 import { pagesJson, WRITTEN_DOWN } from './records';
 
 /**
- * The statements that write the outcome of a call. Each is guarded by (batch, attempt) alone: a
- * true answer of a deposed leader counts, unless a newer attempt exists.
+ * Statements that write the outcome of a call. Each is guarded only by (batch, attempt): a genuine
+ * answer counts even if its leader was deposed, unless a newer attempt exists.
  */
 
 /**
@@ -37,8 +37,8 @@ freed as (
     where g.keyed)))
 select id
 from done`,
-    // The ids once more, as an array: a join with the recordset alone, planned on a small table,
-    // reads all of it from then on.
+    // Passes the ids again, as an array: a plan made on a small table for a join with only the
+    // recordset would read the whole table ever after.
     values: [JSON.stringify(batches), pagesJson(pages), JSON.stringify(notifications), batches.map(({ id }) => id)],
   });
   return new Set(rows.map((row) => row.id));
@@ -47,8 +47,8 @@ from done`,
 export interface GuardedBatch {
   state: number;
   /**
-   * This attempt's outcome was written already (as unknown, when the batch was adopted): only its
-   * true answer may still be added.
+   * True if this attempt's outcome was already written (as unknown, when the batch was adopted):
+   * only its genuine answer may still be added.
    */
   concluded: boolean;
   /** The reference under which the downstream accepted the batch. */
@@ -145,8 +145,8 @@ where t.seq = any($2::bigint[])`,
 };
 
 /**
- * Puts the whole batch back into the queue as if it had not been formed: created again, order kept,
- * with `countIt` more attempts.
+ * Puts the whole batch back into the queue as if it had not been formed: its members are created
+ * again in their old order, and `counts` says whether the attempt counts.
  */
 export const dissolveBatch = async (client: Client, id: number, counts: boolean, error: string): Promise<void> => {
   await client.query({
@@ -176,12 +176,12 @@ export interface ChildBatch {
   state: number;
   reason: number;
   /**
-   * One attempt is left open: the next dispatch treats it as an unknown outcome (reconciles it).
+   * Leaves one attempt open: the next dispatch treats it as an unknown outcome and reconciles it.
    */
   unconcluded: boolean;
   depth: number;
   error: string | null;
-  /** Ms before which it is not sent; left out: it is sent when its turn comes. */
+  /** Earliest time to send it, in ms from now; default: when its turn comes. */
   inMs?: number | undefined;
 }
 

@@ -17,7 +17,9 @@ export interface TakenChunk {
   siblings: number;
 }
 
-/** Takes a chunk for its node: once only, and only while its execution goes on. Null: refused. */
+/**
+ * Takes a chunk for its node: only once, and only while its execution is running. Null: refused.
+ */
 export const takeChunk = async (
   db: Queryable,
   chunkId: string,

@@ -5,7 +5,7 @@ export interface GivenItem {
   arguments: string[];
 }
 
-/** Returns items of a chunk that are still to be run, by position, after `after`. */
+/** Returns the unfinished items of a chunk after position `after`, by position. */
 export const readGivenItems = async (
   db: Queryable,
   chunkId: string,

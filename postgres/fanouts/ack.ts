@@ -36,8 +36,8 @@ export const REFUSED = 'MU001';
 const NONE: AckAnswer = { bad: [], changed: 0, completed: [] };
 
 /**
- * How both statements begin: the wants with their fan-outs (`wanted`), and their segments, locked
- * in (fanout_id, no) order (`locked`).
+ * The common start of both statements: the requests with their fan-outs (`wanted`), and their
+ * segments, locked in (fanout_id, no) order (`locked`).
  */
 const WANTED = `wanted as materialized (
   select w.at::int, f.id as fanout_id, f.state, w.no, w.indexes::int[] as indexes, w.highest

@@ -5,7 +5,7 @@ import type { Queryable } from '../pool';
  * Reads the heads of the queues for a claim: which of a target's tasks come next, in which order.
  */
 
-/** Moves delayed tasks whose time has come to the queue; their wait counts from that time. */
+/** Moves delayed tasks whose time has come into the queue; their waiting time counts from then. */
 export const promoteDelayed = async (db: Queryable, targetIds: readonly number[], limit: number): Promise<void> => {
   await db.query({
     name: 'promote-delayed',

@@ -36,7 +36,10 @@ export const forgetDispatches = async (
   });
 };
 
-/** Which leaders hold slots of the handler and which want some, under the handler's lock. */
+/**
+ * The leaders that hold slots of the handler and those that want some, read under the handler's
+ * lock.
+ */
 export interface SlotTokens {
   slots: { leader: number; no: number; slots: number }[];
   blocked: number;

@@ -50,8 +50,8 @@ export interface CancelledMember {
 }
 
 /**
- * Ends the members that are left, each task by itself: no batch has the state cancelled, and all
- * other members went elsewhere. Frees their keys.
+ * Ends the remaining members task by task: no batch has the state cancelled, and all other members
+ * have left. Frees their keys.
  */
 export const cancelMembers = async (client: Client, batchId: number): Promise<CancelledMember[]> => {
   const { rows } = await client.query<CancelledMember>({

@@ -1,6 +1,9 @@
 import type { Client, Queryable } from '../pool';
 
-/** An operator's settings of lanes. None of them rings: the caller does, after the commit. */
+/**
+ * Statements for an operator's settings of lanes. None of them rings: the caller does, after the
+ * commit.
+ */
 
 /**
  * Pauses every lane, or that of one service; returns those that exist. Pausing again keeps the

@@ -126,8 +126,8 @@ export const findLanes = async (db: Queryable, services: readonly string[]): Pro
 
 /**
  * Binds targets that feed no lane yet and have no work outside of one, which the lane could
- * overtake; returns the lane that each of them now feeds, for good: a batch of the target can reach
- * no other service.
+ * overtake; returns the lane that each target now feeds permanently: its batches can reach no other
+ * service.
  */
 export const bindTargets = async (
   db: Queryable,

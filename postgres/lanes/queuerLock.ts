@@ -2,8 +2,8 @@ import type { LastRun } from '../grouping/leader';
 import type { Client } from '../pool';
 
 /**
- * A queuer, locked until the grant ends: so grants of one queuer follow each other, and its lanes
- * need no lock for that.
+ * A queuer, locked until the grant ends, so that its grants run one after another and its lanes
+ * need no extra lock.
  */
 export interface LockedQueuer extends LastRun {
   slots: number;

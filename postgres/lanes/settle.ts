@@ -1,8 +1,8 @@
 import type { Client, Queryable } from '../pool';
 
 /**
- * What an answer means for a lane. Each statement runs in the transaction that settles the batch,
- * after its row was locked.
+ * Statements that write what an answer means for a lane. Each runs in the transaction that settles
+ * the batch, after the batch's row was locked.
  */
 
 export interface Moved {
@@ -11,16 +11,16 @@ export interface Moved {
   onInvalid: number;
 }
 
-/** What a move counts: a look-up without a clear answer, or a deadline passed while pending. */
+/** What a change of status adds to: inconclusive look-ups, or deadlines passed while pending. */
 export interface Troubles {
   lookUps?: number;
   overdue?: number;
 }
 
 /**
- * Sets the batch's new status in its lane and marks the lane ready. Null: the batch is in no lane
- * any more. `inMs`: not before then. Look-ups are counted while the outcome stays unknown; passed
- * deadlines as long as the batch is open.
+ * Sets the batch's new status in its lane and marks the lane ready. Returns null if the batch has
+ * left its lane. `inMs`: how long the batch must wait. Look-ups are counted while the outcome is
+ * unknown, passed deadlines while the batch is open.
  */
 export const moveLaneBatch = async (
   db: Queryable,
@@ -55,8 +55,8 @@ returning l.lane_id as "laneId", w.status as was, n.on_invalid as "onInvalid"`,
 };
 
 /**
- * Marks a batch whose call ended without an outcome and is looked up at once: meanwhile nothing
- * else of its lane goes.
+ * Marks a batch whose call ended without an outcome and is about to be looked up: until then its
+ * lane sends nothing.
  */
 export const markResolving = async (db: Queryable, batchId: number): Promise<void> => {
   await db.query({
@@ -67,8 +67,7 @@ export const markResolving = async (db: Queryable, batchId: number): Promise<voi
 };
 
 /**
- * Returns how often its unknown outcome was looked up without a clear answer, and what made it
- * unknown.
+ * Returns the number of inconclusive look-ups of a batch's unknown outcome, and the original error.
  */
 export const readLookUps = async (
   db: Queryable,
@@ -118,7 +117,7 @@ where lane_id = $1 and halted_by = $2`,
   });
 };
 
-/** Halts the lane until an operator decides: nothing more of it goes. The first reason stays. */
+/** Halts the lane until an operator decides: the lane sends nothing. Keeps the first reason. */
 export const haltLane = async (db: Queryable, laneId: number, batchId: number, reason: string): Promise<void> => {
   await db.query({
     name: 'halt-lane',
@@ -130,8 +129,8 @@ where lane_id = $1 and halted_by is null`,
 };
 
 /**
- * Holds the lane after back pressure from the downstream: nothing of this service goes before then;
- * other lanes go on.
+ * Holds the lane after back pressure from the downstream: this service sends nothing until then;
+ * other lanes are not affected.
  */
 export const holdLane = async (db: Queryable, laneId: number, inMs: number): Promise<void> => {
   await db.query({
@@ -141,7 +140,7 @@ export const holdLane = async (db: Queryable, laneId: number, inMs: number): Pro
   });
 };
 
-/** Marks lanes ready whose batches waited for this one, which has ended; returns them. */
+/** Marks the lanes of batches that waited for this ended batch as ready, and returns them. */
 export const readyDependents = async (db: Queryable, batchId: number): Promise<number[]> => {
   const { rows } = await db.query<{ laneId: number }>({
     name: 'ready-dependents',

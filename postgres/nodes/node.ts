@@ -69,7 +69,7 @@ export const deleteStaleNodes = async (db: Queryable, olderThanMs: number): Prom
   return rowCount ?? 0;
 };
 
-/** A node without a sign of life for this long is not counted on: it has missed many. */
+/** A node that was silent for this long is not used: it has missed many heartbeats. */
 export const NODE_LIVE_MS = 30_000;
 
 /**

@@ -134,8 +134,8 @@ export interface Revocation {
 }
 
 /**
- * Asks holders to give up partitions; a lease that changed since the plan was made is left alone.
- * Returns those that were asked.
+ * Asks holders to give up partitions, except where the lease has changed since the plan was made.
+ * Returns the partitions that were asked back.
  */
 export const revokePartitions = async (db: Queryable, revocations: readonly Revocation[]): Promise<string[]> => {
   const { rows } = await db.query<{ resource: string }>({

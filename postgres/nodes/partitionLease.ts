@@ -54,8 +54,8 @@ where l.holder = $1 and l.resource like 'partition/%' and l.expires_at > clock()
 };
 
 /**
- * Gives partitions up at once. `keptFor`: a node of this name is about to come back, and no other
- * is to have them for so long.
+ * Gives partitions up immediately. `keptFor`: reserves them, for that time, for a node of this name
+ * that is about to come back.
  */
 export const releasePartitions = async (
   db: Queryable,

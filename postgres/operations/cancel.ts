@@ -47,8 +47,8 @@ export interface CancelledTask {
 }
 
 /**
- * Cancels tasks: out of `queue` and `delayed`, an outcome in; the others are returned as they are.
- * A retried task frees its distinctBy key.
+ * Cancels tasks: removes them from `queue` and `delayed` and inserts an outcome; returns the others
+ * unchanged. A retried task frees its distinctBy key.
  */
 export const cancelTasks = async (client: Client, ids: readonly string[]): Promise<CancelledTask[]> => {
   const { rows } = await client.query<CancelledTask>({

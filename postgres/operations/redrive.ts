@@ -2,10 +2,10 @@ import { cancelParked, DETACH_MEMBERS } from './detachMembers';
 import type { Client, Queryable } from '../pool';
 
 /**
- * What to redrive: ended or parked tasks go back into the queue as created, their attempts
- * forgotten. Each moving statement returns the target of every task that it moved. `lastBatchId` is
- * the newest batch at the start of the redrive: a task that fails again meanwhile fails in a newer
- * one, and is not redriven twice.
+ * Statements that redrive: ended or parked tasks return to the queue as created, with their
+ * attempts reset. Each moving statement returns the target of every task that it moved.
+ * `lastBatchId` is the newest batch at the start of the redrive: a task that fails again meanwhile
+ * fails in a newer one, and is not redriven twice.
  *
  * distinctBy: a failed or dead task has freed its key; if another task holds it now, the redriven
  * one waits in the queue until that one has ended. A parked task takes its key with it.

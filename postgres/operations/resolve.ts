@@ -81,9 +81,9 @@ order by u.place`,
 };
 
 /**
- * Ends all that is left of a batch alike. The verdict takes its own attempt number: pages of an
- * answer that broke off are not shown, and a late answer is not written. Frees the keys. What the
- * downstream accepted is stopped there, unless it was applied.
+ * Ends all remaining members of a batch with one verdict. The verdict has its own attempt number,
+ * so pages of an interrupted answer are not shown and a late answer is not written. Frees the keys.
+ * Stops what the downstream accepted, unless it was applied.
  */
 export const endParkedBatch = async (
   client: Client,

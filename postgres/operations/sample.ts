@@ -134,8 +134,8 @@ const following = async (
 const HEAVIEST = 100_000;
 
 /**
- * SQL of a window from a place on: as many rows as weigh $1, at least one, up to the first that is
- * too heavy.
+ * SQL of a window that starts at a place: rows up to a weight of $1, at least one row, up to the
+ * first that is too heavy.
  */
 const windowText = (table: string, column: string, order: string, weight: string, where = ''): string => `
 select x.a, x.b, x.n

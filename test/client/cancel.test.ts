@@ -107,7 +107,7 @@ test('more than a transaction takes, and bad ids', async () => {
   expect((await shop.client.cancel(ids)).cancelled).toEqual(ids);
   expect(await shop.client.cancel([])).toEqual({ cancelled: [], notCancelled: [] });
   await expect(shop.client.cancel(['x', 7 as never])).rejects.toThrow(
-    'ids[1]: expected a text that is not empty (without NUL), got 7.',
+    'ids[1]: expected a non-empty string without NUL, got 7.',
   );
   await expect(shop.client.cancel(undefined as never)).rejects.toThrow(
     'ids: expected a task id or a list of them, got nothing.',

@@ -54,7 +54,7 @@ describe('H7: without a lane', () => {
     expect((await muster.client.getTask('one-1'))!.attempts).toBe(1);
   });
 
-  test('H1 H2: per-item results: failed, retried, unknown, and a missing one is unknown', async () => {
+  test('H1 H2: per-item results: failed, retried, unknown, and a task without a result becomes unknown', async () => {
     const { reference, batchId } = await accept('plain', 'mixed', 5);
     const results: ItemResult[] = [
       { index: 0, status: 'ok' },
@@ -121,8 +121,8 @@ describe('H7: without a lane', () => {
       'INVALID_COMPLETION',
       /^results\[0\]: .*JSON/,
     );
-    await wrong({ reference: 'nowhere', results: [] }, 'NOT_FOUND', /^reference "nowhere"/);
-    await wrong({ batchId: 999_999, results: [] }, 'NOT_FOUND', /^batch "999999"/);
+    await wrong({ reference: 'nowhere', results: [] }, 'NOT_FOUND', /^Reference "nowhere"/);
+    await wrong({ batchId: 999_999, results: [] }, 'NOT_FOUND', /^Batch "999999"/);
     await expect(complete('big', { batchId, results: oks(['wrong-0']) })).rejects.toMatchObject({ code: 'NOT_FOUND' }); // of another handler
     await expect(complete('none', { batchId, results: [] })).rejects.toMatchObject({ code: 'UNKNOWN_HANDLER' });
     expect(await states('wrong')).toEqual(['in-progress', 'in-progress', 'in-progress']);
@@ -192,7 +192,7 @@ describe('H7: without a lane', () => {
     });
     await muster.client.resolve({ tasks: ['lost-2'] }, { as: 'failed' });
     await expect(complete('plain', { batchId, results: oks(['lost-0', 'lost-1']) })).rejects.toThrow(
-      /resolved by hand/,
+      /resolved manually/,
     );
     answers.set('lost2', () => Promise.reject(new Error('socket hang up')));
     await muster.client.submit('plain', { id: 'lost2-0', payload: { to: 'lost2' } });

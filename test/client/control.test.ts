@@ -124,26 +124,24 @@ test.each([
 ] as const)('%s of an unknown handler or target says so', async (_, handler, target) => {
   await expect(handler()).rejects.toMatchObject({ code: 'NOT_FOUND' });
   await expect(handler()).rejects.toThrow(
-    'handler "nope": there is none. A handler is known once a worker or a submit has registered it.',
+    'Handler "nope" not found. A handler is known once a worker has started with it or a task was submitted to it.',
   );
   if (target === null) return;
   await expect(target()).rejects.toThrow(
-    'target of handler "items" "xx": there is none. A target is known once a task for it was submitted.',
+    'Target "xx" of handler "items" not found. A target is known once a task has been submitted for it.',
   );
 });
 
 test('bad reasons and names', async () => {
   await expect(shop.client.pause('items', { reason: 'x'.repeat(1_001) })).rejects.toThrow(
-    /^reason: expected a text of at most 1000 characters \(without NUL\), got "xxx/,
+    /^reason: expected a string of at most 1000 characters, without NUL, got "xxx/,
   );
   await expect(shop.client.pause('items', { reason: 7 as never })).rejects.toThrow(
-    /^reason: expected a text .* got 7\.$/,
+    /^reason: expected a string .* got 7\.$/,
   );
-  await expect(shop.client.flush('')).rejects.toThrow(
-    'handler: expected a text that is not empty (without NUL), got "".',
-  );
+  await expect(shop.client.flush('')).rejects.toThrow('handler: expected a non-empty string without NUL, got "".');
   await expect(shop.client.flush('items', '')).rejects.toThrow(
-    'target: expected a text that is not empty (without NUL), got "".',
+    'target: expected a non-empty string without NUL, got "".',
   );
 });
 

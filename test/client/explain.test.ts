@@ -145,7 +145,7 @@ test('G13: no slot, no weight', async () => {
 test('G13 G14: a leader that is idle, silent, or not there', async () => {
   await submit('a', 'b', 'c');
   await run('update leader set state = 0, wake_at = null, expires_at = null');
-  expect((await explain('a')).text).toContain('leader "0" is idle and was not told: the sweeper');
+  expect((await explain('a')).text).toContain('leader "0" is idle and was not woken: any worker');
   await run(`update leader set state = 1, expires_at = clock() - interval '1 min'`);
   const silent = await explain('a');
   expect(silent).toMatchObject({ waitsFor: 'leader', nextStepInMs: null });
@@ -197,16 +197,16 @@ test('G13: parked and ended ones say why', async () => {
   expect(texts).toEqual([
     'Succeeded after 1 counted attempt.',
     'Dead: its attempts are used up (1): too often. It can be redriven.',
-    'Failed for good after 1 counted attempt: 422. It can be redriven.',
-    'Cancelled: the downstream does not have it.',
+    'Failed permanently after 1 counted attempt: 422. It can be redriven.',
+    'Cancelled before it reached the downstream.',
   ]);
 });
 
 test('an id that is not there', async () => {
   await expect(explain('nobody')).rejects.toThrow(
-    'task "nobody": there is none. It was never accepted, or it was deleted after its retention period.',
+    'Task "nobody" not found. It was never accepted, or it was deleted after its retention period.',
   );
-  await expect(explain('')).rejects.toThrow('id: expected a text that is not empty (without NUL), got "".');
+  await expect(explain('')).rejects.toThrow('id: expected a non-empty string without NUL, got "".');
 });
 
 test('without distinctBy the whole head counts', async () => {

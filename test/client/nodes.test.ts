@@ -212,7 +212,7 @@ test.each([
     'NOT_FOUND',
     () => new RegExp(`node: expected the id or the name of a node \\(.*${blue.id} \\(blue\\).*got "green"`),
   ],
-  ['drainNode', [''], INVALID.code, () => /node: expected a text/],
+  ['drainNode', [''], INVALID.code, () => /node: expected a non-empty string/],
   ['drainNode', ['red', { undo: 1 }], INVALID.code, () => /undo: expected true or false, got 1/],
   ['movePartition', ['orders/0', 'green'], 'NOT_FOUND', () => /expected the id or the name of a node .*got "green"/],
   [
@@ -221,22 +221,27 @@ test.each([
     'NOT_FOUND',
     () => /partition: expected "<handler>\/<number>", got "orders\/4": handler "orders" has partitions 0 to 3/,
   ],
-  ['movePartition', ['nobody/0', null], 'NOT_FOUND', () => /there is no handler "nobody"/],
+  ['movePartition', ['nobody/0', null], 'NOT_FOUND', () => /handler "nobody" does not exist/],
   [
     'movePartition',
     ['orders', 'red'],
     INVALID.code,
     () => /partition: expected a partition as "<handler>\/<number>", got "orders"/,
   ],
-  ['movePartition', ['plain/0', 'red'], 'INVALID_HANDLER', () => /handler: expected one with affinity, got "plain"/],
+  [
+    'movePartition',
+    ['plain/0', 'red'],
+    'INVALID_HANDLER',
+    () => /handler: expected a handler with affinity, got "plain"/,
+  ],
   [
     'movePartition',
     ['far/0', 'red'],
     'INVALID_NODE',
     () => /which lacks the attribute zone=moon \(it has \{"zone":"eu"\}\)/,
   ],
-  ['partitions', [{ handler: 'plain' }], 'INVALID_HANDLER', () => /expected one with affinity/],
-  ['partitions', [{ handler: 'nobody' }], 'NOT_FOUND', () => /handler "nobody": there is none/],
+  ['partitions', [{ handler: 'plain' }], 'INVALID_HANDLER', () => /expected a handler with affinity/],
+  ['partitions', [{ handler: 'nobody' }], 'NOT_FOUND', () => /Handler "nobody" not found/],
 ] as const)('refused: %s %j', async (verb, args, code, message) => {
   const call = fleet.client[verb] as (...all: unknown[]) => Promise<unknown>;
   await expect(call.apply(fleet.client, [...args])).rejects.toMatchObject({

@@ -121,10 +121,10 @@ test('given ids: those in another state stay as they are, one that is not there 
   expect(await states('a', 'b', 'c')).toEqual(['a created 0', 'b failed 1', 'c created 0']);
   expect(await shop.client.redrive('items', { only: 'dead', ids: ['b'] })).toEqual({ redriven: 0 });
   await expect(shop.client.redrive('items', { only: 'failed', ids: ['b', 'nobody'] })).rejects.toThrow(
-    'task of handler "items" "nobody": there is none. Nothing was redriven.',
+    'Task "nobody" of handler "items" not found. Nothing was redriven.',
   );
   await expect(shop.client.redrive('items', { only: 'failed', target: 'no', ids: ['b'] })).rejects.toThrow(
-    'task of handler "items", target "no" "b": there is none. Nothing was redriven.',
+    'Task "b" of handler "items", target "no" not found. Nothing was redriven.',
   );
   expect(await states('b')).toEqual(['b failed 1']);
 });

@@ -174,12 +174,12 @@ test('what is not parked or not there is refused, and nothing of the call is wri
   await cut(shop.pool, ['gone'], { state: 4 });
   const open = await cut(shop.pool, ['fresh'], { state: 4 });
   await expect(shop.client.resolve({ batch: open }, { as: 'failed' })).rejects.toMatchObject({ code: 'NOT_UNKNOWN' });
-  await expect(shop.client.resolve({ batch: 999 }, { as: 'failed' })).rejects.toThrow('batch "999": there is none.');
+  await expect(shop.client.resolve({ batch: 999 }, { as: 'failed' })).rejects.toThrow('Batch "999" not found.');
   await expect(shop.client.resolve({ tasks: ['a', 'gone'] }, { as: 'failed' })).rejects.toThrow(
     'task "gone": expected state unknown (parked), got succeeded. Nothing was changed; only an unknown outcome can be resolved.',
   );
   await expect(shop.client.resolve({ tasks: ['a', 'nobody'] }, { as: 'failed' })).rejects.toThrow(
-    'task "nobody": there is none. Nothing was changed.',
+    'Task "nobody" not found. Nothing was changed.',
   );
   expect(await states('a', 'b')).toEqual(['a unknown 1', 'b unknown 1']);
   expect(await shop.client.batch(batch)).toMatchObject({ state: 'unknown', left: 0 });
@@ -198,10 +198,10 @@ test('bad verdicts', async () => {
     'as: expected one of "succeeded", "failed", "created", got "done".',
   );
   await expect(resolve({ batch: 1 }, { as: 'failed', result: 1 })).rejects.toThrow(
-    'result: expected none with as: "failed" (only with "succeeded"), got 1.',
+    'result: expected no result with as: "failed" (only with "succeeded"), got 1.',
   );
   await expect(resolve({ batch: 1 }, { as: 'created', error: 'x' })).rejects.toThrow(
-    'error: expected none with as: "created" (only with "failed"), got "x".',
+    'error: expected no error with as: "created" (only with "failed"), got "x".',
   );
   await expect(resolve({ batch: 1 }, { as: 'succeeded', result: () => 1 })).rejects.toThrow(
     'result: expected a JSON value, got "function".',

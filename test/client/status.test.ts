@@ -139,7 +139,7 @@ test('targets: counts, what holds them, pages in the order of the keys', async (
   await expect(shop.client.targets('items', { limit: 0 })).rejects.toThrow(
     'limit: expected a whole number from 1 to 1000, got 0.',
   );
-  await expect(shop.client.targets('items', { after: '' })).rejects.toThrow(/^after: expected a text/);
+  await expect(shop.client.targets('items', { after: '' })).rejects.toThrow(/^after: expected a non-empty string/);
 });
 
 const keyOf = (id: number): string =>

@@ -51,7 +51,7 @@ test('times out with the states of what is open, which goes on', async () => {
 
 test('an unknown id is told at once', async () => {
   await expect(shop.client.waitFor(['open1', 'nobody'])).rejects.toMatchObject({ code: 'NOT_FOUND' });
-  await expect(shop.client.waitFor('nobody')).rejects.toThrow(/^task "nobody": there is none\./);
+  await expect(shop.client.waitFor('nobody')).rejects.toThrow(/^Task "nobody" not found\./);
 });
 
 test('an aborted wait rejects with the reason of the signal', async () => {
@@ -65,9 +65,7 @@ test('an aborted wait rejects with the reason of the signal', async () => {
 });
 
 test('bad arguments', async () => {
-  await expect(shop.client.waitFor([''])).rejects.toThrow(
-    'ids[0]: expected a text that is not empty (without NUL), got "".',
-  );
+  await expect(shop.client.waitFor([''])).rejects.toThrow('ids[0]: expected a non-empty string without NUL, got "".');
   await expect(shop.client.waitFor({} as never)).rejects.toThrow('ids: expected a task id or a list of them, got {}.');
   await expect(shop.client.waitFor('open1', { timeoutMs: -1 })).rejects.toThrow(
     'timeoutMs: expected a whole number from 0 to 2147483647, got -1.',

@@ -194,7 +194,7 @@ test.each([
     expect(calls).toBe(1);
     expect(task!.state).toBe('unknown');
     expect(task!.error).toMatch(
-      /^unreadable answer: accepted, expected a reference of 1-2,000 characters without U\+0000/,
+      /^unreadable answer: status 'accepted' needs a reference of 1-2,000 characters of well-formed text without U\+0000/,
     );
   },
 );
@@ -204,7 +204,7 @@ test('a verdict by hand is refused where it could not be kept as it is', async (
   const [task] = await send([() => ({})]);
   const verdict = (result: unknown) => muster.client.resolve({ tasks: [task!.id] }, { as: 'succeeded', result });
   await expect(verdict({ a: 'b\0' })).rejects.toThrow(
-    /result: expected a JSON value that can be kept as it is, got .*1 character replaced/,
+    /result: expected a JSON value that can be stored unchanged, got .*1 character replaced/,
   );
   await expect(verdict(10n)).rejects.toThrow(/left out: it cannot be written as JSON/);
   await verdict({ a: 'b' });

@@ -79,7 +79,7 @@ describe('bad input: nothing is accepted, the error names the field, what was ex
     const before = await count();
     await expect(
       client.submit('orders', [...many.map(({ id }) => good(`new-${id}`)), good('stored-7', 'b')]),
-    ).rejects.toThrow(/"stored-7".*an accepted task has it with another payload/s);
+    ).rejects.toThrow(/"stored-7".*an accepted task has this id with another payload/s);
     await expect(client.submit('orders', [good('new-few'), good('stored-7', 'b')])).rejects.toThrow(/stored-7/);
     expect(await count()).toBe(before);
     expect(await client.submit('orders', [good('new-few'), good('stored-7', 'b')], { partial: true })).toMatchObject({

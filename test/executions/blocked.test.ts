@@ -110,7 +110,7 @@ test('a function that never comes back: its item has failed with its time, and t
   expect(hung).toMatchObject({
     state: 'permanently-failed',
     attempts: 1,
-    stderr: expect.stringContaining('no answer within 1000 ms, and its node hangs'),
+    stderr: expect.stringContaining('no answer within 1000 ms, and the node hangs'),
   });
   expect(rest).toMatchObject([1, 2].map(() => ({ state: 'done', attempts: 1, stdout: 'elsewhere' })));
   expect(hanging.ran()).toEqual(['0']);

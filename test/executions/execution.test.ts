@@ -102,7 +102,7 @@ describe('executions', () => {
   test.each([
     ['throws', 1, 'not today'],
     ['odd', null, 'expected a string, or {stdout?, stderr?, exitCode?}'],
-    ['missing', null, 'the function missing is missing on this node: it has echo, fails'],
+    ['missing', null, 'the function missing is missing on this node: this node has echo, fails'],
   ])('E6: %s: failed with the reason', async (functionId, exitCode, reason) => {
     const execution = await run(functionId, [['x']], {}, { maxAttempts: 1 });
     await ended(execution);

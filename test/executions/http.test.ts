@@ -60,7 +60,7 @@ describe('an HTTP call per item', () => {
     expect(await run([`http://localhost:${port}/`], 'GET', ['localhost'])).toMatchObject({ exitCode: 0 });
     expect(seen).toHaveLength(1);
     expect(await run([url('/')], 'GET', [])).toMatchObject({
-      nodeError: expect.stringContaining('its config allows no host'),
+      nodeError: expect.stringContaining('the config of this node allows no host'),
     });
     expect(await servedFunctions({ functions: new Map(), functionStore: null, memoryBytes: 1, httpAllow: [] })).toEqual(
       [],

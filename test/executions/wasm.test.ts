@@ -97,11 +97,11 @@ describe('WebAssembly with WASI', () => {
     expect(await ran(grow, { over: { memoryBytes: 10 * 65_536 } })).toMatchObject({ exitCode: 8 });
     expect(await ran(grow, { over: { memoryBytes: 65_536 } })).toMatchObject({
       exitCode: null,
-      stderr: expect.stringContaining('it needs 131072 bytes of memory, and this node gives 65536'),
+      stderr: expect.stringContaining('the module needs 131072 bytes of memory, and this node allows 65536'),
     });
     const outside = await assemble('o.wat', '(module (import "env" "memory" (memory 1)))');
-    expect(() => limitMemory(outside, MEMORY)).toThrow('it takes its memory from outside');
-    expect(() => limitMemory(Buffer.from('no module at all'), MEMORY)).toThrow('it is no WebAssembly module');
+    expect(() => limitMemory(outside, MEMORY)).toThrow('the module imports its memory');
+    expect(() => limitMemory(Buffer.from('no module at all'), MEMORY)).toThrow('the file is not a WebAssembly module');
     const small = await assemble('s.wat', '(module (memory 1 2))');
     expect(Buffer.from(limitMemory(small, MEMORY))).toEqual(Buffer.from(small));
   });
@@ -148,7 +148,7 @@ describe('WebAssembly with WASI', () => {
     writeFileSync(file, Buffer.concat([readFileSync(file), Buffer.from([0, 1, 0])]));
     expect(await runOf(id)).toMatchObject({ exitCode: null, stderr: expect.stringContaining('has another content') });
     expect(await runOf(`bafkrei${'a'.repeat(52)}`)).toMatchObject({
-      stderr: expect.stringContaining('its function store has no'),
+      stderr: expect.stringContaining('the function store of this node has no'),
     });
     const executor = await makeExecutor(source(), { functionId: id, method: '../../secret', concurrency: 1, limits });
     const call = { method: '', env: {}, position: 0, executionId: 'e', signal: AbortSignal.timeout(1_000) };

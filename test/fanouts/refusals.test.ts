@@ -26,7 +26,7 @@ test('D7 D8: an ack with one bad id changes nothing, and names each bad one with
   const cases: [string, string, RegExp][] = [
     ['nonsense', 'MALFORMED_ID', /expected fanoutId:segment:index/],
     [`${id}:0:007`, 'MALFORMED_ID', /expected fanoutId:segment:index/],
-    [itemIdOf(NOBODY, 0, 0), 'UNKNOWN_FANOUT', new RegExp(`there is no fan-out ${NOBODY}`)],
+    [itemIdOf(NOBODY, 0, 0), 'UNKNOWN_FANOUT', new RegExp(`fan-out ${NOBODY} not found`)],
     [itemIdOf(id, 1, 0), 'UNKNOWN_SEGMENT', /has no segment 1/],
     [itemIdOf(id, 0, 10), 'INDEX_PAST_END', /segment 0 has 10 items, 0 to 9/],
     // A segment number that another fan-out has: numbers are each fan-out's own.
@@ -90,7 +90,7 @@ test.each([
     () => shop.client.openFanout({ notify: { to: 'me' } as never }),
     'notify: expected {url: "https://..."} or {workflowId}',
   ],
-  ['ids that are none', () => shop.client.ackItems(7 as never), 'ids: expected an item id, or many of them'],
+  ['ids that are none', () => shop.client.ackItems(7 as never), 'ids: expected an item id or several'],
   ['a number among ids', () => shop.client.ackItems([7] as never), 'item "7": expected fanoutId:segment:index'],
   ['too many ids a call', () => shop.client.ackItems('x', { idsPerCall: 10_001 }), 'idsPerCall: expected'],
   ['an interval below 0', () => shop.client.reapFanouts({ openIdleMs: -1 }), 'openIdleMs: expected'],
@@ -103,7 +103,7 @@ test('an open with an id of its own may be repeated; with other options it is re
   const first = await shop.client.openFanout({ id, userKey: 'a' });
   expect(await shop.client.openFanout({ id, userKey: 'a' })).toEqual(first);
   await expect(shop.client.openFanout({ id, userKey: 'b' })).rejects.toThrow(
-    /id: expected one that was not opened before with other options.*userKey "a"/,
+    /id: expected an id that was not opened before with other options.*userKey "a"/,
   );
 });
 

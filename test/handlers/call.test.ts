@@ -60,7 +60,7 @@ describe('answers (H1)', () => {
       { status: 'rejected', error: 'bad field' },
       { kind: 'rejected', error: 'bad field' },
     ],
-    [{ status: 'rejected' }, { kind: 'rejected', error: 'the downstream refused the call, without a reason' }],
+    [{ status: 'rejected' }, { kind: 'rejected', error: 'the downstream refused the call without giving a reason' }],
   ])('%j', async (answer, outcome) => {
     expect(await call(() => answer)).toMatchObject(outcome);
   });

@@ -78,7 +78,7 @@ test('a bug in its code: the run fails and says so, and the next one goes on onc
   await stop();
   await world.worker('mended');
   await each((type) => world.takesTurn(type, 'mended'));
-  const told = world.warnings.filter(({ msg }) => msg === 'the last run of a workflow failed; the next one goes on');
+  const told = world.warnings.filter(({ msg }) => msg === 'the last run of a workflow failed; the next run continues');
   expect(new Set(told.map(({ workflowId }) => workflowId)).size).toBe(TYPES.length);
 });
 
@@ -93,7 +93,7 @@ test('a signal that fails every workflow task: the run is terminated and begun a
     do await world.takesTurn(type);
     while ((await runOf()) === first);
   });
-  const told = world.warnings.filter(({ msg }) => msg === 'a run was stuck: terminated, and begun anew');
+  const told = world.warnings.filter(({ msg }) => msg === 'a stuck run was terminated and restarted');
   expect(told.map(({ type }) => type).sort()).toEqual([...TYPES].sort());
   expect(told.map(({ reason }) => reason)).toEqual(TYPES.map(() => expect.stringMatching(/workflow task failed/)));
 });

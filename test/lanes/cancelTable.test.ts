@@ -65,7 +65,7 @@ test.each([
   ['delayed', undefined, null],
   ['delayed', `retry_at = clock() + interval '1 hour', attempt = 1`, null],
   ['submitted', EXTRA.submitted, null],
-  ['submitted', CALLING, /a submitter is calling/],
+  ['submitted', CALLING, /a call with it is in flight/],
   ['submitted', 'dispatch = 1, attempt = 1, unsure = true', /earlier call of it may have been applied/],
   ['refused', EXTRA.refused, null],
   ['unknown', EXTRA.unknown, /it may have been applied; it is looked up/],

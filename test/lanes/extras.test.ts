@@ -105,7 +105,7 @@ test('receipts of each item: valid, or invalid with message and data; attempts a
     { id: some[1]!.id, receipt: 'invalid', state: 'failed', message: 'price below cost', data: { cost: 4 } },
     { id: some[2]!.id, receipt: 'valid', state: 'succeeded', message: null, data: { at: 2 } },
   ]);
-  await expect(client.receipts(987_654)).rejects.toThrow(/batch "987654": there is none/);
+  await expect(client.receipts(987_654)).rejects.toThrow(/Batch "987654" not found/);
 });
 
 test('the monitor asks about the oldest last check first', async () => {

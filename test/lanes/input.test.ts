@@ -132,6 +132,6 @@ test('C18: a dependency on an invalid batch is refused', async () => {
   const { batch } = await client.submitBatch('edits', 'inv', items('inv'));
   await database.pool.query('update lane_batch set status = 11 where batch_id = $1', [batch]);
   await expect(client.submitBatch('edits', 'po-2', items('po-2'), { dependsOn: [batch] })).rejects.toThrow(
-    /invalid and never will be/,
+    /invalid and will never be applied/,
   );
 });

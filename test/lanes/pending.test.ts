@@ -73,7 +73,7 @@ test('explain says when an accepted batch is asked about again, or that it is no
   await reaches(batch, 'pending');
   const says = async (what: RegExp): Promise<boolean> => what.test((await client.batchStatus(batch))!.explanation);
   await eventually(() =>
-    says(/^first in lane told-1, was accepted and is pending for .*; its status is asked again in [\d.]+ m?s\.$/),
+    says(/^first in lane told-1, was accepted and is pending for .*; the next poll is in [\d.]+ m?s\.$/),
   );
   // Again each time: a status request that was under way puts the next one where it was.
   await eventually(async () => {
@@ -81,7 +81,7 @@ test('explain says when an accepted batch is asked about again, or that it is no
       `update batch set poll_at = clock() + interval '2 h', poll_until = clock() + interval '1 h' where id = $1`,
       [batch],
     );
-    return says(/; it is not polled: it is parked if its completion does not come within 60 min\.$/);
+    return says(/; it is not polled: it is parked unless its completion arrives within 60 min\.$/);
   });
   await database.pool.query('update batch set poll_at = clock() where id = $1', [batch]);
   statuses.set(await referenceOf(batch), 'done');

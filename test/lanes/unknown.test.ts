@@ -100,7 +100,7 @@ test('C28: unsure, and not safe to send again: looked up as often as the handler
   expect(callsOf(unsure, 'never')).toHaveLength(1);
   const { state, haltedBy, reason } = await client.lane('never');
   expect({ state, haltedBy }).toEqual({ state: 'halted', haltedBy: first });
-  expect(reason).toMatch(/^unknown: 3 look-ups did not find out whether it was applied.*connection reset/);
+  expect(reason).toMatch(/^unknown: 3 look-ups did not establish whether it was applied.*connection reset/);
   expect((await client.batchStatus(next))!.status).toBe('unsubmitted');
 });
 

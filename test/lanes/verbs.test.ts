@@ -57,7 +57,7 @@ test('C19: a halted lane goes on when its batch is skipped', async () => {
   expect(await client.lane('skip-1')).toMatchObject({ state: 'halted', haltedBy: bad, reason: 'invalid: no' });
   expect(await client.skipHead('skip-1')).toEqual({ batch: bad });
   await reaches(next, 'committed');
-  await expect(client.skipHead('skip-1')).rejects.toThrow(/expected one that is halted/);
+  await expect(client.skipHead('skip-1')).rejects.toThrow(/expected a halted lane/);
 });
 
 test('C19: or when other items stand in its place, before what waits', async () => {
@@ -113,15 +113,15 @@ test('C12: lanes: a page by service, with depth, state and share', async () => {
 });
 
 test.each([
-  ['pause of an unknown service', () => muster.client.pauseLane('nobody'), /service "nobody": there is none/],
-  ['skip of an unknown service', () => muster.client.skipHead('nobody'), /service "nobody": there is none/],
+  ['pause of an unknown service', () => muster.client.pauseLane('nobody'), /Service "nobody" not found/],
+  ['skip of an unknown service', () => muster.client.skipHead('nobody'), /Service "nobody" not found/],
   ['weight 0', () => muster.client.setLaneWeight('p-1', 0), /weight: expected a whole number from 1 to 10000, got 0/],
   ['too large a weight', () => muster.client.setLaneWeight('p-1', 10_001), /weight.*from 1 to 10000, got 10001/],
   ['a weight that is no whole number', () => muster.client.setLaneWeight('p-1', 1.5), /weight.*got 1.5/],
   ['a negative weight', () => muster.client.setLaneWeight('p-1', -1), /weight.*got -1/],
   ['no slots', () => muster.client.setQueuer({ slots: 0 }), /slots: expected a whole number from 1 to 1000, got 0/],
   ['an unknown strategy', () => muster.client.setQueuer({ strategy: 'fastest' as never }), /strategy: expected one of/],
-  ['a fix of what is not halted', () => muster.client.fixHead('p-1', { as: 'again' }), /expected one that is halted/],
+  ['a fix of what is not halted', () => muster.client.fixHead('p-1', { as: 'again' }), /expected a halted lane/],
 ])('refused: %s', async (_, work, message) => {
   await expect(work()).rejects.toThrow(message);
 });

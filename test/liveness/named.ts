@@ -83,7 +83,7 @@ const byStatus = (mover: Mover, { status }: Answers): string | null => {
 
 /** A leader that was silent for less than 10 s is no alarm: it may be between two of its wakes. */
 const STANDS =
-  /stands? still|is overdue|no live worker|has been silent for (\d\d+ s|\d+ min)|by a process that did not conclude|No node holds|is gone|is not polled/;
+  /stands? still|has stalled|is overdue|no live worker|has been silent for (\d\d+ s|\d+ min)|by a process that did not conclude|No node holds|is gone|is not polled/;
 
 const byExplain = (mover: Mover, { explained }: Answers): string | null => {
   const text = explained.get(mover.name)?.text ?? '';
@@ -113,7 +113,7 @@ const isTurnOf = ({ handler, kind, lane, placed }: Mover, error: string): boolea
  * What must not be said of something that has stood for a minute: that it goes on by itself, soon.
  */
 const SOON =
-  /which may take .+? more|will be sent|is (sent|asked) again in|looks again within|is at work now|is granted next|within seconds/;
+  /which may take another|will be sent|is sent again in|the next poll is in|looks again within|is at work now|is granted next|within seconds/;
 
 export const promiseOf = (mover: Mover, { explained }: Answers): string | null => {
   const text = explained.get(mover.name)?.text ?? '';

@@ -80,7 +80,7 @@ test.each<[string, Round[], Fault[], Finding['rule'][]]>([
     'named, while explain promises that it goes on',
     rounds(
       150,
-      standing(20, 120, () => ({ naming: status, promise: 'which may take 900 ms more' })),
+      standing(20, 120, () => ({ naming: status, promise: 'which may take another 900 ms' })),
     ),
     [fault(20, 120)],
     ['promise'],
@@ -89,7 +89,7 @@ test.each<[string, Round[], Fault[], Finding['rule'][]]>([
     'a promise to what has stood for 30 s',
     rounds(
       150,
-      standing(20, 50, () => ({ promise: 'which may take 900 ms more' })),
+      standing(20, 50, () => ({ promise: 'which may take another 900 ms' })),
     ),
     [fault(20, 50)],
     [],
@@ -212,13 +212,13 @@ test.each<[string, Partial<Answers>, string[]]>([
   ],
   [
     'explain: an accepted one',
-    explains('accepted/asks', 'its status was to be asked again 31 s ago and is overdue'),
+    explains('accepted/asks', 'its next poll was due 31 s ago and is overdue'),
     ['accepted/asks'],
   ],
   ['healthz: a leader', part('turns', 'leader "0" of handler "plain" was woken 40 s ago'), ['plain']],
   ['healthz: a queuer', part('turns', 'queuer 0 was woken 40 s ago'), ['lane', 'lane-accepted']],
   ['healthz: no answer', { healthz: [{ worker: 0, parts: null }] }, MOVERS.map(({ name }) => name)],
-  ['explain: stands still', explains('lane', 'In lane s1. Queuer 0 stands still: it was woken 40 s ago'), ['lane']],
+  ['explain: has stalled', explains('lane', 'In lane s1. Queuer 0 has stalled: it was woken 40 s ago'), ['lane']],
   ['explain: silent for long', explains('plain', 'but leader "0" has been silent for 12 s past its lease'), ['plain']],
   ['explain: silent for a moment', explains('plain', 'but leader "0" has been silent for 447 ms past its lease'), []],
   ['explain: silent for a second', explains('plain', 'but leader "0" has been silent for 1 s past its lease'), []],
@@ -229,11 +229,11 @@ test.each<[string, Partial<Answers>, string[]]>([
 });
 
 test.each<[string, boolean]>([
-  ['It is in call 1 of batch 7 (3 tasks) to target "k1", which may take 900 ms more.', true],
-  ['It is in call 1 of batch 7 (3 tasks) to target "k1", which may take 1.5 s more.', true],
+  ['It is in call 1 of batch 7 (3 tasks) to target "k1", which may take another 900 ms.', true],
+  ['It is in call 1 of batch 7 (3 tasks) to target "k1", which may take another 1.5 s.', true],
   ['The same batch is sent again in 2 s.', true],
   ['It is next for leader "0", which is at work now.', true],
-  ['It could go, but leader "0" stands still: it was woken 40 s ago.', false],
+  ['It is ready, but leader "0" has stalled: it was woken 40 s ago.', false],
   ['Succeeded after 1 counted attempt.', false],
 ])('a promise or none: %s', (text, promises) => {
   expect(promiseOf(mover(HERD), { ...quiet, ...explains(HERD, text) })).toEqual(promises ? text : null);

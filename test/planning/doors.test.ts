@@ -113,8 +113,8 @@ const cancelled = (error: string): Decision => ({
 const NEITHER =
   'unknown: it may have been applied; the handler can neither look it up nor send it again safely (timeout)';
 const UNSURE =
-  'unknown: 5 look-ups did not find out whether it was applied, and sending it again might apply it twice (reset)';
-const tooEarly: Taken = ['lookAgain', { inMs: 300, counts: false, error: 'looked up too early to be believed' }];
+  'unknown: 5 look-ups did not establish whether it was applied, and sending it again might apply it twice (reset)';
+const tooEarly: Taken = ['lookAgain', { inMs: 300, counts: false, error: 'looked up too early to be conclusive' }];
 
 const ROWS: [string, CallEnd, Facts, queue: Taken, lane: Taken][] = [
   ['applied', results(), {}, ['share', 'results'], ['share', 'results']],

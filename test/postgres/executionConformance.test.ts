@@ -81,7 +81,7 @@ describe.each(['embedded', 'given'])('E14: the store of executions, %s', (kind) 
       const requestId = randomUUID();
       const bad = [['a'], [1 as unknown as string]];
       await expect(storeExecution(pool, template, bad, { requestId })).rejects.toThrow(
-        'arguments[1][0]: expected a text (numbers in quotes), got 1',
+        'arguments[1][0]: expected a string (write numbers in quotes), got 1',
       );
       await expect(storeExecution(pool, template, [], { requestId })).rejects.toThrow('expected at least one');
       expect(await readExecution(pool, requestId)).toBeNull();

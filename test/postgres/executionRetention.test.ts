@@ -84,7 +84,7 @@ test('done and cancelled ones go 7 days after their end, with their chunks and i
   expect(await ids()).toEqual([created.id, running.id, staged.id].toSorted());
   expect(await rows()).toEqual([3, 1, 6]);
   await expect(client.execution(done.id).status()).rejects.toThrow(
-    /there is none\. An ended execution is deleted after its retention period: 7 days, or executions\.retentionMs of the workers\.$/,
+    /not found\. An ended execution is deleted after its retention period \(7 days, or the workers' executions\.retentionMs\)\.$/,
   );
   // A list that was never completed: an hour after its last part.
   expect(await at(0.04, (pool) => staging.deleteAbandonedStaging(pool, 100))).toBe(0);

@@ -140,14 +140,14 @@ describe('a caller cancels a batch that the downstream has accepted', () => {
     const some = await muster.client.cancel(idsOf('named', 2));
     expect(some.notCancelled[0]).toMatchObject({
       batch,
-      why: `in batch ${batch} with 1 that was not named; cancel the batch, or all of them`,
+      why: `in batch ${batch} with 1 task not named here; cancel the batch, or name all of its tasks`,
     });
     const all = await muster.client.cancel(idsOf('named'));
     expect(all.notCancelled).toHaveLength(3);
     expect(all.notCancelled[0]).toMatchObject({
       state: 'in-progress',
       batch,
-      why: `the downstream is asked to cancel it (batch ${batch})`,
+      why: `the downstream is being asked to cancel it (batch ${batch})`,
     });
     await cancellationBecomes(batch, 'confirmed');
     jobOf('named/1').status = 'expired'; // or it is asked about ten times a second to the end
@@ -206,11 +206,11 @@ describe('a caller cancels a batch that the downstream has accepted', () => {
     expect(await cancellationOf(batch)).toMatchObject({ state: 'late' });
   });
 
-  test('what cannot be: its handler has no cancel, it has ended, there is none', async () => {
+  test('what cannot be: its handler defines no cancel, it has ended, there is none', async () => {
     const batch = await accept('mute', 'mute');
     const refused = {
       code: 'NOT_CANCELLABLE',
-      message: expect.stringMatching(/handler "mute" has no cancel/) as string,
+      message: expect.stringMatching(/handler "mute" defines no cancel/) as string,
     };
     await expect(muster.client.cancelBatch(batch)).rejects.toMatchObject(refused);
     Object.assign(jobOf('mute/1'), { results: idsOf('mute').map((id) => ({ id, status: 'ok' })), status: 'done' });

@@ -244,7 +244,7 @@ describe('with time skipping', () => {
   test('a timeout ends the wait at its time, with a type of its own', async () => {
     await withMuster({}, async () => {
       const handle = await start({ timeout: 90 * 60_000 });
-      const message = expect.stringMatching(/slow; the tasks go on/);
+      const message = expect.stringMatching(/slow; the tasks continue/);
       expect(await failureOf(handle.result())).toMatchObject({ type: 'MusterTimeout', message });
       const { startTime, closeTime } = await handle.describe(); // the server's clock may run on once nothing is pending
       const minutes = (closeTime!.getTime() - startTime.getTime()) / 60_000;

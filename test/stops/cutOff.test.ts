@@ -40,8 +40,8 @@ test('a process whose workflow code is cut off says so in one fatal line and end
     .split('\n')
     .filter((line) => line.includes('"level":60'));
   expect(fatal).toEqual([
-    expect.stringMatching(/Cannot run workflows in this process any more.*It drains, and ends with exit code 1/),
+    expect.stringMatching(/Cannot run workflows in this process any more.*The worker drains, and exits with code 1/),
   ]);
-  expect(worker.stderr()).toMatch(/Error: Cannot run workflows in this process any more: .*Start it again/);
+  expect(worker.stderr()).toMatch(/Error: Cannot run workflows in this process any more: .*Restart the process/);
   await load.close();
 });

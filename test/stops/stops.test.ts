@@ -64,7 +64,7 @@ test('a process whose runs begin in the scope of another run says so, and ends w
     .split('\n')
     .filter((line) => line.includes('"level":60'));
   expect(fatal).toEqual([
-    expect.stringMatching(/Cannot run workflows in this process any more.*It drains, and ends with exit code 1/),
+    expect.stringMatching(/Cannot run workflows in this process any more.*The worker drains, and exits with code 1/),
   ]);
   await healthy.says(/"msg":"ready"/);
   expect(await load.succeeded(ids)).not.toBeNull();

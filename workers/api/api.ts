@@ -33,7 +33,8 @@ export interface RunningApi {
   url: string;
   routes: readonly Route[];
   /**
-   * Takes no new connection; requests in progress end within the grace, streams end with an event.
+   * Accepts no new connection; requests in progress end within the grace period, streams end with
+   * an event.
    */
   stop(graceMs: number): Promise<void>;
 }
@@ -94,8 +95,8 @@ export const startApi = async (settings: Settings, options: ApiOptions): Promise
     const stop = async (graceMs: number): Promise<void> => {
       stopping.abort();
       const timer = setTimeout(() => app.server.closeAllConnections(), graceMs);
-      // Connections whose answer ends now would be kept alive for a next request that is not taken
-      // any more.
+      // Closes connections after their current answer: they would otherwise stay open for a next
+      // request that is no longer accepted.
       const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_MS);
       await app.close();
       clearTimeout(timer);
@@ -117,7 +118,7 @@ const refuseOpenDoor = async (book: TokenBook, host: string): Promise<void> => {
   if (isLoopback(host) || !(await book.isEmpty())) return;
   throw new MusterError(
     'INVALID_SETTINGS',
-    `--host: expected a loopback address (127.0.0.1, ::1, localhost) while there is no token, got ${host}: anybody who reaches it could do anything. Make one first: muster token create --name <who> --scope admin`,
+    `--host: expected a loopback address (127.0.0.1, ::1, localhost) while no token exists, got ${host}: every client that can reach it could do anything. Create a token first: muster token create --name <who> --scope admin`,
   );
 };
 
@@ -130,7 +131,7 @@ const listen = async (
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
     if (!elsewhere)
-      throw new MusterError('INVALID_SETTINGS', `--port: expected a port that is free, got ${port}`, { cause: error });
+      throw new MusterError('INVALID_SETTINGS', `--port: expected a free port, got ${port}`, { cause: error });
     await app.listen({ port: 0, host });
   }
   const { address, family, port: taken } = app.server.address() as AddressInfo;

@@ -6,7 +6,7 @@ import type { Caller, TokenBook } from './tokens';
 import { may } from './tokens';
 
 /**
- * Decides which caller may call what. Without any token the API serves this machine only, and
+ * Decides which caller may call what. Until a token exists, the API serves only this machine and
  * requires none.
  */
 
@@ -45,8 +45,8 @@ export const authenticate = async (
   throw new ApiProblem(
     'unauthorized',
     token === null
-      ? 'Expected `Authorization: Bearer <token>`, got none. `muster token create` makes one.'
-      : 'The token is not valid, or it was revoked.',
+      ? 'Expected `Authorization: Bearer <token>`, got none. Create a token with `muster token create`.'
+      : 'The token is invalid or was revoked.',
   );
 };
 
@@ -54,7 +54,7 @@ export const authorize = (caller: Caller, scope: Scope): void => {
   if (!may(caller, scope))
     throw new ApiProblem(
       'forbidden',
-      `Expected a token of scope ${scope} (or admin), got one of ${[...caller.scopes].join(', ')}.`,
+      `Expected a token with scope ${scope} (or admin), got scope ${[...caller.scopes].join(', ')}.`,
     );
 };
 
@@ -79,6 +79,6 @@ const refuseOtherHosts = ({ host }: FastifyRequest): void => {
   if (!isLoopback(name))
     throw new ApiProblem(
       'wrong-host',
-      `Expected a Host of this machine (localhost, 127.0.0.1), got ${JSON.stringify(name)}: without tokens no other caller is allowed.`,
+      `Expected a Host of this machine (localhost, 127.0.0.1), got ${JSON.stringify(name)}: until a token exists, only this machine may call.`,
     );
 };

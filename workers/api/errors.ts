@@ -117,7 +117,7 @@ export const problemOf = (error: unknown): ApiProblem => {
       code: 'DATABASE_UNAVAILABLE',
       retryAfterS: AGAIN_S,
     });
-  return new ApiProblem('internal', 'Unexpected; the log of the API says more.');
+  return new ApiProblem('internal', 'Unexpected error; see the log of the API.');
 };
 
 const ofCode = (error: Error, code: ErrorCode, name: ProblemName): ApiProblem => {

@@ -94,7 +94,7 @@ const stream = ({ log }: HandleDeps, route: Route, made: unknown, reply: Fastify
   void reply.code(route.answer.status).header('content-type', route.stream).header('x-accel-buffering', 'no');
   if (typeof made === 'string') return reply.send(made);
   const pieces = safely(made as AsyncIterable<string>, (error) =>
-    log.warn({ err: error, operation: route.id }, 'api: a stream broke off'),
+    log.warn({ err: error, operation: route.id }, 'api: a stream was interrupted'),
   );
   return reply.send(Readable.from(pieces, { objectMode: false }));
 };

@@ -44,7 +44,7 @@ const AGAIN_S = 1;
 const KEYED = {
   none: 'Nothing was done.',
   unknown:
-    'It is unknown whether it was done: repeat the request with the same Idempotency-Key, which does nothing twice.',
+    'It is unknown whether it was done: repeat the request with the same Idempotency-Key; nothing is done twice.',
 };
 
 /**
@@ -65,9 +65,13 @@ export const once = (
         // An effect that does not join this transaction leaves it idle for as long as it takes.
         await tx.query(`set local idle_in_transaction_session_timeout = '120s'`);
         if (!(await lockKey(tx, keyed)))
-          throw new ApiProblem('key-in-flight', 'The request with this Idempotency-Key is under way. Try again.', {
-            retryAfterS: AGAIN_S,
-          });
+          throw new ApiProblem(
+            'key-in-flight',
+            'A request with this Idempotency-Key is still in progress. Try again.',
+            {
+              retryAfterS: AGAIN_S,
+            },
+          );
         const kept = await findKeptAnswer(tx, keyed);
         if (kept === null) {
           const answer = await work(tx);

@@ -1,7 +1,7 @@
 import { MAX_JSON_DEPTH } from '../../workflows/planning/jsonText';
 import { ApiProblem } from './problem';
 
-/** What one process of the API takes at once, and in one request. */
+/** Limits of one API process, overall and per request. */
 export interface ApiLimits {
   /** Most bytes of one body. 1 KB to 256 MB; default 16 MB. */
   maxBodyBytes: number;
@@ -28,8 +28,8 @@ export const MAX_WAIT_S = 60;
 const AGAIN_S = 1;
 
 /**
- * A request's part of the limits, given back when it was answered (or its caller is gone) and
- * nothing works for it any more.
+ * A request's share of the limits, returned when the request was answered (or its caller is gone)
+ * and no work for it is left.
  */
 export class Ticket {
   private isClosed = false;
@@ -82,7 +82,7 @@ export class Admission {
       this.refused.busy++;
       throw new ApiProblem(
         'busy',
-        `${this.requests} requests are at work, at most ${maxRequests} (and ${BODIES_AT_ONCE} bodies of the largest size) at once. Nothing was done; try again.`,
+        `${this.requests} requests are in progress; the limit is ${maxRequests} (and ${BODIES_AT_ONCE} bodies of the largest size). Nothing was done; try again.`,
         { retryAfterS: AGAIN_S },
       );
     }
@@ -100,7 +100,7 @@ export class Admission {
       this.refused.waiting++;
       throw new ApiProblem(
         'too-many-waiting',
-        `${this.waiting} streams and long polls are open, at most ${maxWaiting}. Look without \`wait\`, or try again.`,
+        `${this.waiting} streams and long polls are open; the limit is ${maxWaiting}. Read without \`wait\`, or try again.`,
         { retryAfterS: AGAIN_S },
       );
     }

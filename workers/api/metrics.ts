@@ -19,20 +19,20 @@ export class ApiMetrics {
     this.store = new StoreMetrics(this.registry, { pool, log });
     this.requests = new Counter({
       name: 'muster_api_requests_total',
-      help: 'Requests that were answered',
+      help: 'Requests answered',
       labelNames: ['operation', 'status'],
       registers,
     });
     this.seconds = new Histogram({
       name: 'muster_api_request_seconds',
-      help: 'From the request to its answer; streams and long polls are not among them',
+      help: 'Time from request to answer, without streams and long polls',
       labelNames: ['operation'],
       buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
       registers,
     });
     new Gauge({
       name: 'muster_api_open_requests',
-      help: 'At work now',
+      help: 'Requests in progress',
       labelNames: ['kind'],
       registers,
       collect() {

@@ -77,7 +77,7 @@ const parametersOf = (route: Route, components: Schemas): Json[] => {
     name: 'Idempotency-Key',
     in: 'header',
     required: false,
-    description: 'Repeating the request with the same key within 24 h does nothing more and answers the same',
+    description: 'Repeating the request with the same key within 24 h does nothing and returns the same answer',
     schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
   };
   return [...of('path', route.params), ...of('query', route.query), ...(route.keyed === undefined ? [] : [key])];
@@ -110,7 +110,7 @@ const operationOf = (route: Route, components: Schemas): Json => {
           : {
               headers: {
                 'Idempotency-Replayed': {
-                  description: 'Nothing was done: answered before under this key',
+                  description: 'Nothing was done: the answer repeats the first one under this key',
                   schema: { type: 'string', enum: ['true'] },
                 },
               },
@@ -121,9 +121,9 @@ const operationOf = (route: Route, components: Schemas): Json => {
   };
 };
 
-const INTRODUCTION = `Everything that the client library can do, for users of any language. Errors are problem details (RFC 9457). A POST with an
-\`Idempotency-Key\` may be repeated: its effect happens once. \`wait\` holds an answer back for up to ${MAX_WAIT_S} s. 429 and 503 carry \`Retry-After\`, and
-nothing was accepted then. Tokens have scopes: \`submit\`, \`read\`, \`admin\` (which may all).`;
+const INTRODUCTION = `Everything the client library can do, for any language. Errors are problem details (RFC 9457). A POST with an
+\`Idempotency-Key\` may be repeated: it takes effect once. \`wait\` delays an answer for up to ${MAX_WAIT_S} s. A 429 or 503 carries \`Retry-After\`
+and means that nothing was accepted. Token scopes: \`submit\`, \`read\`, and \`admin\`, which grants every scope.`;
 
 export const openApi = (routes: readonly Route[], version: string): Json => {
   const schemas: Schemas = {};

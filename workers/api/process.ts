@@ -23,7 +23,7 @@ export interface RunApiOptions {
 export const runApi = async (settings: Settings, options: RunApiOptions): Promise<void> => {
   const { log, shutdownGraceMs: graceMs, startTimeoutMs } = options;
   const stop = stopOnSignals((signal) =>
-    log.info({ signal, graceMs }, 'stopping: no new requests, open ones are answered; once more to end at once'),
+    log.info({ signal, graceMs }, 'stopping: finishing open requests; send the signal again to exit immediately'),
   );
   try {
     const pool = createPool({ databaseUrl: settings.databaseUrl!, schema: settings.schema, max: 1 });

@@ -4,7 +4,7 @@ import type { Scope } from '../../postgres/api/token';
 import type { Queryable } from '../../postgres/pool';
 import type { ProblemName } from './problem';
 
-/** One request as its route sees it: every part of it checked. */
+/** One request as its route sees it, with every part checked. */
 export interface Call<P = unknown, Q = unknown, B = unknown> {
   params: P;
   query: Q;

@@ -72,7 +72,7 @@ export const createServer = (routes: readonly Route[], deps: ServerDeps): Fastif
   addHooks(app, deps);
   app.setErrorHandler((error, request, reply) => answerProblem(deps, error, request, reply));
   app.setNotFoundHandler(() => {
-    throw new ApiProblem('not-found', 'There is no such path; see /openapi.json.');
+    throw new ApiProblem('not-found', 'No such path; see /openapi.json.');
   });
   for (const route of routes) addRoute(app, deps, route);
   for (const [path, methods] of methodsByPath(routes)) refuseOthers(app, path, methods);
@@ -88,9 +88,13 @@ const addHooks = (app: FastifyInstance, deps: ServerDeps): void => {
     if (route?.scope === 'open') return;
     if (deps.stopping.aborted) {
       void reply.header('connection', 'close');
-      throw new ApiProblem('stopping', 'This process stops; nothing was done. Try again: another one may answer.', {
-        retryAfterS: 1,
-      });
+      throw new ApiProblem(
+        'stopping',
+        'This process is stopping; nothing was done. Try again: another process may answer.',
+        {
+          retryAfterS: 1,
+        },
+      );
     }
     const waits = route?.waits?.(queryOf(request)) ?? false;
     context.ticket = deps.admission.enter({ waits, bodyBytes: bodyBytesOf(request) });
@@ -169,7 +173,7 @@ const FRAMEWORK: Readonly<Record<string, (deps: ServerDeps) => ApiProblem>> = {
     ),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
     new ApiProblem('unsupported-media-type', 'Content-Type: expected application/json.'),
-  FST_ERR_MAX_PARAM_LENGTH: () => new ApiProblem('not-found', 'A part of the path is longer than any id.'),
+  FST_ERR_MAX_PARAM_LENGTH: () => new ApiProblem('not-found', 'A part of the path is longer than any valid id.'),
 };
 
 const answerProblem = (

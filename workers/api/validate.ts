@@ -32,7 +32,7 @@ const errorsOf = (issue: Issue, place: Place): NonNullable<ProblemDetails['error
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => ({
       field: fieldOf([...issue.path, key], place),
-      message: 'there is no such field',
+      message: 'unknown field',
     }));
   return [{ field: at, message: issue.message }];
 };

@@ -60,7 +60,7 @@ export const answerOf = (end: CompletionEnd, batch: number): Answer => {
       return problem(400, 'unreadable', `${end.field}: ${end.message}. Nothing was settled.`, { field: end.field });
     case 'unknown-batch':
     case 'several': // not by number
-      return problem(404, 'not-found', `There is no batch ${batch}, or it was deleted after its retention period.`, {
+      return problem(404, 'not-found', `Batch ${batch} does not exist, or was deleted after its retention period.`, {
         batch,
       });
   }
@@ -68,7 +68,7 @@ export const answerOf = (end: CompletionEnd, batch: number): Answer => {
 
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
-/** How long an unwanted body may still come, so that its sender gets to read the answer. */
+/** How long an unwanted body may keep arriving, so that its sender can read the answer. */
 const DRAIN_MS = 2_000;
 
 export const send = (

@@ -40,8 +40,8 @@ export interface CallbackServer {
  */
 const MOST_AT_ONCE = 8;
 /**
- * How long a downstream that calls back before its acceptance is written is kept waiting, before it
- * is asked to come again.
+ * How long a downstream that calls back before its acceptance is stored waits before it is told to
+ * retry.
  */
 const EARLY_WAIT_MS = 2_000;
 const EARLY_EVERY_MS = 100;
@@ -113,7 +113,7 @@ class Receiver {
   private async answer(request: IncomingMessage): Promise<Answer> {
     const { deps, options } = this;
     const path = readCallbackPath((request.url ?? '').split('?')[0]!);
-    if (path === null) return problem(404, 'not-found', 'There is no such path.');
+    if (path === null) return problem(404, 'not-found', 'No such path.');
     if (request.method !== 'POST')
       return problem(405, 'method-not-allowed', `Expected POST, got ${request.method}.`, {}, { allow: 'POST' });
     if (deps === null) return busyNow('The worker is starting.');
@@ -121,7 +121,7 @@ class Receiver {
       return problem(
         401,
         'unauthorized',
-        'The token is not that of this batch.',
+        'The token does not belong to this batch.',
         {},
         { 'www-authenticate': 'Callback' },
       );
@@ -141,7 +141,7 @@ class Receiver {
     const name = await handlerOfBatch(deps.pool, batch);
     if (name === null) return answerOf({ kind: 'unknown-batch' }, batchId);
     const handler = deps.handlers.get(name);
-    if (handler === undefined) return busyNow(`This worker has no handler ${name}; another one may have it.`);
+    if (handler === undefined) return busyNow(`This worker has no handler ${name}; another worker may have it.`);
     const { status, results, error } = body as CompletionReport; // see TOLD
     const told = { batchId, ...defined({ status, results, error }) };
     const until = performance.now() + EARLY_WAIT_MS;
@@ -175,8 +175,8 @@ class Receiver {
       const { message, field, code } = error;
       return problem(400, 'unreadable', message, defined({ field, code }));
     }
-    this.options.log.error({ err: error }, 'a callback could not be taken');
-    return busyNow('It could not be written.');
+    this.options.log.error({ err: error }, 'a callback could not be processed');
+    return busyNow('The completion could not be stored.');
   }
 }
 

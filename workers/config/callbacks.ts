@@ -44,7 +44,7 @@ export const callbackProblems = ({ port, host, url, secret }: CallbackSettings):
     problems.push({
       path: 'MUSTER_CALLBACK_SECRET',
       message:
-        'expected a secret of at least 32 characters, the same in every worker, since callbacks are switched on; got nothing. `openssl rand -base64 32` makes one.',
+        'expected a secret of at least 32 characters, the same in every worker, since callbacks are enabled; got nothing. Create one with `openssl rand -base64 32`.',
     });
   if (port !== null && url === null && WILDCARD.includes(host))
     problems.push({

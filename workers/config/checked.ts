@@ -41,6 +41,6 @@ export const strict = <S extends z.ZodRawShape>(shape: S) =>
 /** Attributes of a node: texts by name. */
 export const attributes = z
   .record(z.string(), z.string(), {
-    error: (issue) => `expected texts by name, such as {"zone": "eu"}, got ${show(issue.input)}`,
+    error: (issue) => `expected strings by name, such as {"zone": "eu"}, got ${show(issue.input)}`,
   })
-  .meta({ expected: 'texts by name, such as {"zone": "eu"}' });
+  .meta({ expected: 'strings by name, such as {"zone": "eu"}' });

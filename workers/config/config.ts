@@ -65,7 +65,7 @@ export interface Settings {
   callbacks: CallbackPolicy;
   executions: ExecutionSettings;
   nodes: NodeSettings;
-  /** When fan-outs are given up and deleted, if the config file says so. */
+  /** When fan-outs expire and are deleted, if the config file sets it. */
   fanouts?: ReapIntervals;
   /** Completion by HTTP; switched on by a port or a URL. */
   callback: CallbackSettings;
@@ -243,13 +243,13 @@ const temporalEnv = (env: Env, problems: Problem[]): TemporalEnv => {
 };
 
 const noDatabase = (dev: boolean, cwd: string): string =>
-  `expected a Postgres URL by --database-url, MUSTER_DATABASE_URL or databaseUrl in the config file, got nothing. ${
+  `expected a Postgres URL from --database-url, MUSTER_DATABASE_URL or databaseUrl in the config file, got nothing. ${
     dev
-      ? `The "muster dev" of ${cwd} is not used, since TEMPORAL_ADDRESS or another setting names another Temporal.`
+      ? `The "muster dev" of ${cwd} is not used, because TEMPORAL_ADDRESS or another setting names another Temporal server.`
       : 'Or run "muster dev" in this folder: it starts everything.'
   }`;
 const noConfig = (cwd: string): string =>
-  `expected a config file by --config, MUSTER_CONFIG or in this folder, got none of ${CONFIG_NAMES.join(', ')} in ${cwd}. ${SAMPLE_HINT}`;
+  `expected a config file from --config, MUSTER_CONFIG or in this folder, got none of ${CONFIG_NAMES.join(', ')} in ${cwd}. ${SAMPLE_HINT}`;
 const SAMPLE_HINT =
   'A first one, muster.config.ts:\n' +
   "    import { defineHandler } from 'muster';\n" +

@@ -29,7 +29,10 @@ export interface ConfigFile {
 export const findConfig = (cwd: string, problems: Problem[]): string | null => {
   const found = CONFIG_NAMES.filter((name) => existsSync(path.join(cwd, name)));
   if (found.length > 1)
-    problems.push({ path: 'config', message: `expected one config file, got ${found.join(' and ')}; give --config` });
+    problems.push({
+      path: 'config',
+      message: `expected one config file, got ${found.join(' and ')}; choose one with --config`,
+    });
   return found[0] === undefined ? null : path.join(cwd, found[0]);
 };
 

@@ -18,7 +18,7 @@ import { plugsShape } from './plugs';
 type Env = Readonly<Record<string, string | undefined>>;
 
 const masked: Shown = (value) =>
-  typeof value === 'string' ? 'another text (not shown: it may hold a secret)' : show(value);
+  typeof value === 'string' ? 'another string (not shown: it may contain a secret)' : show(value);
 const isDatabaseUrl = (url: string): boolean => /^postgres(ql)?:\/\//.test(url) && URL.canParse(url);
 const isAddress = (address: string): boolean => /^(\[[0-9a-fA-F:]+\]|[^\s/:@]+)(:\d{1,5})?$/.test(address);
 
@@ -46,7 +46,8 @@ const secret = ({ json, env }: { json: boolean; env: Env }, inner: z.ZodType<str
       return z.NEVER;
     };
     if (typeof name !== 'string') {
-      if (json) return refuse(`expected {"env": "NAME"}, since no secret stands in a JSON file, got ${masked(value)}`);
+      if (json)
+        return refuse(`expected {"env": "NAME"}, since a JSON file must not contain secrets, got ${masked(value)}`);
       const parsed = inner.safeParse(value);
       return parsed.success ? parsed.data : refuse(parsed.error.issues[0]!.message);
     }

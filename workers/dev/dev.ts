@@ -43,7 +43,9 @@ export const runDev = async (settings: Settings, options: DevOptions): Promise<v
   const { cwd, dataDir, say } = options;
   await refuseSecond(cwd);
   makeDevDirectory(dataDir);
-  const stop = stopOnSignals((signal) => say(`${signal}: draining, then all stops. Once more to end at once.`));
+  const stop = stopOnSignals((signal) =>
+    say(`${signal}: draining, then everything stops. Press again to exit immediately.`),
+  );
   const log = openDevLog(path.join(dataDir, 'dev.log'), settings.logLevel, say);
   const running: Running = {};
   try {
@@ -97,7 +99,7 @@ const refuseSecond = async (cwd: string): Promise<void> => {
   if (await isFree(port)) return removeDevFile(cwd);
   throw new MusterError(
     'DEV_SERVER',
-    `A "muster dev" (process ${other.pid}) already runs in ${cwd}. Stop it first, or use another folder.`,
+    `A "muster dev" (process ${other.pid}) is already running in ${cwd}. Stop it first, or use another folder.`,
   );
 };
 
@@ -180,7 +182,7 @@ const startDevApi = async (settings: Settings, log: Logger, say: DevOptions['say
 const untilOver = ({ postgres, temporal, worker }: Running, signal: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     const gone = (what: string) => (): void =>
-      reject(new MusterError('DEV_SERVER', `${what} ended by itself; see the log.`));
+      reject(new MusterError('DEV_SERVER', `${what} exited unexpectedly; see the log.`));
     if (signal.aborted) resolve();
     signal.addEventListener('abort', () => resolve());
     void postgres!.exited.then(gone('Postgres'));

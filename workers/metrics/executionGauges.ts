@@ -14,19 +14,19 @@ export class ExecutionGauges {
     const labelNames = ['state'] as const;
     this.executions = new Gauge({
       name: 'muster_executions',
-      help: 'Executions that are not over, by state',
+      help: 'Executions that have not ended, by state',
       labelNames,
       registers,
     });
     this.items = new Gauge({
       name: 'muster_execution_items',
-      help: 'Work items of the executions that are created or in progress, by state',
+      help: 'Work items of executions that are created or in progress, by state',
       labelNames,
       registers,
     });
     this.waiting = new Gauge({
       name: 'muster_executions_without_nodes',
-      help: 'Executions that wait for nodes to answer their roll call',
+      help: 'Executions waiting for nodes to answer their roll call',
       registers,
     });
   }

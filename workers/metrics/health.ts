@@ -8,8 +8,8 @@ import type { PollWatch } from './pollWatch';
 import { SinceError } from './pollWatch';
 
 /**
- * Says whether this process works, part by part. A short hiccup of a server does not count; while
- * work stands still, it is not called healthy.
+ * Reports whether this process works, part by part. A short hiccup of a server is tolerated;
+ * stalled work is not.
  */
 
 export interface PartHealth {
@@ -108,7 +108,7 @@ export class Health {
   }
 }
 
-/** Returns the work that has stood still the longest, or null. */
+/** Returns the work that has been stalled the longest, or null. */
 const whatStandsStill = async (pool: Pool): Promise<string | null> => {
   const [woken] = await readUnanswered(pool, UNANSWERED_MS, 1);
   if (woken !== undefined) {
@@ -134,7 +134,7 @@ class Part {
 
   constructor(
     readonly name: PartHealth['part'],
-    /** A part that fails for less counts as healthy. */
+    /** A part that has failed for less than this counts as healthy. */
     private readonly graceMs: number,
     private readonly ask: () => Promise<unknown>,
     /** Which server is asked. */

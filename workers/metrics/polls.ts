@@ -173,7 +173,7 @@ export class PollState {
     if (this.failingAt !== null && now - this.failingAt >= POLL_REFUSED_MS)
       return {
         sinceMs: this.failingAt,
-        text: `every workflow task from task queue ${this.queue} has failed for ${formatDuration(now - this.failingAt)}`,
+        text: `every workflow task of task queue ${this.queue} has failed for ${formatDuration(now - this.failingAt)}`,
       };
     return null;
   }

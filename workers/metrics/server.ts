@@ -57,7 +57,7 @@ export const startMetrics = async (options: MetricsOptions): Promise<MetricsServ
                 .then((report) =>
                   send(response, report.healthy ? 200 : 503, 'application/json', JSON.stringify(report)),
                 )
-            : Promise.resolve(send(response, 404, 'text/plain', 'There is /metrics and /healthz\n'));
+            : Promise.resolve(send(response, 404, 'text/plain', 'Paths: /metrics, /healthz\n'));
     answer.catch((error: unknown) => {
       options.log?.warn({ err: error }, 'metrics: no answer');
       send(response, 500, 'text/plain', 'failed\n');
@@ -97,7 +97,7 @@ const registerHealth = (registry: Registry, health: Health): void => {
   const labelNames = ['part'] as const;
   new Gauge({
     name: 'muster_healthy',
-    help: '1: this part of the process is of use, as /healthz says',
+    help: '1: this part of the process is healthy, as reported by /healthz',
     labelNames,
     registers,
     collect() {
@@ -106,7 +106,7 @@ const registerHealth = (registry: Registry, health: Health): void => {
   });
   new Gauge({
     name: 'muster_silent_seconds',
-    help: 'Since the last good answer of this part; 0: it answers',
+    help: 'Time since the last good answer of this part; 0: it answers',
     labelNames,
     registers,
     collect() {
@@ -122,7 +122,7 @@ const registerHealth = (registry: Registry, health: Health): void => {
 const registerPolls = (registry: Registry, polls: PollWatch): void => {
   new Gauge({
     name: 'muster_poll_age_seconds',
-    help: 'Since a poll of this kind was last answered, with or without work; 0: none is open, all slots are taken',
+    help: 'Time since a poll of this kind was last answered, with or without work; 0: no poll is open because all slots are taken',
     labelNames: ['kind'],
     registers: [registry],
     collect() {

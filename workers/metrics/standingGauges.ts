@@ -30,13 +30,13 @@ export class StandingGauges {
     });
     this.standing = new Gauge({
       name: 'muster_standing',
-      help: 'Monitors, notifiers, balancers, executions and dispatches with work due for over 60 s and no sign of them',
+      help: 'Monitors, notifiers, balancers, executions and dispatches with work overdue by more than 60 s and no sign of life',
       labelNames: ['kind'],
       registers,
     });
     this.oldestStanding = new Gauge({
       name: 'muster_oldest_standing_seconds',
-      help: 'Since the oldest such work was due; 0: none stands still',
+      help: 'Time since the oldest such work was due; 0: none has stalled',
       labelNames: ['kind'],
       registers,
     });

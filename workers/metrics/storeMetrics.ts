@@ -25,23 +25,23 @@ const STATEMENT_TIMEOUT_MS = 2_000;
 const SETTLED_AFTER_MS = 5_000;
 
 const PER_HANDLER = {
-  queued: ['muster_queued_tasks', 'Tasks that wait in the queue'],
-  delayed: ['muster_delayed_tasks', 'Tasks that wait for their time: notBefore, backoff'],
+  queued: ['muster_queued_tasks', 'Tasks waiting in the queue'],
+  delayed: ['muster_delayed_tasks', 'Tasks waiting for their time: notBefore, backoff'],
   oldestSeconds: ['muster_oldest_queued_seconds', 'Age of the oldest task in the queue'],
-  inFlight: ['muster_calls_in_flight', 'Downstream calls under way'],
+  inFlight: ['muster_calls_in_flight', 'Downstream calls in flight'],
   accepted: ['muster_accepted_batches', 'Batches that the downstream accepted and has not finished'],
-  unknown: ['muster_unknown_tasks', 'Parked tasks of unknown outcome, to be resolved'],
+  unknown: ['muster_unknown_tasks', 'Parked tasks with an unknown outcome, to be resolved'],
   dead: ['muster_dead_tasks', 'Tasks whose attempts are used up'],
 } as const;
 
 const OF_LANES = {
   lanes: ['muster_lanes', 'Lanes'],
-  ready: ['muster_lanes_ready', 'Lanes that have something to send'],
-  halted: ['muster_lanes_halted', 'Lanes that wait for an operator to skip or fix their first batch'],
-  paused: ['muster_lanes_paused', 'Lanes that were paused'],
-  open: ['muster_lane_batches', 'Batches of lanes that are not over'],
-  inFlight: ['muster_lane_batches_in_flight', 'Batches of lanes that were sent and have no end yet'],
-  oldestSeconds: ['muster_lane_oldest_seconds', 'Age of the oldest batch of a lane that is not over'],
+  ready: ['muster_lanes_ready', 'Lanes with work to send'],
+  halted: ['muster_lanes_halted', 'Lanes waiting for an operator to skip or fix their first batch'],
+  paused: ['muster_lanes_paused', 'Paused lanes'],
+  open: ['muster_lane_batches', 'Lane batches that have not ended'],
+  inFlight: ['muster_lane_batches_in_flight', 'Lane batches that were sent and have not ended'],
+  oldestSeconds: ['muster_lane_oldest_seconds', 'Age of the oldest lane batch that has not ended'],
   slots: ['muster_submitters', 'Submitters of the queuer'],
   taken: ['muster_submitters_taken', 'Submitters at work'],
   grants: ['muster_grants', 'Batches granted so far'],
@@ -104,7 +104,7 @@ export class StoreMetrics {
     });
     this.failures = new Counter({
       name: 'muster_scrape_failures_total',
-      help: 'Readings of the store that failed or took too long',
+      help: 'Reads of the store that failed or timed out',
       registers,
     });
     const { sweepCounts } = options;

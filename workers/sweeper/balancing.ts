@@ -43,7 +43,7 @@ export class Balancing {
     for (let logged = false; ;) {
       const failure = await wakeBalancer(temporal, prefix);
       if (failure === null) return;
-      if (!logged) log.warn({ err: failure }, 'the balancer was not woken; tried again');
+      if (!logged) log.warn({ err: failure }, 'the balancer was not woken; trying again');
       logged = true;
       if (this.stopped.signal.aborted) return;
       await sleep(AGAIN_MS, undefined, { signal: this.stopped.signal }).catch(() => undefined);
@@ -69,7 +69,10 @@ export class Balancing {
       await balancePartitions(this.deps(), { runId: node, turn: 1 });
       await this.wake();
     } catch (error) {
-      log.warn({ err: error }, 'a node fell silent, and the balancer was not woken; the sweeper will do it');
+      log.warn(
+        { err: error },
+        'a node stopped sending heartbeats, but the balancer was not woken; the sweeper will wake it',
+      );
     }
   }
 }

@@ -47,7 +47,7 @@ export class EndedMonitors {
         counts.endedMonitors++;
         log.warn(
           { handler, workflowId, runId, status: status.name },
-          'a monitor did not end by itself: what was signalled to it is read from its history',
+          'a monitor was ended from outside: the completions signalled to it are read from its history',
         );
       }
       this.seen.set(runId, now);
@@ -64,7 +64,7 @@ export class EndedMonitors {
         taskQueue: workflowTaskQueue(prefix),
         args: [{ handler, endedMonitor }],
         workflowIdReusePolicy: 'REJECT_DUPLICATE',
-        staticSummary: `Reads what an ended monitor of ${handler} left`,
+        staticSummary: `Reads the completions left by an ended monitor of ${handler}`,
       });
       return true;
     } catch (error) {

@@ -19,7 +19,7 @@ export const wakeWaitingExecutions = async ({ pool, temporal, prefix, log }: Dep
     const failure = await wakeExecutions(temporal, prefix, await executionsWantingNodes(pool, MOST_WAITING));
     if (failure !== null) throw failure;
   } catch (error) {
-    log.warn({ err: error }, 'executions that wait for nodes were not woken for this one');
+    log.warn({ err: error }, 'executions that wait for nodes were not woken for this node');
   }
 };
 
@@ -64,7 +64,7 @@ export class ExecutionSweep {
     const resumeAfterMs = Math.max(0, Math.round(this.startupDelayMs - (performance.now() - this.startedAt)));
     const due = await dueExecutions(pool, PER_ROUND, AGAIN_MS + this.startupDelayMs, resumeAfterMs);
     if (due.length > 0) {
-      log.info({ executions: due.length, resumeAfterMs }, 'sweeper: woke executions that did not look in time');
+      log.info({ executions: due.length, resumeAfterMs }, 'sweeper: woke executions that missed their wake time');
       const failure = await wakeExecutions(temporal, prefix, due, resumeAfterMs);
       if (failure !== null) throw failure;
     }

@@ -78,13 +78,16 @@ export class Expired {
     const runs = long.map((one) => ({
       workflowId: idOf(one),
       runId: one.holder!,
-      reason: `silent for ${formatDuration(one.silentMs)} after ${one.turn} turns: begun anew without a replay`,
+      reason: `silent for ${formatDuration(one.silentMs)} after ${one.turn} turns: restarted without a replay`,
     }));
     const { ended, failure } = await terminateRuns(this.options.temporal, runs);
     this.logFailure(failure);
     if (ended.length === 0) return;
     this.counts.stuckRuns += ended.length;
-    this.options.log.warn({ runs: ended.length, first: ended[0] }, 'sweeper: long silent runs are begun anew');
+    this.options.log.warn(
+      { runs: ended.length, first: ended[0] },
+      'sweeper: restarting runs that were silent for long',
+    );
   }
 
   private logFailure(failure: Error | null): void {

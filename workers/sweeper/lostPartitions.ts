@@ -6,7 +6,7 @@ import { wakeBalancer } from '../../workflows/wake';
 import { BackOff } from './backOff';
 import type { SweepCounts } from './counts';
 
-/** Other processes wake the balancer at once; after this long they evidently did not. */
+/** Other processes wake the balancer immediately; after this time they evidently did not. */
 const LOST_MS = 1_000;
 
 type Deps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log'> & {

@@ -14,7 +14,7 @@ export interface RunFacts {
    * failed nor timed out.
    */
   task: { isStarted: boolean; attempt: number } | null;
-  /** Its activities in flight, and how many of them no worker has ever taken. */
+  /** Its activities in flight, and how many of them no worker has ever started. */
   activities: number;
   untaken: number;
   /**
@@ -29,7 +29,7 @@ export interface StuckLimits {
    * A run of a living version takes its task long before: a dead worker's sticky queue costs 2 s.
    */
   versionMs: number;
-  /** A run gives a sign of life within this. */
+  /** Time within which a run must give a sign of life. */
   silentMs: number;
   /**
    * A workflow task that failed or timed out so often: its history does not replay, or is too long

@@ -154,7 +154,7 @@ export class StuckRuns {
   private async beginAnew({ type, workflowId, silentMs, wake }: SilentRun, run: Run, reason: string): Promise<void> {
     await this.options.temporal.workflow
       .getHandle(workflowId, run.runId)
-      .terminate(`stuck: ${reason}; the next run goes on from the store`)
+      .terminate(`stuck: ${reason}; the next run continues from the store`)
       .catch((error: unknown) => {
         if (!(error instanceof WorkflowNotFoundError)) throw error; // it has ended by itself
       });
@@ -168,7 +168,7 @@ export class StuckRuns {
         silentMs: Math.round(silentMs),
         ...(buildId === '' ? {} : { version: buildId }),
       },
-      'a run was stuck: terminated, and begun anew',
+      'a stuck run was terminated and restarted',
     );
     await wake();
   }
@@ -213,7 +213,10 @@ export class StuckRuns {
       .result()
       .catch((reason: unknown) => (reason instanceof WorkflowFailedError ? reason.cause : reason));
     if (error instanceof ApplicationFailure && error.type === 'Deposed') return;
-    this.options.log.warn({ err: error, workflowId, runId }, 'the last run of a workflow failed; the next one goes on');
+    this.options.log.warn(
+      { err: error, workflowId, runId },
+      'the last run of a workflow failed; the next run continues',
+    );
   }
 
   /** Returns the build id of the current version; empty: runs go to workers without versioning. */

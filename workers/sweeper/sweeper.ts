@@ -78,7 +78,7 @@ const RING = 500;
 const SAMPLE = 200;
 const EXPIRED_TASKS = 20_000;
 const STALE_NODE_MS = 3_600_000;
-/** A process that has been gone for so long does not come back. */
+/** A process that has been gone for this long does not come back. */
 const FORGET_DRAIN_MS = 7 * 24 * 3_600_000;
 const STALE_DISPATCH_MS = 600_000;
 
@@ -167,7 +167,7 @@ export class Sweeper {
     await this.step('open batches', () => this.sweepBatches());
     await this.step('notifications', () => this.overdue.wakeNotifier());
     await this.step('accepted batches', () => this.overdue.wakeMonitors());
-    await this.step('what waited for a node', () => ringServed(this.options));
+    await this.step('work that waited for a node', () => ringServed(this.options));
     await this.step('queuers', () => this.wakeQueuers());
     await this.step('partitions', async () => this.silent.noteBalancer(await this.lost.look(this.counts)));
     await this.step('executions', async () => this.silent.noteExecutions(await this.executions.round()));
@@ -192,14 +192,14 @@ export class Sweeper {
   private async wakeExpired(): Promise<void> {
     const { length } = await this.expired.wakeLeaders();
     this.counts.expiredLeaders += length;
-    if (length > 0) this.options.log.info({ leaders: length }, 'sweeper: woke leaders whose lease had passed');
+    if (length > 0) this.options.log.info({ leaders: length }, 'sweeper: woke leaders whose lease had expired');
   }
 
   private async wakeForLostDispatches(): Promise<void> {
     const { length } = await this.expired.wakeForLostDispatches();
     this.counts.lostDispatches += length;
     if (length > 0)
-      this.options.log.info({ leaders: length }, 'sweeper: woke leaders whose dispatch gave no sign of life');
+      this.options.log.info({ leaders: length }, 'sweeper: woke leaders whose dispatch sent no heartbeat');
   }
 
   /**
@@ -227,8 +227,8 @@ export class Sweeper {
     const isOver = this.queued === 0;
     this.pace.took(performance.now() - startedAt, isOver);
     if (isOver) this.counts.cycles++;
-    // Not forgotten, but perhaps full by now: rings a sample of them, or a backlog with a long
-    // linger would cost one ring per target and round.
+    // These targets are not forgotten, but may be full by now. Rings only a sample: a backlog with
+    // a long linger would otherwise cost one ring per target and round.
     await this.ring(sampleOf(later, SAMPLE));
   }
 
@@ -260,7 +260,7 @@ export class Sweeper {
       await this.ringForgotten(page.forgotten);
       this.stranded += page.stranded.length;
       if (page.stranded.length > 0)
-        this.options.log.error({ batches: page.stranded }, 'refused halves wait for halves that are over');
+        this.options.log.error({ batches: page.stranded }, 'refused halves wait for halves that have ended');
       if (page.next === null) {
         this.counts.strandedHalves = this.stranded;
         this.stranded = 0;

@@ -8,7 +8,7 @@ import type { TemporalPlugs } from './plugs';
 export const BUNDLE_FILE = path.join(__dirname, '..', 'workflow-bundle.js');
 const WORKFLOWS_PATH = path.join(__dirname, '..', '..', 'workflows');
 
-/** For workflows (it is bundled with them) and for activities. */
+/** Used by workflows (and bundled with them) and by activities. */
 export const PAYLOAD_CONVERTER_PATH = require.resolve(path.join(WORKFLOWS_PATH, 'payloads', 'payloadConverter'));
 const READABLE_INPUT = require.resolve(path.join(WORKFLOWS_PATH, 'payloads', 'readableInput'));
 

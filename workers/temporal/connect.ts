@@ -33,7 +33,7 @@ export const awaitStore = async (pool: Pool, retry: StartRetry): Promise<void> =
     (error) => ['DATABASE_UNAVAILABLE', 'SCHEMA_MISSING'].includes(codeOf(error)),
   );
   if (newer.length > 0)
-    retry.log.info(`the tables are of a newer version (${newer.join(', ')}), which this program can run on`);
+    retry.log.info(`the tables are of a newer version (${newer.join(', ')}), which this program supports`);
 };
 
 /** Waits until Temporal answers and has the namespace. Refused credentials are never waited for. */
@@ -78,7 +78,7 @@ const explained = (address: string, namespace: string, error: unknown): Error =>
   if (code === PERMISSION_DENIED || code === UNAUTHENTICATED)
     return new MusterError(
       'TEMPORAL_REFUSED',
-      `Temporal at ${address} refuses us: ${error instanceof Error ? error.message : String(error)}. Check TEMPORAL_API_KEY or the TLS settings.`,
+      `Temporal at ${address} refused the connection: ${error instanceof Error ? error.message : String(error)}. Check TEMPORAL_API_KEY or the TLS settings.`,
       { cause: error },
     );
   return new TemporalUnavailableError(address, error);

@@ -5,8 +5,8 @@ import { StuckRuns } from '../sweeper/stuckRuns';
 import type { StuckRunsOptions } from '../sweeper/stuckRuns';
 
 /**
- * Time between two looks at leaders that may be stuck, and for how long: the sweeper finds those
- * that get stuck later, when they are due.
+ * Interval between looks at leaders that may be stuck, and for how long to look: the sweeper finds
+ * those that get stuck later.
  */
 const EVERY_MS = 1_000;
 const FOR_MS = 30_000;
@@ -19,7 +19,7 @@ const FOR_MS = 30_000;
 export const handOverLeaders = async (options: StuckRunsOptions, stopped: AbortSignal): Promise<void> => {
   const leaders = await openLeaders(options.pool);
   if (leaders.length === 0) return;
-  options.log.info({ leaders: leaders.length }, 'telling leaders of the new version');
+  options.log.info({ leaders: leaders.length }, 'notifying leaders of the new version');
   await wake(options, leaders);
   const stuck = new StuckRuns(options);
   let runs = leaders.map((leader) => leaderRun(options, leader));

@@ -37,7 +37,7 @@ export class PoisonedWorkerError extends MusterError {
   constructor() {
     super(
       'WORKER_POISONED',
-      'Cannot run workflows in this process any more: workflow code was cut off in the middle, as after a stop of ten minutes. Start it again.',
+      'Cannot run workflows in this process any more: workflow code was interrupted midway, as after a stop of ten minutes. Restart the process.',
     );
   }
 }

@@ -17,8 +17,8 @@ export interface TimerProbeOptions {
 const DELAY_MS = 100;
 const COARSE_MS = 400;
 /**
- * By chance the first may be in time: where the server looks once a second, it looks just then. The
- * others begin right after such a look.
+ * The first timer may be on time by chance: a server that looks once per second may look just then.
+ * The other timers start right after such a look.
  */
 const TIMES = 3;
 const DEADLINE_MS = 10_000;
@@ -41,10 +41,10 @@ export const warnOfCoarseTimers = async (options: TimerProbeOptions): Promise<vo
     }
     log.warn(
       { delayMs: DELAY_MS, tookMs },
-      `Temporal fires timers late: one of ${DELAY_MS} ms took ${tookMs} ms, so lingers and quiet periods below a second take about one. Set history.timerProcessorMaxTimeShift to 10ms in the server's dynamic configuration; Temporal Cloud keeps 1 s.`,
+      `Temporal fires timers late: a timer of ${DELAY_MS} ms took ${tookMs} ms, so lingers and quiet periods shorter than a second take about a second. Set history.timerProcessorMaxTimeShift to 10ms in the server's dynamic configuration. On Temporal Cloud it is fixed at 1 s.`,
     );
   } catch (error) {
-    log.debug({ err: error }, 'how late timers are could not be measured');
+    log.debug({ err: error }, 'the delay of timers could not be measured');
   }
 };
 
@@ -63,7 +63,7 @@ const measureTimer = async ({ connection, namespace, prefix }: TimerProbeOptions
         taskQueue: name,
         startDelay: DELAY_MS,
         workflowRunTimeout: 3 * DEADLINE_MS,
-        staticSummary: 'Measures how late timers are; no worker serves it',
+        staticSummary: 'Measures the delay of timers; no worker serves it',
       }),
     );
     try {

@@ -13,19 +13,19 @@ import { taskInput, taskState } from './task';
 import { batchId, count, namesOf, plainName, service, time } from './fields';
 
 const batchState = namesOf(BATCH_STATES);
-export const flushReason = namesOf(FLUSH_REASONS).describe('Why it closed');
+export const flushReason = namesOf(FLUSH_REASONS).describe('Why the batch was closed');
 
 const cancellationState = namesOf(CANCELLATION_STATES).describe(
-  'What the downstream said when it was asked to stop the batch; requested: nothing yet',
+  "The downstream's answer to the request to stop the batch; requested: none yet",
 );
 
 const batchCancellation = z
   .object({
     state: cancellationState,
-    cause: namesOf(CANCELLATION_CAUSES).describe('Why it was given up'),
+    cause: namesOf(CANCELLATION_CAUSES).describe('Why the batch was given up'),
     reference: z.string(),
-    tries: count.describe('Calls begun'),
-    error: z.string().nullable().describe('What the downstream, or the last call, said'),
+    tries: count.describe('Calls started'),
+    error: z.string().nullable().describe('Error of the downstream or of the last call'),
     requestedAt: time,
     endedAt: time.nullable(),
   })
@@ -37,44 +37,46 @@ export const batchView = z
     handler: z.string(),
     target: z.string(),
     leader: z.string(),
-    epoch: count.describe('Who formed it'),
+    epoch: count.describe('Leader that formed the batch'),
     turn: count,
     state: batchState,
     reason: flushReason,
-    n: count.describe('Members when it was formed'),
-    left: count.describe('Have left since: put back, split off, or with an end of their own'),
+    n: count.describe('Members when the batch was formed'),
+    left: count.describe('Members that have left since: put back, split off, or ended separately'),
     bytes: count,
     weight: z.number(),
-    attempts: count.describe('Calls marked so far (a verdict by hand is one, too)'),
-    counted: count.describe('Those that count against maxAttempts'),
-    attemptBy: z.string().nullable().describe('The node of the last call'),
-    attemptUntil: time.nullable().describe('Until when no process may take the next attempt; null: concluded'),
-    dispatch: count.nullable().describe('The dispatch that carries it; null: waits in the store'),
-    refusals: count.describe('Calls refused for now in a row'),
+    attempts: count.describe('Calls recorded so far (a manual verdict counts as one)'),
+    counted: count.describe('Attempts that count against maxAttempts'),
+    attemptBy: z.string().nullable().describe('Node that made the last call'),
+    attemptUntil: time.nullable().describe('Time until which no process may start the next attempt; null: concluded'),
+    dispatch: count.nullable().describe('Dispatch that carries the batch; null: the batch waits in the store'),
+    refusals: count.describe('Consecutive calls that were refused for now'),
     retryAt: time.nullable(),
-    reference: z.string().nullable().describe('Accepted downstream under this reference'),
+    reference: z.string().nullable().describe('Reference under which the downstream accepted the batch'),
     pollAt: time.nullable(),
     pollUntil: time.nullable(),
-    cancellation: batchCancellation.nullable().describe('The downstream is to stop it; null: it was not given up'),
-    parent: batchId.nullable().describe('Split from'),
-    children: z.array(batchId).describe('Split into'),
+    cancellation: batchCancellation
+      .nullable()
+      .describe('Request to the downstream to stop the batch; null: the batch was not given up'),
+    parent: batchId.nullable().describe('Batch that this one was split from'),
+    children: z.array(batchId).describe('Batches that this one was split into'),
     depth: count,
-    refused: z.boolean().describe('Refused for its content, waits for the outcome of its other half'),
-    idempotencyKey: z.string().describe('Key under which the downstream may know these tasks'),
+    refused: z.boolean().describe('Refused for its content; waiting for the outcome of the other half'),
+    idempotencyKey: z.string().describe('Idempotency key sent to the downstream'),
     error: z.string().nullable(),
-    stack: z.string().nullable().describe('Where the handler threw that error, from the innermost frame on'),
+    stack: z.string().nullable().describe('Stack of the error thrown by the handler, innermost frame first'),
     resultPages: count,
     createdAt: time,
     startedAt: time.nullable(),
     finishedAt: time.nullable(),
     members: z
       .array(z.object({ id: z.string(), state: taskState }))
-      .describe('In member order, the first 100 unless asked for more; a task deleted after its retention is left out'),
+      .describe('In member order, the first 100 by default; tasks deleted after their retention are omitted'),
   })
   .meta({ id: 'Batch' });
 export type BatchView = z.infer<typeof batchView>;
 
-export const laneBatchStatus = namesOf(STATUSES).describe('Of a batch in a lane');
+export const laneBatchStatus = namesOf(STATUSES).describe('Present for a lane batch');
 
 export const batchInput = z
   .strictObject({
@@ -83,7 +85,7 @@ export const batchInput = z
       .array(taskInput)
       .min(1)
       .max(BATCH_ITEMS_MAX)
-      .describe('In the order in which the downstream is to get them, all of one target'),
+      .describe('Items of one target, in the order in which the downstream must receive them'),
     reads: z
       .array(plainName(STATE_KEY_BYTES_MAX))
       .max(STATE_KEYS_MAX)
@@ -94,7 +96,7 @@ export const batchInput = z
       .array(z.union([batchId, plainName(BATCH_KEY_BYTES_MAX)]))
       .max(DEPENDENCIES_MAX)
       .optional()
-      .describe('Batches that must be committed before this one is sent: their numbers, or keys of the same call'),
+      .describe('Batches that must be committed before this one is sent: their numbers, or keys from the same call'),
     key: plainName(BATCH_KEY_BYTES_MAX)
       .optional()
       .describe('Name of this batch within the call, for dependsOn of others'),
@@ -105,41 +107,49 @@ export const submittedBatch = z
   .object({
     batch: batchId,
     service: z.string(),
-    accepted: z.boolean().describe('False: these very items had been submitted before, as this batch'),
+    accepted: z.boolean().describe('False: exactly these items had already been submitted as this batch'),
   })
   .meta({ id: 'SubmittedBatch' });
 
 export const cancelledBatch = z
   .object({
     batch: batchId,
-    service: z.string().nullable().describe('Of a batch in a lane'),
-    tasks: z.array(z.string()).describe('Ids that ended with it; none when it was cancelled before, or is accepted'),
+    service: z.string().nullable().describe('Present for a lane batch'),
+    tasks: z
+      .array(z.string())
+      .describe('Ids of the tasks that ended with it; empty if it had already been cancelled, or is accepted'),
     cancellation: cancellationState
       .optional()
-      .describe('Of a batch that the downstream has accepted and is asked to stop: its tasks end by what it says then'),
+      .describe(
+        "For an accepted batch that the downstream was asked to stop: its tasks end according to the downstream's answer",
+      ),
   })
   .meta({ id: 'CancelledBatch' });
 
 export const receipt = z
   .object({
     id: z.string(),
-    receipt: z.enum(['valid', 'invalid']).nullable().describe('Applied, refused for good, or (null) not known yet'),
+    receipt: z.enum(['valid', 'invalid']).nullable().describe('Applied, refused permanently, or null: not known yet'),
     state: taskState,
     message: z.string().nullable(),
-    data: z.unknown().optional().describe('What the downstream gave with it'),
+    data: z.unknown().optional().describe('Data that the downstream returned with it'),
   })
   .meta({ id: 'Receipt' });
 
 /** The outcome of an accepted batch, as a completion reports it. */
 export const completion = z
   .strictObject({
-    reference: plainName(4_096).optional().describe('What the downstream answered when it accepted; this or batchId'),
+    reference: plainName(4_096)
+      .optional()
+      .describe('Reference that the downstream returned on acceptance; pass this or batchId'),
     batchId: batchId.optional(),
     status: z.enum(['done', 'expired', 'failed']).optional(),
     results: z
       .array(z.looseObject({}))
       .optional()
-      .describe('{id or index, status: ok | retry | failed | unknown, result?, error?}; a missing one is unknown'),
+      .describe(
+        '{id or index, status: ok | retry | failed | unknown, result?, error?}; a task without a result becomes unknown',
+      ),
     error: z.string().optional().describe('With expired and failed: why'),
   })
   .meta({ id: 'Completion' });
@@ -152,7 +162,7 @@ export const completionAnswer = z
     results: z
       .object({ ok: count, retry: count, failed: count, unknown: count })
       .nullable()
-      .describe('Members by what was told of them; null with status failed'),
+      .describe('Number of members by reported status; null with status failed'),
     repeated: z.boolean(),
   })
   .meta({ id: 'CompletionAnswer' });
@@ -160,7 +170,9 @@ export const completionAnswer = z
 /** An operator's decision that ends an unknown outcome. */
 export const verdict = z
   .strictObject({
-    as: z.enum(['succeeded', 'failed', 'created']).describe('created: to be sent again, with the attempts it has had'),
+    as: z
+      .enum(['succeeded', 'failed', 'created'])
+      .describe('created: the task is sent again and keeps its attempt count'),
     result: z.unknown().optional().describe('With succeeded: the value of each task'),
     error: z.string().max(10_000).optional().describe('With failed: why'),
   })

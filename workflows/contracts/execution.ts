@@ -7,20 +7,20 @@ const names = (max: number) => plainName(max);
 const uuid = z
   .string()
   .regex(/^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/, 'expected a UUID');
-export const executionId = uuid.describe('The request_id of its acceptance');
+export const executionId = uuid.describe('request_id returned on acceptance');
 
 const config = z.strictObject({
-  number_of_nodes: z.number().int().min(1).max(10_000).optional().describe('Waits for so many; default 1'),
-  attributes: z.record(names(256), z.string().max(10_000)).optional().describe('Nodes must have these'),
+  number_of_nodes: z.number().int().min(1).max(10_000).optional().describe('Number of nodes to wait for; default 1'),
+  attributes: z.record(names(256), z.string().max(10_000)).optional().describe('Attributes that a node must have'),
   env_vars: z.record(names(256), z.string().max(100_000)).optional(),
-  concurrency: z.number().int().min(1).max(1_000).optional().describe('Items of a chunk that a node runs at once'),
+  concurrency: z.number().int().min(1).max(1_000).optional().describe('Items of a chunk that one node runs at once'),
   rate_per_host: z
     .number()
     .gt(0)
     .max(1_000_000)
     .optional()
-    .describe('Runs a second to one target host, over all nodes'),
-  timeout_ms: z.number().int().min(1).max(86_400_000).optional().describe('One run may take so long'),
+    .describe('Maximum runs per second to one target host, over all nodes'),
+  timeout_ms: z.number().int().min(1).max(86_400_000).optional().describe('Time limit of one run'),
 });
 
 export const executeRequest = z
@@ -30,15 +30,15 @@ export const executeRequest = z
       .array(z.array(z.string()).max(10_000))
       .min(1)
       .max(1_000_000)
-      .describe('One work item each: 100 lists are 100 items'),
-    topic: names(256).optional().describe('Shown with the execution'),
+      .describe('One work item per list: 100 lists are 100 items'),
+    topic: names(256).optional().describe('Label shown with the execution'),
     max_attempts: z
       .number()
       .int()
       .min(0)
       .max(1_000_000)
       .optional()
-      .describe("Runs of an item; the operator's limit where it is lower, or where this is absent or 0"),
+      .describe("Maximum runs per item; the operator's limit applies if it is lower, or if this is absent or 0"),
   })
   .meta({ id: 'ExecuteRequest' });
 export type ExecuteRequest = z.infer<typeof executeRequest>;
@@ -50,7 +50,7 @@ export const executeAnswer = z
 const executionState = z.enum(['staging', 'created', 'in-progress', 'done', 'cancelled']);
 const itemCounts = z
   .object({ created: count, inProgress: count, done: count, failed: count, permanentlyFailed: count })
-  .describe('Their sum is items');
+  .describe('The counts add up to items');
 
 export const executionView = z
   .object({
@@ -69,12 +69,14 @@ export const executionView = z
     state: executionState,
     items: count,
     counts: itemCounts,
-    attemptsLimit: count.nullable().describe('Runs of an item at most; null: no worker has looked at it yet'),
-    round: count.describe('Rounds of chunks so far'),
+    attemptsLimit: count.nullable().describe('Maximum runs per item; null: no worker has started the execution yet'),
+    round: count.describe('Number of rounds of chunks so far'),
     message: z
       .string()
       .nullable()
-      .describe('What it waits for, and which nodes did not take or lost what they were given in the last round'),
+      .describe(
+        'What the execution is waiting for, and the nodes that did not take, or lost, their chunk of the last round',
+      ),
     createdAt: time,
     startedAt: time.nullable(),
     finishedAt: time.nullable(),
@@ -87,7 +89,7 @@ export const executionProgress = z
     state: executionState,
     items: count,
     counts: itemCounts,
-    share: z.number().describe('Items that are done or permanently failed, of all: 0 to 1'),
+    share: z.number().describe('Share of items that are done or permanently failed, 0 to 1'),
   })
   .meta({ id: 'ExecutionProgress' });
 export type ExecutionProgress = z.infer<typeof executionProgress>;
@@ -110,8 +112,8 @@ export const workItemView = z
     position: count,
     state: z.enum(['created', 'in-progress', 'done', 'failed', 'permanently-failed']),
     attempts: count,
-    contentId: z.string().describe('Md5 in hex'),
-    copy: count.describe('Which of the items with this content it is'),
+    contentId: z.string().describe('MD5 of the content, in hex'),
+    copy: count.describe('Number of this item among items with the same content'),
     chunk: uuid.nullable(),
     arguments: z.array(z.string()),
     exitCode: z.number().int().nullable(),
@@ -144,6 +146,6 @@ export type ResultDocument = z.infer<typeof resultDocument>;
 
 /** A page of the result document: the same form, and where the next page begins. */
 export const resultPage = resultDocument
-  .extend({ next: z.string().optional().describe('Give it as `after` for the next page; left out: this was the last') })
+  .extend({ next: z.string().optional().describe('Pass it as `after` to get the next page; absent on the last page') })
   .meta({ id: 'ResultPage' });
 export type ResultDocumentPage = z.infer<typeof resultPage>;

@@ -14,15 +14,13 @@ export const fanoutView = z
     state: z.enum(['open', 'sealed', 'complete', 'expired']),
     items: count,
     segments: count,
-    openSegments: count.describe('Segments with an item that is not acked'),
+    openSegments: count.describe('Segments with at least one unacked item'),
     open: count
       .nullable()
-      .describe(
-        'Items not acked, counted; null: more than 10 MB would have to be read for it, and exact was not asked for',
-      ),
+      .describe('Number of unacked items; null: counting would read more than 10 MB, and exact was not set'),
     segmentSize: count,
     openedAt: time,
-    activeAt: time.describe('Of the last add, ack or seal, to a minute'),
+    activeAt: time.describe('Time of the last add, ack or seal, accurate to a minute'),
     sealedAt: time.nullable(),
     completedAt: time.nullable(),
     expiredAt: time.nullable(),
@@ -32,16 +30,16 @@ export type FanoutView = z.infer<typeof fanoutView>;
 
 export const fanoutOpening = z
   .strictObject({
-    userKey: plainName(1_024).optional().describe('Your own name for it; comes back with its completion'),
+    userKey: plainName(1_024).optional().describe('Your name for the fan-out, returned with its completion'),
     segmentSize: z
       .number()
       .int()
       .min(1)
       .max(MAX_SEGMENT_SIZE)
       .optional()
-      .describe(`Items a segment holds; default ${DEFAULT_SEGMENT_SIZE}`),
+      .describe(`Items per segment; default ${DEFAULT_SEGMENT_SIZE}`),
     notify: callback.optional(),
-    id: fanoutId.optional().describe('Yours: opening again with the same is the same fan-out. Default: a new one'),
+    id: fanoutId.optional().describe('Your own id: opening it again returns the same fan-out. Default: a new id'),
   })
   .meta({ id: 'FanoutOpening' });
 
@@ -52,16 +50,16 @@ export const fanoutAdd = z
       .int()
       .min(1)
       .max(MAX_ADD_ITEMS)
-      .describe('How many more; for still more, several calls, each with a key'),
-    key: plainName(200).optional().describe('An add that is repeated with the same key and number adds nothing more'),
+      .describe('Number of items to add; for more, make several calls, each with its own key'),
+    key: plainName(200).optional().describe('Repeating an add with the same key and number adds nothing'),
   })
   .meta({ id: 'FanoutAdd' });
 
 const segmentRange = z
   .object({
-    first: count.describe('Number of its first segment'),
+    first: count.describe('Number of the first segment'),
     items: count,
-    segmentSize: count.describe('Of every segment but the last, which has the rest'),
+    segmentSize: count.describe('Size of every segment except the last, which has the rest'),
   })
   .meta({ id: 'SegmentRange' });
 
@@ -71,13 +69,13 @@ export const addedItems = z
     items: count,
     ranges: z
       .array(segmentRange)
-      .describe('Of constant size, however many items: ids are made from it, fanout:segment:index, index from 0'),
+      .describe('Constant in size, however many items: an id is fanout:segment:index, with index from 0'),
   })
   .meta({ id: 'AddedItems' });
 
 const completedFanout = z
   .object({ id: fanoutId, userKey: z.string().nullable(), items: count, completedAt: time })
-  .describe('Completed by this very call')
+  .describe('True if this call completed the fan-out')
   .meta({ id: 'CompletedFanout' });
 export type CompletedFanout = z.infer<typeof completedFanout>;
 
@@ -86,14 +84,18 @@ export const sealAnswer = z
   .meta({ id: 'SealAnswer' });
 
 export const itemIds = z
-  .strictObject({ items: z.array(itemId).min(1).max(MAX_ACK_IDS).describe('Of any fan-outs, in any order') })
+  .strictObject({
+    items: z.array(itemId).min(1).max(MAX_ACK_IDS).describe('Items of one or more fan-outs, in any order'),
+  })
   .meta({ id: 'ItemIds' });
 
 export const ackAnswer = z
   .object({
-    items: count.describe('Different items of the call'),
-    acked: count.describe('Those that were not acked before'),
-    completed: z.array(completedFanout).describe('Fan-outs that this call completed: exactly one call returns each'),
+    items: count.describe('Number of different items in the call'),
+    acked: count.describe('Number of items that were not acked before'),
+    completed: z
+      .array(completedFanout)
+      .describe('Fan-outs that this call completed; each is returned by exactly one call'),
   })
   .meta({ id: 'AckAnswer' });
 export type AckAnswer = z.infer<typeof ackAnswer>;
@@ -101,9 +103,9 @@ export type AckAnswer = z.infer<typeof ackAnswer>;
 const idleMs = z.number().int().min(0).max(3_153_600_000_000).optional();
 export const fanoutReap = z
   .strictObject({
-    openIdleMs: idleMs.describe('Open ones without activity for so many ms expire; left out: none does'),
-    sealedIdleMs: idleMs.describe('Sealed, unfinished ones likewise'),
-    keepEndedMs: idleMs.describe('Complete and expired ones are deleted so long after their end; left out: none is'),
+    openIdleMs: idleMs.describe('Expire open fan-outs that were idle for this many ms; default: none'),
+    sealedIdleMs: idleMs.describe('Expire sealed, unfinished fan-outs that were idle for this many ms; default: none'),
+    keepEndedMs: idleMs.describe('Delete complete and expired fan-outs this many ms after their end; default: none'),
   })
   .meta({ id: 'FanoutReap' });
 
@@ -111,8 +113,8 @@ export const reapCounts = z
   .object({
     expiredOpen: count,
     expiredSealed: count,
-    items: count.describe('In the fan-outs that expired'),
-    told: count.describe('Events written'),
+    items: count.describe('Number of items in the fan-outs that expired'),
+    told: count.describe('Number of events written'),
     deletedSegments: count,
     deletedFanouts: count,
   })

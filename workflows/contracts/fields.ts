@@ -8,7 +8,7 @@ export const namesOf = <T extends Record<string, unknown>>(table: T) =>
   z.enum(Object.keys(table) as [keyof T & string, ...(keyof T & string)[]]);
 
 export const time = z.string().describe('ISO time, such as 2030-01-31T12:00:00.000Z').meta({ format: 'date-time' });
-export const ms = z.number().describe("Milliseconds of the database's clock");
+export const ms = z.number().describe("Milliseconds by the database's clock");
 export const count = z.number().int().min(0);
 export const batchId = z.number().int().min(1).max(Number.MAX_SAFE_INTEGER).describe('Number of a batch');
 
@@ -18,12 +18,14 @@ export const plainName = (max: number) =>
   z.string().min(1).max(max).regex(new RegExp(STORABLE), 'expected text without NUL');
 
 export const handlerName = plainName(64).describe('A handler of the config file');
-export const taskId = plainName(256).describe('Yours, unique: the same id with the same content is the same task');
+export const taskId = plainName(256).describe('Your unique id: the same id with the same content is the same task');
 export const targetKey = plainName(512).describe('Batch key, computed by the handler from the payload');
-export const service = plainName(SERVICE_BYTES_MAX).describe('What is ordered; its queue is a lane');
-export const reason = z.string().max(1_000).describe('Shown by status, targets and explain');
+export const service = plainName(SERVICE_BYTES_MAX).describe(
+  'Service whose batches are sent in order; its queue is a lane',
+);
+export const reason = z.string().max(1_000).describe('Reason shown by status, targets and explain');
 export const pageLimit = (fallback: number, max = 1_000) =>
-  z.number().int().min(1).max(max).default(fallback).describe(`Entries of a page, at most ${max}`);
+  z.number().int().min(1).max(max).default(fallback).describe(`Entries per page, at most ${max}`);
 
 /**
  * Receiver of a callback: a webhook (signed, `callbacks.allow` of the workers permitting) or a
@@ -36,7 +38,7 @@ export const callback = z
         .string()
         .max(2_000)
         .regex(/^https?:\/\//)
-        .describe('Gets a signed POST'),
+        .describe('Receives a signed POST'),
     }),
     z.strictObject({
       workflowId: plainName(1_000),
@@ -44,10 +46,7 @@ export const callback = z
       signal: plainName(1_000).optional(),
     }),
   ])
-  .describe('Who is told about its end')
+  .describe('Receives the notification of its end')
   .meta({ id: 'Callback' });
 
-export const paused = z
-  .object({ since: time, reason: z.string().nullable() })
-  .nullable()
-  .describe('Null: it is not paused');
+export const paused = z.object({ since: time, reason: z.string().nullable() }).nullable().describe('Null: not paused');

@@ -6,12 +6,16 @@ import { count, ms, namesOf, paused, plainName, targetKey, taskId, time } from '
 
 const leaderView = z
   .object({
-    name: z.string().describe("Of the set: 0 to n-1, or the target's key with leaders: 'target'"),
+    name: z.string().describe("Name of the leader: 0 to n-1, or the target's key with leaders: 'target'"),
     state: namesOf(LEADER_STATES),
     epoch: count,
-    wakeInMs: ms.nullable().describe('Looks again in; null: not waiting for a time'),
-    expiresInMs: ms.nullable().describe('Below 0: silent for too long, the sweeper wakes it; null: idle'),
-    unansweredMs: ms.nullable().describe('Since it was woken, without a turn; null: it has taken one since'),
+    wakeInMs: ms.nullable().describe('Time until the leader looks again; null: it is not waiting for a time'),
+    expiresInMs: ms
+      .nullable()
+      .describe('Time until the lease expires; below 0: silent for too long, so the sweeper wakes it; null: idle'),
+    unansweredMs: ms
+      .nullable()
+      .describe('Time since the last wake that no turn has answered; null: every wake was answered'),
   })
   .meta({ id: 'Leader' });
 export type LeaderView = z.infer<typeof leaderView>;
@@ -20,14 +24,13 @@ export type LeaderView = z.infer<typeof leaderView>;
 const standing = z
   .object({
     kind: z.enum(['leader', 'queuer', 'monitor', 'notifier', 'balancer', 'execution', 'dispatch']),
-    name: z
-      .string()
-      .describe(
-        'Of a monitor its handler, of an execution its id, of a dispatch the oldest batch that it has not called',
-      ),
-    ms: ms.describe('Since it was woken, or its work was due'),
+    name: z.string().describe('Handler of a monitor, id of an execution, or oldest unsent batch of a dispatch'),
+    ms: ms.describe('Time since it was woken, or since its work was due'),
     workflowId: z.string(),
-    runId: z.string().nullable().describe('Of its last turn; null: it has never taken one, or the store does not know'),
+    runId: z
+      .string()
+      .nullable()
+      .describe('Run of its last turn; null: it has never taken a turn, or the store does not know'),
   })
   .meta({ id: 'Standing' });
 export type Standing = z.infer<typeof standing>;
@@ -43,23 +46,23 @@ export const handlerStatus = z
   .object({
     handler: z.string(),
     paused,
-    holdUntil: time.nullable().describe('Back pressure with scope handler: nothing is sent before'),
+    holdUntil: time.nullable().describe('Back pressure with scope handler: nothing is sent before this time'),
     counts: stateCounts,
-    accepted: count.describe('Tasks in the store; the sum of counts where identityHolds is null'),
-    estimated: z.boolean().describe('Some counts are projected from a sample; exact=true counts them'),
+    accepted: count.describe('Tasks in the store; the sum of the counts if identityHolds is null'),
+    estimated: z.boolean().describe('Some counts are estimated from a sample; pass exact=true to count them'),
     identityHolds: z
       .boolean()
       .nullable()
-      .describe('accepted = sum of counts, read in one snapshot; null: not compared, see exact'),
-    oldestQueuedMs: ms.nullable().describe('Since the oldest ready task has been waiting; null: none waits'),
+      .describe('Whether accepted equals the sum of the counts in one snapshot; null: not compared, see exact'),
+    oldestQueuedMs: ms.nullable().describe('Age of the oldest ready task; null: none is waiting'),
     inFlightCalls: count,
-    leaders: z.array(leaderView).describe('At most 1,000, those that do not answer first'),
-    flushReasons: reasonCounts.describe('Why the batches still in the store were closed: how many of each'),
-    served: z.boolean().describe('A live worker node has this handler; without one nothing of it is sent'),
+    leaders: z.array(leaderView).describe('At most 1,000, unresponsive leaders first'),
+    flushReasons: reasonCounts.describe('Number of batches in the store by close reason'),
+    served: z.boolean().describe('True if a live worker has this handler; otherwise nothing is sent'),
     standing: z
       .array(standing)
       .describe(
-        'Whose work stands still: woken for more than 30 s, or due for more than 60 s. The notifier and executions stand with every handler',
+        'Workflows whose work has stalled: woken more than 30 s ago, or due for more than 60 s. The notifier and executions are listed with every handler',
       ),
     partitions: z
       .object({ n: count, held: count })
@@ -77,7 +80,7 @@ export const targetOverrides = z
     maxItems: z.number().int().min(1).max(100_000).optional(),
     minItems: z.number().int().min(1).max(100_000).optional(),
   })
-  .describe("In place of the handler's, all at once: what is left out is the handler's again")
+  .describe("Replaces all of the target's overrides: an omitted setting returns to the handler's")
   .meta({ id: 'TargetOverrides' });
 export type TargetOverrides = z.infer<typeof targetOverrides>;
 
@@ -85,13 +88,13 @@ export const targetStatus = z
   .object({
     key: z.string(),
     leader: z.string(),
-    epoch: count.describe('Of its leader'),
+    epoch: count.describe('State of its leader'),
     paused,
-    busy: z.boolean().describe('Its calls (or weight) in flight are at the limit'),
-    holdInMs: ms.nullable().describe('Back pressure or its own rate limit; null: not held'),
+    busy: z.boolean().describe('True if its calls (or weight) in flight are at the limit'),
+    holdInMs: ms.nullable().describe('Time held by back pressure or its own rate limit; null: not held'),
     dueInMs: ms
       .nullable()
-      .describe('Until the leader looks at it; negative: overdue; null: nothing waits that could go'),
+      .describe('Time until the leader looks at it; negative: overdue; null: no task is waiting to be sent'),
     queued: count,
     delayed: count,
     inFlight: count,
@@ -108,15 +111,15 @@ export const redriveInput = z
   .strictObject({
     only: z.enum(['failed', 'unknown', 'dead']),
     target: targetKey.optional(),
-    ids: z.array(taskId).min(1).max(10_000).optional().describe('These alone, as far as they are in that state'),
+    ids: z.array(taskId).min(1).max(10_000).optional().describe('Only these tasks, if they are in that state'),
     limit: z.number().int().min(1).max(1_000_000_000).optional(),
   })
   .meta({ id: 'Redrive' });
 
 export const verification = z
   .object({
-    ok: z.boolean().describe('Nothing that was looked at is violated'),
-    full: z.boolean().describe('Nothing was left out'),
+    ok: z.boolean().describe('True if no row that was checked violates an invariant'),
+    full: z.boolean().describe('True if every row was checked'),
     checks: z.array(
       z.object({
         name: z.string(),
@@ -124,7 +127,7 @@ export const verification = z
         looked: z
           .object({ table: z.string(), rows: count, of: count })
           .nullable()
-          .describe('How many rows of which table were looked at, and of about how many; null: all there is'),
+          .describe('Rows of the table that were checked, of about how many; null: all rows'),
       }),
     ),
   })

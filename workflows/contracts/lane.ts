@@ -11,16 +11,16 @@ export const laneView = z
   .object({
     service: z.string(),
     state: z.enum(LANE_STATES),
-    reason: z.string().nullable().describe('Why it is paused or halted'),
+    reason: z.string().nullable().describe('Why the lane is paused or halted'),
     haltedBy: batchId.nullable(),
     depth: count.describe('Open batches'),
-    queued: count.describe('Tasks that are in none yet'),
-    oldestMs: ms.nullable().describe('Since the oldest of them was submitted; null: none waits'),
-    pending: count.describe('Submitted, pending or valid'),
+    queued: count.describe('Tasks that are not in a batch yet'),
+    oldestMs: ms.nullable().describe('Age of the oldest open batch or task; null: none is waiting'),
+    pending: count.describe('Batches that are submitted, pending or valid'),
     holdInMs: ms.nullable(),
-    callsAllowed: count.nullable().describe('Calls at once that back pressure left; null: as configured'),
+    callsAllowed: count.nullable().describe('Concurrent calls allowed by back pressure; null: as configured'),
     weight: count,
-    share: z.number().describe('Of all grants so far, 0 to 1'),
+    share: z.number().describe('Share of all grants so far, 0 to 1'),
     granted: count,
     kind: namesOf(LANE_KINDS),
     approach: namesOf(APPROACHES),
@@ -37,18 +37,18 @@ export const laneBatchView = z
     handler: z.string(),
     target: z.string(),
     status: laneBatchStatus,
-    place: count.nullable().describe('1 = first; null: it has ended'),
+    place: count.nullable().describe('Place in the lane, 1 is first; null: the batch has ended'),
     n: count,
     attempts: count.describe('Calls so far'),
     error: z.string().nullable(),
     reads: z.array(z.string()),
     writes: z.array(z.string()),
     dependsOn: z.array(batchId),
-    parts: z.array(batchId).describe('Batches that it was split into'),
-    reference: z.string().nullable().describe('Accepted downstream under this name'),
+    parts: z.array(batchId).describe('Batches that this one was split into'),
+    reference: z.string().nullable().describe('Reference under which the downstream accepted the batch'),
     createdAt: time,
     changedAt: time,
-    explanation: z.string().describe('Where it is and what it waits for, in words'),
+    explanation: z.string().describe('Its place and what it is waiting for, as text'),
   })
   .meta({ id: 'LaneBatch' });
 export type LaneBatchView = z.infer<typeof laneBatchView>;
@@ -64,7 +64,7 @@ export const queuerView = z
     slots: count,
     taken: count,
     strategy,
-    depth: count.describe('Of multi-round'),
+    depth: count.describe('Rounds per turn with strategy multi-round'),
     grants: count,
     paused: z.boolean(),
     reason: z.string().nullable(),
@@ -72,31 +72,33 @@ export const queuerView = z
     ready: count,
     halted: count,
     pausedLanes: count,
-    held: count.describe('Lanes whose next batch waits for a limit of its handler'),
+    held: count.describe('Lanes whose next batch is waiting for a limit of its handler'),
     reduced: z
       .array(z.object({ handler: z.string(), calls: count, of: count }))
-      .describe('Handlers that back pressure left fewer calls at once'),
+      .describe('Handlers whose concurrent calls are reduced by back pressure'),
   })
   .meta({ id: 'Queuer' });
 export type QueuerView = z.infer<typeof queuerView>;
 
 export const queuerSettings = z
   .strictObject({
-    slots: z.number().int().min(1).max(SLOTS_MAX).optional().describe('Batches that are sent at once, of all lanes'),
+    slots: z.number().int().min(1).max(SLOTS_MAX).optional().describe('Batches sent at once, over all lanes'),
     strategy: strategy.optional(),
-    depth: z.number().int().min(1).max(DEPTH_MAX).optional().describe('Rounds at a time of multi-round'),
+    depth: z.number().int().min(1).max(DEPTH_MAX).optional().describe('Rounds per turn with strategy multi-round'),
   })
-  .describe('At least one of them')
+  .describe('Pass at least one setting')
   .meta({ id: 'QueuerSettings', minProperties: 1 });
 
 /** What to do with the batch that halts a lane. */
 export const laneFix = z
   .union([
     z.strictObject({
-      as: z.enum(['applied', 'again']).describe('Of unknown outcome: it was applied; or send it again'),
+      as: z
+        .enum(['applied', 'again'])
+        .describe('Decision on an unknown outcome: the batch was applied, or send it again'),
     }),
     z.strictObject({
-      items: z.array(taskInput).min(1).max(BATCH_ITEMS_MAX).describe('In place of those of an invalid one'),
+      items: z.array(taskInput).min(1).max(BATCH_ITEMS_MAX).describe('Replacement for the items of an invalid batch'),
     }),
   ])
   .meta({ id: 'LaneFix' });

@@ -5,26 +5,24 @@ import { count, ms, time } from './fields';
 
 export const nodeView = z
   .object({
-    id: z.string().describe('Of this process; the next one has another'),
-    name: z.string().nullable().describe('The same after a restart (MUSTER_NODE_NAME); null: none was given'),
+    id: z.string().describe('Id of this process; it changes with every restart'),
+    name: z.string().nullable().describe('Name that survives restarts (MUSTER_NODE_NAME); null: not set'),
     handlers: z.array(z.string()),
     attributes: z.record(z.string(), z.string()),
-    batch: z.boolean().describe('Answers roll calls of executions'),
-    functions: z.array(z.string()).describe('What it can run'),
+    batch: z.boolean().describe('True if it answers roll calls of executions'),
+    functions: z.array(z.string()).describe('Functions that it can run'),
     version: z.string(),
-    alive: z
-      .boolean()
-      .describe('Seen within the last 30 s. Its leases do not wait so long: they end by their own times'),
-    seenMs: ms.describe('Since its last sign of life'),
+    alive: z.boolean().describe('True if seen within the last 30 s. Its leases may expire earlier'),
+    seenMs: ms.describe('Time since its last heartbeat'),
     startedAt: time,
-    draining: z.boolean().describe('Its process is stopping'),
-    drained: z.boolean().describe('By an operator: it is to have no partitions'),
-    partitions: count.describe('How many it holds: leases that have not passed'),
-    load: count.describe('Batches that ended in the last minute and whose last call it made'),
+    draining: z.boolean().describe('True if its process is stopping'),
+    drained: z.boolean().describe('True if an operator drained it: it must hold no partitions'),
+    partitions: count.describe('Number of partitions it holds (unexpired leases)'),
+    load: count.describe('Batches that ended in the last minute and whose last call this node made'),
     inFlight: count.describe(
-      'Calls that it began and that may still be in progress; a killed node keeps them until their deadline, or until they are taken over',
+      'Calls it started that may still be in progress; those of a killed node count until their deadline, or until another node takes them over',
     ),
-    processing: count.describe('Partitions that those calls belong to, held by it or not'),
+    processing: count.describe('Number of partitions that those calls belong to, whether it holds them or not'),
   })
   .meta({ id: 'Node' });
 export type NodeView = z.infer<typeof nodeView>;
@@ -40,24 +38,24 @@ export const partitionView = z
     state: z
       .enum(PARTITION_STATES)
       .describe(
-        'revoked: its holder was asked to give it up; kept: given up by a node that restarts; expired: its lease passed and no node took it yet',
+        'revoked: its holder was asked to give it up; kept: reserved for a node that is restarting; expired: its lease expired and no node has acquired it yet',
       ),
-    holder: z.string().nullable().describe('Node that the lease names, also when that has just passed; null: none'),
+    holder: z.string().nullable().describe('Node named in the lease, even if that has just expired; null: none'),
     holderName: z.string().nullable(),
-    epoch: count.describe('Rises with every holder'),
-    sinceMs: ms.nullable().describe('Since the holder got it'),
-    leaseLeftMs: ms.nullable().describe('Below 0: the lease passed so long ago'),
-    revokedMs: ms.nullable().describe('Since its holder was asked to give it up'),
-    wantedBy: z.string().nullable().describe('For which node; null: for none in particular'),
+    epoch: count.describe('Increases with every new holder'),
+    sinceMs: ms.nullable().describe('Time since the holder acquired it'),
+    leaseLeftMs: ms.nullable().describe('Time until the lease expires; below 0: time since it expired'),
+    revokedMs: ms.nullable().describe('Time since its holder was asked to give it up'),
+    wantedBy: z.string().nullable().describe('Node that is to get it; null: no particular node'),
     wantedByName: z.string().nullable(),
-    keptFor: z.string().nullable().describe('The name of the node that restarts'),
+    keptFor: z.string().nullable().describe('Name of the node that is restarting'),
     keptLeftMs: ms.nullable(),
-    pinnedTo: z.string().nullable().describe("By an operator: a node's id or name"),
-    load: count.describe('Batches of it that ended in the last minute'),
+    pinnedTo: z.string().nullable().describe('Node id or name to which an operator pinned it'),
+    load: count.describe('Batches of this partition that ended in the last minute'),
     processing: z
       .array(z.object({ node: z.string(), name: z.string().nullable(), calls: count }))
-      .describe('Nodes with calls of it in progress: one that lost the partition may still be at work'),
-    lastMove: z.object({ at: time, why: z.string().nullable() }).nullable().describe('Null: no node has had it yet'),
+      .describe('Nodes with calls in progress for this partition: a former holder may still be working'),
+    lastMove: z.object({ at: time, why: z.string().nullable() }).nullable().describe('Null: no node has held it yet'),
   })
   .meta({ id: 'Partition' });
 export type PartitionView = z.infer<typeof partitionView>;

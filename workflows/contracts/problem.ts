@@ -3,11 +3,11 @@ import { z } from 'zod';
 /** Every error of the HTTP API, in one form (RFC 9457, application/problem+json). */
 export const problemDetails = z
   .looseObject({
-    type: z.string().describe('urn:muster:problem:<name>, stable'),
+    type: z.string().describe('Stable type: urn:muster:problem:<name>'),
     title: z.string(),
     status: z.number().int(),
-    detail: z.string().describe('What was expected, what came, and the remedy'),
-    code: z.string().describe("Stable; as of the client library's errors"),
+    detail: z.string().describe('What was expected, what was received, and the remedy'),
+    code: z.string().describe("Stable code, the same as that of the client library's errors"),
     errors: z
       .array(
         z.looseObject({
@@ -17,7 +17,7 @@ export const problemDetails = z
         }),
       )
       .optional()
-      .describe('One a field'),
+      .describe('One entry per field'),
   })
   .meta({ id: 'Problem' });
 export type ProblemDetails = z.infer<typeof problemDetails>;

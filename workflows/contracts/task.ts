@@ -5,7 +5,7 @@ import { TASK_STATES } from '../planning/states';
 import { batchId, callback, count, namesOf, taskId, time } from './fields';
 
 export const taskState = namesOf(TASK_STATES).describe(
-  'succeeded, failed, dead and cancelled are ends; unknown waits for resolve',
+  'succeeded, failed, dead and cancelled are final; unknown waits for resolve',
 );
 
 export const taskInput = z
@@ -14,12 +14,18 @@ export const taskInput = z
     payload: z
       .unknown()
       .refine((value) => value !== undefined, 'expected a value, got nothing')
-      .describe('Any JSON that the schema of the handler takes'),
+      .describe("Any JSON that the handler's schema accepts"),
     notBefore: z
       .union([z.string().max(40), z.number().min(0).max(253_402_300_799_999)])
       .optional()
-      .describe('Joins no batch before: ISO time or Unix milliseconds'),
-    priority: z.number().int().min(-32_768).max(32_767).optional().describe('Lower goes first within a target'),
+      .describe('Earliest time to join a batch: ISO time or Unix milliseconds'),
+    priority: z
+      .number()
+      .int()
+      .min(-32_768)
+      .max(32_767)
+      .optional()
+      .describe('A lower priority goes first within its target'),
     callback: callback.optional(),
   })
   .meta({ id: 'TaskInput' });
@@ -27,7 +33,7 @@ export const taskInput = z
 /** One problem of one task of a call. */
 const taskProblem = z
   .object({
-    index: count.describe('Place in the call, from 0'),
+    index: count.describe('Place in the call, starting at 0'),
     id: z.string().optional(),
     field: z.string(),
     code: z.string(),
@@ -37,8 +43,8 @@ const taskProblem = z
 
 export const submitAnswer = z
   .object({
-    accepted: count.describe('Newly stored: committed before this answer'),
-    repeated: count.describe('Were there already with the same content'),
+    accepted: count.describe('Newly stored tasks, committed before this answer'),
+    repeated: count.describe('Tasks that had already been accepted with the same content'),
     refused: z.array(taskProblem).describe('With partial only'),
   })
   .meta({ id: 'SubmitAnswer' });
@@ -49,26 +55,32 @@ export const taskView = z
     handler: z.string(),
     target: z.string(),
     state: taskState,
-    attempts: count.describe('Counted attempts so far; back pressure counts none'),
-    batch: batchId.nullable().describe('The batch it is in, or in which it came to its end; null: in none'),
+    attempts: count.describe('Counted attempts so far; back pressure does not count'),
+    batch: batchId.nullable().describe('Batch that the task is in, or ended in; null: none'),
     createdAt: time,
     notBefore: time
       .optional()
-      .describe("Joins no batch before: the caller's, or the backoff of a retry. Only while it waits for it"),
+      .describe(
+        'Earliest time to join a batch: from the caller, or the backoff of a retry. Present only while waiting',
+      ),
     priority: z.number().int(),
     payload: z.unknown(),
     result: z
       .unknown()
       .optional()
-      .describe("The downstream's value for this task; only when succeeded, and only if it gave one"),
+      .describe("The downstream's result for this task; only if it succeeded and the downstream returned one"),
     resultNote: z
       .string()
       .optional()
       .describe(
-        'What of the value could not be kept: characters replaced by U+FFFD, or the whole of it left out (then result is null)',
+        'What of the result could not be stored: characters replaced by U+FFFD, or all of it (then result is null)',
       ),
-    error: z.string().nullable().optional().describe('Why it failed, died, is unknown or waits for another attempt'),
-    finishedAt: time.optional().describe('Only in a terminal state'),
+    error: z
+      .string()
+      .nullable()
+      .optional()
+      .describe('Why the task failed, died, is unknown or is waiting for another attempt'),
+    finishedAt: time.optional().describe('Present only in a final state'),
   })
   .meta({ id: 'Task' });
 export type TaskView = z.infer<typeof taskView>;
@@ -80,7 +92,7 @@ export const cancellation = z
       z.object({
         id: z.string(),
         state: z.union([taskState, z.literal('unknown id')]),
-        batch: batchId.optional().describe('Of a lane: the batch that it is in'),
+        batch: batchId.optional().describe('In a lane: the batch that the task is in'),
         why: z.string().optional().describe('Why that batch was not cancelled'),
       }),
     ),
@@ -94,12 +106,15 @@ export const explanation = z
     state: taskState,
     text: z.string().describe('One or two English sentences'),
     waitsFor: z.enum(WAITS_FOR).nullable(),
-    nextStepInMs: z.number().nullable().describe('Earliest, in milliseconds; 0: now; null: unknown, or it has ended'),
+    nextStepInMs: z
+      .number()
+      .nullable()
+      .describe('Earliest next step, in milliseconds; 0: now; null: unknown, or the task has ended'),
     servedBy: z
       .custom<ServedBy>()
       .meta({ type: 'object' })
       .optional()
-      .describe('Only of an open task whose handler has affinity: which node serves it, or why none does'),
-    facts: z.custom<ExplainFacts>().meta({ type: 'object', description: 'What it was decided from' }),
+      .describe('Only for an open task whose handler has affinity: the node that serves it, or why none does'),
+    facts: z.custom<ExplainFacts>().meta({ type: 'object', description: 'Facts that the explanation is based on' }),
   })
   .meta({ id: 'Explanation' });

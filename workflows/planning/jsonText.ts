@@ -103,4 +103,4 @@ export const fieldAt = (path: LossyNumber['path']): string =>
 
 /** Returns what to do about such a number. */
 export const lossyNumberMessage = (number: string): string =>
-  `expected a number that can be kept exactly, got ${number}: whole numbers are exact up to 2^53 (9007199254740992). Send it as text.`;
+  `expected a number that can be stored exactly, got ${number}: whole numbers are exact up to 2^53 (9007199254740992). Send it as text.`;

@@ -80,7 +80,7 @@ export class Signals implements SideWork {
       this.unread = unreadOf(await takeSignalled({ handler, unread: [...this.earlier(), this.own()], running }));
     } catch (error) {
       if (isCancellation(error)) return this.stop(); // the run ends; the sweeper has the rest read
-      log.warn('completions by signal could not be read; they are tried again', { error: String(error) });
+      log.warn('completions by signal could not be read; trying again', { error: String(error) });
       await sleep('1 minute');
     }
   }

@@ -26,7 +26,7 @@ export const httpExecutor = (allow: readonly string[], { method, limits }: MakeE
         return nodeFailure(`arguments[0]: expected an http or https URL, got ${target ?? 'nothing'}`);
       if (!isAllowedHost(allow, url))
         return nodeFailure(
-          `the host ${url.host} is not allowed here: executions.httpAllow of the node's config names ${allow.join(', ')}`,
+          `the host ${url.host} is not allowed here: executions.httpAllow in the config of this node allows ${allow.join(', ')}`,
         );
       const headers = { ...headersOf(rest), 'idempotency-key': `${executionId}/${position}` };
       try {
@@ -77,7 +77,7 @@ const lookupAllowed =
     resolveHost(host).then(
       (found) => {
         const addresses = allowedAddresses(allow, host, found);
-        if (addresses.length === 0) answer(new Error(`${host} leads to no address that is allowed here`), '');
+        if (addresses.length === 0) answer(new Error(`${host} resolves to no address that is allowed here`), '');
         else if (options.all === true) answer(null, addresses);
         else answer(null, addresses[0]!.address, addresses[0]!.family);
       },

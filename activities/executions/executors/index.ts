@@ -40,10 +40,10 @@ export const makeExecutor = async (source: ExecutorSource, make: MakeExecutor): 
     );
   const why =
     functionId === HTTP
-      ? 'its config allows no host (executions.httpAllow)'
+      ? 'the config of this node allows no host (executions.httpAllow)'
       : isContentId(functionId)
-        ? 'its config has no executions.functionStore'
-        : `it has ${[...source.functions.keys()].join(', ') || 'none'}`;
+        ? 'the config of this node has no executions.functionStore'
+        : `this node has ${[...source.functions.keys()].join(', ') || 'none'}`;
   return missing(`the function ${functionId} is missing on this node: ${why}`);
 };
 

@@ -138,7 +138,10 @@ export class Heartbeat {
     else if (message.kind === 'back') this.keeping?.hear.back();
     else if (performance.now() - this.saidAt > SAY_MS) {
       this.saidAt = performance.now();
-      this.options.log.warn({ what: message.what, reason: message.message }, 'no sign of life written; tried again');
+      this.options.log.warn(
+        { what: message.what, reason: message.message },
+        'a heartbeat could not be written; trying again',
+      );
     }
   }
 }

@@ -150,7 +150,7 @@ export class Keeper {
    * other items go to other nodes without counting one.
    */
   private async give(key: number, { chunk, itemMs, memory }: Held): Promise<void> {
-    const stderr = `no answer within ${itemMs} ms, and its node hangs: the function blocks the process`;
+    const stderr = `no answer within ${itemMs} ms, and the node hangs: the function blocks its process`;
     const failed = memory.running().map((position) => ({ position, ok: false, exitCode: null, stdout: '', stderr }));
     if (failed.length > 0) await recordResults(this.pool, chunk, failed);
     this.lose(key, memory);

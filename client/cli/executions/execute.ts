@@ -25,40 +25,40 @@ interface Options {
   timeout?: number;
 }
 
-const NOTES = `Each line of the file is one argument list: a JSON array of texts. It answers as soon as the whole list is stored; a list
-that breaks off, or has a bad line, runs nothing. --function: a name of "functions" in the nodes' config file, the content id of a module
-in their function store (--method: its file), or http (--method GET: the first argument is a URL).
+const NOTES = `Each line of the file is one argument list: a JSON array of strings. The command returns once the whole list is stored;
+if the input breaks off or has a bad line, nothing runs. --function is one of: a name under "functions" in the nodes' config
+file, the content id of a module in their function store (--method: its file), or http (--method GET: the first argument is a URL).
 
-With --json: {"request_id"}; with --wait the execution as "muster execution <id>" shows it.`;
+With --json: {"request_id"}; with --wait, the execution as shown by "muster execution <id>".`;
 
 export const executeCommand = (): Command =>
   command(
     'execute',
-    'Run a function once for each argument list of a file, split over the nodes.',
+    'Run a function once per argument list of a file, spread over the nodes.',
     [
       'muster execute --function resize --args-file images.ndjson --wait',
       'muster execute --function bafkrei... --method echo.wasm --args-file urls.ndjson --nodes 4 --max-attempts 3',
     ],
     NOTES,
   )
-    .requiredOption('--function <id>', 'what to run')
-    .requiredOption('--args-file <file>', 'file of JSON lines, an argument list each; - for standard input')
-    .option('--method <name>', 'of the function', 'run')
-    .option('--nodes <n>', 'wait for so many nodes in the roll call (default: every node)', wholeOption(1, 10_000))
+    .requiredOption('--function <id>', 'function to run')
+    .requiredOption('--args-file <file>', 'JSON Lines file, one argument list per line; - for standard input')
+    .option('--method <name>', 'method of the function', 'run')
+    .option('--nodes <n>', 'nodes to wait for in the roll call (default: all)', wholeOption(1, 10_000))
     .option(
       '--max-attempts <n>',
-      "runs of an item at most (default and upper limit: the operator's, 10)",
+      "maximum runs per item (default and limit: the operator's, 10)",
       wholeOption(0, 1_000_000),
     )
-    .option('--attribute <name=value>', 'only nodes that have it; may be repeated', collected)
-    .option('--env <name=value>', 'variable of the function; may be repeated', collected)
-    .option('--concurrency <n>', 'items that a node runs at once', wholeOption(1, 1_000))
-    .option('--rate <n>', 'runs a second to one host, over all nodes (of the first argument that is a URL)', rateOption)
-    .option('--item-timeout <duration>', 'one run may take this long', durationOption)
-    .option('--topic <text>', 'shown with the execution')
-    .option('--request-id <uuid>', 'repeated with the same one, the request is accepted once')
-    .option('--wait', 'wait until it is done; exit code 1 if an item failed permanently')
-    .option('--timeout <duration>', 'with --wait: give up after this; the execution goes on', durationOption)
+    .option('--attribute <name=value>', 'use only nodes with this attribute; repeatable', collected)
+    .option('--env <name=value>', 'environment variable of the function; repeatable', collected)
+    .option('--concurrency <n>', 'items that one node runs at once', wholeOption(1, 1_000))
+    .option('--rate <n>', 'maximum runs per second to one host, over all nodes', rateOption)
+    .option('--item-timeout <duration>', 'time limit of one run', durationOption)
+    .option('--topic <text>', 'label shown with the execution')
+    .option('--request-id <uuid>', 'makes the request safe to repeat: it is accepted once')
+    .option('--wait', 'wait for its end; exit code 1 if an item failed permanently')
+    .option('--timeout <duration>', 'with --wait: stop waiting after this; the execution continues', durationOption)
     .action(runs(execute));
 
 async function execute(session: Session<Options>): Promise<number | void> {
@@ -104,6 +104,6 @@ const pairs = (flag: string, given: readonly string[]): Record<string, string> =
 
 function rateOption(text: string): number {
   const rate = Number(text);
-  if (!(rate > 0 && rate <= 1e6)) throw new InvalidArgumentError('Expected runs a second, above 0.');
+  if (!(rate > 0 && rate <= 1e6)) throw new InvalidArgumentError('Expected runs per second, above 0.');
   return rate;
 }

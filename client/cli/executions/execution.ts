@@ -17,13 +17,13 @@ interface Options {
   timeout?: number;
 }
 
-const NOTES = `Without an id: the latest executions. --results writes the result document: chunks by id, each with its node and the results
-by content id; of an execution that still runs, those that there are. Exit code 1 if there is no such execution.`;
+const NOTES = `Without an id, lists the latest executions. --results prints the result document: chunks by id, each with its node and its
+results by content id; while the execution is running, the results so far. Exit code 1 if the execution does not exist.`;
 
 export const executionCommand = (): Command =>
   command(
     'execution',
-    'Show an execution: progress, chunks, results; wait for it; cancel it.',
+    'Show an execution (progress, chunks, results), wait for it, or cancel it.',
     [
       'muster execution',
       'muster execution 0b8f7f0e-5d0f-4f0c-9a52-3a6c5c1d2b11',
@@ -32,12 +32,14 @@ export const executionCommand = (): Command =>
     ],
     NOTES,
   )
-    .argument('[id]', 'as "execute" answered it')
-    .option('--results', 'the result document, on stdout')
-    .addOption(new Option('--items <which>', 'work items as JSON lines, by position').choices(['all', 'failed']))
-    .option('--wait', 'wait until it is done')
-    .option('--timeout <duration>', 'with --wait: give up after this; the execution goes on', durationOption)
-    .option('--cancel', 'begin nothing more of it, and interrupt what runs')
+    .argument('[id]', 'id returned by `muster execute`')
+    .option('--results', 'print the result document to stdout')
+    .addOption(
+      new Option('--items <which>', 'print work items as JSON Lines, ordered by position').choices(['all', 'failed']),
+    )
+    .option('--wait', 'wait until the execution has ended')
+    .option('--timeout <duration>', 'with --wait: stop waiting after this; the execution continues', durationOption)
+    .option('--cancel', 'start no more items, and interrupt those that are running')
     .action(runs(execution));
 
 async function execution(session: Session<Options>, id?: string): Promise<number | void> {

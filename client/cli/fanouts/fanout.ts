@@ -12,7 +12,7 @@ import { EXIT } from '../support/exitCodes';
 export const fanoutCommand = (): Command => {
   const fanout = command(
     'fanout',
-    'Track a growing set of items: open, add, seal, ack; it is complete exactly once, when it is sealed and all are acked.',
+    'Track a growing set of items: open, add, seal, ack. It completes exactly once, when it is sealed and every item is acked.',
     [
       'muster fanout open --user-key import-17',
       'muster fanout add $ID 1000000 --ids > ids.txt',
@@ -20,7 +20,7 @@ export const fanoutCommand = (): Command => {
       'muster fanout ack --file ids.txt',
       'muster fanout watch $ID',
     ],
-    'An item is fanoutId:segment:index, a bit in the store. Give the ids to your messages; a receiver acks it when it is done.',
+    'An item id is fanoutId:segment:index and takes one bit in the store. Put the ids into your messages; each receiver acks its id when it has finished.',
   );
   for (const make of [open, addCommand, seal, ackCommand, get, watchCommand]) fanout.addCommand(make());
   return fanout;
@@ -44,14 +44,16 @@ const open = (): Command =>
     ],
     'With --json: as "fanout get".',
   )
-    .option('--user-key <text>', 'your own name for it; comes back with its completion')
-    .option('--segment-size <n>', 'items a segment holds; default 512', wholeOption(1, 8_000))
-    .option('--id <uuid>', 'an id of your own: opening again with the same is the same fan-out')
+    .option('--user-key <text>', 'your name for the fan-out, returned with its completion')
+    .option('--segment-size <n>', 'items per segment (default: 512)', wholeOption(1, 8_000))
+    .option('--id <uuid>', 'your own id: opening it again returns the same fan-out')
     .addOption(
-      new Option('--notify-url <url>', 'a signed webhook when it is complete, or given up').conflicts('notifyWorkflow'),
+      new Option('--notify-url <url>', 'send a signed webhook when it completes or expires').conflicts(
+        'notifyWorkflow',
+      ),
     )
-    .option('--notify-workflow <id>', 'a signal to this workflow')
-    .option('--signal <name>', 'with --notify-workflow: in place of musterFanoutEnded')
+    .option('--notify-workflow <id>', 'signal this workflow when it completes or expires')
+    .option('--signal <name>', 'with --notify-workflow: signal name (default: musterFanoutEnded)')
     .action(
       runs(async (session: Session<OpenOptions>) => {
         const { userKey, segmentSize, id } = session.options;
@@ -74,7 +76,7 @@ const given = <T extends object>(options: T): { [K in keyof T]?: NonNullable<T[K
 const seal = (): Command =>
   command(
     'seal',
-    'Seal a fan-out: nothing can be added after this.',
+    'Seal a fan-out: no more items can be added.',
     ['muster fanout seal $ID'],
     'With --json: {"fanout", "state", "items", "completed"}; completed: this call completed it.',
   )
@@ -91,14 +93,14 @@ const get = (): Command =>
     'get',
     'Show a fan-out.',
     ['muster fanout get $ID', 'muster fanout get $ID --exact --json'],
-    'Exit code 1 if there is none.',
+    'Exit code 1 if the fan-out does not exist.',
   )
     .argument('<fanout>')
-    .option('--exact', 'count the open items also of a very large one (more than 10 MB of bits)')
+    .option('--exact', 'count open items even if the fan-out is very large')
     .action(
       runs(async (session: Session<{ exact?: boolean }>, fanout: string) => {
         const found = await (await session.client()).getFanout(fanout, { exact: session.options.exact === true });
-        session.out.answer(found, () => (found === null ? `there is no fan-out ${fanout}` : show(found)));
+        session.out.answer(found, () => (found === null ? `fan-out ${fanout} not found` : show(found)));
         return found === null ? EXIT.failed : EXIT.ok;
       }),
     );

@@ -27,12 +27,12 @@ export const addCommand = (): Command =>
       'muster fanout add $ID 1000000 --ids > ids.txt',
       'muster fanout add $ID 50 --key part-3',
     ],
-    'With --json: {"fanout", "items", "ranges"}; with --ids --json the ids come first, a JSON text a line.\n--key: the same command again adds nothing more, and prints the same.',
+    'With --json: {"fanout", "items", "ranges"}; with --ids --json the ids come first, one JSON string per line.\n--key: repeating the command adds nothing and prints the same ids.',
   )
     .argument('<fanout>')
-    .argument('<n>', 'how many, 1 to 10,000,000,000', wholeOption(1, MAX_ITEMS))
-    .option('--ids', 'print the ids, one a line, as they are added')
-    .option('--key <text>', 'makes it safe to repeat')
+    .argument('<n>', 'number of items, 1 to 10,000,000,000', wholeOption(1, MAX_ITEMS))
+    .option('--ids', 'print the ids as they are added, one per line')
+    .option('--key <text>', 'makes the command safe to repeat')
     .action(runs(add));
 
 async function add(session: Session<AddOptions>, fanout: string, n: number): Promise<void> {
@@ -75,25 +75,25 @@ interface AckOptions {
 export const ackCommand = (): Command =>
   command(
     'ack',
-    'Ack items, of any fan-outs, in any order, as often as you like.',
+    'Ack items of one or more fan-outs, in any order, any number of times.',
     ['muster fanout ack $ID:0:17 $ID:0:18', 'muster fanout ack --file done.txt', 'consume | muster fanout ack -'],
-    'With --json: {"items", "acked", "completed"}: items of the call, those not acked before, and the fan-outs that this call completed.\nAn id that cannot be is named, exit code 2; nothing of its portion (--per-call) is applied.',
+    'With --json: {"items", "acked", "completed"}: items in the call, how many were not acked before, and the fan-outs that the call completed.\nReports an invalid id and exits with code 2; no item of its portion (--per-call) is acked.',
   )
-    .argument('[ids...]', 'or - for standard input, an id a line')
-    .option('--file <file>', 'an id a line; - for standard input')
-    .option('--per-call <n>', 'ids of one statement, 1 to 10,000', wholeOption(1, 10_000), 1_000)
+    .argument('[ids...]', 'item ids; or - to read one id per line from standard input')
+    .option('--file <file>', 'file with one id per line; - for standard input')
+    .option('--per-call <n>', 'ids per SQL statement, 1 to 10,000', wholeOption(1, 10_000), 1_000)
     .action(runs(ack));
 
 async function ack(session: Session<AckOptions>, given: string[] = []): Promise<void> {
   const { perCall } = session.options;
   const [file, ids] = given.join() === '-' ? ['-', []] : [session.options.file, given];
   if ((file === undefined) === (ids.length === 0))
-    throw new MusterError('INVALID_ARGUMENT', 'expected ids or --file, one of them');
+    throw new MusterError('INVALID_ARGUMENT', 'expected either ids or --file');
   const source = file === undefined ? ids : linesOf(session.input(file));
   const answer = await (await session.client()).ackItems(source, { idsPerCall: perCall });
   session.out.answer(answer, () =>
     [
-      `acked ${plural(answer.acked, 'item')}${answer.acked < answer.items ? `, ${answer.items - answer.acked} were acked before` : ''}`,
+      `acked ${plural(answer.acked, 'item')}${answer.acked < answer.items ? `, ${answer.items - answer.acked} had been acked before` : ''}`,
       ...answer.completed.map(
         ({ id, userKey, items }) =>
           `fan-out ${id}${userKey === null ? '' : ` (${userKey})`} is complete, ${plural(items, 'item')}`,
@@ -110,12 +110,12 @@ async function* linesOf(input: AsyncIterable<Buffer>): AsyncGenerator<string> {
 export const watchCommand = (): Command =>
   command(
     'watch',
-    'Wait until a fan-out is complete, with its progress.',
+    'Wait until a fan-out is complete, and show its progress.',
     ['muster fanout watch $ID', 'muster fanout watch $ID --timeout 10m --json'],
-    'Exit code 1 if it was given up, 4 after --timeout. With --json: as "fanout get".',
+    'Exit code 1 if the fan-out expired, 4 after --timeout. With --json: as "fanout get".',
   )
     .argument('<fanout>')
-    .option('--timeout <duration>', 'give up after this (30s, 5m, 2h); the fan-out goes on', durationOption)
+    .option('--timeout <duration>', 'stop waiting after this (30s, 5m, 2h); the fan-out continues', durationOption)
     .action(runs(watch));
 
 async function watch(session: Session<{ timeout?: number }>, fanout: string): Promise<void> {
@@ -141,7 +141,7 @@ async function watch(session: Session<{ timeout?: number }>, fanout: string): Pr
     );
   } catch (error) {
     bar.stop();
-    if (error instanceof FanoutTimeoutError) session.out.note('It goes on; watch it again.');
+    if (error instanceof FanoutTimeoutError) session.out.note('The fan-out continues; watch it again.');
     throw error;
   }
 }

@@ -14,7 +14,7 @@ import { runs } from '../support/session';
 export const laneCommand = (): Command => {
   const lane = command(
     'lane',
-    'One lane: its state, its first batches and what each waits for; and what an operator does about it.',
+    'Show one lane: its state, its first batches, and what each is waiting for; or change the lane.',
     [
       'muster lane po-17',
       'muster lane pause po-17 --reason "stock-taking"',
@@ -23,7 +23,7 @@ export const laneCommand = (): Command => {
     ],
   )
     .argument('<service>')
-    .option('--batches <n>', 'show so many of its batches', wholeOption(0, 1_000), 20)
+    .option('--batches <n>', 'number of batches to show', wholeOption(0, 1_000), 20)
     .action(runs(show));
   for (const make of [pause, resume, skip, fix, weight]) lane.addCommand(make());
   return lane;
@@ -38,11 +38,11 @@ const line = ({ batch, n, attempts, explanation }: LaneBatchView): string =>
   `batch ${batch} (${n} ${n === 1 ? 'item' : 'items'}, ${attempts} counted ${attempts === 1 ? 'attempt' : 'attempts'}): ${explanation}`;
 
 const pause = (): Command =>
-  command('pause', 'Send nothing more of a service; what is in flight ends.', [
+  command('pause', 'Stop sending for a service; calls in flight finish.', [
     'muster lane pause po-17 --reason "stock-taking"',
   ])
     .argument('<service>')
-    .option('--reason <text>', 'shown by lanes and explain')
+    .option('--reason <text>', 'reason shown by lanes and explain')
     .action(
       runs(async (session: Session<{ reason?: string }>, service: string) => {
         const { reason } = session.options;
@@ -53,7 +53,7 @@ const pause = (): Command =>
     );
 
 const resume = (): Command =>
-  command('resume', 'Let a service go on.', ['muster lane resume po-17'])
+  command('resume', 'Resume sending for a service.', ['muster lane resume po-17'])
     .argument('<service>')
     .action(
       runs(async (session: Session, service: string) => {
@@ -65,15 +65,15 @@ const resume = (): Command =>
 const skip = (): Command =>
   command(
     'skip',
-    'Let a halted lane go on without the batch that halts it.',
+    'Continue a halted lane without the batch that halts it.',
     ['muster lane skip po-17'],
-    'A batch of unknown outcome then counts as not applied: whatever depends on it fails.',
+    'A batch with an unknown outcome then counts as not applied, so the batches that depend on it fail.',
   )
     .argument('<service>')
     .action(
       runs(async (session: Session, service: string) => {
         const { batch } = await (await session.client()).skipHead(service);
-        session.out.answer({ service, skipped: batch }, () => `lane ${service} goes on without batch ${batch}`);
+        session.out.answer({ service, skipped: batch }, () => `lane ${service} continues without batch ${batch}`);
       }),
     );
 
@@ -85,23 +85,23 @@ interface FixOptions {
 const fix = (): Command =>
   command(
     'fix',
-    'Decide about the batch that halts a lane; then it goes on.',
+    'Settle the batch that halts a lane, and continue the lane.',
     [
       'muster lane fix po-17 --applied',
       'muster lane fix po-17 --again',
       'muster lane fix po-17 --file corrected.ndjson',
     ],
-    'Of unknown outcome: look downstream, then --applied or --again. Invalid: --file with corrected items (lines {"id", "payload"}, new ids) in its place.',
+    'Unknown outcome: check the downstream, then pass --applied or --again. Invalid batch: replace it with --file, one corrected item per line ({"id", "payload"}, with new ids).',
   )
     .argument('<service>')
-    .option('--applied', 'it was applied')
-    .option('--again', 'send it again with the same key: it may be applied twice')
-    .option('--file <ndjson>', 'these items in its place')
+    .option('--applied', 'the batch was applied')
+    .option('--again', 'resend it with the same key: it may be applied twice')
+    .option('--file <ndjson>', 'replacement items')
     .action(
       runs(async (session: Session<FixOptions>, service: string) => {
         const how = await readFix(session);
         const { batch } = await (await session.client()).fixHead(service, how);
-        session.out.answer({ service, batch }, () => `lane ${service} goes on with batch ${batch}`);
+        session.out.answer({ service, batch }, () => `lane ${service} continues with batch ${batch}`);
       }),
     );
 
@@ -121,7 +121,7 @@ const readFix = async (session: Session<FixOptions>): Promise<Fix> => {
 };
 
 const weight = (): Command =>
-  command('weight', "A lane's share of the submitters, with strategy per-service.", ['muster lane weight po-17 3'])
+  command('weight', "Set a lane's share of the submitters (strategy per-service).", ['muster lane weight po-17 3'])
     .argument('<service>')
     .argument('<weight>', `a whole number, 1 to ${WEIGHT_MAX}`, wholeOption(1, WEIGHT_MAX))
     .action(

@@ -14,13 +14,13 @@ interface Options {
 export const lanesCommand = (): Command =>
   command(
     'lanes',
-    'List the lanes: what waits of each service, since when, in which state and why, and its share of the submitters.',
+    "List the lanes: each service's state and why, waiting work and its age, and share of the submitters.",
     ['muster lanes', 'muster lanes --waiting', 'muster lanes --limit 1000 --after "po-17" --json'],
-    'With --json: an array, one object a lane, by service.',
+    'With --json: an array with one object per lane, sorted by service.',
   )
-    .option('--limit <n>', 'at most so many', wholeOption(1, 1_000), 100)
-    .option('--after <service>', 'begin after this one')
-    .option('--waiting', 'only lanes that have something to send')
+    .option('--limit <n>', 'maximum number of lanes to list', wholeOption(1, 1_000), 100)
+    .option('--after <service>', 'start after this service')
+    .option('--waiting', 'list only lanes with work to send')
     .action(runs(lanes));
 
 async function lanes(session: Session<Options>): Promise<void> {
@@ -31,9 +31,9 @@ async function lanes(session: Session<Options>): Promise<void> {
 }
 
 const show = (list: readonly LaneView[], limit: number): string => {
-  if (list.length === 0) return 'No lanes: the first batch of a service makes one.';
+  if (list.length === 0) return 'No lanes yet: the first batch of a service creates one.';
   const more =
-    list.length === limit ? `\nThe first ${limit}; the next: --after ${JSON.stringify(list.at(-1)!.service)}` : '';
+    list.length === limit ? `\nShowing ${limit}; for more: --after ${JSON.stringify(list.at(-1)!.service)}` : '';
   return `${table(LANE_HEAD, list.map(laneRow))}${more}`;
 };
 

@@ -14,19 +14,24 @@ interface Options extends QueuerSettings {
 }
 
 export const queuerCommand = (): Command =>
-  command('queuer', 'Who is granted the submitters: slots, grants, strategy; with options, sets them first.', [
+  command('queuer', "Show the queuer's settings and grants; options change the settings first.", [
     'muster queuer',
     'muster queuer --slots 32 --strategy per-service',
     'muster queuer --pause "the ledger moves"',
     'muster queuer --resume',
   ])
-    .option('--slots <n>', 'submitters: batches sent at once', wholeOption(1, SLOTS_MAX))
+    .option('--slots <n>', 'number of submitters: batches sent at once', wholeOption(1, SLOTS_MAX))
     .addOption(
-      new Option('--strategy <name>', 'who is next').choices(['single', 'per-service', 'one-round', 'multi-round']),
+      new Option('--strategy <name>', 'how the next lane is chosen').choices([
+        'single',
+        'per-service',
+        'one-round',
+        'multi-round',
+      ]),
     )
-    .option('--depth <n>', 'rounds at a time of multi-round', wholeOption(1, DEPTH_MAX))
-    .option('--pause [reason]', 'send nothing of any lane')
-    .option('--resume', 'go on')
+    .option('--depth <n>', 'rounds per turn with strategy multi-round', wholeOption(1, DEPTH_MAX))
+    .option('--pause [reason]', 'pause all lanes')
+    .option('--resume', 'resume all lanes')
     .action(runs(queuer));
 
 async function queuer(session: Session<Options>): Promise<void> {

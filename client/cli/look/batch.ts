@@ -6,13 +6,13 @@ import type { Session } from '../support/session';
 import { runs } from '../support/session';
 
 export const batchCommand = (): Command =>
-  command('batch', 'Show one batch: state, attempts, why it was closed, its members.', [
+  command('batch', 'Show one batch: its state, attempts, close reason, and members.', [
     'muster batch 42',
     'muster batch 42 --json | jq ".members[].id"',
     'muster batch 42 --receipts',
   ])
-    .argument('<id>', 'its number, as in `muster task`', wholeOption(1, Number.MAX_SAFE_INTEGER))
-    .option('--receipts', 'what the downstream said of each item: valid, or invalid with message and data')
+    .argument('<id>', 'batch number, as shown by `muster task`', wholeOption(1, Number.MAX_SAFE_INTEGER))
+    .option('--receipts', "the downstream's verdict on each item: valid, or invalid with details")
     .action(runs(batch));
 
 async function batch(session: Session<{ receipts?: boolean }>, id: string): Promise<void> {

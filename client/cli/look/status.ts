@@ -8,12 +8,12 @@ import { runs } from '../support/session';
 export const statusCommand = (): Command =>
   command(
     'status',
-    'Show what waits, runs and has ended, per handler.',
+    'Show waiting, running and ended tasks per handler.',
     ['muster status', 'muster status orders', 'muster status --json | jq ".[].counts"'],
-    'With --json: an array, one object a handler.',
+    'With --json: an array with one object per handler.',
   )
-    .argument('[handler]', 'only this one, with its leaders')
-    .option('--exact', 'count everything, also in tables of more than 50,000 rows: seconds per million')
+    .argument('[handler]', 'show only this handler, with its leaders')
+    .option('--exact', 'count large tables exactly: seconds per million rows')
     .action(runs(status));
 
 async function status(session: Session<{ exact?: boolean }>, handler?: string): Promise<void> {
@@ -23,7 +23,7 @@ async function status(session: Session<{ exact?: boolean }>, handler?: string): 
 }
 
 const overview = (list: readonly HandlerStatus[]): string => {
-  if (list.length === 0) return 'No handler is registered yet: a worker or the first submit does it.';
+  if (list.length === 0) return 'No handler is registered yet: start a worker, or submit a task.';
   const rows = list.map(({ handler, counts, oldestQueuedMs, inFlightCalls, ...rest }) => [
     handler,
     counts.created,
@@ -62,7 +62,7 @@ const remark = ({ paused, holdUntil, served, partitions, identityHolds, estimate
       ? ''
       : `${partitions.n - partitions.held} of ${partitions.n} partitions have no node`,
     standing.length === 0 ? '' : stands(standing[0]!, standing.length - 1),
-    estimated ? 'numbers of large tables are projected from a sample (--exact counts)' : '',
+    estimated ? 'counts of large tables are estimated from a sample (use --exact)' : '',
     identityHolds === false ? 'COUNTS DO NOT ADD UP: run muster verify' : '',
   ]
     .filter((text) => text !== '')
@@ -73,8 +73,8 @@ const stands = ({ kind, name, ms, workflowId }: HandlerStatus['standing'][number
   const why =
     kind === 'leader' || kind === 'queuer'
       ? `was woken ${duration(ms)} ago and has taken no turn`
-      : `has left its work alone, which has been due for ${duration(ms)}`;
-  return `STANDS STILL: ${who} ${why}${others === 0 ? '' : `, and ${others} more`} (workflow ${workflowId})`;
+      : `has overdue work, due for ${duration(ms)}`;
+  return `STALLED: ${who} ${why}${others === 0 ? '' : `, and ${others} more`} (workflow ${workflowId})`;
 };
 
 const one = (status: HandlerStatus): string => {

@@ -13,13 +13,13 @@ interface Options {
 export const targetsCommand = (): Command =>
   command(
     'targets',
-    'List the targets of a handler: what waits, when it is due, what holds it back.',
+    "List a handler's targets: waiting tasks, when they are due, and what blocks them.",
     ['muster targets orders', 'muster targets orders --limit 1000 --after "customer-17" --json'],
-    'With --json: an array, one object a target, by key.',
+    'With --json: an array with one object per target, sorted by key.',
   )
     .argument('<handler>')
-    .option('--limit <n>', 'at most so many', wholeOption(1, 10_000), 100)
-    .option('--after <key>', 'begin after this target')
+    .option('--limit <n>', 'maximum number of targets to list', wholeOption(1, 10_000), 100)
+    .option('--after <key>', 'start after this target')
     .action(runs(targets));
 
 async function targets(session: Session<Options>, handler: string): Promise<void> {
@@ -30,7 +30,7 @@ async function targets(session: Session<Options>, handler: string): Promise<void
 }
 
 const show = (list: readonly TargetStatus[], limit: number): string => {
-  if (list.length === 0) return 'No targets: the first task of a target makes it.';
+  if (list.length === 0) return 'No targets yet: the first task of a target creates it.';
   const head = ['target', 'queued', 'delayed', 'in flight', 'unknown', 'due in', 'last flush', 'leader', ''];
   const rows = list.map((target) => [
     target.key,
@@ -43,8 +43,7 @@ const show = (list: readonly TargetStatus[], limit: number): string => {
     target.leader,
     remark(target),
   ]);
-  const more =
-    list.length === limit ? `\nThe first ${limit}; the next: --after ${JSON.stringify(list.at(-1)!.key)}` : '';
+  const more = list.length === limit ? `\nShowing ${limit}; for more: --after ${JSON.stringify(list.at(-1)!.key)}` : '';
   return `${table(head, rows)}${more}`;
 };
 

@@ -10,13 +10,13 @@ import { runs } from '../support/session';
 export const verifyCommand = (): Command =>
   command(
     'verify',
-    'Check every invariant of the store: nothing lost, nothing twice, all counts add up.',
+    'Check every invariant of the store: no task lost or doubled, all counts add up.',
     ['muster verify', 'muster verify --full', 'muster verify --json | jq ".checks[] | select(.violations != [])"'],
-    'Exit code 1 and the rows if one is violated. Safe to run at any time: of a large table a part is looked at, another one each time.',
+    'If an invariant is violated, prints the rows and exits with code 1. Safe to run at any time: each run checks another part of a large table.',
   )
-    .option('--full', 'look at everything: up to a minute per million tasks')
+    .option('--full', 'check every row: up to a minute per million tasks')
     .addOption(
-      new Option('--rows <n>', 'look at about so many rows of each table')
+      new Option('--rows <n>', 'check about this many rows per table')
         .argParser(wholeOption(100, 1_000_000))
         .conflicts('full'),
     )
@@ -35,20 +35,18 @@ const show = ({ ok, full, checks }: Verification): string => {
     violations.length > 0
       ? `VIOLATED (${violations.length})`
       : looked !== null && looked.rows === 0
-        ? 'not looked at'
+        ? 'not checked'
         : 'ok',
     looked === null ? 'all' : share(looked),
   ]);
   const bad = checks.flatMap(({ name, violations }) => violations.map((row) => `${name}: ${JSON.stringify(row)}`));
   return [
-    table(['invariant', '', 'looked at'], rows),
+    table(['invariant', '', 'checked'], rows),
     ...bad,
     ok
-      ? `All invariants hold${full ? '' : ' in the part of the store that was looked at'}.`
-      : 'Some invariants are violated; the rows are above.',
-    ...(full
-      ? []
-      : ['Of tables with more rows a part was looked at, another one each time; --full looks at everything.']),
+      ? `All invariants hold${full ? '' : ' in the part of the store that was checked'}.`
+      : 'Some invariants are violated; see the rows above.',
+    ...(full ? [] : ['Each run checks another part of a larger table; --full checks every row.']),
   ].join('\n');
 };
 

@@ -5,7 +5,7 @@ import type { Session } from '../support/session';
 import { runs } from '../support/session';
 
 export const versionCommand = (): Command =>
-  command('version', 'Show the versions of this program and of what it runs on.', [
+  command('version', 'Show the versions of Muster, Node, Postgres and Temporal.', [
     'muster version',
     'muster version --json | jq -r .muster',
   ]).action(runs(version));

@@ -5,7 +5,7 @@ import type { Session } from '../support/session';
 import { runs } from '../support/session';
 
 export const nodeCommand = (): Command => {
-  const node = command('node', 'What an operator does about one node.', [
+  const node = command('node', 'Operate one node.', [
     'muster node drain host-4711-0a1b2c3d',
     'muster node drain blue-1 --undo',
   ]);
@@ -16,12 +16,12 @@ export const nodeCommand = (): Command => {
 const drainCommand = (): Command =>
   command(
     'drain',
-    'Let a node give up its partitions and get no others; or, with --undo, some again.',
+    "Drain a node's partitions; --undo makes it eligible again.",
     ['muster node drain host-4711-0a1b2c3d', 'muster node drain blue-1', 'muster node drain blue-1 --undo'],
-    'By id it counts for that process, by name for whatever process has the name, also after a restart. It stays up: its calls under way end, and it goes on with handlers without affinity. It answers no roll call of executions meanwhile.',
+    'An id drains one process; a name drains every process with that name, even after a restart. The node stays up: its running calls finish, it keeps serving handlers without affinity, and it answers no roll calls of executions.',
   )
-    .argument('<node>', 'id or name, see `muster nodes`')
-    .option('--undo', 'it may have partitions again')
+    .argument('<node>', 'id or name of a node, see `muster nodes`')
+    .option('--undo', 'make it eligible for partitions again')
     .action(runs(drain));
 
 async function drain(session: Session<{ undo?: boolean }>, node: string): Promise<void> {
@@ -30,7 +30,7 @@ async function drain(session: Session<{ undo?: boolean }>, node: string): Promis
   const who = `${node} (${plural(answer.nodes.length, 'process', 'processes')})`;
   session.out.answer(answer, () =>
     answer.drained
-      ? `${who} gives up its partitions; watch it with \`muster nodes\``
-      : `${who} may have partitions again`,
+      ? `${who} is giving up its partitions; follow it with \`muster nodes\``
+      : `${who} is eligible for partitions again`,
   );
 }

@@ -8,9 +8,9 @@ import { runs } from '../support/session';
 export const nodesCommand = (): Command =>
   command(
     'nodes',
-    'List the worker processes: what each serves, how many partitions it holds, what it has under way.',
+    'List the worker processes: what each serves, the partitions it holds, and its running calls.',
     ['muster nodes', 'muster nodes --json | jq ".[] | {id, partitions, inFlight}"'],
-    'With --json: an array, one object a node. "holds" is what it has leases for, "calls" is what it really processes (in so many partitions).',
+    'With --json: an array with one object per node. "holds" counts the partitions it has leases for; "calls" counts its running calls (and their partitions).',
   ).action(runs(nodes));
 
 async function nodes(session: Session): Promise<void> {

@@ -5,7 +5,7 @@ import type { Session } from '../support/session';
 import { runs } from '../support/session';
 
 export const partitionCommand = (): Command => {
-  const partition = command('partition', 'What an operator does about one partition.', [
+  const partition = command('partition', 'Operate one partition.', [
     'muster partition move orders/3 blue-1',
     'muster partition move orders/3 --anywhere',
   ]);
@@ -16,17 +16,17 @@ export const partitionCommand = (): Command => {
 const moveCommand = (): Command =>
   command(
     'move',
-    'Move a partition to a node, where it stays while that node lives; or, with --anywhere, wherever the balancer puts it.',
+    'Pin a partition to a node for as long as that node lives; --anywhere removes the pin.',
     [
       'muster partition move orders/3 blue-1',
       'muster partition move orders/3 host-4711-0a1b2c3d',
       'muster partition move orders/3 --anywhere',
     ],
-    'A name counts for whatever process has it, also after a restart; an id for that process alone. The holder ends its calls first, within the shutdown limit.',
+    'A name pins it to any process with that name, even after a restart; an id pins it to that process only. The current holder first finishes its calls, within the shutdown limit.',
   )
     .argument('<partition>', '<handler>/<number>, see `muster partitions`')
-    .argument('[node]', 'id or name, see `muster nodes`')
-    .option('--anywhere', 'where it is does not matter any more')
+    .argument('[node]', 'id or name of a node, see `muster nodes`')
+    .option('--anywhere', 'remove the pin')
     .action(runs(move));
 
 async function move(session: Session<{ anywhere?: boolean }>, partition: string, node?: string): Promise<void> {
@@ -40,7 +40,7 @@ async function move(session: Session<{ anywhere?: boolean }>, partition: string,
   const answer = await client.movePartition(partition, node ?? null);
   session.out.answer(answer, () =>
     answer.pinnedTo === null
-      ? `${answer.partition} goes wherever the balancer puts it`
-      : `${answer.partition} goes to ${answer.pinnedTo} when its holder has given it up; watch it with \`muster partitions\``,
+      ? `${answer.partition} is no longer pinned: the balancer places it`
+      : `${answer.partition} moves to ${answer.pinnedTo} once its holder has given it up; follow it with \`muster partitions\``,
   );
 }

@@ -8,15 +8,15 @@ import { runs } from '../support/session';
 export const partitionsCommand = (): Command =>
   command(
     'partitions',
-    'List the partitions of handlers with affinity: who holds each, under which epoch, since when; who processes it; why it moved last.',
+    'List the partitions of handlers with affinity: holder, epoch and age, running calls, and why each last moved.',
     [
       'muster partitions',
       'muster partitions orders',
       'muster partitions --json | jq "map(select(.state != \\"held\\"))"',
     ],
-    'With --json: an array, one object a partition. "processing" are the nodes that have calls of it under way, which may be others than its holder.',
+    'With --json: an array with one object per partition. "processing" lists the nodes with running calls of it, which may differ from its holder.',
   )
-    .argument('[handler]', 'only its partitions')
+    .argument('[handler]', 'list only the partitions of this handler')
     .action(runs(partitions));
 
 async function partitions(session: Session, handler?: string): Promise<void> {

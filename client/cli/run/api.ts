@@ -10,9 +10,9 @@ interface Options {
   startTimeout: number;
 }
 
-const NOTES = `Everything that the client library can do, for users of any language. /openapi.json describes it, /docs is a page to look around in.
-As long as there is no token (muster token create) it listens on this machine only and requires none. TLS is left to a proxy.
-Limits (maxBodyBytes, maxRequests, maxWaiting) stand under "api" in the config file. With --json: one line on stdout when it is up.`;
+const NOTES = `Offers everything the client library can do, to any language. /openapi.json describes the API; /docs is a page to explore it.
+Until a token exists (muster token create) the API listens on this machine only and requires none. Use a proxy for TLS.
+Limits (maxBodyBytes, maxRequests, maxWaiting) are under "api" in the config file. With --json: prints one line when it is ready.`;
 
 export const apiCommand = (): Command =>
   command(
@@ -25,14 +25,11 @@ export const apiCommand = (): Command =>
     ],
     NOTES,
   )
-    .option(
-      '--port <port>',
-      'to listen on; 0: a free one (default: MUSTER_API_PORT, api.port in the config file, 8080)',
-    )
-    .option('--host <host>', 'to listen on (default: MUSTER_API_HOST, api.host in the config file, 127.0.0.1)')
-    .option('--max-connections <n>', 'database connections, and as many again for Idempotency-Keys (default: 10)')
-    .option('--shutdown-grace <duration>', 'how long open requests may take at a stop', durationOption, 20_000)
-    .option('--start-timeout <duration>', 'how long to wait for Postgres at the start', durationOption, 60_000)
+    .option('--port <port>', 'port to listen on; 0: any free port (default: 8080)')
+    .option('--host <host>', 'address to listen on (default: 127.0.0.1)')
+    .option('--max-connections <n>', 'database connections; Idempotency-Keys use as many again (default: 10)')
+    .option('--shutdown-grace <duration>', 'time for open requests to finish during shutdown', durationOption, 20_000)
+    .option('--start-timeout <duration>', 'how long to wait for Postgres at startup', durationOption, 60_000)
     .option('--log-level <level>', 'fatal, error, warn, info, debug, trace or silent')
     .action(runs(api));
 

@@ -15,9 +15,9 @@ interface Options {
   shutdownGrace: number;
 }
 
-const NOTES = `Needs neither Docker nor an installed server; what is missing is fetched once. Everything listens on this machine only. The data
-stays in --data-dir: delete the folder to begin anew. Servers named in the config file or the environment are not used.
-With --json: one line on stdout when all is up, with the addresses.`;
+const NOTES = `Needs neither Docker nor an installed server; missing programs are downloaded once. Everything listens on this machine only. Data is
+kept in --data-dir: delete the folder to start afresh. Servers named in the config file or the environment are not used.
+With --json: prints one line with the addresses when everything is ready.`;
 
 export const devCommand = (): Command =>
   command(
@@ -30,15 +30,15 @@ export const devCommand = (): Command =>
     ],
     NOTES,
   )
-    .option('--data-dir <folder>', 'where the data stays', '.muster')
-    .option('--ui-port <port>', 'of the Web UI (default: 8233, or a free one)', portOption)
-    .option('--temporal-port <port>', 'of Temporal (default: 7233, or a free one)', portOption)
-    .option('--database-port <port>', 'of Postgres (default: 5433, or a free one)', portOption)
-    .option('--callback-port <port>', 'for callbacks of downstreams (default: 8234, or a free one)')
-    .option('--callback-url <url>', 'under which downstreams reach it (default: its own address)')
-    .option('--api-port <port>', 'of the HTTP API (default: 8080, or a free one)')
-    .option('--shutdown-grace <duration>', 'how long running calls may take at a stop', durationOption, 20_000)
-    .option('--log-level <level>', 'of the log file: fatal, error, warn, info, debug, trace or silent')
+    .option('--data-dir <folder>', 'folder for the data', '.muster')
+    .option('--ui-port <port>', 'port of the Web UI (default: 8233, or a free one)', portOption)
+    .option('--temporal-port <port>', 'port of Temporal (default: 7233, or a free one)', portOption)
+    .option('--database-port <port>', 'port of Postgres (default: 5433, or a free one)', portOption)
+    .option('--callback-port <port>', 'port for downstream callbacks (default: 8234, or a free one)')
+    .option('--callback-url <url>', 'URL under which downstreams reach that port')
+    .option('--api-port <port>', 'port of the HTTP API (default: 8080, or a free one)')
+    .option('--shutdown-grace <duration>', 'time for running calls to finish during shutdown', durationOption, 20_000)
+    .option('--log-level <level>', 'log file level: fatal, error, warn, info, debug, trace or silent')
     .action(runs(dev));
 
 async function dev(session: Session<Options>): Promise<void> {
@@ -47,7 +47,7 @@ async function dev(session: Session<Options>): Promise<void> {
   const { cwd } = session.surroundings;
   const settings = await session.settings({ handlers: true });
   if (settings.databaseUrl !== null || settings.ownServers)
-    out.note('Note: the settings name a database or a Temporal. dev does not use them, but other commands do.');
+    out.note('Note: the settings name a database or a Temporal server. dev ignores them, but other commands use them.');
   const { runDev } = await import('../../../workers/dev/dev.js');
   out.note('Starting Postgres and Temporal ...');
   await runDev(settings, {
@@ -75,7 +75,7 @@ async function dev(session: Session<Options>): Promise<void> {
       );
     },
   });
-  out.note('Stopped; the data stays.');
+  out.note('Stopped; the data is kept.');
 }
 
 const describe = (
@@ -100,7 +100,7 @@ const describe = (
   return `Muster is up (${duration(ms)})
 ${facts}
 
-Other muster commands in this folder find it by themselves:
+Other muster commands in this folder use it automatically:
   muster submit ${first?.name ?? '<handler>'} --file tasks.ndjson --wait
-Ctrl-C stops it; the data stays in ${near(path.dirname(logFile))}.`;
+Ctrl-C stops it; the data is kept in ${near(path.dirname(logFile))}.`;
 };

@@ -13,7 +13,7 @@ interface Options {
 export const migrateCommand = (): Command =>
   command(
     'migrate',
-    "Make or update Muster's tables.",
+    "Create or update Muster's tables.",
     [
       'muster migrate --database-url postgres://user:password@host:5432/app',
       'MUSTER_DATABASE_URL=... muster migrate',
@@ -21,8 +21,8 @@ export const migrateCommand = (): Command =>
       'muster migrate down --plan',
     ],
     [
-      'In a separate schema (--schema, default muster). Safe to run from several places at once, and again; also while',
-      'workers and clients of the version before run, which go on. --plan only reads; another tool may run what it prints.',
+      'The tables are in a separate schema (--schema, default muster). Safe to run repeatedly, from several places at once, and while',
+      'workers and clients of the previous version keep running. --plan only reads; another tool may run the SQL it prints.',
     ].join('\n'),
   )
     .option(...PLAN)
@@ -30,9 +30,9 @@ export const migrateCommand = (): Command =>
     .addCommand(
       command(
         'down',
-        'Undo the newest migration, where that is possible.',
+        'Undo the newest migration, if possible.',
         ['muster migrate down --plan', 'muster migrate down', 'muster migrate down --to 000001'],
-        'For the program that knows the migration, once no worker and no client of that version runs. Seldom needed: the\nversion before runs on the tables as they are.',
+        'Run it with the program that contains the migration, after all workers and clients of that version have stopped. Seldom needed:\nthe previous version runs on the tables as they are.',
       )
         .option('--to <migration>', 'undo all migrations after this one')
         .option(...PLAN)

@@ -7,14 +7,14 @@ import { fields, table } from '../support/output';
 import type { Session } from '../support/session';
 import { runs } from '../support/session';
 
-const NOTES = `Scopes: submit (tasks, batches, fan-outs, executions, their cancelling), read (look), admin (all, also pause, flush, redrive, resolve, lanes).
-Only a hash is stored: a token is shown once, when it is made. A revoked one is refused within 2 s. With the first token the API asks everybody for one.`;
+const NOTES = `Scopes: submit (submit and cancel tasks, batches, fan-outs, executions), read (view), admin (all of it, and pause, flush, redrive, resolve, lanes).
+Only a hash is stored: a token is shown once, when it is created. A revoked token is refused within 2 s. Once a token exists, every request needs one.`;
 
 const scopesOption = (text: string): Scope[] => {
   const scopes = text.split(',').map((scope) => scope.trim());
   const wrong = scopes.find((scope) => !(SCOPES as readonly string[]).includes(scope));
   if (wrong !== undefined)
-    throw new InvalidArgumentError(`Expected ${SCOPES.join(', ')} with commas between them, got "${wrong}".`);
+    throw new InvalidArgumentError(`Expected ${SCOPES.join(', ')} separated by commas, got "${wrong}".`);
   return [...new Set(scopes)] as Scope[];
 };
 const nameOption = (text: string): string => {
@@ -25,22 +25,22 @@ const nameOption = (text: string): string => {
 export const tokenCommand = (): Command =>
   command(
     'token',
-    'Who may call the HTTP API: make, list and revoke tokens.',
+    'Create, list and revoke tokens for the HTTP API.',
     ['muster token create --name ci --scope submit,read', 'muster token list', 'muster token revoke 3'],
     NOTES,
   )
     .addCommand(
       new Command('create')
-        .description('Make a token; it is shown this once.')
-        .requiredOption('--name <name>', 'whose it is, for the list', nameOption)
-        .requiredOption('--scope <scopes>', 'submit, read, admin, with commas between them', scopesOption)
+        .description('Create a token; it is shown only once.')
+        .requiredOption('--name <name>', 'owner or purpose, shown in the list', nameOption)
+        .requiredOption('--scope <scopes>', 'submit, read, admin, separated by commas', scopesOption)
         .action(runs(create)),
     )
-    .addCommand(new Command('list').description('All tokens, without what they are.').action(runs(list)))
+    .addCommand(new Command('list').description('List all tokens, without their secrets.').action(runs(list)))
     .addCommand(
       new Command('revoke')
-        .description('Refuse a token from now on.')
-        .argument('<id>', 'its number in the list', wholeOption(1, 2_147_483_647))
+        .description('Revoke a token.')
+        .argument('<id>', 'number of the token in the list', wholeOption(1, 2_147_483_647))
         .action(runs(revoke)),
     );
 
@@ -65,7 +65,7 @@ async function create(session: Session<{ name: string; scope: Scope[] }>): Promi
       ['id', made.id],
       ['name', made.name],
       ['scopes', made.scopes.join(', ')],
-      ['', 'Keep it now: it is not shown again.'],
+      ['', 'Store it now: it is not shown again.'],
     ]),
   );
 }

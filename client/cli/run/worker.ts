@@ -14,16 +14,16 @@ interface Options {
   setCurrent?: boolean;
 }
 
-const NOTES = `Logs are JSON lines on stderr. SIGTERM or Ctrl-C drains: no new work, running calls end within --shutdown-grace, exit code 0; a
-second signal ends it at once. At the start it waits for Postgres, its tables, and Temporal to be there (--start-timeout).
-With --callback-port, or a callback URL alone where another worker listens, calls carry a URL to which the downstream posts {"results": [...]} or
-{"status": "expired" | "failed"} of a batch that it accepted. It needs MUSTER_CALLBACK_SECRET (at least 32 characters), the same in every worker.
-With --json: one line on stdout when it is ready: {"ready": true, "node", "handlers", "callbacks"?}.`;
+const NOTES = `Logs are JSON lines on stderr. SIGTERM or Ctrl-C drains the worker: it takes no new work, finishes running calls within --shutdown-grace, and
+exits with code 0; a second signal exits immediately. At startup it waits for Postgres, the tables, and Temporal (--start-timeout).
+With --callback-port (or only --callback-url, if another worker listens), each call carries a URL to which the downstream posts
+{"results": [...]} or {"status": "expired" | "failed"} for a batch that it accepted. This needs MUSTER_CALLBACK_SECRET (at least 32
+characters), the same in every worker. With --json: prints one line when it is ready: {"ready": true, "node", "handlers", "callbacks"?}.`;
 
 export const workerCommand = (): Command =>
   command(
     'worker',
-    "Run a worker: leads targets and makes the calls of the config's handlers.",
+    "Run a worker: it leads targets and makes the calls of the config's handlers.",
     [
       'muster worker',
       'muster worker --config ./muster.config.ts --metrics-port 9464',
@@ -32,31 +32,25 @@ export const workerCommand = (): Command =>
     ],
     NOTES,
   )
-    .option('--metrics-port <port>', 'serve Prometheus metrics at /metrics, and /healthz', portOption)
-    .option('--metrics-host <host>', 'address of both metrics ports; 0.0.0.0 in a container', '127.0.0.1')
-    .option('--node-name <name>', 'name of this worker, the same after a restart; one process per name')
-    .option('--callback-port <port>', 'listen for callbacks of downstreams: completion by HTTP; 0: a free port')
-    .option('--callback-host <host>', 'address of the callback port (default: 127.0.0.1); 0.0.0.0 in a container')
-    .option('--callback-url <url>', 'under which downstreams reach it (default: its own address)')
-    .option('--sdk-metrics-port <port>', "serve the Temporal SDK's own metrics at /metrics", portOption)
-    .option('--max-connections <n>', 'database connections, and one more for heartbeats (default: 20)')
-    .option('--shutdown-grace <duration>', 'how long running calls may take at a stop', durationOption, 20_000)
+    .option('--metrics-port <port>', 'serve /metrics (Prometheus) and /healthz on this port', portOption)
+    .option('--metrics-host <host>', 'address of both metrics ports; use 0.0.0.0 in a container', '127.0.0.1')
+    .option('--node-name <name>', 'stable name of this worker; one process per name')
+    .option('--callback-port <port>', 'port for downstream callbacks (completion by HTTP); 0: any free port')
+    .option('--callback-host <host>', 'address of the callback port (default: 127.0.0.1)')
+    .option('--callback-url <url>', 'URL under which downstreams reach the callback port')
+    .option('--sdk-metrics-port <port>', "serve the Temporal SDK's metrics on this port", portOption)
+    .option('--max-connections <n>', 'database connections, plus one for heartbeats (default: 20)')
+    .option('--shutdown-grace <duration>', 'time for running calls to finish during shutdown', durationOption, 20_000)
     .option(
       '--start-timeout <duration>',
-      'how long to wait for Postgres and Temporal at the start',
+      'how long to wait for Postgres and Temporal at startup',
       durationOption,
       60_000,
     )
     .option('--log-level <level>', 'fatal, error, warn, info, debug, trace or silent')
-    .option(
-      '--versioning',
-      'leaders stay on the version they began with (Worker Deployment Versioning); deployment name = prefix',
-    )
-    .option(
-      '--build-id <id>',
-      'with --versioning: name of this version (default: package version and a hash of the workflows)',
-    )
-    .option('--set-current', 'with --versioning: new runs go to this version from now on')
+    .option('--versioning', 'pin leaders to the version they started on (Worker Deployment Versioning)')
+    .option('--build-id <id>', 'with --versioning: name of this version (default: derived)')
+    .option('--set-current', 'with --versioning: make this version the current one')
     .action(runs(worker));
 
 async function worker(session: Session<Options>): Promise<void> {

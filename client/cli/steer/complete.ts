@@ -17,9 +17,9 @@ interface Options {
   error?: string;
 }
 
-const NOTES = `Lines of the file: {"id" or "index", "status": "ok" | "retry" | "failed" | "unknown", "result"?, "error"?}. A task without a line is unknown, with
---status expired it is tried again; --status failed takes no file. A repeat returns the same answer; a batch that ended by another answer is
-refused (exit code 1), and so is a completion before its acceptance is written (exit code 5: send it again).`;
+const NOTES = `Each line of the file: {"id" or "index", "status": "ok" | "retry" | "failed" | "unknown", "result"?, "error"?}. A task without a line
+becomes unknown, or is retried with --status expired; --status failed takes no file. A repeated completion returns the same answer. A batch
+that ended with another answer is refused (exit code 1); so is a completion before its acceptance is written (exit code 5: send it again).`;
 
 /** Same limit as the store's pages: a result is 1 MB at most, in any JSON spelling. */
 const MAX_LINE_BYTES = 8_000_000;
@@ -27,7 +27,7 @@ const MAX_LINE_BYTES = 8_000_000;
 export const completeCommand = (): Command =>
   command(
     'complete',
-    'Tell what became of a batch that the downstream accepted, in place of asking it.',
+    'Report the outcome of a batch that the downstream accepted, instead of polling for it.',
     [
       'muster complete orders --reference job-17 --file results.ndjson',
       'fetch-results job-17 | muster complete orders --batch 42 --file - --json',
@@ -35,12 +35,14 @@ export const completeCommand = (): Command =>
     ],
     NOTES,
   )
-    .argument('<handler>', 'whose batch it is')
-    .option('--reference <reference>', 'what the downstream answered when it accepted the batch')
-    .option('--batch <n>', 'the number of the batch', wholeOption(1, Number.MAX_SAFE_INTEGER))
-    .option('--file <file>', 'its results as JSON lines; - is stdin')
-    .addOption(new Option('--status <status>', 'default: done').choices(['done', 'expired', 'failed']))
-    .option('--error <text>', 'with --status expired or failed: why')
+    .argument('<handler>', 'handler of the batch')
+    .option('--reference <reference>', 'reference that the downstream returned on acceptance')
+    .option('--batch <n>', 'number of the batch', wholeOption(1, Number.MAX_SAFE_INTEGER))
+    .option('--file <file>', 'results as JSON Lines; - for standard input')
+    .addOption(
+      new Option('--status <status>', 'outcome of the batch (default: done)').choices(['done', 'expired', 'failed']),
+    )
+    .option('--error <text>', 'with --status expired or failed: the reason')
     .action(runs(complete));
 
 async function complete(session: Session<Options>, handler: string): Promise<void> {
@@ -63,7 +65,7 @@ async function complete(session: Session<Options>, handler: string): Promise<voi
       .map(([name, n]) => `${n} ${name}`);
     const total = Object.values(results ?? {}).reduce((sum, n) => sum + n, 0);
     const what = results === null ? '' : `: ${plural(total, 'task')} (${counts.join(', ')})`;
-    return `batch ${answer.batch} ${repeated ? 'was completed before by the same' : 'completed'}, it is ${state}${what}`;
+    return `batch ${answer.batch} ${repeated ? 'was already completed with the same answer' : 'completed'}: it is ${state}${what}`;
   });
 }
 

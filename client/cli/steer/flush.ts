@@ -5,12 +5,12 @@ import type { Session } from '../support/session';
 import { runs } from '../support/session';
 
 export const flushCommand = (): Command =>
-  command('flush', 'Send now what lingers, without waiting until it is due.', [
+  command('flush', 'Send lingering tasks now, before they are due.', [
     'muster flush orders',
     'muster flush orders customer-17',
   ])
     .argument('<handler>')
-    .argument('[target]', 'only this one')
+    .argument('[target]', 'flush only this target')
     .action(runs(flush));
 
 async function flush(session: Session, handler: string, target?: string): Promise<void> {

@@ -11,13 +11,13 @@ interface Options {
 export const pauseCommand = (): Command =>
   command(
     'pause',
-    'Send nothing more of a handler, or of one target; calls in flight end.',
+    'Stop sending for a handler, or one target; calls in flight finish.',
     ['muster pause orders --reason "the shop is being moved"', 'muster pause orders customer-17'],
-    'Tasks are still accepted; they wait until `muster resume`.',
+    'Tasks are still accepted, and wait until `muster resume`.',
   )
     .argument('<handler>')
-    .argument('[target]', 'only this one')
-    .option('--reason <text>', 'shown by status, targets and explain')
+    .argument('[target]', 'pause only this target')
+    .option('--reason <text>', 'reason shown by status, targets and explain')
     .action(runs(pause));
 
 async function pause(session: Session<Options>, handler: string, target?: string): Promise<void> {

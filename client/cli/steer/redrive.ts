@@ -14,14 +14,18 @@ interface Options {
 export const redriveCommand = (): Command =>
   command(
     'redrive',
-    'Send tasks that failed, died or are unknown once more, with fresh attempts.',
+    'Resend failed, dead or unknown tasks with fresh attempts.',
     ['muster redrive orders --only dead', 'muster redrive orders --only failed --target customer-17 --limit 10'],
-    'Unknown ones may have been done already: redriven, they may be done twice (`muster resolve` settles them without sending).',
+    'An unknown task may already have been applied, so resending may apply it twice (`muster resolve` settles it without sending).',
   )
     .argument('<handler>')
-    .addOption(new Option('--only <state>', 'which ones').choices(['failed', 'unknown', 'dead']).makeOptionMandatory())
-    .option('--target <key>', 'only of this target')
-    .option('--limit <n>', 'at most so many', wholeOption(1, 1_000_000_000))
+    .addOption(
+      new Option('--only <state>', 'state of the tasks to resend')
+        .choices(['failed', 'unknown', 'dead'])
+        .makeOptionMandatory(),
+    )
+    .option('--target <key>', 'resend only tasks of this target')
+    .option('--limit <n>', 'maximum number of tasks to resend', wholeOption(1, 1_000_000_000))
     .action(runs(redrive));
 
 async function redrive(session: Session<Options>, handler: string): Promise<void> {

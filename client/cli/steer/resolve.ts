@@ -18,18 +18,18 @@ interface Options {
 export const resolveCommand = (): Command =>
   command(
     'resolve',
-    'Say by hand what became of a call whose outcome is unknown.',
+    'Manually resolve a call with an unknown outcome.',
     [
       'muster resolve --batch 42 --as succeeded',
       'muster resolve --task order-17 --task order-18 --as created',
       'muster resolve --task order-17 --as failed --error "refused, see ticket 5"',
     ],
-    '--as created sends them again. Only what is unknown can be resolved; else nothing is changed and the exit code is 1.',
+    '--as created sends the tasks again. If one of the tasks is not unknown, nothing is changed and the exit code is 1.',
   )
-    .option('--batch <n>', 'all unknown tasks of this batch', wholeOption(1, Number.MAX_SAFE_INTEGER))
-    .option('--task <id>', 'this task; may be given several times', collected)
+    .option('--batch <n>', 'resolve all unknown tasks of this batch', wholeOption(1, Number.MAX_SAFE_INTEGER))
+    .option('--task <id>', 'resolve this task; repeatable', collected)
     .addOption(
-      new Option('--as <state>', 'what became of them')
+      new Option('--as <state>', 'outcome of the tasks')
         .choices(['succeeded', 'failed', 'created'])
         .makeOptionMandatory(),
     )

@@ -5,12 +5,12 @@ import type { Session } from '../support/session';
 import { runs } from '../support/session';
 
 export const resumeCommand = (): Command =>
-  command('resume', 'Let a paused handler, or one target, go on.', [
+  command('resume', 'Resume a paused handler, or one target.', [
     'muster resume orders',
     'muster resume orders customer-17',
   ])
     .argument('<handler>')
-    .argument('[target]', 'only this one')
+    .argument('[target]', 'resume only this target')
     .action(runs(resume));
 
 async function resume(session: Session, handler: string, target?: string): Promise<void> {

@@ -14,17 +14,17 @@ interface Options extends TargetOverrides {
 export const setCommand = (): Command =>
   command(
     'set',
-    'Give one target its own linger, quiet period or batch size, over those of its handler.',
+    "Override the handler's linger, quiet period or batch size for one target.",
     ['muster set orders customer-17 --linger-ms 5000 --max-items 20', 'muster set orders customer-17 --reset'],
-    "What is given replaces all of the target's own settings.",
+    "The options given replace all of the target's overrides.",
   )
     .argument('<handler>')
     .argument('<target>')
-    .option('--linger-ms <ms>', 'longest wait from the first task', wholeOption(0, MAX_LINGER_MS))
-    .option('--quiet-period-ms <ms>', 'close when nothing came for so long', wholeOption(1, MAX_LINGER_MS))
-    .option('--max-items <n>', 'most tasks of a batch', wholeOption(1, 100_000))
-    .option('--min-items <n>', 'fewest tasks for the quiet period to close a batch', wholeOption(1, 100_000))
-    .option('--reset', 'back to the settings of the handler')
+    .option('--linger-ms <ms>', 'longest wait after the first task', wholeOption(0, MAX_LINGER_MS))
+    .option('--quiet-period-ms <ms>', 'close a batch when no task arrived for this long', wholeOption(1, MAX_LINGER_MS))
+    .option('--max-items <n>', 'maximum tasks per batch', wholeOption(1, 100_000))
+    .option('--min-items <n>', 'minimum tasks for the quiet period to close a batch', wholeOption(1, 100_000))
+    .option('--reset', "return to the handler's settings")
     .action(runs(set));
 
 async function set(session: Session<Options>, handler: string, target: string): Promise<void> {
@@ -42,7 +42,7 @@ async function set(session: Session<Options>, handler: string, target: string): 
   await client.setTarget(handler, target, overrides);
   session.out.answer({ handler, target, overrides }, () =>
     overrides === null
-      ? `target ${printable(target)} of ${handler}: as its handler`
+      ? `target ${printable(target)} of ${handler}: uses the handler's settings`
       : `target ${printable(target)} of ${handler}: ${given.map(([name, value]) => `${name} ${value}`).join(', ')}`,
   );
 }

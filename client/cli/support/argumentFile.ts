@@ -36,9 +36,9 @@ const listOf = (name: string, number: number, text: string | null): readonly str
   try {
     list = JSON.parse(text);
   } catch {
-    return refuse('a JSON array of texts such as ["--id", "17"]', shown);
+    return refuse('a JSON array of strings such as ["--id", "17"]', shown);
   }
   if (!Array.isArray(list) || list.some((one) => typeof one !== 'string'))
-    return refuse('a JSON array of texts such as ["--id", "17"]', shown);
+    return refuse('a JSON array of strings such as ["--id", "17"]', shown);
   return list as string[];
 };

@@ -47,7 +47,7 @@ export const waitForExecution = async (
   execution: Execution,
   timeoutMs: number | undefined,
 ): Promise<number> => {
-  out.note(`Execution ${execution.id}. Ctrl-C ends the waiting; it goes on.`);
+  out.note(`Execution ${execution.id}. Ctrl-C stops waiting; the execution continues.`);
   const { items } = await execution.progress();
   const bar = out.progress('running  ', items, 'items');
   let said = '';

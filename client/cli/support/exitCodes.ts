@@ -4,8 +4,8 @@ import type { ErrorCode } from '../../../workflows/planning/errorCodes';
 export const EXIT = {
   ok: 0,
   /**
-   * It was done, and the answer is not a good one: a task failed, an invariant is violated, there
-   * is no such task.
+   * It was done, but the result is not good: a task failed, an invariant is violated, or the task
+   * does not exist.
    */
   failed: 1,
   /** Bad usage, settings, config file or input. */
@@ -25,12 +25,12 @@ export const EXIT = {
 
 export const EXIT_HELP = `Exit codes:
   0  done
-  1  done, but the answer is not a good one: a task failed or is unknown, an invariant is violated, there is no such thing
+  1  done, but the result is not good: a task failed or is unknown, an invariant is violated, or what was named does not exist
   2  bad usage, settings, config file or input; nothing was done
-  3  Postgres or Temporal cannot be used: not reached, or the tables are missing or newer than this program
-  4  not done within --timeout; what was accepted goes on
-  5  refused for now: too much waits (maxQueued), or a completion came before its acceptance was written; nothing was done, try again later
-  130, 143  ended by Ctrl-C, by SIGTERM`;
+  3  Postgres or Temporal is unavailable, or the tables are missing or newer than this program
+  4  not done within --timeout; accepted work continues
+  5  refused for now: the backlog is full (maxQueued), or a completion came before its acceptance was written; try again later
+  130, 143  stopped by Ctrl-C, by SIGTERM`;
 
 const BY_CODE: Readonly<Partial<Record<ErrorCode, number>>> = {
   NOT_FOUND: EXIT.failed,

@@ -61,7 +61,7 @@ export class Session<Options = object> {
       maxConnections: 4,
       onRingFailure: (error) =>
         this.out.note(
-          `Note: the leaders could not be told at once (${error.message}). The workers find the work by themselves within seconds of being up.`,
+          `Note: the leaders could not be woken (${error.message}). Workers find the work by themselves within seconds of starting.`,
         ),
     });
     return this.opened;

@@ -136,7 +136,7 @@ export const acceptFile = async (
 const FILE: FailureTexts = {
   none: 'Nothing of the file was accepted.',
   unknown:
-    'The connection was lost while the file was being accepted: all of it was accepted or nothing. Submit it again: the same ids are the same tasks.',
+    'The connection was lost while the file was being accepted: either all of it was accepted or nothing. Submit it again: the same ids are the same tasks.',
 };
 
 /** The chunks of one transaction. */

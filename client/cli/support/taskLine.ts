@@ -51,7 +51,7 @@ export const parseTaskLine = ({ number, text }: Line, maxLineBytes: number): Tas
 };
 
 const arrayHint = (text: string): string =>
-  text.startsWith('[') ? '. One JSON object a line (NDJSON), not an array: jq -c ".[]" makes it so' : '';
+  text.startsWith('[') ? '. Write one JSON object per line (NDJSON), not an array: jq -c ".[]" converts it' : '';
 
 export const isLineProblem = (parsed: TaskInput | LineProblem): parsed is LineProblem =>
   'line' in parsed && 'code' in parsed;

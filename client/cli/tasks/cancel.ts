@@ -13,14 +13,14 @@ interface Options {
 export const cancelCommand = (): Command =>
   command(
     'cancel',
-    'Cancel waiting tasks, an unsent lane batch, or a batch that the downstream accepted; what is in a call goes on.',
+    'Cancel waiting tasks, an unsent lane batch, or a batch that the downstream accepted; running calls continue.',
     ['muster cancel order-17 order-18', 'muster cancel --batch 81'],
-    'Exit code 1 if one of them could not be cancelled. A batch of a lane also while it waits for its next try; its lane goes on, and what depends on it fails unsent. An accepted batch is cancelled by the downstream: see its cancellation in muster batch.',
+    'Exit code 1 if a task could not be cancelled. A lane batch can also be cancelled while waiting for a retry: its lane continues, and its dependents fail without being sent. An accepted batch is cancelled by the downstream: `muster batch` shows its cancellation.',
   )
     .argument('[ids...]', 'ids of tasks')
     .option(
       '--batch <n>',
-      'a batch of a lane, or an accepted one, with all its tasks',
+      'cancel a lane batch or an accepted batch, with its tasks',
       wholeOption(1, Number.MAX_SAFE_INTEGER),
     )
     .action(runs<Options, [string[]]>(cancel));
@@ -28,7 +28,7 @@ export const cancelCommand = (): Command =>
 async function cancel(session: Session<Options>, ids: string[]): Promise<number> {
   const { batch } = session.options;
   if ((batch === undefined) === (ids.length === 0))
-    throw new MusterError('INVALID_ARGUMENT', 'expected ids of tasks or --batch, one of the two');
+    throw new MusterError('INVALID_ARGUMENT', 'expected either task ids or --batch');
   const client = await session.client();
   if (batch !== undefined) {
     const ended = await client.cancelBatch(batch);
@@ -36,7 +36,7 @@ async function cancel(session: Session<Options>, ids: string[]): Promise<number>
     session.out.answer(ended, () => {
       if (ended.cancellation !== undefined)
         return `batch ${batch}${lane} is with the downstream; its cancellation: ${ended.cancellation} (see \`muster batch ${batch}\`)`;
-      if (ended.tasks.length === 0) return `batch ${batch}${lane} was cancelled before`;
+      if (ended.tasks.length === 0) return `batch ${batch}${lane} had already been cancelled`;
       return `cancelled batch ${batch}${lane}: ${plural(ended.tasks.length, 'task')}`;
     });
     return EXIT.ok;

@@ -7,9 +7,9 @@ import { runs } from '../support/session';
 export const explainCommand = (): Command =>
   command(
     'explain',
-    'Say where a task is, what it waits for and when it goes on at the earliest.',
+    "Explain a task's state, what it is waiting for, and its earliest next step.",
     ['muster explain order-17', 'muster explain order-17 --json | jq -r .waitsFor'],
-    'Reads Postgres, and answers also while Temporal is down; where a leader stands still it asks Temporal about its run.',
+    'Reads Postgres, so it works while Temporal is down; if a leader has stalled, it also asks Temporal about its run.',
   )
     .argument('<task>', 'id of the task')
     .action(runs(explain));

@@ -18,17 +18,17 @@ interface Options {
   timeout?: number;
 }
 
-const NOTES = `Each line is one task: {"id", "payload"} and, if need be, "notBefore" (ISO time), "priority" (lower first) and
-"callback" ({"url"} or {"workflowId"}). The file is checked whole, then accepted in one transaction: all of it or, if a line is
-bad, nothing. Submitting it again is safe: the same id with the same payload is the same task.
+const NOTES = `Each line is one task: {"id", "payload"} and, optionally, "notBefore" (ISO time), "priority" (lower goes first) and
+"callback" ({"url"} or {"workflowId"}). The whole file is checked, then accepted in one transaction; if a line is bad,
+nothing is accepted. Submitting it again is safe: the same id with the same payload is the same task.
 
-With --json: {"handler", "accepted", "repeated", "refused", "problems"}; with --json --wait NDJSON, a task a line as it ends and
-last {"summary": ...}.`;
+With --json: {"handler", "accepted", "repeated", "refused", "problems"}; with --json --wait, NDJSON:
+one line per task as it ends, and finally {"summary": ...}.`;
 
 export const submitCommand = (): Command =>
   command(
     'submit',
-    'Submit tasks from a file of JSON lines.',
+    'Submit tasks from a JSON Lines file.',
     [
       'muster submit orders --file orders.ndjson',
       'produce-tasks | muster submit orders --file - --wait',
@@ -37,10 +37,14 @@ export const submitCommand = (): Command =>
     NOTES,
   )
     .argument('<handler>', 'a handler of the config file')
-    .requiredOption('--file <file>', 'file of JSON lines; - for standard input')
-    .option('--wait', 'wait until every task has ended; exit code 1 if one failed, died or is unknown')
-    .option('--timeout <duration>', 'with --wait: give up after this (30s, 5m, 2h); the tasks go on', durationOption)
-    .option('--partial', 'accept the good lines and name the bad ones; exit code 1 if there are any')
+    .requiredOption('--file <file>', 'JSON Lines file; - for standard input')
+    .option('--wait', 'wait for all tasks; exit code 1 unless all succeeded')
+    .option(
+      '--timeout <duration>',
+      'with --wait: stop waiting after this (30s, 5m, 2h); the tasks continue',
+      durationOption,
+    )
+    .option('--partial', 'accept valid lines, report bad ones; exit code 1 if any')
     .action(runs(submit));
 
 async function submit(session: Session<Options>, handler: string): Promise<number> {
@@ -72,7 +76,7 @@ const waitAndReport = async (
   ids: LineSpool,
 ): Promise<number> => {
   const { out, options } = session;
-  out.note(`Waiting for ${plural(ids.count, 'task')}. Ctrl-C ends the waiting; the tasks go on.`);
+  out.note(`Waiting for ${plural(ids.count, 'task')}. Ctrl-C stops waiting; the tasks continue.`);
   const onTask = out.json ? (task: object) => out.stream(task) : undefined;
   const waited = await waitForAll(client, ids, { timeoutMs: options.timeout, onTask }, out);
   const { examples: _, ...ends } = waited; // each was a separate line
@@ -88,7 +92,7 @@ const describe = (handler: string, { accepted, repeated, refused, problems }: Ac
     refused > shown.length ? [`  and ${plural(refused - shown.length, 'more bad line', 'more bad lines')}`] : [];
   const counts = [
     `accepted ${plural(accepted, 'task')}`,
-    repeated > 0 ? `${repeated} were there already` : '',
+    repeated > 0 ? `${repeated} had already been accepted` : '',
     refused > 0 ? `refused ${plural(refused, 'line')}` : '',
   ];
   return [`${handler}: ${counts.filter((text) => text !== '').join(', ')}`, ...shown, ...more].join('\n');
@@ -99,5 +103,5 @@ const summary = (waited: Waited): string =>
     ...Object.entries(waited.states),
     ['after', duration(waited.ms)],
     ...waited.examples.map(({ id, state, error }) => [`${state}`, `${id}: ${error ?? 'no reason given'}`] as const),
-    ['not ended', waited.timedOut ? `${plural(waited.open, 'task')} when the time was up; they go on` : null],
+    ['not ended', waited.timedOut ? `${plural(waited.open, 'task')} when the time was up; they continue` : null],
   ]);

@@ -6,7 +6,7 @@ import type { Session } from '../support/session';
 import { runs } from '../support/session';
 
 export const taskCommand = (): Command =>
-  command('task', 'Show one task: state, attempts, result or error.', [
+  command('task', 'Show one task: its state, attempts, and result or error.', [
     'muster task order-17',
     'muster task order-17 --json | jq .result',
   ])

@@ -17,8 +17,8 @@ interface Options {
   send?: boolean;
 }
 
-const NOTES = `Needs no Postgres and no Temporal. The batches are those of the tasks arriving at once and nothing after them. --send makes the first
-call for real, once, and says how Muster would understand the answer; nothing is stored. Exit code 1 if not every task of it is ok.
+const NOTES = `Needs no Postgres and no Temporal. Shows the batches that form if all tasks arrive at once and none later. --send really makes the
+first call, once, and shows how Muster would interpret the answer; nothing is stored. Exit code 1 unless every task of it is ok.
 With --json: {"handler", "tasks", "batches", "call", "outcome"}.`;
 const SHOWN_BATCHES = 50;
 const SHOWN_BODY = 4_000;
@@ -26,13 +26,13 @@ const SHOWN_BODY = 4_000;
 export const tryCommand = (): Command =>
   command(
     'try',
-    'Show what a handler would do with some tasks, without a server.',
+    'Show what a handler would do with tasks, without any server.',
     ['muster try orders --file orders.ndjson', 'head -20 orders.ndjson | muster try orders --file - --send'],
     NOTES,
   )
     .argument('<handler>', 'a handler of the config file')
-    .requiredOption('--file <file>', 'file of JSON lines as for `muster submit`; - for standard input')
-    .option('--send', 'make the first call')
+    .requiredOption('--file <file>', 'JSON Lines file, as for `muster submit`; - for standard input')
+    .option('--send', 'really make the first call')
     .action(runs(tryHandler));
 
 async function tryHandler(session: Session<Options>, name: string): Promise<number> {

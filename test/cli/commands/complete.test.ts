@@ -39,14 +39,14 @@ test('H7: from a file by reference; again, late and otherwise, unknown: answers 
   );
   expect([again.code, again.stdout]).toEqual([
     0,
-    expect.stringMatching(/^batch \d+ was completed before by the same, it is succeeded: 3 tasks \(3 ok\)/),
+    expect.stringMatching(/^batch \d+ was already completed with the same answer: it is succeeded: 3 tasks \(3 ok\)/),
   ]);
   const late = await tell('--status failed --error late --json');
   expect(late.code).toBe(1);
   expect(late.json()).toMatchObject({ error: { code: 'COMPLETION_STALE' } });
   const unknown = await world.run(`complete lane --reference nowhere --file ${file}`);
   expect(unknown.code).toBe(1);
-  expect(unknown.stderr).toMatch(/reference "nowhere": there is none/);
+  expect(unknown.stderr).toMatch(/Reference "nowhere" not found/);
 });
 
 test('H7: by number, expired; wrong lines and wrong usage end with code 2 and settle nothing', async () => {
@@ -66,7 +66,7 @@ test('H7: by number, expired; wrong lines and wrong usage end with code 2 and se
     ['--file nothing.ndjson', '', /--file: expected a file at nothing.ndjson, got none/],
     ['', '', /--file: expected a file with the results/],
     ['--reference x --file -', '', /expected either --reference or --batch, got both/],
-    ['--file - --error text', '', /error: expected none with status done/],
+    ['--file - --error text', '', /error: expected no error with status done/],
   ] as const) {
     const { code, stderr } = await tell(args, stdin);
     expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);

@@ -119,14 +119,14 @@ test('bad input: exit code 2, the line is named, nothing was accepted', async ()
   const bad = await run(['execute', '--function', 'greet', '--args-file', '-'], '["1"]\n[2]\n');
   expect(bad.code).toBe(2);
   expect(bad.stderr).toContain(
-    'standard input, line 2: expected a JSON array of texts such as ["--id", "17"], got [2]. Nothing was accepted.',
+    'standard input, line 2: expected a JSON array of strings such as ["--id", "17"], got [2]. Nothing was accepted.',
   );
   expect((await run(['execute', '--function', 'greet'])).code).toBe(2);
   expect((await run(['execution', 'nine'])).code).toBe(2);
   const none = await run(['execution', '0b8f7f0e-5d0f-4f0c-9a52-3a6c5c1d2b12']);
   expect(none.code).toBe(1);
   expect(none.stderr).toContain(
-    'there is none. An ended execution is deleted after its retention period: 7 days, or executions.retentionMs',
+    "not found. An ended execution is deleted after its retention period (7 days, or the workers' executions.retentionMs",
   );
 });
 

@@ -40,7 +40,7 @@ test('open, add, seal, ack, get, watch: one completion, told by the last ack', a
   expect(await watching.exit).toBe(0);
   expect(JSON.parse(watching.stdout())).toMatchObject({ id, state: 'complete', open: 0 });
   const again = await world.run('fanout ack -', readFileSync(file, 'utf8'));
-  expect(again.stdout).toBe('acked 0 items, 250 were acked before\n');
+  expect(again.stdout).toBe('acked 0 items, 250 had been acked before\n');
 });
 
 test('add with a key may be repeated; --json gives ranges, with --ids the ids before them', async () => {
@@ -80,7 +80,7 @@ test('what cannot be: exit codes and words', async () => {
   await world.run(`fanout seal ${id}`);
   expect(await world.run(`fanout add ${id} 1`)).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('expected an open one, got complete'),
+    stderr: expect.stringContaining('expected an open fan-out, got complete'),
   });
   const { id: sealed } = (await world.run('fanout open --json')).json<{ id: string }>();
   await world.run(`fanout add ${sealed} 1`);

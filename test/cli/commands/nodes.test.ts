@@ -87,7 +87,7 @@ test('B5: nodes, partitions, explain; drain and move, and their undoing', async 
     servedBy: { node: id, name: 'green', epoch: 1 },
   });
 
-  expect((await world.run('partition move slow/1 green')).stdout).toMatch(/slow\/1 goes to green/);
+  expect((await world.run('partition move slow/1 green')).stdout).toMatch(/slow\/1 moves to green/);
   expect((await world.run('partitions slow')).stdout).toMatch(/slow\/1 .*pinned to green/);
   expect((await world.run('partition move slow/1 --anywhere --json')).json()).toEqual({
     partition: 'slow/1',
@@ -95,18 +95,18 @@ test('B5: nodes, partitions, explain; drain and move, and their undoing', async 
   });
   expect((await world.run('node drain green --json')).json()).toEqual({ nodes: [id], drained: true });
   expect((await world.run('nodes')).stdout).toMatch(/green .*drained/);
-  expect((await world.run(`node drain ${id} --undo`)).stdout).toMatch(/\(1 process\) may have partitions again/);
+  expect((await world.run(`node drain ${id} --undo`)).stdout).toMatch(/\(1 process\) is eligible for partitions again/);
 });
 
 test.each([
   ['node drain nobody', 1, /expected the id or the name of a node .*green.*got "nobody"/],
   ['partition move slow/9 green', 1, /handler "slow" has partitions 0 to 2/],
   ['partition move slow/1 nobody', 1, /got "nobody".*see `muster nodes`/],
-  ['partition move orders/1 green', 2, /expected one with affinity, got "orders"/],
+  ['partition move orders/1 green', 2, /expected a handler with affinity, got "orders"/],
   ['partition move slow/1', 2, /expected a node or --anywhere, got neither/],
   ['partition move slow/1 green --anywhere', 2, /got both/],
   ['partition move slow green', 2, /"<handler>\/<number>", got "slow"/],
-  ['partitions nobody', 1, /handler "nobody": there is none/],
+  ['partitions nobody', 1, /Handler "nobody" not found/],
 ])('refused: %s', async (args, code, message) => {
   expect(await world.run(args)).toMatchObject({ code, stderr: expect.stringMatching(message) });
 });

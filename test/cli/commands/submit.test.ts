@@ -159,7 +159,7 @@ test('maxQueued: a file that would exceed it is refused with code 5, nothing of 
 });
 
 test.each([
-  ['an array in place of lines', '[{"id":"a","payload":{}}]', /not an array: jq -c "\.\[\]" makes it so/],
+  ['an array in place of lines', '[{"id":"a","payload":{}}]', /not an array: jq -c "\.\[\]" converts it/],
   [
     'a line above the limit',
     `{"id":"a","payload":"${'x'.repeat(3_000_000)}"}`,

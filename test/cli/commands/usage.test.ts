@@ -113,9 +113,9 @@ test('H10: every problem of the settings and of the config file at once, by wher
     'muster.config.json, handlers.0.limits.maxItems: expected a whole number of tasks from 1 to 100,000, got 0',
     'muster.config.json, handlers.0.linger.lingerMs: expected a whole number of milliseconds from 0 to 2,592,000,000, got -1',
     'muster.config.json, temporal.adress: unknown setting; did you mean "address"?',
-    'muster.config.json, temporal.apiKey: expected {"env": "NAME"}, since no secret stands in a JSON file, got another text (not shown',
+    'muster.config.json, temporal.apiKey: expected {"env": "NAME"}, since a JSON file must not contain secrets, got another string (not shown',
     'muster.config.json, callbacks.secret: expected a value in the environment variable NOT_SET, got nothing',
-    'MUSTER_DATABASE_URL: expected a URL like postgres://user:password@host:5432/database, got another text (not shown',
+    'MUSTER_DATABASE_URL: expected a URL like postgres://user:password@host:5432/database, got another string (not shown',
     'TEMPORAL_ADDRESS: expected host:port, such as localhost:7233, without a scheme, got "http://host:1"',
     '--prefix: expected 1-64 characters',
   ])
@@ -144,7 +144,7 @@ test('a config file that cannot be loaded: where and why', async () => {
 test('no config file, two of them, one that is not there', async () => {
   const none = await run(['worker'], DATABASE);
   expect(none.stderr).toMatch(
-    /config: expected a config file by --config, MUSTER_CONFIG or in this folder, got none of muster\.config\.ts/,
+    /config: expected a config file from --config, MUSTER_CONFIG or in this folder, got none of muster\.config\.ts/,
   );
   const named = await run(['worker', '--config', 'other.ts'], DATABASE);
   expect(named.stderr).toMatch(/config: expected a file at .*other\.ts, got none/);
@@ -152,7 +152,7 @@ test('no config file, two of them, one that is not there', async () => {
   write('muster.config.js', 'module.exports = [];');
   const two = await run(['worker'], DATABASE);
   expect(two.stderr).toContain(
-    'config: expected one config file, got muster.config.ts and muster.config.js; give --config',
+    'config: expected one config file, got muster.config.ts and muster.config.js; choose one with --config',
   );
   expect([none.code, named.code, two.code]).toEqual([2, 2, 2]);
 });

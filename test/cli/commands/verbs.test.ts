@@ -90,7 +90,7 @@ test('G5: set gives a target its own linger; --reset takes it back', async () =>
   expect((await world.run('targets slow --after fi --limit 1 --json')).json()).toEqual([
     expect.objectContaining({ key: 'is', overrides: { lingerMs: 50, maxItems: 7 } }),
   ]);
-  expect((await world.run('set slow is --reset')).stdout).toBe('target is of slow: as its handler\n');
+  expect((await world.run('set slow is --reset')).stdout).toBe("target is of slow: uses the handler's settings\n");
 });
 
 test('G9 G11: a failed task is redriven; an unknown one is resolved by hand', async () => {
@@ -130,7 +130,7 @@ test('what is not there: exit code 1 and a message; a wrong argument: 2', async 
   ]);
   expect(task.json()).toMatchObject({ error: { code: 'NOT_FOUND', message: expect.stringContaining('"nobody"') } });
   expect([task, batch, handler, target, both, none].map(({ code }) => code)).toEqual([1, 1, 1, 1, 2, 2]);
-  expect(batch.stderr).toMatch(/^Error: batch "?999999/);
+  expect(batch.stderr).toMatch(/^Error: Batch "?999999/);
   expect(handler.stderr).toContain('nohandler');
   expect(both.stderr).toContain('expected either --batch <n> or --task <id>, got both');
 });

@@ -85,12 +85,12 @@ test('Build 7: dev: submit from the same folder without any setting; Ctrl-C stop
   const second = await runProcess(['dev', '--json'], options());
   expect(second.code).toBe(3);
   expect(second.json()).toMatchObject({
-    error: { message: expect.stringContaining(`(process ${first.child.pid}) already runs in`) },
+    error: { message: expect.stringContaining(`(process ${first.child.pid}) is already running in`) },
   });
 
   first.child.kill('SIGINT');
   expect(await first.exit).toBe(0);
-  expect(first.stderr()).toContain('Stopped; the data stays.');
+  expect(first.stderr()).toContain('Stopped; the data is kept.');
   expect(existsSync(devFile())).toBe(false);
   expect(processesOf()).toEqual([]);
 

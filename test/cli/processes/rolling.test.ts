@@ -228,7 +228,7 @@ test('rolling upgrade and rollback of two builds under load: 0 lost, 0 doubled, 
   const migrated = await world.run('migrate --json');
   expect([migrated.code, migrated.json()]).toMatchObject([0, { ran: [] }]);
   current = await worker(['worker']);
-  await current.says(/the tables are of a newer version \(900001_made_up\), which this program can run on/);
+  await current.says(/the tables are of a newer version \(900001_made_up\), which this program supports/);
   await stop(newer);
   await goesOn('after the rollback');
 
@@ -248,7 +248,7 @@ test('compose, profile upgrade: the version before starts on the new tables and 
 
   expect((await run(two, ...composed('migrate'))).code).toBe(0);
   const newer = await worker([...next, '--build-id', 'two'], two);
-  await newer.says(/this version is the current one now/);
+  await newer.says(/this version is now the current one/);
   const beside = await worker([...previous, '--build-id', 'one']);
   await stop(begun);
   await goesOn('of both versions');

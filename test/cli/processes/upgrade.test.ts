@@ -18,7 +18,7 @@ beforeEach(async () => {
   world = await createWorld();
   client = new Client({ connection: await Connection.connect({ address: temporalAddress() }) });
   one = await world.worker('--versioning --build-id one --set-current');
-  await one.says(/this version is the current one now/);
+  await one.says(/this version is now the current one/);
   await world.submit('slow', order('waits', 'se'));
   await isOn('one');
 });
@@ -49,7 +49,7 @@ const goesOn = async (): Promise<void> => {
 
 test('Build 10: a leader that waits goes on with the new version, its old worker still running', async () => {
   const two = await world.worker('--versioning --build-id two --set-current');
-  await two.says(/this version is the current one now/);
+  await two.says(/this version is now the current one/);
   await isOn('two');
   await kill(one);
   await goesOn();

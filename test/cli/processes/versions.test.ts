@@ -22,12 +22,12 @@ test('Build 10: two versions side by side: what runs stays on the old one, what 
     return found;
   };
   const one = await world.worker('--versioning --build-id one --set-current');
-  await one.says(/this version is the current one now/);
+  await one.says(/this version is now the current one/);
   const release = world.downstream.hold();
   await world.submit('orders', order('version-1', 'se'));
   await eventually(() => world.downstream.calls.length === 1);
   const two = await world.worker('--versioning --build-id two --set-current');
-  await two.says(/this version is the current one now/);
+  await two.says(/this version is now the current one/);
   expect(await buildIds('Running')).toEqual(['one']);
   release();
   await world.ended('orders', order('version-1', 'se'));

@@ -100,9 +100,7 @@ test('Build 11: --metrics-port serves the store, --sdk-metrics-port the SDK; a p
   });
   const second = world.start(`worker --metrics-port ${port}`);
   expect(await second.exit).toBe(2);
-  expect(second.stderr()).toContain(
-    `Error: --metrics-port: expected a port that is free, got ${port}: listen EADDRINUSE`,
-  );
+  expect(second.stderr()).toContain(`Error: --metrics-port: expected a free port, got ${port}: listen EADDRINUSE`);
   worker.child.kill('SIGTERM');
   expect(await worker.exit).toBe(0);
 });

@@ -68,7 +68,7 @@ const committed = async (batches: readonly number[]): Promise<void> => {
 const same = (service: string, n: number): string[] => Array.from({ length: n }, () => service);
 const lanes = (prefix: string, n: number): string[] => Array.from({ length: n }, (_, i) => `${prefix}-${i}`);
 
-test('H5 C14: of a target: half of its calls at once in its lane, which says so; one more after each success, up to all', async () => {
+test('H5 C14: of a target: half of its calls at once in its lane, which says so; plus one after each success, up to all', async () => {
   const { client } = muster;
   wide.refusals = 1;
   wide.close();

@@ -156,7 +156,7 @@ test('H6 distinctBy: equal keys share no batch and are not in flight together, i
     muster.client.submitBatch('keyed', 'distinct', items('distinct', 2, { price: 7 })),
   ).rejects.toMatchObject({
     code: 'KEY_CONFLICT',
-    message: expect.stringMatching(/distinctBy: expected keys that differ within a batch, but item 0 has "7" too/),
+    message: expect.stringMatching(/distinctBy: expected unique keys within a batch, but item 0 also has "7"/),
   });
   // Other state keys, the same key: the second waits for the commit of the first.
   let open: () => void = () => undefined;

@@ -57,7 +57,7 @@ describe('C7: single tasks of a handler that keeps order', () => {
     await expect(client.submit('edits', items('nowhere')[0]!)).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
       message: expect.stringMatching(
-        /^target: expected one that feeds a lane.*"edits".*got "nowhere".*service.*submitBatch/s,
+        /^target: expected a target already bound to a lane.*"edits".*got "nowhere".*service.*submitBatch/s,
       ),
     });
     expect(await count('task')).toBe(before);
@@ -67,7 +67,7 @@ describe('C7: single tasks of a handler that keeps order', () => {
     const client = clientOf(handler({ name: 'plain', lane: undefined }));
     await expect(client.submitBatch('plain', 'po-2', items('po-2'))).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
-      message: expect.stringMatching(/^handler: expected one that keeps order: with `lane`.*got "plain".*overtake/s),
+      message: expect.stringMatching(/^handler: expected an ordered handler, with `lane`.*got "plain".*overtake/s),
     });
   });
 
@@ -121,7 +121,7 @@ describe('C7: rules of a lane', () => {
       await expect(ruled(lane).submitBatch('ruled', 'rules-1', items('rules-1'))).rejects.toMatchObject({
         code: 'LANE_BUSY',
         message: expect.stringMatching(
-          /handler "ruled", lane: lane "rules-1": expected nothing in flight.*got 1; pause it, wait/s,
+          /handler "ruled", lane: lane "rules-1": expected nothing in flight.*got 1; pause the lane, wait/s,
         ),
       });
     expect(await rulesOf('rules-1')).toMatchObject({ approach: 2, kind: 1, on_invalid: 0 });

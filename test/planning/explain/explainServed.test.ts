@@ -40,7 +40,7 @@ test.each([
     'kept for a restart',
     { holder: null, keptFor: 'red', keptLeftMs: 20_000 },
     { why: 'kept' },
-    /kept for the restart of "red" for another 20 s/,
+    /reserved for the restart of "red" for another 20 s/,
   ],
   [
     'kept for too long',
@@ -48,12 +48,12 @@ test.each([
     { why: 'free' },
     /^No node holds partition orders\/3: the balancer gives it to one of 2 live nodes/,
   ],
-  ['passed', { leftMs: -300 }, { node: null, sinceMs: null, why: 'free' }, /\(the lease of a-1 passed 300 ms ago\)/],
+  ['passed', { leftMs: -300 }, { node: null, sinceMs: null, why: 'free' }, /\(the lease of a-1 expired 300 ms ago\)/],
   [
     'nobody is able',
     { holder: null, able: 0, needs: { zone: 'eu', disk: 'ssd' } },
     { why: 'no node is able' },
-    /no live node has handler "orders" and the attributes zone=eu, disk=ssd, or all that have are drained/,
+    /no live node has handler "orders" and the attributes zone=eu, disk=ssd, or every such node is drained/,
   ],
 ] as const)('%s', (_, given, fields, words) => {
   const served = servedBy({ ...HELD, ...given });

@@ -63,15 +63,15 @@ describe('explain of a batch in a lane', () => {
       'halted',
       { reason: 'unknown: no look-up' },
       { haltedBy: 80 },
-      'the lane is halted by batch 80: unknown: no look-up; skip or fix that one',
+      'the lane is halted by batch 80: unknown: no look-up; skip or fix that batch',
       'halt',
     ],
-    ['hold', {}, { holdInMs: 3_000 }, 'the downstream asked this service to wait 3 s more', 'back-pressure'],
+    ['hold', {}, { holdInMs: 3_000 }, 'the downstream asked this service to wait another 3 s', 'back-pressure'],
     [
       'full',
       {},
       { saturated: true, pending: 21, pendingLimit: { stopAt: 30, resumeBelow: 15 } },
-      '21 of the service are pending; it goes on below 15 (limit 30)',
+      '21 batches of the service are pending; the lane continues below 15 (limit 30)',
       'back-pressure',
     ],
     ['in flight', { batchId: 81 }, head({ status: 'submitted' }), 'is with a submitter for 4 s', 'call'],
@@ -80,14 +80,14 @@ describe('explain of a batch in a lane', () => {
       'asked in time',
       { batchId: 81, question: { pollInMs: 2_000, pollEndsInMs: 60_000 } },
       {},
-      'was accepted and is pending for 4 s; its status is asked again in 2 s',
+      'was accepted and is pending for 4 s; the next poll is in 2 s',
       'commit',
     ],
     [
       'not asked',
       { batchId: 81, question: { pollInMs: -31_000, pollEndsInMs: 60_000 } },
       {},
-      'was accepted and is pending for 4 s; its status was to be asked again 31 s ago and is overdue: its monitor does not ask',
+      'was accepted and is pending for 4 s; its next poll was due 31 s ago and is overdue: its monitor does not poll',
       'commit',
     ],
     ['valid', { batchId: 81 }, head({ status: 'valid' }), 'was found valid and waits for its commit for 4 s', 'commit'],
@@ -98,7 +98,7 @@ describe('explain of a batch in a lane', () => {
       'is sent again in 9 s (503)',
       'delay',
     ],
-    ['parked', { batchId: 81 }, head({ status: 'parked' }), 'its outcome is unknown; resolve it by hand', 'halt'],
+    ['parked', { batchId: 81 }, head({ status: 'parked' }), 'its outcome is unknown; resolve it manually', 'halt'],
     ['dependency', { batchId: 81 }, head({ waitsFor: [7, 9] }), 'depends on batches 7, 9', 'dependency'],
     [
       'failed',
@@ -121,19 +121,19 @@ describe('explain of a batch in a lane', () => {
       'waits for answer to batch 81 (4 s), parallel would let it go now',
       'call',
     ],
-    ['goes', { batchId: 81 }, head({}), 'may go and is granted next', 'submitter'],
+    ['goes', { batchId: 81 }, head({}), 'is ready and is granted next', 'submitter'],
     [
       'no slot',
       { batchId: 81, queuer: { paused: false, served: true, slots: 8, slotsTaken: 8, lanesBefore: 2 } },
       head({}),
-      'may go and waits for one of 8 submitters, 2 lanes are due before po-17',
+      'is ready and is waiting for one of 8 submitters, 2 lanes are due before po-17',
       'submitter',
     ],
     [
       'no worker',
       { batchId: 81, queuer: { ...facts().queuer, served: false } },
       head({}),
-      'may go, but no live worker serves the queuer; start one',
+      'is ready, but no live worker serves the queuer; start one',
       'worker',
     ],
     ['far behind', { batchId: 999, place: 140 }, {}, 'waits behind batch 81 and those after it', 'order'],
@@ -147,7 +147,7 @@ describe('explain of a batch in a lane', () => {
 
   test('C12: what has ended says how; what is in flight in a paused lane goes on', () => {
     expect(say({ place: 0, status: 'invalid', error: 'price below 0' })).toBe(
-      'refused for good in lane po-17: price below 0; it is never sent again.',
+      'refused permanently in lane po-17: price below 0; it is never sent again.',
     );
     expect(say({ place: 0, status: 'committed' })).toBe('committed in lane po-17.');
     expect(say({ place: 0, status: 'failed-dependency', error: 'batch 7 was not applied' })).toBe(

@@ -152,7 +152,7 @@ test('a host that does not answer holds up nobody else, and its other messages a
     { timeoutMs: 60_000 },
   );
   expect(
-    errors.filter((error) => error!.startsWith('not tried, its host did not answer another one')).length,
+    errors.filter((error) => error!.startsWith('not tried, since its host did not answer another delivery')).length,
   ).toBeGreaterThan(20);
   await pool.query(`update notification set done_at = clock(), next_at = null where done_at is null`);
 });

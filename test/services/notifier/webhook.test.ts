@@ -45,7 +45,7 @@ describe('what the answer means', () => {
   const cases: [number, Record<string, string>, Delivery][] = [
     [200, {}, { kind: 'delivered' }],
     [202, {}, { kind: 'delivered' }],
-    [410, {}, { kind: 'given-up', error: 'answered 410: it wants no more of this' }],
+    [410, {}, { kind: 'given-up', error: 'answered 410: it wants no more callbacks' }],
     [400, {}, { kind: 'retry', error: 'answered 400' }],
     [503, { 'retry-after': '7' }, { kind: 'retry', error: 'answered 503', afterMs: 7_000 }],
   ];

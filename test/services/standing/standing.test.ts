@@ -115,7 +115,7 @@ test('a leader that was woken and takes no turn is seen by verify, explain, stat
     { kind: 'leader', name: '0', ms: expect.any(Number), workflowId: `${prefix}/leader/items/0`, runId: null },
   ]);
   const run = `${prefix}/leader/items/0`;
-  const line = `STANDS STILL: leader 0 was woken [\\d.]+ .*ago and has taken no turn \\(workflow ${run}\\)`;
+  const line = `STALLED: leader 0 was woken [\\d.]+ .*ago and has taken no turn \\(workflow ${run}\\)`;
   for (const text of await printed('items')) expect(text).toMatch(new RegExp(line));
   expect(await broken()).toContain('a woken leader takes a turn');
   await eventually(async () => (await gauge('leader')) === 1, { everyMs: 300 });
@@ -124,7 +124,7 @@ test('a leader that was woken and takes no turn is seen by verify, explain, stat
     return explained.text.includes('planted') && explained;
   });
   expect(waitsFor).toBe('leader');
-  expect(text).toMatch(/stands still: it was woken \d+ s ago and has taken no turn since/);
+  expect(text).toMatch(/has stalled: it was woken \d+ s ago and has taken no turn since/);
   expect(text).toMatch(
     new RegExp(
       `Workflow ${prefix}/leader/items/0;.* the workflow task of run [0-9a-f-]{36} is at attempt \\d+, which failed last with: planted`,
@@ -146,14 +146,14 @@ test('the same of a queuer', async () => {
     { kind: 'queuer', workflowId: `${prefix}/queuer/0` },
   ]);
   expect((await client.status('items'))[0]!.standing).toEqual([]);
-  const line = `STANDS STILL: queuer 0 was woken [\\d.]+ .*ago and has taken no turn \\(workflow ${prefix}/queuer/0\\)`;
+  const line = `STALLED: queuer 0 was woken [\\d.]+ .*ago and has taken no turn \\(workflow ${prefix}/queuer/0\\)`;
   for (const text of await printed('edits')) expect(text).toMatch(new RegExp(line));
-  expect((await printed('items'))[0]).not.toContain('STANDS STILL');
+  expect((await printed('items'))[0]).not.toContain('STALLED');
   expect(await broken()).toContain('a woken queuer takes a turn');
   await eventually(async () => (await gauge('queuer')) === 1, { everyMs: 300 });
   const text = await eventually(async () => {
     const explained = (await client.explain(id)).text;
-    return /Queuer 0 stands still: .*failed last with: planted/.test(explained) && explained;
+    return /Queuer 0 has stalled: .*failed last with: planted/.test(explained) && explained;
   });
   expect(text).toContain(`temporal workflow terminate --workflow-id "${prefix}/queuer/0"`);
 });
@@ -166,8 +166,8 @@ insert into leader (handler_id, name, state, expires_at, woken_at)
 select h.id, 'crowd-' || i, 1, clock() + interval '1 min', clock() - interval '10 min' from handler h cross join generate_series(1, 120) i where h.name = 'items'`);
   expect((await client.status('edits'))[0]!.standing).toMatchObject([{ kind: 'queuer', name: '0' }]);
   expect((await client.status('items'))[0]!.standing.length).toBeGreaterThanOrEqual(100);
-  expect((await printed('items'))[0]).toMatch(/STANDS STILL: leader crowd-\d+ .*, and \d\d+ more \(workflow /);
-  expect((await client.explain(id)).text).toMatch(/Queuer 0 stands still: /);
+  expect((await printed('items'))[0]).toMatch(/STALLED: leader crowd-\d+ .*, and \d\d+ more \(workflow /);
+  expect((await client.explain(id)).text).toMatch(/Queuer 0 has stalled: /);
   await untilHealthzSays(/leader \\"crowd-\d+\\" of handler \\"items\\" was woken 1\d min ago/);
   await database.pool.query(`delete from leader where name like 'crowd-%'`);
 });

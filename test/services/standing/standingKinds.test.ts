@@ -188,15 +188,15 @@ test.each(KINDS)(
       expect.stringMatching(new RegExp(`^${kind}.* has had overdue work for \\d+ s`)),
     ]);
     expect(await printed(handler)).toMatch(
-      new RegExp(`STANDS STILL: (the )?${kind} .*workflow ${muster.prefix}${workflow}`),
+      new RegExp(`STALLED: (the )?${kind} .*workflow ${muster.prefix}${workflow}`),
     );
     const explained =
       task === null
         ? (await muster.client.execution(executionId).status()).message!
         : (await muster.client.explain(task)).text;
-    expect(explained).toContain('stands still');
+    expect(explained).toContain('has stalled');
     expect(explained).toContain(found.workflowId);
-    expect(explained).toMatch(/if no worker is left, start one/);
+    expect(explained).toMatch(/if no worker is running, start one/);
     await AGE[what]!(0);
     expect(await standing(handler, kind)).toBeUndefined();
   },

@@ -8,12 +8,12 @@ import { serverEvent } from './parts';
 
 const tag = 'Handlers';
 const params = z.object({ handler: handlerName });
-const target = targetKey.optional().describe('This target alone; left out: all of the handler');
+const target = targetKey.optional().describe('Only this target; default: the whole handler');
 const exact = z
   .boolean()
   .optional()
   .describe(
-    'true: count everything, seconds per million tasks; false: do not compare the accepted tasks with the sum of the states. Left out: what 50,000 rows allow',
+    'true: count everything (seconds per million tasks); false: do not compare the accepted tasks with the sum of the states. Default: exact up to 50,000 rows',
   );
 
 const list = route({
@@ -22,7 +22,7 @@ const list = route({
   path: '/v1/status',
   scope: 'read',
   tag,
-  summary: 'How the handlers stand, in one snapshot',
+  summary: 'Show the status of all handlers in one snapshot',
   query: z.strictObject({ exact }),
   answer: { status: 200, schema: z.object({ handlers: z.array(handlerStatus) }), description: 'All handlers' },
   problems: [],
@@ -35,7 +35,7 @@ const get = route({
   path: '/v1/handlers/{handler}',
   scope: 'read',
   tag,
-  summary: 'How one handler stands',
+  summary: 'Show the status of one handler',
   params,
   query: z.strictObject({ exact }),
   answer: { status: 200, schema: handlerStatus, description: 'The handler' },
@@ -49,9 +49,9 @@ const watch = eventRoute({
   path: '/v1/handlers/{handler}/events',
   scope: 'read',
   tag,
-  summary: 'How one handler stands, as server-sent events, whenever it changes',
+  summary: 'Stream the status of one handler as server-sent events',
   description:
-    '`progress` with the handler as `getHandler` answers it with exact=false. It goes on until the caller leaves.',
+    'Sends `progress` with the handler, as `getHandler` returns it with exact=false, whenever it changes, until the client disconnects.',
   params,
   answer: { status: 200, schema: serverEvent, description: 'Events' },
   problems: ['not-found'],
@@ -72,11 +72,11 @@ const flush = route({
   path: '/v1/handlers/{handler}/flush',
   scope: 'admin',
   tag,
-  summary: 'Make what is ready due at once',
+  summary: 'Make all waiting tasks due immediately',
   params,
   body: z.strictObject({ target }),
   bodyOptional: true,
-  answer: { status: 200, schema: flushed, description: 'How much was flushed' },
+  answer: { status: 200, schema: flushed, description: 'Number of tasks and targets flushed' },
   problems: ['not-found'],
   keyed: 'harmless',
   run: ({ client, params: { handler }, body }) => client.flush(handler, body.target),
@@ -88,7 +88,7 @@ const pause = route({
   path: '/v1/handlers/{handler}/pause',
   scope: 'admin',
   tag,
-  summary: 'No new calls; those in flight end',
+  summary: 'Pause a handler: no new calls; calls in flight finish',
   params,
   body: z.strictObject({ target, reason: reason.optional() }),
   bodyOptional: true,
@@ -104,7 +104,7 @@ const resume = route({
   path: '/v1/handlers/{handler}/resume',
   scope: 'admin',
   tag,
-  summary: 'Resume it, whatever paused it',
+  summary: 'Resume a handler, whatever the reason it was paused for',
   params,
   body: z.strictObject({ target }),
   bodyOptional: true,
@@ -120,10 +120,10 @@ const redrive = route({
   path: '/v1/handlers/{handler}/redrive',
   scope: 'admin',
   tag,
-  summary: 'Failed, dead or parked tasks are created again, with fresh attempts',
+  summary: 'Send failed, dead or parked tasks again, with fresh attempts',
   params,
   body: redriveInput,
-  answer: { status: 200, schema: z.object({ redriven: count }), description: 'How many' },
+  answer: { status: 200, schema: z.object({ redriven: count }), description: 'Number of tasks' },
   problems: ['not-found'],
   keyed: 'harmless',
   run: ({ client, params: { handler }, body }) => client.redrive(handler, body),
@@ -136,7 +136,8 @@ const complete = route({
   scope: 'submit',
   tag,
   summary: 'Report the outcome of a batch that the downstream accepted',
-  description: 'By `reference` or `batchId`. The same told again is answered the same, with `repeated`.',
+  description:
+    'Name the batch by `reference` or `batchId`. A repeated report returns the same answer, with `repeated`.',
   params,
   body: completion,
   answer: { status: 200, schema: completionAnswer, description: 'Settled' },

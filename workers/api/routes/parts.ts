@@ -11,7 +11,7 @@ export const waitQuery = z
   .min(0)
   .max(MAX_WAIT_S)
   .default(0)
-  .describe(`Seconds to hold the answer back until the end; at most ${MAX_WAIT_S}`);
+  .describe(`Seconds to wait for the end before answering; at most ${MAX_WAIT_S}`);
 
 export const isWaiting = (query: Readonly<Record<string, unknown>>): boolean => (query['wait'] ?? '0') !== '0';
 
@@ -20,7 +20,9 @@ export const serverEvent = z
   .object({
     event: z
       .enum(['progress', 'end', 'stopping', 'problem'])
-      .describe('stopping: connect again, another process may answer; problem: problem details, the stream ends'),
+      .describe(
+        'stopping: connect again, another process may answer; problem: problem details, after which the stream ends',
+      ),
     data: z.string().describe('JSON'),
   })
   .meta({ id: 'ServerEvent' });
@@ -36,4 +38,4 @@ export const ringTargets = async (client: Client, targetIds: readonly number[]):
 /** Returns where the next page starts; left out: this was the last. */
 export const nextOf = <T>(page: readonly T[], limit: number, key: (one: T) => string): { next?: string } =>
   page.length < limit ? {} : { next: key(page.at(-1)!) };
-export const next = z.string().optional().describe('Give it as `after` for the next page; left out: this was the last');
+export const next = z.string().optional().describe('Pass it as `after` to get the next page; absent on the last page');

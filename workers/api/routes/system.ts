@@ -17,11 +17,11 @@ const verify = route({
   path: '/v1/verify',
   scope: 'admin',
   tag,
-  summary: 'Look for anything in the store that must not be',
+  summary: 'Check every invariant of the store',
   query: z.strictObject({
-    full: z.boolean().default(false).describe('Read the whole store, not a part of large tables'),
+    full: z.boolean().default(false).describe('Read the whole store, rather than a part of large tables'),
   }),
-  answer: { status: 200, schema: verification, description: 'Every invariant, and what breaks it' },
+  answer: { status: 200, schema: verification, description: 'Every invariant, and the rows that violate it' },
   problems: [],
   run: ({ client, query }) => client.verify(query),
 });
@@ -32,8 +32,8 @@ const live = route({
   path: '/health/live',
   scope: 'open',
   tag,
-  summary: 'This process answers',
-  answer: { status: 200, schema: z.object({ status: z.literal('live') }), description: 'It does' },
+  summary: 'Check that this process answers',
+  answer: { status: 200, schema: z.object({ status: z.literal('live') }), description: 'It answers' },
   problems: [],
   run: async () => ({ status: 'live' as const }),
 });
@@ -45,20 +45,20 @@ const ready = (stopping: AbortSignal): Route =>
     path: '/health/ready',
     scope: 'open',
     tag,
-    summary: 'Requests may come: the database answers, and this process does not stop',
+    summary: 'Check readiness: the database answers, and this process is not stopping',
     answer: {
       status: 200,
       schema: z.object({
         status: z.literal('ready'),
         unanswered: count.describe(
-          'Leaders and queuers that were woken more than 30 s ago and have taken no turn since: requests are accepted, and what they ask for stands still',
+          'Leaders and queuers that were woken more than 30 s ago and have taken no turn since: requests are still accepted, but their work has stalled',
         ),
       }),
-      description: 'They may',
+      description: 'Ready',
     },
     problems: ['unavailable', 'stopping'],
     run: async ({ client }) => {
-      if (stopping.aborted) throw new ApiProblem('stopping', 'This process stops.', { retryAfterS: 1 });
+      if (stopping.aborted) throw new ApiProblem('stopping', 'This process is stopping.', { retryAfterS: 1 });
       if (!(await answers(client.pool)))
         throw new ApiProblem('unavailable', 'The database does not answer.', { retryAfterS: 1 });
       const unanswered = (await readWakes(client.pool, UNANSWERED_MS)).reduce((sum, { late }) => sum + late, 0);
@@ -73,7 +73,7 @@ const metricsRoute = (metrics: () => ApiMetrics): Route => ({
     path: '/metrics',
     scope: 'read',
     tag,
-    summary: 'For Prometheus: the store, and this process',
+    summary: 'Metrics of the store and of this process, for Prometheus',
     answer: { status: 200, schema: z.string(), description: 'Metrics' },
     problems: [],
     run: () => metrics().text(),

@@ -9,14 +9,15 @@ import { stopped } from './stopped';
 /** Explains a task in an open batch: before its call, in it, or between two. */
 export const explainBatch = (facts: ExplainFacts): Reason => {
   const { batch } = facts;
-  if (batch === null) return { waitsFor: null, inMs: null, text: 'It was being moved while this was read; ask again.' };
+  if (batch === null)
+    return { waitsFor: null, inMs: null, text: 'It was moving while this was read; explain it again.' };
   const called = batch.attemptEndsInMs !== null;
   if (called && batch.dispatched && batch.attemptEndsInMs! <= 0) return overdueCall(batch, facts.target.key);
   if (called && batch.dispatched)
     return {
       waitsFor: 'call',
       inMs: batch.attemptEndsInMs,
-      text: `It is in call ${batch.attempt} of batch ${batch.id} (${count(batch.n, 'task')}) to target "${facts.target.key}", which may take ${formatDuration(batch.attemptEndsInMs!)} more.`,
+      text: `It is in call ${batch.attempt} of batch ${batch.id} (${count(batch.n, 'task')}) to target "${facts.target.key}", which may take another ${formatDuration(batch.attemptEndsInMs!)}.`,
     };
   if (batch.reference !== null)
     return {
@@ -28,7 +29,7 @@ export const explainBatch = (facts: ExplainFacts): Reason => {
     return {
       waitsFor: 'call',
       inMs: null,
-      text: `Its half of a split batch was refused${because(batch.error)}. What becomes of it depends on the other half, which has not ended yet.`,
+      text: `Its half of a split batch was refused${because(batch.error)}. Its outcome depends on the other half, which has not ended yet.`,
     };
   return stopped(facts) ?? explainWaiting(facts, batch, called);
 };
@@ -38,12 +39,12 @@ const explainWaiting = (facts: ExplainFacts, batch: BatchPart, called: boolean):
   const waitMs = batch.retryInMs !== null && batch.retryInMs > 0 ? batch.retryInMs : null;
   if (called) {
     const inMs = Math.max(0, batch.retryInMs ?? 0, batch.attemptEndsInMs!);
-    const lost = `Call ${batch.attempt} of batch ${batch.id} was begun by a process that did not conclude it`;
+    const lost = `Call ${batch.attempt} of batch ${batch.id} was started by a process that did not conclude it`;
     if (inMs > 0)
       return {
         waitsFor: 'retry',
         inMs,
-        text: `${lost}; after its deadline in ${formatDuration(inMs)} its outcome is looked up, or it is sent again or parked.`,
+        text: `${lost}; its deadline is in ${formatDuration(inMs)}; then it is looked up, sent again, or parked.`,
       };
     return waitForLeader(facts, `${lost}. It`);
   }
@@ -65,7 +66,7 @@ const explainWaiting = (facts: ExplainFacts, batch: BatchPart, called: boolean):
     return {
       waitsFor: 'slot',
       inMs: 0,
-      text: `Batch ${batch.id} (${count(batch.n, 'task')}) is with a worker and waits for its turn among the calls in flight.`,
+      text: `Batch ${batch.id} (${count(batch.n, 'task')}) is with a worker and is waiting for a free call.`,
     };
   return waitForLeader(facts, `Batch ${batch.id}`);
 };

@@ -56,7 +56,7 @@ const reasonOf = (facts: ExplainFacts): Reason => {
       return {
         waitsFor: 'resolve',
         inMs: null,
-        text: `Its batch${numberOf(facts)} was called, and what became of it is unknown${because(facts.batch?.error ?? null)}. It is parked: resolve it by hand, or redrive it.`,
+        text: `Its batch${numberOf(facts)} was sent, and the outcome is unknown${because(facts.batch?.error ?? null)}. It is parked: resolve it manually, or redrive it.`,
       };
     default:
       return { waitsFor: null, inMs: null, text: ended(facts) };
@@ -69,12 +69,12 @@ const ended = ({ state, attempts, error }: ExplainFacts): string => {
     case 'succeeded':
       return `Succeeded ${after}.`;
     case 'failed':
-      return `Failed for good ${after}${because(error)}. It can be redriven.`;
+      return `Failed permanently ${after}${because(error)}. It can be redriven.`;
     case 'dead':
       return `Dead: its attempts are used up (${attempts})${because(error)}. It can be redriven.`;
     default:
       return error === null
-        ? 'Cancelled: the downstream does not have it.'
+        ? 'Cancelled before it reached the downstream.'
         : `Cancelled after the downstream had accepted it${because(error)}.`;
   }
 };

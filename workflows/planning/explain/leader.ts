@@ -9,26 +9,26 @@ export const waitForLeader = (facts: ExplainFacts, what: string): Reason => {
     return {
       waitsFor: 'leader',
       inMs: null,
-      text: `${what} could go, but no live worker serves handler "${handler.name}". Start one whose config has it.`,
+      text: `${what} is ready, but no live worker serves handler "${handler.name}". Start a worker whose config has this handler.`,
     };
   if (leader.state === 'idle')
     return {
       waitsFor: 'leader',
       inMs: null,
-      text: `${what} could go, but leader "${leader.name}" is idle and was not told: the sweeper of any worker wakes it within seconds.`,
+      text: `${what} is ready, but leader "${leader.name}" is idle and was not woken: any worker's sweeper wakes it within seconds.`,
     };
   if (standsStill(leader)) return waitForStanding(facts, what);
   if (leader.expiresInMs !== null && leader.expiresInMs <= 0)
     return {
       waitsFor: 'leader',
       inMs: null,
-      text: `${what} could go, but leader "${leader.name}" has been silent for ${formatDuration(-leader.expiresInMs)} past its lease: the sweeper of any worker that is not stopped or overloaded wakes it.`,
+      text: `${what} is ready, but leader "${leader.name}" has been silent for ${formatDuration(-leader.expiresInMs)} past its lease: the sweeper of any worker wakes it, unless all are stopped or overloaded.`,
     };
   if (target.dueInMs === null)
     return {
       waitsFor: 'leader',
       inMs: null,
-      text: `${what} could go, but target "${target.key}" has not been rung: the sweeper of any worker does it within seconds.`,
+      text: `${what} is ready, but its leader was not notified about target "${target.key}": any worker's sweeper does so within seconds.`,
     };
   if (leader.state === 'waiting' && leader.wakeInMs !== null && leader.wakeInMs > 0)
     return {

@@ -22,9 +22,9 @@ export const askedAgain = ({ pollInMs, pollEndsInMs }: Question): string => {
   if (pollInMs === null) return '';
   const isAsked = pollEndsInMs === null || pollInMs < pollEndsInMs;
   // A status request that is later than a look takes is not promised: no monitor may be running.
-  const wasDue = `; its status was to be asked again ${formatDuration(-pollInMs)} ago`;
-  if (isAsked && pollInMs < -OVERDUE_QUESTION_MS) return `${wasDue} and is overdue: its monitor does not ask`;
+  const wasDue = `; its next poll was due ${formatDuration(-pollInMs)} ago`;
+  if (isAsked && pollInMs < -OVERDUE_QUESTION_MS) return `${wasDue} and is overdue: its monitor does not poll`;
   if (isAsked && pollInMs < -LATE_QUESTION_MS) return wasDue;
-  if (isAsked) return `; its status is asked again in ${formatDuration(pollInMs)}`;
-  return `; it is not polled: it is parked if its completion does not come within ${formatDuration(pollEndsInMs)}`;
+  if (isAsked) return `; the next poll is in ${formatDuration(pollInMs)}`;
+  return `; it is not polled: it is parked unless its completion arrives within ${formatDuration(pollEndsInMs)}`;
 };

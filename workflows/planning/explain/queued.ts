@@ -18,7 +18,7 @@ export const explainQueued = (facts: ExplainFacts): Reason => {
     return {
       waitsFor: 'key',
       inMs: null,
-      text: `Task "${queued.keyHolder}" has the same distinctBy key "${queued.key}" and goes first; this one waits until that one has ended.`,
+      text: `Task "${queued.keyHolder}" has the same distinctBy key "${queued.key}" and goes first; this task waits until it has ended.`,
     };
   return explainReady(facts, queued);
 };
@@ -31,7 +31,7 @@ const explainDelayed = (facts: ExplainFacts, inMs: number): Reason => {
     ? {
         waitsFor: 'delay',
         inMs,
-        text: `It was submitted to join no batch for another ${formatDuration(inMs)} (notBefore).`,
+        text: `It joins no batch for another ${formatDuration(inMs)} (notBefore).`,
       }
     : {
         waitsFor: 'retry',
@@ -93,25 +93,25 @@ const waitForRoom = (facts: ExplainFacts, behind: string): Reason | null => {
     return {
       waitsFor: 'weight',
       inMs: null,
-      text: `Its batch is due${behind}, but target "${target.key}" has ${target.weight} of ${handler.weightPerTarget} weight in flight; it goes when some of it has ended.`,
+      text: `Its batch is due${behind}, but target "${target.key}" has ${target.weight} of ${handler.weightPerTarget} weight in flight; it is sent when some of that has ended.`,
     };
   if (target.busy)
     return {
       waitsFor: 'slot',
       inMs: null,
-      text: `Its batch is due${behind}, but target "${target.key}" has ${count(target.inFlight, 'call')} in flight of at most ${handler.perTarget}; it goes when one has ended.`,
+      text: `Its batch is due${behind}, but target "${target.key}" has ${count(target.inFlight, 'call')} in flight of at most ${handler.perTarget}; it is sent when a call has ended.`,
     };
   if (leader.heldBy === 'weight in flight')
     return {
       waitsFor: 'weight',
       inMs: null,
-      text: `Its batch is due${behind}, but the weight in flight of handler "${handler.name}" is at its limit; it goes when some of it has ended.`,
+      text: `Its batch is due${behind}, but the weight in flight of handler "${handler.name}" is at its limit; it is sent when some of that has ended.`,
     };
   if (leader.heldBy === 'rate' && leader.wakeInMs !== null && leader.wakeInMs > 0)
     return {
       waitsFor: 'hold',
       inMs: leader.wakeInMs,
-      text: `Its batch is due${behind}, but the rate limit of handler "${handler.name}" lets nothing start for ${formatDuration(leader.wakeInMs)}.`,
+      text: `Its batch is due${behind}, but the rate limit of handler "${handler.name}" allows no call for ${formatDuration(leader.wakeInMs)}.`,
     };
   return leader.heldBy?.startsWith('calls in flight') === true ? waitForCalls(facts, leader.heldBy, behind) : null;
 };
@@ -126,7 +126,7 @@ const waitForCalls = ({ handler, leader }: ExplainFacts, heldBy: string, behind:
     return {
       waitsFor: 'slot',
       inMs: null,
-      text: `Its batch is due${behind}, but the calls in flight of handler "${name}" are at their limit (${slotsTaken} of ${perHandler}); it goes when one has ended.`,
+      text: `Its batch is due${behind}, but the calls in flight of handler "${name}" are at their limit (${slotsTaken} of ${perHandler}); it is sent when a call has ended.`,
     };
   const found = `Its batch is due${behind}, but leader "${leader.name}" found no free call of handler "${name}" when it looked last`;
   const now = `${slotsTaken} of ${perHandler} are in flight now`;
@@ -134,7 +134,7 @@ const waitForCalls = ({ handler, leader }: ExplainFacts, heldBy: string, behind:
     ? {
         waitsFor: 'slot',
         inMs: null,
-        text: `${found} (${now}); it looks again when it hears that some of its calls have ended.`,
+        text: `${found} (${now}); it looks again when some of its calls have ended.`,
       }
     : {
         waitsFor: 'slot',

@@ -53,16 +53,16 @@ const unheld = (facts: ServedFacts): Pick<ServedBy, 'why' | 'text'> => {
   if (holder === null && keptFor !== null && (keptLeftMs ?? 0) > 0)
     return {
       why: 'kept',
-      text: `${none}: it is kept for the restart of "${keptFor}" for another ${formatDuration(keptLeftMs!)}, then another node gets it.`,
+      text: `${none}: it is reserved for the restart of "${keptFor}" for another ${formatDuration(keptLeftMs!)}; then another node gets it.`,
     };
   const list = Object.entries(needs).map(([key, value]) => `${key}=${value}`);
   if (able === 0)
     return {
       why: 'no node is able',
-      text: `${none}: no live node has handler "${handler}"${list.length === 0 ? '' : ` and the attributes ${list.join(', ')}`}, or all that have are drained.`,
+      text: `${none}: no live node has handler "${handler}"${list.length === 0 ? '' : ` and the attributes ${list.join(', ')}`}, or every such node is drained.`,
     };
   const passed =
-    holder === null ? '' : ` (the lease of ${who(holder, holderName)} passed ${formatDuration(-leftMs)} ago)`;
+    holder === null ? '' : ` (the lease of ${who(holder, holderName)} expired ${formatDuration(-leftMs)} ago)`;
   return {
     why: 'free',
     text: `${none}${passed}: the balancer gives it to one of ${count(able, 'live node')} within seconds.`,

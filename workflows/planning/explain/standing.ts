@@ -4,8 +4,8 @@ import { count } from './format';
 import { UNANSWERED_MS } from '../liveness';
 
 /**
- * Explains what stands still, and what to do about it: a leader that was woken and takes no turn, a
- * call that is not concluded. Pure.
+ * Explains what has stalled, and the remedy: a leader that was woken and takes no turn, a call that
+ * is not concluded. Pure.
  */
 
 /**
@@ -20,33 +20,32 @@ export const standsStill = ({ unansweredMs }: Pick<LeaderPart, 'unansweredMs'>):
 
 /** Returns what is known about the run, and the remedy. */
 export const remedyOf = (workflowId: string, ofLastTurn: string | null, run: RunPart | null): string => {
-  const last = ofLastTurn === null ? 'it has never taken one' : `its last turn was of run ${ofLastTurn}`;
+  const last = ofLastTurn === null ? 'it has never taken a turn' : `its last turn was in run ${ofLastTurn}`;
   return remedy(workflowId, `; ${last}${state(run)}`);
 };
 
 const remedy = (workflowId: string, known: string): string =>
-  `Workflow ${workflowId}${known}. The sweeper of a worker wakes it again, and ends its run and begins it anew after a minute or two without a turn; if no worker is left, start one. To end the run at once: temporal workflow terminate --workflow-id "${workflowId}". Nothing is lost: the next run goes on from the store.`;
+  `Workflow ${workflowId}${known}. A worker's sweeper wakes it again, and restarts its run after a minute or two without a turn; if no worker is running, start one. To end the run immediately: temporal workflow terminate --workflow-id "${workflowId}". Nothing is lost: the next run continues from the store.`;
 
 /**
- * Explains a workflow without wakes in the store: since when its work has been due without being
- * done.
+ * Explains a stalled workflow that has no wakes in the store, by how long its work has been due.
  */
 export const overdueText = (
   { kind, ms, workflowId }: { kind: string; ms: number; workflowId: string },
   run: RunPart | null,
 ): string =>
-  ` The ${kind} stands still: work of it has been due for ${formatDuration(ms)}, and it has given no sign of it since. ${remedy(workflowId, state(run))}`;
+  ` The ${kind} has stalled: its work has been due for ${formatDuration(ms)} without progress. ${remedy(workflowId, state(run))}`;
 
 const ITS_WORKER =
-  'Its worker is stopped, overloaded or hangs: look at its log, its load and its /healthz, and restart it; ' +
-  'if no worker is left, start one.';
+  'Its worker is stopped, overloaded or hanging: check its log, its load and its /healthz, and restart it; ' +
+  'if no worker is running, start one.';
 
-/** Explains a dispatch that has batches, and does not call them. */
+/** Explains a dispatch that has batches but does not send them. */
 export const uncalledText = (
   { ms, name, workflowId }: { ms: number; name: string; workflowId: string },
   run: RunPart | null,
 ): string =>
-  ` The dispatch stands still: it was given batch ${name} ${formatDuration(ms)} ago, and has not begun its call. ${ITS_WORKER} To have its batches taken back at once, end the run that gave them out, of workflow ${workflowId}${state(run)}: temporal workflow terminate --workflow-id "${workflowId}". Nothing is lost: the next run goes on from the store.`;
+  ` The dispatch has stalled: it received batch ${name} ${formatDuration(ms)} ago and has not started its call. ${ITS_WORKER} To take its batches back immediately, end the run that assigned them, of workflow ${workflowId}${state(run)}: temporal workflow terminate --workflow-id "${workflowId}". Nothing is lost: the next run continues from the store.`;
 
 const state = (run: RunPart | null): string => {
   if (run === null) return '';
@@ -56,14 +55,14 @@ const state = (run: RunPart | null): string => {
   return `, the workflow task of run ${run.runId} is at attempt ${run.attempt}${failed}`;
 };
 
-/** Explains a leader that has left its wakes unanswered. */
+/** Explains a leader that has not answered its wakes. */
 export const waitForStanding = ({ leader }: ExplainFacts, what: string): Reason => ({
   waitsFor: 'leader',
   inMs: null,
-  text: `${what} could go, but leader "${leader.name}" stands still: it was woken ${formatDuration(leader.unansweredMs!)} ago and has taken no turn since. ${remedyOf(leader.workflowId ?? `of leader "${leader.name}"`, leader.runId, leader.run ?? null)}`,
+  text: `${what} is ready, but leader "${leader.name}" has stalled: it was woken ${formatDuration(leader.unansweredMs!)} ago and has taken no turn since. ${remedyOf(leader.workflowId ?? `of leader "${leader.name}"`, leader.runId, leader.run ?? null)}`,
 });
 
-/** Explains a call past its deadline, which is not concluded. */
+/** Explains a call that is past its deadline and not concluded. */
 export const overdueCall = (batch: BatchPart, target: string): Reason => {
   const lateMs = -batch.attemptEndsInMs!;
   const call = `Call ${batch.attempt} of batch ${batch.id} (${count(batch.n, 'task')}) to target "${target}"`;
@@ -71,19 +70,19 @@ export const overdueCall = (batch: BatchPart, target: string): Reason => {
     return {
       waitsFor: 'call',
       inMs: 0,
-      text: `${call} has just passed its deadline; what became of it is being recorded.`,
+      text: `${call} has just passed its deadline; its outcome is being recorded.`,
     };
-  const overdue = `${call} is overdue: its deadline passed ${formatDuration(lateMs)} ago, and it is not concluded.`;
+  const overdue = `${call} is overdue: its deadline passed ${formatDuration(lateMs)} ago, and it has no recorded outcome.`;
   return { waitsFor: 'call', inMs: null, text: `${overdue} ${whoMakes(batch)}` };
 };
 
 const whoMakes = ({ attemptBy, nodeSeenMs }: BatchPart): string => {
-  if (attemptBy === null) return 'Who makes it is not known.';
+  if (attemptBy === null) return 'The node that makes it is not known.';
   const node = `Its node ${attemptBy}`;
   if (nodeSeenMs === null)
-    return `${node} is gone; the leader takes the batch over when its heartbeats are missed, if a worker is there.`;
-  const seen = `gave its last sign of life ${formatDuration(nodeSeenMs)} ago`;
+    return `${node} is gone; the leader takes the batch over once heartbeats are missed, provided a worker is running.`;
+  const seen = `sent its last heartbeat ${formatDuration(nodeSeenMs)} ago`;
   return nodeSeenMs < SILENT_NODE_MS
-    ? `${node} ${seen}: it lives, so its handler hangs or its Temporal does not answer. Look at its log and /healthz, and restart it.`
-    : `${node} ${seen}: it hangs or is gone. Restart it; the leader of another worker takes the batch over when its heartbeats are missed.`;
+    ? `${node} ${seen}: the node is alive, so its handler hangs or Temporal does not answer it. Check its log and /healthz, and restart it.`
+    : `${node} ${seen}: the node hangs or is gone. Restart it; a leader on another worker takes the batch over once heartbeats are missed.`;
 };

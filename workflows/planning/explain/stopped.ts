@@ -11,13 +11,13 @@ export const stopped = ({ handler, target }: ExplainFacts): Reason | null => {
     return {
       waitsFor: 'pause',
       inMs: null,
-      text: `Handler "${handler.name}" is paused${because(handler.pauseReason)}. It goes on after a resume.`,
+      text: `Handler "${handler.name}" is paused${because(handler.pauseReason)}. It continues when resumed.`,
     };
   if (target.paused)
     return {
       waitsFor: 'pause',
       inMs: null,
-      text: `Target "${target.key}" is paused${because(target.pauseReason)}. It goes on after a resume.`,
+      text: `Target "${target.key}" is paused${because(target.pauseReason)}. It continues when resumed.`,
     };
   const holds = [handler.holdInMs, target.holdInMs].filter((ms): ms is number => ms !== null && ms > 0);
   if (holds.length === 0) return null;
@@ -26,6 +26,6 @@ export const stopped = ({ handler, target }: ExplainFacts): Reason | null => {
   return {
     waitsFor: 'hold',
     inMs,
-    text: `${what} is held back by the downstream's back pressure or a rate limit: nothing of it is sent for ${formatDuration(inMs)}.`,
+    text: `${what} is held back by the downstream's back pressure or a rate limit: nothing is sent for ${formatDuration(inMs)}.`,
   };
 };

@@ -110,6 +110,6 @@ export const windowOf = (lane: Pick<Lane, 'kind' | 'approach' | 'onInvalid' | 'p
 export const checkApproachChange = ({ service, pending }: Pick<Lane, 'service' | 'pending'>): void => {
   if (pending > 0)
     throw new Error(
-      `lane "${service}": expected nothing in flight while its kind or approach changes, got ${pending}; pause it, wait for them, and try again`,
+      `lane "${service}": expected nothing in flight while its kind or approach changes, got ${pending}; pause the lane, wait until they end, and try again`,
     );
 };

@@ -22,20 +22,20 @@ export const whyNotCancelled = ({ status, calling, unsure }: CancelFacts): strin
       return calling || unsure ? UNSURE : null;
     case 'submitted':
       // Granted is not sent: until its call is marked, the downstream cannot have it.
-      return calling ? 'a submitter is calling the downstream with it; wait for the answer' : unsure ? UNSURE : null;
+      return calling ? 'a call with it is in flight; wait for the answer' : unsure ? UNSURE : null;
     case 'pending':
     case 'valid':
-      return 'the downstream accepted it; wait until it says what became of it';
+      return 'the downstream accepted it; wait for its outcome';
     case 'unknown':
-      return 'it may have been applied; it is looked up or sent again with the same key';
+      return 'it may have been applied; it will be looked up or sent again with the same key';
     case 'parked':
       return 'it may have been applied, and its lane is halted: `lane skip` or `lane fix` it';
     case 'committed':
       return 'it was applied';
     case 'invalid':
-      return 'the downstream refused it for good';
+      return 'the downstream refused it permanently';
     case 'skipped':
-      return 'an operator had its lane go on without it';
+      return 'an operator continued its lane without it';
     case 'failed-dependency':
       return 'it failed without being sent: a batch on which it depends was not applied';
     case 'cancelled':

@@ -66,7 +66,7 @@ export const explainLane = (facts: LaneFacts): LaneExplanation => {
   const { place, lane } = facts;
   if (facts.status === 'refused')
     return {
-      text: `In lane ${lane.service}, refused alone${said(facts)}; what becomes of the one after it tells whether it is a poison task.`,
+      text: `In lane ${lane.service}, refused when sent alone${said(facts)}; the outcome of the batch after it decides whether it is a poison task.`,
       waitsFor: 'resolution',
       inMs: null,
     };
@@ -82,7 +82,7 @@ const ended = ({ status, lane, error }: LaneFacts): string => {
     case 'committed':
       return `committed in lane ${lane.service}`;
     case 'invalid':
-      return `refused for good in lane ${lane.service}${because}; it is never sent again`;
+      return `refused permanently in lane ${lane.service}${because}; it is never sent again`;
     case 'failed-dependency':
       return `failed in lane ${lane.service} without being sent${because}`;
     default:
@@ -100,20 +100,20 @@ const stopped = ({ lane, queuer, status, reason }: LaneFacts): LaneExplanation |
     return {
       waitsFor: 'halt',
       inMs: null,
-      text: `the lane is halted by batch ${lane.haltedBy}${because}; skip or fix that one`,
+      text: `the lane is halted by batch ${lane.haltedBy}${because}; skip or fix that batch`,
     };
   if (lane.holdInMs !== null && lane.holdInMs > 0)
     return {
       waitsFor: 'back-pressure',
       inMs: lane.holdInMs,
-      text: `the downstream asked this service to wait ${formatDuration(lane.holdInMs)} more`,
+      text: `the downstream asked this service to wait another ${formatDuration(lane.holdInMs)}`,
     };
   if (!lane.saturated || lane.pendingLimit === null) return null;
   const { stopAt, resumeBelow } = lane.pendingLimit;
   return {
     waitsFor: 'back-pressure',
     inMs: null,
-    text: `${lane.pending} of the service are pending; it goes on below ${resumeBelow} (limit ${stopAt})`,
+    text: `${lane.pending} batches of the service are pending; the lane continues below ${resumeBelow} (limit ${stopAt})`,
   };
 };
 
@@ -123,7 +123,7 @@ const waits = (facts: LaneFacts): LaneExplanation => {
   const head = lane.open[0];
   if (verdict !== null) return byVerdict(facts, verdict);
   if (head === undefined)
-    return { waitsFor: 'order', inMs: null, text: 'it was being moved while this was read; ask again' };
+    return { waitsFor: 'order', inMs: null, text: 'it was moving while this was read; explain it again' };
   return { waitsFor: 'order', inMs: null, text: `waits behind ${formatBatches([head.id])} and those after it` };
 };
 
@@ -134,7 +134,7 @@ const byVerdict = (facts: LaneFacts, verdict: Verdict): LaneExplanation => {
     case 'in-flight':
       return inFlight(facts);
     case 'parked':
-      return { waitsFor: 'halt', inMs: null, text: `its outcome is unknown${said(facts)}; resolve it by hand` };
+      return { waitsFor: 'halt', inMs: null, text: `its outcome is unknown${said(facts)}; resolve it manually` };
     case 'not-before':
       return {
         waitsFor: 'delay',
@@ -210,7 +210,7 @@ const asParallel = ({ batchId }: LaneFacts, lane: Lane): string => {
 const next = ({ queuer, lane, reduced }: LaneFacts): LaneExplanation => {
   const { served, slots, slotsTaken, lanesBefore } = queuer;
   if (!served)
-    return { waitsFor: 'worker', inMs: null, text: 'may go, but no live worker serves the queuer; start one' };
+    return { waitsFor: 'worker', inMs: null, text: 'is ready, but no live worker serves the queuer; start one' };
   const before =
     lanesBefore === 0
       ? ''
@@ -219,14 +219,18 @@ const next = ({ queuer, lane, reduced }: LaneFacts): LaneExplanation => {
     return {
       waitsFor: 'submitter',
       inMs: null,
-      text: `may go and waits for a limit of its handler: calls in flight or weight in flight${fewer(reduced)}`,
+      text: `is ready and is waiting for a limit of its handler: calls in flight or weight in flight${fewer(reduced)}`,
     };
   if (slotsTaken >= slots)
-    return { waitsFor: 'submitter', inMs: null, text: `may go and waits for one of ${slots} submitters${before}` };
-  return { waitsFor: 'submitter', inMs: 0, text: `may go and is granted next${before}` };
+    return {
+      waitsFor: 'submitter',
+      inMs: null,
+      text: `is ready and is waiting for one of ${slots} submitters${before}`,
+    };
+  return { waitsFor: 'submitter', inMs: 0, text: `is ready and is granted next${before}` };
 };
 
 const fewer = (reduced: Reduced | null | undefined): string =>
   reduced == null
     ? ''
-    : `; back pressure left ${reduced.of} ${reduced.calls} ${reduced.calls === 1 ? 'call' : 'calls'} at once, one more after each success`;
+    : `; back pressure left ${reduced.of} ${reduced.calls} ${reduced.calls === 1 ? 'call' : 'calls'} at once, plus one after each success`;

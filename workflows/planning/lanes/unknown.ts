@@ -59,7 +59,7 @@ export const decideUnknown = (facts: UnknownFacts): UnknownDecision => {
       return {
         kind: 'park',
         reason: canReconcile
-          ? `unknown: ${lookUps} look-ups did not find out whether it was applied, and sending it again might apply it twice`
+          ? `unknown: ${lookUps} look-ups did not establish whether it was applied, and sending it again might apply it twice`
           : 'unknown: it may have been applied; the handler can neither look it up nor send it again safely',
       };
   }

@@ -16,7 +16,7 @@ class Reader {
   ) {}
   byte(): number {
     const value = this.bytes[this.at++];
-    if (value === undefined) throw new Error('the module ends too early');
+    if (value === undefined) throw new Error('the module is truncated');
     return value;
   }
   number(): number {
@@ -26,7 +26,7 @@ class Reader {
       value += (byte & 0x7f) * 2 ** (7 * i);
       if (byte < 0x80) return value;
     }
-    throw new Error('the module has a number that is too long');
+    throw new Error('the module contains an overlong number');
   }
 }
 
@@ -47,7 +47,8 @@ const leb = (value: number): number[] => {
 export const limitMemory = (module: Uint8Array, memoryBytes: number): Uint8Array<ArrayBuffer> => {
   const most = Math.floor(memoryBytes / PAGE_BYTES);
   const reader = new Reader(module, 8);
-  if (Buffer.from(module.subarray(0, 4)).toString('latin1') !== '\0asm') throw new Error('it is no WebAssembly module');
+  if (Buffer.from(module.subarray(0, 4)).toString('latin1') !== '\0asm')
+    throw new Error('the file is not a WebAssembly module');
   while (reader.at < module.length) {
     const start = reader.at;
     const section = reader.byte();
@@ -73,11 +74,13 @@ const limited = (reader: Reader, most: number): number[] => {
   const body = leb(count);
   for (let i = 0; i < count; i++) {
     const flags = reader.byte();
-    if (flags > 1) throw new Error('its memory is shared or of 64 bits, which this node does not run');
+    if (flags > 1) throw new Error('the module uses shared or 64-bit memory, which this node does not support');
     const min = reader.number();
     const max = flags === 1 ? reader.number() : Infinity;
     if (min > most)
-      throw new Error(`it needs ${min * PAGE_BYTES} bytes of memory, and this node gives ${most * PAGE_BYTES}`);
+      throw new Error(
+        `the module needs ${min * PAGE_BYTES} bytes of memory, and this node allows ${most * PAGE_BYTES}`,
+      );
     body.push(1, ...leb(min), ...leb(Math.min(max, most)));
   }
   return body;
@@ -95,8 +98,8 @@ const refuseImportedMemory = (reader: Reader): void => {
       reader.at += length;
     }
     const kind = reader.byte();
-    if (kind === MEMORY) throw new Error('it takes its memory from outside, which this node does not give');
+    if (kind === MEMORY) throw new Error('the module imports its memory, which this node does not support');
     if (kind === 0) reader.number();
-    else throw new Error('it imports something other than functions, which this node does not give');
+    else throw new Error('the module imports something other than functions, which this node does not support');
   }
 };

@@ -37,11 +37,11 @@ export const readModule = async (store: string, functionId: string, method: stri
     bytes = await readFile(path.join(store, functionId, method));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new Error(`its function store has no ${functionId}/${method} (${code})`, { cause: error });
+    throw new Error(`the function store of this node has no ${functionId}/${method} (${code})`, { cause: error });
   }
   const { sha256, cid } = contentIdsOf(bytes);
   if (functionId !== sha256 && functionId !== cid)
-    throw new Error(`the module ${functionId}/${method} in its function store has another content: ${cid}`);
+    throw new Error(`the module ${functionId}/${method} in the function store of this node has other content: ${cid}`);
   return bytes;
 };
 

@@ -58,6 +58,6 @@ const compiledModule = async (
     return await found;
   } catch (error) {
     compiled.delete(key);
-    throw new Error(`it cannot be compiled: ${(error as Error).message}`, { cause: error });
+    throw new Error(`the module cannot be compiled: ${(error as Error).message}`, { cause: error });
   }
 };

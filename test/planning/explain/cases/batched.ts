@@ -3,13 +3,13 @@ import type { Case } from './facts';
 /** A task in a batch, in a call, or over. */
 export const BATCHED_CASES: Case[] = [
   // In a batch, not called yet.
-  ['with a worker', { batch: {} }, 'slot', 0, /^Batch 7 \(3 tasks\) is with a worker and waits for its turn/],
+  ['with a worker', { batch: {} }, 'slot', 0, /^Batch 7 \(3 tasks\) is with a worker and is waiting for a free call/],
   [
     'with a worker that is gone',
     { batch: {}, handler: { served: false } },
     'leader',
     null,
-    /^Batch 7 could go, but no live worker serves/,
+    /^Batch 7 is ready, but no live worker serves/,
   ],
   ['paced', { batch: { retryInMs: 400 } }, 'hold', 400, /^Batch 7 starts in 400 ms, when the rate limit lets it\.$/],
   [
@@ -26,7 +26,7 @@ export const BATCHED_CASES: Case[] = [
     { state: 'in-progress', batch: { attempt: 1, attemptEndsInMs: 29_000 } },
     'call',
     29_000,
-    /^It is in call 1 of batch 7 \(3 tasks\) to target "se", which may take 29 s more\.$/,
+    /^It is in call 1 of batch 7 \(3 tasks\) to target "se", which may take another 29 s\.$/,
   ],
   [
     'in a call that has just passed its deadline',
@@ -40,14 +40,14 @@ export const BATCHED_CASES: Case[] = [
     { state: 'in-progress', batch: { attempt: 1, attemptEndsInMs: -95_000, attemptBy: 'n-1', nodeSeenMs: 2_000 } },
     'call',
     null,
-    /^Call 1 of batch 7 \(3 tasks\) to target "se" is overdue: its deadline passed 95 s ago, and it is not concluded\. Its node n-1 gave its last sign of life 2 s ago: it lives, so its handler hangs/,
+    /^Call 1 of batch 7 \(3 tasks\) to target "se" is overdue: its deadline passed 95 s ago, and it has no recorded outcome\. Its node n-1 sent its last heartbeat 2 s ago: the node is alive, so its handler hangs/,
   ],
   [
     'in a call of a process that hangs',
     { state: 'in-progress', batch: { attempt: 1, attemptEndsInMs: -95_000, attemptBy: 'n-1', nodeSeenMs: 120_000 } },
     'call',
     null,
-    /node n-1 gave its last sign of life 120 s ago: it hangs or is gone\. Restart it/,
+    /node n-1 sent its last heartbeat 120 s ago: the node hangs or is gone\. Restart it/,
   ],
   [
     'in a call of a process that is gone',
@@ -64,11 +64,11 @@ export const BATCHED_CASES: Case[] = [
     /in call 1/,
   ],
   [
-    'its process died in the call',
+    'its process died during the call',
     { state: 'in-progress', batch: { attempt: 1, dispatched: false, attemptEndsInMs: 8_000, retryInMs: 8_000 } },
     'retry',
     8_000,
-    /by a process that did not conclude it; after its deadline in 8 s/,
+    /by a process that did not conclude it; its deadline is in 8 s/,
   ],
   [
     'its process died, deadline over',
@@ -112,7 +112,7 @@ export const BATCHED_CASES: Case[] = [
     { state: 'in-progress', batch: { attempt: 1, dispatched: false, reference: 'job-9', pollInMs: 60_000 } },
     'poll',
     60_000,
-    /accepted batch 7 as "job-9"; its status is asked again in 60 s\.$/,
+    /accepted batch 7 as "job-9"; the next poll is in 60 s\.$/,
   ],
   [
     'accepted, not asked about in time',
@@ -122,7 +122,7 @@ export const BATCHED_CASES: Case[] = [
     },
     'poll',
     0,
-    /its status was to be asked again 29 s ago\.$/,
+    /its next poll was due 29 s ago\.$/,
   ],
   [
     'accepted, not asked about for long',
@@ -132,7 +132,7 @@ export const BATCHED_CASES: Case[] = [
     },
     'poll',
     0,
-    /its status was to be asked again 31 s ago and is overdue: its monitor does not ask\.$/,
+    /its next poll was due 31 s ago and is overdue: its monitor does not poll\.$/,
   ],
   [
     'accepted, asked about',
@@ -142,7 +142,7 @@ export const BATCHED_CASES: Case[] = [
     },
     'poll',
     60_000,
-    /asked again in 60 s\.$/,
+    /the next poll is in 60 s\.$/,
   ],
   [
     'accepted, to be told',
@@ -152,7 +152,7 @@ export const BATCHED_CASES: Case[] = [
     },
     'poll',
     60_000,
-    /accepted batch 7 as "job-9"; it is not polled: it is parked if its completion does not come within 60 s\.$/,
+    /accepted batch 7 as "job-9"; it is not polled: it is parked unless its completion arrives within 60 s\.$/,
   ],
   [
     'accepted, not polled',
@@ -166,7 +166,7 @@ export const BATCHED_CASES: Case[] = [
     { state: 'in-progress', batch: { attempt: 1, dispatched: false, refused: true, error: '422' } },
     'call',
     null,
-    /was refused: 422\. What becomes of it depends on the other half/,
+    /was refused: 422\. Its outcome depends on the other half/,
   ],
   // Over, or in somebody's hands.
   [
@@ -174,7 +174,7 @@ export const BATCHED_CASES: Case[] = [
     { state: 'unknown', batch: { attempt: 1, error: 'timed out' } },
     'resolve',
     null,
-    /^Its batch 7 was called, .* unknown: timed out\. It is parked: resolve it by hand, or redrive it\.$/,
+    /^Its batch 7 was sent, .* unknown: timed out\. It is parked: resolve it manually, or redrive it\.$/,
   ],
   ['succeeded', { state: 'succeeded', attempts: 1 }, null, null, /^Succeeded after 1 counted attempt\.$/],
   [
@@ -182,8 +182,8 @@ export const BATCHED_CASES: Case[] = [
     { state: 'failed', attempts: 2, error: '422: no such item' },
     null,
     null,
-    /^Failed for good after 2 counted attempts: 422: no such item\. It can be redriven\.$/,
+    /^Failed permanently after 2 counted attempts: 422: no such item\. It can be redriven\.$/,
   ],
   ['dead', { state: 'dead', attempts: 5, error: 'busy' }, null, null, /^Dead: its attempts are used up \(5\): busy\./],
-  ['cancelled', { state: 'cancelled' }, null, null, /^Cancelled: the downstream does not have it\.$/],
+  ['cancelled', { state: 'cancelled' }, null, null, /^Cancelled before it reached the downstream\.$/],
 ];

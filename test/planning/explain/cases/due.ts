@@ -47,7 +47,7 @@ export const DUE_CASES: Case[] = [
     { ...due, leader: { state: 'idle', wakeInMs: null, expiresInMs: null } },
     'leader',
     null,
-    /is idle and was not told: the sweeper/,
+    /is idle and was not woken: any worker's sweeper/,
   ],
   ['due, woken a moment ago', { ...due, leader: { ...due.leader, unansweredMs: 9_000 } }, 'leader', 0, /at work now/],
   [
@@ -64,7 +64,7 @@ export const DUE_CASES: Case[] = [
     },
     'leader',
     null,
-    /leader "0" stands still: it was woken 95 s ago and has taken no turn since\. Workflow w\/leader\/orders\/0; its last turn was of run r-1, the workflow task of run r-2 is at attempt 12, which failed last with: TMPRL1100\. .*temporal workflow terminate --workflow-id "w\/leader\/orders\/0"/,
+    /leader "0" has stalled: it was woken 95 s ago and has taken no turn since\. Workflow w\/leader\/orders\/0; its last turn was in run r-1, the workflow task of run r-2 is at attempt 12, which failed last with: TMPRL1100\. .*temporal workflow terminate --workflow-id "w\/leader\/orders\/0"/,
   ],
   [
     'it stands still, no run is open',
@@ -79,7 +79,7 @@ export const DUE_CASES: Case[] = [
     },
     'leader',
     null,
-    /it has never taken one, and no run is open\./,
+    /it has never taken a turn, and no run is open\./,
   ],
   [
     'it stands still, the wake is lost',
@@ -105,29 +105,35 @@ export const DUE_CASES: Case[] = [
     },
     'leader',
     null,
-    /stands still/,
+    /has stalled/,
   ],
   [
     'it stands still with its batch',
     { batch: {}, leader: { ...due.leader, unansweredMs: 31_000 } },
     'leader',
     null,
-    /^Batch 7 could go, but leader "0" stands still/,
+    /^Batch 7 is ready, but leader "0" has stalled/,
   ],
   [
     'due, the leader is dead',
     { ...due, leader: { state: 'working', wakeInMs: null, expiresInMs: -4_000 } },
     'leader',
     null,
-    /silent for 4 s past its lease: the sweeper of any worker that is not stopped or overloaded wakes it\.$/,
+    /silent for 4 s past its lease: the sweeper of any worker wakes it, unless all are stopped or overloaded\.$/,
   ],
-  ['due, never rung', { ...due, target: { dueInMs: null } }, 'leader', null, /has not been rung: the sweeper/],
+  [
+    'due, never rung',
+    { ...due, target: { dueInMs: null } },
+    'leader',
+    null,
+    /was not notified about target "[^"]+": any worker's sweeper/,
+  ],
   [
     'due, nobody serves it',
     { ...due, handler: { served: false } },
     'leader',
     null,
-    /no live worker serves handler "orders"\. Start one/,
+    /no live worker serves handler "orders"\. Start a worker/,
   ],
   // Limits.
   [
@@ -167,7 +173,7 @@ export const DUE_CASES: Case[] = [
     { ...due, leader: { ...due.leader, heldBy: 'calls in flight' }, handler: { slotsTaken: 3 } },
     'slot',
     null,
-    /^Its batch is due, but leader "0" found no free call of handler "orders" when it looked last \(3 of 8 are in flight now\); it looks again when it hears that some of its calls have ended\.$/,
+    /^Its batch is due, but leader "0" found no free call of handler "orders" when it looked last \(3 of 8 are in flight now\); it looks again when some of its calls have ended\.$/,
   ],
   [
     "others' calls have ended since",
@@ -192,7 +198,7 @@ export const DUE_CASES: Case[] = [
     { ...due, leader: { blocked: true, wakeInMs: 700, heldBy: 'rate' } },
     'hold',
     700,
-    /rate limit of handler "orders" lets nothing start for 700 ms/,
+    /rate limit of handler "orders" allows no call for 700 ms/,
   ],
   [
     'at a limit, as a dead leader last knew',

@@ -27,13 +27,7 @@ export const QUEUED_CASES: Case[] = [
   ],
   ['too few, others just arrived', { queued: {}, target: { quietMs: 60, minItems: 5 } }, 'linger', 150, /linger/],
   // Not before its time.
-  [
-    'notBefore',
-    { delayedInMs: 5_000 },
-    'delay',
-    5_000,
-    /^It was submitted to join no batch for another 5 s \(notBefore\)\.$/,
-  ],
+  ['notBefore', { delayedInMs: 5_000 }, 'delay', 5_000, /^It joins no batch for another 5 s \(notBefore\)\.$/],
   [
     'backoff',
     { delayedInMs: 2_000.2, attempts: 2 },
@@ -56,7 +50,7 @@ export const QUEUED_CASES: Case[] = [
     { queued: {}, handler: { paused: true, pauseReason: '401: bad key' } },
     'pause',
     null,
-    /^Handler "orders" is paused: 401: bad key\. It goes on after a resume\.$/,
+    /^Handler "orders" is paused: 401: bad key\. It continues when resumed\.$/,
   ],
   ['target paused', { queued: {}, target: { paused: true } }, 'pause', null, /^Target "se" is paused\./],
   [
