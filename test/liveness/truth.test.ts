@@ -1,7 +1,7 @@
 import type { Mover } from './movers';
 import { HERD, MOVERS } from './movers';
-import type { Answers, Naming } from './named';
-import { namingOf, promiseOf } from './named';
+import type { Answers, Naming, Source } from './named';
+import { healthyBy, namingOf, promiseOf, SOURCES } from './named';
 import type { Fault, Finding, Round, Seen } from './truth';
 import { judgeTruth } from './truth';
 
@@ -11,10 +11,12 @@ import { judgeTruth } from './truth';
  */
 
 const EVERY_S = 3;
-const seen = (standsS: number, naming: Naming = {}, promise: string | null = null): Seen => ({
+const seen = (standsS: number, naming: Naming = {}, more: Partial<Seen> = {}): Seen => ({
   standsMs: standsS * 1_000,
   naming,
-  promise,
+  healthyBy: SOURCES.filter((source) => naming[source] === undefined),
+  promise: null,
+  ...more,
 });
 /** One mover, seen every 3 s from second 0 to `toS`. */
 const rounds = (toS: number, at: (s: number) => Seen): Round[] =>
@@ -33,8 +35,10 @@ const fault = (fromS: number, toS: number, settledS = toS): Fault => ({
 const standing =
   (fromS: number, toS: number, how: (forS: number) => Partial<Seen>) =>
   (s: number): Seen =>
-    s <= fromS || s >= toS ? seen(0) : { ...seen(s - fromS), ...how(s - fromS) };
+    s <= fromS || s >= toS ? seen(0) : seen(s - fromS, how(s - fromS).naming, how(s - fromS));
 const from = (namedFromS: number, naming: Naming) => (forS: number) => ({ naming: forS >= namedFromS ? naming : {} });
+const all: Naming = { verify: 'violated', status: 'stands', explain: 'stands still', healthz: 'unhealthy' };
+const without = (source: Source): Naming => Object.fromEntries(Object.entries(all).filter(([name]) => name !== source));
 
 test.each<[string, Round[], Fault[], Finding['rule'][]]>([
   [
@@ -55,23 +59,23 @@ test.each<[string, Round[], Fault[], Finding['rule'][]]>([
     [fault(20, 78)],
     [],
   ],
-  ['stood 100 s, named from 33 s on', rounds(150, standing(20, 120, from(33, status))), [fault(20, 120)], []],
-  ['stood 100 s, named from 57 s on', rounds(150, standing(20, 120, from(57, status))), [fault(20, 120)], []],
-  ['stood 100 s, named from 75 s on', rounds(150, standing(20, 120, from(75, status))), [fault(20, 120)], ['silence']],
+  ['stood 100 s, named from 33 s on', rounds(150, standing(20, 120, from(33, all))), [fault(20, 120)], []],
+  ['stood 100 s, named from 57 s on', rounds(150, standing(20, 120, from(57, all))), [fault(20, 120)], []],
+  ['stood 100 s, named from 69 s on', rounds(150, standing(20, 120, from(69, all))), [fault(20, 120)], ['silence']],
   [
     'named at 33 s, and from 45 s on called healthy again',
     rounds(
       150,
-      standing(20, 120, (forS) => ({ naming: forS >= 33 && forS < 45 ? status : {} })),
+      standing(20, 90, (forS) => ({ naming: forS >= 33 && forS < 45 ? all : {} })),
     ),
-    [fault(20, 120)],
+    [fault(20, 90)],
     ['silence'],
   ],
   [
     'one round in which nobody answered in time',
     rounds(
       150,
-      standing(20, 120, (forS) => ({ naming: forS === 70 ? {} : status })),
+      standing(20, 120, (forS) => ({ naming: forS === 70 ? {} : all })),
     ),
     [fault(20, 120)],
     [],
@@ -80,7 +84,7 @@ test.each<[string, Round[], Fault[], Finding['rule'][]]>([
     'named, while explain promises that it goes on',
     rounds(
       150,
-      standing(20, 120, () => ({ naming: status, promise: 'which may take 900 ms more' })),
+      standing(20, 120, () => ({ naming: all, promise: 'which may take 900 ms more' })),
     ),
     [fault(20, 120)],
     ['promise'],
@@ -98,14 +102,14 @@ test.each<[string, Round[], Fault[], Finding['rule'][]]>([
     'a promise of its last second',
     rounds(
       150,
-      standing(20, 120, (forS) => ({ naming: status, promise: forS < 70 ? 'is at work now' : null })),
+      standing(20, 120, (forS) => ({ naming: all, promise: forS < 70 ? 'is at work now' : null })),
     ),
     [fault(20, 120)],
     [],
   ],
   [
     'two stands, and nobody said so of either',
-    rounds(300, (s) => (s < 150 ? standing(20, 100, () => ({}))(s) : standing(160, 240, () => ({}))(s))),
+    rounds(300, (s) => (s < 150 ? standing(20, 90, () => ({}))(s) : standing(160, 230, () => ({}))(s))),
     [],
     ['silence', 'silence'],
   ],
@@ -140,14 +144,96 @@ test.each<[string, Round[], Fault[], Finding['rule'][]]>([
     [fault(0, 20)],
     [],
   ],
+  [
+    'stood 100 s, and all said healthy: nobody, and then each',
+    rounds(
+      150,
+      standing(20, 120, () => ({})),
+    ),
+    [fault(20, 120)],
+    ['silence', ...SOURCES.map(() => 'silence' as const)],
+  ],
+  ...SOURCES.flatMap((source): [string, Round[], Fault[], Finding['rule'][]][] => [
+    [
+      `all but ${source} said so`,
+      rounds(
+        150,
+        standing(20, 120, () => ({ naming: without(source) })),
+      ),
+      [fault(20, 120)],
+      ['silence'],
+    ],
+    [
+      `${source} said so until 65 s, and then called it healthy`,
+      rounds(
+        150,
+        standing(20, 120, (forS) => ({ naming: forS < 65 ? all : without(source) })),
+      ),
+      [fault(20, 120)],
+      ['silence'],
+    ],
+    [
+      `${source} said so from 69 s on`,
+      rounds(
+        150,
+        standing(20, 120, (forS) => ({ naming: forS < 69 ? without(source) : all })),
+      ),
+      [fault(20, 120)],
+      [],
+    ],
+    [
+      `${source} gave no answer in one round after 65 s, and then called it healthy`,
+      rounds(
+        150,
+        standing(20, 120, (forS) => ({
+          naming: forS < 65 ? all : without(source),
+          ...(forS === 70 ? { healthyBy: [] } : {}),
+        })),
+      ),
+      [fault(20, 120)],
+      ['silence'],
+    ],
+    [
+      `${source} gave no answer from 40 s on`,
+      rounds(
+        150,
+        standing(20, 120, (forS) => (forS < 40 ? { naming: all } : { naming: without(source), healthyBy: [] })),
+      ),
+      [fault(20, 120)],
+      [],
+    ],
+    [
+      `${source} called one of two stands healthy`,
+      rounds(300, (s) =>
+        s < 150
+          ? standing(20, 120, () => ({ naming: all }))(s)
+          : standing(160, 260, () => ({ naming: without(source) }))(s),
+      ),
+      [],
+      ['silence'],
+    ],
+  ]),
 ])('%s', (_, given, faults, expected) => {
   expect(judgeTruth(given, faults).findings.map(({ rule }) => rule)).toEqual(expected);
+});
+
+test.each(SOURCES)('%s is told to have called healthy what stood', (source) => {
+  const given = rounds(
+    150,
+    standing(20, 120, () => ({ naming: without(source) })),
+  );
+  expect(judgeTruth(given, [fault(20, 120)]).findings.map(({ text }) => text)).toEqual([
+    `plain had not moved for 70 s, and ${source} called it healthy`,
+  ]);
 });
 
 test('counts who named what stood, and how long the first naming took', () => {
   const given = rounds(
     150,
-    standing(20, 120, (forS) => ({ naming: forS >= 90 ? { ...status, healthz: 'x' } : forS >= 40 ? status : {} })),
+    standing(20, 120, (forS) => ({
+      naming: forS >= 90 ? { ...status, healthz: 'x' } : forS >= 40 ? status : {},
+      healthyBy: [],
+    })),
   );
   expect(judgeTruth(given, [fault(20, 120)])).toEqual({
     findings: [],
@@ -226,6 +312,29 @@ test.each<[string, Partial<Answers>, string[]]>([
 ])('%s is named', (_, said, named) => {
   const answers = { ...quiet, ...said };
   expect(MOVERS.filter((one) => Object.keys(namingOf(one, answers)).length > 0).map(({ name }) => name)).toEqual(named);
+});
+
+const answered: Partial<Answers> = {
+  verify: { checks: [] },
+  ...stateOf('plain', {}),
+  ...explains('plain', 'It is next for leader "0", which is at work now.'),
+  healthz: [{ worker: 0, parts: [{ part: 'database', healthy: true, error: null }] }],
+};
+test.each<[string, Partial<Answers>, readonly Source[]]>([
+  ['all answer, and all is well', {}, SOURCES],
+  ['verify gives no answer', { verify: null }, ['status', 'explain', 'healthz']],
+  ['verify names it', check('a woken leader takes a turn', { handler: 'plain' }), ['status', 'explain', 'healthz']],
+  ['verify names another', check('a woken leader takes a turn', { handler: 'herd' }), SOURCES],
+  ['status gives no answer', { status: null }, ['verify', 'explain', 'healthz']],
+  ['status names it', stateOf('plain', { standing: [{ kind: 'leader' }] }), ['verify', 'explain', 'healthz']],
+  ['status names another', stateOf('plain', { standing: [{ kind: 'monitor' }] }), SOURCES],
+  ['explain gives no answer', { explained: new Map([['plain', null]]) }, ['verify', 'status', 'healthz']],
+  ['explain was not asked', { explained: new Map() }, ['verify', 'status', 'healthz']],
+  ['explain names it', explains('plain', 'leader "0" stands still'), ['verify', 'status', 'healthz']],
+  ['a worker is unhealthy for another', part('turns', 'monitor "accepted" has'), ['verify', 'status', 'explain']],
+  ['a worker gives no answer', { healthz: [{ worker: 0, parts: null }] }, ['verify', 'status', 'explain']],
+])('who calls it healthy: %s', (_, said, healthy) => {
+  expect(healthyBy(mover('plain'), { ...quiet, ...answered, ...said })).toEqual(healthy);
 });
 
 test.each<[string, boolean]>([
