@@ -4,7 +4,8 @@ import { ATTENDED, GRACE, ofTable, OVERDUE, SILENT, UNANSWERED } from './invaria
 /**
  * Flow: nothing is stuck. Whatever waits has a time, and a leader or sweeper that looks at it then.
  * What only a worker can keep up (its sweeper mends lost rings, its leaders look) is checked where
- * a worker has been alive for a while: without one, waiting is no fault.
+ * a worker has been alive for a while, or should have been: where all have stopped, waiting is no
+ * fault.
  */
 
 const LATE = `(t.due_at is null or t.due_at > greatest(clock(), t.hold_until, w.at) + ${GRACE})`;

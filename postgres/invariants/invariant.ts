@@ -1,3 +1,4 @@
+import { lostBy } from '../sweeper/attended';
 import { OVERDUE_CALL_MS, UNANSWERED_MS } from '../../workflows/planning/liveness';
 
 /**
@@ -99,8 +100,8 @@ export const SILENT = `interval '30 s'`;
 export const UNANSWERED = `${UNANSWERED_MS} * interval '1 ms'`;
 export const OVERDUE = `${OVERDUE_CALL_MS} * interval '1 ms'`;
 /**
- * A worker has been alive for a while: what only a worker can keep up is checked only then, since
- * without one waiting is no fault.
+ * A worker has been alive for a while, or all have been lost: what only a worker can keep up is
+ * checked only then, since where all have stopped waiting is no fault.
  */
-export const ATTENDED = `exists (select from node n where not n.draining and n.seen_at > clock() - ${SILENT}
-  and n.started_at < clock() - interval '10 s')`;
+export const ATTENDED = `(exists (select from node n where not n.draining and n.seen_at > clock() - ${SILENT}
+  and n.started_at < clock() - interval '10 s') or ${lostBy()})`;

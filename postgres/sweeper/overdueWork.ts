@@ -1,11 +1,11 @@
 import type { Queryable } from '../pool';
-import { LATE, LIVE } from './attended';
+import { attendedBy, LATE, LIVE } from './attended';
 import { STANDING_DISPATCHES } from './uncalled';
 
 /**
  * Due work whose workflow does not move: since when something is overdue without any sign of the
- * workflow. Read only where a worker has been alive for as long, since otherwise waiting is no
- * fault. One statement per kind, shared by `verify`, which names the rows.
+ * workflow. Read only where a worker has been alive for as long, or has been lost, since otherwise
+ * waiting is no fault. One statement per kind, shared by `verify`, which names the rows.
  */
 export interface OverdueWork {
   kind: 'monitor' | 'notifier' | 'balancer' | 'execution' | 'dispatch';
@@ -23,7 +23,7 @@ export interface OverdueWork {
   runId: string | null;
 }
 
-const ATTENDED = `exists (select from node n where ${LIVE})`;
+const ATTENDED = attendedBy();
 /** Most rows read per kind: the oldest. */
 const MOST = 10_000;
 
@@ -48,7 +48,7 @@ from (
   union all select c.handler_id, c.next_at
   from cancellation c
   where c.state = 0 /* requested */ and c.next_at < ${LATE}) d join handler h on h.id = d.handler_id
-where exists (select from node n where ${LIVE} and h.name = any(n.handlers))
+where ${attendedBy('h.name = any(n.handlers)')}
   and ${lookedAt(`'look/monitor/' || h.name`)} is null
 group by h.name`;
 

@@ -1,13 +1,13 @@
-import { LATE, LIVE } from './attended';
+import { attendedBy, LATE } from './attended';
 
 /**
  * Finds batches in the hands of a dispatch or submitter whose calls have not begun: the activity
- * was never started, or its process is stopped, overloaded or hangs while it still gives signs of
- * life. A healthy one calls what it has at once, or gives it back within its soft deadline of
+ * was never started, or its process is stopped, overloaded or hangs, whether it gives signs of life
+ * or not. A healthy one calls what it has at once, or gives it back within its soft deadline of
  * seconds.
  */
 
-const SERVED = `exists (select from node n where ${LIVE} and h.name = any(n.handlers))`;
+const SERVED = attendedBy('h.name = any(n.handlers)');
 
 /** Batches of lanes: since they were granted, or since their rate let them start. */
 export const STANDING_GRANTS = `

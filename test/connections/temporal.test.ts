@@ -31,10 +31,10 @@ const ordered = defineHandler<Work>({
 });
 
 /**
- * Half a second is waited for Temporal, once; the rest is what a loaded machine takes. Without a
- * limit it is two minutes.
+ * A second at most is promised for Temporal, and half of it is waited; the rest is what a loaded
+ * machine takes. A wait of some seconds fails here, and without a limit it is two minutes.
  */
-const BOUND_MS = 5_000;
+const BOUND_MS = 3_500;
 
 let server: TemporalDev;
 let proxy: Proxy;

@@ -3,8 +3,9 @@ import { startTemporalDev } from '../../workers/embedded';
 import { setCurrentVersion } from '../../workers/temporal/versioning';
 import * as product from '../../workflows';
 import { eventually } from '../helpers/eventually';
-import { ONE_SHOT, otherVersion, TypeWorld, TYPES } from './typeWorld';
-import type { Type } from './typeWorld';
+import { KINDS, ONE_SHOT, TYPES } from './kinds';
+import type { Type } from './kinds';
+import { otherVersion, TypeWorld } from './typeWorld';
 
 /**
  * What may befall a run of any workflow: each takes a turn again, by itself, in bounded time. Every
@@ -35,6 +36,12 @@ const backOffsOf = async (handle: {
     return scheduled == null ? [] : [{ activity: scheduled.activityType!.name!, seconds }];
   });
 };
+/** Every type was begun anew, for this reason. */
+const stuckFor = (reason: RegExp): void => {
+  const told = world.warnings.filter(({ msg }) => msg === 'a stuck run was terminated and restarted');
+  expect(told.map(({ type }) => type).sort()).toEqual([...TYPES].sort());
+  expect(told.map((one) => one['reason'])).toEqual(TYPES.map(() => expect.stringMatching(reason)));
+};
 const closed = (type: Type): Promise<unknown> =>
   eventually(async () => (await world.handle(type).describe()).status.name !== 'RUNNING', {
     what: `the ${type} to end`,
@@ -53,6 +60,20 @@ test('waiting while its code changes without versioning: the next turn is the ne
   await stopNew();
   await world.worker('rolled back');
   await each((type) => world.takesTurn(type, 'rolled back'));
+});
+
+test('waiting with a history that the very code that wrote it cannot replay: the next run goes on, each time', async () => {
+  const bundle = await otherVersion('forgetful');
+  let stop = await world.worker('first', { bundle });
+  await world.allWait();
+  for (const name of ['second', 'third']) {
+    await stop();
+    const runs = await Promise.all(TYPES.map((type) => world.openRun(type)));
+    stop = await world.worker(name, { bundle });
+    await each((type) => world.takesTurn(type, name));
+    const ends = await Promise.all(runs.map(async (run) => (await run.describe()).status.name));
+    expect(ends).toEqual(TYPES.map(() => 'FAILED')); // none of them could be replayed
+  }
 });
 
 test('waiting while its version loses all its workers: the next turn is the current version’s', async () => {
@@ -93,9 +114,48 @@ test('a signal that fails every workflow task: the run is terminated and begun a
     do await world.takesTurn(type);
     while ((await runOf()) === first);
   });
-  const told = world.warnings.filter(({ msg }) => msg === 'a stuck run was terminated and restarted');
-  expect(told.map(({ type }) => type).sort()).toEqual([...TYPES].sort());
-  expect(told.map(({ reason }) => reason)).toEqual(TYPES.map(() => expect.stringMatching(/workflow task failed/)));
+  stuckFor(/workflow task failed/);
+});
+
+test('woken, with a worker, and it takes no turn: the run is terminated and begun anew, and the log says why', async () => {
+  await world.worker('one', { bundle: await otherVersion('mute') });
+  await world.allWait();
+  await each((type) => world.takesTurn(type));
+  // A look right behind a wake finds the workflow task that the wake was given.
+  stuckFor(/^it was woken and does nothing$|^its turn does not end$/);
+});
+
+test('its workflow task times out twice, in workers that stop in it: the run is terminated and begun anew, and the log says why', async () => {
+  await each((type) => world.start(type, [{}], { workflowTaskTimeout: '1 s' }));
+  await world.takeAndStop(2 * TYPES.length);
+  const runs = await Promise.all(TYPES.map((type) => world.openRun(type)));
+  await each((type) =>
+    eventually(async () => (await world.handle(type).describe()).raw.pendingWorkflowTask?.attempt === 3, {
+      what: `the second time-out of the ${type}`,
+    }),
+  );
+  await each((type) => world.look(type, 1_000));
+  stuckFor(/^its workflow task failed or timed out 2 times$/);
+  await world.worker('one');
+  await each((type) => world.takesTurn(type, 'one'));
+  const ends = await Promise.all(runs.map(async (run) => (await run.describe()).status.name));
+  expect(ends).toEqual(TYPES.map(() => 'TERMINATED'));
+});
+
+const turning = TYPES.filter((type) => KINDS[type].more !== null);
+test('a run of leader, queuer and balancer continues as new after 200 turns', async () => {
+  expect([...turning].sort()).toEqual(['balancer', 'leader', 'queuer']);
+  world.busyTurns = 203;
+  await world.worker('one');
+  await Promise.all(
+    turning.map(async (type) => {
+      await world.takesTurn(type);
+      const run = await world.openRun(type);
+      await eventually(() => world.turns[type] > world.busyTurns, { what: `the turns of the ${type}` });
+      const { status } = await run.describe();
+      expect([type, world.lastTurnOf.get(run.runId), status.name]).toEqual([type, 200, 'CONTINUED_AS_NEW']);
+    }),
+  );
 });
 
 test.each([

@@ -14,7 +14,8 @@ import { SECRET } from '../services/notifier/receiver';
 import type { OwnMuster } from '../workflows/ownNode';
 import { openBench } from '../workflows/bench';
 import { openOwn } from '../workflows/ownNode';
-import { ONE_SHOT, otherVersion, TYPES } from './typeWorld';
+import { ONE_SHOT, TYPES } from './kinds';
+import { otherVersion } from './typeWorld';
 import { accepting, asked, calls, gate, HOUR_MS, interrupted, laned, other, plain } from './handlers';
 
 /** The sweeper's heal in a whole Muster: real store, real runs, and what it means for tasks. */
@@ -73,6 +74,25 @@ test('the workers are replaced by incompatible code, without versioning, and rol
     'laned: refused',
     'plain: plain-new',
     'plain: plain-rolled-back',
+  ]);
+});
+
+test('the workers are started again with code that cannot replay its own histories: tasks and lanes go on each time', async () => {
+  const workflowBundle = await otherVersion('forgetful');
+  const stop = await muster.startNode({ ...SWEEPS, workflowBundle });
+  await bothWait();
+  await stop();
+  const stopAgain = await muster.startNode({ ...SWEEPS, workflowBundle });
+  await sendBoth('again');
+  await stopAgain();
+  await muster.startNode({ ...SWEEPS, workflowBundle });
+  await sendBoth('once-more');
+  expect(calls.sort()).toEqual([
+    'laned: laned-again',
+    'laned: laned-once-more',
+    'laned: refused',
+    'plain: plain-again',
+    'plain: plain-once-more',
   ]);
 });
 

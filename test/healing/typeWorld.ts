@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
+import type { WorkflowOptions } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import type { WorkerOptions } from '@temporalio/worker';
 import pino from 'pino';
@@ -7,108 +8,23 @@ import { deploymentOptions } from '../../workers/temporal/taskWorkers';
 import type { SilentRun } from '../../workers/sweeper/stuckRuns';
 import { StuckRuns } from '../../workers/sweeper/stuckRuns';
 import { WORKFLOW_FAILURES } from '../../workers/temporal/workflowFailures';
-import type * as product from '../../workflows';
-import {
-  balancerWorkflowId,
-  executionWorkflowId,
-  handlerTaskQueue,
-  leaderWorkflowId,
-  monitorWorkflowId,
-  notifierWorkflowId,
-  queuerWorkflowId,
-} from '../../workflows/naming';
-import * as wakes from '../../workflows/wake';
+import type { TurnInput } from '../../workflows/messages';
+import { handlerTaskQueue } from '../../workflows/naming';
 import { temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import '../helpers/muster';
 import { prebuiltBundle } from '../helpers/prebuilt';
 import { bundleWorkflows } from '../helpers/userWorker';
-
-/**
- * A type of workflow as the tests of all types see it: who it is, how the sweeper wakes it, and the
- * activity that a turn of it begins with.
- */
-interface Kind {
-  id: (prefix: string) => string;
-  wake: (temporal: Client, prefix: string) => Promise<Error | null>;
-  activity: string;
-  /** Answered by it: nothing to do for an hour. */
-  rest: object;
-  takesTurns: boolean;
-}
-
-const HOUR_MS = 3_600_000;
-const EXECUTION = '11111111-2222-4333-8444-555555555555';
-const waits = { deposed: false, epoch: 1, again: false, next: 'waiting', dueInMs: HOUR_MS, heldBy: null };
-const leader = { leaderId: 7, handler: 'orders', name: '0', dueInMs: 0 };
-const turns = { takesTurns: true };
-/**
- * Types that end with what they were started for, so that nobody wakes them: each has tests of its
- * own in everyType.test.ts.
- */
-export const ONE_SHOT = ['completion'] as const satisfies readonly (keyof typeof product)[];
-/** By type: another workflow does not compile without its line here. */
-const KINDS: Record<Exclude<keyof typeof product, (typeof ONE_SHOT)[number]>, Kind> = {
-  leader: {
-    ...turns,
-    id: (prefix) => leaderWorkflowId(prefix, 'orders', '0', 7),
-    wake: (temporal, prefix) => wakes.wakeLeaderWorkflows(temporal, prefix, [leader]),
-    activity: 'claimBatches',
-    rest: { ...waits, dispatch: null, lastReason: null },
-  },
-  queuer: {
-    ...turns,
-    id: (prefix) => queuerWorkflowId(prefix, 0),
-    wake: (temporal, prefix) => wakes.wakeQueuerWorkflows(temporal, prefix, [{ queuerId: 0 }]),
-    activity: 'grantLanes',
-    rest: { ...waits, submitters: [] },
-  },
-  balancer: {
-    ...turns,
-    id: balancerWorkflowId,
-    wake: wakes.wakeBalancer,
-    activity: 'balancePartitions',
-    rest: { epoch: 1, partitions: 0, nodes: 0, held: 0, waiting: 1, moved: 0, last: [], dueInMs: HOUR_MS },
-  },
-  execution: {
-    ...turns,
-    id: (prefix) => executionWorkflowId(prefix, EXECUTION),
-    wake: (temporal, prefix) => wakes.wakeExecutions(temporal, prefix, [EXECUTION]),
-    activity: 'rollCall',
-    rest: {
-      next: 'no-nodes',
-      chunks: [],
-      planned: false,
-      counts: { created: 1, inProgress: 0, done: 0, failed: 0, permanentlyFailed: 0 },
-      round: 0,
-      note: null,
-      dueInMs: null,
-      settings: { rollCallMs: HOUR_MS, requeueMs: HOUR_MS, retryBaseMs: HOUR_MS, leaseMs: HOUR_MS },
-    },
-  },
-  monitor: {
-    takesTurns: false,
-    id: (prefix) => monitorWorkflowId(prefix, 'orders'),
-    wake: (temporal, prefix) => wakes.wakeMonitor(temporal, prefix, 'orders'),
-    activity: 'pollAccepted',
-    rest: { asked: 0, settled: 0, dueInMs: HOUR_MS },
-  },
-  notifier: {
-    takesTurns: false,
-    id: notifierWorkflowId,
-    wake: wakes.wakeNotifier,
-    activity: 'deliverNotifications',
-    rest: { delivered: 0, givenUp: 0, putOff: 0, dueInMs: HOUR_MS },
-  },
-};
-export type Type = keyof typeof KINDS;
-export const TYPES = Object.keys(KINDS) as Type[];
+import type { Type } from './kinds';
+import { HOUR_MS, KINDS, TYPES } from './kinds';
 
 /** Scaled down, as are the times of the tests. */
 const LIMITS = { versionMs: 500, silentMs: 2_000, attempts: 2 };
 
+const LONG_POLL_MS = 60_000;
+
 let otherCode: Promise<string> | null = null;
-/** The workflows of another version: `incompatible` or `broken`. */
+/** The workflows of another version of those in otherVersion.ts. */
 export const otherVersion = async (version: string): Promise<{ code: string }> => {
   otherCode ??= bundleWorkflows(require.resolve('./otherVersion')).then(({ code }) => code);
   return { code: (await otherCode).replaceAll('__VERSION__', version) };
@@ -126,6 +42,10 @@ export class TypeWorld {
   readonly warnings: Record<string, unknown>[] = [];
   /** Between two turns of a workflow that nobody wakes. */
   restMs = HOUR_MS;
+  /** So many turns of each type want another one at once. */
+  busyTurns = 0;
+  /** Number of the last turn of each run that takes turns. */
+  readonly lastTurnOf = new Map<string, number>();
   private readonly stuck: StuckRuns;
   private readonly stops = new Set<() => Promise<void>>();
 
@@ -159,6 +79,12 @@ export class TypeWorld {
     return this.temporal.workflow.getHandle(KINDS[type].id(this.prefix));
   }
 
+  /** Of the run that is open now, whichever comes after it. */
+  async openRun(type: Type) {
+    const { runId } = await this.handle(type).describe();
+    return { runId, describe: () => this.temporal.workflow.getHandle(KINDS[type].id(this.prefix), runId).describe() };
+  }
+
   /** A process of this version, of the product's code by default; answers how to stop it. */
   async worker(
     name: string,
@@ -169,7 +95,9 @@ export class TypeWorld {
     }: { bundle?: WorkerOptions['workflowBundle']; versioned?: boolean; serves?: boolean } = {},
   ): Promise<() => Promise<void>> {
     const activities = {
-      ...Object.fromEntries(TYPES.map((type) => [KINDS[type].activity, () => this.answer(type, name)])),
+      ...Object.fromEntries(
+        TYPES.map((type) => [KINDS[type].activity, (input?: TurnInput) => this.answer(type, name, input)]),
+      ),
       knowsHandler: () => Promise.resolve(true),
       completeAccepted: () => Promise.resolve({ kind: 'completed', batch: 1, by: name }),
     };
@@ -197,11 +125,13 @@ export class TypeWorld {
     return stop;
   }
 
-  private answer(type: Type, name: string): Promise<object> {
+  private answer(type: Type, name: string, { runId, turn }: Partial<TurnInput> = {}): Promise<object> {
+    const { rest, more } = KINDS[type];
     this.turns[type]++;
     this.answeredBy[type] = name;
-    const rest = JSON.stringify(KINDS[type].rest).replaceAll(`${HOUR_MS}`, `${this.restMs}`);
-    return Promise.resolve(JSON.parse(rest) as object);
+    if (runId !== undefined && turn !== undefined) this.lastTurnOf.set(runId, turn);
+    const answer = JSON.parse(JSON.stringify(rest).replaceAll(`${HOUR_MS}`, `${this.restMs}`)) as object;
+    return Promise.resolve(this.turns[type] <= this.busyTurns ? { ...answer, ...more } : answer);
   }
 
   /** Every type has an open run that waits for an hour. */
@@ -255,8 +185,23 @@ export class TypeWorld {
   }
 
   /** Starts it as somebody does who does not know its input. */
-  async start(type: Type, args: unknown[]): Promise<void> {
-    await this.temporal.workflow.start(type, { workflowId: KINDS[type].id(this.prefix), taskQueue: this.prefix, args });
+  async start(type: Type, args: unknown[], more: Partial<WorkflowOptions> = {}): Promise<void> {
+    const workflowId = KINDS[type].id(this.prefix);
+    await this.temporal.workflow.start(type, { workflowId, taskQueue: this.prefix, args, ...more });
+  }
+
+  /**
+   * Takes so many workflow tasks, and answers none: as workers that are stopped in the middle of
+   * them.
+   */
+  async takeAndStop(tasks: number): Promise<void> {
+    const { connection, workflowService } = this.temporal;
+    const poll = { namespace: 'default', taskQueue: { name: this.prefix }, identity: 'stopped' };
+    const take = () => workflowService.pollWorkflowTaskQueue(poll);
+    for (let taken = 0; taken < tasks;) {
+      const { taskToken } = await connection.withDeadline(Date.now() + LONG_POLL_MS, take);
+      if (taskToken.length > 0) taken++;
+    }
   }
 
   /** Begins the run anew at its first workflow task, as an operator's reset does. */

@@ -47,6 +47,21 @@ export const namingOf = (mover: Mover, answers: Answers): Naming => {
   return Object.fromEntries(Object.entries(words).filter(([, said]) => said !== null));
 };
 
+/**
+ * Returns who answered and called the mover healthy. A `/healthz` that is unhealthy for another
+ * reason does not, nor does a supervisor take one without an answer for healthy.
+ */
+export const healthyBy = (mover: Mover, answers: Answers, naming = namingOf(mover, answers)): Source[] => {
+  const { verify, status, explained, healthz } = answers;
+  const calm: Record<Source, boolean> = {
+    verify: verify !== null,
+    status: status !== null,
+    explain: (explained.get(mover.name) ?? null) !== null,
+    healthz: healthz.every(({ parts }) => parts?.every(({ healthy }) => healthy) === true),
+  };
+  return SOURCES.filter((source) => calm[source] && naming[source] === undefined);
+};
+
 /** Checks that speak of a mover: by their names, and where their rows name a handler, by that. */
 const checkPattern = ({ kind, lane, placed }: Mover): RegExp => {
   if (kind === 'ask') return /asked about|monitor/;

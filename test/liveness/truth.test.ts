@@ -1,7 +1,5 @@
-import type { Mover } from './movers';
-import { HERD, MOVERS } from './movers';
-import type { Answers, Naming } from './named';
-import { namingOf, promiseOf } from './named';
+import type { Naming, Source } from './named';
+import { SOURCES } from './named';
 import type { Fault, Finding, Round, Seen } from './truth';
 import { judgeTruth } from './truth';
 
@@ -11,10 +9,12 @@ import { judgeTruth } from './truth';
  */
 
 const EVERY_S = 3;
-const seen = (standsS: number, naming: Naming = {}, promise: string | null = null): Seen => ({
+const seen = (standsS: number, naming: Naming = {}, more: Partial<Seen> = {}): Seen => ({
   standsMs: standsS * 1_000,
   naming,
-  promise,
+  healthyBy: SOURCES.filter((source) => naming[source] === undefined),
+  promise: null,
+  ...more,
 });
 /** One mover, seen every 3 s from second 0 to `toS`. */
 const rounds = (toS: number, at: (s: number) => Seen): Round[] =>
@@ -33,8 +33,10 @@ const fault = (fromS: number, toS: number, settledS = toS): Fault => ({
 const standing =
   (fromS: number, toS: number, how: (forS: number) => Partial<Seen>) =>
   (s: number): Seen =>
-    s <= fromS || s >= toS ? seen(0) : { ...seen(s - fromS), ...how(s - fromS) };
+    s <= fromS || s >= toS ? seen(0) : seen(s - fromS, how(s - fromS).naming, how(s - fromS));
 const from = (namedFromS: number, naming: Naming) => (forS: number) => ({ naming: forS >= namedFromS ? naming : {} });
+const all: Naming = { verify: 'violated', status: 'stands', explain: 'stands still', healthz: 'unhealthy' };
+const without = (source: Source): Naming => Object.fromEntries(Object.entries(all).filter(([name]) => name !== source));
 
 test.each<[string, Round[], Fault[], Finding['rule'][]]>([
   [
@@ -55,23 +57,23 @@ test.each<[string, Round[], Fault[], Finding['rule'][]]>([
     [fault(20, 78)],
     [],
   ],
-  ['stood 100 s, named from 33 s on', rounds(150, standing(20, 120, from(33, status))), [fault(20, 120)], []],
-  ['stood 100 s, named from 57 s on', rounds(150, standing(20, 120, from(57, status))), [fault(20, 120)], []],
-  ['stood 100 s, named from 75 s on', rounds(150, standing(20, 120, from(75, status))), [fault(20, 120)], ['silence']],
+  ['stood 100 s, named from 33 s on', rounds(150, standing(20, 120, from(33, all))), [fault(20, 120)], []],
+  ['stood 100 s, named from 57 s on', rounds(150, standing(20, 120, from(57, all))), [fault(20, 120)], []],
+  ['stood 100 s, named from 69 s on', rounds(150, standing(20, 120, from(69, all))), [fault(20, 120)], ['silence']],
   [
     'named at 33 s, and from 45 s on called healthy again',
     rounds(
       150,
-      standing(20, 120, (forS) => ({ naming: forS >= 33 && forS < 45 ? status : {} })),
+      standing(20, 90, (forS) => ({ naming: forS >= 33 && forS < 45 ? all : {} })),
     ),
-    [fault(20, 120)],
+    [fault(20, 90)],
     ['silence'],
   ],
   [
     'one round in which nobody answered in time',
     rounds(
       150,
-      standing(20, 120, (forS) => ({ naming: forS === 70 ? {} : status })),
+      standing(20, 120, (forS) => ({ naming: forS === 70 ? {} : all })),
     ),
     [fault(20, 120)],
     [],
@@ -80,7 +82,7 @@ test.each<[string, Round[], Fault[], Finding['rule'][]]>([
     'named, while explain promises that it goes on',
     rounds(
       150,
-      standing(20, 120, () => ({ naming: status, promise: 'which may take another 900 ms' })),
+      standing(20, 120, () => ({ naming: all, promise: 'which may take another 900 ms' })),
     ),
     [fault(20, 120)],
     ['promise'],
@@ -98,14 +100,14 @@ test.each<[string, Round[], Fault[], Finding['rule'][]]>([
     'a promise of its last second',
     rounds(
       150,
-      standing(20, 120, (forS) => ({ naming: status, promise: forS < 70 ? 'is at work now' : null })),
+      standing(20, 120, (forS) => ({ naming: all, promise: forS < 70 ? 'is at work now' : null })),
     ),
     [fault(20, 120)],
     [],
   ],
   [
     'two stands, and nobody said so of either',
-    rounds(300, (s) => (s < 150 ? standing(20, 100, () => ({}))(s) : standing(160, 240, () => ({}))(s))),
+    rounds(300, (s) => (s < 150 ? standing(20, 90, () => ({}))(s) : standing(160, 230, () => ({}))(s))),
     [],
     ['silence', 'silence'],
   ],
@@ -140,14 +142,96 @@ test.each<[string, Round[], Fault[], Finding['rule'][]]>([
     [fault(0, 20)],
     [],
   ],
+  [
+    'stood 100 s, and all said healthy: nobody, and then each',
+    rounds(
+      150,
+      standing(20, 120, () => ({})),
+    ),
+    [fault(20, 120)],
+    ['silence', ...SOURCES.map(() => 'silence' as const)],
+  ],
+  ...SOURCES.flatMap((source): [string, Round[], Fault[], Finding['rule'][]][] => [
+    [
+      `all but ${source} said so`,
+      rounds(
+        150,
+        standing(20, 120, () => ({ naming: without(source) })),
+      ),
+      [fault(20, 120)],
+      ['silence'],
+    ],
+    [
+      `${source} said so until 65 s, and then called it healthy`,
+      rounds(
+        150,
+        standing(20, 120, (forS) => ({ naming: forS < 65 ? all : without(source) })),
+      ),
+      [fault(20, 120)],
+      ['silence'],
+    ],
+    [
+      `${source} said so from 69 s on`,
+      rounds(
+        150,
+        standing(20, 120, (forS) => ({ naming: forS < 69 ? without(source) : all })),
+      ),
+      [fault(20, 120)],
+      [],
+    ],
+    [
+      `${source} gave no answer in one round after 65 s, and then called it healthy`,
+      rounds(
+        150,
+        standing(20, 120, (forS) => ({
+          naming: forS < 65 ? all : without(source),
+          ...(forS === 70 ? { healthyBy: [] } : {}),
+        })),
+      ),
+      [fault(20, 120)],
+      ['silence'],
+    ],
+    [
+      `${source} gave no answer from 40 s on`,
+      rounds(
+        150,
+        standing(20, 120, (forS) => (forS < 40 ? { naming: all } : { naming: without(source), healthyBy: [] })),
+      ),
+      [fault(20, 120)],
+      [],
+    ],
+    [
+      `${source} called one of two stands healthy`,
+      rounds(300, (s) =>
+        s < 150
+          ? standing(20, 120, () => ({ naming: all }))(s)
+          : standing(160, 260, () => ({ naming: without(source) }))(s),
+      ),
+      [],
+      ['silence'],
+    ],
+  ]),
 ])('%s', (_, given, faults, expected) => {
   expect(judgeTruth(given, faults).findings.map(({ rule }) => rule)).toEqual(expected);
+});
+
+test.each(SOURCES)('%s is told to have called healthy what stood', (source) => {
+  const given = rounds(
+    150,
+    standing(20, 120, () => ({ naming: without(source) })),
+  );
+  expect(judgeTruth(given, [fault(20, 120)]).findings.map(({ text }) => text)).toEqual([
+    `plain had not moved for 70 s, and ${source} called it healthy`,
+  ]);
 });
 
 test('counts who named what stood, and how long the first naming took', () => {
   const given = rounds(
     150,
-    standing(20, 120, (forS) => ({ naming: forS >= 90 ? { ...status, healthz: 'x' } : forS >= 40 ? status : {} })),
+    standing(20, 120, (forS) => ({
+      naming: forS >= 90 ? { ...status, healthz: 'x' } : forS >= 40 ? status : {},
+      healthyBy: [],
+    })),
   );
   expect(judgeTruth(given, [fault(20, 120)])).toEqual({
     findings: [],
@@ -157,84 +241,4 @@ test('counts who named what stood, and how long the first naming took', () => {
     namedAfterMs: 40_000,
     calmRounds: 0,
   });
-});
-
-const quiet: Answers = { verify: null, status: null, explained: new Map(), healthz: [] };
-const mover = (name: string): Mover => MOVERS.find((one) => one.name === name)!;
-const check = (name: string, ...violations: object[]): Partial<Answers> => ({
-  verify: { checks: [{ name, violations }] },
-});
-const stateOf = (handler: string, more: object): Partial<Answers> => ({
-  status: [{ handler, served: true, standing: [], partitions: null, ...more }],
-});
-const part = (name: string, error: string): Partial<Answers> => ({
-  healthz: [
-    { worker: 0, parts: [{ part: 'database', healthy: true, error: null }] },
-    { worker: 1, parts: [{ part: name, healthy: false, error }] },
-  ],
-});
-const explains = (name: string, text: string): Partial<Answers> => ({
-  explained: new Map([[name, { text, waitsFor: 'call' }]]),
-});
-
-test.each<[string, Partial<Answers>, string[]]>([
-  ['verify: a leader of the handler', check('a woken leader takes a turn', { handler: 'plain' }), ['plain']],
-  ['verify: a queuer', check('a woken queuer takes a turn', { queuer: 0 }), ['lane', 'lane-accepted']],
-  ['verify: nothing violated', check('a woken leader takes a turn'), []],
-  ['status: a leader', stateOf('plain', { standing: [{ kind: 'leader' }] }), ['plain']],
-  ['status: a queuer', stateOf('lane', { standing: [{ kind: 'queuer' }] }), ['lane']],
-  ['status: a monitor', stateOf('accepted', { standing: [{ kind: 'monitor' }] }), ['accepted/asks']],
-  ['status: the notifier', stateOf('plain', { standing: [{ kind: 'notifier' }] }), ['callbacks']],
-  ['status: no worker', stateOf('accepted', { served: false }), ['accepted']],
-  ['status: partitions that nobody holds', stateOf('placed', { partitions: { n: 8, held: 7 } }), ['placed']],
-  ['healthz: the database', part('database', 'no answer within 2000 ms'), MOVERS.map(({ name }) => name)],
-  [
-    'healthz: what stands is not known',
-    part('turns', 'Postgres gave no answer within 2000 ms'),
-    MOVERS.map(({ name }) => name),
-  ],
-  [
-    'verify: a batch that is not called',
-    check('a batch that a dispatch carries is called', { handler: 'plain' }),
-    ['plain'],
-  ],
-  ['verify: a granted one', check('a batch that a submitter was granted is called', { handler: 'lane' }), ['lane']],
-  ['status: a dispatch', stateOf('lane', { standing: [{ kind: 'dispatch' }] }), ['lane']],
-  [
-    'healthz: a dispatch of a queuer',
-    part('turns', 'dispatch of batch 7 of queuer 0 of handler "lane" has had overdue work for 61 s'),
-    ['lane'],
-  ],
-  [
-    'healthz: a dispatch of a leader',
-    part('turns', 'dispatch of batch 7 of leader "0" of handler "plain" has had overdue work for 61 s'),
-    ['plain'],
-  ],
-  [
-    'explain: an accepted one',
-    explains('accepted/asks', 'its next poll was due 31 s ago and is overdue'),
-    ['accepted/asks'],
-  ],
-  ['healthz: a leader', part('turns', 'leader "0" of handler "plain" was woken 40 s ago'), ['plain']],
-  ['healthz: a queuer', part('turns', 'queuer 0 was woken 40 s ago'), ['lane', 'lane-accepted']],
-  ['healthz: no answer', { healthz: [{ worker: 0, parts: null }] }, MOVERS.map(({ name }) => name)],
-  ['explain: has stalled', explains('lane', 'In lane s1. Queuer 0 has stalled: it was woken 40 s ago'), ['lane']],
-  ['explain: silent for long', explains('plain', 'but leader "0" has been silent for 12 s past its lease'), ['plain']],
-  ['explain: silent for a moment', explains('plain', 'but leader "0" has been silent for 447 ms past its lease'), []],
-  ['explain: silent for a second', explains('plain', 'but leader "0" has been silent for 1 s past its lease'), []],
-  ['explain: is at work', explains('plain', 'It is next for leader "0", which is at work now.'), []],
-])('%s is named', (_, said, named) => {
-  const answers = { ...quiet, ...said };
-  expect(MOVERS.filter((one) => Object.keys(namingOf(one, answers)).length > 0).map(({ name }) => name)).toEqual(named);
-});
-
-test.each<[string, boolean]>([
-  ['It is in call 1 of batch 7 (3 tasks) to target "k1", which may take another 900 ms.', true],
-  ['It is in call 1 of batch 7 (3 tasks) to target "k1", which may take another 1.5 s.', true],
-  ['The same batch is sent again in 2 s.', true],
-  ['It is next for leader "0", which is at work now.', true],
-  ['It is ready, but leader "0" has stalled: it was woken 40 s ago.', false],
-  ['Succeeded after 1 counted attempt.', false],
-])('a promise or none: %s', (text, promises) => {
-  expect(promiseOf(mover(HERD), { ...quiet, ...explains(HERD, text) })).toEqual(promises ? text : null);
 });

@@ -14,6 +14,8 @@ export interface Seen {
    */
   standsMs: number;
   naming: Naming;
+  /** Those that answered, and called it healthy. */
+  healthyBy: readonly Source[];
   /** Words of `explain` that promise that it goes on soon; null: it does not. */
   promise: string | null;
 }
@@ -32,8 +34,8 @@ export interface Rules {
   /** What has stood for so long must have been named. */
   standMs: number;
   /**
-   * A round comes every few seconds, and a question may miss its deadline: it must have been named
-   * within this, and what explain promised may last for this.
+   * A round comes every few seconds, and a question may miss its deadline: somebody must have named
+   * it within this, each source may be later by this, and what explain promised may last for this.
    */
   graceMs: number;
   /** Once what the fault held up has ended and all has moved for so long, nothing may be named. */
@@ -80,7 +82,10 @@ export const judgeTruth = (rounds: readonly Round[], faults: readonly Fault[], r
   return truth;
 };
 
-/** One stand after another: at most one finding of each kind for each. */
+/**
+ * One stand after another: at most one finding of each kind, and of each source, for each. A source
+ * that gives no answer calls nothing healthy.
+ */
 const judgeStands = (
   mover: string,
   rounds: readonly Round[],
@@ -88,9 +93,10 @@ const judgeStands = (
   { standMs, graceMs }: Rules,
   truth: Truth,
 ): void => {
-  let namedAtMs = -Infinity;
+  const namedAtMs = new Map<Source, number>();
+  const notNamedFor = (source: Source, atMs: number): boolean => atMs - (namedAtMs.get(source) ?? -Infinity) > graceMs;
   let firstMs: number | null = null;
-  let found = new Set<Finding['rule']>();
+  let found = new Set<string>();
   let counted = false;
   let sinceMs = -Infinity;
   for (const { atMs, seen } of rounds) {
@@ -102,25 +108,25 @@ const judgeStands = (
       [firstMs, counted, found] = [null, false, new Set()];
     }
     const sources = SOURCES.filter((source) => one.naming[source] !== undefined);
-    if (sources.length > 0) {
-      namedAtMs = atMs;
-      firstMs ??= one.standsMs;
-    }
+    for (const source of sources) namedAtMs.set(source, atMs);
+    if (sources.length > 0) firstMs ??= one.standsMs;
     if (one.standsMs < standMs) continue;
     if (!counted) truth.stood++;
     counted = true;
     truth.rounds++;
     for (const source of sources) truth.namedBy[source]++;
     if (firstMs !== null) truth.namedAfterMs = Math.max(truth.namedAfterMs ?? 0, firstMs);
-    const find = (rule: Finding['rule'], text: string): void => {
-      if (found.has(rule)) return;
-      found.add(rule);
+    const find = (rule: Finding['rule'], text: string, key: string = rule): void => {
+      if (found.has(key)) return;
+      found.add(key);
       truth.findings.push({ rule, mover, fault: faultAt(faults, atMs), atMs, text });
     };
     const stands = `${mover} had not moved for ${Math.round(one.standsMs / 1_000)} s`;
-    if (atMs - namedAtMs > graceMs) find('silence', `${stands}, and nobody said so`);
-    if (one.promise !== null && one.standsMs >= standMs + graceMs)
-      find('promise', `${stands}, and explain said: ${one.promise}`);
+    if (SOURCES.every((source) => notNamedFor(source, atMs))) find('silence', `${stands}, and nobody said so`);
+    if (one.standsMs < standMs + graceMs) continue;
+    for (const source of one.healthyBy)
+      if (notNamedFor(source, atMs)) find('silence', `${stands}, and ${source} called it healthy`, source);
+    if (one.promise !== null) find('promise', `${stands}, and explain said: ${one.promise}`);
   }
 };
 

@@ -6,7 +6,7 @@ import type { Downstream } from './downstream';
 import type { Mover } from './movers';
 import { MOVERS } from './movers';
 import type { Answers, WorkerHealth } from './named';
-import { namingOf, promiseOf } from './named';
+import { healthyBy, namingOf, promiseOf } from './named';
 import type { OpenWork } from './openWork';
 import { readOpenWork } from './openWork';
 import type { Round, Seen } from './truth';
@@ -89,15 +89,20 @@ export class Witness {
     ]);
     const answers: Answers = { verify, status, explained, healthz };
     const seen = Object.fromEntries(
-      MOVERS.map((mover): [string, Seen] => [
-        mover.name,
-        {
-          standsMs: stands.get(mover.name)!,
-          naming: namingOf(mover, answers),
-          // What moved while it was asked about was promised rightly.
-          promise: (this.options.downstream.movedAt(mover.name) ?? 0) > atMs ? null : promiseOf(mover, answers),
-        },
-      ]),
+      MOVERS.map((mover): [string, Seen] => {
+        const naming = namingOf(mover, answers);
+        // What moved while it was asked about was promised rightly, and is healthy.
+        const moved = (this.options.downstream.movedAt(mover.name) ?? 0) > atMs;
+        return [
+          mover.name,
+          {
+            standsMs: stands.get(mover.name)!,
+            naming,
+            healthyBy: moved ? [] : healthyBy(mover, answers, naming),
+            promise: moved ? null : promiseOf(mover, answers),
+          },
+        ];
+      }),
     );
     this.rounds.push({ atMs, seen });
     const worth = Object.values(seen).some(

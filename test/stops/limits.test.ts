@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-test('the worker that runs workflows gives their code ten minutes, and works on 16 at once', async () => {
+test('the worker that runs workflows gives their code ten minutes, lets any error end its run, and works on 16 at once', async () => {
   const connection = await NativeConnection.connect({ address: temporalAddress() });
   const workers = await createWorkers(
     {
@@ -38,6 +38,7 @@ test('the worker that runs workflows gives their code ten minutes, and works on 
   expect(workers.map(({ options }) => options)).toEqual([
     expect.objectContaining({
       isolateExecutionTimeoutMs: 600_000,
+      workflowFailureErrorTypes: { '*': ['Error'] },
       tuner: expect.objectContaining({ workflowTaskSlotSupplier: { type: 'fixed-size', numSlots: 16 } }),
     }),
   ]);
