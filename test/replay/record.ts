@@ -10,6 +10,7 @@ import { laneScenarios } from './laneScenarios';
 import { nodeScenarios } from './nodeScenarios';
 import { handlerOf, scenarios } from './scenarios';
 import { signalScenarios } from './signalScenarios';
+import { userScenarios } from './userScenarios';
 
 /**
  * Records every scenario on the real dev server: `npm run build && MUSTER_TEST_NO_BUILD=1 node
@@ -28,6 +29,7 @@ const record = async (): Promise<void> => {
     ...executionScenarios,
     ...nodeScenarios,
     ...signalScenarios,
+    ...userScenarios,
   ].filter(({ name }) => only.length === 0 || only.includes(name))) {
     const muster = await startMuster([handlerOf(scenario)], { executions: scenario.executions ?? {} });
     try {
@@ -36,7 +38,7 @@ const record = async (): Promise<void> => {
       const list = async (): Promise<{ workflowId: string; runId: string; open: boolean }[]> => {
         const found = [];
         for await (const { workflowId, runId, status } of temporal.workflow.list({
-          query: `TaskQueue = '${muster.prefix}'`,
+          query: `TaskQueue = '${muster.prefix}${scenario.queue ?? ''}'`,
         }))
           found.push({ workflowId, runId, open: status.name === 'RUNNING' });
         return found;
