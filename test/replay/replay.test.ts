@@ -3,12 +3,8 @@ import path from 'node:path';
 import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import type { WorkflowBundle } from '@temporalio/worker';
 import { bundleSource } from '../../workers/temporal/bundle';
-import { executionScenarios } from './executionScenarios';
-import { laneScenarios } from './laneScenarios';
-import { nodeScenarios } from './nodeScenarios';
-import { scenarios } from './scenarios';
-import { signalScenarios } from './signalScenarios';
-import { USER_WORKFLOWS, userScenarios } from './userScenarios';
+import { allScenarios } from './allScenarios';
+import { USER_WORKFLOWS } from './userScenarios';
 import { bundleWorkflows } from '../helpers/userWorker';
 
 const FOLDER = path.join(__dirname, 'histories');
@@ -41,11 +37,7 @@ test.each(files)('the workflows of today replay %s', async (file) => {
 
 test('every path has a stored history', () => {
   const recorded = new Set(files.map((file) => file.split('.')[0]));
-  expect(
-    [...scenarios, ...laneScenarios, ...executionScenarios, ...nodeScenarios, ...signalScenarios, ...userScenarios]
-      .map(({ name }) => name)
-      .filter((name) => !recorded.has(name)),
-  ).toEqual([]);
+  expect(allScenarios.map(({ name }) => name).filter((name) => !recorded.has(name))).toEqual([]);
   expect(files.some((file) => readFileSync(path.join(FOLDER, file), 'utf8').includes('CONTINUED_AS_NEW'))).toBe(true);
   expect(new Set(files.map((file) => file.split('.')[1]))).toEqual(
     new Set(['balancer', 'completion', 'execution', 'leader', 'monitor', 'notifier', 'queuer', 'user']),
@@ -102,6 +94,12 @@ describe('a changed workflow fails the replay', () => {
       'user-in-turn-hourly.user.0.json',
       ".patched)('muster-one-rare-timer')",
       '.patched, true)',
+    ],
+    [
+      'ends of calls during a turn are not noticed',
+      'calls-end-during-turn.leader.0.json',
+      'this.ended > ended',
+      'this.ended > this.ended',
     ],
     ['a timer of its own for each wait', 'user-in-turn.user.0.json', 'this.begun++ === 0 ||', 'true ||'],
   ];
