@@ -40,6 +40,7 @@ export const workerCommand = (): Command =>
     .option('--callback-url <url>', 'under which downstreams reach it (default: its own address)')
     .option('--sdk-metrics-port <port>', "serve the Temporal SDK's own metrics at /metrics", portOption)
     .option('--max-connections <n>', 'database connections, and one more for heartbeats (default: 20)')
+    .option('--max-cached-workflows <n>', 'workflow runs kept in memory; others are replayed (default: 500)')
     .option('--shutdown-grace <duration>', 'how long running calls may take at a stop', durationOption, 20_000)
     .option(
       '--start-timeout <duration>',
