@@ -7,7 +7,8 @@ import type { Queryable } from './pool';
 
 /**
  * Acquires the lease if there is none, it has expired, or the caller holds it. Returns the epoch,
- * or null: another process holds it.
+ * or null: another process holds it. Reads first: an upsert locks the row also where it loses, and
+ * every worker of an installation asks every two seconds.
  */
 export const acquireLease = async (
   db: Queryable,
@@ -15,6 +16,7 @@ export const acquireLease = async (
   holder: string,
   leaseMs: number,
 ): Promise<number | null> => {
+  if (await isHeldByAnother(db, resource, holder)) return null;
   const { rows } = await db.query<{ epoch: number }>({
     name: 'acquire-lease',
     text: `
@@ -29,6 +31,15 @@ returning epoch`,
     values: [resource, holder, leaseMs],
   });
   return rows[0]?.epoch ?? null;
+};
+
+const isHeldByAnother = async (db: Queryable, resource: string, holder: string): Promise<boolean> => {
+  const { rows } = await db.query({
+    name: 'find-lease',
+    text: 'select from lease where resource = $1 and holder <> $2 and expires_at > clock()',
+    values: [resource, holder],
+  });
+  return rows.length > 0;
 };
 
 /**

@@ -38,7 +38,8 @@ export interface NodeOptions extends TemporalPlugs {
    * Default 20 s.
    */
   shutdownGraceMs?: number;
-  maxCachedWorkflows?: number;
+  /** Most workflow runs kept in memory. Default 500. */
+  maxCachedWorkflows?: number | undefined;
   /**
    * Leaders stay on the version they began with, so that two versions can run side by side; the
    * queues of handlers are not versioned. Default: no versioning.

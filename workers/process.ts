@@ -145,6 +145,7 @@ const nodeOptions = (settings: Settings, options: WorkerOptions) => ({
   executions: settings.executions,
   nodes: settings.nodes,
   fanouts: settings.fanouts,
+  maxCachedWorkflows: settings.maxCachedWorkflows ?? undefined,
   shutdownGraceMs: options.shutdownGraceMs ?? DEFAULT_SHUTDOWN_GRACE_MS,
 });
 

@@ -145,6 +145,7 @@ const settingsOf = (options: StartOptions): Settings => {
     databaseUrl: file.databaseUrl!,
     schema: file.schema ?? 'muster',
     maxConnections: file.maxConnections ?? null,
+    maxCachedWorkflows: file.maxCachedWorkflows ?? null,
     prefix: file.prefix ?? DEFAULT_PREFIX,
     temporal: {
       address,

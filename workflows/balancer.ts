@@ -22,6 +22,7 @@ setWorkflowOptions(upgradedWhileWaiting, balancer);
 const { balancePartitions } = proxyLocalActivities<Activities>({
   startToCloseTimeout: '30s',
   retry: { initialInterval: '100ms', maximumInterval: '5s' },
+  summary: 'a round',
 });
 
 /** A round, as the loop of turns sees it. */

@@ -18,7 +18,10 @@ import { signalReader } from './signals/signalReader';
 
 setWorkflowOptions(upgradedWhileWaiting, completion);
 
-const { knowsHandler } = proxyLocalActivities<Activities>({ startToCloseTimeout: '30s' });
+const { knowsHandler } = proxyLocalActivities<Activities>({
+  startToCloseTimeout: '30s',
+  summary: 'looks for the handler',
+});
 
 /**
  * Takes a completion of an accepted batch, which the downstream, or another system on its behalf,

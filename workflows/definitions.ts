@@ -65,7 +65,7 @@ export interface ReadSignals {
 }
 
 /**
- * Finds the leaders of one handler in the Web UI: `MusterHandler = "orders"`. Each worker registers
+ * Finds the leaders and the monitor of one handler in the Web UI: `MusterHandler = "orders"`. Each worker registers
  * it at its start; an operator does where the worker may not.
  */
 export const HANDLER_ATTRIBUTE = defineSearchAttributeKey('MusterHandler', 'KEYWORD');
@@ -150,6 +150,8 @@ export interface DeliveryAnswer {
   givenUp: number;
   putOff: number;
   dueInMs: number | null;
+  /** Of the last delivery that failed. */
+  lastError?: string;
 }
 /**
  * The result of one look at the accepted batches of a handler; `dueInMs`: when the next status
@@ -159,6 +161,8 @@ export interface PollAnswer {
   asked: number;
   settled: number;
   dueInMs: number | null;
+  /** Of the last status request that failed. */
+  lastError?: string;
 }
 /** A task as a user's workflow submits it: plain data, since it crosses into an activity. */
 export interface WorkflowTask<P = unknown> {

@@ -27,6 +27,7 @@ setWorkflowOptions(upgradedWhileWaiting, execution);
 const { rollCall, cancelExecution } = proxyLocalActivities<Activities>({
   startToCloseTimeout: '30s',
   retry: { initialInterval: '200ms', maximumInterval: '5s' },
+  summary: 'calls the roll',
 });
 
 /** Chunks take as long as their items do; the heartbeat finds a node without a sign of life. */

@@ -2,6 +2,7 @@ import { ApplicationFailure, condition, setHandler } from '@temporalio/workflow'
 import type { TaskEnd, TasksEnded, WorkflowTask } from './definitions';
 import { tasksEndedSignal } from './definitions';
 import { musterActivities, orRefusal } from './musterActivities';
+import { RARE_ASK_MS, rareAsks } from './loops/rareAsks';
 import { DEFAULT_PREFIX } from './naming';
 
 /**
@@ -43,8 +44,6 @@ export const FAILURE_TYPES = {
  */
 const FIRST_ASK_MS = 2_000;
 const LONGEST_ASK_MS = 60_000;
-/** Any task is polled once an hour, in case its callback was given up. */
-const RARE_ASK_MS = 3_600_000;
 const ASK = 500;
 
 /**
@@ -111,17 +110,51 @@ const untilEnded = async (
   deadline: number,
   activities: HelperActivities,
 ): Promise<void> => {
+  if (wait.isOver()) return;
+  const rare = foreign.length === 0 && deadline === Infinity ? rareAsks.begin() : null;
+  try {
+    await (rare === null
+      ? untilEndedByTimers(wait, foreign, deadline, activities)
+      : untilEndedOrAsked(wait, rare, activities));
+  } finally {
+    rare?.end();
+  }
+};
+
+const untilEndedOrAsked = async (
+  wait: Wait,
+  rare: NonNullable<ReturnType<typeof rareAsks.begin>>,
+  activities: HelperActivities,
+): Promise<void> => {
+  for (;;) {
+    await condition(() => wait.isOver() || rare.isDue());
+    if (wait.isOver()) return;
+    await ask(wait, activities);
+    rare.asked();
+  }
+};
+
+const untilEndedByTimers = async (
+  wait: Wait,
+  foreign: readonly string[],
+  deadline: number,
+  activities: HelperActivities,
+): Promise<void> => {
   let askMs = foreign.length > 0 ? FIRST_ASK_MS : RARE_ASK_MS;
   while (!wait.isOver()) {
     const leftMs = deadline - Date.now();
     if (leftMs <= 0) throw timedOut(wait);
     if (await condition(() => wait.isOver(), Math.min(leftMs, askMs))) return;
     if (deadline - Date.now() <= 0) continue;
-    const missing = wait.missing();
-    for (let i = 0; i < missing.length; i += ASK)
-      wait.take(await activities.readTaskEnds({ ids: missing.slice(i, i + ASK) }));
+    await ask(wait, activities);
     askMs = foreign.length > 0 ? Math.min(LONGEST_ASK_MS, askMs * 2) : RARE_ASK_MS;
   }
+};
+
+const ask = async (wait: Wait, activities: HelperActivities): Promise<void> => {
+  const missing = wait.missing();
+  for (let i = 0; i < missing.length; i += ASK)
+    wait.take(await activities.readTaskEnds({ ids: missing.slice(i, i + ASK) }));
 };
 
 const timedOut = (wait: Wait): ApplicationFailure => {

@@ -25,6 +25,7 @@ import { MOST_EVENTS, dispatchLimitMs, TurnLoop, TURNS_PER_RUN } from './loops/t
 const { claimBatches } = proxyLocalActivities<Activities>({
   startToCloseTimeout: '30s',
   retry: { initialInterval: '100ms', maximumInterval: '5s' },
+  summary: 'claims batches',
 });
 
 /** Without a sign of life for this long, the dispatch's process is dead. */

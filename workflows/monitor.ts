@@ -10,7 +10,7 @@ import {
 import type { Activities } from '../activities';
 import { MAX_BACKOFF } from './loops/backOff';
 import { completeSignal } from './definitions';
-import type { MonitorInput } from './definitions';
+import type { MonitorInput, PollAnswer } from './definitions';
 import { lookUntilIdle } from './loops/lookLoop';
 import { handlerOfMonitor, handlerTaskQueue, monitorWorkflowId } from './naming';
 import { isLateStart } from './loops/startLimits';
@@ -50,14 +50,18 @@ export async function monitor(input?: Partial<MonitorInput>): Promise<void> {
   const signals = new Signals(handler, input);
   setHandler(completeSignal, () => signals.add(), { description: 'What became of an accepted batch' });
   await lookUntilIdle(
-    () => pollAccepted({ handler }).catch(nothingIfNotTaken),
+    async () => {
+      const { dueInMs, lastError, asked, settled } = await pollAccepted({ handler }).catch(nothingIfNotTaken);
+      return { dueInMs, lastError, did: { asked, settled } };
+    },
     () => continueAsNew<typeof monitor>({ handler, unread: signals.carried() }),
-    'next question',
+    { title: `Monitor of ${handler}`, waitsFor: 'next question' },
     signals,
   );
 }
 
-const nothingIfNotTaken = (error: unknown): { dueInMs: null } => {
-  if (isLateStart(error)) return { dueInMs: null };
+const nothingIfNotTaken = (error: unknown): PollAnswer => {
+  if (isLateStart(error))
+    return { asked: 0, settled: 0, dueInMs: null, lastError: 'no worker took its look within a minute' };
   throw error;
 };

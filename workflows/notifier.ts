@@ -22,8 +22,11 @@ setWorkflowOptions(upgradedWhileWaiting, notifier);
  */
 export async function notifier(): Promise<void> {
   await lookUntilIdle(
-    () => deliverNotifications(),
+    async () => {
+      const { dueInMs, lastError, delivered, putOff, givenUp } = await deliverNotifications();
+      return { dueInMs, lastError, did: { delivered, 'put off': putOff, 'given up': givenUp } };
+    },
     () => continueAsNew<typeof notifier>(),
-    'next delivery',
+    { title: 'Notifier', waitsFor: 'next delivery' },
   );
 }

@@ -26,6 +26,7 @@ setWorkflowOptions(upgradedWhileWaiting, queuer);
 const { grantLanes } = proxyLocalActivities<Activities>({
   startToCloseTimeout: '30s',
   retry: { initialInterval: '100ms', maximumInterval: '5s' },
+  summary: 'grants lanes',
 });
 
 const HEARTBEAT = '5s';

@@ -127,7 +127,7 @@ export const wakeLeaderWorkflows = (
       installation: leader.installation,
       dueInMs: leader.dueInMs,
     };
-    const start = (attributes: { typedSearchAttributes?: TypedSearchAttributes }): Promise<unknown> =>
+    const start: Start = (attributes) =>
       inTime(temporal, () =>
         temporal.workflow.signalWithStart('leader', {
           workflowId: leaderWorkflowId(prefix, leader.handler, leader.name, leader.leaderId),
@@ -140,14 +140,7 @@ export const wakeLeaderWorkflows = (
           ...attributes,
         }),
       );
-    if (performance.now() - (attributeRefusedAt.get(temporal) ?? -Infinity) < REFUSED_MS) return start({});
-    return start({ typedSearchAttributes: handlerAttribute(leader.handler) }).catch((error: unknown) => {
-      // The server lacks the search attribute, which workers register at their start: the leader
-      // matters, its filter in the Web UI does not.
-      if (!/search attribute/i.test(reasonOf(error))) throw error;
-      attributeRefusedAt.set(temporal, performance.now());
-      return start({});
-    });
+    return withHandler(temporal, leader.handler, start);
   });
 
 /**
@@ -157,6 +150,22 @@ export const wakeLeaderWorkflows = (
 const REFUSED_MS = 300_000;
 /** When the server of a client last refused the search attribute. */
 const attributeRefusedAt = new WeakMap<Client, number>();
+
+type Start = (attributes: { typedSearchAttributes?: TypedSearchAttributes }) => Promise<unknown>;
+
+/** Starts a workflow of a handler, so that the Web UI finds it by that. */
+const withHandler = async (temporal: Client, handler: string, start: Start): Promise<unknown> => {
+  if (performance.now() - (attributeRefusedAt.get(temporal) ?? -Infinity) < REFUSED_MS) return start({});
+  try {
+    return await start({ typedSearchAttributes: handlerAttribute(handler) });
+  } catch (error) {
+    // The server lacks the search attribute, which workers register at their start: the run
+    // matters, its filter in the Web UI does not.
+    if (!/search attribute/i.test(reasonOf(error))) throw error;
+    attributeRefusedAt.set(temporal, performance.now());
+    return start({});
+  }
+};
 
 const handlerAttribute = (handler: string): TypedSearchAttributes =>
   new TypedSearchAttributes([{ key: HANDLER_ATTRIBUTE, value: handler }]);
@@ -172,9 +181,10 @@ const wakeOne = async (
   prefix: string,
   args: unknown[],
   summary: string,
+  handler?: string,
 ): Promise<Error | null> => {
-  try {
-    await inTime(temporal, () =>
+  const start: Start = (attributes) =>
+    inTime(temporal, () =>
       temporal.workflow.signalWithStart(workflow, {
         workflowId,
         taskQueue: workflowTaskQueue(prefix),
@@ -184,8 +194,11 @@ const wakeOne = async (
         workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
         priority: BEFORE_LEADERS,
         staticSummary: summary,
+        ...attributes,
       }),
     );
+  try {
+    await (handler === undefined ? start({}) : withHandler(temporal, handler, start));
     return null;
   } catch (error) {
     return error as Error;
@@ -206,6 +219,7 @@ export const wakeMonitor = (temporal: Client, prefix: string, handler: string): 
     prefix,
     [{ handler }],
     `Asks what became of accepted batches of ${handler}`,
+    handler,
   );
 
 /**

@@ -10,6 +10,7 @@ import type { ActivityDeps } from '../deps';
 import type { PollOutcome } from '../../handlers';
 import { pollReferences } from '../../handlers';
 import { LookSign } from './lookSign';
+import { cutText } from '../../handlers/text';
 import { decidePending } from '../../workflows/planning/lanes/pendingDeadline';
 import type { Handler } from '../../handlers/types';
 import type { ReferenceStatus } from '../../handlers/contract';
@@ -84,6 +85,7 @@ const groupByTarget = (batches: readonly AcceptedBatch[]): AcceptedBatch[][] => 
 class PollRun {
   private asked = 0;
   private inLanes = false;
+  private lastError: string | undefined;
 
   constructor(
     private readonly deps: ActivityDeps,
@@ -110,9 +112,15 @@ class PollRun {
         // take longer.
         if (mayAsk && this.inLanes && dueInMs !== null && dueInMs <= HERE_MS)
           await this.conclusions.nextChange(dueInMs + COALESCE_MS);
-        else return { asked: this.asked, settled: this.conclusions.settled, dueInMs };
+        else return this.answer(dueInMs);
       }
     }
+  }
+
+  private answer(dueInMs: number | null): PollAnswer {
+    const { asked, lastError } = this;
+    const did = { asked, settled: this.conclusions.settled, dueInMs };
+    return lastError === undefined ? did : { ...did, lastError };
   }
 
   private async ask(due: readonly AcceptedBatch[]): Promise<void> {
@@ -204,6 +212,7 @@ class PollRun {
     outcome: Exclude<PollOutcome, { kind: 'statuses' }>,
   ): Promise<void> {
     const { everyMs } = this.handler.poll;
+    this.lastError = cutText(outcome.error);
     if (outcome.kind === 'halted') await this.halt(due[0]!.targetId, outcome);
     const overdue = due.filter((batch) => batch.overdue).map((batch) => batch.id);
     const past =

@@ -128,6 +128,7 @@ class DeliveryRun {
         onOutage: (err) => log.warn({ err, notification: one.id }, 'a delivery is buffered until Postgres accepts it'),
       });
     }
+    this.answer.lastError = cutText(delivery.error);
     const waitMs = delivery.kind === 'given-up' ? null : deliveryWaitMs(one.attempts);
     if (waitMs === null) {
       this.answer.givenUp++;

@@ -54,6 +54,7 @@ Settings come from flags, then the environment, then the config file, then a "mu
   --schema            MUSTER_SCHEMA         schema               default "muster"
   --prefix            MUSTER_PREFIX         prefix               default "muster"
   --max-connections   MUSTER_MAX_CONNECTIONS maxConnections      of muster worker (default 20) and muster api (default 10)
+  --max-cached-workflows MUSTER_MAX_CACHED_WORKFLOWS maxCachedWorkflows   of muster worker (default 500)
   --config            MUSTER_CONFIG                              default muster.config.ts, .js, .mjs, .cjs or .json here
   TLS and API key: TEMPORAL_TLS_*, TEMPORAL_API_KEY and profiles, as for every Temporal tool.
 

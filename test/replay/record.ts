@@ -5,11 +5,8 @@ import { eventually } from '../helpers/eventually';
 import globalSetup from '../helpers/global-setup';
 import globalTeardown from '../helpers/global-teardown';
 import { startMuster } from '../helpers/muster';
-import { executionScenarios } from './executionScenarios';
-import { laneScenarios } from './laneScenarios';
-import { nodeScenarios } from './nodeScenarios';
-import { handlerOf, scenarios } from './scenarios';
-import { signalScenarios } from './signalScenarios';
+import { allScenarios } from './allScenarios';
+import { handlerOf } from './scenarios';
 
 /**
  * Records every scenario on the real dev server: `npm run build && MUSTER_TEST_NO_BUILD=1 node
@@ -22,13 +19,7 @@ const record = async (): Promise<void> => {
   await globalSetup();
   mkdirSync(FOLDER, { recursive: true });
   const only = process.argv.slice(2);
-  for (const scenario of [
-    ...scenarios,
-    ...laneScenarios,
-    ...executionScenarios,
-    ...nodeScenarios,
-    ...signalScenarios,
-  ].filter(({ name }) => only.length === 0 || only.includes(name))) {
+  for (const scenario of allScenarios.filter(({ name }) => only.length === 0 || only.includes(name))) {
     const muster = await startMuster([handlerOf(scenario)], { executions: scenario.executions ?? {} });
     try {
       await scenario.run(muster);
@@ -36,7 +27,7 @@ const record = async (): Promise<void> => {
       const list = async (): Promise<{ workflowId: string; runId: string; open: boolean }[]> => {
         const found = [];
         for await (const { workflowId, runId, status } of temporal.workflow.list({
-          query: `TaskQueue = '${muster.prefix}'`,
+          query: `TaskQueue = '${muster.prefix}${scenario.queue ?? ''}'`,
         }))
           found.push({ workflowId, runId, open: status.name === 'RUNNING' });
         return found;

@@ -3,18 +3,18 @@ import path from 'node:path';
 import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import type { WorkflowBundle } from '@temporalio/worker';
 import { bundleSource } from '../../workers/temporal/bundle';
-import { executionScenarios } from './executionScenarios';
-import { laneScenarios } from './laneScenarios';
-import { nodeScenarios } from './nodeScenarios';
-import { scenarios } from './scenarios';
-import { signalScenarios } from './signalScenarios';
+import { allScenarios } from './allScenarios';
+import { USER_WORKFLOWS } from './userScenarios';
+import { bundleWorkflows } from '../helpers/userWorker';
 
 const FOLDER = path.join(__dirname, 'histories');
 const files = readdirSync(FOLDER).sort();
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 
 let bundle: WorkflowBundle;
+let userBundle: WorkflowBundle;
 beforeAll(async () => {
+  userBundle = await bundleWorkflows(USER_WORKFLOWS);
   bundle = await bundleWorkflowCode({
     ...bundleSource(),
     logger: new DefaultLogger('ERROR'),
@@ -23,6 +23,7 @@ beforeAll(async () => {
 interface Recorded {
   events: { workflowExecutionStartedEventAttributes?: { workflowId: string } }[];
 }
+const isOfUser = (file: string): boolean => file.split('.')[1] === 'user';
 /** Under its own id, by which a monitor knows its handler. */
 const replay = (workflowBundle: { code: string }, file: string): Promise<void> => {
   const history = JSON.parse(readFileSync(path.join(FOLDER, file), 'utf8')) as Recorded;
@@ -31,19 +32,15 @@ const replay = (workflowBundle: { code: string }, file: string): Promise<void> =
 };
 
 test.each(files)('the workflows of today replay %s', async (file) => {
-  await replay(bundle, file);
+  await replay(isOfUser(file) ? userBundle : bundle, file);
 });
 
 test('every path has a stored history', () => {
   const recorded = new Set(files.map((file) => file.split('.')[0]));
-  expect(
-    [...scenarios, ...laneScenarios, ...executionScenarios, ...nodeScenarios, ...signalScenarios]
-      .map(({ name }) => name)
-      .filter((name) => !recorded.has(name)),
-  ).toEqual([]);
+  expect(allScenarios.map(({ name }) => name).filter((name) => !recorded.has(name))).toEqual([]);
   expect(files.some((file) => readFileSync(path.join(FOLDER, file), 'utf8').includes('CONTINUED_AS_NEW'))).toBe(true);
   expect(new Set(files.map((file) => file.split('.')[1]))).toEqual(
-    new Set(['balancer', 'completion', 'execution', 'leader', 'monitor', 'notifier', 'queuer']),
+    new Set(['balancer', 'completion', 'execution', 'leader', 'monitor', 'notifier', 'queuer', 'user']),
   );
 });
 
@@ -92,10 +89,24 @@ describe('a changed workflow fails the replay', () => {
       'if (false)',
     ],
     ['a completion is not taken', 'signals-read.completion.1.json', 'allSettled(handedOn.map(', 'allSettled([].map('],
+    [
+      'a run of 0.1 has no timers',
+      'user-in-turn-hourly.user.0.json',
+      ".patched)('muster-one-rare-timer')",
+      '.patched, true)',
+    ],
+    [
+      'ends of calls during a turn are not noticed',
+      'calls-end-during-turn.leader.0.json',
+      'this.ended > ended',
+      'this.ended > this.ended',
+    ],
+    ['a timer of its own for each wait', 'user-in-turn.user.0.json', 'this.begun++ === 0 ||', 'true ||'],
   ];
   test.each(changes)('%s', async (_, file, from, to) => {
-    expect(bundle.code.includes(from)).toBe(true); // toContain would print the bundle
-    await expect(replay({ code: bundle.code.replace(from, to) }, file)).rejects.toThrow(
+    const { code } = isOfUser(file) ? userBundle : bundle;
+    expect(code.includes(from)).toBe(true); // toContain would print the bundle
+    await expect(replay({ code: code.replace(from, to) }, file)).rejects.toThrow(
       /Nondeterminism|Non-?determin|TMPRL1100/i,
     );
   });

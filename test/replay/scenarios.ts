@@ -14,6 +14,8 @@ export interface Scenario {
   handler: Partial<HandlerOptions<Payload>>;
   executions?: NodeOptions['executions'];
   run: (muster: TestMuster) => Promise<unknown>;
+  /** The task queue, after the prefix, whose runs are kept; default: Muster's own. */
+  queue?: string;
 }
 interface Payload {
   n: number;

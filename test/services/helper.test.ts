@@ -11,6 +11,7 @@ import { startMuster } from '../helpers/muster';
 import type { UserWorker } from '../helpers/userWorker';
 import { bundleWorkflows, startUserWorker } from '../helpers/userWorker';
 import type * as user from './workflows/user';
+import { countOf } from '../workflows/histories';
 import type { Work } from './userTasks';
 import { failureOf, late } from './userTasks';
 
@@ -260,6 +261,28 @@ describe('with time skipping', () => {
       expect(await failureOf((await start({})).result())).toMatchObject({ type: 'MusterTaskDead' });
       expect(asked.at(-1)).toBeGreaterThan(4.5);
       expect(asked.at(-1)).toBeLessThan(5.6);
+    });
+  });
+
+  test('waits of one run share a timer, and each is asked about within two hours', async () => {
+    const ends = (ids: string[]): TaskEnd[] => ids.map((id) => ({ id, state: 'succeeded' }));
+    await withMuster({ ends }, async (asked) => {
+      const handle = await env.client.workflow.start('inTurn', {
+        workflowId: `skip-${++runs}`,
+        taskQueue: 'user',
+        args: ['jobs', ['first', 'second', 'third', 'fourth'], { to: 'x' }, {}],
+      });
+      const told = async (id: string): Promise<void> => {
+        await env.sleep('10 minutes');
+        const tasks: TaskEnd[] = [{ id, state: 'succeeded' }];
+        await handle.signal(tasksEndedSignal, { handler: 'jobs', target: 'x', batch: 1, tasks });
+      };
+      await told('first');
+      await told('second'); // its timer goes on for the third, which begins within that hour
+      expect(await handle.result()).toHaveLength(4);
+      expect(asked.map(Math.floor)).toEqual([2, 4]); // a timer that runs already covers a part of an hour
+      const { events } = await handle.fetchHistory();
+      expect(countOf(events!, 'timerStartedEventAttributes')).toBe(1 + 5); // the first’s; hours, the last begun while it asked
     });
   });
 

@@ -29,6 +29,16 @@ test('the epoch rises with every holder, also when the same one comes back after
   expect(await acquireLease(pool, 'two', 'b', LONG)).toBe(3);
 });
 
+test('who is refused has not locked the row: many ask, and one holds it', async () => {
+  const { pool } = database;
+  const locked = async (): Promise<string> =>
+    (await pool.query<{ xmax: string }>(`select xmax::text from lease where resource = 'read'`)).rows[0]!.xmax;
+  await acquireLease(pool, 'read', 'a', LONG);
+  const before = await locked();
+  expect(await acquireLease(pool, 'read', 'b', LONG)).toBeNull();
+  expect(await locked()).toBe(before);
+});
+
 test('a deposed holder does not release what another one has', async () => {
   const { pool } = database;
   await acquireLease(pool, 'three', 'a', LONG);

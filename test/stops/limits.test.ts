@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-test('the worker that runs workflows gives their code ten minutes, lets any error end its run, and works on 16 at once', async () => {
+test('the worker that runs workflows gives their code ten minutes, lets any error end its run, works on 16 at once, keeps as many as is said, and polls once at rest', async () => {
   const connection = await NativeConnection.connect({ address: temporalAddress() });
   const workers = await createWorkers(
     {
@@ -30,6 +30,7 @@ test('the worker that runs workflows gives their code ten minutes, lets any erro
       log: pino({ level: 'silent' }),
       callbacks: { allow: [], secret: null },
       workflowBundle: prebuiltBundle,
+      maxCachedWorkflows: 77,
     },
     'one',
     {},
@@ -39,6 +40,9 @@ test('the worker that runs workflows gives their code ten minutes, lets any erro
     expect.objectContaining({
       isolateExecutionTimeoutMs: 600_000,
       workflowFailureErrorTypes: { '*': ['Error'] },
+      maxCachedWorkflows: 77,
+      workflowTaskPollerBehavior: { type: 'autoscaling', minimum: 1, initial: 1, maximum: 100 },
+      activityTaskPollerBehavior: { type: 'autoscaling', minimum: 1, initial: 1, maximum: 100 },
       tuner: expect.objectContaining({ workflowTaskSlotSupplier: { type: 'fixed-size', numSlots: 16 } }),
     }),
   ]);

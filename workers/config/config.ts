@@ -44,6 +44,7 @@ export interface Flags {
   apiPort?: string | undefined;
   apiHost?: string | undefined;
   maxConnections?: string | undefined;
+  maxCachedWorkflows?: string | undefined;
 }
 
 export interface TemporalSettings extends TemporalPlugs {
@@ -59,6 +60,8 @@ export interface Settings {
   schema: string;
   /** Most database connections of a process; null: its own default. */
   maxConnections: number | null;
+  /** Most workflow runs that a worker keeps in memory; null: its own default. */
+  maxCachedWorkflows?: number | null;
   prefix: string;
   temporal: TemporalSettings;
   handlers: Handler[];
@@ -112,6 +115,7 @@ export const loadSettings = async (
     prefix: read('prefix', 'MUSTER_PREFIX', schemas.prefix) ?? config?.settings.prefix,
   };
   const maxConnections = read('maxConnections', 'MUSTER_MAX_CONNECTIONS', schemas.connectionsText);
+  const maxCached = read('maxCachedWorkflows', 'MUSTER_MAX_CACHED_WORKFLOWS', schemas.cachedText);
   const callback = callbackSettings(read, config?.settings.callback);
   const api = apiSettings(read, config?.settings.api);
   if (needs.callback === true) problems.push(...callbackProblems(callback));
@@ -131,6 +135,7 @@ export const loadSettings = async (
     databaseUrl,
     schema: own.schema ?? servers?.schema ?? 'muster',
     maxConnections: maxConnections === undefined ? (config?.settings.maxConnections ?? null) : Number(maxConnections),
+    maxCachedWorkflows: maxCached === undefined ? (config?.settings.maxCachedWorkflows ?? null) : Number(maxCached),
     prefix: own.prefix ?? servers?.prefix ?? DEFAULT_PREFIX,
     temporal: servers === null ? temporal.settings : { ...temporal.settings, ...addressOf(servers), connection: {} },
     handlers: config?.handlers ?? [],
@@ -168,6 +173,7 @@ const FLAG_NAMES: Readonly<Record<string, string>> = {
   apiPort: '--port',
   apiHost: '--host',
   maxConnections: '--max-connections',
+  maxCachedWorkflows: '--max-cached-workflows',
 };
 const DATABASE_FIELD = 'MUSTER_DATABASE_URL';
 

@@ -86,6 +86,11 @@ export const connectionsText = text(
   `a whole number of database connections from ${CONNECTIONS.least} to ${CONNECTIONS.most}`,
   (value) => /^\d{1,4}$/.test(value) && Number(value) >= CONNECTIONS.least && Number(value) <= CONNECTIONS.most,
 );
+const CACHED = { least: 10, most: 20_000 };
+export const cachedText = text(
+  `a whole number of workflow runs from ${CACHED.least} to ${CACHED.most}`,
+  (value) => /^\d{1,5}$/.test(value) && Number(value) >= CACHED.least && Number(value) <= CACHED.most,
+);
 const isPort = (value: unknown): boolean =>
   Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= 65_535;
 const PORT = 'a port from 0 (a free one) to 65535';
@@ -202,6 +207,11 @@ export const fileSchema = (options: SchemaOptions) =>
       'Most database connections of one process.',
       '20 of `muster worker`, 10 of `muster api`',
     ),
+    maxCachedWorkflows: setting(
+      whole(CACHED.least, CACHED.most, 'workflow runs'),
+      'Most workflow runs that one worker keeps in memory; a run beyond is replayed when it goes on.',
+      '500',
+    ),
     prefix: setting(prefix, 'First part of all workflow ids and task queues.', DEFAULT_PREFIX),
     temporal: strict(temporalShape(options)).optional(),
     fanouts: strict(fanoutShape).optional(),
@@ -220,6 +230,7 @@ export const SETTING_NAMES: readonly string[] = [
   'databaseUrl',
   'schema',
   'maxConnections',
+  'maxCachedWorkflows',
   'prefix',
   'temporal',
   'executions',

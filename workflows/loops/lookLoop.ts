@@ -8,6 +8,8 @@ import {
 } from '@temporalio/workflow';
 import { lookSignal } from '../definitions';
 import { checkOwnScope } from '../ownScope';
+import type { LookAnswer } from '../planning/lookDetails';
+import { LookStory } from '../planning/lookDetails';
 
 /** Most looks per run, besides the server's suggestion to continue as new. */
 const LOOKS_PER_RUN = 500;
@@ -46,13 +48,15 @@ const NO_SIDE_WORK: SideWork = { isAtRest: () => true, stop: () => undefined, ma
  * `sideWork`: work in this run that its end would break off, and that is waited for before.
  */
 export const lookUntilIdle = async (
-  look: () => Promise<{ dueInMs: number | null }>,
+  look: () => Promise<LookAnswer>,
   again: () => Promise<never>,
-  waitsFor: string,
+  { title, waitsFor }: { title: string; waitsFor: string },
   sideWork = NO_SIDE_WORK,
 ): Promise<void> => {
   checkOwnScope();
   let woken = false;
+  const story = new LookStory(title);
+  const describe = (next: string): void => setCurrentDetails(story.details(next, Date.now()));
   setHandler(lookSignal, () => void (woken = true), { description: 'There is something new in the store' });
   for (let looks = 0; ; looks++) {
     if (looks >= LOOKS_PER_RUN || isLarge()) {
@@ -62,7 +66,9 @@ export const lookUntilIdle = async (
       await again(); // no await between the last check and the end of the run
     }
     woken = false;
-    const { dueInMs } = await whileItFits(look);
+    const { dueInMs, ...did } = await whileItFits(look);
+    if ('did' in did) story.add(did, Date.now());
+    describe(dueInMs === null ? 'nothing is due' : 'looks');
     if (woken || dueInMs === 0) continue;
     if (dueInMs === null) {
       const mayGoOn = (): boolean => woken || sideWork.isAtRest() || isLarge();
@@ -70,7 +76,7 @@ export const lookUntilIdle = async (
       if (!woken && sideWork.isAtRest()) return;
       continue;
     }
-    setCurrentDetails(`As of ${new Date().toISOString()}: ${waitsFor} in ${dueInMs} ms`);
+    describe(`${waitsFor} in ${dueInMs} ms`);
     await condition(() => woken || isLarge(), dueInMs, { summary: waitsFor });
   }
 };
@@ -83,14 +89,14 @@ const exceeds = ({ events, bytes }: typeof LARGE): boolean =>
  * Cancels a look for which the history has no more room: a look may take hours, and signals may
  * fill the history meanwhile. What is still to be done is in the store.
  */
-const whileItFits = async (look: () => Promise<{ dueInMs: number | null }>): Promise<{ dueInMs: number | null }> => {
+const whileItFits = async (look: () => Promise<LookAnswer>): Promise<LookAnswer | { dueInMs: 0 }> => {
   const scope = new CancellationScope();
   let over = false;
   void condition(() => over || exceeds(TOO_LARGE)).then(
     () => over || scope.cancel(),
     () => undefined, // the run was cancelled, and with it the look
   );
-  const full = condition(() => over || exceeds(FULL)).then(() => ({ dueInMs: 0 }));
+  const full = condition(() => over || exceeds(FULL)).then(() => ({ dueInMs: 0 as const }));
   try {
     return await Promise.race([scope.run(look), full]);
   } catch (error) {

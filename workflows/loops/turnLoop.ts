@@ -148,8 +148,8 @@ export abstract class TurnLoop<A extends Answer> {
   }
 
   private nextTurn(mayClaim: boolean): Turn {
-    const { runId, startTime } = workflowInfo();
-    return { runId, runStartedAtMs: startTime.getTime(), turn: ++this.turn, live: [...this.live], mayClaim };
+    const { runId, runStartTime } = workflowInfo();
+    return { runId, runStartedAtMs: runStartTime.getTime(), turn: ++this.turn, live: [...this.live], mayClaim };
   }
 
   /**

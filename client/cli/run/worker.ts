@@ -40,6 +40,7 @@ export const workerCommand = (): Command =>
     .option('--callback-url <url>', 'URL under which downstreams reach the callback port')
     .option('--sdk-metrics-port <port>', "serve the Temporal SDK's metrics on this port", portOption)
     .option('--max-connections <n>', 'database connections, plus one for heartbeats (default: 20)')
+    .option('--max-cached-workflows <n>', 'workflow runs kept in memory; others are replayed (default: 500)')
     .option('--shutdown-grace <duration>', 'time for running calls to finish during shutdown', durationOption, 20_000)
     .option(
       '--start-timeout <duration>',

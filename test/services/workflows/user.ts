@@ -19,6 +19,17 @@ export const many = (handler: string, ids: string[], payload: Payload, options: 
     options,
   );
 
+export const inTurn = async (
+  handler: string,
+  ids: string[],
+  payload: Payload,
+  options: Options,
+): Promise<TaskResult[]> => {
+  const results: TaskResult[] = [];
+  for (const id of ids) results.push(await submitTask(handler, { id, payload }, options));
+  return results;
+};
+
 export const sideBySide = (handler: string, ids: string[], payload: Payload, options: Options): Promise<TaskResult[]> =>
   Promise.all(ids.map((id) => submitTask(handler, { id, payload }, options)));
 
