@@ -43,7 +43,7 @@ export const lookUpAccepted = async (
         ? { kind: 'ask-again', inMs: everyMs, error: `${known.error}; a look-up still finds it` }
         : { kind: 'unknown', error: known.error };
     case 'absent': {
-      const tooYoungMs = handler.absentAfterMs - (call.batch.ageMs ?? 0);
+      const tooYoungMs = handler.absentAfterMs - (performance.now() - call.calledAtMs);
       if (tooYoungMs > 0)
         return { kind: 'ask-again', inMs: tooYoungMs, error: `${known.error}; a look-up finds nothing yet` };
       call.absent = true;

@@ -75,6 +75,7 @@ export const mayStart = async (
 export const makeCall = async (deps: CallerDeps, carried: Carried): Promise<{ call: Call; outcome: CallEnd }> => {
   const call = toCall(deps, carried);
   const batch = toBatch(deps.handler, call);
+  call.calledAtMs = performance.now();
   let outcome: CallEnd = await callHandler(deps.handler, batch, contextOf(deps, call), call.pages, (thrown) => {
     call.stack = stackOf(thrown);
   });
@@ -108,7 +109,7 @@ const lookUp = async (deps: CallerDeps, call: Call, error: string): Promise<Call
   const found = await reconcileOutcome(deps.handler, toBatch(deps.handler, call), contextOf(deps, call), call.pages);
   switch (found.kind) {
     case 'absent': {
-      const tooYoungMs = deps.handler.absentAfterMs - (call.batch.ageMs ?? 0);
+      const tooYoungMs = deps.handler.absentAfterMs - (performance.now() - call.calledAtMs);
       call.pages = newPages(call);
       if (tooYoungMs > 0) return { kind: 'look-again', inMs: tooYoungMs };
       call.absent = true;

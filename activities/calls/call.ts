@@ -15,6 +15,10 @@ export interface Call {
   home: Home;
   members: readonly MemberTask[];
   attempt: number;
+  /** When the first call of the batch was marked, by `performance.now()`: its key is used since then. */
+  firstCallAtMs: number;
+  /** When this call began; where that is not known, the first one. */
+  calledAtMs: number;
   /** The partition under which it is made, and its epoch; null: none. */
   fence: Fence | null;
   pages: ResultPages;

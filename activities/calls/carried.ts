@@ -45,7 +45,7 @@ export const assertOwn = (carried: readonly CarriedBatch[], handler: string): vo
 };
 
 /** Returns the batch as it is after a call, when the same dispatch makes the call again. */
-export const carriedAgain = ({ batch, attempt }: Call, kind: Settled['kind']): CarriedBatch => {
+export const carriedAgain = ({ batch, attempt, firstCallAtMs }: Call, kind: Settled['kind']): CarriedBatch => {
   const counts = kind === 'resend' ? 1 : 0;
   return {
     ...batch,
@@ -54,6 +54,6 @@ export const carriedAgain = ({ batch, attempt }: Call, kind: Settled['kind']): C
     counted: batch.counted + counts,
     unsure: batch.unsure || counts === 1,
     refusals: counts === 1 ? 0 : batch.refusals + 1,
-    ageMs: (batch.ageMs ?? 0) + 1,
+    firstCallAtMs,
   };
 };

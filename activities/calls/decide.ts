@@ -15,7 +15,8 @@ export const doorOf = (call: Call, outcome: CallEnd, known: LookUps): Door =>
     : call.home.rules.doorOf(call, outcome, known);
 
 /**
- * Decides what is written of an outcome, under the locks that fix the rest. Pure except for jitter.
+ * Decides what is written of an outcome, under the locks that fix the rest. Pure except for jitter and the age of the
+ * batch.
  */
 export const decide = (
   call: Call,
@@ -46,7 +47,7 @@ export const settlementContext = (call: Call, sibling: SettlementContext['siblin
   depth: sibling === 'pending' || sibling === 'refused' ? 1 : call.batch.depth,
   sibling,
   refusals: call.batch.refusals,
-  ageMs: call.batch.ageMs ?? 0,
+  ageMs: performance.now() - call.firstCallAtMs,
   random: Math.random,
 });
 

@@ -12,14 +12,17 @@ import type { CallerDeps, Carried } from './carried';
 
 export const toCall = (
   deps: Pick<CallerDeps, 'handler' | 'home'>,
-  carried: Omit<Carried, 'markedAtMs' | 'fence'> & { fence?: Fence | null },
+  carried: Omit<Carried, 'markedAtMs' | 'fence'> & { markedAtMs?: number; fence?: Fence | null },
 ): Call => {
+  const firstCallAtMs = carried.batch.firstCallAtMs ?? carried.markedAtMs ?? performance.now();
   const call: Call = {
     batch: carried.batch,
     handler: deps.handler,
     home: deps.home,
     members: carried.members,
     attempt: carried.attempt,
+    firstCallAtMs,
+    calledAtMs: carried.markedAtMs ?? firstCallAtMs,
     fence: carried.fence ?? null,
     pages: undefined as never,
     absent: false,

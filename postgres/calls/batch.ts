@@ -27,8 +27,8 @@ export interface CarriedBatch {
   unsure: boolean;
   /** In how many ms it may start (pacing, in-place waits); 0: now. */
   startInMs: number;
-  /** Time since its first call; null: never called. */
-  ageMs: number | null;
+  /** When its first call was marked, by this process's `performance.now()`; null: never called. */
+  firstCallAtMs: number | null;
   /** How far the database's clock, at the read, was ahead of this process's `performance.now()`. */
   aheadMs: number;
   perTarget: number;
@@ -54,7 +54,7 @@ select b.id, b.target_id as "targetId", t.key as target, b.n, b.weight, b.epoch,
   b.depth, b.parent_id as "parentId", ${KEY_OF_BATCH} as "idempotencyKey", ${createdUs('b')} as "createdUs",
   b.attempt_until is not null as unconcluded, b.unsure,
   greatest(0, extract(epoch from b.retry_at - clock()))::float8 * 1000 as "startInMs",
-  extract(epoch from clock() - b.started_at)::float8 * 1000 as "ageMs", least(h.per_target, t.allowed) as "perTarget",
+  extract(epoch from b.started_at)::float8 * 1000 as "firstCallAtMs", least(h.per_target, t.allowed) as "perTarget",
   t.allowed is not null or h.allowed is not null as reduced, t.reductions as "targetReductions",
   h.reductions as "handlerReductions", h.name as handler, b.leader_id = 0 as "inLane",
   extract(epoch from clock())::float8 * 1000 as "aheadMs", case when b.leader_id = 0 and h.partitions > 0 then (
@@ -65,11 +65,14 @@ from batch b join target t on t.id = b.target_id join handler h on h.id = t.hand
 
 /**
  * Measures how far the database's clock is ahead of ours, right after a statement with `CARRIED`
- * has read it.
+ * has read it, and converts what it read by that clock.
  */
 export const aheadOf = <T extends CarriedBatch>(rows: T[]): T[] => {
   const now = performance.now();
-  for (const row of rows) row.aheadMs -= now;
+  for (const row of rows) {
+    row.aheadMs -= now;
+    if (row.firstCallAtMs !== null) row.firstCallAtMs -= row.aheadMs;
+  }
   return rows;
 };
 

@@ -48,7 +48,7 @@ const doorTaken = async (rules: HomeRules, outcome: CallEnd, facts: Facts): Prom
       return note(door.recovers ? ['conclude', decision, 'recovers'] : ['conclude', decision]);
     },
   } satisfies Partial<Home> as unknown as Home;
-  const fresh = { id: 1, depth: 0, refusals: 0, ageMs: 0, unsure: false, reduced: false };
+  const fresh = { id: 1, depth: 0, refusals: 0, unsure: false, reduced: false };
   const members = Array.from({ length: facts.members ?? 3 }, (_, seq) => ({ seq, attempts: 0 }) as MemberTask);
   await settle(
     {
@@ -64,6 +64,8 @@ const doorTaken = async (rules: HomeRules, outcome: CallEnd, facts: Facts): Prom
       home,
       members,
       attempt: 1,
+      firstCallAtMs: performance.now(),
+      calledAtMs: performance.now(),
       fence: null,
       pages: undefined as never,
       absent: false,

@@ -41,7 +41,7 @@ export interface Bench {
     options?: { live?: number[]; mayClaim?: boolean; leaderId?: number },
   ): Promise<TurnAnswer>;
   /** What a dispatch closes over, for its parts. */
-  dispatch(answer: TurnAnswer, handler: Handler): Promise<CallerDeps>;
+  dispatch(answer: TurnAnswer, handler: Handler, leaderId?: number): Promise<CallerDeps>;
   stop(): Promise<void>;
 }
 
@@ -73,7 +73,7 @@ export const openBench = async (handlers: readonly Handler[]): Promise<Bench> =>
         { pool: database.pool, leaseMs: LEASE_MS, nodes: DEFAULT_NODE_SETTINGS, wake },
         { ...run, leaderId, turn, live, mayClaim },
       ),
-    dispatch: async (answer, handler) => ({
+    dispatch: async (answer, handler, leaderId = 1) => ({
       ...base,
       ...shared,
       handlers: new Map([[handler.name, handler]]),
@@ -90,7 +90,7 @@ export const openBench = async (handlers: readonly Handler[]): Promise<Bench> =>
       draining: new AbortController().signal,
       handler,
       input: {
-        leaderId: 1,
+        leaderId,
         handler: handler.name,
         epoch: answer.epoch,
         no: answer.dispatch!.no,

@@ -1,4 +1,4 @@
-import { makeCall, prepare } from '../../activities/calls/attempt';
+import { concludeEarlier, makeCall, prepare } from '../../activities/calls/attempt';
 import type { CallEnd } from '../../activities/calls/door';
 import { settle } from '../../activities/calls/settle';
 import type { CallerDeps } from '../../activities/calls/carried';
@@ -26,10 +26,17 @@ const orders = defineHandler<{ to: string }>({
   },
 });
 
+const keyed = defineHandler<{ to: string }>({
+  ...{ name: 'keyed', target: ({ to }) => to, limits: { maxItems: 10 }, linger: { lingerMs: 0 }, leaders: 1 },
+  idempotency: { by: 'task', windowMs: 60_000 },
+  retry: { delayed: { baseMs: 10, maxMs: 10 } },
+  submit: orders.submit,
+});
+
 let bench: Bench;
 beforeEach(async () => {
   calls.splice(0);
-  bench = await openBench([orders]);
+  bench = await openBench([orders, keyed]);
 });
 afterEach(() => bench.stop());
 
@@ -218,3 +225,25 @@ test('A9: a dispatch that died is adopted by the next turn of the same run', asy
   expect(answer).toMatchObject({ epoch: 1, dispatch: { batches: 2 } });
   expect(await rows('select no from dispatch')).toHaveLength(1); // the dead one's slots are free
 });
+
+test.each([
+  [50, TASK_STATES['in-progress']],
+  [61, TASK_STATES.unknown],
+])(
+  'a call that its run did not live to conclude, adopted %i s after it: its key holds for 60 s',
+  async (seconds, state) => {
+    await bench.client.submit('keyed', { id: 'se-1', payload: { to: 'se' } });
+    const leaderId = (await rows<{ id: number }>('select id from leader'))[0]!.id;
+    const marked = await bench.dispatch(await bench.turn(older, 1, { leaderId }), keyed, leaderId);
+    await prepare(marked, await readDispatch(marked.pool, leaderId, marked.input.no));
+    const age = `update batch set attempt_until = clock(), started_at = clock() - $1 * interval '1 s'`;
+    await bench.database.pool.query(age, [seconds]);
+    const adopting = await bench.dispatch(await bench.turn(newer, 1, { leaderId }), keyed, leaderId);
+    const [batch] = await readDispatch(adopting.pool, leaderId, adopting.input.no);
+    expect(batch).toMatchObject({ attempt: 1, unconcluded: true });
+    const { call, outcome } = await concludeEarlier(adopting, batch!);
+    await settle(call, outcome);
+    expect(await states()).toEqual({ 'se-1': state });
+    expect(calls).toEqual([]);
+  },
+);

@@ -45,7 +45,7 @@ test('executions: what is set is taken, the rest is the default; how long they a
   writeConfig({ executions: { retentionMs: 3_600_000 } });
   expect((await load()).executions).toMatchObject({ retentionMs: 3_600_000, leaseMs: 15_000 });
   writeConfig({});
-  expect((await load()).executions.retentionMs).toBe(7 * 86_400_000);
+  expect((await load()).executions).toMatchObject({ retentionMs: 7 * 86_400_000, startupDelayMs: 60_000 });
   writeConfig({ executions: { retentionMs: 59_999 } });
   await expect(load()).rejects.toThrow(
     /executions\.retentionMs: expected a whole number from 60000 to 315360000000, got 59999/,

@@ -1,0 +1,60 @@
+import type { WorkflowSignalWithStartInput } from '@temporalio/client';
+import type { Execution } from '../../client';
+import { eventually } from '../helpers/eventually';
+import type { Fleet } from './helpers';
+import { ended, lists, openFleet, Runs } from './helpers';
+
+/** After a restart of everything executions are resumed after a delay: their nodes come back first. */
+
+const DELAY_MS = 3_000;
+const runs = new Runs();
+let fleet: Fleet;
+beforeAll(async () => {
+  fleet = await openFleet({ echo: runs.echo }, { startupDelayMs: DELAY_MS });
+});
+afterAll(() => fleet.stop());
+
+/** Starts that the node's process sent, each with the run that it started. */
+const starts: { id: string; resumeAfterMs: number; runId: string }[] = [];
+const signalWithStart = async (
+  input: WorkflowSignalWithStartInput,
+  next: (input: WorkflowSignalWithStartInput) => Promise<string>,
+): Promise<string> => {
+  const runId = await next(input);
+  const [{ executionId: id, resumeAfterMs }] = input.options.args as [{ executionId: string; resumeAfterMs: number }];
+  starts.push({ id, resumeAfterMs, runId });
+  return runId;
+};
+
+/** Accepts an execution that no workflow leads, and that should have been looked at by now. */
+const acceptUnled = async (): Promise<Execution> => {
+  const { workflow } = await fleet.client.temporal();
+  const send = workflow.signalWithStart.bind(workflow);
+  workflow.signalWithStart = () => Promise.reject(new Error('the process is gone'));
+  const execution = await fleet.run('echo', lists(2));
+  workflow.signalWithStart = send;
+  const past = `update execution set resume_at = clock() - interval '1 s' where id = $1`;
+  await fleet.database.pool.query(past, [execution.id]);
+  return execution;
+};
+const startOf = ({ id }: Execution) => eventually(() => starts.find((one) => one.id === id));
+
+test('an open execution waits for the rest of the delay, and is not stuck meanwhile; later ones do not wait', async () => {
+  const first = await acceptUnled();
+  // A silence of 2 s is too long here: the delay must not count as one.
+  await fleet.node(
+    {},
+    { sweepEveryMs: 100, stuck: { silentMs: 2_000 }, interceptors: { client: { workflow: [{ signalWithStart }] } } },
+  );
+  const { resumeAfterMs, runId } = await startOf(first);
+  const startedAt = performance.now();
+  expect(resumeAfterMs).toBeGreaterThanOrEqual(DELAY_MS / 2);
+  expect(resumeAfterMs).toBeLessThanOrEqual(DELAY_MS);
+  expect(await ended(first)).toMatchObject({ state: 'done' });
+  expect(performance.now() - startedAt).toBeGreaterThan(resumeAfterMs - 500);
+  expect(starts.filter(({ id }) => id === first.id).map((one) => one.runId)).toEqual([runId]);
+
+  const second = await acceptUnled();
+  expect(await startOf(second)).toMatchObject({ resumeAfterMs: 0 });
+  expect(await ended(second)).toMatchObject({ state: 'done' });
+});
