@@ -21,7 +21,9 @@ export const asked: string[][] = [];
 /** What the status call does next, if not answer; and what a look-up finds. */
 export const script = {
   interrupt: null as ((references: readonly string[]) => void) | null,
-  reconciled: (_batch: Batch): ReconcileAnswer => ({ status: 'unsure' }),
+  reconciled: (_batch: Batch): ReconcileAnswer | Promise<ReconcileAnswer> => ({ status: 'unsure' }),
+  /** A status call answers after it. */
+  hold: Promise.resolve(),
 };
 
 export const referencesOf = (target: string): string[] =>
@@ -46,6 +48,7 @@ const define = (name: string, more: Partial<HandlerOptions> = {}): Handler =>
     status: async (references) => {
       asked.push([...references]);
       script.interrupt?.(references);
+      await script.hold;
       return references.map((reference) => {
         const { status = 'lost', error } = accepted.get(reference) ?? {};
         return { reference, status, ...(error === undefined ? {} : { error }) };
@@ -74,6 +77,7 @@ export const startAccepting = async (): Promise<void> => {
 export const stopAccepting = (): Promise<void> => muster().stop();
 export const behave = (): void => {
   script.interrupt = null;
+  script.hold = Promise.resolve();
   script.reconciled = () => ({ status: 'unsure' });
 };
 
