@@ -4,7 +4,7 @@ import { eventually } from '../helpers/eventually';
 import type { Fleet } from './helpers';
 import { ended, lists, openFleet, Runs } from './helpers';
 
-/** After a restart of everything executions are resumed after a delay: their nodes come back first. */
+/** After a full restart executions are resumed after a delay: their nodes come back first. */
 
 const DELAY_MS = 3_000;
 const runs = new Runs();

@@ -134,4 +134,3 @@ test('D6: a retried add carries the same key, so that it adds once; 25 million a
     expect(new Set(adds.map(({ key }) => key)).size).toBe(3);
   });
 });
-

@@ -26,7 +26,7 @@ const tell = (told: unknown[] = [{ handler: 'orders', reference: 'job-1', result
     taskQueue: world.prefix,
     args: told,
   });
-/** Returns the activities that a run has scheduled, and the longest wait between two tries of each. */
+/** Returns the activities a run has scheduled, and the longest wait between two tries of each. */
 const backOffsOf = async (handle: {
   fetchHistory(): Promise<temporal.api.history.v1.IHistory>;
 }): Promise<{ activity: string; seconds: number }[]> => {
