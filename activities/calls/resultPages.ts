@@ -2,9 +2,8 @@ import type { ResultPage } from '../../postgres/calls/records';
 import type { ResultSink } from '../../handlers/results';
 import type { ResultLimits } from '../../handlers/storable';
 import { leftOut, RESULT_LIMITS, toStorable } from '../../handlers/storable';
+import { PAGE_BYTES, PAGE_MEMBERS } from '../../postgres/calls/records';
 
-const PAGE_MEMBERS = 1_000;
-const PAGE_BYTES = 1_000_000;
 /**
  * A last page larger than this is written ahead, too: the settling statement is shared by many
  * batches.

@@ -23,8 +23,8 @@ import type { CallerDeps } from '../calls/carried';
 import { concludeEarlier, fenceOf, makeCall, mayStart } from '../calls/attempt';
 import { settleKept } from '../calls/settle';
 import type { Call } from '../calls/call';
+import { TICK_MS } from '../tick';
 
-const TICK_MS = 1_000;
 /**
  * Longest time between a mark and its call: a process that was stopped there takes the mark back,
  * and its call is not made.

@@ -1,5 +1,5 @@
 import { MAX_JSON_DEPTH } from '../../workflows/planning/jsonText';
-import { ApiProblem } from './problem';
+import { ApiProblem, AGAIN_S } from './problem';
 
 /** What one process of the API takes at once, and in one request. */
 export interface ApiLimits {
@@ -25,7 +25,6 @@ export const MAX_DEPTH = MAX_JSON_DEPTH + 8;
 export const REQUEST_MS = 60_000;
 /** Longest `wait` that a caller may ask for. */
 export const MAX_WAIT_S = 60;
-const AGAIN_S = 1;
 
 /**
  * A request's part of the limits, given back when it was answered (or its caller is gone) and

@@ -5,7 +5,7 @@
 
 const MEMORY_SECTION = 5;
 const IMPORT_SECTION = 2;
-const PAGE_BYTES = 65_536;
+const WASM_PAGE_BYTES = 65_536;
 /** Longest unsigned LEB128 of 32 bits. */
 const MAX_LEB = 5;
 
@@ -45,7 +45,7 @@ const leb = (value: number): number[] => {
  * that cannot be limited: imported, shared, or of 64 bits.
  */
 export const limitMemory = (module: Uint8Array, memoryBytes: number): Uint8Array<ArrayBuffer> => {
-  const most = Math.floor(memoryBytes / PAGE_BYTES);
+  const most = Math.floor(memoryBytes / WASM_PAGE_BYTES);
   const reader = new Reader(module, 8);
   if (Buffer.from(module.subarray(0, 4)).toString('latin1') !== '\0asm') throw new Error('it is no WebAssembly module');
   while (reader.at < module.length) {
@@ -77,7 +77,9 @@ const limited = (reader: Reader, most: number): number[] => {
     const min = reader.number();
     const max = flags === 1 ? reader.number() : Infinity;
     if (min > most)
-      throw new Error(`it needs ${min * PAGE_BYTES} bytes of memory, and this node gives ${most * PAGE_BYTES}`);
+      throw new Error(
+        `it needs ${min * WASM_PAGE_BYTES} bytes of memory, and this node gives ${most * WASM_PAGE_BYTES}`,
+      );
     body.push(1, ...leb(min), ...leb(Math.min(max, most)));
   }
   return body;
