@@ -8,6 +8,15 @@ export const checkName = (field: string, value: unknown): string => {
   return value;
 };
 
+const REASON_MAX = 1_000;
+
+/** Checks why an operator pauses or decides: what `status` and `explain` will show. */
+export const checkReason = (reason: unknown): string => {
+  if (typeof reason !== 'string' || reason.length > REASON_MAX || reason.includes('\0'))
+    throw new InvalidArgumentError('reason', `a text of at most ${REASON_MAX} characters (without NUL)`, reason);
+  return reason;
+};
+
 /**
  * Returns ids as a list without repeats, in the order in which they came. A NUL cannot be in any
  * stored id, and Postgres refuses it.

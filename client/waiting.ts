@@ -7,9 +7,10 @@ export interface WaitLimits {
   signal?: AbortSignal;
 }
 
-const FIRST_MS = 25;
-const LONGEST_MS = 1_000;
-const GROWTH = 1.6;
+/** Waits between looks: the first, the longest, and how they grow. */
+export const FIRST_MS = 25;
+export const LONGEST_MS = 1_000;
+export const GROWTH = 1.6;
 const MAX_TIMEOUT_MS = 2_147_483_647;
 
 export const checkTimeout = (timeoutMs: number | undefined): void => {

@@ -57,6 +57,9 @@ function optionProblems(options: unknown): Problem[] {
  */
 export const jsonBytes = (payload: unknown): number => Buffer.byteLength(JSON.stringify(payload) ?? 'null');
 
+/** A lane waits for its head: it gives up sooner. */
+export const defaultTimeoutMs = (isOrdered: boolean): number => (isOrdered ? 15_000 : 30_000);
+
 const listOf = (rate: Rate | Rate[] | undefined): Required<Rate>[] =>
   (rate === undefined ? [] : [rate].flat()).map((r) => ({ ...r, scope: r.scope ?? 'handler' }));
 
@@ -112,8 +115,7 @@ export function fillDefaults<P, I = P>(options: HandlerOptions<P, I>, preview?: 
       delayed: defaultsWithin(retry?.delayed?.baseMs, 1_000, retry?.delayed?.maxMs, 300_000, 'baseMs', 'maxMs'),
       maxAttempts: retry?.maxAttempts ?? 10,
     },
-    // A lane waits for its head: it gives up sooner.
-    timeoutMs: options.timeoutMs ?? (isOrdered(options) ? 15_000 : 30_000),
+    timeoutMs: options.timeoutMs ?? defaultTimeoutMs(isOrdered(options)),
     idempotency: options.idempotency ?? 'none',
     onUnknown: options.onUnknown ?? 'park',
     bisect: options.bisect ?? true,

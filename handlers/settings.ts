@@ -4,15 +4,18 @@ import { above0, either, flag, oneOf, settings, text, whole } from './checks';
 import type { Problem } from './configError';
 import { show } from './text';
 import type { Affinity, Idempotency, LaneRules, Rate } from './types';
-import { LANE_APPROACHES, LANE_KINDS, RATE_UNITS } from './types';
+import { RATE_UNITS } from './types';
 import { HOLD_SCOPES } from './contract';
+import { DAY_MS } from '../workflows/planning/duration';
+import { APPROACHES, LANE_KINDS } from '../workflows/planning/lanes/types';
+
+const namesIn = <T extends object>(table: T): (keyof T & string)[] => Object.keys(table) as (keyof T & string)[];
 
 /**
  * Settings shared by handlers in TypeScript and in JSON: limits, waits, rates and policies
  * (`types.ts` documents each).
  */
 
-const DAY_MS = 86_400_000;
 const BYTES_MAX = 1_073_741_824;
 const inFlight = () => whole(1, 10_000, 'calls').optional();
 const queued = () => whole(1, 1_000_000_000, 'tasks').optional();
@@ -80,8 +83,8 @@ export const commonShape = {
         }),
   ).optional(),
   lane: settings({
-    kind: oneOf(LANE_KINDS).optional(),
-    approach: oneOf(LANE_APPROACHES).optional(),
+    kind: oneOf(namesIn(LANE_KINDS)).optional(),
+    approach: oneOf(namesIn(APPROACHES)).optional(),
     onInvalid: oneOf(['continue', 'halt']).optional(),
     pendingLimit: whole(1, 1_000_000, 'batches').optional(),
     lookUps: whole(1, 1_000, 'look-ups').optional(),

@@ -1,4 +1,5 @@
 import { cutText, describeThrown } from './text';
+import { depthOf } from '../workflows/planning/jsonText';
 
 /** Most bytes of JSON of one result. */
 export const RESULT_BYTES_MAX = 1_000_000;
@@ -46,7 +47,7 @@ export const toStorable = (value: unknown, limits: ResultLimits = RESULT_LIMITS)
   const { json, replaced } = withoutUnstorable(written);
   const bytes = Buffer.byteLength(json);
   if (bytes > limits.resultBytes) return leftOut(`${bytes} bytes of JSON, the limit is ${limits.resultBytes}`);
-  if (isDeeper(json, limits.levels)) return leftOut(`more than ${limits.levels} levels of nesting`);
+  if (depthOf(json, limits.levels) > limits.levels) return leftOut(`more than ${limits.levels} levels of nesting`);
   return { json, bytes, note: replaced === 0 ? null : noteOf(replaced) };
 };
 
@@ -70,24 +71,4 @@ const withoutUnstorable = (json: string): { json: string; replaced: number } => 
     return '\ufffd';
   });
   return { json: clean, replaced };
-};
-
-const QUOTE = 34;
-const BACKSLASH = 92;
-
-const isDeeper = (json: string, levels: number): boolean => {
-  if (json.length <= 2 * levels) return false; // every level has two brackets
-  let depth = 0;
-  let inText = false;
-  for (let i = 0; i < json.length; i++) {
-    const code = json.charCodeAt(i);
-    if (inText) {
-      if (code === BACKSLASH) i++;
-      else if (code === QUOTE) inText = false;
-    } else if (code === QUOTE) inText = true;
-    else if (code === 123 || code === 91) {
-      if (++depth > levels) return true;
-    } else if (code === 125 || code === 93) depth--;
-  }
-  return false;
 };

@@ -1,4 +1,5 @@
 import type { ZodType } from 'zod';
+import type { ApproachName, LaneKind } from '../workflows/planning/lanes/types';
 import type {
   Batch,
   CallContext,
@@ -77,24 +78,19 @@ export interface Affinity {
   attributes: Readonly<Record<string, string>>;
 }
 
-/** What of a lane may be in flight together. */
-export const LANE_APPROACHES = ['unconstrained', 'serial', 'parallel'] as const;
-/** Whether the downstream keeps the order itself. */
-export const LANE_KINDS = ['guaranteed', 'non-guaranteed'] as const;
-
 /** How batches of one lane follow each other. */
 export interface LaneRules {
   /**
    * `guaranteed`: the downstream keeps the order in which it accepts. Default `non-guaranteed`: the
    * lane keeps it.
    */
-  kind: (typeof LANE_KINDS)[number];
+  kind: LaneKind;
   /**
    * `serial` (default): the next only after the one before is committed. `parallel`: earlier, if
    * its reads and writes do not meet those of any before it. `unconstrained`: whenever a submitter
    * is free.
    */
-  approach: (typeof LANE_APPROACHES)[number];
+  approach: ApproachName;
   /**
    * `halt`: an invalid batch stops its lane until an operator skips or fixes it. Default
    * `continue`.

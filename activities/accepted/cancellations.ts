@@ -4,10 +4,10 @@ import { BATCH_STATES } from '../../workflows/planning/states';
 import type { ActivityDeps } from '../deps';
 import { cancelReference } from '../../handlers';
 import type { Handler } from '../../handlers/types';
+import { TICK_MS } from '../tick';
 
 /** Maximum concurrent calls. */
-const AT_ONCE = 8;
-const TICK_MS = 1_000;
+const CALLS_AT_ONCE = 8;
 /**
  * Time beyond the handler's own timeout: a call without an answer by then may be repeated by
  * another process.
@@ -39,7 +39,9 @@ export class Cancellations {
     const { pool } = this.deps;
     for (;;) {
       const leaseMs = this.handler.timeoutMs + LEASE_MARGIN_MS;
-      const due = this.isStopping() ? [] : await store.takeDueCancellations(pool, this.handler.name, AT_ONCE, leaseMs);
+      const due = this.isStopping()
+        ? []
+        : await store.takeDueCancellations(pool, this.handler.name, CALLS_AT_ONCE, leaseMs);
       if (due.length > 0) await Promise.all(due.map((one) => this.conclude(one)));
       else if (this.ending || this.isStopping()) return store.nextCancellationInMs(pool, this.handler.name);
       else await this.tick();

@@ -59,8 +59,12 @@ const LEASE_MS = 6_000;
  */
 const PARALLELISM = 4;
 /** Most batches in hand: status requests are sent only while there is room. */
-const MOST = 100;
-const GRACE_ROUNDS = 10;
+const MOST_IN_HAND = 100;
+/**
+ * A status request without an answer says nothing: past its deadline a batch is polled for this
+ * many rounds more.
+ */
+export const GRACE_ROUNDS = 10;
 
 /**
  * Concludes accepted batches while others are polled: a few at a time, each settled by itself, then
@@ -89,7 +93,7 @@ export class Conclusions {
   ) {}
 
   hasRoom(): boolean {
-    return this.inHand.size < MOST;
+    return this.inHand.size < MOST_IN_HAND;
   }
 
   isEmpty(): boolean {

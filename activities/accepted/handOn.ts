@@ -12,7 +12,7 @@ export interface HandOnInput extends MonitorInput {
   told: CompletionSignal[];
 }
 
-const DEADLINE_MS = 10_000;
+const START_DEADLINE_MS = 10_000;
 
 /** Starts that workflow; repeating the call has no effect. */
 export const handOnCompletions = async (
@@ -27,7 +27,7 @@ export const handOnCompletions = async (
     staticSummary: `What became of ${told.length === 1 ? 'a batch' : `${told.length} batches`} of ${handler}`,
   };
   try {
-    await temporal.withDeadline(Date.now() + DEADLINE_MS, () => temporal.workflow.start('completion', options));
+    await temporal.withDeadline(Date.now() + START_DEADLINE_MS, () => temporal.workflow.start('completion', options));
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   }

@@ -4,7 +4,7 @@ import { readAccepted } from '../../postgres/calls/batch';
 import { monitorLook } from '../../postgres/sweeper/overdueWork';
 import { haltHandler, haltTarget, nextPollInMs, pastDeadline, putOffPolls } from '../../postgres/accepted/poll';
 import { Cancellations } from './cancellations';
-import { Conclusions } from './conclusions';
+import { Conclusions, GRACE_ROUNDS } from './conclusions';
 import type { AcceptedBatch } from './conclusions';
 import type { ActivityDeps } from '../deps';
 import type { PollOutcome } from '../../handlers';
@@ -14,10 +14,10 @@ import { cutText } from '../../handlers/text';
 import { decidePending } from '../../workflows/planning/lanes/pendingDeadline';
 import type { Handler } from '../../handlers/types';
 import type { ReferenceStatus } from '../../handlers/contract';
+import { TICK_MS } from '../tick';
 
 /** References per status request. */
 const ASK = 100;
-const TICK_MS = 1_000;
 /**
  * Waits up to this long for the next status request about a lane batch are spent in the activity.
  */
@@ -29,11 +29,6 @@ const COALESCE_MS = 20;
  * read may take longer.
  */
 const SOFT_LIMIT_MS = 10 * 60_000;
-/**
- * Extra rounds of polling after a batch's deadline, since an unanswered status request proves
- * nothing.
- */
-const GRACE_ROUNDS = 10;
 
 /**
  * Looks once at the batches that the downstream of a handler accepted: polls those that are due,

@@ -10,6 +10,7 @@ import type { SharedRings } from './rings';
 import { handOnCompletions } from './handOn';
 import { leftUnread, readSignals } from './signalHistory';
 import type { Signalled } from './signalHistory';
+import { TICK_MS } from '../tick';
 
 /**
  * The runs to read, in order. `wanted`: completions that came to the run `running`, which goes on;
@@ -32,10 +33,9 @@ export interface TakeAnswer {
 }
 
 /** Completions of one monitor that are settled at once. */
-const AT_ONCE = 8;
+const SETTLED_AT_ONCE = 8;
 /** After this the monitor gets the answer, and may continue as new. */
 const SOFT_LIMIT_MS = 2_000;
-const TICK_MS = 1_000;
 /** Most bytes of JSON per workflow that completions are handed on to; a larger one goes alone. */
 const MOST_BYTES = 500_000;
 
@@ -122,7 +122,7 @@ class Reading {
   /** Removes some from the list and takes them at once; returns how many. */
   private async take(runId: string, signals: Signalled[]): Promise<number> {
     this.begunAt ??= performance.now();
-    const some = signals.splice(0, AT_ONCE);
+    const some = signals.splice(0, SETTLED_AT_ONCE);
     const ends = await Promise.allSettled(some.map((one) => this.complete(one)));
     const failed = ends.find((end) => end.status === 'rejected');
     if (failed !== undefined) throw failed.reason;

@@ -2,9 +2,8 @@ import type { ResultPage } from '../../postgres/calls/records';
 import type { ResultSink } from '../../handlers/results';
 import type { ResultLimits } from '../../handlers/storable';
 import { leftOut, RESULT_LIMITS, toStorable } from '../../handlers/storable';
+import { PAGE_BYTES, PAGE_MEMBERS } from '../../postgres/calls/records';
 
-const PAGE_MEMBERS = 1_000;
-const PAGE_BYTES = 1_000_000;
 /**
  * Writes a last page larger than this ahead of the settling statement, which many batches share.
  */

@@ -12,6 +12,7 @@ import { CHUNK, isOver } from '../../workflows/planning/executions/states';
 import { planTurn } from '../../workflows/planning/executions/turn';
 import type { TurnPlan } from '../../workflows/planning/executions/turn';
 import type { ActivityDeps } from '../deps';
+import { isUuid } from '../../workflows/planning/uuid';
 
 /**
  * A node silent for longer is left out of the roll call: four heartbeats, less than `NODE_LIVE_MS`.
@@ -35,7 +36,7 @@ const SLACK_MS = 30_000;
  */
 export const rollCall = async (deps: ActivityDeps, input: RollCall): Promise<RollCallResponse> => {
   const { pool } = deps;
-  if (!isUuid.test(input.executionId)) return answer(deps, input, NOTHING, { kind: 'over' }, []); // started by hand
+  if (!isUuid(input.executionId)) return answer(deps, input, NOTHING, { kind: 'over' }, []); // started by hand
   await giveBackLost(deps, input, false);
   const turn = await withRetries(() => inTransaction(pool, (db) => takeAndPlan(deps, db, input)));
   if (turn === null) return repeated(deps, input);
@@ -48,8 +49,6 @@ export const rollCall = async (deps: ActivityDeps, input: RollCall): Promise<Rol
   });
   return response;
 };
-
-const isUuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 interface Taken {
   facts: ExecutionFacts;

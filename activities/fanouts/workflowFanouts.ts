@@ -5,7 +5,13 @@ import { registerRecipient } from '../../postgres/grouping/task';
 import type { FanoutEnded } from '../../workflows/definitions';
 import { isFanoutId, MAX_SEGMENT_SIZE } from '../../workflows/planning/fanouts/itemId';
 import type { SegmentRange } from '../../workflows/planning/fanouts/segments';
-import { DEFAULT_SEGMENT_SIZE, joinRanges, MAX_ITEMS, splitAdd } from '../../workflows/planning/fanouts/segments';
+import {
+  DEFAULT_SEGMENT_SIZE,
+  joinRanges,
+  MAX_ITEMS,
+  splitAdd,
+  MAX_USER_KEY_BYTES,
+} from '../../workflows/planning/fanouts/segments';
 import { FANOUT_STATES, fanoutStateName } from '../../workflows/planning/fanouts/states';
 import { wakeNotifier } from '../../workflows/wake';
 import { awaitBriefly } from '../grouping/ring';
@@ -19,7 +25,6 @@ import { show } from '../../handlers/text';
 
 /** Larger than a client's: a single caller, in its activity. */
 const ITEMS_PER_STATEMENT = 100_000;
-const MAX_USER_KEY_BYTES = 1_024;
 
 export interface OpenInput {
   id: string;

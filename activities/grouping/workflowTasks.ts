@@ -13,7 +13,7 @@ import type { ActivityDeps } from '../deps';
 
 const MOST_TASKS = 10_000;
 /** Most bytes of an activity's answer: a server refuses 2 MB. */
-const RESULT_BYTES = 1_000_000;
+const ANSWER_BYTES = 1_000_000;
 const GROUP = 50;
 
 export const createHelperActivities = (deps: ActivityDeps) => ({
@@ -65,7 +65,7 @@ const readEnds = async (deps: ActivityDeps, ids: readonly string[]): Promise<Tas
     .filter((end) => end.state >= TASK_STATES.unknown)
     .sort((a, b) => place.get(a.id)! - place.get(b.id)!);
   const ends: TaskEnd[] = [];
-  const budget = { bytes: RESULT_BYTES };
+  const budget = { bytes: ANSWER_BYTES };
   for (let i = 0; i < ended.length; i += GROUP) {
     const group = ended.slice(i, i + GROUP);
     // All of a group in one go; if they do not fit, one by one, so that one large value does not

@@ -23,8 +23,8 @@ import type { CallerDeps } from '../calls/carried';
 import { concludeEarlier, fenceOf, makeCall, mayStart } from '../calls/attempt';
 import { settleKept } from '../calls/settle';
 import type { Call } from '../calls/call';
+import { TICK_MS } from '../tick';
 
-const TICK_MS = 1_000;
 /**
  * Longest time between a mark and its call. A process that was stopped in between withdraws the
  * mark instead of calling.

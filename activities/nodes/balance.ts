@@ -6,6 +6,7 @@ import {
   readLastMoves,
   readPartitions,
   revokePartitions,
+  LOAD_OVER_MS,
 } from '../../postgres/nodes/partition';
 import type { PartitionRow } from '../../postgres/nodes/partition';
 import { readNodeFacts } from '../../postgres/nodes/node';
@@ -28,7 +29,6 @@ import { BEGIN_SHORT } from '../../postgres/shortTransaction';
 
 /** Loads of nodes may differ by this part of their mean. */
 const DEAD_BAND = 0.1;
-const LOAD_OVER_MS = 60_000;
 /** A process that holds nothing and was silent for this many leases gets no partitions. */
 const SILENT_LEASES = 1;
 /** Most moves shown to operators: they are kept in a workflow's history. */

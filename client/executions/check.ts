@@ -1,6 +1,7 @@
 import { didYouMean } from '../../handlers/suggest';
 import type { ExecuteBatch } from '../../workflows/messages';
 import { InvalidArgumentError, MusterError } from '../errors';
+import { isUuid } from '../../workflows/planning/uuid';
 
 /** Options of a request; an argument list is one work item. */
 export interface ExecuteOptions {
@@ -35,7 +36,7 @@ export interface Template {
 const MAX_ARGUMENT_BYTES = 262_144;
 const MAX_ARGUMENTS = 10_000;
 /** Most items per execution. */
-export const MAX_ITEMS = 10_000_000;
+export const MAX_LISTS = 10_000_000;
 const MAX_NAME_BYTES = 512;
 const MAX_NODES = 10_000;
 
@@ -50,9 +51,6 @@ const isName = (value: unknown, max = MAX_NAME_BYTES): boolean =>
   value.isWellFormed();
 const isWhole = (value: unknown, min: number, max: number): boolean =>
   Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-export const isUuid = (value: unknown): value is string => typeof value === 'string' && UUID.test(value);
 
 /**
  * Checks a template; throws `InvalidArgumentError` on the first problem. Returns it with its config

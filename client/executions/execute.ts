@@ -6,7 +6,7 @@ import { inTransaction } from '../../postgres/pool';
 import type { Pool } from '../../postgres/pool';
 import { EXECUTION } from '../../workflows/planning/executions/states';
 import type { ExecuteOptions, Template } from './check';
-import { checkArguments, checkTemplate, EmptyExecutionError, MAX_ITEMS } from './check';
+import { checkArguments, checkTemplate, EmptyExecutionError, MAX_LISTS } from './check';
 import { contentId } from './contentId';
 import { InvalidArgumentError, MusterError } from '../errors';
 
@@ -53,7 +53,7 @@ export const storeExecution = async (
   let part = newPart();
   let position = 0;
   for await (const args of lists as AsyncIterable<readonly string[]>) {
-    if (position >= MAX_ITEMS) throw new InvalidArgumentError('arguments', `at most ${MAX_ITEMS} lists`, position + 1);
+    if (position >= MAX_LISTS) throw new InvalidArgumentError('arguments', `at most ${MAX_LISTS} lists`, position + 1);
     const json = checkArguments(args, position);
     position++;
     part.contentIds.push(contentId(functionId, method, args));

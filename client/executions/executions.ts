@@ -3,12 +3,12 @@ import { wakeExecutions } from '../../workflows/wake';
 import type { Connection } from '../connection';
 import { InvalidArgumentError } from '../errors';
 import { executing } from '../tasks/failureTexts';
-import { isUuid } from './check';
 import type { ExecuteOptions, Template } from './check';
 import type { ArgumentLists } from './execute';
 import { storeExecution } from './execute';
 import { Execution, executions } from './handle';
 import type { ExecutionView } from './views';
+import { isUuid } from '../../workflows/planning/uuid';
 
 /**
  * The verbs for executions, one function over many argument lists, split over nodes:

@@ -1,4 +1,10 @@
-import { ADD_ITEMS, DEFAULT_SEGMENT_SIZE, MAX_ADD_ITEMS, MAX_ITEMS } from '../../workflows/planning/fanouts/segments';
+import {
+  ADD_ITEMS,
+  DEFAULT_SEGMENT_SIZE,
+  MAX_ADD_ITEMS,
+  MAX_ITEMS,
+  MAX_USER_KEY_BYTES,
+} from '../../workflows/planning/fanouts/segments';
 import { isFanoutId, MAX_SEGMENT_SIZE } from '../../workflows/planning/fanouts/itemId';
 import { checkName, checkWhole } from '../arguments';
 import type { Callback } from '../tasks/checkTasks';
@@ -38,7 +44,6 @@ export interface AddItemsOptions {
   itemsPerCall?: number;
 }
 
-const MAX_USER_KEY_BYTES = 1_024;
 const MAX_KEY_BYTES = 200;
 
 export const checkFanoutId = (value: unknown): string => {

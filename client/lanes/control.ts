@@ -13,7 +13,7 @@ import { STATUSES, statusName } from '../../workflows/planning/lanes/statuses';
 import { STRATEGIES } from '../../workflows/planning/lanes/types';
 import type { StrategyName } from '../../workflows/planning/lanes/types';
 import { BATCH_STATES, FLUSH_REASONS } from '../../workflows/planning/states';
-import { checkName, checkOneOf, checkWhole } from '../arguments';
+import { checkName, checkOneOf, checkWhole, checkReason } from '../arguments';
 import { checkBatch } from './checkBatch';
 import type { TaskInput } from '../tasks/checkTasks';
 import { InvalidArgumentError, MusterError, NotFoundError } from '../errors';
@@ -25,14 +25,6 @@ import type { TaskInserter } from '../tasks/taskInserter';
  * An operator's verbs for lanes: a row first, the ring after its commit (`Lanes`). Each returns
  * the lanes to ring.
  */
-
-const REASON_MAX = 1_000;
-
-export const checkReason = (reason: unknown): string => {
-  if (typeof reason !== 'string' || reason.length > REASON_MAX || reason.includes('\0'))
-    throw new InvalidArgumentError('reason', `a string of at most ${REASON_MAX} characters, without NUL`, reason);
-  return reason;
-};
 
 export const pauseLane = async (pool: Pool, service: string, reason: string): Promise<number[]> => {
   await requireLane(pool, checkName('service', service));

@@ -4,6 +4,7 @@ import { CHANGE } from '../tasks/failureTexts';
 import * as control from './control';
 import type { QueuerView } from './views';
 import { queuers } from './views';
+import { checkReason } from '../arguments';
 
 /** The verbs for queuers, which grant submitters to lanes: `muster.queuers`. */
 export class Queuers {
@@ -29,7 +30,7 @@ export class Queuers {
    */
   async pause(reason = 'paused by hand'): Promise<void> {
     const { connection } = this;
-    await connection.write(CHANGE, () => setQueuersPaused(connection.pool, control.checkReason(reason)));
+    await connection.write(CHANGE, () => setQueuersPaused(connection.pool, checkReason(reason)));
   }
 
   /** Lets all lanes continue that are not paused themselves. */

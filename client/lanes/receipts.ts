@@ -7,6 +7,7 @@ import { taskStateName } from '../../workflows/planning/states';
 import { checkWhole } from '../arguments';
 import { chunksOf, IDS_PER_STATEMENT } from '../context';
 import { NotFoundError } from '../errors';
+import { MEMBERS_MAX } from '../operations/batch';
 
 /** The downstream's report on one item of a batch. */
 export interface Receipt {
@@ -20,7 +21,6 @@ export interface Receipt {
   data?: unknown;
 }
 
-const MEMBERS_MAX = 100_000;
 const DATA_BYTES_MAX = 16_000_000;
 
 /** Finds the receipt of every item wherever retries and halves have taken it. */

@@ -3,7 +3,7 @@ import { findHandler } from '../../postgres/grouping/handler';
 import type { NodeFactsRow } from '../../postgres/nodes/node';
 import { drainNode as writeDrain, readNodeFacts, undrainNode } from '../../postgres/nodes/node';
 import { readNodeViews } from '../../postgres/nodes/nodeView';
-import { partitionResource, pinPartition, readPartitionLoads } from '../../postgres/nodes/partition';
+import { partitionResource, pinPartition, readPartitionLoads, LOAD_OVER_MS } from '../../postgres/nodes/partition';
 import { findPartition, readPartitionViews, readProcessing } from '../../postgres/nodes/partitionView';
 import type { PartitionViewRow } from '../../postgres/nodes/partitionView';
 import { inSnapshot } from '../../postgres/snapshot';
@@ -71,8 +71,6 @@ export class Partitions {
     return withFailureTexts(CHANGE, () => movePartition(this.connection, partition, node));
   }
 }
-
-const LOAD_OVER_MS = 60_000;
 
 const nodes = async (client: ClientContext): Promise<NodeView[]> => {
   await client.ready();

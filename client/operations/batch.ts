@@ -5,7 +5,7 @@ import { cancellationView } from './cancellation';
 import type { ClientContext } from '../context';
 import type { BatchView } from '../views';
 
-const MEMBERS_MAX = 100_000;
+export const MEMBERS_MAX = 100_000;
 
 export const batch = async (
   client: ClientContext,

@@ -14,6 +14,7 @@ import { chunksOf, IDS_PER_STATEMENT } from '../context';
 import { InvalidArgumentError, MusterError } from '../errors';
 import { findScope } from './scope';
 import type { TargetOverrides } from '../views';
+import { checkReason } from '../arguments';
 
 /**
  * An operator's verbs that pause, resume, flush and tune. Each writes a row first and wakes after
@@ -45,16 +46,13 @@ export interface PauseOptions {
   reason?: string;
 }
 
-const REASON_MAX = 1_000;
-
 export const pause = async (
   client: ClientContext,
   handler: string,
   options: PauseOptions = {},
 ): Promise<{ paused: true }> => {
-  const { target, reason = 'paused by hand' } = options;
-  if (typeof reason !== 'string' || reason.length > REASON_MAX || reason.includes('\0'))
-    throw new InvalidArgumentError('reason', `a string of at most ${REASON_MAX} characters, without NUL`, reason);
+  const { target } = options;
+  const reason = checkReason(options.reason ?? 'paused by hand');
   await findScope(client, handler, target);
   if (target === undefined) await pauseHandler(client.pool, handler, reason);
   else await setTargetPaused(client.pool, handler, target, reason);

@@ -7,7 +7,7 @@ import { inTransaction } from '../../postgres/pool';
 import { laneOfParked } from '../../postgres/lanes/control';
 import type { ParkedTask } from '../../postgres/operations/resolve';
 import * as store from '../../postgres/operations/resolve';
-import { insertNotifications } from '../../postgres/calls/records';
+import { insertNotifications, PAGE_BYTES, PAGE_MEMBERS } from '../../postgres/calls/records';
 import { BATCH_STATES, batchStateName, TASK_STATES, taskStateName } from '../../workflows/planning/states';
 import { checkIds, checkOneOf, checkWhole } from '../arguments';
 import { wakeGivenUp } from './cancellation';
@@ -36,8 +36,6 @@ export interface Verdict {
 
 const AS = ['succeeded', 'failed', 'created'] as const;
 const TASKS_MAX = 10_000;
-const PAGE_MEMBERS = 1_000;
-const PAGE_BYTES = 1_000_000;
 const NO_REASON = 'resolved as failed by hand';
 
 /**

@@ -39,15 +39,15 @@ const overdueOf = (prefix: string, { kind, name, ms, runId, handlers, givenBy }:
 };
 
 /** Most of the oldest that are named. */
-const MOST = 100;
+const MOST_TOLD = 100;
 
 /** Reads all that stands still; `of` says which of it concerns a handler. */
 export const readStanding = async (
   db: Queryable,
   prefix: string,
 ): Promise<{ of(handler: { name: string; hasLanes: boolean }): Standing[] }> => {
-  const unanswered = await readUnanswered(db, UNANSWERED_MS, MOST);
-  const overdue = await readOverdueWork(db, MOST);
+  const unanswered = await readUnanswered(db, UNANSWERED_MS, MOST_TOLD);
+  const overdue = await readOverdueWork(db, MOST_TOLD);
   return {
     of: ({ name, hasLanes }) => [
       ...unanswered

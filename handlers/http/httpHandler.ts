@@ -1,7 +1,7 @@
 import { problemsOf } from '../checks';
 import type { Problem } from '../configError';
 import { ConfigError, Findings } from '../configError';
-import { fillDefaults, subjectOf } from '../defineHandler';
+import { defaultTimeoutMs, fillDefaults, subjectOf } from '../defineHandler';
 import { crossProblems } from '../settings';
 import type { Handler } from '../types';
 import type { Batch } from '../contract';
@@ -96,9 +96,8 @@ export function httpHandler(json: unknown, options: HttpHandlerOptions = {}): Ha
 
 function build(config: HttpHandlerConfig, plan: Plan): Handler {
   const { payload, request, followUps } = plan;
-  // A lane waits for its head: it gives up sooner.
   const isOrdered = config.lane !== undefined || config.service !== undefined;
-  const timeoutMs = config.timeoutMs ?? (isOrdered ? 15_000 : 30_000);
+  const timeoutMs = config.timeoutMs ?? defaultTimeoutMs(isOrdered);
   const transport = new Transport({
     connections: config.concurrency?.perHandler ?? 32,
     connectMs: Math.min(config.timeouts?.connectMs ?? DEFAULT_CONNECT_MS, timeoutMs),

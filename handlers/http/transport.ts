@@ -23,7 +23,7 @@ export interface OutgoingCall {
 export type IncomingAnswer = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>;
 
 /** A silent connection is asked for a sign of life after this, and given up 10 s later. */
-const KEEP_ALIVE_MS = 10_000;
+const HTTP_KEEP_ALIVE_MS = 10_000;
 
 /** Says whether a request's first byte was handed to a socket. */
 interface Mark {
@@ -118,7 +118,7 @@ export class Transport {
       connections,
       pipelining: 1,
       // A kept connection that is cut off is noticed before a call is sent into it.
-      connect: { timeout: connectMs, keepAliveInitialDelay: KEEP_ALIVE_MS },
+      connect: { timeout: connectMs, keepAliveInitialDelay: HTTP_KEEP_ALIVE_MS },
       keepAliveTimeout: keepAliveMs,
       // The call's signal is the only clock; undici's defaults would cut what the handler allows.
       headersTimeout: 0,

@@ -5,6 +5,10 @@ import type { Queryable } from '../pool';
  * recipients that asked for them.
  */
 
+/** Most members and bytes of a page. */
+export const PAGE_MEMBERS = 1_000;
+export const PAGE_BYTES = 1_000_000;
+
 export interface ResultPage {
   batch_id: number;
   attempt: number;

@@ -99,6 +99,9 @@ from partition p join lease l on l.resource = p.resource join handler h on h.id 
   return rows;
 };
 
+/** The load of a partition is what ended in it within this time. */
+export const LOAD_OVER_MS = 60_000;
+
 /**
  * Returns the batches per partition that ended in the last `overMs`; partitions without any are
  * left out. The measure of load.

@@ -36,7 +36,7 @@ interface Frame {
 }
 
 /** Returns the lines, from 0, on which a clause stands behind another. */
-export const crowdedLines = (sql: string): number[] => {
+const crowdedLines = (sql: string): number[] => {
   if (!sql.includes('\n')) return [];
   const root: Frame = { opened: -1, isStatement: true, found: [] };
   const frames = [root];

@@ -12,7 +12,7 @@ import { InvalidItemError } from '../../client/fanouts/errors';
 import { isConnectionError, isRetryable } from '../../postgres/errors';
 import { codeOf } from '../../postgres/sqlState';
 import type { ProblemExtras, ProblemName } from './problem';
-import { ApiProblem } from './problem';
+import { ApiProblem, AGAIN_S } from './problem';
 
 /**
  * The problem over HTTP of an error of the client library, by its stable code; codes of a task or
@@ -89,8 +89,6 @@ const BY_CODE: Readonly<Record<ErrorCode, ProblemName | null>> = {
   WORKER_POISONED: null,
 };
 
-/** Seconds after which another try is sensible. */
-const AGAIN_S = 1;
 /** A queue of thousands takes longer than that to drain. */
 const BACKLOG_S = 5;
 /** Most that are named one by one. */

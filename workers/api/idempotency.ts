@@ -5,7 +5,7 @@ import type { KeyedRequest } from '../../postgres/api/idempotencyKey';
 import { findKeptAnswer, keepAnswer, lockKey } from '../../postgres/api/idempotencyKey';
 import type { Client as Transaction, Pool } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
-import { ApiProblem } from './problem';
+import { ApiProblem, AGAIN_S } from './problem';
 
 /** Checks a key: 1 to 255 printable characters. @throws ApiProblem */
 export const checkKey = (key: string): string => {
@@ -40,7 +40,6 @@ export interface KeyedAnswer {
   replayed: boolean;
 }
 
-const AGAIN_S = 1;
 const KEYED = {
   none: 'Nothing was done.',
   unknown:

@@ -1,5 +1,5 @@
 import { MAX_JSON_DEPTH } from '../../workflows/planning/jsonText';
-import { ApiProblem } from './problem';
+import { ApiProblem, AGAIN_S } from './problem';
 
 /** Limits of one API process, overall and per request. */
 export interface ApiLimits {
@@ -25,7 +25,6 @@ export const MAX_DEPTH = MAX_JSON_DEPTH + 8;
 export const REQUEST_MS = 60_000;
 /** Longest `wait` that a caller may ask for. */
 export const MAX_WAIT_S = 60;
-const AGAIN_S = 1;
 
 /**
  * A request's share of the limits, returned when the request was answered (or its caller is gone)

@@ -31,6 +31,9 @@ export const PROBLEMS = {
 } as const satisfies Record<string, readonly [number, string]>;
 export type ProblemName = keyof typeof PROBLEMS;
 
+/** Seconds after which another try is sensible. */
+export const AGAIN_S = 1;
+
 export interface ProblemExtras {
   /** Code of the client library's error; default: the name in capitals. */
   code?: ErrorCode;

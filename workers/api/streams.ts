@@ -4,7 +4,7 @@ import { problemOf } from './errors';
 
 /** Waiting answers: server-sent events, and answers that are held back. */
 
-const LOOK_MS = 500;
+const STREAM_LOOK_MS = 500;
 /** Proxies close what is silent for a minute. */
 const PING_MS = 15_000;
 /** After a stop another process may answer. */
@@ -32,7 +32,7 @@ export async function* events<T>({
   look,
   isOver,
   signal,
-  everyMs = LOOK_MS,
+  everyMs = STREAM_LOOK_MS,
 }: Watched<T>): AsyncGenerator<string> {
   yield `retry: ${RETRY_MS}\n\n`;
   let sent = '';

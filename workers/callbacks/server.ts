@@ -14,6 +14,7 @@ import { isCallbackToken, readCallbackPath } from './token';
 import type { Answer } from './answers';
 import { answerOf, problem, send } from './answers';
 import { BodyTooLarge, readJson, UnreadableBody } from './body';
+import { REQUEST_MS } from '../api/limits';
 
 export interface CallbackOptions {
   /** 0: any free one, see `url`. */
@@ -45,8 +46,6 @@ const MOST_AT_ONCE = 8;
  */
 const EARLY_WAIT_MS = 2_000;
 const EARLY_EVERY_MS = 100;
-/** Time for a whole request; a slow sender holds its part of that memory as long. */
-const REQUEST_MS = 60_000;
 /** Members for which a body is read. */
 const TOLD = ['status', 'results', 'error'];
 

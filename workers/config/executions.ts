@@ -3,13 +3,12 @@ import { DEFAULT_EXECUTION_SETTINGS } from '../../activities/executions/settings
 import type { ExecutionSettings } from '../../activities/executions/settings';
 import type { RegisteredFunction } from '../../handlers/functions';
 import { attributes, checked, setting, whole } from './checked';
+import { DAY_MS } from '../../workflows/planning/duration';
 
 /**
  * `executions` of the config file: an operator's settings for executions on the nodes that read it.
  * Times in milliseconds.
  */
-
-const DAY_MS = 86_400_000;
 
 const { limits: LIMITS, ...DEFAULTS } = DEFAULT_EXECUTION_SETTINGS;
 

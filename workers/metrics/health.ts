@@ -45,7 +45,7 @@ export interface HealthOptions {
 
 const EVERY_MS = 5_000;
 /** A request is given up after this. */
-const MOST_MS = 2_000;
+const GIVE_UP_MS = 2_000;
 
 /**
  * Asked every 5 s, so that the age of the last answer is known, and again for each caller of
@@ -169,7 +169,7 @@ class Part {
 const inTime = async (ask: () => Promise<unknown>, whom: string): Promise<void> => {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${whom} gave no answer within ${MOST_MS} ms`)), MOST_MS);
+    timer = setTimeout(() => reject(new Error(`${whom} gave no answer within ${GIVE_UP_MS} ms`)), GIVE_UP_MS);
   });
   try {
     await Promise.race([ask(), late]);

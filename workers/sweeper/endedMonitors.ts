@@ -15,7 +15,7 @@ const LOOK_MS = 10_000;
 const FIRST_MS = 24 * 3_600_000;
 /** How far later looks reach back: clocks differ, and a server lists an ended run with a delay. */
 const LATER_MS = 600_000;
-const MOST = 100;
+const MOST_LISTED = 100;
 
 /**
  * Finds runs of monitors that did not end by themselves (a server's limit, an operator, a bug, the
@@ -38,8 +38,8 @@ export class EndedMonitors {
     const { temporal, prefix, log } = this.options;
     const since = new Date(Date.now() - this.backMs).toISOString();
     const query = `WorkflowType = 'monitor' AND WorkflowId STARTS_WITH '${monitorWorkflowId(prefix, '')}' AND ExecutionStatus IN ('Terminated', 'Failed', 'TimedOut', 'Canceled') AND CloseTime > '${since}'`;
-    let left = MOST;
-    for await (const { workflowId, runId, status } of temporal.workflow.list({ query, pageSize: MOST })) {
+    let left = MOST_LISTED;
+    for await (const { workflowId, runId, status } of temporal.workflow.list({ query, pageSize: MOST_LISTED })) {
       const handler = handlerOfMonitor(workflowId);
       if (handler === null || this.seen.has(runId)) continue;
       if (left-- === 0) return; // the next look goes on

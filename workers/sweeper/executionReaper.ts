@@ -1,12 +1,8 @@
 import { reapExecutions } from '../../postgres/executions/reap';
 import type { Pool } from '../../postgres/pool';
 import type { SweepCounts } from './counts';
+import { REAP_EVERY_MS } from './fanoutReaper';
 
-/**
- * Rows that are days old can wait for the next look; a look that found some goes on with the next
- * round.
- */
-const EVERY_MS = 60_000;
 /** Time per round of the sweeper, in steps of milliseconds; at least one step. */
 const BUDGET_MS = 250;
 
@@ -17,7 +13,7 @@ export class ExecutionReaper {
   constructor(
     private readonly pool: Pool,
     private readonly retentionMs: number,
-    private readonly everyMs = EVERY_MS,
+    private readonly everyMs = REAP_EVERY_MS,
   ) {}
 
   async look(counts: Pick<SweepCounts, 'deletedExecutions' | 'deletedItems'>): Promise<void> {

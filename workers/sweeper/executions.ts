@@ -8,7 +8,7 @@ import type { SweepCounts } from './counts';
 type Deps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log'>;
 
 /** Executions that a new node wakes at once; the others find it at their next roll call. */
-const MOST_WAITING = 1_000;
+const MOST_WOKEN = 1_000;
 
 /**
  * Wakes executions that found no node, or too few, for a node that has just come. Never throws:
@@ -16,7 +16,7 @@ const MOST_WAITING = 1_000;
  */
 export const wakeWaitingExecutions = async ({ pool, temporal, prefix, log }: Deps): Promise<void> => {
   try {
-    const failure = await wakeExecutions(temporal, prefix, await executionsWantingNodes(pool, MOST_WAITING));
+    const failure = await wakeExecutions(temporal, prefix, await executionsWantingNodes(pool, MOST_WOKEN));
     if (failure !== null) throw failure;
   } catch (error) {
     log.warn({ err: error }, 'executions that wait for nodes were not woken for this node');

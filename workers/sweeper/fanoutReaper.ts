@@ -2,8 +2,7 @@ import type { Pool } from '../../postgres/pool';
 import type { ReapIntervals } from '../../postgres/fanouts/reap';
 import { reapRound } from '../../postgres/fanouts/reap';
 import type { SweepCounts } from './counts';
-
-const DAY_MS = 86_400_000;
+import { DAY_MS } from '../../workflows/planning/duration';
 
 /**
  * Two intervals: an open fan-out is forgotten by its producer, a sealed one may still wait for slow
@@ -18,7 +17,7 @@ export const DEFAULT_REAP: ReapIntervals = {
  * Rows that are days old can wait for the next look; a look that found some goes on with the next
  * round.
  */
-const EVERY_MS = 60_000;
+export const REAP_EVERY_MS = 60_000;
 
 /**
  * The sweeper's step for fan-outs: bounded work per round. The notifications' step finds the
@@ -30,7 +29,7 @@ export class FanoutReaper {
   constructor(
     private readonly pool: Pool,
     private readonly intervals: ReapIntervals = DEFAULT_REAP,
-    private readonly everyMs = EVERY_MS,
+    private readonly everyMs = REAP_EVERY_MS,
   ) {}
 
   async look(counts: Pick<SweepCounts, 'expiredFanouts' | 'deletedFanouts'>): Promise<void> {

@@ -63,13 +63,13 @@ const connectOnce = async ({
 };
 
 // gRPC status codes
-const NOT_FOUND = 5;
+const GRPC_NOT_FOUND = 5;
 const PERMISSION_DENIED = 7;
 const UNAUTHENTICATED = 16;
 
 const explained = (address: string, namespace: string, error: unknown): Error => {
   const code = isGrpcServiceError(error) ? error.code : undefined;
-  if (code === NOT_FOUND)
+  if (code === GRPC_NOT_FOUND)
     return new MusterError(
       'TEMPORAL_UNAVAILABLE',
       `Temporal at ${address} has no namespace "${namespace}". Create it (temporal operator namespace create -n ${namespace}) or set TEMPORAL_NAMESPACE.`,

@@ -21,7 +21,7 @@ const COARSE_MS = 400;
  * The other timers start right after such a look.
  */
 const TIMES = 3;
-const DEADLINE_MS = 10_000;
+const PROBE_DEADLINE_MS = 10_000;
 const LOOK_MS = 25;
 
 /**
@@ -54,7 +54,7 @@ export const warnOfCoarseTimers = async (options: TimerProbeOptions): Promise<vo
  */
 const measureTimer = async ({ connection, namespace, prefix }: TimerProbeOptions): Promise<number | null> => {
   const temporal = new Client({ connection, namespace });
-  const inTime = <T>(work: () => Promise<T>): Promise<T> => temporal.withDeadline(Date.now() + DEADLINE_MS, work);
+  const inTime = <T>(work: () => Promise<T>): Promise<T> => temporal.withDeadline(Date.now() + PROBE_DEADLINE_MS, work);
   const name = `${prefix}/timer-probe`;
   try {
     const handle = await inTime(() =>
@@ -62,12 +62,12 @@ const measureTimer = async ({ connection, namespace, prefix }: TimerProbeOptions
         workflowId: name,
         taskQueue: name,
         startDelay: DELAY_MS,
-        workflowRunTimeout: 3 * DEADLINE_MS,
+        workflowRunTimeout: 3 * PROBE_DEADLINE_MS,
         staticSummary: 'Measures the delay of timers; no worker serves it',
       }),
     );
     try {
-      const until = performance.now() + DEADLINE_MS;
+      const until = performance.now() + PROBE_DEADLINE_MS;
       while (performance.now() < until) {
         const { events } = await inTime(() => handle.fetchHistory());
         const started = events?.find((event) => event.workflowExecutionStartedEventAttributes != null);
@@ -75,7 +75,7 @@ const measureTimer = async ({ connection, namespace, prefix }: TimerProbeOptions
         if (started !== undefined && due !== undefined) return unixMs(due.eventTime) - unixMs(started.eventTime);
         await sleep(LOOK_MS);
       }
-      return DEADLINE_MS;
+      return PROBE_DEADLINE_MS;
     } finally {
       await inTime(() => handle.terminate('measured')).catch(() => undefined);
     }

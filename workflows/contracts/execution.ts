@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import { count, plainName, time } from './fields';
+import { UUID } from '../planning/uuid';
 
 /** The request as its users write it: snake_case, like the result document. */
 
 const names = (max: number) => plainName(max);
-const uuid = z
-  .string()
-  .regex(/^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/, 'expected a UUID');
+const uuid = z.string().regex(UUID, 'expected a UUID');
 export const executionId = uuid.describe('request_id returned on acceptance');
 
 const config = z.strictObject({

@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { DEFAULT_SEGMENT_SIZE, MAX_ACK_IDS, MAX_ADD_ITEMS } from '../planning/fanouts/segments';
-import { MAX_SEGMENT_SIZE } from '../planning/fanouts/itemId';
+import { MAX_SEGMENT_SIZE, FANOUT_ID } from '../planning/fanouts/itemId';
 import { callback, count, plainName, time } from './fields';
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-export const fanoutId = z.string().regex(UUID, 'expected a UUID in lower case').describe('A UUID in lower case');
+export const fanoutId = z.string().regex(FANOUT_ID, 'expected a UUID in lower case').describe('A UUID in lower case');
 const itemId = z.string().min(1).max(200).describe('fanoutId:segment:index');
 
 export const fanoutView = z

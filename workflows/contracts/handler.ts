@@ -3,6 +3,7 @@ import { LEADER_STATES, TASK_STATES } from '../planning/states';
 import type { FlushReason, TaskState } from '../planning/states';
 import { flushReason } from './batch';
 import { count, ms, namesOf, paused, plainName, targetKey, taskId, time } from './fields';
+import { MAX_LINGER_MS } from '../planning/grouping/longest';
 
 const leaderView = z
   .object({
@@ -72,7 +73,6 @@ export const handlerStatus = z
   .meta({ id: 'HandlerStatus' });
 export type HandlerStatus = z.infer<typeof handlerStatus>;
 
-const MAX_LINGER_MS = 2_592_000_000;
 export const targetOverrides = z
   .strictObject({
     lingerMs: z.number().int().min(0).max(MAX_LINGER_MS).optional(),

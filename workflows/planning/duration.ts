@@ -1,3 +1,5 @@
+export const DAY_MS = 86_400_000;
+
 /**
  * Returns a duration, an age or a wait as a person reads it: `450 ms`, `1.5 s`, `90 s`, `12 min`,
  * `30 h`, `9 d`.

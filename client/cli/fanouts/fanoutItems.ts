@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { FanoutTimeoutError } from '../../fanouts/errors';
 import { MusterError } from '../../errors';
 import type { SegmentRange } from '../../../workflows/planning/fanouts/segments';
-import { joinRanges } from '../../../workflows/planning/fanouts/segments';
+import { joinRanges, MAX_ITEMS } from '../../../workflows/planning/fanouts/segments';
 import { command, durationOption, wholeOption } from '../support/command';
 import { lineGroups } from '../support/lines';
 import type { Output } from '../support/output';
@@ -10,7 +10,6 @@ import { plural } from '../support/output';
 import type { Session } from '../support/session';
 import { runs } from '../support/session';
 
-const MAX_ITEMS = 10_000_000_000;
 /** An id has 60 bytes at most; a longer line is not an id, and errors show its beginning. */
 const MAX_LINE_BYTES = 4_096;
 

@@ -8,6 +8,7 @@ import type { Output } from './output';
 import type { Progress } from './progress';
 import type { Staged } from './spool';
 import { LineSpool } from './spool';
+import { FIRST_MS, GROWTH, LONGEST_MS } from '../../waiting';
 
 export interface Waited {
   states: Record<string, number>;
@@ -34,9 +35,6 @@ const GROUP = 1_000;
  * waited for.
  */
 const PER_LOOK = 20_000;
-const FIRST_MS = 25;
-const LONGEST_MS = 1_000;
-const GROWTH = 1.6;
 const MAX_ID_LINE_BYTES = 4_096;
 const MAX_EXAMPLES = 10;
 

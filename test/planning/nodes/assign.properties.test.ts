@@ -30,7 +30,6 @@ const anyPartition = fc.record({
   weight: fc.oneof(fc.nat(10), fc.constantFrom(0, 0.1, NaN, 100)),
   handler: fc.option(fc.constantFrom(...HANDLERS)),
   pinned: fc.option(fc.constantFrom(...NODES), { freq: 8 }),
-  claimedTwice: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
 });
 const anyPartitions = fc
   .array(anyPartition, { maxLength: 24 })

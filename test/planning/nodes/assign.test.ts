@@ -1,18 +1,15 @@
 import { assign } from '../../../workflows/planning/nodes/assign';
 import { byCodePoint } from '../../../workflows/planning/nodes/order';
 import {
-  applied,
   countsOf,
   dead,
   held,
-  LONG,
   limitsOf,
   moved,
   node,
   nodes,
   numbered,
   partition,
-  released,
   settle,
   short,
   spread,
@@ -177,17 +174,16 @@ describe('limits of a round', () => {
     expect(assign(held({ a: [0, 1] }), nodes('a', 'b'), limitsOf({ movesPerRound: 0 }))).toEqual([]);
   });
 
-  test('the most urgent first: claimed twice, pinned, lost ability, drain, then evenness', () => {
+  test('the most urgent first: pinned, lost ability, drain, then evenness', () => {
     const now = [
       ...held({ a: [1, 2, 3, 4], d: [5] }),
       partition('6', 'a', { handler: 'mail' }),
       partition('7', 'a', { pinned: 'c' }),
-      partition('8', 'a', { claimedTwice: true }),
     ];
     const among = [node('a'), node('b', { handlers: ['mail'] }), node('c'), node('d', { draining: true })];
     const reasons = assign(now, among, limitsOf()).map(({ reason }) => reason);
-    expect(reasons).toEqual(['claimed twice', 'pinned', 'attributes', 'drain', 'uneven']);
-    for (let movesPerRound = 0; movesPerRound < 5; movesPerRound++)
+    expect(reasons).toEqual(['pinned', 'attributes', 'drain', 'uneven']);
+    for (let movesPerRound = 0; movesPerRound < 4; movesPerRound++)
       expect(assign(now, among, limitsOf({ movesPerRound })).map(({ reason }) => reason)).toEqual(
         reasons.slice(0, movesPerRound),
       );
@@ -218,15 +214,6 @@ test('who a revoke was for is given it only if that is sensible when it is free'
   expect(short(assign(pending, [...nodes('a', 'c'), dead('b')], limitsOf()))).toEqual(['assign 0 a>a expired']);
   const full = [...pending, ...held({ b: [3, 4] })];
   expect(short(assign(full, nodes('a', 'b', 'c'), limitsOf()))).toEqual(['assign 0 a>a expired']);
-});
-
-test('claimed twice: both lose it, also the one that the plan would give it to; then it is given out anew', () => {
-  const now = [partition('0', 'a', { claimedTwice: true, heldMs: 1 }), ...held({ b: [1] })];
-  const [move, ...rest] = assign(now, nodes('a', 'b'), limitsOf({ minimumHoldMs: LONG }));
-  expect(rest).toEqual([]);
-  expect(move).toMatchObject({ partition: '0', kind: 'revoke', from: 'a', reason: 'claimed twice' });
-  const next = released(applied(now, [move!]));
-  expect(short(assign(next, nodes('a', 'b'), limitsOf()))).toEqual(['assign 0 a>a claimed twice']);
 });
 
 test('with attributes: room is made for what only some nodes may have, by a chain, and the figures are its ends', () => {

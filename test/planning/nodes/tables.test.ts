@@ -157,19 +157,18 @@ describe('cooperative', () => {
   });
 
   test('B14: at most four rounds, also where one revoke would wait for the next (found by chance)', () => {
-    const twice = { claimedTwice: true };
     const now = [
-      partition('0', 'c', twice),
-      partition('1', null, twice),
-      partition('2', 'd', twice),
-      partition('3', 'x', { ...twice, revokedFor: 'x' }),
+      partition('0', 'c'),
+      partition('1', null),
+      partition('2', 'd', { pinned: 'x' }),
+      partition('3', 'x', { revokedFor: 'x' }),
     ];
     const { rounds } = settle(now, [node('c', { draining: true }), node('d'), node('x')], limitsOf());
     expect(rounds.map(short)).toEqual([
-      ['assign 1 ->d claimed twice'],
-      ['assign 3 x>x claimed twice'],
-      ['revoke 0 c>d claimed twice', 'revoke 2 d>x claimed twice'],
-      ['assign 0 c>d claimed twice', 'assign 2 d>x claimed twice'],
+      ['assign 1 ->d free'],
+      ['assign 3 x>x expired'],
+      ['revoke 2 d>x pinned', 'revoke 0 c>d drain'],
+      ['assign 0 c>d expired', 'assign 2 d>x expired'],
     ]);
   });
 });

@@ -68,7 +68,6 @@ export const applied = (partitions: readonly PartitionFacts[], moves: readonly M
       expired: false,
       heldMs: 0,
       revokedFor: null,
-      claimedTwice: false,
     };
   });
 };

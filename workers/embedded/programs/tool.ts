@@ -47,3 +47,6 @@ export interface BinaryOptions {
 
 /** The platform as the keys of `wheel.sha256` and the names in the cache write it. */
 export const PLATFORM = `${process.platform}-${process.arch}`;
+
+/** Time for a program to print its version, on a busy machine. */
+export const TRIAL_TIMEOUT_MS = 30_000;

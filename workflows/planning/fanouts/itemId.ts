@@ -1,3 +1,5 @@
+import { LOWER_UUID } from '../uuid';
+
 /** The id of an item, `fanoutId:segment:index`: all that an ack needs. */
 
 export interface ItemPlace {
@@ -12,9 +14,8 @@ export interface ItemPlace {
 export const MAX_SEGMENT_SIZE = 8_000;
 const MAX_SEGMENT = 2_147_483_647;
 
-const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
-const ITEM_ID = new RegExp(`^(${UUID}):(0|[1-9][0-9]{0,9}):(0|[1-9][0-9]{0,3})$`);
-const FANOUT_ID = new RegExp(`^${UUID}$`);
+const ITEM_ID = new RegExp(`^(${LOWER_UUID}):(0|[1-9][0-9]{0,9}):(0|[1-9][0-9]{0,3})$`);
+export const FANOUT_ID = new RegExp(`^${LOWER_UUID}$`);
 
 export const isFanoutId = (text: unknown): text is string => typeof text === 'string' && FANOUT_ID.test(text);
 

@@ -26,6 +26,8 @@ export const MAX_ACK_IDS = 10_000;
 /** Most items per call of `addItems`: a billion is plausible, a mistyped trillion is not. */
 export const MAX_ITEMS = 10_000_000_000;
 
+export const MAX_USER_KEY_BYTES = 1_024;
+
 /** Highest `itemsPerCall` that a caller may set. */
 export const MAX_ADD_ITEMS = 1_000_000;
 

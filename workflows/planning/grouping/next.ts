@@ -1,9 +1,6 @@
 import type { ClaimPlan } from './claim';
+import { IDLE_LOOK_MS, LONGEST_WAIT_MS } from '../looks';
 
-/** A leader that waits for nothing in particular looks this often anyway. */
-const IDLE_LOOK_MS = 60_000;
-/** A timer far ahead is checked in between: the store's clock and the server's may drift apart. */
-const LONGEST_WAIT_MS = 24 * 3_600_000;
 const BLOCKED_LOOK_MS = 10_000;
 /**
  * Looks of a leader without a node: only a safety net, since the balancer wakes it when it assigns

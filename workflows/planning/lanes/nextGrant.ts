@@ -1,7 +1,4 @@
-/** A queuer that waits for nothing in particular looks this often anyway. */
-const IDLE_LOOK_MS = 60_000;
-/** A timer far ahead is checked in between: the store's clock and the server's may drift apart. */
-const LONGEST_WAIT_MS = 24 * 3_600_000;
+import { IDLE_LOOK_MS, LONGEST_WAIT_MS } from '../looks';
 
 export interface NextGrant {
   state: 'idle' | 'working' | 'waiting';

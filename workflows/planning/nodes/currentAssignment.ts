@@ -38,11 +38,7 @@ const pinnedNode = (facts: PartitionFacts, fleet: Fleet): Node | null => {
 };
 
 const isKept = (facts: PartitionFacts, node: Node, pinned: Node | null): boolean =>
-  node.state === 'away' &&
-  facts.revokedFor === null &&
-  facts.claimedTwice !== true &&
-  pinned === null &&
-  isAble(node.process, facts);
+  node.state === 'away' && facts.revokedFor === null && pinned === null && isAble(node.process, facts);
 
 interface Context {
   fleet: Fleet;
@@ -58,7 +54,7 @@ const plannedPartition = (
   const may = (node: Node | undefined): node is Node => node?.state === 'open' && constraint.allows(node.index);
   const wanted = facts.revokedFor === null ? undefined : nodeNamed(fleet, facts.revokedFor);
   const isTheNode = holder !== undefined && holder.process === holder.node.process;
-  const mayStay = may(holder?.node) && facts.claimedTwice !== true;
+  const mayStay = may(holder?.node);
   const node = may(wanted) ? wanted.index : mayStay ? holder.node.index : -1;
   const isHeld = !isFree(facts) && facts.revokedFor === null && isTheNode && mayStay;
   return {
@@ -81,7 +77,6 @@ const weightOf = ({ weight }: PartitionFacts): number => {
 };
 
 const whyItLeaves = (facts: PartitionFacts, holder: NodeProcess | undefined): PlannedPartition['leaves'] => {
-  if (facts.claimedTwice === true) return 'claimed twice';
   if (holder === undefined) return null;
   if (holder.process.draining) return 'drain';
   return isAble(holder.process, facts) ? 'pinned' : 'attributes';

@@ -10,18 +10,16 @@ const partitions = (count: number): string => (count === 1 ? '1 partition' : `${
  */
 export const explainAssign = (
   { counts, loads, nodes }: Plan,
-  { facts, node, leaves }: PlannedPartition,
+  { facts, node }: PlannedPartition,
   by: Limits['by'],
 ): string => {
   const to = nodes[node]!.process.id;
   const why =
-    leaves === 'claimed twice'
-      ? 'two nodes claimed it under one epoch, so that neither has it'
-      : facts.holder === null
-        ? 'no node holds it'
-        : facts.holder === to
-          ? `the lease of ${facts.holder} ended and it may keep it`
-          : `the lease of ${facts.holder} ended`;
+    facts.holder === null
+      ? 'no node holds it'
+      : facts.holder === to
+        ? `the lease of ${facts.holder} ended and it may keep it`
+        : `the lease of ${facts.holder} ended`;
   const load = by === 'weight' ? `, a load of ${figure(loads[node]!)}` : '';
   return `${facts.id} goes to ${to}: ${why}; ${to} then has ${partitions(counts[node]!)}${load}`;
 };
@@ -31,8 +29,6 @@ export const explainRevoke = ({ nodes }: Plan, { facts, node, leaves, step }: Pl
   const to = nodes[node]!.process.id;
   const start = `${facts.id} is to go from ${facts.holder!} to ${to}`;
   switch (leaves) {
-    case 'claimed twice':
-      return `${start}: two nodes claimed it under one epoch, so that neither keeps it`;
     case 'drain':
       return `${start}: ${facts.holder!} is being drained`;
     case 'attributes':

@@ -6,14 +6,13 @@ import { explainAssign, explainRevoke } from './explanations';
 
 /** Partitions that cannot stay where they are go first, when not all may go in one round. */
 const URGENCY: Readonly<Record<MoveReason, number>> = {
-  'claimed twice': 0,
-  pinned: 1,
-  attributes: 2,
-  drain: 3,
-  uneven: 4,
-  load: 4,
-  free: 5,
-  expired: 5,
+  pinned: 0,
+  attributes: 1,
+  drain: 2,
+  uneven: 3,
+  load: 3,
+  free: 4,
+  expired: 4,
 };
 
 /**
@@ -83,7 +82,7 @@ const apartFrom = (gaining: ReadonlySet<string | null>, revokes: readonly Revoke
 
 const assignOf = (plan: Plan, partition: PlannedPartition, by: Limits['by']): Move => {
   const { id, holder } = partition.facts;
-  const reason = partition.leaves === 'claimed twice' ? 'claimed twice' : holder === null ? 'free' : 'expired';
+  const reason = holder === null ? 'free' : 'expired';
   const to = plan.nodes[partition.node]!.process.id;
   return { partition: id, kind: 'assign', from: holder, to, reason, explanation: explainAssign(plan, partition, by) };
 };
@@ -96,7 +95,7 @@ const isRevoked = (partition: PlannedPartition, { processes }: Fleet): boolean =
   if (holder === undefined || !holder.process.alive) return false;
   // Started again under its name: the old process ends by itself, and what it had goes to the new
   // one as soon as it is free.
-  if (holder.process !== holder.node.process) return leaves === 'drain' || leaves === 'claimed twice';
+  if (holder.process !== holder.node.process) return leaves === 'drain';
   if (leaves !== null) return true;
   return origin >= 0 && node !== origin && !young;
 };

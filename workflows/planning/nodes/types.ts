@@ -31,8 +31,6 @@ export interface PartitionFacts {
    * is live and able.
    */
   pinned: string | null;
-  /** Two processes claimed it under one epoch: both lose it. */
-  claimedTwice?: boolean;
 }
 
 export interface NodeFacts {
@@ -72,7 +70,7 @@ export interface Limits {
   by: 'count' | 'weight';
 }
 
-export type MoveReason = 'free' | 'expired' | 'uneven' | 'load' | 'drain' | 'attributes' | 'pinned' | 'claimed twice';
+export type MoveReason = 'free' | 'expired' | 'uneven' | 'load' | 'drain' | 'attributes' | 'pinned';
 
 export interface Move {
   partition: string;

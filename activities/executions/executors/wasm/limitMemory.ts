@@ -5,7 +5,7 @@
 
 const MEMORY_SECTION = 5;
 const IMPORT_SECTION = 2;
-const PAGE_BYTES = 65_536;
+const WASM_PAGE_BYTES = 65_536;
 /** Longest unsigned LEB128 of 32 bits. */
 const MAX_LEB = 5;
 
@@ -45,7 +45,7 @@ const leb = (value: number): number[] => {
  * that cannot be limited: imported, shared, or of 64 bits.
  */
 export const limitMemory = (module: Uint8Array, memoryBytes: number): Uint8Array<ArrayBuffer> => {
-  const most = Math.floor(memoryBytes / PAGE_BYTES);
+  const most = Math.floor(memoryBytes / WASM_PAGE_BYTES);
   const reader = new Reader(module, 8);
   if (Buffer.from(module.subarray(0, 4)).toString('latin1') !== '\0asm')
     throw new Error('the file is not a WebAssembly module');
@@ -79,7 +79,7 @@ const limited = (reader: Reader, most: number): number[] => {
     const max = flags === 1 ? reader.number() : Infinity;
     if (min > most)
       throw new Error(
-        `the module needs ${min * PAGE_BYTES} bytes of memory, and this node allows ${most * PAGE_BYTES}`,
+        `the module needs ${min * WASM_PAGE_BYTES} bytes of memory, and this node allows ${most * WASM_PAGE_BYTES}`,
       );
     body.push(1, ...leb(min), ...leb(Math.min(max, most)));
   }
