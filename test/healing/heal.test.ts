@@ -75,7 +75,7 @@ test('the workers are replaced by incompatible code, without versioning, and rol
   ]);
 });
 
-test('the workers are started again with code that cannot replay its own histories: tasks and lanes go on each time', async () => {
+test('workers come back with code that cannot replay its own histories: tasks and lanes go on', async () => {
   const workflowBundle = await otherVersion('forgetful');
   const stop = await muster.startNode({ ...SWEEPS, workflowBundle });
   await bothWait();

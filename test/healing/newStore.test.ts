@@ -42,9 +42,9 @@ const succeeds = (...ids: string[]): Promise<unknown> => {
 };
 /** Returns a client as of a process that knows the new store only. */
 const makeAnew = async (handlers: readonly Handler[]): Promise<Client> => {
-  await query(
-    'truncate handler, leader, target, task, queue, delayed, batch, member, outcome, dispatch, node, lease, recipient, lane, lane_state, queuer, submitter restart identity cascade',
-  );
+  await query(`
+truncate handler, leader, target, task, queue, delayed, batch, member, outcome, dispatch, node, lease, recipient,
+  lane, lane_state, queuer, submitter restart identity cascade`);
   await query('insert into queuer (id) values (0)');
   await query('update installation set id = gen_random_uuid()');
   const { database, prefix } = muster;
@@ -84,7 +84,7 @@ test('a leader of the old store: no handler is called with another’s tasks, an
   }
 });
 
-test('of a queuer, a monitor and the notifier, too: lanes, accepted tasks and callbacks go on, and nothing of the old store is called', async () => {
+test('a queuer, a monitor, the notifier of the old store: nothing old is called, all that is new goes on', async () => {
   const url = `${receiver.url}/old`;
   receiver.answer = (response) => void response.writeHead(503, { 'retry-after': '3600' }).end();
   const stop = await muster.startNode(CALLBACKS);

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-test('the worker that runs workflows gives their code ten minutes, lets any error end its run, and works on 16 at once', async () => {
+test('the workflows’ worker gives code ten minutes, lets any error end its run, works on 16 at once', async () => {
   const connection = await NativeConnection.connect({ address: temporalAddress() });
   const workers = await createWorkers(
     {
