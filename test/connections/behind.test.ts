@@ -59,7 +59,7 @@ describe('behind a commit', () => {
     );
   });
 
-  test('a wake without an answer is awaited for half a second, the next ones not at all, and after 5 s one is again', async () => {
+  test('a wake without an answer is awaited for 500 ms, the next ones not at all, one after 5 s again', async () => {
     expect(await timed(behind.wake(endless))).toBe(500);
     for (let i = 0; i < 3; i++) expect(await timed(behind.wake(endless))).toBe(0);
     await later(4_900);

@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
+import { Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { Transport } from '../../handlers/http/transport';
 import { sendWebhook } from '../../activities/callbacks/webhook';
@@ -59,6 +60,21 @@ test('a call into a half-open connection ends with its timeout, its outcome unkn
   await expect(call()).rejects.toThrow(/^no answer from|^not sent to/);
   proxy.resume();
   expect(await call()).toBe(200);
+});
+
+test('a connection that is silent is asked for signs of life after 10 s', async () => {
+  const alive = jest.spyOn(Socket.prototype, 'setKeepAlive');
+  const transport = new Transport({ connections: 1, connectMs: 1_000, keepAliveMs: 60_000, unreachable: 'handler' });
+  const { body } = await transport.send({
+    method: 'POST',
+    url: `http://127.0.0.1:${(downstream.address() as AddressInfo).port}/`,
+    headers: {},
+    body: '{}',
+    signal: AbortSignal.timeout(BOUND_MS),
+  });
+  await body.dump();
+  expect(alive.mock.calls).toContainEqual([true, 10_000]);
+  alive.mockRestore();
 });
 
 test('a callback that is not answered is tried again later, and the next one is delivered', async () => {

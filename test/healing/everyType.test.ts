@@ -62,7 +62,7 @@ test('waiting while its code changes without versioning: the next turn is the ne
   await each((type) => world.takesTurn(type, 'rolled back'));
 });
 
-test('waiting with a history that the very code that wrote it cannot replay: the next run goes on, each time', async () => {
+test('waiting with a history that its own code cannot replay: the next run goes on, each time', async () => {
   const bundle = await otherVersion('forgetful');
   let stop = await world.worker('first', { bundle });
   await world.allWait();
@@ -117,7 +117,7 @@ test('a signal that fails every workflow task: the run is terminated and begun a
   stuckFor(/workflow task failed/);
 });
 
-test('woken, with a worker, and it takes no turn: the run is terminated and begun anew, and the log says why', async () => {
+test('woken, and it takes no turn: the run is terminated and begun anew, and the log says why', async () => {
   await world.worker('one', { bundle: await otherVersion('mute') });
   await world.allWait();
   await each((type) => world.takesTurn(type));
@@ -125,7 +125,7 @@ test('woken, with a worker, and it takes no turn: the run is terminated and begu
   stuckFor(/^it was woken and does nothing$|^its turn does not end$/);
 });
 
-test('its workflow task times out twice, in workers that stop in it: the run is terminated and begun anew, and the log says why', async () => {
+test('its workflow task times out twice, in stopped workers: the run is begun anew, and the log says why', async () => {
   await each((type) => world.start(type, [{}], { workflowTaskTimeout: '1 s' }));
   await world.takeAndStop(2 * TYPES.length);
   const runs = await Promise.all(TYPES.map((type) => world.openRun(type)));

@@ -5,7 +5,7 @@ import { countOpen, describeOpen, readNewest } from './openWork';
 import type { Phase } from './phases';
 import type { TargetFigures } from './targets';
 import { measureTargets } from './targets';
-import type { Fault } from './truth';
+import type { Fault } from './judge/truth';
 import type { World } from './world';
 
 /** Runs one fault, and measures what it costs. */

@@ -26,7 +26,8 @@ from (
   union all select d.target_id, d.seq, 'call', d.not_before from delayed d where d.not_before <= clock()
   union all select b.target_id, b.members[1], case when b.reference is null then 'call' else 'ask' end,
     case when b.reference is null then b.created_at else coalesce(b.started_at, b.created_at) end from batch b where b.state in (1, 3)
-  union all select b.target_id, (select min(t.seq) from task t where t.seq = any(b.members) and t.recipient_id = n.recipient_id), 'callback', b.finished_at from notification n join batch b on b.id = n.batch_id where n.done_at is null
+  union all select b.target_id, (select min(t.seq) from task t where t.seq = any(b.members)
+    and t.recipient_id = n.recipient_id), 'callback', b.finished_at from notification n join batch b on b.id = n.batch_id where n.done_at is null
 ) x join target g on g.id = x.target_id join handler h on h.id = g.handler_id left join task t on t.seq = x.seq
 order by h.name, x.kind, x.since`);
   return rows;

@@ -7,8 +7,8 @@ import { phasesOf } from './phases';
 import { countOpen, readEnds } from './openWork';
 import type { Balance } from './balance';
 import { judgeBalance } from './balance';
-import type { Fault, Truth } from './truth';
-import { judgeTruth, RULES } from './truth';
+import type { Fault, Truth } from './judge/truth';
+import { judgeTruth, RULES } from './judge/truth';
 import type { WorldOptions } from './world';
 import { World } from './world';
 

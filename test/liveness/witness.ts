@@ -5,11 +5,11 @@ import type { Client } from '../../client';
 import type { Downstream } from './downstream';
 import type { Mover } from './movers';
 import { MOVERS } from './movers';
-import type { Answers, WorkerHealth } from './named';
-import { healthyBy, namingOf, promiseOf } from './named';
+import type { Answers, WorkerHealth } from './judge/named';
+import { healthyBy, namingOf, promiseOf } from './judge/named';
 import type { OpenWork } from './openWork';
 import { readOpenWork } from './openWork';
-import type { Round, Seen } from './truth';
+import type { Round, Seen } from './judge/truth';
 
 /**
  * Asks all that an operator can ask, every few seconds, over connections of its own that no fault

@@ -39,7 +39,7 @@ const cancel = async (handler: string): Promise<void> => {
 };
 const timesAsked = (reference: string): number => asked.filter((references) => references.includes(reference)).length;
 
-test('a look that no worker takes up is given up after a minute, and one without a sign of life after 5 s', async () => {
+test('a look that no worker takes is given up after a minute, one without a sign of life after 5 s', async () => {
   const reference = await accept('plain', 'limits');
   const scheduled = await eventually(async () => {
     const { events } = await (await openRun('plain')).fetchHistory();

@@ -66,7 +66,8 @@ const standing = async (): Promise<string[]> => [
 ];
 const worker = (id: string, startedS: number, seenS: number): Promise<unknown> =>
   query(
-    `insert into node (id, task_queue, handlers, started_at, seen_at) values ('${id}', 'q', '{accepted,told}', clock() - interval '${startedS} s', clock() - interval '${seenS} s')`,
+    `insert into node (id, task_queue, handlers, started_at, seen_at)
+values ('${id}', 'q', '{accepted,told}', clock() - interval '${startedS} s', clock() - interval '${seenS} s')`,
   );
 beforeEach(() => query('delete from node'));
 

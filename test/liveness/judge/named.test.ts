@@ -1,5 +1,5 @@
-import type { Mover } from './movers';
-import { HERD, MOVERS } from './movers';
+import type { Mover } from '../movers';
+import { HERD, MOVERS } from '../movers';
 import type { Answers, Source } from './named';
 import { healthyBy, namingOf, promiseOf, SOURCES } from './named';
 

@@ -1,5 +1,5 @@
-import type { Explanation } from '../../workflows/planning/explain';
-import type { Mover } from './movers';
+import type { Explanation } from '../../../workflows/planning/explain';
+import type { Mover } from '../movers';
 
 /**
  * Which of the places at which an operator looks says of a mover that it does not move. Pure:
