@@ -8,7 +8,7 @@ export const RARE_ASK_MS = 3_600_000;
  * action per task, and hardly any fires. A wait is asked about first after one to two hours. The timer outlasts the wait that began it, so that the
  * next one finds it running.
  *
- * The run's first wait has a timer of its own, as all had in 0.1: most runs submit once, and their
+ * The run's first wait has a separate timer, as all had in 0.1: most runs submit once, and their
  * histories need no marker.
  */
 class RareAsks {
@@ -17,7 +17,7 @@ class RareAsks {
   private ticks = 0;
   private running = false;
 
-  /** Begins a wait; null: it has a timer of its own. */
+  /** Begins a wait; null: it has a separate timer. */
   begin(): RareAsk | null {
     if (this.begun++ === 0 || !patched('muster-one-rare-timer')) return null;
     // A timer that runs already covers only a part of its first hour.
