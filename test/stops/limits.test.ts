@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-test('the worker that runs workflows gives their code ten minutes, works on 16 at once, keeps as many as is said, and polls once at rest', async () => {
+test('the worker that runs workflows gives their code ten minutes, takes 16 tasks, polls once', async () => {
   const connection = await NativeConnection.connect({ address: temporalAddress() });
   const workers = await createWorkers(
     {

@@ -5,8 +5,8 @@ export const RARE_ASK_MS = 3_600_000;
 
 /**
  * The hourly asks of a user's run, by one timer for all its waits: a timer per wait is a Temporal
- * action per task, and hardly any fires. A wait is asked about first after one to two hours. The timer outlasts the wait that began it, so that the
- * next one finds it running.
+ * action per task, and hardly any fires. A wait is asked about first after one to two hours. The
+ * timer outlasts the wait that began it, so that the next one finds it running.
  *
  * The run's first wait has a separate timer, as all had in 0.1: most runs submit once, and their
  * histories need no marker.
