@@ -65,8 +65,8 @@ export interface ReadSignals {
 }
 
 /**
- * Finds the leaders and the monitor of one handler in the Web UI: `MusterHandler = "orders"`. Each worker registers
- * it at its start; an operator does where the worker may not.
+ * Finds the leaders and the monitor of one handler in the Web UI: `MusterHandler = "orders"`. Each
+ * worker registers it at its start; an operator does where the worker may not.
  */
 export const HANDLER_ATTRIBUTE = defineSearchAttributeKey('MusterHandler', 'KEYWORD');
 

@@ -18,7 +18,7 @@ const gates = new Map<string, () => void>();
 
 const startLeader = async ({ database, client, prefix }: TestMuster): Promise<void> => {
   const { rows } = await database.pool.query<{ id: number }>({
-    text: `with h as (select id from handler where name = 'recorded') insert into leader (handler_id, name) select id, '0' from h returning id`,
+    text: `insert into leader (handler_id, name) select id, '0' from handler where name = 'recorded' returning id`,
   });
   const leaderId = rows[0]!.id;
   const temporal = await client.temporal();

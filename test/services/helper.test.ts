@@ -282,7 +282,7 @@ describe('with time skipping', () => {
       expect(await handle.result()).toHaveLength(4);
       expect(asked.map(Math.floor)).toEqual([2, 4]); // a timer that runs already covers a part of an hour
       const { events } = await handle.fetchHistory();
-      expect(countOf(events!, 'timerStartedEventAttributes')).toBe(1 + 5); // the first’s; hours, the last begun while it asked
+      expect(countOf(events!, 'timerStartedEventAttributes')).toBe(1 + 5); // the last begins while it asks
     });
   });
 

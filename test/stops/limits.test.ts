@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-test('the worker of workflows gives code ten minutes, lets any error end its run, works on 16 at once, keeps as many as is said, polls once at rest', async () => {
+test('the worker of workflows gives code ten minutes, ends a run at any error, takes 16 tasks, polls once', async () => {
   const connection = await NativeConnection.connect({ address: temporalAddress() });
   const workers = await createWorkers(
     {

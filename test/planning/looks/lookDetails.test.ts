@@ -1,4 +1,4 @@
-import { LookStory } from '../../workflows/planning/lookDetails';
+import { LookStory } from '../../../workflows/planning/lookDetails';
 
 const at = Date.parse('2026-01-02T03:04:05Z');
 
