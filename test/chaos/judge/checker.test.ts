@@ -1,5 +1,7 @@
 import type { Call, Effect, Evidence } from './checker';
 import { judge } from './checker';
+import type { Figures } from './report';
+import { outcomeOf } from './report';
 import { planKills } from '../plan';
 import { POINTS } from '../points';
 
@@ -88,4 +90,23 @@ test('the schedule of kills is the seed, whole, and gives every point its share'
     if (!['backend-terminated', 'server-restart'].includes(point))
       expect(kills.some(({ how }) => how === 'stop')).toBe(true);
   }
+});
+
+/** The figures of a run without a fault, with this many kills and calls. */
+const figures = (kills: number, repeats: number): Figures => ({
+  verdict: { ...judge(sound()), calls: 10 + repeats, distinctCalls: 10 },
+  struck: Array.from({ length: kills }, () => ({ kill: { point: POINTS[0] }, how: 'kill' })) as never,
+  ...{ verified: { ok: true }, drained: true, crashes: 0, kills, seed: 1, seconds: 1, drainSeconds: 1 },
+});
+test('passes a run only if it was drained, whole, struck as planned, and a kill repeated one call at most', () => {
+  expect(outcomeOf(figures(3, 3))).toMatchObject({ passed: true, duplicateAttemptsPerKill: 1 });
+  expect(outcomeOf(figures(3, 4)).passed).toBe(false);
+  for (const fault of [
+    { verdict: { ...figures(3, 0).verdict, lost: 1 } },
+    { verified: { ok: false } },
+    { drained: false },
+    { crashes: 1 },
+    { kills: 4 },
+  ])
+    expect(outcomeOf({ ...figures(3, 0), ...fault }).passed).toBe(false);
 });

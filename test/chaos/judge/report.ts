@@ -5,6 +5,8 @@ import type { Point } from '../points';
 /** From this many kills on, every point must have had its share. */
 const MANY_KILLS = 60;
 const LEAST_A_POINT = 5;
+/** A kill may repeat the call that it interrupted, no other. */
+const MOST_DUPLICATES_PER_KILL = 1;
 
 export interface Outcome extends Verdict {
   passed: boolean;
@@ -40,16 +42,18 @@ export const outcomeOf = ({ verdict, struck, kills, ...rest }: Figures): Outcome
   const clean = lost + stuck + failed + duplicatedEffects + inTwoBatches + disordered === 0;
   const enough =
     struck.length === kills && (kills < MANY_KILLS || Object.values(killsOf).every((n) => n >= LEAST_A_POINT));
+  const duplicateAttemptsPerKill = Number(((calls - distinctCalls) / Math.max(1, struck.length)).toFixed(3));
+  const sparing = duplicateAttemptsPerKill <= MOST_DUPLICATES_PER_KILL;
   const verifiedOk = rest.verified.ok;
   return {
-    passed: clean && enough && rest.drained && verifiedOk && rest.crashes === 0,
+    passed: clean && enough && sparing && rest.drained && verifiedOk && rest.crashes === 0,
     ...rest,
     verified: verifiedOk ? 'ok' : rest.verified,
     kills: struck.length,
     killsOf,
     stops: struck.filter(({ how }) => how === 'stop').length,
     ...verdict,
-    duplicateAttemptsPerKill: Number(((calls - distinctCalls) / Math.max(1, struck.length)).toFixed(3)),
+    duplicateAttemptsPerKill,
     seconds: Math.round(rest.seconds),
     drainSeconds: Number(rest.drainSeconds.toFixed(1)),
   };
