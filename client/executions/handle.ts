@@ -38,7 +38,9 @@ const viewOf = (row: ExecutionRow, message: string | null): views.ExecutionView 
 const RECENT_CHUNKS = 1_000;
 const NAMED = 10;
 
-/** Says since when it stands still; null: a turn has answered the last wake, or may still. */
+/**
+ * Describes how long it has been stalled; null: a turn has answered the last wake, or still may.
+ */
 const standsStill = ({ id, wokenMs }: ExecutionRow, prefix: string): string | null =>
   wokenMs === null || wokenMs < STANDING_MS
     ? null
@@ -93,7 +95,7 @@ export class Execution {
     return { state: executionStateName(state), items, counts, share };
   }
 
-  /** Returns what was given to which node, newest first, at most 1,000 chunks. */
+  /** Returns the chunks, newest first, at most 1,000: what each node was given. */
   async chunks(): Promise<views.ChunkView[]> {
     await this.row();
     const chunks = await listChunks(this.client.pool, this.id, RECENT_CHUNKS);
@@ -155,9 +157,9 @@ export class Execution {
   }
 
   /**
-   * Cancels the execution: nothing more of it is begun, what runs is interrupted, and results that
-   * still come are refused. What was done stays done. Returns its state: an ended execution keeps
-   * its state.
+   * Cancels the execution: no more items are started, running ones are interrupted, and later
+   * results are refused. Finished items are kept. Returns its state: an ended execution keeps its
+   * state.
    */
   async cancel(): Promise<views.ExecutionView> {
     const { pool, prefix } = this.client;
