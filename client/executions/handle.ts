@@ -8,7 +8,7 @@ import { readItems } from '../../postgres/executions/workItem';
 import { CHUNK, executionStateName, isOver, itemStateName } from '../../workflows/planning/executions/states';
 import { formatDuration } from '../../workflows/planning/duration';
 import { executionWorkflowId } from '../../workflows/naming';
-import { STANDING_MS } from '../../workflows/planning/liveness';
+import { STALLED_MS } from '../../workflows/planning/liveness';
 import { wakeExecutions } from '../../workflows/wake';
 import type { ClientContext } from '../context';
 import { MusterError, NotFoundError } from '../errors';
@@ -41,8 +41,8 @@ const NAMED = 10;
 /**
  * Describes how long it has been stalled; null: a turn has answered the last wake, or still may.
  */
-const standsStill = ({ id, wokenMs }: ExecutionRow, prefix: string): string | null =>
-  wokenMs === null || wokenMs < STANDING_MS
+const isStalled = ({ id, wokenMs }: ExecutionRow, prefix: string): string | null =>
+  wokenMs === null || wokenMs < STALLED_MS
     ? null
     : `the execution has stalled: it was woken ${formatDuration(wokenMs)} ago and has taken no turn since (workflow ${executionWorkflowId(prefix, id)}); a worker's sweeper restarts its run; if no worker is running, start one`;
 
@@ -56,7 +56,7 @@ const messageOf = (row: ExecutionRow, chunks: readonly ChunkRow[], prefix: strin
   const list = (nodes: string[]): string =>
     nodes.slice(0, NAMED).join(', ') + (nodes.length > NAMED ? ` and ${nodes.length - NAMED} more` : '');
   const parts = [
-    standsStill(row, prefix),
+    isStalled(row, prefix),
     row.note,
     [named('undelivered'), 'could not be delivered to'] as const,
     [named('expired'), 'was lost with'] as const,
@@ -214,6 +214,6 @@ const notFound = (id: string): Error => new NotFoundError('execution', id, RETEN
 export const executions = async (client: ClientContext, limit: number): Promise<views.ExecutionView[]> => {
   await client.ready();
   return (await listExecutions(client.pool, limit)).map((row) =>
-    viewOf(row, standsStill(row, client.prefix) ?? row.note),
+    viewOf(row, isStalled(row, client.prefix) ?? row.note),
   );
 };
