@@ -18,7 +18,9 @@ export interface ClientContext {
    * that does not arrive.
    */
   wake(send: (temporal: TemporalClient) => Promise<Error | null>): Promise<void>;
-  /** Called when a wake did not arrive: the sweeper repeats it, so no verb fails because of it. */
+  /**
+   * Handles a wake that did not arrive: no verb fails because of it, since the sweeper repeats it.
+   */
   wakeFailed(error: Error): void;
 }
 

@@ -94,7 +94,7 @@ export class BackloggedError extends MusterError {
   }
 }
 
-/** What was named is not there, or was deleted after its retention. */
+/** What was named does not exist, or was deleted after its retention period. */
 export class NotFoundError extends MusterError {
   /** `of` names what contains it, such as a handler. */
   constructor(what: string, name: string, remedy = '', of = '') {
@@ -184,9 +184,7 @@ export class CompletionTooEarlyError extends MusterError {
   }
 }
 
-/**
- * The batch has ended by another answer, or the downstream does not have it: nothing was changed.
- */
+/** The batch has ended with another answer, or is not with the downstream: nothing was changed. */
 export class CompletionStaleError extends MusterError {
   constructor(
     readonly batch: number,
@@ -198,7 +196,7 @@ export class CompletionStaleError extends MusterError {
   }
 }
 
-/** `waitFor` timed out; the tasks go on. */
+/** `waitFor` timed out; the tasks continue. */
 export class WaitTimeoutError extends MusterError {
   constructor(
     readonly timeoutMs: number,

@@ -8,7 +8,7 @@ export type {
   BatchView,
 } from '../workflows/contracts/batch';
 export type {
-  /** How one handler stands: counts by state, calls in flight, leaders, and what stands still. */
+  /** How one handler stands: counts by state, calls in flight, leaders, and what has stalled. */
   HandlerStatus,
   /** One leader of a handler: what it does, and when it looks again. */
   LeaderView,

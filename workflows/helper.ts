@@ -11,7 +11,9 @@ import { DEFAULT_PREFIX } from './naming';
  * their queue.
  */
 export interface SubmitOptions {
-  /** The wait ends with a `MusterTimeout` after this (ms); the tasks go on. Default: no limit. */
+  /**
+   * Ends the wait with a `MusterTimeout` after this (ms); the tasks continue. Default: no limit.
+   */
   timeout?: number;
   /** Prefix of the Muster installation, in the same namespace. Default `muster`. */
   prefix?: string;
@@ -162,7 +164,7 @@ const timedOut = (wait: Wait): ApplicationFailure => {
   const more = missing.length > 3 ? ` and ${missing.length - 3} more` : '';
   return ApplicationFailure.create({
     type: FAILURE_TYPES.timeout,
-    message: `no end within the timeout of ${missing.slice(0, 3).join(', ')}${more}; the tasks go on`,
+    message: `no end within the timeout of ${missing.slice(0, 3).join(', ')}${more}; the tasks continue`,
     nonRetryable: true,
     details: [{ missing: missing.slice(0, 100) }],
   });

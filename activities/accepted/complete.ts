@@ -1,6 +1,11 @@
 import { recoverAllowed } from '../../postgres/calls/backPressure';
-import type { CompletionNote, ToldBatch } from '../../postgres/accepted/completion';
-import { findToldById, findToldByReference, isCalling, takeCompletion } from '../../postgres/accepted/completion';
+import type { CompletionNote, ReportedBatch } from '../../postgres/accepted/completion';
+import {
+  findReportedById,
+  findReportedByReference,
+  isCalling,
+  takeCompletion,
+} from '../../postgres/accepted/completion';
 import { withRetries } from '../../postgres/errors';
 import { putOffPolls, readMemberIds, stopPolling } from '../../postgres/accepted/poll';
 import type { CallOutcome } from '../../workflows/planning/calls/plans';
@@ -59,30 +64,30 @@ type CompleteDeps = Pick<ActivityDeps, 'pool'>;
 export const completeAccepted = async (
   { pool }: CompleteDeps,
   handler: Handler,
-  told: Completion,
+  completion: Completion,
 ): Promise<CompletionEnd> => {
-  const wrong = checkCompletion(told);
+  const wrong = checkCompletion(completion);
   if (wrong !== null) return { kind: 'unreadable', ...wrong };
-  let [batch, other] = await find(pool, handler.name, told);
-  if (batch === undefined && told.reference !== undefined) {
+  let [batch, other] = await find(pool, handler.name, completion);
+  if (batch === undefined && completion.reference !== undefined) {
     if (await isCalling(pool, handler.name))
       return later('no batch was accepted under this reference yet, but calls are in flight');
     // No call is in progress, so an acceptance is now in the store or will never be; look again,
     // since it may have been written after the first look.
-    [batch, other] = await find(pool, handler.name, told);
+    [batch, other] = await find(pool, handler.name, completion);
   }
   if (batch === undefined) return { kind: 'unknown-batch' };
   if (other !== undefined && isLive(other)) return { kind: 'several' };
-  const reader = new CompletionReader(told);
+  const reader = new CompletionReader(completion);
   if (!batch.open) return repeatOrRefusal(batch, await digestFor(batch, reader));
   const attempt = await takeCompletion(pool, batch.id, batch.attempt, LEASE_MS);
   if (attempt === null) return later('another process is concluding this batch right now');
-  return conclude(pool, handler, { ...batch, attempt }, told, reader);
+  return conclude(pool, handler, { ...batch, attempt }, completion, reader);
 };
 
-const find = async (pool: ActivityDeps['pool'], handler: string, told: Completion): Promise<ToldBatch[]> => {
-  if (told.reference !== undefined) return findToldByReference(pool, handler, told.reference);
-  const batch = await findToldById(pool, handler, told.batchId!);
+const find = async (pool: ActivityDeps['pool'], handler: string, completion: Completion): Promise<ReportedBatch[]> => {
+  if (completion.reference !== undefined) return findReportedByReference(pool, handler, completion.reference);
+  const batch = await findReportedById(pool, handler, completion.batchId!);
   return batch === null ? [] : [batch];
 };
 
@@ -96,8 +101,8 @@ export const ringCompleted = async (deps: RingDeps, rings: CompletionRings | nul
 const conclude = async (
   pool: ActivityDeps['pool'],
   handler: Handler,
-  batch: ToldBatch,
-  told: Completion,
+  batch: ReportedBatch,
+  completion: Completion,
   reader: CompletionReader,
 ): Promise<CompletionEnd> => {
   const { attempt } = batch;
@@ -106,7 +111,7 @@ const conclude = async (
   const call = toCall({ handler, home }, { batch, members, attempt });
   const putOff = (inMs: number): Promise<void> => putOffPolls(pool, [{ id: batch.id, attempt, error: null }], inMs);
   const renewal = setInterval(() => void putOff(LEASE_MS).catch(() => undefined), LEASE_MS / 3);
-  const outcome = await readOutcome(call, told, reader)
+  const outcome = await readOutcome(call, completion, reader)
     .catch(async (error: unknown) => {
       await putOff(handler.poll.everyMs);
       throw error instanceof ResultsInterrupted && error.side === 'source' ? error.cause : error;
@@ -146,7 +151,7 @@ const concluded = async (
   settled: Settled,
   outcome: CallOutcome,
 ): Promise<CompletionEnd> => {
-  const found = await findToldById(pool, handler.name, batch.id);
+  const found = await findReportedById(pool, handler.name, batch.id);
   if (found === null) return { kind: 'unknown-batch' }; // it was deleted just now, after its retention period
   if (!settled.written)
     return found.open && found.attempt !== attempt
@@ -174,13 +179,13 @@ const countsOf = (outcome: CallOutcome, members: number): CompletionNote['result
   return counts;
 };
 
-const isLive = ({ state }: ToldBatch): boolean => state === BATCH_STATES.open || state === BATCH_STATES.unknown;
+const isLive = ({ state }: ReportedBatch): boolean => state === BATCH_STATES.open || state === BATCH_STATES.unknown;
 
-const digestFor = async ({ note, n }: ToldBatch, reader: CompletionReader): Promise<string | null> =>
+const digestFor = async ({ note, n }: ReportedBatch, reader: CompletionReader): Promise<string | null> =>
   note === null ? null : reader.readDigest(n);
 
 const toldAgain = (
-  { id, reference, state, note }: ToldBatch,
+  { id, reference, state, note }: ReportedBatch,
   repeated: boolean,
 ): Extract<CompletionEnd, { kind: 'completed' }> => ({
   kind: 'completed',
@@ -192,13 +197,13 @@ const toldAgain = (
   rings: null,
 });
 
-const repeatOrRefusal = (batch: ToldBatch, digest: string | null): CompletionEnd => {
+const repeatOrRefusal = (batch: ReportedBatch, digest: string | null): CompletionEnd => {
   if (digest !== null && digest === batch.note?.digest) return toldAgain(batch, true);
   if (batch.calling) return later('the call that sends this batch has not ended yet: its acceptance is not written');
   return { kind: 'stale', batch: batch.id, state: batchStateName(batch.state), error: whyNot(batch) };
 };
 
-const whyNot = ({ state, attempt, open, reference, n }: ToldBatch): string => {
+const whyNot = ({ state, attempt, open, reference, n }: ReportedBatch): string => {
   const name = batchStateName(state);
   if (state === BATCH_STATES.unknown)
     return open

@@ -26,7 +26,7 @@ export const completeSignalled = async (
   { handler: name, told }: MonitorInput & { told: CompletionSignal },
 ): Promise<SignalledCompletion> => {
   const handler = handlerHere(deps, name);
-  const end = await completeTold(deps, handler, told);
+  const end = await completeReported(deps, handler, told);
   const { attempt } = Context.current().info;
   if (end.kind === 'later' && attempt < EARLY_TIMES)
     throw ApplicationFailure.create({
@@ -49,7 +49,7 @@ export const completeAtOnce = async (
 ): Promise<SignalledCompletion | null> => {
   const handler = deps.handlers.get(name);
   if (handler === undefined || deps.draining.aborted) return null;
-  const end = await completeTold(deps, handler, told).catch((err: unknown) => {
+  const end = await completeReported(deps, handler, told).catch((err: unknown) => {
     deps.log.info({ err, handler: name }, 'a completion could not be taken at once: it is tried again');
     return null;
   });
@@ -68,7 +68,7 @@ export const handlerHere = ({ handlers }: Pick<ActivityDeps, 'handlers'>, name: 
 };
 
 /** Processes a completion that came through a history. The caller rings. */
-export const completeTold = async (
+export const completeReported = async (
   deps: ActivityDeps,
   handler: Handler,
   told: CompletionSignal,

@@ -41,17 +41,17 @@ export interface CompletionProblem {
  * Returns the first problem of the completion's form, or null. The results themselves are checked
  * while they are read.
  */
-export const checkCompletion = (told: Completion): CompletionProblem | null => {
-  if (typeof told !== 'object' || told === null)
-    return problem('completion', 'an object with results, or with a status', told);
-  const { reference, batchId } = told;
+export const checkCompletion = (completion: Completion): CompletionProblem | null => {
+  if (typeof completion !== 'object' || completion === null)
+    return problem('completion', 'an object with results, or with a status', completion);
+  const { reference, batchId } = completion;
   if ((reference === undefined) === (batchId === undefined))
     return problem('reference', 'either a reference or a batchId', reference === undefined ? undefined : 'both');
   if (reference !== undefined && !isReference(reference))
     return problem('reference', 'the text that the downstream returned when it accepted the batch', reference);
   if (batchId !== undefined && (!Number.isSafeInteger(batchId) || batchId < 1))
     return problem('batchId', 'the number of a batch', batchId);
-  return checkReport(told);
+  return checkReport(completion);
 };
 
 const checkReport = ({ status = 'done', results, error }: CompletionReport): CompletionProblem | null => {
@@ -82,14 +82,14 @@ export class CompletionReader {
   problem: CompletionProblem | null = null;
   private readonly hash = createHash('sha256');
 
-  constructor(private readonly told: CompletionReport) {
-    this.hash.update(JSON.stringify([told.status ?? 'done', told.error ?? null]));
+  constructor(private readonly completion: CompletionReport) {
+    this.hash.update(JSON.stringify([completion.status ?? 'done', completion.error ?? null]));
   }
 
   /** Yields the results, once, and before `digest`. */
   async *results(): AsyncGenerator<ItemResult> {
     let place = 0;
-    for await (const item of this.told.results ?? []) {
+    for await (const item of this.completion.results ?? []) {
       const json = jsonOf(item);
       const bytes = json === null ? 0 : Buffer.byteLength(json);
       if (json === null) this.problem = problem(`results[${place}]`, 'a value that can be written as JSON', item);

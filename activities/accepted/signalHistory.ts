@@ -70,7 +70,7 @@ export async function* readSignals(
     const found = page.events.filter(isCompletion);
     const signals: Signalled[] = [];
     for (const event of found.slice(Math.max(0, skip - before)))
-      signals.push({ eventId: Number(event.eventId), told: await readTold(temporal, event) });
+      signals.push({ eventId: Number(event.eventId), told: await readReported(temporal, event) });
     const seen = before + found.length;
     skip = Math.max(skip, seen);
     const next = page.token === '' ? null : { token: page.token, after: seen };
@@ -110,7 +110,7 @@ export const leftUnread = async (temporal: Client, workflowId: string, runId: st
 const isCompletion = (event: HistoryEvent): boolean =>
   event.workflowExecutionSignaledEventAttributes?.signalName === completeSignal.name;
 
-const readTold = async (temporal: Client, event: HistoryEvent): Promise<CompletionSignal> => {
+const readReported = async (temporal: Client, event: HistoryEvent): Promise<CompletionSignal> => {
   const payloads = event.workflowExecutionSignaledEventAttributes!.input?.payloads;
   return (await readFirst(temporal.options.loadedDataConverter, payloads)) as CompletionSignal;
 };

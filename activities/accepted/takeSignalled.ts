@@ -5,7 +5,7 @@ import type { UnreadRun } from '../../workflows/planning/unread';
 import { unreadOf } from '../../workflows/planning/unread';
 import type { Handler } from '../../handlers/types';
 import type { ActivityDeps } from '../deps';
-import { completeTold, handlerHere } from './completeSignalled';
+import { completeReported, handlerHere } from './completeSignalled';
 import type { SharedRings } from './rings';
 import { handOnCompletions } from './handOn';
 import { leftUnread, readSignals } from './signalHistory';
@@ -139,7 +139,7 @@ class Reading {
    */
   private async complete({ told, eventId }: Signalled): Promise<boolean> {
     try {
-      const end = await completeTold(this.deps, this.handler, told);
+      const end = await completeReported(this.deps, this.handler, told);
       if (end.kind !== 'completed') return true;
       if (end.repeated) this.repeated++;
       else this.completed++;

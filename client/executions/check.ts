@@ -8,12 +8,12 @@ export interface ExecuteOptions {
   /** Shown with the execution; 1-256 bytes. */
   topic?: string;
   /**
-   * Most runs of an item; the operator's limit where it is lower, or where this is left out or 0.
+   * Maximum runs per item; the operator's limit applies if it is lower, or if this is absent or 0.
    */
   maxAttempts?: number;
   /**
-   * A uuid of the caller: repeated with the same one, a request is accepted once. Default: a new
-   * one.
+   * A UUID chosen by the caller: a request repeated with the same one is accepted once. Default: a
+   * new one.
    */
   requestId?: string;
 }
@@ -26,7 +26,7 @@ export type ExecutionConfig = ExecuteBatch['config'];
 export interface Template {
   /** Name of a `defineFunction`, content id of a WebAssembly module, or `http`; 1-512 bytes. */
   functionId: string;
-  /** What of it: of a module its file, of `http` its method (`GET`); 1-512 bytes. */
+  /** The part to run: the file of a module, or the method of `http` (`GET`); 1-512 bytes. */
   method: string;
   /** How it runs; default: as the workers' config file says. */
   config?: ExecutionConfig;
@@ -107,7 +107,7 @@ export const checkArguments = (args: unknown, position: number): string => {
   if (args.length > MAX_ARGUMENTS) refuse(at, `at most ${MAX_ARGUMENTS} strings`, args.length);
   for (const [i, text] of args.entries()) {
     if (typeof text !== 'string') refuse(`${at}[${i}]`, 'a string (write numbers in quotes)', text);
-    // They become the arguments of a process: NUL ends one there.
+    // The strings become arguments of a process, where NUL ends one.
     if ((text as string).includes('\0') || !(text as string).isWellFormed())
       refuse(`${at}[${i}]`, 'well-formed text without NUL', text);
   }

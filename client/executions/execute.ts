@@ -119,14 +119,16 @@ class StoredParts {
   }
 
   /**
-   * Says whether this is the same request again, whose first sender did not come to the end of its
-   * list: it goes on where that one stopped.
+   * Says whether this repeats a request whose first sender did not finish its list: it then
+   * continues where that sender stopped.
    */
   private async isStaging(): Promise<boolean> {
     return (await readExecution(this.pool, this.execution.id))?.state === EXECUTION.staging;
   }
 
-  /** Says whether a part is stored already: its answer was lost, or another sender stored it. */
+  /**
+   * Says whether a part is already stored, because its answer was lost or another sender stored it.
+   */
   private async isThere(items: number): Promise<boolean> {
     const found = await readExecution(this.pool, this.execution.id);
     return found !== null && found.state !== EXECUTION.cancelled && found.items >= items;

@@ -29,8 +29,8 @@ export class Executions {
     const { id } = await connection.write(executing(requestId), () =>
       storeExecution(connection.pool, template, argumentLists, { ...options, requestId }),
     );
-    // Accepted: if its workflow cannot be started now, nothing fails, and the sweeper starts it
-    // within seconds.
+    // The execution is accepted. If its workflow cannot be started now, do not fail: the sweeper
+    // starts it within seconds.
     await connection.wake((temporal) => wakeExecutions(temporal, connection.prefix, [id]));
     return new Execution(connection, id);
   }

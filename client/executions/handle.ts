@@ -8,7 +8,7 @@ import { readItems } from '../../postgres/executions/workItem';
 import { CHUNK, executionStateName, isOver, itemStateName } from '../../workflows/planning/executions/states';
 import { formatDuration } from '../../workflows/planning/duration';
 import { executionWorkflowId } from '../../workflows/naming';
-import { STANDING_MS } from '../../workflows/planning/liveness';
+import { STALLED_MS } from '../../workflows/planning/liveness';
 import { wakeExecutions } from '../../workflows/wake';
 import type { ClientContext } from '../context';
 import { MusterError, NotFoundError } from '../errors';
@@ -38,9 +38,11 @@ const viewOf = (row: ExecutionRow, message: string | null): views.ExecutionView 
 const RECENT_CHUNKS = 1_000;
 const NAMED = 10;
 
-/** Says since when it stands still; null: a turn has answered the last wake, or may still. */
-const standsStill = ({ id, wokenMs }: ExecutionRow, prefix: string): string | null =>
-  wokenMs === null || wokenMs < STANDING_MS
+/**
+ * Describes how long it has been stalled; null: a turn has answered the last wake, or still may.
+ */
+const isStalled = ({ id, wokenMs }: ExecutionRow, prefix: string): string | null =>
+  wokenMs === null || wokenMs < STALLED_MS
     ? null
     : `the execution has stalled: it was woken ${formatDuration(wokenMs)} ago and has taken no turn since (workflow ${executionWorkflowId(prefix, id)}); a worker's sweeper restarts its run; if no worker is running, start one`;
 
@@ -54,7 +56,7 @@ const messageOf = (row: ExecutionRow, chunks: readonly ChunkRow[], prefix: strin
   const list = (nodes: string[]): string =>
     nodes.slice(0, NAMED).join(', ') + (nodes.length > NAMED ? ` and ${nodes.length - NAMED} more` : '');
   const parts = [
-    standsStill(row, prefix),
+    isStalled(row, prefix),
     row.note,
     [named('undelivered'), 'could not be delivered to'] as const,
     [named('expired'), 'was lost with'] as const,
@@ -93,7 +95,7 @@ export class Execution {
     return { state: executionStateName(state), items, counts, share };
   }
 
-  /** Returns what was given to which node, newest first, at most 1,000 chunks. */
+  /** Returns the chunks, newest first, at most 1,000: what each node was given. */
   async chunks(): Promise<views.ChunkView[]> {
     await this.row();
     const chunks = await listChunks(this.client.pool, this.id, RECENT_CHUNKS);
@@ -155,9 +157,9 @@ export class Execution {
   }
 
   /**
-   * Cancels the execution: nothing more of it is begun, what runs is interrupted, and results that
-   * still come are refused. What was done stays done. Returns its state: an ended execution keeps
-   * its state.
+   * Cancels the execution: no more items are started, running ones are interrupted, and later
+   * results are refused. Finished items are kept. Returns its state: an ended execution keeps its
+   * state.
    */
   async cancel(): Promise<views.ExecutionView> {
     const { pool, prefix } = this.client;
@@ -212,6 +214,6 @@ const notFound = (id: string): Error => new NotFoundError('execution', id, RETEN
 export const executions = async (client: ClientContext, limit: number): Promise<views.ExecutionView[]> => {
   await client.ready();
   return (await listExecutions(client.pool, limit)).map((row) =>
-    viewOf(row, standsStill(row, client.prefix) ?? row.note),
+    viewOf(row, isStalled(row, client.prefix) ?? row.note),
   );
 };

@@ -20,7 +20,7 @@ export interface ResultPage {
   results: Record<string, ResultEntry>;
 }
 
-/** More than any execution has: its chunks are few, its items many. */
+/** More chunks than any execution has: chunks are few, items many. */
 const ALL_CHUNKS = 1_000_000;
 const PAGE = 1_000;
 

@@ -14,7 +14,7 @@ import { InvalidArgumentError } from '../errors';
 import type { ItemProblem } from './errors';
 import { InvalidItemError } from './errors';
 
-/** One id of an item, many, or a stream of any length. */
+/** One item id, several, or a stream of any length. */
 export type ItemSource = string | Iterable<string> | AsyncIterable<string>;
 /** How acks are written. */
 export interface AckOptions {
@@ -71,8 +71,8 @@ const change = async (
 };
 
 /**
- * Runs it once more when a fan-out that ended in between refuses the statement: the second run
- * reports which one, or that it is complete.
+ * Runs the statement again if a fan-out that has just ended refused it: the second run reports
+ * which fan-out, or that it is complete.
  */
 const onceMore = async (work: () => Promise<AckAnswer>): Promise<AckAnswer> => {
   try {

@@ -42,7 +42,7 @@ export class FanoutStateError extends MusterError {
   }
 }
 
-/** `waitForFanout` timed out; the fan-out goes on. */
+/** `waitForFanout` timed out; the fan-out continues. */
 export class FanoutTimeoutError extends MusterError {
   constructor(
     readonly fanout: string,

@@ -22,9 +22,9 @@ export class Fanouts {
   }
 
   /**
-   * Ends the adding. `completed`: all was acked before, or nothing added: this call reports the
-   * completion. Repeating a seal is harmless. Throws `NotFoundError`, `FanoutStateError` of an
-   * expired one.
+   * Seals the fan-out: no more items can be added. `completed`: every item was already acked (or
+   * none was added), so this call reports the completion. Repeating a seal is harmless. Throws
+   * `NotFoundError`, `FanoutStateError` of an expired one.
    */
   async seal(
     fanout: string,

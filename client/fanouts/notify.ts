@@ -4,8 +4,8 @@ import { wakeNotifierOf } from '../operations/wakeNotifier';
 import type { CompletedFanout } from './fanout';
 
 /**
- * Wakes the notifier where a recipient is to be told, and returns the completions. The messages
- * are in the store, from the transaction of the completion; this only makes them leave at once.
+ * Wakes the notifier if a recipient must be notified, and returns the completions. The transaction
+ * of the completion has stored the messages; this only sends them sooner.
  */
 export const notifyOf = async (
   client: ClientContext,

@@ -5,13 +5,13 @@ import { checkWhole } from '../arguments';
 
 /** What `reapFanouts` expires and deletes. */
 export interface ReapOptions {
-  /** Open (unsealed) fan-outs without activity for so many ms expire; absent: none does. */
+  /** Expires open (unsealed) fan-outs after this many ms without activity; absent: none. */
   openIdleMs?: number;
   /** Sealed, unfinished fan-outs likewise. */
   sealedIdleMs?: number;
   /**
-   * Complete and expired ones are deleted so many ms after their end, once their event is
-   * delivered; absent: none is.
+   * Deletes complete and expired fan-outs this many ms after their end, once their event is
+   * delivered; absent: none.
    */
   keepEndedMs?: number;
 }

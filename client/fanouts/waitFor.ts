@@ -5,7 +5,7 @@ import { FanoutStateError, FanoutTimeoutError } from './errors';
 import type { WaitLimits } from '../waiting';
 import { checkTimeout, Waiting } from '../waiting';
 
-/** How long `waitForFanout` waits, and what it tells meanwhile. */
+/** How long `waitForFanout` waits, and how it reports progress. */
 export interface WaitForFanoutOptions extends WaitLimits {
   /** Called after every look. */
   onProgress?: (fanout: FanoutView) => void;
@@ -32,7 +32,7 @@ export const waitForFanout = async (
         'a fan-out that completes',
         'It was idle for too long; open another.',
       );
-    // It pauses at least as long as the look took: counting the bits of a very large one is slow.
+    // Pauses at least as long as the look took: counting the bits of a very large fan-out is slow.
     if (!(await waiting.again())) throw new FanoutTimeoutError(found.id, timeoutMs!, found.state, found.openSegments);
   }
 };

@@ -11,10 +11,10 @@ import type { ExplainFacts, Explanation } from '../../workflows/planning/explain
 import { explain as explainFacts, explainTrouble } from '../../workflows/planning/explain';
 import type { BatchPart, LeaderPart } from '../../workflows/planning/explain/facts';
 import { servedBy, withServedBy } from '../../workflows/planning/explain/served';
-import { overdueText, remedyOf, standsStill, uncalledText } from '../../workflows/planning/explain/standing';
+import { overdueText, remedyOf, isStalled, uncalledText } from '../../workflows/planning/explain/stalled';
 import { formatDuration } from '../../workflows/planning/duration';
 import { stopped } from '../../workflows/planning/explain/stopped';
-import { STANDING_MS, UNANSWERED_MS } from '../../workflows/planning/liveness';
+import { STALLED_MS, UNANSWERED_MS } from '../../workflows/planning/liveness';
 import { isTerminal, leaderStateName, taskStateName } from '../../workflows/planning/states';
 import { checkName } from '../arguments';
 import { cancellationCauseName, cancellationStateName } from './cancellation';
@@ -23,7 +23,7 @@ import { NODE_LIVE_MS } from '../context';
 import { describeRun } from './describeRun';
 import { NotFoundError } from '../errors';
 import { batchStatus } from '../lanes/views';
-import { readStanding, standingOf } from './standing';
+import { readStalled, stalledOf } from './stalled';
 
 export const explain = async (client: ClientContext, id: string): Promise<Explanation> => {
   checkName('id', id);
@@ -32,21 +32,21 @@ export const explain = async (client: ClientContext, id: string): Promise<Explan
   const row = explained.waitsFor === null ? null : await readServedOf(client.pool, id, NODE_LIVE_MS);
   const served = row === null ? null : servedBy({ ...row, partition: `${row.handler}/${row.no}` });
   const told = served === null ? explained : withServedBy(explained, served);
-  return { ...told, text: `${told.text}${await standingBeside(client, told)}` };
+  return { ...told, text: `${told.text}${await stalledBeside(client, told)}` };
 };
 
 /**
- * Describes other workflows that have its next step, and stand still: the balancer of a partition
+ * Describes other workflows that have its next step, and have stalled: the balancer of a partition
  * without a node, its monitor, the notifier of its callback, a dispatch that does not call it or
  * what goes before it.
  */
-const standingBeside = async (client: ClientContext, told: Explanation): Promise<string> => {
+const stalledBeside = async (client: ClientContext, told: Explanation): Promise<string> => {
   const { waitsFor, servedBy: served, facts } = told;
   const isOver = isTerminal(told.state);
   const pollInMs = facts.batch?.pollInMs ?? facts.batch?.cancellation?.nextInMs ?? 0;
   const kinds = [
     waitsFor !== null && ['free', 'revoked'].includes(served?.why ?? '') ? 'balancer' : null,
-    !isOver && facts.batch?.reference != null && pollInMs < -STANDING_MS ? 'monitor' : null,
+    !isOver && facts.batch?.reference != null && pollInMs < -STALLED_MS ? 'monitor' : null,
     isOver && (await hasOverdueNotification(client.pool, told.id)) ? 'notifier' : null,
     waitsFor === 'lane' || (facts.batch?.dispatched === true && facts.batch.attemptEndsInMs === null)
       ? 'dispatch'
@@ -54,7 +54,7 @@ const standingBeside = async (client: ClientContext, told: Explanation): Promise
   ];
   if (kinds.every((kind) => kind === null)) return '';
   const { name } = facts.handler;
-  const all = (await readStanding(client.pool, client.prefix)).of({ name, hasLanes: false });
+  const all = (await readStalled(client.pool, client.prefix)).of({ name, hasLanes: false });
   const texts = all
     .filter(({ kind }) => kinds.includes(kind))
     .map(async (one) => {
@@ -81,7 +81,7 @@ const explainWaiting = async (client: ClientContext, id: string): Promise<Explan
     return {
       ...explained,
       waitsFor: 'lane',
-      text: `In the queue of lane ${service}, not in a batch yet: ${ahead} tasks and ${batches} batches are ahead of it.${await standingQueuer(client)}`,
+      text: `In the queue of lane ${service}, not in a batch yet: ${ahead} tasks and ${batches} batches are ahead of it.${await stalledQueuer(client)}`,
     };
   }
   const batchId = await findLaneBatchOf(client.pool, id);
@@ -91,7 +91,7 @@ const explainWaiting = async (client: ClientContext, id: string): Promise<Explan
     ? explained
     : {
         ...explained,
-        text: `Batch ${inLane.batch}, ${inLane.explanation}${pauseOf(facts as unknown as ExplainFacts)}${explainTrouble(facts as unknown as ExplainFacts)}${await standingQueuer(client)}`,
+        text: `Batch ${inLane.batch}, ${inLane.explanation}${pauseOf(facts as unknown as ExplainFacts)}${explainTrouble(facts as unknown as ExplainFacts)}${await stalledQueuer(client)}`,
         waitsFor: 'lane',
       };
 };
@@ -112,18 +112,18 @@ const withCancellation = (batch: Record<string, unknown> | null): BatchPart | nu
   return { ...(batch as unknown as BatchPart), cancellation: { ...names, tries, error, nextInMs } };
 };
 
-/** Describes the run of a leader that stands still. */
+/** Describes the run of a leader that has stalled. */
 const runOf = async (client: ClientContext, { handler, leader }: ExplainRow): Promise<Partial<LeaderPart>> => {
-  if (!standsStill(leader)) return {};
+  if (!isStalled(leader)) return {};
   const workflowId = leaderWorkflowId(client.prefix, handler.name, leader.name, leader.id);
   return { workflowId, run: await describeRun(() => client.temporal(), workflowId) };
 };
 
 /** Nothing of a lane moves while its queuer takes no turn. */
-const standingQueuer = async (client: ClientContext): Promise<string> => {
+const stalledQueuer = async (client: ClientContext): Promise<string> => {
   const found = (await readUnanswered(client.pool, UNANSWERED_MS, 10)).find(({ kind }) => kind === 'queuer');
   if (found === undefined) return '';
-  const { name, ms, workflowId, runId } = standingOf(client.prefix, found);
+  const { name, ms, workflowId, runId } = stalledOf(client.prefix, found);
   const run = await describeRun(() => client.temporal(), workflowId);
   const since = `it was woken ${formatDuration(ms)} ago and has taken no turn since`;
   return ` Queuer ${name} has stalled: ${since}. ${remedyOf(workflowId, runId, run)}`;

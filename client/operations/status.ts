@@ -12,7 +12,7 @@ import type { ClientContext } from '../context';
 import { NODE_LIVE_MS } from '../context';
 import { InvalidArgumentError } from '../errors';
 import { findScope } from './scope';
-import { readStanding } from './standing';
+import { readStalled } from './stalled';
 import type { HandlerStatus, TargetStatus } from '../views';
 
 /**
@@ -35,7 +35,7 @@ export const status = async (
     const compared = exact ?? (!counted.estimated && (await countUpTo(db, 'task', COUNTED)) <= COUNTED);
     const accepted = compared ? await facts.countAccepted(db, id) : null;
     const leaders = await facts.readLeaders(db, id);
-    const standing = await readStanding(db, client.prefix);
+    const stalled = await readStalled(db, client.prefix);
     const lanes = new Set(await facts.handlersWithLanes(db));
     const partitions = await countPartitions(db, id);
     const served = new Set(await servedHandlers(db, NODE_LIVE_MS));
@@ -65,7 +65,7 @@ export const status = async (
         })),
         flushReasons: Object.fromEntries(mine(counted.reasons).map(({ reason, n }) => [flushReasonName(reason), n])),
         served: served.has(one.name),
-        standing: standing.of({ name: one.name, hasLanes: lanes.has(one.id) }),
+        stalled: stalled.of({ name: one.name, hasLanes: lanes.has(one.id) }),
         partitions: partitions.get(one.id) ?? null,
       };
     });

@@ -178,7 +178,7 @@ const refuseOrderings = ({ priority, notBefore }: Partial<TaskInput>, reject: Re
     reject(
       field,
       'INVALID_ORDERING',
-      `expected no priority in a lane, got ${describe(value)}: a lane sends its tasks in the order of submission`,
+      `expected no ${field} in a lane, got ${describe(value)}: a lane sends its tasks in the order of submission`,
     );
   if (priority !== undefined && priority !== 0) refuse('priority', priority);
   if (notBefore !== undefined && notBefore !== null) refuse('notBefore', notBefore);

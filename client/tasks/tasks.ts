@@ -71,7 +71,7 @@ export class Tasks {
 
   /**
    * Explains where a task is, what it waits for and its earliest next step: from Postgres, and
-   * where its leader or queuer stands still also from what Temporal says about that run. Throws
+   * where its leader or queuer has stalled, also from what Temporal says about that run. Throws
    * `NotFoundError`.
    */
   explain(id: string): Promise<Explanation> {

@@ -19,7 +19,7 @@ const flags = processFlags(
   {
     name: 'npm run demo --',
     summary:
-      'Every city of the world as a task of its own, grouped by country into a bulk index: real servers, started here, with a table at the end.',
+      'Every city of the world as a separate task, grouped by country into a bulk index: real servers, started here, with a table at the end.',
     result: 'The table goes to stdout, progress to stderr. Exit code 1 if a figure is wrong, 130 after Ctrl-C.',
     examples: ['', '--limit 5000', '--keep'],
   },

@@ -18,8 +18,8 @@ interface BulkAnswer {
 }
 
 /**
- * Indexes cities, one country a call. The downstream keeps the answer of every idempotency key, so
- * a call whose answer was lost is simply made again with the same key: the effect happens once
+ * Indexes cities, one country per call. The downstream keeps the answer of every idempotency key,
+ * so a call whose answer was lost is simply made again with the same key: the effect happens once
  * (H3).
  */
 export function indexCityHandler(options: { url: string }): Handler<CityPayload> {

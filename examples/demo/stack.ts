@@ -80,6 +80,6 @@ function whenBroken(
       throw new Error(`${what} ended by itself: ${JSON.stringify(await end)}`);
     }),
   );
-  broken.catch(() => undefined); // told to whoever awaits it
+  broken.catch(() => undefined); // reported to the caller that awaits it
   return broken;
 }

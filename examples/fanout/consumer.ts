@@ -60,7 +60,7 @@ async function main(): Promise<void> {
 
 runMain(() =>
   main().catch((error: unknown) => {
-    // The example is over, and with it the queue.
+    // The example has ended, and with it the queue.
     if (error instanceof TypeError && /fetch failed/.test(error.message)) return;
     throw error;
   }),

@@ -34,10 +34,7 @@ const flags = processFlags(
     items: numberFlag(1_000_000, { text: 'items of the fan-out', min: 1 }),
     consumers: numberFlag(8, { text: 'consumer processes', min: 1, max: 64 }),
     'segment-size': numberFlag(8_000, { text: 'items a segment holds', min: 1, max: 8_000 }),
-    'kill-every': durationFlag(
-      300,
-      'the next consumer is killed so long after the last one is back; 0: nobody is killed',
-    ),
+    'kill-every': durationFlag(300, 'the next consumer is killed so long after the last one is back; 0: no kills'),
     'visibility-ms': numberFlag(3_000, {
       text: 'a message that was not deleted comes back after so many milliseconds',
       unit: 'ms',

@@ -38,7 +38,7 @@ runMain(() =>
     if (!parsed.success) throw new HttpProblem(400, z.prettifyError(parsed.error));
     const highest = book.write(parsed.data);
     if (highest !== null)
-      throw new HttpProblem(409, `${parsed.data.partition}: epoch ${parsed.data.epoch} is over, ${highest} was here`);
+      throw new HttpProblem(409, `${parsed.data.partition}: epoch ${parsed.data.epoch} has ended: ${highest} was here`);
     sendJson(response, 200, {});
   }, flags.port),
 );

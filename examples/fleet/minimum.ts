@@ -9,8 +9,8 @@ export const countsOf = (leases: readonly Pick<Lease, 'holder'>[]): Map<string, 
 
 /**
  * The fewest partitions that must change nodes until `members` hold all evenly, from how many each
- * had: whoever had most keeps the larger share, and everyone gets what it lacks. Counted without
- * the assignor.
+ * had: the fullest member keeps the larger share, and each gets what it lacks. Counted without the
+ * assignor.
  */
 export const fewestMoves = (
   counts: ReadonlyMap<string, number>,

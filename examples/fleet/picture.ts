@@ -12,7 +12,7 @@ export interface Shown {
 }
 
 /**
- * Who holds what, one line a node: each partition its number, in brackets while it is to be given
+ * Who holds what, one line per node: each partition its number, in brackets while it is to be given
  * up.
  */
 export const picture = ({ seconds, members, leases, moves, submitted, news }: Shown): string => {

@@ -71,7 +71,7 @@ export class Watch {
 
   private note({ partition, holder, epoch }: Lease, atMs: number): void {
     if (holder !== null) this.holders.set(`${partition}/${epoch}`, holder);
-    if (epoch === 0) return; // nobody has had it yet
+    if (epoch === 0) return; // no node has had it yet
     const away = holder === null || this.isAway(holder);
     this.longestFreeMs = Math.max(this.longestFreeMs, gap(this.freeSince, partition, holder === null, atMs));
     this.longestUnservedMs = Math.max(this.longestUnservedMs, gap(this.unservedSince, partition, away, atMs));

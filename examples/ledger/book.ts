@@ -87,7 +87,7 @@ export class Book {
     return this.endedByKey.get(key) ?? [...this.accepted.values()].find((batch) => batch.key === key) ?? null;
   }
 
-  /** A reference that nobody knows was accepted before a restart, and lost. */
+  /** A reference that the ledger does not know was accepted before a restart, and lost. */
   stateOf(reference: string, now: number): AccountState {
     const entry = this.ended.get(reference);
     if (entry !== undefined) return { status: entry.status, receipts: entry.receipts };
@@ -102,7 +102,7 @@ export class Book {
     return dues.length === 0 ? null : Math.max(0, Math.min(...dues) - now);
   }
 
-  /** Ends what is due: to the journal first, then to memory. Answers what has ended. */
+  /** Ends what is due: to the journal first, then to memory. Returns what has ended. */
   commit(now: number): { entry: Entry; callback: string | null }[] {
     const due = [...this.accepted.values()].filter(({ dueAt }) => dueAt <= now);
     due.sort((one, other) => one.dueAt - other.dueAt);

@@ -43,7 +43,7 @@ export const ledgerHandler = ({ url, approach, pollMs = 50 }: LedgerOptions): Ha
     lane: { approach, pendingLimit: 30 },
     limits: { maxItems: 100 },
     linger: { lingerMs: 50 },
-    timeoutMs: 2_000, // until then, nobody else may take up a call whose worker died
+    timeoutMs: 2_000, // until then, no other worker may take up a call whose worker died
     idempotency: { by: 'batch' },
     bisect: false, // a batch is applied as a whole
     poll: { everyMs: pollMs, deadlineMs: 60_000 },

@@ -13,7 +13,7 @@ import { type Entry, Journal } from './journal';
 /**
  * A ledger as a separate process. It accepts batches of edits and applies each, whole, some time
  * later. What it accepted is in memory only and lost when it dies; what it applied or refused is in
- * `--file`, in order, on disk before anybody is told.
+ * `--file`, in order, on disk before any caller is told.
  *
  *     POST /services/:service/batches   Idempotency-Key, {items, callback?}   202 {status: accepted, reference} · 200 ended · 429 full
  *     POST /status {references}         {statuses: {reference: {status, receipts?}}}   pending · valid · committed · invalid · lost

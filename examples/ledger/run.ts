@@ -33,14 +33,14 @@ const flags = processFlags(
     ],
   },
   {
-    services: numberFlag(50, { text: 'services, each with a lane of its own', min: 1 }),
+    services: numberFlag(50, { text: 'services, each with its own lane', min: 1 }),
     batches: numberFlag(5_000, { text: 'batches of all services together', min: 1 }),
     submitters: numberFlag(8, { text: 'batches that are sent at once', min: 1, max: 1_000 }),
     approach: choiceFlag(APPROACHES, 'serial', "how a service's batches are sent"),
     strategy: choiceFlag(STRATEGIES, 'one-round', 'whose batch is next'),
     'kill-every': durationFlag(
       0,
-      'the ledger or a worker is killed so long after the last victim is back; 0: nobody is killed',
+      'the ledger or a worker is killed so long after the last victim is back; 0: no kills',
     ),
     workers: numberFlag(2, { text: 'worker processes', min: 2, max: 8 }),
     'commit-ms': numberFlag(250, {

@@ -14,15 +14,15 @@ export interface RunOptions {
 }
 
 /**
- * Answers are written in blocks of this many, each block backwards: as in the real thing, nobody
- * may count on their order.
+ * Result lines are written in blocks of this many, each block backwards: as in the real thing,
+ * nobody may count on their order.
  */
 const BLOCK_LINES = 50;
 
 /**
  * Executes the requests of a batch one by one, from its input file to its output and error files,
- * and answers how it ended. Whoever sets the status to `cancelling` meanwhile stops it: what is
- * done stays done.
+ * and answers how it ended. A caller that sets the status to `cancelling` meanwhile stops it: what
+ * is done stays done.
  */
 export async function runBatch(
   batch: BatchObject,

@@ -1,6 +1,6 @@
 import { HaltError, LaterError, neverSent, RejectedError } from '../../handlers';
 
-/** Nothing succeeds until somebody acts. */
+/** Nothing succeeds until an operator acts. */
 const HALT = new Set([
   'QueueDoesNotExist',
   'AccessDenied',

@@ -105,7 +105,7 @@ interface Text {
 }
 const textOption = (name: string, { text, as, env, unset }: Text): Option => {
   const option = new Option(`--${name} <${as}>`, `${text}${otherwise(unset)}`).argParser((given) => {
-    // `--file --port 1`: somebody forgot the file.
+    // `--file --port 1`: the file was forgotten.
     if (given.startsWith('--')) throw new InvalidArgumentError(`Expected <${as}> before the next option.`);
     return given;
   });

@@ -4,7 +4,7 @@ import { createStore } from './database';
 import { runMain } from './server';
 
 /**
- * What an example tries out, on servers of its own: it ends by itself with its result, and says by
+ * What an example tries out, on its own servers: it ends by itself with its result, and says by
  * its exit code whether that is as it should be.
  */
 export interface Trial<R> {

@@ -20,7 +20,7 @@ export interface CompletionNote {
   results: Record<'ok' | 'retry' | 'failed' | 'unknown', number> | null;
 }
 
-export interface ToldBatch extends CarriedBatch {
+export interface ReportedBatch extends CarriedBatch {
   leaderId: number;
   state: number;
   reference: string | null;
@@ -34,7 +34,7 @@ export interface ToldBatch extends CarriedBatch {
   note: CompletionNote | null;
 }
 
-const told = (where: string): string => `
+const reported = (where: string): string => `
 select c.*, b.leader_id as "leaderId", b.state, b.reference, b.attempt_until is not null as calling,
   b.completion as note,
   b.attempt_until is null and not b.refused and b.n_left = 0 and (b.state = 3 /* unknown */
@@ -46,20 +46,28 @@ order by b.state in (1 /* open */, 3 /* unknown */) desc, b.id desc limit 2`;
  * Returns the batches that were accepted under this reference, open ones first, then the latest; at
  * most two.
  */
-export const findToldByReference = async (db: Queryable, handler: string, reference: string): Promise<ToldBatch[]> => {
-  const { rows } = await db.query<ToldBatch>({
-    name: 'find-told-by-reference',
-    text: told('b.reference = $2'),
+export const findReportedByReference = async (
+  db: Queryable,
+  handler: string,
+  reference: string,
+): Promise<ReportedBatch[]> => {
+  const { rows } = await db.query<ReportedBatch>({
+    name: 'find-reported-by-reference',
+    text: reported('b.reference = $2'),
     values: [handler, reference],
   });
   return aheadOf(rows);
 };
 
 /** Returns the batch of this id; null: this handler has none. */
-export const findToldById = async (db: Queryable, handler: string, batchId: number): Promise<ToldBatch | null> => {
-  const { rows } = await db.query<ToldBatch>({
-    name: 'find-told-by-id',
-    text: told('b.id = $2'),
+export const findReportedById = async (
+  db: Queryable,
+  handler: string,
+  batchId: number,
+): Promise<ReportedBatch | null> => {
+  const { rows } = await db.query<ReportedBatch>({
+    name: 'find-reported-by-id',
+    text: reported('b.id = $2'),
     values: [handler, batchId],
   });
   return aheadOf(rows)[0] ?? null;

@@ -204,7 +204,7 @@ create table drain (
   node text primary key check (octet_length(node) between 1 and 300),   -- a process's id, or a node's name and so whatever process has it
   is_name bool not null, drained_at timestamptz not null);
 
--- Lanes: the submission queuer, and the batches that stand in lanes (docs/systems/lanes.md)
+-- Lanes: the queuer, and the batches in lanes (docs/systems/lanes.md)
 
 -- A batch of a lane has leader_id 0: no leader formed it, and none adopts, counts or sends it.
 -- Statuses are numbers: workflows/planning/lanes/statuses.ts is the one list of them; from 10 on a lane batch has ended.

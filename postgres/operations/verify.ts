@@ -8,7 +8,7 @@ import { keys, notifications } from '../invariants/keys';
 import { lanes } from '../invariants/lanes';
 import { leases } from '../invariants/leases';
 import { places } from '../invariants/places';
-import { standing } from '../invariants/standing';
+import { stalled } from '../invariants/stalled';
 import type { Client, Pool } from '../pool';
 import type { Windows } from './sample';
 import { cutWindows, ONLY_BY_INDEX } from './sample';
@@ -25,7 +25,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ...lanes,
   ...executions,
   ...fanouts,
-  ...standing,
+  ...stalled,
 ];
 
 export interface VerifyOptions {

@@ -1,11 +1,11 @@
-import { STANDING_MS } from '../../workflows/planning/liveness';
+import { STALLED_MS } from '../../workflows/planning/liveness';
 
 /**
  * Whether a worker is there to move things, and since when: shared by the statements that find what
- * stands still.
+ * has stalled.
  */
 
-export const LATE = `clock() - ${STANDING_MS} * interval '1 ms'`;
+export const LATE = `clock() - ${STALLED_MS} * interval '1 ms'`;
 /** A worker without a sign of life for longer may be gone; ten heartbeats. */
 const SILENT = `clock() - interval '30 s'`;
 export const LIVE = `n.seen_at > ${SILENT} and not n.draining and n.started_at < ${LATE}`;

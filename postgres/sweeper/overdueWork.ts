@@ -1,6 +1,6 @@
 import type { Queryable } from '../pool';
 import { attendedBy, LATE, LIVE } from './attended';
-import { STANDING_DISPATCHES } from './uncalled';
+import { STALLED_DISPATCHES } from './uncalled';
 
 /**
  * Due work whose workflow does not move: since when something is overdue without any sign of the
@@ -36,7 +36,7 @@ export const monitorLook = (handler: string): string => `look/monitor/${handler}
 export const NOTIFIER_LOOK = 'look/notifier';
 
 /** Handlers whose accepted batches are not polled, or whose cancellations are not sent. */
-export const STANDING_MONITORS = `
+export const STALLED_MONITORS = `
 select h.name as handler, min(d.at) as since
 from (
   select t.handler_id, b.poll_at as at
@@ -53,7 +53,7 @@ where ${attendedBy('h.name = any(n.handlers)')}
 group by h.name`;
 
 /** The oldest overdue notification, at most one row. */
-export const STANDING_NOTIFIER = `
+export const STALLED_NOTIFIER = `
 select n.id as notification, n.next_at as since
 from (select id, next_at from notification where done_at is null and next_at < ${LATE} order by next_at limit 1) n
 where ${ATTENDED} and ${lookedAt(`'${NOTIFIER_LOOK}'`)} is null`;
@@ -63,7 +63,7 @@ where ${ATTENDED} and ${lookedAt(`'${NOTIFIER_LOOK}'`)} is null`;
  * there are no rounds. A node may take most of a lease to give one up; the lease of one that is
  * held is renewed at a third, so what is left of it is above half.
  */
-export const STANDING_PARTITIONS = `
+export const STALLED_PARTITIONS = `
 select p.resource as partition, h.name as handler, case when l.expires_at < ${LATE} then l.expires_at
     else coalesce(l.revoked_at, d.drained_at, p.pinned_at) end as since
 from partition p join lease l on l.resource = p.resource join handler h on h.id = p.handler_id
@@ -82,7 +82,7 @@ where (l.expires_at < ${LATE} and (l.kept_until is null or l.kept_until < ${LATE
   and not exists (select from lease k where k.resource = 'assignor' and k.expires_at > ${LATE})`;
 
 /** Executions that were woken and take no turn, or that were not woken. */
-export const STANDING_EXECUTIONS = `
+export const STALLED_EXECUTIONS = `
 select x.id as execution, x.since, x.run
 from (
   select e.id, e.woken_at as since, e.run
@@ -93,7 +93,7 @@ from (
   where e.resume_at < ${LATE} and e.state in (0 /* created */, 1 /* in progress */) and e.woken_at is null) x
 where ${ATTENDED}`;
 
-/** Returns the work that stands still, the longest first. */
+/** Returns the work that has stalled, the longest first. */
 export const readOverdueWork = async (db: Queryable, limit: number): Promise<OverdueWork[]> => {
   const { rows } = await db.query<OverdueWork>({
     name: 'read-overdue-work',
@@ -103,19 +103,19 @@ select x.kind, x.name, x.handlers, x."givenBy", x."runId",
 from (
   select 'monitor' as kind, handler as name, array[]::text[] as handlers, null::jsonb as "givenBy", since,
     null::text as "runId"
-  from (${STANDING_MONITORS}) m
+  from (${STALLED_MONITORS}) m
   union all select 'notifier', '', '{}', null, since, null
-  from (${STANDING_NOTIFIER}) n
+  from (${STALLED_NOTIFIER}) n
   union all select 'dispatch', batch::text, array[handler], jsonb_build_object('id', owner, 'leader', leader), since,
     run
-  from (${STANDING_DISPATCHES}) s
+  from (${STALLED_DISPATCHES}) s
   union all select 'balancer', '', array_agg(distinct handler), null, min(since),
     (select k.holder from lease k where k.resource = 'assignor')
-  from (${STANDING_PARTITIONS}) p
+  from (${STALLED_PARTITIONS}) p
   having count(*) > 0
   union all (
     select 'execution', execution::text, '{}', null, since, run
-    from (${STANDING_EXECUTIONS}) e
+    from (${STALLED_EXECUTIONS}) e
     order by since limit $1)) x
 order by x.since limit $1`,
     values: [limit],
@@ -123,7 +123,7 @@ order by x.since limit $1`,
   return rows;
 };
 
-/** How many of each kind stand still, and for how long the oldest has. */
+/** Counts the stalled work of each kind, with the age of the oldest. */
 export interface OverdueGauge {
   kind: OverdueWork['kind'];
   n: number;
@@ -138,15 +138,15 @@ select k.kind, coalesce(x.n, 0)::float8 as n,
   coalesce(extract(epoch from clock() - x.since) * 1000, 0)::float8 as "oldestMs"
 from unnest(array['monitor', 'notifier', 'balancer', 'execution', 'dispatch']) k (kind) left join (
   select 'monitor' as kind, count(*) as n, min(since) as since
-  from (${STANDING_MONITORS}) m
+  from (${STALLED_MONITORS}) m
   union all select 'notifier', count(*), min(since)
-  from (${STANDING_NOTIFIER}) n
+  from (${STALLED_NOTIFIER}) n
   union all select 'balancer', least(1, count(*)), min(since)
-  from (${STANDING_PARTITIONS}) p
+  from (${STALLED_PARTITIONS}) p
   union all select 'execution', count(*), min(since)
-  from (${STANDING_EXECUTIONS}) e
+  from (${STALLED_EXECUTIONS}) e
   union all select 'dispatch', count(*), min(since)
-  from (${STANDING_DISPATCHES}) s) x on x.kind = k.kind`,
+  from (${STALLED_DISPATCHES}) s) x on x.kind = k.kind`,
   });
   return rows;
 };
@@ -169,7 +169,7 @@ where l.expires_at < clock() - interval '10 s'`,
 
 /**
  * Says whether a callback of this task, which has ended, has been due for so long that its notifier
- * stands still.
+ * has stalled.
  */
 export const hasOverdueNotification = async (db: Queryable, taskId: string): Promise<boolean> => {
   const { rows } = await db.query<{ overdue: boolean }>({

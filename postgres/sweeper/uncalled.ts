@@ -10,7 +10,7 @@ import { attendedBy, LATE } from './attended';
 const SERVED = attendedBy('h.name = any(n.handlers)');
 
 /** Batches of lanes: since they were granted, or since their rate let them start. */
-export const STANDING_GRANTS = `
+export const STALLED_GRANTS = `
 select h.name as handler, b.id as batch, m.queuer_id as owner, null::text as leader,
   greatest(s.granted_at, b.retry_at) as since
 from lane_batch s join batch b on b.id = s.batch_id
@@ -20,7 +20,7 @@ where s.status = 3 /* submitted */ and b.state = 1 /* open */ and b.dispatch is 
   and s.granted_at < ${LATE} and greatest(s.granted_at, b.retry_at) < ${LATE} and ${SERVED}`;
 
 /** Batches of leaders: since the dispatch was started, or was given them. */
-export const STANDING_CARRIED = `
+export const STALLED_CARRIED = `
 select h.name as handler, b.id as batch, l.id as owner, l.name as leader,
   greatest(d.started_at, b.created_at, b.retry_at) as since
 from dispatch d join leader l on l.id = d.leader_id join handler h on h.id = l.handler_id
@@ -28,11 +28,11 @@ from dispatch d join leader l on l.id = d.leader_id join handler h on h.id = l.h
 where b.attempt_until is null and b.reference is null and not b.refused
   and d.started_at < ${LATE} and greatest(d.started_at, b.created_at, b.retry_at) < ${LATE} and ${SERVED}`;
 
-const STANDING_CALLS = `${STANDING_GRANTS} union all ${STANDING_CARRIED}`;
+const STALLED_CALLS = `${STALLED_GRANTS} union all ${STALLED_CARRIED}`;
 
 /** One row per handler and leader or queuer that gave them out: its oldest. */
-export const STANDING_DISPATCHES = `
+export const STALLED_DISPATCHES = `
 select distinct on (c.handler, c.leader, c.owner) c.handler, c.batch, c.owner, c.leader, c.since,
   case when c.leader is null then (select q.holder from queuer q where q.id = c.owner)
     else (select l.holder from leader l where l.id = c.owner) end as run
-from (${STANDING_CALLS}) c order by c.handler, c.leader, c.owner, c.since, c.batch`;
+from (${STALLED_CALLS}) c order by c.handler, c.leader, c.owner, c.since, c.batch`;

@@ -26,7 +26,7 @@ export const SERVER_POINT = 'server-restart';
 
 export const POINTS = [...WORKER_POINTS, ...CALL_POINTS, CLIENT_POINT, BACKEND_POINT, SERVER_POINT] as const;
 
-/** Of the submission queuer, reported by a worker. */
+/** Points of the queuer, reported by a worker. */
 export const LANE_WORKER_POINTS = [
   'before-grant', // batches chosen, under the queuer's lock, nothing committed
   'before-send', // marked, nothing sent

@@ -7,7 +7,7 @@ import { LANE_POINTS } from './points';
 import { runShort } from './shortForm';
 
 /**
- * The submission queuer under kills, in short; the long form: `npm run test:chaos -- --scenario
+ * The queuer under kills, in short; the long form: `npm run test:chaos -- --scenario
  * queuer`.
  */
 /**

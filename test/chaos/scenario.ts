@@ -42,7 +42,7 @@ export interface LaneSettings {
   partitions: number;
 }
 
-/** The submission queuer over serial lanes. */
+/** The queuer over serial lanes. */
 export const LANES = (lanes: number, partitions: number): Scenario => ({
   worker: 'queuer/worker.js',
   submitter: 'queuer/submitter.js',

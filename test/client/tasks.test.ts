@@ -79,7 +79,7 @@ test('a task that is not there is null, and left out of many', async () => {
 test('bad ids: the message names the field, what was expected and what came', async () => {
   await expect(shop.client.getTask('')).rejects.toThrow('id: expected a non-empty string without NUL, got "".');
   await expect(shop.client.getTask(7 as never)).rejects.toThrow('id: expected a non-empty string without NUL, got 7.');
-  await expect(shop.client.getTasks(['ok', 'a\0b'])).rejects.toThrow(/^ids\[1\]: expected a text/);
+  await expect(shop.client.getTasks(['ok', 'a\0b'])).rejects.toThrow(/^ids\[1\]: expected a non-empty string/);
   const many = Array.from({ length: 1_001 }, (_, i) => `m${i}`);
   await expect(shop.client.getTasks(many)).rejects.toThrow('ids: expected at most 1000 ids in one call, got 1001.');
 });

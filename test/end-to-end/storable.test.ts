@@ -5,7 +5,7 @@ import { ResultPages } from '../../activities/calls/resultPages';
 import { RESULT_BYTES_MAX, RESULT_LEVELS_MAX, toStorable } from '../../handlers/storable';
 import { toCall } from '../../activities/calls/request';
 import { settle } from '../../activities/calls/settle';
-import { findToldByReference } from '../../postgres/accepted/completion';
+import { findReportedByReference } from '../../postgres/accepted/completion';
 import { readMemberIds } from '../../postgres/accepted/poll';
 import type { ResultPage } from '../../postgres/calls/records';
 import { eventually } from '../helpers/eventually';
@@ -216,7 +216,7 @@ test('an answer that Postgres refuses in spite of all checks is unknown, with th
   const to = `to-${++run}`;
   await muster.client.submit('echo', [{ id: `${to}-0`, payload: { to } }]);
   const { pool } = muster.database;
-  const batch = await eventually(async () => (await findToldByReference(pool, 'echo', 'in time'))[0]);
+  const batch = await eventually(async () => (await findReportedByReference(pool, 'echo', 'in time'))[0]);
   const { handlers, homes } = muster.node.deps;
   const deps = { handler: handlers.get('echo')!, home: homes.queue };
   const call = toCall(deps, { batch, members: await readMemberIds(pool, batch.id), attempt: batch.attempt });

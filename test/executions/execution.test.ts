@@ -216,7 +216,7 @@ describe('executions', () => {
     await expect(run('echo', lists(1), { numberOfNodes: 0 })).rejects.toThrow(
       'config.numberOfNodes: expected a whole number',
     );
-    await expect(run('echo', [['a\0b']])).rejects.toThrow('arguments[0][0]: expected text without NUL');
+    await expect(run('echo', [['a\0b']])).rejects.toThrow('arguments[0][0]: expected well-formed text without NUL');
     await expect(run('echo', [['x'.repeat(300_000)]])).rejects.toThrow('arguments[0]: expected at most 262144 bytes');
     await expect(run('echo', [])).rejects.toThrow('expected at least one argument list');
     await expect(fleet.client.execution('0b8f7f0e-5d0f-4f0c-9a52-3a6c5c1d2b11').status()).rejects.toMatchObject({

@@ -146,7 +146,7 @@ describe('WebAssembly with WASI', () => {
     expect(cid).toMatch(/^bafkrei[a-z2-7]{52}$/);
     expect(sha256).toMatch(/^[0-9a-f]{64}$/);
     writeFileSync(file, Buffer.concat([readFileSync(file), Buffer.from([0, 1, 0])]));
-    expect(await runOf(id)).toMatchObject({ exitCode: null, stderr: expect.stringContaining('has another content') });
+    expect(await runOf(id)).toMatchObject({ exitCode: null, stderr: expect.stringContaining('has other content') });
     expect(await runOf(`bafkrei${'a'.repeat(52)}`)).toMatchObject({
       stderr: expect.stringContaining('the function store of this node has no'),
     });

@@ -134,7 +134,7 @@ test('D10 D13: 100,000 items acked by 1,000', async () => {
   expect(await stateOf(id)).toBe('complete');
 });
 
-test('D6 D9: one row a segment: 8,001 items of segments of 8,000 are two; unused bits are 0', async () => {
+test('D6 D9: one row per segment: 8,001 items of segments of 8,000 are two; unused bits are 0', async () => {
   const id = await open({ segmentSize: 8_000 });
   const added = await shop.client.addItems(id, 8_001, { itemsPerCall: 10_000 });
   expect(await shop.client.getFanout(id)).toMatchObject({ items: 8_001, segments: 2, openSegments: 2, open: 8_001 });

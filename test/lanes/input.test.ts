@@ -67,7 +67,7 @@ test('A1: the same items again are the same batch; some of them, or others, are 
 
 test('C4: a target feeds one service, for good', async () => {
   await client.submitBatch('edits', 'po-13', items('target-13'));
-  await expect(client.submitBatch('edits', 'po-14', items('target-13'))).rejects.toThrow(/feeds already.*po-14/s);
+  await expect(client.submitBatch('edits', 'po-14', items('target-13'))).rejects.toThrow(/already bound.*po-14/s);
   await expect(client.submitBatch('named', 'po-15', items('t'))).rejects.toThrow(/service of t/);
   await expect(
     database.pool.query(
@@ -103,8 +103,8 @@ test.each([
   ['itself', 'po', items('po'), { key: 'me', dependsOn: ['me'] }, /itself/],
   ['a dependency that is no id', 'po', items('po'), { dependsOn: [-1] }, /dependsOn: expected ids/],
   ['items of two targets', 'po', [...items('po'), ...items('other')], {}, /items of one target/],
-  ['a priority', 'po', [{ ...items('po')[0]!, priority: 3 }], {}, /priority: expected none in a lane, got 3/],
-  ['a time', 'po', [{ ...items('po')[0]!, notBefore: 5 }], {}, /notBefore: expected none in a lane, got 5/],
+  ['a priority', 'po', [{ ...items('po')[0]!, priority: 3 }], {}, /priority: expected no priority in a lane, got 3/],
+  ['a time', 'po', [{ ...items('po')[0]!, notBefore: 5 }], {}, /notBefore: expected no notBefore in a lane, got 5/],
 ] as const)('refused, nothing stored: %s', async (_, service, some, options, message) => {
   const before = await stored();
   await expect(client.submitBatch('edits', service, some as never, options as never)).rejects.toThrow(message);

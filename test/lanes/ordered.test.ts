@@ -105,7 +105,7 @@ test('the same task again is the same task; priority and notBefore are refused',
   expect(await client.submit('edits', task!)).toMatchObject({ accepted: 1, repeated: 0 });
   expect(await client.submit('edits', task!)).toMatchObject({ accepted: 0, repeated: 1 });
   await expect(client.submit('edits', { ...items('o-6/x')[0]!, priority: 1 })).rejects.toThrow(
-    /priority: expected none in a lane/,
+    /priority: expected no priority in a lane/,
   );
   await expect(client.submit('edits', { ...items('o-6/x')[0]!, notBefore: Date.now() })).rejects.toThrow(/notBefore/);
 });

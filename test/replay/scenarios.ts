@@ -160,7 +160,7 @@ export const scenarios: Scenario[] = [
   {
     // Its process dies: no sign of life for the heartbeat's timeout, then the next turn adopts the
     // batch and sends it again.
-    name: 'submission-lost',
+    name: 'dispatch-lost',
     handler: {},
     run: async (muster) => {
       let end: (error: Error) => void = () => undefined;
@@ -171,7 +171,7 @@ export const scenarios: Scenario[] = [
     },
   },
   {
-    name: 'submission-failed',
+    name: 'dispatch-failed',
     handler: {},
     run: (muster) => {
       onFirst(muster, 'read-dispatch', () => Promise.reject(new Error('the session was lost')));

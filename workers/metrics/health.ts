@@ -60,7 +60,7 @@ export class Health {
     const isAlive = (): Promise<unknown> => pool.query({ name: 'is-alive', text: 'select 1' });
     const database = new Part('database', silentMs.database ?? DATABASE_SILENT_MS, isAlive, 'Postgres');
     // The tolerance for an unanswered wake is in the statement. A refusing database is another
-    // part's fault; while one gives no answer, it is unknown what stands still, and this is not
+    // part's fault; while one gives no answer, it is unknown what has stalled, and this is not
     // called healthy.
     const askTurns = async (): Promise<void> => {
       const what = await whatStandsStill(pool).catch(() => null);

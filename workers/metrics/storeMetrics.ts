@@ -8,7 +8,7 @@ import { inTransaction } from '../../postgres/pool';
 import { flushReasonName, LEADER_STATES, leaderStateName } from '../../workflows/planning/states';
 import { ExecutionGauges } from './executionGauges';
 import { PartitionGauges } from './partitionGauges';
-import { StandingGauges } from './standingGauges';
+import { StalledGauges } from './stalledGauges';
 import type { SweepCounts } from '../sweeper/counts';
 
 /** Scrapes that come together share one reading. */
@@ -53,7 +53,7 @@ const OF_LANES = {
 export class StoreMetrics {
   private readonly gauges: Record<keyof typeof PER_HANDLER, Gauge<'handler'>>;
   private readonly lanes: Record<keyof typeof OF_LANES, Gauge>;
-  private readonly standing: StandingGauges;
+  private readonly stalled: StalledGauges;
   private readonly paused: Gauge<'handler'>;
   private readonly nodes: Gauge<'handler'>;
   private readonly leaders: Gauge<'handler' | 'state'>;
@@ -87,7 +87,7 @@ export class StoreMetrics {
     ) as typeof this.lanes;
     this.executions = new ExecutionGauges(registry);
     this.partitions = new PartitionGauges(registry, options.partitions);
-    this.standing = new StandingGauges(registry);
+    this.stalled = new StalledGauges(registry);
     this.paused = gauge('muster_handler_paused', '1: the handler is paused');
     this.nodes = gauge('muster_nodes', 'Live worker processes that serve the handler');
     this.leaders = new Gauge({
@@ -138,7 +138,7 @@ export class StoreMetrics {
         for (const { handler, n } of await store.readNodeCounts(client, NODE_LIVE_MS)) this.nodes.set({ handler }, n);
         const lanes = await store.readLaneGauges(client);
         for (const key of Object.keys(OF_LANES) as (keyof typeof OF_LANES)[]) this.lanes[key].set(lanes[key]);
-        await this.standing.read(client);
+        await this.stalled.read(client);
         await this.executions.read(client);
         await this.partitions.read(client);
         await this.countBatches(client);

@@ -22,7 +22,7 @@ const leaderView = z
 export type LeaderView = z.infer<typeof leaderView>;
 
 /** A workflow that was woken, or whose work has been overdue, for long without any progress. */
-const standing = z
+const stalled = z
   .object({
     kind: z.enum(['leader', 'queuer', 'monitor', 'notifier', 'balancer', 'execution', 'dispatch']),
     name: z.string().describe('Handler of a monitor, id of an execution, or oldest unsent batch of a dispatch'),
@@ -33,8 +33,8 @@ const standing = z
       .nullable()
       .describe('Run of its last turn; null: it has never taken a turn, or the store does not know'),
   })
-  .meta({ id: 'Standing' });
-export type Standing = z.infer<typeof standing>;
+  .meta({ id: 'Stalled' });
+export type Stalled = z.infer<typeof stalled>;
 
 const stateCounts = z.object(
   Object.fromEntries(Object.keys(TASK_STATES).map((state) => [state, count])) as Record<TaskState, typeof count>,
@@ -60,8 +60,8 @@ export const handlerStatus = z
     leaders: z.array(leaderView).describe('At most 1,000, unresponsive leaders first'),
     flushReasons: reasonCounts.describe('Number of batches in the store by close reason'),
     served: z.boolean().describe('True if a live worker has this handler; otherwise nothing is sent'),
-    standing: z
-      .array(standing)
+    stalled: z
+      .array(stalled)
       .describe(
         'Workflows whose work has stalled: woken more than 30 s ago, or due for more than 60 s. The notifier and executions are listed with every handler',
       ),

@@ -1,5 +1,5 @@
 /**
- * When something counts as standing still: the same for `verify`, `status`, `explain`, `/healthz`
+ * When something counts as stalled: the same for `verify`, `status`, `explain`, `/healthz`
  * and the metrics.
  */
 
@@ -17,9 +17,9 @@ export const OVERDUE_CALL_MS = 45_000;
 
 /**
  * Due work that a monitor, the notifier, the balancer or an execution has left alone for so long,
- * without any other sign of it, stands still.
+ * without any other sign of it, has stalled.
  */
-export const STANDING_MS = 60_000;
+export const STALLED_MS = 60_000;
 
 /**
  * A long poll comes back within a minute, with work or without. An open one without an answer for

@@ -25,9 +25,10 @@ interface Options {
   timeout?: number;
 }
 
-const NOTES = `Each line of the file is one argument list: a JSON array of strings. The command returns once the whole list is stored;
-if the input breaks off or has a bad line, nothing runs. --function is one of: a name under "functions" in the nodes' config
-file, the content id of a module in their function store (--method: its file), or http (--method GET: the first argument is a URL).
+const NOTES = `Each line of the file is one argument list: a JSON array of strings. The command returns once the whole
+list is stored; if the input breaks off or has a bad line, nothing runs. --function is one of: a name
+under "functions" in the nodes' config file, the content id of a module in their function store
+(--method: its file), or http (--method GET: the first argument is a URL).
 
 With --json: {"request_id"}; with --wait, the execution as shown by "muster execution <id>".`;
 

@@ -17,8 +17,9 @@ interface Options {
   timeout?: number;
 }
 
-const NOTES = `Without an id, lists the latest executions. --results prints the result document: chunks by id, each with its node and its
-results by content id; while the execution is running, the results so far. Exit code 1 if the execution does not exist.`;
+const NOTES = `Without an id, lists the latest executions. --results prints the result document: chunks by id, each
+with its node and its results by content id; while the execution is running, the results so far. Exit
+code 1 if the execution does not exist.`;
 
 export const executionCommand = (): Command =>
   command(

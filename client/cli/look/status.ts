@@ -53,7 +53,7 @@ const overview = (list: readonly HandlerStatus[]): string => {
   return table(head, rows);
 };
 
-const remark = ({ paused, holdUntil, served, partitions, identityHolds, estimated, standing }: HandlerStatus): string =>
+const remark = ({ paused, holdUntil, served, partitions, identityHolds, estimated, stalled }: HandlerStatus): string =>
   [
     paused === null ? '' : `paused: ${paused.reason ?? 'no reason given'}`,
     holdUntil === null ? '' : `held until ${holdUntil}`,
@@ -61,14 +61,14 @@ const remark = ({ paused, holdUntil, served, partitions, identityHolds, estimate
     partitions === null || partitions.held === partitions.n
       ? ''
       : `${partitions.n - partitions.held} of ${partitions.n} partitions have no node`,
-    standing.length === 0 ? '' : stands(standing[0]!, standing.length - 1),
+    stalled.length === 0 ? '' : stands(stalled[0]!, stalled.length - 1),
     estimated ? 'counts of large tables are estimated from a sample (use --exact)' : '',
     identityHolds === false ? 'COUNTS DO NOT ADD UP: run muster verify' : '',
   ]
     .filter((text) => text !== '')
     .join('; ');
 
-const stands = ({ kind, name, ms, workflowId }: HandlerStatus['standing'][number], others: number): string => {
+const stands = ({ kind, name, ms, workflowId }: HandlerStatus['stalled'][number], others: number): string => {
   const who = kind === name ? `the ${kind}` : `${kind} ${kind === 'dispatch' ? `of batch ${name}` : name}`;
   const why =
     kind === 'leader' || kind === 'queuer'

@@ -10,9 +10,11 @@ interface Options {
   startTimeout: number;
 }
 
-const NOTES = `Offers everything the client library can do, to any language. /openapi.json describes the API; /docs is a page to explore it.
-Until a token exists (muster token create) the API listens on this machine only and requires none. Use a proxy for TLS.
-Limits (maxBodyBytes, maxRequests, maxWaiting) are under "api" in the config file. With --json: prints one line when it is ready.`;
+const NOTES = `Offers everything the client library can do, to any language. /openapi.json describes the API; /docs is
+a page to explore it. Until a token exists (muster token create) the API listens on this machine only
+and requires none. Use a proxy for TLS. Limits (maxBodyBytes, maxRequests, maxWaiting) are under "api"
+in the config file.
+With --json: prints one line when it is ready.`;
 
 export const apiCommand = (): Command =>
   command(

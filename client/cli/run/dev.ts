@@ -15,8 +15,9 @@ interface Options {
   shutdownGrace: number;
 }
 
-const NOTES = `Needs neither Docker nor an installed server; missing programs are downloaded once. Everything listens on this machine only. Data is
-kept in --data-dir: delete the folder to start afresh. Servers named in the config file or the environment are not used.
+const NOTES = `Needs neither Docker nor an installed server; missing programs are downloaded once. Everything listens
+on this machine only. Data is kept in --data-dir: delete the folder to start afresh. Servers named in
+the config file or the environment are not used.
 With --json: prints one line with the addresses when everything is ready.`;
 
 export const devCommand = (): Command =>

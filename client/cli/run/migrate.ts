@@ -21,8 +21,9 @@ export const migrateCommand = (): Command =>
       'muster migrate down --plan',
     ],
     [
-      'The tables are in a separate schema (--schema, default muster). Safe to run repeatedly, from several places at once, and while',
-      'workers and clients of the previous version keep running. --plan only reads; another tool may run the SQL it prints.',
+      'The tables are in a separate schema (--schema, default muster). Safe to run repeatedly, from several places',
+      'at once, and while workers and clients of the previous version keep running. --plan only reads; another tool',
+      'may run the SQL it prints.',
     ].join('\n'),
   )
     .option(...PLAN)

@@ -14,11 +14,13 @@ interface Options {
   setCurrent?: boolean;
 }
 
-const NOTES = `Logs are JSON lines on stderr. SIGTERM or Ctrl-C drains the worker: it takes no new work, finishes running calls within --shutdown-grace, and
-exits with code 0; a second signal exits immediately. At startup it waits for Postgres, the tables, and Temporal (--start-timeout).
-With --callback-port (or only --callback-url, if another worker listens), each call carries a URL to which the downstream posts
-{"results": [...]} or {"status": "expired" | "failed"} for a batch that it accepted. This needs MUSTER_CALLBACK_SECRET (at least 32
-characters), the same in every worker. With --json: prints one line when it is ready: {"ready": true, "node", "handlers", "callbacks"?}.`;
+const NOTES = `Logs are JSON lines on stderr. SIGTERM or Ctrl-C drains the worker: it takes no new work, finishes
+running calls within --shutdown-grace, and exits with code 0; a second signal exits immediately. At
+startup it waits for Postgres, the tables, and Temporal (--start-timeout). With --callback-port (or only
+--callback-url, if another worker listens), each call carries a URL to which the downstream posts
+{"results": [...]} or {"status": "expired" | "failed"} for a batch that it accepted. This needs
+MUSTER_CALLBACK_SECRET (at least 32 characters), the same in every worker.
+With --json: prints one line when it is ready: {"ready": true, "node", "handlers", "callbacks"?}.`;
 
 export const workerCommand = (): Command =>
   command(

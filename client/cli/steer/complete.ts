@@ -17,9 +17,10 @@ interface Options {
   error?: string;
 }
 
-const NOTES = `Each line of the file: {"id" or "index", "status": "ok" | "retry" | "failed" | "unknown", "result"?, "error"?}. A task without a line
-becomes unknown, or is retried with --status expired; --status failed takes no file. A repeated completion returns the same answer. A batch
-that ended with another answer is refused (exit code 1); so is a completion before its acceptance is written (exit code 5: send it again).`;
+const NOTES = `Each line of the file: {"id" or "index", "status": "ok" | "retry" | "failed" | "unknown", "result"?,
+"error"?}. A task without a line becomes unknown, or is retried with --status expired; --status failed
+takes no file. A repeated completion returns the same answer. A batch that ended with another answer is
+refused (exit code 1); so is a completion before its acceptance is written (exit code 5: send it again).`;
 
 /** Same limit as the store's pages: a result is 1 MB at most, in any JSON spelling. */
 const MAX_LINE_BYTES = 8_000_000;

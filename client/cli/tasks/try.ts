@@ -17,8 +17,9 @@ interface Options {
   send?: boolean;
 }
 
-const NOTES = `Needs no Postgres and no Temporal. Shows the batches that form if all tasks arrive at once and none later. --send really makes the
-first call, once, and shows how Muster would interpret the answer; nothing is stored. Exit code 1 unless every task of it is ok.
+const NOTES = `Needs no Postgres and no Temporal. Shows the batches that form if all tasks arrive at once and none
+later. --send really makes the first call, once, and shows how Muster would interpret the answer;
+nothing is stored. Exit code 1 unless every task of it is ok.
 With --json: {"handler", "tasks", "batches", "call", "outcome"}.`;
 const SHOWN_BATCHES = 50;
 const SHOWN_BODY = 4_000;

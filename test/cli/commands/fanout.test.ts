@@ -86,7 +86,7 @@ test('what cannot be: exit codes and words', async () => {
   await world.run(`fanout add ${sealed} 1`);
   expect(await world.run(`fanout watch ${sealed} --timeout 200ms`)).toMatchObject({
     code: 4,
-    stderr: expect.stringContaining('It goes on'),
+    stderr: expect.stringContaining('It continues'),
   });
 });
 

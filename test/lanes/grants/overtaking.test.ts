@@ -47,7 +47,7 @@ describe('C7: single tasks of a handler that keeps order', () => {
     );
     expect(rows).toEqual([{ behind: true }]);
     await expect(other.submit('edits', { ...items('po-1')[0]!, priority: 1 })).rejects.toThrow(
-      /priority: expected none in a lane/,
+      /priority: expected no priority in a lane/,
     );
   });
 
@@ -90,10 +90,10 @@ describe('C5: a service named from the payload', () => {
   test('a target whose tasks name two services is refused', async () => {
     const client = clientOf(named);
     await client.submit('named', items('t-1', 1, { price: 1 })[0]!);
-    await expect(client.submit('named', items('t-1', 1, { price: 2 })[0]!)).rejects.toThrow(/feeds already.*order 2/s);
+    await expect(client.submit('named', items('t-1', 1, { price: 2 })[0]!)).rejects.toThrow(/already bound.*order 2/s);
     await expect(
       client.submit('named', [...items('t-2', 1, { price: 1 }), ...items('t-2', 1, { price: 2 })]),
-    ).rejects.toThrow(/feeds already/);
+    ).rejects.toThrow(/already bound/);
     await expect(client.submitBatch('named', 'order 1', items('t-1', 1, { price: 2 }))).rejects.toThrow(/order 2/);
   });
 });

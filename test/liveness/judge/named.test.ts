@@ -11,7 +11,7 @@ const check = (name: string, ...violations: object[]): Partial<Answers> => ({
   verify: { checks: [{ name, violations }] },
 });
 const stateOf = (handler: string, more: object): Partial<Answers> => ({
-  status: [{ handler, served: true, standing: [], partitions: null, ...more }],
+  status: [{ handler, served: true, stalled: [], partitions: null, ...more }],
 });
 const part = (name: string, error: string): Partial<Answers> => ({
   healthz: [
@@ -27,10 +27,10 @@ test.each<[string, Partial<Answers>, string[]]>([
   ['verify: a leader of the handler', check('a woken leader takes a turn', { handler: 'plain' }), ['plain']],
   ['verify: a queuer', check('a woken queuer takes a turn', { queuer: 0 }), ['lane', 'lane-accepted']],
   ['verify: nothing violated', check('a woken leader takes a turn'), []],
-  ['status: a leader', stateOf('plain', { standing: [{ kind: 'leader' }] }), ['plain']],
-  ['status: a queuer', stateOf('lane', { standing: [{ kind: 'queuer' }] }), ['lane']],
-  ['status: a monitor', stateOf('accepted', { standing: [{ kind: 'monitor' }] }), ['accepted/asks']],
-  ['status: the notifier', stateOf('plain', { standing: [{ kind: 'notifier' }] }), ['callbacks']],
+  ['status: a leader', stateOf('plain', { stalled: [{ kind: 'leader' }] }), ['plain']],
+  ['status: a queuer', stateOf('lane', { stalled: [{ kind: 'queuer' }] }), ['lane']],
+  ['status: a monitor', stateOf('accepted', { stalled: [{ kind: 'monitor' }] }), ['accepted/asks']],
+  ['status: the notifier', stateOf('plain', { stalled: [{ kind: 'notifier' }] }), ['callbacks']],
   ['status: no worker', stateOf('accepted', { served: false }), ['accepted']],
   ['status: partitions that nobody holds', stateOf('placed', { partitions: { n: 8, held: 7 } }), ['placed']],
   ['healthz: the database', part('database', 'no answer within 2000 ms'), MOVERS.map(({ name }) => name)],
@@ -45,7 +45,7 @@ test.each<[string, Partial<Answers>, string[]]>([
     ['plain'],
   ],
   ['verify: a granted one', check('a batch that a submitter was granted is called', { handler: 'lane' }), ['lane']],
-  ['status: a dispatch', stateOf('lane', { standing: [{ kind: 'dispatch' }] }), ['lane']],
+  ['status: a dispatch', stateOf('lane', { stalled: [{ kind: 'dispatch' }] }), ['lane']],
   [
     'healthz: a dispatch of a queuer',
     part('turns', 'dispatch of batch 7 of queuer 0 of handler "lane" has had overdue work for 61 s'),
@@ -86,8 +86,8 @@ test.each<[string, Partial<Answers>, readonly Source[]]>([
   ['verify names it', check('a woken leader takes a turn', { handler: 'plain' }), ['status', 'explain', 'healthz']],
   ['verify names another', check('a woken leader takes a turn', { handler: 'herd' }), SOURCES],
   ['status gives no answer', { status: null }, ['verify', 'explain', 'healthz']],
-  ['status names it', stateOf('plain', { standing: [{ kind: 'leader' }] }), ['verify', 'explain', 'healthz']],
-  ['status names another', stateOf('plain', { standing: [{ kind: 'monitor' }] }), SOURCES],
+  ['status names it', stateOf('plain', { stalled: [{ kind: 'leader' }] }), ['verify', 'explain', 'healthz']],
+  ['status names another', stateOf('plain', { stalled: [{ kind: 'monitor' }] }), SOURCES],
   ['explain gives no answer', { explained: new Map([['plain', null]]) }, ['verify', 'status', 'healthz']],
   ['explain was not asked', { explained: new Map() }, ['verify', 'status', 'healthz']],
   ['explain names it', explains('plain', 'leader "0" has stalled'), ['verify', 'status', 'healthz']],

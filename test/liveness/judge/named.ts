@@ -25,7 +25,7 @@ export interface Answers {
     | readonly {
         handler: string;
         served: boolean;
-        standing: readonly { kind: string }[];
+        stalled: readonly { kind: string }[];
         partitions: { n: number; held: number } | null;
       }[]
     | null;
@@ -80,7 +80,7 @@ const byVerify = (mover: Mover, { verify }: Answers): string | null => {
 const isOf = ({ handler }: Mover, row: { handler?: unknown }): boolean =>
   row.handler === undefined || row.handler === null || row.handler === handler;
 
-const STANDING_KIND = { ask: 'monitor', callback: 'notifier' } as const;
+const STALLED_KIND = { ask: 'monitor', callback: 'notifier' } as const;
 
 const byStatus = (mover: Mover, { status }: Answers): string | null => {
   const one = status?.find(({ handler }) => handler === mover.handler);
@@ -90,9 +90,9 @@ const byStatus = (mover: Mover, { status }: Answers): string | null => {
   if (held < n) return `${held} of ${n} partitions are held`;
   const kinds =
     mover.kind !== 'call'
-      ? [STANDING_KIND[mover.kind]]
+      ? [STALLED_KIND[mover.kind]]
       : [mover.lane ? 'queuer' : 'leader', 'dispatch', ...(mover.placed ? ['balancer'] : [])];
-  const found = one.standing.find(({ kind }) => kinds.includes(kind));
+  const found = one.stalled.find(({ kind }) => kinds.includes(kind));
   return found === undefined ? null : JSON.stringify(found);
 };
 
@@ -132,6 +132,6 @@ const SOON =
 
 export const promiseOf = (mover: Mover, { explained }: Answers): string | null => {
   const text = explained.get(mover.name)?.text ?? '';
-  // What is named as standing may say besides when somebody looks again.
+  // What is named as stalled may say besides when somebody looks again.
   return SOON.test(text) && !STANDS.test(text) ? text : null;
 };

@@ -1,7 +1,7 @@
 import type { BatchPart, ExplainFacts, Reason } from './facts';
 import { waitForLeader } from './leader';
 import { askedAgain } from './question';
-import { overdueCall, standsStill } from './standing';
+import { overdueCall, isStalled } from './stalled';
 import { formatDuration } from '../duration';
 import { because, count } from './format';
 import { stopped } from './stopped';
@@ -60,7 +60,7 @@ const explainWaiting = (facts: ExplainFacts, batch: BatchPart, called: boolean):
       inMs: waitMs,
       text: `Call ${batch.attempt} of batch ${batch.id} ${batch.refusals > 0 ? 'was refused for now' : 'had no known outcome'}${because(batch.error)}. The same batch is sent again in ${formatDuration(waitMs)}.`,
     };
-  if (batch.dispatched && standsStill(facts.leader)) return waitForLeader(facts, `Batch ${batch.id}`);
+  if (batch.dispatched && isStalled(facts.leader)) return waitForLeader(facts, `Batch ${batch.id}`);
   if (batch.dispatched && !facts.handler.served) return waitForLeader(facts, `Batch ${batch.id}`);
   if (batch.dispatched)
     return {

@@ -85,7 +85,7 @@ export interface LeaderPart {
   unansweredMs: number | null;
   /** The run that took its last turn. */
   runId: string | null;
-  /** Workflow of a leader that stands still, and what Temporal says about it. */
+  /** Workflow of a leader that has stalled, and what Temporal says about it. */
   workflowId?: string;
   run?: RunPart | null;
 }

@@ -1,5 +1,5 @@
 import type { ExplainFacts, Reason } from './facts';
-import { standsStill, waitForStanding } from './standing';
+import { isStalled, waitForStalled } from './stalled';
 import { formatDuration } from '../duration';
 
 /** Explains a task that is due and that no leader has looked at yet. */
@@ -17,7 +17,7 @@ export const waitForLeader = (facts: ExplainFacts, what: string): Reason => {
       inMs: null,
       text: `${what} is ready, but leader "${leader.name}" is idle and was not woken: any worker's sweeper wakes it within seconds.`,
     };
-  if (standsStill(leader)) return waitForStanding(facts, what);
+  if (isStalled(leader)) return waitForStalled(facts, what);
   if (leader.expiresInMs !== null && leader.expiresInMs <= 0)
     return {
       waitsFor: 'leader',

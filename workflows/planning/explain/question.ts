@@ -12,7 +12,7 @@ export interface Question {
 /** Lateness of a status request that a running monitor never exceeds. */
 const LATE_QUESTION_MS = 5_000;
 /**
- * Later than this it is called overdue. Below the time after which the monitor stands still: a look
+ * Later than this it is called overdue. Below the time after which the monitor has stalled: a look
  * that died put its status requests off before it sent them.
  */
 const OVERDUE_QUESTION_MS = 30_000;

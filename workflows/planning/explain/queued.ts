@@ -1,7 +1,7 @@
 import { OWN_CALLS } from '../grouping/next';
 import type { ExplainFacts, QueuedPart, Reason } from './facts';
 import { waitForLeader } from './leader';
-import { standsStill } from './standing';
+import { isStalled } from './stalled';
 import { formatDuration } from '../duration';
 import { count } from './format';
 import { stopped } from './stopped';
@@ -87,7 +87,7 @@ const closesIn = ({ target }: ExplainFacts, queued: QueuedPart): Reason | null =
  */
 const waitForRoom = (facts: ExplainFacts, behind: string): Reason | null => {
   const { handler, target, leader } = facts;
-  if (!handler.served || leader.state === 'idle' || (leader.expiresInMs ?? 0) <= 0 || standsStill(leader)) return null;
+  if (!handler.served || leader.state === 'idle' || (leader.expiresInMs ?? 0) <= 0 || isStalled(leader)) return null;
   const heavy = handler.weightPerTarget !== null && target.weight > 0 && target.inFlight < handler.perTarget;
   if (target.busy && heavy)
     return {

@@ -64,7 +64,7 @@ export const BATCHED_CASES: Case[] = [
     /in call 1/,
   ],
   [
-    'its process died during the call',
+    'its process died during or around the call',
     { state: 'in-progress', batch: { attempt: 1, dispatched: false, attemptEndsInMs: 8_000, retryInMs: 8_000 } },
     'retry',
     8_000,

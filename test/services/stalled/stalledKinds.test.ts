@@ -6,10 +6,10 @@ import { DEFAULT_NODE_SETTINGS } from '../../../activities/nodes/settings';
 import { defineHandler } from '../../../handlers';
 import type { HandlerOptions } from '../../../handlers/types';
 import { dueExecutions } from '../../../postgres/executions/execution';
-import type { Standing } from '../../../workflows/contracts/handler';
+import type { Stalled } from '../../../workflows/contracts/handler';
 import type { MetricsServer } from '../../../workers/metrics/server';
 import { startMetrics } from '../../../workers/metrics/server';
-import { STANDING_MS } from '../../../workflows/planning/liveness';
+import { STALLED_MS } from '../../../workflows/planning/liveness';
 import { runCli } from '../../cli/process';
 import { makeFolder } from '../../cli/world';
 import { temporalAddress } from '../../helpers/database';
@@ -122,8 +122,8 @@ const printed = async (handler: string): Promise<string> => {
 };
 const broken = async (): Promise<string[]> =>
   (await muster.client.verify()).checks.filter(({ violations }) => violations.length > 0).map(({ name }) => name);
-const standing = async (handler: string, kind: string): Promise<Standing | undefined> =>
-  (await muster.client.status(handler))[0]!.standing.find((one) => one.kind === kind);
+const stalled = async (handler: string, kind: string): Promise<Stalled | undefined> =>
+  (await muster.client.status(handler))[0]!.stalled.find((one) => one.kind === kind);
 
 /**
  * Sets what is due back so that it has been for this long, and the last sign of whoever does it.
@@ -171,19 +171,19 @@ test.each(KINDS)(
     for (const age of Object.values(AGE)) await age(0);
     await looked();
     await query('update leader set woken_at = null'); // of the one without a worker, which would be told first
-    await AGE[what]!(STANDING_MS - 15_000);
+    await AGE[what]!(STALLED_MS - 15_000);
     expect((await whatStands()).filter((line) => line.includes(kind))).toEqual([]);
-    expect(await standing(handler, kind)).toBeUndefined();
+    expect(await stalled(handler, kind)).toBeUndefined();
     expect(await broken()).not.toContain(invariant);
 
-    await AGE[what]!(STANDING_MS + 5_000);
-    const found = (await standing(handler, kind))!;
+    await AGE[what]!(STALLED_MS + 5_000);
+    const found = (await stalled(handler, kind))!;
     expect(found.workflowId).toMatch(new RegExp(`^${muster.prefix}${workflow}`));
-    expect(found.ms).toBeGreaterThan(STANDING_MS);
-    if (kind === 'dispatch') expect(await standing('accepted', kind)).toBeUndefined(); // another handler's
+    expect(found.ms).toBeGreaterThan(STALLED_MS);
+    if (kind === 'dispatch') expect(await stalled('accepted', kind)).toBeUndefined(); // another handler's
     expect(await broken()).toContain(invariant);
-    await eventually(async () => (await gauge('muster_standing', kind)) === 1, { everyMs: 300 });
-    expect(await gauge('muster_oldest_standing_seconds', kind)).toBeGreaterThan(STANDING_MS / 1_000);
+    await eventually(async () => (await gauge('muster_stalled', kind)) === 1, { everyMs: 300 });
+    expect(await gauge('muster_oldest_stalled_seconds', kind)).toBeGreaterThan(STALLED_MS / 1_000);
     expect(await whatStands()).toEqual([
       expect.stringMatching(new RegExp(`^${kind}.* has had overdue work for \\d+ s`)),
     ]);
@@ -198,7 +198,7 @@ test.each(KINDS)(
     expect(explained).toContain(found.workflowId);
     expect(explained).toMatch(/if no worker is running, start one/);
     await AGE[what]!(0);
-    expect(await standing(handler, kind)).toBeUndefined();
+    expect(await stalled(handler, kind)).toBeUndefined();
   },
 );
 
@@ -207,15 +207,15 @@ test('what has a sign of a look within a minute is being worked on, however late
   await AGE['monitor']!(3_600_000);
   await AGE['notifier']!(3_600_000);
   await query(`update lease set expires_at = clock() - interval '20 s' where resource like 'look/%'`);
-  expect(await standing('accepted', 'monitor')).toBeUndefined();
-  expect(await standing('told', 'notifier')).toBeUndefined();
+  expect(await stalled('accepted', 'monitor')).toBeUndefined();
+  expect(await stalled('told', 'notifier')).toBeUndefined();
 });
 
 test('what no worker serves is told as that, and does not stand', async () => {
   await looked();
   for (const age of Object.values(AGE)) await age(3_600_000);
   await query(`update node set started_at = clock() - interval '30 s'`);
-  const kinds = async () => (await muster.client.status()).flatMap(({ standing: all }) => all.map(({ kind }) => kind));
+  const kinds = async () => (await muster.client.status()).flatMap(({ stalled: all }) => all.map(({ kind }) => kind));
   expect((await kinds()).filter((kind) => kind !== 'leader' && kind !== 'queuer')).toEqual([]);
   await query(`update node set started_at = clock() - interval '1 hour'`);
   expect(await kinds()).toEqual(expect.arrayContaining(Object.keys(AGE).map(kindOf)));
@@ -227,7 +227,7 @@ test('a worker that comes back moves all of it within seconds', async () => {
   standIn = await anotherNode(muster, handlers);
   await eventually(
     async () => {
-      const all = (await muster.client.status()).flatMap(({ standing: found }) => found);
+      const all = (await muster.client.status()).flatMap(({ stalled: found }) => found);
       return all.filter(({ kind }) => Object.keys(AGE).map(kindOf).includes(kind)).length === 0;
     },
     { everyMs: 300 },

@@ -62,7 +62,7 @@ const STANDS = [
 const broken = async (): Promise<string[]> =>
   (await muster.client.verify()).checks.filter(({ violations }) => violations.length > 0).map(({ name }) => name);
 const standing = async (): Promise<string[]> => [
-  ...new Set((await muster.client.status()).flatMap(({ standing: all }) => all.map(({ kind }) => kind))),
+  ...new Set((await muster.client.status()).flatMap(({ stalled: all }) => all.map(({ kind }) => kind))),
 ];
 const worker = (id: string, startedS: number, seenS: number): Promise<unknown> =>
   query(

@@ -33,7 +33,7 @@ let connection: NativeConnection;
 let worker: Worker;
 let running: Promise<void>;
 let metrics: MetricsServer;
-const prefix = `t-standing-${process.pid}`;
+const prefix = `t-stalled-${process.pid}`;
 
 beforeAll(async () => {
   database = await createDatabase();
@@ -44,7 +44,7 @@ beforeAll(async () => {
     handlers: [itemHandler({ linger: { lingerMs: 0 } }), new Downstream().handler()],
   });
   connection = await NativeConnection.connect({ address: temporalAddress() });
-  const workflowBundle = await bundleWorkflows(require.resolve('../workflows/standing'));
+  const workflowBundle = await bundleWorkflows(require.resolve('../workflows/stalled'));
   worker = await Worker.create({ connection, taskQueue: prefix, workflowBundle });
   running = worker.run();
   metrics = await startMetrics({
@@ -102,7 +102,7 @@ const gauge = async (kind: string): Promise<number> => {
 
 test('a leader that was woken and takes no turn is seen by verify, explain, status, /healthz and a gauge, with its run and the remedy', async () => {
   await client.submit('items', items('se', 'a'));
-  expect([(await healthz()).status, (await client.status('items'))[0]!.standing]).toEqual([200, []]);
+  expect([(await healthz()).status, (await client.status('items'))[0]!.stalled]).toEqual([200, []]);
   await age('leader', 40);
   await untilHealthzSays(/"part":"turns","healthy":false/);
   expect(await healthz()).toMatchObject({
@@ -111,7 +111,7 @@ test('a leader that was woken and takes no turn is seen by verify, explain, stat
       /"part":"turns","healthy":false.*leader \\"\d\\" of handler \\"items\\" was woken \d+ s ago/,
     ),
   });
-  expect((await client.status('items'))[0]!.standing).toEqual([
+  expect((await client.status('items'))[0]!.stalled).toEqual([
     { kind: 'leader', name: '0', ms: expect.any(Number), workflowId: `${prefix}/leader/items/0`, runId: null },
   ]);
   const run = `${prefix}/leader/items/0`;
@@ -142,10 +142,10 @@ test('the same of a queuer', async () => {
     .rows as [{ id: string }];
   await age('queuer', 40);
   await untilHealthzSays(/queuer 0 was woken \d+ s ago/);
-  expect((await client.status('edits'))[0]!.standing).toMatchObject([
+  expect((await client.status('edits'))[0]!.stalled).toMatchObject([
     { kind: 'queuer', workflowId: `${prefix}/queuer/0` },
   ]);
-  expect((await client.status('items'))[0]!.standing).toEqual([]);
+  expect((await client.status('items'))[0]!.stalled).toEqual([]);
   const line = `STALLED: queuer 0 was woken [\\d.]+ .*ago and has taken no turn \\(workflow ${prefix}/queuer/0\\)`;
   for (const text of await printed('edits')) expect(text).toMatch(new RegExp(line));
   expect((await printed('items'))[0]).not.toContain('STALLED');
@@ -164,8 +164,8 @@ test('a queuer is named beside many leaders that have stood for longer', async (
   await database.pool.query(`
 insert into leader (handler_id, name, state, expires_at, woken_at)
 select h.id, 'crowd-' || i, 1, clock() + interval '1 min', clock() - interval '10 min' from handler h cross join generate_series(1, 120) i where h.name = 'items'`);
-  expect((await client.status('edits'))[0]!.standing).toMatchObject([{ kind: 'queuer', name: '0' }]);
-  expect((await client.status('items'))[0]!.standing.length).toBeGreaterThanOrEqual(100);
+  expect((await client.status('edits'))[0]!.stalled).toMatchObject([{ kind: 'queuer', name: '0' }]);
+  expect((await client.status('items'))[0]!.stalled.length).toBeGreaterThanOrEqual(100);
   expect((await printed('items'))[0]).toMatch(/STALLED: leader crowd-\d+ .*, and \d\d+ more \(workflow /);
   expect((await client.explain(id)).text).toMatch(/Queuer 0 has stalled: /);
   await untilHealthzSays(/leader \\"crowd-\d+\\" of handler \\"items\\" was woken 1\d min ago/);

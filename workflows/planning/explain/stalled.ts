@@ -15,7 +15,7 @@ const SILENT_NODE_MS = 15_000;
 /** Time from the deadline to the record of the outcome. */
 const JUST_PASSED_MS = 5_000;
 
-export const standsStill = ({ unansweredMs }: Pick<LeaderPart, 'unansweredMs'>): boolean =>
+export const isStalled = ({ unansweredMs }: Pick<LeaderPart, 'unansweredMs'>): boolean =>
   unansweredMs !== null && unansweredMs > UNANSWERED_MS;
 
 /** Returns what is known about the run, and the remedy. */
@@ -56,7 +56,7 @@ const state = (run: RunPart | null): string => {
 };
 
 /** Explains a leader that has not answered its wakes. */
-export const waitForStanding = ({ leader }: ExplainFacts, what: string): Reason => ({
+export const waitForStalled = ({ leader }: ExplainFacts, what: string): Reason => ({
   waitsFor: 'leader',
   inMs: null,
   text: `${what} is ready, but leader "${leader.name}" has stalled: it was woken ${formatDuration(leader.unansweredMs!)} ago and has taken no turn since. ${remedyOf(leader.workflowId ?? `of leader "${leader.name}"`, leader.runId, leader.run ?? null)}`,

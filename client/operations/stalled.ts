@@ -3,7 +3,7 @@ import { readOverdueWork } from '../../postgres/sweeper/overdueWork';
 import type { Queryable } from '../../postgres/pool';
 import type { Unanswered } from '../../postgres/sweeper/unanswered';
 import { readUnanswered } from '../../postgres/sweeper/unanswered';
-import type { Standing } from '../../workflows/contracts/handler';
+import type { Stalled } from '../../workflows/contracts/handler';
 import {
   balancerWorkflowId,
   executionWorkflowId,
@@ -15,7 +15,7 @@ import {
 import { UNANSWERED_MS } from '../../workflows/planning/liveness';
 
 /** Names a leader or queuer whose wake goes unanswered, and its run. */
-export const standingOf = (prefix: string, { kind, id, handler, name, ms, runId }: Unanswered): Standing => ({
+export const stalledOf = (prefix: string, { kind, id, handler, name, ms, runId }: Unanswered): Stalled => ({
   kind,
   name: name ?? String(id),
   ms: Math.round(ms),
@@ -24,7 +24,7 @@ export const standingOf = (prefix: string, { kind, id, handler, name, ms, runId 
 });
 
 /** Names a workflow whose due work is left alone, and its run. */
-const overdueOf = (prefix: string, { kind, name, ms, runId, handlers, givenBy }: OverdueWork): Standing => {
+const overdueOf = (prefix: string, { kind, name, ms, runId, handlers, givenBy }: OverdueWork): Stalled => {
   const ids = {
     monitor: () => monitorWorkflowId(prefix, name),
     notifier: () => notifierWorkflowId(prefix),
@@ -41,18 +41,18 @@ const overdueOf = (prefix: string, { kind, name, ms, runId, handlers, givenBy }:
 /** Most of the oldest that are named. */
 const MOST_TOLD = 100;
 
-/** Reads all that stands still; `of` says which of it concerns a handler. */
-export const readStanding = async (
+/** Reads all stalled work; `of` says which of it concerns a handler. */
+export const readStalled = async (
   db: Queryable,
   prefix: string,
-): Promise<{ of(handler: { name: string; hasLanes: boolean }): Standing[] }> => {
+): Promise<{ of(handler: { name: string; hasLanes: boolean }): Stalled[] }> => {
   const unanswered = await readUnanswered(db, UNANSWERED_MS, MOST_TOLD);
   const overdue = await readOverdueWork(db, MOST_TOLD);
   return {
     of: ({ name, hasLanes }) => [
       ...unanswered
         .filter((one) => one.handler === name || (one.kind === 'queuer' && hasLanes))
-        .map((one) => standingOf(prefix, one)),
+        .map((one) => stalledOf(prefix, one)),
       ...overdue.filter((one) => concerns(one, name)).map((one) => overdueOf(prefix, one)),
     ],
   };

@@ -7,12 +7,12 @@ import type { Wakes } from '../../postgres/sweeper/unanswered';
 import { readWakes } from '../../postgres/sweeper/unanswered';
 import { UNANSWERED_MS } from '../../workflows/planning/liveness';
 
-/** What stands still, as metrics of a registry: wakes without a turn, and work that is overdue. */
-export class StandingGauges {
+/** What has stalled, as metrics of a registry: wakes without a turn, and work that is overdue. */
+export class StalledGauges {
   private readonly unanswered: Gauge<'kind'>;
   private readonly oldestUnanswered: Gauge<'kind'>;
-  private readonly standing: Gauge<'kind'>;
-  private readonly oldestStanding: Gauge<'kind'>;
+  private readonly stalled: Gauge<'kind'>;
+  private readonly oldestStalled: Gauge<'kind'>;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -28,14 +28,14 @@ export class StandingGauges {
       labelNames: ['kind'],
       registers,
     });
-    this.standing = new Gauge({
-      name: 'muster_standing',
+    this.stalled = new Gauge({
+      name: 'muster_stalled',
       help: 'Monitors, notifiers, balancers, executions and dispatches with work overdue by more than 60 s and no sign of life',
       labelNames: ['kind'],
       registers,
     });
-    this.oldestStanding = new Gauge({
-      name: 'muster_oldest_standing_seconds',
+    this.oldestStalled = new Gauge({
+      name: 'muster_oldest_stalled_seconds',
       help: 'Time since the oldest such work was due; 0: none has stalled',
       labelNames: ['kind'],
       registers,
@@ -56,8 +56,8 @@ export class StandingGauges {
 
   private showOverdue(kinds: readonly OverdueGauge[]): void {
     for (const { kind, n, oldestMs } of kinds) {
-      this.standing.set({ kind }, n);
-      this.oldestStanding.set({ kind }, oldestMs / 1_000);
+      this.stalled.set({ kind }, n);
+      this.oldestStalled.set({ kind }, oldestMs / 1_000);
     }
   }
 }
