@@ -73,8 +73,8 @@ test('G14: with 100,000 targets that have queued tasks, one that nobody rang is 
       ).some((row) => row.n > 0),
     );
     found.push(Math.round(performance.now() - committed));
-    // A cycle begins every 2 to 4 s: one may have passed its target, the next one finds it; one more
-    // may end until we see it.
+    // A cycle begins every 2 to 4 s: one may have passed its target, the next one finds it; one
+    // more may end until we see it.
     expect(muster.node.sweepCounts.cycles - before).toBeLessThanOrEqual(2);
     await eventually(
       async () =>

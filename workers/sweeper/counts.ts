@@ -4,7 +4,7 @@
  */
 export interface SweepCounts {
   rounds: number;
-  /** Times that all targets with queued tasks were looked at; a cycle takes one round or several. */
+  /** Looks at all targets with queued tasks; each takes one round or several. */
   cycles: number;
   failures: number;
   expiredLeaders: number;

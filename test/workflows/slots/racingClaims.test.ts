@@ -1,11 +1,11 @@
-import { claimBatches } from '../../activities/grouping/claim';
-import { DEFAULT_NODE_SETTINGS } from '../../activities/nodes/settings';
-import { defineHandler } from '../../handlers';
-import { createPool } from '../../postgres/pool';
-import type { TurnAnswer } from '../../workflows/messages';
-import { tapPool } from '../chaos/judge/tap';
-import type { Bench, Run } from './bench';
-import { openBench } from './bench';
+import { claimBatches } from '../../../activities/grouping/claim';
+import { DEFAULT_NODE_SETTINGS } from '../../../activities/nodes/settings';
+import { defineHandler } from '../../../handlers';
+import { createPool } from '../../../postgres/pool';
+import type { TurnAnswer } from '../../../workflows/messages';
+import { tapPool } from '../../chaos/judge/tap';
+import type { Bench, Run } from '../bench';
+import { openBench } from '../bench';
 
 /** Two runs of one leader that claim at once, and one that stops in the middle of its claim. */
 const orders = defineHandler<{ to: string }>({

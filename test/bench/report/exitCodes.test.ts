@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { distPath } from '../examples/paths';
+import { distPath } from '../../examples/paths';
 
 /** A bench or chaos run that missed its promises must not look like one that kept them. */
 
