@@ -143,7 +143,7 @@ test('runs whose workflow tasks fail for a signal are begun anew by the sweeper;
   // task finds it stuck.
   await sendBoth('again');
   await succeeds('accepted');
-  const stuck = (): unknown[] => warnings.filter(({ msg }) => /was stuck/.test(msg)).map(({ type }) => type);
+  const stuck = (): unknown[] => warnings.filter(({ msg }) => /stuck run/.test(msg)).map(({ type }) => type);
   await eventually(() => stuck().length >= 4, { what: () => `four runs begun anew, not ${JSON.stringify(warnings)}` });
   expect(stuck().sort()).toEqual(['leader', 'monitor', 'notifier', 'queuer']);
   // A dispatch hears that its run is gone with a heartbeat, every 8 s: its call goes on, and

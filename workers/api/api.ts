@@ -40,6 +40,12 @@ export interface RunningApi {
 }
 
 const CONNECTIONS = 10;
+/**
+ * Connections that the system keeps until the process accepts them; it caps this by
+ * `net.core.somaxconn`. Beyond Node's default of 511 some of a burst were reset instead of being
+ * answered with 503.
+ */
+const BACKLOG = 4_096;
 const IDLE_MS = 50;
 
 /**
@@ -127,12 +133,12 @@ const listen = async (
   { port, host, elsewhere }: { port: number; host: string; elsewhere: boolean },
 ): Promise<string> => {
   try {
-    await app.listen({ port, host });
+    await app.listen({ port, host, backlog: BACKLOG });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
     if (!elsewhere)
       throw new MusterError('INVALID_SETTINGS', `--port: expected a free port, got ${port}`, { cause: error });
-    await app.listen({ port: 0, host });
+    await app.listen({ port: 0, host, backlog: BACKLOG });
   }
   const { address, family, port: taken } = app.server.address() as AddressInfo;
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}`;

@@ -76,7 +76,7 @@ test('the last worker was lost: verify, status and explain name what stands', as
   await worker('lost', 3_600, 70);
   expect(await broken()).toEqual(expect.arrayContaining(STANDS));
   expect((await standing()).sort()).toEqual(['leader', 'monitor', 'notifier']);
-  for (const id of ['asked', 'over']) expect((await muster.client.explain(id)).text).toContain('stands still');
+  for (const id of ['asked', 'over']) expect((await muster.client.explain(id)).text).toContain('has stalled');
 });
 
 test.each([
