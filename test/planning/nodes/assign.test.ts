@@ -1,18 +1,15 @@
 import { assign } from '../../../workflows/planning/nodes/assign';
 import { byCodePoint } from '../../../workflows/planning/nodes/order';
 import {
-  applied,
   countsOf,
   dead,
   held,
-  LONG,
   limitsOf,
   moved,
   node,
   nodes,
   numbered,
   partition,
-  released,
   settle,
   short,
   spread,
