@@ -80,7 +80,3 @@ export class Retention {
 }
 
 const before = (time: Date): Date => new Date(time.getTime() - MARGIN_MS);
-
-/** Runs one full scan, without a memory. */
-export const deleteExpired = (db: Queryable, limit: number): Promise<number> =>
-  new Retention().deleteExpired(db, limit);

@@ -1,5 +1,5 @@
 import { createClient } from '../../client';
-import { deleteExpired, Retention } from '../../postgres/sweeper/retention';
+import { Retention } from '../../postgres/sweeper/retention';
 import { TASK_STATES } from '../../workflows/planning/states';
 import type { Shop } from './shop';
 import { broken, cut, endAlone, itemHandler, items, openShop } from './shop';
@@ -32,7 +32,7 @@ test('terminal batches and tasks go after their time, and nothing younger; the i
   await endAlone(shop.pool, 'dead', TASK_STATES.dead, 'x');
   await shop.client.cancel('cancelled');
   await run(`update outcome set at = clock() - interval '2 hours'`);
-  expect(await deleteExpired(shop.pool, 1_000)).toBe(5);
+  expect(await new Retention().deleteExpired(shop.pool, 1_000)).toBe(5);
   expect(await there()).toEqual(['waits', 'young']);
   expect(await shop.client.batch(of)).toMatchObject({ state: 'dissolved' }); // half an hour old, evidence is kept
   expect(await rowsOf('outcome')).toBe(0);
@@ -42,7 +42,7 @@ test('terminal batches and tasks go after their time, and nothing younger; the i
     repeated: 0,
   });
   expect(await shop.client.getTask('old1')).toMatchObject({ state: 'created', target: 'no' });
-  expect(await deleteExpired(shop.pool, 1_000)).toBe(0);
+  expect(await new Retention().deleteExpired(shop.pool, 1_000)).toBe(0);
 });
 
 test('a backlog, an unknown batch, and one with members that live on elsewhere stay, however old', async () => {
@@ -61,17 +61,17 @@ test('a backlog, an unknown batch, and one with members that live on elsewhere s
   const whole = await done(['part', 'alone'], 2 * HOUR);
   await endAlone(shop.pool, 'alone', TASK_STATES.failed, 'x');
   const part = await cutPart(whole, 'part');
-  expect(await deleteExpired(shop.pool, 1_000)).toBe(0);
+  expect(await new Retention().deleteExpired(shop.pool, 1_000)).toBe(0);
   expect(await there()).toHaveLength(7);
   expect(await shop.client.batch(whole)).toMatchObject({ state: 'dissolved', children: [part] });
 
   // Its members have ended: first the part goes, then the whole.
   await run(`update batch set state = 4, finished_at = clock() - interval '2 hours' where id = $1`, [part]);
   await run(`update outcome set at = clock() - interval '2 hours'`);
-  expect(await deleteExpired(shop.pool, 1_000)).toBe(2);
+  expect(await new Retention().deleteExpired(shop.pool, 1_000)).toBe(2);
   expect(await shop.client.batch(part)).toBeNull();
   expect(await shop.client.batch(whole)).not.toBeNull();
-  await deleteExpired(shop.pool, 1_000);
+  await new Retention().deleteExpired(shop.pool, 1_000);
   expect(await shop.client.batch(whole)).toBeNull();
   expect(await there()).toEqual(['ok', 'open', 'parked', 'retried', 'waits']);
 });
@@ -103,11 +103,11 @@ test('A17: not before its callbacks are delivered; then they go with it', async 
   );
   await shop.client.cancel('c');
   await run(`update outcome set at = clock() - interval '2 hours'`);
-  expect(await deleteExpired(shop.pool, 1_000)).toBe(1); // c: its own message says all there is to say
+  expect(await new Retention().deleteExpired(shop.pool, 1_000)).toBe(1); // c: its own message says all there is to say
   expect(await there()).toEqual(['a', 'b']);
   expect(await rowsOf('notification')).toBe(2);
   await run(`update notification set done_at = clock() - interval '2 hours', next_at = null`);
-  expect(await deleteExpired(shop.pool, 1_000)).toBe(2);
+  expect(await new Retention().deleteExpired(shop.pool, 1_000)).toBe(2);
   expect(await rowsOf('notification')).toBe(0);
   expect(await rowsOf('batch')).toBe(0);
 });
@@ -130,7 +130,7 @@ test('bounded chunks, oldest first; a batch larger than the chunk goes whole', a
   for (let n = await retention.deleteExpired(shop.pool, 30); n > 0; n = await retention.deleteExpired(shop.pool, 30))
     sizes.push(n);
   expect(sizes).toEqual([30, 30]);
-  await deleteExpired(shop.pool, 30);
+  await new Retention().deleteExpired(shop.pool, 30);
   expect(await rowsOf('batch')).toBe(0);
   expect(await rowsOf('member')).toBe(0);
 });
@@ -173,13 +173,16 @@ test('two at a time share the work, and a redrive that holds a task keeps it', a
   const holder = await shop.pool.connect();
   await holder.query('begin');
   await holder.query('select from outcome for update');
-  const counts = await Promise.all([deleteExpired(shop.pool, 1_000), deleteExpired(shop.pool, 1_000)]);
+  const counts = await Promise.all([
+    new Retention().deleteExpired(shop.pool, 1_000),
+    new Retention().deleteExpired(shop.pool, 1_000),
+  ]);
   await holder.query('rollback');
   holder.release();
   expect(counts[0] + counts[1]).toBe(57); // all but the three of the batch that t0 was in
   expect(await there()).toEqual(['t0', 't1', 't2']);
   expect(await shop.client.redrive('items', { only: 'dead' })).toEqual({ redriven: 1 });
-  expect(await deleteExpired(shop.pool, 1_000)).toBe(0);
+  expect(await new Retention().deleteExpired(shop.pool, 1_000)).toBe(0);
 });
 
 test('who was to be told is deleted when no task and no message refers to it, in chunks, and not while a client may still use its id', async () => {
@@ -194,7 +197,7 @@ test('who was to be told is deleted when no task and no message refers to it, in
     `insert into notification (recipient_id, body, next_at) select id, '{}', clock() from recipient where address->>'workflowId' = 'of-a-message'`,
   );
   await run(`delete from task where id <> 'live'`);
-  await deleteExpired(shop.pool, 1_000);
+  await new Retention().deleteExpired(shop.pool, 1_000);
   expect(await recipients()).toEqual(['of-a-message', 'of-a-task', 'unused']);
   await run(`update recipient set used_at = clock() - interval '2 hours'`);
   await run(

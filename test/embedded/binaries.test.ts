@@ -3,7 +3,8 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'no
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { temporalBinary, timeSkippingServerBinary } from '../../workers/embedded';
+import { temporalBinary } from '../../workers/embedded/programs/temporalBinary';
+import { TEST_SERVER, timeSkippingServerBinary } from './timeSkippingServer';
 import { SDK_VERSION } from '../../workers/embedded/programs/download';
 import { compiledEmbedded, removeTemporary, runParent, temporaryDirectory } from './helpers';
 
@@ -156,8 +157,8 @@ test('two processes that install for the first time at once both get a whole pro
   const cacheDir = join(temporaryDirectory(), 'cache');
   mkdirSync(cacheDir);
   const body = `
-    const { timeSkippingServerBinary } = require(embedded + '/programs/testServerBinary.js');
-    report(await timeSkippingServerBinary({ cacheDir: ${JSON.stringify(cacheDir)}, download: false }));`;
+    const { findBinary } = require(embedded + '/programs/findBinary.js');
+    report(await findBinary(${JSON.stringify(TEST_SERVER)}, { cacheDir: ${JSON.stringify(cacheDir)}, download: false }));`;
   const parents = await Promise.all([runParent(embedded, body), runParent(embedded, body)]);
   const path = join(cacheDir, `temporal-test-server-1.40.0-${platform}`);
   expect(parents.map(({ report }) => report.path)).toEqual([path, path]);

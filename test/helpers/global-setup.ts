@@ -4,7 +4,8 @@ import { freemem } from 'node:os';
 import path from 'node:path';
 import { createStore } from '../../examples/support/database';
 import { isCurrent } from '../../workers/buildState';
-import { startPostgres, startTemporalDev, timeSkippingServerBinary } from '../../workers/embedded';
+import { startPostgres, startTemporalDev } from '../../workers/embedded';
+import { timeSkippingServerBinary } from '../embedded/timeSkippingServer';
 import { TEMPLATE_DATABASE } from './database';
 
 /**

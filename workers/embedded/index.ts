@@ -6,5 +6,3 @@
 export { startTemporalDev, type TemporalDev } from './devServer';
 export type { TemporalDevOptions } from './devServerCommand';
 export { startPostgres, type EmbeddedPostgres } from './postgresServer';
-export { temporalBinary } from './programs/temporalBinary';
-export { timeSkippingServerBinary } from './programs/testServerBinary';

@@ -34,7 +34,11 @@ interface Entrant {
 /** A safety net only: a lane that waits for a limit is looked at when something ends. */
 const HELD_LOOK_MS = 30_000;
 
-/** Makes the plan of a grant; see `PlanGrants`. */
+/**
+ * Decides what is sent next, for that many free submitters. Pure; the same input gives the same
+ * plan. Apply it in the transaction that read the state, with the lane rows locked: grants become
+ * `submitted`, failures `failed-dependency`.
+ */
 export const planGrants = (state: QueuerState, slots: number): GrantPlan => {
   if (slots <= 0 || state.paused)
     return {

@@ -211,13 +211,6 @@ export interface GrantPlan {
 }
 
 /**
- * `planGrants(state, slots)`: decides what is sent next, for that many free submitters. Pure; the
- * same input gives the same plan. Apply it in the transaction that read the state, with the lane
- * rows locked: grants become `submitted`, failures `failed-dependency`.
- */
-export type PlanGrants = (state: QueuerState, slots: number) => GrantPlan;
-
-/**
  * What handlers allow besides the order of lanes: calls in flight, rates, weight that the
  * downstream has not finished. Only handlers that set such limits; a batch of any other goes as its
  * lane lets it.

@@ -3,13 +3,7 @@ import { planGrants } from '../../../../workflows/planning/lanes/grants';
 import { isEnded, isInFlight } from '../../../../workflows/planning/lanes/statuses';
 import type { LaneBatchStatus } from '../../../../workflows/planning/lanes/statuses';
 import { newLaneServed } from '../builders';
-import type {
-  GrantPlan,
-  Lane,
-  PlanGrants,
-  QueuedBatch,
-  StrategyName,
-} from '../../../../workflows/planning/lanes/types';
+import type { GrantPlan, Lane, QueuedBatch, StrategyName } from '../../../../workflows/planning/lanes/types';
 import { whyNotCancelled } from '../../../../workflows/planning/lanes/cancel';
 import { decideUnknown, type UnknownDecision, type UnknownFacts } from '../../../../workflows/planning/lanes/unknown';
 import { ServiceState, type Truth } from './downstream';
@@ -17,7 +11,7 @@ import { checkTransition } from './transitions';
 
 /** What is planted into the simulation to see it caught: the real functions, or broken ones. */
 export interface Planner {
-  planGrants: PlanGrants;
+  planGrants: typeof planGrants;
   decideUnknown: (facts: UnknownFacts) => UnknownDecision;
   whyNotCancelled: typeof whyNotCancelled;
   /** What the store gives to a plan as a lane's open batches. */

