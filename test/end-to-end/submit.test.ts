@@ -248,33 +248,3 @@ test('an async iterable of any length: bounded chunks, all accepted', async () =
     repeated: 1,
   });
 });
-
-test('A13: 200 concurrent registrations of one target from several clients, maximum 50: exactly 4 calls, no duplicates', async () => {
-  const calls: number[] = [];
-  const handler = defineHandler<Order>({
-    name: 'fifty',
-    target: () => 'one',
-    limits: { maxItems: 50 },
-    linger: { lingerMs: 60_000 },
-    submit: async (batch) => (
-      calls.push(batch.tasks.length),
-      { results: batch.tasks.map((task) => ({ id: task.id, status: 'ok' as const })) }
-    ),
-  });
-  const own = await startMuster([handler]);
-  const clients = Array.from({ length: 4 }, () =>
-    createClient({
-      databaseUrl: own.database.url,
-      handlers: [handler],
-      prefix: own.prefix,
-      temporal: { address: temporalAddress() },
-    }),
-  );
-  await Promise.all(
-    Array.from({ length: 200 }, (_, i) => clients[i % 4]!.submit('fifty', { id: `r-${i}`, payload: { to: '', n: i } })),
-  );
-  await eventually(() => calls.length >= 4);
-  expect(calls).toEqual([50, 50, 50, 50]);
-  await Promise.all(clients.map((one) => one.close()));
-  await own.stop();
-});
