@@ -134,10 +134,10 @@ test.each([
 
 test('bad reasons and names', async () => {
   await expect(shop.client.pause('items', { reason: 'x'.repeat(1_001) })).rejects.toThrow(
-    /^reason: expected a string of at most 1000 characters, without NUL, got "xxx/,
+    /^reason: expected a text of at most 1000 characters \(without NUL\), got "xxx/,
   );
   await expect(shop.client.pause('items', { reason: 7 as never })).rejects.toThrow(
-    /^reason: expected a string .* got 7\.$/,
+    /^reason: expected a text .* got 7\.$/,
   );
   await expect(shop.client.flush('')).rejects.toThrow('handler: expected a non-empty string without NUL, got "".');
   await expect(shop.client.flush('items', '')).rejects.toThrow(

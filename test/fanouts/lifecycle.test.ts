@@ -78,7 +78,7 @@ test('D1: add after the seal is refused; sealing an empty one completes at once'
   await shop.client.addItems(sealed, 5);
   await shop.client.sealFanout(sealed);
   await expect(shop.client.addItems(sealed, 1)).rejects.toThrow(
-    `fan-out ${sealed}: expected an open one, got sealed. Nothing was added`,
+    `fan-out ${sealed}: expected an open fan-out, got sealed. Nothing was added`,
   );
   expect((await shop.client.getFanout(sealed))!.items).toBe(5);
 });

@@ -122,7 +122,7 @@ test('G9: by its tasks: all of a batch, or none of it with the reason; tasks in 
         id: a,
         state: 'batched',
         batch,
-        why: expect.stringMatching(/lane by-task with 1 that was not named/) as string,
+        why: expect.stringMatching(/lane by-task with 1 task not named here/) as string,
       },
     ],
   });
