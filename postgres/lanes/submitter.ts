@@ -105,7 +105,7 @@ returning b.id`,
   return new Set(rows.map((row) => row.id));
 };
 
-/** Part of statements that return batches (`back`) to their lanes: unknown if they may be sent. */
+/** Part of statements that return batches (`back`) to their lanes: unknown if a call may be out. */
 export const MOVED_BACK = `moved as (
   update lane_batch s set status = case when b.attempt_until is not null or b.unsure then 2 /* unknown */
       else 0 /* unsubmitted */ end, not_before = b.attempt_until, changed_at = clock()
