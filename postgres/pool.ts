@@ -64,6 +64,7 @@ interface Created {
   /** Behind a pooler: statements that begin each transaction. */
   settings: string | null;
 }
+/** What is known of a pool, which is a class of `pg`: as weak as a field of it would be. */
 const created = new WeakMap<Pool, Created>();
 
 /**

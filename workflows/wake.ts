@@ -148,7 +148,10 @@ export const wakeLeaderWorkflows = (
  * it meanwhile.
  */
 const REFUSED_MS = 300_000;
-/** When the server of a client last refused the search attribute. */
+/**
+ * When the server of a client last refused the search attribute: kept beside the client, which is a
+ * class of the SDK, and gone with it. Every caller that wakes has the client, and nothing else.
+ */
 const attributeRefusedAt = new WeakMap<Client, number>();
 
 type Start = (attributes: { typedSearchAttributes?: TypedSearchAttributes }) => Promise<unknown>;

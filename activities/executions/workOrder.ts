@@ -102,10 +102,15 @@ class ChunkRun {
   }
 
   async run(): Promise<void> {
-    const { executions } = this.deps;
+    const { executions, modules } = this.deps;
     const { concurrency } = this;
     const { functionId, method } = this.taken;
-    const executor = await makeExecutor(executions, { functionId, method, concurrency, limits: executions.limits });
+    const executor = await makeExecutor(executions, modules, {
+      functionId,
+      method,
+      concurrency,
+      limits: executions.limits,
+    });
     try {
       const items = this.items();
       let yieldedAt = performance.now();

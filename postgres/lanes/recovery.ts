@@ -1,4 +1,5 @@
 import type { Client, Queryable } from '../pool';
+import { MOVED_BACK } from './submitter';
 
 /** Statements that return batches of dead submitters to their lanes. */
 
@@ -58,12 +59,7 @@ with back as (
   where g.submitter = any($1::bigint[]) and g.status = 3 /* submitted */ and b.id = g.batch_id
     and b.state = 1 /* open */ and b.dispatch = g.submitter
   returning b.id, b.attempt_until, b.unsure),
-moved as (
-  update lane_batch s set status = case when b.attempt_until is not null or b.unsure then 2 /* unknown */
-      else 0 /* unsubmitted */ end, not_before = b.attempt_until, changed_at = clock()
-  from back b
-  where s.batch_id = b.id and s.status = 3 /* submitted */
-  returning s.lane_id)
+${MOVED_BACK}
 update lane_state l set ready = true, pending = l.pending - m.n
 from (select lane_id, count(*)::int as n from moved group by 1) m
 where l.lane_id = m.lane_id

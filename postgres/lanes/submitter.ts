@@ -48,6 +48,19 @@ const columnsOf = (marks: readonly GrantedMark[]): number[][] => [
   marks.map((mark) => mark.timeoutMs),
 ];
 
+/** What a mark writes: the call is about to be made. */
+const MARK = `update batch b set attempt = b.attempt + 1, attempt_by = $5,
+  attempt_until = clock() + g.timeout_ms * interval '1 ms', started_at = coalesce(b.started_at, clock()),
+  retry_at = null`;
+/** Of a mark `g`: the submitter still has the grant, and nothing was paused meanwhile. */
+const STILL_GRANTED = `where b.id = any($1::bigint[]) and b.id = g.id and b.attempt = g.attempt and b.state + 0 = 1
+  and b.dispatch = g.submitter and b.attempt_until is null
+  and s.batch_id = g.id and s.status = 3 /* submitted */ and s.submitter = g.submitter and l.lane_id = s.lane_id
+    and l.paused_at is null and l.halted_by is null
+  and m.no = g.submitter and m.expires_at > clock() and q.id = m.queuer_id and q.epoch = m.epoch and q.paused_at is null
+  and t.id = b.target_id and t.id = s.target_id and t.lane_id = s.lane_id and not t.paused
+    and h.id = t.handler_id and h.paused_at is null`;
+
 /**
  * Marks calls right before they are made. Each must be granted to its submitter, which counts as
  * alive, by a queuer that still rules; nothing may be paused, and the batch must be in the lane
@@ -57,18 +70,10 @@ export const markGranted = async (db: Queryable, marks: readonly GrantedMark[], 
   const { rows } = await db.query<{ id: number }>({
     name: 'mark-granted',
     text: `
-update batch b set attempt = b.attempt + 1, attempt_by = $5,
-  attempt_until = clock() + g.timeout_ms * interval '1 ms', started_at = coalesce(b.started_at, clock()),
-  retry_at = null
+${MARK}
 from unnest($1::bigint[], $2::int[], $3::bigint[], $4::float8[]) g (id, attempt, submitter, timeout_ms),
   lane_batch s, lane_state l, submitter m, queuer q, target t, handler h
-where b.id = any($1::bigint[]) and b.id = g.id and b.attempt = g.attempt and b.state + 0 = 1
-  and b.dispatch = g.submitter and b.attempt_until is null
-  and s.batch_id = g.id and s.status = 3 /* submitted */ and s.submitter = g.submitter and l.lane_id = s.lane_id
-    and l.paused_at is null and l.halted_by is null
-  and m.no = g.submitter and m.expires_at > clock() and q.id = m.queuer_id and q.epoch = m.epoch and q.paused_at is null
-  and t.id = b.target_id and t.id = s.target_id and t.lane_id = s.lane_id and not t.paused
-    and h.id = t.handler_id and h.paused_at is null
+${STILL_GRANTED}
 returning b.id`,
     values: [...columnsOf(marks), node],
   });
@@ -88,25 +93,25 @@ export const markGrantedFenced = async (
     name: 'mark-granted-fenced',
     text: `
 with held as materialized (${HELD_FOR_SHARE})
-update batch b set attempt = b.attempt + 1, attempt_by = $5,
-  attempt_until = clock() + g.timeout_ms * interval '1 ms', started_at = coalesce(b.started_at, clock()),
-  retry_at = null
-from unnest($1::bigint[], $2::int[], $3::bigint[], $4::float8[], $6::text[]) g (id, attempt, submitter, timeout_ms,
-  partition),
+${MARK}
+from unnest($1::bigint[], $2::int[], $3::bigint[], $4::float8[], $6::text[])
+    g (id, attempt, submitter, timeout_ms, partition),
   held f, lane_batch s, lane n, lane_state l, submitter m, queuer q, target t, handler h
-where b.id = any($1::bigint[]) and b.id = g.id and b.attempt = g.attempt and b.state + 0 = 1
-  and b.dispatch = g.submitter and b.attempt_until is null
-  and s.batch_id = g.id and s.status = 3 /* submitted */ and s.submitter = g.submitter and l.lane_id = s.lane_id
-    and l.paused_at is null and l.halted_by is null
-  and m.no = g.submitter and m.expires_at > clock() and q.id = m.queuer_id and q.epoch = m.epoch and q.paused_at is null
-  and t.id = b.target_id and t.id = s.target_id and t.lane_id = s.lane_id and not t.paused
-    and h.id = t.handler_id and h.paused_at is null
+${STILL_GRANTED}
   and f.resource = g.partition and n.id = s.lane_id and n.partition = f.resource
 returning b.id`,
     values: [...columnsOf(marks), node, marks.map((mark) => mark.fence.id), marks.map((mark) => mark.fence.epoch)],
   });
   return new Set(rows.map((row) => row.id));
 };
+
+/** Part of statements that return batches (`back`) to their lanes: unknown if a call may be out. */
+export const MOVED_BACK = `moved as (
+  update lane_batch s set status = case when b.attempt_until is not null or b.unsure then 2 /* unknown */
+      else 0 /* unsubmitted */ end, not_before = b.attempt_until, changed_at = clock()
+  from back b
+  where s.batch_id = b.id and s.status = 3 /* submitted */
+  returning s.lane_id)`;
 
 /**
  * Returns a batch that its submitter does not send to its lane at once; `recoverBatches` does it
@@ -128,12 +133,7 @@ with back as (
   where b.id = $1 and g.batch_id = b.id and g.submitter = $2 and g.status = 3 /* submitted */
     and b.state = 1 /* open */ and b.dispatch = $2
   returning b.id, b.attempt_until, b.unsure),
-moved as (
-  update lane_batch s set status = case when b.attempt_until is not null or b.unsure then 2 /* unknown */
-      else 0 /* unsubmitted */ end, not_before = b.attempt_until, changed_at = clock()
-  from back b
-  where s.batch_id = b.id and s.status = 3 /* submitted */
-  returning s.lane_id)
+${MOVED_BACK}
 update lane_state l set ready = true, pending = l.pending - 1
 from moved m
 where l.lane_id = m.lane_id

@@ -158,7 +158,8 @@ test('two processes that install for the first time at once both get a whole pro
   mkdirSync(cacheDir);
   const body = `
     const { findBinary } = require(embedded + '/programs/findBinary.js');
-    report(await findBinary(${JSON.stringify(TEST_SERVER)}, { cacheDir: ${JSON.stringify(cacheDir)}, download: false }));`;
+    const server = ${JSON.stringify(TEST_SERVER)};
+    report(await findBinary(server, { cacheDir: ${JSON.stringify(cacheDir)}, download: false }));`;
   const parents = await Promise.all([runParent(embedded, body), runParent(embedded, body)]);
   const path = join(cacheDir, `temporal-test-server-1.40.0-${platform}`);
   expect(parents.map(({ report }) => report.path)).toEqual([path, path]);

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { makeExecutor } from '../../activities/executions/executors';
+import { CompiledModules, makeExecutor } from '../../activities/executions/executors';
 import type { RunOutcome } from '../../activities/executions/executors';
 import { limitMemory } from '../../activities/executions/executors/wasm/limitMemory';
 import { contentIdsOf } from '../../activities/executions/executors/wasm/store';
@@ -39,7 +39,12 @@ const runOf = async (
   args: string[] = [],
   { env = {}, ms = 5_000, over = {} } = {},
 ): Promise<RunOutcome> => {
-  const executor = await makeExecutor(source(over), { functionId: id, method: 'm.wasm', concurrency: 1, limits });
+  const executor = await makeExecutor(source(over), new CompiledModules(), {
+    functionId: id,
+    method: 'm.wasm',
+    concurrency: 1,
+    limits,
+  });
   try {
     const signal = AbortSignal.timeout(ms);
     return await executor.run(args, { method: 'm.wasm', env, position: 0, executionId: 'e', signal });
@@ -150,7 +155,12 @@ describe('WebAssembly with WASI', () => {
     expect(await runOf(`bafkrei${'a'.repeat(52)}`)).toMatchObject({
       stderr: expect.stringContaining('the function store of this node has no'),
     });
-    const executor = await makeExecutor(source(), { functionId: id, method: '../../secret', concurrency: 1, limits });
+    const executor = await makeExecutor(source(), new CompiledModules(), {
+      functionId: id,
+      method: '../../secret',
+      concurrency: 1,
+      limits,
+    });
     const call = { method: '', env: {}, position: 0, executionId: 'e', signal: AbortSignal.timeout(1_000) };
     expect(await executor.run([], call)).toMatchObject({
       stderr: expect.stringContaining('method: expected a file name'),

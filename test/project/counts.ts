@@ -74,6 +74,27 @@ const lost = markdown
       ),
   );
 
+/** State of a module that changes, and why it may: else it is built once and handed over. */
+const STATE_OF_MODULES: Readonly<Record<string, string>> = {
+  'client/cli/main.ts decided': 'the program itself',
+  'postgres/pool.ts created': 'beside a class of pg, as weak as a field',
+  'workers/api/server.ts contexts': 'beside a class of Fastify, as weak as a field',
+  'workers/embedded/guardSource.ts server': 'the program itself, as text',
+  'workflows/fanoutHelper.ts inbox': 'each workflow run has its own modules',
+  'workflows/helper.ts inbox': 'each workflow run has its own modules',
+  'workflows/wake.ts attributeRefusedAt': 'beside a class of the SDK, as weak as a field',
+};
+const hidden = product.flatMap((file) => {
+  const source = read(file);
+  const state = /^(?:export )?(?:let (\w+)|const (\w+)[^=\n]*= new (?:WeakMap|WeakSet|Map|Set)\b)/gm;
+  return [...source.matchAll(state)].flatMap(({ 1: variable, 2: collection, index }) => {
+    const name = variable ?? collection!;
+    const changes = variable !== undefined || new RegExp(`\\b${name}\\.(set|add|delete|clear)\\(`).test(source);
+    if (!changes || Object.hasOwn(STATE_OF_MODULES, `${file} ${name}`)) return [];
+    return [`${file}:${source.slice(0, index).split('\n').length}`];
+  });
+});
+
 const COUNTS: Count[] = [
   { what: 'formatter switched off', most: 0, n: ignores.length, where: ignores },
   { what: 'lines of the longest file', most: 300, n: longest[0]!.n, where: [longest[0]!.file] },
@@ -81,6 +102,7 @@ const COUNTS: Count[] = [
   { what: 'comment lines wider than 100 (drawings)', most: 11, n: comments.length, where: comments },
   { what: 'lines wider than 120 (statements)', most: 835, n: 0, where: matching(/^.{121,}$/, code) },
   { what: 'lines of SQL with a clause behind another', most: 25, n: 0, where: crowded },
+  { what: 'state of a module that changes, without a reason', most: 0, n: 0, where: hidden },
   {
     what: 'references to documents that are not here',
     most: 0,

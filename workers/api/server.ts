@@ -28,6 +28,7 @@ interface Context {
   ticket: Ticket | null;
   since: number;
 }
+/** Beside the request, which is Fastify's: read through `contextOf` alone, and gone with it. */
 const contexts = new WeakMap<FastifyRequest, Context>();
 const contextOf = (request: FastifyRequest): Context => contexts.get(request)!;
 const routeOf = (request: FastifyRequest): Route | null =>

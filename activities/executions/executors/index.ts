@@ -4,10 +4,12 @@ import type { Executor, MakeExecutor } from './types';
 import { nodeFailure } from './types';
 import { typescriptExecutor } from './typescript';
 import { httpExecutor } from './http';
+import type { CompiledModules } from './wasm/compiledModules';
 import { storedIds } from './wasm/store';
 import { wasmExecutor } from './wasm/wasmExecutor';
 
 export type { Executor, OutputLimits, RunOutcome } from './types';
+export { CompiledModules } from './wasm/compiledModules';
 export { cutOutput } from './output';
 export { nodeFailure } from './types';
 
@@ -29,13 +31,18 @@ export interface ExecutorSource {
  * Returns the executor of a template on this node. A function that the node lacks fails item by
  * item, so that each item keeps its reason.
  */
-export const makeExecutor = async (source: ExecutorSource, make: MakeExecutor): Promise<Executor> => {
+export const makeExecutor = async (
+  source: ExecutorSource,
+  modules: CompiledModules,
+  make: MakeExecutor,
+): Promise<Executor> => {
   const { functionId } = make;
   const registered = source.functions.get(functionId);
   if (registered !== undefined) return typescriptExecutor(registered);
   if (functionId === HTTP && source.httpAllow.length > 0) return httpExecutor(source.httpAllow, make);
-  if (isContentId(functionId) && source.functionStore !== null)
-    return wasmExecutor(source.functionStore, source.memoryBytes, make).catch((error: Error) =>
+  const { functionStore: store, memoryBytes } = source;
+  if (isContentId(functionId) && store !== null)
+    return wasmExecutor(modules, { store, memoryBytes }, make).catch((error: Error) =>
       missing(`the function ${functionId} cannot be run on this node: ${error.message}`),
     );
   const why =
