@@ -15,7 +15,7 @@ export interface Call {
   home: Home;
   members: readonly MemberTask[];
   attempt: number;
-  /** When the first call of the batch was marked, by `performance.now()`: its key is used since then. */
+  /** When its batch's first call was marked, by `performance.now()`: the key is in use since. */
   firstCallAtMs: number;
   /** When this call began; where that is not known, the first one. */
   calledAtMs: number;

@@ -15,8 +15,8 @@ export const doorOf = (call: Call, outcome: CallEnd, known: LookUps): Door =>
     : call.home.rules.doorOf(call, outcome, known);
 
 /**
- * Decides what is written of an outcome, under the locks that fix the rest. Pure except for jitter and the age of the
- * batch.
+ * Decides what is written of an outcome, under the locks that fix the rest. Pure except for jitter
+ * and the age of the batch.
  */
 export const decide = (
   call: Call,

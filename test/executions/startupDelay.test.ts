@@ -4,7 +4,7 @@ import { eventually } from '../helpers/eventually';
 import type { Fleet } from './helpers';
 import { ended, lists, openFleet, Runs } from './helpers';
 
-/** After a restart of everything executions are resumed after a delay: their nodes come back first. */
+/** After a restart of everything executions wait for a while: their nodes come back first. */
 
 const DELAY_MS = 3_000;
 const runs = new Runs();
@@ -39,7 +39,7 @@ const acceptUnled = async (): Promise<Execution> => {
 };
 const startOf = ({ id }: Execution) => eventually(() => starts.find((one) => one.id === id));
 
-test('an open execution waits for the rest of the delay, and is not stuck meanwhile; later ones do not wait', async () => {
+test('an open execution waits for the rest of the delay, is not stuck meanwhile; a later one does not', async () => {
   const first = await acceptUnled();
   // A silence of 2 s is too long here: the delay must not count as one.
   await fleet.node(
