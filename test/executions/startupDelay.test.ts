@@ -39,7 +39,7 @@ const acceptUnled = async (): Promise<Execution> => {
 };
 const startOf = ({ id }: Execution) => eventually(() => starts.find((one) => one.id === id));
 
-test('an open execution waits for the rest of the delay, and is not stuck meanwhile; later ones do not wait', async () => {
+test('an open execution waits for the rest of the delay, is not stuck meanwhile; a later one does not', async () => {
   const first = await acceptUnled();
   // A silence of 2 s is too long here: the delay must not count as one.
   await fleet.node(

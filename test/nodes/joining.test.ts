@@ -34,3 +34,31 @@ test('B14: a new node has its share within one lease, with the fewest moves, als
   expect(rows[0]!.moves).toBe(20);
   expect(rows[0]!.ms).toBeLessThan(LEASE_MS);
 });
+
+test('what a node has just got stays for the minimum hold, and a round takes back so many at most', async () => {
+  const young = await startFleet([orders]);
+  const { pool } = young.database;
+  // How long what is taken back was held, by round: the row keeps the last only.
+  await pool.query(`
+create table held (held interval not null, round timestamptz not null);
+create function note_held() returns trigger language plpgsql as $$ begin
+  insert into muster.held values (new.revoked_at - old.acquired_at, now()); return null; end $$;
+create trigger note_held after update on lease for each row
+  when (old.revoked_at is null and new.revoked_at is not null and old.resource like 'partition/%')
+  execute function note_held()`);
+  const settings = { leaseMs: LEASE_MS, shutdownLimitMs: 5_000, minimumHoldMs: 7_000, movesPerRound: 3 };
+  const first = await young.join([orders], settings);
+  await young.settled([first]);
+  const second = await young.join([orders], settings);
+  await young.settled([first, second]);
+  const { rows } = await pool.query<{ ms: number; asked: number }>(
+    `select extract(epoch from min(held))::float8 * 1000 as ms, count(*)::int as asked from held
+     group by round`,
+  );
+  await young.stop();
+  expect(rows.reduce((sum, { asked }) => sum + asked, 0)).toBe(20);
+  for (const { ms, asked } of rows) {
+    expect(ms).toBeGreaterThanOrEqual(7_000);
+    expect(asked).toBeLessThanOrEqual(3);
+  }
+});

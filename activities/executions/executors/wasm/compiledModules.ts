@@ -25,7 +25,7 @@ export class CompiledModules {
       return await found;
     } catch (error) {
       this.kept.delete(key);
-      throw new Error(`it cannot be compiled: ${(error as Error).message}`, { cause: error });
+      throw new Error(`the module cannot be compiled: ${(error as Error).message}`, { cause: error });
     }
   }
 }
