@@ -26,6 +26,7 @@ test('A19 G14: kills at every point lose, double, disorder and strand nothing', 
     duplicatedEffects: 0,
     inTwoBatches: 0,
     disordered: 0,
+    needlessRepeats: 0,
     crashes: 0,
     drained: true,
   });

@@ -103,7 +103,13 @@ const main = (): Promise<boolean> => {
     const drained = await harness.drain(STILL_MS, DRAIN_MS);
     const drainMs = performance.now() - begun - killedFor;
     const acked = [...harness.acked].flatMap(([name, n]) => Array.from({ length: n }, (_, i) => `${name}-${i}`));
-    const verdict = judge(await readEvidence(servers.databaseUrl, runDir, acked, [PLAIN]));
+    const verdict = judge(
+      await readEvidence(servers.databaseUrl, runDir, {
+        acked,
+        interruptions: harness.interruptions,
+        mayPark: [PLAIN],
+      }),
+    );
     const verified = await client.verify({ full: true });
     const outcome = outcomeOf({
       verdict,

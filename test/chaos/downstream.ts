@@ -63,10 +63,12 @@ const serve = async (request: IncomingMessage, response: ServerResponse): Promis
   const call = JSON.parse(Buffer.concat(chunks).toString()) as Call;
   const { handler, batch, attempt, key, tasks } = call;
   const known = key === undefined ? undefined : answers.get(key);
+  const worker = Number(request.headers['x-worker']);
+  const ids = tasks.map(({ id }) => id);
   write('calls.ndjson', [
-    { handler, batch, attempt, key, replayed: known !== undefined, ids: tasks.map(({ id }) => id) },
+    { handler, batch, attempt, key, replayed: known !== undefined, ids, worker, atMs: Date.now() },
   ]);
-  const answer = known ?? take(call, Number(request.headers['x-worker']));
+  const answer = known ?? take(call, worker);
   if (key !== undefined) answers.set(key, answer);
   response.setHeader('content-type', 'application/json');
   response.end(await answer);

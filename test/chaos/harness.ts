@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Place } from './crew';
+import { Place, STOP_MS } from './crew';
+import type { Interruption } from './judge/checker';
 import type { Reported } from './crew';
 import type { Kill } from './plan';
 import type { Arming, Marked, Report } from './points';
@@ -31,6 +32,8 @@ export class Harness {
   readonly submitters: Place[];
   readonly acked = new Map<string, number>(SUBMITTERS.map((name) => [name, 0]));
   readonly downstream: Place;
+  /** What befell the workers. */
+  readonly interruptions: Interruption[] = [];
   private readonly reaper = new Reaper();
   private url = '';
   /** A downstream that begins again does so where it was. */
@@ -134,6 +137,9 @@ export class Harness {
       return null;
     }
     const how = kill.how === 'stop' && this.all().some((other) => other.stopped) ? 'kill' : kill.how;
+    const worker = this.workers.indexOf(victim);
+    if (worker >= 0 && kill.point !== BACKEND_POINT)
+      this.interruptions.push({ worker, atMs: Date.now(), forMs: how === 'stop' ? STOP_MS : 0 });
     if (kill.point === BACKEND_POINT) {
       const lost = await this.terminate(victim.label.replace('-', ' '));
       place.go(token, lost > 0 && kill.variant >= 2);

@@ -15,13 +15,15 @@ const effect = (id: string, batch = '1', attempt = 1): Effect => ({
   attempt,
   key: `k${batch}`,
 });
-const call = (ids: string[], batch = '1', attempt = 1): Call => ({
+const call = (ids: string[], batch = '1', attempt = 1, worker = 0): Call => ({
   handler: 'keyed',
   batch,
   attempt,
   key: `k${batch}`,
   replayed: attempt > 1,
   ids,
+  worker,
+  atMs: attempt * 1_000,
 });
 const succeeded = (id: string) => ({ id, handler: 'keyed', state: 4 });
 
@@ -34,10 +36,19 @@ const sound = (): Evidence => ({
     { id: '2', members: ['b-1'] },
   ],
   effects: [effect('a-1'), effect('a-2')],
-  calls: [call(['a-1', 'a-2']), call(['a-1', 'a-2'], '1', 2)],
+  calls: [call(['a-1', 'a-2']), call(['a-1', 'a-2'], '1', 2, 1)],
+  interruptions: [{ worker: 0, atMs: 1_500, forMs: 0 }],
   mayPark: ['plain'],
 });
-const NOTHING = { lost: 0, stuck: 0, failed: 0, duplicatedEffects: 0, inTwoBatches: 0, disordered: 0 };
+const NOTHING = {
+  lost: 0,
+  stuck: 0,
+  failed: 0,
+  duplicatedEffects: 0,
+  inTwoBatches: 0,
+  disordered: 0,
+  needlessRepeats: 0,
+};
 
 test('finds nothing where nothing is wrong', () => {
   expect(judge(sound())).toMatchObject({
@@ -71,7 +82,35 @@ const planted: [fault: string, plant: (evidence: Evidence) => Partial<Evidence>,
   ['a dead task', (e) => ({ tasks: [...e.tasks, { id: 'a-4', handler: 'keyed', state: 6 }] }), { failed: 1 }],
   ['a member of two batches', (e) => ({ batches: [...e.batches, { id: '3', members: ['a-1'] }] }), { inTwoBatches: 1 }],
   ['members out of order', (e) => ({ calls: [...e.calls, call(['a-9', 'a-8'], '4')] }), { disordered: 1 }],
-  ['a repeat with other members', (e) => ({ calls: [...e.calls, call(['a-2'], '1', 3)] }), { disordered: 1 }],
+  [
+    'a repeat with other members',
+    (e) => ({
+      calls: [...e.calls, call(['a-2'], '1', 3)],
+      interruptions: [...e.interruptions, { worker: 1, atMs: 2_500, forMs: 0 }],
+    }),
+    { disordered: 1 },
+  ],
+  [
+    'a second repeat after one kill',
+    (e) => ({ calls: [...e.calls, call(['a-1', 'a-2'], '1', 3)] }),
+    { needlessRepeats: 1 },
+  ],
+  ['a repeat without a kill', () => ({ interruptions: [] }), { needlessRepeats: 1 }],
+  [
+    'a repeat after the kill of another worker',
+    () => ({ interruptions: [{ worker: 1, atMs: 1_500, forMs: 0 }] }),
+    { needlessRepeats: 1 },
+  ],
+  [
+    'a repeat before the kill',
+    () => ({ interruptions: [{ worker: 0, atMs: 2_001, forMs: 0 }] }),
+    { needlessRepeats: 1 },
+  ],
+  [
+    'a repeat after the kill of a worker that called later',
+    () => ({ interruptions: [{ worker: 0, atMs: 500, forMs: 499 }] }),
+    { needlessRepeats: 1 },
+  ],
 ];
 
 test.each(planted)('catches %s', (_, plant, found) => {
@@ -98,11 +137,16 @@ const figures = (kills: number, repeats: number): Figures => ({
   struck: Array.from({ length: kills }, () => ({ kill: { point: POINTS[0] }, how: 'kill' })) as never,
   ...{ verified: { ok: true }, drained: true, crashes: 0, kills, seed: 1, seconds: 1, drainSeconds: 1 },
 });
-test('passes a run only if it was drained, whole, struck as planned, and a kill repeated one call at most', () => {
+test('takes the repeat by the worker that goes on while the other stands still before its call', () => {
+  const [first, repeat] = [{ ...call(['a-1', 'a-2']), atMs: 9_000 }, call(['a-1', 'a-2'], '1', 2, 1)];
+  const interruptions = [{ worker: 0, atMs: 900, forMs: 8_050 }];
+  expect(judge({ ...sound(), calls: [repeat, first], interruptions })).toMatchObject(NOTHING);
+});
+test('passes a run only if it was drained, whole, struck as planned, and repeated no call without need', () => {
   expect(outcomeOf(figures(3, 3))).toMatchObject({ passed: true, duplicateAttemptsPerKill: 1 });
-  expect(outcomeOf(figures(3, 4)).passed).toBe(false);
   for (const fault of [
     { verdict: { ...figures(3, 0).verdict, lost: 1 } },
+    { verdict: { ...figures(3, 0).verdict, needlessRepeats: 1 } },
     { verified: { ok: false } },
     { drained: false },
     { crashes: 1 },

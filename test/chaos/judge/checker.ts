@@ -23,6 +23,15 @@ export interface Call {
   key?: string;
   replayed: boolean;
   ids: string[];
+  /** Index of the worker that made it. */
+  worker: number;
+  atMs: number;
+}
+/** A worker was killed, or stood still for `forMs`. */
+export interface Interruption {
+  worker: number;
+  atMs: number;
+  forMs: number;
 }
 export interface StoredTask {
   id: string;
@@ -37,6 +46,7 @@ export interface Evidence {
   batches: readonly { id: string; members: readonly string[] }[];
   effects: readonly Effect[];
   calls: readonly Call[];
+  interruptions: readonly Interruption[];
   /** Of these handlers a task may be parked as unknown. */
   mayPark: readonly string[];
 }
@@ -63,6 +73,8 @@ export interface Verdict {
   disordered: number;
   calls: number;
   distinctCalls: number;
+  /** Calls of a batch that came again though the worker of the call before was not interrupted. */
+  needlessRepeats: number;
   /** First few findings, in words. */
   findings: string[];
 }
@@ -88,6 +100,7 @@ export const judge = (evidence: Evidence): Verdict => {
     disordered: 0,
     calls: calls.length,
     distinctCalls: 0,
+    needlessRepeats: 0,
     findings: findings.all,
   };
   for (const task of tasks) {
@@ -118,6 +131,7 @@ export const judge = (evidence: Evidence): Verdict => {
     }
   judgeBatches(evidence, verdict, find);
   judgeCalls(calls, verdict, find);
+  judgeRepeats(evidence, verdict, find);
   return verdict;
 };
 
@@ -160,6 +174,27 @@ const judgeCalls = (calls: readonly Call[], verdict: Verdict, find: (what: strin
   verdict.distinctCalls = first.size;
 };
 
+/** A kill may cost each batch that it interrupts one more call, and no other batch any. */
+const judgeRepeats = ({ calls, interruptions }: Evidence, verdict: Verdict, find: (what: string) => void): void => {
+  const before = new Map<string, Call>();
+  for (const call of [...calls].sort((a, b) => a.attempt - b.attempt)) {
+    const earlier = before.get(call.batch);
+    before.set(call.batch, call);
+    if (earlier === undefined) continue;
+    // One who stood still before its call may make it after the repeat.
+    const from = Math.min(earlier.atMs, call.atMs);
+    const to = Math.max(earlier.atMs, call.atMs);
+    const interrupted = interruptions.some(
+      ({ worker, atMs, forMs }) => worker === earlier.worker && atMs <= to && atMs + forMs >= from,
+    );
+    if (interrupted) continue;
+    verdict.needlessRepeats++;
+    find(
+      `needless repeat: batch ${call.batch} of ${call.handler}, attempt ${call.attempt} by worker ${call.worker}, ${call.atMs - earlier.atMs} ms after attempt ${earlier.attempt} by worker ${earlier.worker}, which was not interrupted`,
+    );
+  }
+};
+
 const countBy = (keys: readonly string[]): Map<string, number> => {
   const counts = new Map<string, number>();
   for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
@@ -170,8 +205,7 @@ const countBy = (keys: readonly string[]): Map<string, number> => {
 export const readEvidence = (
   databaseUrl: string,
   runDir: string,
-  acked: readonly string[],
-  mayPark: readonly string[],
+  { acked, interruptions, mayPark }: Pick<Evidence, 'acked' | 'interruptions' | 'mayPark'>,
 ): Promise<Evidence> =>
   readStore(databaseUrl, async (db) => {
     const tasks = await db.query<StoredTask>(`
@@ -185,6 +219,7 @@ join task t on t.seq = u.seq where b.state <> 7 group by b.id`);
       batches: batches.rows,
       effects: linesOf(runDir, 'effects.ndjson'),
       calls: linesOf(runDir, 'calls.ndjson'),
+      interruptions,
       mayPark,
     };
   });
