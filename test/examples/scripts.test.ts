@@ -44,6 +44,7 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   'bench:nodes': ['times', 'short', 'store'],
   'bench:starved': ['busy', 'seconds', 'rate'],
   'test:stops': ['stops', 'workers', 'stop-ms', 'rate', 'isolate-ms', 'within'],
+  chaos: ['minutes', 'faults', 'only', 'workers', 'rate', 'within', 'seed'],
   'test:liveness': [
     'only',
     'workers',

@@ -24,6 +24,8 @@ export interface Proxy {
   cut(which?: 'both' | 'answers'): void;
   /** As soon as a client's bytes hold this text: they pass, and then its connection is cut. */
   cutAt(text: string, which?: 'both' | 'answers'): void;
+  /** From now on each way takes so many ms; bytes stay in order. 0: none. */
+  delay(ms: number): void;
   /** The connections that are there are reset, both sides are told. */
   reset(): void;
   /** New connections are reset at once, until `resume`. */
@@ -39,6 +41,9 @@ export interface Proxy {
 
 class Pair {
   private readonly flow: { asked: Flow; answered: Flow } = { asked: 'pass', answered: 'pass' };
+  /** When the last bytes of each way arrive: later ones do not come before. */
+  private readonly arrivesMs = { asked: 0, answered: 0 };
+  delayMs = 0;
 
   constructor(
     readonly client: Socket,
@@ -64,7 +69,13 @@ class Pair {
   }
 
   private forward(way: 'asked' | 'answered', to: Socket, bytes: Buffer): void {
-    if (this.flow[way] !== 'lose') to.write(bytes);
+    if (this.flow[way] === 'lose') return;
+    const nowMs = performance.now();
+    const atMs = Math.max(nowMs + this.delayMs, this.arrivesMs[way]);
+    if (atMs <= nowMs) return void to.write(bytes);
+    // Above the resolution of timers: two of the same millisecond would be in no order.
+    this.arrivesMs[way] = Math.ceil(atMs) + 1;
+    setTimeout(() => void (this.flow[way] !== 'lose' && to.write(bytes)), this.arrivesMs[way] - nowMs);
   }
 
   hold(): void {
@@ -91,6 +102,7 @@ export const startProxy = async (host: string, port: number): Promise<Proxy> => 
   let mode: 'pass' | 'stall' | 'refuse' = 'pass';
   let trap: { text: string; which: 'both' | 'answers' } | null = null;
   let opened = 0;
+  let delayMs = 0;
   let recorded: { pair: Pair; at: number }[] | null = null;
   let sent: Buffer[] = [];
   const seen = (pair: Pair, bytes: Buffer): void => {
@@ -106,6 +118,7 @@ export const startProxy = async (host: string, port: number): Promise<Proxy> => 
     const pair = new Pair(client, connect(port, host), seen, (one) => {
       if (one.client.destroyed && one.server.destroyed) pairs.delete(one);
     });
+    pair.delayMs = delayMs;
     pairs.add(pair);
     if (recorded !== null) recorded.push({ pair, at: sent.push(Buffer.alloc(0)) - 1 });
     if (mode === 'stall') pair.hold();
@@ -128,6 +141,10 @@ export const startProxy = async (host: string, port: number): Promise<Proxy> => 
       all((pair) => pair.hold());
     },
     cut: (which = 'both') => all((pair) => pair.cut(which)),
+    delay: (ms) => {
+      delayMs = ms;
+      all((pair) => (pair.delayMs = ms));
+    },
     cutAt: (text, which = 'both') => (trap = { text, which }),
     reset: () => all((pair) => pair.reset()),
     refuse: () => (mode = 'refuse'),

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import type { IncomingMessage, Server } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ItemResult, ReferenceStatus, SubmitAnswer } from '../../handlers';
 import { ACCEPTED, asksOf, CALLBACKS, LANE, LANE_ACCEPTED } from './movers';
@@ -33,6 +33,10 @@ export class Downstream {
   /** Ids of which a callback spoke. */
   readonly told = new Set<string>();
   private readonly last = new Map<string, number>();
+  /** When tasks had their first effect, in order. */
+  readonly effectsMs: number[] = [];
+  /** Further routes, by path. */
+  readonly routes = new Map<string, (body: unknown, headers: IncomingHttpHeaders) => unknown>();
   inversions = 0;
   readonly findings: string[] = [];
   private server!: Server;
@@ -68,7 +72,7 @@ export class Downstream {
     return Math.max(...all.slice(1).map((one, i) => one - all[i]!));
   }
 
-  private moved(mover: string, targets: readonly string[] = []): void {
+  moved(mover: string, targets: readonly string[] = []): void {
     keep(this.moves, mover);
     for (const target of new Set(targets)) keep(this.moves, `${mover} ${target}`);
   }
@@ -77,6 +81,8 @@ export class Downstream {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body: unknown = JSON.parse(Buffer.concat(chunks).toString());
+    const route = this.routes.get(request.url!);
+    if (route !== undefined) return route(body, request.headers);
     switch (request.url) {
       case '/submit':
         return this.take(body as Call);
@@ -107,8 +113,10 @@ export class Downstream {
     for (const { id, n } of tasks) {
       const times = (this.effects.get(id) ?? 0) + 1;
       this.effects.set(id, times);
-      if (times === 1) this.done.set(handler, this.doneOf(handler) + 1);
-      else this.find(`doubled: ${id} had ${times} effects`);
+      if (times === 1) {
+        this.done.set(handler, this.doneOf(handler) + 1);
+        this.effectsMs.push(performance.now());
+      } else this.find(`doubled: ${id} had ${times} effects`);
       if (handler !== LANE && handler !== LANE_ACCEPTED) continue;
       const lane = `${handler} ${target}`;
       const before = this.last.get(lane) ?? -1;

@@ -71,8 +71,10 @@ const NAME = 'MUSTER_TEST_LIVENESS';
 export const settingsEnv = (settings: HandlerSettings): Record<string, string> => ({
   [NAME]: JSON.stringify(settings),
 });
+const given = (): HandlerSettings => JSON.parse(process.env[NAME]!) as HandlerSettings;
 /** Those of this process's environment. */
-export const givenHandlers = (): Handler[] => livenessHandlers(JSON.parse(process.env[NAME]!) as HandlerSettings);
+export const givenHandlers = (): Handler[] => livenessHandlers(given());
+export const givenDownstream = (): string => given().downstream;
 
 const post = async (url: string, body: object, signal: AbortSignal): Promise<unknown> => {
   const headers = { 'content-type': 'application/json' };

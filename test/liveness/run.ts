@@ -77,7 +77,7 @@ export const runLiveness = async (options: RunOptions): Promise<Outcome> => {
       found: downstream.findings,
     });
     const verification = await client.verify({ full: true });
-    const figures = { phases, truth, balance, verification, deaths: crew.deaths };
+    const figures = { phases, truth, balance, verification, deaths: crew.deaths + crew.failedStarts };
     const failures = [...broken, ...failuresOf(figures, options.withinMs)];
     world.passed = failures.length === 0;
     return {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Client } from '../../client';
 import { createClient } from '../../client';
@@ -28,6 +29,8 @@ import { Witness } from './witness';
 const ROOT = process.cwd();
 const CONFIG = path.join(ROOT, 'dist', 'test', 'liveness', 'config.js');
 const MOST_WORKERS = 8;
+/** Processes die here, not the machine: without fsync the disk is left alone. */
+const POSTGRES = { fsync: 'off' };
 
 export interface WorldOptions {
   workers: number;
@@ -35,6 +38,8 @@ export interface WorldOptions {
   leaders: number;
   seed: number;
   log: (line: string) => void;
+  /** Config file of the workers; default: with the handlers only. */
+  config?: string;
 }
 
 export class World {
@@ -50,7 +55,12 @@ export class World {
   store!: pg.Pool;
   /** Of the witness and of the judge: straight to the store, too. */
   client!: Client;
+  /** Of who gives work in: through the proxy. */
+  submitting!: Client;
   databaseUrl = '';
+  /** Environment that a worker of this place is started with, beside all others'. */
+  readonly envOf = new Map<number, Record<string, string>>();
+  private temporalFiles = 1;
   private postgres!: EmbeddedPostgres;
   private temporal!: TemporalDev;
   private ports: number[] = [];
@@ -76,8 +86,7 @@ export class World {
       if (this.passed) rmSync(runDir, { recursive: true, force: true });
       else this.options.log(`files of the run: ${runDir}`);
     });
-    // Processes are stopped here, not the machine: without fsync the disk is left alone.
-    this.postgres = await startPostgres({ settings: { fsync: 'off' } });
+    this.postgres = await startPostgres({ dataDir: this.postgresDir, settings: POSTGRES });
     cleanup.add('Postgres', () => this.postgres.stop());
     this.temporal = await startTemporalDev({ dbFilename: this.temporalFile });
     cleanup.add('Temporal', () => this.temporal.stop());
@@ -103,7 +112,12 @@ export class World {
     const temporal = { address: this.address };
     this.client = createClient({ databaseUrl: this.databaseUrl, handlers, prefix, temporal });
     cleanup.add('the client of the witness', () => this.client.close());
-    const submitting = createClient({ databaseUrl: this.proxy.through(this.databaseUrl), handlers, prefix, temporal });
+    const submitting = (this.submitting = createClient({
+      databaseUrl: this.proxy.through(this.databaseUrl),
+      handlers,
+      prefix,
+      temporal,
+    }));
     cleanup.add('the submitting client', () => submitting.close());
     const chosen = await choosePorts(Object.fromEntries(Array.from({ length: MOST_WORKERS }, (_, i) => [`p${i}`, {}])));
     this.ports = Object.values(chosen);
@@ -129,13 +143,25 @@ export class World {
       TEMPORAL_ADDRESS: this.address,
       MUSTER_PREFIX: this.prefix,
       ...settingsEnv({ downstream: this.downstream.url, leaders: this.options.leaders }),
+      ...this.envOf.get(place),
     };
-    const args = ['worker', '--config', CONFIG, '--shutdown-grace', '3s', '--metrics-port', String(this.ports[place])];
+    const args = [
+      'worker',
+      '--config',
+      this.options.config ?? CONFIG,
+      '--shutdown-grace',
+      '3s',
+      '--metrics-port',
+      String(this.ports[place]),
+    ];
     return startCli(args, { cwd: this.runDir, bin: path.join(ROOT, 'bin', 'muster.js'), env });
   }
 
   private get temporalFile(): string {
-    return path.join(this.runDir, 'temporal.db');
+    return path.join(this.runDir, `temporal-${this.temporalFiles}.db`);
+  }
+  private get postgresDir(): string {
+    return path.join(this.runDir, 'postgres');
   }
   private get address(): string {
     return this.temporal.address;
@@ -147,6 +173,22 @@ export class World {
   /** SIGKILL, away for a while, then on the same port and file. */
   async restartTemporal(awayMs: number): Promise<void> {
     this.temporal = await restartTemporal(this.temporal, this.temporalFile, awayMs);
+  }
+
+  /** The same, and all that it had is lost. */
+  async emptyTemporal(awayMs: number): Promise<void> {
+    this.temporalFiles++;
+    await this.restartTemporal(awayMs);
+  }
+
+  /** SIGKILL, away for a while, then on the same port and files. */
+  async restartPostgres(awayMs: number): Promise<void> {
+    const { port } = this.postgres;
+    this.postgres.kill();
+    await this.postgres.exited;
+    await this.postgres.stop();
+    await sleep(awayMs);
+    this.postgres = await startPostgres({ dataDir: this.postgresDir, port, settings: POSTGRES });
   }
 
   async stop(): Promise<void> {

@@ -1,10 +1,18 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { CliProcess } from '../cli/process';
+
+const READY = /"msg":"ready"/;
+/** As a supervisor waits. */
+const AGAIN_MS = 500;
 
 /**
  * The worker processes; one that ends by itself is followed by another, as a supervisor does it.
  */
 export class Crew {
+  /** Of workers that had been ready. */
   deaths = 0;
+  /** Of workers that had not: their servers were away, or refused them. */
+  failedStarts = 0;
   private stopping = false;
   private places: CliProcess[];
 
@@ -18,11 +26,14 @@ export class Crew {
 
   private fill(place: number): CliProcess {
     const worker = this.start(place);
-    void worker.exit.then((how) => {
-      if (this.stopping || this.places[place] !== worker) return;
-      this.deaths++;
+    void worker.exit.then(async (how) => {
+      const isOurs = (): boolean => !this.stopping && this.places[place] === worker;
+      if (!isOurs()) return;
+      if (READY.test(worker.stdout() + worker.stderr())) this.deaths++;
+      else this.failedStarts++;
       this.log(`worker ${place} ended by itself: ${how}\n${worker.stderr().slice(-2_000)}`);
-      this.places[place] = this.fill(place);
+      await sleep(AGAIN_MS);
+      if (isOurs()) this.places[place] = this.fill(place);
     });
     return worker;
   }
@@ -32,7 +43,7 @@ export class Crew {
   }
 
   async ready(): Promise<void> {
-    await Promise.all(this.places.map((worker) => worker.says(/"msg":"ready"/)));
+    await Promise.all(this.places.map((worker) => worker.says(READY)));
   }
 
   pid(place: number): number {
@@ -42,6 +53,14 @@ export class Crew {
   /** What they said on stderr. */
   said(): string {
     return this.places.map((worker) => worker.stderr()).join('');
+  }
+
+  /** One with SIGKILL, followed by another at once. */
+  async kill(place: number): Promise<void> {
+    const killed = this.places[place]!;
+    this.places[place] = this.fill(place);
+    killed.child.kill('SIGKILL');
+    await killed.exit;
   }
 
   /** All at once with SIGKILL; nobody follows them before `restart`. */

@@ -1,0 +1,47 @@
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import type { Outcome } from './report';
+
+/**
+ * The short form of `npm run chaos`: its own processes and servers.
+ *
+ * @alone
+ */
+
+const CHAOS = path.join(__dirname, '..', '..', '..', 'dist', 'test', 'chaos', 'systems', 'chaos.js');
+
+const run = (args: readonly string[]): Promise<{ code: number; outcome: Outcome | null; said: string }> =>
+  new Promise((resolve) => {
+    execFile(process.execPath, [CHAOS, ...args], { maxBuffer: 1e8 }, (error, out, said) => {
+      const code = error === null ? 0 : Number(error.code ?? 1);
+      resolve({ code, outcome: out === '' ? null : (JSON.parse(out) as Outcome), said });
+    });
+  });
+
+test('workers and both servers die while work of all five systems arrives: everything is accounted for', async () => {
+  const kinds = ['kill-all', 'cut-at-commit', 'postgres-killed', 'temporal-emptied'];
+  const { code, outcome, said } = await run(
+    `--only ${kinds.join(',')} --faults 5 --minutes 5 --workers 2 --rate 20 --within 60000 --seed 1`.split(' '),
+  );
+  if (code !== 0) throw new Error(said);
+  expect(outcome).toMatchObject({
+    passed: true,
+    seed: 1,
+    faults: 5,
+    verified: 'ok',
+    failures: [],
+    balance: { lost: 0, stuck: 0, failed: 0, doubled: 0, disordered: 0, untold: 0, findings: [] },
+  });
+  expect(Object.keys(outcome!.kinds).sort()).toEqual(kinds.sort());
+  for (const kind of Object.values(outcome!.kinds)) expect(kind.struck).toBeGreaterThan(0);
+  expect(outcome!.balance.succeeded).toBe(outcome!.balance.accepted);
+  expect(outcome!.balance.accepted).toBeGreaterThan(100);
+  expect(outcome!.fanouts).toBeGreaterThan(0);
+  expect(outcome!.executions).toBeGreaterThan(0);
+});
+
+test('says what is wrong with its arguments', async () => {
+  const { code, said } = await run(['--only', 'kill,weather']);
+  expect(code).toBe(2);
+  expect(said).toContain("with commas between, got 'weather'.");
+});

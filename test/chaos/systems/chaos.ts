@@ -1,0 +1,51 @@
+import { listFlag, numberFlag, processFlags, seedFlag } from '../../../examples/support/flags';
+import { killLeftovers } from '../../cli/process';
+import type { FaultKind } from './plan';
+import { FAULT_KINDS } from './plan';
+import { runChaos } from './run';
+
+/** `npm run chaos`: random faults of all kinds on all five systems at once, by seed. */
+
+const flags = processFlags(
+  {
+    name: 'npm run chaos --',
+    summary:
+      'Random faults of every kind, one after another, while work of all five systems arrives; then every task, item and message is accounted for.',
+    result:
+      'One line of JSON on stdout, what happens on stderr. Exit code 1 if work did not go on within --within after a fault, anything was lost, doubled, out of order, stuck or untold, or something stood for a minute and was called healthy.',
+    examples: ['', '--minutes 60 --seed 7', '--minutes 2 --only kill,temporal-emptied --rate 20'],
+  },
+  {
+    minutes: numberFlag(60, { text: 'faults begin for so long', min: 1, unit: 'min' }),
+    faults: numberFlag(1_000_000, { text: 'most faults', min: 1 }),
+    only: listFlag(FAULT_KINDS, 'kinds of faults, with commas between them'),
+    workers: numberFlag(3, { text: 'worker processes', min: 2, max: 8 }),
+    rate: numberFlag(40, { text: 'tasks per second', min: 1 }),
+    within: numberFlag(30_000, { text: 'work must go on within this after a fault', min: 1, unit: 'ms' }),
+    seed: seedFlag(),
+  },
+);
+
+const run = async (): Promise<boolean> => {
+  const begun = performance.now();
+  const log = (line: string): void =>
+    void process.stderr.write(`${((performance.now() - begun) / 1_000).toFixed(1).padStart(7)} ${line}\n`);
+  const { minutes, faults, workers, rate, within, seed } = flags;
+  log(`seed ${seed}`);
+  const only = FAULT_KINDS.filter((kind) => flags.only.includes(kind)) as FaultKind[];
+  const outcome = await runChaos({ forMs: minutes * 60_000, faults, workers, rate, seed, only, withinMs: within, log });
+  for (const failure of outcome.failures) log(`! ${failure}`);
+  log(outcome.passed ? 'passed' : 'FAILED');
+  process.stdout.write(`${JSON.stringify(outcome)}\n`);
+  return outcome.passed;
+};
+
+process.once('exit', killLeftovers);
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+run().then(
+  (passed) => process.exit(passed ? 0 : 1),
+  (error: unknown) => {
+    process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    process.exit(1);
+  },
+);
