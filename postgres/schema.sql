@@ -108,6 +108,7 @@ create table batch (
   created_at timestamp with time zone not null,
   started_at timestamp with time zone,
   finished_at timestamp with time zone,
+  called_at timestamp with time zone,
   constraint batch_pkey PRIMARY KEY (id),
   constraint batch_check CHECK (n_left >= 0 AND n_left <= n),
   constraint batch_check1 CHECK (cardinality(members) = n),

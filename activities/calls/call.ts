@@ -17,7 +17,7 @@ export interface Call {
   attempt: number;
   /** When the batch's first call was marked, by `performance.now()`: its key is in use since. */
   firstCallAtMs: number;
-  /** When this call began; where that is not known, the first one. */
+  /** When this call began, which is the batch's last one. */
   calledAtMs: number;
   /** The partition under which it is made, and its epoch; null: none. */
   fence: Fence | null;

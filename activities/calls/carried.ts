@@ -45,7 +45,10 @@ export const assertOwn = (carried: readonly CarriedBatch[], handler: string): vo
 };
 
 /** Returns the batch as it is after a call, when the same dispatch makes the call again. */
-export const carriedAgain = ({ batch, attempt, firstCallAtMs }: Call, kind: Settled['kind']): CarriedBatch => {
+export const carriedAgain = (
+  { batch, attempt, firstCallAtMs, calledAtMs }: Call,
+  kind: Settled['kind'],
+): CarriedBatch => {
   const counts = kind === 'resend' ? 1 : 0;
   return {
     ...batch,
@@ -55,5 +58,6 @@ export const carriedAgain = ({ batch, attempt, firstCallAtMs }: Call, kind: Sett
     unsure: batch.unsure || counts === 1,
     refusals: counts === 1 ? 0 : batch.refusals + 1,
     firstCallAtMs,
+    lastCallAtMs: calledAtMs,
   };
 };

@@ -22,7 +22,7 @@ export const toCall = (
     members: carried.members,
     attempt: carried.attempt,
     firstCallAtMs,
-    calledAtMs: carried.markedAtMs ?? firstCallAtMs,
+    calledAtMs: carried.markedAtMs ?? carried.batch.lastCallAtMs ?? firstCallAtMs,
     fence: carried.fence ?? null,
     pages: undefined as never,
     absent: false,

@@ -29,6 +29,8 @@ export interface CarriedBatch {
   startInMs: number;
   /** When its first call was marked, by this process's `performance.now()`; null: never called. */
   firstCallAtMs: number | null;
+  /** When its last call was marked, in the same way. */
+  lastCallAtMs: number | null;
   /** How far the database's clock, at the read, was ahead of this process's `performance.now()`. */
   aheadMs: number;
   perTarget: number;
@@ -54,7 +56,8 @@ select b.id, b.target_id as "targetId", t.key as target, b.n, b.weight, b.epoch,
   b.depth, b.parent_id as "parentId", ${KEY_OF_BATCH} as "idempotencyKey", ${createdUs('b')} as "createdUs",
   b.attempt_until is not null as unconcluded, b.unsure,
   greatest(0, extract(epoch from b.retry_at - clock()))::float8 * 1000 as "startInMs",
-  extract(epoch from b.started_at)::float8 * 1000 as "firstCallAtMs", least(h.per_target, t.allowed) as "perTarget",
+  extract(epoch from b.started_at)::float8 * 1000 as "firstCallAtMs",
+  extract(epoch from b.called_at)::float8 * 1000 as "lastCallAtMs", least(h.per_target, t.allowed) as "perTarget",
   t.allowed is not null or h.allowed is not null as reduced, t.reductions as "targetReductions",
   h.reductions as "handlerReductions", h.name as handler, b.leader_id = 0 as "inLane",
   extract(epoch from clock())::float8 * 1000 as "aheadMs", case when b.leader_id = 0 and h.partitions > 0 then (
@@ -72,6 +75,7 @@ export const aheadOf = <T extends CarriedBatch>(rows: T[]): T[] => {
   for (const row of rows) {
     row.aheadMs -= now;
     if (row.firstCallAtMs !== null) row.firstCallAtMs -= row.aheadMs;
+    if (row.lastCallAtMs !== null) row.lastCallAtMs -= row.aheadMs;
   }
   return rows;
 };

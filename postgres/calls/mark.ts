@@ -37,7 +37,7 @@ export const markAttempts = async (db: Queryable, marks: readonly Mark[], node: 
     text: `
 update batch b set attempt = b.attempt + 1, attempt_by = $5,
   attempt_until = clock() + m.timeout_ms * interval '1 ms', started_at = coalesce(b.started_at, clock()),
-  retry_at = null
+  called_at = clock(), retry_at = null
 from unnest($1::bigint[], $2::int[], $3::bigint[], $4::float8[]) m (id, attempt, dispatch, timeout_ms), target t,
   handler h
 where b.id = any($1::bigint[]) and b.id = m.id and b.attempt = m.attempt and b.state + 0 = 1
@@ -64,7 +64,7 @@ export const markFenced = async (
 with held as materialized (${HELD_FOR_SHARE})
 update batch b set attempt = b.attempt + 1, attempt_by = $5,
   attempt_until = clock() + m.timeout_ms * interval '1 ms', started_at = coalesce(b.started_at, clock()),
-  retry_at = null
+  called_at = clock(), retry_at = null
 from unnest($1::bigint[], $2::int[], $3::bigint[], $4::float8[], $6::text[]) m (id, attempt, dispatch, timeout_ms,
   partition), held f, target t, handler h
 where b.id = any($1::bigint[]) and b.id = m.id and b.attempt = m.attempt and b.state + 0 = 1

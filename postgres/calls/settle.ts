@@ -201,11 +201,12 @@ with part as (
 formed as (
   insert into batch (
     target_id, leader_id, epoch, turn, state, reason, attempt, attempt_until, parent_id, sent_as, depth, n, members,
-    bytes, weight, error, created_at, started_at, retry_at)
+    bytes, weight, error, created_at, started_at, called_at, retry_at)
   select target_id, leader_id, epoch, turn, $3::smallint, $4::smallint, case when $5::bool then 1 else 0 end,
     case when $5::bool then clock() end, id, case when $4::smallint = 8 /* split */ then coalesce(sent_as, id) end,
     $6::smallint, cardinality($2::bigint[]), $2, part_bytes, part_weight, $7, clock(),
-    case when $4::smallint = 8 /* split */ then started_at end, clock() + $8::float8 * interval '1 ms'
+    case when $4::smallint = 8 /* split */ then started_at end, case when $4::smallint = 8 /* split */ then called_at end,
+    clock() + $8::float8 * interval '1 ms'
   from part
   returning id)
 select id

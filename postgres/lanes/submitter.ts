@@ -51,7 +51,7 @@ const columnsOf = (marks: readonly GrantedMark[]): number[][] => [
 /** What a mark writes: the call is about to be made. */
 const MARK = `update batch b set attempt = b.attempt + 1, attempt_by = $5,
   attempt_until = clock() + g.timeout_ms * interval '1 ms', started_at = coalesce(b.started_at, clock()),
-  retry_at = null`;
+  called_at = clock(), retry_at = null`;
 /** Of a mark `g`: the submitter still has the grant, and nothing was paused meanwhile. */
 const STILL_GRANTED = `where b.id = any($1::bigint[]) and b.id = g.id and b.attempt = g.attempt and b.state + 0 = 1
   and b.dispatch = g.submitter and b.attempt_until is null

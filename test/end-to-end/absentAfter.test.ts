@@ -10,13 +10,13 @@ import { expectWhole } from '../helpers/whole';
  */
 
 const ABSENT_AFTER_MS = 1_000;
-/** Of what the monitor asks, which is slow on a slow machine. */
+/** Of what is asked in another activity than the call, which is slow on a slow machine. */
 const SLOWLY_ABSENT_MS = 4_000;
 interface Work {
   to: string;
 }
 /** The call that each target's downstream applies; an earlier one is lost on the way. */
-const APPLIED = { kept: 1, gone: 2, again: 2 };
+const APPLIED = { kept: 1, gone: 2, again: 2, partly: 2 };
 type Case = keyof typeof APPLIED;
 
 /** What the downstream knows of a target. */
@@ -50,9 +50,9 @@ const arrives = async ({ id, target }: Batch<Work>): Promise<number> => {
   return known.get(target)!.called(rows[0]!.ms);
 };
 const answersOrResets = async (batch: Batch<Work>): Promise<SubmitAnswer> => {
-  const answers = batch.target.startsWith('gone') ? 2 : Infinity;
+  const answers = /^(gone|partly)/.test(batch.target) ? 2 : Infinity;
   if ((await arrives(batch)) < answers) throw new Error('connection reset');
-  return { results: okay(batch) };
+  return { results: batch.target.startsWith('partly') ? okay(batch).slice(0, 1) : okay(batch) };
 };
 const reconcile = (batch: Batch<Work>): Promise<ReconcileAnswer> =>
   Promise.resolve(known.get(batch.target)!.lookUp() ? { status: 'done', results: okay(batch) } : { status: 'absent' });
@@ -68,6 +68,22 @@ const handler = (name: string, more: Partial<HandlerOptions<Work>> = {}) =>
     absentAfterMs: ABSENT_AFTER_MS,
     ...more,
   });
+/** It accepts. The first reference leads nowhere, the second is done, unless the look-up is to find it. */
+const accepting = (name: string, more: Partial<HandlerOptions<Work>> = {}) =>
+  handler(name, {
+    submit: async (batch) => ({ status: 'accepted', reference: `${batch.target}/${await arrives(batch)}` }),
+    status: (references) =>
+      Promise.resolve(
+        references.map((reference) => ({
+          reference,
+          status: reference.startsWith('again') || reference.endsWith('/1') ? 'lost' : 'done',
+        })),
+      ),
+    results: (reference) => [1, 2].map((n) => ({ id: `${reference.split('/')[0]}-${n}`, status: 'ok' })),
+    poll: { everyMs: 50 },
+    absentAfterMs: SLOWLY_ABSENT_MS,
+    ...more,
+  });
 
 /** Sends two tasks to a target, and waits until both have succeeded. */
 const send = async (name: string, what: Case): Promise<Known> => {
@@ -80,28 +96,24 @@ const send = async (name: string, what: Case): Promise<Known> => {
   expect(ended.map(({ state }) => state)).toEqual(['succeeded', 'succeeded']);
   return known.get(to)!;
 };
+/** In a lane and in a partition a call is marked by another statement. */
+const MARKED_OTHERWISE = ['accepting-in-order', 'accepting-on-nodes'] as const;
 const sent = new Map<string, Promise<Known>>();
 const outcomeOf = (name: string, what: Case): Promise<Known> => sent.get(`${what}.${name}`)!;
 
 beforeAll(async () => {
   muster = await startMuster([
     handler('grouped'),
+    handler('slowly', { absentAfterMs: SLOWLY_ABSENT_MS }),
     handler('ordered', { service: (target) => target, lane: { lookUps: 3, lookUpEveryMs: 100 } }),
-    handler('accepting', {
-      submit: async (batch) => ({ status: 'accepted', reference: `${batch.target}/${await arrives(batch)}` }),
-      // The first reference leads nowhere, the second is done.
-      status: (references) =>
-        Promise.resolve(
-          references.map((reference) => ({ reference, status: reference.endsWith('/1') ? 'lost' : 'done' })),
-        ),
-      results: (reference) => [1, 2].map((n) => ({ id: `${reference.split('/')[0]}-${n}`, status: 'ok' })),
-      poll: { everyMs: 50 },
-      absentAfterMs: SLOWLY_ABSENT_MS,
-    }),
+    accepting('accepting'),
+    accepting('accepting-in-order', { service: (target) => target }),
+    accepting('accepting-on-nodes', { affinity: { partitions: 1 } }),
   ]);
   for (const name of ['grouped', 'ordered', 'accepting'])
-    for (const what of ['kept', 'gone'] as const) sent.set(`${what}.${name}`, send(name, what));
-  for (const name of ['grouped', 'ordered']) sent.set(`again.${name}`, send(name, 'again'));
+    for (const what of ['kept', 'gone', 'again'] as const) sent.set(`${what}.${name}`, send(name, what));
+  for (const name of MARKED_OTHERWISE) sent.set(`again.${name}`, send(name, 'again'));
+  sent.set('partly.slowly', send('slowly', 'partly'));
   await Promise.allSettled(sent.values());
 });
 afterAll(() => muster.stop());
@@ -121,8 +133,17 @@ describe.each(['grouped', 'ordered', 'accepting'])('%s', (name) => {
   });
 });
 
-test.each(['grouped', 'ordered'])('%s: the age is that of the last call', async (name) => {
-  const { callsAtMs, lookUps } = await outcomeOf(name, 'again');
+test.each(['grouped', 'ordered', 'accepting', ...MARKED_OTHERWISE])(
+  '%s: applied by the second call, and found later: the age is that of the last call',
+  async (name) => {
+    const { callsAtMs, lookUps } = await outcomeOf(name, 'again');
+    expect(callsAtMs).toHaveLength(2);
+    expect(lookUps.at(-1)).toBe('done');
+  },
+);
+
+test('applied by the second call, which answers for one of two: the age of the other is that of this call', async () => {
+  const { callsAtMs, lookUps } = await outcomeOf('slowly', 'partly');
   expect(callsAtMs).toHaveLength(2);
   expect(lookUps.at(-1)).toBe('done');
 });

@@ -138,13 +138,11 @@ export abstract class TurnLoop<A extends Answer> {
 
   /**
    * Notes that the activity that just ended, started in `turn`, published that nothing is left: the
-   * run may end, unless it is woken first. A turn since then (a late wake, for nothing) has
-   * published anew, and another turn has to take that back.
+   * run may end, unless it is woken (`isOver` asks). A turn since then (a late wake, for nothing)
+   * has published anew, and another turn has to take that back.
    */
   protected stepDown(turn: number): void {
-    // Signals are applied before results, so a wake has always begun another turn by now; asked all
-    // the same, so as not to rest on that order.
-    if (!this.woken && turn === this.turn) this.released = true;
+    if (turn === this.turn) this.released = true;
   }
 
   private nextTurn(mayClaim: boolean): Turn {
@@ -182,7 +180,10 @@ export abstract class TurnLoop<A extends Answer> {
     return this.isOver;
   }
 
-  /** Its last activity published that nothing is left, and no wake came since. */
+  /**
+   * Its last activity published that nothing is left, and no wake came since: not even in the
+   * workflow task that brought the activity's result, where either may have been applied first.
+   */
   protected get isOver(): boolean {
     return this.released && !this.woken && this.live.size === 0;
   }
