@@ -123,6 +123,16 @@ test('H10: every problem of the settings and of the config file at once, by wher
   expect(result.stderr).not.toContain('hidden');
 });
 
+test('B4: a worker whose times contradict each other refuses to start, and names the setting', async () => {
+  write('muster.config.ts', `${CONFIG}export const nodes = { leaseMs: 10_000, shutdownLimitMs: 20_000 };\n`);
+  // No server is there: what would start all the same ends with code 3.
+  const { code, stderr } = await run(['worker', '--start-timeout', '0ms'], DATABASE);
+  expect(code).toBe(2);
+  expect(stderr).toContain(
+    'nodes.shutdownLimitMs: expected less than leaseMs (10000), got 20000; or the lease ends before the partition is given up',
+  );
+});
+
 test('a config file that cannot be loaded: where and why', async () => {
   write(
     'muster.config.ts',

@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { Flags } from '../../../workers/config/config';
 import { loadSettings } from '../../../workers/config/config';
 import { readDevFile, removeDevFile, writeDevFile } from '../../../workers/dev/file';
+import { startWorker } from '../../../workers/worker';
 import { makeFolder } from '../world';
 
 /**
@@ -144,6 +145,25 @@ test('the config file is read, the environment goes over it, a flag over both', 
     prefix: 'flag',
     temporal: { address: 'flag:1', namespace: 'flag' },
   });
+});
+
+test('B4: times of nodes that contradict each other are refused in the config file and by startWorker', async () => {
+  const nodes = { leaseMs: 10_000, shutdownLimitMs: 20_000 };
+  const refused = {
+    problems: [
+      { path: 'nodes.shutdownLimitMs', message: expect.stringMatching(/less than leaseMs \(10000\), got 20000/) },
+    ],
+  };
+  writeConfig({ nodes });
+  await expect(load()).rejects.toMatchObject(refused);
+  // Aborted from the start: one that was not refused ends at once.
+  const started = startWorker({
+    databaseUrl: url('127.0.0.1:1'),
+    nodes,
+    startTimeoutMs: 0,
+    signal: AbortSignal.abort(),
+  });
+  await expect(started).rejects.toMatchObject(refused);
 });
 
 test('TLS and API key as every Temporal tool has them; an API key means TLS', async () => {
