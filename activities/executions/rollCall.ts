@@ -64,7 +64,7 @@ const takeAndPlan = async (deps: ActivityDeps, db: Queryable, input: RollCall): 
   const candidates = await askNodes(db, facts, open);
   const plan = planTurn({
     ...facts,
-    numberOfNodes: (facts.config['numberOfNodes'] as number | undefined) ?? null,
+    numberOfNodes: facts.config['numberOfNodes'] as number | undefined,
     candidates,
     rollCallOver: input.rollCallOver,
     mayPlan: input.mayPlan,

@@ -1,6 +1,7 @@
 import { didYouMean } from '../../handlers/suggest';
 import type { ExecuteBatch } from '../../workflows/messages';
 import { InvalidArgumentError, MusterError } from '../errors';
+import { isNumberOfNodes } from '../../workflows/planning/executions/chunks';
 import { isUuid } from '../../workflows/planning/uuid';
 
 /** Options of a request; an argument list is one work item. */
@@ -18,8 +19,8 @@ export interface ExecuteOptions {
   requestId?: string;
 }
 /**
- * `numberOfNodes` (1 to 10,000), `attributes`, `envVars`, `concurrency` (1 to 1,000), `ratePerHost`
- * (runs per second), `timeoutMs` (at most a day).
+ * `numberOfNodes` (1 to 10,000; -1, as without: every node that answers), `attributes`, `envVars`,
+ * `concurrency` (1 to 1,000), `ratePerHost` (runs per second), `timeoutMs` (at most a day).
  */
 export type ExecutionConfig = ExecuteBatch['config'];
 /** What an execution runs for each argument list. */
@@ -38,7 +39,6 @@ const MAX_ARGUMENTS = 10_000;
 /** Most items per execution. */
 export const MAX_LISTS = 10_000_000;
 const MAX_NAME_BYTES = 512;
-const MAX_NODES = 10_000;
 
 const refuse = (field: string, expected: string, got: unknown, remedy?: string): never => {
   throw new InvalidArgumentError(field, expected, got, remedy);
@@ -76,8 +76,8 @@ const checkConfig = (config: ExecutionConfig): ExecutionConfig => {
     if (!CONFIG_FIELDS.includes(key))
       refuse(`config.${key}`, `only ${CONFIG_FIELDS.join(', ')}`, key, didYouMean(key, CONFIG_FIELDS).slice(2));
   const { numberOfNodes, concurrency, ratePerHost, timeoutMs } = config;
-  if (numberOfNodes !== undefined && !isWhole(numberOfNodes, 1, MAX_NODES))
-    refuse('config.numberOfNodes', `a whole number from 1 to ${MAX_NODES}`, numberOfNodes);
+  if (numberOfNodes !== undefined && !isNumberOfNodes(numberOfNodes))
+    refuse('config.numberOfNodes', '-1 (every node that answers) or a whole number from 1 to 10,000', numberOfNodes);
   if (concurrency !== undefined && !isWhole(concurrency, 1, 1_000))
     refuse('config.concurrency', 'a whole number from 1 to 1,000', concurrency);
   if (timeoutMs !== undefined && !isWhole(timeoutMs, 1, 86_400_000))

@@ -148,6 +148,22 @@ const cases: readonly (readonly [
     { status: 400, errors: [{ field: 'template.function_id' }] },
   ],
   [
+    'E3: no node asked for',
+    'POST /v1/executions',
+    {
+      body: { template: { function_id: 'f', method: 'm', config: { number_of_nodes: 0 } }, arguments: [['a']] },
+    },
+    {
+      status: 400,
+      errors: [
+        {
+          field: 'template.config.number_of_nodes',
+          message: 'expected -1 (every node that answers) or a whole number from 1 to 10,000',
+        },
+      ],
+    },
+  ],
+  [
     'E1: no method',
     'POST /v1/executions',
     { body: { template: { function_id: 'f' }, arguments: [['a']] } },

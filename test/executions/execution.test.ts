@@ -63,6 +63,14 @@ describe('executions', () => {
     expect((await execution.chunks()).map(({ items }) => items)).toEqual([1, 1, 1, 1]);
   });
 
+  test.each([{}, { numberOfNodes: -1 }])('E3: with %j every node that answers gets a chunk', async (config) => {
+    const execution = await run('echo', lists(8), config);
+    expect(await ended(execution)).toMatchObject({ state: 'done', config });
+    const chunks = await execution.chunks();
+    expect(chunks.map(({ items }) => items)).toEqual([2, 2, 2, 2]);
+    expect(chunks.map(({ node }) => node).sort()).toEqual(await fleet.nodeIds());
+  });
+
   test('E3: only nodes with the attributes asked for, and none that has no batch support', async () => {
     const plain = await fleet.startNode();
     const execution = await run('echo', lists(6), { attributes: { zone: 'us' } });
@@ -214,7 +222,7 @@ describe('executions', () => {
     await expect(fleet.client.execute({ functionId: 'a' } as never, lists(1))).rejects.toThrow('method: expected');
     await expect(run('echo', lists(1), { nodes: 3 })).rejects.toThrow('config.nodes: expected only numberOfNodes');
     await expect(run('echo', lists(1), { numberOfNodes: 0 })).rejects.toThrow(
-      'config.numberOfNodes: expected a whole number',
+      'config.numberOfNodes: expected -1 (every node that answers) or a whole number from 1 to 10,000',
     );
     await expect(run('echo', [['a\0b']])).rejects.toThrow('arguments[0][0]: expected well-formed text without NUL');
     await expect(run('echo', [['x'.repeat(300_000)]])).rejects.toThrow('arguments[0]: expected at most 262144 bytes');

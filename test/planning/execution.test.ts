@@ -88,11 +88,11 @@ describe('a turn', () => {
     expect(planTurn({ ...few, rollCallOver: true })).toEqual({ kind: 'plan', nodes: ['a', 'b'] });
     expect(planTurn(facts({ candidates: [], rollCallOver: true }))).toEqual({ kind: 'no-nodes', wanted: 4 });
   });
-  test('without a number: every node, one is enough', () => {
-    expect(planTurn(facts({ numberOfNodes: null, candidates: candidates('a', 'b') }))).toEqual({
-      kind: 'plan',
-      nodes: ['a', 'b'],
-    });
+  test.each([undefined, -1])('number of nodes %p: every node that answers, one is enough', (numberOfNodes) => {
+    const all = facts({ numberOfNodes });
+    expect(planTurn(all)).toEqual({ kind: 'plan', nodes: ['a', 'b', 'c', 'd', 'e'] });
+    expect(planTurn({ ...all, candidates: candidates('a') })).toEqual({ kind: 'plan', nodes: ['a'] });
+    expect(planTurn({ ...all, candidates: [] })).toEqual({ kind: 'roll-call', answered: 0, wanted: 1 });
   });
   test('E9: nothing pending and some in progress is not the end', () => {
     const counts = { created: 0, inProgress: 3, done: 17, failed: 0, permanentlyFailed: 0 };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { count, plainName, time } from './fields';
+import { ALL_NODES, MAX_NODES } from '../planning/executions/chunks';
 import { UUID } from '../planning/uuid';
 
 /** The request as its users write it: snake_case, like the result document. */
@@ -8,8 +9,12 @@ const names = (max: number) => plainName(max);
 const uuid = z.string().regex(UUID, 'expected a UUID');
 export const executionId = uuid.describe('request_id returned on acceptance');
 
+const NODES = 'expected -1 (every node that answers) or a whole number from 1 to 10,000';
 const config = z.strictObject({
-  number_of_nodes: z.number().int().min(1).max(10_000).optional().describe('Number of nodes to wait for; default 1'),
+  number_of_nodes: z
+    .union([z.literal(ALL_NODES), z.number().int(NODES).min(1, NODES).max(MAX_NODES, NODES)], NODES)
+    .optional()
+    .describe('Number of nodes to wait for; -1, or absent: every node that answers the roll call'),
   attributes: z.record(names(256), z.string().max(10_000)).optional().describe('Attributes that a node must have'),
   env_vars: z.record(names(256), z.string().max(100_000)).optional(),
   concurrency: z.number().int().min(1).max(1_000).optional().describe('Items of a chunk that one node runs at once'),
@@ -57,7 +62,7 @@ export const executionView = z
     functionId: z.string(),
     method: z.string(),
     config: z.object({
-      numberOfNodes: count.optional(),
+      numberOfNodes: z.number().int().min(ALL_NODES).optional().describe('-1, or absent: every node that answers'),
       attributes: z.record(z.string(), z.string()).optional(),
       envVars: z.record(z.string(), z.string()).optional(),
       concurrency: count.optional(),

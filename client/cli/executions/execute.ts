@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { InvalidArgumentError } from 'commander';
+import { isNumberOfNodes } from '../../../workflows/planning/executions/chunks';
 import type { Execution } from '../../executions/handle';
 import { argumentLists } from '../support/argumentFile';
 import { collected, command, durationOption, wholeOption } from '../support/command';
@@ -45,7 +46,7 @@ export const executeCommand = (): Command =>
     .requiredOption('--function <id>', 'function to run')
     .requiredOption('--args-file <file>', 'JSON Lines file, one argument list per line; - for standard input')
     .option('--method <name>', 'method of the function', 'run')
-    .option('--nodes <n>', 'nodes to wait for in the roll call (default: all)', wholeOption(1, 10_000))
+    .option('--nodes <n>', 'nodes to wait for in the roll call; -1, as without: all that answer', nodesOption)
     .option(
       '--max-attempts <n>',
       "maximum runs per item (default and limit: the operator's, 10)",
@@ -102,6 +103,13 @@ const pairs = (flag: string, given: readonly string[]): Record<string, string> =
       return [pair.slice(0, at), pair.slice(at + 1)];
     }),
   );
+
+function nodesOption(text: string): number {
+  const nodes = Number(text);
+  if (!/^-?\d+$/.test(text) || !isNumberOfNodes(nodes))
+    throw new InvalidArgumentError('Expected a whole number from 1 to 10,000, or -1 for all that answer.');
+  return nodes;
+}
 
 function rateOption(text: string): number {
   const rate = Number(text);

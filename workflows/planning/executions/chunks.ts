@@ -9,6 +9,17 @@ export interface Candidate {
   holds: number;
 }
 
+/** The number of nodes that means every node that answers. An absent number means the same. */
+export const ALL_NODES = -1;
+export const MAX_NODES = 10_000;
+
+export const isNumberOfNodes = (value: unknown): boolean =>
+  value === ALL_NODES || (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MAX_NODES);
+
+/** Returns how many nodes a request asks for; null: every node that answers. */
+export const nodesAsked = (numberOfNodes: number = ALL_NODES): number | null =>
+  numberOfNodes === ALL_NODES ? null : numberOfNodes;
+
 /**
  * Returns how many nodes a round asks for: no chunk may be empty, and a resume asks for no more
  * than there is to do.

@@ -1,5 +1,5 @@
 import type { Candidate } from './chunks';
-import { chooseNodes, fitting, nodesWanted } from './chunks';
+import { chooseNodes, fitting, nodesAsked, nodesWanted } from './chunks';
 import type { ItemCounts } from './states';
 import { isOver, pendingOf } from './states';
 
@@ -9,7 +9,8 @@ export interface TurnFacts {
   counts: ItemCounts;
   /** Rounds planned so far. */
   round: number;
-  numberOfNodes: number | null;
+  /** As the request has it. */
+  numberOfNodes: number | undefined;
   candidates: readonly Candidate[];
   /** The roll call has lasted as long as it may: the nodes that answered are taken. */
   rollCallOver: boolean;
@@ -40,14 +41,15 @@ export const planTurn = (facts: TurnFacts): TurnPlan => {
   if (facts.filling) return { kind: 'fill' };
   const pending = pendingOf(facts.counts);
   if (pending === 0 || !facts.mayPlan) return { kind: 'wait' };
-  // "Every node" without a number: one is enough to begin with.
-  const enough = nodesWanted(facts.numberOfNodes ?? 1, pending);
+  const asked = nodesAsked(facts.numberOfNodes);
+  // Of every node that answers, one is enough to begin with.
+  const enough = nodesWanted(asked ?? 1, pending);
   const answered = fitting(facts.candidates).length;
   if (answered < enough && !facts.rollCallOver) return { kind: 'roll-call', answered, wanted: enough };
   if (answered === 0) return { kind: 'no-nodes', wanted: enough };
   return {
     kind: 'plan',
-    nodes: chooseNodes(facts.candidates, nodesWanted(facts.numberOfNodes, pending), facts.round + 1),
+    nodes: chooseNodes(facts.candidates, nodesWanted(asked, pending), facts.round + 1),
   };
 };
 
