@@ -72,6 +72,7 @@ const main = async (): Promise<void> => {
   }
 };
 
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 main().catch((error: unknown) => {
   console.error(error);
   process.exitCode = 1;

@@ -26,7 +26,7 @@ export interface Kept {
   survivors: Survivor[];
 }
 
-export const SCORES = path.join(__dirname, 'scores.json');
+const SCORES = path.join(__dirname, 'scores.json');
 export const readScores = (file = SCORES): Kept =>
   existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Kept) : { folders: {}, survivors: [] };
 

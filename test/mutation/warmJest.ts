@@ -80,6 +80,10 @@ export class WarmJest {
       execArgv: [],
       stdio: ['ignore', 'ignore', process.env['MUSTER_TEST_LOG'] === undefined ? 'ignore' : 'inherit', 'ipc'],
     });
+    // It may be in code that does not end, and would outlive this process.
+    const kill = (): void => void child.kill('SIGKILL');
+    process.once('exit', kill);
+    child.once('exit', () => process.off('exit', kill));
     const answer = await ask(child, { jest: this.jest }, START_MS);
     if (answer !== null && 'started' in answer) return child;
     child.kill('SIGKILL');

@@ -1,6 +1,5 @@
 const path = require('node:path');
 const { transformSync } = require('@swc/core');
-const fastCheck = require('fast-check');
 const { default: TestRunner } = require('jest-runner');
 const { default: Runtime } = require('jest-runtime');
 const TYPESCRIPT = require('../../helpers/jest/typescript');
@@ -12,9 +11,7 @@ const { trial, begin, fail } = require('./trial');
  * not end.
  */
 
-/** That a property fails is enough: the smallest example is not wanted. */
 process.env.QUEUER_RUNS ??= '1000'; // of test/planning/lanes/model.properties.test.ts: a tenth
-fastCheck.configureGlobal({ ...fastCheck.readConfigureGlobal(), endOnFailure: true });
 
 const compile = (file, text) => transformSync(text, { filename: file, ...TYPESCRIPT }).code;
 
