@@ -3,7 +3,7 @@ import { read, ROOT } from '../project/project';
 import type { Mutant, Spot } from './mutants/mutant';
 import type { Outcome, WarmJest } from './warmJest';
 
-/** Which tests execute a mutant's place, and how long its file takes. */
+/** Which tests of a file execute a mutant's place, and how long they take. */
 export interface Touching {
   file: string;
   /** null: all of the file. */
@@ -68,6 +68,9 @@ export const touchingOf = (mutants: readonly Mutant[], runs: readonly DryRun[], 
   for (const { file, outcome } of runs) {
     const loaded = new Set(outcome.hits.filter(({ test }) => test === '').flatMap(({ spots }) => spots));
     const tests = new Map<number, string[]>();
+    const times = new Map(outcome.hits.map(({ test, ms }) => [test, ms]));
+    const msOf = (only: readonly string[] | null): number =>
+      only === null ? outcome.ms : only.reduce((sum, test) => sum + times.get(test)!, outcome.ms - outcome.testsMs);
     for (const { test, spots } of outcome.hits.filter((hit) => hit.test !== ''))
       for (const id of spots) tests.set(id, [...(tests.get(id) ?? []), test]);
     for (const [id, mutant] of mutants.entries()) {
@@ -76,7 +79,8 @@ export const touchingOf = (mutants: readonly Mutant[], runs: readonly DryRun[], 
       if (!isLoaded && only === undefined) continue;
       const ofUsers = users.get(mutant.file);
       if (only === undefined && ofUsers !== undefined && !ofUsers.has(file)) continue;
-      touching[id]!.push({ file, only: byTest && !isLoaded ? only! : null, ms: outcome.ms });
+      const chosen = byTest && !isLoaded ? only! : null;
+      touching[id]!.push({ file, only: chosen, ms: msOf(chosen) });
     }
   }
   return touching.map((ones) => ones.sort((a, b) => a.ms - b.ms));

@@ -13,28 +13,30 @@ export interface Watcher {
   judged: (one: Judged) => void;
 }
 
+export interface Plan {
+  folder: Folder;
+  mutants: readonly Mutant[];
+  /** Test files that load one of them. */
+  tests: readonly string[];
+  /** With servers: test files per mutant, and how long they are looked for. */
+  most: number;
+  dryMs: number;
+}
+
 /**
  * Judges mutants of a folder. Of a folder with servers the tests are run, those of the same system
- * and the shortest first, until each mutant's place was executed by `ENOUGH` of them or
- * `dryMs` have passed.
+ * and the shortest first, until each mutant's place was executed by `most` of them or
+ * `dryMs` have passed: more of them cost minutes for each mutant that survives.
  */
-export const measure = async (
-  jest: WarmJest,
-  {
-    folder,
-    mutants,
-    tests,
-    dryMs,
-  }: { folder: Folder; mutants: readonly Mutant[]; tests: readonly string[]; dryMs: number },
-  watcher: Watcher,
-): Promise<Judged[]> => {
-  const runs = await runDry(jest, folder, mutants, tests, dryMs, watcher);
+export const measure = async (jest: WarmJest, plan: Plan, watcher: Watcher): Promise<Judged[]> => {
+  const { folder, mutants } = plan;
+  const runs = await runDry(jest, plan, watcher);
   const touching = touchingOf(mutants, runs, !folder.hasServers);
   const order = new Order();
   watcher.phase('mutants', mutants.length);
   const results: Judged[] = [];
   for (const [i, mutant] of mutants.entries()) {
-    const most = folder.hasServers ? ENOUGH : Infinity;
+    const most = folder.hasServers ? plan.most : Infinity;
     const one = await judge(jest, mutant, order.of(mutant.file, touching[i]!.slice(0, most)));
     results.push(one);
     order.learn(one);
@@ -62,15 +64,9 @@ class Order {
 }
 const SEEN_AGAIN = 3;
 
-/** Test files with servers per mutant: more of them cost minutes for each that survives. */
-const ENOUGH = 5;
-
 const runDry = async (
   jest: WarmJest,
-  folder: Folder,
-  mutants: readonly Mutant[],
-  tests: readonly string[],
-  dryMs: number,
+  { folder, mutants, tests, most, dryMs }: Plan,
   watcher: Watcher,
 ): Promise<DryRun[]> => {
   const rooms = new Set(mutants.flatMap(({ file }) => file.split('/').slice(1, -1)));
@@ -81,7 +77,7 @@ const runDry = async (
   const since = performance.now();
   watcher.phase('tests without mutants', order.length);
   for (const [i, file] of order.entries()) {
-    if (folder.hasServers && (performance.now() - since > dryMs || hits.every((n) => n >= ENOUGH))) break;
+    if (folder.hasServers && (performance.now() - since > dryMs || hits.every((n) => n >= most))) break;
     const run = await dryRun(jest, file, mutants);
     watcher.done(i + 1);
     if (run.outcome.hasFailed) {

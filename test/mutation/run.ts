@@ -22,7 +22,8 @@ const flags = processFlags(
     sample: numberFlag(undefined, { text: 'mutants, chosen by chance', min: 1, unset: 'all' }),
     seed: seedFlag(1),
     changed: textFlag(undefined, { text: 'only files that differ from this commit', as: 'ref', unset: 'all files' }),
-    dry: numberFlag(600, { text: 'for finding the tests that touch a mutant, with servers', unit: 's' }),
+    tests: numberFlag(5, { text: 'test files per mutant, with servers', min: 1 }),
+    dry: numberFlag(600, { text: 'for finding the tests that touch a mutant, with servers, in seconds', unit: 's' }),
     keep: switchFlag('keeps the result in test/mutation/scores.json; of a whole folder only'),
     json: switchFlag('one line of JSON per mutant on stdout'),
   },
@@ -46,7 +47,7 @@ const main = async (): Promise<void> => {
   try {
     const judged = await measure(
       jest,
-      { folder, mutants, tests: testsOf(folder, mutants), dryMs: flags.dry * 1_000 },
+      { folder, mutants, tests: testsOf(folder, mutants), most: flags.tests, dryMs: flags.dry * 1_000 },
       {
         phase: (what, total) => {
           bar.stop();

@@ -21,8 +21,10 @@ export interface Outcome {
   /** What it said; undefined: it passed. */
   failure?: string;
   ms: number;
+  /** Of the tests alone, without loading the file. */
+  testsMs: number;
   /** Spots that were executed, by test; '' stands for loading the file, and for hooks. */
-  hits: readonly { test: string; spots: readonly number[] }[];
+  hits: readonly { test: string; spots: readonly number[]; ms: number }[];
   rssBytes: number;
 }
 
@@ -59,7 +61,7 @@ export class WarmJest {
     const answer = await ask(this.child, trial, limitMs);
     if (answer === null || 'error' in answer) await this.stop();
     if (answer === null) return null;
-    if ('error' in answer) return { hasFailed: true, failure: answer.error, ms: 0, hits: [], rssBytes: 0 };
+    if ('error' in answer) return { hasFailed: true, failure: answer.error, ms: 0, testsMs: 0, hits: [], rssBytes: 0 };
     if ('started' in answer) throw new Error('Cannot read the answer of the test process: it started twice.');
     this.rssBytes = answer.rssBytes;
     return answer;

@@ -14,8 +14,10 @@ class TrialEnvironment extends Environment {
     if (event.name === 'test_start') {
       const name = nameOf(event.test);
       trial.running = name;
+      this.since = performance.now();
       if (trial.hasFailed || (trial.only !== null && !trial.only.has(name))) event.test.mode = 'skip';
     } else if (event.name === 'test_done') {
+      trial.times.set(trial.running, (trial.times.get(trial.running) ?? 0) + performance.now() - this.since);
       trial.running = undefined;
       if (event.test.errors.length > 0) fail([event.test.errors[0]].flat()[0]);
     } else if (event.name === 'test_skip') trial.running = undefined;

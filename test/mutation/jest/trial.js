@@ -13,10 +13,13 @@ const trial = {
   failure: undefined,
   /** Spots that were executed, by the test that did; '' stands for load and hooks. */
   hits: new Map(),
+  /** How long each test took. */
+  times: new Map(),
 };
 
 const begin = ({ swapped, only }) => {
-  Object.assign(trial, { swapped, only, running: undefined, hasFailed: false, failure: undefined, hits: new Map() });
+  const blank = { running: undefined, hasFailed: false, failure: undefined, hits: new Map(), times: new Map() };
+  Object.assign(trial, blank, { swapped, only });
 };
 
 /** Called by instrumented code (`coverage.ts`). */

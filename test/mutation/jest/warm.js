@@ -37,7 +37,8 @@ const start = async ({ globalConfig, config }) => {
       hasFailed: trial.hasFailed,
       failure: trial.failure?.slice(0, 2_000),
       ms: performance.now() - since,
-      hits: [...trial.hits].map(([test, spots]) => ({ test, spots: [...spots] })),
+      hits: [...trial.hits].map(([test, spots]) => ({ test, spots: [...spots], ms: trial.times.get(test) ?? 0 })),
+      testsMs: [...trial.times.values()].reduce((sum, one) => sum + one, 0),
       rssBytes: process.memoryUsage.rss(),
       only,
     };
@@ -47,7 +48,7 @@ const start = async ({ globalConfig, config }) => {
     try {
       swapped = new Map(swaps.map((one) => [one.file, compile(one.file, one.text)]));
     } catch (error) {
-      return { hasFailed: false, isInvalid: true, failure: String(error), ms: 0, hits: [], rssBytes: 0 };
+      return { hasFailed: false, isInvalid: true, failure: String(error), ms: 0, testsMs: 0, hits: [], rssBytes: 0 };
     }
     begin({ swapped, only: only === null ? null : new Set(only) });
     return runFile(file, only);
