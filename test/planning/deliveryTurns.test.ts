@@ -37,6 +37,21 @@ test.each<[string, ReturnType<typeof of>, ReturnType<typeof of>, string[]]>([
   expect(fullHosts(waiting, underWay, limits)).toEqual(hosts);
 });
 
+test('unless told otherwise: 32 fresh ones, 16 of a host, 256 in all', () => {
+  const hosts = (n: number): string[] => Array.from({ length: n }, (_, i) => `h${i}`);
+  const may = (underWay: ReturnType<typeof since>): boolean => nextDelivery(of('a'), underWay, NOW) === 0;
+  expect([may(since(NOW, ...hosts(31))), may(since(NOW, ...hosts(32)))]).toEqual([true, false]);
+  expect([may(since(NOW - 249, ...hosts(32))), may(since(NOW - 250, ...hosts(32)))]).toEqual([false, true]);
+  expect([may(since(0, ...Array<string>(15).fill('a'))), may(since(0, ...Array<string>(16).fill('a')))]).toEqual([
+    true,
+    false,
+  ]);
+  expect([may(since(0, ...hosts(255))), may(since(0, ...hosts(256)))]).toEqual([true, false]);
+  expect(aheadOf()).toBe(32);
+  expect(fullHosts(of(...Array<string>(31).fill('a')), of('a'))).toEqual(['a']);
+  expect(fullHosts(of(...Array<string>(30).fill('a')), of('a'))).toEqual([]);
+});
+
 test('a quick host waits for silent ones no longer than they are fresh, while there is room for all', () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom('s1', 's2', 's3'), { maxLength: 60 }), (silent) => {

@@ -220,6 +220,8 @@ describe('decideSettlement: back pressure (H5, A16)', () => {
       [60_000, false],
     ]);
     expect(wait(3, {}, 0.25)).toMatchObject({ inMs: 500 });
+    expect(wait(3, { retryAfterMs: 1 })).toMatchObject({ inMs: 1 });
+    expect(wait(3, { retryAfterMs: 0 })).toMatchObject({ inMs: 2_000 });
     expect(wait(3, {}, 0)).toMatchObject({ inMs: 1 });
   });
 

@@ -1,6 +1,5 @@
 import { listFlag, numberFlag, processFlags, seedFlag } from '../../../examples/support/flags';
 import { killLeftovers } from '../../cli/process';
-import type { FaultKind } from './plan';
 import { FAULT_KINDS } from './plan';
 import { runChaos } from './run';
 
@@ -32,7 +31,7 @@ const run = async (): Promise<boolean> => {
     void process.stderr.write(`${((performance.now() - begun) / 1_000).toFixed(1).padStart(7)} ${line}\n`);
   const { minutes, faults, workers, rate, within, seed } = flags;
   log(`seed ${seed}`);
-  const only = FAULT_KINDS.filter((kind) => flags.only.includes(kind)) as FaultKind[];
+  const only = FAULT_KINDS.filter((kind) => flags.only.includes(kind));
   const outcome = await runChaos({ forMs: minutes * 60_000, faults, workers, rate, seed, only, withinMs: within, log });
   for (const failure of outcome.failures) log(`! ${failure}`);
   log(outcome.passed ? 'passed' : 'FAILED');

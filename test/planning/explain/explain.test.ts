@@ -1,4 +1,5 @@
 import { explain } from '../../../workflows/planning/explain';
+import { WAITS_FOR } from '../../../workflows/planning/explain/facts';
 import { formatDuration } from '../../../workflows/planning/duration';
 import { BATCHED_CASES } from './cases/batched';
 import { DUE_CASES } from './cases/due';
@@ -34,6 +35,8 @@ test('G13: every reason there is to wait is in the table', () => {
     null,
   ];
   expect(new Set(TABLE.map(([, , waitsFor]) => waitsFor))).toEqual(new Set(all));
+  // Those of lanes and nodes are decided elsewhere.
+  expect(new Set([...WAITS_FOR, null])).toEqual(new Set([...all, 'lane', 'partition']));
 });
 
 test.each([

@@ -80,4 +80,8 @@ test('C9: pending past its deadline: asked for, then unknown, and after some dea
     kind: 'park',
     reason: 'pending for too long: it passed its deadline 3 times without an end',
   });
+  expect(decidePending({ deadlineInMs: 0, askedSince: true, overdue: 1, overdueMax: 1 })).toMatchObject({
+    reason: 'pending for too long: it passed its deadline 1 time without an end',
+  });
+  expect(decidePending({ deadlineInMs: 0, askedSince: true, overdue: OVERDUE_MAX - 1 })).toEqual({ kind: 'unknown' });
 });

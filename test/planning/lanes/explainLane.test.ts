@@ -1,6 +1,6 @@
 import { explainLane, type LaneFacts } from '../../../workflows/planning/lanes/explainLane';
 import { laneStateOf } from '../../../workflows/planning/lanes/laneState';
-import { formatPlace } from '../../../workflows/planning/lanes/format';
+import { formatBatches, formatKey, formatPlace } from '../../../workflows/planning/lanes/format';
 import type { Lane } from '../../../workflows/planning/lanes/types';
 import { buildBatch, buildLane } from './builders';
 
@@ -136,11 +136,46 @@ describe('explain of a batch in a lane', () => {
       'is ready, but no live worker serves the queuer; start one',
       'worker',
     ],
+    [
+      'behind one that waits itself',
+      { batchId: 82 },
+      head({ waitsFor: [7] }),
+      'waits for its turn behind batch 81 (4 s), parallel would conflict on an undeclared set',
+      'order',
+    ],
+    [
+      'a limit of its handler',
+      { batchId: 81 },
+      { ...head({}), held: true },
+      'is ready and is waiting for a limit of its handler: calls in flight or weight in flight',
+      'submitter',
+    ],
+    [
+      'a limit of its handler, after back pressure',
+      { batchId: 81, reduced: { of: 'its target', calls: 1 } },
+      { ...head({}), held: true },
+      'is ready and is waiting for a limit of its handler: calls in flight or weight in flight; back pressure left its target 1 call at once, plus one after each success',
+      'submitter',
+    ],
+    [
+      'a limit of its handler, less reduced',
+      { batchId: 81, reduced: { of: 'its target', calls: 2 } },
+      { ...head({}), held: true },
+      'is ready and is waiting for a limit of its handler: calls in flight or weight in flight; back pressure left its target 2 calls at once, plus one after each success',
+      'submitter',
+    ],
+    [
+      'one lane before it, a submitter left',
+      { batchId: 81, queuer: { paused: false, served: true, slots: 8, slotsTaken: 7, lanesBefore: 1 } },
+      head({}),
+      'is ready and is granted next, 1 lane is due before po-17',
+      'submitter',
+    ],
     ['far behind', { batchId: 999, place: 140 }, {}, 'waits behind batch 81 and those after it', 'order'],
   ];
   test.each(rows)('C12: %s', (_case, changes, lane, expected, waitsFor) => {
     const explained = explainLane(facts(changes, lane));
-    expect(explained.text).toMatch(/^(first|third|140th) in lane po-17, /);
+    expect(explained.text).toMatch(/^(first|second|third|140th) in lane po-17, /);
     expect(explained.text.replace(/^\S+ in lane po-17, /, '')).toBe(`${expected}.`);
     expect(explained.waitsFor).toBe(waitsFor);
   });
@@ -157,9 +192,19 @@ describe('explain of a batch in a lane', () => {
   });
 
   test('places in words', () => {
-    expect([1, 9, 10, 11, 12, 13, 21, 22, 23, 101, 111, 112].map(formatPlace).join(' ')).toBe(
-      'first ninth 10th 11th 12th 13th 21st 22nd 23rd 101st 111th 112th',
+    expect([1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map(formatPlace).join(' ')).toBe(
+      'first second third fourth fifth sixth seventh eighth ninth 10th',
     );
+    expect([11, 12, 13, 14, 21, 22, 23, 24, 100, 101, 111, 112, 113].map(formatPlace).join(' ')).toBe(
+      '11th 12th 13th 14th 21st 22nd 23rd 24th 100th 101st 111th 112th 113th',
+    );
+  });
+
+  test('batches by number: one, five, and how many more', () => {
+    expect(formatBatches([7])).toBe('batch 7');
+    expect(formatBatches([1, 2, 3, 4, 5])).toBe('batches 1, 2, 3, 4, 5');
+    expect(formatBatches([1, 2, 3, 4, 5, 6, 7])).toBe('batches 1, 2, 3, 4, 5 and 2 more');
+    expect([formatKey('*'), formatKey('price')]).toEqual(['an undeclared set', 'key price']);
   });
 });
 

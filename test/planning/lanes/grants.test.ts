@@ -46,6 +46,9 @@ describe('approaches', () => {
       expect(grantsOf({ ...guaranteed, open: behind('valid') })).toEqual([2]);
     }
     expect(grantsOf({ approach: 'serial', pending: 1, open: behind('valid') })).toEqual([]);
+    // Once one was lost, what came before it may be lost, too.
+    const lost = [buildBatch({ id: 1, status: 'pending' }), buildBatch({ id: 2, status: 'unknown' })];
+    expect(grantsOf({ kind: 'guaranteed', pending: 1, open: lost })).toEqual([]);
   });
 
   test('C7: one that was put back does not go while one behind it is in flight', () => {
@@ -234,6 +237,14 @@ describe('a plan', () => {
     ];
     const lane = buildLane({ id: 1, approach: 'parallel', open, pending: 1 });
     expect(idsOf(planGrants(buildState({ strategy: 'single', lanes: [lane], more: true }), 1))).toEqual([9]);
+  });
+
+  test('a lane of which nothing went is not ready, however much of it was not given', () => {
+    const open = [buildBatch({ id: 1, status: 'pending' }), ...waiting(2, 3)];
+    const plan = planOf([buildLane({ id: 1, open, openMore: true, pending: 1 })]);
+    expect(plan).toMatchObject({ grants: [], lanes: [{ ready: false, dueInMs: null }] });
+    const gone = planOf([buildLane({ id: 1, approach: 'unconstrained', open: waiting(1, 1), openMore: true })]);
+    expect(gone).toMatchObject({ grants: [{ batchId: 1 }], lanes: [{ ready: true }] });
   });
 
   test('is not asked for again where nothing came of it', () => {

@@ -19,6 +19,28 @@ export const BATCHED_CASES: Case[] = [
     0,
     /^Batch 7 is next for leader "0"/,
   ],
+  [
+    'handed back, its leader is about to look',
+    { batch: { dispatched: false }, target: { dueInMs: -1 }, leader: { wakeInMs: 0 } },
+    'leader',
+    0,
+    /which is at work now\.$/,
+  ],
+  ['to start now', { batch: { retryInMs: 0 } }, 'slot', 0, /waiting for a free call/],
+  [
+    'in the last millisecond of its call',
+    { state: 'in-progress', batch: { attempt: 1, attemptEndsInMs: 0.5 } },
+    'call',
+    1,
+    /which may take another 1 ms\.$/,
+  ],
+  [
+    'its process died, to be sent again after its deadline',
+    { state: 'in-progress', batch: { attempt: 1, dispatched: false, attemptEndsInMs: 8_000, retryInMs: 9_000 } },
+    'retry',
+    9_000,
+    /its deadline is in 9 s/,
+  ],
   ['handed back, paused', { batch: { dispatched: false }, handler: { paused: true } }, 'pause', null, /paused/],
   // Called.
   [

@@ -1,0 +1,80 @@
+import { numberFlag, processFlags, seedFlag, switchFlag, textFlag } from '../../examples/support/flags';
+import { progressBar } from '../../client/cli/support/progress';
+import globalSetup from '../helpers/global-setup';
+import globalTeardown from '../helpers/global-teardown';
+import { changedSince, folderOf, FOLDERS, mutantsBelow, testsOf } from './folders';
+import { measure } from './measure';
+import { sampleOf } from './sample';
+import { lineOf, readScores, scoreOf, survivorsOf, withFolder, writeScores } from './scores';
+import { readJestConfig, WarmJest } from './warmJest';
+
+/** `npm run mutants -- --folder workflows/planning`: which small defects the tests do not see. */
+const names = FOLDERS.map(({ name }) => name).join(', ');
+const flags = processFlags(
+  {
+    name: 'npm run mutants --',
+    summary: 'Plants small defects one at a time and counts those that the tests which touch them see.',
+    result: 'The score, and each survivor. Exit code 1 if it could not be measured.',
+    examples: ['', '--folder workflows/planning/lanes --sample 50 --seed 1', '--folder postgres --changed main'],
+  },
+  {
+    folder: textFlag('workflows/planning', { text: `what is mutated: ${names}, or a path below one`, as: 'path' }),
+    sample: numberFlag(undefined, { text: 'mutants, chosen by chance', min: 1, unset: 'all' }),
+    seed: seedFlag(1),
+    changed: textFlag(undefined, { text: 'only files that differ from this commit', as: 'ref', unset: 'all files' }),
+    tests: numberFlag(5, { text: 'test files per mutant, with servers', min: 1 }),
+    dry: numberFlag(600, { text: 'for finding the tests that touch a mutant, with servers, in seconds', unit: 's' }),
+    keep: switchFlag('keeps the result in test/mutation/scores.json; of a whole folder only'),
+    json: switchFlag('one line of JSON per mutant on stdout'),
+  },
+);
+
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+const main = async (): Promise<void> => {
+  const path = flags.folder.replace(/\/$/, '');
+  const folder = folderOf(path);
+  if (folder === undefined) throw new Error(`Cannot mutate ${path}: it is in none of ${names}. Name one of them.`);
+  if (flags.keep && (path !== folder.name || flags.changed !== undefined))
+    throw new Error(`Cannot keep the score of a part of ${folder.name}. Leave out --keep, or name the folder.`);
+  const changed = flags.changed === undefined ? null : changedSince(flags.changed);
+  const all = mutantsBelow(path, changed);
+  const mutants = flags.sample === undefined ? all : sampleOf(all, flags.sample, flags.seed);
+  say(`${path}: ${mutants.length} of ${all.length} mutants`);
+  if (folder.hasServers) await globalSetup();
+  const jest = new WarmJest(await readJestConfig(folder.jestConfig));
+  let bar = progressBar(process.stderr, 'tests', 0, 'files');
+  try {
+    const judged = await measure(
+      jest,
+      { folder, mutants, tests: testsOf(folder, mutants), most: flags.tests, dryMs: flags.dry * 1_000 },
+      {
+        phase: (what, total) => {
+          bar.stop();
+          bar = progressBar(process.stderr, what, total, '');
+        },
+        done: (n) => bar.update(n),
+        judged: (one) => {
+          if (flags.json) process.stdout.write(`${JSON.stringify({ ...one, failure: one.failure?.slice(0, 300) })}\n`);
+        },
+      },
+    );
+    bar.stop();
+    const of = flags.sample === undefined ? 'all' : `--sample ${flags.sample} --seed ${flags.seed}`;
+    const score = scoreOf(judged, of);
+    if (flags.keep) writeScores(withFolder(readScores(), folder.name, score, judged));
+    const out = flags.json ? say : (line: string): void => void process.stdout.write(`${line}\n`);
+    for (const one of survivorsOf(judged)) out(lineOf(one));
+    out(`${path}: ${score.score} % of ${score.mutants} mutants (${JSON.stringify(score)})`);
+  } finally {
+    bar.stop();
+    await jest.stop();
+    if (folder.hasServers) await globalTeardown();
+  }
+};
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+main().catch((error: unknown) => {
+  console.error(error);
+  process.exitCode = 1;
+});
