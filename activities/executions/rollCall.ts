@@ -25,6 +25,8 @@ const PARTS_PER_TURN = 5;
  * sweeper wakes it.
  */
 const RUNNING_MS = 600_000;
+/** The same where no node has taken a chunk yet: with the run its start may be lost, and nothing tells. */
+const UNTAKEN_MS = 30_000;
 const SLACK_MS = 30_000;
 
 /**
@@ -45,7 +47,7 @@ export const rollCall = async (deps: ActivityDeps, input: RollCall): Promise<Rol
   await turns.publishExecution(pool, input.executionId, {
     wantsNodes: ['no-nodes', 'roll-call'].includes(response.next),
     note: response.note,
-    resumeInMs: waitMs(deps, response) + SLACK_MS,
+    resumeInMs: waitMs(deps, response, chunks) + SLACK_MS,
   });
   return response;
 };
@@ -175,5 +177,12 @@ const noteOf = (plan: TurnPlan, { rollCallOver }: RollCall): string | null => {
   return null;
 };
 
-const waitMs = ({ executions }: ActivityDeps, { next }: RollCallResponse): number =>
-  next === 'no-nodes' ? executions.requeueMs : next === 'roll-call' ? executions.rollCallMs : RUNNING_MS;
+const waitMs = (
+  { executions }: ActivityDeps,
+  { next, chunks: given }: RollCallResponse,
+  open: readonly OpenChunk[],
+): number => {
+  if (next === 'no-nodes') return executions.requeueMs;
+  if (next === 'roll-call') return executions.rollCallMs;
+  return given.length > 0 || open.some(({ state }) => state === CHUNK.ready) ? UNTAKEN_MS : RUNNING_MS;
+};

@@ -60,6 +60,9 @@ export const renewChunk = async (
   return rowCount === 1;
 };
 
+/** A run takes a turn within this after items came back; the sweeper wakes it otherwise. */
+export const GOES_ON_MS = 5_000;
+
 export const CLOSE_REASONS = ['undelivered', 'expired', 'returned', 'cancelled'] as const;
 export type CloseReason = (typeof CLOSE_REASONS)[number];
 
@@ -92,7 +95,8 @@ where c.id = $1 and e.id = c.execution_id and case $2 when 'undelivered' then c.
 
 /**
  * Puts items of a closed chunk that its node did not process back to created, without counting an
- * attempt: at most 10,000 per call. Returns how many are left.
+ * attempt: at most 10,000 per call. Returns how many are left. A run that does not go on by itself
+ * is woken soon: it may have ended.
  */
 export const giveBackItems = async (db: Queryable, chunkId: string): Promise<number> => {
   const { rows } = await db.query<{ left: number }>({
@@ -115,7 +119,8 @@ w as (
 n as (select count(*)::int as n from w),
 d as (update chunk u set n_open = u.n_open - n.n from n, c where u.id = c.id),
 e as (
-  update execution x set n_created = n_created + n.n, n_running = n_running - n.n
+  update execution x set n_created = n_created + n.n, n_running = n_running - n.n,
+    resume_at = case when x.resume_at is not null then least(x.resume_at, clock() + interval '${GOES_ON_MS} ms') end
   from n, c
   where x.id = c.execution_id)
 select c.n_open - n.n as left

@@ -119,10 +119,15 @@ from before`,
   return rows[0]?.state ?? null;
 };
 
+/** A run closes a chunk within this after the end of its lease. */
+const UNCLOSED_MS = 5_000;
+
 /**
  * Returns the executions whose workflow is overdue for a turn, oldest first, and gives each
- * `againMs` to take one. The first wake is noted (`woken_at`), as of `startMs` from now, when its
- * next run begins; only a turn clears it.
+ * `againMs` to take one. So is one with a chunk past its lease: a run that lives learns of that by
+ * its heartbeats, and closes the chunk in that turn; one that an operator or a new Temporal store
+ * ended does not. The first wake is noted (`woken_at`), as of `startMs` from now, when its next run
+ * begins; only a turn clears it.
  */
 export const dueExecutions = async (db: Queryable, limit: number, againMs: number, startMs = 0): Promise<string[]> => {
   const { rows } = await db.query<{ id: string }>({
@@ -133,7 +138,12 @@ update execution set resume_at = clock() + $2 * interval '1 ms',
 where id in (
   select id
   from execution
-  where state in (0 /* created */, 1 /* in progress */) and resume_at <= clock()
+  where state in (0 /* created */, 1 /* in progress */)
+    and (resume_at <= clock()
+      or woken_at is null and id in (
+        select execution_id
+        from chunk
+        where state = 1 /* taken */ and expires_at < clock() - interval '${UNCLOSED_MS} ms'))
   order by resume_at limit $1 for update skip locked)
 returning id`,
     values: [limit, againMs, startMs],

@@ -1,3 +1,4 @@
+import { GOES_ON_MS } from './chunk';
 import type { Queryable } from '../pool';
 
 export interface GivenItem {
@@ -105,7 +106,9 @@ x as (
       and e.n_done + e.n_dead + n.done + n.dead = e.items then clock() else e.finished_at end,
     wants_nodes = e.wants_nodes and e.n_done + e.n_dead + n.done + n.dead < e.items,
     note = case when e.n_done + e.n_dead + n.done + n.dead < e.items then e.note end,
-    resume_at = case when e.n_done + e.n_dead + n.done + n.dead < e.items then e.resume_at end
+    resume_at = case when e.n_done + e.n_dead + n.done + n.dead = e.items then null
+      when e.resume_at is not null and e.n_running = n.n then least(e.resume_at, clock() + interval '${GOES_ON_MS} ms')
+      else e.resume_at end
   from n, c
   where e.id = c.execution_id
   returning e.state, e.n_created + e.n_failed as pending)
