@@ -17,7 +17,10 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-/** Opens connections, counts in `state[1]` those that are there, and wakes whoever waits on `state[0]` at the last. */
+/**
+ * Opens connections, counts in `state[1]` those that are there, and wakes who waits on `state[0]` at
+ * the last.
+ */
 const OPEN = `
 const { connect } = require('node:net');
 const { workerData: { host, port, connections, state } } = require('node:worker_threads');
