@@ -68,7 +68,10 @@ const handler = (name: string, more: Partial<HandlerOptions<Work>> = {}) =>
     absentAfterMs: ABSENT_AFTER_MS,
     ...more,
   });
-/** It accepts. The first reference leads nowhere, the second is done, unless the look-up is to find it. */
+/**
+ * It accepts. The first reference leads nowhere, the second is done, unless the look-up is to find
+ * it.
+ */
 const accepting = (name: string, more: Partial<HandlerOptions<Work>> = {}) =>
   handler(name, {
     submit: async (batch) => ({ status: 'accepted', reference: `${batch.target}/${await arrives(batch)}` }),

@@ -19,13 +19,6 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 const each = (work: (type: Type) => Promise<unknown>): Promise<unknown> => Promise.all(TYPES.map(work));
-/** Starts a completion: one run, about one batch. */
-const tell = (told: unknown[] = [{ handler: 'orders', reference: 'job-1', results: [] }]) =>
-  world.temporal.workflow.start('completion', {
-    workflowId: `${world.prefix}/completion/job-1`,
-    taskQueue: world.prefix,
-    args: told,
-  });
 /** Returns the activities a run has scheduled, and the longest wait between two tries of each. */
 const backOffsOf = async (handle: {
   fetchHistory(): Promise<temporal.api.history.v1.IHistory>;
@@ -173,7 +166,7 @@ test('a process that stops in the middle of its calls: each call is tried again 
   await world.worker('one');
   await world.allWait();
   await world.handle('monitor').signal('complete', { handler: 'orders', reference: 'job-2', results: [] });
-  const completion = await tell();
+  const completion = await world.tell();
   await completion.result();
   const runs = [completion, ...TYPES.map((type) => world.handle(type))];
   const found = await eventually(
@@ -193,43 +186,13 @@ test('a process that stops in the middle of its calls: each call is tried again 
 test.each<[string, (type: Type) => Promise<unknown>]>([
   ['cancelled', (type) => world.handle(type).cancel()],
   ['terminated', (type) => world.handle(type).terminate('an operator')],
-  ['reset', (type) => world.reset(type)],
+  ['reset', (type) => world.reset(world.handle(type).workflowId)],
 ])('%s by an operator: it takes its next turn', async (_what, act) => {
   await world.worker('one');
   await world.allWait();
   await each(async (type) => {
     await act(type);
     await world.takesTurn(type);
-  });
-});
-
-describe('a completion', () => {
-  test('that waits for its handler while its version loses all its workers is taken by the current one', async () => {
-    const version = (buildId: string) => ({ deploymentName: world.prefix, buildId });
-    const stopOne = await world.worker('one', { versioned: true, serves: false });
-    await setCurrentVersion(world.connection, 'default', version('one'), 'test');
-    const handle = await tell();
-    await eventually(async () => ((await handle.describe()).raw.pendingActivities?.length ?? 0) > 0, {
-      what: 'the completion to wait for its handler',
-    });
-    await stopOne();
-    await world.worker('two', { versioned: true });
-    await setCurrentVersion(world.connection, 'default', version('two'), 'test');
-    expect(await handle.result()).toMatchObject({ kind: 'completed', by: 'two' });
-  });
-
-  test('that meets a bug in its code fails, and says so to whoever started it', async () => {
-    await world.worker('broken', { bundle: await otherVersion('broken') });
-    const handle = await tell();
-    await expect(handle.result()).rejects.toMatchObject({ cause: { message: 'a bug' } });
-  });
-
-  test.each([
-    ['no input', []],
-    ['an input of another shape', ['orders']],
-  ])('started with %s ends, and says why', async (_what, told) => {
-    await world.worker('one');
-    expect(await (await tell(told)).result()).toMatchObject({ kind: 'unknown-handler' });
   });
 });
 
@@ -250,12 +213,14 @@ const SERVER_DEFAULTS = {
   'history.persistenceMaxQPS': 9_000,
 };
 
-test('on a server with its defaults every workflow goes on by its own timer, and when woken', async () => {
+test('on a server with its defaults every workflow goes on by its own timer, and when woken; a completion is taken', async () => {
   const server = await startTemporalDev({ dynamicConfig: SERVER_DEFAULTS });
   const there = await TypeWorld.open(server.address);
   try {
     there.restMs = 50;
     await there.worker('one');
+    there.unavailable = 2;
+    expect(await (await there.tell()).result()).toMatchObject({ kind: 'completed' });
     await there.allWait();
     await each(async (type) => {
       const before = there.turns[type];

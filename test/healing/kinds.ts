@@ -33,8 +33,8 @@ const waits = { deposed: false, epoch: 1, again: false, next: 'waiting', dueInMs
 const leader = { leaderId: 7, handler: 'orders', name: '0', dueInMs: 0 };
 const turns = { takesTurns: true, more: { again: true } };
 /**
- * Types that end with what they were started for, so that nobody wakes them: each has tests of its
- * own in everyType.test.ts.
+ * Types that end with what they were started for, so that nobody wakes them: each has a file of
+ * tests of its own here.
  */
 export const ONE_SHOT = ['completion'] as const satisfies readonly (keyof typeof product)[];
 /** By type: another workflow does not compile without its line here. */

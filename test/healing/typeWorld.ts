@@ -42,6 +42,8 @@ export class TypeWorld {
   readonly warnings: Record<string, unknown>[] = [];
   /** Between two turns of a workflow that nobody wakes. */
   restMs = HOUR_MS;
+  /** So many tries to take a completion fail. */
+  unavailable = 0;
   /** So many turns of each type want another one at once. */
   busyTurns = 0;
   /** Number of the last turn of each run that takes turns. */
@@ -99,7 +101,10 @@ export class TypeWorld {
         TYPES.map((type) => [KINDS[type].activity, (input?: TurnInput) => this.answer(type, name, input)]),
       ),
       knowsHandler: () => Promise.resolve(true),
-      completeAccepted: () => Promise.resolve({ kind: 'completed', batch: 1, by: name }),
+      completeAccepted: () =>
+        this.unavailable-- > 0
+          ? Promise.reject(new Error('the store is unavailable'))
+          : Promise.resolve({ kind: 'completed', batch: 1, by: name }),
     };
     const common = { connection: this.connection, identity: name, activities };
     const workers = await Promise.all([
@@ -184,6 +189,12 @@ export class TypeWorld {
     });
   }
 
+  /** Starts a completion: one run, about one batch. */
+  tell(told: unknown[] = [{ handler: 'orders', reference: 'job-1', results: [] }]) {
+    const workflowId = `${this.prefix}/completion/job-1`;
+    return this.temporal.workflow.start('completion', { workflowId, taskQueue: this.prefix, args: told });
+  }
+
   /** Starts it as somebody does who does not know its input. */
   async start(type: Type, args: unknown[], more: Partial<WorkflowOptions> = {}): Promise<void> {
     const workflowId = KINDS[type].id(this.prefix);
@@ -205,18 +216,18 @@ export class TypeWorld {
   }
 
   /** Begins the run anew at its first workflow task, as an operator's reset does. */
-  async reset(type: Type): Promise<void> {
+  async reset(workflowId: string): Promise<void> {
     // A local activity answers before the workflow task that it belongs to is completed.
     const first = await eventually(
       async () => {
-        const { events } = await this.handle(type).fetchHistory();
+        const { events } = await this.temporal.workflow.getHandle(workflowId).fetchHistory();
         return events!.find((event) => event.workflowTaskCompletedEventAttributes != null);
       },
-      { what: `the first completed workflow task of the ${type}` },
+      { what: `the first completed workflow task of ${workflowId}` },
     );
     await this.temporal.workflowService.resetWorkflowExecution({
       namespace: 'default',
-      workflowExecution: { workflowId: KINDS[type].id(this.prefix) },
+      workflowExecution: { workflowId },
       workflowTaskFinishEventId: first.eventId!,
       requestId: randomUUID(),
       reason: 'an operator',

@@ -2,6 +2,8 @@ import { Client, Connection } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import type { LogMetadata } from '@temporalio/worker';
 import pino from 'pino';
+import { defineHandler } from '../../handlers';
+import { handlerTaskQueue, nodeTaskQueue, workflowTaskQueue } from '../../workflows/naming';
 import { FOREIGN_SCOPE } from '../../workflows/ownScope';
 import * as wakes from '../../workflows/wake';
 import { isPoisoned } from '../../workers/temporal/isolate';
@@ -18,36 +20,44 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-test('the worker of workflows gives code ten minutes, ends a run at any error, takes 16 tasks, polls once', async () => {
+test('the worker of workflows gives code ten minutes, ends a run at any error, takes 16 tasks; each worker polls once', async () => {
   const connection = await NativeConnection.connect({ address: temporalAddress() });
+  const handler = defineHandler({
+    ...{ name: 'orders', target: () => 'one', limits: { maxItems: 1 } },
+    submit: () => Promise.resolve({ results: [] }),
+  });
   const workers = await createWorkers(
     {
       pool: database.pool,
       connection,
       namespace: 'default',
       prefix: 'limits',
-      handlers: [],
+      handlers: [handler],
       log: pino({ level: 'silent' }),
       callbacks: { allow: [], secret: null },
       workflowBundle: prebuiltBundle,
       maxCachedWorkflows: 77,
     },
     'one',
-    {},
-    false,
+    { submitBatches: () => Promise.resolve() },
+    true,
   );
+  for (const worker of workers) await worker.runUntil(Promise.resolve());
+  await connection.close();
+  const once = { type: 'autoscaling', minimum: 1, initial: 1, maximum: 100 };
   expect(workers.map(({ options }) => options)).toEqual([
     expect.objectContaining({
+      taskQueue: workflowTaskQueue('limits'),
       isolateExecutionTimeoutMs: 600_000,
       workflowFailureErrorTypes: { '*': ['Error'] },
       maxCachedWorkflows: 77,
-      workflowTaskPollerBehavior: { type: 'autoscaling', minimum: 1, initial: 1, maximum: 100 },
-      activityTaskPollerBehavior: { type: 'autoscaling', minimum: 1, initial: 1, maximum: 100 },
+      workflowTaskPollerBehavior: once,
+      activityTaskPollerBehavior: once,
       tuner: expect.objectContaining({ workflowTaskSlotSupplier: { type: 'fixed-size', numSlots: 16 } }),
     }),
+    expect.objectContaining({ taskQueue: handlerTaskQueue('limits', 'orders'), activityTaskPollerBehavior: once }),
+    expect.objectContaining({ taskQueue: nodeTaskQueue('limits', 'one'), activityTaskPollerBehavior: once }),
   ]);
-  for (const worker of workers) await worker.runUntil(Promise.resolve());
-  await connection.close();
 });
 
 test('every run is begun with 15 s for a workflow task', async () => {

@@ -34,7 +34,7 @@ const submitters = [{ no: 1, handler: 'orders', slots: 1, batches: 1 }];
 /** What a turn says of the wait behind it: the SDK waits in another way where it has an end. */
 const untilWoken = { ...answer, next: 'working', dueInMs: null } as const;
 const forAnHour = { ...answer, next: 'waiting', dueInMs: 3_600_000 } as const;
-/** Each run that takes turns, in each of its waits, and the answer of a turn that begins an activity. */
+/** Each run that takes turns, in each of its waits, and the turn that begins an activity. */
 const RUNS: { type: 'leader' | 'queuer'; input: object; waits: TurnAnswer | GrantAnswer }[] = [
   { type: 'leader', input: leader, waits: { ...untilWoken, dispatch, lastReason: null } },
   { type: 'leader', input: leader, waits: { ...forAnHour, dispatch, lastReason: null } },
