@@ -126,7 +126,15 @@ test('H10: every problem of the settings and of the config file at once, by wher
 test('a config file that cannot be loaded: where and why', async () => {
   write(
     'muster.config.ts',
-    "import { defineHandler } from 'muster';\nexport default [defineHandler({ name: 'a', target: (p: any) => p.x, limits: { maxItems: 5 }, linger: { lingerMs: -5 }, submit: async () => ({ results: [] }) })];\n",
+    `import { defineHandler } from 'muster';
+export default [defineHandler({
+  name: 'a',
+  target: (p: any) => p.x,
+  limits: { maxItems: 5 },
+  linger: { lingerMs: -5 },
+  submit: async () => ({ results: [] }),
+})];
+`,
   );
   const thrown = await run(['worker'], DATABASE);
   expect(thrown.code).toBe(2);
