@@ -71,7 +71,9 @@ export class AsyncSchemaError extends MusterError {
   constructor(handler: string, cause: unknown) {
     super(
       'ASYNC_SCHEMA',
-      `Cannot check the payload: the schema of handler "${handler}" has an asynchronous refinement or transform. Make it synchronous, or do that check before the submit or in the handler's submit. Nothing was accepted.`,
+      `Cannot check the payload: the schema of handler "${handler}" has an asynchronous refinement ` +
+        `or transform. Make it synchronous, or do that check before the submit or in the handler's ` +
+        'submit. Nothing was accepted.',
       { cause },
     );
   }
@@ -207,7 +209,9 @@ export class WaitTimeoutError extends MusterError {
     const total = Object.values(open).reduce((sum, n) => sum + n, 0);
     super(
       'TIMEOUT',
-      `waitFor: ${total} ${total === 1 ? 'task has' : 'tasks have'} not ended after ${timeoutMs} ms (${states.join(', ')}). They continue; wait again, or call explain(id) to see what a task is waiting for.`,
+      `waitFor: ${total} ${total === 1 ? 'task has' : 'tasks have'} not ended after ${timeoutMs} ms ` +
+        `(${states.join(', ')}). They continue; wait again, or call explain(id) to see what a task is ` +
+        'waiting for.',
     );
   }
 }

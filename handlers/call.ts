@@ -8,8 +8,8 @@ import type { Handler } from './types';
 import type { Batch, CallContext, Results, SubmitAnswer } from './contract';
 
 /**
- * Returns a sink that takes nothing more once its call has ended: an abandoned submit may go on
- * yielding for as long as it likes.
+ * Returns a sink that ignores results once its call has ended: an abandoned submit may go on
+ * yielding them.
  */
 export function closable(sink: ResultSink): ResultSink & { close(): void } {
   let open = true;
@@ -25,8 +25,7 @@ export function closable(sink: ResultSink): ResultSink & { close(): void } {
 }
 
 /**
- * Checks an accepted batch's reference. It is never changed to fit: the downstream would not
- * recognize it.
+ * Checks an accepted batch's reference. It is never altered: the downstream would not recognize it.
  */
 export const acceptedOutcome = (reference: unknown): CallOutcome =>
   isReference(reference)

@@ -32,8 +32,8 @@ export async function cancelReference<P>(
   } catch (thrown) {
     const outcome = thrownOutcome(thrown);
     if (outcome.kind === 'rejected') return { kind: 'refused', error: outcome.error };
-    // A refused credential may concern this call alone: it pauses nothing here, and is shown with
-    // the batch.
+    // A refused credential may concern this call alone: it pauses nothing, and is shown with the
+    // batch.
     if (outcome.kind === 'later')
       return {
         kind: 'unanswered',

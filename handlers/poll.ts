@@ -11,7 +11,7 @@ import type { ReferenceStatus } from './contract';
 
 /**
  * Returns the time between two status requests. Batches of a handler without `status` are completed
- * from outside: the first look is that at the deadline.
+ * from outside: their first look is the one at the deadline.
  */
 export const askEveryMs = ({ status, poll }: Pick<Handler, 'status' | 'poll'>): number =>
   status === undefined ? poll.deadlineMs : poll.everyMs;
@@ -75,8 +75,8 @@ export async function pollReferences<P>(
 }
 
 /**
- * The results of a batch that is done, or of the part of one that expired; or why they could not be
- * read: then read them again.
+ * The results of a batch that is done, or of the part of an expired one that is; or why they could
+ * not be read: they are then read again.
  */
 export type ReferenceOutcome =
   Extract<CallOutcome, { kind: 'results' | 'unknown' }> | { kind: 'unread'; error: string };

@@ -9,12 +9,12 @@ import type { Batch, CallContext, ReconcileAnswer, Results } from './contract';
 
 /**
  * The looked-up outcome of a batch whose outcome was unknown. Never `later`, `rejected` or
- * `halted`: those say that nothing was applied, which a failed look-up cannot know; to send again
- * on the strength of one would be to send twice. A failed look-up is `unsure`.
+ * `halted`: those say that nothing was applied, which a failed look-up cannot know, and sending
+ * again because of one could send twice. A failed look-up is `unsure`.
  */
 export type ReconcileOutcome =
   | Extract<CallOutcome, { kind: 'results' | 'accepted' | 'unknown' }>
-  /** To be believed only if the call is at least `absentAfterMs` old: the caller knows its age. */
+  /** Valid only if the call is at least `absentAfterMs` old: the caller knows its age. */
   | { kind: 'absent' }
   | { kind: 'unsure'; error?: string };
 

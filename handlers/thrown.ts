@@ -78,7 +78,7 @@ const NEVER_SENT = new Set([
 /**
  * Says whether this error of `fetch`, undici or `node:http` means that the connection was never
  * made. For handlers whose `submit` makes a single request: `catch (e) { throw neverSent(e) ? new
- * LaterError(e.message) : e; }`. Of several requests only the first may be excused so.
+ * LaterError(e.message) : e; }`. With several requests, use it for the first one only.
  */
 export function neverSent(thrown: unknown, depth = 0): boolean {
   if (typeof thrown !== 'object' || thrown === null || depth > 3) return false;

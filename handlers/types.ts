@@ -171,7 +171,7 @@ export interface HandlerOptions<P = unknown, I = P> {
   cancel?: (reference: string, context: { signal: AbortSignal }) => Promise<CancelAnswer>;
   /** Looks up what became of a call of unknown outcome; a throw is `unsure`. */
   reconcile?: (batch: Batch<P>, context: CallContext) => Promise<ReconcileAnswer>;
-  /** `absent` is believed only when the call is at least this old. Default 0. */
+  /** `absent` counts only if the call is at least this old. Default 0. */
   absentAfterMs?: number;
   /** Between two questions about a batch (default 5 s), and its last one (default 1 day): ms. */
   poll?: { everyMs?: number; deadlineMs?: number };

@@ -36,10 +36,10 @@ interface Round {
 
 /**
  * Spreads partitions over nodes. A round asks back what is to move, and gives out what no node
- * holds; in between it waits until a node has given something up, or its time to do so has passed.
- * It ends when nothing is left to move, and costs nothing then: a node that joins, leaves, gives up
- * a partition or finds another one silent wakes it. Any node runs its rounds; its workflow id is
- * the lock.
+ * holds; the balancer then waits until a node has given something up, or its time to do so has
+ * passed. It ends when nothing is left to move, and a balancer that has ended costs nothing: a node
+ * that joins, leaves, gives up a partition or finds another one silent wakes it. Any worker runs
+ * its rounds; its workflow id is the lock.
  */
 export async function balancer(input: BalancerInput): Promise<void> {
   const run = new BalancerRun(input);

@@ -12,9 +12,9 @@ const AWAITED_MS = 500;
 const UNAWAITED_MS = 5_000;
 
 /**
- * Does what follows a commit: wakes workflows that have something to do. The caller's work is done
- * by then, so it waits a moment at most, and not at all while Temporal does not answer; the sweeper
- * of any worker repeats a wake that does not arrive.
+ * Does what follows a commit: wakes workflows that have something to do. The caller's work is
+ * committed by then, so the caller waits for a moment at most, and not at all while Temporal gives
+ * no answer; the sweeper of any worker repeats a wake that does not arrive.
  */
 export class Behind {
   private readonly pending = new Set<Promise<void>>();
@@ -70,7 +70,7 @@ export class Behind {
 
 /**
  * Waits for work that never rejects, but no longer than `ms`; returns whether it has ended. If not,
- * it goes on unawaited.
+ * the work continues unawaited.
  */
 export const briefly = async (work: Promise<unknown>, ms: number): Promise<boolean> => {
   let timer: NodeJS.Timeout | undefined;

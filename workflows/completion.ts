@@ -24,10 +24,10 @@ const { knowsHandler } = proxyLocalActivities<Activities>({
 });
 
 /**
- * Takes a completion of an accepted batch, which the downstream, or another system on its behalf,
- * reports, and returns the result. Each has its own history: a bad one harms no other, any number
- * may come at once, and the starter can read the answer. The completion is in `input`; in
- * `handedOn` a handler's monitor hands on those that were signalled to it, some together, each
+ * Takes a completion of an accepted batch, reported by the downstream or by another system on its
+ * behalf, and returns the result. Each workflow has a separate history: a bad completion harms no
+ * other, any number may come at once, and the starter can read the result. The completion is in
+ * `input`; `handedOn` holds those that a handler's monitor received as signals and hands on, each
  * taken by itself.
  */
 export async function completion(
@@ -59,8 +59,8 @@ export async function completion(
     // Workers that serve this handler may be down for a while; after this the sender must learn
     // that no worker took it.
     scheduleToStartTimeout: '24 hours',
-    // For as long as the store is unavailable. If it came before its acceptance was written, the
-    // activity says when it is tried again.
+    // Retried for as long as the store is unavailable. If the completion came before the acceptance
+    // was written, the activity says when to try again.
     retry: { initialInterval: '200ms', maximumInterval: MAX_BACKOFF },
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     summary: `told about a batch of ${handler}`,
@@ -74,8 +74,8 @@ export async function completion(
 }
 
 /**
- * Takes what a run of the handler's monitor left unread that did not end by itself: terminated by a
- * server or an operator, failed, cancelled.
+ * Takes what a run of the handler's monitor left unread because it was terminated (by a server or
+ * an operator), failed or was cancelled.
  */
 const readEndedMonitor = async (handler: string, ended: string): Promise<ReadSignals> => {
   const sum: ReadSignals = { kind: 'read', completed: 0, repeated: 0, handedOn: 0 };

@@ -12,13 +12,13 @@ export const lookSignal = defineSignal('look');
 
 /**
  * Reports to a handler's monitor the outcome of a batch that the downstream accepted. A signal,
- * because the sender (another workflow, a client in any language) needs no reply, and it must be
- * kept until a worker handles it, also while no worker and no monitor runs: sent with start,
- * workflow type `monitor`, id `<prefix>/monitor/<handler>`, task queue `<prefix>`. At most 1,000
- * results and 1 MB each, and some 20 MB or 5,000 signals at once, since a history keeps them: a
- * server ends one of 50 MB, and refuses the 10,001st. Send more at once by workflows of type
- * `completion`, larger ones by `client.complete` or the HTTP callback; these also return the
- * result.
+ * because the sender (another workflow, a client in any language) needs no reply, and the server
+ * must keep it until a worker handles it, even while no worker and no monitor runs: send it with
+ * start, workflow type `monitor`, id `<prefix>/monitor/<handler>`, task queue `<prefix>`. At most
+ * 1,000 results and 1 MB per signal, and about 20 MB or 5,000 signals at once, since a history
+ * keeps them: a server ends a run of 50 MB, and refuses the 10,001st signal. Send more at once by
+ * workflows of type `completion`, larger ones by `client.complete` or the HTTP callback; these also
+ * return the result.
  */
 export const completeSignal = defineSignal<[CompletionSignal]>('complete');
 
@@ -66,7 +66,7 @@ export interface ReadSignals {
 
 /**
  * Finds the leaders and the monitor of one handler in the Web UI: `MusterHandler = "orders"`. Each
- * worker registers it at its start; an operator does where the worker may not.
+ * worker registers the attribute when it starts; where it is not allowed to, an operator does.
  */
 export const HANDLER_ATTRIBUTE = defineSearchAttributeKey('MusterHandler', 'KEYWORD');
 

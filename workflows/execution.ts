@@ -23,7 +23,7 @@ import { StartLimits } from './loops/startLimits';
 
 setWorkflowOptions(upgradedWhileWaiting, execution);
 
-/** A repeat finds what the first one did; a turn hands out 50,000 items at most. */
+/** A repeated turn finds what the first one did; a turn hands out 50,000 items at most. */
 const { rollCall, cancelExecution } = proxyLocalActivities<Activities>({
   startToCloseTimeout: '30s',
   retry: { initialInterval: '200ms', maximumInterval: '5s' },
@@ -98,7 +98,7 @@ class ExecutionRun {
       if (response.next !== 'again') await this.wait(response);
       if (this.over) break;
     }
-    // Cancelled, or led by another run: whatever still runs here counts no more.
+    // Cancelled, or led by another run: what still runs here no longer counts.
     this.scope.cancel();
     await Promise.all(this.running.values());
   }
@@ -159,8 +159,8 @@ class ExecutionRun {
     const work = this.startLimits
       .watch(node, taken, startLimitMs)
       .catch(() => {
-        // Never taken, or taken and lost: the turn tells the two apart, and waits for the lease of
-        // the second.
+        // The chunk was never taken, or taken and lost. The next turn tells the two apart; for a
+        // lost one it waits until its lease ends.
         this.undelivered.push(id);
         this.woken = true;
       })
@@ -194,8 +194,8 @@ class ExecutionRun {
     if (this.rollCallUntil !== null) return this.rollCallUntil - now;
     const times: number[] = [];
     if (dueInMs !== null) times.push(begunAt + dueInMs + 1 - now); // a chunk of an earlier run is leased until then
-    // Failed items wait for the pause of the round, so that the next round takes all that has come
-    // back by then.
+    // Failed items wait for the pause of the round, so that the next round takes everything that
+    // has come back until then.
     if (this.pending && !this.isLong()) times.push(this.planAt - now);
     // Nothing runs and nothing is due: look again after the interval.
     if (times.length === 0 && this.running.size === 0) times.push(begunAt + settings.requeueMs - now);

@@ -102,7 +102,7 @@ export class FanoutHandle {
     return itemIds(this.id, ranges);
   }
 
-  /** Read anew each time: signals change it while a function waits. */
+  /** Reads the end anew each time: signals change it while a function waits. */
   private now(): FanoutEnded | null {
     return this.ended;
   }

@@ -28,10 +28,10 @@ const { claimBatches } = proxyLocalActivities<Activities>({
   summary: 'claims batches',
 });
 
-/** Without a sign of life for this long, the dispatch's process is dead. */
+/** After this long without a heartbeat the dispatch's process counts as dead. */
 const HEARTBEAT = '10s';
 
-/** What waits is counted for the Web UI only: not in every turn of a backlog. */
+/** The backlog is counted for the Web UI only: not in every turn. */
 const COUNT_EVERY_MS = 5_000;
 
 /**
@@ -94,13 +94,13 @@ class LeaderRun extends TurnLoop<TurnAnswer> {
       ...(serving === undefined
         ? { taskQueue: handlerTaskQueue(taskQueue, handler), heartbeatTimeout: HEARTBEAT }
         : {
-            // The node may be gone, or stopped with its poll open: after a lease at most, the next
-            // turn reads which node holds the partition.
+            // The node may be gone, or stopped with its poll open: the next turn, one lease later
+            // at most, reads which node holds the partition.
             taskQueue: nodeTaskQueue(taskQueue, serving.node),
             scheduleToStartTimeout: startLimitMs,
             heartbeatTimeout: serving.leaseMs,
           }),
-      // Its batches' outcomes are in the store: another attempt would only repeat the reading. The
+      // The batches' outcomes are in the store: another attempt would only read them again. The
       // next turn adopts what is left.
       retry: { maximumAttempts: 1 },
       cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,

@@ -45,11 +45,11 @@ export interface TurnInput {
 }
 
 export interface TurnAnswer {
-  /** Another, later run leads: this one must end. */
+  /** A later run leads: this one must end. */
   deposed: boolean;
   /**
-   * The store has no such leader: it was made anew or restored, or is another one than the run's.
-   * This run must end; the next wake names the right leader.
+   * The store has no such leader: the store was recreated or restored, or is not the one that the
+   * run was started for. This run must end; the next wake names the right leader.
    */
   foreign?: true;
   epoch: number;

@@ -6,7 +6,7 @@ import { upgradedWhileWaiting } from './versioning';
 
 /**
  * A look delivers for 10 s and ends what it began: a delivery takes 10 s at most, a signal less.
- * Retried without end: the outbox must be delivered.
+ * Retried forever: the outbox must be delivered.
  */
 const { deliverNotifications } = proxyActivities<Activities>({
   startToCloseTimeout: '2 minutes',

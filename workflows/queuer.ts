@@ -32,9 +32,9 @@ const { grantLanes } = proxyLocalActivities<Activities>({
 const HEARTBEAT = '5s';
 
 /**
- * Grants the submitters of a queuer to its lanes, many grants per turn; a submitter that comes free
- * asks for the next by itself. Its workflow id is the lock; its history grows with submitters,
- * never with batches.
+ * Grants the submitters of a queuer to its lanes, many grants per turn; a submitter that becomes
+ * free asks for the next batch by itself. Its workflow id is the lock; its history grows with
+ * submitters, never with batches.
  */
 export async function queuer(input: QueuerInput): Promise<void> {
   const run = new QueuerRun(input);
@@ -73,7 +73,8 @@ class QueuerRun extends TurnLoop<GrantAnswer> {
     const { taskQueue } = workflowInfo();
     const { submitBatches } = proxyActivities<Activities>({
       taskQueue: serving === undefined ? handlerTaskQueue(taskQueue, handler) : nodeTaskQueue(taskQueue, serving.node),
-      // One that no worker begins in time gives its batches back; its first lease is longer.
+      // A submitter that no worker begins in time gives its batches back; its first lease is longer
+      // than this.
       scheduleToStartTimeout: startLimitMs ?? serving?.leaseMs ?? START_LIMIT_MS,
       startToCloseTimeout: dispatchLimitMs(callTimeoutMs),
       heartbeatTimeout: HEARTBEAT,

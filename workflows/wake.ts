@@ -27,13 +27,13 @@ export interface WakeTarget {
 }
 
 /**
- * How long a worker that dies in a workflow task costs before another takes over: half of the 30 s
- * within which sending must go on. Not less, although a turn is far shorter: on a starved machine a
- * replay takes seconds, and each task that is lost to the timeout is begun anew.
+ * How long the work of a worker that dies in a workflow task waits until another takes over: half
+ * of the 30 s within which sending must continue. Not less, although a turn is far shorter: on a
+ * starved machine a replay takes seconds, and each task that is lost to the timeout begins anew.
  */
 const WORKFLOW_TASK_TIMEOUT = '15s';
 
-/** Most starts in flight at once: 500 at a time overload a small server. */
+/** Most starts in flight at once: 500 overload a small server. */
 const PARALLELISM = 16;
 
 /**
@@ -62,7 +62,7 @@ const inTime = async <T>(temporal: Client, send: () => Promise<T>): Promise<T> =
 
 /**
  * Sends some at a time. Failures are not thrown; the first one is returned, for the log. When as
- * many as are sent at once have failed and not one got through meanwhile, the rest is left to the
+ * many have failed as are sent at once and none succeeded in between, the rest is left to the
  * sweeper: each would wait for the same server again.
  */
 const sendAll = async <T>(wakes: readonly T[], send: (wake: T) => Promise<unknown>): Promise<Error | null> => {
@@ -144,8 +144,9 @@ export const wakeLeaderWorkflows = (
   });
 
 /**
- * Each wake would be sent twice otherwise. It is tried again, since an operator may have registered
- * it meanwhile.
+ * How long wakes are sent without the search attribute after a server refused it: each wake would
+ * be sent twice otherwise. Then it is tried again, since an operator may have registered it
+ * meanwhile.
  */
 const REFUSED_MS = 300_000;
 /**
@@ -250,9 +251,8 @@ export const wakeQueuerWorkflows = (
   );
 
 /**
- * Starts the workflows of executions or tells them to look, some at a time. A run that is started
- * by it waits `resumeAfterMs` first. The first failure is returned, for the log: the sweeper wakes
- * again.
+ * Starts the workflows of executions or tells them to look, some at a time. A run that this starts
+ * waits `resumeAfterMs` first. The first failure is returned, for the log: the sweeper wakes again.
  */
 export const wakeExecutions = (
   temporal: Client,

@@ -44,7 +44,9 @@ const NAMED = 10;
 const isStalled = ({ id, wokenMs }: ExecutionRow, prefix: string): string | null =>
   wokenMs === null || wokenMs < STALLED_MS
     ? null
-    : `the execution has stalled: it was woken ${formatDuration(wokenMs)} ago and has taken no turn since (workflow ${executionWorkflowId(prefix, id)}); a worker's sweeper restarts its run; if no worker is running, start one`;
+    : `the execution has stalled: it was woken ${formatDuration(wokenMs)} ago and has taken no turn ` +
+      `since (workflow ${executionWorkflowId(prefix, id)}); a worker's sweeper restarts its run; if no ` +
+      'worker is running, start one';
 
 /**
  * Returns what it waits for, and the names of nodes that lost, or never took, their chunk of the

@@ -22,9 +22,9 @@ export class Batches {
   constructor(private readonly connection: Connection) {}
 
   /**
-   * Submits one batch to a lane: sent as it is, after all that was submitted to its service before.
-   * Resolves when accepted: committed. After a submit with `tx`: call `lanes.ring([service])` once
-   * it has committed, or wait for the sweeper (5 s at most).
+   * Submits one batch to a lane: sent as it is, after everything that was submitted to its service
+   * before. Resolves when accepted: committed. After a submit with `tx`: call
+   * `lanes.ring([service])` once it has committed, or wait for the sweeper (5 s at most).
    */
   async submit(
     handler: string,

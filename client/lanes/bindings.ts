@@ -75,7 +75,9 @@ export class LaneBindings {
     if (bound === undefined)
       throw new MusterError(
         'TARGET_BUSY',
-        `service: target "${target}" of handler "${name}" still has unordered tasks in flight; binding it to lane "${service}" now could reorder them. Nothing was accepted. Wait for them to finish or cancel them, then submit again.`,
+        `service: target "${target}" of handler "${name}" still has unordered tasks in flight; ` +
+          `binding it to lane "${service}" now could reorder them. Nothing was accepted. Wait for them ` +
+          'to finish or cancel them, then submit again.',
       );
     if (bound !== laneId)
       throw new InvalidArgumentError(

@@ -67,7 +67,7 @@ export const cancelBatch = async (client: ClientContext, batch: number): Promise
   throw new NotCancellableError(batch, 'held', 'another transaction holds it; try again');
 };
 
-/** Cancels it in the downstream; null: it is pending no more. */
+/** Cancels a lane batch in the downstream; null: it is not pending any more. */
 const cancelInLane = async (client: ClientContext, batch: number): Promise<CancellationState | null> => {
   try {
     return await cancelAccepted(client, batch);
@@ -91,7 +91,7 @@ interface Ended {
   dependents: number[];
 }
 
-/** Tries to cancel it here; null: another transaction holds it at this moment. */
+/** Tries to cancel a batch before it is sent; null: another transaction holds it at this moment. */
 const tryCancel = (client: ClientContext, batch: number, laneId: number): Promise<Ended | null> =>
   inTransaction(client.pool, async (tx) => {
     await lockLaneStates(tx, [laneId]);

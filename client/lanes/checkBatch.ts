@@ -118,8 +118,8 @@ const checkTwins = (tasks: readonly CheckedTask[], problems: TaskProblem[]): voi
 };
 
 /**
- * Checks that equal keys never share a batch. Nor may two be in flight: keys are among a batch's
- * writes (`withDistinctKeys`).
+ * Checks that no two items of a batch have the same key. Nor may two batches with a key be in
+ * flight: keys are among a batch's writes (`withDistinctKeys`).
  */
 const checkDistinct = (tasks: readonly CheckedTask[], problems: TaskProblem[]): void => {
   const seen = new Map<string, number>();

@@ -151,7 +151,9 @@ const checkNeeds = async (
     if (failedOn !== null)
       throw new MusterError(
         'INVALID_DEPENDENCY',
-        `dependsOn of batch ${nameOf(batch, i)}: expected batches that were or may still be applied, got ${failedOn}, which is ${statuses.get(failedOn) ?? 'not found'} and will never be applied. Nothing was accepted.`,
+        `dependsOn of batch ${nameOf(batch, i)}: expected batches that were or may still be applied, ` +
+          `got ${failedOn}, which is ${statuses.get(failedOn) ?? 'not found'} and will never be ` +
+          'applied. Nothing was accepted.',
       );
     return waitsFor.map((one) => (places.has(one) ? { at: places.get(one)! } : Number(one)));
   });

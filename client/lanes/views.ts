@@ -61,7 +61,7 @@ export const batchStatus = async (pool: Pool, batchId: number): Promise<LaneBatc
   const batch = await store.readLaneBatch(pool, batchId);
   if (batch === null) return null;
   const row = await requireLane(pool, batch.service);
-  // All before it, so that what it waits for is among them.
+  // Reads all batches before this one, so that those it waits for are among them.
   const [planned] = await withOpen(pool, [row], Math.min(1_000, batch.place ?? 1));
   const [queuer] = await store.readQueuers(pool);
   return batchViewOf(batch, row, planned!, queuer!, await servedHandlers(pool, NODE_LIVE_MS));

@@ -86,7 +86,7 @@ const explainWaiting = async (client: ClientContext, id: string): Promise<Explan
   }
   const batchId = await findLaneBatchOf(client.pool, id);
   const inLane = batchId === null || explained.waitsFor === null ? null : await batchStatus(client.pool, batchId);
-  // In a lane its batch waits, and for other things than a target's.
+  // In a lane the batch waits for other things than a target does.
   return inLane === null
     ? explained
     : {
@@ -96,7 +96,7 @@ const explainWaiting = async (client: ClientContext, id: string): Promise<Explan
       };
 };
 
-/** Says whether its target or handler is paused, which the lane itself does not tell. */
+/** Returns why its target or handler is paused, which the lane itself does not show. */
 const pauseOf = (facts: ExplainFacts): string => {
   const reason = stopped(facts);
   return reason?.waitsFor === 'pause' ? ` ${reason.text}` : '';

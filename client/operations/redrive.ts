@@ -29,7 +29,7 @@ const ONLY = ['failed', 'unknown', 'dead'] as const;
 type Step = (limit: number) => Promise<number[]>;
 
 /**
- * Rings after each transaction. A task that ends the same way again meanwhile is not redriven
+ * Rings after each transaction. A task that meanwhile ends the same way again is not redriven
  * twice.
  */
 export const redrive = async (

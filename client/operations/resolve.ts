@@ -66,7 +66,7 @@ export const resolve = async (
   return { resolved: parked.length };
 };
 
-/** In a lane the order depends on the verdict: it is given there. */
+/** In a lane the order depends on the verdict: it is given through the lane. */
 const refuseLanes = async (tx: Transaction, ids: readonly string[] | null, batch: number): Promise<void> => {
   const service = await laneOfParked(tx, ids, ids === null ? batch : null);
   if (service !== null)

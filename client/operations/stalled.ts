@@ -23,7 +23,7 @@ export const stalledOf = (prefix: string, { kind, id, handler, name, ms, runId }
   runId,
 });
 
-/** Names a workflow whose due work is left alone, and its run. */
+/** Names a workflow that has not done work that is due, and its run. */
 const overdueOf = (prefix: string, { kind, name, ms, runId, handlers, givenBy }: OverdueWork): Stalled => {
   const ids = {
     monitor: () => monitorWorkflowId(prefix, name),
@@ -38,7 +38,7 @@ const overdueOf = (prefix: string, { kind, name, ms, runId, handlers, givenBy }:
   return { kind, name: name === '' ? kind : name, ms: Math.round(ms), workflowId: ids[kind](), runId };
 };
 
-/** Most of the oldest that are named. */
+/** How many of the oldest are named at most. */
 const MOST_TOLD = 100;
 
 /** Reads all stalled work; `of` says which of it concerns a handler. */

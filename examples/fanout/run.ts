@@ -18,8 +18,8 @@ import { Queue } from './queue';
 
 /**
  * A million items through an at-least-once queue to consumers that are killed in turns and ack
- * twice: all real, started here. Nobody counts; exactly one message says that it is complete. Ends
- * by itself with a table, and with exit code 1 if that was not so.
+ * twice: all real, started here. No consumer counts; exactly one message says that the fan-out is
+ * complete. Ends by itself with a table, and with exit code 1 if that was not so.
  */
 const flags = processFlags(
   {

@@ -23,7 +23,10 @@ export const fewestMoves = (
   return had.reduce((sum, n, i) => sum + Math.max(0, share + (i < larger ? 1 : 0) - n), 0);
 };
 
-/** All are held by these, nobody is to give anything up, and nobody has two more than another. */
+/**
+ * Says whether these nodes hold all partitions, none is to give any up, and none has two more than
+ * another.
+ */
 export const isSettled = (leases: readonly Lease[], members: readonly string[]): boolean => {
   const counts = countsOf(leases);
   const each = members.map((id) => counts.get(id) ?? 0);

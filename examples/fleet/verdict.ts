@@ -85,7 +85,7 @@ export const describe = (result: Result): string => {
     [`longest until even, of leases of ${seconds(result.leaseMs)}: a node joined`, seconds(result.evenAfterJoinMs)],
     ['                                  a node was killed or stopped', seconds(result.evenAfterLossMs)],
     ['longest time a partition had no holder', seconds(result.longestFreeMs)],
-    ['longest time its holder was dead, stopped or nobody', seconds(result.longestUnservedMs)],
+    ['longest time its holder was dead or stopped, or it had none', seconds(result.longestUnservedMs)],
   );
   const verdicts = invariantsOf(result).map(([words, holds]) => `${holds ? 'ok  ' : 'NOT '} ${words}`);
   return [changes.toString(), sums.toString(), ...verdicts].join('\n');

@@ -7,7 +7,7 @@ export interface Look {
 }
 export interface Lease {
   partition: string;
-  /** Id of the node; null: nobody's, or its lease has passed. */
+  /** Id of the node; null: no node holds it, or its lease has passed. */
   holder: string | null;
   epoch: number;
   revoked: boolean;
@@ -16,8 +16,8 @@ export interface Lease {
 const EVERY_MS = 100;
 
 /**
- * Looks at the leases ten times a second, apart from Muster's own code: who held what under which
- * epoch, and how long nobody did.
+ * Looks at the leases ten times per second, apart from Muster's own code: which node held what
+ * under which epoch, and how long none did.
  */
 export class Watch {
   last: Look = { atMs: 0, leases: [] };

@@ -25,7 +25,9 @@ const flags = processFlags(
   {
     name: 'npm run example:ledger --',
     summary:
-      'Price edits in a ledger that forgets what it accepted when it dies: batches of many services through few submitters, then its account is compared with what one submitter alone would have come to.',
+      'Price edits in a ledger that forgets what it accepted when it dies: batches of many services ' +
+      'through few submitters, then its account is compared with what one submitter alone would have ' +
+      'come to.',
     result: 'The comparison goes to stdout, progress to stderr. Exit code 1 if they differ, or the store is not whole.',
     examples: [
       '--services 50 --batches 5000 --submitters 8 --approach serial --strategy one-round --kill-every 2s',

@@ -14,8 +14,8 @@ export interface RunOptions {
 }
 
 /**
- * Result lines are written in blocks of this many, each block backwards: as in the real thing,
- * nobody may count on their order.
+ * Result lines are written in blocks of this many, each block backwards: as with the real API,
+ * no reader may count on their order.
  */
 const BLOCK_LINES = 50;
 

@@ -16,8 +16,7 @@ export interface SqsOptions {
   /** Of an SQS-compatible server; without it AWS itself, with the SDK's own credentials. */
   endpoint?: string;
   /**
-   * What becomes of messages whose answer was lost: nobody can look them up on a standard queue
-   * (H3).
+   * What becomes of messages whose answer was lost: a standard queue cannot be asked for them (H3).
    */
   onUnknown: 'park' | 'resend';
 }

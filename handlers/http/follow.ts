@@ -118,7 +118,7 @@ export async function resultsOf(
 
 /** It had ended before, or is not known there (any more): there is nothing to stop. */
 const ENDED_BEFORE = new Set([404, 409, 410]);
-/** Says nothing about this batch: a credential, back pressure. */
+/** Statuses that say nothing about this batch: a credential, back pressure. */
 const ASK_AGAIN = new Set([401, 403, 408, 425, 429]);
 
 /** Asks the downstream to stop an accepted batch. */

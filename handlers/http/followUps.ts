@@ -86,7 +86,7 @@ export function compileFollowUps(
     if (raw === undefined) return undefined;
     const own = compileHeaders(member(raw, 'headers'), env, `${name}.headers`, findings);
     const url = compileUrl(member(raw, 'url'), roots, `${name}.url`, findings);
-    // A target identifies no call: another part of the URL must.
+    // A target does not identify a call: another part of the URL must.
     const needed = roots.filter((root) => root !== 'target');
     if (url.text !== '' && !needed.some((root) => url.roots.has(root))) {
       findings.add(`${name}.url`, `expected {{${needed.join('}} or {{')}}} in it, got ${show(url.text)}`);
@@ -149,7 +149,7 @@ function compileReconcile(raw: unknown, findings: Findings) {
   };
 }
 
-/** Checks settings that mean nothing without one another. */
+/** Checks settings that mean nothing without another one. */
 function crossFollowUps(config: unknown, findings: Findings): void {
   const has = (name: string): boolean => member(config, name) !== undefined;
   if (has('statusUrl') && !has('resultsUrl'))

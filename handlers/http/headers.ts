@@ -1,10 +1,7 @@
 import type { Findings } from '../configError';
 import { didYouMean } from '../suggest';
 
-/**
- * Headers ready to send, and the same as they may be shown: without secrets. Names are in lower
- * case.
- */
+/** Headers ready to send, and a copy without secrets that may be shown. Names are in lower case. */
 export interface Headers {
   readonly sent: Readonly<Record<string, string>>;
   readonly shown: Readonly<Record<string, string>>;

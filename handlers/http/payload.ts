@@ -133,8 +133,8 @@ function compileSchema(
 const OPENS = ['$ref', 'allOf', 'anyOf', 'oneOf', 'if', 'patternProperties', 'not', '$dynamicRef'];
 
 /**
- * Returns a path that a schema, read strictly, does not know: rather a typo than a property left
- * undeclared on purpose.
+ * Returns a path that a schema, read strictly, does not declare: more likely a typo than a property
+ * left undeclared on purpose.
  */
 function undeclared(schema: unknown, path: Path): string | undefined {
   let node = schema;

@@ -58,8 +58,8 @@ export function compileRequest(config: unknown, env: Env, findings: Findings): R
 }
 
 /**
- * Compiles the header of the key, which is sent when the downstream is idempotent, and when it is
- * to be asked later about a key.
+ * Compiles the header of the key, which is sent when the downstream is idempotent, and when the
+ * downstream may be asked about that key later.
  */
 function compileKeyHeader(config: unknown, headers: Headers, findings: Findings): string | undefined {
   const chosen = member(config, 'idempotencyHeader');

@@ -62,8 +62,8 @@ export function compileResponse(raw: unknown, at: string, findings: Findings): R
 }
 
 /**
- * Classifies an item's number that no table lists, as HTTP means it; but after a whole call's 5xx
- * the work may be done, while an item's 5xx says that it was not.
+ * Classifies an item's status code that no table lists, by its meaning in HTTP. One difference:
+ * after a 5xx for a whole call the work may be done, while a 5xx for one item says that it was not.
  */
 function byHttpStatus(status: string): ItemStatus {
   if (!/^[2-5]\d\d$/.test(status)) return 'unknown';

@@ -52,7 +52,8 @@ const marking: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options,
 };
 
 /**
- * One handler's connections. Opened at the first call, kept alive, never keeping the process alive.
+ * Keeps one handler's connections: opened at the first call, kept alive, never keeping the process
+ * alive.
  */
 export class Transport {
   private dispatcher: Promise<Dispatcher> | undefined;
@@ -117,7 +118,7 @@ export class Transport {
     return new Agent({
       connections,
       pipelining: 1,
-      // A kept connection that is cut off is noticed before a call is sent into it.
+      // TCP keep-alive finds a connection that was cut off before a call is sent into it.
       connect: { timeout: connectMs, keepAliveInitialDelay: HTTP_KEEP_ALIVE_MS },
       keepAliveTimeout: keepAliveMs,
       // The call's signal is the only clock; undici's defaults would cut what the handler allows.

@@ -1,5 +1,6 @@
 import type { Queryable } from '../pool';
 import type { HeadTask } from './queueHead';
+import { HAS_ROOM } from './room';
 
 /**
  * The statements of one claim, in their order; `activities/grouping/claim.ts` runs them in one
@@ -38,15 +39,7 @@ export const releaseBusyTargets = async (db: Queryable, leaderId: number): Promi
     text: `
 update target t set busy = false, due_at = least(t.due_at, clock())
 from handler h
-where t.leader_id = $1 and t.busy and h.id = t.handler_id and (
-  select count(*)
-  from batch b
-  where b.target_id = t.id and b.state = 1 /* open */ and b.dispatch is not null) < least(h.per_target, t.allowed)
-  and (h.weight_per_target is null
-    or (
-      select coalesce(sum(b.weight), 0)
-      from batch b
-      where b.target_id = t.id and b.state = 1 /* open */) < h.weight_per_target)
+where t.leader_id = $1 and t.busy and h.id = t.handler_id and ${HAS_ROOM}
 returning t.id`,
     values: [leaderId],
   });

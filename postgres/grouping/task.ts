@@ -106,7 +106,8 @@ export const copyTasks = async (client: Client, tasks: readonly NewTask[]): Prom
     'copy task (seq, created_at, target_id, bytes, priority, recipient_id, weight, id, key, payload) from stdin',
     tasks,
     (task, i) =>
-      `${base + i}\t${now}\t${task.targetId}\t${task.bytes}\t${task.priority}\t${task.recipientId ?? NULL}\t${task.weight ?? NULL}\t${text(task.id)}\t${task.key === null ? NULL : text(task.key)}\t${text(task.payload)}`,
+      `${base + i}\t${now}\t${task.targetId}\t${task.bytes}\t${task.priority}\t` +
+      `${task.recipientId ?? NULL}\t${task.weight ?? NULL}\t${text(task.id)}\t${task.key === null ? NULL : text(task.key)}\t${text(task.payload)}`,
   );
   await copy(
     client,

@@ -82,7 +82,11 @@ where i.indexrelid is null or not (i.indisvalid and i.indisready and i.indisuniq
     text: `
 select x.sequence, x.at, x.highest
 from (
-  ${SEQUENCES.map(([name, table, column, each]) => `  select '${name}' as sequence, (select case when is_called then last_value else last_value - 1 end from ${name}) as at, (select max(${column}) / ${each} from ${table}) as highest`).join(' union all\n')}) x
+  ${SEQUENCES.map(
+    ([name, table, column, each]) => `  select '${name}' as sequence,
+    (select case when is_called then last_value else last_value - 1 end from ${name}) as at,
+    (select max(${column}) / ${each} from ${table}) as highest`,
+  ).join(' union all\n')}) x
 where x.highest > x.at
 order by x.sequence limit 20`,
   },

@@ -1,3 +1,4 @@
+import { HAS_ROOM } from '../grouping/room';
 import type { Queryable } from '../pool';
 
 /**
@@ -207,15 +208,8 @@ due as (
 busy as (
   select t.id
   from page l join handler h on h.id = l.handler_id join target t on t.leader_id = l.id and t.busy
-  where l.state = 0 /* idle */ and (
-    select count(*)
-    from batch b
-    where b.target_id = t.id and b.state = 1 /* open */ and b.dispatch is not null) < least(h.per_target, t.allowed)
-    and (h.weight_per_target is null
-      or (
-        select coalesce(sum(b.weight), 0)
-        from batch b
-        where b.target_id = t.id and b.state = 1 /* open */) < h.weight_per_target) limit $2)
+  where l.state = 0 /* idle */ and ${HAS_ROOM}
+  limit $2)
 select max(id) as last, count(*)::int as read, array(select id from due) as due, array(select id from busy) as busy
 from page`,
     values: [after, limit],

@@ -17,7 +17,15 @@ const ok = async (batch: { tasks: readonly { id: string }[] }) => ({ results: ba
 export const functions = [defineFunction({ name: 'resize', run: async ([file]) => 'resized ' + file })];
 export const handlers = [
   defineHandler({ name: 'index-city', target: (city: { country: string }) => city.country, limits: { maxItems: 500 }, linger: { lingerMs: 50 }, submit: ok }),
-  defineHandler({ name: 'ledger', target: (edit: { order: string }) => edit.order, service: (order) => order, lane: { approach: 'serial' }, limits: { maxItems: 50 }, linger: { lingerMs: 50 }, submit: ok }),
+  defineHandler({
+    name: 'ledger',
+    target: (edit: { order: string }) => edit.order,
+    service: (order) => order,
+    lane: { approach: 'serial' },
+    limits: { maxItems: 50 },
+    linger: { lingerMs: 50 },
+    submit: ok,
+  }),
 ];
 `;
 

@@ -21,9 +21,13 @@ const flags = processFlags(
   {
     name: 'npm run bench:api --',
     summary:
-      'Requests a second and latency of single submits, submits of 1,000 and acks of 1,000 through the HTTP API (a process of its own), against the client library in this process; then many more open requests than the API takes at once. On a real Postgres that flushes to disk.',
+      'Requests a second and latency of single submits, submits of 1,000 and acks of 1,000 through ' +
+      'the HTTP API (a process of its own), against the client library in this process; then many ' +
+      'more open requests than the API takes at once. On a real Postgres that flushes to disk.',
     result:
-      'One line of JSON a measure on stdout, a table on stderr. Exit code 1 if something that was accepted is lost, or a request got another answer than 200 or 503, or memory grew by more than 250 MB.',
+      'One line of JSON a measure on stdout, a table on stderr. Exit code 1 if something that was ' +
+      'accepted is lost, or a request got another answer than 200 or 503, or memory grew by more ' +
+      'than 250 MB.',
     examples: ['', '--short'],
   },
   {

@@ -17,7 +17,9 @@ const flags = processFlags(
   {
     name: 'npm run bench:fanout --',
     summary:
-      'What an item of a fan-out costs in time and bytes at segment sizes 64, 512 and 8,000, against a row an item with a counter query, and how soon a completion is known. On a real Postgres, without Temporal.',
+      'What an item of a fan-out costs in time and bytes at segment sizes 64, 512 and 8,000, against ' +
+      'a row an item with a counter query, and how soon a completion is known. On a real Postgres, ' +
+      'without Temporal.',
     result:
       'One line of JSON a measure on stdout, a table on stderr. Exit code 1 if more than half a byte an item is stored at 8,000.',
     examples: ['', '--short'],

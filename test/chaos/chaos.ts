@@ -81,7 +81,9 @@ const rampage = async (harness: Harness, tasks: number, kills: number, seed: num
       else if (++entry.tries < 3) queue.push(entry);
       const { point, variant } = entry.kill;
       log(
-        `${String(struck.length).padStart(4)} ${done === null ? 'missed' : done.how} ${point}/${variant} live ${done?.live ?? 0}, ${Math.round(performance.now() - armed)} ms; ${harness.submitted()} tasks`,
+        `${String(struck.length).padStart(4)} ${done === null ? 'missed' : done.how} ` +
+          `${point}/${variant} live ${done?.live ?? 0}, ${Math.round(performance.now() - armed)} ms; ` +
+          `${harness.submitted()} tasks`,
       );
     }
     clearInterval(pacer);

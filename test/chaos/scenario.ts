@@ -31,7 +31,9 @@ select ((select count(*) from queue) + (select count(*) from delayed) + (select 
   + (select count(*) from leader where state <> 0))::int as n`,
   leftSql: `
 select json_build_object('leader', l)::text as row from leader l where l.state <> 0
-union all select json_build_object('batch', b)::text from (select id, target_id, leader_id, n, n_left, attempt, attempt_until, dispatch, retry_at, reference, refused, error from batch where state = 1 order by id limit 20) b
+union all select json_build_object('batch', b)::text from (
+  select id, target_id, leader_id, n, n_left, attempt, attempt_until, dispatch, retry_at, reference, refused, error
+  from batch where state = 1 order by id limit 20) b
 union all select json_build_object('queue', q)::text from (select target_id, count(*), min(ready_at) from queue group by 1 limit 20) q
 union all select json_build_object('now', clock())::text`,
 };

@@ -28,7 +28,11 @@ createServer(async (request, response) => {
     const job = { job: jobs.length + 1, ids, callback, to };
     jobs.push(job);
     if (to.startsWith('early')) job.first = await tell(job, JSON.stringify({ results: ids.map((id) => ({ id, status: 'ok' })) }));
-    if (to.startsWith('soon')) { tell(job, JSON.stringify({ results: ids.map((id) => ({ id, status: 'ok' })) })).then((answer) => (job.first = answer)); await new Promise((resolve) => setTimeout(resolve, 400)); }
+    if (to.startsWith('soon')) {
+      const results = ids.map((id) => ({ id, status: 'ok' }));
+      tell(job, JSON.stringify({ results })).then((answer) => (job.first = answer));
+      await new Promise((resolve) => setTimeout(resolve, 400));
+    }
     return send(202, { job: { id: job.job } });
   }
   const told = /^\\/jobs\\/(\\d+)\\/tell$/.exec(request.url);

@@ -241,17 +241,16 @@ describe('H7: in a lane', () => {
         [0, 1].map((i) => ({ id: `${service}-${i}`, payload: { to: service } })),
       )
     ).batch;
-  const reaches = (batch: number, status: string) => reachesStatus(muster.client, batch, status);
 
   test('H7: committed, and the lane goes on; invalid with the receipt of each item, and the lane halts (C19)', async () => {
     const first = await submit('po');
     const second = (await muster.client.submitBatch('lane', 'po', [{ id: 'po-2', payload: { to: 'po' } }])).batch;
-    await reaches(first, 'pending');
+    await reachesStatus(muster.client, first, 'pending');
     expect((await muster.client.batchStatus(second))!.status).toBe('unsubmitted');
     const told = { batchId: first, results: oks(['po-0', 'po-1']) };
     expect(await complete('lane', told)).toMatchObject({ state: 'succeeded', results: { ok: 2 } });
     expect((await muster.client.batchStatus(first))!.status).toBe('committed');
-    await reaches(second, 'pending');
+    await reachesStatus(muster.client, second, 'pending');
     expect(await complete('lane', told)).toMatchObject({ repeated: true });
     const { reference } = (await muster.client.batchStatus(second))!;
     const refused = {
@@ -272,13 +271,13 @@ describe('H7: in a lane', () => {
   test('C28: a batch that halts its lane as unknown is completed by its number: the lane goes on', async () => {
     answers.set('mute', () => Promise.reject(new Error('no answer')));
     const first = await submit('mute');
-    await reaches(first, 'parked');
+    await reachesStatus(muster.client, first, 'parked');
     const second = (await muster.client.submitBatch('lane', 'mute', [{ id: 'mute-2', payload: { to: 'mute' } }])).batch;
     expect(await muster.client.lane('mute')).toMatchObject({ state: 'halted' });
     answers.delete('mute');
     await complete('lane', { batchId: first, results: oks(['mute-0', 'mute-1']) });
     expect((await muster.client.batchStatus(first))!.status).toBe('committed');
-    await reaches(second, 'pending');
+    await reachesStatus(muster.client, second, 'pending');
     await complete('lane', { batchId: second, results: oks(['mute-2']) });
   });
 });

@@ -1,6 +1,6 @@
 import { TASK_STATES } from '../../workflows/planning/states';
 import type { Shop } from './shop';
-import { broken, cut, endAlone, items, openShop, placesOf } from './shop';
+import { broken, cut, endAlone, items, openShop, placesOf, statesOf } from './shop';
 
 let shop: Shop;
 beforeEach(async () => {
@@ -13,21 +13,18 @@ afterEach(async () => {
   expect(found).toEqual({});
 });
 
-const states = async (...ids: string[]): Promise<string[]> =>
-  (await shop.client.getTasks(ids)).map((task) => `${task.id} ${task.state} ${task.attempts}`);
-
 test('G9: dead and failed tasks beside others that succeeded are created again with fresh attempts', async () => {
   await shop.client.submit('items', items('se', 'a', 'b', 'c', 'd'));
   const batch = await cut(shop.pool, ['a', 'b', 'c', 'd'], { state: 4 });
   await endAlone(shop.pool, 'b', TASK_STATES.dead, 'gave up');
   await endAlone(shop.pool, 'c', TASK_STATES.failed, 'refused');
-  expect(await states('a', 'b', 'c')).toEqual(['a succeeded 1', 'b dead 1', 'c failed 1']);
+  expect(await statesOf(shop.client, 'a', 'b', 'c')).toEqual(['a succeeded 1', 'b dead 1', 'c failed 1']);
   expect(await shop.client.redrive('items', { only: 'dead' })).toEqual({ redriven: 1 });
-  expect(await states('a', 'b', 'c')).toEqual(['a succeeded 1', 'b created 0', 'c failed 1']);
+  expect(await statesOf(shop.client, 'a', 'b', 'c')).toEqual(['a succeeded 1', 'b created 0', 'c failed 1']);
   expect(await placesOf(shop.pool, 'b')).toEqual(['queue']);
   expect(await shop.client.redrive('items', { only: 'dead' })).toEqual({ redriven: 0 });
   expect(await shop.client.redrive('items', { only: 'failed', target: 'se' })).toEqual({ redriven: 1 });
-  expect(await states('b', 'c')).toEqual(['b created 0', 'c created 0']);
+  expect(await statesOf(shop.client, 'b', 'c')).toEqual(['b created 0', 'c created 0']);
   expect((await shop.client.targets('items'))[0]!.dueInMs).toBeGreaterThan(55_000); // rung: the linger starts again
   expect(await shop.client.batch(batch)).toMatchObject({ state: 'succeeded', n: 4, left: 2 });
 });
@@ -36,7 +33,7 @@ test('G9: a batch that failed as a whole is dissolved when all have left, step b
   await shop.client.submit('items', items('se', 'a', 'b', 'c'));
   const batch = await cut(shop.pool, ['a', 'b', 'c'], { state: 5, error: 'refused' });
   expect(await shop.client.redrive('items', { only: 'failed', limit: 2 })).toEqual({ redriven: 2 });
-  expect(await states('a', 'b', 'c')).toEqual(['a created 0', 'b created 0', 'c failed 1']);
+  expect(await statesOf(shop.client, 'a', 'b', 'c')).toEqual(['a created 0', 'b created 0', 'c failed 1']);
   expect(await shop.client.batch(batch)).toMatchObject({ state: 'failed', left: 2 });
   expect(await shop.client.redrive('items', { only: 'failed' })).toEqual({ redriven: 1 });
   expect(await shop.client.batch(batch)).toMatchObject({
@@ -51,7 +48,7 @@ test('G9: parked tasks; a late answer to what they left is not written any more'
   const batch = await cut(shop.pool, ['a', 'b'], { state: 3, attempt: 1, error: 'timed out' });
   await shop.pool.query({ text: `update batch set reference = 'ref-1' where id = $1`, values: [batch] });
   expect(await shop.client.redrive('items', { only: 'unknown', ids: ['b'] })).toEqual({ redriven: 1 });
-  expect(await states('a', 'b')).toEqual(['a unknown 1', 'b created 0']);
+  expect(await statesOf(shop.client, 'a', 'b')).toEqual(['a unknown 1', 'b created 0']);
   expect(await shop.client.batch(batch)).toMatchObject({ state: 'unknown', left: 1, attempts: 2, reference: null });
   expect(await shop.client.redrive('items', { only: 'unknown' })).toEqual({ redriven: 1 });
   expect(await shop.client.batch(batch)).toMatchObject({ state: 'dissolved', left: 2 });
@@ -84,7 +81,7 @@ test('H6: a failed task gave its key back: redriven, it waits behind the one tha
   expect(await shop.client.explain('a')).toMatchObject({ waitsFor: 'key' });
   expect(await shop.client.redrive('items', { only: 'unknown' })).toEqual({ redriven: 1 });
   expect(await holder('x')).toBe('p');
-  expect(await states('a', 'p')).toEqual(['a created 0', 'p created 0']);
+  expect(await statesOf(shop.client, 'a', 'p')).toEqual(['a created 0', 'p created 0']);
   expect((await shop.client.explain('p')).waitsFor).not.toBe('key');
 });
 
@@ -118,7 +115,7 @@ test('given ids: those in another state stay as they are, one that is not there 
   await shop.client.submit('items', [...items('se', 'a', 'b', 'c'), ...items('no', 'd')]);
   await cut(shop.pool, ['a', 'b'], { state: 5 });
   expect(await shop.client.redrive('items', { only: 'failed', ids: ['a', 'c', 'd'] })).toEqual({ redriven: 1 });
-  expect(await states('a', 'b', 'c')).toEqual(['a created 0', 'b failed 1', 'c created 0']);
+  expect(await statesOf(shop.client, 'a', 'b', 'c')).toEqual(['a created 0', 'b failed 1', 'c created 0']);
   expect(await shop.client.redrive('items', { only: 'dead', ids: ['b'] })).toEqual({ redriven: 0 });
   await expect(shop.client.redrive('items', { only: 'failed', ids: ['b', 'nobody'] })).rejects.toThrow(
     'Task "nobody" of handler "items" not found. Nothing was redriven.',
@@ -126,7 +123,7 @@ test('given ids: those in another state stay as they are, one that is not there 
   await expect(shop.client.redrive('items', { only: 'failed', target: 'no', ids: ['b'] })).rejects.toThrow(
     'Task "b" of handler "items", target "no" not found. Nothing was redriven.',
   );
-  expect(await states('b')).toEqual(['b failed 1']);
+  expect(await statesOf(shop.client, 'b')).toEqual(['b failed 1']);
 });
 
 test('bad options', async () => {

@@ -1,7 +1,7 @@
 import { TASK_STATES } from '../../workflows/planning/states';
 import { settleSucceeded } from '../../postgres/calls/settle';
 import type { Shop } from './shop';
-import { broken, cut, endAlone, items, openShop } from './shop';
+import { broken, cut, endAlone, items, openShop, statesOf } from './shop';
 
 let shop: Shop;
 beforeEach(async () => {
@@ -48,8 +48,6 @@ const notifications = async (): Promise<unknown[]> =>
   (
     await shop.pool.query<{ body: unknown }>({ text: `select body from notification where body <> '{}' order by id` })
   ).rows.map((row) => row.body);
-const states = async (...ids: string[]): Promise<string[]> =>
-  (await shop.client.getTasks(ids)).map((task) => `${task.id} ${task.state} ${task.attempts}`);
 
 test('H3: a parked batch as succeeded, with a value for each; keys free, target released, recipients told', async () => {
   const batch = await park('a', 'b', 'c');
@@ -105,7 +103,7 @@ test('H8: values of a large batch are in pages of at most 1,000 members or 1 MB'
 test('H3: as failed, with a reason', async () => {
   const batch = await park('a', 'b');
   await shop.client.resolve({ batch }, { as: 'failed', error: 'they never got it' });
-  expect(await states('a', 'b')).toEqual(['a failed 1', 'b failed 1']);
+  expect(await statesOf(shop.client, 'a', 'b')).toEqual(['a failed 1', 'b failed 1']);
   expect(await shop.client.getTask('a')).toMatchObject({ error: 'they never got it' });
   expect(await keysHeld()).toBe(0);
   expect(await notifications()).toMatchObject([
@@ -116,7 +114,7 @@ test('H3: as failed, with a reason', async () => {
 test('H3: as created: sent again in the old order, with the attempts they have had; keys stay theirs, nobody is told', async () => {
   const batch = await park('a', 'b');
   expect(await shop.client.resolve({ batch }, { as: 'created' })).toEqual({ resolved: 2 });
-  expect(await states('a', 'b')).toEqual(['a created 1', 'b created 1']);
+  expect(await statesOf(shop.client, 'a', 'b')).toEqual(['a created 1', 'b created 1']);
   expect(await shop.client.batch(batch)).toMatchObject({ state: 'dissolved', left: 2 });
   expect(await keysHeld()).toBe(2);
   expect(await notifications()).toEqual([]);
@@ -131,7 +129,7 @@ test('H3: some tasks of parked batches, each way; the rest stays parked', async 
   expect(await shop.client.resolve({ tasks: ['a', 'x'] }, { as: 'succeeded', result: [1] })).toEqual({ resolved: 2 });
   expect(await shop.client.resolve({ tasks: ['c'] }, { as: 'failed' })).toEqual({ resolved: 1 });
   expect(await shop.client.resolve({ tasks: ['d'] }, { as: 'created' })).toEqual({ resolved: 1 });
-  expect(await states('a', 'b', 'c', 'd', 'x')).toEqual([
+  expect(await statesOf(shop.client, 'a', 'b', 'c', 'd', 'x')).toEqual([
     'a succeeded 1',
     'b unknown 1',
     'c failed 1',
@@ -181,7 +179,7 @@ test('what is not parked or not there is refused, and nothing of the call is wri
   await expect(shop.client.resolve({ tasks: ['a', 'nobody'] }, { as: 'failed' })).rejects.toThrow(
     'Task "nobody" not found. Nothing was changed.',
   );
-  expect(await states('a', 'b')).toEqual(['a unknown 1', 'b unknown 1']);
+  expect(await statesOf(shop.client, 'a', 'b')).toEqual(['a unknown 1', 'b unknown 1']);
   expect(await shop.client.batch(batch)).toMatchObject({ state: 'unknown', left: 0 });
 });
 
@@ -217,6 +215,6 @@ test('a member that left before is not resolved with its batch', async () => {
   await endAlone(shop.pool, 'a', TASK_STATES.failed, 'alone');
   await shop.pool.query({ text: `delete from busy_key k using task t where t.id = 'a' and k.seq = t.seq` });
   expect(await shop.client.resolve({ batch }, { as: 'succeeded', result: 'ok' })).toEqual({ resolved: 1 });
-  expect(await states('a', 'b')).toEqual(['a failed 1', 'b succeeded 1']);
+  expect(await statesOf(shop.client, 'a', 'b')).toEqual(['a failed 1', 'b succeeded 1']);
   expect((await shop.client.getTask('b'))!.result).toBe('ok');
 });

@@ -150,3 +150,7 @@ export const broken = async (client: Client): Promise<Record<string, object[]>> 
     checks.filter((check) => check.violations.length > 0).map((check) => [check.name, check.violations]),
   );
 };
+
+/** Returns the id, state and attempts of each task, as one line. */
+export const statesOf = async (client: Client, ...ids: string[]): Promise<string[]> =>
+  (await client.getTasks(ids)).map((task) => `${task.id} ${task.state} ${task.attempts}`);

@@ -4,6 +4,7 @@ import type { TaskView } from '../../client';
 import { eventually } from '../helpers/eventually';
 import { rounds } from '../helpers/long';
 import type { TestMuster } from '../helpers/muster';
+import { expectWhole } from '../helpers/whole';
 import { startMuster } from '../helpers/muster';
 
 interface Job {
@@ -55,17 +56,7 @@ beforeEach(() => {
   answer = ok;
   calls.length = 0;
 });
-afterEach(async () => {
-  const { ok: whole, checks } = await muster.client.verify({ full: true });
-  if (!whole)
-    throw new Error(
-      JSON.stringify(
-        checks.filter((check) => check.violations.length > 0),
-        null,
-        1,
-      ),
-    );
-});
+afterEach(() => expectWhole(muster.client));
 
 let round = 0;
 const name = (prefix: string, n: number): string[] => {

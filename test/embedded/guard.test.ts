@@ -1,14 +1,7 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  compiledEmbedded,
-  eventually,
-  isRunning,
-  removeTemporary,
-  runParent,
-  temporaryDirectory,
-  type Parent,
-} from './helpers';
+import { eventually } from '../helpers/eventually';
+import { compiledEmbedded, isRunning, removeTemporary, runParent, temporaryDirectory, type Parent } from './helpers';
 
 /** @full */
 
@@ -54,13 +47,13 @@ describe('no server and no temporary directory stays behind', () => {
     const parent = await runParent(embedded, BOTH_SERVERS);
     expect((parent.report.pids as number[]).map(isRunning)).toEqual([true, true]);
     parent.process.kill('SIGKILL');
-    await eventually('both servers are gone', () => nothingLeft(parent));
+    await eventually(() => nothingLeft(parent), { what: 'both servers are gone' });
   });
 
   test('at Ctrl-C, which reaches the whole process group of the parent', async () => {
     const parent = await runParent(embedded, BOTH_SERVERS);
     process.kill(-(parent.process.pid as number), 'SIGINT');
-    await eventually('both servers are gone', () => nothingLeft(parent));
+    await eventually(() => nothingLeft(parent), { what: 'both servers are gone' });
   });
 
   test.each([
@@ -73,7 +66,7 @@ describe('no server and no temporary directory stays behind', () => {
     ['when the guardian is killed', "guard.guardian.kill('SIGKILL'); setTimeout(() => {}, 1000)"],
   ])('%s', async (_, then) => {
     const parent = await runParent(embedded, stubbornServer(await directoryToRemove(), then));
-    await eventually('server, guardian and directory are gone', () => nothingLeft(parent));
+    await eventually(() => nothingLeft(parent), { what: 'server, guardian and directory are gone' });
   });
 
   test('when the parent is killed while the database is being made', async () => {
@@ -85,7 +78,7 @@ describe('no server and no temporary directory stays behind', () => {
     const parent = await runParent(embedded, body);
     expect(readdirSync(dataDir)).toEqual([expect.stringMatching(/^\.new-/)]);
     parent.process.kill('SIGKILL');
-    await eventually('the unfinished cluster is gone', () => readdirSync(dataDir).length === 0);
+    await eventually(() => readdirSync(dataDir).length === 0, { what: 'the unfinished cluster is gone' });
   });
 });
 
@@ -97,9 +90,11 @@ test('a terminal that hangs up or interrupts does not end the guardian', async (
   const parent = await runParent(embedded, stubbornServer(await directoryToRemove(), then));
   const pids = parent.report.pids as number[];
   // Had a signal ended it, the server would be told to stop and be killed 300 ms later.
-  await expect(eventually('a process is gone', () => !pids.every(isRunning), 700)).rejects.toThrow('not within');
+  await expect(
+    eventually(() => !pids.every(isRunning), { what: 'a process to be gone', timeoutMs: 700 }),
+  ).rejects.toThrow('waited 700 ms for a process to be gone');
   parent.process.kill('SIGTERM');
-  await eventually('server, guardian and directory are gone', () => nothingLeft(parent));
+  await eventually(() => nothingLeft(parent), { what: 'server, guardian and directory are gone' });
 });
 
 test('a server is not held up by a parent that does not read its output', async () => {
@@ -114,7 +109,7 @@ test('a server is not held up by a parent that does not read its output', async 
   const parent = await runParent(embedded, body);
   parent.process.kill('SIGSTOP');
   try {
-    await eventually('all 20 MB are written', () => existsSync(marker));
+    await eventually(() => existsSync(marker), { what: 'all 20 MB are written' });
   } finally {
     parent.process.kill('SIGKILL');
   }

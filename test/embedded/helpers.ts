@@ -104,21 +104,6 @@ export async function runParent(
   return { process: child, report: JSON.parse(line) as Record<string, unknown>, ended };
 }
 
-/** Polls until `condition` holds; throws after `timeoutMs`. */
-export async function eventually(
-  what: string,
-  condition: () => boolean | Promise<boolean>,
-  timeoutMs = 15_000,
-): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
-  while (!(await condition())) {
-    if (Date.now() > deadline) {
-      throw new Error(`not within ${timeoutMs} ms: ${what}`);
-    }
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
 /** Whether a process runs; one that has ended and was not yet collected by its parent does not. */
 export function isRunning(pid: number): boolean {
   try {

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { Child } from '../chaos/processes/child';
 import { temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
+import { expectWhole } from '../helpers/whole';
 import type { BlockingSettings } from './blockingNode';
 import type { Fleet } from './helpers';
 import { ended, functionsOf, openFleet } from './helpers';
@@ -78,10 +79,6 @@ const itemsOf = async (id: string) => {
     found.push({ state, attempts, stdout, stderr });
   return found;
 };
-const expectWhole = async (): Promise<void> => {
-  const { checks } = await fleet.client.verify({ full: true });
-  expect(checks.filter(({ violations }) => violations.length > 0)).toEqual([]);
-};
 
 test('a function that blocks its process for 3 leases, twice in a row, keeps its chunk: one round, one run and one attempt each', async () => {
   const { child, ran } = await startChild(60_000);
@@ -95,7 +92,7 @@ test('a function that blocks its process for 3 leases, twice in a row, keeps its
   for (const item of await itemsOf(execution.id))
     expect(item).toMatchObject({ state: 'done', attempts: 1, stdout: String(child.pid) });
   expect(ran()).toEqual(['0', '1', '2', '3']);
-  await expectWhole();
+  await expectWhole(fleet.client);
 });
 
 test('a function that never comes back: its item has failed with its time, and the others go to another node without an attempt', async () => {
@@ -119,7 +116,7 @@ test('a function that never comes back: its item has failed with its time, and t
     (await fleet.database.pool.query<{ s: number }>(silent, [`%-${hanging.child.pid}-%`])).rows[0]!.s;
   await eventually(async () => (await age()) > 4, { what: 'the hanging node to go silent' }); // heartbeats come every 3 s
   await other();
-  await expectWhole();
+  await expectWhole(fleet.client);
 });
 
 test('a process that is stopped gives no sign of life from any thread: its chunk is taken, and what it ran counts no attempt', async () => {
@@ -133,5 +130,5 @@ test('a process that is stopped gives no sign of life from any thread: its chunk
   stopped.child.signal('SIGCONT');
   for (const item of await itemsOf(execution.id)) expect(item).toMatchObject({ attempts: 1, stdout: 'elsewhere' });
   await other();
-  await expectWhole();
+  await expectWhole(fleet.client);
 });

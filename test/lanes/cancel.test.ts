@@ -1,6 +1,8 @@
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { eventually } from '../helpers/eventually';
+import { reachesStatus } from '../helpers/reachesStatus';
+import { expectWhole } from '../helpers/whole';
 import { STATUSES } from '../../workflows/planning/lanes/statuses';
 import { Downstream, items, okay } from './downstream';
 
@@ -35,20 +37,13 @@ beforeAll(async () => {
   ]);
 });
 afterAll(() => muster.stop());
-afterEach(async () => {
-  const { checks } = await muster.client.verify({ full: true });
-  expect(checks.filter(({ violations }) => violations.length > 0)).toEqual([]);
-});
+afterEach(() => expectWhole(muster.client));
 const submit = async (handler: string, service: string, price?: number, dependsOn: number[] = []): Promise<number> =>
   (
     await muster.client.submitBatch(handler, service, items(service, 2, price === undefined ? {} : { price }), {
       dependsOn,
     })
   ).batch;
-const reaches = (batch: number, status: string): Promise<unknown> =>
-  eventually(async () => (await muster.client.batchStatus(batch))?.status === status, {
-    what: async () => `${status} of batch ${batch}: ${JSON.stringify(await muster.client.batchStatus(batch))}`,
-  });
 
 /** Statuses of batches that have all ended; null: not yet. */
 const endsOf = async (batches: readonly number[]): Promise<Map<number, number> | null> => {
@@ -73,9 +68,9 @@ test('G9 C10: a batch whose retry is an hour away is cancelled, its lane goes on
   expect(tasks).toHaveLength(2);
   for (const id of tasks)
     expect(await client.getTask(id)).toMatchObject({ state: 'cancelled', batch: part, attempts: 1 });
-  await reaches(next, 'committed');
-  await reaches(dependent, 'failed-dependency');
-  await reaches(last, 'committed');
+  await reachesStatus(muster.client, next, 'committed');
+  await reachesStatus(muster.client, dependent, 'failed-dependency');
+  await reachesStatus(muster.client, last, 'committed');
   expect(await client.batchStatus(part)).toMatchObject({ status: 'cancelled', place: null });
   expect((await client.batchStatus(part))!.explanation).toMatch(/^cancelled in lane backoff/);
   expect(
@@ -88,12 +83,12 @@ test('G9 C10: a batch whose retry is an hour away is cancelled, its lane goes on
 test('G9 H5: a batch that the downstream refused for now is cancelled; its service waits all the same, as it was asked to', async () => {
   const { client } = muster;
   const refused = await submit('edits', 'throttled', -2);
-  await reaches(refused, 'delayed');
+  await reachesStatus(muster.client, refused, 'delayed');
   const next = await submit('edits', 'throttled');
   await client.cancelBatch(refused);
   expect(await client.lane('throttled')).toMatchObject({ depth: 1, state: 'back pressure', pending: 0 });
   await client.resumeLane('throttled');
-  await reaches(next, 'committed');
+  await reachesStatus(muster.client, next, 'committed');
 });
 
 test('C19: in a lane that halts, a cancelled batch is no invalid one: what comes after it goes', async () => {
@@ -102,7 +97,7 @@ test('C19: in a lane that halts, a cancelled batch is no invalid one: what comes
   const [one, two] = [await submit('halting', 'strict'), await submit('halting', 'strict')];
   await client.cancelBatch(one);
   await client.resumeQueuer();
-  await reaches(two, 'committed');
+  await reachesStatus(muster.client, two, 'committed');
   expect(await client.lane('strict')).toMatchObject({ haltedBy: null, state: 'empty' });
 });
 

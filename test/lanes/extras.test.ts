@@ -46,7 +46,6 @@ beforeAll(async () => {
 afterAll(() => muster.stop());
 const submit = async (handler: string, service: string): Promise<number> =>
   (await muster.client.submitBatch(handler, service, items(service))).batch;
-const reaches = (batch: number, status: string) => reachesStatus(muster.client, batch, status);
 
 test('C2: a submitter has one batch at a time: never more calls at once than there are submitters', async () => {
   const { client } = muster;
@@ -73,10 +72,10 @@ test('C2: a submitter has one batch at a time: never more calls at once than the
 test('C14 C15: where the downstream keeps the order, the next goes when the one before was accepted, in the same order', async () => {
   const batches: number[] = [];
   for (let i = 0; i < 5; i++) batches.push(await submit('guaranteed', 'order'));
-  for (const batch of batches) await reaches(batch, 'pending');
+  for (const batch of batches) await reachesStatus(muster.client, batch, 'pending');
   expect(guaranteed.seen.map(({ batch }) => batch)).toEqual(batches);
   for (const batch of batches) done.add(`ref-${batch}`);
-  for (const batch of batches) await reaches(batch, 'committed');
+  for (const batch of batches) await reachesStatus(muster.client, batch, 'committed');
 });
 
 test('receipts of each item: valid, or invalid with message and data; attempts and last error of the batch', async () => {
@@ -93,12 +92,12 @@ test('receipts of each item: valid, or invalid with message and data; attempts a
   };
   const some = items('receipts', 3);
   const { batch } = await client.submitBatch('strict', 'receipts', some);
-  await reaches(batch, 'delayed');
+  await reachesStatus(muster.client, batch, 'delayed');
   expect(await client.batchStatus(batch)).toMatchObject({ attempts: 1, error: 'not now' });
   expect((await client.receipts(batch)).map(({ receipt, state }) => [receipt, state])).toEqual(
     some.map(() => [null, 'created']),
   );
-  await reaches(batch, 'committed');
+  await reachesStatus(muster.client, batch, 'committed');
   expect(await client.batchStatus(batch)).toMatchObject({ attempts: 2 });
   expect(await client.receipts(batch)).toEqual([
     { id: some[0]!.id, receipt: 'valid', state: 'succeeded', message: null, data: { at: 0 } },

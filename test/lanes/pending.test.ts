@@ -46,14 +46,13 @@ beforeAll(async () => {
 });
 afterAll(() => muster.stop());
 afterEach(() => expectWhole(muster.client));
-const reaches = (batch: number, status: string) => reachesStatus(muster.client, batch, status);
 const referenceOf = async (batch: number): Promise<string> => (await muster.client.batchStatus(batch))!.reference!;
 
 test('C1: the next of a serial lane goes only after the one before was committed, not when it was accepted', async () => {
   const { client } = muster;
   const first = (await client.submitBatch('edits', 's-1', items('s-1'))).batch;
   const second = (await client.submitBatch('edits', 's-1', items('s-1'))).batch;
-  await reaches(first, 'pending');
+  await reachesStatus(muster.client, first, 'pending');
   await eventually(() => asked.length >= 3);
   expect(downstream.seen.filter(({ service }) => service === 's-1')).toHaveLength(1);
   expect((await client.batchStatus(second))!.explanation).toMatch(
@@ -61,16 +60,16 @@ test('C1: the next of a serial lane goes only after the one before was committed
   );
   expect(await client.lane('s-1')).toMatchObject({ state: 'waiting for commit', pending: 1 });
   statuses.set(await referenceOf(first), 'done');
-  await reaches(second, 'pending');
+  await reachesStatus(muster.client, second, 'pending');
   expect((await client.batchStatus(first))!.status).toBe('committed');
   statuses.set(await referenceOf(second), 'done');
-  await reaches(second, 'committed');
+  await reachesStatus(muster.client, second, 'committed');
 });
 
 test('explain says when an accepted batch is asked about again, or that it is not polled', async () => {
   const { client, database } = muster;
   const { batch } = await client.submitBatch('edits', 'told-1', items('told-1'));
-  await reaches(batch, 'pending');
+  await reachesStatus(muster.client, batch, 'pending');
   const says = async (what: RegExp): Promise<boolean> => what.test((await client.batchStatus(batch))!.explanation);
   await eventually(() =>
     says(/^first in lane told-1, was accepted and is pending for .*; the next poll is in [\d.]+ m?s\.$/),
@@ -85,25 +84,25 @@ test('explain says when an accepted batch is asked about again, or that it is no
   });
   await database.pool.query('update batch set poll_at = clock() where id = $1', [batch]);
   statuses.set(await referenceOf(batch), 'done');
-  await reaches(batch, 'committed');
+  await reachesStatus(muster.client, batch, 'committed');
 });
 
 test('H7: many are asked about in one call', async () => {
   const { client } = muster;
   const batches: number[] = [];
   for (let i = 0; i < 12; i++) batches.push((await client.submitBatch('edits', `bulk-${i}`, items(`bulk-${i}`))).batch);
-  for (const batch of batches) await reaches(batch, 'pending');
+  for (const batch of batches) await reachesStatus(muster.client, batch, 'pending');
   const before = asked.length;
   await eventually(() => asked.slice(before).some((references) => references.length >= 6));
   for (const batch of batches) statuses.set(await referenceOf(batch), 'done');
-  for (const batch of batches) await reaches(batch, 'committed');
+  for (const batch of batches) await reachesStatus(muster.client, batch, 'committed');
 });
 
 test('C17: a batch that the downstream lost is sent again, before any other of its lane, with the same key', async () => {
   const { client } = muster;
   const first = (await client.submitBatch('edits', 'lost', items('lost'))).batch;
   const second = (await client.submitBatch('edits', 'lost', items('lost'))).batch;
-  await reaches(first, 'pending');
+  await reachesStatus(muster.client, first, 'pending');
   statuses.set(await referenceOf(first), 'lost');
   await eventually(() => downstream.seen.filter(({ service }) => service === 'lost').length === 2);
   const calls = downstream.seen.filter(({ service }) => service === 'lost');
@@ -111,9 +110,9 @@ test('C17: a batch that the downstream lost is sent again, before any other of i
   expect(calls[0]!.key).toBe(calls[1]!.key);
   await eventually(async () => (await client.batchStatus(first))!.reference !== null);
   statuses.set(await referenceOf(first), 'done');
-  await reaches(second, 'pending');
+  await reachesStatus(muster.client, second, 'pending');
   statuses.set(await referenceOf(second), 'done');
-  await reaches(second, 'committed');
+  await reachesStatus(muster.client, second, 'committed');
 });
 
 test('completion by a callback: the lane goes on at once', async () => {
@@ -121,11 +120,11 @@ test('completion by a callback: the lane goes on at once', async () => {
   const some = items('called');
   const first = (await client.submitBatch('edits', 'called', some)).batch;
   const second = (await client.submitBatch('edits', 'called', items('called'))).batch;
-  await reaches(first, 'pending');
+  await reachesStatus(muster.client, first, 'pending');
   await client.complete('edits', { batchId: first, results: [{ id: some[0]!.id, status: 'ok' }] });
-  await reaches(second, 'pending');
+  await reachesStatus(muster.client, second, 'pending');
   statuses.set(await referenceOf(second), 'done');
-  await reaches(second, 'committed');
+  await reachesStatus(muster.client, second, 'committed');
 });
 
 test('C25: in a parallel lane what does not conflict goes early, what does waits for the commit', async () => {
@@ -135,14 +134,14 @@ test('C25: in a parallel lane what does not conflict goes early, what does waits
   const one = await submit([], ['a']);
   const two = await submit(['a'], ['b']);
   const three = await submit(['c'], ['d']);
-  await reaches(one, 'pending');
-  await reaches(three, 'pending');
+  await reachesStatus(muster.client, one, 'pending');
+  await reachesStatus(muster.client, three, 'pending');
   expect((await client.batchStatus(two))!.status).toBe('unsubmitted');
   expect((await client.batchStatus(two))!.explanation).toMatch(/key a/);
   statuses.set(await referenceOf(one), 'done');
-  await reaches(two, 'pending');
+  await reachesStatus(muster.client, two, 'pending');
   for (const batch of [two, three]) statuses.set(await referenceOf(batch), 'done');
-  for (const batch of [two, three]) await reaches(batch, 'committed');
+  for (const batch of [two, three]) await reachesStatus(muster.client, batch, 'committed');
 });
 
 test('C14: at its pending limit a lane waits until fewer than half are left', async () => {
@@ -150,14 +149,14 @@ test('C14: at its pending limit a lane waits until fewer than half are left', as
   const batches: number[] = [];
   for (let i = 0; i < 6; i++)
     batches.push((await client.submitBatch('beside', 'limit', items('limit'), { writes: [`k${i}`] })).batch);
-  for (const batch of batches.slice(0, 4)) await reaches(batch, 'pending');
+  for (const batch of batches.slice(0, 4)) await reachesStatus(muster.client, batch, 'pending');
   expect(await client.lane('limit')).toMatchObject({ state: 'back pressure', pending: 4 });
   for (const batch of batches.slice(0, 2)) statuses.set(await referenceOf(batch), 'done');
-  for (const batch of batches.slice(0, 2)) await reaches(batch, 'committed');
+  for (const batch of batches.slice(0, 2)) await reachesStatus(muster.client, batch, 'committed');
   expect(await client.lane('limit')).toMatchObject({ state: 'back pressure', pending: 2 }); // below 4, not below 2
   expect(parallel.seen.filter(({ service }) => service === 'limit')).toHaveLength(4);
   statuses.set(await referenceOf(batches[2]!), 'done');
-  for (const batch of batches.slice(4)) await reaches(batch, 'pending');
+  for (const batch of batches.slice(4)) await reachesStatus(muster.client, batch, 'pending');
   for (const batch of batches.slice(3)) statuses.set(await referenceOf(batch), 'done');
-  for (const batch of batches.slice(3)) await reaches(batch, 'committed');
+  for (const batch of batches.slice(3)) await reachesStatus(muster.client, batch, 'committed');
 });

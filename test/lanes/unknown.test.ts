@@ -86,7 +86,6 @@ beforeAll(async () => {
 });
 afterAll(() => muster.stop());
 afterEach(() => expectWhole(muster.client));
-const reaches = (batch: number, status: string) => reachesStatus(muster.client, batch, status);
 const submit = async (handler: string, service: string): Promise<number> =>
   (await muster.client.submitBatch(handler, service, items(service))).batch;
 const callsOf = (one: Downstream, service: string) => one.seen.filter((call) => call.service === service);
@@ -95,7 +94,7 @@ test('C28: unsure, and not safe to send again: looked up as often as the handler
   const { client } = muster;
   const first = await submit('unsure', 'never');
   const next = await submit('unsure', 'never');
-  await reaches(first, 'parked');
+  await reachesStatus(muster.client, first, 'parked');
   expect(lookUps.get('never')).toBe(3);
   expect(callsOf(unsure, 'never')).toHaveLength(1);
   const { state, haltedBy, reason } = await client.lane('never');
@@ -115,7 +114,7 @@ test.each([
     await eventually(() => lookUps.get(service) === 1);
     expect(['unknown', 'submitted']).toContain((await muster.client.batchStatus(first))!.status);
     found.set(service, answer);
-    await reaches(first, status);
+    await reachesStatus(muster.client, first, status);
     expect(callsOf(unsure, service).map(({ batch }) => batch)).toEqual(Array.from({ length: calls }, () => first));
     // A clear answer starts the count anew: after the second call it was looked up three times
     // more.
@@ -155,7 +154,7 @@ test.each(['parallel', 'unconstrained'] as const)(
     found.set(service, 'done');
     gates.delete(service);
     letGo();
-    for (const batch of [first, second, third]) await reaches(batch, 'committed');
+    for (const batch of [first, second, third]) await reachesStatus(muster.client, batch, 'committed');
     expect(sent()[0]).toBe(first);
   },
 );
@@ -163,7 +162,7 @@ test.each(['parallel', 'unconstrained'] as const)(
 test('C9: pending past its deadline and sent again with its key: after as many deadlines as the handler says its lane is parked', async () => {
   const first = await submit('keyed', 'for-ever');
   const next = await submit('keyed', 'for-ever');
-  await reaches(first, 'parked');
+  await reachesStatus(muster.client, first, 'parked');
   expect(callsOf(keyed, 'for-ever').map(({ batch }) => batch)).toEqual([first, first]);
   expect(new Set(callsOf(keyed, 'for-ever').map(({ key }) => key)).size).toBe(1);
   const { reason } = await muster.client.lane('for-ever');
@@ -176,13 +175,13 @@ test('C9 C28: pending past its deadline, a look-up unsure: looked up again, neve
   const some = items('overdue');
   const first = (await client.submitBatch('slow', 'overdue', some)).batch;
   const next = await submit('slow', 'overdue');
-  await reaches(first, 'parked');
+  await reachesStatus(muster.client, first, 'parked');
   expect([lookUps.get('overdue'), callsOf(slow, 'overdue').length]).toEqual([2, 1]);
   expect((await client.lane('overdue')).reason).toMatch(/^unknown: 2 look-ups/);
   slow.answer = okay; // before the next one goes
   await client.complete('slow', { batchId: first, results: [{ id: some[0]!.id, status: 'ok' }] });
-  await reaches(first, 'committed');
+  await reachesStatus(muster.client, first, 'committed');
   // Nothing is left for an operator to decide.
-  await reaches(next, 'committed');
+  await reachesStatus(muster.client, next, 'committed');
   expect(await client.lane('overdue')).toMatchObject({ haltedBy: null, reason: null });
 });

@@ -22,20 +22,19 @@ afterAll(() => muster.stop());
 afterEach(() => expectWhole(muster.client));
 const submit = async (service: string, price?: number) =>
   (await muster.client.submitBatch('edits', service, items(service, 1, price === undefined ? {} : { price }))).batch;
-const reaches = (batch: number, status: string) => reachesStatus(muster.client, batch, status);
 const stateOf = async (service: string) => (await muster.client.lane(service)).state;
 
 test('C12: a paused lane sends nothing, others do; resumed, it goes on; explain says so', async () => {
   const { client } = muster;
-  await reaches(await submit('p-1'), 'committed');
+  await reachesStatus(muster.client, await submit('p-1'), 'committed');
   await client.pauseLane('p-1', 'stock-taking');
   const held = items('p-1');
   const { batch } = await client.submitBatch('edits', 'p-1', held);
-  await reaches(await submit('p-2'), 'committed');
+  await reachesStatus(muster.client, await submit('p-2'), 'committed');
   expect(await client.lane('p-1')).toMatchObject({ state: 'paused', reason: 'stock-taking', depth: 1 });
   expect((await client.explain(held[0]!.id)).text).toMatch(/first in lane p-1.*paused.*stock-taking/);
   await client.resumeLane('p-1');
-  await reaches(batch, 'committed');
+  await reachesStatus(muster.client, batch, 'committed');
   expect(await stateOf('p-1')).toBe('empty');
 });
 
@@ -46,17 +45,17 @@ test('everything paused: nothing is granted; resumed, all goes on', async () => 
   expect(await client.queuer()).toMatchObject([{ paused: true, reason: 'the ledger moves', ready: 2 }]);
   expect((await client.batchStatus(batches[0]!))!.explanation).toMatch(/queuer is paused/);
   await client.resumeQueuer();
-  for (const batch of batches) await reaches(batch, 'committed');
+  for (const batch of batches) await reachesStatus(muster.client, batch, 'committed');
 });
 
 test('C19: a halted lane goes on when its batch is skipped', async () => {
   const { client } = muster;
   const bad = await submit('skip-1', -1);
   const next = await submit('skip-1');
-  await reaches(bad, 'invalid');
+  await reachesStatus(muster.client, bad, 'invalid');
   expect(await client.lane('skip-1')).toMatchObject({ state: 'halted', haltedBy: bad, reason: 'invalid: no' });
   expect(await client.skipHead('skip-1')).toEqual({ batch: bad });
-  await reaches(next, 'committed');
+  await reachesStatus(muster.client, next, 'committed');
   await expect(client.skipHead('skip-1')).rejects.toThrow(/expected a halted lane/);
 });
 
@@ -64,9 +63,9 @@ test('C19: or when other items stand in its place, before what waits', async () 
   const { client } = muster;
   const bad = await submit('fix-1', -1);
   const next = await submit('fix-1');
-  await reaches(bad, 'invalid');
+  await reachesStatus(muster.client, bad, 'invalid');
   const { batch } = await client.fixHead('fix-1', { items: items('fix-1', 1, { price: 3 }) });
-  await reaches(next, 'committed');
+  await reachesStatus(muster.client, next, 'committed');
   expect(downstream.seen.filter(({ service }) => service === 'fix-1').map((call) => call.batch)).toEqual([
     bad,
     batch,
@@ -83,10 +82,10 @@ test.each([
   const some = items(service, 1, { price: -2 });
   const { batch } = await client.submitBatch('edits', service, some);
   const next = await submit(service);
-  await reaches(batch, 'parked');
+  await reachesStatus(muster.client, batch, 'parked');
   await expect(client.resolve({ batch }, { as: 'created' })).rejects.toThrow(new RegExp(`lane fix ${service}`));
   await client.fixHead(service, { as });
-  await reaches(next, 'committed');
+  await reachesStatus(muster.client, next, 'committed');
   expect(downstream.seen.filter((call) => call.batch === batch)).toHaveLength(calls);
   expect(await client.getTask(some[0]!.id)).toMatchObject({ state: 'succeeded' });
 });
@@ -94,10 +93,10 @@ test.each([
 test('an unknown one that is skipped counts as not applied: what depends on it fails unsent', async () => {
   const { client } = muster;
   const unknown = await submit('skip-2', -2);
-  await reaches(unknown, 'parked');
+  await reachesStatus(muster.client, unknown, 'parked');
   const { batch } = await client.submitBatch('edits', 'skip-3', items('skip-3'), { dependsOn: [unknown] });
   await client.skipHead('skip-2');
-  await reaches(batch, 'failed-dependency');
+  await reachesStatus(muster.client, batch, 'failed-dependency');
   expect(await stateOf('skip-3')).toBe('halted');
 });
 
@@ -128,13 +127,13 @@ test.each([
 
 test('H4: a paused handler sends nothing of its lanes; resumed, they go on at once', async () => {
   const { client } = muster;
-  await reaches(await submit('h-1'), 'committed');
+  await reachesStatus(muster.client, await submit('h-1'), 'committed');
   await client.pause('edits');
   const batch = await submit('h-1');
   await eventually(async () => (await client.queuer())[0]!.state === 'waiting');
   expect((await client.batchStatus(batch))!.status).toBe('unsubmitted');
   const resumedAt = performance.now();
   await client.resume('edits');
-  await reaches(batch, 'committed');
+  await reachesStatus(muster.client, batch, 'committed');
   expect(performance.now() - resumedAt).toBeLessThan(10_000);
 });

@@ -14,7 +14,9 @@ const flags = processFlags(
     summary:
       'Stops, starves, kills and cuts off workers and their servers while work arrives; sees whether it goes on, and whether what stands is called so.',
     result:
-      'One line of JSON on stdout, what happens on stderr. Exit code 1 if sending did not go on within --within, anything was lost, stuck, doubled or out of order, something stood for a minute and was called healthy, or something was called standing that moved.',
+      'One line of JSON on stdout, what happens on stderr. Exit code 1 if sending did not go on ' +
+      'within --within, anything was lost, stuck, doubled or out of order, something stood for a ' +
+      'minute and was called healthy, or something was called standing that moved.',
     examples: ['', '--only stops,herd --leaders 200', '--only temporal-away --away 30s --calm 10s'],
   },
   {

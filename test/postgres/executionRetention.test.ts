@@ -10,6 +10,7 @@ import type { Pool } from '../../postgres/pool';
 import { ExecutionReaper } from '../../workers/sweeper/executionReaper';
 import { Sweeper } from '../../workers/sweeper/sweeper';
 import type { TestDatabase } from '../helpers/database';
+import { expectWhole } from '../helpers/whole';
 import { createDatabase, temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import { oneEach, Scene } from './executionStore';
@@ -30,10 +31,12 @@ beforeEach(async () => {
   client = createClient({ databaseUrl: database.url, temporal: { address: temporalAddress() } });
 });
 afterEach(async () => {
-  const { checks } = await client.verify({ full: true });
-  await client.close();
-  await database.drop();
-  expect(checks.filter(({ violations }) => violations.length > 0)).toEqual([]);
+  try {
+    await expectWhole(client);
+  } finally {
+    await client.close();
+    await database.drop();
+  }
 });
 
 /** The store's clock, so many days on. */
@@ -107,7 +110,7 @@ test('a large one goes in statements of 2,000 rows; from the first on nobody see
   await expect(client.execution(large.id).progress()).rejects.toMatchObject({ code: 'NOT_FOUND' });
   await expect(client.execution(large.id).cancel()).rejects.toMatchObject({ code: 'NOT_FOUND' });
   expect((await client.executions()).map(({ id }) => id)).toEqual([young.id]);
-  expect((await client.verify({ full: true })).checks.filter(({ violations }) => violations.length > 0)).toEqual([]);
+  await expectWhole(client);
   await expect(
     Scene.of(database.pool, oneEach(2)).then(() =>
       client.execute({ functionId: 'c', method: 'f' }, oneEach(2), { requestId: large.id }),

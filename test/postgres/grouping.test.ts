@@ -1,13 +1,9 @@
 import { defineHandler } from '../../handlers';
 import type { Handler } from '../../handlers';
-import { makeCall, prepare } from '../../activities/calls/attempt';
-import { settle } from '../../activities/calls/settle';
-import { readDispatch } from '../../postgres/calls/batch';
-import type { TurnAnswer } from '../../workflows/messages';
 import { leaderIndex } from '../../workflows/planning/grouping/hash';
 import { tapPool } from '../chaos/judge/tap';
 import type { Bench } from '../workflows/bench';
-import { openBench } from '../workflows/bench';
+import { carry, openBench } from '../workflows/bench';
 
 /**
  * The demands on the store's side of grouping, a turn of a leader at a time; the test is the
@@ -63,14 +59,6 @@ const submit = (handler: string, ...tasks: [id: string, to: string][]): Promise<
     tasks.map(([id, to]) => ({ id, payload: { to } })),
   );
 const rows = async <R extends object>(text: string): Promise<R[]> => (await bench.database.pool.query<R>(text)).rows;
-/** One dispatch as its activity would run it: mark, call, settle each. */
-const carry = async (answer: TurnAnswer): Promise<void> => {
-  const deps = await bench.dispatch(answer, orders);
-  for (const one of await prepare(deps, await readDispatch(deps.pool, 1, deps.input.no))) {
-    const { call, outcome } = await makeCall(deps, one);
-    await settle(call, outcome);
-  }
-};
 const states = async (): Promise<Record<string, number>> =>
   Object.fromEntries(
     (await rows<{ id: string; state: number }>('select id, state from task_state order by seq')).map((r) => [
@@ -171,7 +159,7 @@ test('A10: what a step hands to the next are ids and counts; the payload is read
   const answer = await bench.turn(run, 1);
   expect(Object.keys(answer.dispatch!).sort()).toEqual(['batches', 'callTimeoutMs', 'no', 'slots', 'tasks']);
   expect(JSON.stringify(answer)).not.toMatch(/TOPSECRET|o-1/);
-  await carry(answer);
+  await carry(await bench.dispatch(answer, orders));
   expect(calls).toEqual([{ target: 'se', ids: ['o-1'], payloads: [{ to: 'se', secret: 'TOPSECRET' }] }]);
 });
 
@@ -187,6 +175,6 @@ test('A11: created tasks become members in arrival order, at once or not at all'
   expect(Object.values(await states())).toEqual([0, 0, 0, 0, 0, 0]);
   expect(await rows('select id from batch union all select seq from member')).toEqual([]);
   dies = false;
-  await carry(await bench.turn(run, 1));
+  await carry(await bench.dispatch(await bench.turn(run, 1), orders));
   expect(calls.flatMap(({ ids }) => ids)).toEqual(arrivals.map(([id]) => id));
 });

@@ -1,6 +1,6 @@
 import { queuerWorkflowId, workflowTaskQueue } from '../../workflows/naming';
 import { lookSignal } from '../../workflows/definitions';
-import { eventually } from '../helpers/eventually';
+import { reachesStatus } from '../helpers/reachesStatus';
 import type { TestMuster } from '../helpers/muster';
 import type { Scenario } from './scenarios';
 
@@ -17,10 +17,8 @@ const submit = async (muster: TestMuster, service: string, n: number): Promise<n
     );
   return batches;
 };
-const reaches = (muster: TestMuster, batch: number, status: string): Promise<unknown> =>
-  eventually(async () => (await muster.client.batchStatus(batch))?.status === status, { timeoutMs: 60_000 });
 const committed = async (muster: TestMuster, batches: readonly number[]): Promise<void> => {
-  for (const batch of batches) await reaches(muster, batch, 'committed');
+  for (const batch of batches) await reachesStatus(muster.client, batch, 'committed');
 };
 
 export const laneScenarios: Scenario[] = [
@@ -51,7 +49,7 @@ export const laneScenarios: Scenario[] = [
     },
     run: async (muster) => {
       const [bad, next] = await submit(muster, 'one', 2);
-      await reaches(muster, bad!, 'invalid');
+      await reachesStatus(muster.client, bad!, 'invalid');
       await muster.client.skipHead('one');
       await committed(muster, [next!]);
     },

@@ -3,6 +3,7 @@ import type { CancelAnswer, Handler, HandlerOptions, ItemResult, ReferenceStatus
 import type { BatchView } from '../../client/views';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
+import { expectWhole } from '../helpers/whole';
 import { startMuster } from '../helpers/muster';
 
 /**
@@ -69,10 +70,7 @@ beforeAll(async () => {
   ]);
 });
 afterAll(() => muster.stop());
-afterEach(async () => {
-  const { checks } = await muster.client.verify();
-  expect(checks.filter(({ violations }) => violations.length > 0)).toEqual([]);
-});
+afterEach(() => expectWhole(muster.client));
 
 const idsOf = (target: string, n = 3): string[] => Array.from({ length: n }, (_, i) => `${target}-${i}`);
 /** Submits tasks of a target in one batch and answers the batch's number once it was accepted. */

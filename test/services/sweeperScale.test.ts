@@ -40,7 +40,10 @@ const fill = async (): Promise<void> => {
     `insert into leader (handler_id, name, state, wake_at, expires_at) select id, '0', 2, clock() + interval '50 minutes', clock() + interval '1 hour' from handler where name = 'slow'`,
   );
   await query(
-    `insert into target (handler_id, key, leader_id, due_at) select l.handler_id, 'k' || g, l.id, clock() + interval '1 hour' from leader l, generate_series(1, ${TARGETS}) g where l.state = 2 and l.wake_at > clock() + interval '40 minutes'`,
+    `insert into target (handler_id, key, leader_id, due_at)
+     select l.handler_id, 'k' || g, l.id, clock() + interval '1 hour'
+     from leader l, generate_series(1, ${TARGETS}) g
+     where l.state = 2 and l.wake_at > clock() + interval '40 minutes'`,
   );
   await query(
     `insert into queue (target_id, seq, ready_at, bytes) select t.id, 10 * t.id + g, clock(), 10 from target t, generate_series(1, 2) g where t.key like 'k%'`,
@@ -105,7 +108,10 @@ test('a page reads no more than it was asked for, whatever is in the queue', asy
     'QUERY PLAN': string;
   }>(`explain (analyze, buffers, timing off, costs off) select * from (
     with recursive page as ((select q.target_id, 1 as n from queue q where q.target_id > 0 order by q.target_id, q.priority, q.seq limit 1)
-    union all select f.target_id, p.n + 1 from page p cross join lateral (select q.target_id from queue q where q.target_id > p.target_id order by q.target_id, q.priority, q.seq limit 1) f where p.n < 1000)
+    union all select f.target_id, p.n + 1 from page p cross join lateral (
+      select q.target_id from queue q where q.target_id > p.target_id
+      order by q.target_id, q.priority, q.seq limit 1) f
+    where p.n < 1000)
     select count(*) from page) x`);
   expect(rows.map((row) => row['QUERY PLAN']).join('\n')).not.toMatch(/Seq Scan|Sort/);
 });

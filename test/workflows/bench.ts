@@ -6,11 +6,14 @@ import { DEFAULT_EXECUTION_SETTINGS } from '../../activities/executions/settings
 import { Heartbeat } from '../../activities/nodes/heartbeat';
 import type { Client as TemporalClient } from '@temporalio/client';
 import pino from 'pino';
+import { makeCall, prepare } from '../../activities/calls/attempt';
+import { settle } from '../../activities/calls/settle';
 import { claimBatches } from '../../activities/grouping/claim';
 import type { Handler } from '../../handlers';
 import type { CallerDeps } from '../../activities/calls/carried';
 import { createClient } from '../../client';
 import type { Client } from '../../client';
+import { readDispatch } from '../../postgres/calls/batch';
 import { readInstallation } from '../../postgres/installation';
 import type { TurnAnswer } from '../../workflows/messages';
 import type { TestDatabase } from '../helpers/database';
@@ -104,4 +107,12 @@ export const openBench = async (handlers: readonly Handler[]): Promise<Bench> =>
       await database.drop();
     },
   };
+};
+
+/** Runs one dispatch as its activity would: marks, calls and settles each batch. */
+export const carry = async (deps: CallerDeps): Promise<void> => {
+  for (const one of await prepare(deps, await readDispatch(deps.pool, deps.input.leaderId, deps.input.no))) {
+    const { call, outcome } = await makeCall(deps, one);
+    await settle(call, outcome);
+  }
 };

@@ -1,13 +1,12 @@
 import { concludeEarlier, makeCall, prepare } from '../../activities/calls/attempt';
 import type { CallEnd } from '../../activities/calls/door';
 import { settle } from '../../activities/calls/settle';
-import type { CallerDeps } from '../../activities/calls/carried';
 import { defineHandler } from '../../handlers';
 import { readDispatch } from '../../postgres/calls/batch';
 import { TASK_STATES } from '../../workflows/planning/states';
 import { eventually } from '../helpers/eventually';
 import type { Bench, Run } from './bench';
-import { openBench } from './bench';
+import { carry, openBench } from './bench';
 
 /**
  * Two leaders at once, and one leader's decisions twice: the stale one writes nothing, and nothing
@@ -71,14 +70,6 @@ const states = async (): Promise<Record<string, number>> =>
   Object.fromEntries(
     (await rows<{ id: string; state: number }>('select id, state from task_state')).map(({ id, state }) => [id, state]),
   );
-/** One dispatch as its activity would run it: mark, call, settle each. */
-const carry = async (deps: CallerDeps): Promise<void> => {
-  const carried = await prepare(deps, await readDispatch(deps.pool, deps.input.leaderId, deps.input.no));
-  for (const one of carried) {
-    const { call, outcome } = await makeCall(deps, one);
-    await settle(call, outcome);
-  }
-};
 
 test("A7: a later run raises the epoch; the older run's claim is refused and writes nothing, however much is due", async () => {
   await submit('se-1');

@@ -124,7 +124,9 @@ const refuseOpenDoor = async (book: TokenBook, host: string): Promise<void> => {
   if (isLoopback(host) || !(await book.isEmpty())) return;
   throw new MusterError(
     'INVALID_SETTINGS',
-    `--host: expected a loopback address (127.0.0.1, ::1, localhost) while no token exists, got ${host}: every client that can reach it could do anything. Create a token first: muster token create --name <who> --scope admin`,
+    '--host: expected a loopback address (127.0.0.1, ::1, localhost) while no token exists, got ' +
+      `${host}: every client that can reach it could do anything. Create a token first: muster token ` +
+      'create --name <who> --scope admin',
   );
 };
 

@@ -1,6 +1,7 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Histogram, Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import type { Pool } from '../../postgres/pool';
+import { addLiveGauge } from '../metrics/liveGauge';
 import { StoreMetrics } from '../metrics/storeMetrics';
 import type { Admission } from './limits';
 
@@ -30,24 +31,20 @@ export class ApiMetrics {
       buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
       registers,
     });
-    new Gauge({
-      name: 'muster_api_open_requests',
-      help: 'Requests in progress',
-      labelNames: ['kind'],
-      registers,
-      collect() {
-        for (const [kind, n] of Object.entries(admission.open)) this.set({ kind }, n);
+    addLiveGauge(
+      this.registry,
+      { name: 'muster_api_open_requests', help: 'Requests in progress', label: 'kind' },
+      () => admission.open,
+    );
+    addLiveGauge(
+      this.registry,
+      {
+        name: 'muster_api_refused',
+        help: 'Refused at the limits since the start: 503 (busy), 429 (waiting)',
+        label: 'kind',
       },
-    });
-    new Gauge({
-      name: 'muster_api_refused',
-      help: 'Refused at the limits since the start: 503 (busy), 429 (waiting)',
-      labelNames: ['kind'],
-      registers,
-      collect() {
-        for (const [kind, n] of Object.entries(admission.refused)) this.set({ kind }, n);
-      },
-    });
+      () => admission.refused,
+    );
   }
 
   answered(operation: string, status: number, ms: number | null): void {

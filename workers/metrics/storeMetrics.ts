@@ -7,6 +7,7 @@ import type { Client, Pool } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
 import { flushReasonName, LEADER_STATES, leaderStateName } from '../../workflows/planning/states';
 import { ExecutionGauges } from './executionGauges';
+import { addLiveGauge } from './liveGauge';
 import { PartitionGauges } from './partitionGauges';
 import { StalledGauges } from './stalledGauges';
 import type { SweepCounts } from '../sweeper/counts';
@@ -109,15 +110,11 @@ export class StoreMetrics {
     });
     const { sweepCounts } = options;
     if (sweepCounts !== undefined)
-      new Gauge({
-        name: 'muster_sweeper',
-        help: 'What this process’s sweeper found since its start',
-        labelNames: ['found'],
-        registers,
-        collect() {
-          for (const [found, n] of Object.entries(sweepCounts)) this.set({ found }, n);
-        },
-      });
+      addLiveGauge(
+        registry,
+        { name: 'muster_sweeper', help: 'What this process’s sweeper found since its start', label: 'found' },
+        () => sweepCounts,
+      );
   }
 
   /**

@@ -37,7 +37,9 @@ export class EndedMonitors {
     for (const [runId, at] of this.seen) if (now - at > 2 * FIRST_MS) this.seen.delete(runId);
     const { temporal, prefix, log } = this.options;
     const since = new Date(Date.now() - this.backMs).toISOString();
-    const query = `WorkflowType = 'monitor' AND WorkflowId STARTS_WITH '${monitorWorkflowId(prefix, '')}' AND ExecutionStatus IN ('Terminated', 'Failed', 'TimedOut', 'Canceled') AND CloseTime > '${since}'`;
+    const query =
+      `WorkflowType = 'monitor' AND WorkflowId STARTS_WITH '${monitorWorkflowId(prefix, '')}' AND ` +
+      `ExecutionStatus IN ('Terminated', 'Failed', 'TimedOut', 'Canceled') AND CloseTime > '${since}'`;
     let left = MOST_LISTED;
     for await (const { workflowId, runId, status } of temporal.workflow.list({ query, pageSize: MOST_LISTED })) {
       const handler = handlerOfMonitor(workflowId);

@@ -22,7 +22,10 @@ export const registerSearchAttributes = async (
       await connection.operatorService.addSearchAttributes({ namespace, searchAttributes: { [name]: KEYWORD } });
     });
   } catch (error) {
-    const remedy = `temporal operator search-attribute create --namespace ${namespace} --name ${name} --type Keyword (on Temporal Cloud: tcld namespace search-attributes add --namespace ${namespace} --search-attribute "${name}=Keyword", or the namespace's page in the Web UI)`;
+    const remedy =
+      `temporal operator search-attribute create --namespace ${namespace} --name ${name} --type ` +
+      `Keyword (on Temporal Cloud: tcld namespace search-attributes add --namespace ${namespace} ` +
+      `--search-attribute "${name}=Keyword", or the namespace's page in the Web UI)`;
     log.warn(
       { err: error },
       `the search attribute ${name} could not be registered: leaders cannot be filtered by handler in the Web UI. Run: ${remedy}`,

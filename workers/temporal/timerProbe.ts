@@ -41,7 +41,9 @@ export const warnOfCoarseTimers = async (options: TimerProbeOptions): Promise<vo
     }
     log.warn(
       { delayMs: DELAY_MS, tookMs },
-      `Temporal fires timers late: a timer of ${DELAY_MS} ms took ${tookMs} ms, so lingers and quiet periods shorter than a second take about a second. Set history.timerProcessorMaxTimeShift to 10ms in the server's dynamic configuration. On Temporal Cloud it is fixed at 1 s.`,
+      `Temporal fires timers late: a timer of ${DELAY_MS} ms took ${tookMs} ms, so lingers and quiet ` +
+        'periods shorter than a second take about a second. Set history.timerProcessorMaxTimeShift to ' +
+        `10ms in the server's dynamic configuration. On Temporal Cloud it is fixed at 1 s.`,
     );
   } catch (error) {
     log.debug({ err: error }, 'the delay of timers could not be measured');

@@ -1,7 +1,10 @@
 import { ActivityFailure, TimeoutFailure } from '@temporalio/workflow';
 import { startLimitMs } from '../planning/startLimit';
 
-/** Decides how long dispatches wait for their node to begin them; longer after a late one. */
+/**
+ * Decides how long dispatches wait for their node to begin them; after a late start, the next ones
+ * wait longer.
+ */
 export class StartLimits {
   /** By node: how long the last dispatches waited in vain, one after another. */
   private readonly inVainMs = new Map<string, number>();

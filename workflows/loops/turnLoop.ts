@@ -8,11 +8,11 @@ import { unlessStopping } from './stopping';
  * second, also of many runs on a busy machine.
  */
 export const TURNS_PER_RUN = 200;
-/** Events from which on it is made to; a server ends a run at 51,200. */
+/** Events after which a run must continue as new; a server ends a run at 51,200. */
 export const MOST_EVENTS = 10_000;
 
 /**
- * Besides its calls, a dispatch takes until its soft deadline, and some time for the store to come
+ * Time that a dispatch needs besides its calls: until its soft deadline, and for the store to come
  * back.
  */
 const BESIDE_CALLS_MS = 5 * 60_000;
@@ -88,16 +88,16 @@ export abstract class TurnLoop<A extends Answer> {
   }
 
   private async takeTurns(dueInMs: number): Promise<void> {
-    // Started for work that lies ahead: the wake wrote the leader as waiting until then, so there
-    // is nothing to look at before. The signal that came with the start said the same; a second one
-    // means that something is due earlier.
+    // The run was started for work that lies ahead: the wake wrote the leader as waiting until
+    // then, so there is nothing to look at before. The signal that came with the start said the
+    // same; a second signal means that something is due earlier.
     if (dueInMs > 0) {
       this.looked = 1;
       await this.wait(dueInMs);
     }
     for (;;) {
-      // A request to cancel aborts no call: nothing further is begun, and the run ends with what
-      // runs. The next wake starts another.
+      // A request to cancel aborts no call: the run begins nothing more, and ends when its calls
+      // have ended. The next wake starts another run.
       if (this.cancelled) return condition(() => this.live.size === 0);
       // Before any local activity of this workflow task, and with nothing in flight: a closed run's
       // activities are aborted.

@@ -7,8 +7,9 @@ const TAKES_ANYTHING = ['monitor', 'completion'];
 
 /**
  * Ends a run whose input this worker cannot read (it was started with another data converter:
- * before the workers got one, or by a worker that has none yet): otherwise it would work with
- * nothing, without end. All is in the store, and a worker starts the next run through its sweeper.
+ * before the workers got one, or by a worker that has none yet): otherwise the run would go on
+ * forever without anything to work on. Everything is in the store, and the sweeper of a worker
+ * starts the next run.
  */
 export const interceptors = (): WorkflowInterceptors => ({
   inbound: [

@@ -6,8 +6,8 @@ import { signalReader } from './signalReader';
 
 /**
  * Takes completions that came by signal. They are counted here, and an activity reads them from the
- * history: so they go through no history a second time. The run may continue as new whenever it is
- * large, whatever is still to be read: the next one knows where.
+ * history, so that they are not written to a history a second time. The run may continue as new
+ * whenever it is large, even with completions still unread: the next run knows where they are.
  */
 export class Signals implements SideWork {
   private came = 0;

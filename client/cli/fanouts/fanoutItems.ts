@@ -76,7 +76,9 @@ export const ackCommand = (): Command =>
     'ack',
     'Ack items of one or more fan-outs, in any order, any number of times.',
     ['muster fanout ack $ID:0:17 $ID:0:18', 'muster fanout ack --file done.txt', 'consume | muster fanout ack -'],
-    'With --json: {"items", "acked", "completed"}: items in the call, how many were not acked before, and the fan-outs that the call completed.\nReports an invalid id and exits with code 2; no item of its portion (--per-call) is acked.',
+    'With --json: {"items", "acked", "completed"}: items in the call, how many were not acked ' +
+      'before, and the fan-outs that the call completed.\nReports an invalid id and exits with code 2; ' +
+      'no item of its portion (--per-call) is acked.',
   )
     .argument('[ids...]', 'item ids; or - to read one id per line from standard input')
     .option('--file <file>', 'file with one id per line; - for standard input')

@@ -18,7 +18,9 @@ const drainCommand = (): Command =>
     'drain',
     "Drain a node's partitions; --undo makes it eligible again.",
     ['muster node drain host-4711-0a1b2c3d', 'muster node drain blue-1', 'muster node drain blue-1 --undo'],
-    'An id drains one process; a name drains every process with that name, even after a restart. The node stays up: its running calls finish, it keeps serving handlers without affinity, and it answers no roll calls of executions.',
+    'An id drains one process; a name drains every process with that name, even after a restart. The ' +
+      'node stays up: its running calls finish, it keeps serving handlers without affinity, and it ' +
+      'answers no roll calls of executions.',
   )
     .argument('<node>', 'id or name of a node, see `muster nodes`')
     .option('--undo', 'make it eligible for partitions again')

@@ -15,7 +15,9 @@ export const cancelCommand = (): Command =>
     'cancel',
     'Cancel waiting tasks, an unsent lane batch, or a batch that the downstream accepted; running calls continue.',
     ['muster cancel order-17 order-18', 'muster cancel --batch 81'],
-    'Exit code 1 if a task could not be cancelled. A lane batch can also be cancelled while waiting for a retry: its lane continues, and its dependents fail without being sent. An accepted batch is cancelled by the downstream: `muster batch` shows its cancellation.',
+    'Exit code 1 if a task could not be cancelled. A lane batch can also be cancelled while waiting ' +
+      'for a retry: its lane continues, and its dependents fail without being sent. An accepted batch ' +
+      'is cancelled by the downstream: `muster batch` shows its cancellation.',
   )
     .argument('[ids...]', 'ids of tasks')
     .option(

@@ -190,7 +190,9 @@ const judgeRepeats = ({ calls, interruptions }: Evidence, verdict: Verdict, find
     if (interrupted) continue;
     verdict.needlessRepeats++;
     find(
-      `needless repeat: batch ${call.batch} of ${call.handler}, attempt ${call.attempt} by worker ${call.worker}, ${call.atMs - earlier.atMs} ms after attempt ${earlier.attempt} by worker ${earlier.worker}, which was not interrupted`,
+      `needless repeat: batch ${call.batch} of ${call.handler}, attempt ${call.attempt} by worker ` +
+        `${call.worker}, ${call.atMs - earlier.atMs} ms after attempt ${earlier.attempt} by worker ` +
+        `${earlier.worker}, which was not interrupted`,
     );
   }
 };

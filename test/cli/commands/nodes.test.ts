@@ -1,3 +1,4 @@
+import { eventually } from '../../helpers/eventually';
 import type { World } from '../world';
 import { CONFIG, createWorld } from '../world';
 
@@ -28,13 +29,6 @@ interface Seen {
   holder: string | null;
   pinnedTo: string | null;
 }
-const until = async (args: string, good: (list: Seen[]) => boolean): Promise<Seen[]> => {
-  for (let tries = 0; ; tries++) {
-    const list = (await world.run(args)).json<Seen[]>();
-    if (good(list)) return list;
-    if (tries > 30) throw new Error(`${args}: ${JSON.stringify(list)}`);
-  }
-};
 
 test('B5: nodes, partitions, explain; drain and move, and their undoing', async () => {
   const config = CONFIG.replace(
@@ -48,10 +42,10 @@ test('B5: nodes, partitions, explain; drain and move, and their undoing', async 
   world.env['MUSTER_NODE_NAME'] = 'green';
   await world.worker();
   delete world.env['MUSTER_NODE_NAME'];
-  const held = await until(
-    'partitions slow --json',
-    (list) => list.length === 3 && list.every(({ holder }) => holder !== null),
-  );
+  const held = await eventually(async () => {
+    const list = (await world.run('partitions slow --json')).json<Seen[]>();
+    return list.length === 3 && list.every(({ holder }) => holder !== null) ? list : null;
+  });
   const id = held[0]!.holder!;
   const [nodes, text, partitions, json] = await Promise.all([
     world.run('nodes --json'),

@@ -136,7 +136,15 @@ test('B4: a worker whose times contradict each other refuses to start, and names
 test('a config file that cannot be loaded: where and why', async () => {
   write(
     'muster.config.ts',
-    "import { defineHandler } from 'muster';\nexport default [defineHandler({ name: 'a', target: (p: any) => p.x, limits: { maxItems: 5 }, linger: { lingerMs: -5 }, submit: async () => ({ results: [] }) })];\n",
+    `import { defineHandler } from 'muster';
+export default [defineHandler({
+  name: 'a',
+  target: (p: any) => p.x,
+  limits: { maxItems: 5 },
+  linger: { lingerMs: -5 },
+  submit: async () => ({ results: [] }),
+})];
+`,
   );
   const thrown = await run(['worker'], DATABASE);
   expect(thrown.code).toBe(2);

@@ -168,14 +168,20 @@ export const flowPlants = (run: Run): Record<string, Plant[]> => ({
       // As it is while the sweeper wakes it again and again.
       plant: () =>
         run(
-          `insert into execution (id, function_id, method, config, state, max_attempts, items, n_created, resume_at, woken_at, created_at) values ('11111111-2222-4333-8444-555555555555', 'f', 'm', '{}', 0, 0, 1, 1, clock() + interval '25 s', clock() - interval '61 s', clock())`,
+          `insert into execution
+             (id, function_id, method, config, state, max_attempts, items, n_created, resume_at, woken_at, created_at)
+           values ('11111111-2222-4333-8444-555555555555', 'f', 'm', '{}', 0, 0, 1, 1,
+             clock() + interval '25 s', clock() - interval '61 s', clock())`,
         ),
       row: () => ({ execution: '11111111-2222-4333-8444-555555555555' }),
     },
     {
       plant: () =>
         run(
-          `insert into execution (id, function_id, method, config, state, max_attempts, items, n_created, resume_at, created_at) values ('11111111-2222-4333-8444-555555555555', 'f', 'm', '{}', 0, 0, 1, 1, clock() - interval '61 s', clock())`,
+          `insert into execution
+             (id, function_id, method, config, state, max_attempts, items, n_created, resume_at, created_at)
+           values ('11111111-2222-4333-8444-555555555555', 'f', 'm', '{}', 0, 0, 1, 1,
+             clock() - interval '61 s', clock())`,
         ),
       row: () => ({ execution: '11111111-2222-4333-8444-555555555555' }),
     },

@@ -1,5 +1,6 @@
 import type { SubmitAnswer } from '../../../handlers';
 import type { TestMuster } from '../../helpers/muster';
+import { expectWhole } from '../../helpers/whole';
 import { startMuster } from '../../helpers/muster';
 import { eventually } from '../../helpers/eventually';
 import { Downstream, items, okay } from '../downstream';
@@ -46,10 +47,7 @@ beforeAll(async () => {
   ]);
 });
 afterAll(() => muster.stop());
-afterEach(async () => {
-  const { checks } = await muster.client.verify({ full: true });
-  expect(checks.filter(({ violations }) => violations.length > 0)).toEqual([]);
-});
+afterEach(() => expectWhole(muster.client));
 
 let key = 0;
 const submit = async (handler: string, services: readonly string[]): Promise<number[]> =>

@@ -61,7 +61,9 @@ export class Theatre {
   async play(scene: Scene, wrong: boolean): Promise<Finding[]> {
     const { pool } = this.database;
     await pool.query(
-      'truncate lane, lane_state, lane_queue, lane_batch, dependency, submitter, handler, leader, target, recipient, task, queue, delayed, batch, dispatch, member, result_page, outcome, busy_key, notification, lease, node restart identity cascade',
+      `truncate lane, lane_state, lane_queue, lane_batch, dependency, submitter, handler, leader, target, recipient,
+       task, queue, delayed, batch, dispatch, member, result_page, outcome, busy_key, notification, lease, node
+       restart identity cascade`,
     );
     const answers: Answer[] = [];
     const found: Finding[] = [];

@@ -100,7 +100,10 @@ test.each(cases)(
     }).catch((error: unknown) => error);
     const settledMs = performance.now() - begun;
     process.stderr.write(
-      `[storm] ${how} ${n} x ${bytes}: accepted ${accepted}${refusals(told)} in ${Math.round(toldMs)} ms, settled ${await settled()} in ${Math.round(settledMs)} ms (${Math.round((accepted / settledMs) * 1_000)} a second); monitor's runs: ${(await runs(how)).join(', ')}\n`,
+      `[storm] ${how} ${n} x ${bytes}: accepted ${accepted}${refusals(told)} in ` +
+        `${Math.round(toldMs)} ms, settled ${await settled()} in ${Math.round(settledMs)} ms ` +
+        `(${Math.round((accepted / settledMs) * 1_000)} a second); monitor's runs: ` +
+        `${(await runs(how)).join(', ')}\n`,
     );
     if (all !== true) throw all;
     // Beyond 50 MB or 10,000 signals a server ends a run before a worker comes to it, and refuses

@@ -96,7 +96,8 @@ test.each([
   const { pool } = database;
   await pool.query('delete from node');
   for (const id of ['holder', 'other']) await touchNode(pool, row(id));
-  await pool.query(`update lease set holder = id, epoch = 1, acquired_at = clock() - interval '1 min', revoked_at = null, expires_at = clock() + (case id when 'holder' then -10 else 60000 end) * interval '1 ms'
+  await pool.query(`update lease set holder = id, epoch = 1, acquired_at = clock() - interval '1 min', revoked_at = null,
+    expires_at = clock() + (case id when 'holder' then -10 else 60000 end) * interval '1 ms'
     from (values ('partition/orders/0', 'holder'), ('partition/orders/1', 'other')) v (resource, id) where lease.resource = v.resource`);
   await pool.query(`update node set seen_at = clock() - $1 * interval '1 ms' where id = 'holder'`, [seen * LEASE_MS]);
   // For one lease after the server's start nothing counts as passed.

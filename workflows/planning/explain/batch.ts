@@ -58,7 +58,10 @@ const explainWaiting = (facts: ExplainFacts, batch: BatchPart, called: boolean):
     return {
       waitsFor: 'retry',
       inMs: waitMs,
-      text: `Call ${batch.attempt} of batch ${batch.id} ${batch.refusals > 0 ? 'was refused for now' : 'had no known outcome'}${because(batch.error)}. The same batch is sent again in ${formatDuration(waitMs)}.`,
+      text:
+        `Call ${batch.attempt} of batch ${batch.id} ` +
+        `${batch.refusals > 0 ? 'was refused for now' : 'had no known outcome'}${because(batch.error)}. ` +
+        `The same batch is sent again in ${formatDuration(waitMs)}.`,
     };
   if (batch.dispatched && isStalled(facts.leader)) return waitForLeader(facts, `Batch ${batch.id}`);
   if (batch.dispatched && !facts.handler.served) return waitForLeader(facts, `Batch ${batch.id}`);

@@ -22,7 +22,10 @@ export const waitForLeader = (facts: ExplainFacts, what: string): Reason => {
     return {
       waitsFor: 'leader',
       inMs: null,
-      text: `${what} is ready, but leader "${leader.name}" has been silent for ${formatDuration(-leader.expiresInMs)} past its lease: the sweeper of any worker wakes it, unless all are stopped or overloaded.`,
+      text:
+        `${what} is ready, but leader "${leader.name}" has been silent for ` +
+        `${formatDuration(-leader.expiresInMs)} past its lease: the sweeper of any worker wakes it, ` +
+        'unless all are stopped or overloaded.',
     };
   if (target.dueInMs === null)
     return {

@@ -45,7 +45,9 @@ const revoked = (
   { partition, epoch, holderName, revokedMs, wantedBy, wantedByName }: ServedFacts,
   holder: string,
 ): string =>
-  `Partition ${partition} moves: node ${who(holder, holderName)}, which holds it under epoch ${epoch}, was asked to give it up ${formatDuration(revokedMs!)} ago${wantedBy === null ? '' : `, for node ${who(wantedBy, wantedByName)}`}.`;
+  `Partition ${partition} moves: node ${who(holder, holderName)}, which holds it under epoch ` +
+  `${epoch}, was asked to give it up ${formatDuration(revokedMs!)} ` +
+  `ago${wantedBy === null ? '' : `, for node ${who(wantedBy, wantedByName)}`}.`;
 
 const unheld = (facts: ServedFacts): Pick<ServedBy, 'why' | 'text'> => {
   const { handler, partition, holder, holderName, keptFor, keptLeftMs, needs, able, leftMs } = facts;

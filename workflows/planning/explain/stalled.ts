@@ -25,7 +25,10 @@ export const remedyOf = (workflowId: string, ofLastTurn: string | null, run: Run
 };
 
 const remedy = (workflowId: string, known: string): string =>
-  `Workflow ${workflowId}${known}. A worker's sweeper wakes it again, and restarts its run after a minute or two without a turn; if no worker is running, start one. To end the run immediately: temporal workflow terminate --workflow-id "${workflowId}". Nothing is lost: the next run continues from the store.`;
+  `Workflow ${workflowId}${known}. A worker's sweeper wakes it again, and restarts its run after a ` +
+  'minute or two without a turn; if no worker is running, start one. To end the run immediately: ' +
+  `temporal workflow terminate --workflow-id "${workflowId}". Nothing is lost: the next run ` +
+  'continues from the store.';
 
 /**
  * Explains a stalled workflow that has no wakes in the store, by how long its work has been due.
@@ -45,7 +48,10 @@ export const uncalledText = (
   { ms, name, workflowId }: { ms: number; name: string; workflowId: string },
   run: RunPart | null,
 ): string =>
-  ` The dispatch has stalled: it received batch ${name} ${formatDuration(ms)} ago and has not started its call. ${ITS_WORKER} To take its batches back immediately, end the run that assigned them, of workflow ${workflowId}${state(run)}: temporal workflow terminate --workflow-id "${workflowId}". Nothing is lost: the next run continues from the store.`;
+  ` The dispatch has stalled: it received batch ${name} ${formatDuration(ms)} ago and has not ` +
+  `started its call. ${ITS_WORKER} To take its batches back immediately, end the run that assigned ` +
+  `them, of workflow ${workflowId}${state(run)}: temporal workflow terminate --workflow-id ` +
+  `"${workflowId}". Nothing is lost: the next run continues from the store.`;
 
 const state = (run: RunPart | null): string => {
   if (run === null) return '';
@@ -59,7 +65,10 @@ const state = (run: RunPart | null): string => {
 export const waitForStalled = ({ leader }: ExplainFacts, what: string): Reason => ({
   waitsFor: 'leader',
   inMs: null,
-  text: `${what} is ready, but leader "${leader.name}" has stalled: it was woken ${formatDuration(leader.unansweredMs!)} ago and has taken no turn since. ${remedyOf(leader.workflowId ?? `of leader "${leader.name}"`, leader.runId, leader.run ?? null)}`,
+  text:
+    `${what} is ready, but leader "${leader.name}" has stalled: it was woken ` +
+    `${formatDuration(leader.unansweredMs!)} ago and has taken no turn since. ` +
+    `${remedyOf(leader.workflowId ?? `of leader "${leader.name}"`, leader.runId, leader.run ?? null)}`,
 });
 
 /** Explains a call that is past its deadline and not concluded. */

@@ -62,7 +62,10 @@ export const BATCHED_CASES: Case[] = [
     { state: 'in-progress', batch: { attempt: 1, attemptEndsInMs: -95_000, attemptBy: 'n-1', nodeSeenMs: 2_000 } },
     'call',
     null,
-    /^Call 1 of batch 7 \(3 tasks\) to target "se" is overdue: its deadline passed 95 s ago, and it has no recorded outcome\. Its node n-1 sent its last heartbeat 2 s ago: the node is alive, so its handler hangs/,
+    new RegExp(
+      '^Call 1 of batch 7 \\(3 tasks\\) to target "se" is overdue: its deadline passed 95 s ago, and it has no ' +
+        'recorded outcome\\. Its node n-1 sent its last heartbeat 2 s ago: the node is alive, so its handler hangs',
+    ),
   ],
   [
     'in a call of a process that hangs',

@@ -64,7 +64,11 @@ export const DUE_CASES: Case[] = [
     },
     'leader',
     null,
-    /leader "0" has stalled: it was woken 95 s ago and has taken no turn since\. Workflow w\/leader\/orders\/0; its last turn was in run r-1, the workflow task of run r-2 is at attempt 12, which failed last with: TMPRL1100\. .*temporal workflow terminate --workflow-id "w\/leader\/orders\/0"/,
+    new RegExp(
+      'leader "0" has stalled: it was woken 95 s ago and has taken no turn since\\. Workflow w/leader/orders/0; ' +
+        'its last turn was in run r-1, the workflow task of run r-2 is at attempt 12, which failed last with: ' +
+        'TMPRL1100\\. .*temporal workflow terminate --workflow-id "w/leader/orders/0"',
+    ),
   ],
   [
     'it stands still, no run is open',
