@@ -19,6 +19,7 @@ import { inTransaction } from '../../postgres/pool';
 import { WAKE_LEASE_MS } from '../../postgres/grouping/ring';
 import type { BalanceAnswer, BalanceInput } from '../../workflows/messages';
 import { assign } from '../../workflows/planning/nodes/assign';
+import { limitsOf } from '../../workflows/planning/nodes/limits';
 import type { Move, NodeFacts, PartitionFacts } from '../../workflows/planning/nodes/types';
 import { nextRoundInMs } from '../../workflows/planning/nodes/rounds';
 import type { ActivityDeps } from '../deps';
@@ -27,8 +28,6 @@ import { wake } from '../grouping/ring';
 import { wakeQueuersOf } from '../lanes/ring';
 import { BEGIN_SHORT } from '../../postgres/shortTransaction';
 
-/** Loads of nodes may differ by this part of their mean. */
-const DEAD_BAND = 0.1;
 /** A process that holds nothing and was silent for this many leases gets no partitions. */
 const SILENT_LEASES = 1;
 /** Most moves shown to operators: they are kept in a workflow's history. */
@@ -95,15 +94,6 @@ const takeRound = async (client: Client, settings: NodeSettings, { runId }: Bala
 const waitingOf = (rows: readonly PartitionRow[], asked: readonly string[]): number =>
   rows.filter(({ holder, expired, revokedMs }) => holder !== null && !expired && revokedMs !== null).length +
   asked.length;
-
-const limitsOf = ({ movesPerRound, minimumHoldMs, by }: NodeSettings): Parameters<typeof assign>[2] => ({
-  movesPerRound,
-  minimumHoldMs,
-  deadBand: DEAD_BAND,
-  // Nodes that keep partitions for a restart say so themselves: any other missing node is dead.
-  restartGraceMs: 1,
-  by: by === 'count' ? 'count' : 'weight',
-});
 
 /**
  * Builds the planner's facts. A partition that was given up for a restart counts as held by its

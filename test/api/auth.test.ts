@@ -1,3 +1,4 @@
+import crypto from 'node:crypto';
 import { Agent, get as httpGet } from 'node:http';
 import type { Scope } from '../../postgres/api/token';
 import { revokeToken, SCOPES } from '../../postgres/api/token';
@@ -107,6 +108,25 @@ test('HTTP API: tokens are in no log, and not in the store', async () => {
   for (const token of Object.values(tokens)) {
     expect(rows.some(({ row }) => row.includes(token.slice(7)))).toBe(false);
     expect(rows.some(({ row }) => row.includes(hashToken(token).toString('hex')))).toBe(true);
+  }
+});
+
+test('HTTP API: a token is compared with each that there is, in constant time', () => {
+  const tokens = [newToken(), newToken(), newToken()];
+  const known = tokens.map((token, id) => ({ id, hash: hashToken(token), scopes: new Set<Scope>() }));
+  const compare = jest.spyOn(crypto, 'timingSafeEqual');
+  try {
+    for (const [token, id] of [
+      [tokens[0]!, 0],
+      [tokens[2]!, 2],
+      [newToken(), undefined],
+    ] as const) {
+      compare.mockClear();
+      expect(findCaller(known, token)?.id).toBe(id);
+      expect(compare.mock.calls).toEqual(known.map(({ hash }) => [hash, hashToken(token)]));
+    }
+  } finally {
+    compare.mockRestore();
   }
 });
 

@@ -1,4 +1,6 @@
+import { DEFAULT_NODE_SETTINGS } from '../../../activities/nodes/settings';
 import { assign } from '../../../workflows/planning/nodes/assign';
+import { limitsOf } from '../../../workflows/planning/nodes/limits';
 import type { Move, NodeFacts, PartitionFacts } from '../../../workflows/planning/nodes/types';
 import { fewestMoves } from './bruteForce';
 import {
@@ -9,7 +11,6 @@ import {
   held,
   later,
   LEASE,
-  limitsOf,
   moved,
   node,
   nodes,
@@ -21,11 +22,11 @@ import {
 } from './world';
 
 /**
- * Simulations of joins, deaths and restarts on the planner alone; the tests of nodes repeat them on
- * real processes.
+ * Simulations of joins, deaths and restarts on the planner alone, with the limits of the default
+ * settings; the tests of nodes repeat them on real processes.
  */
 
-const limits = limitsOf({ minimumHoldMs: LEASE / 2, restartGraceMs: LEASE });
+const limits = limitsOf(DEFAULT_NODE_SETTINGS);
 
 const rounds = (count: number, partitions: readonly PartitionFacts[], at: (round: number) => readonly NodeFacts[]) => {
   const said: Move[][] = [];
@@ -39,8 +40,8 @@ const rounds = (count: number, partitions: readonly PartitionFacts[], at: (round
 };
 
 test('B2: busy node: 5 partitions 3/2, its event loop blocked for 10 s at a time: 0 moves in 12 rounds', () => {
-  // A separate thread renews the lease, or it is missing within the grace: a slow answer never
-  // loses a lease.
+  // A separate thread renews the lease; without a sign of life, too, only a lease that has passed
+  // is lost.
   const busy = (round: number) => [
     node('a', { alive: round % 3 !== 1, missingMs: round % 3 === 1 ? LEASE - 1 : 0 }),
     node('b'),
@@ -61,6 +62,7 @@ test('B14: an empty node joins 10 partitions: 5 moves, then none for 12 rounds',
 });
 
 describe('rolling restart of 3 nodes', () => {
+  const GRACE = DEFAULT_NODE_SETTINGS.restartGraceMs;
   const names = ['a', 'b', 'c'];
   const before = held({ a: [0, 1, 2, 3], b: [4, 5, 6], c: [7, 8, 9] });
 
@@ -77,7 +79,9 @@ describe('rolling restart of 3 nodes', () => {
       // Its last process gives up what it has and ends; another one comes after a while.
       now = expired(now, name);
       for (let missingMs = 0; missingMs < awayMs; missingMs += LEASE / 4) {
-        processes = new Map(processes).set(name, dead(name, { successorOf: name, missingMs }));
+        // Until its time is over, what it gave up names it; then it is a dead node as any other.
+        const facts = { successorOf: name, missingMs: missingMs < GRACE ? 0 : missingMs };
+        processes = new Map(processes).set(name, dead(name, facts));
         round();
       }
       processes = new Map(processes).set(`${name}'`, node(`${name}'`, { successorOf: name, startedMs: i + 1 }));
@@ -87,14 +91,14 @@ describe('rolling restart of 3 nodes', () => {
   };
 
   test('B3: within the grace: 0 moves: every process takes back what its node had', () => {
-    const { said, partitions } = restart(LEASE);
+    const { said, partitions } = restart(GRACE);
     expect(said.filter(({ kind }) => kind === 'revoke')).toEqual([]);
     expect(partitions.map(({ holder }) => holder)).toEqual(before.map(({ holder }) => `${holder}'`));
     expect(said).toHaveLength(before.length);
   });
 
   test('B3 B14: past the grace: the minimum: what a node had is spread, and its share revoked when it is back', () => {
-    const { said, partitions } = restart(3 * LEASE);
+    const { said, partitions } = restart(GRACE + 2 * LEASE);
     expect(
       spread(
         countsOf(
@@ -109,11 +113,13 @@ describe('rolling restart of 3 nodes', () => {
 });
 
 test('B1 B2 B14 B16: 100 random rounds of join and leave, up to 40 nodes and 200 partitions: even, and the minimum each time', () => {
+  // Rounds follow each other at once.
+  const unheld = limitsOf({ ...DEFAULT_NODE_SETTINGS, minimumHoldMs: 0 });
   let seed = 1;
   const below = (n: number): number => (seed = (Math.imul(seed, 1_103_515_245) + 12_345) & 0x7fffffff) % n;
   const all = numbered(0, 200).map((id) => partition(id, null));
   let among = nodes('n0', 'n1', 'n2');
-  let { partitions } = settle(all, among, limitsOf());
+  let { partitions } = settle(all, among, unheld);
   let [moves, fewest] = [0, 0];
   for (let round = 0; round < 100; round++) {
     const leave = among.filter(() => among.length > 1 && below(among.length) === 0).slice(0, among.length - 1);
@@ -123,7 +129,7 @@ test('B1 B2 B14 B16: 100 random rounds of join and leave, up to 40 nodes and 200
     const before = partitions.map((facts) => ({ ...facts, expired: !live.has(facts.holder!) }));
     const free = before.filter((facts) => facts.expired).length;
     const least = fewestMoves(countsOf(before, among), free);
-    const settled = settle(before, among, limitsOf());
+    const settled = settle(before, among, unheld);
     partitions = settled.partitions;
     expect(moved(before, partitions)).toBe(least);
     expect(settled.rounds.length).toBeLessThanOrEqual(4);
