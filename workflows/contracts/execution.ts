@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { count, plainName, time } from './fields';
+import { ANSWER_CODES } from '../planning/executions/rollCall';
 import { ALL_NODES, MAX_NODES } from '../planning/executions/chunks';
 import { UUID } from '../planning/uuid';
 
@@ -35,7 +36,7 @@ export const executeRequest = z
       .min(1)
       .max(1_000_000)
       .describe('One work item per list: 100 lists are 100 items'),
-    topic: names(256).optional().describe('Label shown with the execution'),
+    topic: names(256).optional().describe('Only nodes that subscribe to it are asked; absent: all nodes'),
     max_attempts: z
       .number()
       .int()
@@ -48,7 +49,15 @@ export const executeRequest = z
 export type ExecuteRequest = z.infer<typeof executeRequest>;
 
 export const executeAnswer = z
-  .object({ request_id: executionId, message: z.string().optional() })
+  .object({
+    request_id: executionId,
+    code: z
+      .enum(ANSWER_CODES)
+      .describe(
+        '202: nodes can run it now. 404: no live node has the function, so its items will fail. 503: no node answers now, so it waits for one',
+      ),
+    message: z.string().describe('The same for people, with the remedy'),
+  })
   .meta({ id: 'ExecuteAnswer' });
 
 const executionState = z.enum(['staging', 'created', 'in-progress', 'done', 'cancelled']);
