@@ -191,7 +191,13 @@ describe('executions', () => {
     const keys = Object.keys(results);
     expect(keys).toEqual([keys[0], `${keys[0]}#2`, `${keys[0]}#3`, keys[3], `${keys[3]}#2`]);
     expect(results[keys[1]!]).toEqual({
-      result: { stdout: 'same', stderr: '', exit_code: 0 },
+      result: {
+        stdout: 'same',
+        stderr: '',
+        exit_code: 0,
+        usage: { wall_ms: expect.any(Number), cpu_ms: null, memory_bytes: null, stdout_bytes: 4, stderr_bytes: 0 },
+        metadata: {},
+      },
       function_invocation: 'echo/run',
       arguments: ['same'],
     });

@@ -120,6 +120,16 @@ export const chunkView = z
   .meta({ id: 'Chunk' });
 export type ChunkView = z.infer<typeof chunkView>;
 
+const usage = {
+  wall: z.number().describe('Run time in ms'),
+  cpu: z.number().nullable().describe('Processor time in ms; null: the executor cannot tell'),
+  memory: count.nullable().describe('Memory of a WebAssembly module; null: the executor cannot tell'),
+  bytes: count.describe('Bytes written, also those that were cut off'),
+};
+const metadata = z
+  .record(z.string(), z.string())
+  .describe('What the function, or the HTTP answer, says: at most 32 texts, 4,096 bytes as JSON');
+
 export const workItemView = z
   .object({
     position: count,
@@ -132,13 +142,39 @@ export const workItemView = z
     exitCode: z.number().int().nullable(),
     stdout: z.string().nullable(),
     stderr: z.string().nullable(),
+    usage: z
+      .object({
+        wallMs: usage.wall,
+        cpuMs: usage.cpu,
+        memoryBytes: usage.memory,
+        stdoutBytes: usage.bytes,
+        stderrBytes: usage.bytes,
+      })
+      .nullable()
+      .describe('What its last run used; null: not known'),
+    metadata: metadata.nullable(),
   })
   .meta({ id: 'WorkItem' });
 export type WorkItemView = z.infer<typeof workItemView>;
 
 const resultEntry = z
   .object({
-    result: z.object({ stdout: z.string(), stderr: z.string(), exit_code: z.number().int().nullable() }),
+    result: z.object({
+      stdout: z.string(),
+      stderr: z.string(),
+      exit_code: z.number().int().nullable(),
+      usage: z
+        .object({
+          wall_ms: usage.wall,
+          cpu_ms: usage.cpu,
+          memory_bytes: usage.memory,
+          stdout_bytes: usage.bytes,
+          stderr_bytes: usage.bytes,
+        })
+        .nullable()
+        .describe('Null: not known'),
+      metadata,
+    }),
     function_invocation: z.string().describe('function_id/method'),
     arguments: z.array(z.string()),
   })

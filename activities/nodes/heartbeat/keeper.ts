@@ -162,7 +162,8 @@ export class Keeper {
    */
   private async give(key: number, { chunk, itemMs, memory }: Held): Promise<void> {
     const stderr = `no answer within ${itemMs} ms, and the node hangs: the function blocks its process`;
-    const failed = memory.running().map((position) => ({ position, ok: false, exitCode: null, stdout: '', stderr }));
+    const result = { ok: false, exitCode: null, stdout: '', stderr, usage: null, metadata: null };
+    const failed = memory.running().map((position) => ({ position, ...result }));
     if (failed.length > 0) await recordResults(this.pool, chunk, failed);
     this.lose(key, memory);
   }
