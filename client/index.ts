@@ -57,6 +57,8 @@ export type { WaitOptions } from './tasks/waitFor';
 export type { ArgumentLists } from './executions/execute';
 export { contentId } from './executions/contentId';
 export type { ExecuteOptions, ExecutionConfig, Template } from './executions/check';
+export { AcceptedExecution } from './executions/accepted';
+export type { AnswerCode } from '../workflows/planning/executions/rollCall';
 export { Execution } from './executions/handle';
 export type * from './executions/views';
 export type { ResultPage } from './executions/results';

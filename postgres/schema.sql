@@ -515,6 +515,8 @@ create table node (
   functions text[] not null default '{}'::text[],
   name text,
   drained boolean not null default false,
+  topics text[] not null default '{}'::text[],
+  answered_at timestamp with time zone,
   constraint node_pkey PRIMARY KEY (id)
 ) with (fillfactor=50);
 
@@ -693,6 +695,8 @@ create table work_item (
   arguments json not null,
   stdout text,
   stderr text,
+  usage json,
+  metadata json,
   constraint work_item_pkey PRIMARY KEY (execution_id, "position"),
   constraint work_item_check CHECK ((state <> ALL (ARRAY[1, 100, '-1'::integer, '-2'::integer])) OR chunk_id IS NOT NULL),
   constraint work_item_copy_check CHECK (copy > 0),

@@ -65,6 +65,9 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
   const kept = nodes.name === null ? null : { name: nodes.name, forMs: nodes.restartGraceMs };
   const served = new Map(handlers.map((handler) => [handler.name, withThrownLog(handler, thrown)]));
   const base = { pool, temporal, handlers: served, node: id, prefix, log };
+  const wakeWaiting = async (): Promise<void> => {
+    if (deps.executions.serves) await wakeWaitingExecutions(deps);
+  };
   const deps: ActivityDeps = {
     ...base,
     ...createShared(base),
@@ -76,7 +79,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     ...(callback === undefined
       ? {}
       : { callbackUrl: (batch) => callbackUrl(callback.url, { secret: callback.secret, installation }, batch) }),
-    heartbeat: new Heartbeat({ pool, log }),
+    heartbeat: new Heartbeat({ pool, log, onAnswers: () => void wakeWaiting() }),
     nodes,
     partitions: new Partitions({ pool, node: id, kept, onReleased: () => void balancing.wake(), log }),
     meters: new ExecutionMeters(),
@@ -99,7 +102,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
   const start = async (): Promise<void> => {
     await registry.start();
     if (hasPartitions) balancing.start();
-    if (deps.executions.serves) void wakeWaitingExecutions(deps);
+    void wakeWaiting();
     void ringServed(deps).catch((error: unknown) =>
       log.warn({ err: error }, 'lanes that waited for a node were not woken; the sweeper wakes them'),
     );
@@ -140,4 +143,5 @@ const nodeRow = async (
   batch: executions.serves,
   attributes: { ...executions.attributes, ...nodes.attributes },
   functions: await servedFunctions(executions),
+  topics: executions.topics,
 });

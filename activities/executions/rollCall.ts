@@ -4,20 +4,18 @@ import type { CloseReason, OpenChunk } from '../../postgres/executions/chunk';
 import { withRetries } from '../../postgres/errors';
 import * as turns from '../../postgres/executions/turn';
 import type { ExecutionFacts } from '../../postgres/executions/turn';
-import { answerRollCall } from '../../postgres/nodes/node';
+import { answerRollCall, countRollCall } from '../../postgres/nodes/rollCall';
 import { inTransaction } from '../../postgres/pool';
 import type { Queryable } from '../../postgres/pool';
 import type { RollCall, RollCallResponse } from '../../workflows/messages';
 import { CHUNK, isOver } from '../../workflows/planning/executions/states';
 import { planTurn } from '../../workflows/planning/executions/turn';
 import type { TurnPlan } from '../../workflows/planning/executions/turn';
+import { whyUnanswered } from '../../workflows/planning/executions/rollCall';
+import type { RollCallNeeds } from '../../workflows/planning/executions/rollCall';
 import type { ActivityDeps } from '../deps';
 import { isUuid } from '../../workflows/planning/uuid';
 
-/**
- * A node silent for longer is left out of the roll call: four heartbeats, less than `NODE_LIVE_MS`.
- */
-const ANSWERS_WITHIN_MS = 12_000;
 /** Parts (of 10,000 items) handed out in one turn: keeps its transaction within seconds. */
 const PARTS_PER_TURN = 5;
 /**
@@ -43,7 +41,7 @@ export const rollCall = async (deps: ActivityDeps, input: RollCall): Promise<Rol
   const turn = await withRetries(() => inTransaction(pool, (db) => takeAndPlan(deps, db, input)));
   if (turn === null) return repeated(deps, input);
   const chunks = await openChunks(pool, input.executionId);
-  const response = answer(deps, input, turn.facts, turn.plan, chunks);
+  const response = answer(deps, input, turn.facts, turn.plan, chunks, turn.why);
   await turns.publishExecution(pool, input.executionId, {
     wantsNodes: ['no-nodes', 'roll-call'].includes(response.next),
     note: response.note,
@@ -55,6 +53,8 @@ export const rollCall = async (deps: ActivityDeps, input: RollCall): Promise<Rol
 interface Taken {
   facts: ExecutionFacts;
   plan: TurnPlan;
+  /** Why no node answered; null: one did, or none was asked. */
+  why: string | null;
 }
 
 const takeAndPlan = async (deps: ActivityDeps, db: Queryable, input: RollCall): Promise<Taken | null> => {
@@ -75,10 +75,12 @@ const takeAndPlan = async (deps: ActivityDeps, db: Queryable, input: RollCall): 
   if (plan.kind === 'plan') {
     const chunks = plan.nodes.map((node) => ({ id: randomUUID(), node }));
     await turns.insertChunks(db, executionId, facts.round + 1, facts.epoch, chunks);
-    return { facts, plan: await fill(db, executionId, facts.round + 1, plan) };
+    return { facts, plan: await fill(db, executionId, facts.round + 1, plan), why: null };
   }
-  if (plan.kind === 'fill') return { facts, plan: await fill(db, executionId, facts.round, plan) };
-  return { facts, plan };
+  if (plan.kind === 'fill') return { facts, plan: await fill(db, executionId, facts.round, plan), why: null };
+  const needs = needsOf(facts);
+  const why = plan.kind === 'no-nodes' ? whyUnanswered(await countRollCall(db, needs), needs) : null;
+  return { facts, plan, why };
 };
 
 /** Hands out items; returns `fill` while there are more. */
@@ -95,9 +97,14 @@ const fill = async (db: Queryable, executionId: string, round: number, plan: Tur
   return { kind: 'fill' };
 };
 
+const needsOf = ({ functionId, topic, config }: ExecutionFacts): RollCallNeeds => ({
+  functionId,
+  topic,
+  attributes: (config['attributes'] as RollCallNeeds['attributes'] | undefined) ?? {},
+});
+
 const askNodes = async (db: Queryable, facts: ExecutionFacts, open: readonly OpenChunk[]) => {
-  const attributes = (facts.config['attributes'] as object | undefined) ?? {};
-  const answered = await answerRollCall(db, { functionId: facts.functionId, attributes, withinMs: ANSWERS_WITHIN_MS });
+  const answered = await answerRollCall(db, needsOf(facts));
   return answered.map((node) => ({ ...node, holds: open.filter((chunk) => chunk.node === node.id).length }));
 };
 
@@ -138,6 +145,7 @@ const repeated = async (deps: ActivityDeps, input: RollCall): Promise<RollCallRe
 const NOTHING: ExecutionFacts = {
   state: 100,
   functionId: '',
+  topic: null,
   config: {},
   counts: { created: 0, inProgress: 0, done: 0, failed: 0, permanentlyFailed: 0 },
   items: 0,
@@ -151,6 +159,7 @@ const answer = (
   facts: ExecutionFacts,
   plan: TurnPlan,
   chunks: readonly OpenChunk[],
+  why: string | null = null,
 ): RollCallResponse => {
   const unnamed = chunks.filter(({ id }) => !input.running.includes(id));
   const leases = unnamed
@@ -163,15 +172,15 @@ const answer = (
     planned: plan.kind === 'plan',
     counts: facts.counts,
     round: facts.round + (plan.kind === 'plan' ? 1 : 0),
-    note: noteOf(plan, input),
+    note: noteOf(plan, input, why),
     dueInMs: leases.length === 0 ? null : Math.min(...leases),
     settings: { rollCallMs, requeueMs, retryBaseMs, leaseMs },
   };
 };
 
-const noteOf = (plan: TurnPlan, { rollCallOver }: RollCall): string | null => {
+const noteOf = (plan: TurnPlan, { rollCallOver }: RollCall, why: string | null): string | null => {
   if (plan.kind === 'no-nodes')
-    return `no node answered the roll call (${plan.wanted} wanted): the execution continues when a node with batch support and the requested attributes appears`;
+    return `no node answered the roll call (${plan.wanted} wanted): ${why === null ? '' : `${why}; `}the execution continues when a node answers`;
   if (plan.kind === 'roll-call' && !rollCallOver)
     return `roll call: ${plan.answered} of ${plan.wanted} nodes have answered`;
   return null;

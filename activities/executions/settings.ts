@@ -9,6 +9,8 @@ export interface ExecutionSettings extends ExecutorSource {
   /** Whether the node answers roll calls (`batch_support`); on if it has anything to run. */
   serves: boolean;
   attributes: Readonly<Record<string, string>>;
+  /** Topics that the node subscribes to. */
+  topics: readonly string[];
   /** Most attempts of an item, whatever a request says. */
   maxAttempts: number;
   /** How long a roll call waits for as many nodes as were asked for. */
@@ -36,6 +38,7 @@ export const DEFAULT_EXECUTION_SETTINGS: ExecutionSettings = {
   httpAllow: [],
   serves: false,
   attributes: {},
+  topics: [],
   maxAttempts: DEFAULT_MAX_ATTEMPTS,
   rollCallMs: 5_000,
   requeueMs: 3_600_000,

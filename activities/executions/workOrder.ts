@@ -9,6 +9,7 @@ import { readGivenItems } from '../../postgres/executions/workItem';
 import type { GivenItem } from '../../postgres/executions/workItem';
 import type { ExecutionTemplate, WorkOrderBatch, WorkOrderBatchResponse } from '../../workflows/messages';
 import { succeeded } from '../../workflows/planning/executions/attempts';
+import type { ItemUsage } from '../../workflows/planning/executions/usage';
 import { isOver, pendingOf } from '../../workflows/planning/executions/states';
 import type { ActivityDeps } from '../deps';
 import { cutOutput, makeExecutor, nodeFailure } from './executors';
@@ -76,6 +77,15 @@ const settingsOf = ({ config, n }: TakenChunk, { executions }: ActivityDeps) => 
     timeoutMs: timeoutMs ?? executions.timeoutMs,
   };
 };
+
+const toMicroseconds = (ms: number): number => Math.round(ms * 1_000) / 1_000;
+const usageOf = (outcome: RunOutcome, wallMs: number): ItemUsage => ({
+  wallMs: toMicroseconds(wallMs),
+  cpuMs: outcome.cpuMs === undefined ? null : toMicroseconds(outcome.cpuMs),
+  memoryBytes: outcome.memoryBytes ?? null,
+  stdoutBytes: outcome.stdoutBytes ?? Buffer.byteLength(outcome.stdout),
+  stderrBytes: outcome.stderrBytes ?? Buffer.byteLength(outcome.stderr),
+});
 
 class ChunkRun {
   private readonly writer: ResultWriter;
@@ -172,7 +182,8 @@ class ChunkRun {
     const outcome = await this.bounded(executor, item, this.timeoutMs);
     // The run was interrupted from outside: count no attempt, and give the item back.
     if (outcome === null) return;
-    this.deps.meters.ran(performance.now() - begun);
+    const wallMs = performance.now() - begun;
+    this.deps.meters.ran(wallMs);
     const exitCode = outcome.exitCode;
     await this.writer.add({
       position: item.position,
@@ -180,6 +191,8 @@ class ChunkRun {
       exitCode,
       stdout: cutOutput(outcome.stdout, executions.limits.stdoutBytes, outcome.stdoutBytes),
       stderr: cutOutput(outcome.stderr, executions.limits.stderrBytes, outcome.stderrBytes),
+      usage: usageOf(outcome, wallMs),
+      metadata: outcome.metadata ?? null,
     });
   }
 

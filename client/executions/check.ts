@@ -6,7 +6,7 @@ import { isUuid } from '../../workflows/planning/uuid';
 
 /** Options of a request; an argument list is one work item. */
 export interface ExecuteOptions {
-  /** Shown with the execution; 1-256 bytes. */
+  /** Only nodes that subscribe to it are asked; default: all nodes. 1-256 bytes. */
   topic?: string;
   /**
    * Maximum runs per item; the operator's limit applies if it is lower, or if this is absent or 0.

@@ -3,6 +3,7 @@ import { wakeExecutions } from '../../workflows/wake';
 import type { Connection } from '../connection';
 import { InvalidArgumentError } from '../errors';
 import { executing } from '../tasks/failureTexts';
+import { AcceptedExecution, askAnswer } from './accepted';
 import type { ExecuteOptions, Template } from './check';
 import type { ArgumentLists } from './execute';
 import { storeExecution } from './execute';
@@ -21,18 +22,23 @@ export class Executions {
   /**
    * Runs a function once for each argument list, on the nodes that can. Resolves at once, when the
    * list is stored: the handle's id is the request's. Lists may come as a stream of any length up
-   * to 10,000,000; no part of a list that breaks off is run.
+   * to 10,000,000; no part of a list that breaks off is run. The handle's `code` and `message` say
+   * whether nodes can run it now.
    */
-  async execute(template: Template, argumentLists: ArgumentLists, options: ExecuteOptions = {}): Promise<Execution> {
+  async execute(
+    template: Template,
+    argumentLists: ArgumentLists,
+    options: ExecuteOptions = {},
+  ): Promise<AcceptedExecution> {
     const { connection } = this;
     const requestId = options.requestId ?? randomUUID();
-    const { id } = await connection.write(executing(requestId), () =>
+    const { id, items } = await connection.write(executing(requestId), () =>
       storeExecution(connection.pool, template, argumentLists, { ...options, requestId }),
     );
     // The execution is accepted. If its workflow cannot be started now, do not fail: the sweeper
     // starts it within seconds.
     await connection.wake((temporal) => wakeExecutions(temporal, connection.prefix, [id]));
-    return new Execution(connection, id);
+    return new AcceptedExecution(connection, id, await askAnswer(connection, template, options, items));
   }
 
   /** Returns a handle on an execution by its id; its methods report if there is none. */

@@ -35,12 +35,29 @@ export async function* resultPages(pool: Pool, row: ExecutionRow, pageSize: numb
     }
 }
 
+const usageOf = (usage: ItemRow['usage']): ResultEntry['result']['usage'] =>
+  usage === null
+    ? null
+    : {
+        wall_ms: usage.wallMs,
+        cpu_ms: usage.cpuMs,
+        memory_bytes: usage.memoryBytes,
+        stdout_bytes: usage.stdoutBytes,
+        stderr_bytes: usage.stderrBytes,
+      };
+
 const entriesOf = ({ functionId, method }: ExecutionRow, items: readonly ItemRow[]): Record<string, ResultEntry> =>
   Object.fromEntries(
     items.map((item) => [
       resultKey(item.contentId, item.copy),
       {
-        result: { stdout: item.stdout ?? '', stderr: item.stderr ?? '', exit_code: item.exitCode },
+        result: {
+          stdout: item.stdout ?? '',
+          stderr: item.stderr ?? '',
+          exit_code: item.exitCode,
+          usage: usageOf(item.usage),
+          metadata: item.metadata ?? {},
+        },
         function_invocation: `${functionId}/${method}`,
         arguments: item.arguments,
       },

@@ -75,8 +75,9 @@ export class Partitions {
 const nodes = async (client: ClientContext): Promise<NodeView[]> => {
   await client.ready();
   const rows = await readNodeViews(client.pool, LOAD_OVER_MS);
-  return rows.map(({ startedAt, seenMs, ...row }) => ({
+  return rows.map(({ startedAt, seenMs, hangsMs, ...row }) => ({
     ...row,
+    hangsMs: Math.max(0, Math.round(hangsMs)),
     alive: seenMs < NODE_LIVE_MS,
     seenMs: Math.max(0, Math.round(seenMs)),
     startedAt: startedAt.toISOString(),

@@ -17,9 +17,11 @@ export interface FunctionCall {
 
 /**
  * A string is the standard output of a successful run; nothing is an empty one. A throw is exit
- * code 1 with the error on stderr.
+ * code 1 with the error on stderr. `metadata`: kept with the result, at most 32 texts by name and
+ * 4,096 bytes as JSON.
  */
-export type FunctionAnswer = string | void | { stdout?: string; stderr?: string; exitCode?: number };
+export type FunctionAnswer =
+  string | void | { stdout?: string; stderr?: string; exitCode?: number; metadata?: Readonly<Record<string, string>> };
 
 /** A function as a user writes it. */
 export interface FunctionOptions {

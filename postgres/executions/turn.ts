@@ -9,6 +9,7 @@ import type { Queryable } from '../pool';
 export interface ExecutionFacts {
   state: number;
   functionId: string;
+  topic: string | null;
   config: Record<string, unknown>;
   counts: ItemCounts;
   items: number;
@@ -16,7 +17,7 @@ export interface ExecutionFacts {
   epoch: number;
 }
 
-const FACTS = `e.state, e.function_id as "functionId", e.config, e.items, e.round, e.epoch,
+const FACTS = `e.state, e.function_id as "functionId", e.topic, e.config, e.items, e.round, e.epoch,
   json_build_object('created', e.n_created,
   'inProgress', e.n_running, 'done', e.n_done, 'failed', e.n_failed, 'permanentlyFailed', e.n_dead) as counts`;
 

@@ -1,4 +1,5 @@
 import { GOES_ON_MS } from './chunk';
+import type { ItemMetadata, ItemUsage } from '../../workflows/planning/executions/usage';
 import type { Queryable } from '../pool';
 
 export interface GivenItem {
@@ -32,6 +33,9 @@ export interface ItemResult {
   exitCode: number | null;
   stdout: string;
   stderr: string;
+  /** Null: it is not known, as for a run that hangs with its process. */
+  usage: ItemUsage | null;
+  metadata: ItemMetadata | null;
 }
 
 export interface Recorded {
@@ -71,9 +75,10 @@ with c as (
   from chunk
   where id = $1 and node_id = $2 and epoch = $3 and state = 1 /* taken */ for update),
 t as (
-  select i.ctid as at, r.ok, r.exit_code, r.stdout, r.stderr
+  select i.ctid as at, r.ok, r.exit_code, r.stdout, r.stderr, r.usage, r.metadata
   from c cross join unnest(
-    $4::int[], $5::bool[], $6::int[], $7::text[], $8::text[]) r (position, ok, exit_code, stdout, stderr)
+    $4::int[], $5::bool[], $6::int[], $7::text[], $8::text[], $9::text[], $10::text[])
+    r (position, ok, exit_code, stdout, stderr, usage, metadata)
     cross join lateral (
       select w.ctid, w.state, w.chunk_id
       from work_item w
@@ -81,7 +86,7 @@ t as (
   where i.chunk_id = c.id and i.state = 1 /* in progress */),
 w as (
   update work_item i set attempts = i.attempts + 1, exit_code = t.exit_code, stdout = t.stdout, stderr = t.stderr,
-    state = case when t.ok then 100 /* done */
+    usage = t.usage::json, metadata = t.metadata::json, state = case when t.ok then 100 /* done */
       when i.attempts + 1 >= e.attempts_limit then -2 /* permanently failed */ else -1 /* failed */ end
   from t, c, execution e
   where e.id = c.execution_id and i.ctid = t.at and i.chunk_id = c.id and i.state = 1 /* in progress */
@@ -123,10 +128,14 @@ from n, x`,
       results.map(({ exitCode }) => exitCode),
       results.map(({ stdout }) => stdout),
       results.map(({ stderr }) => stderr),
+      results.map(({ usage }) => jsonOf(usage)),
+      results.map(({ metadata }) => jsonOf(metadata)),
     ],
   });
   return rows[0] ?? null;
 };
+
+const jsonOf = (value: object | null): string | null => (value === null ? null : JSON.stringify(value));
 
 export interface ItemRow {
   position: number;
@@ -140,6 +149,8 @@ export interface ItemRow {
   arguments: string[];
   stdout: string | null;
   stderr: string | null;
+  usage: ItemUsage | null;
+  metadata: ItemMetadata | null;
 }
 
 /**
@@ -156,7 +167,8 @@ export const readChunkResults = async (
     name: 'read-chunk-results',
     text: `
 select w.position, w.state, w.attempts, replace(w.content_id::text, '-', '') as "contentId", w.copy,
-  w.chunk_id as "chunkId", c.node_id as node, w.exit_code as "exitCode", w.arguments, w.stdout, w.stderr
+  w.chunk_id as "chunkId", c.node_id as node, w.exit_code as "exitCode", w.arguments, w.stdout, w.stderr,
+  w.usage, w.metadata
 from work_item w join chunk c on c.id = w.chunk_id
 where w.chunk_id = $1 and w.position > $2
   and w.state in (100 /* done */, -1 /* failed */, -2 /* permanently failed */)
@@ -177,7 +189,7 @@ export const readItems = async (
     name: 'read-items',
     text: `
 select position, state, attempts, replace(content_id::text, '-', '') as "contentId", copy, chunk_id as "chunkId",
-  exit_code as "exitCode", arguments, stdout, stderr
+  exit_code as "exitCode", arguments, stdout, stderr, usage, metadata
 from work_item
 where execution_id = $1 and position > $2
 order by position limit $3`,

@@ -18,10 +18,15 @@ export interface MigrationSource {
 
 /**
  * Returns the two halves of a migration's file, split at the same line as the library that runs
- * migrations splits it.
+ * migrations splits it. Throws where the library would run both halves: it takes the whole file as
+ * what to do if no line begins that half.
  */
 export const readMigration = (name: string): MigrationSource => {
   const text = readFileSync(path.join(MIGRATIONS_DIR, `${name}.sql`), 'utf8');
   const at = text.search(/^\s*--[\s-]*down\s+migration/im);
+  if (at >= 0 && !/^\s*--[\s-]*up\s+migration/i.test(text))
+    throw new Error(
+      `Cannot read migration ${name}: it has a "Down Migration" and does not begin with "-- Up Migration". Add that line.`,
+    );
   return at < 0 ? { up: text, down: null } : { up: text.slice(0, at), down: text.slice(at) };
 };

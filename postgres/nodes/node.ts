@@ -16,6 +16,8 @@ export interface NodeRow {
   batch?: boolean;
   attributes?: Readonly<Record<string, string>>;
   functions?: readonly string[];
+  /** Topics of executions that it subscribes to. */
+  topics?: readonly string[];
   /** The node's name, which stays after a restart; null: it has none. */
   name?: string | null;
 }
@@ -24,20 +26,22 @@ export interface NodeRow {
  * Writes a sign of life; a node that is stopping keeps that state. Inserts the row if it is
  * missing: at the start, and after a sweeper took the process for dead. A drain by an operator is
  * not in this row but in table `drain`, so that it also applies to a row inserted again. A drain
- * written during this statement is seen by the next one. Returns how long the node had been silent
- * (ms); null: its row was missing.
+ * written during this statement is seen by the next one. `hangsMs`: for how long the main thread
+ * has given no sign of life. Returns how long the node had been silent (ms); null: its row was
+ * missing.
  */
-export const touchNode = async (db: Queryable, node: NodeRow): Promise<number | null> => {
+export const touchNode = async (db: Queryable, node: NodeRow, hangsMs = 0): Promise<number | null> => {
   const { rows } = await db.query<{ silentMs: number | null }>({
     name: 'touch-node',
     text: `
 with was as (select seen_at from node where id = $1)
 insert into node as n (
-  id, task_queue, handlers, version, started_at, seen_at, draining, batch, attributes, functions, name, drained)
+  id, task_queue, handlers, version, started_at, seen_at, draining, batch, attributes, functions, name, drained, topics,
+  answered_at)
 values ($1, $2, $3, $4, clock(), clock(), $5, $6, $7, $8, $9,
-  exists (select from drain d where d.node = $1 or d.is_name and d.node = $9))
+  exists (select from drain d where d.node = $1 or d.is_name and d.node = $9), $10, clock() - $11 * interval '1 ms')
 on conflict (id) do update set seen_at = excluded.seen_at, draining = n.draining or excluded.draining,
-  functions = excluded.functions, drained = excluded.drained
+  functions = excluded.functions, drained = excluded.drained, answered_at = excluded.answered_at
 returning extract(epoch from clock() - (select seen_at from was))::float8 * 1000 as "silentMs"`,
     values: [
       node.id,
@@ -49,6 +53,8 @@ returning extract(epoch from clock() - (select seen_at from was))::float8 * 1000
       JSON.stringify(node.attributes ?? {}),
       node.functions ?? [],
       node.name ?? null,
+      node.topics ?? [],
+      hangsMs,
     ],
   });
   return rows[0]!.silentMs;
@@ -86,26 +92,6 @@ order by 1`,
     values: [withinMs],
   });
   return rows.map((row) => row.handler);
-};
-
-/**
- * Returns the nodes that answer a roll call: live ones with `batch_support` and these attributes;
- * no other is considered.
- */
-export const answerRollCall = async (
-  db: Queryable,
-  call: { functionId: string; attributes: object; withinMs: number },
-): Promise<{ id: string; serves: boolean }[]> => {
-  const { rows } = await db.query<{ id: string; serves: boolean }>({
-    name: 'answer-roll-call',
-    text: `
-select id, $1 = any(functions) as serves
-from node
-where batch and not draining and not drained and seen_at > clock() - $3 * interval '1 ms' and attributes @> $2::jsonb
-order by id`,
-    values: [call.functionId, JSON.stringify(call.attributes), call.withinMs],
-  });
-  return rows;
 };
 
 /** A node as the balancer sees it. */

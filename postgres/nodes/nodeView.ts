@@ -12,6 +12,8 @@ export interface NodeViewRow {
   attributes: Record<string, string>;
   batch: boolean;
   functions: string[];
+  topics: string[];
+  hangsMs: number;
   version: string;
   seenMs: number;
   startedAt: Date;
@@ -48,7 +50,8 @@ calls as (
       and p.no::text = l.name
   where b.state = 1 /* open */ and b.attempt_until > clock()
   group by 1)
-select n.id, n.name, n.handlers, n.attributes, n.batch, n.functions, n.version,
+select n.id, n.name, n.handlers, n.attributes, n.batch, n.functions, n.topics,
+  extract(epoch from n.seen_at - coalesce(n.answered_at, n.seen_at))::float8 * 1000 as "hangsMs", n.version,
   extract(epoch from clock() - n.seen_at)::float8 * 1000 as "seenMs", n.started_at as "startedAt", n.draining,
   n.drained, coalesce(h.n, 0) as partitions, coalesce(e.n, 0) as load, coalesce(c.n, 0) as "inFlight",
   coalesce(c.partitions, 0) as processing

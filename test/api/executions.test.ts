@@ -14,8 +14,8 @@ beforeAll(async () => {
     hang: async (_args, { signal }) =>
       new Promise<string>((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('stopped')))),
   });
-  await fleet.node();
-  await fleet.node();
+  await fleet.node({ topics: ['t'] });
+  await fleet.node({ topics: ['t'] });
   world = await openWorld({ muster: fleet });
 });
 afterAll(async () => {
@@ -37,7 +37,14 @@ const lists = (n: number): string[][] => Array.from({ length: n }, (_, i) => [`i
 
 test('E1 E2: a request is answered at once with its request_id; status, progress, items, chunks at any time', async () => {
   const started = await start('echo', lists(20));
-  expect(started).toMatchObject({ status: 202, body: { request_id: expect.stringMatching(/^[0-9a-f-]{36}$/) } });
+  expect(started).toMatchObject({
+    status: 202,
+    body: {
+      request_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      code: '202',
+      message: 'Accepted: items: 20, nodes that can run them now: 2.',
+    },
+  });
   const at = `/v1/executions/${started.body.request_id}`;
   const done = await world.call(`GET ${at}?wait=60`);
   expect(done.body).toMatchObject({

@@ -1,11 +1,6 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { Child } from '../chaos/processes/child';
-import { temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import { expectWhole } from '../helpers/whole';
-import type { BlockingSettings } from './blockingNode';
+import { BlockingNodes } from './blockingNodes';
 import type { Fleet } from './helpers';
 import { ended, functionsOf, openFleet } from './helpers';
 
@@ -17,10 +12,7 @@ import { ended, functionsOf, openFleet } from './helpers';
  */
 
 const LEASE_MS = 1_000;
-const folder = mkdtempSync(path.join(tmpdir(), 'muster-blocked-'));
-const script = path.join('..', '..', 'dist', 'test', 'executions', 'blockingNode.js');
-const children: Child[] = [];
-let started = 0;
+const nodes = new BlockingNodes();
 let fleet: Fleet;
 let leading: () => Promise<void>;
 beforeAll(async () => {
@@ -31,48 +23,16 @@ beforeAll(async () => {
   });
 });
 afterEach(async () => {
-  for (const child of children.splice(0)) {
-    child.signal('SIGCONT');
-    child.signal('SIGKILL');
-    await child.exited;
-  }
+  await nodes.kill();
   await fleet.database.pool.query('delete from node where batch');
 });
 afterAll(async () => {
   await leading();
   await fleet.stop();
-  rmSync(folder, { recursive: true, force: true });
+  nodes.clear();
 });
 
-/** A node in a separate process; resolves with what it ran, line by line. */
-const startChild = async (timeoutMs: number): Promise<{ child: Child; ran: () => string[] }> => {
-  const runs = path.join(folder, `runs-${++started}`);
-  const settings: BlockingSettings = {
-    databaseUrl: fleet.database.url,
-    address: temporalAddress(),
-    prefix: fleet.prefix,
-    runs,
-    leaseMs: LEASE_MS,
-    timeoutMs,
-  };
-  let ready = false;
-  const child = new Child(script, [JSON.stringify(settings)], path.join(folder, 'log'), () => (ready = true));
-  children.push(child);
-  await eventually(() => ready && fleet.nodeIds().then((ids) => ids.some((id) => id.includes(`-${child.pid}-`))), {
-    timeoutMs: 40_000,
-    what: () => `a node: ${readFileSync(path.join(folder, 'log'), 'utf8')}`,
-  });
-  return {
-    child,
-    ran: () => {
-      try {
-        return readFileSync(runs, 'utf8').trim().split('\n');
-      } catch {
-        return [];
-      }
-    },
-  };
-};
+const startChild = (timeoutMs: number) => nodes.start(fleet, { leaseMs: LEASE_MS, timeoutMs });
 const itemsOf = async (id: string) => {
   const found = [];
   for await (const { state, attempts, stdout, stderr } of fleet.client.execution(id).items())

@@ -25,7 +25,12 @@ describe('executions', () => {
         new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted')))),
       env: (_, { env, method }) => ({ stdout: `${method} ${env['NAME']}`, stderr: 'x'.repeat(70_000) }),
     });
-    for (let i = 0; i < 4; i++) await fleet.node({ maxAttempts: 4, attributes: { zone: i < 2 ? 'eu' : 'us' } });
+    for (let i = 0; i < 4; i++)
+      await fleet.node({
+        maxAttempts: 4,
+        attributes: { zone: i < 2 ? 'eu' : 'us' },
+        topics: i % 2 === 0 ? ['all', 'even'] : ['all'],
+      });
   });
   afterAll(() => fleet.stop());
   beforeEach(() => void runs.all.splice(0));
@@ -69,6 +74,48 @@ describe('executions', () => {
     const chunks = await execution.chunks();
     expect(chunks.map(({ items }) => items)).toEqual([2, 2, 2, 2]);
     expect(chunks.map(({ node }) => node).sort()).toEqual(await fleet.nodeIds());
+  });
+
+  test('E1: a topic is published to the nodes that subscribe to it; one without subscribers waits for them, and says so', async () => {
+    const even = await run('echo', lists(6), {}, { topic: 'even' });
+    expect(await ended(even)).toMatchObject({ state: 'done', topic: 'even' });
+    const { rows } = await fleet.database.pool.query<{ id: string }>(
+      `select id from node where 'even' = any(topics) order by id`,
+    );
+    expect(rows).toHaveLength(2);
+    expect((await even.chunks()).map(({ node }) => node).sort()).toEqual(rows.map(({ id }) => id));
+
+    const odd = await run('echo', lists(2), {}, { topic: 'odd' });
+    const why =
+      'no live node subscribes to topic "odd". Add it to `executions.topics` in the config file of a node, or send the request without a topic';
+    expect(odd).toMatchObject({ code: '503', message: expect.stringContaining(why) });
+    const waits = `no node answered the roll call (1 wanted): ${why}; the execution continues when a node answers`;
+    await eventually(async () => (await odd.status()).message === waits);
+    expect(await odd.chunks()).toEqual([]);
+    const subscriber = await fleet.node({ topics: ['odd'] });
+    expect(await ended(odd)).toMatchObject({ state: 'done', message: null });
+    await subscriber();
+  });
+
+  test('E2: what is answered at once says whether nodes can run it', async () => {
+    expect(await run('echo', lists(3), { numberOfNodes: 2 })).toMatchObject({
+      code: '202',
+      message: 'Accepted: items: 3, nodes that can run them now: 2.',
+    });
+    const missing = await run('missing', lists(1), {}, { maxAttempts: 1 });
+    expect(missing).toMatchObject({
+      code: '404',
+      message: expect.stringContaining('no live node has function "missing"'),
+    });
+    await ended(missing);
+    const nowhere = await run('echo', lists(1), { attributes: { zone: 'mars' } });
+    expect(nowhere).toMatchObject({
+      code: '503',
+      message: expect.stringContaining(
+        'no such node has the attributes zone=mars. Add them to `executions.attributes`',
+      ),
+    });
+    await nowhere.cancel();
   });
 
   test('E3: only nodes with the attributes asked for, and none that has no batch support', async () => {
@@ -144,7 +191,13 @@ describe('executions', () => {
     const keys = Object.keys(results);
     expect(keys).toEqual([keys[0], `${keys[0]}#2`, `${keys[0]}#3`, keys[3], `${keys[3]}#2`]);
     expect(results[keys[1]!]).toEqual({
-      result: { stdout: 'same', stderr: '', exit_code: 0 },
+      result: {
+        stdout: 'same',
+        stderr: '',
+        exit_code: 0,
+        usage: { wall_ms: expect.any(Number), cpu_ms: null, memory_bytes: null, stdout_bytes: 4, stderr_bytes: 0 },
+        metadata: {},
+      },
       function_invocation: 'echo/run',
       arguments: ['same'],
     });

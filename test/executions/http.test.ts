@@ -54,7 +54,11 @@ describe('an HTTP call per item', () => {
     expect(seen[1]!.headers).toMatchObject({ 'idempotency-key': 'e-1/3', 'x-kind': 'one' });
   });
   test.each([404, 500, 302])('%i is its exit code; a redirect is not followed', async (status) => {
-    expect(await run([url(`/${status}`)])).toMatchObject({ exitCode: status, stderr: `HTTP ${status}` });
+    expect(await run([url(`/${status}`)])).toMatchObject({
+      exitCode: status,
+      stderr: `HTTP ${status}`,
+      metadata: { status: String(status) },
+    });
     expect(seen).toHaveLength(1);
   });
   test('what is not allowed is not called', async () => {

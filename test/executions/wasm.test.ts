@@ -204,7 +204,19 @@ describe('a real WASI echo.wasm over 20 URLs and 4 nodes', () => {
         const [url] = entry.arguments;
         expect(key).toBe(contentId(id, 'echo.wasm', [url!]));
         expect(entry).toEqual({
-          result: { stdout: `${url}\n`, stderr: '', exit_code: 0 },
+          result: {
+            stdout: `${url}\n`,
+            stderr: '',
+            exit_code: 0,
+            usage: {
+              wall_ms: expect.any(Number),
+              cpu_ms: null,
+              memory_bytes: expect.any(Number),
+              stdout_bytes: url!.length + 1,
+              stderr_bytes: 0,
+            },
+            metadata: {},
+          },
           function_invocation: `${id}/echo.wasm`,
           arguments: [url],
         });

@@ -48,7 +48,7 @@ export class Scene {
   }
 
   record(chunk: string, nodeId: string, epoch: number, ...results: (Partial<ItemResult> & { position: number })[]) {
-    const whole = results.map((one) => ({ ok: true, exitCode: 0, stdout: 'out', stderr: '', ...one }));
+    const whole = results.map((one) => ({ ok: true, exitCode: 0, stdout: 'out', stderr: '', usage: null, metadata: null, ...one }));
     return recordResults(this.pool, { id: chunk, nodeId, epoch }, whole);
   }
 

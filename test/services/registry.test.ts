@@ -22,11 +22,15 @@ beforeAll(async () => {
 afterEach(() => Promise.all(running.splice(0).map((registry) => registry.stop())));
 afterAll(() => database.drop());
 
-const register = async (id: string, everyMs = 20): Promise<Registry> => {
+const register = async (
+  id: string,
+  everyMs = 20,
+  { silenceMs = 3_000, onAnswers = () => undefined }: { silenceMs?: number; onAnswers?: () => void } = {},
+): Promise<Registry> => {
   const node = { id, taskQueue: 'queue', handlers: ['orders', 'mails'], version: '1.2.3' };
   const log = pino({ level: 'silent' });
-  const heartbeat = new Heartbeat({ pool: database.pool, log });
-  const registry = new Registry({ pool: database.pool, heartbeat, node, log, everyMs, silenceMs: 3_000 });
+  const heartbeat = new Heartbeat({ pool: database.pool, log, onAnswers });
+  const registry = new Registry({ pool: database.pool, heartbeat, node, log, everyMs, silenceMs });
   running.push(registry);
   await registry.start();
   return registry;
@@ -102,6 +106,24 @@ create trigger note_beat after update on node for each row when (new.id = 'busy'
   expect(rows[0]!.n).toBeGreaterThan(10);
   expect(rows[0]!.last).toBeGreaterThan(1.5); // 3 s of silence, then none; looks that came late do not count
   await eventually(async () => (await read('busy'))!.age < 1); // and it is back with the main thread
+});
+
+test('E3: the row says that the main thread hangs in a busy loop, and the thread reports when it answers again', async () => {
+  await database.pool.query(`create table hangs (ms float8);
+create function note_hang() returns trigger language plpgsql as $$ begin
+  insert into hangs values (extract(epoch from new.seen_at - new.answered_at) * 1000); return null; end $$;
+create trigger note_hang after update on node for each row when (new.id = 'loops') execute function note_hang()`);
+  let answered = 0;
+  // No heartbeat is due before the change.
+  await register('loops', 600_000, { silenceMs: 600_000, onAnswers: () => void answered++ });
+  await eventually(async () => (await database.pool.query('select from hangs')).rowCount! > 0); // its thread runs
+  const until = Date.now() + 6_500;
+  while (Date.now() < until); // nothing else of this thread runs
+  const hung = await database.pool.query<{ ms: number }>('select ms from hangs where ms >= 5000');
+  expect(hung.rowCount).toBe(1);
+  await eventually(() => answered === 1);
+  const now = 'select extract(epoch from seen_at - answered_at)::float8 as s from node where id = $1';
+  expect((await database.pool.query<{ s: number }>(now, ['loops'])).rows[0]!.s).toBeLessThan(5);
 });
 
 test('B10: a drain outlives the row of its node: a process that is back is as drained as before, one of a drained name from its start', async () => {

@@ -1,4 +1,5 @@
 import { concludeEarlier, makeCall, prepare } from '../../activities/calls/attempt';
+import type { CallerDeps } from '../../activities/calls/carried';
 import type { CallEnd } from '../../activities/calls/door';
 import { settle } from '../../activities/calls/settle';
 import { defineHandler } from '../../handlers';

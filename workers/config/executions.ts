@@ -12,8 +12,18 @@ import { DAY_MS } from '../../workflows/planning/duration';
 
 const { limits: LIMITS, ...DEFAULTS } = DEFAULT_EXECUTION_SETTINGS;
 
+const isTopics = (value: unknown): boolean =>
+  Array.isArray(value) &&
+  value.length <= 100 &&
+  value.every((one) => typeof one === 'string' && one !== '' && Buffer.byteLength(one) <= 256 && !one.includes('\0'));
+
 export const executionShape = {
   attributes: setting(attributes, 'Attributes of the node, which requests may ask for.', 'none'),
+  topics: setting(
+    checked<readonly string[]>('an array of at most 100 topics, each a text of 1-256 bytes', isTopics),
+    'Topics that the node subscribes to: a request with a topic asks only such nodes.',
+    'none',
+  ),
   maxAttempts: setting(
     whole(1, 1_000_000),
     'Most attempts per item, whatever a request asks for.',
@@ -75,6 +85,7 @@ export const executionShape = {
 
 export interface ExecutionFileSettings {
   attributes?: Record<string, string> | undefined;
+  topics?: readonly string[] | undefined;
   maxAttempts?: number | undefined;
   rollCallMs?: number | undefined;
   requeueMs?: number | undefined;

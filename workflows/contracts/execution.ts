@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { count, plainName, time } from './fields';
+import { ANSWER_CODES } from '../planning/executions/rollCall';
 import { ALL_NODES, MAX_NODES } from '../planning/executions/chunks';
 import { UUID } from '../planning/uuid';
 
@@ -35,7 +36,7 @@ export const executeRequest = z
       .min(1)
       .max(1_000_000)
       .describe('One work item per list: 100 lists are 100 items'),
-    topic: names(256).optional().describe('Label shown with the execution'),
+    topic: names(256).optional().describe('Only nodes that subscribe to it are asked; absent: all nodes'),
     max_attempts: z
       .number()
       .int()
@@ -48,7 +49,15 @@ export const executeRequest = z
 export type ExecuteRequest = z.infer<typeof executeRequest>;
 
 export const executeAnswer = z
-  .object({ request_id: executionId, message: z.string().optional() })
+  .object({
+    request_id: executionId,
+    code: z
+      .enum(ANSWER_CODES)
+      .describe(
+        '202: nodes can run it now. 404: no live node has the function, so its items will fail. 503: no node answers now, so it waits for one',
+      ),
+    message: z.string().describe('The same for people, with the remedy'),
+  })
   .meta({ id: 'ExecuteAnswer' });
 
 const executionState = z.enum(['staging', 'created', 'in-progress', 'done', 'cancelled']);
@@ -111,6 +120,16 @@ export const chunkView = z
   .meta({ id: 'Chunk' });
 export type ChunkView = z.infer<typeof chunkView>;
 
+const usage = {
+  wall: z.number().describe('Run time in ms'),
+  cpu: z.number().nullable().describe('Processor time in ms; null: the executor cannot tell'),
+  memory: count.nullable().describe('Memory of a WebAssembly module; null: the executor cannot tell'),
+  bytes: count.describe('Bytes written, also those that were cut off'),
+};
+const metadata = z
+  .record(z.string(), z.string())
+  .describe('What the function, or the HTTP answer, says: at most 32 texts, 4,096 bytes as JSON');
+
 export const workItemView = z
   .object({
     position: count,
@@ -123,13 +142,39 @@ export const workItemView = z
     exitCode: z.number().int().nullable(),
     stdout: z.string().nullable(),
     stderr: z.string().nullable(),
+    usage: z
+      .object({
+        wallMs: usage.wall,
+        cpuMs: usage.cpu,
+        memoryBytes: usage.memory,
+        stdoutBytes: usage.bytes,
+        stderrBytes: usage.bytes,
+      })
+      .nullable()
+      .describe('What its last run used; null: not known'),
+    metadata: metadata.nullable(),
   })
   .meta({ id: 'WorkItem' });
 export type WorkItemView = z.infer<typeof workItemView>;
 
 const resultEntry = z
   .object({
-    result: z.object({ stdout: z.string(), stderr: z.string(), exit_code: z.number().int().nullable() }),
+    result: z.object({
+      stdout: z.string(),
+      stderr: z.string(),
+      exit_code: z.number().int().nullable(),
+      usage: z
+        .object({
+          wall_ms: usage.wall,
+          cpu_ms: usage.cpu,
+          memory_bytes: usage.memory,
+          stdout_bytes: usage.bytes,
+          stderr_bytes: usage.bytes,
+        })
+        .nullable()
+        .describe('Null: not known'),
+      metadata,
+    }),
     function_invocation: z.string().describe('function_id/method'),
     arguments: z.array(z.string()),
   })

@@ -11,6 +11,10 @@ export const nodeView = z
     attributes: z.record(z.string(), z.string()),
     batch: z.boolean().describe('True if it answers roll calls of executions'),
     functions: z.array(z.string()).describe('Functions that it can run'),
+    topics: z.array(z.string()).describe('Topics of executions that it subscribes to'),
+    hangsMs: ms.describe(
+      'Time for which its main thread had given no sign of life at its last heartbeat; from 5,000 on it answers no roll call',
+    ),
     version: z.string(),
     alive: z.boolean().describe('True if seen within the last 30 s. Its leases may expire earlier'),
     seenMs: ms.describe('Time since its last heartbeat'),

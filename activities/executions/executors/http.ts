@@ -2,6 +2,7 @@ import type { LookupFunction } from 'node:net';
 import { Agent, request } from 'undici';
 import { allowedAddresses, isAllowedHost, resolveHost } from '../../callbacks/addresses';
 import { describeThrown } from '../../../handlers/text';
+import type { ItemMetadata } from '../../../workflows/planning/executions/usage';
 import type { Executor, MakeExecutor, RunOutcome } from './types';
 import { nodeFailure } from './types';
 
@@ -37,7 +38,8 @@ export const httpExecutor = (allow: readonly string[], { method, limits }: MakeE
           signal,
           dispatcher: agent,
         });
-        return await outcomeOf(answer.statusCode, answer.body, limits.stdoutBytes);
+        const outcome = await outcomeOf(answer.statusCode, answer.body, limits.stdoutBytes);
+        return { ...outcome, metadata: metadataOf(answer.statusCode, answer.headers['content-type']) };
       } catch (error) {
         return { exitCode: 1, stdout: '', stderr: describeThrown(error) };
       }
@@ -53,6 +55,12 @@ const headersOf = (lines: readonly string[]): Record<string, string> =>
       return [line.slice(0, at).trim().toLowerCase(), line.slice(at + 1).trim()];
     }),
   );
+
+const CONTENT_TYPE_MAX = 256;
+const metadataOf = (status: number, contentType: string | string[] | undefined): ItemMetadata => ({
+  status: String(status),
+  ...(typeof contentType === 'string' ? { contentType: contentType.slice(0, CONTENT_TYPE_MAX) } : {}),
+});
 
 const outcomeOf = async (status: number, body: AsyncIterable<Buffer>, limit: number): Promise<RunOutcome> => {
   const parts: Buffer[] = [];

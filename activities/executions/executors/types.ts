@@ -1,4 +1,5 @@
 import type { FunctionCall } from '../../../handlers/functions';
+import type { ItemMetadata } from '../../../workflows/planning/executions/usage';
 
 /** The outcome of one run of an item. */
 export interface RunOutcome {
@@ -9,6 +10,10 @@ export interface RunOutcome {
   /** Bytes that it wrote in all, if not all of them were kept. */
   stdoutBytes?: number;
   stderrBytes?: number;
+  /** What the executor can tell of the run alone. */
+  cpuMs?: number;
+  memoryBytes?: number;
+  metadata?: ItemMetadata;
   /**
    * The node could not run it as it should: no such function, the start failed, or a limit ended
    * it. The exit code means nothing then.

@@ -1,5 +1,6 @@
 import type { RegisteredFunction } from '../../../handlers/functions';
 import { describeThrown } from '../../../handlers/text';
+import { isMetadata } from './metadata';
 import type { Executor, RunOutcome } from './types';
 import { nodeFailure } from './types';
 
@@ -18,12 +19,19 @@ export const typescriptExecutor = (registered: RegisteredFunction): Executor => 
 const outcomeOf = (name: string, answer: unknown): RunOutcome => {
   if (answer === undefined || answer === null) return { exitCode: 0, stdout: '', stderr: '' };
   if (typeof answer === 'string') return { exitCode: 0, stdout: answer, stderr: '' };
-  const { stdout = '', stderr = '', exitCode = 0 } = answer as Record<string, unknown>;
+  const { stdout = '', stderr = '', exitCode = 0, metadata } = answer as Record<string, unknown>;
   if (typeof stdout !== 'string' || typeof stderr !== 'string' || !isExitCode(exitCode))
     return nodeFailure(
       `function ${name}: expected a string, or {stdout?, stderr?, exitCode?} with texts and a whole number, as its answer`,
     );
-  return { exitCode, stdout, stderr };
+  if (metadata === undefined) return { exitCode, stdout, stderr };
+  if (!isMetadata(metadata))
+    return nodeFailure(
+      `function ${name}: expected metadata of at most 32 texts by name, 4,096 bytes as JSON`,
+      stdout,
+      stderr,
+    );
+  return { exitCode, stdout, stderr, metadata };
 };
 
 const isExitCode = (value: unknown): value is number =>

@@ -24,6 +24,8 @@ export interface HeartbeatOptions {
   /** Only its settings are used, none of its connections. */
   pool: Pool;
   log: Logger;
+  /** The node answers roll calls again: it had been silent, or its main thread had hung. */
+  onAnswers?: () => void;
 }
 
 export interface PartitionHearer {
@@ -136,6 +138,7 @@ export class Heartbeat {
     else if (message.kind === 'partitions') this.keeping?.hear.held(message.seen, message.atNs);
     else if (message.kind === 'silent-node') this.keeping?.hear.silentNode();
     else if (message.kind === 'back') this.keeping?.hear.back();
+    else if (message.kind === 'answers') this.options.onAnswers?.();
     else if (performance.now() - this.saidAt > SAY_MS) {
       this.saidAt = performance.now();
       this.options.log.warn(

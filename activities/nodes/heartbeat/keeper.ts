@@ -1,5 +1,6 @@
 import { renewChunk } from '../../../postgres/executions/chunk';
 import { touchNode } from '../../../postgres/nodes/node';
+import { ANSWERS_WITHIN_MS, HANGS_AFTER_MS } from '../../../postgres/nodes/rollCall';
 import { nextSilenceInMs, readHeldPartitions, renewPartitions } from '../../../postgres/nodes/partitionLease';
 import type { Pool } from '../../../postgres/pool';
 import { recordResults } from '../../../postgres/executions/workItem';
@@ -28,6 +29,9 @@ const silenceLookMs = (): number => 50 + Math.random() * 300;
  */
 export class Keeper {
   private beat: (Beat & Due) | null = null;
+  /** How long the main thread has given no sign of life, and whether the row says that it hangs. */
+  private silentMs = 0;
+  private hangs = false;
   private readonly held = new Map<number, Held>();
   private partitions: (PartitionTerms & Due & { known: { id: string; epoch: number }[]; askedAt: number }) | null =
     null;
@@ -65,6 +69,10 @@ export class Keeper {
    */
   look(silentMs: number): void {
     const { beat } = this;
+    const hung = this.silentMs >= HANGS_AFTER_MS;
+    this.silentMs = silentMs;
+    // Roll calls go by the row: it changes with the thread, not with the next heartbeat.
+    if (beat !== null && hung !== silentMs >= HANGS_AFTER_MS) beat.nextAt = 0;
     // A node whose main thread hangs counts as dead: it goes silent, and no roll call counts on it.
     const longest = Math.max(beat?.silenceMs ?? 0, ...[...this.held.values()].map(boundOf));
     if (beat !== null && silentMs <= longest) this.write(beat, this.beatMs(beat), 'node', () => this.giveSign(beat));
@@ -131,7 +139,10 @@ export class Keeper {
    */
   private async giveSign({ row }: Beat): Promise<void> {
     const begun = performance.now();
-    const silentMs = await touchNode(this.pool, row);
+    const hangs = this.silentMs >= HANGS_AFTER_MS;
+    const silentMs = await touchNode(this.pool, row, this.silentMs);
+    if (!hangs && (this.hangs || silentMs === null || silentMs > ANSWERS_WITHIN_MS)) this.post({ kind: 'answers' });
+    this.hangs = hangs;
     const { partitions } = this;
     if (partitions === null) return;
     // Until the commit, which is at the end of the statement, others read the sign before.
@@ -151,7 +162,8 @@ export class Keeper {
    */
   private async give(key: number, { chunk, itemMs, memory }: Held): Promise<void> {
     const stderr = `no answer within ${itemMs} ms, and the node hangs: the function blocks its process`;
-    const failed = memory.running().map((position) => ({ position, ok: false, exitCode: null, stdout: '', stderr }));
+    const result = { ok: false, exitCode: null, stdout: '', stderr, usage: null, metadata: null };
+    const failed = memory.running().map((position) => ({ position, ...result }));
     if (failed.length > 0) await recordResults(this.pool, chunk, failed);
     this.lose(key, memory);
   }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { InvalidArgumentError } from 'commander';
 import { isNumberOfNodes } from '../../../workflows/planning/executions/chunks';
-import type { Execution } from '../../executions/handle';
+import type { AcceptedExecution } from '../../executions/accepted';
 import { argumentLists } from '../support/argumentFile';
 import { collected, command, durationOption, wholeOption } from '../support/command';
 import { describeExecution, waitForExecution } from '../support/executionText';
@@ -31,7 +31,8 @@ list is stored; if the input breaks off or has a bad line, nothing runs. --funct
 under "functions" in the nodes' config file, the content id of a module in their function store
 (--method: its file), or http (--method GET: the first argument is a URL).
 
-With --json: {"request_id"}; with --wait, the execution as shown by "muster execution <id>".`;
+With --json: {"request_id", "code", "message"}, where code says whether nodes can run it now: 202; 404 (none
+has the function); 503 (none answers, it waits). With --wait, the execution as shown by "muster execution <id>".`;
 
 export const executeCommand = (): Command =>
   command(
@@ -57,7 +58,7 @@ export const executeCommand = (): Command =>
     .option('--concurrency <n>', 'items that one node runs at once', wholeOption(1, 1_000))
     .option('--rate <n>', 'maximum runs per second to one host, over all nodes', rateOption)
     .option('--item-timeout <duration>', 'time limit of one run', durationOption)
-    .option('--topic <text>', 'label shown with the execution')
+    .option('--topic <text>', 'ask only nodes that subscribe to it (executions.topics)')
     .option('--request-id <uuid>', 'makes the request safe to repeat: it is accepted once')
     .option('--wait', 'wait for its end; exit code 1 if an item failed permanently')
     .option('--timeout <duration>', 'with --wait: stop waiting after this; the execution continues', durationOption)
@@ -67,7 +68,7 @@ async function execute(session: Session<Options>): Promise<number | void> {
   const { options, out } = session;
   const client = await session.client();
   const file = await stage(session, options.argsFile);
-  let execution: Execution;
+  let execution: AcceptedExecution;
   try {
     execution = await client.execute(
       { functionId: options.function, method: options.method, config: configOf(options) },
@@ -81,9 +82,11 @@ async function execute(session: Session<Options>): Promise<number | void> {
   } finally {
     await file.close();
   }
+  const { id, code, message } = execution;
+  if (code !== '202') out.note(message);
   if (options.wait === true) return waitForExecution(session, execution, options.timeout);
   const view = await execution.status();
-  out.answer({ request_id: execution.id }, () => describeExecution(view, []));
+  out.answer({ request_id: id, code, message }, () => describeExecution(view, []));
 }
 
 const configOf = ({ nodes, attribute, env, concurrency, rate, itemTimeout }: Options) => ({

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { HANGS_AFTER_MS } from '../../../postgres/nodes/rollCall';
 import type { NodeView } from '../../nodes/views';
 import { command } from '../support/command';
 import { duration, table } from '../support/output';
@@ -22,7 +23,7 @@ async function nodes(session: Session): Promise<void> {
 const show = (list: readonly NodeView[]): string => {
   if (list.length === 0) return 'No nodes: start one with `muster worker` (or `muster dev`).';
   return table(
-    ['node', 'name', 'state', 'seen', 'holds', 'calls', 'load', 'handlers', 'attributes', 'version'],
+    ['node', 'name', 'state', 'seen', 'holds', 'calls', 'load', 'handlers', 'attributes', 'topics', 'version'],
     list.map(row),
   );
 };
@@ -39,11 +40,13 @@ const row = (node: NodeView): (string | number)[] => [
   Object.entries(node.attributes)
     .map(([key, value]) => `${key}=${value}`)
     .join(', ') || '-',
+  node.topics.join(', ') || '-',
   node.version,
 ];
 
-const stateOf = ({ alive, draining, drained }: NodeView): string => {
+const stateOf = ({ alive, draining, drained, hangsMs }: NodeView): string => {
   if (!alive) return 'silent';
+  if (hangsMs >= HANGS_AFTER_MS) return 'hangs';
   if (draining) return 'stopping';
   return drained ? 'drained' : 'up';
 };

@@ -104,8 +104,9 @@ test('without a node it waits and says so; --cancel; the same --request-id is ac
     requestId,
     '--json',
   ];
-  expect((await run(args, LISTS)).json()).toEqual({ request_id: requestId });
-  expect((await run(args, LISTS)).json()).toEqual({ request_id: requestId });
+  const answer = { request_id: requestId, code: '503', message: expect.stringContaining('zone=mars') };
+  expect((await run(args, LISTS)).json()).toEqual(answer);
+  expect((await run(args, LISTS)).json()).toEqual(answer);
   const other = await run(args, '["1"]\n');
   expect(other).toMatchObject({ code: 2 });
   expect(other.json()).toMatchObject({ error: { code: 'ID_CONFLICT' } });

@@ -19,7 +19,8 @@ const start = route({
   scope: 'submit',
   tag,
   summary: 'Run one function over many argument lists',
-  description: 'Returns as soon as the list is stored; follow the execution by its request_id.',
+  description:
+    'Returns as soon as the list is stored; follow the execution by its request_id. `code` and `message` say whether nodes can run it now.',
   body: contracts.executeRequest,
   answer: { status: 202, schema: contracts.executeAnswer, description: 'Accepted' },
   problems: ['id-conflict', 'conflict'],
@@ -32,7 +33,7 @@ const start = route({
       ...(maxAttempts === undefined ? {} : { maxAttempts }),
       ...(keyId === undefined ? {} : { requestId: keyId }),
     });
-    return { request_id: execution.id };
+    return { request_id: execution.id, code: execution.code, message: execution.message };
   },
 });
 

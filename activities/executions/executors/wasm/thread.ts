@@ -15,6 +15,8 @@ interface ThreadAnswer {
   error?: string;
   stdout: { text: string; total: number };
   stderr: { text: string; total: number };
+  cpuMs?: number;
+  memoryBytes?: number;
 }
 
 /** A thread that runs one module, one run at a time; interrupting a run ends its thread. */
@@ -75,7 +77,8 @@ export class WasmThread {
   }
 }
 
-const outcomeOf = ({ exitCode, error, stdout, stderr }: ThreadAnswer): RunOutcome => ({
+const outcomeOf = ({ exitCode, error, stdout, stderr, ...used }: ThreadAnswer): RunOutcome => ({
+  ...used,
   ...(error === undefined
     ? { exitCode, stdout: stdout.text, stderr: stderr.text }
     : nodeFailure(error, stdout.text, stderr.text)),

@@ -1,0 +1,47 @@
+import { eventually } from '../helpers/eventually';
+import { BlockingNodes } from './blockingNodes';
+import type { Fleet } from './helpers';
+import { ended, functionsOf, lists, openFleet } from './helpers';
+
+/** A node whose main thread hangs while its heartbeat thread lives: it answers no roll call. */
+
+const nodes = new BlockingNodes();
+let fleet: Fleet;
+let leading: () => Promise<void>;
+beforeAll(async () => {
+  fleet = await openFleet({});
+  // Leads, and answers no roll call.
+  leading = await fleet.startNode({ executions: { rollCallMs: 200 } });
+});
+afterAll(async () => {
+  await nodes.kill();
+  await leading();
+  await fleet.stop();
+  nodes.clear();
+});
+
+test('E3: a node whose main thread hangs answers no roll call, though its heartbeat thread lives', async () => {
+  const { ran } = await nodes.start(fleet, { leaseMs: 3_000, timeoutMs: 300_000 });
+  const blocking = await fleet.run('block', [['for-ever']]);
+  await eventually(() => ran().length === 1);
+  const [hanging] = await fleet.nodeIds();
+  const row = async () => (await fleet.client.nodes()).find(({ id }) => id === hanging)!;
+  await eventually(async () => (await row()).hangsMs >= 5_000, { what: 'the row to say that it hangs' });
+  expect(await row()).toMatchObject({ alive: true, draining: false });
+  const unasked = await fleet.run('block', [['0']]);
+  expect(unasked).toMatchObject({
+    code: '503',
+    message: expect.stringContaining('the main thread of the one such node gives no sign of life'),
+  });
+  await unasked.cancel();
+
+  const stop = await fleet.node(functionsOf({ block: () => 'elsewhere' }));
+  const other = (await fleet.nodeIds()).filter((id) => id !== hanging);
+  expect(other).toHaveLength(1);
+  const execution = await fleet.run('block', lists(4));
+  expect(await ended(execution, 60_000)).toMatchObject({ state: 'done', round: 1, counts: { done: 4 } });
+  expect(await execution.chunks()).toMatchObject([{ node: other[0], state: 'done', items: 4 }]);
+  expect((await row()).hangsMs).toBeGreaterThan(5_000);
+  await blocking.cancel();
+  await stop();
+});
