@@ -15,7 +15,7 @@ export interface Folder {
   tests: (file: string) => boolean;
 }
 
-/** Their tests start processes of dist/, take minutes, or measure: none of them sees a mutant soon. */
+/** Tests that start processes of dist/, take minutes, or measure: none sees a mutant soon. */
 const SLOW = /^test\/(bench|chaos|liveness|stops|replay|examples|embedded|project|planning|handlers|mutation)\//;
 const PROCESSES = /^test\/cli\/processes\//;
 const MOST_SECONDS = 15;

@@ -1,5 +1,5 @@
 import ts from 'typescript';
-import type { Change } from './typescript';
+import type { Change } from './change';
 
 /** What a node of code may become: each is the mistake of one keystroke or one forgotten line. */
 export const changesOf = (node: ts.Node, source: ts.SourceFile): Change[] => [
@@ -100,7 +100,7 @@ const ofValue = (node: ts.Node, source: ts.SourceFile): Change[] => {
   if (isKey(node) || isStatementName(node) || ts.isLiteralTypeNode(node.parent)) return [];
   if (ts.isNumericLiteral(node)) {
     const value = Number(node.getText(source).replaceAll('_', ''));
-    // That a limit is 251 in place of 250 is another choice, not a defect; that there is none is one.
+    // That a limit is 251 in place of 250 is another choice; that there is none is a defect.
     return [{ kind: 'constant', node, replacement: isChoice(node) && value > 1 ? '0' : String(value + 1) }];
   }
   if (ts.isStringLiteral(node) && NAME.test(node.text) && isValue(node))

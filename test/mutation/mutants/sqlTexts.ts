@@ -1,6 +1,6 @@
 import ts from 'typescript';
 import { sqlChanges } from './sql';
-import type { Change } from './typescript';
+import type { Change } from './change';
 
 const STATEMENT = /^\s*(with|select|insert|update|delete)\b/i;
 
@@ -18,7 +18,7 @@ export const sqlChangesOf = (node: ts.Node, source: ts.SourceFile): Change[] => 
   }));
 };
 
-/** Returns the text with what is not SQL (quotes, `${...}`) as letters that stand for an expression. */
+/** Returns the text with letters in place of what is not SQL: quotes and `${...}`. */
 const holesFilled = (
   node: ts.StringLiteralLike | ts.TemplateExpression,
   text: string,

@@ -1,16 +1,8 @@
 import ts from 'typescript';
+import type { Change } from './change';
 import type { Mutant } from './mutant';
 import { changesOf } from './changes';
 import { sqlChangesOf } from './sqlTexts';
-
-/** What one node may become: text in place of its own, and what must be executed for it to matter. */
-export interface Change {
-  kind: string;
-  node: ts.Node;
-  /** Where it is not the whole node: offsets in the file. */
-  range?: { start: number; end: number };
-  replacement: string;
-}
 
 /** Which changes are made: of the code, or of the SQL texts in it. */
 export type Language = 'typescript' | 'sql';

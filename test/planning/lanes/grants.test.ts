@@ -243,6 +243,10 @@ describe('a plan', () => {
     const open = [buildBatch({ id: 1, status: 'pending' }), ...waiting(2, 3)];
     const plan = planOf([buildLane({ id: 1, open, openMore: true, pending: 1 })]);
     expect(plan).toMatchObject({ grants: [], lanes: [{ ready: false, dueInMs: null }] });
+    // All that was given is in flight: the end of one of them makes the lane ready again.
+    const inFlight = [buildBatch({ id: 1, status: 'pending' })];
+    const busy = planOf([buildLane({ id: 1, approach: 'unconstrained', open: inFlight, openMore: true, pending: 1 })]);
+    expect(busy).toMatchObject({ grants: [], lanes: [{ ready: false }] });
     const gone = planOf([buildLane({ id: 1, approach: 'unconstrained', open: waiting(1, 1), openMore: true })]);
     expect(gone).toMatchObject({ grants: [{ batchId: 1 }], lanes: [{ ready: true }] });
   });

@@ -187,6 +187,8 @@ describe('limits of a round', () => {
       expect(assign(now, among, limitsOf({ movesPerRound })).map(({ reason }) => reason)).toEqual(
         reasons.slice(0, movesPerRound),
       );
+    const byWeight = assign(now, among, limitsOf({ by: 'weight' })).map(({ reason }) => reason);
+    expect([byWeight.slice(0, 3), new Set(byWeight.slice(3))]).toEqual([reasons.slice(0, 3), new Set(['load'])]);
   });
 });
 

@@ -1,6 +1,6 @@
-import type { ClaimInput, ClaimPlan } from '../../workflows/planning/grouping/claim';
-import { PACE_HORIZON_MS, planClaim } from '../../workflows/planning/grouping/claim';
-import { buildCut, buildTask, buildTasks } from './builders';
+import type { ClaimInput, ClaimPlan } from '../../../workflows/planning/grouping/claim';
+import { PACE_HORIZON_MS, planClaim } from '../../../workflows/planning/grouping/claim';
+import { buildCut, buildTask, buildTasks } from '../builders';
 
 /** Which batches one claim takes and cuts, where calls, weight and rates are limited. */
 

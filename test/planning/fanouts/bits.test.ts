@@ -1,4 +1,4 @@
-import { getBit } from '../../workflows/planning/fanouts/bits';
+import { getBit } from '../../../workflows/planning/fanouts/bits';
 
 /** D6: bits as Postgres counts them; test/fanouts/bits.test.ts compares the two. */
 

@@ -6,9 +6,9 @@ import {
   ITEM,
   itemStateName,
   pendingOf,
-} from '../../workflows/planning/executions/states';
-import { FANOUT_STATES, fanoutStateName, isFanoutOver } from '../../workflows/planning/fanouts/states';
-import { STATUSES, statusName } from '../../workflows/planning/lanes/statuses';
+} from '../../../workflows/planning/executions/states';
+import { FANOUT_STATES, fanoutStateName, isFanoutOver } from '../../../workflows/planning/fanouts/states';
+import { STATUSES, statusName } from '../../../workflows/planning/lanes/statuses';
 import {
   BATCH_STATES,
   batchStateName,
@@ -19,7 +19,7 @@ import {
   leaderStateName,
   TASK_STATES,
   taskStateName,
-} from '../../workflows/planning/states';
+} from '../../../workflows/planning/states';
 
 /**
  * Numbers of states as they lie in every store, and their names. A number that changes is another

@@ -1,0 +1,31 @@
+import { assign } from '../../../workflows/planning/nodes/assign';
+import type { PartitionFacts } from '../../../workflows/planning/nodes/types';
+import { limitsOf, nodes, partition, short } from './world';
+
+/** B17: which partition goes, and where to, by weight. The dead band is 9 to 11. */
+
+const limits = limitsOf({ by: 'weight' });
+const weighing = (holder: string | null, ...weights: number[]): PartitionFacts[] =>
+  weights.map((weight, i) => partition(`${holder ?? 'new'}${i}-${weight}`, holder, { weight }));
+const goes = (partitions: readonly PartitionFacts[], ...ids: string[]): string[] =>
+  short(assign(partitions, nodes(...ids), limits));
+
+test('what is new goes to the least load, not to the fewest partitions', () => {
+  const now = [...weighing('a', 5), ...weighing('b', 0.3, 0.3, 0.3), ...weighing(null, 0.1)];
+  expect(goes(now, 'a', 'b')).toEqual(['assign new0-0.1 ->b free']);
+});
+
+test('the heaviest that leaves its node within the band goes first, not one that leaves it below', () => {
+  const now = [...weighing('a', 8, 5, 3), ...weighing('b', 2), ...weighing('c', 12)];
+  expect(goes(now, 'a', 'b', 'c')).toEqual(['revoke a1-5 a>b load', 'revoke a2-3 a>b load']);
+});
+
+test('the heaviest that leaves its taker within the band goes first, not one that lifts it above', () => {
+  const now = [...weighing('a', 8, 5, 7), ...weighing('b', 6), ...weighing('c', 4)];
+  expect(goes(now, 'a', 'b', 'c')).toEqual(['revoke a2-7 a>c load', 'revoke a1-5 a>b load']);
+});
+
+test('of idle ones that are too many, those go that were there longest', () => {
+  const now = [1, 2, 3, 4, 5, 6].map((s) => partition(String(s), 'a', { weight: 0, heldMs: 1_000 * s }));
+  expect(goes(now, 'a', 'b')).toEqual(['revoke 6 a>b uneven']);
+});
