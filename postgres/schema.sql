@@ -745,6 +745,7 @@ CREATE INDEX busy_key_seq ON busy_key USING btree (seq);
 CREATE UNIQUE INDEX cancellation_batch ON cancellation USING btree (batch_id, md5(reference));
 CREATE INDEX cancellation_due ON cancellation USING btree (handler_id, next_at) WHERE state = 0;
 CREATE UNIQUE INDEX chunk_execution ON chunk USING btree (execution_id, round, place);
+CREATE INDEX chunk_taken ON chunk USING btree (expires_at) WHERE state = 1;
 CREATE UNIQUE INDEX delayed_seq ON delayed USING btree (seq);
 CREATE INDEX dependency_needs ON dependency USING btree (needs);
 CREATE INDEX dispatch_handler ON dispatch USING btree (handler_id);

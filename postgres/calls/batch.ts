@@ -57,7 +57,7 @@ select b.id, b.target_id as "targetId", t.key as target, b.n, b.weight, b.epoch,
   b.attempt_until is not null as unconcluded, b.unsure,
   greatest(0, extract(epoch from b.retry_at - clock()))::float8 * 1000 as "startInMs",
   extract(epoch from b.started_at)::float8 * 1000 as "firstCallAtMs",
-  extract(epoch from b.called_at)::float8 * 1000 as "lastCallAtMs", least(h.per_target, t.allowed) as "perTarget",
+  extract(epoch from coalesce(b.called_at, b.started_at))::float8 * 1000 as "lastCallAtMs", least(h.per_target, t.allowed) as "perTarget",
   t.allowed is not null or h.allowed is not null as reduced, t.reductions as "targetReductions",
   h.reductions as "handlerReductions", h.name as handler, b.leader_id = 0 as "inLane",
   extract(epoch from clock())::float8 * 1000 as "aheadMs", case when b.leader_id = 0 and h.partitions > 0 then (

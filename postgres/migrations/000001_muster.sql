@@ -113,7 +113,6 @@ create table batch (
   error text, completion jsonb,                       -- the completion from outside that settled it: digest and counts, so that a repeat is known
   fault_id int, fault_attempt int,                   -- of the attempt that threw; null: none did
   created_at timestamptz not null, started_at timestamptz, finished_at timestamptz,
-  called_at timestamptz,                             -- when the last call was marked; started_at: the first
   check ((state in (4 /* succeeded */, 5 /* failed */, 6 /* dead */, 7 /* dissolved */)) = (finished_at is not null)),
   check (state <> 7 /* dissolved */ or n_left = n),
   check (attempt_until is null or state in (1 /* open */, 3 /* unknown */)), check (dispatch is null or state = 1 /* open */)) with (fillfactor = 70);
