@@ -62,6 +62,7 @@ const define = (name: string, more: Partial<HandlerOptions> = {}): Handler =>
   });
 const handlers = [
   define('plain'),
+  define('rare', { poll: { everyMs: 3_600_000, deadlineMs: 36_000_000 } }),
   define('by-batch', { idempotency: { by: 'batch' } }),
   define('finder', { reconcile: async (batch) => script.reconciled(batch) }),
   define('hasty', { poll: { everyMs: 200, deadlineMs: 1_000 } }),

@@ -1,4 +1,5 @@
 import type { ItemResult } from '../../../handlers';
+import { lookSignal } from '../../../workflows/definitions';
 import { monitorWorkflowId } from '../../../workflows/naming';
 import { eventually } from '../../helpers/eventually';
 import {
@@ -11,6 +12,7 @@ import {
   errorOf,
   muster,
   oks,
+  query,
   script,
   startAccepting,
   states,
@@ -100,4 +102,18 @@ test('cancelled while it looks up a lost one: it is looked up again, and not par
   await become('looked-up', all('looked-up', 'succeeded 1'));
   expect(lookUps).toBe(2);
   answer();
+});
+
+test('cancelled while it asks a downstream that is asked once an hour: the next run asks again at once', async () => {
+  const reference = await accept('rare', 'hourly');
+  script.hold = new Promise(() => undefined); // each call ends by its cancellation
+  const due = `update batch set poll_at = clock() where reference = $1`;
+  await query(due, [reference]);
+  const { workflow } = await muster().client.temporal();
+  await workflow.getHandle(monitorWorkflowId(muster().prefix, 'rare')).signal(lookSignal);
+  await eventually(() => timesAsked(reference) > 0, { what: 'the question' });
+  script.hold = Promise.resolve();
+  accepted.get(reference)!.status = 'done';
+  await cancel('rare');
+  await become('hourly', all('hourly', 'succeeded 1'));
 });
