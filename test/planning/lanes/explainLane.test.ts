@@ -29,7 +29,7 @@ const say = (changes: Partial<LaneFacts> = {}, lane: Partial<Lane> = {}): string
   explainLane(facts(changes, lane)).text;
 
 describe('explain of a batch in a lane', () => {
-  test('C12: the words of the demand', () => {
+  test('C12: explain uses the words of the demand', () => {
     expect(explainLane(facts())).toEqual({
       text: 'third in lane po-17, waits for commit of batch 81 (4 s), parallel would conflict on key price.',
       waitsFor: 'commit',
@@ -156,7 +156,7 @@ describe('explain of a batch in a lane', () => {
     expect(say({ batchId: 81 }, { paused: true })).toBe('first in lane po-17, was accepted and is pending for 4 s.');
   });
 
-  test('places in words', () => {
+  test('places are given in words', () => {
     expect([1, 9, 10, 11, 12, 13, 21, 22, 23, 101, 111, 112].map(formatPlace).join(' ')).toBe(
       'first ninth 10th 11th 12th 13th 21st 22nd 23rd 101st 111th 112th',
     );
