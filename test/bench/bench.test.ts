@@ -64,7 +64,7 @@ describe('what the calls are held against', () => {
     expect(lateness({ atMs: 150, arrivals: [0, 120] }, 2, 100)).toBe(50);
   });
 
-  test('median and percentiles', () => {
+  test('median and percentiles are right for even and odd counts, and out of order', () => {
     expect(median([3, 1, 2])).toBe(2);
     expect(median([4, 1, 2, 3])).toBe(2.5);
     expect(percentile([5, 1, 4, 2, 3], 0.99)).toBe(5);

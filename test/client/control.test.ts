@@ -132,7 +132,7 @@ test.each([
   );
 });
 
-test('bad reasons and names', async () => {
+test('bad reasons and names are refused', async () => {
   await expect(shop.client.pause('items', { reason: 'x'.repeat(1_001) })).rejects.toThrow(
     /^reason: expected a text of at most 1000 characters \(without NUL\), got "xxx/,
   );

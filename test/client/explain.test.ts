@@ -121,7 +121,7 @@ test('G13 H6: who holds the key: a live task, or the one before in the queue; th
   expect((await explain('two')).facts.queued).toMatchObject({ keyHolder: null, waiting: 1 });
 });
 
-test('G13: no slot, no weight', async () => {
+test('G13: explain says that a task waits for a slot, or for weight', async () => {
   await submit('a', 'b', 'c', 'd');
   await cut(shop.pool, ['a'], { attempt: 1 });
   await run('update target set busy = true, due_at = null');

@@ -60,7 +60,7 @@ const stateOf = async (id: string): Promise<string> =>
   (await client.tasks.waitFor(id, { timeoutMs: 60_000 }))[0]!.state;
 
 describe('tasks', () => {
-  test('submitted by handler or name, looked at, waited for, cancelled', async () => {
+  test('tasks are submitted by handler or name, looked at, waited for and cancelled', async () => {
     expect(await client.tasks.submit(jobs, [task('t-1', 'se'), task('t-2', 'se')])).toMatchObject({ accepted: 2 });
     expect(await client.tasks.submit('slow', task('t-3', 'se'))).toMatchObject({ accepted: 1 });
     expect(await stateOf('t-1')).toBe('succeeded');
@@ -77,7 +77,7 @@ describe('tasks', () => {
     await expect(wrong).rejects.toBeInstanceOf(InvalidTaskError);
   });
 
-  test('redriven, and resolved', async () => {
+  test('tasks are redriven, and resolved', async () => {
     await client.tasks.submit('jobs', [task('f-1', 'broken'), task('u-1', 'lost'), task('u-2', 'lost')]);
     expect([await stateOf('f-1'), await stateOf('u-1'), await stateOf('u-2')]).toEqual([
       'failed',
@@ -206,7 +206,7 @@ test('lanes: paused, weighed, resumed, fixed, skipped and rung', async () => {
   }
 });
 
-test('queuers: set, paused and resumed', async () => {
+test('queuers are set, paused and resumed', async () => {
   await client.queuers.set({ slots: 3, strategy: 'per-service' });
   await client.queuers.pause('the ledger moves');
   expect(await client.queuers.list()).toMatchObject([
@@ -216,7 +216,7 @@ test('queuers: set, paused and resumed', async () => {
   expect(await client.queuers.list()).toMatchObject([{ paused: false }]);
 });
 
-test('fan-outs and their items', async () => {
+test('fan-outs and their items have their verbs', async () => {
   const { id } = await client.fanouts.open({ userKey: 'import-17' });
   const [first, ...rest] = await client.items.add(id, 3);
   for await (const part of client.items.addInParts(id, 2)) rest.push(...part);
@@ -231,7 +231,7 @@ test('fan-outs and their items', async () => {
   expect(await client.fanouts.get(id)).toBeNull();
 });
 
-test('executions, nodes and partitions', async () => {
+test('executions, nodes and partitions have their verbs', async () => {
   const execution = await client.executions.execute({ functionId: 'echo', method: 'run' }, [['a', 'b'], ['c']]);
   expect(await execution.wait({ timeoutMs: 60_000 })).toMatchObject({ state: 'done', counts: { done: 2 } });
   expect(await client.executions.getHandle(execution.id).progress()).toMatchObject({ share: 1 });

@@ -126,7 +126,7 @@ test('given ids: those in another state stay as they are, one that is not there 
   expect(await statesOf(shop.client, 'b')).toEqual(['b failed 1']);
 });
 
-test('bad options', async () => {
+test('bad options are refused', async () => {
   const redrive = (options: object): Promise<unknown> => shop.client.redrive('items', options as never);
   await expect(redrive({ only: 'succeeded' })).rejects.toThrow(
     'only: expected one of "failed", "unknown", "dead", got "succeeded".',

@@ -100,7 +100,7 @@ test('H8: values of a large batch are in pages of at most 1,000 members or 1 MB'
   expect(await shop.client.batch(few)).toMatchObject({ resultPages: 2 });
 });
 
-test('H3: as failed, with a reason', async () => {
+test('H3: tasks are resolved as failed, with a reason', async () => {
   const batch = await park('a', 'b');
   await shop.client.resolve({ batch }, { as: 'failed', error: 'they never got it' });
   expect(await statesOf(shop.client, 'a', 'b')).toEqual(['a failed 1', 'b failed 1']);
@@ -183,7 +183,7 @@ test('what is not parked or not there is refused, and nothing of the call is wri
   expect(await shop.client.batch(batch)).toMatchObject({ state: 'unknown', left: 0 });
 });
 
-test('bad verdicts', async () => {
+test('bad verdicts are refused', async () => {
   const resolve = (what: object, verdict: object): Promise<unknown> => shop.client.resolve(what, verdict as never);
   await expect(resolve({}, { as: 'failed' })).rejects.toThrow('what: expected either {batch} or {tasks}, got {}.');
   await expect(resolve({ batch: 1, tasks: ['a'] }, { as: 'failed' })).rejects.toThrow(

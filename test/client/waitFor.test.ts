@@ -64,7 +64,7 @@ test('an aborted wait rejects with the reason of the signal', async () => {
   await expect(shop.client.waitFor('open1', { signal: stop.signal })).rejects.toThrow('enough');
 });
 
-test('bad arguments', async () => {
+test('bad arguments are refused', async () => {
   await expect(shop.client.waitFor([''])).rejects.toThrow('ids[0]: expected a non-empty string without NUL, got "".');
   await expect(shop.client.waitFor({} as never)).rejects.toThrow('ids: expected a task id or a list of them, got {}.');
   await expect(shop.client.waitFor('open1', { timeoutMs: -1 })).rejects.toThrow(

@@ -105,7 +105,7 @@ describe('the Postgres programs of an installation that its user cannot use', ()
     expect((await runParent(embedded, START({ cacheDir }))).report.copied).toEqual([]);
   });
 
-  test('under a strict umask', async () => {
+  test('a copy made under a strict umask can be read by the server', async () => {
     const cacheDir = join(openDirectory(), 'cache');
     await runParent(embedded, `process.umask(0o077); ${START({ cacheDir })}`);
     theCopy(cacheDir);
@@ -128,7 +128,7 @@ describe('the Postgres programs of an installation that its user cannot use', ()
     theCopy(join(tmp, `muster-cache-${OTHER.uid ?? process.getuid?.()}`));
   });
 
-  test('without HOME', async () => {
+  test('a copy is made in the directory for temporary files without HOME', async () => {
     openInstallation();
     const tmp = openDirectory();
     // An ordinary user has a home in the list of users, so HOME is empty there, which says as
@@ -246,7 +246,7 @@ describe('the same programs, where no server starts', () => {
       expect(theCopy(cache)).toBe(copy);
     });
 
-    test('by two processes at once', async () => {
+    test('a broken copy is replaced once by three processes at once', async () => {
       rmSync(join(copy, 'bin', 'postgres'));
       await Promise.all([find(cache), find(cache), find(cache)]);
       expect(theCopy(cache)).toBe(copy);

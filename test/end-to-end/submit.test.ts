@@ -60,12 +60,12 @@ describe('bad input: nothing is accepted, the error names the field, what was ex
     expect(problem.message).toMatch(message);
   });
 
-  test('unknown handler', async () => {
+  test('an unknown handler is refused', async () => {
     await expect(client.submit('nope', good('x'))).rejects.toThrow(
       /handler: expected one of "orders", "slow", got "nope"/,
     );
   });
-  test('10,001 tasks in one call', async () => {
+  test('10,001 tasks in one call are refused', async () => {
     const tasks = Array.from({ length: 10_001 }, (_, i) => good(`many-${i}`));
     await expect(client.submit('orders', tasks)).rejects.toThrow(/expected at most 10000 in one call, got 10001/);
   });

@@ -240,7 +240,7 @@ describe('executions', () => {
     await node();
   });
 
-  test('per-chunk concurrency, 1 without', async () => {
+  test('a chunk runs as many items at once as it is told to, and one without', async () => {
     let most = 0;
     let now = 0;
     const gauge = async (): Promise<void> => {

@@ -131,7 +131,7 @@ describe('problems', () => {
     );
   });
 
-  test('accepts everything that types.ts allows', () => {
+  test('defineHandler accepts everything that types.ts allows', () => {
     const full: HandlerOptions<{ to: string }> = {
       name: 'a.b_c-D9',
       description: 'all of it',

@@ -46,7 +46,7 @@ describe('suggestions', () => {
     expect(didYouMean(word, ['name', 'maxItems', 'linger'])).toBe(`; did you mean "${known}"?`);
   });
 
-  test('nothing is close', () => {
+  test('no suggestion is made where nothing is close', () => {
     expect(didYouMean('zzzzzz', ['name', 'maxItems'])).toBe('');
     expect(didYouMean('x'.repeat(1_000), ['name'])).toBe('');
   });

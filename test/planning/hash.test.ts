@@ -35,7 +35,7 @@ describe('leaderIndex', () => {
     expect(keys.map((key) => leaderIndex(key, 1_000))).toEqual([923, 715, 276, 711, 764, 135]);
   });
 
-  test('is in [0, n)', () => {
+  test('the index is in [0, n)', () => {
     fc.assert(
       fc.property(fc.string(), fc.integer({ min: 1, max: 1_000 }), (key, n) => {
         const index = leaderIndex(key, n);

@@ -112,7 +112,7 @@ test('G1: 5 items in 5 s: after a batch of 5 nothing for 5 s, after one of 2 for
   expect(calls.at(-1)!.at).toBeLessThan(calls[0]!.at + 7_000 + 3_000);
 });
 
-test('G1: a rate by weight', async () => {
+test('G1: a rate by weight gives each call a slot of its weight', async () => {
   expectSlots(weights, await callsOf(weights, 3), 5_000);
 });
 

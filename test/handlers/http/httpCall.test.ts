@@ -82,7 +82,7 @@ describe('the request', () => {
 });
 
 describe('a 2xx answer (table of handlers.md)', () => {
-  test('all ok, with their values', async () => {
+  test('all tasks are ok, with their values', async () => {
     const sink = remember();
     const results = [2, 0, 1].map((n) => ({ id: `t${n}`, status: 200, value: { n } }));
     expect(await http.call(json(200, { results }), {}, undefined, sink)).toEqual({ kind: 'results', deviants: [] });
@@ -93,7 +93,7 @@ describe('a 2xx answer (table of handlers.md)', () => {
     ]);
   });
 
-  test('one failed, one retry', async () => {
+  test('one task has failed, one is to be tried again', async () => {
     const results = [
       { id: 't0', status: 201 },
       { id: 't1', status: 404, error: 'no such user' },

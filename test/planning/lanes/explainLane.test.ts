@@ -29,7 +29,7 @@ const say = (changes: Partial<LaneFacts> = {}, lane: Partial<Lane> = {}): string
   explainLane(facts(changes, lane)).text;
 
 describe('explain of a batch in a lane', () => {
-  test('C12: the words of the demand', () => {
+  test('C12: explain uses the words of the demand', () => {
     expect(explainLane(facts())).toEqual({
       text: 'third in lane po-17, waits for commit of batch 81 (4 s), parallel would conflict on key price.',
       waitsFor: 'commit',
@@ -191,7 +191,7 @@ describe('explain of a batch in a lane', () => {
     expect(say({ batchId: 81 }, { paused: true })).toBe('first in lane po-17, was accepted and is pending for 4 s.');
   });
 
-  test('places in words', () => {
+  test('places are given in words', () => {
     expect([1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map(formatPlace).join(' ')).toBe(
       'first second third fourth fifth sixth seventh eighth ninth 10th',
     );
