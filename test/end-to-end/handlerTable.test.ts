@@ -7,8 +7,6 @@ import { startMuster } from '../helpers/muster';
 import type { Row, Script } from './tableHandlers';
 import { all, calls, callsOf, numberOf, ok, scripts, STATES, tableHandlers } from './tableHandlers';
 
-/** @full */
-
 /**
  * Every row of the table of outcomes (docs/handlers/http-json.md) on a real HTTP downstream: the
  * answer to the n-th call of a target is scripted here.

@@ -56,7 +56,7 @@ test('a rolled back transaction leaves nothing', async () => {
   expect(await stored()).toBe(before);
 });
 
-test('A1: the same items again are the same batch; some of them, or others, are a conflict', async () => {
+test('A1 G10: the same items again are the same batch; some of them, or others, are a conflict', async () => {
   const some = items('po-12', 2);
   const first = await client.submitBatch('edits', 'po-12', some);
   expect(await client.submitBatch('edits', 'po-12', some)).toEqual({ ...first, accepted: false });

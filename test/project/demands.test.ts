@@ -1,10 +1,14 @@
+import { createRequire } from 'node:module';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { read } from './project';
+import { testNames } from './testNames';
+
+const { isFull } = createRequire(__filename)('../helpers/jest/selection') as { isFull: (text: string) => boolean };
 
 /**
- * Prove: test/DEMANDS.md is true: every demand has a line, and every line names words that stand in
- * its file.
+ * Prove: test/DEMANDS.md is true: every demand has a line, every line names a test that there is, and
+ * one test of each demand is in `npm test`.
  */
 const TESTS = path.join(__dirname, '..');
 const rows = readFileSync(path.join(TESTS, 'DEMANDS.md'), 'utf8')
@@ -16,13 +20,14 @@ const rows = readFileSync(path.join(TESTS, 'DEMANDS.md'), 'utf8')
       .split(' | ')
       .map((cell) => cell.trim()),
   )
-  .map(([id, file, words]) => ({ id: id!, file: file!, words: words! }));
+  .map(([id, file, name]) => ({ id: id!, file: file!, name: name! }));
+const textOf = (file: string): string => readFileSync(path.join(TESTS, file), 'utf8');
 
 const numbered = (letter: string, last: number): string[] =>
   Array.from({ length: last }, (_, i) => `${letter}${i + 1}`);
 const DEMANDED = [
   ...numbered('A', 20),
-  ...['G1', 'G2', 'G3', 'G4', 'G5', 'G6', 'G9', 'G11', 'G12', 'G13', 'G14'],
+  ...numbered('G', 15),
   ...numbered('H', 11),
   ...numbered('D', 15),
   ...numbered('table, row ', 11),
@@ -43,18 +48,21 @@ test('docs/internals/demands.md says what each id means', () => {
   expect(DEMANDED.filter((id) => /^[A-H]\d+$/.test(id) && !said.has(id))).toEqual([]);
 });
 
-test('every line of the table names words that stand in its file', () => {
-  const wrong = rows.filter(({ file, words }) => {
-    const full = path.join(TESTS, file);
-    return !existsSync(full) || !readFileSync(full, 'utf8').includes(words);
-  });
-  expect(wrong).toEqual([]);
+test('every line of the table names a test of its file, by its full name', () => {
+  const names = new Map([...new Set(rows.map(({ file }) => file))].map((file) => [file, namesIn(file)]));
+  expect(rows.filter(({ file, name }) => !names.get(file)!.includes(name))).toEqual([]);
+});
+const namesIn = (file: string): string[] => (existsSync(path.join(TESTS, file)) ? testNames(textOf(file)) : []);
+
+test('every demand has a test that is in npm test, beside those marked @full', () => {
+  const tested = new Set(rows.filter(({ file }) => !isFull(textOf(file))).map(({ id }) => id));
+  expect(DEMANDED.filter((id) => !tested.has(id))).toEqual([]);
 });
 
 test('the tests of the demands name them', () => {
   const silent = rows.filter(({ id, file }) => {
     if (!/^[A-EGH]\d+$/.test(id)) return false;
-    return !new RegExp(`\\b${id}\\b`).test(readFileSync(path.join(TESTS, file), 'utf8'));
+    return !new RegExp(`\\b${id}\\b`).test(textOf(file));
   });
   expect(silent).toEqual([]);
 });

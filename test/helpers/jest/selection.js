@@ -14,5 +14,8 @@ module.exports = async (paths) => {
   return { filtered: isNamed ? paths : paths.filter((file) => !FULL.test(readFileSync(file, 'utf8'))) };
 };
 
+/** Says whether a file of this text is left out of `npm test`. */
+module.exports.isFull = (text) => FULL.test(text);
+
 const countFiles = (folder) =>
   readdirSync(folder, { recursive: true }).filter((name) => /\.test\.[jt]s$/.test(name)).length;

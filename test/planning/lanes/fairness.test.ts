@@ -49,7 +49,7 @@ describe('fair strategies', () => {
   });
 
   test.each(FAIR)(
-    'C3: Jain is at least 0.95 at equal weights under a skew of 1,000 : 1, with strategy %s',
+    'C3 G7: Jain is at least 0.95 at equal weights under a skew of 1,000 : 1, with strategy %s',
     (strategy) => {
       const backlog = new Backlog(strategy, { depth: 3 });
       backlog.add('flood', 20_000);

@@ -169,7 +169,7 @@ describe('by count', () => {
     return [[...all.flatMap((count, i) => of(count, `n${i}`)), ...of(free, null)], among];
   };
 
-  test('B1 B2 B14: even to within 1, with the fewest moves that there can be (ratio 1.00)', () => {
+  test('B1 B2 B14 G15: even to within 1, with the fewest moves that there can be (ratio 1.00)', () => {
     fc.assert(
       fc.property(counts, fc.nat(20), fc.constantFrom(1, 3, Infinity), (all, free, movesPerRound) => {
         const [partitions, among] = build(all, free);

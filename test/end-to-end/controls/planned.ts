@@ -1,6 +1,6 @@
-import type { Rate } from '../../handlers';
-import type { Pool } from '../../postgres/pool';
-import { tapPool } from '../chaos/judge/tap';
+import type { Rate } from '../../../handlers';
+import type { Pool } from '../../../postgres/pool';
+import { tapPool } from '../../chaos/judge/tap';
 
 /** A batch as its claim planned it. */
 export interface Planned {
@@ -11,7 +11,7 @@ export interface Planned {
   items: number;
 }
 
-/** The starts that claims give to their batches, as they write them; the store does not keep them. */
+/** The starts that claims give to their batches, as they write them: the store forgets them. */
 export class Starts {
   private readonly byTasks = new Map<string, (number | null)[]>();
 
@@ -24,7 +24,7 @@ export class Starts {
     });
   }
 
-  /** Returns the start of the next batch of these tasks, in the order in which batches of them were formed. */
+  /** Returns the start of the next batch of these tasks, in the order in which they were formed. */
   take(seqs: readonly number[]): number | null {
     return this.byTasks.get(seqs.join())?.shift() ?? null;
   }

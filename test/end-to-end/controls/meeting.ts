@@ -1,7 +1,7 @@
 /** Longer than any rate or linger of a test keeps one of them. */
 const PATIENCE_MS = 20_000;
 
-/** Calls of two targets that wait for each other, once: both are under way at the same moment, or it is not met. */
+/** Calls of two targets that wait for each other: both are under way at once, or it is not met. */
 export class Meeting {
   private readonly came = new Set<string>();
   private open: () => void = () => undefined;
