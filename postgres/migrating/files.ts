@@ -26,7 +26,7 @@ export const readMigration = (name: string): MigrationSource => {
   const at = text.search(/^\s*--[\s-]*down\s+migration/im);
   if (at >= 0 && !/^\s*--[\s-]*up\s+migration/i.test(text))
     throw new Error(
-      `Cannot read migration ${name}: it has a "Down Migration" and does not begin with "-- Up Migration". Add that line.`,
+      `Cannot read migration ${name}: it has a "Down Migration" but no "-- Up Migration". Add that line.`,
     );
   return at < 0 ? { up: text, down: null } : { up: text.slice(0, at), down: text.slice(at) };
 };

@@ -76,7 +76,7 @@ describe('executions', () => {
     expect(chunks.map(({ node }) => node).sort()).toEqual(await fleet.nodeIds());
   });
 
-  test('E1: a topic is published to the nodes that subscribe to it; one without subscribers waits for them, and says so', async () => {
+  test('E1: a topic is published to the nodes that subscribe; one without subscribers waits and says so', async () => {
     const even = await run('echo', lists(6), {}, { topic: 'even' });
     expect(await ended(even)).toMatchObject({ state: 'done', topic: 'even' });
     const { rows } = await fleet.database.pool.query<{ id: string }>(

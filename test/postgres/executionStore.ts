@@ -10,6 +10,8 @@ import { recordResults } from '../../postgres/executions/workItem';
 import { startPostgres } from '../../workers/embedded';
 import { postgresUrl } from '../helpers/database';
 
+const PLAIN = { ok: true, exitCode: 0, stdout: 'out', stderr: '', usage: null, metadata: null };
+
 /** The store of executions as a workflow and its nodes use it, without either. */
 export class Scene {
   private turn = 0;
@@ -48,7 +50,7 @@ export class Scene {
   }
 
   record(chunk: string, nodeId: string, epoch: number, ...results: (Partial<ItemResult> & { position: number })[]) {
-    const whole = results.map((one) => ({ ok: true, exitCode: 0, stdout: 'out', stderr: '', usage: null, metadata: null, ...one }));
+    const whole = results.map((one) => ({ ...PLAIN, ...one }));
     return recordResults(this.pool, { id: chunk, nodeId, epoch }, whole);
   }
 

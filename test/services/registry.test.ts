@@ -108,7 +108,7 @@ create trigger note_beat after update on node for each row when (new.id = 'busy'
   await eventually(async () => (await read('busy'))!.age < 1); // and it is back with the main thread
 });
 
-test('E3: the row says that the main thread hangs in a busy loop, and the thread reports when it answers again', async () => {
+test('E3: the row says that the main thread hangs in a busy loop, and its return is reported', async () => {
   await database.pool.query(`create table hangs (ms float8);
 create function note_hang() returns trigger language plpgsql as $$ begin
   insert into hangs values (extract(epoch from new.seen_at - new.answered_at) * 1000); return null; end $$;

@@ -47,7 +47,7 @@ export const executeCommand = (): Command =>
     .requiredOption('--function <id>', 'function to run')
     .requiredOption('--args-file <file>', 'JSON Lines file, one argument list per line; - for standard input')
     .option('--method <name>', 'method of the function', 'run')
-    .option('--nodes <n>', 'nodes to wait for in the roll call; -1, as without: all that answer', nodesOption)
+    .option('--nodes <n>', 'nodes to wait for in the roll call (-1, the default: all)', nodesOption)
     .option(
       '--max-attempts <n>',
       "maximum runs per item (default and limit: the operator's, 10)",

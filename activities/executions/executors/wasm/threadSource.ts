@@ -70,7 +70,9 @@ function run({ args, env, stdoutBytes, stderrBytes }) {
   // Node 20 and 22 cannot tell the processor time of one thread.
   const cpuMs = () => { const { user, system } = process.threadCpuUsage(); return (user + system) / 1000; };
   const before = process.threadCpuUsage ? cpuMs() : undefined;
-  const used = () => ({ ...(before === undefined ? {} : { cpuMs: cpuMs() - before }), ...(memory instanceof WebAssembly.Memory ? { memoryBytes: memory.buffer.byteLength } : {}) });
+  const used = () => ({
+    ...(before === undefined ? {} : { cpuMs: cpuMs() - before }),
+    ...(memory instanceof WebAssembly.Memory ? { memoryBytes: memory.buffer.byteLength } : {}) });
   const ended = (more) => ({ stdout: text(outputs[1]), stderr: text(outputs[2]), ...used(), ...more });
   let instance;
   try {
