@@ -23,7 +23,10 @@ const PARTS_PER_TURN = 5;
  * sweeper wakes it.
  */
 const RUNNING_MS = 600_000;
-/** The same where no node has taken a chunk yet: with the run its start may be lost, and nothing tells. */
+/**
+ * The same where no node has taken a chunk yet: with the run its start may be lost, and nothing
+ * tells.
+ */
 const UNTAKEN_MS = 30_000;
 const SLACK_MS = 30_000;
 

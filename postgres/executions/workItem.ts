@@ -52,6 +52,11 @@ export interface Recorded {
   pending: number;
 }
 
+/** An execution with nothing running goes on soon: its run may have ended. */
+const RESUME_AT = `case when e.n_done + e.n_dead + n.done + n.dead = e.items then null
+      when e.resume_at is not null and e.n_running = n.n then least(e.resume_at, clock() + interval '${GOES_ON_MS} ms')
+      else e.resume_at end`;
+
 /**
  * Writes results: only from the chunk's node, only for items of that chunk that are in progress.
  * Anything else, such as a repeat, a late result of a closed chunk, or a foreign item, changes
@@ -111,9 +116,7 @@ x as (
       and e.n_done + e.n_dead + n.done + n.dead = e.items then clock() else e.finished_at end,
     wants_nodes = e.wants_nodes and e.n_done + e.n_dead + n.done + n.dead < e.items,
     note = case when e.n_done + e.n_dead + n.done + n.dead < e.items then e.note end,
-    resume_at = case when e.n_done + e.n_dead + n.done + n.dead = e.items then null
-      when e.resume_at is not null and e.n_running = n.n then least(e.resume_at, clock() + interval '${GOES_ON_MS} ms')
-      else e.resume_at end
+    resume_at = ${RESUME_AT}
   from n, c
   where e.id = c.execution_id
   returning e.state, e.n_created + e.n_failed as pending)

@@ -18,8 +18,8 @@ beforeAll(async () => {
 afterAll(() => world.stop());
 
 /**
- * Opens connections, counts in `state[1]` those that are there, and wakes who waits on `state[0]` at
- * the last.
+ * Opens connections, counts in `state[1]` those that are there, and wakes who waits on `state[0]`
+ * at the last.
  */
 const OPEN = `
 const { connect } = require('node:net');

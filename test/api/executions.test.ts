@@ -35,7 +35,7 @@ const start = async (functionId: string, lists: string[][], more: object = {}) =
   });
 const lists = (n: number): string[][] => Array.from({ length: n }, (_, i) => [`item-${i}`]);
 
-test('E1 E2: a request is answered at once with its request_id; status, progress, items, chunks at any time', async () => {
+test('a request is answered at once with its request_id; status, progress, items, chunks at any time [E1 E2]', async () => {
   const started = await start('echo', lists(20));
   expect(started).toMatchObject({
     status: 202,
@@ -73,7 +73,7 @@ test('E1 E2: a request is answered at once with its request_id; status, progress
   });
 });
 
-test('E13: the result document; in pages it is the same, whatever their size', async () => {
+test('the result document; in pages it is the same, whatever their size [E13]', async () => {
   const { request_id: id } = (await start('echo', [...lists(9), ['item-0'], ['item-0']])).body;
   await world.call(`GET /v1/executions/${id}?wait=60`);
   const whole = (await world.call(`GET /v1/executions/${id}/results`)).body;
@@ -104,7 +104,7 @@ test('E13: the result document; in pages it is the same, whatever their size', a
   });
 });
 
-test('E2: cancel: what runs is interrupted, the stream of its progress ends', async () => {
+test('cancel: what runs is interrupted, the stream of its progress ends [E2]', async () => {
   const { request_id: id } = (await start('hang', lists(4))).body;
   const stream = await follow(`${world.api.url}/v1/executions/${id}/events`);
   expect((await world.call(`POST /v1/executions/${id}/cancel`)).body).toMatchObject({ state: 'cancelled' });
@@ -113,7 +113,7 @@ test('E2: cancel: what runs is interrupted, the stream of its progress ends', as
   expect((await world.call(`POST /v1/executions/${id}/cancel`)).body).toMatchObject({ state: 'cancelled' });
 });
 
-test('E2: no node: it stays created and says so; listed with the others', async () => {
+test('no node: it stays created and says so; listed with the others [E2]', async () => {
   const { request_id: id } = (await start('nobody has this', lists(1))).body;
   expect((await world.call(`GET /v1/executions/${id}`)).body).toMatchObject({
     state: 'created',

@@ -19,7 +19,7 @@ const add = async (fanout: string, items: number): Promise<string[]> => {
 };
 const ack = async (ids: string[]) => (await world.call('POST /v1/items:ack', { body: { items: ids } })).body;
 
-test('D15: open, add, seal, ack, get: exactly one completion, told by the last ack', async () => {
+test('open, add, seal, ack, get: exactly one completion, told by the last ack [D15]', async () => {
   const fanout = await open({ userKey: 'import-17', segmentSize: 100 });
   const ids = await add(fanout, 250);
   expect(ids[249]).toBe(`${fanout}:2:49`);
@@ -52,7 +52,7 @@ test('D15: open, add, seal, ack, get: exactly one completion, told by the last a
   });
 });
 
-test('D15 D1: an add after the seal: 409; an index past the end: 422 by its id, nothing applied', async () => {
+test('an add after the seal: 409; an index past the end: 422 by its id, nothing applied [D15 D1]', async () => {
   const fanout = await open();
   await add(fanout, 2);
   expect(
@@ -74,7 +74,7 @@ test('D15 D1: an add after the seal: 409; an index past the end: 422 by its id, 
   });
 });
 
-test('D15: sealed while empty it is complete at once; a long poll waits for the end; reaping answers counts', async () => {
+test('sealed while empty it is complete at once; a long poll waits for the end; reaping answers counts [D15]', async () => {
   expect((await world.call(`POST /v1/fanouts/${await open()}/seal`)).body).toMatchObject({
     state: 'complete',
     completed: { items: 0 },
@@ -90,7 +90,7 @@ test('D15: sealed while empty it is complete at once; a long poll waits for the 
   });
 });
 
-test('D15: progress as server-sent events: what is there at once, what changes, the end, and then it is over', async () => {
+test('progress as server-sent events: what is there at once, what changes, the end, and then it is over [D15]', async () => {
   const fanout = await open();
   const ids = await add(fanout, 3);
   const stream = await follow(`${world.api.url}/v1/fanouts/${fanout}/events`);

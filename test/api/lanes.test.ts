@@ -80,7 +80,7 @@ test('HTTP API: a handler as server-sent events: whenever something happened', a
   await stream.over;
 });
 
-test('H7: a completion of a batch that nobody knows: 404; one that cannot be: 422', async () => {
+test('a completion of a batch that nobody knows: 404; one that cannot be: 422 [H7]', async () => {
   const at = 'POST /v1/handlers/items/complete';
   expect((await world.call(at, { body: { reference: 'job', results: [] } })).status).toBe(404);
   expect(await world.call(at, { body: { results: [] } })).toMatchObject({

@@ -201,7 +201,7 @@ test('405 says what is allowed', async () => {
   expect((await world.call('DELETE /v1/fanouts/x')).headers.get('allow')).toBe('GET');
 });
 
-test('G14 maxQueued: 429 with Retry-After, nothing accepted', async () => {
+test('maxQueued: 429 with Retry-After, nothing accepted [G14]', async () => {
   const answer = await world.call('POST /v1/handlers/narrow/tasks', {
     body: { tasks: items('n', '1', '2', '3', '4') },
   });
@@ -219,7 +219,7 @@ test('partial: the good ones are accepted, the others answered by place', async 
   });
 });
 
-test('E13: more lists than one request takes: 413', async () => {
+test('more lists than one request takes: 413 [E13]', async () => {
   const own = await openWorld();
   const raw = `{"template":{"function_id":"f","method":"m"},"arguments":[${'[],'.repeat(1_000_000)}[]]}`;
   expect(await own.call('POST /v1/executions', { raw })).toMatchObject({

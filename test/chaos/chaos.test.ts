@@ -7,7 +7,7 @@ import { runShort } from './shortForm';
 const KILLS = POINTS.length + 1;
 const TASKS = rounds(600, 1_500);
 
-test('A19 G14: kills at every point lose, double, disorder and strand nothing', async () => {
+test('kills at every point lose, double, disorder and strand nothing [A19 G14]', async () => {
   const { code, outcome, table } = await runShort<Outcome>([
     '--tasks',
     String(TASKS),

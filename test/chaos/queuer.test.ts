@@ -19,7 +19,7 @@ const SEED = 123;
 const KILLS = rounds(3, 5);
 const BATCHES = rounds(120, 400);
 
-test('C1 C10 C17 C28 C29: kills at any point invert, lose and double nothing; what was frozen before its send is not sent when it thaws', async () => {
+test('kills at any point invert, lose and double nothing; what was frozen before its send is not sent when it thaws [C1 C10 C17 C28 C29]', async () => {
   const args = [
     '--scenario',
     'queuer',
@@ -100,7 +100,7 @@ test('finds nothing where nothing is wrong', () => {
   });
 });
 
-test('B11: a call under an old epoch that was refused is none; the next epoch may be another worker', () => {
+test('a call under an old epoch that was refused is none; the next epoch may be another worker [B11]', () => {
   const calls = [
     fenced('m-1', 1),
     fenced('m-2', 2, { worker: 1 }),
@@ -110,7 +110,7 @@ test('B11: a call under an old epoch that was refused is none; the next epoch ma
   expect(judge({ ...sound(), calls })).toMatchObject({ ...NOTHING, refusedCalls: 1, findings: [] });
 });
 
-test('B5 B10 B11 B16: lanes in partitions, killed and frozen nodes: no call under an old epoch is accepted, no order inverted, nothing lost', async () => {
+test('lanes in partitions, killed and frozen nodes: no call under an old epoch is accepted, no order inverted, nothing lost [B5 B10 B11 B16]', async () => {
   const args = [
     '--scenario',
     'queuer',

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => shop.stop());
 
-test('G9: created tasks, ready or waiting for their time, are cancelled; the others are answered as they are', async () => {
+test('created tasks, ready or waiting for their time, are cancelled; the others are answered as they are [G9]', async () => {
   await shop.client.submit('items', [
     ...items('se', 'a', 'b', 'c', 'd').map((task) => ({ ...task, payload: { ...task.payload, note: task.id } })),
     { id: 'later', payload: { to: 'no' }, notBefore: '2099-01-01' },
@@ -38,7 +38,7 @@ test('G9: created tasks, ready or waiting for their time, are cancelled; the oth
   });
 });
 
-test('G9 H6: a retried task that waits gives its distinctBy key back, and the next one is rung', async () => {
+test('a retried task that waits gives its distinctBy key back, and the next one is rung [G9 H6]', async () => {
   const payload = { to: 'dk', key: 'k1' };
   await shop.client.submit('items', [
     { id: 'first', payload },
@@ -60,7 +60,7 @@ insert into delayed (target_id, priority, seq, not_before, bytes, attempts, key)
   expect(target!.dueInMs).toBeLessThan(61_000);
 });
 
-test('A17: recipients are told, one message each and target', async () => {
+test('recipients are told, one message each and target [A17]', async () => {
   const told = { workflowId: 'w-1' };
   await shop.client.submit('items', [
     { id: 'i1', payload: { to: 'fi', note: '1' }, callback: told },

@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => muster.stop());
 
-test('G9 A19: cancels that race claims: every task is either cancelled or done once, never both', async () => {
+test('cancels that race claims: every task is either cancelled or done once, never both [G9 A19]', async () => {
   let cancelled = 0;
   let succeeded = 0;
   for (let round = 0; round < ROUNDS; round++) {

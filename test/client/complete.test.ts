@@ -33,8 +33,8 @@ const states = async (to: string, n = 3): Promise<string[]> =>
 const complete = (handler: string, told: Parameters<TestMuster['client']['complete']>[1]) =>
   muster.client.complete(handler, told);
 
-describe('H7: without a lane', () => {
-  test('H7: completes by reference or number; a repeat answers the same; anything else is stale and says the state', async () => {
+describe('without a lane [H7]', () => {
+  test('completes by reference or number; a repeat answers the same; anything else is stale and says the state [H7]', async () => {
     const { batchId, reference } = await accept('plain', 'one');
     const results = oks(ids('one', 3));
     const answer = {
@@ -54,7 +54,7 @@ describe('H7: without a lane', () => {
     expect((await muster.client.getTask('one-1'))!.attempts).toBe(1);
   });
 
-  test('H1 H2: per-item results: failed, retried, unknown, and a task without a result becomes unknown', async () => {
+  test('per-item results: failed, retried, unknown, and a task without a result becomes unknown [H1 H2]', async () => {
     const { reference, batchId } = await accept('plain', 'mixed', 5);
     const results: ItemResult[] = [
       { index: 0, status: 'ok' },
@@ -73,7 +73,7 @@ describe('H7: without a lane', () => {
     expect((await states('mixed', 5))[2]).toBe('succeeded');
   });
 
-  test('H7: expired keeps the partial results and tries the rest again; failed is a refusal for the content (H4)', async () => {
+  test('expired keeps the partial results and tries the rest again; failed is a refusal for the content (H4) [H7]', async () => {
     const { reference, batchId } = await accept('plain', 'expired');
     expect(
       await complete('plain', { reference, status: 'expired', results: oks(['expired-0']), error: '24 h' }),
@@ -156,7 +156,7 @@ describe('H7: without a lane', () => {
     expect((await muster.client.getTask('twice-0'))!.attempts).toBe(1);
   });
 
-  test('H7: before the acceptance is written it is refused as too early, never lost: the same counts right after', async () => {
+  test('before the acceptance is written it is refused as too early, never lost: the same counts right after [H7]', async () => {
     const gate = lateAnswer();
     answers.set('early', async (batch) => {
       await gate.promise;
@@ -178,7 +178,7 @@ describe('H7: without a lane', () => {
     expect(await states('early', 2)).toEqual(['succeeded', 'succeeded']);
   });
 
-  test('H3: a call whose outcome is unknown is completed by the number of its batch', async () => {
+  test('a call whose outcome is unknown is completed by the number of its batch [H3]', async () => {
     answers.set('lost', () => Promise.reject(new Error('socket hang up')));
     await muster.client.submit(
       'plain',
@@ -204,7 +204,7 @@ describe('H7: without a lane', () => {
     expect(await states('lost2', 1)).toEqual(['succeeded']);
   });
 
-  test('H6: what a batch held is free again: the next one goes', async () => {
+  test('what a batch held is free again: the next one goes [H6]', async () => {
     await muster.client.submit(
       'heavy',
       ids('w', 2).map((id) => ({ id, payload: { to: 'w' } })),
@@ -216,7 +216,7 @@ describe('H7: without a lane', () => {
     await complete('heavy', { batchId: second.batchId, results: [{ index: 0, status: 'ok' }] });
   });
 
-  test('H8: results from a stream, by pages of 1,000', async () => {
+  test('results from a stream, by pages of 1,000 [H8]', async () => {
     const n = 2_500;
     const { batchId } = await accept('big', 'b', n);
     const stream = async function* (): AsyncGenerator<ItemResult> {
@@ -232,7 +232,7 @@ describe('H7: without a lane', () => {
   });
 });
 
-describe('H7: in a lane', () => {
+describe('in a lane [H7]', () => {
   const submit = async (service: string) =>
     (
       await muster.client.submitBatch(
@@ -242,7 +242,7 @@ describe('H7: in a lane', () => {
       )
     ).batch;
 
-  test('H7: committed, and the lane goes on; invalid with the receipt of each item, and the lane halts (C19)', async () => {
+  test('committed, and the lane goes on; invalid with the receipt of each item, and the lane halts (C19) [H7]', async () => {
     const first = await submit('po');
     const second = (await muster.client.submitBatch('lane', 'po', [{ id: 'po-2', payload: { to: 'po' } }])).batch;
     await reachesStatus(muster.client, first, 'pending');
@@ -268,7 +268,7 @@ describe('H7: in a lane', () => {
     await muster.client.skipHead('po');
   });
 
-  test('C28: a batch that halts its lane as unknown is completed by its number: the lane goes on', async () => {
+  test('a batch that halts its lane as unknown is completed by its number: the lane goes on [C28]', async () => {
     answers.set('mute', () => Promise.reject(new Error('no answer')));
     const first = await submit('mute');
     await reachesStatus(muster.client, first, 'parked');

@@ -16,7 +16,7 @@ const dueInMs = async (key: string): Promise<number> => {
   return target!.dueInMs!;
 };
 
-test('G6: flush makes one target due now, then all of them, and nothing when nothing waits', async () => {
+test('flush makes one target due now, then all of them, and nothing when nothing waits [G6]', async () => {
   expect(await dueInMs('se')).toBeGreaterThan(30_000);
   expect(await shop.client.flush('items', 'se')).toEqual({ targets: 1, tasks: 2 });
   expect(await dueInMs('se')).toBeLessThanOrEqual(0);
@@ -28,7 +28,7 @@ test('G6: flush makes one target due now, then all of them, and nothing when not
   expect(await shop.client.flush('items', 'se')).toEqual({ targets: 0, tasks: 0 });
 });
 
-test('G6: a flush leaves tasks that wait for their time alone', async () => {
+test('a flush leaves tasks that wait for their time alone [G6]', async () => {
   await shop.client.submit('items', { id: 'later', payload: { to: 'fi' }, notBefore: Date.now() + 3_600_000 });
   expect(await shop.client.flush('items', 'fi')).toEqual({ targets: 0, tasks: 0 });
 });
@@ -81,7 +81,7 @@ test('ring: after a resume what waited is due again and its idle leader is writt
   expect(rows[0]!.left).toBeLessThanOrEqual(WAKE_LEASE_MS);
 });
 
-test('G5: settings of one target, replaced as a whole, removed by null', async () => {
+test('settings of one target, replaced as a whole, removed by null [G5]', async () => {
   const overrides = async (): Promise<unknown> =>
     (await shop.client.targets('items')).find((one) => one.key === 'dk')!.overrides;
   await shop.client.setTarget('items', 'dk', { lingerMs: 0, maxItems: 3 });
@@ -95,7 +95,7 @@ test('G5: settings of one target, replaced as a whole, removed by null', async (
   expect(await overrides()).toBeNull();
 });
 
-test('G5: bad settings: every one is named, with what was expected and what came', async () => {
+test('bad settings: every one is named, with what was expected and what came [G5]', async () => {
   const set = (overrides: object): Promise<void> => shop.client.setTarget('items', 'dk', overrides);
   await expect(set({ lingerMs: -1, maxItems: '7' })).rejects.toMatchObject({
     code: 'INVALID_ARGUMENT',

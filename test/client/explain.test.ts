@@ -34,7 +34,7 @@ const near = (ms: number | null, expected: number): void => {
   expect(ms).toBeGreaterThan(expected - 20_000); // a slow machine
 };
 
-test('G13: size, quiet, linger: the head of the queue with its own settings', async () => {
+test('size, quiet, linger: the head of the queue with its own settings [G13]', async () => {
   await submit('a');
   const alone = await explain('a');
   expect(alone).toMatchObject({
@@ -59,7 +59,7 @@ test('G13: size, quiet, linger: the head of the queue with its own settings', as
   expect(await explain('d')).toMatchObject({ waitsFor: 'leader', facts: { queued: { ahead: 3, waiting: 3 } } });
 });
 
-test('G13: a flush, and a batch that is full by bytes', async () => {
+test('a flush, and a batch that is full by bytes [G13]', async () => {
   await submit('a');
   await shop.client.flush('items', 'se');
   expect(await explain('a')).toMatchObject({ waitsFor: 'leader', facts: { queued: { flushed: true } } });
@@ -69,7 +69,7 @@ test('G13: a flush, and a batch that is full by bytes', async () => {
   expect((await explain('big')).facts.queued!.full).toBe(true);
 });
 
-test('G13: notBefore and the backoff of a retry', async () => {
+test('notBefore and the backoff of a retry [G13]', async () => {
   await shop.client.submit('items', { id: 'later', payload: { to: 'se' }, notBefore: Date.now() + 3_600_000 });
   const later = await explain('later');
   expect(later.waitsFor).toBe('delay');
@@ -78,7 +78,7 @@ test('G13: notBefore and the backoff of a retry', async () => {
   expect(await explain('later')).toMatchObject({ waitsFor: 'retry', facts: { attempts: 2 } });
 });
 
-test('G13: pause, with its reason, and holds', async () => {
+test('pause, with its reason, and holds [G13]', async () => {
   await submit('a');
   await shop.client.pause('items', { target: 'se', reason: 'invoice dispute' });
   expect(await explain('a')).toMatchObject({
@@ -100,7 +100,7 @@ test('G13: pause, with its reason, and holds', async () => {
   near(held.nextStepInMs, 7_200_000);
 });
 
-test('G13 H6: who holds the key: a live task, or the one before in the queue; the holder itself waits for none', async () => {
+test('who holds the key: a live task, or the one before in the queue; the holder itself waits for none [G13 H6]', async () => {
   const payload = { to: 'se', key: 'k' };
   await shop.client.submit('items', [
     { id: 'one', payload },
@@ -121,7 +121,7 @@ test('G13 H6: who holds the key: a live task, or the one before in the queue; th
   expect((await explain('two')).facts.queued).toMatchObject({ keyHolder: null, waiting: 1 });
 });
 
-test('G13: explain says that a task waits for a slot, or for weight', async () => {
+test('explain says that a task waits for a slot, or for weight [G13]', async () => {
   await submit('a', 'b', 'c', 'd');
   await cut(shop.pool, ['a'], { attempt: 1 });
   await run('update target set busy = true, due_at = null');
@@ -142,7 +142,7 @@ test('G13: explain says that a task waits for a slot, or for weight', async () =
   });
 });
 
-test('G13 G14: a leader that is idle, silent, or not there', async () => {
+test('a leader that is idle, silent, or not there [G13 G14]', async () => {
   await submit('a', 'b', 'c');
   await run('update leader set state = 0, wake_at = null, expires_at = null');
   expect((await explain('a')).text).toContain('leader "0" is idle and was not woken: any worker');
@@ -154,7 +154,7 @@ test('G13 G14: a leader that is idle, silent, or not there', async () => {
   expect((await explain('a')).text).toContain('no live worker serves handler "items"');
 });
 
-test('G13: batches: carried, called, refused for now, accepted, refused half', async () => {
+test('batches: carried, called, refused for now, accepted, refused half [G13]', async () => {
   await submit('a', 'b');
   await cut(shop.pool, ['a']);
   expect(await explain('a')).toMatchObject({
@@ -181,7 +181,7 @@ test('G13: batches: carried, called, refused for now, accepted, refused half', a
   expect(await explain('a')).toMatchObject({ waitsFor: 'call', text: expect.stringContaining('other half') as string });
 });
 
-test('G13: parked and ended ones say why', async () => {
+test('parked and ended ones say why [G13]', async () => {
   await submit('a', 'b', 'c', 'd', 'e');
   await cut(shop.pool, ['a'], { state: TASK_STATES.unknown, error: 'connection reset' });
   expect(await explain('a')).toMatchObject({

@@ -46,7 +46,7 @@ const cases = NAMES.flatMap((first) =>
   [true, false].flatMap((plain) => [true, false].map((whole) => ({ first, plain, whole }))),
 );
 test.each(cases)(
-  'H3 A19: $first comes before the two others (plain answer: $plain, verdict on the whole: $whole)',
+  '$first comes before the two others (plain answer: $plain, verdict on the whole: $whole) [H3 A19]',
   async ({ first, plain, whole }) => {
     const ids = ['a', 'b', 'c'].map((name) => `${first}-${plain}-${whole}-${name}`);
     await shop.client.submit('items', items('se', ...ids));

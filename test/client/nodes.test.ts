@@ -135,7 +135,7 @@ test('explain: who serves a task, in which partition, under which epoch; or why 
   expect((await fleet.client.explain('e-3')).servedBy).toBeUndefined();
 });
 
-test('B5 B11: who really processes and who won the claim are two facts', async () => {
+test('who really processes and who won the claim are two facts [B5 B11]', async () => {
   await fleet.client.submit('orders', { id: 'slow-1', payload: { shop: 'slow' } });
   const [busy] = await standing((list) => list.some(({ processing }) => processing.length > 0)).then((list) =>
     list.filter(({ processing }) => processing.length > 0),
@@ -161,7 +161,7 @@ test('B5 B11: who really processes and who won the claim are two facts', async (
   expect((await standing((list) => list[busy!.no]!.pinnedTo === null)).length).toBe(4);
 });
 
-test('B10: a drained node gives up what it has, and gets its share back after an undo', async () => {
+test('a drained node gives up what it has, and gets its share back after an undo [B10]', async () => {
   expect(await fleet.client.drainNode('blue')).toEqual({ nodes: [blue.id], drained: true });
   await standing((list) => list.every(({ holder }) => holder === red.id));
   expect((await fleet.client.nodes())[0]).toMatchObject({ name: 'blue', drained: true, alive: true, partitions: 0 });

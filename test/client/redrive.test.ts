@@ -13,7 +13,7 @@ afterEach(async () => {
   expect(found).toEqual({});
 });
 
-test('G9: dead and failed tasks beside others that succeeded are created again with fresh attempts', async () => {
+test('dead and failed tasks beside others that succeeded are created again with fresh attempts [G9]', async () => {
   await shop.client.submit('items', items('se', 'a', 'b', 'c', 'd'));
   const batch = await cut(shop.pool, ['a', 'b', 'c', 'd'], { state: 4 });
   await endAlone(shop.pool, 'b', TASK_STATES.dead, 'gave up');
@@ -29,7 +29,7 @@ test('G9: dead and failed tasks beside others that succeeded are created again w
   expect(await shop.client.batch(batch)).toMatchObject({ state: 'succeeded', n: 4, left: 2 });
 });
 
-test('G9: a batch that failed as a whole is dissolved when all have left, step by step', async () => {
+test('a batch that failed as a whole is dissolved when all have left, step by step [G9]', async () => {
   await shop.client.submit('items', items('se', 'a', 'b', 'c'));
   const batch = await cut(shop.pool, ['a', 'b', 'c'], { state: 5, error: 'refused' });
   expect(await shop.client.redrive('items', { only: 'failed', limit: 2 })).toEqual({ redriven: 2 });
@@ -43,7 +43,7 @@ test('G9: a batch that failed as a whole is dissolved when all have left, step b
   });
 });
 
-test('G9: parked tasks; a late answer to what they left is not written any more', async () => {
+test('parked tasks; a late answer to what they left is not written any more [G9]', async () => {
   await shop.client.submit('items', items('se', 'a', 'b'));
   const batch = await cut(shop.pool, ['a', 'b'], { state: 3, attempt: 1, error: 'timed out' });
   await shop.pool.query({ text: `update batch set reference = 'ref-1' where id = $1`, values: [batch] });
@@ -54,7 +54,7 @@ test('G9: parked tasks; a late answer to what they left is not written any more'
   expect(await shop.client.batch(batch)).toMatchObject({ state: 'dissolved', left: 2 });
 });
 
-test('H6: a failed task gave its key back: redriven, it waits behind the one that holds it now; a parked one keeps it', async () => {
+test('a failed task gave its key back: redriven, it waits behind the one that holds it now; a parked one keeps it [H6]', async () => {
   await shop.stop();
   shop = await openShop({ distinctBy: (item) => item.key! });
   const task = (id: string, key: string) => ({ id, payload: { to: 'se', key } });

@@ -49,7 +49,7 @@ const notifications = async (): Promise<unknown[]> =>
     await shop.pool.query<{ body: unknown }>({ text: `select body from notification where body <> '{}' order by id` })
   ).rows.map((row) => row.body);
 
-test('H3: a parked batch as succeeded, with a value for each; keys free, target released, recipients told', async () => {
+test('a parked batch as succeeded, with a value for each; keys free, target released, recipients told [H3]', async () => {
   const batch = await park('a', 'b', 'c');
   expect(await shop.client.resolve({ batch }, { as: 'succeeded', result: { seen: 'in their log' } })).toEqual({
     resolved: 3,
@@ -82,14 +82,14 @@ test('H3: a parked batch as succeeded, with a value for each; keys free, target 
   ]);
 });
 
-test('H3: without a value none is shown, not even that of an answer that broke off', async () => {
+test('without a value none is shown, not even that of an answer that broke off [H3]', async () => {
   const batch = await park('a', 'b');
   await shop.client.resolve({ batch }, { as: 'succeeded' });
   expect((await shop.client.getTask('a'))!).not.toHaveProperty('result');
   expect(await shop.client.batch(batch)).toMatchObject({ resultPages: 0 });
 });
 
-test('H8: values of a large batch are in pages of at most 1,000 members or 1 MB', async () => {
+test('values of a large batch are in pages of at most 1,000 members or 1 MB [H8]', async () => {
   const ids = Array.from({ length: 2_100 }, (_, i) => `m${i}`);
   const many = await park(...ids);
   await shop.client.resolve({ batch: many }, { as: 'succeeded', result: 1 });
@@ -100,7 +100,7 @@ test('H8: values of a large batch are in pages of at most 1,000 members or 1 MB'
   expect(await shop.client.batch(few)).toMatchObject({ resultPages: 2 });
 });
 
-test('H3: tasks are resolved as failed, with a reason', async () => {
+test('tasks are resolved as failed, with a reason [H3]', async () => {
   const batch = await park('a', 'b');
   await shop.client.resolve({ batch }, { as: 'failed', error: 'they never got it' });
   expect(await statesOf(shop.client, 'a', 'b')).toEqual(['a failed 1', 'b failed 1']);
@@ -111,7 +111,7 @@ test('H3: tasks are resolved as failed, with a reason', async () => {
   ]);
 });
 
-test('H3: as created: sent again in the old order, with the attempts they have had; keys stay theirs, nobody is told', async () => {
+test('as created: sent again in the old order, with the attempts they have had; keys stay theirs, nobody is told [H3]', async () => {
   const batch = await park('a', 'b');
   expect(await shop.client.resolve({ batch }, { as: 'created' })).toEqual({ resolved: 2 });
   expect(await statesOf(shop.client, 'a', 'b')).toEqual(['a created 1', 'b created 1']);
@@ -123,7 +123,7 @@ test('H3: as created: sent again in the old order, with the attempts they have h
   expect(dueInMs).not.toBeNull();
 });
 
-test('H3: some tasks of parked batches, each way; the rest stays parked', async () => {
+test('some tasks of parked batches, each way; the rest stays parked [H3]', async () => {
   const one = await park('a', 'b', 'c', 'd');
   const two = await park('x');
   expect(await shop.client.resolve({ tasks: ['a', 'x'] }, { as: 'succeeded', result: [1] })).toEqual({ resolved: 2 });

@@ -90,7 +90,7 @@ select id from c`,
   return rows[0]!.id;
 };
 
-test('A17: not before its callbacks are delivered; then they go with it', async () => {
+test('not before its callbacks are delivered; then they go with it [A17]', async () => {
   await shop.client.submit('items', [
     ...items('se', 'a', 'b', 'c').map((task) => ({ ...task, callback: { workflowId: 'w' } })),
   ]);

@@ -80,7 +80,7 @@ test('waitFor answers every task with its own result', async () => {
   );
 });
 
-test('G6: a flush sends what lingers, with its reason on the batch; the next one lingers again', async () => {
+test('a flush sends what lingers, with its reason on the batch; the next one lingers again [G6]', async () => {
   const ids = name('flushed', 3);
   await put('slow', ids, 'se');
   expect(await muster.client.explain(ids[0]!)).toMatchObject({ waitsFor: 'linger' });
@@ -95,7 +95,7 @@ test('G6: a flush sends what lingers, with its reason on the batch; the next one
   expect(await muster.client.cancel(next)).toMatchObject({ cancelled: next });
 });
 
-test('G5: a shorter linger of one target takes effect at once', async () => {
+test('a shorter linger of one target takes effect at once [G5]', async () => {
   const ids = name('tuned', 2);
   await put('slow', ids, 'tuned');
   await muster.client.setTarget('slow', 'tuned', { lingerMs: 10 });
@@ -140,7 +140,7 @@ test('ring: a storm of pauses and resumes under load loses nothing', async () =>
   expect(calls.flat().sort()).toEqual([...ids].sort());
 });
 
-test('H4: a HaltError pauses the handler with its reason; a resume sends the same tasks, no attempt counted', async () => {
+test('a HaltError pauses the handler with its reason; a resume sends the same tasks, no attempt counted [H4]', async () => {
   const ids = name('halted', 4);
   answer = () => {
     throw new HaltError('401: the key has expired');
@@ -161,7 +161,7 @@ test('H4: a HaltError pauses the handler with its reason; a resume sends the sam
   expect((await wait(ids)).map((task) => `${task.state} ${task.attempts}`)).toEqual(Array(4).fill('succeeded 1'));
 });
 
-test('G9: failed tasks are redriven with fresh attempts, alone or with their whole batch', async () => {
+test('failed tasks are redriven with fresh attempts, alone or with their whole batch [G9]', async () => {
   const ids = name('failed', 6);
   answer = (batch) => ({
     results: batch.tasks.map((task, i) =>
@@ -182,7 +182,7 @@ test('G9: failed tasks are redriven with fresh attempts, alone or with their who
   expect((await muster.client.status('jobs'))[0]).toMatchObject({ counts: { failed: 0 }, identityHolds: true });
 });
 
-test('G9 G11 H3: parked tasks: redriven, resolved as created, as succeeded, as failed', async () => {
+test('parked tasks: redriven, resolved as created, as succeeded, as failed [G9 G11 H3]', async () => {
   const ids = name('parked', 8);
   answer = () => {
     throw new Error('connection reset');
@@ -209,7 +209,7 @@ test('G9 G11 H3: parked tasks: redriven, resolved as created, as succeeded, as f
   expect(ends).toEqual([['failed', 'lost'], ...Array<unknown>(3).fill(['succeeded', 'by hand'])]);
 });
 
-test('H6: a parked task keeps its key until it is resolved; then the next one goes', async () => {
+test('a parked task keeps its key until it is resolved; then the next one goes [H6]', async () => {
   const [first, second] = name('keyed', 2) as [string, string];
   answer = () => {
     throw new Error('connection reset');
@@ -227,7 +227,7 @@ test('H6: a parked task keeps its key until it is resolved; then the next one go
   expect(states(await wait([second]))).toEqual(['succeeded']);
 });
 
-test('H6: redriven tasks of one key are never in flight together', async () => {
+test('redriven tasks of one key are never in flight together [H6]', async () => {
   const ids = name('serial', 4);
   answer = (batch) => ({
     results: batch.tasks.map((task) => ({ id: task.id, status: 'failed' as const, error: 'no' })),

@@ -10,7 +10,7 @@ const TASKS = rounds(1_000, 4_000);
 /** A start, a look and an end of what is left over. */
 const BESIDES = 8;
 
-test('G12: arrivals one by one cost at most four actions per batch, however many tasks come', async () => {
+test('arrivals one by one cost at most four actions per batch, however many tasks come [G12]', async () => {
   const meters = defineHandler<{ to: string }>({
     name: 'meters',
     target: ({ to }) => to,

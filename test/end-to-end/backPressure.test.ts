@@ -86,7 +86,7 @@ const readAllowed = (kind: Kind) => async (): Promise<number> => {
 };
 
 test.each<Kind>(['target', 'handler', 'lane'])(
-  'H5: of a %s: refused together, calls are halved once; those in flight follow the limit, down and up',
+  'of a %s: refused together, calls are halved once; those in flight follow the limit, down and up [H5]',
   async (kind) => {
     const gauge = gauges[kind];
     await submit(kind, 6 * CALLS);

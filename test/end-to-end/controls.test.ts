@@ -266,7 +266,7 @@ select b.reason, t.key as target, b.n as items, b.members, extract(epoch from b.
 from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id left join task k on k.seq = any(b.members) and k.id !~ '(later|again)$'
 where h.name = $1 group by b.id, t.key order by b.id`;
 
-test(`G1: all ${pairs.length} pairs end with every task accounted for, and keep what each control promises`, async () => {
+test(`all ${pairs.length} pairs end with every task accounted for, and keep what each control promises [G1]`, async () => {
   const until = await Promise.all(pairs.map(([a, b]) => submit(a, b)));
   const ids = pairs.flatMap(([a, b]) => ALL.map((name) => `${nameOf(a, b)}/${name}`));
   await muster.client.waitFor(ids, { timeoutMs: 200_000 });

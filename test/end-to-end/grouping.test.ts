@@ -41,7 +41,7 @@ const done = (ids: readonly string[]): Promise<true> =>
     return rows[0]!.n === ids.length ? true : null;
   });
 
-test('A12 A15: a full batch goes at once, the rest after its linger, members in order', async () => {
+test('a full batch goes at once, the rest after its linger, members in order [A12 A15]', async () => {
   const ids = Array.from({ length: 51 }, (_, i) => `full-${i}`);
   await muster.client.submit(
     'orders',
@@ -52,7 +52,7 @@ test('A12 A15: a full batch goes at once, the rest after its linger, members in 
   expect(calls.flatMap((call) => call.ids)).toEqual(ids);
 });
 
-test('A1: the same id again is the same task, also after its batch has started', async () => {
+test('the same id again is the same task, also after its batch has started [A1]', async () => {
   const task = { id: 'twice', payload: { country: 'no', n: 1 } };
   expect(await muster.client.submit('orders', task)).toMatchObject({ accepted: 1, repeated: 0 });
   await done(['twice']);

@@ -41,7 +41,7 @@ beforeAll(async () => {
 afterAll(() => muster.stop());
 afterEach(() => expectWhole(muster.client));
 
-test.each(['queue', 'lane'])('H5: in a %s each half that succeeds gives back one call', async (kind) => {
+test.each(['queue', 'lane'])('in a %s each half that succeeds gives back one call [H5]', async (kind) => {
   const tasks = ['1', '2'].map((no) => ({ id: `${kind}-${no}`, payload: { to: kind } }));
   if (kind === 'queue') await muster.client.submit(kind, tasks);
   else await muster.client.submitBatch(kind, kind, tasks);

@@ -9,7 +9,7 @@ import type { RegistrarSettings } from './registrar';
 
 const SCRIPT = path.join(__dirname, '..', '..', 'dist', 'test', 'end-to-end', 'registrar.js');
 
-test('A13: 200 registrations of one target from four processes, 50 per call: 4 calls, each task in one', async () => {
+test('200 registrations of one target from four processes, 50 per call: 4 calls, each task in one [A13]', async () => {
   const muster = await startMuster([fifty]);
   const ids = Array.from({ length: 200 }, (_, i) => `r-${i}`);
   const settings = { databaseUrl: muster.database.url, prefix: muster.prefix, address: temporalAddress() };

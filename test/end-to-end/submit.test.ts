@@ -69,7 +69,7 @@ describe('bad input: nothing is accepted, the error names the field, what was ex
     const tasks = Array.from({ length: 10_001 }, (_, i) => good(`many-${i}`));
     await expect(client.submit('orders', tasks)).rejects.toThrow(/expected at most 10000 in one call, got 10001/);
   });
-  test('A1: the same id with other content, in one call and against an accepted one; few and many', async () => {
+  test('the same id with other content, in one call and against an accepted one; few and many [A1]', async () => {
     await expect(client.submit('orders', [good('twin'), good('twin', 'b')])).rejects.toThrow(
       /"twin".*task 0 of the same call/s,
     );
@@ -166,7 +166,7 @@ test('maxQueued: refused with Backlogged and the depth, nothing accepted', async
   await client.submit('slow', tasks('b', 5) as never);
 });
 
-describe('G14: submit in the caller’s own transaction', () => {
+describe('submit in the caller’s own transaction [G14]', () => {
   const withTx = async (work: (tx: pg.Client) => Promise<void>): Promise<void> => {
     const tx = new pg.Client({ connectionString: muster.database.url });
     await tx.connect();

@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => muster.stop());
 
-test('H3 H9: a call of unknown outcome: who has an attempt left goes again, who has none is parked', async () => {
+test('a call of unknown outcome: who has an attempt left goes again, who has none is parked [H3 H9]', async () => {
   answers.push('retry', 'lost', 'ok');
   await muster.client.submit(jobs, { id: 'old', payload: { n: 1 } });
   await muster.client.flush('jobs');

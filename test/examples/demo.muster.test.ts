@@ -24,7 +24,7 @@ afterAll(async () => {
   await index.drop();
 });
 
-test('H5: after back pressure everything is indexed once, and leaders rest: a hold that is over makes nothing due', async () => {
+test('after back pressure everything is indexed once, and leaders rest: a hold that is over makes nothing due [H5]', async () => {
   await muster.client.submit('index-city', [...cityTasks(600)]);
   const { succeeded = 0, failed = 0, ...others } = present(await untilEnded(muster, 600));
   expect([succeeded + failed, others]).toEqual([600, {}]);

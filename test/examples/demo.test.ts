@@ -93,7 +93,7 @@ describe('the report', () => {
 });
 
 describe('index-city', () => {
-  it('H1: a record that the downstream does not accept fails alone, its neighbours succeed', async () => {
+  it('a record that the downstream does not accept fails alone, its neighbours succeed [H1]', async () => {
     const downstream = await startDownstream('partial', '--busy-rate', '0');
     const handler = indexCityHandler({ url: downstream.url });
     const batch = buildBatch(handler, cities('PT', 20));
@@ -115,7 +115,7 @@ describe('index-city', () => {
     });
   });
 
-  it('H3: a lost answer is had again with the same key, and the effect happens once', async () => {
+  it('a lost answer is had again with the same key, and the effect happens once [H3]', async () => {
     const downstream = await startDownstream('lost', '--busy-rate', '0');
     const proxy = await examples.lossyProxy(downstream.url, 2);
     const handler = indexCityHandler({ url: proxy.url });
@@ -137,7 +137,7 @@ describe('index-city', () => {
     });
   });
 
-  it('H3: the same key five times at once has one effect and one answer', async () => {
+  it('the same key five times at once has one effect and one answer [H3]', async () => {
     const downstream = await startDownstream('at_once', '--busy-rate', '0');
     const handler = indexCityHandler({ url: downstream.url });
     const batch = buildBatch(handler, cities('IT', 400));
@@ -161,7 +161,7 @@ describe('index-city', () => {
     expect(await getJson<Stats>(`${downstream.url}/stats`)).toMatchObject({ rows: 10, duplicateEffects: 10 });
   });
 
-  it('H4: refusals of the content are RejectedErrors: 501 items, a key with other content', async () => {
+  it('refusals of the content are RejectedErrors: 501 items, a key with other content [H4]', async () => {
     const downstream = await startDownstream('content', '--busy-rate', '0');
     const handler = indexCityHandler({ url: downstream.url });
     const tooMany = await rejection(handler.submit(buildBatch(handler, cities('US', 501)), buildContext()));
@@ -175,7 +175,7 @@ describe('index-city', () => {
     expect(reused).toMatchObject({ name: 'RejectedError', message: expect.stringContaining('another content') });
   });
 
-  it('H5: 429 is a LaterError with the Retry-After, and nothing is applied', async () => {
+  it('429 is a LaterError with the Retry-After, and nothing is applied [H5]', async () => {
     const downstream = await startDownstream('busy', '--busy-rate', '1', '--retry-after-s', '7');
     const handler = indexCityHandler({ url: downstream.url });
     const busy = await rejection(handler.submit(buildBatch(handler, cities('GR', 5)), buildContext()));
@@ -183,7 +183,7 @@ describe('index-city', () => {
     expect(await getJson<Stats>(`${downstream.url}/stats`)).toMatchObject({ refused: 1, rows: 0 });
   });
 
-  it('H5: the same seed refuses the same calls, about 3 % of them', async () => {
+  it('the same seed refuses the same calls, about 3 % of them [H5]', async () => {
     const refusals = async (schema: string): Promise<number[]> => {
       const downstream = await startDownstream(schema, '--seed', '42', '--latency-ms', '0');
       const handler = indexCityHandler({ url: downstream.url });
@@ -201,7 +201,7 @@ describe('index-city', () => {
     expect(second).toEqual(first);
   });
 
-  it('H5: a downstream that is not there is a LaterError, since no request was written', async () => {
+  it('a downstream that is not there is a LaterError, since no request was written [H5]', async () => {
     const downstream = await startDownstream('gone');
     await downstream.stop();
     const handler = indexCityHandler({ url: downstream.url });

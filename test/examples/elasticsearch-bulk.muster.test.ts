@@ -40,7 +40,7 @@ async function handlersFor(downstream: string): Promise<Handler[]> {
   return handlers;
 }
 
-test('H1 H5 H10: single items answered 429 are retried, the malformed document fails alone, all others are indexed once', async () => {
+test('single items answered 429 are retried, the malformed document fails alone, all others are indexed once [H1 H5 H10]', async () => {
   const sample = sampleTasks<{ index: string; document: object }>('examples/elasticsearch-bulk/tasks.ndjson');
   const more = Array.from({ length: 600 }, (_, n) => ({
     id: `more-${n}`,

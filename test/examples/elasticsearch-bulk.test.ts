@@ -52,7 +52,7 @@ const books = (count: number): Payload[] =>
   Array.from({ length: count }, (_, index) => ({ index: 'books', document: { title: `Book ${index}`, pages: index } }));
 
 describe('es-index', () => {
-  it('H10: comes from its JSON alone', () => {
+  it('comes from its JSON alone [H10]', () => {
     const handler = handlerFor('http://127.0.0.1:1');
     const payload = { index: 'books', document: { title: 'Middlemarch' } };
     expect(handler).toMatchObject({
@@ -67,7 +67,7 @@ describe('es-index', () => {
     expect(handler.schema.safeParse({ index: '../up', document: {} }).success).toBe(false);
   });
 
-  it('H1: results by position: a document that does not fit its index fails alone', async () => {
+  it('results by position: a document that does not fit its index fails alone [H1]', async () => {
     const downstream = await startDownstream();
     const handler = handlerFor(downstream.url);
     const payloads = books(50).map((book, index) =>
@@ -89,7 +89,7 @@ describe('es-index', () => {
     });
   });
 
-  it('H1: 429 for single items is a retry of those, until all are in', async () => {
+  it('429 for single items is a retry of those, until all are in [H1]', async () => {
     const downstream = await startDownstream('--busy-rate', '0.3', '--seed', '7');
     const handler = handlerFor(downstream.url);
     let rest = books(200).map((payload, index) => ({ id: `book-${index}`, payload }));
@@ -115,7 +115,7 @@ describe('es-index', () => {
     expect(await getJson(`${downstream.url}/_count`)).toEqual({ count: 200 });
   });
 
-  it('H3: a lost answer is had again by sending the same ids: the same documents, one each', async () => {
+  it('a lost answer is had again by sending the same ids: the same documents, one each [H3]', async () => {
     const downstream = await startDownstream();
     const handler = handlerFor((await examples.lossyProxy(downstream.url, 2)).url);
     const batch = buildBatch(handler, books(30));
@@ -133,14 +133,14 @@ describe('es-index', () => {
     expect(await getJson(`${downstream.url}/books/_count`)).toEqual({ count: 31 });
   });
 
-  it('H5: 429 for the whole call holds the handler, and nothing is applied', async () => {
+  it('429 for the whole call holds the handler, and nothing is applied [H5]', async () => {
     const downstream = await startDownstream('--call-busy-rate', '1');
     const handler = handlerFor(downstream.url);
     expect(await outcomeOf(handler, buildBatch(handler, books(3)))).toMatchObject({ kind: 'later', scope: 'handler' });
     expect(await getJson(`${downstream.url}/_count`)).toEqual({ count: 0 });
   });
 
-  it('H4: 413 is about the content, 404 about the address', async () => {
+  it('413 is about the content, 404 about the address [H4]', async () => {
     const downstream = await startDownstream('--max-bytes', '2000');
     const kindOf = async (url: string, payloads: Payload[]) => {
       const handler = handlerFor(url);
@@ -151,7 +151,7 @@ describe('es-index', () => {
     expect(await kindOf(`${downstream.url}/elsewhere/_nowhere`, books(1))).toBe('halted');
   });
 
-  it('H6: the bytes it counts are at least those it sends', () => {
+  it('the bytes it counts are at least those it sends [H6]', () => {
     const handler = handlerFor('http://127.0.0.1:1');
     const batch = buildBatch(handler, books(500));
     const counted = batch.tasks.reduce(

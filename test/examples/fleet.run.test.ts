@@ -12,7 +12,7 @@ import { runTrial } from './trial';
  * @full
  */
 
-test('B16 B11 B2: killed, stopped and woken, blocked, drained: the fewest moves, nothing twice, nothing stale', async () => {
+test('killed, stopped and woken, blocked, drained: the fewest moves, nothing twice, nothing stale [B16 B11 B2]', async () => {
   const result = await runTrial<Result>('fleet', [
     '--nodes',
     '3',

@@ -53,7 +53,7 @@ describe('the ledger', () => {
     expect(await statusOf(ledger, 'never-given')).toEqual([{ status: 'lost' }]);
   });
 
-  test('C17: a kill loses what was accepted, and nothing of what was applied, refused or its order', async () => {
+  test('a kill loses what was accepted, and nothing of what was applied, refused or its order [C17]', async () => {
     const file = newFile();
     const before = await start('--file', file, '--commit-ms', '20');
     for (const [key, value] of [
@@ -91,7 +91,7 @@ describe('the ledger', () => {
     expect(readFileSync(file, 'utf8').trim().split('\n')).toHaveLength(4);
   });
 
-  test('C28: a key that comes again has one effect, also after a kill; without dedupe it has two', async () => {
+  test('a key that comes again has one effect, also after a kill; without dedupe it has two [C28]', async () => {
     const file = newFile();
     const add: Edit = { id: 'e', key: 'price', plus: 1, of: 'price' };
     // Long enough for the second to come before the commit.
@@ -172,7 +172,7 @@ describe('the ledger', () => {
     }
   });
 
-  test('C16: applies what is pending together in any order, unless it keeps the order: then as it was accepted', async () => {
+  test('applies what is pending together in any order, unless it keeps the order: then as it was accepted [C16]', async () => {
     const keys = Array.from({ length: 20 }, (_, at) => `b${at}`);
     const run = async (...args: string[]): Promise<string[]> => {
       const ledger = await start('--commit-ms', '400', '--jitter', '1', ...args);

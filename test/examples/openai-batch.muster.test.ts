@@ -41,7 +41,7 @@ async function batchesOf(url: string) {
   return (await getJson<BatchList>(`${url}/v1/batches?limit=100`)).data;
 }
 
-test('H7: 2,000 members: one batch, accepted, asked about until it is done, each answer with its task', async () => {
+test('2,000 members: one batch, accepted, asked about until it is done, each answer with its task [H7]', async () => {
   const { url } = await startDownstream();
   const { client } = await start(url);
   await client.submit('chat-batch', [question(2_000, ''), ...questions(1_999)]);
@@ -59,7 +59,7 @@ test('H7: 2,000 members: one batch, accepted, asked about until it is done, each
   expect(JSON.stringify(answer)).toContain('1234 + 1234');
 });
 
-test('H7: expiry with partial results: what was done counts, the rest lands in later batches, no answer is paid for twice', async () => {
+test('expiry with partial results: what was done counts, the rest lands in later batches, no answer is paid for twice [H7]', async () => {
   const { url } = await startDownstream('--expire-after', '800');
   const { client } = await start(url);
   await client.submit('chat-batch', questions(2_000));
@@ -72,7 +72,7 @@ test('H7: expiry with partial results: what was done counts, the rest lands in l
   expect(attempts.filter((count) => count === 1)).toHaveLength(800);
 });
 
-test('H3: the answer of every create is lost: the batch is found by its key and nothing is created twice', async () => {
+test('the answer of every create is lost: the batch is found by its key and nothing is created twice [H3]', async () => {
   const { url } = await startDownstream();
   const proxy = await examples.lossyProxy(url, 1, 'POST /v1/batches');
   const { client } = await start(proxy.url);

@@ -56,7 +56,7 @@ function resultsFor(handler: Handler<ChatPayload>, reference: string) {
 }
 
 describe('chat-batch', () => {
-  it('H7: accepted, pending, done; the results are matched by id, a refused request fails alone', async () => {
+  it('accepted, pending, done; the results are matched by id, a refused request fails alone [H7]', async () => {
     const handler = handlerFor(await startDownstream('--delay-ms', '300'));
     const payloads = [...questions(9), { model: 'small-model', messages: [{ role: 'user', content: '' }] }];
     const answer = await handler.submit(buildBatch(handler, payloads), buildContext());
@@ -80,7 +80,7 @@ describe('chat-batch', () => {
     });
   });
 
-  it('H7: a batch that expires keeps what is done and gives the rest back for another batch', async () => {
+  it('a batch that expires keeps what is done and gives the rest back for another batch [H7]', async () => {
     const handler = handlerFor(await startDownstream('--expire-after', '4'));
     const reference = referenceOf(await handler.submit(buildBatch(handler, questions(10)), buildContext()));
 
@@ -94,7 +94,7 @@ describe('chat-batch', () => {
     expect(new Set(results.map((result) => result.id)).size).toBe(10);
   });
 
-  it('H1: a request that the model could not answer for now is a retry, and another batch answers it', async () => {
+  it('a request that the model could not answer for now is a retry, and another batch answers it [H1]', async () => {
     const handler = handlerFor(await startDownstream('--error-rate', '0.5'));
     let rest = questions(40).map((payload, index) => ({ id: `task-${index}`, payload }));
     const counts: number[] = [];
@@ -116,7 +116,7 @@ describe('chat-batch', () => {
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(40);
   });
 
-  it('H3: a create whose answer was lost is found by its key; a key that never came is absent', async () => {
+  it('a create whose answer was lost is found by its key; a key that never came is absent [H3]', async () => {
     const downstream = await startDownstream();
     const proxy = await examples.lossyProxy(downstream.url, 1, 'POST /v1/batches');
     const [lossy, handler] = [handlerFor(proxy), handlerFor(downstream)];
@@ -134,7 +134,7 @@ describe('chat-batch', () => {
     expect(await getJson<Stats>(`${downstream.url}/v1/stats`)).toMatchObject({ uploads: 1, creates: 1 });
   });
 
-  it('H3: looks through all pages of the list', async () => {
+  it('looks through all pages of the list [H3]', async () => {
     const downstream = await startDownstream();
     const handler = handlerFor(downstream);
     const client = new OpenaiClient({ url: downstream.url, apiKey: 'test' });
@@ -149,7 +149,7 @@ describe('chat-batch', () => {
     });
   });
 
-  it('H5: an upload whose answer was lost is had again: a file by itself runs nothing', async () => {
+  it('an upload whose answer was lost is had again: a file by itself runs nothing [H5]', async () => {
     const downstream = await startDownstream();
     const handler = handlerFor(await examples.lossyProxy(downstream.url, 1, 'POST /v1/files'));
     expect(await outcomeOf(handler, buildBatch(handler, questions(3)))).toMatchObject({
@@ -159,7 +159,7 @@ describe('chat-batch', () => {
     expect(await getJson<Stats>(`${downstream.url}/v1/stats`)).toMatchObject({ uploads: 1, creates: 0 });
   });
 
-  it('H7: a file that the API does not accept is failed with its lines; a batch it does not know is lost', async () => {
+  it('a file that the API does not accept is failed with its lines; a batch it does not know is lost [H7]', async () => {
     const handler = handlerFor(await startDownstream());
     const twice = buildBatch(handler, questions(3), () => 'same-id');
     const reference = referenceOf(await handler.submit(twice, buildContext()));
@@ -176,7 +176,7 @@ describe('chat-batch', () => {
     ]);
   });
 
-  it('H7: a cancelled batch gives back what it did not come to', async () => {
+  it('a cancelled batch gives back what it did not come to [H7]', async () => {
     const handler = handlerFor(await startDownstream('--delay-ms', '60000'));
     const reference = referenceOf(await handler.submit(buildBatch(handler, questions(5)), buildContext()));
     await handler.cancel?.(reference, { signal });
@@ -231,7 +231,7 @@ describe('50,000 members', () => {
     reference = await upload(MEMBERS, 'large');
   });
 
-  it('H8: pass through a process whose memory does not grow with them', async () => {
+  it('pass through a process whose memory does not grow with them [H8]', async () => {
     const stats = await getJson<Stats>(`${downstream.url}/v1/stats`);
     const uploaded = stats.uploadedBytes - before.uploadedBytes;
     expect(uploaded).toBeGreaterThan(MEMBERS * MEMBER_BYTES);
@@ -239,7 +239,7 @@ describe('50,000 members', () => {
     expect(stats.maxResidentBytes).toBeLessThan(330_000_000);
   });
 
-  it('H8: come back one by one, each once', async () => {
+  it('come back one by one, each once [H8]', async () => {
     const seen = new Set<string>();
     for await (const result of (await handler.results?.(reference, { signal })) ?? []) {
       expect(result.status).toBe('ok');
@@ -248,7 +248,7 @@ describe('50,000 members', () => {
     expect(seen.size).toBe(MEMBERS);
   });
 
-  it('H8: are read as they are asked for: whoever stops after ten has not fetched the file', async () => {
+  it('are read as they are asked for: whoever stops after ten has not fetched the file [H8]', async () => {
     const before = await getJson<Stats>(`${downstream.url}/v1/stats`);
     let count = 0;
     for await (const result of (await handler.results?.(reference, { signal })) ?? []) {
@@ -263,7 +263,7 @@ describe('50,000 members', () => {
     expect(after.downloadedBytes - before.downloadedBytes).toBeLessThan(before.downloadedBytes / 2);
   });
 
-  it('H7: 50,001 requests are failed, with the limit', async () => {
+  it('50,001 requests are failed, with the limit [H7]', async () => {
     const tooMany = buildBatch(handler, questions(MEMBERS + 1));
     const refused = referenceOf(await handler.submit(tooMany, buildContext('too-many')));
     expect(await statusOf(handler, refused)).toMatchObject({

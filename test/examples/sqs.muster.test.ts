@@ -44,7 +44,7 @@ async function depth(QueueName: string): Promise<number> {
 const messages = (queue: string, count: number) =>
   Array.from({ length: count }, (_, n) => ({ id: `${queue}-${n}`, payload: { queue, body: `message ${n}` } }));
 
-test('H1: the sample: 14 messages are in their queues, the one that SQS refuses fails alone, with its reason', async () => {
+test('the sample: 14 messages are in their queues, the one that SQS refuses fails alone, with its reason [H1]', async () => {
   const muster = await start(server.url, 'park');
   const tasks = sampleTasks<MessagePayload>('examples/sqs/tasks.ndjson');
   await muster.client.submit('sqs-send', tasks);
@@ -58,7 +58,7 @@ test('H1: the sample: 14 messages are in their queues, the one that SQS refuses 
   expect([await depth('orders'), await depth('mails')]).toEqual([11, 3]);
 });
 
-test('H3: lost answers with onUnknown park: every task of the call is unknown and waits for a person, nothing is sent twice', async () => {
+test('lost answers with onUnknown park: every task of the call is unknown and waits for a person, nothing is sent twice [H3]', async () => {
   await sqs.send(new CreateQueueCommand({ QueueName: 'parked' }));
   const proxy = await examples.lossyProxy(server.url, 2, 'SendMessageBatch');
   const muster = await start(proxy.url, 'park');
@@ -72,7 +72,7 @@ test('H3: lost answers with onUnknown park: every task of the call is unknown an
   expect(await getJson(`${proxy.url}/_proxy/stats`)).toEqual({ calls: 2, lost: 1 });
 });
 
-test('H3: lost answers with onUnknown resend: all succeed, at least once, and the doubles are in the queue', async () => {
+test('lost answers with onUnknown resend: all succeed, at least once, and the doubles are in the queue [H3]', async () => {
   await sqs.send(new CreateQueueCommand({ QueueName: 'resent' }));
   const proxy = await examples.lossyProxy(server.url, 2, 'SendMessageBatch');
   const muster = await start(proxy.url, 'resend');

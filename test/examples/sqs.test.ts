@@ -62,7 +62,7 @@ const messages = (queue: string, count: number): MessagePayload[] =>
   Array.from({ length: count }, (_, index) => ({ queue, body: `message ${index}` }));
 
 describe('sqs-send', () => {
-  it('H1: an entry that SQS refuses fails alone, the other nine are sent', async () => {
+  it('an entry that SQS refuses fails alone, the other nine are sent [H1]', async () => {
     await createQueue('partial');
     const handler = sendMessageHandler({ region, endpoint: server.url, onUnknown: 'park' });
     const payloads = messages('partial', 10).map((message, index) =>
@@ -91,7 +91,7 @@ describe('sqs-send', () => {
     expect(Messages?.[0]).toMatchObject({ Body: payload.body, MessageAttributes: { source: { StringValue: 'shop' } } });
   });
 
-  it('H3: a lost answer is an unknown outcome; parked nothing is doubled, resent everything may be', async () => {
+  it('a lost answer is an unknown outcome; parked nothing is doubled, resent everything may be [H3]', async () => {
     await createQueue('lossy');
     const proxy = await examples.lossyProxy(server.url, 2, 'SendMessageBatch');
     const park = sendMessageHandler({ region, endpoint: proxy.url, onUnknown: 'park' });
@@ -113,13 +113,13 @@ describe('sqs-send', () => {
     expect(await depth('lossy')).toBe(30);
   });
 
-  it('H4: a queue that does not exist halts, with the reason', async () => {
+  it('a queue that does not exist halts, with the reason [H4]', async () => {
     const handler = sendMessageHandler({ region, endpoint: server.url, onUnknown: 'park' });
     const halted = await rejection(handler.submit(buildBatch(handler, messages('nowhere', 2)), buildContext()));
     expect(halted).toMatchObject({ name: 'HaltError', message: expect.stringContaining('QueueDoesNotExist') });
   });
 
-  it('H4: what SQS refuses for its content is a RejectedError: 11 entries, a body beyond the queue limit', async () => {
+  it('what SQS refuses for its content is a RejectedError: 11 entries, a body beyond the queue limit [H4]', async () => {
     await createQueue('strict');
     const handler = sendMessageHandler({ region, endpoint: server.url, onUnknown: 'park' });
     const eleven = await rejection(handler.submit(buildBatch(handler, messages('strict', 11)), buildContext()));
@@ -130,7 +130,7 @@ describe('sqs-send', () => {
     expect(await depth('strict')).toBe(0);
   });
 
-  it('H5: a server that is not there is a LaterError, for a queue that is known already too', async () => {
+  it('a server that is not there is a LaterError, for a queue that is known already too [H5]', async () => {
     await createQueue('gone');
     const proxy = await examples.lossyProxy(server.url, 0);
     // In a separate process: under jest node's errors are of another realm, and the SDK wraps
@@ -159,7 +159,7 @@ describe('sqs-send', () => {
     expect(stdout).toMatch(/^LaterError .*ECONNREFUSED/);
   });
 
-  it('H6: counts bytes as SQS does: the body in UTF-8, and name, type and value of each attribute', () => {
+  it('counts bytes as SQS does: the body in UTF-8, and name, type and value of each attribute [H6]', () => {
     const handler = sendMessageHandler({ region, endpoint: server.url, onUnknown: 'park' });
     expect(handler.limits).toMatchObject({ maxItems: 10, maxBytes: 262_144 });
     expect(handler.bytesOf({ queue: 'q', body: 'äb', attributes: { src: 'ö' } }, 'id')).toBe(3 + 3 + 6 + 2);
@@ -174,7 +174,7 @@ describe('sqs-send', () => {
 });
 
 describe('what SQS says', () => {
-  it("H1: the sender's fault is failed, the service's is retry, silence is left out", () => {
+  it("the sender's fault is failed, the service's is retry, silence is left out [H1]", () => {
     const answer = {
       Successful: [{ Id: '0', MessageId: 'm', MD5OfMessageBody: '' }],
       Failed: [
@@ -199,7 +199,7 @@ describe('what SQS says', () => {
     ['InvalidMessageContents', 400, 'RejectedError'],
     ['InternalFailure', 500, undefined],
     ['TimeoutError', undefined, undefined],
-  ])('H2: %s with status %s is %s', (name, httpStatusCode, expected) => {
+  ])('%s with status %s is %s [H2]', (name, httpStatusCode, expected) => {
     const error = Object.assign(new Error('why'), { name, $metadata: { httpStatusCode } });
     expect(refusal(error)?.name).toBe(expected);
   });

@@ -16,7 +16,7 @@ async function* cut(bytes: Buffer, places: readonly number[]): AsyncGenerator<Bu
 }
 
 describe('lines', () => {
-  it('H8: are the same however the bytes are cut', async () => {
+  it('are the same however the bytes are cut [H8]', async () => {
     const line = fc
       .string({ unit: 'grapheme', minLength: 1 })
       .filter((text) => text.trim() !== '' && !/[\n\r]/.test(text));
@@ -99,14 +99,14 @@ describe('call', () => {
     [503, 'LaterError'],
     [500, 'Error'],
     [502, 'Error'],
-  ])('H4, H5: %s is a %s', async (status, name) => {
+  ])('%s is a %s [H4 H5]', async (status, name) => {
     const error = await rejection(call(`${url}/${status}`, { method: 'POST' }));
     expect(error.name).toBe(name);
     expect(error.message).toBe(`POST ${url}/${status} answered ${status}: because`);
     expect(error.options?.retryAfterMs).toBe(status === 429 ? 3_000 : undefined);
   });
 
-  it('H5: reads Retry-After as seconds or as a date', () => {
+  it('reads Retry-After as seconds or as a date [H5]', () => {
     const now = Date.parse('2026-01-01T00:00:00Z');
     expect(retryAfterMs('7', now)).toBe(7_000);
     expect(retryAfterMs('Thu, 01 Jan 2026 00:00:09 GMT', now)).toBe(9_000);

@@ -7,7 +7,7 @@ import path from 'node:path';
  */
 const CHAOS = path.join(__dirname, '..', '..', 'dist', 'test', 'executions', 'chaos', 'chaos.js');
 
-test('E5 E7 E10: nodes killed, stopped past their lease, Postgres killed: every item ends 100 or -2, attempts never exceed the limit, no result of an old chunk counts', async () => {
+test('nodes killed, stopped past their lease, Postgres killed: every item ends 100 or -2, attempts never exceed the limit, no result of an old chunk counts [E5 E7 E10]', async () => {
   const { code, out, err } = await new Promise<{ code: number; out: string; err: string }>((resolve) => {
     execFile(
       process.execPath,

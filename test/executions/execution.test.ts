@@ -44,7 +44,7 @@ describe('executions', () => {
     expect(await ended(execution)).toMatchObject({ state: 'cancelled' });
   });
 
-  test('E1 E2 E4: 20 items x 4 arguments on 4 nodes: 4 orders of 5, their union is the input, nothing twice', async () => {
+  test('20 items x 4 arguments on 4 nodes: 4 orders of 5, their union is the input, nothing twice [E1 E2 E4]', async () => {
     const input = Array.from({ length: 20 }, (_, i) => [`a${i}`, `b${i}`, `c${i}`, `d${i}`]);
     const execution = await run('echo', input, { numberOfNodes: 4 }, { topic: 'all' });
     expect(execution.id).toMatch(/^[0-9a-f]{8}-/);
@@ -62,13 +62,13 @@ describe('executions', () => {
     expect(runs.all.map(({ position }) => position).sort((a, b) => a - b)).toEqual(input.map((_, i) => i));
   });
 
-  test('E4: 6 nodes wanted, 4 items: 4 chunks', async () => {
+  test('6 nodes wanted, 4 items: 4 chunks [E4]', async () => {
     const execution = await run('echo', lists(4), { numberOfNodes: 6 });
     await ended(execution);
     expect((await execution.chunks()).map(({ items }) => items)).toEqual([1, 1, 1, 1]);
   });
 
-  test.each([{}, { numberOfNodes: -1 }])('E3: with %j every node that answers gets a chunk', async (config) => {
+  test.each([{}, { numberOfNodes: -1 }])('with %j every node that answers gets a chunk [E3]', async (config) => {
     const execution = await run('echo', lists(8), config);
     expect(await ended(execution)).toMatchObject({ state: 'done', config });
     const chunks = await execution.chunks();
@@ -76,7 +76,7 @@ describe('executions', () => {
     expect(chunks.map(({ node }) => node).sort()).toEqual(await fleet.nodeIds());
   });
 
-  test('E1: a topic is published to the nodes that subscribe; one without subscribers waits and says so', async () => {
+  test('a topic is published to the nodes that subscribe; one without subscribers waits and says so [E1]', async () => {
     const even = await run('echo', lists(6), {}, { topic: 'even' });
     expect(await ended(even)).toMatchObject({ state: 'done', topic: 'even' });
     const { rows } = await fleet.database.pool.query<{ id: string }>(
@@ -97,7 +97,7 @@ describe('executions', () => {
     await subscriber();
   });
 
-  test('E2: what is answered at once says whether nodes can run it', async () => {
+  test('what is answered at once says whether nodes can run it [E2]', async () => {
     expect(await run('echo', lists(3), { numberOfNodes: 2 })).toMatchObject({
       code: '202',
       message: 'Accepted: items: 3, nodes that can run them now: 2.',
@@ -118,7 +118,7 @@ describe('executions', () => {
     await nowhere.cancel();
   });
 
-  test('E3: only nodes with the attributes asked for, and none that has no batch support', async () => {
+  test('only nodes with the attributes asked for, and none that has no batch support [E3]', async () => {
     const plain = await fleet.startNode();
     const execution = await run('echo', lists(6), { attributes: { zone: 'us' } });
     await ended(execution);
@@ -133,14 +133,14 @@ describe('executions', () => {
     [2, 2],
     [50, 4],
     [undefined, 4],
-  ])('E10: max_attempts %p with the operator at 4: %i runs of each, then -2', async (maxAttempts, expected) => {
+  ])('max_attempts %p with the operator at 4: %i runs of each, then -2 [E10]', async (maxAttempts, expected) => {
     const execution = await run('fails', lists(2), {}, maxAttempts === undefined ? {} : { maxAttempts });
     const view = await ended(execution);
     expect(view).toMatchObject({ state: 'done', attemptsLimit: expected, counts: { permanentlyFailed: 2 } });
     expect([runs.of(0), runs.of(1)]).toEqual([expected, expected]);
   });
 
-  test('E6 E11: what each end keeps: stdout, stderr, exit code, attempts; a retry goes to another node', async () => {
+  test('what each end keeps: stdout, stderr, exit code, attempts; a retry goes to another node [E6 E11]', async () => {
     const execution = await run('fails', [['x']], { numberOfNodes: 1 }, { maxAttempts: 3 });
     await ended(execution);
     expect(new Set((await execution.chunks()).map(({ node }) => node)).size).toBe(3);
@@ -158,7 +158,7 @@ describe('executions', () => {
     ['throws', 1, 'not today'],
     ['odd', null, 'expected a string, or {stdout?, stderr?, exitCode?}'],
     ['missing', null, 'the function missing is missing on this node: this node has echo, fails'],
-  ])('E6: %s: failed with the reason', async (functionId, exitCode, reason) => {
+  ])('%s: failed with the reason [E6]', async (functionId, exitCode, reason) => {
     const execution = await run(functionId, [['x']], {}, { maxAttempts: 1 });
     await ended(execution);
     for await (const item of execution.items())
@@ -177,7 +177,7 @@ describe('executions', () => {
     }
   });
 
-  test('E13: the result document; three identical lists are 3 runs, 3 counted, under the md5, #2 and #3', async () => {
+  test('the result document; three identical lists are 3 runs, 3 counted, under the md5, #2 and #3 [E13]', async () => {
     const execution = await run('echo', [['same'], ['same'], ['same'], ['a b'], ['a', 'b']], { numberOfNodes: 1 });
     await ended(execution);
     expect(runs.all).toHaveLength(5);
@@ -209,7 +209,7 @@ describe('executions', () => {
     expect(pages).toEqual([2, 2, 1]);
   });
 
-  test('E2: partial results and progress while it runs; cancel ends it, interrupts what runs, and keeps what was done', async () => {
+  test('partial results and progress while it runs; cancel ends it, interrupts what runs, and keeps what was done [E2]', async () => {
     const node = await fleet.node(
       functionsOf({
         some: (args, { signal }) =>

@@ -23,7 +23,7 @@ describe('nodes that are not there', () => {
   });
   afterAll(() => fleet.stop());
 
-  test('E3: 0 nodes: it stays CREATED, says so, and goes on when a node appears', async () => {
+  test('0 nodes: it stays CREATED, says so, and goes on when a node appears [E3]', async () => {
     const plain = await fleet.startNode({ executions: { rollCallMs: 300 } }); // leads, and has no batch support
     const execution = await run('echo', lists(5), { numberOfNodes: 2 });
     const view = await eventually(async () =>
@@ -102,7 +102,7 @@ describe('workflows that are lost', () => {
   });
   afterAll(() => fleet.stop());
 
-  test('E7: terminated on the way, and nobody is told: the sweeper begins it anew, and it adopts what is there', async () => {
+  test('terminated on the way, and nobody is told: the sweeper begins it anew, and it adopts what is there [E7]', async () => {
     let hold = true;
     const node = await fleet.node(
       functionsOf({

@@ -33,7 +33,7 @@ describe('waits of an execution', () => {
     );
 
   // Before the other, after which the server passes time no faster than it goes.
-  test('E7: after a restart, executions are resumed after the start-up delay, however many', async () => {
+  test('after a restart, executions are resumed after the start-up delay, however many [E7]', async () => {
     const ids: string[] = [];
     for (let i = 0; i < rounds(12, 40); i++)
       ids.push((await storeExecution(skipping.database.pool, { functionId: 'f', method: 'run' }, lists(1), {})).id);
@@ -45,7 +45,7 @@ describe('waits of an execution', () => {
     for (const id of ids) await skipping.client.execution(id).cancel();
   });
 
-  test('E3: a roll call lasts 5 s; E8: without a node it is held again after the requeue interval', async () => {
+  test('a roll call lasts 5 s; E8: without a node it is held again after the requeue interval [E3]', async () => {
     const execution = await skipping.client.execute({ functionId: 'f', method: 'run' }, lists(3));
     const { id } = execution;
     await eventually(async () => (await row(id)).note?.startsWith('roll call: 0 of 1'));

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => fleet.stop());
 
-test('E6 E13: each result says what its run used, and what the function says of it, within limits', async () => {
+test('each result says what its run used, and what the function says of it, within limits [E6 E13]', async () => {
   const execution = await fleet.run('says', [['short'], ['long'], ['many']], {}, { maxAttempts: 1 });
   await ended(execution);
   const [short, long, many] = (await execution.itemPage({ limit: 3 })) as [WorkItemView, WorkItemView, WorkItemView];

@@ -180,7 +180,7 @@ describe('a real WASI echo.wasm over 20 URLs and 4 nodes', () => {
   });
   afterAll(() => fleet.stop());
 
-  test('E4 E6 E13: chunks {0,4,8,12,16} ... {3,7,11,15,19}, every exit code 0, the result document', async () => {
+  test('chunks {0,4,8,12,16} ... {3,7,11,15,19}, every exit code 0, the result document [E4 E6 E13]', async () => {
     const execution = await fleet.client.execute(
       { functionId: id, method: 'echo.wasm', config: { numberOfNodes: 4 } },
       urls,

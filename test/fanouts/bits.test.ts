@@ -19,7 +19,7 @@ const sizeAndIndexes = fc.integer({ min: 1, max: 8_000 }).chain((size) =>
   }),
 );
 
-test('D6 D12: ones, set, clear, read and count are the same in TypeScript and in SQL', async () => {
+test('ones, set, clear, read and count are the same in TypeScript and in SQL [D6 D12]', async () => {
   const compare = async ({ size, indexes }: { size: number; indexes: number[] }): Promise<void> => {
     const { rows } = await database.pool.query<
       Record<'ones' | 'cleared' | 'again', Buffer> & { open: number; bits: number[] }
@@ -41,7 +41,7 @@ test('D6 D12: ones, set, clear, read and count are the same in TypeScript and in
   for (const size of [1, 7, 8, 9, 64, 7_999, 8_000]) await compare({ size, indexes: [0, size - 1] });
 });
 
-test('D12: size 100, set and clear 57; index 0 is an item; the count is of the items alone', () => {
+test('size 100, set and clear 57; index 0 is an item; the count is of the items alone [D12]', () => {
   const none = putBits(
     ones(100),
     Array.from({ length: 100 }, (_, i) => i),

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => shop.stop());
 
-test('D10: bulk acks over many segments and fan-outs in opposite orders, beside adds, reopens and a seal: no deadlock', async () => {
+test('bulk acks over many segments and fan-outs in opposite orders, beside adds, reopens and a seal: no deadlock [D10]', async () => {
   for (let round = 0; round < 12; round++) {
     const fanouts = await Promise.all([1, 2, 3].map(() => shop.client.openFanout({ segmentSize: 4 })));
     for (const { id } of fanouts) await shop.client.addItems(id, 40);

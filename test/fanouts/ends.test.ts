@@ -22,7 +22,7 @@ afterAll(() => muster.stop());
 
 const messages = () => messagesOf<Record<string, unknown>>(receiver);
 
-test('D3: one signed message of the completion, with the user key; repeated acks and seals send no other', async () => {
+test('one signed message of the completion, with the user key; repeated acks and seals send no other [D3]', async () => {
   const notify = { url: `${receiver.url}/done` };
   const { id } = await muster.client.openFanout({ userKey: 'import 17', notify });
   const added = await muster.client.addItems(id, 300);
@@ -51,7 +51,7 @@ test('D3: one signed message of the completion, with the user key; repeated acks
   expect(rows).toEqual([{ attempts: 1 }]);
 });
 
-test('D3 D15: the client library: a client that waits resolves with the seal that finds nothing left, or with the last ack', async () => {
+test('the client library: a client that waits resolves with the seal that finds nothing left, or with the last ack [D3 D15]', async () => {
   const { id } = await muster.client.openFanout({ segmentSize: 5 });
   const added = await muster.client.addItems(id, 23);
   const seen: string[] = [];
@@ -83,7 +83,7 @@ test('waitForFanout: a timeout has a code of its own, an abort its reason; the f
   expect((await muster.client.getFanout(id))!.state).toBe('sealed');
 });
 
-test('D14: what the sweeper gives up is told, as another event', async () => {
+test('what the sweeper gives up is told, as another event [D14]', async () => {
   const { id } = await muster.client.openFanout({ userKey: 'left', notify: { url: `${receiver.url}/left` } });
   // The sweeper looks once a minute; what it does is begun by hand.
   await muster.client.reapFanouts({ openIdleMs: 0 });

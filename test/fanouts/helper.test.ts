@@ -59,7 +59,7 @@ const failureOf = async (work: Promise<unknown>): Promise<unknown> => {
   return error instanceof WorkflowFailedError ? error.cause : error;
 };
 
-test('D3: opens, adds, sends, seals, and goes on when all is acked: 30,000 items, no id in its history', async () => {
+test('opens, adds, sends, seals, and goes on when all is acked: 30,000 items, no id in its history [D3]', async () => {
   const handle = await start('fanOut', [10_000, 1, 19_999], {
     prefix: muster.prefix,
     userKey: 'month',
@@ -75,7 +75,7 @@ test('D3: opens, adds, sends, seals, and goes on when all is acked: 30,000 items
   await expectWhole(muster.client);
 });
 
-test('D3: the last ack comes after the seal: the signal wakes the workflow, once', async () => {
+test('the last ack comes after the seal: the signal wakes the workflow, once [D3]', async () => {
   let sent: string[] = [];
   send = async (fanout, ranges) => void (sent = [...itemIds(fanout, ranges)]);
   const handle = await start('fanOut', [500], { prefix: muster.prefix });
@@ -108,7 +108,7 @@ test('it may continue as new while the items are on their way; two at once get e
   expect(await run('sideBySide', { prefix: muster.prefix })).toEqual(['a', 'b']);
 });
 
-test('D1: what cannot be is refused at once, with a type of its own', async () => {
+test('what cannot be is refused at once, with a type of its own [D1]', async () => {
   expect(await failureOf(run('addAfterSeal', { prefix: muster.prefix }))).toMatchObject({
     type: 'MusterFanoutSealed',
     message: expect.stringContaining('is complete: nothing can be added after the seal'),

@@ -124,7 +124,7 @@ test('a signal that comes while the workflow asks counts', async () => {
   });
 });
 
-test('D6: a retried add carries the same key, so that it adds once; 25 million are three activities', async () => {
+test('a retried add carries the same key, so that it adds once; 25 million are three activities [D6]', async () => {
   await withMuster({ failFirstAdd: true }, async ({ adds, fanout }) => {
     const handle = await start([25_000_000]);
     await handle.signal(fanoutEndedSignal, ended(await fanout()));

@@ -75,7 +75,7 @@ class Run {
   }
 }
 
-test('D3 G8: any interleaving: one completion and one event iff sealed and all acked', async () => {
+test('any interleaving: one completion and one event iff sealed and all acked [D3 G8]', async () => {
   let completed = 0;
   let open = 0;
   const property = fc.asyncProperty(

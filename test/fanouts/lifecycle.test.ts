@@ -14,7 +14,7 @@ afterEach(() => expectWhole(shop.client));
 const open = async (options = {}): Promise<string> => (await shop.client.openFanout(options)).id;
 const stateOf = async (id: string): Promise<string> => (await shop.client.getFanout(id))!.state;
 
-test('D1 D2: add 1,000, seal: not complete; ack all: complete, once, with the user key', async () => {
+test('add 1,000, seal: not complete; ack all: complete, once, with the user key [D1 D2]', async () => {
   const id = await open({ userKey: 'import 17' });
   const added = await shop.client.addItems(id, 1_000);
   expect(added.items).toBe(1_000);
@@ -33,7 +33,7 @@ test('D1 D2: add 1,000, seal: not complete; ack all: complete, once, with the us
   });
 });
 
-test('D2 D4: ack 1: not complete; then all again: complete', async () => {
+test('ack 1: not complete; then all again: complete [D2 D4]', async () => {
   const id = await open();
   const ids = [...(await shop.client.addItems(id, 700))];
   await shop.client.sealFanout(id);
@@ -42,7 +42,7 @@ test('D2 D4: ack 1: not complete; then all again: complete', async () => {
   expect(all).toMatchObject({ items: 700, acked: 699, completed: [{ id, items: 700 }] });
 });
 
-test('D2 D3: ten single adds, each acked while open: never complete; the seal completes it', async () => {
+test('ten single adds, each acked while open: never complete; the seal completes it [D2 D3]', async () => {
   const id = await open({ userKey: 'ten' });
   for (let i = 0; i < 10; i++) {
     const answer = await shop.client.ackItems(await shop.client.addItems(id, 1));
@@ -58,7 +58,7 @@ test('D2 D3: ten single adds, each acked while open: never complete; the seal co
   expect(await shop.client.sealFanout(id)).toEqual({ state: 'complete', items: 10, completed: null });
 });
 
-test('D4: seal first, ack all, ack all again: idempotent, the completion is not repeated', async () => {
+test('seal first, ack all, ack all again: idempotent, the completion is not repeated [D4]', async () => {
   const id = await open({ notify: { workflowId: 'nobody' } });
   const added = await shop.client.addItems(id, 1_200, { itemsPerCall: 500 });
   await shop.client.sealFanout(id);
@@ -70,7 +70,7 @@ test('D4: seal first, ack all, ack all again: idempotent, the completion is not 
   expect(rows).toEqual([{ body: expect.objectContaining({ type: 'fanout.completed', fanout: id, items: 1_200 }) }]);
 });
 
-test('D1: add after the seal is refused; sealing an empty one completes at once', async () => {
+test('add after the seal is refused; sealing an empty one completes at once [D1]', async () => {
   const id = await open();
   expect(await shop.client.sealFanout(id)).toMatchObject({ state: 'complete', items: 0, completed: { id } });
   await expect(shop.client.addItems(id, 1)).rejects.toMatchObject({ code: 'FANOUT_COMPLETE' });
@@ -83,14 +83,14 @@ test('D1: add after the seal is refused; sealing an empty one completes at once'
   expect((await shop.client.getFanout(sealed))!.items).toBe(5);
 });
 
-test('D12: 20 items, ack #19: only #19 is acked', async () => {
+test('20 items, ack #19: only #19 is acked [D12]', async () => {
   const ids = [...(await shop.client.addItems(await open(), 20))];
   await shop.client.ackItems(ids[19]!);
   expect(await shop.client.readItems(ids)).toEqual(ids.map((_, i) => i === 19));
   expect((await shop.client.getFanout(ids[0]!.split(':')[0]!))!.open).toBe(19);
 });
 
-test('D12: size 100, set and clear 57; index 0 is an item', async () => {
+test('size 100, set and clear 57; index 0 is an item [D12]', async () => {
   const id = await open({ segmentSize: 100 });
   const ids = [...(await shop.client.addItems(id, 100))];
   expect(await shop.client.ackItems(ids[57]!)).toMatchObject({ acked: 1 });
@@ -111,7 +111,7 @@ test('D12: size 100, set and clear 57; index 0 is an item', async () => {
   });
 });
 
-test('D11: 1,000 items sealed, 200 concurrent acks of 5 ids: complete, none lost', async () => {
+test('1,000 items sealed, 200 concurrent acks of 5 ids: complete, none lost [D11]', async () => {
   const id = await open();
   const ids = [...(await shop.client.addItems(id, 1_000))];
   await shop.client.sealFanout(id);
@@ -122,7 +122,7 @@ test('D11: 1,000 items sealed, 200 concurrent acks of 5 ids: complete, none lost
   expect(await stateOf(id)).toBe('complete');
 });
 
-test('D10 D13: 100,000 items acked by 1,000', async () => {
+test('100,000 items acked by 1,000 [D10 D13]', async () => {
   const id = await open({ segmentSize: 8_000 });
   const added = await shop.client.addItems(id, 100_000);
   await shop.client.sealFanout(id);
@@ -134,7 +134,7 @@ test('D10 D13: 100,000 items acked by 1,000', async () => {
   expect(await stateOf(id)).toBe('complete');
 });
 
-test('D6 D9: one row per segment: 8,001 items of segments of 8,000 are two; unused bits are 0', async () => {
+test('one row per segment: 8,001 items of segments of 8,000 are two; unused bits are 0 [D6 D9]', async () => {
   const id = await open({ segmentSize: 8_000 });
   const added = await shop.client.addItems(id, 8_001, { itemsPerCall: 10_000 });
   expect(await shop.client.getFanout(id)).toMatchObject({ items: 8_001, segments: 2, openSegments: 2, open: 8_001 });
@@ -149,7 +149,7 @@ test('D6 D9: one row per segment: 8,001 items of segments of 8,000 are two; unus
   ]);
 });
 
-test('D5 D10: one call over many segments and fan-outs, in any order; each completion is answered', async () => {
+test('one call over many segments and fan-outs, in any order; each completion is answered [D5 D10]', async () => {
   const [a, b, c] = [await open({ userKey: 'a' }), await open({ userKey: 'b', segmentSize: 3 }), await open()];
   const ids = [
     ...(await shop.client.addItems(b, 10)),

@@ -23,7 +23,7 @@ afterAll(async () => {
 
 const RACES: RaceReport['race'][] = ['two last acks', 'seal against last ack'];
 
-test.each(RACES)('D3: %s: exactly one call and one event report the completion', async (kind) => {
+test.each(RACES)('%s: exactly one call and one event report the completion [D3]', async (kind) => {
   const report = await race(kind, pools, TRIALS);
   expect(report).toMatchObject({ reported: { 1: TRIALS }, complete: TRIALS, events: TRIALS });
   expect(isExactlyOnce(report)).toBe(true);
@@ -31,7 +31,7 @@ test.each(RACES)('D3: %s: exactly one call and one event report the completion',
 });
 
 test.each(RACES)(
-  'D3: %s: with open_segments left out (look, then report) completions are lost, and this sees it',
+  '%s: with open_segments left out (look, then report) completions are lost, and this sees it [D3]',
   async (kind) => {
     await shop.pool.query('create table if not exists planted_seal (fanout uuid)');
     const report = await race(kind, pools, 200, LOOK_THEN_REPORT);

@@ -33,7 +33,7 @@ const stateOf = async (id: string): Promise<string | undefined> => (await shop.c
 const segments = async (): Promise<number> =>
   (await shop.pool.query<{ n: number }>('select count(*)::int as n from segment')).rows[0]!.n;
 
-test('D14: open and sealed, 10 items each; reap open since now: open gone with its items, sealed intact', async () => {
+test('open and sealed, 10 items each; reap open since now: open gone with its items, sealed intact [D14]', async () => {
   const open = await filled(false);
   const sealed = await filled(true);
   const counts = await shop.client.reapFanouts({ openIdleMs: 0, keepEndedMs: 0 });
@@ -62,7 +62,7 @@ test('D14: open and sealed, 10 items each; reap open since now: open gone with i
   await expect(shop.client.waitForFanout(sealed.id)).rejects.toMatchObject({ code: 'FANOUT_EXPIRED' });
 });
 
-test('D14: an unfinished one is deleted only after its event is delivered; its recipient stays as long', async () => {
+test('an unfinished one is deleted only after its event is delivered; its recipient stays as long [D14]', async () => {
   const { id } = await filled(false, { userKey: 'told', notify: { url: 'https://hooks.example.com/x' } });
   expect(await shop.client.reapFanouts({ openIdleMs: 0, keepEndedMs: 0 })).toMatchObject({
     expiredOpen: 1,
@@ -86,7 +86,7 @@ test('D14: an unfinished one is deleted only after its event is delivered; its r
   expect(await deleteUnusedRecipients(shop.pool, 10)).toBe(1);
 });
 
-test('D14: each kind goes after its own days, counted from the last add or ack', async () => {
+test('each kind goes after its own days, counted from the last add or ack [D14]', async () => {
   const day = (n: number): number => n * 86_400_000;
   const clockAt = async <T>(days: number, work: (pool: ReturnType<typeof createPool>) => Promise<T>): Promise<T> => {
     const pool = createPool({ databaseUrl: shop.database.url, max: 1 });
@@ -115,7 +115,7 @@ test('D14: each kind goes after its own days, counted from the last add or ack',
   expect(await round(59.1)).toMatchObject({ expiredSealed: 1 });
 });
 
-test('D14: never with live work: whoever acks or adds while the reaper looks keeps his fan-out', async () => {
+test('never with live work: whoever acks or adds while the reaper looks keeps his fan-out [D14]', async () => {
   const idle = `update fanout set active_at = clock() - interval '8 days' where public_id = $1`;
   for (let i = 0; i < 30; i++) {
     const { id, ids } = await filled(i % 2 === 0);
@@ -135,7 +135,7 @@ test('D14: never with live work: whoever acks or adds while the reaper looks kee
   }
 });
 
-test('D14: an ack that waited for the segment while its fan-out expired is refused, and undone with all of its call', async () => {
+test('an ack that waited for the segment while its fan-out expired is refused, and undone with all of its call [D14]', async () => {
   const [expiring, other] = [await filled(true), await filled(true)];
   await shop.pool.query(`update fanout set active_at = clock() - interval '8 days'`);
   const holder = await shop.pool.connect();
@@ -157,7 +157,7 @@ test('D14: an ack that waited for the segment while its fan-out expired is refus
   expect(await shop.client.readItems(other.ids)).toEqual(other.ids.map(() => false));
 });
 
-test('D14: large ones go in bounded steps, and nobody sees half of one', async () => {
+test('large ones go in bounded steps, and nobody sees half of one [D14]', async () => {
   const { id } = await shop.client.openFanout({ segmentSize: 1 });
   await shop.client.addItems(id, 5_000);
   await shop.client.sealFanout(id);

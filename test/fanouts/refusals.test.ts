@@ -20,7 +20,7 @@ const filled = async (items: number, options = {}): Promise<{ id: string; ids: s
   return { id, ids: [...(await shop.client.addItems(id, items))] };
 };
 
-test('D7 D8: an ack with one bad id changes nothing, and names each bad one with its reason', async () => {
+test('an ack with one bad id changes nothing, and names each bad one with its reason [D7 D8]', async () => {
   const { id, ids } = await filled(10);
   const large = await filled(3_000, { segmentSize: 8_000 });
   const cases: [string, string, RegExp][] = [
@@ -48,13 +48,13 @@ test('D7 D8: an ack with one bad id changes nothing, and names each bad one with
   });
 });
 
-test('D10: of a call in portions, those before the bad one stand, and the error says how many', async () => {
+test('of a call in portions, those before the bad one stand, and the error says how many [D10]', async () => {
   const { id, ids } = await filled(10);
   const refused = shop.client.ackItems([...ids, `${id}:7:0`], { idsPerCall: 4 });
   await expect(refused).rejects.toMatchObject({ applied: 8, problems: [{ code: 'UNKNOWN_SEGMENT' }] });
 });
 
-test('D1: verbs on a fan-out that is not there are NOT_FOUND', async () => {
+test('verbs on a fan-out that is not there are NOT_FOUND [D1]', async () => {
   await expect(shop.client.sealFanout(NOBODY)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   await expect(shop.client.addItems(NOBODY, 1)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   await expect(shop.client.waitForFanout(NOBODY)).rejects.toMatchObject({ code: 'NOT_FOUND' });

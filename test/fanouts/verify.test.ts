@@ -87,7 +87,7 @@ test.each([
   await expect(shop.pool.query(`${statement}'${fanout()}'`)).rejects.toMatchObject({ code: '23514' });
 });
 
-test('D3: a second event of a fan-out is refused by the table', async () => {
+test('a second event of a fan-out is refused by the table [D3]', async () => {
   const again = `insert into notification (fanout_id, recipient_id, body, next_at) select fanout_id, recipient_id, body, clock() from notification where fanout_id = ${idOf(complete)}`;
   await expect(shop.pool.query(again)).rejects.toMatchObject({ code: '23505' });
 });

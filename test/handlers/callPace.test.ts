@@ -23,13 +23,13 @@ const starts = async (
   return at.sort((a, b) => a.at - b.at);
 };
 
-test('G1: however many come at once, no window of perMs sees more than the limit', async () => {
+test('however many come at once, no window of perMs sees more than the limit [G1]', async () => {
   const at = await starts(new CallPace([{ limit: 10, perMs: 200, unit: 'calls', scope: 'handler' }]), 35);
   expect(at).toHaveLength(35);
   for (const [i, start] of at.slice(10).entries()) expect(start.at - at[i]!.at).toBeGreaterThanOrEqual(200 - 1e-6);
 });
 
-test('G1: a call that starts late pushes those that come a window after it, and no others', async () => {
+test('a call that starts late pushes those that come a window after it, and no others [G1]', async () => {
   const pace = new CallPace([{ limit: 3, perMs: 300, unit: 'calls', scope: 'handler' }]);
   let now = 0;
   const turn = (at: number): Promise<boolean> => {
@@ -51,7 +51,7 @@ test('G1: a call that starts late pushes those that come a window after it, and 
   expect(await turn(400)).toBe(true);
 });
 
-test('G1: by items and weight: less than the limit before the last call; by target: each for itself', async () => {
+test('by items and weight: less than the limit before the last call; by target: each for itself [G1]', async () => {
   const byItems = await starts(new CallPace([{ limit: 5, perMs: 150, unit: 'items', scope: 'handler' }]), 12, (i) => ({
     ...one,
     items: 1 + (i % 4),

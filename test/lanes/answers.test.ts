@@ -49,7 +49,7 @@ test('503, 503, 200: one success, three attempts, waits of 250 ms and 750 ms, no
   expect(calls[2]!.at - calls[1]!.at).toBeGreaterThanOrEqual(749);
 });
 
-test('C14: 429 with Retry-After: that service waits as long, others go on', async () => {
+test('429 with Retry-After: that service waits as long, others go on [C14]', async () => {
   downstream.answer = (batch, _, times) => {
     if (batch.target === 'limited' && times === 0) throw new LaterError('429', { retryAfterMs: 2_000 });
     return okay(batch);
@@ -64,7 +64,7 @@ test('C14: 429 with Retry-After: that service waits as long, others go on', asyn
   expect(two!.at - one!.at).toBeGreaterThanOrEqual(1_999);
 });
 
-test('C11 C20: an invalid batch is never sent again, the lane goes on; its items say why', async () => {
+test('an invalid batch is never sent again, the lane goes on; its items say why [C11 C20]', async () => {
   downstream.answer = (batch) => {
     if (batch.tasks.some(({ payload }) => payload.price === -1)) throw new RejectedError('price below 0');
     return okay(batch);
@@ -78,7 +78,7 @@ test('C11 C20: an invalid batch is never sent again, the lane goes on; its items
   expect(await muster.client.getTask(bad[0]!.id)).toMatchObject({ state: 'failed', error: 'price below 0' });
 });
 
-test('C16: a bisected batch keeps its place: halves in order, before what was submitted later', async () => {
+test('a bisected batch keeps its place: halves in order, before what was submitted later [C16]', async () => {
   const [a, b, c, d] = items('bisected', 4);
   c!.payload.price = -1;
   const split = await muster.client.submitBatch('edits', 'bisected', [a!, b!, c!, d!]);
@@ -119,7 +119,7 @@ test('members that are tried again precede what was submitted later', async () =
   ]);
 });
 
-test('C28: no answer, and the downstream honours the key: sent again with the same key, first of its lane', async () => {
+test('no answer, and the downstream honours the key: sent again with the same key, first of its lane [C28]', async () => {
   downstream.answer = (batch, _, times) => {
     if (Number(batch.id) === downstream.seen.find(({ service }) => service === 'silent')?.batch && times === 0)
       throw new Error('connection reset');
@@ -133,7 +133,7 @@ test('C28: no answer, and the downstream honours the key: sent again with the sa
   expect(calls[0]!.key).toBe(calls[1]!.key);
 });
 
-test('C28: no answer, and nothing can tell: the lane halts, nothing is sent blindly', async () => {
+test('no answer, and nothing can tell: the lane halts, nothing is sent blindly [C28]', async () => {
   careful.answer = (batch, _, times) => {
     if (times === 0) throw new Error('connection reset');
     return okay(batch);
@@ -149,7 +149,7 @@ test('C28: no answer, and nothing can tell: the lane halts, nothing is sent blin
   expect(careful.seen).toHaveLength(1);
 });
 
-test('C19: in halt mode an invalid batch stops its lane, and says so', async () => {
+test('in halt mode an invalid batch stops its lane, and says so [C19]', async () => {
   halting.answer = (batch) => {
     if (batch.tasks[0]!.payload.price === -1) throw new RejectedError('no');
     return okay(batch);
@@ -162,7 +162,7 @@ test('C19: in halt mode an invalid batch stops its lane, and says so', async () 
   expect(halting.seen.map(({ service }) => service)).toEqual(['orders', 'others']);
 });
 
-test('C18: a batch waits for those that it needs, of other lanes; one that needs an invalid one fails unsent', async () => {
+test('a batch waits for those that it needs, of other lanes; one that needs an invalid one fails unsent [C18]', async () => {
   let open: () => void = () => undefined;
   const gate = new Promise<void>((resolve) => (open = resolve));
   downstream.answer = async (batch) => {

@@ -54,7 +54,7 @@ const endsOf = async (batches: readonly number[]): Promise<Map<number, number> |
   return rows.every(({ status }) => status >= 10) ? new Map(rows.map(({ id, status }) => [id, status])) : null;
 };
 
-test('G9 C10: a batch whose retry is an hour away is cancelled, its lane goes on at once, and what depends on it fails unsent (C18)', async () => {
+test('a batch whose retry is an hour away is cancelled, its lane goes on at once, and what depends on it fails unsent (C18) [G9 C10]', async () => {
   const { client } = muster;
   const tried = await submit('edits', 'backoff', -1);
   const part = await eventually(
@@ -80,7 +80,7 @@ test('G9 C10: a batch whose retry is an hour away is cancelled, its lane goes on
   expect(await client.lane('backoff')).toMatchObject({ pending: 0, depth: 0, state: 'empty' });
 });
 
-test('G9 H5: a batch that the downstream refused for now is cancelled; its service waits all the same, as it was asked to', async () => {
+test('a batch that the downstream refused for now is cancelled; its service waits all the same, as it was asked to [G9 H5]', async () => {
   const { client } = muster;
   const refused = await submit('edits', 'throttled', -2);
   await reachesStatus(muster.client, refused, 'delayed');
@@ -91,7 +91,7 @@ test('G9 H5: a batch that the downstream refused for now is cancelled; its servi
   await reachesStatus(muster.client, next, 'committed');
 });
 
-test('C19: in a lane that halts, a cancelled batch is no invalid one: what comes after it goes', async () => {
+test('in a lane that halts, a cancelled batch is no invalid one: what comes after it goes [C19]', async () => {
   const { client } = muster;
   await client.pauseQueuer();
   const [one, two] = [await submit('halting', 'strict'), await submit('halting', 'strict')];
@@ -101,7 +101,7 @@ test('C19: in a lane that halts, a cancelled batch is no invalid one: what comes
   expect(await client.lane('strict')).toMatchObject({ haltedBy: null, state: 'empty' });
 });
 
-test('G9: by its tasks: all of a batch, or none of it with the reason; tasks in no batch yet one by one', async () => {
+test('by its tasks: all of a batch, or none of it with the reason; tasks in no batch yet one by one [G9]', async () => {
   const { client } = muster;
   await client.pauseQueuer();
   const some = items('by-task', 2);
@@ -136,7 +136,7 @@ test('G9: by its tasks: all of a batch, or none of it with the reason; tasks in 
   ]);
 });
 
-test('G9 A17: the recipients of a cancelled batch are told, one message', async () => {
+test('the recipients of a cancelled batch are told, one message [G9 A17]', async () => {
   const { client } = muster;
   await client.pauseQueuer();
   const told = items('told').map((item) => ({ ...item, callback: { workflowId: 'nobody' } }));
@@ -152,7 +152,7 @@ test('G9 A17: the recipients of a cancelled batch are told, one message', async 
   ]);
 });
 
-test('G9 C29: cancels that race grants and marks: every batch is cancelled or applied once, never both, and none is left', async () => {
+test('cancels that race grants and marks: every batch is cancelled or applied once, never both, and none is left [G9 C29]', async () => {
   const { client } = muster;
   let cancelled = 0;
   let refused = 0;

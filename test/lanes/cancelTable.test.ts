@@ -76,7 +76,7 @@ test.each([
   ['invalid', EXTRA.invalid, /refused it permanently/],
   ['skipped', EXTRA.skipped, /an operator/],
   ['failed-dependency', EXTRA['failed-dependency'], /failed without being sent/],
-] as const)('G9: %s, %s', async (status, extra, refusal) => {
+] as const)('%s, %s [G9]', async (status, extra, refusal) => {
   const { batch, id } = await inStatus(status, extra);
   const pendingOf = async (): Promise<{ pending: number; n: number }> =>
     (
@@ -104,7 +104,7 @@ test.each([
   expect(pending).toBe(n);
 });
 
-test('G9: the table names every status, and agrees with the transitions', () => {
+test('the table names every status, and agrees with the transitions [G9]', () => {
   for (const status of Object.keys(STATUSES) as LaneBatchStatus[]) {
     const may = whyNotCancelled({ status, calling: false, unsure: false }) === null;
     // What the downstream has ends cancelled only once that says so.
@@ -114,7 +114,7 @@ test('G9: the table names every status, and agrees with the transitions', () => 
   }
 });
 
-test('G9: what is no batch of a lane', async () => {
+test('what is no batch of a lane [G9]', async () => {
   await expect(client.cancelBatch(987_654)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   await expect(client.cancelBatch(0)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
 });
@@ -154,7 +154,7 @@ const markOf = ({ batch, no }: { batch: number; no: number }) => ({
   timeoutMs: 60_000,
 });
 
-test('G9 C29: a mark that came first wins: the cancel looks again when it has committed, and says so', async () => {
+test('a mark that came first wins: the cancel looks again when it has committed, and says so [G9 C29]', async () => {
   const granted = await grant('mark-first');
   const tx = await database.pool.connect();
   await tx.query('begin');
@@ -171,7 +171,7 @@ test('G9 C29: a mark that came first wins: the cancel looks again when it has co
   expect((await client.getTask(granted.id))!.state).toBe('in-progress');
 });
 
-test('G9 C29: a cancel that came first wins: the mark that waited for it finds nothing to send', async () => {
+test('a cancel that came first wins: the mark that waited for it finds nothing to send [G9 C29]', async () => {
   const granted = await grant('cancel-first');
   const tx = await database.pool.connect();
   await tx.query('begin');
@@ -197,7 +197,7 @@ test('G9 C29: a cancel that came first wins: the mark that waited for it finds n
   expect(await marking).toEqual(new Set());
 });
 
-test('G9: a grant that holds the lane is waited for, and what it granted and nobody marked is cancelled all the same', async () => {
+test('a grant that holds the lane is waited for, and what it granted and nobody marked is cancelled all the same [G9]', async () => {
   const [item] = items('grant-first');
   const { batch } = await client.submitBatch('edits', 'grant-first', [item!]);
   const tx = await database.pool.connect();

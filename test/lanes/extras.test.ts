@@ -47,7 +47,7 @@ afterAll(() => muster.stop());
 const submit = async (handler: string, service: string): Promise<number> =>
   (await muster.client.submitBatch(handler, service, items(service))).batch;
 
-test('C2: a submitter has one batch at a time: never more calls at once than there are submitters', async () => {
+test('a submitter has one batch at a time: never more calls at once than there are submitters [C2]', async () => {
   const { client } = muster;
   await client.setQueuer({ slots: 3 });
   let open: () => void = () => undefined;
@@ -69,7 +69,7 @@ test('C2: a submitter has one batch at a time: never more calls at once than the
   await client.setQueuer({ slots: 16 });
 });
 
-test('C14 C15: where the downstream keeps the order, the next goes when the one before was accepted, in the same order', async () => {
+test('where the downstream keeps the order, the next goes when the one before was accepted, in the same order [C14 C15]', async () => {
   const batches: number[] = [];
   for (let i = 0; i < 5; i++) batches.push(await submit('guaranteed', 'order'));
   for (const batch of batches) await reachesStatus(muster.client, batch, 'pending');

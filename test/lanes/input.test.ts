@@ -26,7 +26,7 @@ const stored = async (): Promise<number> => {
   return rows[0]!.n;
 };
 
-test('C27: batches of a lane are numbered in the order of their commits, whatever their transactions do', async () => {
+test('batches of a lane are numbered in the order of their commits, whatever their transactions do [C27]', async () => {
   const slow = await database.pool.connect();
   await slow.query('begin');
   const first = await client.submitBatch('edits', 'po-9', items('po-9'), { tx: slow });
@@ -56,7 +56,7 @@ test('a rolled back transaction leaves nothing', async () => {
   expect(await stored()).toBe(before);
 });
 
-test('A1 G10: the same items again are the same batch; some of them, or others, are a conflict', async () => {
+test('the same items again are the same batch; some of them, or others, are a conflict [A1 G10]', async () => {
   const some = items('po-12', 2);
   const first = await client.submitBatch('edits', 'po-12', some);
   expect(await client.submitBatch('edits', 'po-12', some)).toEqual({ ...first, accepted: false });
@@ -65,7 +65,7 @@ test('A1 G10: the same items again are the same batch; some of them, or others, 
   await expect(client.submitBatch('edits', 'po-12', changed)).rejects.toThrow(/accepted before/);
 });
 
-test('C4: a target feeds one service, for good', async () => {
+test('a target feeds one service, for good [C4]', async () => {
   await client.submitBatch('edits', 'po-13', items('target-13'));
   await expect(client.submitBatch('edits', 'po-14', items('target-13'))).rejects.toThrow(/already bound.*po-14/s);
   await expect(client.submitBatch('named', 'po-15', items('t'))).rejects.toThrow(/service of t/);
@@ -111,7 +111,7 @@ test.each([
   expect(await stored()).toBe(before);
 });
 
-test('C18: a circle of dependencies is refused with its path, also one through the order of a lane', async () => {
+test('a circle of dependencies is refused with its path, also one through the order of a lane [C18]', async () => {
   const batch = (service: string, key: string, dependsOn: string[]) => ({
     service,
     key,
@@ -128,7 +128,7 @@ test('C18: a circle of dependencies is refused with its path, also one through t
   expect(fine).toHaveLength(2);
 });
 
-test('C18: a dependency on an invalid batch is refused', async () => {
+test('a dependency on an invalid batch is refused [C18]', async () => {
   const { batch } = await client.submitBatch('edits', 'inv', items('inv'));
   await database.pool.query('update lane_batch set status = 11 where batch_id = $1', [batch]);
   await expect(client.submitBatch('edits', 'po-2', items('po-2'), { dependsOn: [batch] })).rejects.toThrow(

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => muster.stop());
 
-test('C1: batches of a service are sent in the order in which they were submitted, one after the other', async () => {
+test('batches of a service are sent in the order in which they were submitted, one after the other [C1]', async () => {
   const { client } = muster;
   const ids: string[] = [];
   const batches: number[] = [];

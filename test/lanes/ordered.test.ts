@@ -26,7 +26,7 @@ afterEach(() => expectWhole(muster.client));
 const of = (service: string, from = downstream) => from.seen.filter((call) => call.service.split('/')[0] === service);
 const ids = (tasks: readonly { id: string }[]): string[] => tasks.map(({ id }) => id);
 
-test('C1: tasks go in the order in which they were submitted, full batches, the rest after the linger', async () => {
+test('tasks go in the order in which they were submitted, full batches, the rest after the linger [C1]', async () => {
   const { client } = muster;
   const some = items('o-1/x', 12);
   await client.submit('edits', some);
@@ -38,7 +38,7 @@ test('C1: tasks go in the order in which they were submitted, full batches, the 
   ]);
 });
 
-test('C6: order is never traded for fill: a task of another target closes the batch', async () => {
+test('order is never traded for fill: a task of another target closes the batch [C6]', async () => {
   const { client } = muster;
   const some = ['a', 'a', 'b', 'a', 'a', 'b', 'b'].flatMap((target) => items(`o-2/${target}`));
   await client.submit('edits', some);
@@ -122,7 +122,7 @@ test('a task that is in no batch yet can be cancelled; the others go on in order
   expect(of('o-7').flatMap((call) => call.ids)).not.toContain(some[1]!.id);
 });
 
-test('C10 G14: in the caller own transaction, and nobody rings: the sweeper finds it', async () => {
+test('in the caller own transaction, and nobody rings: the sweeper finds it [C10 G14]', async () => {
   const { client, database } = muster;
   const tx = await database.pool.connect();
   await tx.query('begin');

@@ -48,7 +48,7 @@ afterAll(() => muster.stop());
 afterEach(() => expectWhole(muster.client));
 const referenceOf = async (batch: number): Promise<string> => (await muster.client.batchStatus(batch))!.reference!;
 
-test('C1: the next of a serial lane goes only after the one before was committed, not when it was accepted', async () => {
+test('the next of a serial lane goes only after the one before was committed, not when it was accepted [C1]', async () => {
   const { client } = muster;
   const first = (await client.submitBatch('edits', 's-1', items('s-1'))).batch;
   const second = (await client.submitBatch('edits', 's-1', items('s-1'))).batch;
@@ -87,7 +87,7 @@ test('explain says when an accepted batch is asked about again, or that it is no
   await reachesStatus(muster.client, batch, 'committed');
 });
 
-test('H7: many are asked about in one call', async () => {
+test('many are asked about in one call [H7]', async () => {
   const { client } = muster;
   const batches: number[] = [];
   for (let i = 0; i < 12; i++) batches.push((await client.submitBatch('edits', `bulk-${i}`, items(`bulk-${i}`))).batch);
@@ -98,7 +98,7 @@ test('H7: many are asked about in one call', async () => {
   for (const batch of batches) await reachesStatus(muster.client, batch, 'committed');
 });
 
-test('C17: a batch that the downstream lost is sent again, before any other of its lane, with the same key', async () => {
+test('a batch that the downstream lost is sent again, before any other of its lane, with the same key [C17]', async () => {
   const { client } = muster;
   const first = (await client.submitBatch('edits', 'lost', items('lost'))).batch;
   const second = (await client.submitBatch('edits', 'lost', items('lost'))).batch;
@@ -127,7 +127,7 @@ test('completion by a callback: the lane goes on at once', async () => {
   await reachesStatus(muster.client, second, 'committed');
 });
 
-test('C25: in a parallel lane what does not conflict goes early, what does waits for the commit', async () => {
+test('in a parallel lane what does not conflict goes early, what does waits for the commit [C25]', async () => {
   const { client } = muster;
   const submit = async (reads: string[], writes: string[]) =>
     (await client.submitBatch('beside', 'keys', items('keys'), { reads, writes })).batch;
@@ -144,7 +144,7 @@ test('C25: in a parallel lane what does not conflict goes early, what does waits
   for (const batch of [two, three]) await reachesStatus(muster.client, batch, 'committed');
 });
 
-test('C14: at its pending limit a lane waits until fewer than half are left', async () => {
+test('at its pending limit a lane waits until fewer than half are left [C14]', async () => {
   const { client } = muster;
   const batches: number[] = [];
   for (let i = 0; i < 6; i++)

@@ -80,7 +80,7 @@ test('429 with Retry-After 7 s: nothing of that service for 7 s, others go on', 
   ]);
 });
 
-test('C25: the spec table in rounds of one commit: {1,3} {2,4} {5} {6} {7}', async () => {
+test('the spec table in rounds of one commit: {1,3} {2,4} {5} {6} {7} [C25]', async () => {
   const sets = [
     [['B', 'E'], ['F']],
     [['D'], ['E']],
@@ -109,7 +109,7 @@ test('C25: the spec table in rounds of one commit: {1,3} {2,4} {5} {6} {7}', asy
   ]);
 });
 
-test('C28 C17: no answer: unknown, sent again with the same key, before the next of its lane', async () => {
+test('no answer: unknown, sent again with the same key, before the next of its lane [C28 C17]', async () => {
   const lane = 'silent';
   let times = 0;
   downstream.answer = async (batch) => {
@@ -130,7 +130,7 @@ test('C28 C17: no answer: unknown, sent again with the same key, before the next
   expect([await statusOf(first!.batch), await statusOf(next!.batch)]).toEqual(['committed', 'committed']);
 });
 
-test('C19: a halted lane stays halted however long it takes, and goes on when it is fixed', async () => {
+test('a halted lane stays halted however long it takes, and goes on when it is fixed [C19]', async () => {
   halting.answer = async (batch) => {
     await at(batch);
     if (batch.tasks[0]!.payload.price === -1) throw new RejectedError('no');

@@ -55,7 +55,7 @@ const nextRound = async (change: (tx: Transaction) => Promise<unknown>): Promise
   return granted;
 };
 
-test('C23: an empty store gives nothing and no error', async () => {
+test('an empty store gives nothing and no error [C23]', async () => {
   expect(await nextRound(() => Promise.resolve())).toEqual([]);
   const runId = randomUUID();
   const turn = { queuerId: 0, runId, runStartedAtMs: 1, turn: 1, live: [], mayClaim: true };
@@ -116,7 +116,7 @@ describe('the first table of the spec, in the store', () => {
     ['plus b0 Invalid, in halt mode', halted, ['b6', 'b3']],
     ['plus b0 Delayed 14 s ago', delayed(14_000), ['b6', 'b3']],
     ['plus b0 Delayed 15 s ago', delayed(15_000), ['b0', 'b6', 'b3']],
-  ] as const)('C26: %s', async (_, change, expected) => {
+  ] as const)('%s [C26]', async (_, change, expected) => {
     expect(await nextRound(change)).toEqual(expected);
   });
 });
@@ -142,7 +142,7 @@ const TASK_STATE_OF = {
   cancelled: 'cancelled',
 } as const satisfies Record<LaneBatchStatus, TaskState>;
 
-describe('H9: the state of a task, by the status of its batch', () => {
+describe('the state of a task, by the status of its batch [H9]', () => {
   const statuses = Object.keys(STATUSES) as LaneBatchStatus[];
   /** As a settlement leaves the batch row of an ended one, or of a parked one. */
   const STATE_OF = { parked: 3, committed: 4, invalid: 5, skipped: 5, 'failed-dependency': 5 } as const;
@@ -203,7 +203,7 @@ describe('races of a grant', () => {
   test.each([
     ['halted', `halted_by = 1, halted_at = clock(), halt_reason = 'invalid: no'`],
     ['paused', `paused_at = clock()`],
-  ])('C19: a lane that is %s while a grant waits for its lock gives nothing', async (what, set) => {
+  ])('a lane that is %s while a grant waits for its lock gives nothing [C19]', async (what, set) => {
     await database.pool.query('update lane_state set ready = false');
     const service = `race-${what}`;
     await client.submitBatch('edits', service, items(service));

@@ -55,7 +55,7 @@ test('a repeated turn grants nothing more and answers the same', async () => {
   expect(again).toMatchObject({ submitters: first.submitters, again: true });
 });
 
-test('C29: what a dead submitter held and never sent is granted again; its own mark is refused', async () => {
+test('what a dead submitter held and never sent is granted again; its own mark is refused [C29]', async () => {
   const batch = await submit('a');
   const run = new Run(1);
   const { submitters } = await run.take();
@@ -66,7 +66,7 @@ test('C29: what a dead submitter held and never sent is granted again; its own m
   expect(await mark(batch, next.submitters[0]!.no)).toBe(true);
 });
 
-test('C29 C28: what it had marked is unknown, is first in its lane, and waits until that call has ended', async () => {
+test('what it had marked is unknown, is first in its lane, and waits until that call has ended [C29 C28]', async () => {
   const batch = await submit('a');
   const later = await submit('a');
   const run = new Run(1);
@@ -101,14 +101,14 @@ test('two runs: the later one takes over with a higher epoch, the earlier one is
   });
 });
 
-test('C29: frozen past its expiry, then thawed: its send is refused, whoever has taken over or not', async () => {
+test('frozen past its expiry, then thawed: its send is refused, whoever has taken over or not [C29]', async () => {
   const batch = await submit('a');
   const { submitters } = await new Run(1).take();
   await database.pool.query(`update submitter set expires_at = clock() - interval '1 s'`);
   expect(await mark(batch, submitters[0]!.no)).toBe(false);
 });
 
-test('C29: a submitter whose lease has passed is recovered by another one, while its workflow still takes it for live', async () => {
+test('a submitter whose lease has passed is recovered by another one, while its workflow still takes it for live [C29]', async () => {
   await client.setQueuer({ slots: 2 });
   const [sent, waiting] = [await submit('a'), await submit('b')];
   const { submitters } = await new Run(1).take();
@@ -132,7 +132,7 @@ test('C29: a submitter whose lease has passed is recovered by another one, while
   expect([await mark(held, dead), await mark(held, other)]).toEqual([false, true]);
 });
 
-test('C19: a lane that an answer halts while a grant waits for it is neither granted nor set going again', async () => {
+test('a lane that an answer halts while a grant waits for it is neither granted nor set going again [C19]', async () => {
   const batch = await submit('a');
   const answer = await database.pool.connect();
   await answer.query('begin');
@@ -180,7 +180,7 @@ test('one-round: one of each service, in a single turn; a service with 1,000 wai
   expect(await nextRound(4, 'one-round')).toEqual(['b', 'c', 'crowded', 'd']);
 });
 
-test('C24: a service that comes late does not wait for more than one turn of the others', async () => {
+test('a service that comes late does not wait for more than one turn of the others [C24]', async () => {
   await client.setQueuer({ slots: 1, strategy: 'one-round' });
   for (const service of ['a', 'b']) for (let i = 0; i < 5; i++) await submit(service);
   const run = new Run(1);

@@ -32,7 +32,7 @@ create trigger on_mark before update of attempt on batch for each row execute fu
 const marks = async (): Promise<number> =>
   Number((await muster.database.pool.query('select last_value as n from marks')).rows[0].n);
 
-test('C29: a mark that came too late is taken back: its call is made now, and nothing is unknown', async () => {
+test('a mark that came too late is taken back: its call is made now, and nothing is unknown [C29]', async () => {
   const { client } = muster;
   await client.submitBatch('edits', 'before', items('before'));
   await onFirstMark('late', 'perform pg_sleep(3);');
@@ -45,7 +45,7 @@ test('C29: a mark that came too late is taken back: its call is made now, and no
   await expectWhole(client);
 });
 
-test('C29: a mark that was refused gives its batch back, while the other slots of its submitter call', async () => {
+test('a mark that was refused gives its batch back, while the other slots of its submitter call [C29]', async () => {
   const { client } = muster;
   let letGo: () => void = () => undefined;
   const gone = new Promise<void>((resolve) => (letGo = resolve));

@@ -90,7 +90,7 @@ const submit = async (handler: string, service: string): Promise<number> =>
   (await muster.client.submitBatch(handler, service, items(service))).batch;
 const callsOf = (one: Downstream, service: string) => one.seen.filter((call) => call.service === service);
 
-test('C28: unsure, and not safe to send again: looked up as often as the handler says, then parked with the reason', async () => {
+test('unsure, and not safe to send again: looked up as often as the handler says, then parked with the reason [C28]', async () => {
   const { client } = muster;
   const first = await submit('unsure', 'never');
   const next = await submit('unsure', 'never');
@@ -107,7 +107,7 @@ test.each([
   ['done', 1, 'committed'],
   ['absent', 2, 'parked'],
 ] as const)(
-  'C20: the second look-up says %s: it is over, or sent again, before anything else of its lane',
+  'the second look-up says %s: it is over, or sent again, before anything else of its lane [C20]',
   async (answer, calls, status) => {
     const service = `late-${answer}`;
     const first = await submit('unsure', service);
@@ -123,7 +123,7 @@ test.each([
 );
 
 test.each(['parallel', 'unconstrained'] as const)(
-  'C17 C28: %s: while an unknown outcome is looked up, at once or later, nothing that was not sent goes',
+  '%s: while an unknown outcome is looked up, at once or later, nothing that was not sent goes [C17 C28]',
   async (handler) => {
     const service = `looked-up-${handler}`;
     let letGo: () => void = () => undefined;
@@ -159,7 +159,7 @@ test.each(['parallel', 'unconstrained'] as const)(
   },
 );
 
-test('C9: pending past its deadline and sent again with its key: after as many deadlines as the handler says its lane is parked', async () => {
+test('pending past its deadline and sent again with its key: after as many deadlines as the handler says its lane is parked [C9]', async () => {
   const first = await submit('keyed', 'for-ever');
   const next = await submit('keyed', 'for-ever');
   await reachesStatus(muster.client, first, 'parked');
@@ -170,7 +170,7 @@ test('C9: pending past its deadline and sent again with its key: after as many d
   expect((await muster.client.batchStatus(next))!.status).toBe('unsubmitted');
 });
 
-test('C9 C28: pending past its deadline, a look-up unsure: looked up again, never sent again, then parked; a true answer still counts', async () => {
+test('pending past its deadline, a look-up unsure: looked up again, never sent again, then parked; a true answer still counts [C9 C28]', async () => {
   const { client } = muster;
   const some = items('overdue');
   const first = (await client.submitBatch('slow', 'overdue', some)).batch;

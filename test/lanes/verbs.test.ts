@@ -24,7 +24,7 @@ const submit = async (service: string, price?: number) =>
   (await muster.client.submitBatch('edits', service, items(service, 1, price === undefined ? {} : { price }))).batch;
 const stateOf = async (service: string) => (await muster.client.lane(service)).state;
 
-test('C12: a paused lane sends nothing, others do; resumed, it goes on; explain says so', async () => {
+test('a paused lane sends nothing, others do; resumed, it goes on; explain says so [C12]', async () => {
   const { client } = muster;
   await reachesStatus(muster.client, await submit('p-1'), 'committed');
   await client.pauseLane('p-1', 'stock-taking');
@@ -48,7 +48,7 @@ test('everything paused: nothing is granted; resumed, all goes on', async () => 
   for (const batch of batches) await reachesStatus(muster.client, batch, 'committed');
 });
 
-test('C19: a halted lane goes on when its batch is skipped', async () => {
+test('a halted lane goes on when its batch is skipped [C19]', async () => {
   const { client } = muster;
   const bad = await submit('skip-1', -1);
   const next = await submit('skip-1');
@@ -59,7 +59,7 @@ test('C19: a halted lane goes on when its batch is skipped', async () => {
   await expect(client.skipHead('skip-1')).rejects.toThrow(/expected a halted lane/);
 });
 
-test('C19: or when other items stand in its place, before what waits', async () => {
+test('or when other items stand in its place, before what waits [C19]', async () => {
   const { client } = muster;
   const bad = await submit('fix-1', -1);
   const next = await submit('fix-1');
@@ -76,7 +76,7 @@ test('C19: or when other items stand in its place, before what waits', async () 
 test.each([
   ['applied', 1],
   ['again', 2],
-] as const)('C28: a batch of unknown outcome is decided by hand: %s', async (as, calls) => {
+] as const)('a batch of unknown outcome is decided by hand: %s [C28]', async (as, calls) => {
   const { client } = muster;
   const service = `unknown-${as}`;
   const some = items(service, 1, { price: -2 });
@@ -100,7 +100,7 @@ test('an unknown one that is skipped counts as not applied: what depends on it f
   expect(await stateOf('skip-3')).toBe('halted');
 });
 
-test('C12: lanes: a page by service, with depth, state and share', async () => {
+test('lanes: a page by service, with depth, state and share [C12]', async () => {
   const { client } = muster;
   const page = await client.lanes({ limit: 2 });
   const rest = await client.lanes({ after: page[1]!.service });
@@ -125,7 +125,7 @@ test.each([
   await expect(work()).rejects.toThrow(message);
 });
 
-test('H4: a paused handler sends nothing of its lanes; resumed, they go on at once', async () => {
+test('a paused handler sends nothing of its lanes; resumed, they go on at once [H4]', async () => {
   const { client } = muster;
   await reachesStatus(muster.client, await submit('h-1'), 'committed');
   await client.pause('edits');

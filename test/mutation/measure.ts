@@ -46,7 +46,9 @@ export const measure = async (jest: WarmJest, plan: Plan, watcher: Watcher): Pro
   return results;
 };
 
-/** Puts the tests of the same system first: what others execute on their way they do not look at. */
+/**
+ * Puts the tests of the same system first: what others execute on their way they do not look at.
+ */
 const nearest = (file: string, touching: readonly Touching[]): Touching[] => {
   const rooms = new Set(file.split('/').slice(1, -1));
   const isFar = ({ file: test }: Touching): boolean => !test.split('/').some((part) => rooms.has(part));

@@ -95,7 +95,7 @@ const ended = (): Promise<true> => eventually(async () => (await isEnded()) || n
 /** Leases of those that live are renewed as their processes would. */
 const renew = async (id: string): Promise<void> => renewPartitions(pool, id, await held(id), 60_000);
 
-test('B1 B15: partitions that nobody holds go to the nodes at once, evenly; then it ends, and costs nothing', async () => {
+test('partitions that nobody holds go to the nodes at once, evenly; then it ends, and costs nothing [B1 B15]', async () => {
   await start(5);
   await join('a');
   await join('b');
@@ -109,7 +109,7 @@ test('B1 B15: partitions that nobody holds go to the nodes at once, evenly; then
   expect((await leases()).map(({ epoch }) => epoch)).toEqual(epochs); // B2
 });
 
-test('B10 B11: what is given up goes to the taker at once; what is not, when the shutdown limit is over, under a new epoch', async () => {
+test('what is given up goes to the taker at once; what is not, when the shutdown limit is over, under a new epoch [B10 B11]', async () => {
   await start(4);
   await join('a');
   await wake();
@@ -140,7 +140,7 @@ test('B10 B11: what is given up goes to the taker at once; what is not, when the
   await ended();
 });
 
-test('B16 B3: the partitions of a node that died without a word are given out when its lease has passed, not before', async () => {
+test('the partitions of a node that died without a word are given out when its lease has passed, not before [B16 B3]', async () => {
   await start(4);
   await join('a');
   await join('b');

@@ -105,7 +105,7 @@ const join = async (id: string): Promise<{ silentNode: () => void; isResting: ()
   return { silentNode, isResting: () => pool.idleCount === pool.totalCount && pool.waitingCount === 0 };
 };
 
-test('B18: coordination calls retry: a node that joins while Temporal is away tells the balancer when it is back', async () => {
+test('coordination calls retry: a node that joins while Temporal is away tells the balancer when it is back [B18]', async () => {
   cutTemporalOff();
   await join('a');
   await eventually(() => wakes >= 2);
@@ -114,7 +114,7 @@ test('B18: coordination calls retry: a node that joins while Temporal is away te
   await eventually(isTold);
 });
 
-test('B18: of three nodes that notice a silence at the same time one runs a round, whatever Temporal does', async () => {
+test('of three nodes that notice a silence at the same time one runs a round, whatever Temporal does [B18]', async () => {
   const { pool } = database;
   // Every round locks the assignor's lease under the name of the process that runs it.
   await pool.query(`

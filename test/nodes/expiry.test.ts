@@ -63,7 +63,7 @@ test.each([
   [999, { holder: 'b', epoch: 1, wanted: null }],
   [1_000, { holder: 'a', epoch: 2, wanted: null }],
   [1_001, { holder: 'a', epoch: 2, wanted: null }],
-])('B16: a lease of 1,000 ms, %d ms old: %j', async (ms, expected) => {
+])('a lease of 1,000 ms, %d ms old: %j [B16]', async (ms, expected) => {
   await sign('b');
   await give(FIRST, 'b');
   await give(SECOND, 'a');
@@ -78,7 +78,7 @@ test.each([
 test.each([
   [599, { holder: 'b', epoch: 1, wanted: 'a' }],
   [600, { holder: 'a', epoch: 2, wanted: null }],
-])('B10 B11: asked back with a shutdown limit of 600 ms, %d ms ago: %j', async (ms, expected) => {
+])('asked back with a shutdown limit of 600 ms, %d ms ago: %j [B10 B11]', async (ms, expected) => {
   await sign('b');
   await give(FIRST, 'b');
   await give(SECOND, 'b');
@@ -90,7 +90,7 @@ test.each([
 test.each([
   [399, 0],
   [400, 1],
-])('B13: held for %d ms with a minimum hold of 400 ms: %d asked back', async (ms, expected) => {
+])('held for %d ms with a minimum hold of 400 ms: %d asked back [B13]', async (ms, expected) => {
   await sign('b');
   await give(FIRST, 'b');
   await give(SECOND, 'b');

@@ -81,7 +81,7 @@ test('nothing is claimed while no node holds the partition; then it goes to the 
   expect(await take([answer.dispatch!.no])).toMatchObject({ dispatch: null, heldBy: 'no node holds its partition' });
 });
 
-test('B11: a mark is refused under an old epoch, by another node, after the lease has passed; also after losing and regaining it', async () => {
+test('a mark is refused under an old epoch, by another node, after the lease has passed; also after losing and regaining it [B11]', async () => {
   const first = await give('a');
   const answer = await take();
   const [one, two, three] = await batches();
@@ -174,7 +174,7 @@ describe('a process and what it holds', () => {
     expect(await open('b').use(P, null, () => undefined)).toBeNull();
   });
 
-  test('B11: by its own monotonic clock it is out when the time is over that it last read, and looks again', async () => {
+  test('by its own monotonic clock it is out when the time is over that it last read, and looks again [B11]', async () => {
     const epoch = await give('a');
     const a = open('a');
     const use = (await a.use(P, epoch, () => undefined))!;
@@ -187,7 +187,7 @@ describe('a process and what it holds', () => {
     expect(use.isHeld()).toBe(true);
   });
 
-  test('B10: asked back, it stops what is under way there, and gives up when the last of it has ended', async () => {
+  test('asked back, it stops what is under way there, and gives up when the last of it has ended [B10]', async () => {
     const epoch = await give('a');
     let released = 0;
     const a = open('a', () => released++);
@@ -203,7 +203,7 @@ describe('a process and what it holds', () => {
     expect(released).toBe(0);
   });
 
-  test('B10: with nothing under way it is given up at once, and whoever asked has it in mind still', async () => {
+  test('with nothing under way it is given up at once, and whoever asked has it in mind still [B10]', async () => {
     const epoch = await give('a');
     let released = 0;
     const a = open('a', () => released++);

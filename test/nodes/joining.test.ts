@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => fleet.stop());
 
-test('B14: a new node has its share within one lease, with the fewest moves, also where that takes many rounds', async () => {
+test('a new node has its share within one lease, with the fewest moves, also where that takes many rounds [B14]', async () => {
   // Four a round: five rounds, and at a third of a lease each the holder would hear of the last one
   // much too late.
   const settings = { leaseMs: LEASE_MS, shutdownLimitMs: 5_000, minimumHoldMs: 0, movesPerRound: 4 };

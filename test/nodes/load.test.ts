@@ -31,7 +31,7 @@ const shopOf = (no: number): string => {
   for (let i = 0; ; i++) if (leaderIndex(`shop-${i}`, PARTITIONS) === no) return `shop-${i}`;
 };
 
-test('B17: two partitions on one node, each with 20 batches, are shown with them and end on different nodes', async () => {
+test('two partitions on one node, each with 20 batches, are shown with them and end on different nodes [B17]', async () => {
   const settings = { by: 'load', leaseMs: 5_000, shutdownLimitMs: 2_500 } as const;
   const nodes = [await fleet.join([orders], settings), await fleet.join([orders], settings)];
   // Without any load each node has some; one of them has two at least.

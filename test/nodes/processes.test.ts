@@ -108,7 +108,7 @@ const works = async (): Promise<void> => {
   expect(new Set(ended.map(({ state }) => state))).toEqual(new Set(['succeeded']));
 };
 
-test('B2: a node whose event loop is blocked for longer than its lease, again and again, keeps its partitions: 0 moves', async () => {
+test('a node whose event loop is blocked for longer than its lease, again and again, keeps its partitions: 0 moves [B2]', async () => {
   const [busy, other] = await Promise.all([join(), join()]);
   const before = await settled([busy, other]);
   for (let round = 0; round < rounds(4, 12); round++) {
@@ -128,7 +128,7 @@ test('a clock that is off by an hour moves nothing, and loses nothing', async ()
   expect(await leases()).toEqual(before);
 });
 
-test('B3: Postgres crashes and comes back after more than a lease: nobody loses anything', async () => {
+test('Postgres crashes and comes back after more than a lease: nobody loses anything [B3]', async () => {
   const before = await settled(living);
   const { port } = postgres;
   postgres.kill();
@@ -147,7 +147,7 @@ test('B3: Postgres crashes and comes back after more than a lease: nobody loses 
   expect(await leases()).toEqual(before);
 });
 
-test('B16: a killed node: its partitions are spread over the others, and only those move', async () => {
+test('a killed node: its partitions are spread over the others, and only those move [B16]', async () => {
   const before = await settled(living);
   const victim = living.shift()!;
   await victim.kill();

@@ -77,7 +77,7 @@ const check = (property: (input: CutInput) => void, input = anyCut) =>
   fc.assert(fc.property(input, property), { numRuns: 500 });
 
 describe('cutBatches, for any queue', () => {
-  test('A13, G4: no batch is above a limit, except a single task that is so by itself', () => {
+  test('no batch is above a limit, except a single task that is so by itself [A13 G4]', () => {
     check((input) => {
       const { maxItems, maxBytes = Infinity, overheadBytes, maxWeight = Infinity } = input.limits;
       const { batches } = cutBatches(input, NOW_MS);
@@ -95,7 +95,7 @@ describe('cutBatches, for any queue', () => {
     });
   });
 
-  test('G4: weight in flight stays within the budget, except a single task above all of it, which finds it free', () => {
+  test('weight in flight stays within the budget, except a single task above all of it, which finds it free [G4]', () => {
     check((input) => {
       let left = input.weightLeft;
       for (const { seqs, weight } of cutBatches(input, NOW_MS).batches) {
@@ -108,7 +108,7 @@ describe('cutBatches, for any queue', () => {
     });
   });
 
-  test('A19, A15: loses and repeats nothing and keeps the order: the batches are a prefix of what may go', () => {
+  test('loses and repeats nothing and keeps the order: the batches are a prefix of what may go [A19 A15]', () => {
     check((input) => {
       const plan = cutBatches(input, NOW_MS);
       const cut = seqsOf(plan).flat();
@@ -118,7 +118,7 @@ describe('cutBatches, for any queue', () => {
     });
   });
 
-  test('H6: keys are distinct over the whole plan, and each is the first of its key or its holder', () => {
+  test('keys are distinct over the whole plan, and each is the first of its key or its holder [H6]', () => {
     check((input) => {
       const cut = seqsOf(cutBatches(input, NOW_MS)).flat();
       const keys = cut.map((seq) => input.tasks.find((task) => task.seq === seq)!).filter((task) => task.key !== null);
@@ -130,7 +130,7 @@ describe('cutBatches, for any queue', () => {
     });
   });
 
-  test('A12: greedy: a full batch could not take the next task, or stands exactly at its maximum', () => {
+  test('greedy: a full batch could not take the next task, or stands exactly at its maximum [A12]', () => {
     check((input) => {
       const { maxItems, maxBytes = Infinity, maxWeight = Infinity } = input.limits;
       const waiting = mayGo(input);
@@ -170,7 +170,7 @@ describe('cutBatches, for any queue', () => {
     });
   });
 
-  test('G4: no deadlock: with every slot and the whole budget free, what is due goes', () => {
+  test('no deadlock: with every slot and the whole budget free, what is due goes [G4]', () => {
     check((input) => {
       const free = { ...input, maxBatches: 1, weightLeft: input.weightBudget ?? Infinity };
       const plan = cutBatches(free, NOW_MS);

@@ -4,7 +4,7 @@ import { buildCut, buildTask, buildTasks, seqsOf } from './builders';
 const NONE = { batches: [], blocked: null, readMore: false };
 
 describe('cutBatches: when a batch is due', () => {
-  test('A12: a full batch does not wait, what is left over waits for its linger', () => {
+  test('a full batch does not wait, what is left over waits for its linger [A12]', () => {
     const plan = cutBatches(buildCut({ tasks: buildTasks(7, { readyAtMs: 500 }) }), 600);
     expect(seqsOf(plan)).toEqual([
       [1, 2, 3],
@@ -14,7 +14,7 @@ describe('cutBatches: when a batch is due', () => {
     expect(plan).toMatchObject({ dueAtMs: 1_500, blocked: null, readMore: false });
   });
 
-  test('A13: the overflow of a full batch leaves alone after its linger, without a new arrival', () => {
+  test('the overflow of a full batch leaves alone after its linger, without a new arrival [A13]', () => {
     const rest = buildCut({ tasks: [buildTask({ seq: 4, readyAtMs: 500 })] });
     expect(cutBatches(rest, 1_499)).toEqual({ ...NONE, dueAtMs: 1_500 });
     expect(cutBatches(rest, 1_500)).toEqual({
@@ -34,7 +34,7 @@ describe('cutBatches: when a batch is due', () => {
     expect(plan.batches[0]!.reason).toBe('linger');
   });
 
-  test('G5: quiet period 0.5 s, linger 3 s, an arrival every 0.4 s: one batch at 3.0 s, of the linger', () => {
+  test('quiet period 0.5 s, linger 3 s, an arrival every 0.4 s: one batch at 3.0 s, of the linger [G5]', () => {
     const limits = { maxItems: 100, lingerMs: 3_000, quietPeriodMs: 500 };
     const arrivals = Array.from({ length: 8 }, (_, at) => buildTask({ seq: at + 1, readyAtMs: at * 400 }));
     for (let n = 1; n < arrivals.length; n++) {
@@ -47,14 +47,14 @@ describe('cutBatches: when a batch is due', () => {
     expect(cutBatches(all, 3_000).batches[0]).toMatchObject({ reason: 'linger', seqs: [1, 2, 3, 4, 5, 6, 7, 8] });
   });
 
-  test('G5: arrivals that stop are due after the quiet period', () => {
+  test('arrivals that stop are due after the quiet period [G5]', () => {
     const tasks = [buildTask({ seq: 1, readyAtMs: 0 }), buildTask({ seq: 2, readyAtMs: 400 })];
     const input = buildCut({ tasks, limits: { lingerMs: 3_000, quietPeriodMs: 500 } });
     expect(cutBatches(input, 899)).toEqual({ ...NONE, dueAtMs: 900 });
     expect(cutBatches(input, 900).batches[0]).toMatchObject({ reason: 'quiet', seqs: [1, 2] });
   });
 
-  test('G5, H6: minItems holds the quiet period back but never delays past the linger', () => {
+  test('minItems holds the quiet period back but never delays past the linger [G5 H6]', () => {
     const limits = { lingerMs: 3_000, quietPeriodMs: 500, minItems: 2 };
     const one = buildCut({ tasks: buildTasks(1), limits });
     expect(cutBatches(one, 2_999)).toEqual({ ...NONE, dueAtMs: 3_000 });
@@ -74,7 +74,7 @@ describe('cutBatches: when a batch is due', () => {
     expect(plan.batches[0]).toMatchObject({ reason: 'linger', seqs: [1] });
   });
 
-  test('G6: a flush takes the whole rest, later tasks included; one before their arrival takes nothing', () => {
+  test('a flush takes the whole rest, later tasks included; one before their arrival takes nothing [G6]', () => {
     const tasks = buildTasks(5);
     const plan = cutBatches(buildCut({ tasks, flushSeq: 4 }), 0);
     expect(plan.batches.map(({ seqs, reason }) => [seqs, reason])).toEqual([
@@ -164,7 +164,7 @@ describe('cutBatches: tokens', () => {
     expect(cutBatches(buildCut({ tasks: buildTasks(2), maxBatches: 0 }), 0)).toEqual({ ...NONE, dueAtMs: 1_000 });
   });
 
-  test('G4: a batch above the weight left blocks whole, and nothing smaller overtakes it', () => {
+  test('a batch above the weight left blocks whole, and nothing smaller overtakes it [G4]', () => {
     const tasks = [2, 2, 2, 1].map((weight, at) => buildTask({ seq: at + 1, weight }));
     const input = buildCut({ tasks, limits: { maxWeight: 4 }, weightLeft: 5, weightBudget: 9, flushSeq: 9 });
     const plan = cutBatches(input, 0);
@@ -172,7 +172,7 @@ describe('cutBatches: tokens', () => {
     expect(plan).toMatchObject({ dueAtMs: 0, blocked: 'weight' });
   });
 
-  test('G4: batches are cut to the weight budget, so a free budget always lets the next one go', () => {
+  test('batches are cut to the weight budget, so a free budget always lets the next one go [G4]', () => {
     const tasks = buildTasks(3, { weight: 4 });
     const input = buildCut({ tasks, weightLeft: 9, weightBudget: 9 });
     expect(cutBatches(input, 0)).toMatchObject({
@@ -181,7 +181,7 @@ describe('cutBatches: tokens', () => {
     });
   });
 
-  test('G4: a task above the whole budget goes alone, and only while nothing else is in flight', () => {
+  test('a task above the whole budget goes alone, and only while nothing else is in flight [G4]', () => {
     const tasks = buildTasks(1, { weight: 12 });
     const seen = (weightLeft: number) => cutBatches(buildCut({ tasks, weightLeft, weightBudget: 9 }), 0);
     expect(seen(8)).toMatchObject({ batches: [], blocked: 'weight' });

@@ -7,7 +7,7 @@ import type { TurnFacts } from '../../workflows/planning/executions/turn';
 
 const candidates = (...ids: string[]) => ids.map((id) => ({ id, serves: true, holds: 0 }));
 
-describe('E12: content ids', () => {
+describe('content ids [E12]', () => {
   const cid = 'bafybeie3nlygbnuxhvqv3gvwa2hmd4tcfzk5jtvscwl6qs3ljn5tknlt4q';
   const url = (n: number): string => `https://example.com/dir1/dir2/resource/some-random-slug-${n}`;
   test.each([
@@ -25,7 +25,7 @@ describe('E12: content ids', () => {
   });
 });
 
-describe('E4: chunks', () => {
+describe('chunks [E4]', () => {
   test('a resume asks for no more nodes than there are items', () => {
     expect(nodesWanted(10, 3)).toBe(3);
     expect(nodesWanted(4, 100)).toBe(4);
@@ -33,7 +33,7 @@ describe('E4: chunks', () => {
   });
 });
 
-describe('E3 E11: the choice of nodes', () => {
+describe('the choice of nodes [E3 E11]', () => {
   test('each round begins with another node', () => {
     expect([1, 2, 3, 4].map((round) => chooseNodes(candidates('a', 'b', 'c'), 1, round))).toEqual([
       ['a'],
@@ -60,7 +60,7 @@ describe('E3 E11: the choice of nodes', () => {
   });
 });
 
-test('E6: done only with exit 0; a node-level error is failed, whatever the exit code says', () => {
+test('done only with exit 0; a node-level error is failed, whatever the exit code says [E6]', () => {
   expect(succeeded({ exitCode: 0, nodeError: false })).toBe(true);
   expect(succeeded({ exitCode: 0, nodeError: true })).toBe(false);
   expect(succeeded({ exitCode: 1, nodeError: false })).toBe(false);
@@ -82,7 +82,7 @@ describe('a turn', () => {
   test('as many nodes as were asked for: at once', () => {
     expect(planTurn(facts())).toEqual({ kind: 'plan', nodes: ['a', 'b', 'c', 'd'] });
   });
-  test('E3: fewer wait for the roll call, then are enough; none is none', () => {
+  test('fewer wait for the roll call, then are enough; none is none [E3]', () => {
     const few = facts({ candidates: candidates('a', 'b') });
     expect(planTurn(few)).toEqual({ kind: 'roll-call', answered: 2, wanted: 4 });
     expect(planTurn({ ...few, rollCallOver: true })).toEqual({ kind: 'plan', nodes: ['a', 'b'] });
@@ -94,13 +94,13 @@ describe('a turn', () => {
     expect(planTurn({ ...all, candidates: candidates('a') })).toEqual({ kind: 'plan', nodes: ['a'] });
     expect(planTurn({ ...all, candidates: [] })).toEqual({ kind: 'roll-call', answered: 0, wanted: 1 });
   });
-  test('E9: nothing pending and some in progress is not the end', () => {
+  test('nothing pending and some in progress is not the end [E9]', () => {
     const counts = { created: 0, inProgress: 3, done: 17, failed: 0, permanentlyFailed: 0 };
     expect(planTurn(facts({ state: 1, counts }))).toEqual({ kind: 'wait' });
     expect(planTurn(facts({ state: 100, counts }))).toEqual({ kind: 'over' });
     expect(planTurn(facts({ state: -3 }))).toEqual({ kind: 'over' });
   });
-  test('E7: failed and created items are what is pending, after the pause', () => {
+  test('failed and created items are what is pending, after the pause [E7]', () => {
     const counts = { created: 1, inProgress: 0, done: 17, failed: 2, permanentlyFailed: 0 };
     expect(planTurn(facts({ state: 1, counts, round: 1 }))).toEqual({ kind: 'plan', nodes: ['b', 'c', 'd'] });
     expect(planTurn(facts({ state: 1, counts, mayPlan: false }))).toEqual({ kind: 'wait' });

@@ -7,7 +7,7 @@ import { itemIds, joinRanges, segmentsOf, splitAdd } from '../../workflows/plann
 const A = '0190f6a0-0000-4000-8000-000000000001';
 const B = '0190f6a0-0000-4000-8000-00000000000b';
 
-test('D7 D8: an item id says fan-out, segment and bit, in one spelling; anything else is none', () => {
+test('an item id says fan-out, segment and bit, in one spelling; anything else is none [D7 D8]', () => {
   expect(parseItemId(`${A}:12:7999`)).toEqual({ fanout: A, segment: 12, index: 7_999 });
   expect(parseItemId(itemIdOf(A, 2_147_483_647, 0))).toEqual({ fanout: A, segment: 2_147_483_647, index: 0 });
   const malformed = [
@@ -34,14 +34,14 @@ test('D7 D8: an item id says fan-out, segment and bit, in one spelling; anything
   expect(malformed.map((id) => parseItemId(id))).toEqual(malformed.map(() => null));
 });
 
-test('D9: 8,001 items of segments of 8,000 are two segments, of 8,000 and 1', () => {
+test('8,001 items of segments of 8,000 are two segments, of 8,000 and 1 [D9]', () => {
   expect([...segmentsOf({ first: 4, items: 8_001, segmentSize: 8_000 })]).toEqual([
     { no: 4, count: 8_000 },
     { no: 5, count: 1 },
   ]);
 });
 
-test('D13: a billion items are ranges and a stream, never a list', () => {
+test('a billion items are ranges and a stream, never a list [D13]', () => {
   const ranges: SegmentRange[] = [];
   let first = 0;
   let adds = 0;
@@ -94,7 +94,7 @@ test('joinRanges and itemIds: joined or not, the ids are the same', () => {
   );
 });
 
-test('D10: ids of a call by fan-out and segment, each once; portions keep all of them and their bounds', () => {
+test('ids of a call by fan-out and segment, each once; portions keep all of them and their bounds [D10]', () => {
   const id = fc
     .tuple(fc.constantFrom(A, B), fc.integer({ min: 0, max: 5 }), fc.integer({ min: 0, max: 20 }))
     .map(([f, s, i]) => itemIdOf(f, s, i));

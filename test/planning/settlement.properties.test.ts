@@ -46,7 +46,7 @@ const anyOtherOutcome: fc.Arbitrary<CallOutcome> = fc.oneof(
 );
 
 describe('decideSettlement, for any outcome', () => {
-  test('A19: every member is accounted for exactly once: by an end of its own or by the batch', () => {
+  test('every member is accounted for exactly once: by an end of its own or by the batch [A19]', () => {
     fc.assert(
       fc.property(withResults, ([context, deviants]) => {
         const settlement = decideSettlement({ kind: 'results', deviants }, context);
@@ -58,7 +58,7 @@ describe('decideSettlement, for any outcome', () => {
     );
   });
 
-  test('G2: nothing is tried again past maxAttempts, and a retry always waits', () => {
+  test('nothing is tried again past maxAttempts, and a retry always waits [G2]', () => {
     fc.assert(
       fc.property(withResults, ([context, deviants]) => {
         const settlement = decideSettlement({ kind: 'results', deviants }, context);

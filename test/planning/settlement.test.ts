@@ -86,7 +86,7 @@ describe('decideSettlement: the table of handlers.md (H1-H5, H9)', () => {
     expect(countsAttempt(decided.kind)).toBe(true);
   });
 
-  test('H7: accepted stays in progress and costs nothing yet', () => {
+  test('accepted stays in progress and costs nothing yet [H7]', () => {
     const decided = decideSettlement({ kind: 'accepted', reference: 'b-1' }, buildContext());
     expect(decided).toEqual({ kind: 'accept', reference: 'b-1' });
     expect(countsAttempt(decided.kind)).toBe(false);
@@ -97,14 +97,14 @@ describe('decideSettlement: results (G2, H9)', () => {
   const retry = (attempts: number[], deviant: Partial<Deviant> = {}) =>
     decideSettlement(results({ index: 0, status: 'retry', error: 'busy', ...deviant }), buildContext({ attempts }));
 
-  test('G2: a retry waits by its own attempts, or as long as the downstream asks if that is longer', () => {
+  test('a retry waits by its own attempts, or as long as the downstream asks if that is longer [G2]', () => {
     expect(retry([0, 3])).toMatchObject({ ends: [{ to: 'retry', inMs: 1_000 }] });
     expect(retry([3, 0])).toMatchObject({ ends: [{ to: 'retry', inMs: 8_000 }] });
     expect(retry([3, 0], { retryAfterMs: 9_000 })).toMatchObject({ ends: [{ to: 'retry', inMs: 9_000 }] });
     expect(retry([3, 0], { retryAfterMs: 7_000 })).toMatchObject({ ends: [{ to: 'retry', inMs: 8_000 }] });
   });
 
-  test('H9: the last attempt ends dead, for that task alone', () => {
+  test('the last attempt ends dead, for that task alone [H9]', () => {
     expect(retry([4, 0])).toEqual(finish('succeeded', { ends: [{ index: 0, to: 'dead', error: 'busy' }] }));
   });
 
@@ -160,7 +160,7 @@ test.each<[string, Partial<SettlementContext>]>([
   ['by task', { idempotency: { by: 'task' } }],
   ['resend', { onUnknown: 'resend' }],
 ])(
-  'H3 H9: %s: an unknown member without an attempt left is parked, the others are sent again all the same',
+  '%s: an unknown member without an attempt left is parked, the others are sent again all the same [H3 H9]',
   (_, how) => {
     const context = buildContext({ ...how, attempts: [0, 4, 0] });
     const gone = (index: number): Deviant => ({ index, status: 'unknown', error: 'no result' });

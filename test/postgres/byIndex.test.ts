@@ -138,7 +138,7 @@ const carry = async (answer: TurnAnswer, handler: Handler, leaderId: number): Pr
   }
 };
 
-test(`A2: every statement from the submit to the settlement reads a few rows, found through an index, beside ${FOREIGN} tasks of others`, async () => {
+test(`every statement from the submit to the settlement reads a few rows, found through an index, beside ${FOREIGN} tasks of others [A2]`, async () => {
   for (const handler of handlers) {
     const { name } = handler;
     await submit(name, 'se', '1', '2-again', '1-bad', '3', '4');

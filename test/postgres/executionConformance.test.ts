@@ -15,7 +15,7 @@ import { breaksOff, oneEach, Scene, serverOf } from './executionStore';
  * E14: one suite on both stores: the embedded Postgres, which needs no server set up, and one that
  * is given by its URL (`serverOf`).
  */
-describe.each(['embedded', 'given'])('E14: the store of executions, %s', (kind) => {
+describe.each(['embedded', 'given'])('the store of executions, %s [E14]', (kind) => {
   let url: string;
   let pool: Pool;
   let stop = (): Promise<void> => Promise.resolve();
@@ -110,7 +110,7 @@ describe.each(['embedded', 'given'])('E14: the store of executions, %s', (kind) 
     });
   });
 
-  describe('E4: a round', () => {
+  describe('a round [E4]', () => {
     test('item i goes to node i mod n; no empty chunk', async () => {
       const scene = await Scene.of(pool, oneEach(20));
       const ids = await scene.plan(['a', 'b', 'c', 'd']);
@@ -144,7 +144,7 @@ describe.each(['embedded', 'given'])('E14: the store of executions, %s', (kind) 
     });
   });
 
-  describe('E5: results', () => {
+  describe('results [E5]', () => {
     test('of a wrong sender, a foreign item, an item that is done, a closed chunk: refused, the row unchanged', async () => {
       const scene = await Scene.of(pool, oneEach(6));
       const [a, b] = (await scene.plan(['a', 'b'])) as [string, string];
@@ -190,7 +190,7 @@ describe.each(['embedded', 'given'])('E14: the store of executions, %s', (kind) 
         state: 100,
       });
     });
-    test('E9: complete at once when the last item is 100 or -2, and not before', async () => {
+    test('complete at once when the last item is 100 or -2, and not before [E9]', async () => {
       const scene = await Scene.of(pool, oneEach(3), 1);
       const [a, b] = (await scene.plan(['a', 'b'])) as [string, string];
       const [ea, eb] = [await scene.take(a, 'a'), await scene.take(b, 'b')];
@@ -210,7 +210,7 @@ describe.each(['embedded', 'given'])('E14: the store of executions, %s', (kind) 
       [2, 2],
       [50, 10],
       [0, 10],
-    ])('E10: max_attempts %i with the operator at 10: %i runs, then -2', async (asked, expected) => {
+    ])('max_attempts %i with the operator at 10: %i runs, then -2 [E10]', async (asked, expected) => {
       const scene = await Scene.of(pool, oneEach(1), asked);
       let rounds = 0;
       for (; (await scene.states())[0]! >= -1 && rounds < 100; rounds++) {

@@ -67,7 +67,7 @@ const states = async (): Promise<Record<string, number>> =>
     ]),
   );
 
-test("A3: with leaders: 'target' one lock row per target, with holder, epoch, when it was acquired and when it expires", async () => {
+test("with leaders: 'target' one lock row per target, with holder, epoch, when it was acquired and when it expires [A3]", async () => {
   await submit('slow', ['s-1', 'se'], ['s-2', 'no']);
   const leaders = await rows<{ id: number; name: string; targets: number }>(
     `select l.id, l.name, (select count(*)::int from target t where t.leader_id = l.id) as targets from leader l order by l.name`,
@@ -84,7 +84,7 @@ test("A3: with leaders: 'target' one lock row per target, with holder, epoch, wh
   expect(free).toMatchObject({ holder: null, epoch: 0, acquired: false });
 });
 
-test('A3: by default four lock rows share the targets by their keys: a turn on one row serves its set, and leaves the others alone', async () => {
+test('by default four lock rows share the targets by their keys: a turn on one row serves its set, and leaves the others alone [A3]', async () => {
   const keys = Array.from({ length: 24 }, (_, i) => `t-${i}`).sort();
   await submit('shared', ...keys.map((key): [string, string] => [`a-${key}`, key]));
   const led = await rows<{ key: string; leaderId: number; name: string }>(
@@ -111,7 +111,7 @@ test('A3: by default four lock rows share the targets by their keys: a turn on o
   expect((await rows<{ key: string }>(batched)).map(({ key }) => key)).toEqual(own);
 });
 
-test('A4 A5: a batch has an id of its own, one target, computed from the content, and its members', async () => {
+test('a batch has an id of its own, one target, computed from the content, and its members [A4 A5]', async () => {
   await submit('orders', ['o-1', 'se'], ['o-2', 'no'], ['o-3', 'se'], ['o-4', 'se'], ['o-5', 'se']);
   const first = await bench.turn(run, 1);
   const batches = await rows<{ key: string; members: string[] }>(
@@ -133,7 +133,7 @@ test('A4 A5: a batch has an id of its own, one target, computed from the content
   ).rejects.toThrow(/member_pkey/); // a task in two batches is refused by the key
 });
 
-test('A6: a task that is in a batch takes no part, even if its target is said to be due', async () => {
+test('a task that is in a batch takes no part, even if its target is said to be due [A6]', async () => {
   await submit('orders', ['o-1', 'se']);
   const first = await bench.turn(run, 1);
   expect(first.dispatch).toMatchObject({ tasks: 1 });
@@ -144,7 +144,7 @@ test('A6: a task that is in a batch takes no part, even if its target is said to
   expect(await rows('select id from batch')).toHaveLength(1);
 });
 
-test('A8: losers cost nothing: 200 submits to a target whose leader waits wake it once, and write nothing to its row', async () => {
+test('losers cost nothing: 200 submits to a target whose leader waits wake it once, and write nothing to its row [A8]', async () => {
   await submit('slow', ['s-0', 'se']);
   expect(bench.wakes.count).toBe(1);
   const row = (): Promise<object[]> => rows('select xmin, leader.* from leader');
@@ -154,7 +154,7 @@ test('A8: losers cost nothing: 200 submits to a target whose leader waits wake i
   expect(await row()).toEqual(before);
 });
 
-test('A10: what a step hands to the next are ids and counts; the payload is read from the store', async () => {
+test('what a step hands to the next are ids and counts; the payload is read from the store [A10]', async () => {
   await bench.client.submit('orders', { id: 'o-1', payload: { to: 'se', secret: 'TOPSECRET' } });
   const answer = await bench.turn(run, 1);
   expect(Object.keys(answer.dispatch!).sort()).toEqual(['batches', 'callTimeoutMs', 'no', 'slots', 'tasks']);
@@ -163,7 +163,7 @@ test('A10: what a step hands to the next are ids and counts; the payload is read
   expect(calls).toEqual([{ target: 'se', ids: ['o-1'], payloads: [{ to: 'se', secret: 'TOPSECRET' }] }]);
 });
 
-test('A11: created tasks become members in arrival order, at once or not at all', async () => {
+test('created tasks become members in arrival order, at once or not at all [A11]', async () => {
   const arrivals = Array.from({ length: 6 }, (_, i): [string, string] => [`o-${(i * 7) % 10}`, 'se']);
   for (const one of arrivals) await submit('orders', one);
   let dies = true;

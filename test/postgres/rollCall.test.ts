@@ -32,7 +32,7 @@ const answered = async (more: Partial<RollCallNeeds> = {}) =>
 const why = async (more: Partial<RollCallNeeds> = {}) =>
   whyUnanswered(await countRollCall(database.pool, needs(more)), needs(more));
 
-test('E1 E3: topics, attributes and functions choose the nodes; every node answers without them', async () => {
+test('topics, attributes and functions choose the nodes; every node answers without them [E1 E3]', async () => {
   await node('plain', { batch: false });
   await node('leaves', { draining: true });
   await node('a', { topics: ['t', 'u'], attributes: { zone: 'eu' } });
@@ -51,7 +51,7 @@ test('E1 E3: topics, attributes and functions choose the nodes; every node answe
   expect(await why({ topic: 'u' })).toBeNull();
 });
 
-test('E3: a node whose heartbeat comes while its main thread hangs does not answer until it runs again', async () => {
+test('a node whose heartbeat comes while its main thread hangs does not answer until it runs again [E3]', async () => {
   await node('busy', {}, 4_999);
   await node('hangs', {}, 5_000);
   expect(await answered()).toEqual(['busy']);

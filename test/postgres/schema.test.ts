@@ -31,7 +31,7 @@ const withSchema = async <T>(url: string, schema: string, work: (db: pg.Client) 
   }
 };
 
-test('Build 1: a fresh database after all migrations has the schema of postgres/schema.sql', async () => {
+test('a fresh database after all migrations has the schema of postgres/schema.sql [Build 1]', async () => {
   const url = await emptyDatabase();
   await migrate(url);
   const dump = await withSchema(url, 'muster', dumpSchema);
@@ -39,7 +39,7 @@ test('Build 1: a fresh database after all migrations has the schema of postgres/
   expect(dump).toBe(COMMITTED);
 });
 
-test('Build 3: in a schema of another name it is the same', async () => {
+test('in a schema of another name it is the same [Build 3]', async () => {
   const url = await emptyDatabase();
   await migrate(url, 'other_name');
   expect(await withSchema(url, 'other_name', dumpSchema)).toBe(COMMITTED);

@@ -22,7 +22,7 @@ const of = (name: string) => {
 /** Where `:?` demands a value, and where a default stands. */
 const isSecret = (name: string): boolean => /PASSWORD|SECRET|KEY|TOKEN/.test(name);
 
-describe('Build 9: docker-compose.yml', () => {
+describe('docker-compose.yml [Build 9]', () => {
   test('has a real Temporal with its own Postgres, the Web UI, the application Postgres, migrations and workers', () => {
     expect(Object.keys(compose.services).sort()).toEqual(
       expect.arrayContaining([
@@ -130,7 +130,7 @@ describe('Build 9: docker-compose.yml', () => {
   });
 });
 
-describe('Build 9: deploy/generate-env.sh', () => {
+describe('deploy/generate-env.sh [Build 9]', () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(path.join(tmpdir(), 'muster-env-'));
@@ -182,7 +182,7 @@ describe('Build 9: deploy/generate-env.sh', () => {
   });
 });
 
-describe('Build 9: what the containers run', () => {
+describe('what the containers run [Build 9]', () => {
   test.each(trackedFiles().filter((file) => /^deploy\/.*\.sh$/.test(file)))(
     '%s is a shell script that stops at the first failure',
     async (file) => {

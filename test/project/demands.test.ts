@@ -7,8 +7,8 @@ import { testNames } from './testNames';
 const { isFull } = createRequire(__filename)('../helpers/jest/selection') as { isFull: (text: string) => boolean };
 
 /**
- * Prove: test/DEMANDS.md is true: every demand has a line, every line names a test that there is, and
- * one test of each demand is in `npm test`.
+ * Prove: test/DEMANDS.md is true: every demand has a line, every line names a test that there is,
+ * and one test of each demand is in `npm test`.
  */
 const TESTS = path.join(__dirname, '..');
 const rows = readFileSync(path.join(TESTS, 'DEMANDS.md'), 'utf8')

@@ -96,7 +96,7 @@ const ALLOWED: [folder: string, source: string][] = [
   ['test/end-to-end', `import { createNode } from '../../workers/node';`],
 ];
 
-describe('A20: Build 1: every file of the program imports only what it may', () => {
+describe('every file of the program imports only what it may [A20 Build 1]', () => {
   let found: Map<string, string[]>;
   const fileOf = (folder: string, index: number): string => `${folder}/planted${index}.ts`;
   const sources = [...PLANTED.map(([, folder, source]) => [folder, source] as const), ...ALLOWED];

@@ -19,7 +19,7 @@ beforeAll(startAccepting);
 afterAll(stopAccepting);
 afterEach(behave);
 
-describe('H7: completion from outside', () => {
+describe('completion from outside [H7]', () => {
   const complete = (reference: string, results: ItemResult[]): Promise<CompletionAnswer> =>
     muster().client.complete('plain', { reference, results });
 

@@ -10,7 +10,7 @@ afterAll(() => database.drop());
 
 const LONG = 60_000;
 
-test('A7: free, then mine, then expired: each may be acquired, a live one of another may not', async () => {
+test('free, then mine, then expired: each may be acquired, a live one of another may not [A7]', async () => {
   const { pool } = database;
   expect(await acquireLease(pool, 'one', 'a', LONG)).toBe(1);
   expect(await acquireLease(pool, 'one', 'a', LONG)).toBe(1);
@@ -48,7 +48,7 @@ test('a deposed holder does not release what another one has', async () => {
   expect(await acquireLease(pool, 'three', 'c', LONG)).toBeNull();
 });
 
-test('A7: of 16 contenders exactly one wins, 50 times over', async () => {
+test('of 16 contenders exactly one wins, 50 times over [A7]', async () => {
   const { pool } = database;
   for (let round = 1; round <= 50; round++) {
     const won = await Promise.all(

@@ -108,7 +108,7 @@ create trigger note_beat after update on node for each row when (new.id = 'busy'
   await eventually(async () => (await read('busy'))!.age < 1); // and it is back with the main thread
 });
 
-test('E3: the row says that the main thread hangs in a busy loop, and its return is reported', async () => {
+test('the row says that the main thread hangs in a busy loop, and its return is reported [E3]', async () => {
   await database.pool.query(`create table hangs (ms float8);
 create function note_hang() returns trigger language plpgsql as $$ begin
   insert into hangs values (extract(epoch from new.seen_at - new.answered_at) * 1000); return null; end $$;
@@ -126,7 +126,7 @@ create trigger note_hang after update on node for each row when (new.id = 'loops
   expect((await database.pool.query<{ s: number }>(now, ['loops'])).rows[0]!.s).toBeLessThan(5);
 });
 
-test('B10: a drain outlives the row of its node: a process that is back is as drained as before, one of a drained name from its start', async () => {
+test('a drain outlives the row of its node: a process that is back is as drained as before, one of a drained name from its start [B10]', async () => {
   const { pool } = database;
   const touch = (id: string, name: string | null = null): Promise<unknown> =>
     touchNode(pool, { id, name, taskQueue: 'q', handlers: [], version: '1', draining: false });

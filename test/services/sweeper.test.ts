@@ -75,7 +75,7 @@ const within = async (ms: number, id: string): Promise<void> => {
   await eventually(() => succeeded(id), { timeoutMs: 4 * ms, what: `task ${id} to succeed` });
 };
 
-test('G14: a task accepted in the caller’s own transaction, for which nobody rang, is found within 5 s', async () => {
+test('a task accepted in the caller’s own transaction, for which nobody rang, is found within 5 s [G14]', async () => {
   await expectFound('tx', () => submitUnrung('tx', 'tx'));
   expect(muster.node.sweepCounts.forgottenTargets).toBeGreaterThan(0);
 });
@@ -93,7 +93,7 @@ test('also where so many were accepted after it that it is not among the newest'
   await deleteNewer();
 });
 
-test('G14: also where the target waits for something that is due much later', async () => {
+test('also where the target waits for something that is due much later [G14]', async () => {
   await submit('tomorrow', 'busy-calendar', Date.now() + 86_400_000);
   await expectFound('today', () => submitUnrung('today', 'busy-calendar'));
 });

@@ -50,7 +50,7 @@ const fill = async (): Promise<void> => {
   );
 };
 
-test('G14: with 100,000 targets that have queued tasks, one that nobody rang is found within 5 s, wherever it is and whatever was accepted after it', async () => {
+test('with 100,000 targets that have queued tasks, one that nobody rang is found within 5 s, wherever it is and whatever was accepted after it [G14]', async () => {
   await muster.client.submit('jobs', { id: 'early', payload: { to: 'low' } }); // its target's id is below all others
   await fill();
   await muster.client.submit('jobs', { id: 'late', payload: { to: 'high' } });

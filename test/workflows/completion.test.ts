@@ -51,7 +51,7 @@ const tell = (told: CompletionSignal): Promise<unknown> =>
     signalArgs: [told],
   });
 
-test('H7: a signal 10 s after the acceptance: committed then, never asked about; the next is sent then, and asked about 60 s later', async () => {
+test('a signal 10 s after the acceptance: committed then, never asked about; the next is sent then, and asked about 60 s later [H7]', async () => {
   const [first, second] = [await submit('po', 1), await submit('po', 2)];
   await muster.skipTo(10_000);
   expect(calls.map(({ id }) => id)).toEqual(['po-1']);
@@ -72,7 +72,7 @@ test('H7: a signal 10 s after the acceptance: committed then, never asked about;
   expect(asked).toHaveLength(1);
 });
 
-test('H7: what nobody tells is asked about and parked past its deadline as before; then it may still be told', async () => {
+test('what nobody tells is asked about and parked past its deadline as before; then it may still be told [H7]', async () => {
   const batch = await submit('late', 1);
   await muster.skipTo(120_000);
   expect(await status(batch)).toBe('pending');

@@ -45,7 +45,7 @@ describe('a run is terminated while its call is out', () => {
     await muster.stop();
   });
 
-  test('H5: the next run makes no call before that one has ended, and then at once', async () => {
+  test('the next run makes no call before that one has ended, and then at once [H5]', async () => {
     const submit = (...ids: string[]): Promise<unknown> =>
       muster.client.submit(
         'orders',
@@ -97,7 +97,7 @@ describe('slots of a run that is gone', () => {
   const seen = (seconds: number): Promise<unknown> =>
     bench.database.pool.query(`update dispatch set seen_at = clock() - $1 * interval '1 s'`, [seconds]);
 
-  test('H5: are held until 15 s after the last sign of life; the run’s own are free at once when it knows of them no more', async () => {
+  test('are held until 15 s after the last sign of life; the run’s own are free at once when it knows of them no more [H5]', async () => {
     expect((await bench.turn(first, 1)).dispatch).toMatchObject({ slots: 1 });
     await seen(14);
     const waits = await bench.turn(second, 1);

@@ -123,7 +123,7 @@ test('continue-as-new at every third turn, under signals: the runs chain, nothin
   }
 });
 
-test('A9: a leader terminated while its batch lingers: its lease passes, the sweeper wakes the next run, the batch goes', async () => {
+test('a leader terminated while its batch lingers: its lease passes, the sweeper wakes the next run, the batch goes [A9]', async () => {
   await muster.startNode();
   await submit('lingering', 'se', 'l-0');
   await terminate('lingering');
@@ -134,7 +134,7 @@ test('A9: a leader terminated while its batch lingers: its lease passes, the swe
   expect(calls).toEqual(['l-0']);
 });
 
-test('A9 A18: terminated in a call: the next task brings the next run, which goes on; the true answer of the old call counts', async () => {
+test('terminated in a call: the next task brings the next run, which goes on; the true answer of the old call counts [A9 A18]', async () => {
   await muster.startNode();
   let open = (): void => undefined;
   gates.set('c-0', new Promise((resolve) => (open = resolve)));
@@ -149,7 +149,7 @@ test('A9 A18: terminated in a call: the next task brings the next run, which goe
   expect([...calls].sort()).toEqual(['c-0', 'c-1', 'c-2']);
 });
 
-test('A9: terminated in a call that never answers, and no task comes: after the lease and the deadline of the call it is sent again', async () => {
+test('terminated in a call that never answers, and no task comes: after the lease and the deadline of the call it is sent again [A9]', async () => {
   await muster.startNode();
   gates.set('t-0', new Promise(() => undefined));
   await submit('timed', 'se', 't-0');

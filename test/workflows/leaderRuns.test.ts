@@ -66,7 +66,7 @@ const submit = (handler: string, ...ids: string[]): Promise<unknown> =>
     ids.map((id) => ({ id, payload: { to: 'se' } })),
   );
 
-test('G12: a lone batch with its linger costs 4 actions: start, timer, look, dispatch', async () => {
+test('a lone batch with its linger costs 4 actions: start, timer, look, dispatch [G12]', async () => {
   await muster.startNode();
   const submitted = Date.now();
   await submit('lone', 'l-0', 'l-1');
@@ -92,7 +92,7 @@ test(`a backlog of ${BATCHES} batches costs far below one action a batch`, async
   expect(actionsOf(await muster.historyOf('backlog'))).toBeLessThan(BATCHES * 0.2);
 });
 
-test('A12: two wakes before the run has begun are two: what filled up meanwhile does not wait for what lingered', async () => {
+test('two wakes before the run has begun are two: what filled up meanwhile does not wait for what lingered [A12]', async () => {
   await submit('pairs', 'p-0');
   await submit('pairs', 'p-1');
   await muster.startNode(); // both signals come with its first workflow task
@@ -100,7 +100,7 @@ test('A12: two wakes before the run has begun are two: what filled up meanwhile 
   expect(calls.map(({ ids }) => ids)).toEqual([['p-0', 'p-1']]);
 });
 
-test('A19: a dispatch that ends while a turn is held up is not waited for', async () => {
+test('a dispatch that ends while a turn is held up is not waited for [A19]', async () => {
   await muster.startNode();
   let open = (): void => undefined;
   gate = new Promise((resolve) => (open = resolve));

@@ -61,7 +61,7 @@ const expectOneWait = async (handler: string, ms: number, ...rests: number[]): P
 };
 
 describe('size 2, linger 100 ms', () => {
-  test('A12: one task is not sent before 100 ms, then alone', async () => {
+  test('one task is not sent before 100 ms, then alone [A12]', async () => {
     await submit('pairs', 'one', 'p-1');
     await muster.skipTo(50);
     expect(pairs.calls).toEqual([]);
@@ -71,7 +71,7 @@ describe('size 2, linger 100 ms', () => {
     await expectOneWait('pairs', 100, 50);
   });
 
-  test('A12 A15: two tasks go at once, as one call', async () => {
+  test('two tasks go at once, as one call [A12 A15]', async () => {
     await submit('pairs', 'two', 'p-2', 'p-3');
     await muster.settle();
     expect(pairs.calls).toEqual([{ at: 0, target: 'two', ids: ['p-2', 'p-3'] }]);
@@ -79,7 +79,7 @@ describe('size 2, linger 100 ms', () => {
     expect(await timers('pairs')).toEqual([]);
   });
 
-  test('A12: the second of two tasks ends the wait of the first', async () => {
+  test('the second of two tasks ends the wait of the first [A12]', async () => {
     await submit('slow', 'late', 'p-4');
     await muster.skipTo(60_000);
     await submit('slow', 'late', 'p-5');
@@ -87,7 +87,7 @@ describe('size 2, linger 100 ms', () => {
     expect(slow.calls).toEqual([{ at: 60_000, target: 'late', ids: ['p-4', 'p-5'] }]);
   });
 
-  test('A13: the third of three waits its own linger, without a new arrival', async () => {
+  test('the third of three waits its own linger, without a new arrival [A13]', async () => {
     await submit('slow', 'three', 'p-6', 'p-7', 'p-8');
     await muster.settle();
     expect(slow.calls).toEqual([{ at: 0, target: 'three', ids: ['p-6', 'p-7'] }]);
@@ -95,7 +95,7 @@ describe('size 2, linger 100 ms', () => {
     expect(slow.calls[1]).toEqual({ at: 100_000, target: 'three', ids: ['p-8'] });
   });
 
-  test('G6: after a flush the wait starts again for the next one', async () => {
+  test('after a flush the wait starts again for the next one [G6]', async () => {
     const { flush } = operate(muster.database.pool, muster.client);
     await submit('slow', 'flushed', 'p-9');
     await muster.skipTo(30_000);
@@ -113,7 +113,7 @@ describe('size 2, linger 100 ms', () => {
     ]);
   });
 
-  test('G6: flushing nothing makes nothing due', async () => {
+  test('flushing nothing makes nothing due [G6]', async () => {
     const { flush } = operate(muster.database.pool, muster.client);
     expect(await flush('slow', 'flushed')).toBe(0);
     expect(await flush('slow', 'nobody')).toBe(0);
@@ -121,7 +121,7 @@ describe('size 2, linger 100 ms', () => {
     expect(slow.calls).toEqual([]);
   });
 
-  test('G1: a task with notBefore joins no batch before it is due, and its linger counts from then', async () => {
+  test('a task with notBefore joins no batch before it is due, and its linger counts from then [G1]', async () => {
     await muster.client.submit('slow', { id: 'p-11', payload: { to: 'timed' }, notBefore: muster.unixMs(500_000) });
     await submit('slow', 'timed', 'p-12');
     await muster.skipTo(499_000);
@@ -130,7 +130,7 @@ describe('size 2, linger 100 ms', () => {
     expect(slow.calls[1]).toEqual({ at: 600_000, target: 'timed', ids: ['p-11'] });
   });
 
-  test('G1: a task that becomes due fills the batch of one that lingers', async () => {
+  test('a task that becomes due fills the batch of one that lingers [G1]', async () => {
     await muster.client.submit('slow', { id: 'p-13', payload: { to: 'joined' }, notBefore: muster.unixMs(500_000) });
     await muster.skipTo(450_000);
     await submit('slow', 'joined', 'p-14');
@@ -141,7 +141,7 @@ describe('size 2, linger 100 ms', () => {
 });
 
 describe('linger and quiet period', () => {
-  test('A12: arrivals at 0, 0.4, 0.8 s, linger 1 s: one batch at 1.0 s, one wait', async () => {
+  test('arrivals at 0, 0.4, 0.8 s, linger 1 s: one batch at 1.0 s, one wait [A12]', async () => {
     for (const [i, at] of [0, 400, 800].entries()) {
       await muster.skipTo(at);
       await submit('second', 'three', `s-${i}`);
@@ -154,7 +154,7 @@ describe('linger and quiet period', () => {
     await expectOneWait('second', 1_000, 600, 200);
   });
 
-  test('A12: quiet period 0.5 s, linger 3 s, an arrival every 0.4 s: one batch at 3.0 s', async () => {
+  test('quiet period 0.5 s, linger 3 s, an arrival every 0.4 s: one batch at 3.0 s [A12]', async () => {
     for (let i = 0; i <= 7; i++) {
       await muster.skipTo(i * 400);
       await submit('quiet', 'busy', `q-${i}`);
@@ -164,7 +164,7 @@ describe('linger and quiet period', () => {
     expect(await muster.batches('quiet')).toMatchObject([{ at: 3_000, n: 8, reason: FLUSH_REASONS.linger }]);
   });
 
-  test('A12: arrivals that stop close the batch one quiet period after the last', async () => {
+  test('arrivals that stop close the batch one quiet period after the last [A12]', async () => {
     for (const [i, at] of [0, 300, 700].entries()) {
       await muster.skipTo(at);
       await submit('quiet', 'stops', `q-stop-${i}`);
@@ -173,7 +173,7 @@ describe('linger and quiet period', () => {
     expect(await muster.batches('quiet')).toMatchObject([{ at: 1_200, n: 3, reason: FLUSH_REASONS.quiet }]);
   });
 
-  test('H6: below minItems a quiet period closes nothing, the linger does', async () => {
+  test('below minItems a quiet period closes nothing, the linger does [H6]', async () => {
     await submit('fours', 'few', 'f-0', 'f-1', 'f-2');
     await muster.skipTo(100);
     await submit('fours', 'many', 'f-3', 'f-4', 'f-5', 'f-6');
@@ -184,7 +184,7 @@ describe('linger and quiet period', () => {
     ]);
   });
 
-  test('G5: overrides of one target, beside another with the settings of the handler', async () => {
+  test('overrides of one target, beside another with the settings of the handler [G5]', async () => {
     await submit('slow', 'plain', 'o-0');
     await submit('slow', 'own', 'o-1');
     await operate(muster.database.pool, muster.client).override('slow', 'own', { lingerMs: 20_000, maxItems: 3 });
@@ -199,7 +199,7 @@ describe('linger and quiet period', () => {
     ]);
   });
 
-  test(`A12: a linger of ${DAYS} days costs a look a day at most, and its batch is sent on the day`, async () => {
+  test(`a linger of ${DAYS} days costs a look a day at most, and its batch is sent on the day [A12]`, async () => {
     await submit('second', 'month', 'm-0');
     await muster.skipTo(2_000);
     await operate(muster.database.pool, muster.client).override('second', 'month', { lingerMs: DAYS * DAY_MS });
@@ -215,7 +215,7 @@ describe('linger and quiet period', () => {
     expect((await timers('second')).length).toBeLessThanOrEqual(4 * DAYS);
   });
 
-  test('G1: notBefore in 30 days is skipped to as well', async () => {
+  test('notBefore in 30 days is skipped to as well [G1]', async () => {
     await muster.client.submit('pairs', { id: 'n-0', payload: { to: 'month' }, notBefore: muster.unixMs(30 * DAY_MS) });
     await muster.skipTo(31 * DAY_MS);
     expect(pairs.calls).toEqual([{ at: 30 * DAY_MS + 100, target: 'month', ids: ['n-0'] }]);

@@ -85,13 +85,13 @@ const expectSlots = (handler: Scripted, calls: Scripted['calls'], slotMs: number
   }
 };
 
-test('G1: 4 calls in 12 s start 3 s apart, over all targets of the handler', async () => {
+test('4 calls in 12 s start 3 s apart, over all targets of the handler [G1]', async () => {
   const calls = await callsOf(paced, 4);
   expectSlots(paced, calls, 3_000);
   expect(new Set(calls.map((call) => call.target))).toEqual(new Set(['a', 'b']));
 });
 
-test('G1: the same for each target by itself', async () => {
+test('the same for each target by itself [G1]', async () => {
   const calls = await callsOf(each, 6);
   for (const target of ['a', 'b'])
     expectSlots(
@@ -101,7 +101,7 @@ test('G1: the same for each target by itself', async () => {
     );
 });
 
-test('G1: 5 items in 5 s: after a batch of 5 nothing for 5 s, after one of 2 for 2', async () => {
+test('5 items in 5 s: after a batch of 5 nothing for 5 s, after one of 2 for 2 [G1]', async () => {
   const calls = await callsOf(items, 3);
   expect(calls.map((call) => call.ids.length).sort()).toEqual([1, 2, 5]);
   let earliest = begunAt.get('items')!;
@@ -112,11 +112,11 @@ test('G1: 5 items in 5 s: after a batch of 5 nothing for 5 s, after one of 2 for
   expect(calls.at(-1)!.at).toBeLessThan(calls[0]!.at + 7_000 + 3_000);
 });
 
-test('G1: a rate by weight gives each call a slot of its weight', async () => {
+test('a rate by weight gives each call a slot of its weight [G1]', async () => {
   expectSlots(weights, await callsOf(weights, 3), 5_000);
 });
 
-test('A16: short repeats stay in the dispatch: one activity, two refusals, three calls', async () => {
+test('short repeats stay in the dispatch: one activity, two refusals, three calls [A16]', async () => {
   await callsOf(short, 3);
   const { rows } = await muster.database.pool.query<{ id: number; name: string }>(
     `select l.id, l.name from leader l join handler h on h.id = l.handler_id where h.name = 'short'`,
@@ -127,7 +127,7 @@ test('A16: short repeats stay in the dispatch: one activity, two refusals, three
   expect(short.calls).toHaveLength(3);
 });
 
-test('G1: 10 calls a second: never 11 within a second, and not all of a second at once', async () => {
+test('10 calls a second: never 11 within a second, and not all of a second at once [G1]', async () => {
   await submit('quick', { a: 25 });
   await eventually(() => quickStarts.length >= 25, { timeoutMs: 120_000, what: '25 calls of quick' });
   const LATE_MS = 100; // from its turn to its call, on a busy machine

@@ -56,7 +56,7 @@ const within = async (target: string, id: string, done: Promise<void>): Promise<
   if (story !== undefined) throw new Error(`${id}: stuck for ${STUCK_MS} ms\n${story}`);
 };
 
-test(`A13 A19: ${CLOSINGS} closings raced with a ring: none stuck, none lost, none twice`, async () => {
+test(`${CLOSINGS} closings raced with a ring: none stuck, none lost, none twice [A13 A19]`, async () => {
   const seed = Number(process.env['MUSTER_SEED'] ?? Date.now() % 1_000_000);
   let state = seed;
   const random = (): number => {

@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.stop());
 
-test('A14: only the dispatch that carries a batch may call it, with all of its tasks, also when both prepare it at once', async () => {
+test('only the dispatch that carries a batch may call it, with all of its tasks, also when both prepare it at once [A14]', async () => {
   // Another batch first: while it is prepared the other two wait, and would share a statement.
   await bench.client.submit('orders', { id: 'first', payload: { to: 'a' } });
   const one = await bench.dispatch(await bench.turn({ runId: 'one', runStartedAtMs: 1 }, 1), orders);
@@ -51,7 +51,7 @@ test('A14: only the dispatch that carries a batch may call it, with all of its t
   ]);
 });
 
-test('A14: the answers to an older and to a newer attempt of a batch come at once: only the newer one is written', async () => {
+test('the answers to an older and to a newer attempt of a batch come at once: only the newer one is written [A14]', async () => {
   await bench.client.submit(
     'orders',
     ['c', 'd'].map((to) => ({ id: to, payload: { to } })),

@@ -1,11 +1,9 @@
 import { concludeEarlier, makeCall, prepare } from '../../activities/calls/attempt';
-import type { CallerDeps } from '../../activities/calls/carried';
 import type { CallEnd } from '../../activities/calls/door';
 import { settle } from '../../activities/calls/settle';
 import { defineHandler } from '../../handlers';
 import { readDispatch } from '../../postgres/calls/batch';
 import { TASK_STATES } from '../../workflows/planning/states';
-import { eventually } from '../helpers/eventually';
 import type { Bench, Run } from './bench';
 import { carry, openBench } from './bench';
 
@@ -34,18 +32,10 @@ const keyed = defineHandler<{ to: string }>({
   submit: orders.submit,
 });
 
-/** Its look-up finds nothing, and is believed a minute after the call. */
-const lagging = defineHandler<{ to: string }>({
-  ...{ name: 'lagging', target: ({ to }) => to, limits: { maxItems: 10 }, linger: { lingerMs: 0 }, leaders: 1 },
-  ...{ reconcile: () => Promise.resolve({ status: 'absent' }), absentAfterMs: 60_000 },
-  retry: { delayed: { baseMs: 10, maxMs: 10 } },
-  submit: orders.submit,
-});
-
 let bench: Bench;
 beforeEach(async () => {
   calls.splice(0);
-  bench = await openBench([orders, keyed, lagging]);
+  bench = await openBench([orders, keyed]);
 });
 afterEach(() => bench.stop());
 
@@ -72,7 +62,7 @@ const states = async (): Promise<Record<string, number>> =>
     (await rows<{ id: string; state: number }>('select id, state from task_state')).map(({ id, state }) => [id, state]),
   );
 
-test("A7: a later run raises the epoch; the older run's claim is refused and writes nothing, however much is due", async () => {
+test("a later run raises the epoch; the older run's claim is refused and writes nothing, however much is due [A7]", async () => {
   await submit('se-1');
   expect(await bench.turn(older, 1)).toMatchObject({ deposed: false, epoch: 1, dispatch: { tasks: 1 } });
   expect(await bench.turn(newer, 1)).toMatchObject({ deposed: false, epoch: 2 });
@@ -83,7 +73,7 @@ test("A7: a later run raises the epoch; the older run's claim is refused and wri
   expect(await everything()).toBe(before);
 });
 
-test('A7: of 16 runs that take a turn on one leader row at the same moment the latest has it, whose dispatch alone is sent; 15 write nothing more', async () => {
+test('of 16 runs that take a turn on one leader row at the same moment the latest has it, whose dispatch alone is sent; 15 write nothing more [A7]', async () => {
   await submit('se-1', 'no-1');
   const runs = Array.from({ length: 16 }, (_, i): Run => ({ runId: `run-${i}`, runStartedAtMs: 1_000 + i }));
   // The later run does not wait for the expiry: Temporal starts the next run when the last is over.
@@ -170,7 +160,7 @@ test('a repeated turn looks again for work that came while its first execution d
   expect(again.again).toBe(true);
 });
 
-test('H3: a zombie dispatch cannot mark after its batches were adopted, and calls nobody', async () => {
+test('a zombie dispatch cannot mark after its batches were adopted, and calls nobody [H3]', async () => {
   await submit('se-1', 'no-1');
   const mine = await bench.turn(older, 1);
   const zombie = await bench.dispatch(mine, orders);
@@ -183,7 +173,7 @@ test('H3: a zombie dispatch cannot mark after its batches were adopted, and call
   expect(calls).toHaveLength(2);
 });
 
-test('A19 A14: adoption of a marked call waits for its deadline; its true late answer counts while no newer attempt exists', async () => {
+test('adoption of a marked call waits for its deadline; its true late answer counts while no newer attempt exists [A19 A14]', async () => {
   await submit('se-1');
   const mine = await bench.dispatch(await bench.turn(older, 1), orders);
   const [marked] = await prepare(mine, await readDispatch(mine.pool, 1, mine.input.no));
@@ -198,7 +188,7 @@ test('A19 A14: adoption of a marked call waits for its deadline; its true late a
   expect(await states()).toEqual({ 'se-1': TASK_STATES.succeeded });
 });
 
-test('A14: a late answer is refused once a newer attempt exists, whatever it says', async () => {
+test('a late answer is refused once a newer attempt exists, whatever it says [A14]', async () => {
   await submit('se-1');
   const mine = await bench.dispatch(await bench.turn(older, 1), orders);
   const [marked] = await prepare(mine, await readDispatch(mine.pool, 1, mine.input.no));
@@ -232,7 +222,7 @@ test('A14: a late answer is refused once a newer attempt exists, whatever it say
   expect(await states()).toEqual({ 'se-1': TASK_STATES.succeeded });
 });
 
-test('A9: what a dead run left open is adopted by the first turn of the next, also where nothing else is due', async () => {
+test('what a dead run left open is adopted by the first turn of the next, also where nothing else is due [A9]', async () => {
   await submit('se-1');
   await bench.turn(older, 1); // its dispatch is never scheduled
   const takeover = await bench.turn(newer, 1);
@@ -241,7 +231,7 @@ test('A9: what a dead run left open is adopted by the first turn of the next, al
   expect(await states()).toEqual({ 'se-1': TASK_STATES.succeeded });
 });
 
-test('A9: a dispatch that died is adopted by the next turn of the same run', async () => {
+test('a dispatch that died is adopted by the next turn of the same run [A9]', async () => {
   await submit('se-1', 'no-1');
   await bench.turn(older, 1);
   const answer = await bench.turn(older, 2); // its activity failed: no longer live
@@ -270,37 +260,3 @@ test.each([
     expect(calls).toEqual([]);
   },
 );
-
-test('a second call that its run did not live to conclude: its age is its own, not that of the first', async () => {
-  await bench.client.submit('lagging', { id: 'se-1', payload: { to: 'se' } });
-  const leaderId = (await rows<{ id: number }>('select id from leader'))[0]!.id;
-  const runs = [older, newer, { runId: 'newest', runStartedAtMs: 3_000 }];
-  const turns = new Map<Run, number>();
-  /** The next turn of a run that has something to carry: a resend waits for a moment. */
-  const next = (run: Run): Promise<CallerDeps> =>
-    eventually(async () => {
-      turns.set(run, (turns.get(run) ?? 0) + 1);
-      const answer = await bench.turn(run, turns.get(run)!, { leaderId });
-      return answer.dispatch !== null && bench.dispatch(answer, lagging, leaderId);
-    });
-  const carried = (deps: CallerDeps) => readDispatch(deps.pool, leaderId, deps.input.no);
-  /** Marks the call in the next turn, and dies. */
-  const die = async (run: Run): Promise<void> => {
-    const deps = await next(run);
-    expect(await prepare(deps, await carried(deps))).toHaveLength(1);
-    await rows('update batch set attempt_until = clock()');
-  };
-  /** Looks up the call that the run before did not live to conclude, in the next turn. */
-  const conclude = async (run: Run): Promise<CallEnd> => {
-    const deps = await next(run);
-    const { call, outcome } = await concludeEarlier(deps, (await carried(deps))[0]!);
-    await settle(call, outcome);
-    return outcome;
-  };
-  await die(runs[0]!);
-  await rows(`update batch set started_at = started_at - interval '61 s', called_at = called_at - interval '61 s'`);
-  expect(await conclude(runs[1]!)).toMatchObject({ kind: 'unknown' });
-  await die(runs[1]!);
-  expect(await conclude(runs[2]!)).toMatchObject({ kind: 'look-again' });
-  expect(calls).toEqual([]);
-});

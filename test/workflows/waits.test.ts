@@ -55,7 +55,7 @@ const stateOf = async (id: string): Promise<{ state: number; attempts: number }>
 const timesOf = ({ calls }: Scripted): [number, string][] => calls.map(({ at, ids }) => [at, ids.join(' ')]);
 
 describe('backoff', () => {
-  test('A16 G2: a task that asks for a retry waits 1, 2, 3 minutes (the most), then is dead', async () => {
+  test('a task that asks for a retry waits 1, 2, 3 minutes (the most), then is dead [A16 G2]', async () => {
     const oneAgain: Scripted['answers'][number] = (batch) => ({
       results: batch.tasks.map(({ id }) => ({ id, status: id === 'r-0' ? 'retry' : 'ok', error: 'not yet' })),
     });
@@ -74,7 +74,7 @@ describe('backoff', () => {
     expect(await stateOf('r-2')).toMatchObject({ state: TASK_STATES.succeeded });
   });
 
-  test('A16: the downstream may ask for a longer wait than the backoff', async () => {
+  test('the downstream may ask for a longer wait than the backoff [A16]', async () => {
     retried.answers.push(() => ({ results: [{ id: 'r-3', status: 'retry', retryAfterMs: 5 * MINUTE }] }));
     await submit('retried', 'no', 'r-3');
     await muster.skipTo(60 * MINUTE);
@@ -84,7 +84,7 @@ describe('backoff', () => {
     ]);
   });
 
-  test('H3 G2: an unknown outcome is sent again, the same batch with the same key, after 1, 2, 3 minutes; then it is parked', async () => {
+  test('an unknown outcome is sent again, the same batch with the same key, after 1, 2, 3 minutes; then it is parked [H3 G2]', async () => {
     const lost = (): never => {
       throw new Error('socket hang up');
     };
@@ -101,7 +101,7 @@ describe('back pressure', () => {
     (scope: 'target' | 'handler'): Scripted['answers'][number] =>
     () => ({ status: 'later', retryAfterMs: 7_000, scope });
 
-  test('H5 A18: 429 with Retry-After 7 s: nothing for that target for 7 s, the same batch then; other targets go on', async () => {
+  test('429 with Retry-After 7 s: nothing for that target for 7 s, the same batch then; other targets go on [H5 A18]', async () => {
     pressed.answers.push(later('target'));
     await submit('pressed', 'held', 'b-0', 'b-1');
     await muster.skipTo(1_000);
@@ -120,7 +120,7 @@ describe('back pressure', () => {
     expect(await stateOf('b-0')).toEqual({ state: TASK_STATES.succeeded, attempts: 1 });
   });
 
-  test('H5: with scope handler all its targets wait', async () => {
+  test('with scope handler all its targets wait [H5]', async () => {
     pressed.answers.push(later('handler'));
     await submit('pressed', 'one', 'b-4');
     await muster.skipTo(1_000);
@@ -136,7 +136,7 @@ describe('back pressure', () => {
     ]);
   });
 
-  test('H5: without Retry-After the waits grow from the backoff, with full jitter, and cost no attempt', async () => {
+  test('without Retry-After the waits grow from the backoff, with full jitter, and cost no attempt [H5]', async () => {
     const refuse: Scripted['answers'][number] = () => ({ status: 'later' });
     pressed.answers.push(refuse, refuse, refuse, refuse, refuse, refuse);
     // Nearly the longest that each may be: what has no jitter, or does not grow, is seen.
@@ -182,7 +182,7 @@ describe('pause', () => {
   });
 });
 
-test('G1: lower priorities first, arrival order within one; a batch closes by its oldest task, whatever its priority', async () => {
+test('lower priorities first, arrival order within one; a batch closes by its oldest task, whatever its priority [G1]', async () => {
   const { pauseTarget, resumeTarget } = operate(muster.database.pool, muster.client);
   await submit('ranked', 'r', 'x-0');
   await muster.settle();
@@ -204,7 +204,7 @@ test('G1: lower priorities first, arrival order within one; a batch closes by it
   ]);
 });
 
-test('G3: a poison task of eight is alone after 2 * 3 extra calls, all in one instant', async () => {
+test('a poison task of eight is alone after 2 * 3 extra calls, all in one instant [G3]', async () => {
   const poisoned: Scripted['answers'][number] = (batch) =>
     batch.tasks.some(({ id }) => id === 'h-5') ? { status: 'rejected', error: 'mapping' } : allOk(batch);
   halved.answers.push(...Array.from({ length: 20 }, () => poisoned));

@@ -56,7 +56,9 @@ export type FromThread =
   | { kind: 'silent-node' }
   /** This node gave none for a lease, and does again: it may have partitions. */
   | { kind: 'back' }
-  /** This node, or its main thread, was silent for too long to answer a roll call, and is not now. */
+  /**
+   * This node, or its main thread, was silent for too long to answer a roll call, and is not now.
+   */
   | { kind: 'answers' }
   /** The sign of life, or the renewal of a chunk, failed, and will be tried again. */
   | { kind: 'failed'; what: string; message: string };

@@ -11,7 +11,8 @@ const flags = processFlags(
     summary:
       'Random faults of every kind, one after another, while work of all five systems arrives; then every task, item and message is accounted for.',
     result:
-      'One line of JSON on stdout, what happens on stderr. Exit code 1 if work did not go on within --within after a fault, anything was lost, doubled, out of order, stuck or untold, or something stood for a minute and was called healthy.',
+      'One line of JSON on stdout, what happens on stderr. Exit code 1 if work did not go on within --within after a fault, ' +
+      'anything was lost, doubled, out of order, stuck or untold, or something stood for a minute and was called healthy.',
     examples: ['', '--minutes 60 --seed 7', '--minutes 2 --only kill,temporal-emptied --rate 20'],
   },
   {

@@ -1,6 +1,9 @@
 import path from 'node:path';
 
-/** Loaded before a worker (`node --require`): its clock, in each of its threads, is off by so many ms. */
+/**
+ * Loaded before a worker (`node --require`): its clock, in each of its threads, is off by so many
+ * ms.
+ */
 
 export const CLOCK_VARIABLE = 'MUSTER_TEST_CLOCK_OFF_MS';
 export const shiftedClock = path.join(process.cwd(), 'dist', 'test', 'chaos', 'systems', 'clock.js');

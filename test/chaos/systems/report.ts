@@ -11,7 +11,9 @@ export interface StruckFault extends PlannedFault {
   fromMs: number;
   toMs: number;
   settledMs: number;
-  /** From its end until tasks had their effect at 90 % of the rate of arrivals; null: not at all. */
+  /**
+   * From its end until tasks had their effect at 90 % of the rate of arrivals; null: not at all.
+   */
   recoveredMs: number | null;
   /** From its end to the next movement, by mover; null: none. */
   againMs: Readonly<Record<string, number | null>>;

@@ -18,7 +18,9 @@ import { recoveredAfter } from './recovery';
 import type { Outcome, StruckFault } from './report';
 import { outcomeOf } from './report';
 
-/** One run: faults one after another while work of all five systems arrives, and a count at the end. */
+/**
+ * One run: faults one after another while work of all five systems arrives, and a count at the end.
+ */
 
 export interface ChaosOptions {
   /** Faults begin until then. */
@@ -105,10 +107,10 @@ const strikeAll = async (world: World, options: ChaosOptions, streams: Streams):
     const fault = plan.next().value;
     const one = await strike(world, fault, random, perS, log);
     struck.push(one);
-    const { accepted } = world.load;
-    log(
-      `${String(struck.length).padStart(4)} ${fault.kind} x ${one.struck}, ${Math.round(one.toMs - one.fromMs)} ms; recovered after ${one.recoveredMs === null ? 'no time' : `${Math.round(one.recoveredMs)} ms`}; ${accepted} tasks, ${streams.fanouts.opened.size} fan-outs, ${streams.executions.started.size} executions`,
-    );
+    const recovered = one.recoveredMs === null ? 'at no time' : `after ${Math.round(one.recoveredMs)} ms`;
+    const lasted = `${fault.kind} x ${one.struck}, ${Math.round(one.toMs - one.fromMs)} ms; recovered ${recovered}`;
+    const arrived = `${world.load.accepted} tasks, ${streams.fanouts.opened.size} fan-outs, ${streams.executions.started.size} executions`;
+    log(`${String(struck.length).padStart(4)} ${lasted}; ${arrived}`);
   }
   return struck;
 };

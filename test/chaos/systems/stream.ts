@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Work of one kind, one piece after another, until it is stopped; each call is repeated until it is accepted. */
+/**
+ * Work of one kind, one piece after another, until it is stopped; each call is repeated until it is
+ * accepted.
+ */
 export abstract class Stream {
   private stopping = false;
   private running: Promise<void> = Promise.resolve();

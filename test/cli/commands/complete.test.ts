@@ -19,7 +19,7 @@ const submit = async (handler: string, to: string, n: number): Promise<string[]>
 };
 const lines = (of: readonly string[]) => of.map((id) => ({ id, status: 'ok', result: id.length }));
 
-test('H7: from a file by reference; again, late and otherwise, unknown: answers and exit codes', async () => {
+test('from a file by reference; again, late and otherwise, unknown: answers and exit codes [H7]', async () => {
   const tasks = await submit('lane', 'po', 3);
   const file = world.write('results.ndjson', lines(tasks));
   const { job } = await world.jobs.job('po');
@@ -49,7 +49,7 @@ test('H7: from a file by reference; again, late and otherwise, unknown: answers 
   expect(unknown.stderr).toMatch(/Reference "nowhere" not found/);
 });
 
-test('H7: by number, expired; wrong lines and wrong usage end with code 2 and settle nothing', async () => {
+test('by number, expired; wrong lines and wrong usage end with code 2 and settle nothing [H7]', async () => {
   await submit('jobs', 'exp', 2);
   const task = await eventually(async () =>
     ((found) => found.batch !== null && found)((await world.run('task exp-0 --json')).json<{ batch: number | null }>()),
@@ -76,7 +76,7 @@ test('H7: by number, expired; wrong lines and wrong usage end with code 2 and se
   expect((await world.jobs.job('exp', 2)).ids).toEqual(['exp-0']);
 });
 
-test('Build 7: a callback port without a secret, or on all addresses without a URL, is refused by name', async () => {
+test('a callback port without a secret, or on all addresses without a URL, is refused by name [Build 7]', async () => {
   const start = (args: string, env: Record<string, string>) => world.start(`worker ${args}`, env);
   const secretless = start('--callback-port 0', { MUSTER_CALLBACK_SECRET: '' });
   expect(await secretless.exit).toBe(2);

@@ -126,7 +126,7 @@ test.each([
   expect(await world.run(args)).toMatchObject({ code, stderr: expect.stringMatching(message) });
 });
 
-test('G9: cancel: a batch of a lane with its tasks, and why another one is not; its tasks by name', async () => {
+test('cancel: a batch of a lane with its tasks, and why another one is not; its tasks by name [G9]', async () => {
   const items = ['f', 'g'].map((id) => ({ id, payload: { country: 'fi', n: 1 } }));
   const { batch } = await client.submitBatch('orders', 'po-3', items);
   const part = await world.run('cancel f');
@@ -148,7 +148,7 @@ test('G9: cancel: a batch of a lane with its tasks, and why another one is not; 
   });
 });
 
-test('H5: what back pressure left is shown by lanes and queuer', async () => {
+test('what back pressure left is shown by lanes and queuer [H5]', async () => {
   const { batch } = await client.submitBatch('orders', 'po-4', [{ id: 'h', payload: { country: 'dk', n: 1 } }]);
   await world.database.pool.query(`update handler set allowed = 2 where name = 'orders'`);
   expect((await world.run('lanes --after po-3')).stdout).toMatch(/po-4 .*back pressure: 2 calls at once/);

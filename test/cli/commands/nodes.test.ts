@@ -30,7 +30,7 @@ interface Seen {
   pinnedTo: string | null;
 }
 
-test('B5: nodes, partitions, explain; drain and move, and their undoing', async () => {
+test('nodes, partitions, explain; drain and move, and their undoing [B5]', async () => {
   const config = CONFIG.replace(
     '...settings,',
     "...settings, ...(name === 'slow' ? { affinity: { partitions: 3 } } : {}),",

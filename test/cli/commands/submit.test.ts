@@ -20,7 +20,7 @@ const accepted = async (): Promise<number> => {
   return rows[0]!.n;
 };
 
-test('Build 7: submit --wait, in text: what was accepted and how it ended', async () => {
+test('submit --wait, in text: what was accepted and how it ended [Build 7]', async () => {
   world.write('tasks.ndjson', [order('text-1', 'se'), order('text-2', 'se'), order('text-3', 'no')]);
   const { code, stdout, stderr } = await world.run('submit orders --file tasks.ndjson --wait');
   expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('accepted 3 tasks') });
@@ -30,7 +30,7 @@ test('Build 7: submit --wait, in text: what was accepted and how it ended', asyn
   );
 });
 
-test('Build 7: --json --wait is NDJSON, a task a line and a summary at the end; exit code 1 if one failed', async () => {
+test('--json --wait is NDJSON, a task a line and a summary at the end; exit code 1 if one failed [Build 7]', async () => {
   world.write('mixed.ndjson', [order('json-1', 'se', 21), order('json-2', 'se', 1, 'failed')]);
   const result = await world.run('submit orders --file mixed.ndjson --wait --json');
   expect(result.code).toBe(1);
@@ -51,7 +51,7 @@ test('Build 7: --json --wait is NDJSON, a task a line and a summary at the end; 
   ]);
 });
 
-test('A1: the same file again: the same tasks, no call', async () => {
+test('the same file again: the same tasks, no call [A1]', async () => {
   world.write('again.ndjson', [order('again-1', 'se')]);
   await world.run('submit orders --file again.ndjson --wait');
   const result = await world.run('submit orders --file again.ndjson --wait --json');
@@ -60,7 +60,7 @@ test('A1: the same file again: the same tasks, no call', async () => {
   expect(world.downstream.calls).toHaveLength(1);
 });
 
-test('Build 7: from standard input, with blank lines, CRLF and a byte order mark', async () => {
+test('from standard input, with blank lines, CRLF and a byte order mark [Build 7]', async () => {
   const text = `\ufeff${JSON.stringify(order('stdin-1', 'se'))}\r\n\r\n${JSON.stringify(order('stdin-2', 'no'))}`;
   const result = await world.run('submit orders --file - --json', text);
   expect(result.json()).toEqual({ handler: 'orders', accepted: 2, repeated: 0, refused: 0, problems: [] });
@@ -77,7 +77,7 @@ const BAD = [
 ];
 const badFile = BAD.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n');
 
-test('Build 7: bad lines are named by number and reason, all of them, and nothing of the file is accepted', async () => {
+test('bad lines are named by number and reason, all of them, and nothing of the file is accepted [Build 7]', async () => {
   world.write('bad.ndjson', badFile);
   const before = await accepted();
   const text = await world.run('submit orders --file bad.ndjson');
@@ -104,7 +104,7 @@ test('Build 7: bad lines are named by number and reason, all of them, and nothin
   expect(await accepted()).toBe(before);
 });
 
-test('Build 7: --partial accepts the good lines, names the others, and its exit code says so', async () => {
+test('--partial accepts the good lines, names the others, and its exit code says so [Build 7]', async () => {
   const result = await world.run(
     'submit orders --file - --partial --wait --json',
     badFile.replaceAll('bad-', 'partial-'),
@@ -116,7 +116,7 @@ test('Build 7: --partial accepts the good lines, names the others, and its exit 
   ]);
 });
 
-test('Build 7: a file of many chunks is one transaction: a conflict in its last line leaves nothing of it', async () => {
+test('a file of many chunks is one transaction: a conflict in its last line leaves nothing of it [Build 7]', async () => {
   await world.run('submit slow --file -', JSON.stringify(order('conflict', 'se', 1)));
   const before = await accepted();
   const many = Array.from({ length: 12_000 }, (_, i) => order(`many-${i}`, `c${i % 7}`, i));
@@ -136,7 +136,7 @@ test('Build 7: a file of many chunks is one transaction: a conflict in its last 
   expect(await accepted()).toBe(before + 12_000);
 });
 
-test('Build 7: --timeout ends the waiting with code 4, not the tasks', async () => {
+test('--timeout ends the waiting with code 4, not the tasks [Build 7]', async () => {
   const result = await world.run(
     'submit slow --file - --wait --timeout 200ms --json',
     JSON.stringify(order('late', 'se')),

@@ -39,7 +39,7 @@ const HTTP = {
   response: { results: 'items', matchBy: 'position', status: { path: 'status', ok: [200] } },
 };
 
-test('H11: the batches that would be formed, and what the first call gets; nothing is sent', async () => {
+test('the batches that would be formed, and what the first call gets; nothing is sent [H11]', async () => {
   write('muster.config.ts', CONFIG);
   const tasks = Array.from({ length: 120 }, (_, i) => order(`t-${i}`, i % 2 === 0 ? 'se' : 'no', i));
   write('tasks.ndjson', lines(tasks));
@@ -57,7 +57,7 @@ test('H11: the batches that would be formed, and what the first call gets; nothi
   expect(downstream.calls).toEqual([]);
 });
 
-test('H11: --send makes the first call only, and says how its answer is understood', async () => {
+test('--send makes the first call only, and says how its answer is understood [H11]', async () => {
   const tasks = [order('a', 'se', 2), order('b', 'se', 3, 'failed'), order('c', 'no')];
   const sent = await run(['try', 'orders', '--file', '-', '--send', '--json'], lines(tasks));
   expect(sent.code).toBe(1);
@@ -71,7 +71,7 @@ test('H11: --send makes the first call only, and says how its answer is understo
   expect(downstream.calls).toEqual([{ target: 'se', ids: ['a', 'b'] }]);
 });
 
-test('H10 H11: the call of a handler in JSON, encoded, without its secret', async () => {
+test('the call of a handler in JSON, encoded, without its secret [H10 H11]', async () => {
   write('http.json', JSON.stringify([HTTP]));
   const args = ['try', 'index', '--config', 'http.json', '--file', '-'];
   const tasks = Array.from({ length: 5 }, (_, i) => ({

@@ -19,7 +19,7 @@ const COMMANDS =
     ' ',
   );
 
-test('Build 7: --help names every command, the settings and the exit codes; each command has examples', async () => {
+test('--help names every command, the settings and the exit codes; each command has examples [Build 7]', async () => {
   const all = await run(['--help']);
   expect(all.code).toBe(0);
   for (const name of COMMANDS) expect(all.stdout).toMatch(new RegExp(`^  ${name}\\b`, 'm'));
@@ -85,7 +85,7 @@ test('unknown handler: those that there are', async () => {
   });
 });
 
-test('H10: every problem of the settings and of the config file at once, by where it stands; no secret in any of them', async () => {
+test('every problem of the settings and of the config file at once, by where it stands; no secret in any of them [H10]', async () => {
   write(
     'muster.config.json',
     JSON.stringify({
@@ -123,7 +123,7 @@ test('H10: every problem of the settings and of the config file at once, by wher
   expect(result.stderr).not.toContain('hidden');
 });
 
-test('B4: a worker whose times contradict each other refuses to start, and names the setting', async () => {
+test('a worker whose times contradict each other refuses to start, and names the setting [B4]', async () => {
   write('muster.config.ts', `${CONFIG}export const nodes = { leaseMs: 10_000, shutdownLimitMs: 20_000 };\n`);
   // No server is there: what would start all the same ends with code 3.
   const { code, stderr } = await run(['worker', '--start-timeout', '0ms'], DATABASE);

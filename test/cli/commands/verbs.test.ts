@@ -14,7 +14,7 @@ afterAll(async () => {
   await world.close();
 });
 
-test('G6 G13: what lingers is shown, explained, and sent by flush; flushing nothing is no error', async () => {
+test('what lingers is shown, explained, and sent by flush; flushing nothing is no error [G6 G13]', async () => {
   await world.submit('slow', order('linger-1', 'se'), order('linger-2', 'se'), order('linger-3', 'no'));
   const [targets, explained, status] = await Promise.all([
     world.run('targets slow --json'),
@@ -50,7 +50,7 @@ test('G6 G13: what lingers is shown, explained, and sent by flush; flushing noth
   expect(nothing).toMatchObject({ code: 0, stdout: 'nothing to flush\n' });
 });
 
-test('Build 7: pause keeps tasks back and says why, resume lets them go', async () => {
+test('pause keeps tasks back and says why, resume lets them go [Build 7]', async () => {
   expect((await world.run("pause orders --reason 'the shop moves' --json")).json()).toMatchObject({
     paused: true,
     reason: 'the shop moves',
@@ -69,7 +69,7 @@ test('Build 7: pause keeps tasks back and says why, resume lets them go', async 
   expect((await world.run('resume orders dk')).code).toBe(0);
 });
 
-test('G9: cancel of what waits; what is not cancelled is named, with exit code 1', async () => {
+test('cancel of what waits; what is not cancelled is named, with exit code 1 [G9]', async () => {
   await world.submit('slow', order('cancel-1', 'fi'));
   const result = await world.run('cancel cancel-1 linger-1 nobody --json');
   expect(result.code).toBe(1);
@@ -82,7 +82,7 @@ test('G9: cancel of what waits; what is not cancelled is named, with exit code 1
   });
 });
 
-test('G5: set gives a target its own linger; --reset takes it back', async () => {
+test('set gives a target its own linger; --reset takes it back [G5]', async () => {
   await world.submit('slow', order('own-1', 'is'));
   const set = await world.run('set slow is --linger-ms 50 --max-items 7 --json');
   expect(set.json()).toEqual({ handler: 'slow', target: 'is', overrides: { lingerMs: 50, maxItems: 7 } });
@@ -93,7 +93,7 @@ test('G5: set gives a target its own linger; --reset takes it back', async () =>
   expect((await world.run('set slow is --reset')).stdout).toBe("target is of slow: uses the handler's settings\n");
 });
 
-test('G9 G11: a failed task is redriven; an unknown one is resolved by hand', async () => {
+test('a failed task is redriven; an unknown one is resolved by hand [G9 G11]', async () => {
   await world.ended('orders', order('redo', 'de', 1, 'failed'), order('lost', 'fr', 1, 'lost'));
   expect((await world.run('redrive orders --only failed --target de --json')).json()).toEqual({ redriven: 1 });
   const { state, batch } = (await world.run('task lost --json')).json<{ state: string; batch: number }>();
@@ -105,7 +105,7 @@ test('G9 G11: a failed task is redriven; an unknown one is resolved by hand', as
   expect(again.stderr).toMatch(/expected state unknown.*got succeeded/);
 });
 
-test('Build 7: verify: 0 when all holds; 1 and the rows when an invariant is violated', async () => {
+test('verify: 0 when all holds; 1 and the rows when an invariant is violated [Build 7]', async () => {
   const good = await world.run('verify --json');
   expect(
     good.json<{ checks: { violations: object[] }[] }>().checks.filter(({ violations }) => violations.length > 0),

@@ -38,8 +38,8 @@ const accepted = async (to: string) => {
 
 const oks = (of: readonly string[]) => of.map((id) => ({ id, status: 'ok', result: { of: id } }));
 
-describe('H7: without a lane', () => {
-  test('H7: done, twice, late and otherwise, a stranger, a missing member, a wrong token: each answered by name', async () => {
+describe('without a lane [H7]', () => {
+  test('done, twice, late and otherwise, a stranger, a missing member, a wrong token: each answered by name [H7]', async () => {
     const [first, ...rest] = await world.submitTo('jobs', 'plain', 3);
     const job = await accepted('plain');
     expect(await world.jobs.tell(job, { results: oks(['nobody']) })).toMatchObject({
@@ -81,7 +81,7 @@ describe('H7: without a lane', () => {
     expect(worker.stderr()).toContain('"msg":"callback"');
   });
 
-  test('H7: expired and failed; the URL in a header', async () => {
+  test('expired and failed; the URL in a header [H7]', async () => {
     await world.submitTo('headed', 'exp', 2);
     const job = await accepted('exp');
     expect(await world.jobs.tell(job, { status: 'expired', results: oks(['exp-0']) })).toMatchObject({
@@ -98,7 +98,7 @@ describe('H7: without a lane', () => {
     expect(await world.states(['exp-0', 'exp-1'])).toEqual(['succeeded', 'failed']);
   });
 
-  test('H7: forty at once with the same: all are answered 200, one of them settled it', async () => {
+  test('forty at once with the same: all are answered 200, one of them settled it [H7]', async () => {
     await world.submitTo('jobs', 'burst', 2);
     const job = await accepted('burst');
     const all = await Promise.all(Array.from({ length: 40 }, () => world.jobs.tell(job, { results: oks(job.ids) })));
@@ -134,7 +134,7 @@ describe('H7: without a lane', () => {
   });
 });
 
-test('H7: before the acceptance is written: it waits a little; for longer it says 409 and Retry-After, and nothing is lost', async () => {
+test('before the acceptance is written: it waits a little; for longer it says 409 and Retry-After, and nothing is lost [H7]', async () => {
   await world.submitTo('jobs', 'soon', 1);
   await eventually(async () => (await world.jobs.job('soon')).first?.status === 200);
   await world.submitTo('jobs', 'early', 1);
@@ -155,7 +155,7 @@ test('H7: before the acceptance is written: it waits a little; for longer it say
   expect(await world.states(['soon-0', 'early-0'])).toEqual(['succeeded', 'succeeded']);
 });
 
-test('H7: in a lane: committed, the next goes; repeated and late as without one', async () => {
+test('in a lane: committed, the next goes; repeated and late as without one [H7]', async () => {
   await world.submitTo('lane', 'po', 2);
   const first = await world.jobs.job('po');
   const results = oks(first.ids);
@@ -204,7 +204,7 @@ const isWaiting = () =>
     return rows[0]!.n > 0;
   });
 
-test('H7: a worker killed between taking a callback and settling it: the sender gets no answer, sends it again, and it counts once', async () => {
+test('a worker killed between taking a callback and settling it: the sender gets no answer, sends it again, and it counts once [H7]', async () => {
   await world.submitTo('jobs', 'killed', 2);
   const job = await world.jobs.job('killed');
   await isAccepted('killed');
@@ -225,7 +225,7 @@ test('H7: a worker killed between taking a callback and settling it: the sender 
   expect(await world.states(job.ids)).toEqual(['succeeded', 'succeeded']);
 });
 
-test('Build 10: SIGTERM: a callback under way is answered, a new one finds nobody, exit code 0', async () => {
+test('SIGTERM: a callback under way is answered, a new one finds nobody, exit code 0 [Build 10]', async () => {
   await world.submitTo('jobs', 'drained', 1);
   const job = await world.jobs.job('drained');
   await isAccepted('drained');

@@ -147,7 +147,7 @@ test('the config file is read, the environment goes over it, a flag over both', 
   });
 });
 
-test('B4: times of nodes that contradict each other are refused in the config file and by startWorker', async () => {
+test('times of nodes that contradict each other are refused in the config file and by startWorker [B4]', async () => {
   const nodes = { leaseMs: 10_000, shutdownLimitMs: 20_000 };
   const refused = {
     problems: [
@@ -225,7 +225,7 @@ test('a handlers file may be an array, or the file that MUSTER_CONFIG or --confi
   expect(await load()).toMatchObject({ config: path.join(cwd, 'muster.config.json'), configNamed: false });
 });
 
-test('H7: settings of callbacks: flag, environment, file; a wrong one is named and a secret never shown', async () => {
+test('settings of callbacks: flag, environment, file; a wrong one is named and a secret never shown [H7]', async () => {
   expect((await load()).callback).toEqual({
     port: null,
     host: '127.0.0.1',

@@ -58,7 +58,7 @@ const processesOf = (): string[] =>
     .split('\n')
     .filter((line) => line.includes(folder));
 
-test('Build 7: dev: submit from the same folder without any setting; Ctrl-C stops all; the data is there the next time', async () => {
+test('dev: submit from the same folder without any setting; Ctrl-C stops all; the data is there the next time [Build 7]', async () => {
   const first = await start();
   expect(first.ready).toMatchObject({
     handlers: ['orders', 'slow', 'narrow'],

@@ -39,7 +39,7 @@ interface View {
   counts: { done: number };
 }
 
-test('E14 E7: without any server given, muster dev serves executions, and an open one survives that it is killed', async () => {
+test('without any server given, muster dev serves executions, and an open one survives that it is killed [E14 E7]', async () => {
   writeFileSync(path.join(folder, 'muster.config.ts'), CONFIG);
   const first = await start();
   const lists = Array.from({ length: 8 }, (_, i) => `["${i + 1}"]\n`).join('');

@@ -27,7 +27,7 @@ const portsOf = (dev: CliProcess): string[] => {
   return [temporal.address, temporal.uiUrl, database].map((address) => /:(\d+)(\/\w*)?$/.exec(address)![1]!);
 };
 
-test('Build 7: two at once have ports of their own, and say so; a port that is asked for and taken is an error that names it', async () => {
+test('two at once have ports of their own, and say so; a port that is asked for and taken is an error that names it [Build 7]', async () => {
   const devs = ['a', 'b'].map((name) => startCli(['dev', '--json'], { cwd: own(name) }));
   await Promise.all(devs.map((dev) => dev.says(/"ready":true/)));
   const ports = devs.map(portsOf);

@@ -47,7 +47,7 @@ const goesOn = async (): Promise<void> => {
   await eventually(() => world.downstream.calls.length === 1, { timeoutMs: 60_000, what: 'the call' });
 };
 
-test('Build 10: a leader that waits goes on with the new version, its old worker still running', async () => {
+test('a leader that waits goes on with the new version, its old worker still running [Build 10]', async () => {
   const two = await world.worker('--versioning --build-id two --set-current');
   await two.says(/this version is now the current one/);
   await isOn('two');
@@ -55,14 +55,14 @@ test('Build 10: a leader that waits goes on with the new version, its old worker
   await goesOn();
 });
 
-test('Build 10: a leader that waits goes on with the new version, its old worker killed before', async () => {
+test('a leader that waits goes on with the new version, its old worker killed before [Build 10]', async () => {
   await kill(one);
   await world.worker('--versioning --build-id two --set-current');
   await isOn('two');
   await goesOn();
 });
 
-test('Build 10: made current by other means, the old workers gone: the sweeper frees the leader when it is due', async () => {
+test('made current by other means, the old workers gone: the sweeper frees the leader when it is due [Build 10]', async () => {
   await kill(one);
   await world.worker('--versioning --build-id two');
   const connection = await NativeConnection.connect({ address: temporalAddress() });

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-test('Build 10: two versions side by side: what runs stays on the old one, what begins goes to the new one', async () => {
+test('two versions side by side: what runs stays on the old one, what begins goes to the new one [Build 10]', async () => {
   const client = new Client({ connection: await Connection.connect({ address: temporalAddress() }) });
   const buildIds = async (status: string): Promise<(string | undefined)[]> => {
     const found: (string | undefined)[] = [];

@@ -20,7 +20,7 @@ const calls = (n: number) =>
     what: () => `${n} calls, there are ${world.downstream.calls.length}`,
   });
 
-test('Build 10: SIGTERM drains: the running call ends and counts, no new one begins, exit code 0; the rest goes on with the next worker', async () => {
+test('SIGTERM drains: the running call ends and counts, no new one begins, exit code 0; the rest goes on with the next worker [Build 10]', async () => {
   const worker = await world.worker('--json');
   expect(JSON.parse(worker.stdout())).toMatchObject({ ready: true, handlers: ['orders', 'slow', 'narrow'] });
   const release = world.downstream.hold();
@@ -61,7 +61,7 @@ const inBatches = async (): Promise<number> => {
   return rows[0]!.open === rows[0]!.marked ? rows[0]!.marked : -1;
 };
 
-test('Build 10: a second signal ends the process at once', async () => {
+test('a second signal ends the process at once [Build 10]', async () => {
   const worker = await world.worker();
   const release = world.downstream.hold();
   await world.submit('orders', order('twice', 'no'));
@@ -89,7 +89,7 @@ test('start: it waits for servers that come up later, and says for whom', async 
   await empty.drop();
 });
 
-test('Build 11: --metrics-port serves the store, --sdk-metrics-port the SDK; a port that is taken ends the start', async () => {
+test('--metrics-port serves the store, --sdk-metrics-port the SDK; a port that is taken ends the start [Build 11]', async () => {
   const [port, sdkPort] = [await closedPort(), await closedPort()];
   const worker = await world.worker(`--metrics-port ${port} --sdk-metrics-port ${sdkPort}`);
   const text = async (of: number): Promise<string> => (await fetch(`http://127.0.0.1:${of}/metrics`)).text();
@@ -106,7 +106,7 @@ test('Build 11: --metrics-port serves the store, --sdk-metrics-port the SDK; a p
   expect(await worker.exit).toBe(0);
 });
 
-test('Build 7: what cannot be used ends it with code 3 and one readable message: database, Temporal, namespace, a newer schema', async () => {
+test('what cannot be used ends it with code 3 and one readable message: database, Temporal, namespace, a newer schema [Build 7]', async () => {
   const port = await closedPort();
   const newer = await createDatabase();
   const admin = new pg.Client({ connectionString: newer.url });

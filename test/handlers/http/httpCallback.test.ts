@@ -13,7 +13,7 @@ const context = () => buildContext({ callbackUrl });
 const request = (envelope: object) => ({ request: { url: `${http.downstream.url}/batch`, item: '{{id}}', envelope } });
 const accepted = { reference: 'job', status: 202 };
 
-test('H7 H10: {{callbackUrl}} in the envelope, callbackHeader in a header', async () => {
+test('{{callbackUrl}} in the envelope, callbackHeader in a header [H7 H10]', async () => {
   const config = {
     ...request({ ids: '{{items}}', webhook: { url: '{{callbackUrl}}' } }),
     callbackHeader: 'X-Callback',
@@ -25,7 +25,7 @@ test('H7 H10: {{callbackUrl}} in the envelope, callbackHeader in a header', asyn
   expect(seen!.headers['x-callback']).toBe(callbackUrl);
 });
 
-test('H7: where there is no URL nothing is sent and the handler is paused; {{callbackUrl?}} goes without', async () => {
+test('where there is no URL nothing is sent and the handler is paused; {{callbackUrl?}} goes without [H7]', async () => {
   const needs = { ...request({ ids: '{{items}}', callback: '{{callbackUrl}}' }), accepted };
   const halted = { kind: 'halted', error: expect.stringMatching(/not sent.*--callback-port or MUSTER_CALLBACK_URL/) };
   expect(await http.call(json(202, { job: 'j' }), needs)).toEqual(halted);
@@ -56,7 +56,7 @@ test('a downstream that echoes the URL does not get its token into an error that
   expect(JSON.stringify(await callHandler(thrower, batch, context(), remember()))).not.toContain(token);
 });
 
-test('H10: wrong settings are named; a deadline needs no status call, an interval does', () => {
+test('wrong settings are named; a deadline needs no status call, an interval does [H10]', () => {
   const problems = (changes: object): unknown => {
     try {
       httpHandler(httpConfig('http://127.0.0.1', changes as Record<string, unknown>));
@@ -73,7 +73,7 @@ test('H10: wrong settings are named; a deadline needs no status call, an interva
   expect(problems({ accepted: { reference: 'job' }, poll: { everyMs: 60_000 } })).toEqual(['poll']);
 });
 
-test('H11: the preview shows a placeholder', () => {
+test('the preview shows a placeholder [H11]', () => {
   const handler = httpHandler(httpConfig('http://127.0.0.1', { callbackHeader: 'X-Callback', accepted }));
   expect(handler.preview!(batch).headers).toMatchObject({ 'x-callback': '<callback URL>' });
 });

@@ -66,7 +66,7 @@ const committed = async (batches: readonly number[]): Promise<void> => {
 const same = (service: string, n: number): string[] => Array.from({ length: n }, () => service);
 const lanes = (prefix: string, n: number): string[] => Array.from({ length: n }, (_, i) => `${prefix}-${i}`);
 
-test('H5 C14: of a target: half of its calls at once in its lane, which says so; plus one after each success, up to all', async () => {
+test('of a target: half of its calls at once in its lane, which says so; plus one after each success, up to all [H5 C14]', async () => {
   const { client } = muster;
   wide.refusals = 1;
   wide.close();
@@ -99,7 +99,7 @@ test('H5 C14: of a target: half of its calls at once in its lane, which says so;
   expect(wide.mostInFlight).toBe(8);
 });
 
-test('H5 C3: of a handler: half of its calls over all its lanes, however many wait; lanes of others go on', async () => {
+test('of a handler: half of its calls over all its lanes, however many wait; lanes of others go on [H5 C3]', async () => {
   const { client } = muster;
   whole.refusals = 1;
   whole.close();
@@ -129,7 +129,7 @@ test('H5 C3: of a handler: half of its calls over all its lanes, however many wa
   await committed(again);
 });
 
-test('H5: a handler without a limit is halved from the slots of its queuer, and recovers up to them', async () => {
+test('a handler without a limit is halved from the slots of its queuer, and recovers up to them [H5]', async () => {
   const { client } = muster;
   await client.setQueuer({ slots: 6 });
   unlimited.refusals = 1;
@@ -147,7 +147,7 @@ test('H5: a handler without a limit is halved from the slots of its queuer, and 
   expect(unlimited.mostInFlight).toBeLessThanOrEqual(6);
 });
 
-test('H5: a lane that sends one after the other has nothing to halve', async () => {
+test('a lane that sends one after the other has nothing to halve [H5]', async () => {
   const { client } = muster;
   wide.refusals = 0;
   others.answer = (batch, _, times) => (times === 0 ? { status: 'later', retryAfterMs: 20 } : okay(batch));

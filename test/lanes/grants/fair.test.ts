@@ -65,7 +65,7 @@ class Queuer {
 }
 
 test.each(['per-service', 'one-round', 'multi-round'] as const)(
-  'C3 C8: A has 1,000 waiting, B, C, D one each, one submitter, guaranteed order, %s: B, C, D are among the first 4 grants',
+  'A has 1,000 waiting, B, C, D one each, one submitter, guaranteed order, %s: B, C, D are among the first 4 grants [C3 C8]',
   async (strategy) => {
     await client.setQueuer({ slots: 1, strategy });
     await submit('guaranteed', 'A', 1_000);
@@ -78,7 +78,7 @@ test.each(['per-service', 'one-round', 'multi-round'] as const)(
   },
 );
 
-test('C21: single serves in order of submission, known to be unfair', async () => {
+test('single serves in order of submission, known to be unfair [C21]', async () => {
   await client.setQueuer({ slots: 1, strategy: 'single' });
   await submit('guaranteed', 'A', 4);
   await submit('guaranteed', 'B', 1);
@@ -89,7 +89,7 @@ test('C21: single serves in order of submission, known to be unfair', async () =
 });
 
 test.each(['single', 'per-service', 'one-round', 'multi-round'] as const)(
-  'C13: 64 submitters, 4 services, %s: every submitter is used while batches remain and the approach allows it',
+  '64 submitters, 4 services, %s: every submitter is used while batches remain and the approach allows it [C13]',
   async (strategy: StrategyName) => {
     await client.setQueuer({ slots: 64, strategy, depth: 3 });
     for (const service of ['A', 'B', 'C', 'D']) await submit('free', service, 40);
@@ -118,7 +118,7 @@ const grantAll = async (queuer: Queuer): Promise<number> => {
   return granted;
 };
 
-test('C22: a weight changed on an existing backlog counts from the next grant on', async () => {
+test('a weight changed on an existing backlog counts from the next grant on [C22]', async () => {
   await client.setQueuer({ slots: 1, strategy: 'per-service' });
   for (const service of ['A', 'B']) await submit('guaranteed', service, 60);
   const queuer = new Queuer();

@@ -142,7 +142,7 @@ test('maxWeightInFlight: what the downstream has, pending included, is never hea
   });
 });
 
-test('H6 distinctBy: equal keys share no batch and are not in flight together, in their order', async () => {
+test('distinctBy: equal keys share no batch and are not in flight together, in their order [H6]', async () => {
   const prices = [1, 2, 1, 3, 3];
   const some = prices.flatMap((price) => items('distinct', 1, { price, writes: [`w-${price}`] }));
   await muster.client.submit('keyed', some);
@@ -181,7 +181,7 @@ test('H6 distinctBy: equal keys share no batch and are not in flight together, i
 test.each([
   ['an unconstrained lane', { approach: 'unconstrained' as const }, /got lane.approach 'unconstrained'/],
   ['a downstream that keeps the order', { kind: 'guaranteed' as const }, /got lane.kind 'guaranteed'/],
-])('H6 distinctBy with %s is refused at load', (_, lane, message) => {
+])('distinctBy with %s is refused at load [H6]', (_, lane, message) => {
   const define = (more: object): unknown =>
     defineHandler({
       name: 'x',

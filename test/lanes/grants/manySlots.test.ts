@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => muster.stop());
 
-test('C13 C23: 64 submitters, 4 services, one-round: all 64 call at once while batches remain, never more', async () => {
+test('64 submitters, 4 services, one-round: all 64 call at once while batches remain, never more [C13 C23]', async () => {
   const { client } = muster;
   let letGo: () => void = () => undefined;
   const gone = new Promise<void>((resolve) => (letGo = resolve));

@@ -33,7 +33,7 @@ afterAll(async () => {
 const count = async (table: string): Promise<number> =>
   (await database.pool.query<{ n: number }>(`select count(*)::int as n from ${table}`)).rows[0]!.n;
 
-describe('C7: single tasks of a handler that keeps order', () => {
+describe('single tasks of a handler that keeps order [C7]', () => {
   test('of a target that submitBatch has bound, they stand in its lane, behind the batch', async () => {
     const client = clientOf(handler());
     const { batch } = await client.submitBatch('edits', 'po-1', items('po-1'));
@@ -85,7 +85,7 @@ describe('C7: single tasks of a handler that keeps order', () => {
   });
 });
 
-describe('C5: a service named from the payload', () => {
+describe('a service named from the payload [C5]', () => {
   const named = handler({ name: 'named', service: (_, edit) => `order ${edit.price}` });
   test('a target whose tasks name two services is refused', async () => {
     const client = clientOf(named);
@@ -98,7 +98,7 @@ describe('C5: a service named from the payload', () => {
   });
 });
 
-describe('C7: rules of a lane', () => {
+describe('rules of a lane [C7]', () => {
   const ruled = (lane: object): Client => clientOf(handler({ name: 'ruled', lane }));
   const rulesOf = async (service: string) =>
     (
@@ -151,7 +151,7 @@ describe('C7: rules of a lane', () => {
   });
 });
 
-test('C25: one item without keys in a batch: nothing is declared, so that it conflicts with every other', async () => {
+test('one item without keys in a batch: nothing is declared, so that it conflicts with every other [C25]', async () => {
   const client = clientOf(handler());
   const [a] = items('sets', 1, { reads: ['r'], writes: ['a'] });
   const [b] = items('sets');

@@ -8,7 +8,7 @@ import { QUEUED_CASES } from './cases/queued';
 
 const TABLE = [...QUEUED_CASES, ...DUE_CASES, ...BATCHED_CASES];
 
-test.each(TABLE)('G13: %s', (_, parts, waitsFor, nextStepInMs, text) => {
+test.each(TABLE)('%s [G13]', (_, parts, waitsFor, nextStepInMs, text) => {
   const given = facts(parts);
   const answer = explain(given);
   expect(answer).toMatchObject({ id: 't1', state: given.state, waitsFor, nextStepInMs });
@@ -16,7 +16,7 @@ test.each(TABLE)('G13: %s', (_, parts, waitsFor, nextStepInMs, text) => {
   expect(answer.facts).toBe(given);
 });
 
-test('G13: every reason there is to wait is in the table', () => {
+test('every reason there is to wait is in the table [G13]', () => {
   const elsewhere = ['lane', 'partition']; // have tables of their own
   const all = [...WAITS_FOR.filter((what) => !elsewhere.includes(what)), null];
   expect(new Set(TABLE.map(([, , waitsFor]) => waitsFor))).toEqual(new Set(all));

@@ -20,7 +20,7 @@ describe('table: 503, 503, 200', () => {
 });
 
 describe('table: pending limit', () => {
-  test('C14: stops at 30 and goes on below 15; between, as it was', () => {
+  test('stops at 30 and goes on below 15; between, as it was [C14]', () => {
     const at = (pending: number, was: boolean) => isSaturated(pending, pendingLimitOf(30), was);
     expect([at(29, false), at(30, false), at(29, true), at(15, true), at(14, true)]).toEqual([
       false,
@@ -39,7 +39,7 @@ describe('table: pending limit', () => {
   });
 });
 
-describe('C28: an unknown outcome', () => {
+describe('an unknown outcome [C28]', () => {
   const decide = (facts: Partial<UnknownFacts>) =>
     decideUnknown({ idempotent: false, canReconcile: true, found: null, lookUps: 1, ...facts });
 
@@ -72,7 +72,7 @@ describe('C28: an unknown outcome', () => {
   });
 });
 
-test('C9: pending past its deadline: asked for, then unknown, and after some deadlines its lane is parked and says so', () => {
+test('pending past its deadline: asked for, then unknown, and after some deadlines its lane is parked and says so [C9]', () => {
   expect(decidePending({ deadlineInMs: 400, askedSince: false, overdue: 0 })).toEqual({ kind: 'wait', inMs: 400 });
   expect(decidePending({ deadlineInMs: 0, askedSince: false, overdue: 1 })).toEqual({ kind: 'ask' });
   expect(decidePending({ deadlineInMs: -5, askedSince: true, overdue: 1 })).toEqual({ kind: 'unknown' });

@@ -21,21 +21,21 @@ const stored: Record<string, LaneBatchStatus> = { old: 'committed', bad: 'invali
 const check = (...batches: NewBatch[]) => checkDependencies(batches, (id) => stored[id]);
 
 describe('dependencies at submission', () => {
-  test('C18: waits for what is open, not for what is committed', () => {
+  test('waits for what is open, not for what is committed [C18]', () => {
     expect(check(batch('b', ['old', 'open', 'a']), batch('a')).get('b')).toEqual({
       waitsFor: ['open', 'a'],
       failedOn: null,
     });
   });
 
-  test('C18: a cycle is refused and named', () => {
+  test('a cycle is refused and named [C18]', () => {
     expect(() => check(batch('a', ['b']), batch('b', ['c']), batch('c', ['a']), batch('x', ['a']))).toThrow(
       'dependsOn: expected no cycle, got a depends on b, which depends on c, which depends on a; leave one of these dependencies out',
     );
     expect(() => check(batch('a', ['a']))).toThrow('dependsOn of batch a: expected other batches, got itself');
   });
 
-  test('C9: a cycle through the order of two serial lanes would lock both and is refused too; in parallel it is one only on a conflict', () => {
+  test('a cycle through the order of two serial lanes would lock both and is refused too; in parallel it is one only on a conflict [C9]', () => {
     const crossed = (approach: 'serial' | 'parallel', key: string) =>
       check(
         batch('b', ['a'], { lane: lane('L', approach), writes: ['k'] }),
@@ -65,7 +65,7 @@ describe('dependencies at submission', () => {
     expect(() => check(batch('b'), batch('b'))).toThrow('expected distinct ids');
   });
 
-  test('C18: on an invalid or skipped one: fails at once, and takes with it what depends on it, transitively', () => {
+  test('on an invalid or skipped one: fails at once, and takes with it what depends on it, transitively [C18]', () => {
     const checked = check(
       batch('a', ['bad']),
       batch('b', ['a', 'open']),
@@ -87,7 +87,7 @@ describe('dependencies at submission', () => {
     ]);
   });
 
-  test('C18: property: refused exactly when no order of the batches respects all dependencies', () => {
+  test('property: refused exactly when no order of the batches respects all dependencies [C18]', () => {
     const graphs = fc.array(fc.uniqueArray(fc.nat(5), { maxLength: 3 }), { minLength: 1, maxLength: 6 });
     fc.assert(
       fc.property(graphs, (graph) => {
@@ -112,7 +112,7 @@ describe('dependencies at submission', () => {
 
 describe('read and write sets', () => {
   const sets = (reads: string[], writes: string[]) => ({ reads, writes });
-  test('C25: read and read is no conflict; any write with the same key is, and none declared is with all', () => {
+  test('read and read is no conflict; any write with the same key is, and none declared is with all [C25]', () => {
     expect(conflictOn(sets(['a'], ['x']), sets(['a'], ['y']))).toBeNull();
     expect(conflictOn(sets(['a'], []), sets(['a'], []))).toBeNull();
     expect(conflictOn(sets(['a'], []), sets([], ['a']))).toBe('a');
@@ -121,7 +121,7 @@ describe('read and write sets', () => {
     expect(conflictOn(sets([], []), sets(['b'], []))).toBe('*');
   });
 
-  test('C25: property: it does not matter which of the two comes first', () => {
+  test('property: it does not matter which of the two comes first [C25]', () => {
     const keys = fc.uniqueArray(fc.constantFrom('a', 'b', 'c'));
     fc.assert(
       fc.property(keys, keys, keys, keys, (r1, w1, r2, w2) => {

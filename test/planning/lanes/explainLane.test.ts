@@ -29,7 +29,7 @@ const say = (changes: Partial<LaneFacts> = {}, lane: Partial<Lane> = {}): string
   explainLane(facts(changes, lane)).text;
 
 describe('explain of a batch in a lane', () => {
-  test('C12: explain uses the words of the demand', () => {
+  test('explain uses the words of the demand [C12]', () => {
     expect(explainLane(facts())).toEqual({
       text: 'third in lane po-17, waits for commit of batch 81 (4 s), parallel would conflict on key price.',
       waitsFor: 'commit',
@@ -40,7 +40,7 @@ describe('explain of a batch in a lane', () => {
     );
   });
 
-  test('C12, C25: in parallel it names the key; what is blocked by one that waits, that one', () => {
+  test('in parallel it names the key; what is blocked by one that waits, that one [C12 C25]', () => {
     expect(say({}, { approach: 'parallel' })).toBe(
       'third in lane po-17, waits for commit of batch 81 (4 s), conflicts on key price.',
     );
@@ -173,14 +173,14 @@ describe('explain of a batch in a lane', () => {
     ],
     ['far behind', { batchId: 999, place: 140 }, {}, 'waits behind batch 81 and those after it', 'order'],
   ];
-  test.each(rows)('C12: %s', (_case, changes, lane, expected, waitsFor) => {
+  test.each(rows)('%s [C12]', (_case, changes, lane, expected, waitsFor) => {
     const explained = explainLane(facts(changes, lane));
     expect(explained.text).toMatch(/^(first|second|third|140th) in lane po-17, /);
     expect(explained.text.replace(/^\S+ in lane po-17, /, '')).toBe(`${expected}.`);
     expect(explained.waitsFor).toBe(waitsFor);
   });
 
-  test('C12: what has ended says how; what is in flight in a paused lane goes on', () => {
+  test('what has ended says how; what is in flight in a paused lane goes on [C12]', () => {
     expect(say({ place: 0, status: 'invalid', error: 'price below 0' })).toBe(
       'refused permanently in lane po-17: price below 0; it is never sent again.',
     );
@@ -224,7 +224,7 @@ describe('state of a lane in one word', () => {
     ['back pressure', { open, saturated: true }],
     ['back pressure', { open, holdInMs: 1 }],
   ];
-  test.each(rows)('C12: %s', (expected, lane) => {
+  test.each(rows)('%s [C12]', (expected, lane) => {
     expect(laneStateOf(buildLane({ id: 1, ...lane }))).toBe(expected);
   });
 });

@@ -9,7 +9,7 @@ const planOf = (lanes: Lane[], slots = 10) => planGrants(buildState({ lanes }), 
 const grantsOf = (lane: Partial<Lane>, slots = 10): number[] => idsOf(planOf([buildLane({ id: 1, ...lane })], slots));
 
 describe('approaches', () => {
-  test('C25: unconstrained sends all at once, serial one, parallel those that do not conflict with anything before', () => {
+  test('unconstrained sends all at once, serial one, parallel those that do not conflict with anything before [C25]', () => {
     const open = [
       buildBatch({ id: 1, writes: ['a'] }),
       buildBatch({ id: 2, writes: ['b'] }),
@@ -22,7 +22,7 @@ describe('approaches', () => {
     expect(grantsOf({ approach: 'parallel', open })).toEqual([1, 2, 5]);
   });
 
-  test('C25: in parallel, what is pending counts, and one that waits is not overtaken by one that conflicts with it', () => {
+  test('in parallel, what is pending counts, and one that waits is not overtaken by one that conflicts with it [C25]', () => {
     const open = [
       buildBatch({ id: 1, writes: ['a'], status: 'pending' }),
       buildBatch({ id: 2, reads: ['a'], writes: ['b'] }),
@@ -32,12 +32,12 @@ describe('approaches', () => {
     expect(grantsOf({ approach: 'parallel', open, pending: 1 })).toEqual([4]);
   });
 
-  test('C7: a batch that declared no sets conflicts with every other', () => {
+  test('a batch that declared no sets conflicts with every other [C7]', () => {
     const open = [buildBatch({ id: 1, writes: ['a'] }), buildBatch({ id: 2 }), buildBatch({ id: 3, writes: ['b'] })];
     expect(grantsOf({ approach: 'parallel', open })).toEqual([1]);
   });
 
-  test('C14, C15: the downstream keeps the order: accepted is enough, on the way is not; otherwise only committed is', () => {
+  test('the downstream keeps the order: accepted is enough, on the way is not; otherwise only committed is [C14 C15]', () => {
     const behind = (status: 'submitted' | 'pending' | 'valid') => [buildBatch({ id: 1, status }), ...waiting(2, 3)];
     for (const approach of ['serial', 'unconstrained'] as const) {
       const guaranteed = { kind: 'guaranteed', approach, pending: 1 } as const;
@@ -51,18 +51,18 @@ describe('approaches', () => {
     expect(grantsOf({ kind: 'guaranteed', pending: 1, open: lost })).toEqual([]);
   });
 
-  test('C7: one that was put back does not go while one behind it is in flight', () => {
+  test('one that was put back does not go while one behind it is in flight [C7]', () => {
     const open = [buildBatch({ id: 1, writes: ['a'] }), buildBatch({ id: 2, writes: ['a'], status: 'pending' })];
     expect(grantsOf({ approach: 'parallel', open, pending: 1 })).toEqual([]);
     expect(grantsOf({ kind: 'guaranteed', open, pending: 1 })).toEqual([]);
   });
 
-  test('C1: halves and retried members keep the sequence of their batch and precede what is later', () => {
+  test('halves and retried members keep the sequence of their batch and precede what is later [C1]', () => {
     const halves = [1, 2].map((part) => buildBatch({ id: 90 + part, sequence: 1, part }));
     expect(grantsOf({ open: [...halves, ...waiting(2, 3)] })).toEqual([91]);
   });
 
-  test('C19: in halt mode a lane is served one by one, whatever its kind and approach', () => {
+  test('in halt mode a lane is served one by one, whatever its kind and approach [C19]', () => {
     const open = waiting(1, 3, { writes: ['a'] });
     for (const approach of ['unconstrained', 'parallel', 'serial'] as const)
       for (const kind of ['guaranteed', 'non-guaranteed'] as const)
@@ -79,7 +79,7 @@ describe('approaches', () => {
 });
 
 describe('lost and unknown batches', () => {
-  test('C17, C28: of two unknown ones only the older goes, alone, before anything new of its lane', () => {
+  test('of two unknown ones only the older goes, alone, before anything new of its lane [C17 C28]', () => {
     for (const approach of ['unconstrained', 'serial', 'parallel'] as const) {
       const unknown = [1, 2].map((id) => buildBatch({ id, status: 'unknown', writes: [`k${id}`] }));
       expect(grantsOf({ approach, open: [...unknown, ...waiting(3, 4, { writes: ['z'] })] })).toEqual([1]);
@@ -93,7 +93,7 @@ describe('lost and unknown batches', () => {
   });
 
   test.each(['unconstrained', 'parallel', 'serial'] as const)(
-    'C17: while one of unknown outcome is looked up, nothing behind it goes: %s',
+    'while one of unknown outcome is looked up, nothing behind it goes: %s [C17]',
     (approach) => {
       const asked = buildBatch({ id: 1, status: 'submitted', resolving: true, writes: ['k1'] });
       const lane = { approach, open: [asked, ...waiting(2, 3, { writes: ['z'] })], pending: 1 };
@@ -109,14 +109,14 @@ describe('lost and unknown batches', () => {
     },
   );
 
-  test('C28: a parked one halts its lane, also the next when the first was resolved; other lanes go on', () => {
+  test('a parked one halts its lane, also the next when the first was resolved; other lanes go on [C28]', () => {
     const parked = buildLane({ id: 1, open: [buildBatch({ id: 1, status: 'parked' }), ...waiting(2, 3)] });
     const plan = planOf([parked, buildLane({ id: 2, open: waiting(4, 5) })]);
     expect(idsOf(plan)).toEqual([4]);
     expect(plan.lanes[0]).toMatchObject({ laneId: 1, haltedBy: 1, ready: false });
   });
 
-  test('C26: an unknown one whose look-up waits holds its lane, and says until when', () => {
+  test('an unknown one whose look-up waits holds its lane, and says until when [C26]', () => {
     const open = [buildBatch({ id: 1, status: 'unknown', notBeforeInMs: 2_000 }), ...waiting(2, 2)];
     const plan = planOf([buildLane({ id: 1, approach: 'unconstrained', open })]);
     expect([idsOf(plan), plan.dueInMs]).toEqual([[], 2_000]);
@@ -159,7 +159,7 @@ describe('what stops a lane', () => {
 });
 
 describe('dependencies', () => {
-  test('C18: one that waits for another lane holds its serial lane, and in parallel only what conflicts with it', () => {
+  test('one that waits for another lane holds its serial lane, and in parallel only what conflicts with it [C18]', () => {
     const open = [
       buildBatch({ id: 1, writes: ['a'], waitsFor: [77] }),
       buildBatch({ id: 2, writes: ['a'] }),
@@ -169,20 +169,20 @@ describe('dependencies', () => {
     expect(grantsOf({ approach: 'parallel', open })).toEqual([3]);
   });
 
-  test('C18: one whose dependency was not applied fails without being sent, and the next goes', () => {
+  test('one whose dependency was not applied fails without being sent, and the next goes [C18]', () => {
     const plan = planOf([buildLane({ id: 1, open: [buildBatch({ id: 1, failedOn: 77 }), ...waiting(2, 3)] })]);
     expect(plan.failures).toEqual([{ batchId: 1, laneId: 1, on: 77 }]);
     expect(idsOf(plan)).toEqual([2]);
   });
 
-  test('C18: the same where only the first of the lane was given: it stays ready for the next plan', () => {
+  test('the same where only the first of the lane was given: it stays ready for the next plan [C18]', () => {
     const lane = buildLane({ id: 1, open: [buildBatch({ id: 1, failedOn: 77 })], openMore: true });
     const plan = planOf([lane]);
     expect(plan).toMatchObject({ grants: [], failures: [{ batchId: 1 }], again: true });
     expect(plan.lanes.every(({ ready }) => ready)).toBe(true);
   });
 
-  test('C19: in halt mode it halts its lane', () => {
+  test('in halt mode it halts its lane [C19]', () => {
     const open = [buildBatch({ id: 1, failedOn: 77 }), ...waiting(2, 3)];
     const plan = planOf([buildLane({ id: 1, onInvalid: 'halt', open })]);
     expect(plan).toMatchObject({ grants: [], failures: [{ batchId: 1 }], lanes: [{ haltedBy: 1, ready: false }] });
@@ -201,7 +201,7 @@ describe('a plan', () => {
     expect(plan.lanes).toMatchObject([{ ready: false, dueInMs: 900, unservedBy: [7, 8] }]);
   });
 
-  test('C22: says the lane’s new place, and nothing of lanes that it left as they were', () => {
+  test('says the lane’s new place, and nothing of lanes that it left as they were [C22]', () => {
     const lanes = [buildLane({ id: 1, open: waiting(1, 5) }), buildLane({ id: 2, served: ROUND, open: waiting(6, 7) })];
     const plan = planGrants(buildState({ lanes }), 1);
     expect(plan.lanes).toEqual([
@@ -229,7 +229,7 @@ describe('a plan', () => {
     expect(idsOf(planGrants(buildState({ lanes, more: false }), 4))).toEqual([10, 20, 11, 21]);
   });
 
-  test('C21: single: a lane whose head is in flight does not keep the submitters idle', () => {
+  test('single: a lane whose head is in flight does not keep the submitters idle [C21]', () => {
     const open = [
       buildBatch({ id: 1, status: 'pending', writes: ['a'] }),
       buildBatch({ id: 2, writes: ['a'] }),

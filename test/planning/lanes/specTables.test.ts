@@ -35,11 +35,11 @@ const rows: [string, { status: LaneBatchStatus; notBeforeInMs?: number } | null,
 ];
 
 describe('the next round, one-round and serial (first table of the spec)', () => {
-  test.each(rows)('C23, C25, C26: %s', (_case, head, onInvalid, expected) => {
+  test.each(rows)('%s [C23 C25 C26]', (_case, head, onInvalid, expected) => {
     expect(next(lanesOf(head, onInvalid))).toEqual(expected);
   });
 
-  test('C23: an empty store gives nothing and no error', () => {
+  test('an empty store gives nothing and no error [C23]', () => {
     expect(planGrants(buildState(), 10)).toEqual({
       grants: [],
       failures: [],
@@ -51,19 +51,19 @@ describe('the next round, one-round and serial (first table of the spec)', () =>
     });
   });
 
-  test('C25, C26: the same with only the first open batch of each lane, as the store gives it', () => {
+  test('the same with only the first open batch of each lane, as the store gives it [C25 C26]', () => {
     for (const [, head, onInvalid, expected] of rows) {
       const heads = lanesOf(head, onInvalid).map((lane) => ({ ...lane, open: lane.open.slice(0, 1), openMore: true }));
       expect(next(heads)).toEqual(expected);
     }
   });
 
-  test('C20, C28: the unknown one is granted to be resolved, not to be sent blindly', () => {
+  test('the unknown one is granted to be resolved, not to be sent blindly [C20 C28]', () => {
     const plan = planGrants(buildState({ lanes: lanesOf({ status: 'unknown' }) }), 1);
     expect(plan.grants).toMatchObject([{ batchId: 0, from: 'unknown', purpose: 'resolve' }]);
   });
 
-  test('C26: a delayed one says when the lane is due', () => {
+  test('a delayed one says when the lane is due [C26]', () => {
     const plan = planGrants(buildState({ lanes: lanesOf({ status: 'delayed', notBeforeInMs: 1_000 }) }), 10);
     expect(plan.dueInMs).toBe(1_000);
     expect(plan.lanes.find(({ laneId }) => laneId === 1)).toMatchObject({ ready: false, dueInMs: 1_000 });
@@ -81,7 +81,7 @@ const parallelTable: Pick<QueuedBatch, 'reads' | 'writes'>[] = [
 ];
 
 test.each(['single', 'per-service', 'one-round', 'multi-round'] as const)(
-  'C25: the parallel table of the spec in rounds, with strategy %s',
+  'the parallel table of the spec in rounds, with strategy %s [C25]',
   (strategy) => {
     let open = parallelTable.map((sets, at) => buildBatch({ id: at + 1, ...sets }));
     const rounds: number[][] = [];

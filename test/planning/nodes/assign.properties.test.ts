@@ -51,7 +51,7 @@ const canHave = ({ alive, draining, handlers }: NodeFacts, { handler }: Partitio
   alive && !draining && (handler === null || handlers.includes(handler));
 
 describe('assign, for any world', () => {
-  test('B1 B11: only what nobody holds is given, only what is held is asked for, once each, only to a node that is there and able', () => {
+  test('only what nobody holds is given, only what is held is asked for, once each, only to a node that is there and able [B1 B11]', () => {
     check(([partitions, among, limits]) => {
       const moves = assign(partitions, among, limits);
       expect(new Set(moves.map((move) => move.partition)).size).toBe(moves.length);
@@ -73,7 +73,7 @@ describe('assign, for any world', () => {
     });
   });
 
-  test('B14: no node gains and loses in one round, none is given anything while something is revoked for it; limits and holds are kept', () => {
+  test('no node gains and loses in one round, none is given anything while something is revoked for it; limits and holds are kept [B14]', () => {
     check(([partitions, among, limits]) => {
       const moves = assign(partitions, among, limits);
       const revokes = moves.filter(({ kind }) => kind === 'revoke');
@@ -88,7 +88,7 @@ describe('assign, for any world', () => {
     });
   });
 
-  test('B3: what nobody holds is given out at once, if any node is able to have it and nobody is waited for', () => {
+  test('what nobody holds is given out at once, if any node is able to have it and nobody is waited for [B3]', () => {
     check(([partitions, among, limits]) => {
       const given = new Set(assign(partitions, among, limits).map((move) => move.partition));
       const left = partitions.filter((facts) => (facts.holder === null || facts.expired) && !given.has(facts.id));
@@ -117,7 +117,7 @@ describe('assign, for any world', () => {
     );
   });
 
-  test('B2: settled is settled, and soon: within four rounds without a limit, with its own output applied nothing more is said', () => {
+  test('settled is settled, and soon: within four rounds without a limit, with its own output applied nothing more is said [B2]', () => {
     check(([partitions, among, limits]) => {
       // All that is dead has ended its leases, so that nothing is waited for.
       const alive = new Set(among.filter((one) => one.alive && isNewest(one, among)).map(({ id }) => id));
@@ -132,7 +132,7 @@ describe('assign, for any world', () => {
     }, 1_000);
   });
 
-  test('B2: with its own output applied, and without its limit on a round, a repeated call revokes nothing more', () => {
+  test('with its own output applied, and without its limit on a round, a repeated call revokes nothing more [B2]', () => {
     check(([partitions, among, limits]) => {
       const all = { ...limits, movesPerRound: Infinity };
       const moves = assign(partitions, among, all);
@@ -169,7 +169,7 @@ describe('by count', () => {
     return [[...all.flatMap((count, i) => of(count, `n${i}`)), ...of(free, null)], among];
   };
 
-  test('B1 B2 B14 G15: even to within 1, with the fewest moves that there can be (ratio 1.00)', () => {
+  test('even to within 1, with the fewest moves that there can be (ratio 1.00) [B1 B2 B14 G15]', () => {
     fc.assert(
       fc.property(counts, fc.nat(20), fc.constantFrom(1, 3, Infinity), (all, free, movesPerRound) => {
         const [partitions, among] = build(all, free);

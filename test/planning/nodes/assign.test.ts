@@ -18,7 +18,7 @@ import type { NodeFacts, PartitionFacts } from '../../../workflows/planning/node
 
 /** Everything that is no table row: drains, abilities, pins, holds, limits, explanations. */
 
-test('B1: nobody there: nothing is said; a partition that no node is able to have stays where it is', () => {
+test('nobody there: nothing is said; a partition that no node is able to have stays where it is [B1]', () => {
   expect(assign(held({ a: [0], '': [1] }), [dead('a')], limitsOf())).toEqual([]);
   expect(assign(held({ a: [0], '': [1] }), [], limitsOf())).toEqual([]);
   const gpu = { attributes: { gpu: 'yes' } };
@@ -26,7 +26,7 @@ test('B1: nobody there: nothing is said; a partition that no node is able to hav
   expect(short(assign(now, nodes('a'), limitsOf()))).toEqual(['assign 3 ->a free']);
 });
 
-test('B10: a draining node gives up all it has, whatever the minimum hold, and gets nothing', () => {
+test('a draining node gives up all it has, whatever the minimum hold, and gets nothing [B10]', () => {
   const now = [partition('0', 'a', { heldMs: 1 }), partition('1', 'a'), partition('2', 'b'), partition('3', null)];
   const among = [node('a', { draining: true }), node('b'), node('c')];
   const limits = limitsOf({ minimumHoldMs: 1_000 });
@@ -38,7 +38,7 @@ test('B10: a draining node gives up all it has, whatever the minimum hold, and g
   expect(partitions[2]!.holder).toBe('b');
 });
 
-test('B10: a draining node keeps what nobody else is able to have', () => {
+test('a draining node keeps what nobody else is able to have [B10]', () => {
   expect(assign(held({ a: [0] }), [node('a', { draining: true })], limitsOf())).toEqual([]);
 });
 
@@ -92,7 +92,7 @@ describe('pinned', () => {
   });
 });
 
-describe('B1: each handler by itself, at no move more', () => {
+describe('each handler by itself, at no move more [B1]', () => {
   const spreads = (
     partitions: readonly PartitionFacts[],
     among: readonly NodeFacts[],
@@ -144,7 +144,7 @@ describe('B1: each handler by itself, at no move more', () => {
   });
 });
 
-describe('B13: minimum hold', () => {
+describe('minimum hold [B13]', () => {
   const limits = limitsOf({ minimumHoldMs: 1_000 });
   const withHold = (heldMs: number) => held({ a: [0, 1, 2, 3] }).map((facts) => ({ ...facts, heldMs }));
 
@@ -192,7 +192,7 @@ describe('limits of a round', () => {
   });
 });
 
-test('B3: held by a dead node whose lease has not ended: nothing is said, and nothing shuffles meanwhile', () => {
+test('held by a dead node whose lease has not ended: nothing is said, and nothing shuffles meanwhile [B3]', () => {
   const now = held({ a: [0, 1, 2], b: [3, 4, 5], c: [6, 7, 8] });
   expect(assign(now, [dead('a'), ...nodes('b', 'c')], limitsOf())).toEqual([]);
   expect(assign(now, nodes('b', 'c'), limitsOf())).toEqual([]); // a's row is gone

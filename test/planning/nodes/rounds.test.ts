@@ -41,7 +41,7 @@ test('a fleet with more partitions than a call may have arguments', () => {
   expect(nextRoundInMs(young, nothing, times)).toBe(2_020);
 });
 
-test('B17: by load it looks once a minute, where there is anything at all', () => {
+test('by load it looks once a minute, where there is anything at all [B17]', () => {
   expect(nextRoundInMs([held], nothing, { ...times, by: 'load' })).toBe(60_020);
   expect(nextRoundInMs([], nothing, { ...times, by: 'load' })).toBeNull();
 });

@@ -13,7 +13,7 @@ const good: TimeSettings = {
   roundEveryMs: 3_000,
 };
 
-test('B4: settings that fit have no problems, also at their limits', () => {
+test('settings that fit have no problems, also at their limits [B4]', () => {
   expect(settingsProblems(good)).toEqual([]);
   expect(settingsProblems({ ...good, roundEveryMs: undefined })).toEqual([]);
   const limits = {
@@ -53,11 +53,11 @@ test.each<[Partial<TimeSettings>, string]>([
     { roundEveryMs: 3_751 },
     'roundEveryMs: expected at most a quarter of leaseMs (15000), since nodes are even after four rounds, got 3751; look more often or lengthen leaseMs',
   ],
-])('B4: %j is refused, by name, with what was expected and what came', (change, message) => {
+])('%j is refused, by name, with what was expected and what came [B4]', (change, message) => {
   expect(settingsProblems({ ...good, ...change })).toEqual([message]);
 });
 
-test('B4: each setting must be a whole number of milliseconds; all that are not are named', () => {
+test('each setting must be a whole number of milliseconds; all that are not are named [B4]', () => {
   for (const name of Object.keys(good))
     for (const wrong of [-1, 0.5, NaN, Infinity])
       expect(settingsProblems({ ...good, [name]: wrong })).toEqual([
@@ -69,7 +69,7 @@ test('B4: each setting must be a whole number of milliseconds; all that are not 
   ]);
 });
 
-test('B4: several wrong relations are all named', () => {
+test('several wrong relations are all named [B4]', () => {
   const names = settingsProblems({
     ...good,
     leaseMs: 40_000,

@@ -39,7 +39,7 @@ const rounds = (count: number, partitions: readonly PartitionFacts[], at: (round
   return { said, partitions: now };
 };
 
-test('B2: busy node: 5 partitions 3/2, its event loop blocked for 10 s at a time: 0 moves in 12 rounds', () => {
+test('busy node: 5 partitions 3/2, its event loop blocked for 10 s at a time: 0 moves in 12 rounds [B2]', () => {
   // A separate thread renews the lease; without a sign of life, too, only a lease that has passed
   // is lost.
   const busy = (round: number) => [
@@ -50,7 +50,7 @@ test('B2: busy node: 5 partitions 3/2, its event loop blocked for 10 s at a time
   expect(said.flat()).toEqual([]);
 });
 
-test('B14: an empty node joins 10 partitions: 5 moves, then none for 12 rounds', () => {
+test('an empty node joins 10 partitions: 5 moves, then none for 12 rounds [B14]', () => {
   const before = held({ a: numbered(0, 10) });
   const { said, partitions } = rounds(14, before, () => nodes('a', 'b'));
   expect(said.map((moves) => moves.map(({ kind }) => kind))).toEqual([
@@ -90,14 +90,14 @@ describe('rolling restart of 3 nodes', () => {
     return { said, partitions: now };
   };
 
-  test('B3: within the grace: 0 moves: every process takes back what its node had', () => {
+  test('within the grace: 0 moves: every process takes back what its node had [B3]', () => {
     const { said, partitions } = restart(GRACE);
     expect(said.filter(({ kind }) => kind === 'revoke')).toEqual([]);
     expect(partitions.map(({ holder }) => holder)).toEqual(before.map(({ holder }) => `${holder}'`));
     expect(said).toHaveLength(before.length);
   });
 
-  test('B3 B14: past the grace: the minimum: what a node had is spread, and its share revoked when it is back', () => {
+  test('past the grace: the minimum: what a node had is spread, and its share revoked when it is back [B3 B14]', () => {
     const { said, partitions } = restart(GRACE + 2 * LEASE);
     expect(
       spread(
@@ -112,7 +112,7 @@ describe('rolling restart of 3 nodes', () => {
   });
 });
 
-test('B1 B2 B14 B16: 100 random rounds of join and leave, up to 40 nodes and 200 partitions: even, and the minimum each time', () => {
+test('100 random rounds of join and leave, up to 40 nodes and 200 partitions: even, and the minimum each time [B1 B2 B14 B16]', () => {
   // Rounds follow each other at once.
   const unheld = limitsOf({ ...DEFAULT_NODE_SETTINGS, minimumHoldMs: 0 });
   let seed = 1;

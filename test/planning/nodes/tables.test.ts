@@ -27,24 +27,24 @@ const takes = (who: string, partitions: readonly PartitionFacts[], among: readon
     .sort();
 
 describe('what node X takes', () => {
-  test('B1 B2: fair share reached: 1:b 2:a 3:a and 0 free: a takes nothing', () => {
+  test('fair share reached: 1:b 2:a 3:a and 0 free: a takes nothing [B1 B2]', () => {
     const now = held({ '': [0], b: [1], a: [2, 3] });
     expect(takes('a', now, nodes('a', 'b'))).toEqual([]);
     expect(takes('b', now, nodes('a', 'b'))).toEqual(['0']);
   });
 
-  test('B1: spare one: 1:b 2:a and 0 free: a takes 0', () => {
+  test('spare one: 1:b 2:a and 0 free: a takes 0 [B1]', () => {
     expect(takes('a', held({ '': [0], b: [1], a: [2] }), nodes('a', 'b'))).toEqual(['0']);
   });
 
-  test('B2: balanced even: 0:b 1:b 2:a 3:a: nothing', () => {
+  test('balanced even: 0:b 1:b 2:a 3:a: nothing [B2]', () => {
     expect(assign(held({ b: [0, 1], a: [2, 3] }), nodes('a', 'b'), limitsOf())).toEqual([]);
   });
 
   test.each([
     ['odd', [0, 1, 2], 1],
     ['even', [0, 1, 2, 3], 2],
-  ])('B14: steal %s: all of a, b takes its part, one at a time', (_, all, total) => {
+  ])('steal %s: all of a, b takes its part, one at a time [B14]', (_, all, total) => {
     const before = held({ a: all });
     const { rounds, partitions } = settle(before, nodes('a', 'b'), limitsOf({ movesPerRound: 1 }));
     const revokes = rounds.map((moves) => moves.filter(({ kind }) => kind === 'revoke').length);
@@ -53,19 +53,19 @@ describe('what node X takes', () => {
     expect(moved(before, partitions)).toBe(total);
   });
 
-  test('B1: nobody owns: 4 parts, a alone takes all 4', () => {
+  test('nobody owns: 4 parts, a alone takes all 4 [B1]', () => {
     expect(takes('a', held({ '': [0, 1, 2, 3] }), nodes('a'))).toEqual(['0', '1', '2', '3']);
   });
 
   test.each([
     ['ran out', ['0']],
     ['holds', []],
-  ])('B3 B16: expiry: the lease of 0:b %s: a takes %j', (lease, expected) => {
+  ])('expiry: the lease of 0:b %s: a takes %j [B3 B16]', (lease, expected) => {
     const now = [partition('0', 'b', { expired: lease === 'ran out' }), partition('1', 'a')];
     expect(takes('a', now, [node('a'), dead('b')])).toEqual(expected);
   });
 
-  test('B16: expired owner not counted: 0:b expired, 1:a, 2 and 3 free: a takes 0, 2, 3', () => {
+  test('expired owner not counted: 0:b expired, 1:a, 2 and 3 free: a takes 0, 2, 3 [B16]', () => {
     const now = expired(held({ b: [0], a: [1], '': [2, 3] }), 'b');
     expect(takes('a', now, [node('a'), dead('b')])).toEqual(['0', '2', '3']);
   });
@@ -91,35 +91,35 @@ const sticky = (before: readonly PartitionFacts[], among: readonly NodeFacts[]) 
 };
 
 describe('sticky', () => {
-  test('B2 B13: own 2/2 of 5: the fifth goes to one, nothing else moves', () => {
+  test('own 2/2 of 5: the fifth goes to one, nothing else moves [B2 B13]', () => {
     const { rounds, sizes, moved: went } = sticky(held({ c1: [0, 1], c2: [2, 3], '': [4] }), nodes('c1', 'c2'));
     expect([went, sizes]).toEqual([0, [3, 2]]);
     expect(rounds.map(short)).toEqual([['assign 4 ->c1 free']]);
   });
 
-  test('B14: own 2/2 of 4, c3 joins: exactly one moves', () => {
+  test('own 2/2 of 4, c3 joins: exactly one moves [B14]', () => {
     const result = sticky(held({ c1: [0, 1], c2: [2, 3] }), nodes('c1', 'c2', 'c3'));
     expect([result.moved, result.sizes]).toEqual([1, [1, 2, 1]]);
   });
 
-  test('B14: 3 on c1, c2 joins: only one moves', () => {
+  test('3 on c1, c2 joins: only one moves [B14]', () => {
     const result = sticky(held({ c1: [0, 1, 2] }), nodes('c1', 'c2'));
     expect([result.moved, result.sizes]).toEqual([1, [2, 1]]);
   });
 
-  test('B14: 7 on two nodes, two more join: 2,2,2,1 and exactly 3 move', () => {
+  test('7 on two nodes, two more join: 2,2,2,1 and exactly 3 move [B14]', () => {
     const result = sticky(held({ c1: [0, 1, 2, 3], c2: [4, 5, 6] }), nodes('c1', 'c2', 'c3', 'c4'));
     expect([result.moved, [...result.sizes].sort()]).toEqual([3, [1, 2, 2, 2]]);
   });
 
-  test('B3 B16: c1 leaves: each survivor keeps its own', () => {
+  test('c1 leaves: each survivor keeps its own [B3 B16]', () => {
     const before = expired(held({ c1: [0, 1, 2], c2: [3, 4, 5], c3: [6, 7, 8] }), 'c1');
     const result = sticky(before, [dead('c1'), ...nodes('c2', 'c3')]);
     expect(result.moved).toBe(0);
     expect(result.rounds).toHaveLength(1);
   });
 
-  test('B15: one partition, many nodes: one holds it and keeps it', () => {
+  test('one partition, many nodes: one holds it and keeps it [B15]', () => {
     const among = numbered(0, 40).map((id) => node(id));
     const { partitions } = settle(held({ '': [0] }), among, limitsOf());
     expect(partitions[0]).toMatchObject({ holder: '000000', epoch: 1 });
@@ -129,7 +129,7 @@ describe('sticky', () => {
 });
 
 describe('cooperative', () => {
-  test('B10 B11: what is revoked for a joining node is given in a later round; until it is free nothing more is said', () => {
+  test('what is revoked for a joining node is given in a later round; until it is free nothing more is said [B10 B11]', () => {
     const among = nodes('a', 'b');
     const before = held({ a: [0, 1, 2, 3] });
     const first = assign(before, among, limitsOf());
@@ -143,7 +143,7 @@ describe('cooperative', () => {
     expect(short(assign(none, among, limitsOf()))).toEqual(['assign 2 ->b free', 'assign 3 ->b free']);
   });
 
-  test('B14: a joining node that is given what is free has nothing revoked for it in that round', () => {
+  test('a joining node that is given what is free has nothing revoked for it in that round [B14]', () => {
     const before = held({ a: [0, 1, 2, 3, 4], b: [5, 6, 7, 8, 9], '': ['x'] });
     const among = nodes('a', 'b', 'c');
     expect(short(assign(before, among, limitsOf()))).toEqual(['assign x ->c free']);
@@ -156,7 +156,7 @@ describe('cooperative', () => {
     expect([...countsOf(partitions, among)].sort()).toEqual([3, 4, 4]);
   });
 
-  test('B14: at most four rounds, also where one revoke would wait for the next (found by chance)', () => {
+  test('at most four rounds, also where one revoke would wait for the next (found by chance) [B14]', () => {
     const now = [
       partition('0', 'c'),
       partition('1', null),

@@ -33,7 +33,7 @@ const chance = (seed: number) => () => {
   return seed / 2 ** 32;
 };
 
-test('B17: within 10 % of the mean nothing moves, above it the fewest that help', () => {
+test('within 10 % of the mean nothing moves, above it the fewest that help [B17]', () => {
   const within = weighed({ a: { p: 55, q: 54 }, b: { r: 45, s: 46 } });
   expect(assign(within, nodes('a', 'b'), limits)).toEqual([]);
   const above = weighed({ a: { p: 60, q: 50, t: 20 }, b: { r: 35, s: 35 } });
@@ -48,21 +48,21 @@ test('B17: within 10 % of the mean nothing moves, above it the fewest that help'
   });
 });
 
-test('B17: by count the same loads move nothing, and a weight that is none counts as 1', () => {
+test('by count the same loads move nothing, and a weight that is none counts as 1 [B17]', () => {
   const above = weighed({ a: { p: 60, q: 50 }, b: { r: 35, s: 35 } });
   expect(assign(above, nodes('a', 'b'), limitsOf())).toEqual([]);
   const none = weighed({ a: { p: NaN, q: -5 }, b: { r: Infinity, s: 1 } });
   expect(assign(none, nodes('a', 'b'), limits)).toEqual([]);
 });
 
-test('B17: what is free goes to who has the least load, the heaviest first', () => {
+test('what is free goes to who has the least load, the heaviest first [B17]', () => {
   const now = weighed({ a: { p: 10 }, b: { q: 4 }, '': { r: 3, s: 5 } });
   const moves = assign(now, nodes('a', 'b'), limits);
   expect(short(moves)).toEqual(['assign r ->b free', 'assign s ->b free']);
   expect(moves[0]!.explanation).toBe('r goes to b: no node holds it; b then has 3 partitions, a load of 12');
 });
 
-test('B17 B2: one partition that is heavier than a share stays where it is, and nothing goes to and fro', () => {
+test('one partition that is heavier than a share stays where it is, and nothing goes to and fro [B17 B2]', () => {
   const hot = weighed({ a: { hot: 100 }, b: { q: 5, r: 5 }, c: { s: 5, t: 5 } });
   expect(assign(hot, nodes('a', 'b', 'c'), limits)).toEqual([]);
   // 75 of 150 would only change who is the fuller one.
@@ -72,13 +72,13 @@ test('B17 B2: one partition that is heavier than a share stays where it is, and 
   expect(Math.max(...loadsOf(partitions, nodes('a', 'b')))).toBe(125);
 });
 
-test('B17: what is beside a hot partition goes to the others', () => {
+test('what is beside a hot partition goes to the others [B17]', () => {
   const now = weighed({ a: { hot: 50, p: 5, q: 5 }, b: { r: 5 } });
   const { partitions } = settle(now, nodes('a', 'b'), limits);
   expect(partitions.filter(({ holder }) => holder === 'a').map(({ id }) => id)).toEqual(['hot']);
 });
 
-test('B17 B14: a node joins ten at the edge of the band, and gets its share although none of them is above it', () => {
+test('a node joins ten at the edge of the band, and gets its share although none of them is above it [B17 B14]', () => {
   const ids = numbered(0, 10);
   const now = Object.fromEntries(
     ids.map((id) => [id, Object.fromEntries(numbered(0, 20).map((p) => [`${id}/${p}`, 5])) as Record<string, number>]),
@@ -94,7 +94,7 @@ test('B17 B14: a node joins ten at the edge of the band, and gets its share alth
   expect(moved(before, partitions)).toBeLessThanOrEqual(18);
 });
 
-test('B17: idle partitions do not pile up: no node is given more than 1.5 times its share of the count', () => {
+test('idle partitions do not pile up: no node is given more than 1.5 times its share of the count [B17]', () => {
   const now = [
     partition('hot', 'a', { weight: 100 }),
     ...numbered(0, 29).map((id) => partition(id, null, { weight: 0 })),
@@ -108,7 +108,7 @@ test('B17: idle partitions do not pile up: no node is given more than 1.5 times 
   expect(countsOf(settle(piled, nodes('a', 'b', 'c'), limits).partitions, nodes('a', 'b', 'c'))[0]).toBe(15);
 });
 
-test('B17 B13: the minimum hold and abilities are kept', () => {
+test('the minimum hold and abilities are kept [B17 B13]', () => {
   const now = weighed({ a: { p: 50, q: 50 }, b: {} }).map((facts) => ({ ...facts, heldMs: 10 }));
   expect(assign(now, nodes('a', 'b'), { ...limits, minimumHoldMs: 11 })).toEqual([]);
   expect(assign(now, nodes('a', 'b'), { ...limits, minimumHoldMs: 10 })).toHaveLength(1);
@@ -116,7 +116,7 @@ test('B17 B13: the minimum hold and abilities are kept', () => {
   expect(assign(mail, [node('a', { handlers: ['mail'] }), node('b')], limits)).toMatchObject([{ partition: 'q' }]);
 });
 
-test('B17 B2: figures that waver by 5 % move nothing in 50 rounds', () => {
+test('figures that waver by 5 % move nothing in 50 rounds [B17 B2]', () => {
   const next = chance(3);
   const even = held({ a: numbered(0, 20), b: numbered(20, 40), c: numbered(40, 60) });
   for (let round = 0; round < 50; round++) {
@@ -192,11 +192,11 @@ test.each([
     { x: { heldMs: 1_000 } },
     ['y>b'],
   ],
-] as const)('B17: %s', (_, by, facts, expected) => {
+] as const)('%s [B17]', (_, by, facts, expected) => {
   expect(goes(by, facts)).toEqual(expected);
 });
 
-test('B17: who has more than the mean gets nothing, also where nobody else is able', () => {
+test('who has more than the mean gets nothing, also where nobody else is able [B17]', () => {
   const mail = { a: [...numbered(0, 20)], b: [...numbered(20, 34)] };
   const now = [
     ...held(mail).map((one) => ({ ...one, weight: 5, handler: 'mail' })),
@@ -206,13 +206,13 @@ test('B17: who has more than the mean gets nothing, also where nobody else is ab
   expect(assign(now, among, limits)).toEqual([]);
 });
 
-test('B17: idle ones do not go to who has as many, where the others are not able', () => {
+test('idle ones do not go to who has as many, where the others are not able [B17]', () => {
   const now = held({ a: numbered(0, 22), b: numbered(22, 43) }).map((one) => ({ ...one, weight: 0, handler: 'mail' }));
   const among = [node('a', { handlers: ['mail'] }), node('b', { handlers: ['mail'] }), ...nodes('c', 'd')];
   expect(assign(now, among, limits)).toEqual([]);
 });
 
-describe('B17, for any loads', () => {
+describe('for any loads [B17]', () => {
   const anyLoads = fc.array(
     fc.tuple(
       fc.constantFrom('a', 'b', 'c', 'd'),

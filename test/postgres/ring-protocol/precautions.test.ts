@@ -25,7 +25,7 @@ describe.each([
   ['fencing', fencingScenes],
   ['succession', successionScenes],
 ])('%s', (_, scenes) => {
-  test.each(scenes.map((scene) => [scene.name, scene] as const))('A19: %s', async (_name, scene) => {
+  test.each(scenes.map((scene) => [scene.name, scene] as const))('%s [A19]', async (_name, scene) => {
     expect(await theatre.play(scene, false)).toEqual([]);
     const found = await theatre.play(scene, true);
     expect(found.map(({ kind }) => kind)).toContain(scene.catches);

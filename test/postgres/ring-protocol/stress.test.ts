@@ -2,7 +2,7 @@ import { createDatabase } from '../../helpers/database';
 import { stress } from './stress';
 
 /** The short form; the long one: `npm run test:protocol -- --seconds 400 --seed 1`. */
-test('A19 A13: the ring protocol at random: nothing lost, stuck, overdue, or in two batches', async () => {
+test('the ring protocol at random: nothing lost, stuck, overdue, or in two batches [A19 A13]', async () => {
   const seed = Math.floor(Math.random() * 1e9);
   const database = await createDatabase({ max: 10 });
   try {

@@ -28,7 +28,7 @@ beforeAll(startAccepting);
 afterAll(stopAccepting);
 afterEach(behave);
 
-describe('H7: what the downstream says of an accepted batch', () => {
+describe('what the downstream says of an accepted batch [H7]', () => {
   test('pending: in progress, asked again; done: the results are kept, one attempt', async () => {
     const reference = await accept('plain', 'done');
     const before = asked.length;
@@ -177,7 +177,7 @@ describe('H7: what the downstream says of an accepted batch', () => {
   });
 });
 
-describe('H7: the deadline', () => {
+describe('the deadline [H7]', () => {
   test('past it the batch is asked about once more, then parked', async () => {
     await accept('hasty', 'slow');
     await become('slow', all('slow', 'unknown 1'));
@@ -249,7 +249,7 @@ test('a status call that halts one target: asked about together with others, tha
   await muster().client.resume('plain', { target: 'locked' });
 });
 
-test('H6: weight in flight is free when an accepted batch ends, for other leaders too', async () => {
+test('weight in flight is free when an accepted batch ends, for other leaders too [H6]', async () => {
   const targets = ['h1', 'h2', 'h3', 'h4', 'h5', 'h6'];
   await muster().client.submit(
     'heavy',

@@ -61,7 +61,7 @@ beforeAll(async () => {
 });
 afterAll(() => muster.stop());
 
-test(`H8: a batch of ${WHAT} settles in bounded memory`, async () => {
+test(`a batch of ${WHAT} settles in bounded memory [H8]`, async () => {
   for (let first = 0; first < MEMBERS; first += 10_000)
     await muster.client.submit(
       'files',

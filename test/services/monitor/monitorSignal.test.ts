@@ -110,7 +110,7 @@ const answered = (handler: string, expected: object) =>
     },
   );
 
-test('H7: a signal to the monitor completes a batch by reference; the same again is a repeat, anything else is refused and told in the history', async () => {
+test('a signal to the monitor completes a batch by reference; the same again is a repeat, anything else is refused and told in the history [H7]', async () => {
   const ids = await submit('told', 'one');
   await isAccepted('one');
   await signal('told', { reference: 'one/1', results: oks(ids) });
@@ -130,7 +130,7 @@ test('H7: a signal to the monitor completes a batch by reference; the same again
   await answered('told', { kind: 'unreadable', error: /^completion: expected an object.*null/ });
 });
 
-test('H7: more than 1,000 results by signal are refused, with where to send them; 1,000 are taken', async () => {
+test('more than 1,000 results by signal are refused, with where to send them; 1,000 are taken [H7]', async () => {
   const ids = await submit('told', 'many', 1_001);
   await isAccepted('many');
   await signal('told', { reference: 'many/1', results: oks(ids) });
@@ -143,7 +143,7 @@ test('H7: more than 1,000 results by signal are refused, with where to send them
   expect(rows[0]!.n).toBe(1_000);
 });
 
-test('H7: accepted between the look for its reference and the look whether a call is under way: it counts', async () => {
+test('accepted between the look for its reference and the look whether a call is under way: it counts [H7]', async () => {
   gates.set('between', lateAnswer());
   const ids = await submit('told', 'between');
   await isCalled('between');
@@ -161,7 +161,7 @@ test('H7: accepted between the look for its reference and the look whether a cal
   await become(ids, 'succeeded,succeeded');
 });
 
-test('H7: with no monitor running, the signal starts it; before the acceptance is written it is tried again until it counts', async () => {
+test('with no monitor running, the signal starts it; before the acceptance is written it is tried again until it counts [H7]', async () => {
   gates.set('early', lateAnswer());
   const ids = await submit('alone', 'early');
   // In its call: before it nobody can tell, and what is told then is told of an unknown batch.
@@ -187,7 +187,7 @@ test('H7: with no monitor running, the signal starts it; before the acceptance i
   );
 });
 
-test('H7: in a lane: the next batch goes after the signal', async () => {
+test('in a lane: the next batch goes after the signal [H7]', async () => {
   const first = (await muster.client.submitBatch('lane', 'po', [{ id: 'po-0', payload: { to: 'po' } }])).batch;
   const second = (await muster.client.submitBatch('lane', 'po', [{ id: 'po-1', payload: { to: 'po' } }])).batch;
   await eventually(async () => (await muster.client.batchStatus(first))!.status === 'pending');
@@ -197,7 +197,7 @@ test('H7: in a lane: the next batch goes after the signal', async () => {
   await eventually(async () => (await muster.client.batchStatus(second))!.status === 'invalid');
 });
 
-test('H7: many signals, and large ones: all are taken once, and the history is bounded by continuing as new', async () => {
+test('many signals, and large ones: all are taken once, and the history is bounded by continuing as new [H7]', async () => {
   const real = Array.from({ length: 30 }, (_, i) => `storm${i}`);
   await muster.client.submit(
     'storm',

@@ -49,7 +49,7 @@ const notifications = async (url: string): Promise<{ attempts: number; done: boo
   ).rows;
 };
 
-test('A17: one signed message a batch and recipient, with every end of its tasks and their results', async () => {
+test('one signed message a batch and recipient, with every end of its tasks and their results [A17]', async () => {
   const url = `${receiver.url}/ends`;
   const callback = { url };
   const other = { url: `${receiver.url}/other` };

@@ -33,7 +33,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-test('B14: one that was silent for a lease and is back says so, alive in the store first', async () => {
+test('one that was silent for a lease and is back says so, alive in the store first [B14]', async () => {
   const told: FromThread[] = [];
   const keeper = new Keeper(database.pool, (message) => told.push(message));
   const of = (kind: FromThread['kind']) => told.filter((one) => one.kind === kind).length;
@@ -70,7 +70,7 @@ test('B14: one that was silent for a lease and is back says so, alive in the sto
 test.each([
   ['whose first sign from here comes a lease after the main thread’s', `seen_at = clock() - interval '1001 ms'`],
   ['whose row was taken for stale and removed', null],
-])('B14: one %s says that it is there: it may have been taken for dead', async (_, write) => {
+])('one %s says that it is there: it may have been taken for dead [B14]', async (_, write) => {
   const { pool } = database;
   const told: FromThread[] = [];
   const keeper = new Keeper(pool, (message) => told.push(message));
@@ -92,7 +92,7 @@ test.each([
 test.each([
   ['well before the lease passed: dead, though not for a lease yet', 0.8, 'other'],
   ['just now: it goes back to it', 0.1, 'holder'],
-])('B16: a lease passed, and the last sign of life of its holder is from %s', async (_, seen, expected) => {
+])('a lease passed, and the last sign of life of its holder is from %s [B16]', async (_, seen, expected) => {
   const { pool } = database;
   await pool.query('delete from node');
   for (const id of ['holder', 'other']) await touchNode(pool, row(id));

@@ -49,7 +49,7 @@ const stateOf = async ({ leaderId }: Led): Promise<{ state: number; blocked: boo
     )
   ).rows[0]!;
 
-test('A18: a turn that forgets the slots of a dead dispatch, and has no use for them, offers them to the leader that waits', async () => {
+test('a turn that forgets the slots of a dead dispatch, and has no use for them, offers them to the leader that waits [A18]', async () => {
   const [one, other] = await submitToBoth();
   expect((await bench.turn(first, 1, one)).dispatch).toMatchObject({ slots: 1 });
   expect(await bench.turn(second, 1, other)).toMatchObject({ dispatch: null, next: 'waiting' });
@@ -61,7 +61,7 @@ test('A18: a turn that forgets the slots of a dead dispatch, and has no use for 
   expect((await bench.turn(second, 2, other)).dispatch).toMatchObject({ slots: 1 });
 });
 
-test('A18: a repeated turn offers free slots again: its first execution may have died before it did', async () => {
+test('a repeated turn offers free slots again: its first execution may have died before it did [A18]', async () => {
   const [one, other] = await submitToBoth();
   await bench.turn(first, 1, one);
   await bench.turn(second, 1, other);
@@ -70,7 +70,7 @@ test('A18: a repeated turn offers free slots again: its first execution may have
   expect(await stateOf(other)).toEqual({ state: 1, blocked: false });
 });
 
-test('A18: a leader that waits for a slot is left alone while there is none', async () => {
+test('a leader that waits for a slot is left alone while there is none [A18]', async () => {
   const [one, other] = await submitToBoth();
   const { dispatch } = await bench.turn(first, 1, one);
   await bench.turn(second, 1, other);

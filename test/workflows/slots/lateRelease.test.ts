@@ -25,7 +25,7 @@ const answer = (change: Partial<TurnAnswer>): TurnAnswer => ({
   ...change,
 });
 
-test('A14: a dispatch that stepped down for its leader before a late wake took a turn does not end the run', async () => {
+test('a dispatch that stepped down for its leader before a late wake took a turn does not end the run [A14]', async () => {
   let end: ((answer: DispatchAnswer) => void) | null = null;
   const prefix = `late-${randomUUID()}`;
   const activities = {

@@ -63,7 +63,7 @@ const LOOKS_WITHIN_MS = 10_000;
 const freeSlots = (): Promise<unknown> =>
   bench.database.pool.query(`update dispatch set seen_at = clock() - interval '16 s'`);
 
-test('A19: both claim in the same moment, many times: one wins each time, no task is in two batches', async () => {
+test('both claim in the same moment, many times: one wins each time, no task is in two batches [A19]', async () => {
   for (let round = 1; round <= 30; round++) {
     await submit(`r${round}-1`, `r${round}-2`);
     // The older run's turn and the first turn of a later one: any order is right, both taking the
@@ -87,7 +87,7 @@ test('A19: both claim in the same moment, many times: one wins each time, no tas
   expect(await rows('select u from batch b, unnest(b.members) u group by u having count(*) > 1')).toEqual([]);
 });
 
-test('A19: an older run reserves every slot and is deposed before it claims: the later run waits for seconds, then claims', async () => {
+test('an older run reserves every slot and is deposed before it claims: the later run waits for seconds, then claims [A19]', async () => {
   await submit('no-1');
   await bench.turn(older, 1);
   await freeSlots();
@@ -101,7 +101,7 @@ test('A19: an older run reserves every slot and is deposed before it claims: the
   expect(await bench.turn(newer, 2)).toMatchObject({ deposed: false, dispatch: { tasks: 2 } });
 });
 
-test('A18: a process that is stopped inside a claim holds the others up for seconds; its session is ended, and nothing of it was written', async () => {
+test('a process that is stopped inside a claim holds the others up for seconds; its session is ended, and nothing of it was written [A18]', async () => {
   await submit('se-1');
   const zombie = await holdTurn('publish-turn', 1);
   const turn = await bench.turn(newer, 1); // waits for the row, less than its own lock timeout of 10 s

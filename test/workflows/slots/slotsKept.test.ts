@@ -24,7 +24,7 @@ test.each([
   { perHandler: 1, leaders: 4 },
   { perHandler: 4, leaders: 16 },
 ])(
-  'H5: $leaders leaders that start together, their wakes long ago: never more than $perHandler calls',
+  '$leaders leaders that start together, their wakes long ago: never more than $perHandler calls [H5]',
   async ({ perHandler, leaders }) => {
     let inFlight = 0;
     let most = 0;
@@ -119,7 +119,7 @@ describe('slots of the dead', () => {
   const leaseOfFirst = (seconds: number): Promise<unknown> =>
     bench.database.pool.query(`update leader set expires_at = clock() + $1 * interval '1 s' where id = 1`, [seconds]);
 
-  test('H5: a dispatch holds its slots while it gives signs of life, its leader late or not; 15 s after the last one they are free', async () => {
+  test('a dispatch holds its slots while it gives signs of life, its leader late or not; 15 s after the last one they are free [H5]', async () => {
     expect((await bench.turn(first, 1)).dispatch).toMatchObject({ slots: 1 });
     await leaseOfFirst(-60);
     await ofFirst(14);
@@ -156,7 +156,7 @@ describe('slots of the dead', () => {
     expect(await leftOf(1, 8, epoch - 1)).toBe(8);
   });
 
-  test('H5: a dispatch whose activity waited for its worker for longer begins with what is free', async () => {
+  test('a dispatch whose activity waited for its worker for longer begins with what is free [H5]', async () => {
     const claimed = await bench.turn(first, 1);
     const deps = await bench.dispatch(claimed, orders);
     const begins = (): Promise<boolean> => new Allowance(deps, new Schedule(claimed.dispatch!.slots)).begin();

@@ -57,7 +57,7 @@ const end = async (child: ChildProcess, signal: NodeJS.Signals): Promise<void> =
   await exited;
 };
 
-test('H5: workers are killed in the middle of their calls: never more than the limit at once, and all ends', async () => {
+test('workers are killed in the middle of their calls: never more than the limit at once, and all ends [H5]', async () => {
   const { port } = downstream.address() as AddressInfo;
   const of = { url: `http://127.0.0.1:${port}/`, leaders: 6, perHandler: PER_HANDLER };
   const prefix = `t-${randomBytes(5).toString('hex')}`;

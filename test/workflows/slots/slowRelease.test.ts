@@ -34,7 +34,7 @@ afterAll(() => muster.stop());
 test.each([
   ['its transaction is slow: the ring finds it working, the re-read finds the task', 'before', 'publish-turn'],
   ['its re-read is slow: the ring finds it idle, the signal finds the run', 'before', 'is-due-earlier'],
-] as const)('A13 A19: a release slowed by several seconds; %s', async (name, _, statement) => {
+] as const)('a release slowed by several seconds; %s [A13 A19]', async (name, _, statement) => {
   let armed = true;
   let reached: () => void = () => undefined;
   const slow = new Promise<void>((resolve) => (reached = resolve));

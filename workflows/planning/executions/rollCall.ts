@@ -30,7 +30,8 @@ export const whyUnanswered = (counts: RollCallCounts, needs: RollCallNeeds): str
     return `no live node subscribes to topic ${JSON.stringify(needs.topic)}. Add it to \`executions.topics\` in the config file of a node, or send the request without a topic`;
   if (counts.fitting === 0)
     return `no such node has the attributes ${attributes.join(', ')}. Add them to \`executions.attributes\` in the config file of a node`;
-  return `the main thread of ${counts.fitting === 1 ? 'the one such node' : `all ${counts.fitting} such nodes`} gives no sign of life. Wait until a function that blocks it ends, or restart the process`;
+  const such = counts.fitting === 1 ? 'the one such node' : `all ${counts.fitting} such nodes`;
+  return `the main thread of ${such} gives no sign of life. Wait until a function that blocks it ends, or restart the process`;
 };
 
 /** Accepted; no node has the function; no node answers now. */
@@ -53,7 +54,9 @@ export const answerOf = (
   if (counts.serving === 0)
     return {
       code: '404',
-      message: `Accepted, but no live node has function ${JSON.stringify(functionId)}: each node that is given an item reports that, and it counts an attempt. Cancel the execution, or add the function to a node.`,
+      message:
+        `Accepted, but no live node has function ${JSON.stringify(functionId)}: each node that is given an item ` +
+        'reports that, and it counts an attempt. Cancel the execution, or add the function to a node.',
     };
   const nodes = Math.min(nodesWanted(nodesAsked(request.numberOfNodes), items), counts.serving);
   return { code: '202', message: `Accepted: items: ${items}, nodes that can run them now: ${nodes}.` };

@@ -1,13 +1,13 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { Child } from '../chaos/processes/child';
-import { temporalAddress } from '../helpers/database';
-import { eventually } from '../helpers/eventually';
+import { Child } from '../../chaos/processes/child';
+import { temporalAddress } from '../../helpers/database';
+import { eventually } from '../../helpers/eventually';
 import type { BlockingSettings } from './blockingNode';
-import type { Fleet } from './helpers';
+import type { Fleet } from '../helpers';
 
-const SCRIPT = path.join('..', '..', 'dist', 'test', 'executions', 'blockingNode.js');
+const SCRIPT = path.join('..', '..', 'dist', 'test', 'executions', 'blocking', 'blockingNode.js');
 
 export interface BlockingNode {
   child: Child;

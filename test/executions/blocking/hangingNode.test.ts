@@ -1,7 +1,7 @@
-import { eventually } from '../helpers/eventually';
+import { eventually } from '../../helpers/eventually';
 import { BlockingNodes } from './blockingNodes';
-import type { Fleet } from './helpers';
-import { ended, functionsOf, lists, openFleet } from './helpers';
+import type { Fleet } from '../helpers';
+import { ended, functionsOf, lists, openFleet } from '../helpers';
 
 /** A node whose main thread hangs while its heartbeat thread lives: it answers no roll call. */
 
@@ -20,7 +20,7 @@ afterAll(async () => {
   nodes.clear();
 });
 
-test('E3: a node whose main thread hangs answers no roll call, though its heartbeat thread lives', async () => {
+test('a node whose main thread hangs answers no roll call, though its heartbeat thread lives [E3]', async () => {
   const { ran } = await nodes.start(fleet, { leaseMs: 3_000, timeoutMs: 300_000 });
   const blocking = await fleet.run('block', [['for-ever']]);
   await eventually(() => ran().length === 1);

@@ -1,5 +1,5 @@
-import { hopsIn, problemsOf } from './follow/page';
-import { read } from './project';
+import { hopsIn, problemsOf } from './page';
+import { read } from '../project';
 
 const PAGE = 'docs/internals/follow-a-task.md';
 

@@ -1,8 +1,8 @@
-import { eventually } from '../helpers/eventually';
-import { expectWhole } from '../helpers/whole';
+import { eventually } from '../../helpers/eventually';
+import { expectWhole } from '../../helpers/whole';
 import { BlockingNodes } from './blockingNodes';
-import type { Fleet } from './helpers';
-import { ended, functionsOf, openFleet } from './helpers';
+import type { Fleet } from '../helpers';
+import { ended, functionsOf, openFleet } from '../helpers';
 
 /**
  * A registered function that blocks its process, in a node's real process: the heartbeat comes from

@@ -1,9 +1,9 @@
 import { appendFileSync } from 'node:fs';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import pino from 'pino';
-import { createPool } from '../../postgres/pool';
-import { createNode } from '../../workers/node';
-import { functionsOf } from './functions';
+import { createPool } from '../../../postgres/pool';
+import { createNode } from '../../../workers/node';
+import { functionsOf } from '../functions';
 
 /** A node's process with a function that blocks it: the product's own, as a user may write one. */
 
