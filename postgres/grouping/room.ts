@@ -1,7 +1,6 @@
 /**
  * Holds where target `t` of handler `h` may have another call: fewer calls than allowed, and less
- * weight. The invariant repeats it, so that it
- * finds a mistake here.
+ * weight. The invariant repeats it, so that it finds a mistake here.
  */
 export const HAS_ROOM = `(
   select count(*)
