@@ -134,7 +134,8 @@ const workflowsOf = async (
   return { workflowBundle: bundle, versioning: { deploymentName, buildId: buildId ?? defaultBuildId(bundle) } };
 };
 
-const nodeOptions = (settings: Settings, options: WorkerOptions) => ({
+/** What the settings say of the node; the rest is made at the start. */
+export const nodeOptions = (settings: Settings, options: WorkerOptions) => ({
   dataConverter: settings.temporal.dataConverter,
   interceptors: settings.temporal.interceptors,
   namespace: settings.temporal.namespace,

@@ -1,8 +1,10 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import pino from 'pino';
 import type { Flags } from '../../../workers/config/config';
 import { loadSettings } from '../../../workers/config/config';
 import { readDevFile, removeDevFile, writeDevFile } from '../../../workers/dev/file';
+import { nodeOptions } from '../../../workers/process';
 import { startWorker } from '../../../workers/worker';
 import { makeFolder } from '../world';
 
@@ -145,6 +147,33 @@ test('the config file is read, the environment goes over it, a flag over both', 
     prefix: 'flag',
     temporal: { address: 'flag:1', namespace: 'flag' },
   });
+});
+
+test('each setting of a node reaches the node', async () => {
+  writeConfig({
+    maxCachedWorkflows: 300,
+    prefix: 'file',
+    temporal: { namespace: 'of-file' },
+    callbacks: { allow: ['hooks.example.com'] },
+    executions: { maxAttempts: 7 },
+    nodes: { minimumHoldMs: 1_234 },
+    fanouts: { openIdleMs: 3_600_001 },
+  });
+  const log = pino({ level: 'silent' });
+  const options = { log, shutdownGraceMs: 4_321, signal: AbortSignal.abort() };
+  const given = nodeOptions(await load(), options);
+  expect(given).toMatchObject({
+    maxCachedWorkflows: 300,
+    prefix: 'file',
+    namespace: 'of-file',
+    handlers: [{ name: 'a' }],
+    callbacks: { allow: ['hooks.example.com'] },
+    executions: { maxAttempts: 7 },
+    nodes: { minimumHoldMs: 1_234 },
+    fanouts: { openIdleMs: 3_600_001 },
+    shutdownGraceMs: 4_321,
+  });
+  expect(given.log).toBe(log);
 });
 
 test('times of nodes that contradict each other are refused in the config file and by startWorker [B4]', async () => {
