@@ -7,8 +7,8 @@ import { createNode } from '../../workers/node';
 import { runToEnd } from '../helpers/runToEnd';
 
 /**
- * A node in a separate process, whose event loop can be blocked and whose clock can be wrong. Its
- * lines say who it is and what it sends.
+ * A node in a separate process, whose event loop can be blocked. Its lines say who it is and what it
+ * sends.
  */
 
 export interface NodeProcess {
@@ -16,23 +16,10 @@ export interface NodeProcess {
   address: string;
   prefix: string;
   partitions: number;
-  /** Its idea of the time is off by so much. */
-  shiftMs: number;
   nodes: Partial<NodeSettings>;
 }
 const settings = JSON.parse(process.argv[2]!) as NodeProcess;
 const say = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
-
-if (settings.shiftMs !== 0) {
-  const now = Date.now.bind(Date);
-  const shifted = (): number => now() + settings.shiftMs;
-  // All of it, as a wrong clock is: what is read by one and compared with the other would be off by
-  // the hour.
-  globalThis.Date = new Proxy(Date, {
-    construct: (target, args: []) => (args.length === 0 ? new target(shifted()) : new target(...args)),
-    get: (target, name) => (name === 'now' ? shifted : (Reflect.get(target, name) as unknown)),
-  });
-}
 
 /** From outside: `{block: ms}`. */
 process.on('message', ({ block }: { block: number }) => {

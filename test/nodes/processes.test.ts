@@ -65,8 +65,9 @@ afterAll(async () => {
 
 const join = async (nodes: Partial<NodeSettings> = {}, shiftMs = 0): Promise<NodeChild> => {
   const child = await startNodeProcess(
-    { databaseUrl, address: temporalAddress(), prefix, partitions: PARTITIONS, shiftMs, nodes: { ...NODES, ...nodes } },
+    { databaseUrl, address: temporalAddress(), prefix, partitions: PARTITIONS, nodes: { ...NODES, ...nodes } },
     path.join(folder, 'nodes.log'),
+    shiftMs,
   );
   living.push(child);
   return child;
@@ -119,7 +120,7 @@ test('a node whose event loop is blocked for longer than its lease, again and ag
   expect(await leases()).toEqual(before);
 });
 
-test('a clock that is off by an hour moves nothing, and loses nothing', async () => {
+test('a clock that is off by an hour, where leases are renewed too, moves nothing, and loses nothing', async () => {
   const late = await join({}, -3_600_000);
   const before = await settled(living);
   await works();

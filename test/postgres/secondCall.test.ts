@@ -5,8 +5,8 @@ import { settle } from '../../activities/calls/settle';
 import { defineHandler } from '../../handlers';
 import { readDispatch } from '../../postgres/calls/batch';
 import { eventually } from '../helpers/eventually';
-import type { Bench, Run } from './bench';
-import { openBench } from './bench';
+import type { Bench, Run } from '../workflows/bench';
+import { openBench } from '../workflows/bench';
 
 /** The age of a batch's last call, where the process that made it died. */
 
