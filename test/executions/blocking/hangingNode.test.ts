@@ -36,8 +36,10 @@ test('a node whose main thread hangs answers no roll call, though its heartbeat 
   await unasked.cancel();
 
   const stop = await fleet.node(functionsOf({ block: () => 'elsewhere' }));
-  const other = (await fleet.nodeIds()).filter((id) => id !== hanging);
-  expect(other).toHaveLength(1);
+  const other = await eventually(async () => {
+    const others = (await fleet.nodeIds()).filter((id) => id !== hanging);
+    return others.length === 1 && others;
+  });
   const execution = await fleet.run('block', lists(4));
   expect(await ended(execution, 60_000)).toMatchObject({ state: 'done', round: 1, counts: { done: 4 } });
   expect(await execution.chunks()).toMatchObject([{ node: other[0], state: 'done', items: 4 }]);
