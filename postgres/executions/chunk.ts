@@ -158,6 +158,21 @@ order by round, place`,
   return rows;
 };
 
+/** Returns executions with a chunk past its lease, the longest past first. */
+export const readExpiredExecutions = async (db: Queryable, limit: number): Promise<string[]> => {
+  const { rows } = await db.query<{ id: string }>({
+    name: 'read-expired-executions',
+    text: `
+select execution_id as id
+from chunk
+where state = 1 /* taken */ and expires_at < clock()
+group by execution_id
+order by min(expires_at) limit $1`,
+    values: [limit],
+  });
+  return rows.map(({ id }) => id);
+};
+
 export interface ChunkRow {
   id: string;
   node: string;

@@ -119,34 +119,49 @@ from before`,
   return rows[0]?.state ?? null;
 };
 
-/** A run closes a chunk within this after the end of its lease. */
-const UNCLOSED_MS = 5_000;
+/** A wake: the workflow is given time for a turn, and only a turn clears that it was woken. */
+const WOKEN = `resume_at = clock() + $2 * interval '1 ms',
+  woken_at = coalesce(woken_at, clock() + $3 * interval '1 ms')`;
 
 /**
  * Returns the executions whose workflow is overdue for a turn, oldest first, and gives each
- * `againMs` to take one. So is one with a chunk past its lease: a run that lives learns of that by
- * its heartbeats, and closes the chunk in that turn; one that an operator or a new Temporal store
- * ended does not. The first wake is noted (`woken_at`), as of `startMs` from now, when its next run
- * begins; only a turn clears it.
+ * `againMs` to take one. The first wake is noted (`woken_at`), as of `startMs` from now, when its
+ * next run begins; only a turn clears it.
  */
 export const dueExecutions = async (db: Queryable, limit: number, againMs: number, startMs = 0): Promise<string[]> => {
   const { rows } = await db.query<{ id: string }>({
     name: 'due-executions',
     text: `
-update execution set resume_at = clock() + $2 * interval '1 ms',
-  woken_at = coalesce(woken_at, clock() + $3 * interval '1 ms')
+update execution set ${WOKEN}
 where id in (
   select id
   from execution
-  where state in (0 /* created */, 1 /* in progress */)
-    and (resume_at <= clock()
-      or woken_at is null and id in (
-        select execution_id
-        from chunk
-        where state = 1 /* taken */ and expires_at < clock() - interval '${UNCLOSED_MS} ms'))
+  where state in (0 /* created */, 1 /* in progress */) and resume_at <= clock()
   order by resume_at limit $1 for update skip locked)
 returning id`,
     values: [limit, againMs, startMs],
+  });
+  return rows.map((row) => row.id);
+};
+
+/** Wakes these executions before they are due, in the same way. Returns those that are open. */
+export const wakeOpenExecutions = async (
+  db: Queryable,
+  ids: readonly string[],
+  againMs: number,
+  startMs: number,
+): Promise<string[]> => {
+  const { rows } = await db.query<{ id: string }>({
+    name: 'wake-open-executions',
+    text: `
+update execution set ${WOKEN}
+where id in (
+  select id
+  from execution
+  where id = any($1::uuid[]) and state in (0 /* created */, 1 /* in progress */)
+  order by id for update skip locked)
+returning id`,
+    values: [ids, againMs, startMs],
   });
   return rows.map((row) => row.id);
 };

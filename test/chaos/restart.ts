@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startTemporalDev } from '../../workers/embedded';
-import type { TemporalDev } from '../../workers/embedded';
+import { startPostgres, startTemporalDev } from '../../workers/embedded';
+import type { EmbeddedPostgres, TemporalDev } from '../../workers/embedded';
 
 /** SIGKILL, away for a while, then on the same port and file. */
 export const restartTemporal = async (
@@ -14,4 +14,18 @@ export const restartTemporal = async (
   await temporal.stop();
   await sleep(awayMs);
   return startTemporalDev({ dbFilename, port });
+};
+
+/** The same of Postgres, on its files. */
+export const restartPostgres = async (
+  postgres: EmbeddedPostgres,
+  awayMs: number,
+  settings: Record<string, string>,
+): Promise<EmbeddedPostgres> => {
+  const { port, dataDir } = postgres;
+  postgres.kill();
+  await postgres.exited;
+  await postgres.stop();
+  await sleep(awayMs);
+  return startPostgres({ dataDir, port, settings });
 };

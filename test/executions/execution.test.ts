@@ -156,7 +156,7 @@ describe('executions', () => {
 
   test.each([
     ['throws', 1, 'not today'],
-    ['odd', null, 'expected a string, or {stdout?, stderr?, exitCode?}'],
+    ['odd', null, 'expected a string, or {stdout?, stderr?, exitCode?, metadata?}'],
     ['missing', null, 'the function missing is missing on this node: this node has echo, fails'],
   ])('%s: failed with the reason [E6]', async (functionId, exitCode, reason) => {
     const execution = await run(functionId, [['x']], {}, { maxAttempts: 1 });

@@ -39,7 +39,7 @@ test('each result says what its run used, and what the function says of it, with
     exitCode: null,
     metadata: null,
     stdout: 'kept',
-    stderr: expect.stringContaining('function says: expected metadata of at most 32 texts by name, 4,096 bytes'),
+    stderr: expect.stringContaining('function says: expected metadata of at most 32 texts by name, 4096 bytes'),
   });
   const document = await execution.results();
   const results = Object.values(document.chunks).flatMap((chunk) => Object.values(chunk.results));

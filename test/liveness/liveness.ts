@@ -1,5 +1,5 @@
 import { durationFlag, listFlag, numberFlag, processFlags, seedFlag } from '../../examples/support/flags';
-import { killLeftovers } from '../cli/process';
+import { endWith, timedLog } from './endProcess';
 import { PHASE_NAMES } from './phases';
 import { runLiveness } from './run';
 
@@ -38,12 +38,10 @@ const flags = processFlags(
   },
 );
 
-const run = async (): Promise<boolean> => {
-  const { only, workers, rate, leaders, seed, stops, busy, seconds, within } = flags;
-  const begun = performance.now();
-  const log = (line: string): void =>
-    void process.stderr.write(`${((performance.now() - begun) / 1_000).toFixed(1).padStart(7)} ${line}\n`);
-  const outcome = await runLiveness({
+const { only, workers, rate, leaders, seed, stops, busy, seconds, within } = flags;
+const log = timedLog();
+endWith(log, () =>
+  runLiveness({
     only,
     workers,
     rate,
@@ -60,19 +58,5 @@ const run = async (): Promise<boolean> => {
     readOnlyMs: flags['read-only'],
     withinMs: within,
     calmMs: flags.calm,
-  });
-  for (const failure of outcome.failures) log(`! ${failure}`);
-  log(outcome.passed ? 'passed' : 'FAILED');
-  process.stdout.write(`${JSON.stringify(outcome)}\n`);
-  return outcome.passed;
-};
-
-process.once('exit', killLeftovers);
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
-run().then(
-  (passed) => process.exit(passed ? 0 : 1),
-  (error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-    process.exit(1);
-  },
+  }),
 );

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Client } from '../../client';
 import { createClient } from '../../client';
@@ -11,7 +10,7 @@ import { createStore } from '../../examples/support/database';
 import type { EmbeddedPostgres, TemporalDev } from '../../workers/embedded';
 import { startPostgres, startTemporalDev } from '../../workers/embedded';
 import { choosePorts } from '../../workers/embedded/ports';
-import { restartTemporal } from '../chaos/restart';
+import { restartPostgres, restartTemporal } from '../chaos/restart';
 import { startCli } from '../cli/process';
 import type { Proxy } from '../helpers/proxy';
 import { startProxyOf } from '../helpers/proxy';
@@ -183,12 +182,7 @@ export class World {
 
   /** SIGKILL, away for a while, then on the same port and files. */
   async restartPostgres(awayMs: number): Promise<void> {
-    const { port } = this.postgres;
-    this.postgres.kill();
-    await this.postgres.exited;
-    await this.postgres.stop();
-    await sleep(awayMs);
-    this.postgres = await startPostgres({ dataDir: this.postgresDir, port, settings: POSTGRES });
+    this.postgres = await restartPostgres(this.postgres, awayMs, POSTGRES);
   }
 
   async stop(): Promise<void> {

@@ -1,8 +1,15 @@
 import type { ActivityDeps } from '../../activities/deps';
 import { DEFAULT_RETENTION_MS } from '../../activities/executions/settings';
-import { deleteAbandonedStaging, dueExecutions, executionsWantingNodes } from '../../postgres/executions/execution';
+import { readExpiredExecutions } from '../../postgres/executions/chunk';
+import {
+  deleteAbandonedStaging,
+  dueExecutions,
+  executionsWantingNodes,
+  wakeOpenExecutions,
+} from '../../postgres/executions/execution';
 import { wakeExecutions } from '../../workflows/wake';
 import { ExecutionReaper } from './executionReaper';
+import { LongSeen } from './longSeen';
 import type { SweepCounts } from './counts';
 
 type Deps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log'>;
@@ -27,6 +34,11 @@ export const wakeWaitingExecutions = async ({ pool, temporal, prefix, log }: Dep
 const PER_ROUND = 200;
 const AGAIN_MS = 30_000;
 const STAGED_ITEMS = 2_000;
+/**
+ * A run that lives closes a chunk within this after the end of its lease, and a node that had no
+ * Postgres renews it within this after Postgres is back.
+ */
+const UNCLOSED_MS = 5_000;
 
 interface ExecutionSweepSettings {
   startupDelayMs: number;
@@ -42,6 +54,8 @@ interface ExecutionSweepSettings {
 export class ExecutionSweep {
   private readonly startedAt = performance.now();
 
+  /** Executions with a chunk past its lease. */
+  private readonly expired = new LongSeen(UNCLOSED_MS, AGAIN_MS);
   private readonly startupDelayMs: number;
   private readonly reaper: ExecutionReaper;
 
@@ -62,13 +76,18 @@ export class ExecutionSweep {
   async round(): Promise<string[]> {
     const { pool, temporal, prefix, log } = this.deps;
     const resumeAfterMs = Math.max(0, Math.round(this.startupDelayMs - (performance.now() - this.startedAt)));
-    const due = await dueExecutions(pool, PER_ROUND, AGAIN_MS + this.startupDelayMs, resumeAfterMs);
-    if (due.length > 0) {
-      log.info({ executions: due.length, resumeAfterMs }, 'sweeper: woke executions that missed their wake time');
-      const failure = await wakeExecutions(temporal, prefix, due, resumeAfterMs);
+    const againMs = AGAIN_MS + this.startupDelayMs;
+    const due = await dueExecutions(pool, PER_ROUND, againMs, resumeAfterMs);
+    // Its run may have been ended by an operator, or lost with Temporal's store: nobody tells.
+    const unclosed = this.expired.see(await readExpiredExecutions(pool, PER_ROUND), performance.now());
+    const early = unclosed.length === 0 ? [] : await wakeOpenExecutions(pool, unclosed, againMs, resumeAfterMs);
+    const woken = [...new Set([...due, ...early])];
+    if (woken.length > 0) {
+      log.info({ executions: woken.length, resumeAfterMs }, 'sweeper: woke executions that missed their wake time');
+      const failure = await wakeExecutions(temporal, prefix, woken, resumeAfterMs);
       if (failure !== null) throw failure;
     }
     await deleteAbandonedStaging(pool, STAGED_ITEMS);
-    return due;
+    return woken;
   }
 }

@@ -1,6 +1,7 @@
 import type { RegisteredFunction } from '../../../handlers/functions';
 import { describeThrown } from '../../../handlers/text';
 import { isMetadata } from './metadata';
+import { METADATA_BYTES_MAX, METADATA_NAMES_MAX } from '../../../workflows/planning/executions/usage';
 import type { Executor, RunOutcome } from './types';
 import { nodeFailure } from './types';
 
@@ -22,12 +23,12 @@ const outcomeOf = (name: string, answer: unknown): RunOutcome => {
   const { stdout = '', stderr = '', exitCode = 0, metadata } = answer as Record<string, unknown>;
   if (typeof stdout !== 'string' || typeof stderr !== 'string' || !isExitCode(exitCode))
     return nodeFailure(
-      `function ${name}: expected a string, or {stdout?, stderr?, exitCode?} with texts and a whole number, as its answer`,
+      `function ${name}: expected a string, or {stdout?, stderr?, exitCode?, metadata?} with texts and a whole number, as its answer`,
     );
   if (metadata === undefined) return { exitCode, stdout, stderr };
   if (!isMetadata(metadata))
     return nodeFailure(
-      `function ${name}: expected metadata of at most 32 texts by name, 4,096 bytes as JSON`,
+      `function ${name}: expected metadata of at most ${METADATA_NAMES_MAX} texts by name, ${METADATA_BYTES_MAX} bytes as JSON`,
       stdout,
       stderr,
     );

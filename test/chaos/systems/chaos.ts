@@ -1,5 +1,5 @@
 import { listFlag, numberFlag, processFlags, seedFlag } from '../../../examples/support/flags';
-import { killLeftovers } from '../../cli/process';
+import { endWith, timedLog } from '../../liveness/endProcess';
 import { FAULT_KINDS } from './plan';
 import { runChaos } from './run';
 
@@ -26,26 +26,8 @@ const flags = processFlags(
   },
 );
 
-const run = async (): Promise<boolean> => {
-  const begun = performance.now();
-  const log = (line: string): void =>
-    void process.stderr.write(`${((performance.now() - begun) / 1_000).toFixed(1).padStart(7)} ${line}\n`);
-  const { minutes, faults, workers, rate, within, seed } = flags;
-  log(`seed ${seed}`);
-  const only = FAULT_KINDS.filter((kind) => flags.only.includes(kind));
-  const outcome = await runChaos({ forMs: minutes * 60_000, faults, workers, rate, seed, only, withinMs: within, log });
-  for (const failure of outcome.failures) log(`! ${failure}`);
-  log(outcome.passed ? 'passed' : 'FAILED');
-  process.stdout.write(`${JSON.stringify(outcome)}\n`);
-  return outcome.passed;
-};
-
-process.once('exit', killLeftovers);
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
-run().then(
-  (passed) => process.exit(passed ? 0 : 1),
-  (error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-    process.exit(1);
-  },
-);
+const { minutes, faults, workers, rate, within, seed } = flags;
+const log = timedLog();
+const only = FAULT_KINDS.filter((kind) => flags.only.includes(kind));
+log(`seed ${seed}`);
+endWith(log, () => runChaos({ forMs: minutes * 60_000, faults, workers, rate, seed, only, withinMs: within, log }));

@@ -5,7 +5,7 @@ import { createStore } from '../../../examples/support/database';
 import { startPostgres, startTemporalDev } from '../../../workers/embedded';
 import type { EmbeddedPostgres, TemporalDev } from '../../../workers/embedded';
 import { Child } from '../../chaos/processes/child';
-import { restartTemporal } from '../../chaos/restart';
+import { restartPostgres, restartTemporal } from '../../chaos/restart';
 import { eventually } from '../../helpers/eventually';
 
 /** A node's process and its successors. */
@@ -51,6 +51,8 @@ class Place {
   }
 }
 
+const POSTGRES = { fsync: 'off' };
+
 /** Servers that can be killed and come back, and nodes. */
 export class Stack {
   readonly prefix = `execution-chaos-${randomBytes(4).toString('hex')}`;
@@ -74,7 +76,7 @@ export class Stack {
 
   static async start(folder: string, nodes: number): Promise<Stack> {
     const [postgres, temporal] = await Promise.all([
-      startPostgres({ dataDir: path.join(folder, 'postgres'), settings: { fsync: 'off' } }),
+      startPostgres({ dataDir: path.join(folder, 'postgres'), settings: POSTGRES }),
       startTemporalDev({ dbFilename: path.join(folder, 'temporal.db') }),
     ]);
     const stack = new Stack(folder, postgres, temporal, await createStore(postgres.url, 'chaos'), nodes);
@@ -92,16 +94,7 @@ export class Stack {
   }
 
   async restartPostgres(awayMs: number): Promise<void> {
-    const { port } = this.postgres;
-    this.postgres.kill();
-    await this.postgres.exited;
-    await this.postgres.stop();
-    await sleep(awayMs);
-    this.postgres = await startPostgres({
-      dataDir: path.join(this.folder, 'postgres'),
-      port,
-      settings: { fsync: 'off' },
-    });
+    this.postgres = await restartPostgres(this.postgres, awayMs, POSTGRES);
   }
 
   async stop(): Promise<void> {
