@@ -20,6 +20,27 @@ afterAll(async () => {
   nodes.clear();
 });
 
+afterEach(async () => {
+  await nodes.kill();
+  await fleet.database.pool.query('delete from node where batch');
+});
+
+test('an execution that waits for a node whose main thread hangs begins when that thread runs again [E3]', async () => {
+  const { ran } = await nodes.start(fleet, { leaseMs: 3_000, timeoutMs: 300_000 });
+  await fleet.run('block', [['12000']]);
+  await eventually(() => ran().length === 1);
+  await eventually(async () => (await fleet.client.nodes()).some(({ hangsMs }) => hangsMs >= 5_000));
+  // The hanging process may have taken a workflow task, too: that roll is called when it runs again.
+  const waiting = await Promise.all(Array.from({ length: 6 }, () => fleet.run('block', [['0']])));
+  expect(waiting[0]).toMatchObject({ code: '503' });
+  await eventually(
+    async () => (await fleet.database.pool.query('select from execution where wants_nodes')).rowCount! > 0,
+  );
+  expect((await fleet.client.nodes()).some(({ hangsMs }) => hangsMs >= 5_000)).toBe(true);
+  // The next roll would be called in an hour.
+  for (const one of waiting) expect(await ended(one, 60_000)).toMatchObject({ state: 'done' });
+});
+
 test('a node whose main thread hangs answers no roll call, though its heartbeat thread lives [E3]', async () => {
   const { ran } = await nodes.start(fleet, { leaseMs: 3_000, timeoutMs: 300_000 });
   const blocking = await fleet.run('block', [['for-ever']]);
