@@ -117,8 +117,8 @@ export class Harness {
   async strike(kill: Kill): Promise<Struck | null> {
     await until(() => this.workers.filter((place) => place.isHealthy()).length >= 2, 60_000, 'two healthy workers');
     if (kill.point === SERVER_POINT) return this.restartServer(kill);
-    // A process may reach the point with nothing at stake, as a leader that continues as new between
-    // two arrivals: then the next one is taken.
+    // A process may reach the point with nothing at stake, as a leader that continues as new
+    // between two arrivals: then the next one is taken.
     for (const deadline = performance.now() + REACH_MS; performance.now() < deadline;) {
       const report = await this.reach(kill);
       if (report === null) return null;

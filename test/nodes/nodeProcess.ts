@@ -7,8 +7,8 @@ import { createNode } from '../../workers/node';
 import { runToEnd } from '../helpers/runToEnd';
 
 /**
- * A node in a separate process, whose event loop can be blocked. Its lines say who it is and what it
- * sends.
+ * A node in a separate process, whose event loop can be blocked. Its lines say who it is and what
+ * it sends.
  */
 
 export interface NodeProcess {

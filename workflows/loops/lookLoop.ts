@@ -11,10 +11,14 @@ import { checkOwnScope } from '../ownScope';
 import type { LookAnswer } from '../planning/lookDetails';
 import { LookStory } from '../planning/lookDetails';
 
-/** Most looks per run, besides the server's suggestion to continue as new. */
-const LOOKS_PER_RUN = 500;
+/**
+ * Most looks per run, besides the server's suggestion to continue as new. After kills a worker
+ * replays the whole history within one workflow task, beside those of all leaders: a notifier with
+ * 1,200 events did not end its replay in time, and callbacks stood still for 40 s.
+ */
+const LOOKS_PER_RUN = 100;
 /** Size from which on a run continues as new as soon as it can. */
-const LARGE = { events: 4_096, bytes: 4_000_000 };
+const LARGE = { events: 2_000, bytes: 4_000_000 };
 /**
  * Size from which on a look in progress is told to end: a server takes 10,000 signals for a run,
  * and ends one of 51,200 events or 50 MB.

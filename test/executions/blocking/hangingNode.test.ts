@@ -30,7 +30,7 @@ test('an execution that waits for a node whose main thread hangs begins when tha
   await fleet.run('block', [['12000']]);
   await eventually(() => ran().length === 1);
   await eventually(async () => (await fleet.client.nodes()).some(({ hangsMs }) => hangsMs >= 5_000));
-  // The hanging process may have taken a workflow task, too: that roll is called when it runs again.
+  // The hanging process may have taken a workflow task, too: that roll is called later.
   const waiting = await Promise.all(Array.from({ length: 6 }, () => fleet.run('block', [['0']])));
   expect(waiting[0]).toMatchObject({ code: '503' });
   await eventually(
