@@ -34,7 +34,7 @@ export const countTasks = async (db: Queryable, handlerId: number | null, most: 
     if (percent < 100) counts.estimated = true;
     list.push(...rows.map((row) => ({ ...row, n: Math.round((row.n * 100) / percent) })));
   };
-  for (const table of ['queue', 'delayed', 'lane_queue', 'outcome'] as const) {
+  for (const table of ['queue', 'delayed', 'lane_queue', 'held', 'outcome'] as const) {
     const reading = await readingOf(db, table, most);
     add(counts.states, await countPlaces(db, table, handlerId, reading), reading);
     if (table === 'queue') counts.oldest = await readOldest(db, handlerId, reading);
@@ -64,7 +64,7 @@ const pagesOf = (table: string, { percent }: Reading): string =>
 
 const countPlaces = async (
   db: Queryable,
-  table: 'queue' | 'delayed' | 'lane_queue' | 'outcome',
+  table: 'queue' | 'delayed' | 'lane_queue' | 'held' | 'outcome',
   handlerId: number | null,
   reading: Reading,
 ): Promise<{ handlerId: number; state: number; n: number }[]> => {

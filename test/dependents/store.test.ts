@@ -1,0 +1,242 @@
+import { inTransaction } from '../../postgres/pool';
+import { finishBatch, settleSucceeded } from '../../postgres/calls/settle';
+import { InvalidTaskError } from '../../client';
+import type { TaskProblem } from '../../client';
+import { workOffEnded } from '../../activities/grouping/dependents';
+import { eventually } from '../helpers/eventually';
+import type { Shop } from '../client/shop';
+import { broken, cut, openShop, placesOf, statesOf } from '../client/shop';
+
+let shop: Shop;
+beforeAll(async () => {
+  shop = await openShop({ maxQueued: { perTarget: 5_000 } });
+});
+afterAll(async () => {
+  expect(await broken(shop.client)).toEqual({});
+  await shop.stop();
+});
+
+const task = (id: string, dependsOn: string[] = [], rest: object = {}) => ({
+  id,
+  payload: { to: 'se' },
+  ...(dependsOn.length > 0 ? { dependsOn } : {}),
+  ...rest,
+});
+
+const problemsOf = async (tasks: readonly object[]): Promise<TaskProblem[]> => {
+  const error = await shop.client.submit('items', tasks as never).then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(InvalidTaskError);
+  return [...(error as InvalidTaskError).problems];
+};
+
+/** Ends a created task with success, as a settlement does. */
+const succeed = async (...ids: string[]): Promise<void> => {
+  const id = await cut(shop.pool, ids);
+  const settled = await settleSucceeded(shop.pool, [{ id, attempt: 0, counts: true }], [], []);
+  expect(settled.size).toBe(1);
+};
+
+/** Waits until dependents are released or failed: a call itself waits for that a moment only. */
+const workedOff = async (): Promise<void> => {
+  await eventually(async () => {
+    await workOffEnded(shop.pool);
+    return (await shop.pool.query('select from ended_dependency')).rowCount === 0;
+  });
+};
+
+test('a task is held until all that it depends on have succeeded, whatever their order in the call', async () => {
+  await shop.client.submit('items', [task('last', ['first', 'second']), task('first'), task('second')]);
+  expect(await placesOf(shop.pool, 'last')).toEqual(['held']);
+  await succeed('first');
+  await workedOff();
+  expect(await placesOf(shop.pool, 'last')).toEqual(['held']);
+  await succeed('second');
+  await workedOff();
+  expect(await placesOf(shop.pool, 'last')).toEqual(['queue']);
+});
+
+test('a settlement says whether tasks waited for its members', async () => {
+  await shop.client.submit('items', [task('plain'), task('needed'), task('waits', ['needed'])]);
+  const plain = await cut(shop.pool, ['plain']);
+  const needed = await cut(shop.pool, ['needed']);
+  const settled = await settleSucceeded(
+    shop.pool,
+    [
+      { id: needed, attempt: 0, counts: true },
+      { id: plain, attempt: 0, counts: true },
+    ],
+    [],
+    [],
+  );
+  expect(settled).toEqual(
+    new Map([
+      [plain, false],
+      [needed, true],
+    ]),
+  );
+  await workedOff();
+  expect(await placesOf(shop.pool, 'waits')).toEqual(['queue']);
+});
+
+test('dependencies that have ended count at once, one that failed too', async () => {
+  await shop.client.submit('items', [task('good'), task('bad')]);
+  await succeed('good');
+  const batch = await cut(shop.pool, ['bad'], { attempt: 1 });
+  await inTransaction(shop.pool, (client) => finishBatch(client, batch, 5, true, 0, 'no such item'));
+  await shop.client.submit('items', [
+    task('after good', ['good']),
+    task('after both', ['good', 'bad']),
+    task('anyway', ['good', 'bad'], { onDependencyFailure: 'run' }),
+  ]);
+  await workedOff();
+  expect(await placesOf(shop.pool, 'after good')).toEqual(['queue']);
+  expect(await placesOf(shop.pool, 'anyway')).toEqual(['queue']);
+  expect(await shop.client.getTask('after both')).toMatchObject({
+    state: 'failed',
+    attempts: 0,
+    batch: null,
+    error: 'dependency "bad" failed',
+  });
+});
+
+test('what depends on a cancelled task fails, and what depends on that', async () => {
+  await shop.client.submit('items', [
+    task('root'),
+    task('child', ['root']),
+    task('grandchild', ['child']),
+    task('stays', ['child', 'root'], { onDependencyFailure: 'run' }),
+  ]);
+  expect(await shop.client.cancel('root')).toMatchObject({ cancelled: ['root'] });
+  await workedOff();
+  expect(await statesOf(shop.client, 'child', 'grandchild', 'stays')).toEqual([
+    'child failed 0',
+    'grandchild failed 0',
+    'stays created 0',
+  ]);
+  expect((await shop.client.getTask('child'))!.error).toBe('dependency "root" was cancelled');
+  expect((await shop.client.getTask('grandchild'))!.error).toBe('dependency "child" failed');
+  expect(await placesOf(shop.pool, 'stays')).toEqual(['queue']);
+});
+
+test('a held task can be cancelled, and fails what depends on it', async () => {
+  await shop.client.submit('items', [task('open'), task('held', ['open']), task('behind', ['held'])]);
+  expect(await shop.client.cancel('held')).toMatchObject({ cancelled: ['held'] });
+  await workedOff();
+  expect(await statesOf(shop.client, 'open', 'held', 'behind')).toEqual([
+    'open created 0',
+    'held cancelled 0',
+    'behind failed 0',
+  ]);
+  await succeed('open');
+  await workedOff();
+  expect(await statesOf(shop.client, 'held')).toEqual(['held cancelled 0']);
+});
+
+test('a released task waits for its own notBefore, and goes with the priority it was given', async () => {
+  await shop.client.submit('items', [
+    task('now'),
+    task('tomorrow', ['now'], { notBefore: '2099-01-01' }),
+    task('urgent', ['now'], { priority: -5 }),
+  ]);
+  await succeed('now');
+  await workedOff();
+  expect(await placesOf(shop.pool, 'tomorrow')).toEqual(['delayed']);
+  expect(await shop.client.getTask('tomorrow')).toMatchObject({ notBefore: '2099-01-01T00:00:00.000Z' });
+  expect((await shop.pool.query('select from queue where priority = -5')).rowCount).toBe(1);
+});
+
+test('an unknown dependency is refused by name, and nothing is stored', async () => {
+  expect(await problemsOf([task('fine'), task('lost', ['fine', 'nobody'])])).toEqual([
+    {
+      index: 1,
+      id: 'lost',
+      field: 'dependsOn.1',
+      code: 'INVALID_DEPENDENCY',
+      message:
+        'expected ids of accepted tasks or of this call, got "nobody", which does not exist, or was deleted after its retention period',
+    },
+  ]);
+  expect(await shop.client.getTasks(['fine', 'lost'])).toEqual([]);
+});
+
+test('with partial acceptance only what depends on refused tasks is refused with them', async () => {
+  const result = await shop.client.submit(
+    'items',
+    [task('kept'), task('x', ['nobody']), task('y', ['x']), task('z', ['kept'])],
+    { partial: true },
+  );
+  expect(result).toMatchObject({ accepted: 2, repeated: 0 });
+  expect(result.refused.map(({ id, field }) => `${id} ${field}`)).toEqual(['x dependsOn.0', 'y dependsOn.0']);
+  expect(await placesOf(shop.pool, 'z')).toEqual(['held']);
+});
+
+test('a cycle is refused with its path, and nothing is stored', async () => {
+  const problems = await problemsOf([
+    task('a', ['b']),
+    task('b', ['c']),
+    task('c', ['a']),
+    task('d', ['a']),
+    task('e'),
+  ]);
+  expect(problems.map(({ id, message }) => `${id}: ${message}`)).toEqual([
+    'a: expected no cycle, got "a" -> "b" -> "c" -> "a"',
+    'b: expected no cycle, got "a" -> "b" -> "c" -> "a"',
+    'c: expected no cycle, got "a" -> "b" -> "c" -> "a"',
+    'd: expected tasks that can be accepted, got "a" of the same call, which is refused',
+  ]);
+  expect(await shop.client.getTasks(['a', 'b', 'c', 'd', 'e'])).toEqual([]);
+});
+
+test('100 dependencies are taken, 101 are refused', async () => {
+  const many = Array.from({ length: 101 }, (_, i) => `n${i}`);
+  await shop.client.submit('items', [...many.map((id) => task(id)), task('hundred', many.slice(0, 100))]);
+  expect(await placesOf(shop.pool, 'hundred')).toEqual(['held']);
+  expect(await problemsOf([task('more', many)])).toMatchObject([
+    { id: 'more', field: 'dependsOn', message: 'expected at most 100 task ids, got 101' },
+  ]);
+});
+
+test.each([
+  ['text', { dependsOn: 'a' }, 'dependsOn: expected an array of task ids, got "a"'],
+  ['a number', { dependsOn: [7] }, 'dependsOn: expected task ids, got 7'],
+  ['itself', { dependsOn: ['wrong'] }, 'dependsOn: expected other tasks, got the task itself'],
+  ['twice the same', { dependsOn: ['n1', 'n1'] }, 'dependsOn: expected each task id once, got "n1" twice'],
+  ['another policy', { onDependencyFailure: 'skip' }, 'onDependencyFailure: expected "fail" or "run", got "skip"'],
+])('%s is refused', async (_, wrong, message) => {
+  const problems = await problemsOf([task('wrong', [], wrong)]);
+  expect(problems.map((one) => `${one.field}: ${one.message}`)).toEqual([message]);
+});
+
+test('the same task again is the same task, whatever it depends on', async () => {
+  await shop.client.submit('items', [task('base'), task('again', ['base'])]);
+  expect(await shop.client.submit('items', [task('again', ['base']), task('again too', ['again'])])).toMatchObject({
+    accepted: 1,
+    repeated: 1,
+  });
+  expect(await placesOf(shop.pool, 'again too')).toEqual(['held']);
+});
+
+test('held tasks count for maxQueued', async () => {
+  const small = await openShop({ maxQueued: { perTarget: 3 } });
+  try {
+    await small.client.submit('items', [task('1'), task('2', ['1']), task('3', ['2'])]);
+    await expect(small.client.submit('items', task('4'))).rejects.toMatchObject({ code: 'BACKLOGGED' });
+  } finally {
+    await small.stop();
+  }
+});
+
+test('a chain of 3,000 fails from one end to the other in steps of bounded size', async () => {
+  const chain = Array.from({ length: 3_000 }, (_, i) => task(`c${i}`, i === 0 ? [] : [`c${i - 1}`], {}));
+  await shop.client.submit('items', [...chain].reverse());
+  await shop.client.cancel('c0');
+  await workedOff();
+  const { rows } = await shop.pool.query<{ n: number; times: number; error: string }>(`
+select count(*)::int as n, count(distinct o.at)::int as times, max(o.error) filter (where k.id = 'c2999') as error
+from outcome o join task k using (seq) where k.id ~ '^c[0-9]' and o.state = 5`);
+  expect(rows[0]).toMatchObject({ n: 2_999, error: 'dependency "c2998" failed' });
+  expect(rows[0]!.times).toBeGreaterThanOrEqual(3);
+});
