@@ -4,11 +4,13 @@ import type { Queryable } from '../../postgres/pool';
 /**
  * Notes those of the dependencies that have ended, in the transaction that makes tasks wait for
  * them. The others are kept from ending until its commit, and their end then finds what waits.
+ * `ends`: by their seq, how those ended that may have been deleted since; null: as they are.
  */
-export const countEnded = async (db: Queryable, seqs: readonly number[]): Promise<void> => {
-  if (seqs.length === 0) return;
+export const countEnded = async (db: Queryable, ends: ReadonlyMap<number, number | null>): Promise<void> => {
+  if (ends.size === 0) return;
+  const seqs = [...ends.keys()];
   await lockOpen(db, seqs);
-  await dependency.noteEnded(db, seqs);
+  await dependency.noteEnded(db, seqs, [...ends.values()]);
 };
 
 /**

@@ -82,9 +82,9 @@ const storeDependents = async (db: Queryable, { handler, tasks, rows, partial }:
   const ordered = planned.order.map((index) => fresh[index]!);
   const free = ordered.filter(({ task }) => task.dependsOn.length === 0).sort((a, b) => a.task.index - b.task.index);
   const dependents = ordered.filter(({ task }) => task.dependsOn.length > 0);
-  const external = [...new Set(dependents.flatMap(({ task }) => task.dependsOn.flatMap((id) => seqs.get(id) ?? [])))];
+  const external = dependents.flatMap(({ task }) => task.dependsOn.flatMap((id) => seqs.get(id) ?? []));
   await store(db, seqs, free, dependents);
-  await countEnded(db, external);
+  await countEnded(db, new Map(external.map((seq) => [seq, null])));
   return { inserted: ordered.length, repeated, problems };
 };
 

@@ -150,15 +150,22 @@ export const shareHeld = async (db: Queryable, seqs: readonly number[]): Promise
   });
 };
 
-/** Notes which of these tasks have ended, as their ends would have. */
-export const noteEnded = async (db: Queryable, seqs: readonly number[]): Promise<void> => {
+/**
+ * Notes which of these tasks have ended, as their ends would have. `states`: how those ended that
+ * have been deleted since; null: none.
+ */
+export const noteEnded = async (
+  db: Queryable,
+  seqs: readonly number[],
+  states: readonly (number | null)[],
+): Promise<void> => {
   await db.query({
     name: 'note-ended',
     text: `
 insert into ended_dependency (seq, state)
-select seq, state
-from task_state
-where seq = any($1::bigint[]) and state >= 4 /* ended */`,
-    values: [seqs],
+select n.seq, coalesce(s.state, n.state)
+from unnest($1::bigint[], $2::smallint[]) n (seq, state) left join task_state s on s.seq = n.seq
+where coalesce(s.state, n.state) >= 4 /* ended */`,
+    values: [seqs, states],
   });
 };

@@ -240,3 +240,55 @@ from outcome o join task k using (seq) where k.id ~ '^c[0-9]' and o.state = 5`);
   expect(rows[0]).toMatchObject({ n: 2_999, error: 'dependency "c2998" failed' });
   expect(rows[0]!.times).toBeGreaterThanOrEqual(3);
 });
+
+test('a redrive sends a failed dependency again, and holds those that failed with it until it has succeeded', async () => {
+  const fail = async (id: string): Promise<void> => {
+    const batch = await cut(shop.pool, [id], { attempt: 1 });
+    await inTransaction(shop.pool, (client) => finishBatch(client, batch, 5, true, 0, 'no'));
+    await workedOff();
+  };
+  await shop.client.submit('items', [task('r1'), task('r2', ['r1']), task('r3', ['r2', 'r1'])]);
+  await fail('r1');
+  expect(await statesOf(shop.client, 'r2', 'r3')).toEqual(['r2 failed 0', 'r3 failed 0']);
+  // Of itself it changes nothing while what it depends on has failed.
+  expect(await shop.client.redrive('items', { only: 'failed', ids: ['r2'] })).toEqual({ redriven: 1 });
+  await workedOff();
+  expect(await statesOf(shop.client, 'r2', 'r3')).toEqual(['r2 failed 0', 'r3 failed 0']);
+  expect(await shop.client.redrive('items', { only: 'failed', ids: ['r3', 'r2', 'r1'] })).toEqual({ redriven: 3 });
+  await workedOff();
+  expect(await placesOf(shop.pool, 'r1')).toEqual(['queue']);
+  expect(await shop.client.getTask('r3')).toMatchObject({
+    dependsOn: ['r2', 'r1'],
+    onDependencyFailure: 'fail',
+    waitsFor: ['r2', 'r1'],
+  });
+  await succeed('r1');
+  await workedOff();
+  expect(await placesOf(shop.pool, 'r2')).toEqual(['queue']);
+  expect((await shop.client.getTask('r3'))!.waitsFor).toEqual(['r2']);
+  await succeed('r2');
+  await workedOff();
+  expect(await placesOf(shop.pool, 'r3')).toEqual(['queue']);
+});
+
+test('explain, status and the task say what a held task waits for', async () => {
+  const before = (await shop.client.status('items'))[0]!.held;
+  const ids = Array.from({ length: 7 }, (_, i) => `e${i}`);
+  await shop.client.submit('items', [...ids.map((id) => task(id)), task('asks', ids), task('one', ['e0'])]);
+  await succeed('e1');
+  await workedOff();
+  expect(await shop.client.explain('asks')).toMatchObject({
+    state: 'created',
+    waitsFor: 'dependency',
+    nextStepInMs: null,
+    text: 'It waits for 6 of 7 tasks to end: "e0", "e2", "e3", "e4", "e5" and 1 more.',
+    facts: { held: { dependencies: 7, open: 6 } },
+  });
+  expect((await shop.client.explain('one')).text).toBe('It waits for a task to end: "e0".');
+  expect(await shop.client.getTask('asks')).toMatchObject({
+    dependsOn: ids,
+    waitsFor: ids.filter((id) => id !== 'e1'),
+  });
+  expect((await shop.client.status('items'))[0]).toMatchObject({ held: before + 2, identityHolds: true });
+  expect(await shop.client.getTask('e0')).not.toHaveProperty('dependsOn');
+});
