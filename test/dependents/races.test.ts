@@ -126,7 +126,8 @@ const pool = createPool({ databaseUrl: process.argv[1], schema: 'muster' });
 (async () => { for (;;) await workOffEnded(pool); })();`;
 
 test('a process killed while it works off a chain leaves the rest to the next one', async () => {
-  const text = `select count(*)::int as n from outcome o join task k using (seq) where k.id ~ '^k[0-9]' and o.state = 5`;
+  const text = `
+select count(*)::int as n from outcome o join task k using (seq) where k.id ~ '^k[0-9]' and o.state = 5`;
   const failed = async (): Promise<number> => (await shop.pool.query<{ n: number }>({ text })).rows[0]!.n;
   const chain = Array.from({ length: 6_000 }, (_, i) => task(`k${i}`, ...(i === 0 ? [] : [`k${i - 1}`])));
   await shop.client.submit('items', chain);

@@ -1,11 +1,8 @@
-import { inTransaction } from '../../postgres/pool';
 import { finishBatch, settleSucceeded } from '../../postgres/calls/settle';
-import { InvalidTaskError } from '../../client';
-import type { TaskProblem } from '../../client';
-import { workOffEnded } from '../../activities/grouping/dependents';
-import { eventually } from '../helpers/eventually';
+import { inTransaction } from '../../postgres/pool';
 import type { Shop } from '../client/shop';
 import { broken, cut, openShop, placesOf, statesOf } from '../client/shop';
+import { problemsOf, succeed, task, workedOff } from './world';
 
 let shop: Shop;
 beforeAll(async () => {
@@ -16,45 +13,14 @@ afterAll(async () => {
   await shop.stop();
 });
 
-const task = (id: string, dependsOn: string[] = [], rest: object = {}) => ({
-  id,
-  payload: { to: 'se' },
-  ...(dependsOn.length > 0 ? { dependsOn } : {}),
-  ...rest,
-});
-
-const problemsOf = async (tasks: readonly object[]): Promise<TaskProblem[]> => {
-  const error = await shop.client.submit('items', tasks as never).then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(InvalidTaskError);
-  return [...(error as InvalidTaskError).problems];
-};
-
-/** Ends a created task with success, as a settlement does. */
-const succeed = async (...ids: string[]): Promise<void> => {
-  const id = await cut(shop.pool, ids);
-  const settled = await settleSucceeded(shop.pool, [{ id, attempt: 0, counts: true }], [], []);
-  expect(settled.size).toBe(1);
-};
-
-/** Waits until dependents are released or failed: a call itself waits for that a moment only. */
-const workedOff = async (): Promise<void> => {
-  await eventually(async () => {
-    await workOffEnded(shop.pool);
-    return (await shop.pool.query('select from ended_dependency')).rowCount === 0;
-  });
-};
-
 test('a task is held until all that it depends on have succeeded, whatever their order in the call', async () => {
   await shop.client.submit('items', [task('last', ['first', 'second']), task('first'), task('second')]);
   expect(await placesOf(shop.pool, 'last')).toEqual(['held']);
-  await succeed('first');
-  await workedOff();
+  await succeed(shop, 'first');
+  await workedOff(shop);
   expect(await placesOf(shop.pool, 'last')).toEqual(['held']);
-  await succeed('second');
-  await workedOff();
+  await succeed(shop, 'second');
+  await workedOff(shop);
   expect(await placesOf(shop.pool, 'last')).toEqual(['queue']);
 });
 
@@ -77,13 +43,13 @@ test('a settlement says whether tasks waited for its members', async () => {
       [needed, true],
     ]),
   );
-  await workedOff();
+  await workedOff(shop);
   expect(await placesOf(shop.pool, 'waits')).toEqual(['queue']);
 });
 
 test('dependencies that have ended count at once, one that failed too', async () => {
   await shop.client.submit('items', [task('good'), task('bad')]);
-  await succeed('good');
+  await succeed(shop, 'good');
   const batch = await cut(shop.pool, ['bad'], { attempt: 1 });
   await inTransaction(shop.pool, (client) => finishBatch(client, batch, 5, true, 0, 'no such item'));
   await shop.client.submit('items', [
@@ -91,7 +57,7 @@ test('dependencies that have ended count at once, one that failed too', async ()
     task('after both', ['good', 'bad']),
     task('anyway', ['good', 'bad'], { onDependencyFailure: 'run' }),
   ]);
-  await workedOff();
+  await workedOff(shop);
   expect(await placesOf(shop.pool, 'after good')).toEqual(['queue']);
   expect(await placesOf(shop.pool, 'anyway')).toEqual(['queue']);
   expect(await shop.client.getTask('after both')).toMatchObject({
@@ -110,7 +76,7 @@ test('what depends on a cancelled task fails, and what depends on that', async (
     task('stays', ['child', 'root'], { onDependencyFailure: 'run' }),
   ]);
   expect(await shop.client.cancel('root')).toMatchObject({ cancelled: ['root'] });
-  await workedOff();
+  await workedOff(shop);
   expect(await statesOf(shop.client, 'child', 'grandchild', 'stays')).toEqual([
     'child failed 0',
     'grandchild failed 0',
@@ -124,14 +90,14 @@ test('what depends on a cancelled task fails, and what depends on that', async (
 test('a held task can be cancelled, and fails what depends on it', async () => {
   await shop.client.submit('items', [task('open'), task('held', ['open']), task('behind', ['held'])]);
   expect(await shop.client.cancel('held')).toMatchObject({ cancelled: ['held'] });
-  await workedOff();
+  await workedOff(shop);
   expect(await statesOf(shop.client, 'open', 'held', 'behind')).toEqual([
     'open created 0',
     'held cancelled 0',
     'behind failed 0',
   ]);
-  await succeed('open');
-  await workedOff();
+  await succeed(shop, 'open');
+  await workedOff(shop);
   expect(await statesOf(shop.client, 'held')).toEqual(['held cancelled 0']);
 });
 
@@ -141,73 +107,11 @@ test('a released task waits for its own notBefore, and goes with the priority it
     task('tomorrow', ['now'], { notBefore: '2099-01-01' }),
     task('urgent', ['now'], { priority: -5 }),
   ]);
-  await succeed('now');
-  await workedOff();
+  await succeed(shop, 'now');
+  await workedOff(shop);
   expect(await placesOf(shop.pool, 'tomorrow')).toEqual(['delayed']);
   expect(await shop.client.getTask('tomorrow')).toMatchObject({ notBefore: '2099-01-01T00:00:00.000Z' });
   expect((await shop.pool.query('select from queue where priority = -5')).rowCount).toBe(1);
-});
-
-test('an unknown dependency is refused by name, and nothing is stored', async () => {
-  expect(await problemsOf([task('fine'), task('lost', ['fine', 'nobody'])])).toEqual([
-    {
-      index: 1,
-      id: 'lost',
-      field: 'dependsOn.1',
-      code: 'INVALID_DEPENDENCY',
-      message:
-        'expected ids of accepted tasks or of this call, got "nobody", which does not exist, or was deleted after its retention period',
-    },
-  ]);
-  expect(await shop.client.getTasks(['fine', 'lost'])).toEqual([]);
-});
-
-test('with partial acceptance only what depends on refused tasks is refused with them', async () => {
-  const result = await shop.client.submit(
-    'items',
-    [task('kept'), task('x', ['nobody']), task('y', ['x']), task('z', ['kept'])],
-    { partial: true },
-  );
-  expect(result).toMatchObject({ accepted: 2, repeated: 0 });
-  expect(result.refused.map(({ id, field }) => `${id} ${field}`)).toEqual(['x dependsOn.0', 'y dependsOn.0']);
-  expect(await placesOf(shop.pool, 'z')).toEqual(['held']);
-});
-
-test('a cycle is refused with its path, and nothing is stored', async () => {
-  const problems = await problemsOf([
-    task('a', ['b']),
-    task('b', ['c']),
-    task('c', ['a']),
-    task('d', ['a']),
-    task('e'),
-  ]);
-  expect(problems.map(({ id, message }) => `${id}: ${message}`)).toEqual([
-    'a: expected no cycle, got "a" -> "b" -> "c" -> "a"',
-    'b: expected no cycle, got "a" -> "b" -> "c" -> "a"',
-    'c: expected no cycle, got "a" -> "b" -> "c" -> "a"',
-    'd: expected tasks that can be accepted, got "a" of the same call, which is refused',
-  ]);
-  expect(await shop.client.getTasks(['a', 'b', 'c', 'd', 'e'])).toEqual([]);
-});
-
-test('100 dependencies are taken, 101 are refused', async () => {
-  const many = Array.from({ length: 101 }, (_, i) => `n${i}`);
-  await shop.client.submit('items', [...many.map((id) => task(id)), task('hundred', many.slice(0, 100))]);
-  expect(await placesOf(shop.pool, 'hundred')).toEqual(['held']);
-  expect(await problemsOf([task('more', many)])).toMatchObject([
-    { id: 'more', field: 'dependsOn', message: 'expected at most 100 task ids, got 101' },
-  ]);
-});
-
-test.each([
-  ['text', { dependsOn: 'a' }, 'dependsOn: expected an array of task ids, got "a"'],
-  ['a number', { dependsOn: [7] }, 'dependsOn: expected task ids, got 7'],
-  ['itself', { dependsOn: ['wrong'] }, 'dependsOn: expected other tasks, got the task itself'],
-  ['twice the same', { dependsOn: ['n1', 'n1'] }, 'dependsOn: expected each task id once, got "n1" twice'],
-  ['another policy', { onDependencyFailure: 'skip' }, 'onDependencyFailure: expected "fail" or "run", got "skip"'],
-])('%s is refused', async (_, wrong, message) => {
-  const problems = await problemsOf([task('wrong', [], wrong)]);
-  expect(problems.map((one) => `${one.field}: ${one.message}`)).toEqual([message]);
 });
 
 test('the same task again is the same task, whatever it depends on', async () => {
@@ -233,7 +137,7 @@ test('a chain of 3,000 fails from one end to the other in steps of bounded size'
   const chain = Array.from({ length: 3_000 }, (_, i) => task(`c${i}`, i === 0 ? [] : [`c${i - 1}`], {}));
   await shop.client.submit('items', [...chain].reverse());
   await shop.client.cancel('c0');
-  await workedOff();
+  await workedOff(shop);
   const { rows } = await shop.pool.query<{ n: number; times: number; error: string }>(`
 select count(*)::int as n, count(distinct o.at)::int as times, max(o.error) filter (where k.id = 'c2999') as error
 from outcome o join task k using (seq) where k.id ~ '^c[0-9]' and o.state = 5`);
@@ -245,29 +149,29 @@ test('a redrive sends a failed dependency again, and holds those that failed wit
   const fail = async (id: string): Promise<void> => {
     const batch = await cut(shop.pool, [id], { attempt: 1 });
     await inTransaction(shop.pool, (client) => finishBatch(client, batch, 5, true, 0, 'no'));
-    await workedOff();
+    await workedOff(shop);
   };
   await shop.client.submit('items', [task('r1'), task('r2', ['r1']), task('r3', ['r2', 'r1'])]);
   await fail('r1');
   expect(await statesOf(shop.client, 'r2', 'r3')).toEqual(['r2 failed 0', 'r3 failed 0']);
   // Of itself it changes nothing while what it depends on has failed.
   expect(await shop.client.redrive('items', { only: 'failed', ids: ['r2'] })).toEqual({ redriven: 1 });
-  await workedOff();
+  await workedOff(shop);
   expect(await statesOf(shop.client, 'r2', 'r3')).toEqual(['r2 failed 0', 'r3 failed 0']);
   expect(await shop.client.redrive('items', { only: 'failed', ids: ['r3', 'r2', 'r1'] })).toEqual({ redriven: 3 });
-  await workedOff();
+  await workedOff(shop);
   expect(await placesOf(shop.pool, 'r1')).toEqual(['queue']);
   expect(await shop.client.getTask('r3')).toMatchObject({
     dependsOn: ['r2', 'r1'],
     onDependencyFailure: 'fail',
     waitsFor: ['r2', 'r1'],
   });
-  await succeed('r1');
-  await workedOff();
+  await succeed(shop, 'r1');
+  await workedOff(shop);
   expect(await placesOf(shop.pool, 'r2')).toEqual(['queue']);
   expect((await shop.client.getTask('r3'))!.waitsFor).toEqual(['r2']);
-  await succeed('r2');
-  await workedOff();
+  await succeed(shop, 'r2');
+  await workedOff(shop);
   expect(await placesOf(shop.pool, 'r3')).toEqual(['queue']);
 });
 
@@ -275,8 +179,8 @@ test('explain, status and the task say what a held task waits for', async () => 
   const before = (await shop.client.status('items'))[0]!.held;
   const ids = Array.from({ length: 7 }, (_, i) => `e${i}`);
   await shop.client.submit('items', [...ids.map((id) => task(id)), task('asks', ids), task('one', ['e0'])]);
-  await succeed('e1');
-  await workedOff();
+  await succeed(shop, 'e1');
+  await workedOff(shop);
   expect(await shop.client.explain('asks')).toMatchObject({
     state: 'created',
     waitsFor: 'dependency',
@@ -291,4 +195,41 @@ test('explain, status and the task say what a held task waits for', async () => 
   });
   expect((await shop.client.status('items'))[0]).toMatchObject({ held: before + 2, identityHolds: true });
   expect(await shop.client.getTask('e0')).not.toHaveProperty('dependsOn');
+});
+
+test('who asked to be told of a task hears that it failed with a dependency', async () => {
+  await shop.client.submit('items', [
+    task('heard'),
+    task('told', ['heard'], { callback: { workflowId: 'a-workflow' } }),
+  ]);
+  await shop.client.cancel('heard');
+  await workedOff(shop);
+  const { rows } = await shop.pool.query<{ body: object }>(
+    `select n.body from notification n join recipient r on r.id = n.recipient_id where r.address->>'workflowId' = 'a-workflow'`,
+  );
+  expect(rows.map(({ body }) => body)).toEqual([
+    {
+      handler: 'items',
+      target: 'se',
+      batch: null,
+      tasks: [{ id: 'told', state: 'failed', error: 'dependency "heard" was cancelled' }],
+    },
+  ]);
+});
+
+test('the retention of a dependency neither frees nor stops what still waits for others', async () => {
+  await shop.client.submit('items', [task('gone'), task('slow'), task('outlives', ['gone', 'slow'])]);
+  await succeed(shop, 'gone');
+  await workedOff(shop);
+  const text = `delete from task where id = 'gone'`;
+  await shop.pool.query({ text: `delete from member where seq = (select seq from task where id = 'gone')` });
+  await shop.pool.query({ text });
+  await shop.pool.query({
+    text: `delete from batch b where not exists (select from member m where m.batch_id = b.id)`,
+  });
+  expect((await shop.client.getTask('outlives'))!.waitsFor).toEqual(['slow']);
+  expect(await problemsOf(shop, [task('too late', ['gone'])])).toMatchObject([{ field: 'dependsOn.0' }]);
+  await succeed(shop, 'slow');
+  await workedOff(shop);
+  expect(await placesOf(shop.pool, 'outlives')).toEqual(['queue']);
 });
