@@ -211,6 +211,11 @@ export class Client implements ClientContext {
     return this.connection.ringLaneIds(laneIds);
   }
 
+  /** @internal */
+  releaseDependents(): Promise<void> {
+    return this.connection.releaseDependents();
+  }
+
   /** Sends wakes after a commit, as `ring` does; never throws. */
   wake(send: (temporal: TemporalClient) => Promise<Error | null>): Promise<void> {
     return this.connection.wake(send);

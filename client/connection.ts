@@ -1,9 +1,11 @@
 import type { Client as TemporalClient } from '@temporalio/client';
+import { workOffEnded } from '../activities/grouping/dependents';
 import type { Handler } from '../handlers/types';
 import { WAKE_LEASE_MS } from '../postgres/grouping/ring';
 import { checkSchema } from '../postgres/migrating/migrate';
 import type { Pool } from '../postgres/pool';
 import { createPool } from '../postgres/pool';
+import { Coalescer } from '../postgres/sharing/coalescer';
 import { Behind } from '../workflows/behind';
 import { DEFAULT_PREFIX } from '../workflows/naming';
 import type { ClientOptions } from './clientOptions';
@@ -11,6 +13,7 @@ import { connectTemporal } from './connectTemporal';
 import type { ClientContext } from './context';
 import { UnknownHandlerError } from './errors';
 import { LaneRinger } from './lanes/ringer';
+import { wakeNotifierOf } from './operations/wakeNotifier';
 import { TaskInserter } from './tasks/taskInserter';
 import { Ringer } from './tasks/ringer';
 import type { FailureTexts } from './tasks/failureTexts';
@@ -26,6 +29,7 @@ export class Connection implements ClientContext {
   readonly laneRinger: LaneRinger;
   private readonly behind: Behind;
   private readonly ringer: Ringer;
+  private readonly releases = new Coalescer<true>(() => this.workOffEnded());
   private schemaChecked: Promise<void> | null = null;
   private temporalMemo: Promise<TemporalClient> | null = null;
 
@@ -85,6 +89,16 @@ export class Connection implements ClientContext {
 
   ring(targetIds: Iterable<number>): Promise<void> {
     return this.ringer.ring(targetIds);
+  }
+
+  releaseDependents(): Promise<void> {
+    return this.behind.follow(() => this.releases.add([true]));
+  }
+
+  private async workOffEnded(): Promise<void> {
+    const { targetIds, hasNotifications } = await workOffEnded(this.pool);
+    await this.ring(targetIds);
+    if (hasNotifications) await wakeNotifierOf(this);
   }
 
   ringLaneIds(laneIds: Iterable<number>): Promise<void> {

@@ -9,6 +9,8 @@ export interface ClientContext {
   ready(): Promise<void>;
   /** Wakes the leaders of these targets; never throws. */
   ring(targetIds: Iterable<number>): Promise<void>;
+  /** Releases or fails tasks whose dependencies have ended, and rings; never throws. */
+  releaseDependents(): Promise<void>;
   /** Wakes the queuers of these lanes; never throws. */
   ringLaneIds(laneIds: Iterable<number>): Promise<void>;
   /** For queries about runs, whose caller bounds the wait; wakes go through `wake`. */

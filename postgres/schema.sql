@@ -25,6 +25,37 @@ AS $function$
       when 2 /* unknown */ then 3 /* unknown */ when 6 /* parked */ then 3 /* unknown */ else 2 /* in-progress */ end::smallint $function$
 ;
 
+CREATE OR REPLACE FUNCTION note_batch_end()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if exists (select from task_dependency where state is null) then
+    insert into ended_dependency (seq, state)
+    select m.seq, new.state
+    from unnest(new.members) u (seq) join member m on m.seq = u.seq and m.batch_id = new.id
+    where exists (select from task_dependency d where d.needs = u.seq and d.state is null);
+    new.awaited := found;
+  end if;
+  return new;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION note_outcomes()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if exists (select from task_dependency where state is null) then
+    insert into ended_dependency (seq, state)
+    select n.seq, n.state
+    from new_outcomes n
+    where exists (select from task_dependency d where d.needs = n.seq and d.state is null);
+  end if;
+  return null;
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION ones(n integer)
  RETURNS bytea
  LANGUAGE sql
@@ -109,6 +140,7 @@ create table batch (
   started_at timestamp with time zone,
   finished_at timestamp with time zone,
   called_at timestamp with time zone,
+  awaited boolean not null default false,
   constraint batch_pkey PRIMARY KEY (id),
   constraint batch_check CHECK (n_left >= 0 AND n_left <= n),
   constraint batch_check1 CHECK (cardinality(members) = n),
@@ -206,6 +238,14 @@ create table drain (
   drained_at timestamp with time zone not null,
   constraint drain_pkey PRIMARY KEY (node),
   constraint drain_node_check CHECK (octet_length(node) >= 1 AND octet_length(node) <= 300)
+);
+
+create table ended_dependency (
+  id bigint not null generated always as identity,
+  seq bigint not null,
+  state smallint not null,
+  constraint ended_dependency_pkey PRIMARY KEY (id),
+  constraint ended_dependency_state_check CHECK (state >= 4 AND state <= 7)
 );
 
 create table execution (
@@ -343,6 +383,13 @@ create table handler (
   constraint handler_per_handler_check CHECK (per_handler > 0),
   constraint handler_per_target_check CHECK (per_target > 0)
 ) with (fillfactor=50);
+
+create table held (
+  seq bigint not null,
+  target_id integer not null,
+  not_before timestamp with time zone,
+  constraint held_pkey PRIMARY KEY (seq)
+);
 
 create table idempotency_key (
   caller integer not null,
@@ -683,6 +730,18 @@ create table task (
   constraint task_pkey PRIMARY KEY (seq)
 );
 
+create table task_dependency (
+  seq bigint not null,
+  needs bigint not null,
+  place smallint not null,
+  run boolean not null,
+  state smallint,
+  needs_id text not null,
+  constraint task_dependency_pkey PRIMARY KEY (seq, needs),
+  constraint task_dependency_check CHECK (needs < seq),
+  constraint task_dependency_state_check CHECK (state >= 4 AND state <= 7)
+);
+
 create table work_item (
   execution_id uuid not null,
   "position" integer not null,
@@ -758,6 +817,7 @@ CREATE INDEX execution_woken ON execution USING btree (woken_at) WHERE woken_at 
 CREATE INDEX fanout_idle ON fanout USING btree (state, active_at);
 CREATE INDEX fanout_recipient ON fanout USING btree (recipient_id) WHERE recipient_id IS NOT NULL;
 CREATE UNIQUE INDEX fault_stack ON fault USING btree (handler_id, md5(stack));
+CREATE INDEX held_target ON held USING btree (target_id);
 CREATE INDEX idempotency_key_created ON idempotency_key USING btree (created_at);
 CREATE INDEX lane_partition ON lane USING btree (partition) WHERE partition IS NOT NULL;
 CREATE INDEX lane_batch_granted ON lane_batch USING btree (submitter) WHERE status = 3;
@@ -784,6 +844,7 @@ CREATE INDEX target_busy ON target USING btree (leader_id) WHERE busy;
 CREATE INDEX target_due ON target USING btree (leader_id, due_at) WHERE due_at IS NOT NULL AND NOT paused AND NOT busy;
 CREATE UNIQUE INDEX task_id ON task USING btree (id);
 CREATE INDEX task_recipient ON task USING btree (recipient_id) WHERE recipient_id IS NOT NULL;
+CREATE INDEX task_dependency_open ON task_dependency USING btree (needs) WHERE state IS NULL;
 CREATE INDEX work_item_chunk ON work_item USING btree (chunk_id, "position") WHERE chunk_id IS NOT NULL;
 CREATE UNIQUE INDEX work_item_content ON work_item USING btree (execution_id, content_id, copy);
 CREATE INDEX work_item_state ON work_item USING btree (execution_id, state, "position") WHERE state <> 100;
@@ -853,13 +914,23 @@ UNION ALL
     outcome.state,
     count(*) AS n
    FROM outcome
-  GROUP BY outcome.target_id, outcome.state;
+  GROUP BY outcome.target_id, outcome.state
+UNION ALL
+ SELECT held.target_id,
+    0::smallint AS state,
+    count(*) AS n
+   FROM held
+  GROUP BY held.target_id;
+
+CREATE TRIGGER note_batch_end BEFORE UPDATE OF state ON batch FOR EACH ROW WHEN ((new.state = ANY (ARRAY[4, 5, 6])) AND old.state <> new.state) EXECUTE FUNCTION note_batch_end();
+CREATE TRIGGER note_outcomes AFTER INSERT ON outcome REFERENCING NEW TABLE AS new_outcomes FOR EACH STATEMENT EXECUTE FUNCTION note_outcomes();
 
 comment on column batch.state is '1 open, 3 unknown, 4 succeeded, 5 failed, 6 dead, 7 dissolved';
 comment on column batch.reason is '0 size, 1 bytes, 2 weight, 3 linger, 4 quiet, 5 manual, 6 shutdown, 7 bisect, 8 split, 9 given';
 comment on column cancellation.why is '0 caller, 1 deadline, 2 decision';
 comment on column cancellation.state is '0 requested, 1 confirmed, 2 refused, 3 late, 4 unsupported, 5 withdrawn';
 comment on column chunk.state is '2 filling, 0 ready, 1 taken, 100 done, -1 closed';
+comment on column ended_dependency.state is '4 succeeded, 5 failed, 6 dead, 7 cancelled';
 comment on column execution.state is '0 created, 1 in progress, 2 staging, 100 done, -3 cancelled, -4 deleted';
 comment on column fanout.state is '0 open, 1 sealed, 2 complete, 3 expired, 4 deleted';
 comment on column lane.kind is '0 guaranteed, 1 non-guaranteed';
@@ -871,4 +942,5 @@ comment on column leader.last_reason is '0 size, 1 bytes, 2 weight, 3 linger, 4 
 comment on column outcome.state is '4 succeeded, 5 failed, 6 dead, 7 cancelled';
 comment on column queuer.state is '0 idle, 1 working, 2 waiting';
 comment on column queuer.strategy is '0 single, 1 per-service, 2 one-round, 3 multi-round';
+comment on column task_dependency.state is '4 succeeded, 5 failed, 6 dead, 7 cancelled';
 comment on column work_item.state is '0 created, 1 in progress, 100 done, -1 failed, -2 permanently failed';

@@ -1,4 +1,5 @@
 import type { AcceptTasks, ActivityDeps } from '../activities/deps';
+import { releaseDependents } from '../activities/grouping/dependents';
 import { ringLanes } from '../activities/lanes/ring';
 import { AsyncSchemaError, InvalidTaskError } from '../client/errors';
 import type { TaskProblem } from '../client/errors';
@@ -33,7 +34,10 @@ export const createAcceptTasks = (
       if (stored.laneIds.length > 0) {
         await markReady(deps.pool, stored.laneIds);
         await ringLanes(deps, stored.laneIds);
-      } else await ringer.ring(stored.targetIds);
+      } else {
+        if (stored.hasDependents) await releaseDependents(deps);
+        await ringer.ring(stored.targetIds);
+      }
       return { repeated: stored.repeated };
     } catch (error) {
       // A full queue is temporary; a problem with a task, or with its handler's schema, is not.

@@ -173,6 +173,13 @@ export interface WorkflowTask<P = unknown> {
   notBefore?: string | number;
   /** Lower goes first within a target, -32768..32767; default 0. */
   priority?: number;
+  /**
+   * Ids of tasks that must have succeeded before it joins a batch: of the same call, in any order,
+   * or accepted before, of any handler; at most 100.
+   */
+  dependsOn?: readonly string[];
+  /** Where one of them does not succeed: it fails, too (the default), or runs once all have ended. */
+  onDependencyFailure?: 'fail' | 'run';
 }
 /**
  * What a submit from a workflow found: tasks that have ended already, and tasks whose end is

@@ -14,6 +14,7 @@ import { BATCH_STATES, batchStateName } from '../../workflows/planning/states';
 import type { Completion, CompletionProblem } from './completion';
 import { checkCompletion, CompletionReader } from './completion';
 import type { ActivityDeps } from '../deps';
+import { releaseDependents } from '../grouping/dependents';
 import { freeTargets } from '../grouping/freeTargets';
 import { cutText, readResults, ResultsInterrupted } from '../../handlers';
 import type { Handler } from '../../handlers/types';
@@ -95,6 +96,7 @@ const find = async (pool: ActivityDeps['pool'], handler: string, completion: Com
 export const ringCompleted = async (deps: RingDeps, rings: CompletionRings | null): Promise<void> => {
   if (rings === null) return;
   await ringLanes(deps, rings.lanes);
+  if (rings.awaited) await releaseDependents(deps);
   await freeTargets(deps, rings.handler, [rings.targetId], rings.hasNotifications);
 };
 
@@ -168,6 +170,7 @@ const concluded = async (
       targetId: batch.targetId,
       lanes: settled.lanes,
       hasNotifications: settled.hasNotifications,
+      awaited: settled.awaited,
     },
   };
 };

@@ -1,4 +1,5 @@
 import { Coalescer } from '../../postgres/sharing/coalescer';
+import { releaseDependents } from '../grouping/dependents';
 import { freeTargets } from '../grouping/freeTargets';
 import type { RingDeps } from '../grouping/ring';
 import { ringLanes } from '../lanes/ring';
@@ -20,6 +21,7 @@ export class SharedCompletionRings implements CompletionRinger {
 class HandlerRings implements SharedRings {
   private readonly lanes: Coalescer<number>;
   private readonly targets: Coalescer<number>;
+  private readonly releases = new Coalescer<true>(() => releaseDependents(this.deps));
   private hasNotifications = false;
 
   constructor(
@@ -37,12 +39,13 @@ class HandlerRings implements SharedRings {
   addBehind(rings: CompletionRings | null): void {
     if (rings === null) return;
     this.hasNotifications ||= rings.hasNotifications;
+    if (rings.awaited) void this.releases.add([true]);
     const rung = [this.lanes.add(rings.lanes), this.targets.add([rings.targetId])];
     for (const one of rung)
       one.catch((err: Error) => this.deps.log.warn({ err }, 'a ring failed; the sweeper will repeat it'));
   }
 
   async idle(): Promise<void> {
-    await Promise.all([this.lanes.idle(), this.targets.idle()]);
+    await Promise.all([this.lanes.idle(), this.targets.idle(), this.releases.idle()]);
   }
 }

@@ -6,6 +6,7 @@ import type { CarriedBatch } from '../../postgres/calls/batch';
 import type { Handler } from '../../handlers/types';
 import type { Missing } from '../../handlers';
 import { readReference } from '../../handlers';
+import { releaseDependents } from '../grouping/dependents';
 import { freeTargets } from '../grouping/freeTargets';
 import { ringLanes } from '../lanes/ring';
 import { lookUpAccepted } from './lookUp';
@@ -266,6 +267,7 @@ export class Conclusions {
     }
     this.settled++;
     this.hasNotifications ||= settled.hasNotifications;
+    if (settled.awaited) await releaseDependents(this.deps);
     // Refused in a first split: its other half decides, so polling ends.
     if (settled.kind === 'await-sibling') await stopPolling(this.deps.pool, batch.id, call.attempt);
     // Not awaited before the next batch's results: a ring may wait for the Temporal server.

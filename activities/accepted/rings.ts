@@ -4,6 +4,8 @@ export interface CompletionRings {
   targetId: number;
   lanes: number[];
   hasNotifications: boolean;
+  /** Tasks may have waited for some of the batch. */
+  awaited: boolean;
 }
 
 /** Rings after many completions of one handler: those that end meanwhile share the next ring. */

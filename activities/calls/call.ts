@@ -91,6 +91,8 @@ export interface Settled {
   againInMs: number | null;
   accepted: boolean;
   hasNotifications: boolean;
+  /** Tasks may have waited for some that ended: they are to be released. */
+  awaited: boolean;
   /** Lanes that are ready now: to be rung. */
   lanes: number[];
 }

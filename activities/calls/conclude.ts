@@ -42,12 +42,13 @@ const concludeLocked = async (client: Client, call: Call, door: Conclude): Promi
     againInMs: null,
     accepted: false,
     hasNotifications: false,
+    awaited: decision.kind === 'finish',
     lanes: [],
   };
   // Already parked (state unknown): only a genuine answer to the same attempt may still change it,
   // since an operator may have decided in the meantime.
   const over = guard === null || guard.state === BATCH_STATES.unknown || guard.concluded;
-  if (guard === null || (over && decision.kind !== 'finish')) return { ...settled, written: false };
+  if (guard === null || (over && decision.kind !== 'finish')) return { ...settled, written: false, awaited: false };
   const parts: Part[] = [];
   await write(client, call, decision, settled, parts);
   settled.lanes = await home.after(client, call, decision, parts);
@@ -57,6 +58,7 @@ const concludeLocked = async (client: Client, call: Call, door: Conclude): Promi
   if (sibling !== 'refused' || !decidesOther(decision)) return settled;
   const other = await home.concludeHalf(client, call, half!, decision);
   settled.hasNotifications ||= other.hasNotifications;
+  settled.awaited = true;
   settled.lanes.push(...other.lanes);
   return settled;
 };

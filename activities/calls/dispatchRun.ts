@@ -10,6 +10,7 @@ import { WAKE_LEASE_MS } from '../../postgres/grouping/ring';
 import { wakeMonitor, wakeNotifier } from '../../workflows/wake';
 import { Allowance } from './allowance';
 import { TURNS_PER_EPOCH } from '../grouping/reserve';
+import { releaseDependents } from '../grouping/dependents';
 import { awaitBriefly, ring, wake } from '../grouping/ring';
 import { Schedule } from './schedule';
 import { concludeEarlier, isStale, makeCall, mayStart, prepare } from './attempt';
@@ -35,6 +36,7 @@ export class DispatchRun {
   private readonly beats = new Coalescer<'touch' | 'look'>((kinds) => this.beat(kinds));
   /** Targets with new work: one ring in flight; those that come meanwhile share the next. */
   private readonly rings = new Coalescer<number>((targets) => ring(this.deps, targets));
+  private readonly releases = new Coalescer<true>(() => releaseDependents(this.deps));
   private readonly startedAt = performance.now();
   private stopping = false;
   private ticking = false;
@@ -168,6 +170,7 @@ export class DispatchRun {
     this.tasks += call.members.length;
     this.hasNotifications ||= settled.hasNotifications;
     this.accepted ||= settled.accepted;
+    if (settled.awaited) await this.releases.add([true]);
     if (!settled.written)
       this.deps.log.info(
         { batch: call.batch.id, attempt: call.attempt },

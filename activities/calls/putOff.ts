@@ -19,6 +19,7 @@ export const TO_LOOK_AGAIN: Settled = {
   againInMs: null,
   accepted: false,
   hasNotifications: false,
+  awaited: false,
   lanes: [],
 };
 

@@ -27,7 +27,7 @@ interface Success {
 }
 
 /** Writes many batches whose members all succeeded, in one statement. */
-export const successWriter = (pool: Pool): GroupWriter<Success, boolean> =>
+export const successWriter = (pool: Pool): GroupWriter<Success, { written: boolean; awaited: boolean }> =>
   new GroupWriter(async (group) => {
     const done = await withRetries(() =>
       settleSucceeded(
@@ -37,13 +37,13 @@ export const successWriter = (pool: Pool): GroupWriter<Success, boolean> =>
         group.flatMap(({ notifications }) => notifications),
       ),
     );
-    return new Map(group.map(({ id }) => [id, done.has(id)]));
+    return new Map(group.map(({ id }) => [id, { written: done.has(id), awaited: done.get(id) === true }]));
   });
 
 /** A batch that a leader formed from its target's queue. */
 export class QueueHome implements Home {
   readonly rules = QUEUE_RULES;
-  private readonly successes: GroupWriter<Success, boolean>;
+  private readonly successes: ReturnType<typeof successWriter>;
 
   constructor(readonly pool: Pool) {
     this.successes = successWriter(pool);
@@ -63,9 +63,10 @@ export class QueueHome implements Home {
     const notifications = successNotifications(call);
     const keyed = handler.distinctBy !== undefined;
     const pages = await call.pages.rest();
-    const written = await this.successes.write({ id: batch.id, attempt, keyed, pages, notifications });
+    const { written, awaited } = await this.successes.write({ id: batch.id, attempt, keyed, pages, notifications });
     const hasNotifications = notifications.length > 0;
-    return { written, kind: 'finish', ring: keyed, againInMs: null, accepted: false, hasNotifications, lanes: [] };
+    const settled = { ring: keyed, againInMs: null, accepted: false, hasNotifications, lanes: [] };
+    return { ...settled, written, kind: 'finish', awaited };
   }
 
   async lookAgain({ batch, attempt }: Call, { inMs }: LookAgain): Promise<Settled> {

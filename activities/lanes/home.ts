@@ -18,6 +18,8 @@ import { insertRetry, lookAgainInLane, settleInLane } from './settle';
 import type { Applied, LaneWritten } from './writer';
 import { acceptedWriter, appliedWriter } from './writer';
 
+const PLAIN = { ring: false, againInMs: null, accepted: false, hasNotifications: false, awaited: false };
+
 /** A lane batch. */
 export class LaneHome implements Home {
   readonly rules = LANE_RULES;
@@ -45,16 +47,15 @@ export class LaneHome implements Home {
   private async accept({ batch, attempt, handler }: Call, reference: string): Promise<Settled> {
     const poll = { every_ms: askEveryMs(handler), deadline_ms: handler.poll.deadlineMs };
     const { written, lanes } = await this.accepted.write({ id: batch.id, attempt, reference, ...poll });
-    return { written, kind: 'accept', ring: false, againInMs: null, accepted: written, hasNotifications: false, lanes };
+    return { ...PLAIN, written, kind: 'accept', accepted: written, lanes };
   }
 
   private async succeed(call: Call): Promise<Settled> {
     const { batch, attempt } = call;
     const notifications = successNotifications(call);
     const pages = await call.pages.rest();
-    const { written, lanes } = await this.applied.write({ id: batch.id, attempt, pages, notifications });
-    const hasNotifications = notifications.length > 0;
-    return { written, kind: 'finish', ring: false, againInMs: null, accepted: false, hasNotifications, lanes };
+    const applied = await this.applied.write({ id: batch.id, attempt, pages, notifications });
+    return { ...PLAIN, ...applied, kind: 'finish', hasNotifications: notifications.length > 0 };
   }
 
   async lookAgain(call: Call, look: LookAgain): Promise<Settled> {

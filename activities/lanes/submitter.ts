@@ -16,6 +16,7 @@ import type { ActivityDeps } from '../deps';
 import type { Handler } from '../../handlers/types';
 import type { PartitionUse } from '../nodes/partitions';
 import { SUBMITTER_LEASE_MS } from './nextGrants';
+import { releaseDependents } from '../grouping/dependents';
 import { awaitBriefly } from '../grouping/ring';
 import { wakeQueuersOf } from './ring';
 import type { CallEnd } from '../calls/door';
@@ -189,6 +190,7 @@ export class SubmitterRun {
     this.batches++;
     this.tasks += call.members.length;
     this.hasNotifications ||= settled.hasNotifications;
+    if (settled.awaited) await releaseDependents(this.deps);
     // Wakes the monitor, which may have ended, if this is the only batch that the downstream has;
     // with an older one, the monitor is running. Not awaited, since the Temporal server may be slow
     // and the sweeper repeats a lost wake.

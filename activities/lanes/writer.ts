@@ -6,9 +6,12 @@ import { inTransaction } from '../../postgres/pool';
 import type { NewNotification, ResultPage } from '../../postgres/calls/records';
 import { GroupWriter } from '../sharing/groupWriter';
 
-/** Result for a lane batch: written, and the lanes that are ready now. */
+/**
+ * Result for a lane batch: written, the lanes that are ready now, and whether tasks waited for its.
+ */
 export interface LaneWritten {
   written: boolean;
+  awaited: boolean;
   lanes: number[];
 }
 
@@ -31,23 +34,24 @@ export const appliedWriter = (pool: Pool): GroupWriter<Applied, LaneWritten> =>
           group.flatMap(({ pages }) => pages),
           group.flatMap(({ notifications }) => notifications),
         );
-        const laneOf = new Map(done.map(({ id, laneId }) => [id, laneId]));
-        const dependents = done.length === 0 ? [] : await readyAllDependents(client, [...laneOf.keys()]);
+        const settled = new Map(done.map((one) => [one.id, one]));
+        const dependents = done.length === 0 ? [] : await readyAllDependents(client, [...settled.keys()]);
         return new Map(
           group.map(({ id }) => {
-            const laneId = laneOf.get(id);
-            return [id, laneId === undefined ? MISSED : { written: true, lanes: [laneId, ...dependents] }];
+            const one = settled.get(id);
+            if (one === undefined) return [id, MISSED];
+            return [id, { written: true, awaited: one.awaited, lanes: [one.laneId, ...dependents] }];
           }),
         );
       }),
     ),
   );
 
-const MISSED: LaneWritten = { written: false, lanes: [] };
+const MISSED: LaneWritten = { written: false, awaited: false, lanes: [] };
 
 /** Writes many batches that the downstream accepted and whose outcome it will report later. */
 export const acceptedWriter = (pool: Pool): GroupWriter<AcceptedInLane, LaneWritten> =>
   new GroupWriter(async (group) => {
     const done = await withRetries(() => acceptInLanes(pool, group));
-    return new Map(group.map(({ id }): [number, LaneWritten] => [id, { written: done.has(id), lanes: [] }]));
+    return new Map(group.map(({ id }): [number, LaneWritten] => [id, { ...MISSED, written: done.has(id) }]));
   });

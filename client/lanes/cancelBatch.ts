@@ -12,7 +12,7 @@ import { cancelAccepted } from '../operations/cancellation';
 import { wakeNotifierOf } from '../operations/wakeNotifier';
 import type { ClientContext } from '../context';
 import { NotCancellableError, NotFoundError } from '../errors';
-import { notificationsOfEnds } from '../operations/notifications';
+import { notificationsOfEnds } from '../../activities/callbacks/notificationsOfEnds';
 
 /** What became of a batch that was to be cancelled. */
 export interface CancelledBatch {

@@ -8,7 +8,8 @@ import {
   STATE_KEYS_MAX,
 } from '../../workflows/planning/lanes/limits';
 import type { CheckedTask, TaskInput } from '../tasks/checkTasks';
-import { checkTask, describe } from '../tasks/checkTasks';
+import { checkTask } from '../tasks/checkTasks';
+import { describe } from '../tasks/describe';
 import type { TaskProblem } from '../errors';
 import { InvalidArgumentError, InvalidTaskError, MusterError } from '../errors';
 

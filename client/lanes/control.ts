@@ -18,7 +18,7 @@ import { checkBatch } from './checkBatch';
 import type { TaskInput } from '../tasks/checkTasks';
 import { InvalidArgumentError, MusterError, NotFoundError } from '../errors';
 import { requireLane } from './views';
-import { notificationsOfEnds } from '../operations/notifications';
+import { notificationsOfEnds } from '../../activities/callbacks/notificationsOfEnds';
 import type { TaskInserter } from '../tasks/taskInserter';
 
 /**

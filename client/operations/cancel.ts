@@ -13,7 +13,7 @@ import { cancelBatch } from '../lanes/cancelBatch';
 import type { ClientContext } from '../context';
 import { chunksOf, IDS_PER_STATEMENT } from '../context';
 import { NotCancellableError, NotFoundError } from '../errors';
-import { notificationsOfEnds } from './notifications';
+import { notificationsOfEnds } from '../../activities/callbacks/notificationsOfEnds';
 import type { Cancellation } from '../views';
 import { wakeNotifierOf } from './wakeNotifier';
 
@@ -34,6 +34,7 @@ export const cancel = async (client: ClientContext, ids: string | readonly strin
     // A freed distinctBy key may let another task go; and in a lane the next task is the head now.
     await client.ring(new Set(gone.map((row) => row.targetId)));
     await client.ringLaneIds(new Set(gone.flatMap((row) => row.laneId ?? [])));
+    if (gone.length > 0) await client.releaseDependents();
     if (gone.some((row) => row.recipientId !== null)) await wakeNotifierOf(client);
   }
   return cancelInBatches(client, answer);

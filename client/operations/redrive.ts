@@ -2,12 +2,16 @@ import { withRetries } from '../../postgres/errors';
 import { inTransaction } from '../../postgres/pool';
 import type { RedriveScope } from '../../postgres/operations/redrive';
 import * as store from '../../postgres/operations/redrive';
+import { readNeeds } from '../../postgres/grouping/dependents';
+import type { FailedDependents } from '../../postgres/operations/redriveDependents';
+import { holdAgain, lockFailedDependents, readTime } from '../../postgres/operations/redriveDependents';
 import { TASK_STATES } from '../../workflows/planning/states';
 import { checkIds, checkOneOf, checkWhole } from '../arguments';
 import { wakeGivenUp } from './cancellation';
 import type { ClientContext } from '../context';
 import { chunksOf, IDS_PER_STATEMENT } from '../context';
 import { NotFoundError } from '../errors';
+import { countEnded } from '../tasks/countEnded';
 import type { Scope } from './scope';
 import { findScope } from './scope';
 
@@ -42,10 +46,14 @@ export const redrive = async (
   const ids = options.ids === undefined ? null : checkIds('ids', options.ids);
   const found = await findScope(client, handler, options.target);
   const state = TASK_STATES[only];
+  const before = await readTime(client.pool);
+  const seqs = ids === null ? null : await findSeqs(client, handler, found, ids);
   const steps =
-    ids === null
+    seqs === null
       ? stepsOfScope(client, { ...found, state, lastBatchId: await store.newestBatchId(client.pool) })
-      : stepsOfIds(client, await findSeqs(client, handler, found, ids), state);
+      : stepsOfIds(client, seqs, state);
+  // After what they depend on, as far as that is redriven, too.
+  if (only === 'failed') steps.push(...stepsOfDependents(client, { ...found, before }, seqs));
   let redriven = 0;
   for (const step of steps) {
     for (let more = true; more && redriven < most;) {
@@ -58,6 +66,7 @@ export const redrive = async (
       more = ids === null && targetIds.length > 0;
     }
   }
+  await client.releaseDependents();
   return { redriven };
 };
 
@@ -80,6 +89,31 @@ const stepsOfIds = (client: ClientContext, seqs: readonly number[], state: numbe
         return store.redriveMembers(tx, batchIds, chunk, limit);
       }),
   ]);
+
+const stepsOfDependents = (
+  client: ClientContext,
+  scope: Omit<FailedDependents, 'seqs'>,
+  seqs: readonly number[] | null,
+): Step[] =>
+  (seqs === null
+    ? [null]
+    : chunksOf(
+        [...seqs].sort((a, b) => a - b),
+        IDS_PER_STATEMENT,
+      )
+  ).map(
+    (chunk): Step =>
+      (limit) =>
+        inTransaction(client.pool, async (tx) => {
+          const chosen = await lockFailedDependents(tx, { ...scope, seqs: chunk }, limit);
+          if (chosen.length === 0) return [];
+          const needs = await readNeeds(tx, chosen);
+          const targetIds = await holdAgain(tx, chosen);
+          const ends = needs.filter(({ state: how }) => how !== TASK_STATES.succeeded);
+          await countEnded(tx, new Map(ends.map(({ needs: on, state: how }) => [on, how])));
+          return targetIds;
+        }),
+  );
 
 const findSeqs = async (
   client: ClientContext,

@@ -14,7 +14,7 @@ import { wakeGivenUp } from './cancellation';
 import { wakeNotifierOf } from './wakeNotifier';
 import type { ClientContext } from '../context';
 import { InvalidArgumentError, NotFoundError, NotUnknownError } from '../errors';
-import { notificationsOfEnds } from './notifications';
+import { notificationsOfEnds } from '../../activities/callbacks/notificationsOfEnds';
 
 /** A whole parked batch, or some parked tasks; exactly one of the two. */
 export interface ResolveWhat {
@@ -61,6 +61,7 @@ export const resolve = async (
   const targetIds = [...new Set(parked.map((task) => task.targetId))];
   await releaseTargets(client.pool, targetIds);
   await client.ring(targetIds);
+  if (end.as !== 'created') await client.releaseDependents();
   await wakeGivenUp(client, targetIds);
   if (end.as !== 'created' && parked.some((task) => task.recipientId !== null)) await wakeNotifierOf(client);
   return { resolved: parked.length };

@@ -53,6 +53,7 @@ export const status = async (
         accepted: stored,
         estimated: counted.estimated,
         identityHolds: accepted === null ? null : stored === sum,
+        held: mine(counted.held)[0]?.n ?? 0,
         oldestQueuedMs: mine(counted.oldest)[0]?.ageMs ?? null,
         inFlightCalls: one.inFlightCalls,
         leaders: mine(leaders).map(({ name, state, epoch, wakeInMs, expiresInMs, unansweredMs }) => ({

@@ -4,8 +4,12 @@ import type { Handler } from '../../handlers/types';
 import { didYouMean } from '../../handlers/suggest';
 import { show } from '../../handlers/text';
 import { depthOf, MAX_JSON_DEPTH } from '../../workflows/planning/jsonText';
+import type { OnDependencyFailure } from '../../workflows/planning/grouping/dependencies';
 import { AsyncSchemaError } from '../errors';
 import type { TaskProblem } from '../errors';
+import { checkDependsOn } from './checkDependsOn';
+import { describe } from './describe';
+import type { Reject } from './describe';
 
 /** A task as a user submits it. */
 export interface TaskInput<P = unknown> {
@@ -19,6 +23,17 @@ export interface TaskInput<P = unknown> {
   priority?: number;
   /** Receiver of a message about its end. */
   callback?: Callback;
+  /**
+   * Ids of tasks that must have succeeded before it joins a batch: of the same call, in any order,
+   * or accepted before, of any handler; at most 100. Not with a handler that has `lane` or
+   * `service`.
+   */
+  dependsOn?: readonly string[];
+  /**
+   * What happens where one of them fails, is dead or is cancelled: the task fails, too (`fail`, the
+   * default), or it runs once all have ended (`run`).
+   */
+  onDependencyFailure?: OnDependencyFailure;
 }
 
 /**
@@ -28,7 +43,10 @@ export interface TaskInput<P = unknown> {
 export type Callback = { url: string } | { workflowId: string; runId?: string; signal?: string };
 
 /** The fields of a task; any other is refused, wherever it comes from. */
-export const TASK_FIELDS: readonly string[] = ['id', 'payload', 'notBefore', 'priority', 'callback'];
+export const TASK_FIELDS: readonly string[] = [
+  ...['id', 'payload', 'notBefore', 'priority', 'callback'],
+  ...['dependsOn', 'onDependencyFailure'],
+];
 
 /** A task that passed every check, with its target, which is computed from its content. */
 export interface CheckedTask {
@@ -42,13 +60,14 @@ export interface CheckedTask {
   priority: number;
   notBeforeMs: number | null;
   callback: Callback | null;
+  dependsOn: readonly string[];
+  /** It runs also where a dependency did not succeed. */
+  runsAnyway: boolean;
 }
 
 const MAX_ID_BYTES = 256;
 const MAX_TARGET_BYTES = 512;
 const MAX_KEY_BYTES = 512;
-
-type Reject = (field: string, code: ErrorCode, message: string) => undefined;
 
 /**
  * Checks one task against its handler: every problem that a task can have, before anything is
@@ -109,6 +128,7 @@ export const checkTask = (
     );
   const notBeforeMs = checkTime(given.notBefore, reject);
   const callback = checkCallback(given.callback, reject);
+  const dependsOn = checkDependsOn(handler, given, reject);
   if (problems.length > before) return null;
   return {
     index,
@@ -121,6 +141,8 @@ export const checkTask = (
     priority,
     notBeforeMs,
     callback,
+    dependsOn,
+    runsAnyway: given.onDependencyFailure === 'run',
   };
 };
 
@@ -265,16 +287,4 @@ export const checkCallback = (value: unknown, reject: Reject): Callback | null =
   if (typeof url === 'string' && /^https?:\/\//.test(url) && url.length <= 2_000 && URL.canParse(url)) return { url };
   reject('callback', 'INVALID_CALLBACK', `expected {url: "https://..."} or {workflowId}, got ${describe(value)}`);
   return null;
-};
-
-export const describe = (value: unknown): string => {
-  const text =
-    typeof value === 'string'
-      ? JSON.stringify(value)
-      : value === undefined
-        ? 'nothing'
-        : typeof value === 'object'
-          ? show(value)
-          : String(value);
-  return text.length > 80 ? `${text.slice(0, 80)}...` : text;
 };

@@ -52,12 +52,22 @@ const toView = (row: TaskRow, found: PagedResult | undefined): TaskView => {
     createdAt: row.createdAt.toISOString(),
     ...(row.notBefore === null ? {} : { notBefore: row.notBefore.toISOString() }),
     priority: row.priority,
+    ...dependenciesOf(row),
     payload: JSON.parse(row.payload) as unknown,
     ...((state === 'succeeded' || state === 'failed') && found !== undefined ? resultOf(found) : {}),
     error: row.error,
     ...(isTerminal(state) && row.finishedAt !== null ? { finishedAt: row.finishedAt.toISOString() } : {}),
   };
 };
+
+const dependenciesOf = ({ dependsOn, runsAnyway, waitsFor }: TaskRow): Partial<TaskView> =>
+  dependsOn === null
+    ? {}
+    : {
+        dependsOn,
+        onDependencyFailure: runsAnyway === true ? 'run' : 'fail',
+        ...(waitsFor === null ? {} : { waitsFor }),
+      };
 
 const resultOf = ({ result, note }: PagedResult): Pick<TaskView, 'result' | 'resultNote'> => ({
   result: JSON.parse(result) as unknown,

@@ -11,6 +11,7 @@ import { leaderIndex } from '../../workflows/planning/grouping/hash';
 import { LaneBindings } from '../lanes/bindings';
 import { conflict, knownIds } from './repeats';
 import { checkBacklog, inQueues } from './backlog';
+import { storeWithDependents } from './storeDependents';
 import { serviceOf, storeInLanes } from '../lanes/submitInLane';
 import type { Callback, CheckedTask } from './checkTasks';
 import type { TaskProblem } from '../errors';
@@ -27,6 +28,8 @@ export interface Accepted {
   /** Refused tasks, with partial acceptance only. */
   refused: TaskProblem[];
   targetIds: number[];
+  /** Some were stored that depend on others. */
+  hasDependents: boolean;
   /** Lanes of an ordered handler: to be rung instead of its targets. */
   laneIds: number[];
 }
@@ -93,13 +96,24 @@ export class TaskInserter {
         refused: [...refused, ...ordered.refused],
         targetIds,
         laneIds,
+        hasDependents: false,
       };
     }
+    const hasDependents = distinct.some(({ dependsOn }) => dependsOn.length > 0);
+    const { partial, tx } = options;
+    if (hasDependents) {
+      const storing = { handler, tasks: distinct, rows, partial };
+      const stored = await storeWithDependents(tx ?? this.pool, this.schema, tx === undefined ? null : check, storing);
+      const repeated = stored.repeated + twins;
+      refused.push(...stored.problems);
+      return { accepted: stored.inserted, repeated, refused, targetIds, laneIds, hasDependents };
+    }
     const stored =
-      options.tx === undefined
-        ? await this.storeInOwn(handler, distinct, rows, refused, options.partial)
-        : await storeInTheirs(options.tx, this.schema, check, handler, distinct, rows, refused, options.partial);
-    return { accepted: stored.accepted, repeated: stored.repeated + twins, refused, targetIds, laneIds };
+      tx === undefined
+        ? await this.storeInOwn(handler, distinct, rows, refused, partial)
+        : await storeInTheirs(tx, this.schema, check, handler, distinct, rows, refused, partial);
+    const repeated = stored.repeated + twins;
+    return { accepted: stored.accepted, repeated, refused, targetIds, laneIds, hasDependents };
   }
 
   /** Handles the same id twice in one call: one task, or an error if the contents differ. */

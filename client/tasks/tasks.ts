@@ -127,8 +127,10 @@ const submitCall = async (
   });
   // In the caller's transaction there is nothing to ring for yet: its commit comes later, and the
   // sweeper finds the tasks within seconds.
-  const { laneIds, ...answer } = stored;
+  const { laneIds, hasDependents, ...answer } = stored;
   if (options.tx === undefined) {
+    // Some may depend only on tasks that have ended.
+    if (hasDependents) await connection.releaseDependents();
     const rung = laneIds.length > 0 ? connection.ringLaneIds(laneIds) : connection.ring(stored.targetIds);
     if (tasks.length < RING_BEHIND_FROM) await rung;
   }

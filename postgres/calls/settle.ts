@@ -9,15 +9,17 @@ import { pagesJson, WRITTEN_DOWN } from './records';
 
 /**
  * Settles many batches whose members all succeeded, in one statement. Returns the batches that were
- * still waiting for this attempt.
+ * still waiting for this attempt; true: tasks waited for members of it. Locks them in id order, as
+ * a submit of dependents does.
  */
 export const settleSucceeded = async (
   db: Queryable,
   batches: readonly { id: number; attempt: number; counts: boolean; keyed?: boolean }[],
   pages: readonly ResultPage[],
   notifications: readonly NewNotification[],
-): Promise<Set<number>> => {
-  const { rows } = await db.query<{ id: number }>({
+): Promise<Map<number, boolean>> => {
+  const sorted = [...batches].sort((a, b) => a.id - b.id);
+  const { rows } = await db.query<{ id: number; awaited: boolean }>({
     name: 'settle-succeeded',
     text: `
 with done as (
@@ -26,7 +28,7 @@ with done as (
   from json_to_recordset($1) g (id bigint, attempt int, counts bool)
   where b.id = any($4::bigint[]) and b.id = g.id and b.attempt = g.attempt
     and b.state in (1 /* open */, 3 /* unknown */)
-  returning b.id, b.attempt),
+  returning b.id, b.attempt, b.awaited),
 ${WRITTEN_DOWN},
 freed as (
   delete from busy_key
@@ -35,13 +37,13 @@ freed as (
     from json_to_recordset($1) g (id bigint, keyed bool) join done d on d.id = g.id join batch b on b.id = d.id
       cross join lateral unnest(b.members) u (seq) join member m on m.seq = u.seq and m.batch_id = b.id
     where g.keyed)))
-select id
+select id, awaited
 from done`,
     // Passes the ids again, as an array: a plan made on a small table for a join with only the
     // recordset would read the whole table ever after.
-    values: [JSON.stringify(batches), pagesJson(pages), JSON.stringify(notifications), batches.map(({ id }) => id)],
+    values: [JSON.stringify(sorted), pagesJson(pages), JSON.stringify(notifications), sorted.map(({ id }) => id)],
   });
-  return new Set(rows.map((row) => row.id));
+  return new Map(rows.map(({ id, awaited }) => [id, awaited]));
 };
 
 export interface GuardedBatch {

@@ -217,7 +217,9 @@ from (
     select from queue q
     where q.target_id = t.id
     union all select from delayed d
-    where d.target_id = t.id) w
+    where d.target_id = t.id
+    union all select from held x
+    where x.target_id = t.id) w
   where t.handler_id = $1 limit $2 + 1) w`,
     values: [handlerId, limit],
   });
@@ -239,7 +241,9 @@ from unnest($1::int[]) t (id) cross join lateral (
     select from queue q
     where q.target_id = t.id
     union all select from delayed d
-    where d.target_id = t.id limit $2 + 1) x) w`,
+    where d.target_id = t.id
+    union all select from held y
+    where y.target_id = t.id limit $2 + 1) x) w`,
     values: [targetIds, limit],
   });
   return rows;

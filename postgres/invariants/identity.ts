@@ -20,6 +20,7 @@ const SEQUENCES = [
   ['submitter_no_seq', 'submitter', 'no', 1],
   ['recipient_id_seq', 'recipient', 'id', 1],
   ['notification_id_seq', 'notification', 'id', 1],
+  ['ended_dependency_id_seq', 'ended_dependency', 'id', 1],
   ['fanout_id_seq', 'fanout', 'id', 1],
   ['api_token_id_seq', 'api_token', 'id', 1],
 ] as const;
@@ -31,6 +32,8 @@ const UNIQUE_INDEXES = [
   'queue_pkey',
   'delayed_seq',
   'lane_queue_seq',
+  'held_pkey',
+  'task_dependency_pkey',
   'member_pkey',
   'outcome_pkey',
   'batch_pkey',

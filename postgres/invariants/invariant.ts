@@ -54,6 +54,8 @@ const SAMPLED = {
   queue: { column: 'target_id', type: 'bigint' },
   delayed: { column: 'seq', type: 'bigint' },
   lane_queue: { column: 'seq', type: 'bigint' },
+  held: { column: 'seq', type: 'bigint' },
+  task_dependency: { column: 'seq', type: 'bigint' },
   busy_key: { column: 'seq', type: 'bigint' },
   batch: { column: 'id', type: 'bigint', weight: 'n' },
   result_page: { column: 'batch_id', type: 'bigint' },

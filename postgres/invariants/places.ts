@@ -9,12 +9,14 @@ export const places: readonly Invariant[] = [
       'task',
       `
 select t.id, t.seq, array_remove(array[case when d.seq is not null then 'delayed' end, case
-  when l.seq is not null then 'lane' end, case when m.seq is not null then 'member' end,
+  when x.seq is not null then 'held' end, case when l.seq is not null then 'lane' end,
+  case when m.seq is not null then 'member' end,
   case when o.seq is not null then 'outcome' end, case when q.seq is not null then 'queue' end], null) as places
 from looked t left join delayed d on d.seq = t.seq left join lane_queue l on l.seq = t.seq
+  left join held x on x.seq = t.seq
   left join member m on m.seq = t.seq left join outcome o on o.seq = t.seq
   left join queue q on q.target_id = t.target_id and q.priority = t.priority and q.seq = t.seq
-where num_nonnulls(d.seq, l.seq, m.seq, o.seq, q.seq) <> 1 order by t.seq limit 20`,
+where num_nonnulls(d.seq, x.seq, l.seq, m.seq, o.seq, q.seq) <> 1 order by t.seq limit 20`,
     ),
   },
   {

@@ -14,8 +14,8 @@ export const settleLanesSucceeded = async (
   batches: readonly { id: number; attempt: number }[],
   pages: readonly ResultPage[],
   notifications: readonly NewNotification[],
-): Promise<{ id: number; laneId: number }[]> => {
-  const { rows } = await client.query<{ id: number; laneId: number }>({
+): Promise<{ id: number; laneId: number; awaited: boolean }[]> => {
+  const { rows } = await client.query<{ id: number; laneId: number; awaited: boolean }>({
     name: 'settle-lanes-succeeded',
     text: `
 with done as (
@@ -24,7 +24,7 @@ with done as (
   from json_to_recordset($1) g (id bigint, attempt int)
   where b.id = any($4::bigint[]) and b.id = g.id and b.attempt = g.attempt
     and b.state in (1 /* open */, 3 /* unknown */)
-  returning b.id, b.attempt),
+  returning b.id, b.attempt, b.awaited),
 ${WRITTEN_DOWN},
 was as materialized (
   select s.batch_id, s.lane_id, s.status
@@ -50,7 +50,7 @@ lanes as (
     from was
     group by 1) w join locked using (lane_id)
   where l.lane_id = w.lane_id)
-select d.id, w.lane_id as "laneId"
+select d.id, w.lane_id as "laneId", d.awaited
 from done d join was w on w.batch_id = d.id`,
     values: [JSON.stringify(batches), pagesJson(pages), JSON.stringify(notifications), batches.map(({ id }) => id)],
   });

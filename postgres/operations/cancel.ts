@@ -47,8 +47,8 @@ export interface CancelledTask {
 }
 
 /**
- * Cancels tasks: removes them from `queue` and `delayed` and inserts an outcome; returns the others
- * unchanged. A retried task frees its distinctBy key.
+ * Cancels tasks: removes them from `queue`, `delayed`, `lane_queue` and `held`, and inserts an
+ * outcome; returns the others unchanged. A retried task frees its distinctBy key.
  */
 export const cancelTasks = async (client: Client, ids: readonly string[]): Promise<CancelledTask[]> => {
   const { rows } = await client.query<CancelledTask>({
@@ -70,7 +70,19 @@ unlaned as (
   delete from lane_queue l using named n
   where l.seq = n.seq
   returning l.seq, l.attempts),
-gone as (select * from dequeued union all select * from undelayed union all select * from unlaned),
+unheld as (
+  delete from held x using named n
+  where x.seq = n.seq
+  returning x.seq, 0::smallint as attempts),
+gone as (
+  select *
+  from dequeued
+  union all select *
+  from undelayed
+  union all select *
+  from unlaned
+  union all select *
+  from unheld),
 freed as (delete from busy_key b using gone g where b.seq = g.seq),
 ended as (
   insert into outcome (seq, target_id, state, attempts, at)

@@ -16,6 +16,7 @@ export interface ExplainRow {
   target: Record<string, unknown>;
   leader: Record<string, unknown> & { state: number; id: number; name: string; unansweredMs: number | null };
   queued: Record<string, unknown> | null;
+  held: Record<string, unknown> | null;
   delayedInMs: number | null;
   batch: Record<string, unknown> | null;
 }
@@ -73,9 +74,18 @@ const BATCH = `case when b.id is not null then json_build_object('id', b.id, 'n'
   'refused', b.refused, 'refusals', b.refusals, 'error', b.error, 'stack', ${STACK_OF_BATCH}, 'cancellation',
     ${CANCELLATION_OF_BATCH}) end`;
 
+const HELD = `(select json_build_object('dependencies', count(*), 'open', count(*) filter (where y.state is null),
+    'ids', coalesce(json_agg(y.needs_id order by y.place) filter (where y.state is null and y.early <= 5), '[]'))
+  from (
+    select n.*, count(*) filter (where n.state is null) over (order by n.place) as early
+    from task_dependency n join held x on x.seq = n.seq
+    where n.seq = k.seq) y
+  having count(*) > 0)`;
+
 const FACTS = `
 select s.id, s.state, s.attempts, coalesce(e.error, b.error) as error, ${HANDLER} as handler, ${TARGET} as target,
-  ${LEADER} as leader, ${QUEUED} as queued, ${inMs('d.not_before')} as "delayedInMs", ${BATCH} as batch
+  ${LEADER} as leader, ${QUEUED} as queued,
+  ${HELD} as held, ${inMs('d.not_before')} as "delayedInMs", ${BATCH} as batch
 from task_state s join task k on k.seq = s.seq join target t on t.id = k.target_id
   join handler h on h.id = t.handler_id join leader l on l.id = t.leader_id cross join lateral (
     select coalesce((t.overrides->>'maxItems')::int, h.max_items) as max_items,

@@ -68,7 +68,7 @@ export const redriveOutcomesOf = async (
 with chosen as materialized (
   select o.seq
   from outcome o
-  where o.seq = any($1::bigint[]) and o.state = $2::smallint
+  where o.seq = any($1::bigint[]) and o.state = $2::smallint and o.batch_id is not null
     and not exists (select from batch b where b.id = o.batch_id and b.leader_id = 0)
   order by o.seq limit $3 for update of o skip locked),
 gone as (delete from outcome o using chosen c where o.seq = c.seq returning o.seq)

@@ -7,6 +7,8 @@ import { countUpTo, estimateRows } from './sample';
  */
 export interface Counts {
   states: { handlerId: number; state: number; n: number }[];
+  /** Those of the created tasks that wait for others. */
+  held: { handlerId: number; n: number }[];
   reasons: { handlerId: number; reason: number; n: number }[];
   /** Null: no queued task was found among those read. */
   oldest: { handlerId: number; ageMs: number }[];
@@ -29,14 +31,16 @@ const ALL: Reading = { percent: 100 };
 
 /** Counts tasks. `most`: rows of a table that are counted one by one; `Infinity`: all. */
 export const countTasks = async (db: Queryable, handlerId: number | null, most: number): Promise<Counts> => {
-  const counts: Counts = { states: [], reasons: [], oldest: [], estimated: false };
+  const counts: Counts = { states: [], held: [], reasons: [], oldest: [], estimated: false };
   const add = (list: { n: number }[], rows: { n: number }[], { percent }: Reading): void => {
     if (percent < 100) counts.estimated = true;
     list.push(...rows.map((row) => ({ ...row, n: Math.round((row.n * 100) / percent) })));
   };
-  for (const table of ['queue', 'delayed', 'lane_queue', 'outcome'] as const) {
+  for (const table of ['queue', 'delayed', 'lane_queue', 'held', 'outcome'] as const) {
     const reading = await readingOf(db, table, most);
-    add(counts.states, await countPlaces(db, table, handlerId, reading), reading);
+    const places = await countPlaces(db, table, handlerId, reading);
+    add(counts.states, places, reading);
+    if (table === 'held') add(counts.held, places, reading);
     if (table === 'queue') counts.oldest = await readOldest(db, handlerId, reading);
   }
   const reading = await readingOf(db, 'batch', most);
@@ -64,7 +68,7 @@ const pagesOf = (table: string, { percent }: Reading): string =>
 
 const countPlaces = async (
   db: Queryable,
-  table: 'queue' | 'delayed' | 'lane_queue' | 'outcome',
+  table: 'queue' | 'delayed' | 'lane_queue' | 'held' | 'outcome',
   handlerId: number | null,
   reading: Reading,
 ): Promise<{ handlerId: number; state: number; n: number }[]> => {

@@ -20,6 +20,12 @@ export interface TaskRow {
   ownResult: string | null;
   error: string | null;
   finishedAt: Date | null;
+  /** Ids, in the order that they were given in; null: none. */
+  dependsOn: string[] | null;
+  /** Runs also where one of them did not succeed. */
+  runsAnyway: boolean | null;
+  /** Those that have not ended; null: it does not wait for them. */
+  waitsFor: string[] | null;
 }
 
 /** Returns those of the ids that exist, in no order. */
@@ -30,11 +36,19 @@ export const readTasks = async (db: Queryable, ids: readonly string[]): Promise<
 select k.seq, k.id, h.name as handler, t.key as target, s.state, s.attempts, s.batch_id as "batchId",
   coalesce(b.state >= 4 /* ended */ and (o.seq is null or o.state = 5 /* failed */), false) as paged,
   k.created_at as "createdAt",
-  d.not_before as "notBefore", k.priority, k.payload::text as payload, o.result::text as "ownResult",
+  coalesce(d.not_before, x.not_before) as "notBefore", k.priority, k.payload::text as payload,
+  o.result::text as "ownResult",
   case when o.seq is null then b.error else o.error end as error, case
-    when s.state >= 4 /* ended */ then coalesce(o.at, b.finished_at) end as "finishedAt"
+    when s.state >= 4 /* ended */ then coalesce(o.at, b.finished_at) end as "finishedAt",
+  n."dependsOn", n."runsAnyway",
+  case when x.seq is not null then coalesce(n."waitsFor", '{}') end as "waitsFor"
 from task_state s join task k on k.seq = s.seq join target t on t.id = k.target_id join handler h on h.id = t.handler_id
   left join outcome o on o.seq = k.seq left join delayed d on d.seq = k.seq left join batch b on b.id = s.batch_id
+  left join held x on x.seq = k.seq left join lateral (
+    select array_agg(y.needs_id order by y.place) as "dependsOn", bool_or(y.run) as "runsAnyway",
+      array_agg(y.needs_id order by y.place) filter (where y.state is null) as "waitsFor"
+    from task_dependency y
+    where y.seq = k.seq) n on true
 where s.id = any($1::text[])`,
     values: [ids],
   });

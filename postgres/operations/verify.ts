@@ -1,4 +1,5 @@
 import { batches } from '../invariants/batches';
+import { dependencies } from '../invariants/dependencies';
 import { executions } from '../invariants/executions';
 import { fanouts } from '../invariants/fanouts';
 import { flow } from '../invariants/flow';
@@ -19,6 +20,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ...identity,
   ...batches,
   ...flow,
+  ...dependencies,
   ...leases,
   ...keys,
   ...notifications,

@@ -45,7 +45,8 @@ with old as materialized (
     and not exists (select from notification n where n.batch_id = o.batch_id and n.done_at is null)
   order by o.at limit $4 for update of o skip locked),
 ended as (delete from outcome o using old where o.seq = old.seq returning o.seq),
-gone as (delete from task k using ended e where k.seq = e.seq returning k.seq)
+gone as (delete from task k using ended e where k.seq = e.seq returning k.seq),
+unneeded as (delete from task_dependency d using ended e where d.seq = e.seq)
 select (select count(*) from gone) as tasks, 0 as batches,
   case when (select count(*) from old) < $4 then clock() - $2 * interval '1 ms'
     else (select max(at) from old) end as "seenTo"`,
@@ -96,6 +97,7 @@ shared as (
   where m.seq = x.seq and m.batch_id = x.id
   returning m.seq),
 gone as (delete from task k using shared m where k.seq = m.seq returning k.seq),
+unneeded as (delete from task_dependency d using shared m where d.seq = m.seq),
 pages as (delete from result_page p using old o where p.batch_id = o.id),
 told as (delete from notification n using old o where n.batch_id = o.id),
 stopped as (delete from cancellation c using old o where c.batch_id = o.id),

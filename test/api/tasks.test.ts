@@ -67,6 +67,26 @@ test('HTTP API: submit, long poll until it has ended, look, explain; repeating i
   });
 });
 
+test('HTTP API: tasks that depend on others: held, shown, refused by name', async () => {
+  const post = (name: string, tasks: object[]) => world.call(`POST /v1/handlers/${name}/tasks`, { body: { tasks } });
+  const [first, second] = items('fi', 'first', 'second');
+  const run = { onDependencyFailure: 'run' };
+  expect(await post('slow', [{ ...second, dependsOn: ['first'], ...run }, first!])).toMatchObject({
+    status: 200,
+    body: { accepted: 2 },
+  });
+  expect((await world.call('GET /v1/tasks/second')).body).toMatchObject({
+    state: 'created',
+    dependsOn: ['first'],
+    waitsFor: ['first'],
+    ...run,
+  });
+  expect((await world.call('GET /v1/tasks/second/explain')).body).toMatchObject({ waitsFor: 'dependency' });
+  const refused = await post('slow', [{ ...items('fi', 'third')[0], dependsOn: ['nobody'] }]);
+  expect(refused.status).toBe(422);
+  expect(JSON.stringify(refused.body)).toMatch(/INVALID_DEPENDENCY.*nobody/s);
+});
+
 test('HTTP API: an id with slashes, blanks and umlauts; one that is longer than any framework expects', async () => {
   const odd = 'a/b c?ä#%2F:é';
   const long = 'x'.repeat(256);

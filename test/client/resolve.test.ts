@@ -151,10 +151,10 @@ test('some tasks of parked batches, each way; the rest stays parked [H3]', async
 test('fencing: a late answer comes before a verdict or not at all', async () => {
   const batch = await park('a', 'b');
   await shop.client.resolve({ batch }, { as: 'failed' });
-  expect(await settleSucceeded(shop.pool, [{ id: batch, attempt: 1, counts: true }], [], [])).toEqual(new Set());
+  expect(await settleSucceeded(shop.pool, [{ id: batch, attempt: 1, counts: true }], [], [])).toEqual(new Map());
   const other = await park('x', 'y');
   await shop.client.resolve({ tasks: ['x'] }, { as: 'failed' });
-  expect(await settleSucceeded(shop.pool, [{ id: other, attempt: 1, counts: true }], [], [])).toEqual(new Set());
+  expect(await settleSucceeded(shop.pool, [{ id: other, attempt: 1, counts: true }], [], [])).toEqual(new Map());
   const third = await park('p');
   await settleSucceeded(shop.pool, [{ id: third, attempt: 1, counts: false }], [], []); // its call was counted when it was parked
   await shop.pool.query({

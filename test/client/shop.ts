@@ -132,11 +132,11 @@ select k.seq, k.target_id, $2::smallint, m.attempts + 1, m.batch_id, $3, clock()
 export const items = (to: string, ...ids: string[]): { id: string; payload: Item }[] =>
   ids.map((id) => ({ id, payload: { to } }));
 
-/** In which of queue, delayed, member and outcome the task is. */
+/** In which of queue, delayed, held, member and outcome the task is. */
 export const placesOf = async (pool: Pool, id: string): Promise<string[]> => {
   const { rows } = await pool.query<{ place: string }>({
     text: `
-select p.place from task k join (select seq, 'queue' as place from queue union all select seq, 'delayed' from delayed union all select seq, 'member' from member
+select p.place from task k join (select seq, 'queue' as place from queue union all select seq, 'delayed' from delayed union all select seq, 'held' from held union all select seq, 'member' from member
   union all select seq, 'outcome' from outcome) p using (seq) where k.id = $1`,
     values: [id],
   });

@@ -1,3 +1,4 @@
+import { dependencies as DEPENDENCIES } from '../../postgres/invariants/dependencies';
 import { executions as EXECUTIONS } from '../../postgres/invariants/executions';
 import { fanouts as FANOUTS } from '../../postgres/invariants/fanouts';
 import { lanes as LANES } from '../../postgres/invariants/lanes';
@@ -67,7 +68,9 @@ test('a store with something in every place is whole', async () => {
 });
 
 test('every invariant has a test that breaks it', () => {
-  const others = INVARIANTS.filter((one) => ![...LANES, ...FANOUTS, ...EXECUTIONS].includes(one)); // those: test/lanes, fanout, execution
+  // Those are broken in the folders of their systems.
+  const elsewhere = [...LANES, ...FANOUTS, ...EXECUTIONS, ...DEPENDENCIES];
+  const others = INVARIANTS.filter((one) => !elsewhere.includes(one));
   expect(Object.keys(PLANTS).sort()).toEqual(others.map(({ name }) => name).sort());
 });
 

@@ -55,7 +55,16 @@ const ROWS = read('docs/client.md')
 const rowsOfNouns = ROWS.filter(({ verb }) => verb.includes('.'));
 
 /** What no noun has: it is about the whole, or what the verbs themselves use. */
-const OF_THE_CLIENT = ['close', 'ready', 'ringLaneIds', 'temporal', 'verify', 'wake', 'wakeFailed'];
+const OF_THE_CLIENT = [
+  'close',
+  'ready',
+  'releaseDependents',
+  'ringLaneIds',
+  'temporal',
+  'verify',
+  'wake',
+  'wakeFailed',
+];
 
 type Verbs = Record<string, (...args: unknown[]) => unknown>;
 interface Told {

@@ -61,7 +61,7 @@ test('the answers to an older and to a newer attempt of a batch come at once: on
   await bench.database.pool.query('update batch set attempt = 2 where id = any($1)', [carried.map(({ id }) => id)]);
   const [other, both] = carried.map(({ id }) => id);
   const successes = successWriter(claimed.pool);
-  const answer = (id: number, attempt: number): Promise<boolean> =>
-    successes.write({ id, attempt, keyed: false, pages: [], notifications: [] });
+  const answer = async (id: number, attempt: number): Promise<boolean> =>
+    (await successes.write({ id, attempt, keyed: false, pages: [], notifications: [] })).written;
   expect(await Promise.all([answer(other!, 2), answer(both!, 1), answer(both!, 2)])).toEqual([true, false, true]);
 });

@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { NodeSettings } from '../../activities/nodes/settings';
+import { releaseDependents } from '../../activities/grouping/dependents';
 import { ring } from '../../activities/grouping/ring';
 import { ringServed } from '../../activities/nodes/served';
 import { releaseTargets } from '../../postgres/calls/batch';
@@ -160,6 +161,7 @@ export class Sweeper {
     this.counts.rounds++;
     await this.step('expired leaders', () => this.wakeExpired());
     await this.step('lost dispatches', () => this.wakeForLostDispatches());
+    await this.step('ended dependencies', () => releaseDependents(this.options));
     await this.step('recent tasks', () => this.sweepRecent());
     await this.step('queued targets', () => this.sweepQueued());
     await this.step('delayed targets', () => this.sweepDelayed());

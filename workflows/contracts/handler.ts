@@ -55,6 +55,7 @@ export const handlerStatus = z
       .boolean()
       .nullable()
       .describe('Whether accepted equals the sum of the counts in one snapshot; null: not compared, see exact'),
+    held: count.describe('Created tasks that wait for tasks that they depend on'),
     oldestQueuedMs: ms.nullable().describe('Age of the oldest ready task; null: none is waiting'),
     inFlightCalls: count,
     leaders: z.array(leaderView).describe('At most 1,000, unresponsive leaders first'),

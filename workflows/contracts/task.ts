@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ExplainFacts, ServedBy } from '../planning/explain/facts';
 import { WAITS_FOR } from '../planning/explain/facts';
+import { ON_DEPENDENCY_FAILURE, TASK_DEPENDENCIES_MAX } from '../planning/grouping/dependencies';
 import { TASK_STATES } from '../planning/states';
 import { batchId, callback, count, namesOf, taskId, time } from './fields';
 
@@ -27,6 +28,17 @@ export const taskInput = z
       .optional()
       .describe('A lower priority goes first within its target'),
     callback: callback.optional(),
+    dependsOn: z
+      .array(taskId)
+      .max(TASK_DEPENDENCIES_MAX)
+      .optional()
+      .describe(
+        'Tasks that must have succeeded before it joins a batch: of the same call, in any order, or accepted before; not in a lane',
+      ),
+    onDependencyFailure: z
+      .enum(ON_DEPENDENCY_FAILURE)
+      .optional()
+      .describe('Where one of them does not succeed: the task fails, too (default), or it runs once all have ended'),
   })
   .meta({ id: 'TaskInput' });
 
@@ -64,6 +76,12 @@ export const taskView = z
         'Earliest time to join a batch: from the caller, or the backoff of a retry. Present only while waiting',
       ),
     priority: z.number().int(),
+    dependsOn: z.array(z.string()).optional().describe('Present only if it was submitted with dependencies'),
+    onDependencyFailure: z.enum(ON_DEPENDENCY_FAILURE).optional().describe('Present only with dependsOn'),
+    waitsFor: z
+      .array(z.string())
+      .optional()
+      .describe('Those of dependsOn that have not ended. Present only while the task is held for them'),
     payload: z.unknown(),
     result: z
       .unknown()

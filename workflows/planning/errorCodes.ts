@@ -22,8 +22,8 @@ export const ERROR_CODES = {
   INVALID_CONFIG: ['A handler or function of the config file is wrong.', 'Correct what the message names.'],
   INVALID_DATABASE_URL: ['The database URL cannot be used for this.', 'Give the URL of the server itself.'],
   INVALID_DEPENDENCY: [
-    'A lane batch depends on itself, on a later one, or on one that can no longer be applied.',
-    'Submit it without that dependency.',
+    'A task or lane batch depends on itself, on a later one, on one that does not exist, or in a cycle.',
+    'Read the message: it names the dependency.',
   ],
   INVALID_FILE: ['A file cannot be read.', 'Give the path of a readable file, or `-` for standard input.'],
   INVALID_HANDLER: ['The handler does not support what was asked.', 'Read the message: it names the setting.'],

@@ -53,10 +53,12 @@ const overview = (list: readonly HandlerStatus[]): string => {
   return table(head, rows);
 };
 
-const remark = ({ paused, holdUntil, served, partitions, identityHolds, estimated, stalled }: HandlerStatus): string =>
-  [
+const remark = (status: HandlerStatus): string => {
+  const { paused, holdUntil, held, served, partitions, identityHolds, estimated, stalled } = status;
+  return [
     paused === null ? '' : `paused: ${paused.reason ?? 'no reason given'}`,
     holdUntil === null ? '' : `held until ${holdUntil}`,
+    held === 0 ? '' : `waiting for other tasks: ${held}`,
     served ? '' : 'no live worker serves it',
     partitions === null || partitions.held === partitions.n
       ? ''
@@ -67,6 +69,7 @@ const remark = ({ paused, holdUntil, served, partitions, identityHolds, estimate
   ]
     .filter((text) => text !== '')
     .join('; ');
+};
 
 const stands = ({ kind, name, ms, workflowId }: HandlerStatus['stalled'][number], others: number): string => {
   const who = kind === name ? `the ${kind}` : `${kind} ${kind === 'dispatch' ? `of batch ${name}` : name}`;

@@ -129,6 +129,7 @@ export const acceptFile = async (
   } finally {
     bar.stop();
   }
+  await client.releaseDependents();
   await client.ring(run.targetIds);
   return { accepted: run.accepted, repeated: run.repeated, refused: run.problems.count, problems: run.problems.kept };
 };

@@ -19,7 +19,8 @@ interface Options {
 }
 
 const NOTES = `Each line is one task: {"id", "payload"} and, optionally, "notBefore" (ISO time), "priority" (lower goes
-first) and "callback" ({"url"} or {"workflowId"}). The whole file is checked, then accepted in one
+first), "callback" ({"url"} or {"workflowId"}), "dependsOn" (ids of tasks that must succeed first; put them
+before it in the file) and "onDependencyFailure" ("fail" or "run"). The whole file is checked, then accepted in one
 transaction; if a line is bad, nothing is accepted. Submitting it again is safe: the same id with the
 same payload is the same task.
 

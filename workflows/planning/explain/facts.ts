@@ -20,6 +20,8 @@ export const WAITS_FOR = [
   'poll',
   'resolve',
   'lane',
+  /** Tasks that it depends on. */
+  'dependency',
   /** A node that holds its partition: its handler has affinity. */
   'partition',
 ] as const;
@@ -36,11 +38,20 @@ export interface ExplainFacts {
   handler: HandlerPart;
   target: TargetPart;
   leader: LeaderPart;
+  /** Held until others have ended. */
+  held: HeldPart | null;
   /** Ready, in the queue. */
   queued: QueuedPart | null;
   /** Ms until a delayed task is due; null: it is not delayed. */
   delayedInMs: number | null;
   batch: BatchPart | null;
+}
+export interface HeldPart {
+  /** Tasks that it depends on. */
+  dependencies: number;
+  /** How many of them have not ended, and the first ids of those. */
+  open: number;
+  ids: string[];
 }
 interface HandlerPart {
   name: string;

@@ -1,5 +1,5 @@
 import { OWN_CALLS } from '../grouping/next';
-import type { ExplainFacts, QueuedPart, Reason } from './facts';
+import type { ExplainFacts, HeldPart, QueuedPart, Reason } from './facts';
 import { waitForLeader } from './leader';
 import { isStalled } from './stalled';
 import { formatDuration } from '../duration';
@@ -9,6 +9,7 @@ import { stopped } from './stopped';
 /** Explains a created task: it waits for its time, or is ready in the queue of its target. */
 export const explainQueued = (facts: ExplainFacts): Reason => {
   const { queued, delayedInMs, attempts } = facts;
+  if (facts.held !== null) return explainHeld(facts.held);
   if (delayedInMs !== null && delayedInMs > 0) return explainDelayed(facts, delayedInMs);
   const held = stopped(facts);
   if (held !== null) return held;
@@ -21,6 +22,16 @@ export const explainQueued = (facts: ExplainFacts): Reason => {
       text: `Task "${queued.keyHolder}" has the same distinctBy key "${queued.key}" and goes first; this task waits until it has ended.`,
     };
   return explainReady(facts, queued);
+};
+
+/** Explains a task whose dependencies have not ended, or whose release is about to come. */
+const explainHeld = ({ dependencies, open, ids }: HeldPart): Reason => {
+  if (open === 0)
+    return { waitsFor: 'dependency', inMs: 0, text: 'All tasks that it depends on have ended; it is released next.' };
+  const named = ids.map((id) => `"${id}"`).join(', ');
+  const more = open > ids.length ? ` and ${open - ids.length} more` : '';
+  const of = dependencies === 1 ? 'a task' : `${open} of ${count(dependencies, 'task')}`;
+  return { waitsFor: 'dependency', inMs: null, text: `It waits for ${of} to end: ${named}${more}.` };
 };
 
 const explainDelayed = (facts: ExplainFacts, inMs: number): Reason => {

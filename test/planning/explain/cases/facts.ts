@@ -84,6 +84,7 @@ export const facts = (parts: Parts): ExplainFacts => ({
     ...parts.leader,
   },
   queued: parts.queued === null || parts.queued === undefined ? null : { ...QUEUED, ...parts.queued },
+  held: parts.held == null ? null : { dependencies: 3, open: 2, ids: ['a', 'b'], ...parts.held },
   delayedInMs: parts.delayedInMs ?? null,
   batch: parts.batch === null || parts.batch === undefined ? null : { ...BATCH, ...parts.batch },
 });

@@ -70,6 +70,16 @@ export const QUEUED_CASES: Case[] = [
     150,
     /^Its batch is next for leader "0"/,
   ],
+  ['dependencies', { held: {} }, 'dependency', null, /^It waits for 2 of 3 tasks to end: "a", "b"\.$/],
+  [
+    'many dependencies, paused',
+    { held: { dependencies: 9, open: 7 }, handler: { paused: true } },
+    'dependency',
+    null,
+    /^It waits for 7 of 9 tasks to end: "a", "b" and 5 more\.$/,
+  ],
+  ['one dependency', { held: { dependencies: 1, open: 1, ids: ['a'] } }, 'dependency', null, /a task to end: "a"\.$/],
+  ['no dependency left', { held: { open: 0, ids: [] } }, 'dependency', 0, /^All tasks .* have ended; it is released/],
   // Not before its time.
   ['notBefore', { delayedInMs: 5_000 }, 'delay', 5_000, /^It joins no batch for another 5 s \(notBefore\)\.$/],
   [

@@ -1,0 +1,80 @@
+import { withRetries } from '../../postgres/errors';
+import * as store from '../../postgres/grouping/dependents';
+import { insertNotifications } from '../../postgres/calls/records';
+import type { Client, Pool } from '../../postgres/pool';
+import { inTransaction } from '../../postgres/pool';
+import { planDependents } from '../../workflows/planning/grouping/dependents';
+import { wakeNotifier } from '../../workflows/wake';
+import { notificationsOfEnds } from '../callbacks/notificationsOfEnds';
+import type { RingDeps } from './ring';
+import { awaitBriefly, ring } from './ring';
+
+/** Most ends per transaction, and dependencies that are followed from them. */
+const ENDS = 200;
+const FOLLOWED = 1_000;
+
+/** What there is to ring after dependents were released or failed. */
+export interface Released {
+  targetIds: number[];
+  hasNotifications: boolean;
+}
+
+/**
+ * Works off what has ended and was waited for, until nothing is left that no other process works
+ * off: dependents are queued, or fail and so end for their own dependents. Each step is a
+ * transaction of bounded size; after a crash the next caller continues, at the latest the sweeper.
+ */
+export const workOffEnded = async (pool: Pool): Promise<Released> => {
+  const targetIds = new Set<number>();
+  let hasNotifications = false;
+  if (!(await withRetries(() => store.hasEnded(pool)))) return { targetIds: [], hasNotifications };
+  for (let more = true; more;) {
+    const step = await withRetries(() => inTransaction(pool, workOffSome));
+    for (const id of step?.targetIds ?? []) targetIds.add(id);
+    hasNotifications ||= step?.hasNotifications ?? false;
+    more = step !== null;
+  }
+  return { targetIds: [...targetIds], hasNotifications };
+};
+
+const workOffSome = async (client: Client): Promise<Released | null> => {
+  const ended = await store.takeEnded(client, ENDS);
+  if (ended.length === 0) return null;
+  const seqs = await store.findDependents(client, ended, FOLLOWED);
+  const released: Released = { targetIds: [], hasNotifications: false };
+  if (seqs.length > 0) {
+    const held = new Set(await store.lockHeld(client, seqs));
+    // In a new snapshot: another process may have had the lock, and marked other dependencies.
+    const needs = await store.readNeeds(client, seqs);
+    const plan = planDependents(new Map(ended.map(({ seq, state }) => [seq, state])), needs, held);
+    if (plan.marks.length > 0) await store.markNeeds(client, plan.marks);
+    if (plan.released.length > 0) released.targetIds = await store.releaseHeld(client, plan.released);
+    if (plan.failed.length > 0) released.hasNotifications = await fail(client, plan.failed);
+  }
+  await store.deleteEnded(
+    client,
+    ended.map(({ id }) => id),
+  );
+  return released;
+};
+
+const fail = async (client: Client, failed: Parameters<typeof store.failHeld>[1]): Promise<boolean> => {
+  const ends = await store.failHeld(client, failed);
+  const notifications = ends.flatMap(({ error, ...end }) =>
+    notificationsOfEnds([{ ...end, batchId: null }], { state: 'failed', error }),
+  );
+  if (notifications.length > 0) await insertNotifications(client, notifications);
+  return notifications.length > 0;
+};
+
+/** Works off ends and rings. A failure is logged only: the sweeper repeats it. */
+export const releaseDependents = async (deps: RingDeps): Promise<void> => {
+  try {
+    const { targetIds, hasNotifications } = await workOffEnded(deps.pool);
+    await ring(deps, targetIds);
+    if (hasNotifications)
+      await awaitBriefly(deps, wakeNotifier(deps.temporal, deps.prefix), 'the notifier was not woken');
+  } catch (err) {
+    deps.log.warn({ err: err as Error }, 'dependents were not released; the sweeper will repeat it');
+  }
+};

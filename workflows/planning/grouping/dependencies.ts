@@ -1,0 +1,110 @@
+/** Most dependencies of a task. */
+export const TASK_DEPENDENCIES_MAX = 100;
+
+/** What happens to a task where one of those that it depends on does not succeed. */
+export const ON_DEPENDENCY_FAILURE = ['fail', 'run'] as const;
+export type OnDependencyFailure = (typeof ON_DEPENDENCY_FAILURE)[number];
+
+/** A task of one call that is not stored yet. */
+export interface NewDependent {
+  id: string;
+  dependsOn: readonly string[];
+}
+
+/** Why a task cannot be stored: a dependency that does not exist, that is refused, or a cycle. */
+export interface DependencyProblem {
+  /** Place among the tasks of the call. */
+  index: number;
+  why: 'unknown' | 'refused' | 'cycle';
+  /** The dependency; in a cycle the whole of it, ending as it begins. */
+  path: readonly string[];
+}
+
+export interface DependencyOrder {
+  /** Places of the tasks that can be stored: each behind those of the call that it depends on. */
+  order: number[];
+  problems: DependencyProblem[];
+}
+
+/**
+ * Orders the new tasks of one call, otherwise as they came, and refuses those that depend on what
+ * is not there: `isStored` says what was stored before. Stored tasks depend on no new one, so a
+ * cycle lies within the call. Without recursion: chains may be long.
+ */
+export const orderDependents = (tasks: readonly NewDependent[], isStored: (id: string) => boolean): DependencyOrder => {
+  const places = new Map(tasks.map(({ id }, index) => [id, index]));
+  const { order, cycles } = walk(tasks, places);
+  const problems = new Map<number, DependencyProblem>();
+  for (const cycle of cycles) {
+    const path = [...cycle, cycle[0]!].map((index) => tasks[index]!.id);
+    for (const index of cycle) if (!problems.has(index)) problems.set(index, { index, why: 'cycle', path });
+  }
+  for (const [index, { dependsOn }] of tasks.entries()) {
+    const missing = dependsOn.find((id) => !places.has(id) && !isStored(id));
+    if (missing !== undefined && !problems.has(index)) problems.set(index, { index, why: 'unknown', path: [missing] });
+  }
+  refuseBehind(tasks, places, problems);
+  return {
+    order: order.filter((index) => !problems.has(index)),
+    problems: [...problems.values()].sort((a, b) => a.index - b.index),
+  };
+};
+
+/** Walks depth first: dependencies come first in `order`; each cycle that is met is returned. */
+const walk = (
+  tasks: readonly NewDependent[],
+  places: ReadonlyMap<string, number>,
+): { order: number[]; cycles: number[][] } => {
+  const order: number[] = [];
+  const cycles: number[][] = [];
+  const done = new Set<number>();
+  const depth = new Map<number, number>();
+  for (const start of tasks.keys()) {
+    const path = done.has(start) ? [] : [{ index: start, next: 0 }];
+    depth.set(start, 0);
+    while (path.length > 0) {
+      const here = path.at(-1)!;
+      const id = tasks[here.index]!.dependsOn[here.next++];
+      const needed = id === undefined ? undefined : places.get(id);
+      if (id === undefined) {
+        done.add(here.index);
+        order.push(here.index);
+        depth.delete(here.index);
+        path.pop();
+      } else if (needed !== undefined && !done.has(needed)) {
+        const from = depth.get(needed);
+        if (from !== undefined) cycles.push(path.slice(from).map(({ index }) => index));
+        else {
+          depth.set(needed, path.length);
+          path.push({ index: needed, next: 0 });
+        }
+      }
+    }
+    depth.clear();
+  }
+  return { order, cycles };
+};
+
+/** Refuses what depends, directly or through others, on a refused task of the call. */
+const refuseBehind = (
+  tasks: readonly NewDependent[],
+  places: ReadonlyMap<string, number>,
+  problems: Map<number, DependencyProblem>,
+): void => {
+  const dependents = new Map<number, number[]>();
+  for (const [index, { dependsOn }] of tasks.entries())
+    for (const id of dependsOn) {
+      const needed = places.get(id);
+      if (needed === undefined) continue;
+      const behind = dependents.get(needed);
+      if (behind === undefined) dependents.set(needed, [index]);
+      else behind.push(index);
+    }
+  const queue = [...problems.keys()];
+  for (let at = 0; at < queue.length; at++)
+    for (const index of dependents.get(queue[at]!) ?? []) {
+      if (problems.has(index)) continue;
+      problems.set(index, { index, why: 'refused', path: [tasks[queue[at]!]!.id] });
+      queue.push(index);
+    }
+};
