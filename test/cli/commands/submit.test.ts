@@ -30,6 +30,28 @@ test('submit --wait, in text: what was accepted and how it ended [Build 7]', asy
   );
 });
 
+test('a line may depend on others: it is sent when they have succeeded, and fails with them', async () => {
+  const waits = (id: string, dependsOn: string) => ({ ...order(id, 'dk'), dependsOn: [dependsOn] });
+  world.write('chain.ndjson', [
+    order('first', 'se'),
+    waits('second', 'first'),
+    order('fails', 'se', 2, 'failed'),
+    waits('unsent', 'fails'),
+  ]);
+  const { code, lines } = await world.run('submit orders --file chain.ndjson --wait --json');
+  expect(code).toBe(1);
+  const ends = (lines() as { id?: string }[]).filter(({ id }) => id !== undefined);
+  expect(new Map(ends.map((end) => [end.id, end]))).toEqual(
+    new Map([
+      ['first', expect.objectContaining({ state: 'succeeded' })],
+      ['second', expect.objectContaining({ state: 'succeeded' })],
+      ['fails', expect.objectContaining({ state: 'failed' })],
+      ['unsent', expect.objectContaining({ state: 'failed', error: 'dependency "fails" failed' })],
+    ]),
+  );
+  expect(world.downstream.calls.flatMap(({ ids }) => ids)).not.toContain('unsent');
+});
+
 test('--json --wait is NDJSON, a task a line and a summary at the end; exit code 1 if one failed [Build 7]', async () => {
   world.write('mixed.ndjson', [order('json-1', 'se', 21), order('json-2', 'se', 1, 'failed')]);
   const result = await world.run('submit orders --file mixed.ndjson --wait --json');
@@ -88,7 +110,8 @@ test('bad lines are named by number and reason, all of them, and nothing of the 
   expect(text.stderr).toContain('line 3, id: expected 1-256 bytes of text, got nothing');
   expect(text.stderr).toMatch(/line 4 \(id "bad-4"\), payload\.n: .*expected number/);
   expect(text.stderr).toContain(
-    'line 5 (id "bad-5"): expected only id, payload, notBefore, priority, callback, got "notbefore"; did you mean "notBefore"?',
+    'line 5 (id "bad-5"): expected only id, payload, notBefore, priority, callback, dependsOn, onDependencyFailure, ' +
+      'got "notbefore"; did you mean "notBefore"?',
   );
   expect(text.stderr).toContain('line 6 (id "bad-6"), notBefore: expected an ISO time');
   expect(text.stderr).not.toContain('    at ');
