@@ -1,4 +1,4 @@
-import { checkpointJson, PartitionLostError } from '../../handlers/checkpoint';
+import { checkpointJson, PartitionLostError } from '../../handlers/partitions/checkpoint';
 import type { Checkpoint, PartitionInHand } from '../../handlers/contract';
 import type { Fence } from '../../postgres/calls/mark';
 import { withRetries } from '../../postgres/errors';
@@ -38,7 +38,7 @@ export class Checkpoints {
     const known = this.writers.get(fence.id);
     if (known?.fence.epoch === fence.epoch) return known;
     const writer = new Writer(this.pool, this.node, fence);
-    // A call of an earlier epoch must not displace the writer that is flushed; the store refuses it.
+    // An earlier epoch must not displace the writer that is flushed; the store refuses it.
     if (known === undefined || known.fence.epoch < fence.epoch) this.writers.set(fence.id, writer);
     return writer;
   }
@@ -59,7 +59,7 @@ const waitingFor = (json: string): Waiting => {
   return waiting as Waiting;
 };
 
-/** Writes the checkpoints of one partition under one epoch, one at a time, the latest of each turn. */
+/** Writes the checkpoints of one partition under one epoch: the latest of each turn. */
 class Writer {
   private next: Waiting | null = null;
   private running: Promise<void> | null = null;

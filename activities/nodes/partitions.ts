@@ -152,7 +152,7 @@ export class Partitions {
   private async giveUp(partitions: readonly SeenPartition[]): Promise<void> {
     const { pool, node, kept, log, onReleased } = this.options;
     for (const { id } of partitions) this.held.delete(id);
-    // Before the lease: afterwards they would be refused. What fails is reported to who waits for it.
+    // Before the lease: afterwards they would be refused. Who waits for it hears of a failure.
     await Promise.all(partitions.map(({ id }) => this.checkpoints.flush(id)));
     try {
       const given = await withRetries(() => releasePartitions(pool, node, partitions, this.draining ? kept : null));

@@ -38,7 +38,7 @@ returning p.checkpoint_at as at`,
 
 /**
  * Returns the last checkpoint of a partition, null if there is none, to the node that has it under
- * that epoch; `lost`: another node has it, or this one under a later epoch.
+ * that epoch; `lost`: it is held by another node, or under a later epoch.
  */
 export const readCheckpoint = async (
   db: Queryable,

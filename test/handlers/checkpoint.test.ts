@@ -1,5 +1,5 @@
 import { CHECKPOINT_BYTES_MAX, InvalidCheckpointError } from '../../handlers';
-import { checkpointJson } from '../../handlers/checkpoint';
+import { checkpointJson } from '../../handlers/partitions/checkpoint';
 
 /** What a checkpoint may be: nothing in it is replaced or left out. */
 

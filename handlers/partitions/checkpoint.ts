@@ -1,5 +1,5 @@
-import { depthOf, fieldAt, MAX_JSON_DEPTH } from '../workflows/planning/jsonText';
-import { describeThrown, isStorableText, show } from './text';
+import { depthOf, fieldAt, MAX_JSON_DEPTH } from '../../workflows/planning/jsonText';
+import { describeThrown, isStorableText, show } from '../text';
 
 /** The checkpoint of a partition, as a handler gives it, and how it is refused. */
 
