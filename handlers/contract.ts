@@ -45,6 +45,34 @@ export interface Batch<P = unknown> {
   };
 }
 
+/** What a holder of a partition last said of its progress: for itself, and for the next holder. */
+export interface Checkpoint {
+  readonly value: unknown;
+  /** When it was stored: ISO text, by the database's clock. */
+  readonly at: string;
+  /** The epoch of the holder that stored it. */
+  readonly epoch: number;
+}
+
+/** The partition of a call, with the progress of the work in it. */
+export interface PartitionInHand {
+  /** `<handler>/<no>`. */
+  readonly id: string;
+  readonly epoch: number;
+  /**
+   * Stores how far the work has come: JSON of at most 4,096 bytes, 100 levels deep. At most one
+   * write per partition and 200 ms; resolves when this value or a later one is stored. Throws
+   * `InvalidCheckpointError` with the field, and `PartitionLostError` where this process no longer
+   * holds the partition under this epoch: then nothing is overwritten.
+   */
+  checkpoint(value: unknown): Promise<void>;
+  /**
+   * Returns the last checkpoint, this holder's or the one before it; null: there is none. Throws
+   * `PartitionLostError` as `checkpoint` does.
+   */
+  lastCheckpoint(): Promise<Checkpoint | null>;
+}
+
 /** Most characters of an idempotency key, each one of a-z, 0-9 and "-". */
 export const IDEMPOTENCY_KEY_LENGTH = 64;
 
@@ -70,6 +98,8 @@ export interface CallContext {
    * it. Undefined where the workers are not set up for it (`muster worker --callback-port`).
    */
   readonly callbackUrl?: string;
+  /** For a handler with affinity: the partition of this call, for checkpoints. */
+  readonly partition?: PartitionInHand;
 }
 
 /** What a downstream can say of one task. */

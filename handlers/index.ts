@@ -6,6 +6,7 @@ export { cancelReference } from './cancel';
 export { checkHandlers } from './checkHandlers';
 export type { Problem } from './configError';
 export { ConfigError } from './configError';
+export { CHECKPOINT_BYTES_MAX, InvalidCheckpointError, PartitionLostError } from './partitions/checkpoint';
 export { defineHandler, isHandler, jsonBytes } from './defineHandler';
 export { HaltError, LaterError, RejectedError } from './errors';
 export type { HttpHandlerOptions } from './http/httpHandler';

@@ -59,4 +59,5 @@ export const contextOf = (deps: CallerDeps, call: Call): CallContext => ({
   idempotencyKey: call.batch.idempotencyKey,
   deadline: Date.now() + deps.handler.timeoutMs,
   ...(deps.callbackUrl === undefined ? {} : { callbackUrl: deps.callbackUrl(call.batch) }),
+  ...(call.fence === null ? {} : { partition: deps.partitions.checkpoints.inHand(call.fence) }),
 });

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { withRetries } from '../../postgres/errors';
 import { readHeldPartitions, releasePartitions } from '../../postgres/nodes/partitionLease';
 import type { Pool } from '../../postgres/pool';
+import { Checkpoints } from './checkpoints';
 import type { SeenPartition } from './heartbeat';
 import { nowNs, toNs } from './heartbeat';
 
@@ -54,7 +55,11 @@ export class Partitions {
   /** Partitions that are being given up. */
   private readonly underWay = new Set<Promise<void>>();
 
-  constructor(private readonly options: PartitionsOptions) {}
+  readonly checkpoints: Checkpoints;
+
+  constructor(private readonly options: PartitionsOptions) {
+    this.checkpoints = new Checkpoints(options.pool, options.node);
+  }
 
   /**
    * Takes what the heartbeat thread saw; a busy main thread gets it late, perhaps after a look of
@@ -147,6 +152,8 @@ export class Partitions {
   private async giveUp(partitions: readonly SeenPartition[]): Promise<void> {
     const { pool, node, kept, log, onReleased } = this.options;
     for (const { id } of partitions) this.held.delete(id);
+    // Before the lease: afterwards they would be refused. Who waits for it hears of a failure.
+    await Promise.all(partitions.map(({ id }) => this.checkpoints.flush(id)));
     try {
       const given = await withRetries(() => releasePartitions(pool, node, partitions, this.draining ? kept : null));
       log.info({ partitions: given }, 'partitions given up');

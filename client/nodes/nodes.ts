@@ -134,6 +134,10 @@ const viewOf = (
     load,
     processing: calls.map(({ node, name, calls: n }) => ({ node, name, calls: n })),
     lastMove: row.movedAt === null ? null : { at: row.movedAt.toISOString(), why: row.reason },
+    checkpoint:
+      row.checkpointAt === null
+        ? null
+        : { value: row.checkpoint, at: row.checkpointAt.toISOString(), epoch: row.checkpointEpoch! },
   };
 };
 

@@ -9,6 +9,9 @@ export interface PartitionViewRow extends Omit<ServedFacts, 'partition' | 'needs
   no: number;
   movedAt: Date | null;
   reason: string | null;
+  checkpoint: unknown;
+  checkpointAt: Date | null;
+  checkpointEpoch: number | null;
 }
 
 const ms = (time: string): string => `extract(epoch from ${time})::float8 * 1000`;
@@ -17,7 +20,8 @@ select p.resource as id, h.name as handler, p.no, l.holder, n.name as "holderNam
   ${ms('clock() - l.acquired_at')} as "heldMs", ${ms('l.expires_at - clock()')} as "leftMs",
   ${ms('clock() - l.revoked_at')} as "revokedMs", l.wanted_by as "wantedBy", w.name as "wantedByName",
     l.kept_for as "keptFor", ${ms('l.kept_until - clock()')} as "keptLeftMs",
-  p.pinned_to as "pinnedTo", l.moved_at as "movedAt", l.reason
+  p.pinned_to as "pinnedTo", l.moved_at as "movedAt", l.reason,
+  p.checkpoint, p.checkpoint_at as "checkpointAt", p.checkpoint_epoch as "checkpointEpoch"
 from partition p join lease l on l.resource = p.resource join handler h on h.id = p.handler_id
   left join node n on n.id = l.holder left join node w on w.id = l.wanted_by`;
 

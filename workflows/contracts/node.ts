@@ -60,6 +60,10 @@ export const partitionView = z
       .array(z.object({ node: z.string(), name: z.string().nullable(), calls: count }))
       .describe('Nodes with calls in progress for this partition: a former holder may still be working'),
     lastMove: z.object({ at: time, why: z.string().nullable() }).nullable().describe('Null: no node has held it yet'),
+    checkpoint: z
+      .object({ value: z.unknown(), at: time, epoch: count.describe('Epoch of the holder that stored it') })
+      .nullable()
+      .describe('Progress that its holder, or one before it, stored last; null: none'),
   })
   .meta({ id: 'Partition' });
 export type PartitionView = z.infer<typeof partitionView>;

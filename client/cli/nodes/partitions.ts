@@ -8,7 +8,7 @@ import { runs } from '../support/session';
 export const partitionsCommand = (): Command =>
   command(
     'partitions',
-    'List the partitions of handlers with affinity: holder, epoch and age, running calls, and why each last moved.',
+    'List the partitions of handlers with affinity: holder, epoch and age, running calls, checkpoint, and why each last moved.',
     [
       'muster partitions',
       'muster partitions orders',
@@ -29,7 +29,19 @@ const show = (list: readonly PartitionView[]): string => {
   if (list.length === 0)
     return "No partitions: give a handler `affinity: 'partition'` in the config file and start a worker with it.";
   return table(
-    ['partition', 'holder', 'state', 'epoch', 'for', 'lease left', 'load', 'processing', 'last move', 'why'],
+    [
+      'partition',
+      'holder',
+      'state',
+      'epoch',
+      'for',
+      'lease left',
+      'load',
+      'processing',
+      'checkpoint',
+      'last move',
+      'why',
+    ],
     list.map(row),
   );
 };
@@ -43,9 +55,12 @@ const row = (one: PartitionView): (string | number)[] => [
   one.leaseLeftMs === null ? '-' : duration(one.leaseLeftMs),
   `${one.load}/min`,
   one.processing.map(({ node, name, calls }) => `${name ?? node} ${calls}`).join(', ') || '-',
+  one.checkpoint === null ? '-' : `${cut(JSON.stringify(one.checkpoint.value))} (epoch ${one.checkpoint.epoch})`,
   one.lastMove?.at ?? 'never',
   one.lastMove?.why ?? '-',
 ];
+
+const cut = (text: string): string => (text.length > 40 ? `${text.slice(0, 39)}…` : text);
 
 const stateOf = (one: PartitionView): string => {
   const parts = [one.state as string];

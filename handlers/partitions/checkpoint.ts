@@ -1,0 +1,82 @@
+import { depthOf, fieldAt, MAX_JSON_DEPTH } from '../../workflows/planning/jsonText';
+import { describeThrown, isStorableText, show } from '../text';
+
+/** The checkpoint of a partition, as a handler gives it, and how it is refused. */
+
+/** Most bytes of JSON of one checkpoint. */
+export const CHECKPOINT_BYTES_MAX = 4_096;
+
+/** A checkpoint that cannot be stored: nothing was written, and the last one stays. */
+export class InvalidCheckpointError extends Error {
+  override readonly name = 'InvalidCheckpointError';
+  constructor(
+    /** What is wrong: `checkpoint`, or a place in it, such as `checkpoint.cursor[0]`. */
+    readonly field: string,
+    what: string,
+  ) {
+    super(`Cannot store the checkpoint: ${field}: ${what}`);
+  }
+}
+
+/**
+ * This process no longer holds the partition under the call's epoch: another node has it, or the
+ * lease has passed. Nothing was written. End the call; the next holder goes on.
+ */
+export class PartitionLostError extends Error {
+  override readonly name = 'PartitionLostError';
+  constructor(
+    /** `<handler>/<no>`. */
+    readonly partition: string,
+    readonly epoch: number,
+  ) {
+    super(
+      `Cannot use the checkpoint of partition ${partition}: this process no longer holds it under epoch ${epoch}. Nothing was written. End the call; the next holder goes on from the last checkpoint.`,
+    );
+  }
+}
+
+/**
+ * Returns a checkpoint as JSON text that Postgres and every reader can hold. Throws
+ * `InvalidCheckpointError` with the field; unlike a result, nothing is replaced or left out: the
+ * next holder must read what was written.
+ */
+export const checkpointJson = (value: unknown): string => {
+  let json: string | undefined;
+  try {
+    json = JSON.stringify(value);
+  } catch (error) {
+    // Nested thousands of levels deep, the writer has no stack left.
+    throw refused(error instanceof RangeError ? TOO_DEEP : `${NO_JSON}, got ${describeThrown(error)}`);
+  }
+  if (json === undefined) throw refused(`${NO_JSON}, got ${show(value)}`);
+  const bytes = Buffer.byteLength(json);
+  if (bytes > CHECKPOINT_BYTES_MAX)
+    throw refused(
+      `expected at most ${CHECKPOINT_BYTES_MAX} bytes of JSON, got ${bytes}. Store the state elsewhere, and refer to it.`,
+    );
+  if (depthOf(json) > MAX_JSON_DEPTH) throw refused(TOO_DEEP);
+  const path = unstorable(JSON.parse(json));
+  if (path !== null)
+    throw refused('expected text without U+0000 and half surrogate pairs, which cannot be stored', path);
+  return json;
+};
+
+const NO_JSON = 'expected a value that can be written as JSON';
+const TOO_DEEP = `expected at most ${MAX_JSON_DEPTH} levels of arrays and objects. Flatten it.`;
+
+type Path = (string | number)[];
+
+const refused = (what: string, path: Path = []): InvalidCheckpointError =>
+  new InvalidCheckpointError(fieldAt(['checkpoint', ...path]), what);
+
+/** Returns where a text, or the name of a member, cannot be stored; null: nowhere. */
+const unstorable = (value: unknown): Path | null => {
+  if (typeof value === 'string') return isStorableText(value) ? null : [];
+  if (typeof value !== 'object' || value === null) return null;
+  for (const [key, member] of Object.entries(value)) {
+    if (!isStorableText(key)) return [JSON.stringify(key)];
+    const path = unstorable(member);
+    if (path !== null) return [Array.isArray(value) ? Number(key) : key, ...path];
+  }
+  return null;
+};
