@@ -104,6 +104,8 @@ export class Client implements ClientContext {
   readonly skipHead: Lanes['skip'];
   /** Short for {@link Lanes.fix}. */
   readonly fixHead: Lanes['fix'];
+  /** Short for {@link Lanes.reportLost}. */
+  readonly reportLost: Lanes['reportLost'];
   /** Short for {@link Lanes.ring}. */
   readonly ringLanes: Lanes['ring'];
   /** Short for {@link Queuers.list}. */
@@ -171,6 +173,7 @@ export class Client implements ClientContext {
     ({ cancel: this.cancelBatch, complete: this.complete } = this.batches);
     ({ get: this.lane, pause: this.pauseLane, resume: this.resumeLane, setWeight: this.setLaneWeight } = this.lanes);
     ({ skip: this.skipHead, fix: this.fixHead, ring: this.ringLanes } = this.lanes);
+    ({ reportLost: this.reportLost } = this.lanes);
     ({ list: this.queuer, set: this.setQueuer, pause: this.pauseQueuer, resume: this.resumeQueuer } = this.queuers);
     ({ open: this.openFanout, seal: this.sealFanout, get: this.getFanout } = this.fanouts);
     ({ waitFor: this.waitForFanout, reap: this.reapFanouts } = this.fanouts);

@@ -97,7 +97,8 @@ export const concludeEarlier = async (
 ): Promise<{ call: Call; outcome: CallEnd }> => {
   const members = await store.readMembers(deps.pool, [batch.id]);
   const call = toCall(deps, { batch, members, attempt: batch.attempt, fence: fenceOf(deps.use) });
-  const error = `attempt ${batch.attempt} was not concluded: its process died during or around the call`;
+  const error =
+    batch.reportedLost ?? `attempt ${batch.attempt} was not concluded: its process died during or around the call`;
   return { call, outcome: await lookUp(deps, call, error) };
 };
 

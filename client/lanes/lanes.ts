@@ -3,6 +3,8 @@ import type { Connection } from '../connection';
 import { wakeGivenUp } from '../operations/cancellation';
 import { CHANGE } from '../tasks/failureTexts';
 import * as control from './control';
+import type { LostAnswer, LostOptions } from './reportLost';
+import { reportLost } from './reportLost';
 import * as views from './views';
 
 /** The verbs for lanes: `muster.lanes`. Each throws `NotFoundError` for an unknown service. */
@@ -74,6 +76,19 @@ export class Lanes {
     const { batch, laneIds } = await connection.write(CHANGE, () => control.fixHead(connection, service, fix));
     await connection.ringLaneIds(laneIds);
     return { batch };
+  }
+
+  /**
+   * Takes a downstream's notice that it lost what it had accepted in a lane: everything, or what
+   * stands behind one batch. Those batches are looked up, then sent again, in order and with the
+   * same keys; what has ended stays as it is. Throws `InvalidArgumentError` for a batch or a
+   * reference that is not of this lane; then nothing was changed.
+   */
+  async reportLost(service: string, options: LostOptions = {}): Promise<LostAnswer> {
+    const { connection } = this;
+    const { answer, laneIds } = await connection.write(CHANGE, () => reportLost(connection.pool, service, options));
+    await connection.ringLaneIds(laneIds);
+    return answer;
   }
 
   /**

@@ -1,4 +1,5 @@
 import type { Queryable } from '../pool';
+import { REPORTED_LOST } from '../../workflows/planning/lanes/unknown';
 import { DISPATCH_LIFE_MS } from '../grouping/slots';
 import { createdUs } from '../created';
 import { KEY_OF_BATCH } from './idempotencyKey';
@@ -23,6 +24,8 @@ export interface CarriedBatch {
   createdUs: number;
   /** An earlier attempt was marked and never concluded: its outcome is unknown. */
   unconcluded: boolean;
+  /** An operator's notice that the downstream lost it after accepting it; null: none. */
+  reportedLost?: string | null;
   /** An earlier call may have been applied: the batch keeps its key, whatever happens. */
   unsure: boolean;
   /** In how many ms it may start (pacing, in-place waits); 0: now. */
@@ -55,6 +58,8 @@ export const CARRIED = `
 select b.id, b.target_id as "targetId", t.key as target, b.n, b.weight, b.epoch, b.attempt, b.counted, b.refusals,
   b.depth, b.parent_id as "parentId", ${KEY_OF_BATCH} as "idempotencyKey", ${createdUs('b')} as "createdUs",
   b.attempt_until is not null as unconcluded, b.unsure,
+  case when b.reference is not null and b.attempt_until is not null and starts_with(b.error, '${REPORTED_LOST}')
+    then b.error end as "reportedLost",
   greatest(0, extract(epoch from b.retry_at - clock()))::float8 * 1000 as "startInMs",
   extract(epoch from b.started_at)::float8 * 1000 as "firstCallAtMs",
   extract(epoch from coalesce(b.called_at, b.started_at))::float8 * 1000 as "lastCallAtMs", least(h.per_target, t.allowed) as "perTarget",

@@ -57,6 +57,14 @@ test('HTTP API: lanes: a page, pause, resume, weight; the queuer', async () => {
   expect((await world.call('POST /v1/lanes/l1/pause', { body: { reason: 'why' } })).status).toBe(200);
   expect((await world.call('GET /v1/lanes/l1')).body).toMatchObject({ state: 'paused', reason: 'why' });
   expect((await world.call('POST /v1/lanes/l1/resume')).status).toBe(200);
+  expect((await world.call('POST /v1/lanes/l1/lost')).body).toMatchObject({ batches: 0, first: null, last: null });
+  expect(await world.call('POST /v1/lanes/l1/lost', { body: { afterBatch: 999_999 } })).toMatchObject({
+    status: 422,
+    body: {
+      code: 'INVALID_ARGUMENT',
+      detail: expect.stringMatching(/afterBatch: expected a batch of lane l1, got 999999/),
+    },
+  });
   expect((await world.call('PUT /v1/lanes/l1/weight', { body: { weight: 7 } })).status).toBe(200);
   expect((await world.call('GET /v1/lanes/l1')).body).toMatchObject({ weight: 7 });
   expect(await world.call('POST /v1/lanes/l1/skip')).toMatchObject({ status: 409, body: { code: 'NOT_HALTED' } });

@@ -5,7 +5,7 @@ import { APPROACHES, LANE_KINDS, ON_INVALID, STRATEGIES } from '../planning/lane
 import { LEADER_STATES } from '../planning/states';
 import { laneBatchStatus } from './batch';
 import { taskInput } from './task';
-import { batchId, count, ms, namesOf, time } from './fields';
+import { batchId, count, ms, namesOf, reason, time } from './fields';
 
 export const laneView = z
   .object({
@@ -88,6 +88,27 @@ export const queuerSettings = z
   })
   .describe('Pass at least one setting')
   .meta({ id: 'QueuerSettings', minProperties: 1 });
+
+/** What a downstream lost of a lane. */
+export const laneLost = z
+  .strictObject({
+    afterBatch: batchId.optional().describe('Only what stands behind this batch in the lane'),
+    afterReference: z.string().min(1).optional().describe('Only what stands behind the batch with this reference'),
+    acceptedBefore: time
+      .optional()
+      .describe('Only what was accepted until then; that of an earlier answer makes a repeat harmless'),
+    reason: reason.optional(),
+  })
+  .meta({ id: 'LaneLost' });
+
+export const laneLostAnswer = z
+  .object({
+    batches: count.describe('Number of batches that are looked up, then sent again'),
+    first: batchId.nullable(),
+    last: batchId.nullable(),
+    acceptedBefore: time.describe('Batches accepted later are not among them'),
+  })
+  .meta({ id: 'LaneLostAnswer' });
 
 /** What to do with the batch that halts a lane. */
 export const laneFix = z

@@ -4,6 +4,7 @@ import type { TaskInput } from '../../tasks/checkTasks';
 import { MusterError } from '../../errors';
 import type { LaneBatchView } from '../../lanes/views';
 import type { Fix } from '../../lanes/control';
+import type { LostOptions } from '../../lanes/reportLost';
 import { LANE_HEAD, laneRow } from './lanes';
 import { command, wholeOption } from '../support/command';
 import { exactJson } from '../support/exactJson';
@@ -25,7 +26,7 @@ export const laneCommand = (): Command => {
     .argument('<service>')
     .option('--batches <n>', 'number of batches to show', wholeOption(0, 1_000), 20)
     .action(runs(show));
-  for (const make of [pause, resume, skip, fix, weight]) lane.addCommand(make());
+  for (const make of [pause, resume, skip, fix, lost, weight]) lane.addCommand(make());
   return lane;
 };
 
@@ -119,6 +120,30 @@ const readFix = async (session: Session<FixOptions>): Promise<Fix> => {
     ),
   };
 };
+
+const lost = (): Command =>
+  command(
+    'lost',
+    'Send again, in order, what the downstream accepted in a lane and lost.',
+    ['muster lane lost po-17 --after-batch 81 --reason "fail-over"', 'muster lane lost po-17 --after-reference r-81'],
+    'Without --after-batch or --after-reference: everything accepted that has not ended. Each batch is looked up first, if the handler can, and is sent with the same key.',
+  )
+    .argument('<service>')
+    .option('--after-batch <n>', 'only what stands behind this batch', wholeOption(1, Number.MAX_SAFE_INTEGER))
+    .option('--after-reference <reference>', 'only what stands behind the batch with this reference')
+    .option('--accepted-before <time>', 'only what was accepted until then; as an earlier answer says it')
+    .option('--reason <text>', 'reason shown by explain')
+    .action(
+      runs(async (session: Session<LostOptions>, service: string) => {
+        const answer = await (await session.client()).reportLost(service, session.options);
+        const { batches, first, last, acceptedBefore } = answer;
+        const which = batches === 0 ? 'nothing' : `${batches} (batches ${first} to ${last})`;
+        session.out.answer(
+          { service, ...answer },
+          () => `lane ${service} sends ${which} again, of what was accepted before ${acceptedBefore}`,
+        );
+      }),
+    );
 
 const weight = (): Command =>
   command('weight', "Set a lane's share of the submitters (strategy per-service).", ['muster lane weight po-17 3'])

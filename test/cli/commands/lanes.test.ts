@@ -117,6 +117,8 @@ test('a halted lane: skip and fix', async () => {
 
 test.each([
   ['lane pause nobody', 1, /Service "nobody" not found/],
+  ['lane lost nobody', 1, /Service "nobody" not found/],
+  ['lane lost po-1 --after-batch 999999', 2, /afterBatch: expected a batch of lane po-1, got 999999/],
   ['lane nobody', 1, /Service "nobody" not found/],
   ['lane weight po-1 0', 2, /whole number from 1 to 10000/],
   ['lane weight po-1 -- -3', 2, /whole number from 1 to 10000/],

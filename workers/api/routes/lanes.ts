@@ -133,6 +133,22 @@ const fix = route({
   run: ({ client, params: one, body }) => client.fixHead(one.service, body as Fix),
 });
 
+const lost = route({
+  id: 'reportLost',
+  method: 'POST',
+  path: '/v1/lanes/{service}/lost',
+  scope: 'admin',
+  tag,
+  summary: 'Send again, in order, what the downstream accepted in a lane and lost',
+  params,
+  body: contracts.laneLost,
+  bodyOptional: true,
+  answer: { status: 200, schema: contracts.laneLostAnswer, description: 'The lane sends them again' },
+  problems: ['not-found'],
+  keyed: 'harmless',
+  run: ({ client, params: one, body }) => client.reportLost(one.service, body),
+});
+
 const queuer = route({
   id: 'getQueuers',
   method: 'GET',
@@ -199,4 +215,4 @@ const resumeAll = route({
   },
 });
 
-export const laneRoutes = [list, get, pause, resume, weight, skip, fix, queuer, setQueuer, pauseAll, resumeAll];
+export const laneRoutes = [list, get, pause, resume, weight, skip, fix, lost, queuer, setQueuer, pauseAll, resumeAll];
