@@ -75,7 +75,7 @@ const PATHS: Record<string, Record<string, Record<string, number>>> = {
   'execution-continue-as-new': { execution: { continued_as_new: 1, continued: 1, workOrderBatch: 1, timer_fired: 1 } },
   'partition-served': { balancer: { balancePartitions: 3 }, leader: { submitBatches: 1 } },
   'partition-handover': { balancer: { balancePartitions: 11, timer_fired: 4 } },
-  'partition-continue-as-new': { balancer: { balancePartitions: 7, 'signal look': 4 } },
+  'partition-continue-as-new': { balancer: { continued_as_new: 1, continued: 1, balancePartitions: 1 } },
   'signals-read': {
     monitor: { 'signal complete': 2, takeSignalled: 1 },
     completion: { knowsHandler: 1, completeAccepted: 1 },
