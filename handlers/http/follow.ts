@@ -1,7 +1,15 @@
 import { linkedSignal } from '../deadline';
 import { HaltError, LaterError } from '../errors';
 import { cutText, describeThrown, show } from '../text';
-import type { Batch, CallContext, CancelAnswer, ReconcileAnswer, ReferenceStatus, Results } from '../contract';
+import type {
+  Batch,
+  CallContext,
+  CancelAnswer,
+  ItemResult,
+  ReconcileAnswer,
+  ReferenceStatus,
+  Results,
+} from '../contract';
 import type { FollowUp, FollowUps } from './followUps';
 import { readPath } from './path';
 import type { StatusTable } from './patterns';
@@ -165,11 +173,12 @@ export async function reconcile(
   }
   if (!isSuccess(answer)) throw await failureOf(answer, plan);
   const reader = { ...follower, response: plan.response, secrets: plan.headers.secrets };
-  if (plan.path === undefined) return { status: 'done', results: await readItems(reader, answer, batch.tasks.length) };
+  if (plan.path === undefined)
+    return { status: 'done', results: ofBatch(await readItems(reader, answer, batch.tasks.length), batch) };
   const value = await readJson(reader, answer);
   switch (lookUp(plan.table, readPath(value, plan.path))) {
     case 'done':
-      return { status: 'done', results: itemsIn(reader, answer, value, batch.tasks.length) };
+      return { status: 'done', results: ofBatch(itemsIn(reader, answer, value, batch.tasks.length), batch) };
     case 'accepted': {
       const reference = plan.reference === undefined ? undefined : scalar(readPath(value, plan.reference));
       return reference === undefined ? { status: 'unsure' } : { status: 'accepted', reference };
@@ -179,4 +188,25 @@ export async function reconcile(
     default:
       return { status: 'unsure' };
   }
+}
+
+/**
+ * Leaves out results of other tasks: a downstream that is asked by the key answers for the whole
+ * call, of which this batch may be what its answer left open.
+ */
+function ofBatch(results: Results, { tasks }: Batch): Results {
+  const ids = new Set(tasks.map(({ id }) => id));
+  const isOurs = ({ id }: ItemResult): boolean => typeof id !== 'string' || ids.has(id);
+  return Symbol.asyncIterator in results ? filteredStream(results, isOurs) : filtered(results, isOurs);
+}
+
+function* filtered(results: Iterable<ItemResult>, keep: (item: ItemResult) => boolean): Generator<ItemResult> {
+  for (const item of results) if (keep(item)) yield item;
+}
+
+async function* filteredStream(
+  results: AsyncIterable<ItemResult>,
+  keep: (item: ItemResult) => boolean,
+): AsyncGenerator<ItemResult> {
+  for await (const item of results) if (keep(item)) yield item;
 }

@@ -5,7 +5,7 @@ import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import type { Row, Script } from './tableHandlers';
-import { all, calls, callsOf, numberOf, ok, scripts, STATES, tableHandlers } from './tableHandlers';
+import { all, calls, callsOf, MAX_RESPONSE_BYTES, numberOf, ok, scripts, STATES, tableHandlers } from './tableHandlers';
 
 /**
  * Every row of the table of outcomes (docs/handlers/http-json.md) on a real HTTP downstream: the
@@ -120,6 +120,11 @@ describe.each(KINDS)('idempotency %s', (kind) => {
     ],
     ['reset after the request was written', () => (response) => void response.destroy()],
     ['no answer within the timeout', () => () => undefined],
+    [
+      'over the size limit',
+      (items) =>
+        json(200, { results: items.map(({ id }) => ({ id, status: 200 })), padding: 'x'.repeat(MAX_RESPONSE_BYTES) }),
+    ],
   ];
   test.each(unreadable)('%s -> all unknown with evidence, or sent again with the same key', async (name, answer) => {
     const target = to(name.replaceAll(' ', '-'));
@@ -201,39 +206,6 @@ describe.each([401, 403, 404])('%i', (status) => {
     await eventually(async () => calls(target).length === 2);
     expect(calls(target)[1]!.ids).toEqual([0, 1, 2, 3].map((i) => `${target}-${i}`));
   });
-});
-
-test('refused before the request was written (ECONNREFUSED) -> the same batch later, no attempt', async () => {
-  const gone = await startDownstream();
-  const port = gone.port;
-  await gone.close();
-  const handler = httpHandler({
-    kind: 'http',
-    name: 'unreachable',
-    target: 'to',
-    limits: { maxItems: 8 },
-    linger: { lingerMs: 50 },
-    retry: { inPlace: { times: 2, baseMs: 20 } },
-    request: { url: `http://127.0.0.1:${port}/batch`, item: { id: '{{id}}' } },
-    response: { perItem: false },
-  });
-  const other = await startMuster([handler]);
-  try {
-    await other.client.submit('unreachable', { id: 'u-0', payload: { to: 'x' } });
-    const row = await eventually(async () => {
-      const { rows } = await other.database.pool.query<{
-        refusals: number;
-        counted: number;
-        state: number;
-        error: string;
-      }>({ text: 'select refusals, counted, state, error from batch where refusals >= 3' });
-      return rows[0];
-    });
-    expect(row).toMatchObject({ counted: 0, state: 1 });
-    expect(row.error).toMatch(/ECONNREFUSED/);
-  } finally {
-    await other.stop();
-  }
 });
 
 test('64 members, one poison -> 63 succeeded, 1 failed', async () => {

@@ -15,6 +15,9 @@ export const ok = (items: { id: string }[], change: (item: { id: string }) => ob
       .filter((item) => item !== null),
   });
 
+/** An answer above it is not read, however good the results in it are. */
+export const MAX_RESPONSE_BYTES = 20_000;
+
 /** One of each idempotency, on the downstream at this address. */
 export const tableHandlers = (downstream: string): Handler[] =>
   (['none', { by: 'batch' }, { by: 'task' }] as const).map((idempotency) =>
@@ -26,6 +29,7 @@ export const tableHandlers = (downstream: string): Handler[] =>
       linger: { lingerMs: 50 },
       idempotency,
       timeoutMs: 1_000,
+      maxResponseBytes: MAX_RESPONSE_BYTES,
       retry: { inPlace: { times: 2, baseMs: 20 }, delayed: { baseMs: 50, maxMs: 200 }, maxAttempts: 4 },
       request: {
         url: `${downstream}/batch`,

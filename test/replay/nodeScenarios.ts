@@ -63,8 +63,11 @@ export const nodeScenarios: Scenario[] = [
     run: async (muster) => {
       await held(muster, muster.node.id, 2);
       const temporal = await muster.client.temporal();
+      const workflowId = balancerWorkflowId(muster.prefix);
+      const open = temporal.workflow.getHandle(workflowId);
+      await open.terminate().catch(() => undefined); // one that is open keeps its own turns per run
       await temporal.workflow.signalWithStart('balancer', {
-        workflowId: balancerWorkflowId(muster.prefix),
+        workflowId,
         taskQueue: workflowTaskQueue(muster.prefix),
         args: [{ turnsPerRun: 1 }],
         signal: 'look',
