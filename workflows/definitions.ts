@@ -178,7 +178,7 @@ export interface WorkflowTask<P = unknown> {
    * or accepted before, of any handler; at most 100.
    */
   dependsOn?: readonly string[];
-  /** Where one of them does not succeed: it fails, too (the default), or runs once all have ended. */
+  /** Where one of them does not succeed: `fail` (the default), or `run` once all have ended. */
   onDependencyFailure?: 'fail' | 'run';
 }
 /**

@@ -2,7 +2,7 @@ import { withRetries } from '../../postgres/errors';
 import { findLanes } from '../../postgres/lanes/lane';
 import * as store from '../../postgres/lanes/reportLost';
 import type { Pool } from '../../postgres/pool';
-import { REPORTED_LOST } from '../../workflows/planning/lanes/unknown';
+import { REPORTED_LOST } from '../../workflows/planning/calls/reportedLost';
 import { checkName, checkReason, checkWhole } from '../arguments';
 import { InvalidArgumentError } from '../errors';
 import { requireLane } from './views';

@@ -142,7 +142,8 @@ const SHOWN = 10;
 const quoted = (id: string): string => `"${id}"`;
 const messages: Record<DependencyProblem['why'], (path: readonly string[]) => string> = {
   unknown: ([id]) =>
-    `expected ids of accepted tasks or of this call, got ${quoted(id!)}, which does not exist, or was deleted after its retention period`,
+    `expected ids of accepted tasks or of this call, got ${quoted(id!)}, which does not exist, ` +
+    'or was deleted after its retention period',
   refused: ([id]) => `expected tasks that can be accepted, got ${quoted(id!)} of the same call, which is refused`,
   cycle: (path) => {
     const more = path.length > SHOWN ? `, ... (${path.length - 1} tasks)` : '';

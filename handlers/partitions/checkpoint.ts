@@ -30,7 +30,8 @@ export class PartitionLostError extends Error {
     readonly epoch: number,
   ) {
     super(
-      `Cannot use the checkpoint of partition ${partition}: this process no longer holds it under epoch ${epoch}. Nothing was written. End the call; the next holder goes on from the last checkpoint.`,
+      `Cannot use the checkpoint of partition ${partition}: this process no longer holds it under epoch ${epoch}. ` +
+        'Nothing was written. End the call; the next holder goes on from the last checkpoint.',
     );
   }
 }
@@ -52,7 +53,7 @@ export const checkpointJson = (value: unknown): string => {
   const bytes = Buffer.byteLength(json);
   if (bytes > CHECKPOINT_BYTES_MAX)
     throw refused(
-      `expected at most ${CHECKPOINT_BYTES_MAX} bytes of JSON, got ${bytes}. Store the state elsewhere, and refer to it.`,
+      `expected at most ${CHECKPOINT_BYTES_MAX} bytes of JSON, got ${bytes}. Store the state elsewhere; refer to it.`,
     );
   if (depthOf(json) > MAX_JSON_DEPTH) throw refused(TOO_DEEP);
   const path = unstorable(JSON.parse(json));

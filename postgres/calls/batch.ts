@@ -1,5 +1,5 @@
 import type { Queryable } from '../pool';
-import { REPORTED_LOST } from '../../workflows/planning/lanes/unknown';
+import { REPORTED_LOST } from '../../workflows/planning/calls/reportedLost';
 import { DISPATCH_LIFE_MS } from '../grouping/slots';
 import { createdUs } from '../created';
 import { KEY_OF_BATCH } from './idempotencyKey';

@@ -30,7 +30,7 @@ const localActivityOf = ({ data }: NonNullable<Event['markerRecordedEventAttribu
   (JSON.parse(Buffer.from(data!.payloads[0]!.data, 'base64').toString()) as { activity_type: string }).activity_type;
 
 const FOLDER = path.join(__dirname, 'histories');
-/** How often each event is in the histories of a path, per type of workflow: in the one with most. */
+/** Counts each event in the histories of a path, per type of workflow: in the one with most. */
 const eventsOf = (scenario: string): Record<string, Record<string, number>> => {
   const most: Record<string, Record<string, number>> = {};
   for (const file of readdirSync(FOLDER).filter((name) => name.split('.')[0] === scenario)) {

@@ -126,7 +126,8 @@ const lost = (): Command =>
     'lost',
     'Send again, in order, what the downstream accepted in a lane and lost.',
     ['muster lane lost po-17 --after-batch 81 --reason "fail-over"', 'muster lane lost po-17 --after-reference r-81'],
-    'Without --after-batch or --after-reference: everything accepted that has not ended. Each batch is looked up first, if the handler can, and is sent with the same key.',
+    'Without --after-batch or --after-reference: everything accepted that has not ended. Each batch is looked up ' +
+      'first, if the handler can, and is sent with the same key.',
   )
     .argument('<service>')
     .option('--after-batch <n>', 'only what stands behind this batch', wholeOption(1, Number.MAX_SAFE_INTEGER))

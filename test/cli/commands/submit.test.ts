@@ -40,7 +40,7 @@ test('a line may depend on others: it is sent when they have succeeded, and fail
   ]);
   const { code, lines } = await world.run('submit orders --file chain.ndjson --wait --json');
   expect(code).toBe(1);
-  const ends = (lines() as { id?: string }[]).filter(({ id }) => id !== undefined);
+  const ends = lines<{ id?: string }>().filter(({ id }) => id !== undefined);
   expect(new Map(ends.map((end) => [end.id, end]))).toEqual(
     new Map([
       ['first', expect.objectContaining({ state: 'succeeded' })],

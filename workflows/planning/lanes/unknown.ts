@@ -5,9 +5,6 @@
 export const LOOK_UPS_MAX = 5;
 export const LOOK_UP_AGAIN_MS = 2_000;
 
-/** How the error of a batch begins that the downstream lost, as an operator says. */
-export const REPORTED_LOST = 'reported lost';
-
 /** What is known about a batch of unknown outcome. */
 export interface UnknownFacts {
   /**

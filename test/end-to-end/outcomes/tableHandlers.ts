@@ -1,7 +1,7 @@
-import type { Handler } from '../../handlers';
-import { httpHandler } from '../../handlers';
-import type { Answer } from '../handlers/downstream';
-import { json } from '../handlers/downstream';
+import type { Handler } from '../../../handlers';
+import { httpHandler } from '../../../handlers';
+import type { Answer } from '../../handlers/downstream';
+import { json } from '../../handlers/downstream';
 
 /** What the n-th call of a target is answered, and what such calls are known by afterwards. */
 export type Script = (call: number, items: { id: string }[]) => Answer;

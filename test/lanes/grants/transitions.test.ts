@@ -1,11 +1,11 @@
-import { RejectedError } from '../../handlers';
-import { statusName } from '../../workflows/planning/lanes/statuses';
-import type { TestMuster } from '../helpers/muster';
-import { startMuster } from '../helpers/muster';
-import { reachesStatus } from '../helpers/reachesStatus';
-import { expectWhole } from '../helpers/whole';
-import { mayBecome } from '../planning/lanes/model/transitions';
-import { Downstream, items, okay } from './downstream';
+import { RejectedError } from '../../../handlers';
+import { statusName } from '../../../workflows/planning/lanes/statuses';
+import type { TestMuster } from '../../helpers/muster';
+import { startMuster } from '../../helpers/muster';
+import { reachesStatus } from '../../helpers/reachesStatus';
+import { expectWhole } from '../../helpers/whole';
+import { mayBecome } from '../../planning/lanes/model/transitions';
+import { Downstream, items, okay } from '../downstream';
 
 /**
  * Each change of a status that a statement of the product makes, recorded by a trigger, is one that

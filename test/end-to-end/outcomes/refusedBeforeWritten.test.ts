@@ -1,13 +1,13 @@
 import type { AddressInfo, Server } from 'node:net';
 import { createServer } from 'node:http';
-import { httpHandler } from '../../handlers';
-import { closedPort } from '../handlers/downstream';
-import { eventually } from '../helpers/eventually';
-import type { TestMuster } from '../helpers/muster';
-import { startMuster } from '../helpers/muster';
-import { expectWhole } from '../helpers/whole';
+import { httpHandler } from '../../../handlers';
+import { closedPort } from '../../handlers/downstream';
+import { eventually } from '../../helpers/eventually';
+import type { TestMuster } from '../../helpers/muster';
+import { startMuster } from '../../helpers/muster';
+import { expectWhole } from '../../helpers/whole';
 
-/** Nothing was written to a downstream that could not be reached: the batch waits, as it is, until it can be. */
+/** Nothing was written to a downstream that cannot be reached: its batch waits until it can be. */
 
 interface Waiting {
   id: number;

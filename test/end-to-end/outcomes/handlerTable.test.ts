@@ -1,9 +1,9 @@
-import { httpHandler } from '../../handlers';
-import type { Answer, Downstream, Seen } from '../handlers/downstream';
-import { json, startDownstream } from '../handlers/downstream';
-import { eventually } from '../helpers/eventually';
-import type { TestMuster } from '../helpers/muster';
-import { startMuster } from '../helpers/muster';
+import { httpHandler } from '../../../handlers';
+import type { Answer, Downstream, Seen } from '../../handlers/downstream';
+import { json, startDownstream } from '../../handlers/downstream';
+import { eventually } from '../../helpers/eventually';
+import type { TestMuster } from '../../helpers/muster';
+import { startMuster } from '../../helpers/muster';
 import type { Row, Script } from './tableHandlers';
 import { all, calls, callsOf, MAX_RESPONSE_BYTES, numberOf, ok, scripts, STATES, tableHandlers } from './tableHandlers';
 

@@ -1,9 +1,9 @@
-import { httpHandler } from '../../handlers';
-import type { Downstream } from '../handlers/downstream';
-import { json, startDownstream } from '../handlers/downstream';
-import type { TestMuster } from '../helpers/muster';
-import { startMuster } from '../helpers/muster';
-import { expectWhole } from '../helpers/whole';
+import { httpHandler } from '../../../handlers';
+import type { Downstream } from '../../handlers/downstream';
+import { json, startDownstream } from '../../handlers/downstream';
+import type { TestMuster } from '../../helpers/muster';
+import { startMuster } from '../../helpers/muster';
+import { expectWhole } from '../../helpers/whole';
 
 /**
  * A JSON handler with a `reconcileUrl`: a result that is missing in the answer is asked for, not

@@ -1,10 +1,10 @@
-import type { ReferenceStatus } from '../../handlers';
-import type { TestMuster } from '../helpers/muster';
-import { startMuster } from '../helpers/muster';
-import { eventually } from '../helpers/eventually';
-import { reachesStatus } from '../helpers/reachesStatus';
-import { expectWhole } from '../helpers/whole';
-import { Downstream, items } from './downstream';
+import type { ReferenceStatus } from '../../../handlers';
+import type { TestMuster } from '../../helpers/muster';
+import { startMuster } from '../../helpers/muster';
+import { eventually } from '../../helpers/eventually';
+import { reachesStatus } from '../../helpers/reachesStatus';
+import { expectWhole } from '../../helpers/whole';
+import { Downstream, items } from '../downstream';
 
 /** A downstream that says once that it lost everything which it had accepted after a batch. */
 
