@@ -73,11 +73,17 @@ const main = async (): Promise<boolean> => {
   }
 };
 
-/** One after the other, spread over the work: a server every tenth time. */
-const strike = async (stack: Stack, client: Client, id: string, struck: Record<string, number>): Promise<void> => {
+/** The first strikes: with fewer kills than ten, chance would leave a kind out. */
+const FIRST = ['node', 'freeze', 'postgres', 'temporal'] as const;
+type Kind = (typeof FIRST)[number];
+const kindOfStrike = (n: number): Kind =>
+  FIRST[n - 1] ?? (n % 10 === 5 ? 'postgres' : n % 10 === 0 ? 'temporal' : random() < 0.3 ? 'freeze' : 'node');
+
+/** One after the other, spread over the work: each kind first, then a server every tenth time. */
+const strike = async (stack: Stack, client: Client, id: string, struck: Record<Kind, number>): Promise<void> => {
   for (let n = 1; n <= kills && !(await isOver(client, id)); n++) {
     await sleep(300 + random() * 700);
-    const what = n % 10 === 5 ? 'postgres' : n % 10 === 0 ? 'temporal' : random() < 0.3 ? 'freeze' : 'node';
+    const what = kindOfStrike(n);
     if (what === 'postgres') await stack.restartPostgres(200 + random() * 1_500);
     else if (what === 'temporal') await stack.restartTemporal(200 + random() * 1_500);
     else {
@@ -87,11 +93,12 @@ const strike = async (stack: Stack, client: Client, id: string, struck: Record<s
         continue;
       }
       const node = up[Math.floor(random() * up.length)]!;
-      void (what === 'freeze' ? node.freeze(4_000 + random() * 3_000) : node.kill(random() * 1_000)).catch(
-        () => undefined,
-      );
+      const done = what === 'freeze' ? node.freeze(4_000 + random() * 3_000) : node.kill(random() * 1_000);
+      // Counted when it is over; the next one strikes meanwhile.
+      void done.then(() => struck[what]++).catch(() => undefined);
+      continue;
     }
-    struck[what]!++;
+    struck[what]++;
   }
 };
 
