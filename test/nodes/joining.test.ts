@@ -40,9 +40,9 @@ test('what a node has just got stays for the minimum hold, and a round takes bac
   const { pool } = young.database;
   // How long what is taken back was held, by round: the row keeps the last only.
   await pool.query(`
-create table held (held interval not null, round timestamptz not null);
+create table hold_time (held interval not null, round timestamptz not null);
 create function note_held() returns trigger language plpgsql as $$ begin
-  insert into muster.held values (new.revoked_at - old.acquired_at, now()); return null; end $$;
+  insert into muster.hold_time values (new.revoked_at - old.acquired_at, now()); return null; end $$;
 create trigger note_held after update on lease for each row
   when (old.revoked_at is null and new.revoked_at is not null and old.resource like 'partition/%')
   execute function note_held()`);
@@ -52,7 +52,7 @@ create trigger note_held after update on lease for each row
   const second = await young.join([orders], settings);
   await young.settled([first, second]);
   const { rows } = await pool.query<{ ms: number; asked: number }>(
-    `select extract(epoch from min(held))::float8 * 1000 as ms, count(*)::int as asked from held
+    `select extract(epoch from min(held))::float8 * 1000 as ms, count(*)::int as asked from hold_time
      group by round`,
   );
   await young.stop();
