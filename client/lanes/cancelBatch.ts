@@ -59,6 +59,7 @@ export const cancelBatch = async (client: ClientContext, batch: number): Promise
     const ended = await withRetries(() => tryCancel(client, batch, found.laneId));
     if (ended !== null) {
       await client.ringLaneIds([found.laneId, ...ended.dependents]);
+      await client.releaseDependents();
       if (ended.members.some(({ recipientId }) => recipientId !== null)) await wakeNotifierOf(client);
       return { batch, service, tasks: ended.members.map(({ id }) => id) };
     }

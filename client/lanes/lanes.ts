@@ -62,6 +62,7 @@ export class Lanes {
     const work = (): ReturnType<typeof control.skipHead> => control.skipHead(connection.pool, service);
     const { batch, laneIds, targetIds } = await connection.write(CHANGE, work);
     await connection.ringLaneIds(laneIds);
+    await connection.releaseDependents();
     await wakeGivenUp(connection, targetIds);
     return { batch };
   }
@@ -75,6 +76,7 @@ export class Lanes {
     const { connection } = this;
     const { batch, laneIds } = await connection.write(CHANGE, () => control.fixHead(connection, service, fix));
     await connection.ringLaneIds(laneIds);
+    await connection.releaseDependents();
     return { batch };
   }
 
