@@ -2,6 +2,7 @@ import { withRetries } from '../../postgres/errors';
 import { findLanes } from '../../postgres/lanes/lane';
 import * as store from '../../postgres/lanes/reportLost';
 import type { Pool } from '../../postgres/pool';
+import { readTime } from '../../postgres/time';
 import { REPORTED_LOST } from '../../workflows/planning/calls/reportedLost';
 import { checkName, checkReason, checkWhole } from '../arguments';
 import { InvalidArgumentError } from '../errors';
@@ -18,7 +19,7 @@ export interface LostOptions {
    * answer makes a repeat harmless.
    */
   acceptedBefore?: string;
-  /** Why, shown by `explain`; at most 1,000 characters. */
+  /** Why, in the error of each of them; at most 1,000 characters. */
   reason?: string;
 }
 
@@ -50,7 +51,7 @@ export const reportLost = async (
   const [lane] = await findLanes(pool, [service]);
   const laneId = lane!.id;
   const after = await findAfter(pool, service, options);
-  const acceptedBefore = checkInstant(options.acceptedBefore) ?? (await store.readTime(pool));
+  const acceptedBefore = checkInstant(options.acceptedBefore) ?? (await readTime(pool));
   const because = options.reason === undefined ? '' : `: ${checkReason(options.reason)}`;
   const error = `${REPORTED_LOST}${after === null ? '' : ` after batch ${after.batchId}`}${because}`;
   const lost: number[] = [];

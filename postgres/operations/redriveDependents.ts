@@ -1,4 +1,4 @@
-import type { Client, Queryable } from '../pool';
+import type { Client } from '../pool';
 
 /**
  * Statements that redrive tasks which failed with a dependency, and so were in no batch: they are
@@ -14,12 +14,6 @@ export interface FailedDependents {
   /** Time as text: one that failed later has been redriven already. */
   before: string;
 }
-
-/** Returns the database's time, as text of full precision. */
-export const readTime = async (db: Queryable): Promise<string> => {
-  const { rows } = await db.query<{ now: string }>({ name: 'read-time', text: 'select clock()::text as now' });
-  return rows[0]!.now;
-};
 
 /** Locks them; skips what another redrive is taking. */
 export const lockFailedDependents = async (
