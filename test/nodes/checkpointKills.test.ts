@@ -9,7 +9,7 @@ import type { Checkpoint } from '../../handlers';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase, temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
-import type { NodeProcess } from './nodeProcess';
+import type { NodeProcess } from './serveNode';
 
 /** Real processes that are killed and stopped: the next holder begins at the checkpoint. */
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import type { NodeProcess } from './nodeProcess';
+import type { NodeProcess } from './serveNode';
 
 /** A process with a node, as a test holds it. */
 export interface NodeChild {
