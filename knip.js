@@ -21,7 +21,7 @@ module.exports = {
     'test/api/{fuzzRun,servers}.ts',
     'test/{bench,chaos,executions/chaos,liveness,stops}/**/*.ts',
     'test/nodes/shiftedClock.ts', // loaded before a process
-    'test/nodes/checkpointProcess.ts', // a process
+    'test/nodes/{nodeProcess,checkpointProcess}.ts', // processes
     'test/{postgres/writeSchema,project/counts,replay/record}.ts',
   ],
   project: ['{workflows,handlers,activities,postgres,client,workers}/**/*.ts!', '{examples,test,site}/**/*.ts'],

@@ -1,4 +1,4 @@
-import { read, trackedFiles } from './project';
+import { read, trackedFiles } from '../project/project';
 
 /**
  * A session prepares a statement under its name, once: another text under the same name is refused
