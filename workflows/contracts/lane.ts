@@ -39,7 +39,7 @@ export const laneBatchView = z
     status: laneBatchStatus,
     place: count.nullable().describe('Place in the lane, 1 is first; null: the batch has ended'),
     n: count,
-    attempts: count.describe('Calls so far'),
+    attempts: count.describe('Number of the last attempt: a call, or a notice after which an earlier answer is void'),
     error: z.string().nullable(),
     reads: z.array(z.string()),
     writes: z.array(z.string()),

@@ -36,7 +36,7 @@ async function show(session: Session<{ batches: number }>, service: string): Pro
   session.out.answer(found, () => [table(LANE_HEAD, [laneRow(found)]), ...found.batches.map(line)].join('\n'));
 }
 const line = ({ batch, n, attempts, explanation }: LaneBatchView): string =>
-  `batch ${batch} (${n} ${n === 1 ? 'item' : 'items'}, ${attempts} counted ${attempts === 1 ? 'attempt' : 'attempts'}): ${explanation}`;
+  `batch ${batch} (${n} ${n === 1 ? 'item' : 'items'}, ${attempts === 0 ? 'not sent yet' : `attempt ${attempts}`}): ${explanation}`;
 
 const pause = (): Command =>
   command('pause', 'Stop sending for a service; calls in flight finish.', [

@@ -61,6 +61,7 @@ test('lane: its batches and what each waits for; explain says the same of a task
     { place: 2 },
   ]);
   expect(text.stdout).toMatch(new RegExp(`depends on batch ${first}`));
+  expect(text.stdout).toMatch(/^batch \d+ \(1 item, not sent yet\): /m);
   expect(explained.json()).toMatchObject({ waitsFor: 'lane', text: expect.stringMatching(/second in lane po-1/) });
 });
 
