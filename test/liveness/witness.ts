@@ -104,7 +104,7 @@ export class Witness {
         ];
       }),
     );
-    this.rounds.push({ atMs, seen });
+    this.rounds.push({ atMs, untilMs: performance.now(), seen });
     const worth = Object.values(seen).some(
       ({ standsMs, naming }) => standsMs > KEEP_MS || Object.keys(naming).length > 0,
     );

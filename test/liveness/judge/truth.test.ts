@@ -16,10 +16,11 @@ const seen = (standsS: number, naming: Naming = {}, more: Partial<Seen> = {}): S
   promise: null,
   ...more,
 });
-/** One mover, seen every 3 s from second 0 to `toS`. */
-const rounds = (toS: number, at: (s: number) => Seen): Round[] =>
+/** One mover, seen every 3 s from second 0 to `toS`, with answers that take `answersS`. */
+const rounds = (toS: number, at: (s: number) => Seen, answersS = 0): Round[] =>
   Array.from({ length: Math.floor(toS / EVERY_S) + 1 }, (_, i) => ({
     atMs: i * EVERY_S * 1_000,
+    untilMs: (i * EVERY_S + answersS) * 1_000,
     seen: { plain: at(i * EVERY_S) },
   }));
 const status = { status: 'stands' };
@@ -135,6 +136,18 @@ test.each<[string, Round[], Fault[], Finding['rule'][]]>([
     rounds(120, (s) => seen(0, s > 90 ? status : {})),
     [fault(0, 20), fault(85, 200)],
     [],
+  ],
+  [
+    'called standing by answers of a round in which the next fault began',
+    rounds(120, (s) => seen(0, s > 86 ? status : {}), 2),
+    [fault(0, 20), fault(88, 200)],
+    [],
+  ],
+  [
+    'called standing by a round that ended before the next fault',
+    rounds(120, (s) => seen(0, s > 83 ? status : {}), 2),
+    [fault(0, 20), fault(90, 200)],
+    ['false alarm'],
   ],
   [
     'moves in between, so that it is not calm',

@@ -20,7 +20,10 @@ export interface Seen {
   promise: string | null;
 }
 export interface Round {
+  /** When it was read what stands; the questions follow. */
   atMs: number;
+  /** When all had answered. */
+  untilMs: number;
   seen: Readonly<Record<string, Seen>>;
 }
 export interface Fault {
@@ -139,10 +142,11 @@ const judgeCalm = (
 ): void => {
   let calmSinceMs: number | null = null;
   const found = new Set<string>();
-  for (const { atMs, seen } of rounds) {
+  for (const { atMs, untilMs, seen } of rounds) {
     const moves = Object.values(seen).every(({ standsMs }) => standsMs < movesMs);
+    // A fault that begins between two answers of a round is in some of them.
     calmSinceMs =
-      moves && !faults.some(({ fromMs, settledMs }) => fromMs <= atMs && atMs <= settledMs)
+      moves && !faults.some(({ fromMs, settledMs }) => fromMs <= untilMs && atMs <= settledMs)
         ? (calmSinceMs ?? atMs)
         : null;
     // A fault between two rounds begins it anew, too.
