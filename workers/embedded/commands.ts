@@ -29,11 +29,15 @@ export interface CommandOptions {
 export function runCommand(file: string, args: string[], options: CommandOptions): Promise<CommandResult> {
   const { timeoutMs: timeout, user, cwd } = options;
   const ids = user === undefined ? {} : { uid: user.uid, gid: user.gid };
+  const startedAt = performance.now();
   return new Promise((resolve) => {
     try {
       execFile(file, args, { timeout, cwd, env: serverEnvironment(), ...ids }, (error, stdout, stderr) => {
-        const reason = error === null ? '' : reasonOf(error, stderr, timeout);
-        resolve({ ok: error === null, stdout, reason, timedOut: error?.killed === true });
+        // Where this process itself stood still, Node throws the output away at the time limit, and
+        // reports the exit code of a command that had long ended well.
+        const timedOut = error?.killed === true || (error === null && performance.now() - startedAt >= timeout);
+        const reason = timedOut ? `gave up after ${timeout / 1000} s` : error === null ? '' : reasonOf(error, stderr);
+        resolve({ ok: error === null && !timedOut, stdout, reason, timedOut });
       });
     } catch (error) {
       resolve({ ok: false, stdout: '', reason: String(error), timedOut: false });
@@ -41,10 +45,7 @@ export function runCommand(file: string, args: string[], options: CommandOptions
   });
 }
 
-function reasonOf(error: Error & { killed?: boolean }, stderr: string, timeoutMs: number): string {
-  if (error.killed === true) {
-    return `gave up after ${timeoutMs / 1000} s`;
-  }
+function reasonOf(error: Error, stderr: string): string {
   const lines = stderr.split('\n').filter((line) => line.trim() !== '');
   // Tools end with a hint or a notice about themselves; the cause is the last line that calls
   // itself an error.
