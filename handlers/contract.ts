@@ -43,6 +43,22 @@ export interface Batch<P = unknown> {
     readonly id: string;
     readonly epoch: number;
   };
+  /**
+   * For `submit` of a handler with `lane.dependencies: 'downstream'`: the batches of this handler on
+   * which this one depends, at most 1,000. The downstream must not apply it before them, and must
+   * refuse it if one of them is not applied. Undefined: none.
+   */
+  readonly dependsOn?: readonly BatchDependency[];
+}
+
+/** A batch that the downstream has, and on which another one depends. */
+export interface BatchDependency {
+  /** As `Batch.id`. */
+  readonly batch: string;
+  /** The downstream's name for it; null: it was answered at once. */
+  readonly reference: string | null;
+  /** It has been applied; else the downstream has accepted it and not ended it yet. */
+  readonly committed: boolean;
 }
 
 /** What a holder of a partition last said of its progress: for itself, and for the next holder. */

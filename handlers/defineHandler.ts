@@ -136,6 +136,7 @@ export function fillDefaults<P, I = P>(options: HandlerOptions<P, I>, preview?: 
       lookUps: options.lane?.lookUps ?? LOOK_UPS_MAX,
       lookUpEveryMs: options.lane?.lookUpEveryMs ?? LOOK_UP_AGAIN_MS,
       deadlines: options.lane?.deadlines ?? OVERDUE_MAX,
+      dependencies: options.lane?.dependencies ?? 'held',
       ...(options.lane?.pendingLimit === undefined ? {} : { pendingLimit: options.lane.pendingLimit }),
     },
     ordered: isOrdered(options),

@@ -87,6 +87,7 @@ export const commonShape = {
     approach: oneOf(namesIn(APPROACHES)).optional(),
     onInvalid: oneOf(['continue', 'halt']).optional(),
     pendingLimit: whole(1, 1_000_000, 'batches').optional(),
+    dependencies: oneOf(['held', 'downstream']).optional(),
     lookUps: whole(1, 1_000, 'look-ups').optional(),
     lookUpEveryMs: whole(1, DAY_MS, 'milliseconds').optional(),
     deadlines: whole(1, 1_000, 'deadlines').optional(),

@@ -113,6 +113,13 @@ export interface LaneRules {
    * it are left. Default: no limit.
    */
   pendingLimit?: number;
+  /**
+   * Who keeps a batch waiting for the batches that it depends on. `held` (default): Muster does,
+   * until they are committed. `downstream`: the downstream does. A batch is then sent as soon as it
+   * has accepted those of this handler, and is given their references (`Batch.dependsOn`); for
+   * batches of other handlers it is still held.
+   */
+  dependencies: 'held' | 'downstream';
 }
 
 /** What a user writes; `defineHandler` checks it and fills in the defaults. */

@@ -216,6 +216,7 @@ create table delayed (
 create table dependency (
   batch_id bigint not null,
   needs bigint not null,
+  handed boolean not null default false,
   constraint dependency_pkey PRIMARY KEY (batch_id, needs),
   constraint dependency_check CHECK (batch_id <> needs)
 );
@@ -372,6 +373,7 @@ create table handler (
   needs jsonb not null default '{}'::jsonb,
   cancels boolean not null default false,
   reductions integer not null default 0,
+  hands_dependencies boolean not null default false,
   constraint handler_pkey PRIMARY KEY (id),
   constraint handler_name_key UNIQUE (name),
   constraint handler_allowed_check CHECK (allowed > 0),

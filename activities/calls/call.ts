@@ -3,6 +3,7 @@ import type { Fence } from '../../postgres/calls/mark';
 import type { CompletionNote } from '../../postgres/accepted/completion';
 import type { Client, Pool } from '../../postgres/pool';
 import type { CallOutcome, MemberEnd, Settlement, SettlementContext } from '../../workflows/planning/calls/plans';
+import type { BatchDependency } from '../../handlers/contract';
 import type { Handler } from '../../handlers/types';
 import type { Conclude, Decision, Door, Half, LookAgain, LookUps, Part, PlainOutcome } from './door';
 import type { ResultPages } from './resultPages';
@@ -21,6 +22,8 @@ export interface Call {
   calledAtMs: number;
   /** The partition under which it is made, and its epoch; null: none. */
   fence: Fence | null;
+  /** Dependencies that are handed to the downstream. */
+  dependsOn: readonly BatchDependency[];
   pages: ResultPages;
   /** True if a look-up did not find it: it may be sent again, regardless of `onUnknown`. */
   absent: boolean;

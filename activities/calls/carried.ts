@@ -1,4 +1,5 @@
 import { ApplicationFailure } from '@temporalio/activity';
+import type { BatchDependency } from '../../handlers/contract';
 import type { Handler } from '../../handlers/types';
 import type { DispatchInput } from '../../workflows/messages';
 import type { CarriedBatch, MemberTask } from '../../postgres/calls/batch';
@@ -15,6 +16,8 @@ export interface Carried {
   markedAtMs: number;
   /** The partition and epoch under which it was marked; null: none. */
   fence: Fence | null;
+  /** In a lane: dependencies that are handed to the downstream. */
+  dependsOn?: readonly BatchDependency[];
 }
 
 /** What the calls of one dispatch share. */

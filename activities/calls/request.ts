@@ -24,6 +24,7 @@ export const toCall = (
     firstCallAtMs,
     calledAtMs: carried.markedAtMs ?? carried.batch.lastCallAtMs ?? firstCallAtMs,
     fence: carried.fence ?? null,
+    dependsOn: carried.dependsOn ?? [],
     pages: undefined as never,
     absent: false,
   };
@@ -52,6 +53,7 @@ export const toBatch = (handler: Handler, call: Call): Batch => ({
   epoch: call.batch.epoch,
   attempt: call.attempt,
   ...(call.fence === null ? {} : { partition: { id: partitionName(call.fence.id), epoch: call.fence.epoch } }),
+  ...(call.dependsOn.length === 0 ? {} : { dependsOn: call.dependsOn }),
 });
 
 export const contextOf = (deps: CallerDeps, call: Call): CallContext => ({

@@ -46,7 +46,8 @@ export class LaneHome implements Home {
 
   private async accept({ batch, attempt, handler }: Call, reference: string): Promise<Settled> {
     const poll = { every_ms: askEveryMs(handler), deadline_ms: handler.poll.deadlineMs };
-    const { written, lanes } = await this.accepted.write({ id: batch.id, attempt, reference, ...poll });
+    const frees = handler.lane.dependencies === 'downstream';
+    const { written, lanes } = await this.accepted.write({ id: batch.id, attempt, reference, frees, ...poll });
     return { ...PLAIN, written, kind: 'accept', accepted: written, lanes };
   }
 

@@ -18,6 +18,7 @@ import type { PartitionUse } from '../nodes/partitions';
 import { SUBMITTER_LEASE_MS } from './nextGrants';
 import { releaseDependents } from '../grouping/dependents';
 import { awaitBriefly } from '../grouping/ring';
+import { dependenciesOf } from './handOver';
 import { wakeQueuersOf } from './ring';
 import type { CallEnd } from '../calls/door';
 import type { CallerDeps } from '../calls/carried';
@@ -158,6 +159,8 @@ export class SubmitterRun {
 
   /** Sends a batch. Returns it as unsent if it must not be sent, or not by this submitter. */
   private async send(callers: CallerDeps, batch: CarriedBatch): Promise<{ call: Call; outcome: CallEnd } | Unsent> {
+    const dependsOn = await dependenciesOf(callers, batch);
+    if (dependsOn === null) return UNMARKED;
     const { timeoutMs } = callers.handler;
     const fence = fenceOf(callers.use);
     const mark = {
@@ -174,7 +177,7 @@ export class SubmitterRun {
     const isLate = (): boolean => performance.now() - markedAtMs > MARK_LATE_MS || callers.use?.isHeld() === false;
     const attempt = batch.attempt + 1;
     if (isLate() || !(await mayStart(callers, batch, isLate))) return { attempt };
-    return makeCall(callers, { batch, members, attempt, markedAtMs, fence });
+    return makeCall(callers, { batch, members, attempt, markedAtMs, fence, dependsOn });
   }
 
   private async settle({ call, outcome }: { call: Call; outcome: CallEnd }): Promise<void> {

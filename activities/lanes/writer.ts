@@ -52,6 +52,19 @@ const MISSED: LaneWritten = { written: false, awaited: false, lanes: [] };
 /** Writes many batches that the downstream accepted and whose outcome it will report later. */
 export const acceptedWriter = (pool: Pool): GroupWriter<AcceptedInLane, LaneWritten> =>
   new GroupWriter(async (group) => {
-    const done = await withRetries(() => acceptInLanes(pool, group));
-    return new Map(group.map(({ id }): [number, LaneWritten] => [id, { ...MISSED, written: done.has(id) }]));
+    if (!group.some(({ frees }) => frees))
+      return written(group, await withRetries(() => acceptInLanes(pool, group)), []);
+    return withRetries(() =>
+      inTransaction(pool, async (client) => {
+        const done = await acceptInLanes(client, group);
+        const free = group.filter(({ id, frees }) => frees && done.has(id)).map(({ id }) => id);
+        return written(group, done, await readyAllDependents(client, free));
+      }),
+    );
   });
+
+const written = (
+  group: readonly AcceptedInLane[],
+  done: ReadonlySet<number>,
+  lanes: number[],
+): Map<number, LaneWritten> => new Map(group.map(({ id }) => [id, { ...MISSED, lanes, written: done.has(id) }]));

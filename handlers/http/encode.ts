@@ -18,6 +18,8 @@ export interface BodyPlan {
   readonly overheadBytes: number;
   /** The references that the templates of an item use. */
   readonly references: readonly Reference[];
+  /** It names the batches that a batch depends on. */
+  readonly handsDependencies: boolean;
   /** It cannot be encoded without a callback URL. */
   readonly needsCallback: boolean;
 }
@@ -29,7 +31,7 @@ export interface BodySettings {
 }
 
 const ITEM_ROOTS = ['id', 'payload', 'target', 'index'];
-const ENVELOPE_ROOTS = ['items', 'target', 'batchId', 'idempotencyKey', 'callbackUrl', 'count'];
+const ENVELOPE_ROOTS = ['items', 'target', 'batchId', 'idempotencyKey', 'callbackUrl', 'count', 'dependsOn'];
 /**
  * Counted for values that are unknown before the batch is formed. Longer values are caught before
  * the call, which then is not made.
@@ -40,6 +42,7 @@ const FILLERS = {
   callbackUrl: 'x'.repeat(256),
   target: 'x'.repeat(64),
   count: 100_000,
+  dependsOn: ['x'.repeat(64)],
 };
 
 const LONGEST_INDEX = 99_999;
@@ -52,6 +55,7 @@ export function compileBody(settings: BodySettings, findings: Findings): BodyPla
   const envelope = compileEnvelope(settings.envelope, isLines, findings);
   return {
     references: lines.flatMap((line) => line.references),
+    handsDependencies: envelope?.references.some(({ root }) => root === 'dependsOn') ?? false,
     needsCallback: envelope?.references.some(({ root, optional }) => root === 'callbackUrl' && !optional) ?? false,
     overheadBytes: isLines
       ? 0
@@ -75,11 +79,16 @@ export function compileBody(settings: BodySettings, findings: Findings): BodyPla
           idempotencyKey,
           callbackUrl,
           count: items.length,
+          dependsOn: referencesOf(batch),
         }),
       );
     },
   };
 }
+
+/** Names what the batch depends on as the downstream does; what it answered at once has no name. */
+const referencesOf = ({ dependsOn = [] }: Batch): string[] =>
+  dependsOn.flatMap(({ reference }) => (reference === null ? [] : [reference]));
 
 const scopesOf = (batch: Batch): Scope[] =>
   batch.tasks.map(({ id, payload }, index) => ({ id, payload, target: batch.target, index }));

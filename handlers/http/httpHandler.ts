@@ -54,6 +54,7 @@ function compile(config: unknown, env: Env): { plan: Plan; problems: Problem[] }
   const request = compileRequest(config, env, findings);
   const response = compileResponse(member(config, 'response'), 'response', findings);
   const followUps = compileFollowUps(config, response, request.headers, env, findings);
+  crossDependencies(config, request.body.handsDependencies, findings);
   const refused = member(member(config, 'scopes'), 'refused') === 'handler' ? 'handler' : 'target';
   const maxBytes = member(member(config, 'limits'), 'maxBytes');
   const maxResponseBytes = member(config, 'maxResponseBytes');
@@ -69,6 +70,26 @@ function compile(config: unknown, env: Env): { plan: Plan; problems: Problem[] }
     maxResponseBytes: typeof maxResponseBytes === 'number' ? maxResponseBytes : DEFAULT_MAX_RESPONSE_BYTES,
   };
   return { plan, problems: findings.problems };
+}
+
+/** A downstream can keep only what it was told of, and only what it accepts is handed over early. */
+function crossDependencies(config: unknown, isHanded: boolean, findings: Findings): void {
+  const isDownstream = member(member(config, 'lane'), 'dependencies') === 'downstream';
+  if (isDownstream && !isHanded)
+    findings.add(
+      'request.envelope',
+      "expected {{dependsOn}} in it with lane.dependencies 'downstream', got none: the downstream would not know what a batch depends on",
+    );
+  if (isDownstream && member(config, 'accepted') === undefined)
+    findings.add(
+      'lane.dependencies',
+      "expected accepted beside 'downstream', got nothing: what is answered at once is never waited for",
+    );
+  if (isHanded && !isDownstream)
+    findings.add(
+      'request.envelope',
+      "expected lane.dependencies 'downstream' with {{dependsOn}}, got 'held': what a batch depends on is applied before it is sent",
+    );
 }
 
 /** Removes duplicates: one text may hold the same mistake twice. */

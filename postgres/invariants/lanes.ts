@@ -120,7 +120,10 @@ order by a.batch_id limit 20`,
       `
 select d.batch_id as batch, s.status, d.needs, n.status as "statusOfNeeded"
 from looked d join lane_batch s on s.batch_id = d.batch_id join lane_batch n on n.batch_id = d.needs
+  join batch b on b.id = d.needs
 where n.status <> 10 /* committed */
+  -- The downstream was told to keep them in order, and had the first, or what it was a part of.
+  and not (d.handed and n.handler_id = s.handler_id and (b.attempt > 0 or b.parent_id is not null))
   and s.status not in (0 /* unsubmitted */, 12 /* skipped */, 13 /* failed-dependency */, 14 /* cancelled */)
 order by d.batch_id, d.needs limit 20`,
     ),
@@ -174,7 +177,9 @@ where h.status in (0 /* unsubmitted */, 1 /* delayed */, 2 /* unknown */) and no
   and (s.due_at is null or s.due_at > greatest(clock(), h.not_before, s.hold_until) + ${GRACE} + interval '1 hour')
   and not exists (
     select from dependency d join lane_batch n on n.batch_id = d.needs and n.status < 10 /* open */
-    where d.batch_id = h.batch_id)
+      join handler c on c.id = h.handler_id
+    where d.batch_id = h.batch_id and not (c.hands_dependencies and n.handler_id = c.id
+      and n.status in (4 /* pending */, 5 /* valid */)))
   and not exists (
     select from lane_batch o
     where o.lane_id = l.id and o.status in (3 /* submitted */, 4 /* pending */, 5 /* valid */))

@@ -118,6 +118,13 @@ export interface OpenBatch {
 }
 
 /**
+ * Of an open dependency `o` of a batch `s` of handler `h`: the downstream keeps them in order, and
+ * has the first.
+ */
+export const HANDED_OVER = `h.hands_dependencies and o.handler_id = s.handler_id
+      and o.status in (4 /* pending */, 5 /* valid */)`;
+
+/**
  * Returns the first open batches of each lane, in order and without a gap (except those of status
  * refused, which block nothing): after the lock, in a new snapshot.
  */
@@ -141,7 +148,7 @@ select s.lane_id as "laneId", s.batch_id as id, s.seq, s.status, s.resolving, s.
   h.paused_at is not null or t.paused as paused, array(
     select d.needs
     from dependency d join lane_batch o on o.batch_id = d.needs and o.status < 10 /* open */
-    where d.batch_id = s.batch_id) as "waitsFor",
+    where d.batch_id = s.batch_id and not (${HANDED_OVER})) as "waitsFor",
   (select d.needs
    from dependency d join lane_batch o on o.batch_id = d.needs and o.status > 10 /* ended without a commit */
    where d.batch_id = s.batch_id limit 1) as "failedOn"

@@ -140,7 +140,10 @@ export const holdLane = async (db: Queryable, laneId: number, inMs: number): Pro
   });
 };
 
-/** Marks the lanes of batches that waited for this ended batch as ready, and returns them. */
+/**
+ * Marks the lanes of batches that waited for this one as ready, and returns them: it has ended, or
+ * was accepted by a downstream that knows dependencies.
+ */
 export const readyDependents = async (db: Queryable, batchId: number): Promise<number[]> => {
   const { rows } = await db.query<{ laneId: number }>({
     name: 'ready-dependents',
@@ -184,11 +187,11 @@ where s.batch_id = $2`,
   await db.query({
     name: 'depend-on-part',
     text: `
-insert into dependency (batch_id, needs)
-select d.batch_id, $1
+insert into dependency (batch_id, needs, handed)
+select d.batch_id, $1, d.handed
 from dependency d join lane_batch s on s.batch_id = d.batch_id
 where d.needs = $2 and s.status < 10 /* open */
-union all select $1, d.needs
+union all select $1, d.needs, false
 from dependency d
 where d.batch_id = $2
 on conflict do nothing`,
@@ -224,7 +227,7 @@ export const failDependents = async (client: Client, batchId: number, on: number
     text: `
 with over as (
   update lane_batch set status = 13 /* failed-dependency */, changed_at = clock()
-  where batch_id = $1 and status = 0 /* unsubmitted */
+  where batch_id = $1 and status in (0 /* unsubmitted */, 1 /* delayed */)
   returning batch_id),
 failed as (
   update batch b set state = 5 /* failed */, dispatch = null, retry_at = null, error = $2, finished_at = clock()

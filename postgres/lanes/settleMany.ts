@@ -87,6 +87,8 @@ export interface AcceptedInLane {
   reference: string;
   every_ms: number;
   deadline_ms: number;
+  /** Batches that depend on it may go now. */
+  frees: boolean;
 }
 
 /**

@@ -15,6 +15,7 @@ export interface Seen {
   attempt: number;
   key: string;
   at: number;
+  dependsOn?: Batch['dependsOn'];
 }
 export class Downstream {
   readonly seen: Seen[] = [];
@@ -48,6 +49,7 @@ export class Downstream {
             attempt: batch.attempt,
             key: context.idempotencyKey,
             at: performance.now(),
+            ...(batch.dependsOn === undefined ? {} : { dependsOn: batch.dependsOn }),
           });
           return await this.answer(batch, context, times);
         } finally {

@@ -78,6 +78,22 @@ const PLANTS: Record<string, () => string[]> = {
   'a granted batch has a submitter that lives': () => inFlight(() => first),
 };
 
+test('a lane is looked at, too, that waits for what the downstream has and keeps in order', async () => {
+  const session = await database.pool.connect();
+  const { text } = INVARIANTS.find(({ name }) => name === 'a lane that may go on is looked at')!;
+  try {
+    await session.query('begin');
+    await session.query(`update lane_state set ready = false where lane_id = ${lane('po-2')}`);
+    await session.query(`update lane_batch set status = 4 where batch_id = ${first}`);
+    expect((await session.query(text)).rows).toEqual([]);
+    await session.query('update handler set hands_dependencies = true');
+    expect((await session.query(text)).rows).toEqual([{ service: 'po-2', batch: other }]);
+  } finally {
+    await session.query('rollback');
+    session.release();
+  }
+});
+
 test('there is a plant for each', () => {
   expect(Object.keys(PLANTS)).toEqual(INVARIANTS.map(({ name }) => name));
 });

@@ -53,6 +53,7 @@ const doorTaken = async (rules: HomeRules, outcome: CallEnd, facts: Facts): Prom
   await settle(
     {
       batch: { ...fresh, ...facts.batch } as CarriedBatch,
+      dependsOn: [],
       handler: defineHandler({
         name: 'orders',
         target: () => 'one',

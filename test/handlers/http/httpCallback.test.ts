@@ -36,6 +36,26 @@ test('where there is no URL nothing is sent and the handler is paused; {{callbac
   expect(JSON.parse(http.downstream.seen[0]!.body)).toEqual({ ids: ['t0', 't1', 't2'] });
 });
 
+test('{{dependsOn}} in the envelope is what the downstream calls the batches that a batch depends on', async () => {
+  const config = {
+    ...request({ ids: '{{items}}', after: '{{dependsOn}}' }),
+    lane: { dependencies: 'downstream' },
+    accepted,
+  };
+  const dependsOn = [
+    { batch: '3', reference: 'j-3', committed: false },
+    { batch: '4', reference: null, committed: true },
+    { batch: '5', reference: 'j-5', committed: true },
+  ];
+  const handler = httpHandler(httpConfig(http.downstream.url, config));
+  http.downstream.answer = json(202, { job: 'j-6' });
+  for (const one of [{ ...batch, dependsOn }, batch]) await callHandler(handler, one, context(), remember());
+  expect(http.downstream.seen.map(({ body }) => (JSON.parse(body) as { after: string[] }).after)).toEqual([
+    ['j-3', 'j-5'],
+    [],
+  ]);
+});
+
 test('a downstream that echoes the URL does not get its token into an error that is kept', async () => {
   const config = { ...request({ ids: '{{items}}', callback: '{{callbackUrl}}' }), accepted };
   for (const status of [400, 500, 503]) {

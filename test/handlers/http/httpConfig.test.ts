@@ -108,6 +108,19 @@ describe('every problem at once (H10)', () => {
     [{ cancelUrl: { url: `${url}/{{reference}}` } }, 'cancelUrl: expected accepted beside it'],
     [{ absentAfterMs: 5 }, 'absentAfterMs: expected reconcileUrl beside it'],
     [
+      { lane: { dependencies: 'downstream' }, accepted: { reference: 'id' } },
+      "request.envelope: expected {{dependsOn}} in it with lane.dependencies 'downstream', got none",
+    ],
+    [
+      { lane: { dependencies: 'downstream' }, ...request({ envelope: { ids: '{{items}}', after: '{{dependsOn}}' } }) },
+      "lane.dependencies: expected accepted beside 'downstream', got nothing",
+    ],
+    [
+      request({ envelope: { ids: '{{items}}', after: '{{dependsOn}}' } }),
+      "request.envelope: expected lane.dependencies 'downstream' with {{dependsOn}}, got 'held'",
+    ],
+    [{ lane: { dependencies: 'theirs' } }, "lane.dependencies: expected 'held'"],
+    [
       { reconcileUrl: { url: `${url}/{{target}}` } },
       'reconcileUrl.url: expected {{idempotencyKey}} or {{batchId}} in it',
     ],

@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { conflictOn } from '../../../workflows/planning/lanes/conflicts';
-import { checkDependencies, failureClosure, type NewBatch } from '../../../workflows/planning/lanes/dependencies';
+import {
+  checkDependencies,
+  failureClosure,
+  isHandedOver,
+  type NewBatch,
+} from '../../../workflows/planning/lanes/dependencies';
 import type { LaneBatchStatus } from '../../../workflows/planning/lanes/statuses';
+import { ALL_STATUSES } from './model/transitions';
 
 const lane = (service: string, approach: NewBatch['lane']['approach'] = 'unconstrained'): NewBatch['lane'] => ({
   service,
@@ -130,5 +136,25 @@ describe('read and write sets', () => {
         expect(conflictOn(one, other) === null).toBe(conflictOn(other, one) === null);
       }),
     );
+  });
+});
+
+describe('dependencies that the downstream keeps', () => {
+  const sendable = (unsure: boolean) => ALL_STATUSES.filter((status) => isHandedOver(status, unsure));
+
+  test('a batch is sent when the downstream has what it depends on', () => {
+    expect(sendable(false)).toEqual(['pending', 'valid', 'committed']);
+  });
+
+  test('one that may have been applied is sent again also after what it depends on has failed', () => {
+    expect(sendable(true)).toEqual([
+      'pending',
+      'valid',
+      'committed',
+      'invalid',
+      'skipped',
+      'failed-dependency',
+      'cancelled',
+    ]);
   });
 });

@@ -71,6 +71,13 @@ const lookUp = (
   return { waitsFor, failedOn };
 };
 
+/**
+ * Says whether a batch may be sent to a downstream that knows dependencies, by the status of one of
+ * them. `unsure`: an earlier call of the batch may have been applied, so it is not failed unsent.
+ */
+export const isHandedOver = (status: LaneBatchStatus, unsure: boolean): boolean =>
+  status === 'pending' || status === 'valid' || status === 'committed' || (unsure && isEnded(status));
+
 interface Edge {
   to: string;
   why: string;

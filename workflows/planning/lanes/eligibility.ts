@@ -80,8 +80,10 @@ export class LaneWalk {
 const judge = (lane: Lane, batch: QueuedBatch, earlier: readonly QueuedBatch[], at: number): Verdict => {
   if (isInFlight(batch.status)) return { kind: 'in-flight' };
   if (batch.status === 'parked') return { kind: 'parked' };
-  if (batch.failedOn !== null && batch.status === 'unsubmitted') return { kind: 'failed', on: batch.failedOn };
-  if (batch.status === 'unsubmitted' && batch.waitsFor.length > 0) return { kind: 'dependency', on: batch.waitsFor };
+  // Refused for now, it has not been applied. One of unknown outcome is resolved.
+  if (batch.failedOn !== null && batch.status !== 'unknown') return { kind: 'failed', on: batch.failedOn };
+  // Of a batch that was sent only where the downstream lost what it depends on.
+  if (batch.waitsFor.length > 0) return { kind: 'dependency', on: batch.waitsFor };
   const unknown = earlier.find(isUnresolved);
   if (unknown !== undefined) return { kind: 'unknown-first', batch: unknown };
   const { approach, kind } = approachOf(lane);

@@ -47,7 +47,10 @@ export interface QueuedBatch {
   weight: number;
   /** Ms before which it does not go: the window of a delayed one (15 s), a retry. Null: at once. */
   notBeforeInMs: number | null;
-  /** Explicit dependencies that have not ended. */
+  /**
+   * Explicit dependencies that have not ended; without those that the downstream has and keeps in
+   * order itself.
+   */
   waitsFor: readonly number[];
   /** A dependency that ended in any way but committed: this batch fails without being sent. */
   failedOn: number | null;

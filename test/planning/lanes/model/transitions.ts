@@ -7,8 +7,8 @@ import { isEnded, STATUSES, type LaneBatchStatus } from '../../../../workflows/p
  */
 const AFTER: Readonly<Record<LaneBatchStatus, readonly LaneBatchStatus[]>> = {
   unsubmitted: ['submitted', 'skipped', 'failed-dependency', 'cancelled'],
-  // Its dependencies were committed when it was granted first, and what is committed stays so.
-  delayed: ['submitted', 'skipped', 'cancelled'],
+  // Only where the downstream keeps dependencies is one not committed when the batch is granted.
+  delayed: ['submitted', 'skipped', 'failed-dependency', 'cancelled'],
   // Granted, to be looked up or sent again (C28); or an answer for it comes late.
   unknown: ['submitted', 'unsubmitted', 'pending', 'valid', 'committed', 'invalid', 'parked', 'refused', 'cancelled'],
   submitted: [
