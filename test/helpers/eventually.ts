@@ -6,7 +6,7 @@ export const eventually = async <T>(
   read: () => Promise<T | undefined | null | false> | T | undefined | null | false,
   options: { timeoutMs?: number; everyMs?: number; what?: string | (() => string | Promise<string>) } = {},
 ): Promise<T> => {
-  const { timeoutMs = 60_000, everyMs = 25, what = 'the expected state' } = options;
+  const { timeoutMs = 120_000, everyMs = 25, what = 'the expected state' } = options;
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     const value = await read();
