@@ -204,12 +204,20 @@ export class Client implements ClientContext {
     return this.connection.temporal();
   }
 
-  /** Checks once that the tables are there and of a version that this program knows. */
+  /**
+   * Checks once that the tables are there and of a version that this program knows.
+   *
+   * @internal
+   */
   ready(): Promise<void> {
     return this.connection.ready();
   }
 
-  /** Tells the queuer to look at these lanes; never throws. */
+  /**
+   * Tells the queuer to look at these lanes; never throws.
+   *
+   * @internal
+   */
   ringLaneIds(laneIds: Iterable<number>): Promise<void> {
     return this.connection.ringLaneIds(laneIds);
   }
@@ -219,12 +227,20 @@ export class Client implements ClientContext {
     return this.connection.releaseDependents();
   }
 
-  /** Sends wakes after a commit, as `ring` does; never throws. */
+  /**
+   * Sends wakes after a commit, as `ring` does; never throws.
+   *
+   * @internal
+   */
   wake(send: (temporal: TemporalClient) => Promise<Error | null>): Promise<void> {
     return this.connection.wake(send);
   }
 
-  /** Called when a wake did not arrive; the sweeper repeats it. */
+  /**
+   * Called when a wake did not arrive; the sweeper repeats it.
+   *
+   * @internal
+   */
   wakeFailed(error: Error): void {
     this.connection.wakeFailed(error);
   }

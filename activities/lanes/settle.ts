@@ -73,8 +73,7 @@ export const settleInLane = async (
   else if (parked !== undefined) await lane.haltLane(client, laneId, parked.batchId, asUnknown(parked.error ?? ''));
   else if (status === 'invalid' && moved.onInvalid === 1)
     await lane.haltLane(client, laneId, id, `invalid: ${errorOf(settlement)}`);
-  const frees = STATUSES[status] >= 10 || (status === 'pending' && call.handler.lane.dependencies === 'downstream');
-  const others = frees ? await lane.readyDependents(client, id) : [];
+  const others = STATUSES[status] >= 10 ? await lane.readyDependents(client, id) : [];
   if (movedOn(call, settlement)) await lane.deleteLaneBatch(client, id);
   return [laneId, ...others];
 };

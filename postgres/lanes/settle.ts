@@ -140,10 +140,7 @@ export const holdLane = async (db: Queryable, laneId: number, inMs: number): Pro
   });
 };
 
-/**
- * Marks the lanes of batches that waited for this one as ready, and returns them: it has ended, or
- * was accepted by a downstream that knows dependencies.
- */
+/** Marks the lanes of batches that waited for this ended batch as ready, and returns them. */
 export const readyDependents = async (db: Queryable, batchId: number): Promise<number[]> => {
   const { rows } = await db.query<{ laneId: number }>({
     name: 'ready-dependents',

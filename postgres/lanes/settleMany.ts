@@ -58,7 +58,8 @@ from done d join was w on w.batch_id = d.id`,
 };
 
 /**
- * Marks lanes ready whose batches waited for these. A separate statement, after those batches were
+ * Marks lanes ready whose batches waited for these: they have ended, or were accepted by a
+ * downstream that knows dependencies. A separate statement, after those batches were
  * locked: its snapshot sees the dependencies that were written meanwhile.
  */
 export const readyAllDependents = async (client: Client, batchIds: readonly number[]): Promise<number[]> => {

@@ -6,6 +6,9 @@ import {
   isHandedOver,
   type NewBatch,
 } from '../../../workflows/planning/lanes/dependencies';
+import type { Verdict } from '../../../workflows/planning/lanes/eligibility';
+import { verdictOn } from '../../../workflows/planning/lanes/eligibility';
+import type { Lane, QueuedBatch } from '../../../workflows/planning/lanes/types';
 import type { LaneBatchStatus } from '../../../workflows/planning/lanes/statuses';
 import { ALL_STATUSES } from './model/transitions';
 
@@ -144,6 +147,22 @@ describe('dependencies that the downstream keeps', () => {
 
   test('a batch is sent when the downstream has what it depends on', () => {
     expect(sendable(false)).toEqual(['pending', 'valid', 'committed']);
+  });
+
+  const verdictOnOne = (one: Partial<QueuedBatch>) => {
+    const queued = { id: 1, sequence: 1, part: 0, reads: [], writes: [], weight: 1, notBeforeInMs: null };
+    const open: QueuedBatch[] = [{ ...queued, status: 'unsubmitted', waitsFor: [], failedOn: null, ...one }];
+    return verdictOn({ ...lane('po-1'), open, openMore: false } as unknown as Lane, 1);
+  };
+
+  test.each<[LaneBatchStatus, Verdict, Verdict]>([
+    ['unsubmitted', { kind: 'dependency', on: [7] }, { kind: 'failed', on: 7 }],
+    ['delayed', { kind: 'dependency', on: [7] }, { kind: 'failed', on: 7 }],
+    ['unknown', { kind: 'dependency', on: [7] }, { kind: 'may-go' }],
+    ['pending', { kind: 'in-flight' }, { kind: 'in-flight' }],
+  ])('a batch that is %s when the downstream loses what it depends on, and when that fails', (status, lost, failed) => {
+    expect(verdictOnOne({ status, waitsFor: [7] })).toEqual(lost);
+    expect(verdictOnOne({ status, failedOn: 7 })).toEqual(failed);
   });
 
   test('one that may have been applied is sent again also after what it depends on has failed', () => {

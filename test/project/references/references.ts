@@ -4,6 +4,7 @@ import { format } from 'prettier/standalone';
 import type { Options } from 'prettier';
 import { read } from '../project';
 import { cliReference } from './cli';
+import { clientReference } from './client';
 import { configReference } from './config';
 import { errorsReference } from './errors';
 import { httpReference } from './http';
@@ -14,6 +15,7 @@ const FOLDER = path.join('docs', 'reference');
 /** Every generated page, by its file. */
 export const REFERENCES: Readonly<Record<string, () => string | Promise<string>>> = {
   [path.join(FOLDER, 'cli.md')]: cliReference,
+  [path.join(FOLDER, 'client.md')]: clientReference,
   [path.join(FOLDER, 'config.md')]: configReference,
   [path.join(FOLDER, 'errors.md')]: errorsReference,
   [path.join(FOLDER, 'http.md')]: httpReference,
