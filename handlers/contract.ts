@@ -44,9 +44,9 @@ export interface Batch<P = unknown> {
     readonly epoch: number;
   };
   /**
-   * For `submit` of a handler with `lane.dependencies: 'downstream'`: the batches of this handler on
-   * which this one depends, at most 1,000. The downstream must not apply it before them, and must
-   * refuse it if one of them is not applied. Undefined: none.
+   * For `submit` of a handler with `lane.dependencies: 'downstream'`: the batches of this handler
+   * on which this one depends, at most 1,000. The downstream must not apply it before them, and
+   * must refuse it if one of them is not applied. Undefined: none.
    */
   readonly dependsOn?: readonly BatchDependency[];
 }

@@ -72,13 +72,14 @@ function compile(config: unknown, env: Env): { plan: Plan; problems: Problem[] }
   return { plan, problems: findings.problems };
 }
 
-/** A downstream can keep only what it was told of, and only what it accepts is handed over early. */
+/** A downstream keeps only what it is told of; only what it accepts is handed over early. */
 function crossDependencies(config: unknown, isHanded: boolean, findings: Findings): void {
   const isDownstream = member(member(config, 'lane'), 'dependencies') === 'downstream';
   if (isDownstream && !isHanded)
     findings.add(
       'request.envelope',
-      "expected {{dependsOn}} in it with lane.dependencies 'downstream', got none: the downstream would not know what a batch depends on",
+      "expected {{dependsOn}} in it with lane.dependencies 'downstream', got none: " +
+        'the downstream would not know what a batch depends on',
     );
   if (isDownstream && member(config, 'accepted') === undefined)
     findings.add(
@@ -88,7 +89,8 @@ function crossDependencies(config: unknown, isHanded: boolean, findings: Finding
   if (isHanded && !isDownstream)
     findings.add(
       'request.envelope',
-      "expected lane.dependencies 'downstream' with {{dependsOn}}, got 'held': what a batch depends on is applied before it is sent",
+      "expected lane.dependencies 'downstream' with {{dependsOn}}, got 'held': " +
+        'what a batch depends on is applied before it is sent',
     );
 }
 

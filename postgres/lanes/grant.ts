@@ -121,7 +121,7 @@ export interface OpenBatch {
  * Of an open dependency `o` of a batch `s` of handler `h`: the downstream keeps them in order, and
  * has the first.
  */
-export const HANDED_OVER = `h.hands_dependencies and o.handler_id = s.handler_id
+const HANDED_OVER = `h.hands_dependencies and o.handler_id = s.handler_id
       and o.status in (4 /* pending */, 5 /* valid */)`;
 
 /**

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { runCommand } from '../../workers/embedded/commands';
 import { serverUser } from '../../workers/embedded/serverUser';
 
-/** Programs that are asked before the embedded servers start, on a machine with no time to spare. */
+/** Programs that are asked before the embedded servers start, on a starved machine. */
 
 /** This process does nothing else for so long, as when it gets no processor. */
 const standStill = (ms: number): void => {

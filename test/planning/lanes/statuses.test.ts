@@ -34,7 +34,7 @@ describe("the model's transitions", () => {
     expect([...reached].sort()).toEqual([...ALL_STATUSES].sort());
   });
 
-  test('only waiting, delayed and unknown ones are granted; only one that was never accepted fails for a dependency [C26]', () => {
+  test('only waiting, delayed and unknown ones are granted; only one never accepted fails for a dependency [C26]', () => {
     const before = (to: LaneBatchStatus) => ALL_STATUSES.filter((from) => mayBecome(from, to));
     expect(before('submitted')).toEqual(['unsubmitted', 'delayed', 'unknown']);
     expect(before('failed-dependency')).toEqual(['unsubmitted', 'delayed']);

@@ -19,14 +19,16 @@ const FUNCTIONS: readonly (readonly [module: string, file: string, name: string]
   ['muster/worker', 'workers/worker.ts', 'startWorker'],
 ];
 
-/** The verbs of the client by their nouns, the functions beside it, and the shapes that both name. */
+/** The verbs of the client by their nouns, other functions, and the shapes that both name. */
 export const clientReference = (): string => {
   const nouns = nounsOf();
   const own = readClass(CLIENT, 'Client');
   const functions = FUNCTIONS.map(([module, file, name]) => [module, readFunction(file, name)] as const);
   const verbs = [own, ...nouns.map(({ noun }) => noun)].flatMap((noun) => noun.verbs);
   return page('Client', [
-    `\`import { createClient } from 'muster'\`; [Submit from your program](../client.md) is the guide to it. ${own.text}`,
+    ["`import { createClient } from 'muster'`; its guide is [Submit from your program](../client.md).", own.text].join(
+      ' ',
+    ),
     '## muster',
     ...own.verbs.flatMap((verb) => sectionOf(verb, 'muster.')),
     ...nouns.flatMap(({ property, noun, short }) => [
@@ -163,7 +165,7 @@ const exportedShapes = (): Map<string, Shape> => {
   return shapes;
 };
 
-/** A comment on a name in an `export type {...}`: of a type of another layer that the client gives out. */
+/** A comment on a name in an `export type {...}`: of a type that another layer declares. */
 const commentBefore = (element: ts.ExportSpecifier): string => {
   const { text } = element.getSourceFile();
   const range = ts.getLeadingCommentRanges(text, element.pos)?.at(-1);

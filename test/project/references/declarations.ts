@@ -2,7 +2,7 @@ import path from 'node:path';
 import ts from 'typescript';
 import { read } from '../project';
 
-/** What the sources declare for users, by syntax alone: a declaration as it is written, with its comment. */
+/** What the sources declare for users, by syntax alone: as it is written, with its comment. */
 
 export interface Verb {
   name: string;
@@ -52,7 +52,7 @@ const flat = (text: string): string =>
     .trim();
 
 /** The comment before a declaration as one paragraph, with names in place of `{@link}`. */
-export const commentOf = (node: ts.Node): string => {
+const commentOf = (node: ts.Node): string => {
   const last = ts.getJSDocCommentsAndTags(node).filter(ts.isJSDoc).at(-1);
   if (last === undefined) return '';
   const tags = (last.tags ?? [])
@@ -131,7 +131,7 @@ export const readShape = (file: string, name: string): Shape | null => {
   return { name, text: commentOf(found), extended, fields: found.members.map(fieldOf), type: null };
 };
 
-/** What an alias comes to where it is computed from a value of its file: a list of names, or a schema. */
+/** What an alias comes to if it is computed from a list of names or a schema of its file. */
 const aliasOf = (file: string, type: ts.TypeNode): Pick<Shape, 'fields' | 'type'> => {
   const text = flat(type.getText());
   const [, listed, schema] = /^(?:keyof typeof (\w+)|z\.(?:infer|input|output)<typeof (\w+)>)$/.exec(text) ?? [];
