@@ -7,6 +7,7 @@ import type { Reduced } from '../../workflows/planning/lanes/explainLane';
 import { pendingLimitOf } from '../../workflows/planning/lanes/backPressure';
 import { explainLane } from '../../workflows/planning/lanes/explainLane';
 import { laneStateOf } from '../../workflows/planning/lanes/laneState';
+import { LISTED_AGE_MAX_MS } from '../../workflows/planning/lanes/limits';
 import { isEnded, statusName } from '../../workflows/planning/lanes/statuses';
 import { APPROACHES, LANE_KINDS, ON_INVALID, STRATEGIES } from '../../workflows/planning/lanes/types';
 import type { Lane } from '../../workflows/planning/lanes/types';
@@ -28,11 +29,16 @@ export interface LanesOptions {
   after?: string;
   /** Only lanes that have something to send. */
   waiting?: boolean;
+  /** Only lanes whose oldest work is this old or older; 0 to 2,147,483,647. */
+  olderThanMs?: number;
 }
 
 export const lanes = async (pool: Pool, options: LanesOptions = {}): Promise<LaneView[]> => {
   const limit = checkWhole('limit', options.limit ?? 100, 1, 1_000);
-  const rows = await store.readLanes(pool, { after: options.after ?? null, limit, waiting: options.waiting === true });
+  const olderThanMs =
+    options.olderThanMs === undefined ? null : checkWhole('olderThanMs', options.olderThanMs, 0, LISTED_AGE_MAX_MS);
+  const { after = null, waiting = false } = options;
+  const rows = await store.readLanes(pool, { after, limit, waiting, olderThanMs });
   const all = await withOpen(pool, rows);
   const granted = await store.sumGranted(pool);
   return rows.map((row, i) => viewOf(row, all[i]!, granted));

@@ -28,28 +28,33 @@ select l.id, l.service, substr(l.partition, 11) as partition, l.kind, l.approach
    where o.lane_id = l.id and o.status < 10 /* open */
    order by o.seq limit 1) as "callsAllowed",
   (select count(*)::int from lane_batch o where o.lane_id = l.id and o.status < 10 /* open */) as depth,
-  (select count(*)::int from lane_queue q where q.lane_id = l.id) as queued, extract(
-    epoch from clock() - least((select k.created_at
-       from lane_batch o join batch k on k.id = o.batch_id
-       where o.lane_id = l.id and o.status < 10 /* open */
-       order by o.seq limit 1),
-      (select q.ready_at
-       from lane_queue q
-       where q.lane_id = l.id
-       order by q.seq limit 1)))::float8 * 1000 as "oldestMs"
-from lane l join lane_state s on s.lane_id = l.id`;
+  (select count(*)::int from lane_queue q where q.lane_id = l.id) as queued,
+  extract(epoch from clock() - w.since)::float8 * 1000 as "oldestMs"
+from lane l join lane_state s on s.lane_id = l.id
+cross join lateral (select least((select k.created_at
+     from lane_batch o join batch k on k.id = o.batch_id
+     where o.lane_id = l.id and o.status < 10 /* open */
+     order by o.seq limit 1),
+    (select q.ready_at
+     from lane_queue q
+     where q.lane_id = l.id
+     order by q.seq limit 1)) as since) w`;
 
-/** Returns a page of lanes by service; `waiting`: only those that have work. */
+/**
+ * Returns a page of lanes by service; `waiting`: only those that have work; `olderThanMs`: only
+ * those whose oldest work is that old.
+ */
 export const readLanes = async (
   db: Queryable,
-  page: { after: string | null; limit: number; waiting: boolean },
+  page: { after: string | null; limit: number; waiting: boolean; olderThanMs: number | null },
 ): Promise<LaneRowView[]> => {
   const { rows } = await db.query<LaneRowView>({
     name: 'read-lanes',
-    text: `${LANE} where ($1::text is null or l.service > $1) and (not $3::bool or exists (select
-      from lane_batch o where o.lane_id = l.id and o.status < 10 /* open */)
-  or exists (select from lane_queue q where q.lane_id = l.id)) order by l.service limit $2`,
-    values: [page.after, page.limit, page.waiting],
+    text: `${LANE}
+where ($1::text is null or l.service > $1) and (not $3::bool or w.since is not null)
+  and ($4::float8 is null or w.since <= clock() - $4 * interval '1 ms')
+order by l.service limit $2`,
+    values: [page.after, page.limit, page.waiting, page.olderThanMs],
   });
   return rows;
 };

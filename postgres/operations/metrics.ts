@@ -11,6 +11,8 @@ export interface HandlerGauges {
   delayed: number;
   /** Waiting for tasks that they depend on. */
   held: number;
+  /** Age of the first of them, in seconds since it was submitted; 0: none is held. */
+  oldestHeldSeconds: number;
   /** Age of the oldest queued task, in seconds; 0: nothing waits. */
   oldestSeconds: number;
   /** Batches in a call, and batches that a downstream has accepted and not finished. */
@@ -32,7 +34,7 @@ with waiting as (
   group by 1),
 later as (select t.handler_id, count(*) as n from delayed d join target t on t.id = d.target_id group by 1),
 kept as (
-  select t.handler_id, count(*) as n
+  select t.handler_id, count(*) as n, min(x.seq) as first
   from held x join target t on t.id = x.target_id
   group by 1),
 open as (
@@ -54,12 +56,13 @@ ended as (
   group by 1)
 select h.name as handler, coalesce(w.n, 0)::float8 as queued, coalesce(l.n, 0)::float8 as delayed,
   coalesce(k.n, 0)::float8 as held,
+  coalesce(greatest(0, extract(epoch from clock() - f.created_at)), 0)::float8 as "oldestHeldSeconds",
   coalesce(greatest(0, extract(epoch from clock() - w.oldest)), 0)::float8 as "oldestSeconds",
   coalesce(o.calls, 0)::float8 as "inFlight", coalesce(o.accepted, 0)::float8 as accepted,
   coalesce(b.unknown, 0)::float8 as unknown, (coalesce(b.dead, 0) + coalesce(e.dead, 0))::float8 as dead,
   h.paused_at is not null as paused
 from handler h left join waiting w on w.handler_id = h.id left join later l on l.handler_id = h.id
-  left join kept k on k.handler_id = h.id
+  left join kept k on k.handler_id = h.id left join task f on f.seq = k.first
   left join open o on o.handler_id = h.id left join bad b on b.handler_id = h.id
   left join ended e on e.handler_id = h.id`,
   });

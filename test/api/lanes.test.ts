@@ -77,6 +77,25 @@ test('HTTP API: lanes: a page, pause, resume, weight; the queuer', async () => {
   expect((await world.call('POST /v1/queuers/resume')).body).toEqual({ paused: false });
 });
 
+test('HTTP API: lanes by the age of their oldest work, in batches and before', async () => {
+  await batchesOf(['o1', 'o3'].map((service) => ({ service, items: items(service, `old ${service}`) })));
+  expect((await world.call('POST /v1/handlers/lane/tasks', { body: { tasks: items('o2', 'old o2') } })).status).toBe(
+    200,
+  );
+  await world.database.pool.query(`
+update batch set created_at = clock() - interval '1 day'
+where id = (select o.batch_id from lane_batch o join lane l on l.id = o.lane_id where l.service = 'o1')`);
+  await world.database.pool.query(`
+update lane_queue set ready_at = clock() - interval '1 day'
+where lane_id = (select id from lane where service = 'o2')`);
+  const services = async (query: string): Promise<string[]> =>
+    (await world.call(`GET /v1/lanes?after=o&${query}`)).body.lanes.map((lane: { service: string }) => lane.service);
+  expect(await services('olderThanMs=86400000')).toEqual(['o1', 'o2']);
+  expect(await services('olderThanMs=86460000')).toEqual([]);
+  expect(await services('olderThanMs=0')).toEqual(expect.arrayContaining(['o1', 'o2', 'o3']));
+  expect(await world.call('GET /v1/lanes?olderThanMs=-1')).toMatchObject({ status: 400 });
+});
+
 test('HTTP API: a handler as server-sent events: whenever something happened', async () => {
   await world.call('POST /v1/handlers/items/tasks', { body: { tasks: items('x', 'e1') } });
   const stream = await follow(`${world.api.url}/v1/handlers/items/events`);

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { crowdedIn } from './clauses';
 import { read, ROOT, trackedFiles } from './project';
@@ -140,10 +140,22 @@ const COUNTS: Count[] = [
   phrase('Answers ...', /\* Answers\b|\. Answers\b/, 0),
 ].map((count) => ({ ...count, n: count.n || count.where.length }));
 
+/** The places in the files that were edited last first: there stands what has just been added. */
+const latest = (where: readonly string[]): string[] => {
+  const editedAt = (place: string): number => statSync(path.join(ROOT, place.split(/[: ]/)[0]!)).mtimeMs;
+  return [...where].sort((a, b) => editedAt(b) - editedAt(a));
+};
+
 const show = process.argv.includes('--where');
 for (const { what, most, n, where } of COUNTS) {
   const isOver = n > most;
   process.stdout.write(`${isOver ? 'OVER' : 'ok  '} ${String(n).padStart(6)} of at most ${most}: ${what}\n`);
-  if (isOver || show) for (const place of where.slice(0, show ? 1_000 : 10)) process.stdout.write(`       ${place}\n`);
+  if (!isOver && !show) continue;
+  for (const place of latest(where).slice(0, show ? 1_000 : 10)) process.stdout.write(`       ${place}\n`);
 }
-if (COUNTS.some(({ n, most }) => n > most)) process.exitCode = 1;
+if (COUNTS.some(({ n, most }) => n > most)) {
+  process.stdout.write(
+    'Shorten or reword what you added; the places in files edited last stand first. No limit is raised.\n',
+  );
+  process.exitCode = 1;
+}

@@ -121,6 +121,23 @@ test('labels are bounded: no target, no task, no batch', async () => {
   expect(after.filter((line) => line.startsWith('muster_sweeper{found="rounds"}'))).toHaveLength(1);
 });
 
+test('tasks that wait for others: how many, and the age of the oldest', async () => {
+  const { client, database } = muster;
+  await client.pause('jobs');
+  await client.submit('jobs', [
+    { id: 'first', payload: { to: 'h' } },
+    { id: 'second', payload: { to: 'h' }, dependsOn: ['first'] },
+    { id: 'third', payload: { to: 'h' }, dependsOn: ['second'] },
+  ]);
+  await database.pool.query("update task set created_at = created_at - interval '1 hour' where id = 'second'");
+  await become('muster_held_tasks{handler="jobs"}', 2);
+  const age = valueOf(await scrape(), 'muster_oldest_held_seconds{handler="jobs"}');
+  expect(Math.floor(age! / 3_600)).toBe(1); // hours
+  await client.resume('jobs');
+  await become('muster_held_tasks{handler="jobs"}', 0);
+  await become('muster_oldest_held_seconds{handler="jobs"}', 0);
+});
+
 test('scrapes within a second share one reading; other paths and methods are refused', async () => {
   let statements = 0;
   const pool = createPool({ databaseUrl: muster.database.url, max: 2 });

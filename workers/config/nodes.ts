@@ -23,7 +23,7 @@ export const nodeShape = {
     'Name of the node, the same after a restart; one process per name. `--node-name` and `MUSTER_NODE_NAME` go first.',
     'none',
   ),
-  attributes: setting(attributes, 'Attributes of the node, which handlers with `requires` ask for.', 'none'),
+  attributes: setting(attributes, 'Attributes of the node, which `affinity.attributes` of a handler ask for.', 'none'),
   leaseMs: setting(
     whole(1_000, HOUR_MS),
     'How long a partition is held without a renewal; renewed at a third of it.',

@@ -29,6 +29,7 @@ const PER_HANDLER = {
   queued: ['muster_queued_tasks', 'Tasks waiting in the queue'],
   delayed: ['muster_delayed_tasks', 'Tasks waiting for their time: notBefore, backoff'],
   held: ['muster_held_tasks', 'Tasks waiting for tasks that they depend on'],
+  oldestHeldSeconds: ['muster_oldest_held_seconds', 'Age of the oldest task waiting for tasks that it depends on'],
   oldestSeconds: ['muster_oldest_queued_seconds', 'Age of the oldest task in the queue'],
   inFlight: ['muster_calls_in_flight', 'Downstream calls in flight'],
   accepted: ['muster_accepted_batches', 'Batches that the downstream accepted and has not finished'],

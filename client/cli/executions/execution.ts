@@ -66,8 +66,9 @@ const latest = async ({ options, out }: Session<Options>, client: Client): Promi
   if (Object.keys(options).some((key) => ['results', 'items', 'cancel', 'wait'].includes(key)))
     throw new InvalidArgumentError('id', 'the id of an execution', undefined);
   const views = await client.executions();
-  out.answer(views, () =>
-    table(
+  out.answer(views, () => {
+    if (views.length === 0) return 'No executions yet: `muster execute` starts one.';
+    return table(
       ['execution', 'runs', 'state', 'done', 'of', 'message'],
       views.map((view) => [
         view.id,
@@ -77,8 +78,8 @@ const latest = async ({ options, out }: Session<Options>, client: Client): Promi
         view.items,
         view.message ?? '',
       ]),
-    ),
-  );
+    );
+  });
 };
 
 const writeResults = async ({ out }: Session<Options>, handle: Execution): Promise<void> => {

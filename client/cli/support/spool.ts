@@ -104,6 +104,10 @@ export class LineSpool {
     return staged('ids', this.handle, this.bytes);
   }
 
+  close(): Promise<void> {
+    return this.handle.close();
+  }
+
   private async flush(): Promise<void> {
     const chunk = Buffer.from(this.waiting);
     this.waiting = '';

@@ -50,10 +50,12 @@ export const waitForAll = async (
 ): Promise<Waited> => {
   const bar = out.progress('waiting  ', ids.count, 'tasks');
   const waiting = new Waiting(client, options, bar);
+  let open = ids;
   try {
-    for (let open = ids; open.count > 0 && !waiting.isOver;) open = await waiting.round(open);
+    while (open.count > 0 && !waiting.isOver) open = await waiting.round(open);
   } finally {
     bar.stop();
+    await open.close();
   }
   return waiting.result();
 };

@@ -43,6 +43,11 @@ afterAll(async () => {
 const run = (args: string[], stdin = '') => runCli(args, { cwd: folder, env, stdin });
 const LISTS = '["1"]\n["2"]\n\n["3"]\n';
 
+test('execution: none yet', async () => {
+  expect((await run(['execution'])).stdout).toBe('No executions yet: `muster execute` starts one.\n');
+  expect((await run(['execution', '--json'])).json()).toEqual([]);
+});
+
 test('execute --wait, execution, --results: E13 on stdout', async () => {
   const executed = await run(
     [

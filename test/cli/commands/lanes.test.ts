@@ -50,6 +50,16 @@ test('lanes: depth, age, state and share of each', async () => {
   expect(page.json()).toMatchObject([{ service: 'po-2' }]);
 });
 
+test('lanes --older-than: only those whose oldest work is that old; none of them is said so', async () => {
+  await world.database.pool.query("update batch set created_at = clock() - interval '1 hour' where id = $1", [first]);
+  const [old, older] = await Promise.all([
+    world.run('lanes --older-than 1h --json'),
+    world.run('lanes --older-than 2h'),
+  ]);
+  expect(old.json<{ service: string }[]>().map(({ service }) => service)).toEqual(['po-1']);
+  expect(older.stdout).toBe('No such lanes.\n');
+});
+
 test('lane: its batches and what each waits for; explain says the same of a task', async () => {
   const [lane, text, explained] = await Promise.all([
     world.run('lane po-1 --json'),
@@ -123,6 +133,7 @@ test.each([
   ['lane nobody', 1, /Service "nobody" not found/],
   ['lane weight po-1 0', 2, /whole number from 1 to 10000/],
   ['lane weight po-1 -- -3', 2, /whole number from 1 to 10000/],
+  ['lanes --older-than soon', 2, /--older-than.*Expected a duration such as 500ms/],
   ['queuer --slots 0', 2, /whole number from 1 to 1000/],
   ['queuer --strategy fastest', 2, /single, per-service, one-round, multi-round/],
 ])('refused: %s', async (args, code, message) => {

@@ -1,3 +1,4 @@
+import { readdirSync, readlinkSync } from 'node:fs';
 import type { CliProcess } from '../process';
 import type { World } from '../world';
 import { createWorld, order } from '../world';
@@ -28,6 +29,28 @@ test('submit --wait, in text: what was accepted and how it ended [Build 7]', asy
   expect(world.downstream.calls.map((call) => call.ids)).toEqual(
     expect.arrayContaining([['text-1', 'text-2'], ['text-3']]),
   );
+});
+
+const scratchFiles = (): string[] =>
+  readdirSync('/proc/self/fd').flatMap((fd) => {
+    const file = readlinkOf(`/proc/self/fd/${fd}`);
+    return /\/muster-[^/]+ \(deleted\)$/.test(file) ? [file] : [];
+  });
+const readlinkOf = (link: string): string => {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return ''; // closed meanwhile
+  }
+};
+
+test('submit --wait closes the files of ids that it waits for', async () => {
+  world.write('open.ndjson', [order('open-1', 'se')]);
+  const before = scratchFiles();
+  expect((await world.run('submit orders --file open.ndjson --wait')).code).toBe(0);
+  world.write('none.ndjson', '');
+  await world.run('submit orders --file none.ndjson --wait');
+  expect(scratchFiles().filter((file) => !before.includes(file))).toEqual([]);
 });
 
 test('a line may depend on others: it is sent when they have succeeded, and fails with them', async () => {

@@ -1,6 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { runCli, runProcess } from '../process';
+import { programToRead } from '../../project/references/cli';
 import { CONFIG, makeFolder } from '../world';
 
 /** What goes wrong before any server is asked. */
@@ -14,10 +15,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 const write = (name: string, content: string): void => writeFileSync(path.join(folder, name), content);
 const run = (args: string[], env: Record<string, string> = {}, stdin = '') => runCli(args, { cwd: folder, env, stdin });
 const DATABASE = { MUSTER_DATABASE_URL: 'postgres://user:hidden@127.0.0.1:1/db' };
-const COMMANDS =
-  'dev worker api token migrate submit try task explain cancel status targets batch verify version fanout flush pause resume set redrive resolve execute execution'.split(
-    ' ',
-  );
+const COMMANDS = programToRead().commands.map((command) => command.name());
 
 test('--help names every command, the settings and the exit codes; each command has examples [Build 7]', async () => {
   const all = await run(['--help']);

@@ -133,7 +133,7 @@ describe('explain of a batch in a lane', () => {
       'no worker',
       { batchId: 81, queuer: { ...facts().queuer, served: false } },
       head({}),
-      'is ready, but no live worker serves the queuer; start one',
+      'is ready, but no live worker serves its handler; start one',
       'worker',
     ],
     [

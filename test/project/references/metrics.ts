@@ -23,6 +23,7 @@ export const metricsReference = async (): Promise<string> => {
   });
   const api = new ApiMetrics(pool, new Admission(DEFAULT_LIMITS), pino({ level: 'silent' }));
   health.stop();
+  await health.report(); // its first check ends; under way, it would keep the process
   await pool.end();
   return page('Metrics', [
     [

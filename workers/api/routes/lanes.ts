@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Fix } from '../../../client/lanes/control';
 import { after } from '../../../workflows/contracts/handler';
 import * as contracts from '../../../workflows/contracts/lane';
-import { WEIGHT_MAX } from '../../../workflows/planning/lanes/limits';
+import { LISTED_AGE_MAX_MS, WEIGHT_MAX } from '../../../workflows/planning/lanes/limits';
 import { batchId, pageLimit, reason, service } from '../../../workflows/contracts/fields';
 import { route } from '../route';
 import { next, nextOf } from './parts';
@@ -28,6 +28,13 @@ const list = route({
     limit: pageLimit(100),
     after: after('The service'),
     waiting: z.boolean().default(false).describe('List only lanes with work to send'),
+    olderThanMs: z
+      .number()
+      .int()
+      .min(0)
+      .max(LISTED_AGE_MAX_MS)
+      .optional()
+      .describe('List only lanes whose oldest work is this old or older'),
   }),
   answer: { status: 200, schema: z.object({ lanes: z.array(contracts.laneView), next }), description: 'A page' },
   problems: [],

@@ -19,7 +19,7 @@ export interface LaneFacts {
   /** How long each open batch given has had its status. */
   ageMs: ReadonlyMap<number, number>;
   /**
-   * Everything is paused; a live worker serves the queuer; submitter slots, and lanes that are due
+   * Everything is paused; a live worker serves its handler; submitter slots, and lanes that are due
    * before this one.
    */
   queuer: { paused: boolean; served: boolean; slots: number; slotsTaken: number; lanesBefore: number };
@@ -210,7 +210,7 @@ const asParallel = ({ batchId }: LaneFacts, lane: Lane): string => {
 const next = ({ queuer, lane, reduced }: LaneFacts): LaneExplanation => {
   const { served, slots, slotsTaken, lanesBefore } = queuer;
   if (!served)
-    return { waitsFor: 'worker', inMs: null, text: 'is ready, but no live worker serves the queuer; start one' };
+    return { waitsFor: 'worker', inMs: null, text: 'is ready, but no live worker serves its handler; start one' };
   const before =
     lanesBefore === 0
       ? ''

@@ -24,3 +24,5 @@ export const WEIGHT_MAX = 10_000;
 export const SLOTS_MAX = 1_000;
 /** Most rounds at a time of strategy `multi-round`. */
 export const DEPTH_MAX = 1_000;
+/** Largest age by which lanes are listed: as long as a duration of the command line may be. */
+export const LISTED_AGE_MAX_MS = 2_147_483_647;
