@@ -107,7 +107,7 @@ export const cancellationText = (cancellation: CancellationFacts | null): string
     case 'requested':
       return tries === 0
         ? ` The downstream is about to be asked to cancel it, ${CAUSE_WORDS[cause]}.`
-        : ` The downstream was asked to cancel it, ${CAUSE_WORDS[cause]}, and has not answered (${tries} calls${again})${why}.`;
+        : ` The downstream was asked to cancel it, ${CAUSE_WORDS[cause]}, and has not answered (${tries} ${tries === 1 ? 'call' : 'calls'}${again})${why}.`;
     case 'confirmed':
       return ` The downstream agreed to cancel it, ${CAUSE_WORDS[cause]}.`;
     case 'refused':
