@@ -121,6 +121,6 @@ export const windowOf = (lane: Pick<Lane, 'kind' | 'approach' | 'onInvalid' | 'p
 export const checkApproachChange = ({ service, pending }: Pick<Lane, 'service' | 'pending'>): void => {
   if (pending > 0)
     throw new Error(
-      `lane "${service}": Cannot change kind or approach: ${pending} of its batches are in flight. Pause the lane, wait until they have ended, and try again.`,
+      `lane "${service}": Cannot change kind or approach: ${pending} of its batches are in flight. Pause the lane, wait until they have ended, and try again`,
     );
 };
