@@ -60,7 +60,10 @@ export const ERROR_CODES = {
   LINE_TOO_LONG: ['A line of a file is too long.', 'Split the line.'],
   LOSSY_NUMBER: ['A JSON number would lose digits.', 'Send it as text.'],
   MALFORMED_ID: ['An item id does not have the documented form.', 'Use the ids that `addItems` returned.'],
-  PAYLOAD_TOO_LARGE: ['The payload exceeds 1,000,000 bytes.', 'Store it elsewhere and send a reference.'],
+  PAYLOAD_TOO_LARGE: [
+    'The payload exceeds `maxPayloadBytes` of its handler.',
+    'Store it elsewhere and send a reference.',
+  ],
   TARGET_BUSY: [
     'The target has unordered tasks under way, which a lane could overtake.',
     'Wait until they have ended, or cancel them, then submit again.',
