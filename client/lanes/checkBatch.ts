@@ -89,7 +89,7 @@ export const checkBatch = (handler: Handler, input: BatchInput, at = 'batch'): C
     throw new InvalidArgumentError(
       `${at}.dependsOn`,
       `an array of at most ${DEPENDENCIES_MAX} batch ids or keys`,
-      dependsOn.length ?? dependsOn,
+      Array.isArray(dependsOn) ? dependsOn.length : dependsOn,
     );
   for (const one of dependsOn)
     if (typeof one !== 'string' && !(Number.isSafeInteger(one) && one > 0))
