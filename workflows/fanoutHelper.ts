@@ -9,8 +9,7 @@ import { itemIds, joinRanges } from './planning/fanouts/segments';
 /**
  * Options of `openFanout`, by which a user's own workflow opens a fan-out, adds items, seals it,
  * and durably waits for its completion. The activities for that run in Muster's workers. The user's
- * own activities send the ids to whoever works on the items, from ranges that are small however
- * many items there are.
+ * own activities send out the ids, from ranges that are small however many items there are.
  */
 export interface FanoutOptions {
   /**

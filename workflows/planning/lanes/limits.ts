@@ -15,8 +15,8 @@ export const STATE_KEYS_MAX = 1_000;
  */
 export const STATE_KEY_BYTES_MAX = 256;
 /**
- * Most explicit dependencies per batch. Whoever needs more should use one lane, or a batch as a
- * barrier.
+ * Most explicit dependencies per batch. A caller that needs more should use one lane, or a batch as
+ * a barrier.
  */
 export const DEPENDENCIES_MAX = 1_000;
 /**
