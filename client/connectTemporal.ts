@@ -32,7 +32,7 @@ const KEEP_ALIVE = {
 };
 
 /**
- * Returns the caller's own client, or a new one on a connection that answers.
+ * Returns the caller's own client, or a new client whose connection answers.
  *
  * @throws TemporalUnavailableError
  */

@@ -147,7 +147,7 @@ type FanoutActivities = Pick<
  * Returns the activities of this module, which may be repeated safely. Invalid input is not
  * retried.
  */
-const activitiesOf = (prefix: string): FanoutActivities => musterActivities(prefix, '5 minutes'); // for the worst case: ten million items in segments of one
+const activitiesOf = (prefix: string): FanoutActivities => musterActivities(prefix, '5 minutes'); // enough for ten million items in segments of one
 
 const failure = (type: keyof typeof FANOUT_FAILURE_TYPES, message: string): ApplicationFailure =>
   ApplicationFailure.create({ type: FANOUT_FAILURE_TYPES[type], message, nonRetryable: true });

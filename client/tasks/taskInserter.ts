@@ -209,7 +209,7 @@ export class TaskInserter {
     if (known !== undefined && performance.now() < known.until) return known.id;
     const until = performance.now() + RECIPIENT_MS;
     const id = await registerRecipient(this.pool, 'url' in callback ? 'webhook' : 'workflow', callback);
-    if (this.recipients.size > 10_000) this.recipients.clear(); // keeps memory bounded where each task has its own address
+    if (this.recipients.size > 10_000) this.recipients.clear(); // bounds the memory, with an address per task
     this.recipients.set(key, { id, until });
     return id;
   }

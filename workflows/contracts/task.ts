@@ -93,7 +93,7 @@ export const taskView = z
       .string()
       .optional()
       .describe(
-        'What part of the result could not be stored: characters replaced by U+FFFD, or all of it (then result is null)',
+        'What could not be stored of the result: characters replaced by U+FFFD, or all of it (then result is null)',
       ),
     error: z
       .string()

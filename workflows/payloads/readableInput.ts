@@ -21,7 +21,7 @@ export const interceptors = (): WorkflowInterceptors => ({
           `Cannot read the input of this run: ${why}. The sweeper begins it anew; give all workers, clients and the API the same data converter.`,
           'MusterUnreadable',
         );
-        return Promise.reject(error); // an error thrown here would fail the workflow task, which is repeated without end
+        return Promise.reject(error); // thrown here, it would fail the workflow task, and be repeated without end
       },
     },
   ],

@@ -132,7 +132,7 @@ const lost = (): Command =>
     .argument('<service>')
     .option('--after-batch <n>', 'only batches after this one', wholeOption(1, Number.MAX_SAFE_INTEGER))
     .option('--after-reference <reference>', 'only batches after the one with this reference')
-    .option('--accepted-before <time>', 'only batches accepted by then, such as the time of an earlier answer')
+    .option('--accepted-before <time>', 'only batches accepted by then; pass the time of an earlier answer')
     .option('--reason <text>', 'reason shown by explain')
     .action(
       runs(async (session: Session<LostOptions>, service: string) => {

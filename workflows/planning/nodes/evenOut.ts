@@ -15,8 +15,8 @@ interface Entry {
  * give to, directly or through a chain of nodes that each take one and give one, the fullest such
  * node gives one along the shortest such chain. When no such chain is left, no other distribution
  * is more even (an optimal semi-matching). If all nodes are able to have everything, the moves are
- * the fewest possible: each one takes a partition from the fullest node and gives it to the
- * emptiest. With attributes, each chain is the shortest, but their sum need not be the smallest.
+ * the fewest possible: each takes a partition from the fullest node and gives it to the emptiest.
+ * With attributes, each chain is the shortest, but their sum need not be the smallest.
  */
 export const evenOut = (plan: Plan): void => {
   const shares = sharesOf(plan);
