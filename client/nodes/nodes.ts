@@ -173,7 +173,7 @@ const drainNode = async (
   // A node that is missing now may have been drained, and may come back: undoing that is no error.
   if (ids.length === 0 && !wasDrained)
     throw new UnknownNodeError(node, knownOf(await readNodeFacts(client.pool, NODE_LIVE_MS)));
-  await tellBalancer(client);
+  await wakeTheBalancer(client);
   return { nodes: ids, drained: !undo };
 };
 
@@ -185,7 +185,7 @@ const movePartition = async (
   const { id, shown } = await findPartitionId(client, partition);
   if (node !== null) await checkAble(client, id, shown, checkName('node', node));
   await withRetries(() => pinPartition(client.pool, id, node));
-  await tellBalancer(client);
+  await wakeTheBalancer(client);
   return { partition: shown, pinnedTo: node };
 };
 
@@ -254,5 +254,5 @@ const knownOf = (all: readonly NodeFactsRow[]): string[] =>
  * Wakes the balancer after the decision was stored. A wake that does not arrive changes nothing,
  * since the sweeper of any worker repeats it.
  */
-const tellBalancer = (client: ClientContext): Promise<void> =>
+const wakeTheBalancer = (client: ClientContext): Promise<void> =>
   client.wake((temporal) => wakeBalancer(temporal, client.prefix));

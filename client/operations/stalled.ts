@@ -39,15 +39,15 @@ const overdueOf = (prefix: string, { kind, name, ms, runId, handlers, givenBy }:
 };
 
 /** Most stalled workflows that are named, the oldest first. */
-const MOST_TOLD = 100;
+const MOST_NAMED = 100;
 
 /** Reads what has stalled. `of` returns what concerns one handler. */
 export const readStalled = async (
   db: Queryable,
   prefix: string,
 ): Promise<{ of(handler: { name: string; hasLanes: boolean }): Stalled[] }> => {
-  const unanswered = await readUnanswered(db, UNANSWERED_MS, MOST_TOLD);
-  const overdue = await readOverdueWork(db, MOST_TOLD);
+  const unanswered = await readUnanswered(db, UNANSWERED_MS, MOST_NAMED);
+  const overdue = await readOverdueWork(db, MOST_NAMED);
   return {
     of: ({ name, hasLanes }) => [
       ...unanswered

@@ -91,7 +91,7 @@ export const checkTask = (
   if (typeof task !== 'object' || task === null)
     reject('task', 'INVALID_TASK', `expected an object {id, payload}, got ${describe(task)}`);
   checkText('id', 'INVALID_ID', given.id, MAX_ID_BYTES, reject);
-  refuseStrangers(given, reject);
+  refuseUnknownFields(given, reject);
   if (handler.ordered) refuseOrderings(given, reject);
   const parsed = parse(handler, given.payload, reject);
   if (parsed === null) return null;
@@ -150,7 +150,7 @@ export const checkTask = (
   };
 };
 
-const refuseStrangers = (given: object, reject: Reject): void => {
+const refuseUnknownFields = (given: object, reject: Reject): void => {
   for (const field in given)
     if (!TASK_FIELDS.includes(field))
       reject(
