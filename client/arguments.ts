@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from './errors';
 
-/** Checks the arguments of a client's verbs: the type system does not exist at run time. */
+/** Checks the arguments of a client's verbs, since types are not checked at run time. */
 
 export const checkName = (field: string, value: unknown): string => {
   if (typeof value !== 'string' || value === '' || value.includes('\0'))
@@ -10,7 +10,9 @@ export const checkName = (field: string, value: unknown): string => {
 
 const REASON_MAX = 1_000;
 
-/** Checks why an operator pauses or decides: what `status` and `explain` will show. */
+/**
+ * Checks the reason for an operator's pause or decision, which `status` and `explain` will show.
+ */
 export const checkReason = (reason: unknown): string => {
   if (typeof reason !== 'string' || reason.length > REASON_MAX || reason.includes('\0'))
     throw new InvalidArgumentError('reason', `a text of at most ${REASON_MAX} characters (without NUL)`, reason);
@@ -18,8 +20,8 @@ export const checkReason = (reason: unknown): string => {
 };
 
 /**
- * Returns ids as a list without repeats, in the order in which they came. A NUL cannot be in any
- * stored id, and Postgres refuses it.
+ * Returns ids as a list without repeats, in the given order. Refuses NUL, which no stored id
+ * contains and Postgres does not accept.
  */
 export const checkIds = (field: string, value: unknown, most = Infinity): string[] => {
   const ids = typeof value === 'string' ? [value] : value;

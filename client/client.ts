@@ -22,10 +22,10 @@ import { CHANGE, withFailureTexts } from './tasks/failureTexts';
 import type { Verification } from './views';
 
 /**
- * The library: submits tasks, waits for their ends, looks at them, and steers; its verbs stand with
- * their nouns (`muster.lanes.pause`). Everything that a verb says is of Postgres; Temporal is only
- * told to look. Every verb may throw a `MusterError`: its `code` is stable, and `outcome` says
- * whether to repeat the call.
+ * The client library: submits tasks, waits for their ends, reads their state, and steers handlers,
+ * lanes and nodes. Its verbs are grouped by nouns (`muster.lanes.pause`). Verbs read and write
+ * Postgres; Temporal is only used to wake workflows. Every verb may throw a `MusterError`, whose
+ * `code` is stable, or a database error, whose `outcome` says whether anything may have been done.
  */
 export class Client implements ClientContext {
   readonly pool: Pool;
@@ -47,7 +47,7 @@ export class Client implements ClientContext {
   /** A call is short for {@link Partitions.list}. */
   readonly partitions: Partitions & Partitions['list'];
 
-  // The short forms are properties, bound in the constructor: a method would have to repeat the
+  // The short forms are properties, assigned in the constructor: a method would have to repeat the
   // signature of its noun's verb, and the overloads of `submit`.
 
   /** Short for {@link Tasks.submit}. */
@@ -185,10 +185,10 @@ export class Client implements ClientContext {
   }
 
   /**
-   * Looks for violated invariants in the store, each with at most 20 rows that break it: in about
-   * `rows` rows of each table (100 to 1,000,000, default 5,000; half the newest, half in random
-   * places: another part each time), or with `full` in everything: up to a minute per million
-   * tasks.
+   * Looks for violated invariants of the store, and returns at most 20 rows per invariant that
+   * violate it. Checks about `rows` rows of each table (100 to 1,000,000, default 5,000), half of
+   * them the newest and half in random places, or with `full` every row, which takes up to a minute
+   * per million tasks.
    */
   verify(options?: VerifyOptions): Promise<Verification> {
     return verify(this.connection, options);
@@ -199,13 +199,14 @@ export class Client implements ClientContext {
     return withFailureTexts(CHANGE, () => resolve(this.connection, what, verdict));
   }
 
-  /** Returns the Temporal client; connects on first use. */
+  /** Returns the Temporal client, and connects on first use. Throws `TemporalUnavailableError`. */
   temporal(): Promise<TemporalClient> {
     return this.connection.temporal();
   }
 
   /**
-   * Checks once that the tables are there and of a version that this program knows.
+   * Checks, once per client, that the tables exist in a version that this program knows. Throws an
+   * error with code SCHEMA_MISSING, SCHEMA_NEWER or SCHEMA_DIFFERS.
    *
    * @internal
    */
@@ -214,7 +215,7 @@ export class Client implements ClientContext {
   }
 
   /**
-   * Tells the queuer to look at these lanes; never throws.
+   * Tells the queuers to look at these lanes. Never throws.
    *
    * @internal
    */
@@ -228,7 +229,7 @@ export class Client implements ClientContext {
   }
 
   /**
-   * Sends wakes after a commit, as `ring` does; never throws.
+   * Sends wakes after a commit, as `ring` does. Never throws.
    *
    * @internal
    */
@@ -237,7 +238,7 @@ export class Client implements ClientContext {
   }
 
   /**
-   * Called when a wake did not arrive; the sweeper repeats it.
+   * Reports a wake that did not arrive to `onRingFailure`. The sweeper repeats it.
    *
    * @internal
    */
@@ -245,11 +246,11 @@ export class Client implements ClientContext {
     this.connection.wakeFailed(error);
   }
 
-  /** Waits for rings in progress, then closes the connections that it opened itself. */
+  /** Waits for rings in progress, then closes the connections that this client opened. */
   close(): Promise<void> {
     return this.connection.close();
   }
 }
 
-/** Makes a client; nothing is connected before its first call. Close it at the end. */
+/** Creates a client, which connects on its first call. Close it at the end. */
 export const createClient = (options: ClientOptions): Client => new Client(options);

@@ -2,22 +2,30 @@ import type { Handler } from '../handlers/types';
 import type { Pool } from '../postgres/pool';
 import type { TemporalOptions } from './connectTemporal';
 
-/** How a client reaches Postgres and Temporal; nothing is read from the environment. */
+/**
+ * Options of a client: how it reaches Postgres and Temporal, and its handlers. Nothing is read from
+ * the environment.
+ */
 export interface ClientOptions {
-  /** `postgres://user:password@host:port/database`; with `?pgbouncer=true` behind a pooler. */
+  /** `postgres://user:password@host:port/database`, with `?pgbouncer=true` behind a pooler. */
   databaseUrl: string;
   /** Schema of Muster's tables; default `muster`. */
   schema?: string;
-  /** The handlers of the config file: they check payloads and compute targets. */
+  /** The handlers of the config file, which check payloads and compute targets. Default: none. */
   handlers?: readonly Handler[];
-  /** How to wake workers. Where it cannot be reached, the sweeper does it within 5 s. */
+  /**
+   * The Temporal server, which is needed to wake workflows. If it cannot be reached, the sweeper
+   * wakes them within 5 s.
+   */
   temporal?: TemporalOptions;
-  /** Prefix of workflow ids and task queues; the workers' must be the same. Default `muster`. */
+  /** Prefix of workflow ids and task queues, the same as that of the workers. Default `muster`. */
   prefix?: string;
   /** Most database connections; default 10. */
   maxConnections?: number;
-  /** Called with rings that failed (the sweeper repeats them); default: ignored. */
+  /**
+   * Called with the error of a failed ring, which the sweeper repeats. Default: errors are ignored.
+   */
   onRingFailure?: (error: Error) => void;
-  /** The caller's own pool, in place of `databaseUrl`; it is not closed. */
+  /** The caller's own pool, in place of `databaseUrl`. The client does not close it. */
   pool?: Pool;
 }

@@ -19,7 +19,7 @@ import { Ringer } from './tasks/ringer';
 import type { FailureTexts } from './tasks/failureTexts';
 import { withFailureTexts } from './tasks/failureTexts';
 
-/** What the nouns of one client share: its pool, its way to Temporal, its rings, its handlers. */
+/** What the nouns of a client share: the database pool, the Temporal client, rings and handlers. */
 export class Connection implements ClientContext {
   readonly pool: Pool;
   readonly prefix: string;
@@ -51,7 +51,7 @@ export class Connection implements ClientContext {
     this.laneRinger = new LaneRinger(this.pool, this.behind, this.prefix);
   }
 
-  /** Returns the Temporal client; connects on first use. */
+  /** Returns the Temporal client, and connects on first use. */
   temporal(): Promise<TemporalClient> {
     this.temporalMemo ??= connectTemporal(this.options.temporal).catch((error: unknown) => {
       this.temporalMemo = null;
@@ -60,14 +60,14 @@ export class Connection implements ClientContext {
     return this.temporalMemo;
   }
 
-  /** Returns the handler of this name; throws `UnknownHandlerError`. */
+  /** Returns the handler of this name. Throws `UnknownHandlerError`. */
   handler(name: string): Handler {
     const handler = this.handlers.get(name);
     if (handler === undefined) throw new UnknownHandlerError(name, [...this.handlers.keys()]);
     return handler;
   }
 
-  /** Checks once that the tables are there and of a version that this program knows. */
+  /** Checks, once per client, that the tables exist in a version that this program knows. */
   ready(): Promise<void> {
     this.schemaChecked ??= checkSchema(this.pool).then(
       () => undefined,
@@ -79,7 +79,7 @@ export class Connection implements ClientContext {
     return this.schemaChecked;
   }
 
-  /** Runs a caller's write; an error of the database says what became of it. */
+  /** Runs a caller's write. An error of the database says what became of the write. */
   write<T>(texts: FailureTexts, work: () => Promise<T>): Promise<T> {
     return withFailureTexts(texts, async () => {
       await this.ready();
@@ -118,7 +118,7 @@ export class Connection implements ClientContext {
     return this.behind.idle();
   }
 
-  /** Waits for rings in progress, then closes the connections that it opened itself. */
+  /** Waits for rings in progress, then closes the connections that this client opened. */
   async close(): Promise<void> {
     await this.settled();
     if (this.options.temporal?.client === undefined)

@@ -1,7 +1,7 @@
 import type { Client as TemporalClient } from '@temporalio/client';
 import type { Pool } from '../postgres/pool';
 
-/** What the operator verbs need from a client: the class `Client` implements it. */
+/** What the verbs need from a client. The classes `Client` and `Connection` implement it. */
 export interface ClientContext {
   readonly pool: Pool;
   readonly prefix: string;
@@ -13,22 +13,25 @@ export interface ClientContext {
   releaseDependents(): Promise<void>;
   /** Wakes the queuers of these lanes; never throws. */
   ringLaneIds(laneIds: Iterable<number>): Promise<void>;
-  /** For queries about runs, whose caller bounds the wait; wakes go through `wake`. */
+  /**
+   * Returns the Temporal client, for queries about runs whose caller limits the wait. Wakes go
+   * through `wake`.
+   */
   temporal(): Promise<TemporalClient>;
   /**
-   * Sends wakes after a commit; never throws, and waits a moment at most: the sweeper repeats one
-   * that does not arrive.
+   * Sends wakes after a commit. Never throws, and waits half a second at most: the sweeper repeats
+   * a wake that does not arrive.
    */
   wake(send: (temporal: TemporalClient) => Promise<Error | null>): Promise<void>;
   /**
-   * Handles a wake that did not arrive: no verb fails because of it, since the sweeper repeats it.
+   * Reports a wake that did not arrive. No verb fails because of it, since the sweeper repeats it.
    */
   wakeFailed(error: Error): void;
 }
 
 export { NODE_LIVE_MS } from '../postgres/nodes/node';
 
-/** Most ids per statement: keeps it in milliseconds and its transaction short. */
+/** Most ids per statement, so that it takes milliseconds and its transaction is short. */
 export const IDS_PER_STATEMENT = 1_000;
 
 export const chunksOf = <T>(items: readonly T[], size: number): T[][] => {

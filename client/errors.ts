@@ -2,8 +2,8 @@ import type { ErrorCode } from '../workflows/planning/errorCodes';
 import { show } from '../handlers/text';
 
 /**
- * The base of what the client throws: few classes, each with a stable `code`; messages name the
- * field, what was expected, what came, and the remedy.
+ * The base class of the client's errors. Each error has a stable `code`. Its message names the
+ * field, what was expected, what was given, and the remedy.
  */
 export class MusterError extends Error {
   constructor(
@@ -18,7 +18,7 @@ export class MusterError extends Error {
 
 /** One problem of one task of a call. */
 export interface TaskProblem {
-  /** Index in the call, from 0. */
+  /** Index of the task in the call, from 0. */
   index: number;
   id?: string;
   field: string;
@@ -30,9 +30,7 @@ const shown = (problem: TaskProblem): string =>
   `task ${problem.index}${problem.id === undefined ? '' : ` (id ${JSON.stringify(cut(problem.id))})`}, ${problem.field}: ${problem.message}`;
 const cut = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}...` : text);
 
-/**
- * Tasks that cannot be accepted; nothing of the call was, unless partial acceptance was requested.
- */
+/** Some tasks of a call cannot be accepted. Nothing of the call was accepted. */
 export class InvalidTaskError extends MusterError {
   constructor(readonly problems: readonly TaskProblem[]) {
     const more = problems.length > 5 ? `\n  and ${problems.length - 5} more` : '';
@@ -43,7 +41,7 @@ export class InvalidTaskError extends MusterError {
   }
 }
 
-/** No handler of this name was given to the client. */
+/** The client was given no handler of this name. */
 export class UnknownHandlerError extends MusterError {
   constructor(name: string, known: readonly string[]) {
     super(
@@ -53,7 +51,7 @@ export class UnknownHandlerError extends MusterError {
   }
 }
 
-/** More tasks than one call takes: nothing was accepted. */
+/** One call had more tasks than are allowed. Nothing was accepted. */
 export class TooManyTasksError extends MusterError {
   constructor(limit: number, got: number) {
     super(
@@ -64,8 +62,8 @@ export class TooManyTasksError extends MusterError {
 }
 
 /**
- * A handler's schema has checks that answer later (an asynchronous refinement or transform): a
- * submit cannot wait for them. Nothing was accepted.
+ * The schema of a handler has an asynchronous refinement or transform, for which a submit cannot
+ * wait. Nothing was accepted.
  */
 export class AsyncSchemaError extends MusterError {
   constructor(handler: string, cause: unknown) {
@@ -80,8 +78,8 @@ export class AsyncSchemaError extends MusterError {
 }
 
 /**
- * Back pressure upstream (`maxQueued`): wait until the depth has fallen and submit again; the same
- * ids are safe to repeat.
+ * Back pressure upstream (`maxQueued`): too many tasks are waiting, and nothing was accepted.
+ * Submit again when the backlog has drained; the same ids are safe to repeat.
  */
 export class BackloggedError extends MusterError {
   constructor(
@@ -96,16 +94,16 @@ export class BackloggedError extends MusterError {
   }
 }
 
-/** What was named does not exist, or was deleted after its retention period. */
+/** The named object does not exist, or was deleted after its retention period. */
 export class NotFoundError extends MusterError {
-  /** `of` names what contains it, such as a handler. */
+  /** `of` names what contains the object, such as a handler. */
   constructor(what: string, name: string, remedy = '', of = '') {
     const subject = `${what[0]!.toUpperCase()}${what.slice(1)} ${JSON.stringify(name)}${of === '' ? '' : ` of ${of}`}`;
     super('NOT_FOUND', `${subject} not found.${remedy === '' ? '' : ` ${remedy}`}`);
   }
 }
 
-/** Temporal cannot be reached, and the call needs it. */
+/** The call needs Temporal, which cannot be reached. */
 export class TemporalUnavailableError extends MusterError {
   constructor(address: string, cause: unknown) {
     super(
@@ -116,7 +114,7 @@ export class TemporalUnavailableError extends MusterError {
   }
 }
 
-/** An invalid argument of a verb. */
+/** A verb was called with an invalid argument. Nothing was done. */
 export class InvalidArgumentError extends MusterError {
   constructor(field: string, expected: string, got: unknown, remedy = '') {
     super(
@@ -137,7 +135,7 @@ const jsonOrShown = (value: unknown): string => {
   }
 };
 
-/** `resolve` of a batch or task that is not unknown: nothing was changed. */
+/** `resolve` was called for a batch or task that is not `unknown`. Nothing was changed. */
 export class NotUnknownError extends MusterError {
   constructor(what: string, state: string) {
     super(
@@ -148,21 +146,21 @@ export class NotUnknownError extends MusterError {
 }
 
 /**
- * A cancel of a batch that the downstream has or may have, or that has ended (`status` in its
- * lane): nothing was changed.
+ * A batch cannot be cancelled, because the downstream has or may have it, or because it has ended.
+ * `status` is its status in its lane, or its state. Nothing was changed.
  */
 export class NotCancellableError extends MusterError {
   constructor(
     readonly batch: number,
     readonly status: string,
-    /** What it waits for, or how it ended. */
+    /** Why it cannot be cancelled: what it waits for, or how it ended. */
     readonly why: string,
   ) {
     super('NOT_CANCELLABLE', `batch ${batch} (${status}) cannot be cancelled: ${why}. Nothing was changed.`);
   }
 }
 
-/** An invalid completion, by field: nothing was settled, and the batch is polled as before. */
+/** A field of a completion is invalid. Nothing was settled, and the batch is polled as before. */
 export class InvalidCompletionError extends MusterError {
   constructor(
     readonly field: string,
@@ -173,8 +171,8 @@ export class InvalidCompletionError extends MusterError {
 }
 
 /**
- * The acceptance of the batch is not written yet, or another process is concluding it right now:
- * send it again after `retryAfterMs`.
+ * A completion came before the acceptance of its batch was stored, or while another process is
+ * concluding the batch. Report it again after `retryAfterMs` milliseconds.
  */
 export class CompletionTooEarlyError extends MusterError {
   constructor(
@@ -186,11 +184,14 @@ export class CompletionTooEarlyError extends MusterError {
   }
 }
 
-/** The batch has ended with another answer, or is not with the downstream: nothing was changed. */
+/**
+ * A completion came for a batch that has ended with another answer, or that the downstream does not
+ * have. Nothing was changed.
+ */
 export class CompletionStaleError extends MusterError {
   constructor(
     readonly batch: number,
-    /** Present state of the batch. */
+    /** The present state of the batch. */
     readonly state: string,
     why: string,
   ) {
@@ -198,11 +199,11 @@ export class CompletionStaleError extends MusterError {
   }
 }
 
-/** `waitFor` timed out; the tasks continue. */
+/** `waitFor` timed out. The tasks continue. */
 export class WaitTimeoutError extends MusterError {
   constructor(
     readonly timeoutMs: number,
-    /** Tasks that had not ended, by state. */
+    /** Number of tasks that have not ended, by state. */
     readonly open: Readonly<Record<string, number>>,
   ) {
     const states = Object.entries(open).map(([state, n]) => `${n} ${state}`);

@@ -46,7 +46,7 @@ export type {
 export type { WaitForFanoutOptions } from './fanouts/waitFor';
 export type { SegmentRange } from '../workflows/planning/fanouts/segments';
 export type {
-  /** `complete` and `expired` are ends. */
+  /** State of a fan-out; `complete` and `expired` are final. */
   FanoutState,
 } from '../workflows/planning/fanouts/states';
 export { parseItemId } from '../workflows/planning/fanouts/itemId';
@@ -78,7 +78,7 @@ export type { CompletionReport, CompletionWhat } from '../activities/accepted/co
 export type { ResolveWhat, Verdict } from './operations/resolve';
 export type { TargetsOptions } from './operations/status';
 export type {
-  /** Which lane is next: docs/systems/lanes.md says what each is for. */
+  /** Decides which lane is next: docs/systems/lanes.md describes each strategy. */
   StrategyName,
 } from '../workflows/planning/lanes/types';
 export type {
@@ -86,21 +86,27 @@ export type {
   LaneBatchStatus,
 } from '../workflows/planning/lanes/statuses';
 export type {
-  /** Where a task is, what it waits for, and its earliest next step. */
+  /** Says where a task is, what it waits for, and its earliest next step. */
   Explanation,
   ExplainFacts,
-  /** What a task waits for: docs/operations/troubleshooting.md says what to do about each. */
+  /** What a task waits for: docs/operations/troubleshooting.md says what to do in each case. */
   WaitsFor,
 } from '../workflows/planning/explain';
 export type { ServedBy } from '../workflows/planning/explain/facts';
 export type {
-  /** `dissolved`: its tasks went back, or into the halves of a bisect. */
+  /**
+   * State of a batch; `dissolved`: its tasks went back to the queue, or into the halves of a
+   * bisect.
+   */
   BatchState,
-  /** Why a batch closed; `given`: submitted as a batch. */
+  /** Why a batch closed; `given`: the caller submitted it as a batch. */
   FlushReason,
-  /** `waiting`: for the next due time. */
+  /** State of a leader or queuer; `waiting`: it waits for the next due time. */
   LeaderState,
-  /** `succeeded`, `failed`, `dead` and `cancelled` are ends; `unknown` waits for `resolve`. */
+  /**
+   * State of a task; `succeeded`, `failed`, `dead` and `cancelled` are final, and `unknown` waits
+   * for `resolve`.
+   */
   TaskState,
 } from '../workflows/planning/states';
 export * from './errors';

@@ -1,6 +1,6 @@
 /**
- * Binds the verbs of a noun to it, so that each can be taken off and passed on:
- * `const { pause } = muster.lanes`. Returns the noun.
+ * Binds the verbs of a noun to it, so that each of them can be detached and passed on: `const {
+ * pause } = muster.lanes`. Returns the noun.
  */
 export const bound = <N extends object>(noun: N): N => {
   const { constructor: _, ...verbs } = Object.getOwnPropertyDescriptors(Object.getPrototypeOf(noun));
@@ -10,8 +10,8 @@ export const bound = <N extends object>(noun: N): N => {
 };
 
 /**
- * Returns a bound noun that can be called, too: a call is the short form of one of its verbs. The
- * client had `lanes()` before it had `lanes.pause()`.
+ * Returns a bound noun that can also be called, as the short form of one of its verbs: `lanes()`
+ * for `lanes.list()`.
  */
 export const callable = <N extends object, V extends keyof N>(noun: N, verb: V): N & N[V] => {
   const called = (noun[verb] as CallableFunction).bind(noun) as unknown as N[V] & object;

@@ -1,6 +1,6 @@
 /**
- * The results of reads: plain JSON, times as ISO text, durations in milliseconds of the database's
- * clock. One source: the contracts.
+ * The results of reads: plain JSON, with times as ISO text and durations in milliseconds by the
+ * database's clock. They are defined in workflows/contracts.
  */
 
 export type {
@@ -8,15 +8,15 @@ export type {
   BatchView,
 } from '../workflows/contracts/batch';
 export type {
-  /** How one handler stands: counts by state, calls in flight, leaders, and what has stalled. */
+  /** The status of one handler: counts by state, calls in flight, leaders, and what has stalled. */
   HandlerStatus,
-  /** One leader of a handler: what it does, and when it looks again. */
+  /** One leader of a handler: its state, and when it looks again. */
   LeaderView,
-  /** Settings of one target in place of its handler's, times in milliseconds. */
+  /** Settings of one target in place of its handler's; times in milliseconds. */
   TargetOverrides,
-  /** What waits in one target, when it is due, and what holds it back. */
+  /** The status of one target: what waits in it, when it is due, and what holds it back. */
   TargetStatus,
-  /** One invariant of the store per row, with at most 20 rows that violate it. */
+  /** The result of `verify`: per invariant of the store, at most 20 rows that violate it. */
   Verification,
 } from '../workflows/contracts/handler';
 export type {
@@ -26,10 +26,10 @@ export type {
   TaskView,
 } from '../workflows/contracts/task';
 
-/** How far a `waitFor` is. */
+/** The progress of a `waitFor`. */
 export interface WaitProgress {
-  /** Tasks that are waited for. */
+  /** Number of tasks that are waited for. */
   total: number;
-  /** Terminal, or unknown (parked). */
+  /** Number of those that have ended or are `unknown` (parked). */
   ended: number;
 }

@@ -1,13 +1,16 @@
 import { checkWhole } from './arguments';
 
+/** How long to wait. */
 export interface WaitLimits {
-  /** Give up after this (ms); default: never. */
+  /** Gives up after this many milliseconds, 0 to 2,147,483,647; default: never. */
   timeoutMs?: number;
-  /** Rejects with the signal's reason. */
+  /** Ends the wait when it is aborted, with its reason as the error; default: none. */
   signal?: AbortSignal;
 }
 
-/** Waits between looks: the first, the longest, and how they grow. */
+/**
+ * Waits between looks in milliseconds: the first, the longest, and the factor by which they grow.
+ */
 export const FIRST_MS = 25;
 export const LONGEST_MS = 1_000;
 export const GROWTH = 1.6;
@@ -18,8 +21,8 @@ export const checkTimeout = (timeoutMs: number | undefined): void => {
 };
 
 /**
- * Polls the store, at growing intervals of up to a second, until the timeout; it begins when it is
- * created.
+ * Paces looks at the store, at growing intervals of up to a second, until the timeout, which counts
+ * from the creation of this object.
  */
 export class Waiting {
   private readonly deadline: number;
@@ -32,16 +35,19 @@ export class Waiting {
     this.signal = signal;
   }
 
-  /** Notes that a look begins. */
+  /** Records that a look begins. */
   look(): void {
     this.lookedFrom = performance.now();
   }
 
-  /** Waits after a look: false when the time is up, true when the next look is due. */
+  /**
+   * Waits after a look. Returns true when the next look is due, and false when the time is up.
+   * Rejects if the signal is aborted.
+   */
   async again(): Promise<boolean> {
     const now = performance.now();
     if (now >= this.deadline) return false;
-    // At least as long as the look took: looking must not be most of the load.
+    // Waits at least as long as the look took, so that looks are never most of the load.
     await pause(Math.min(Math.max(this.waitMs, now - this.lookedFrom), this.deadline - now), this.signal);
     this.waitMs = Math.min(LONGEST_MS, this.waitMs * GROWTH);
     return true;

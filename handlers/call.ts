@@ -8,7 +8,7 @@ import type { Handler } from './types';
 import type { Batch, CallContext, Results, SubmitAnswer } from './contract';
 
 /**
- * Returns a sink that ignores results once its call has ended: an abandoned submit may go on
+ * Returns a sink that refuses results once its call has ended: an abandoned submit may go on
  * yielding them.
  */
 export function closable(sink: ResultSink): ResultSink & { close(): void } {
@@ -25,7 +25,8 @@ export function closable(sink: ResultSink): ResultSink & { close(): void } {
 }
 
 /**
- * Checks an accepted batch's reference. It is never altered: the downstream would not recognize it.
+ * Returns the outcome of an acceptance: unknown if the reference cannot be stored as it is, since
+ * the downstream would not recognize an altered one.
  */
 export const acceptedOutcome = (reference: unknown): CallOutcome =>
   isReference(reference)
@@ -57,8 +58,8 @@ async function readAnswer(answer: SubmitAnswer, batch: Batch, sink: ResultSink):
 }
 
 /**
- * Interprets a thrown error: before the first result a declared error counts; after it the batch is
- * only partially reported.
+ * Interprets a thrown error. Before the first result a declared error counts; after it the batch is
+ * only partially reported, so that its outcome is unknown.
  */
 function interruptedOutcome(thrown: unknown): CallOutcome {
   if (thrown instanceof ResultsInterrupted) {
@@ -69,8 +70,8 @@ function interruptedOutcome(thrown: unknown): CallOutcome {
 }
 
 /**
- * Adds to an unknown outcome that the call was aborted, and by what; the handler's own error comes
- * second.
+ * Adds to an unknown outcome that the call was aborted, and why, in front of the handler's own
+ * error.
  */
 function withAbort(outcome: CallOutcome, signal: AbortSignal | undefined): CallOutcome {
   if (outcome.kind !== 'unknown' || signal?.aborted !== true) return outcome;
@@ -81,7 +82,8 @@ function withAbort(outcome: CallOutcome, signal: AbortSignal | undefined): CallO
 }
 
 /**
- * Removes the callback's token from an error, whichever side echoed it: errors are kept and shown.
+ * Removes the callback's token from errors, since errors are stored and shown, and either side may
+ * have echoed the token.
  */
 function withoutToken(outcome: CallOutcome, callbackUrl: string | undefined): CallOutcome {
   const token = callbackUrl?.split('/').at(-1);
@@ -94,12 +96,12 @@ function withoutToken(outcome: CallOutcome, callbackUrl: string | undefined): Ca
 }
 
 /**
- * Makes one downstream call and returns its outcome; never throws. The call, reading its results
- * included, is aborted at `context.deadline` or after the handler's `timeoutMs`, whichever is
- * first, and abandoned 100 ms later if it does not react: unknown outcome. If the signal was
- * aborted or the deadline had passed before, nothing is sent: `later` at once. What the handler
- * throws is also passed to `onThrown`. Results go to the sink while they are read and are void
- * unless the outcome is `results`.
+ * Makes one downstream call and returns its outcome. Never throws. The call, including the reading
+ * of its results, is aborted at `context.deadline` or after the handler's `timeoutMs`, whichever is
+ * first. If it does not react within 100 ms, it is abandoned, and its outcome is unknown. If the
+ * signal was aborted or the deadline had passed before the call, nothing is sent and the outcome is
+ * `later`. What the handler throws is also passed to `onThrown`. Results go to the sink while they
+ * are read, and are void unless the outcome is `results`.
  */
 export async function callHandler<P>(
   handler: Handler<P>,

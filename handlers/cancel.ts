@@ -7,14 +7,16 @@ import type { Handler } from './types';
 /** The downstream's answer when it was asked to stop an accepted batch. */
 export type CancelOutcome =
   | { kind: 'confirmed' }
-  /** It had ended before, or is no longer known there. */
+  /** The batch had ended before, or the downstream no longer knows it. */
   | { kind: 'late'; error: string }
   | { kind: 'refused'; error: string }
-  /** To be asked again. */
+  /** The downstream has to be asked again. */
   | { kind: 'unanswered'; error: string; retryAfterMs?: number }
   | { kind: 'unsupported' };
 
-/** Asks the downstream to stop an accepted batch, bounded like a call; never throws. */
+/**
+ * Asks the downstream to stop an accepted batch, within the same limits as a call. Never throws.
+ */
 export async function cancelReference<P>(
   handler: Handler<P>,
   reference: string,
@@ -32,7 +34,7 @@ export async function cancelReference<P>(
   } catch (thrown) {
     const outcome = thrownOutcome(thrown);
     if (outcome.kind === 'rejected') return { kind: 'refused', error: outcome.error };
-    // A refused credential may concern this call alone: it pauses nothing, and is shown with the
+    // A refused credential may concern this call alone, so it pauses nothing, and is shown with the
     // batch.
     if (outcome.kind === 'later')
       return {

@@ -6,8 +6,8 @@ import { httpHandler } from './http/httpHandler';
 import type { Handler, HandlerOptions } from './types';
 
 /**
- * Finds the list in what a file may hold: an array, `{handlers}`, or a module with a default export
- * of either.
+ * Finds the list of handlers in what a file may contain: an array, `{handlers}`, a single handler,
+ * or a module with a default export of one of these.
  */
 function listIn(value: unknown, depth = 0): readonly unknown[] | undefined {
   if (Array.isArray(value)) return value as readonly unknown[];
@@ -17,7 +17,7 @@ function listIn(value: unknown, depth = 0): readonly unknown[] | undefined {
   return listIn(handlers, depth + 1) ?? listIn(exported, depth + 1);
 }
 
-/** Describes a value by its keys only: a handlers file may hold a plain secret. */
+/** Describes a value by its keys only, since a handlers file may contain a plain secret. */
 const shape = (value: unknown): string => {
   if (typeof value !== 'object' || value === null) return value === undefined ? 'nothing' : `a ${typeof value}`;
   return Array.isArray(value)
@@ -32,9 +32,10 @@ function made(entry: unknown, options: HttpHandlerOptions): Handler {
 }
 
 /**
- * Returns the handlers of a configuration file: made by `defineHandler` or `httpHandler`, or still
- * options or JSON (`kind: 'http'`), which are made here. Throws one `ConfigError` with the problems
- * of all of them; also if there is none, or two have one name.
+ * Returns the handlers of a configuration file. Entries are handlers made by `defineHandler` or
+ * `httpHandler`, or options or JSON (`kind: 'http'`), from which handlers are made here. Throws one
+ * `ConfigError` with the problems of all entries; also if there is no entry, or if two have the
+ * same name.
  */
 export function checkHandlers(value: unknown, options: HttpHandlerOptions = {}): Handler[] {
   const list = listIn(value);

@@ -4,8 +4,8 @@ import { didYouMean } from './suggest';
 import { show } from './text';
 
 /**
- * Building blocks for configuration schemas whose messages say what was expected; `problemsOf` adds
- * what came.
+ * Building blocks for configuration schemas. Their messages say what was expected, and `problemsOf`
+ * adds what was given.
  */
 
 const digits = (n: number): string => n.toLocaleString('en-US');
@@ -32,15 +32,15 @@ export const oneOf = <const T extends string>(names: readonly T[]): z.ZodType<T>
 export const callable = <F>(signature: string): z.ZodType<F> =>
   z.custom<F>((v) => typeof v === 'function', { error: `expected a function ${signature}` });
 
-/** Returns the schema of an object with these settings and no others. */
+/** Returns the schema of an object that has these settings and no others. */
 export const settings = <S extends z.ZodRawShape>(shape: S) =>
   z.strictObject(shape, {
-    // `problemsOf` makes one problem per unknown key of it and needs the known ones to suggest
-    // from.
+    // `problemsOf` turns this into one problem per unknown key, and needs the known keys for its
+    // suggestions.
     error: (issue) => (issue.code === 'unrecognized_keys' ? Object.keys(shape).join(' ') : 'expected an object'),
   });
 
-/** Chooses one of several schemas by the value, so that the messages fit the intended one. */
+/** Chooses one of several schemas by the value, so that the messages fit what was intended. */
 export const either = <T>(pick: (value: unknown) => z.ZodType): z.ZodType<T> =>
   z.unknown().superRefine((value, context) => {
     const parsed = pick(value).safeParse(value);
@@ -54,11 +54,13 @@ const at = (value: unknown, path: readonly PropertyKey[]): unknown =>
     value,
   );
 
-/** Describes what came. Headers may hold a plain secret: only their type is named. */
+/**
+ * Describes the given value. Of headers, which may contain a plain secret, only the type is named.
+ */
 const came = (value: unknown, path: readonly PropertyKey[]): string =>
   path.includes('headers') && value !== undefined ? `a value of type ${typeof value}` : show(value);
 
-/** Returns every problem of `value` under `schema`, one per wrong field. */
+/** Returns the problems of `value` by `schema`, one per wrong field. */
 export function problemsOf(schema: z.ZodType, value: unknown): Problem[] {
   const parsed = schema.safeParse(value);
   if (parsed.success) return [];

@@ -1,6 +1,6 @@
 /**
- * One problem of a configuration: where (dotted path, '' for the whole) and what was expected, what
- * came, what to do.
+ * One problem of a configuration: its place (a dotted path, or '' for the whole), and a message
+ * with what was expected, what was given, and what to do.
  */
 export interface Problem {
   readonly path: string;
@@ -8,13 +8,13 @@ export interface Problem {
 }
 
 /**
- * A handler, or the file that lists handlers, is wrong. Carries every problem at once. Match on
- * `name`: bundles may duplicate the class.
+ * A handler, or the file that lists handlers, is wrong. Has all problems at once. Match errors by
+ * `name`, since a bundle may contain a second copy of the class.
  */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   constructor(
-    /** What was checked: `handler "orders"`, `the handlers file`. */
+    /** What was checked, such as `handler "orders"` or `the handlers file`. */
     readonly subject: string,
     readonly problems: readonly Problem[],
   ) {
@@ -23,7 +23,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Collects problems while a configuration is compiled, so that none hides another. */
+/** Collects problems while a configuration is compiled, so that no problem hides another. */
 export class Findings {
   readonly problems: Problem[] = [];
 

@@ -1,42 +1,45 @@
 /**
- * What passes between Muster and a downstream. A leaf: everything may import it. Every duration is
- * in milliseconds.
+ * What passes between Muster and a downstream. Every duration is in milliseconds. This module
+ * imports nothing, so that every other one may import it.
  */
 
-/** One task as a handler sees it; tasks are in the batch's order. */
+/** One task as a handler receives it. */
 export interface BatchTask<P = unknown> {
   /**
    * The caller's id, globally unique. With `idempotency: {by: 'task'}` it is the task's idempotency
    * key.
    */
   readonly id: string;
-  /** As the handler's schema has made it, from what is stored. */
+  /** The payload as the handler's schema has transformed it, and as it is stored. */
   readonly payload: P;
   /** Counted attempts before this one. */
   readonly attempts: number;
 }
 
-/** What `submit` gets: an immutable, bounded set of tasks of one target, in arrival order. */
+/**
+ * What `submit` receives: an immutable, bounded set of tasks of one target, ordered by priority and
+ * submission.
+ */
 export interface Batch<P = unknown> {
   /**
-   * Its number, for people and logs. After a restored backup it may come again, for another batch:
-   * a downstream that remembers batches goes by `idempotencyKey`.
+   * The number of the batch, for people and logs. After a backup was restored, another batch may
+   * get the same number, so a downstream that remembers batches should go by `idempotencyKey`.
    */
   readonly id: string;
   readonly handler: string;
-  /** The key that all its tasks have. */
+  /** The target that all of its tasks have. */
   readonly target: string;
   readonly tasks: readonly BatchTask<P>[];
   /**
-   * The leader's epoch and this call's attempt number: a downstream that keeps the highest can
-   * refuse older ones.
+   * The leader's epoch, and the attempt number of this call. A downstream that keeps the highest
+   * ones can refuse older calls.
    */
   readonly epoch: number;
   readonly attempt: number;
   /**
-   * For a handler with affinity: the partition, and the epoch under which the node that makes this
-   * call holds it. A downstream that keeps the highest epoch of each partition and refuses lower
-   * ones is safe from a node that was stopped and wakes after another took over.
+   * For a handler with affinity: the partition, and the epoch under which the calling node holds
+   * it. A downstream that keeps the highest epoch per partition, and refuses lower ones, is safe
+   * from a node that was stopped and continues after another node has taken over.
    */
   readonly partition?: {
     /** `<handler>/<no>`. */
@@ -61,7 +64,9 @@ export interface BatchDependency {
   readonly committed: boolean;
 }
 
-/** What a holder of a partition last said of its progress: for itself, and for the next holder. */
+/**
+ * The progress that a holder of a partition has stored last, for itself and for the next holder.
+ */
 export interface Checkpoint {
   readonly value: unknown;
   /** When it was stored: ISO text, by the database's clock. */
@@ -76,53 +81,53 @@ export interface PartitionInHand {
   readonly id: string;
   readonly epoch: number;
   /**
-   * Stores how far the work has come: JSON of at most 4,096 bytes, 100 levels deep. At most one
-   * write per partition and 200 ms; resolves when this value or a later one is stored. Throws
-   * `InvalidCheckpointError` with the field, and `PartitionLostError` where this process no longer
-   * holds the partition under this epoch: then nothing is overwritten.
+   * Stores the progress of the work, as JSON of at most 4,096 bytes and 100 levels. There is at
+   * most one write per partition and 200 ms; resolves when this value or a later one is stored.
+   * Throws `InvalidCheckpointError`, which names the field, and `PartitionLostError` if this
+   * process no longer holds the partition under this epoch. Then nothing is overwritten.
    */
   checkpoint(value: unknown): Promise<void>;
   /**
-   * Returns the last checkpoint, this holder's or the one before it; null: there is none. Throws
+   * Returns the last checkpoint of this holder or of an earlier one; null: there is none. Throws
    * `PartitionLostError` as `checkpoint` does.
    */
   lastCheckpoint(): Promise<Checkpoint | null>;
 }
 
-/** Most characters of an idempotency key, each one of a-z, 0-9 and "-". */
+/** Most characters of an idempotency key, which has only a-z, 0-9 and "-". */
 export const IDEMPOTENCY_KEY_LENGTH = 64;
 
-/** What a call is given beside its batch: when to stop, and under which key it is repeated. */
+/** What a call receives besides its batch: when to stop, and under which key it is repeated. */
 export interface CallContext {
-  /** Aborted at the call's deadline, at shutdown and on cancellation: pass it to every fetch. */
+  /** Aborted at the call's deadline, at shutdown and on cancellation. Pass it to every fetch. */
   readonly signal: AbortSignal;
   /**
-   * The same for every attempt of one batch, whichever process makes it; never used for another
-   * batch, not even of another installation, or of this one after a backup was restored.
-   * `muster-<installation>-<batch>-<created>` with the Unix microsecond in which the batch was
-   * created; at most `IDEMPOTENCY_KEY_LENGTH` characters. Compare keys, do not take them apart.
+   * The same for every attempt of one batch, whichever process makes it, and never used for another
+   * batch: not by another installation either, nor by this one after a backup was restored. It is
+   * `muster-<installation>-<batch>-<created>`, with the Unix microsecond in which the batch was
+   * created, of at most `IDEMPOTENCY_KEY_LENGTH` characters. Compare keys, but do not parse them.
    */
   readonly idempotencyKey: string;
   /**
-   * Unix milliseconds (this machine's clock) after which the call is aborted and its outcome
-   * unknown.
+   * When the call is aborted, so that its outcome is unknown: Unix milliseconds by this machine's
+   * clock.
    */
   readonly deadline: number;
   /**
-   * Where the downstream may report the outcome of this batch once it has accepted it: `POST` with
-   * `{results}` or `{status, ...}`. Contains a token: give it to no other system, and do not log
-   * it. Undefined where the workers are not set up for it (`muster worker --callback-port`).
+   * Where the downstream may report the outcome of this batch once it has accepted it: by a `POST`
+   * of `{results}` or `{status, ...}`. The URL contains a token: give it to no other system, and do
+   * not log it. Undefined if the workers are not set up for it (`muster worker --callback-port`).
    */
   readonly callbackUrl?: string;
   /** For a handler with affinity: the partition of this call, for checkpoints. */
   readonly partition?: PartitionInHand;
 }
 
-/** What a downstream can say of one task. */
+/** What a downstream can report about one task. */
 export const ITEM_STATUSES = ['ok', 'retry', 'failed', 'unknown'] as const;
 /**
- * `ok`: applied. `retry`: again in a later batch, with a counted attempt. `failed`: refused for
- * good. `unknown`: looked up, sent again or parked.
+ * `ok`: the task was applied. `retry`: it is sent again in a later batch, with a counted attempt.
+ * `failed`: it was refused permanently. `unknown`: it is looked up, sent again or parked.
  */
 export type ItemStatus = (typeof ITEM_STATUSES)[number];
 
@@ -133,30 +138,36 @@ export interface ItemResult {
   /** Place in the batch, from 0. */
   index?: number;
   status: ItemStatus;
-  /** Kept with the task; at most 1,000,000 bytes of JSON, 500 levels deep. */
+  /**
+   * A value that is kept with the task: at most 1,000,000 bytes of JSON and 500 levels. A larger
+   * one is left out.
+   */
   result?: unknown;
-  /** Why it is not `ok`. */
+  /** Why the status is not `ok`. */
   error?: string;
-  /** With `retry`: not before this (ms). */
+  /** With `retry`: milliseconds before which the task is not sent again. */
   retryAfterMs?: number;
 }
 
-/** One result per task, in any order; of many as a stream, read with back pressure. */
+/**
+ * One result per task, in any order. Many results may be a stream, which is read with back
+ * pressure.
+ */
 export type Results = Iterable<ItemResult> | AsyncIterable<ItemResult>;
 
-/** What can be made to wait. */
+/** What can be held back. */
 export const HOLD_SCOPES = ['target', 'handler'] as const;
-/** What waits after back pressure, or what a rate is of: one target, or the whole handler. */
+/** What waits after back pressure, or what a rate limits: one target, or the whole handler. */
 export type HoldScope = (typeof HOLD_SCOPES)[number];
 
-/** The answer of a call. */
+/** The answer of a call: results per task, or what becomes of the whole batch. */
 export type SubmitAnswer =
   | { results: Results }
   | { status: 'accepted'; reference: string }
   | { status: 'later'; retryAfterMs?: number; scope?: HoldScope; error?: string }
   | { status: 'rejected'; error: string };
 
-/** The outcome of an earlier call, which was unknown until now. */
+/** What a look-up has found about an earlier call of unknown outcome. */
 export type ReconcileAnswer =
   | { status: 'done'; results: Results }
   | { status: 'accepted'; reference: string }
@@ -165,18 +176,20 @@ export type ReconcileAnswer =
 
 /**
  * The downstream's answer when it was asked to stop an accepted batch: it agreed (nothing, or
- * `cancelled`), it had ended the batch before (`late`), or it does not stop it (`refused`, as a
- * thrown `RejectedError`). Its status says what was done; after any other throw it is asked again.
+ * `cancelled`), it had ended the batch before (`late`), or it does not stop it (`refused`, or a
+ * thrown `RejectedError`). After any other error it is asked again. What was applied is found out
+ * by polling its status.
  */
 export type CancelAnswer = void | { status: 'cancelled' } | { status: 'late' | 'refused'; error?: string };
 
-/** State of an accepted batch downstream. */
+/** The state of an accepted batch in the downstream. */
 export interface ReferenceStatus {
   /** The downstream's name for the batch, as `submit` returned it. */
   reference: string;
   /**
-   * `done`: read its results. `expired`: those that exist count, the rest is tried again. `failed`:
-   * refused for its content. `lost`: the reference leads nowhere, so the outcome is unknown.
+   * `done`: its results can be read. `expired`: the results that exist count, and the other tasks
+   * are tried again. `failed`: refused for its content. `lost`: the reference is not known any
+   * more, so the outcome is unknown.
    */
   status: 'pending' | 'done' | 'expired' | 'failed' | 'lost';
   error?: string;

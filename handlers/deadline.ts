@@ -1,19 +1,21 @@
 /**
- * How long an aborted call may take to report what it knows (for example that nothing was sent)
- * before it is abandoned.
+ * How many milliseconds an aborted call may take to report what it knows (for example that nothing
+ * was sent) before it is abandoned.
  */
 const ABANDON_AFTER_MS = 100;
 
 export interface LinkedSignal {
   readonly signal: AbortSignal;
-  /** True when the time ran out, false when the parent aborted first or nothing did. */
+  /**
+   * Returns true if the time ran out; false if the parent aborted first, or nothing has aborted.
+   */
   timedOut(): boolean;
   dispose(): void;
 }
 
 /**
- * Returns a signal that aborts with `parent` or after `ms`, whichever is first. Made by hand:
- * `AbortSignal.any` is still being repaired in Node 20.
+ * Returns a signal that aborts with `parent` or after `ms` milliseconds, whichever is first. It
+ * does not use `AbortSignal.any`, which is still being repaired in Node 20.
  */
 export function linkedSignal(parent: AbortSignal, ms: number): LinkedSignal {
   const controller = new AbortController();
@@ -35,26 +37,26 @@ export function linkedSignal(parent: AbortSignal, ms: number): LinkedSignal {
   };
 }
 
-/** The work did not end in time, nor within `ABANDON_AFTER_MS` of being told to. */
+/** The work did not end in time, nor within `ABANDON_AFTER_MS` after it was aborted. */
 export class Abandoned extends Error {
   override readonly name = 'Abandoned';
 }
 
-/** How a call is bounded: by its caller's signal and deadline and by the handler's `timeoutMs`. */
+/** The limits of a call besides the handler's `timeoutMs`: the caller's signal and deadline. */
 export interface Bounds {
   readonly signal: AbortSignal;
-  /** Unix milliseconds of this machine's clock. */
+  /** Unix milliseconds by this machine's clock; left out: none. */
   readonly deadline?: number;
 }
 
-/** Returns when a call that starts now must have ended. */
+/** Returns when a call that starts now must have ended, in Unix milliseconds. */
 export const endOf = (bounds: Bounds, timeoutMs: number, now: number): number =>
   Math.min(bounds.deadline ?? Infinity, now + timeoutMs);
 
 /**
- * Runs `work` under a signal that aborts at the deadline or with the caller's. Work that ignores
- * its signal is abandoned shortly after: this rejects with `Abandoned`, and a later result or
- * rejection of the work is discarded.
+ * Runs `work` with a signal that aborts at the deadline, or with the caller's signal. Work that
+ * ignores its signal is abandoned shortly after: this rejects with `Abandoned`, and a later result
+ * or error of the work is discarded.
  */
 export async function withinDeadline<T>(
   bounds: Bounds,
@@ -78,8 +80,7 @@ export async function withinDeadline<T>(
     if (linked.signal.aborted) onAbort();
     else linked.signal.addEventListener('abort', onAbort, { once: true });
   });
-  // In a separate function, so that work which throws before its first await rejects like any
-  // other.
+  // In an async function, so that work that throws before its first await rejects like any other.
   const running = (async () => await work(linked.signal, deadline))();
   running.catch(() => undefined);
   try {

@@ -27,7 +27,7 @@ const optionsSchema = settings({
   reconcile: callable('(batch, context) => answer').optional(),
 });
 
-/** `needs`: a setting that means nothing without another. */
+/** Settings that mean nothing without another one (`needs`), and why. */
 const NEEDS: readonly (readonly [setting: string, needs: string, why: string])[] = [
   ['status', 'results', 'an accepted batch that is done must be read'],
   ['absentAfterMs', 'reconcile', 'nothing else can answer absent'],
@@ -36,7 +36,7 @@ const NEEDS: readonly (readonly [setting: string, needs: string, why: string])[]
 function optionProblems(options: unknown): Problem[] {
   const given = (typeof options === 'object' && options !== null ? options : {}) as Record<string, unknown>;
   const lacking = NEEDS.filter(([setting, needs]) => given[setting] !== undefined && given[needs] === undefined);
-  // A deadline alone bounds the wait for a completion from outside.
+  // `deadlineMs` alone is allowed: it limits the wait for a completion from outside.
   const polls = (given['poll'] as { everyMs?: unknown } | undefined)?.everyMs !== undefined;
   return [
     ...problemsOf(optionsSchema, options),
@@ -52,27 +52,32 @@ function optionProblems(options: unknown): Problem[] {
 }
 
 /**
- * Returns the UTF-8 bytes of the payload's JSON: what the default `bytesOf` counts and
+ * Returns the number of UTF-8 bytes of the payload's JSON, which the default `bytesOf` counts and
  * `maxPayloadBytes` limits.
  */
 export const jsonBytes = (payload: unknown): number => Buffer.byteLength(JSON.stringify(payload) ?? 'null');
 
-/** A lane waits for its head: it gives up sooner. */
+/**
+ * Returns the default of `timeoutMs`. It is shorter for ordered handlers, since a whole lane waits
+ * for its head.
+ */
 export const defaultTimeoutMs = (isOrdered: boolean): number => (isOrdered ? 15_000 : 30_000);
 
 const listOf = (rate: Rate | Rate[] | undefined): Required<Rate>[] =>
   (rate === undefined ? [] : [rate].flat()).map((r) => ({ ...r, scope: r.scope ?? 'handler' }));
 
 /**
- * Says whether all of its tasks go through lanes, so that none of its plain batches can overtake a
- * submitted lane batch.
+ * Says whether all tasks of a handler go through lanes, so that no batch outside of lanes can
+ * overtake a lane batch.
  */
 const isOrdered = (options: { service?: unknown; lane?: unknown }): boolean =>
   options.service !== undefined || options.lane !== undefined;
 
-/** Marks what `defineHandler` made, across duplicated copies of this module. */
+/** Marks handlers that were made by `defineHandler`, even by another copy of this module. */
 const MADE = Symbol.for('muster.handler');
-/** Whether a value was made by `defineHandler` or `httpHandler`, of any copy of this package. */
+/**
+ * Says whether a value was made by `defineHandler` or `httpHandler` of any copy of this package.
+ */
 export const isHandler = (value: unknown): value is Handler =>
   typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[MADE] === true;
 
@@ -83,10 +88,7 @@ const affinityOf = (given: HandlerOptions['affinity']): Affinity | null => {
   return { partitions, attributes };
 };
 
-/**
- * Fills in the defaults of checked options. The numbers are those of `types.ts`; all may be
- * overridden.
- */
+/** Fills in the defaults of checked options, which `types.ts` documents. */
 export function fillDefaults<P, I = P>(options: HandlerOptions<P, I>, preview?: Handler<P>['preview']): Handler<P, I> {
   const { limits, retry, poll } = options;
   const handler: Handler<P, I> = {
@@ -104,7 +106,7 @@ export function fillDefaults<P, I = P>(options: HandlerOptions<P, I>, preview?: 
       maxWeightInFlight: { ...limits.maxWeightInFlight },
     },
     linger: { lingerMs: options.linger?.lingerMs ?? 1_000, quietPeriodMs: options.linger?.quietPeriodMs },
-    // In lanes submitters are the limit, and order: only settings that were given count.
+    // In lanes the order and the submitters are the limit, so only settings that were given count.
     concurrency: {
       perTarget: options.concurrency?.perTarget ?? (isOrdered(options) ? UNLIMITED_CALLS : 4),
       perHandler: options.concurrency?.perHandler ?? (isOrdered(options) ? UNLIMITED_CALLS : 32),
@@ -151,8 +153,8 @@ export function fillDefaults<P, I = P>(options: HandlerOptions<P, I>, preview?: 
 }
 
 /**
- * Fills in two settings of which the first never exceeds the second: the default of one yields to a
- * given value of the other.
+ * Fills in two settings of which the first must not exceed the second. The default of one adapts to
+ * a given value of the other.
  */
 function defaultsWithin<S extends string, L extends string>(
   small: number | undefined,
@@ -166,7 +168,7 @@ function defaultsWithin<S extends string, L extends string>(
   return { [smallName]: small ?? Math.min(smallDefault, most), [largeName]: most } as Record<S | L, number>;
 }
 
-/** Returns `handler "orders"`, or how to point at a handler whose name is not readable. */
+/** Returns the subject of a handler's errors, such as `handler "orders"`. */
 export const subjectOf = (options: unknown): string => {
   const name = (options as { name?: unknown } | null | undefined)?.name;
   return typeof name === 'string' && name !== ''
@@ -175,7 +177,8 @@ export const subjectOf = (options: unknown): string => {
 };
 
 /**
- * Checks the options and fills in the defaults. Throws one `ConfigError` that lists every problem.
+ * Returns a handler: checks the options, and fills in the defaults. Throws one `ConfigError` that
+ * lists all problems.
  */
 export function defineHandler<P, I = P>(options: HandlerOptions<P, I>): Handler<P, I> {
   const problems = optionProblems(options);

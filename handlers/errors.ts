@@ -1,14 +1,20 @@
 /**
- * What a handler's `submit` may throw. Anything else, and any timeout, is an unknown outcome of the
- * whole batch.
+ * The errors by which a handler's `submit` declares an outcome. Any other error, and any timeout,
+ * is an unknown outcome of the whole batch.
  */
 
-/** The call was refused for its content; nothing of it was applied. The batch may be bisected. */
+/**
+ * The call was refused for its content, and nothing of it was applied. The batch is bisected if the
+ * handler says so.
+ */
 export class RejectedError extends Error {
   override readonly name = 'RejectedError';
 }
 
-/** The downstream asks to wait; nothing was applied, no attempt is counted. */
+/**
+ * The downstream asks to wait. Nothing was applied, and no attempt is counted. `retryAfterMs`: how
+ * many milliseconds; default: the handler's backoff. `scope`: what waits; default `target`.
+ */
 export class LaterError extends Error {
   override readonly name = 'LaterError';
   constructor(
@@ -20,9 +26,9 @@ export class LaterError extends Error {
 }
 
 /**
- * Nothing can succeed until an operator acts (an expired credential, a wrong URL): the handler is
- * paused with this reason; with scope `target` only the batch's target, where each target has its
- * own credential or address. Its tasks are as if they had not been sent.
+ * Nothing can succeed until an operator acts (an expired credential, a wrong URL). The handler is
+ * paused with this reason, or with scope `target` only the batch's target, for handlers with a
+ * credential or address per target. The tasks count as not sent.
  */
 export class HaltError extends Error {
   override readonly name = 'HaltError';

@@ -10,8 +10,8 @@ import type { Handler } from './types';
 import type { ReferenceStatus } from './contract';
 
 /**
- * Returns the time between two status requests. Batches of a handler without `status` are completed
- * from outside: their first look is the one at the deadline.
+ * Returns the milliseconds between two polls of a batch. Batches of a handler without `status` are
+ * completed from outside, so that the first look at them is at the deadline.
  */
 export const askEveryMs = ({ status, poll }: Pick<Handler, 'status' | 'poll'>): number =>
   status === undefined ? poll.deadlineMs : poll.everyMs;
@@ -19,22 +19,23 @@ export const askEveryMs = ({ status, poll }: Pick<Handler, 'status' | 'poll'>): 
 const STATUSES: ReadonlySet<unknown> = new Set(['pending', 'done', 'expired', 'failed', 'lost']);
 
 /**
- * The result of one round of `status`. All but `statuses` say nothing of the batches: poll again.
+ * The result of one round of `status`. Every kind but `statuses` says nothing about the batches,
+ * which are polled again.
  */
 export type PollOutcome =
-  /** One for every reference polled, in that order. */
+  /** One status per polled reference, in that order. */
   | { kind: 'statuses'; statuses: ReferenceStatus[] }
   | { kind: 'later'; retryAfterMs?: number; error: string }
   /**
-   * Pause the handler: an expired credential, a wrong URL. With `scope` only a target of those
-   * polled.
+   * The handler has to be paused (an expired credential, a wrong URL), or with `scope` only a
+   * target.
    */
   | { kind: 'halted'; error: string; scope?: 'target' }
   | { kind: 'failed'; error: string };
 
 /**
- * Returns the answer in the order of the request. A reference that it leaves out, or answers
- * unreadably, is still pending, with the reason.
+ * Returns the statuses in the order of the references. A reference that the answer leaves out, or
+ * whose status is unreadable, is still pending, with the reason as its error.
  */
 function readStatuses(references: readonly string[], answer: readonly ReferenceStatus[]): ReferenceStatus[] {
   const byReference = new Map<string, ReferenceStatus>();
@@ -49,7 +50,7 @@ function readStatuses(references: readonly string[], answer: readonly ReferenceS
   });
 }
 
-/** Polls many accepted batches at once; never throws. Bounded by the handler's `timeoutMs`. */
+/** Polls many accepted batches at once, within the handler's `timeoutMs`. Never throws. */
 export async function pollReferences<P>(
   handler: Handler<P>,
   references: readonly string[],
@@ -75,16 +76,16 @@ export async function pollReferences<P>(
 }
 
 /**
- * The results of a batch that is done, or of the part of an expired one that is; or why they could
- * not be read: they are then read again.
+ * The results of a batch that is done, or of the part of an expired batch that is done. `unread`:
+ * they could not be read, and are read again.
  */
 export type ReferenceOutcome =
   Extract<CallOutcome, { kind: 'results' | 'unknown' }> | { kind: 'unread'; error: string };
 
 /**
- * Streams the results of an accepted batch to the sink; never throws. Bounded by `bounds` only: a
- * large file takes its time. `missing`: what happens to members without a result, `{status:
- * 'retry', error}` for a batch that expired.
+ * Streams the results of an accepted batch to the sink. Never throws. Only `bounds` limits the
+ * time, since reading a large file takes long. `missing` says what happens to members without a
+ * result: `{status: 'retry', error}` for a batch that expired.
  */
 export async function readReference<P>(
   handler: Handler<P>,
@@ -109,5 +110,5 @@ export async function readReference<P>(
   }
 }
 
-/** Longer than any file takes, within what a timer can hold. */
+/** Milliseconds: longer than reading any file takes, and within the range of timers. */
 const LONGEST_READ_MS = 7 * 86_400_000;

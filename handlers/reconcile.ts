@@ -8,13 +8,13 @@ import type { Handler } from './types';
 import type { Batch, CallContext, ReconcileAnswer, Results } from './contract';
 
 /**
- * The looked-up outcome of a batch whose outcome was unknown. Never `later`, `rejected` or
- * `halted`: those say that nothing was applied, which a failed look-up cannot know, and sending
- * again because of one could send twice. A failed look-up is `unsure`.
+ * What a look-up has found about a call of unknown outcome. It is never `later`, `rejected` or
+ * `halted`: those say that nothing was applied, which a failed look-up cannot know, and sending the
+ * batch again because of one could apply it twice. A failed look-up is `unsure`.
  */
 export type ReconcileOutcome =
   | Extract<CallOutcome, { kind: 'results' | 'accepted' | 'unknown' }>
-  /** Valid only if the call is at least `absentAfterMs` old: the caller knows its age. */
+  /** Counts only if the call is at least `absentAfterMs` old, which the caller checks. */
   | { kind: 'absent' }
   | { kind: 'unsure'; error?: string };
 
@@ -38,8 +38,8 @@ async function readAnswer(answer: ReconcileAnswer, batch: Batch, sink: ResultSin
 }
 
 /**
- * Looks up an earlier call of this batch, bounded like a call; never throws. Without `reconcile`:
- * unsure.
+ * Looks up an earlier call of this batch, within the same limits as a call. Never throws. Without
+ * `reconcile` the outcome is `unsure`.
  */
 export async function reconcileOutcome<P>(
   handler: Handler<P>,

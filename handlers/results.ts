@@ -5,24 +5,23 @@ import type { ItemResult, Results } from './contract';
 import { ITEM_STATUSES } from './contract';
 
 /**
- * Takes the `result` values of members that ended `ok` or `failed`, by place in the batch, in order
- * of arrival.
+ * Takes the `result` values of members that ended `ok` or `failed`, in the order of their arrival.
  */
 export interface ResultSink {
   /**
-   * Awaited before the next result is read: back pressure. Everything added is void unless the
-   * outcome is `results`.
+   * Adds the value of the member at this place in the batch. Awaited before the next result is
+   * read, as back pressure. Everything added is void unless the outcome is `results`.
    */
   add(index: number, result: unknown): Promise<void> | void;
 }
 
-/** A stream of results that could not be read to its end. Its results so far are void. */
+/** A stream of results could not be read to its end. Its results so far are void. */
 export class ResultsInterrupted extends Error {
   override readonly name = 'ResultsInterrupted';
   constructor(
-    /** Which side broke: the handler's iterable, or the sink that stores. */
+    /** Which side failed: the handler's iterable, or the sink that stores the results. */
     readonly side: 'source' | 'sink',
-    /** Results that were read before. */
+    /** How many results were read before. */
     readonly read: number,
     override readonly cause: unknown,
   ) {
@@ -46,22 +45,24 @@ interface Task {
 const statuses: ReadonlySet<unknown> = new Set(ITEM_STATUSES);
 
 /**
- * Matches results to members and keeps what differs from `ok`: a byte per member, and one `Deviant`
- * per deviant.
+ * Matches results to members, and keeps only what differs from `ok`: one byte per member, and one
+ * `Deviant` per member that is not `ok`.
  */
 class Tally {
   readonly deviants: Deviant[] = [];
   read = 0;
   private readonly seen: Uint8Array;
   private places: Map<string, number> | undefined;
-  /** One downstream error is often that of thousands of members: keep its text once. */
+  /** Keeps each error text once, since thousands of members often have the same one. */
   private readonly errors = new Map<string, string>();
 
   constructor(private readonly tasks: readonly Task[]) {
     this.seen = new Uint8Array(tasks.length);
   }
 
-  /** Returns the member's place, or the problem of the result: then the whole batch is unknown. */
+  /**
+   * Returns the member's place, or a problem of the result, which makes the whole batch unknown.
+   */
   take(item: ItemResult): number | string {
     if (typeof item !== 'object' || item === null) return `expected a result {id or index, status}, got ${show(item)}`;
     if (!statuses.has(item.status))
@@ -75,7 +76,7 @@ class Tally {
     return place;
   }
 
-  /** Adds the members without a result; all of them are deviants from now on. */
+  /** Adds the members without a result to the deviants. */
   addMissing({ status, error }: Missing): void {
     if (this.read === this.tasks.length) return;
     this.seen.forEach((seen, index) => {
@@ -125,9 +126,10 @@ const keepsValue = (item: ItemResult): boolean =>
 
 /**
  * Reads the results of one batch from any source: `submit`, `reconcile`, or `results` of a
- * reference. Memory is bounded by the batch's deviants, not by its results. A result for a
- * stranger, a repeated or an unreadable one makes the batch `unknown`, with the evidence in
- * `error`; a missing one makes its member `missing`. Rejects only with `ResultsInterrupted`.
+ * reference. Memory grows with the members that are not `ok`, not with the results. A result for a
+ * task outside of the batch, a repeated result, or an unreadable one makes the batch `unknown`,
+ * with the evidence as `error`. A member without a result is treated as `missing` says. Rejects
+ * only with `ResultsInterrupted`.
  */
 export async function readResults(
   results: Results,
@@ -138,8 +140,8 @@ export async function readResults(
   const tally = new Tally(tasks);
   let side: 'source' | 'sink' = 'source';
   /**
-   * Undefined: go on. Returns a promise only if the sink did, so that a plain array costs no turn
-   * of the event loop per member.
+   * Takes one result and returns its problem; undefined: none. Returns a promise only if the sink
+   * does, so that a plain array costs no turn of the event loop per member.
    */
   const take = (item: ItemResult): string | undefined | Promise<undefined> => {
     const place = tally.take(item);

@@ -12,8 +12,8 @@ import { APPROACHES, LANE_KINDS } from '../workflows/planning/lanes/types';
 const namesIn = <T extends object>(table: T): (keyof T & string)[] => Object.keys(table) as (keyof T & string)[];
 
 /**
- * Settings shared by handlers in TypeScript and in JSON: limits, waits, rates and policies
- * (`types.ts` documents each).
+ * Settings that handlers in TypeScript and in JSON share: limits, waits, rates and policies, which
+ * `types.ts` documents.
  */
 
 const BYTES_MAX = 1_073_741_824;
@@ -40,7 +40,7 @@ const rate = settings({
 });
 
 const retry = settings({
-  // A slot is held during these waits, so they are few and short.
+  // These waits hold a slot, so they are few and short.
   inPlace: settings({ times: whole(0, 20).optional(), baseMs: whole(0, 60_000, 'milliseconds').optional() }).optional(),
   delayed: settings({
     baseMs: whole(1, DAY_MS, 'milliseconds').optional(),
@@ -60,8 +60,7 @@ export const commonShape = {
   concurrency: settings({ perTarget: inFlight(), perHandler: inFlight() }).optional(),
   rate: either<Rate | Rate[]>((v) => (Array.isArray(v) ? z.array(rate) : rate)).optional(),
   retry: retry.optional(),
-  // An attempt is one activity; past a day it is an asynchronous downstream and belongs in
-  // `status`.
+  // A call that takes more than a day should be accepted by the downstream and polled by `status`.
   timeoutMs: whole(1, DAY_MS, 'milliseconds').optional(),
   idempotency: either<Idempotency>((v) =>
     typeof v === 'object' && v !== null
@@ -105,7 +104,7 @@ export const commonShape = {
   maxPayloadBytes: whole(1, 67_108_864, 'bytes').optional(),
 };
 
-/** Pairs of settings of which the first must not exceed the second. */
+/** Pairs of settings of which the first must not exceed the second, and why. */
 const ORDERED: readonly (readonly [small: string, large: string, why: string])[] = [
   ['limits.minItems', 'limits.maxItems', 'a batch could never be closed by its size'],
   ['limits.overheadBytes', 'limits.maxBytes', 'no task would fit'],
@@ -116,8 +115,8 @@ const ORDERED: readonly (readonly [small: string, large: string, why: string])[]
 ];
 
 /**
- * Returns problems between settings that are each right by themselves. Reads `raw` as it came, so
- * that it works beside other problems.
+ * Returns the problems of settings that are valid separately but not together. Reads `raw`
+ * unchecked, so that it works beside other problems.
  */
 export function crossProblems(raw: unknown): Problem[] {
   const number = (path: string): number => {
@@ -145,8 +144,8 @@ function affinityProblems(raw: unknown): Problem[] {
 }
 
 /**
- * Returns the problems of lane settings: a handler that keeps no order cannot keep equal keys apart
- * in lanes.
+ * Returns the problems of lane settings: a lane that does not wait for commits cannot keep equal
+ * `distinctBy` keys apart.
  */
 function laneProblems(raw: unknown): Problem[] {
   const { distinctBy, lane } = (raw ?? {}) as { distinctBy?: unknown; lane?: Partial<LaneRules> };

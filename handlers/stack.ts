@@ -1,11 +1,14 @@
 import path from 'node:path';
 import { cutText } from './text';
 
-/** Most frames and characters that are kept of one error. */
+/** Most frames, and most characters, that are kept of one error's stack. */
 const FRAMES_MAX = 8;
 const STACK_CHARACTERS_MAX = 1_500;
 
-/** Muster's own files around a call; frames above them on the stack are the user's. */
+/**
+ * Folders of Muster's own code around a call. Frames above them on the stack belong to the user's
+ * code.
+ */
 const OWN = ['handlers', 'activities'].map((folder) => path.resolve(__dirname, '..', folder) + path.sep);
 
 const isFrame = (line: string): boolean => /^\s+at /.test(line);
@@ -31,9 +34,9 @@ const framesAbove = (stack: string): string[] => {
 };
 
 /**
- * Returns the frames of a thrown error down to Muster's own, without its message; null if none of
- * them is the user's. Bounded. If a library's frames above the user's first line are too many, they
- * are left out.
+ * Returns the frames of a thrown error down to Muster's own, without its message; null: no frame
+ * belongs to the user's code. Keeps at most 8 frames and 1,500 characters, and at most two frames
+ * of a library above the user's first one.
  */
 export const stackOf = (thrown: unknown, depth = 0): string | null => {
   const stack = rawStackOf(thrown);
@@ -48,7 +51,7 @@ export const stackOf = (thrown: unknown, depth = 0): string | null => {
   return cutText(frames.slice(from, from + FRAMES_MAX).join('\n'), STACK_CHARACTERS_MAX);
 };
 
-/** Returns the first line of the user's code in a stack of `stackOf`: file, line and column. */
+/** Returns the first frame of the user's code in a stack of `stackOf`: file, line and column. */
 export const userFrame = (stack: string): string => {
   const lines = stack.split('\n');
   const line = lines.find((one) => !isForeign(one)) ?? lines[0]!;

@@ -1,20 +1,20 @@
 import { cutText, describeThrown } from './text';
 import { depthOf } from '../workflows/planning/jsonText';
 
-/** Most bytes of JSON of one result. */
+/** Most bytes of one result as JSON. */
 export const RESULT_BYTES_MAX = 1_000_000;
-/** Most bytes of JSON of all results of one batch. */
+/** Most bytes of all results of one batch as JSON. */
 const BATCH_RESULT_BYTES_MAX = 1_000_000_000;
 /**
- * Most levels of nesting in one result. Postgres and JSON.stringify both recurse, so neither takes
- * any depth.
+ * Most levels of nesting in one result. Postgres and JSON.stringify both recurse, so neither
+ * accepts every depth.
  */
 export const RESULT_LEVELS_MAX = 500;
 
-/** A value as Postgres and every reader of its JSON can hold it. */
+/** A value in a form that Postgres and every reader of its JSON can hold. */
 export interface Storable {
   json: string;
-  /** Length of `json` as UTF-8. */
+  /** Length of `json` in UTF-8. */
   bytes: number;
   /** What differs from the given value; null: nothing. */
   note: string | null;
@@ -32,9 +32,9 @@ export const RESULT_LIMITS: ResultLimits = {
 };
 
 /**
- * Turns a value from outside into storable JSON. Characters that Postgres refuses become U+FFFD; a
- * value that cannot be held at all is left out (null), with the reason as the note. Null for a
- * value that has no JSON (undefined, a function). Never throws.
+ * Converts a value from outside into storable JSON. Characters that Postgres refuses become U+FFFD.
+ * A value that cannot be stored at all becomes JSON `null`, with the reason as the note. Returns
+ * null for a value that has no JSON (undefined, a function). Never throws.
  */
 export const toStorable = (value: unknown, limits: ResultLimits = RESULT_LIMITS): Storable | null => {
   let written: string | undefined;
@@ -57,8 +57,8 @@ const noteOf = (replaced: number): string =>
   `${replaced} ${replaced === 1 ? 'character' : 'characters'} replaced by U+FFFD: U+0000 and half surrogate pairs cannot be stored`;
 
 /**
- * JSON.stringify writes these two, and no other character beyond ASCII, as escapes. An escaped
- * backslash is passed over whole.
+ * Matches escapes as JSON.stringify writes them. NUL and half surrogates are always written as
+ * escapes. An escaped backslash is matched as a whole, so that it hides nothing.
  */
 const ESCAPES = /\\(?:(u0000|ud[89a-f][0-9a-f]{2})|[^])/g;
 

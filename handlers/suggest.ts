@@ -1,4 +1,4 @@
-/** Counts the edits (insert, delete, replace, swap of neighbours) that turn `a` into `b`. */
+/** Counts the edits (insert, delete, replace, or swap two neighbours) that turn `a` into `b`. */
 export function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);
@@ -17,7 +17,7 @@ export function editDistance(a: string, b: string): number {
   return last[b.length]!;
 }
 
-/** Returns `; did you mean "maxItems"?`, or '' when nothing known is close. */
+/** Returns a suggestion such as `; did you mean "maxItems"?`, or '' if no known name is close. */
 export function didYouMean(unknown: string, known: readonly string[]): string {
   if (unknown.length > 64) return '';
   const ranked = known

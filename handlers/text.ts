@@ -1,25 +1,28 @@
 import { inspect } from 'node:util';
 
-/** Longest error text that is kept of a call or a task. */
+/** Most characters of an error text that are kept for a call or a task. */
 export const ERROR_CHARACTERS_MAX = 2_000;
 
 /**
- * Cuts text to at most `max` characters, storable as Postgres text: NUL and half surrogates become
- * U+FFFD.
+ * Cuts text to at most `max` characters, and makes it storable in Postgres: NUL and half surrogates
+ * become U+FFFD.
  */
 export function cutText(text: string, max = ERROR_CHARACTERS_MAX): string {
   const kept = text.length > max ? `${text.slice(0, max - 1)}…` : text;
-  // The round trip through a buffer also lets go of the parent string, which `slice` would keep
-  // alive.
+  // The round trip through a buffer also releases the original string, which a slice would keep in
+  // memory.
   return kept !== text || /[\0\ud800-\udfff]/.test(kept)
     ? Buffer.from(kept.replaceAll('\0', '\ufffd')).toString()
     : kept;
 }
 
-/** Says whether Postgres can hold it as it is: neither U+0000 nor half a surrogate pair. */
+/**
+ * Says whether Postgres can store the text as it is: it has neither U+0000 nor half a surrogate
+ * pair.
+ */
 export const isStorableText = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
 
-/** Returns a value as evidence in a message: short, bounded whatever it is, never throwing. */
+/** Formats any value as evidence in a message, cut to `max` characters. Never throws. */
 export function show(value: unknown, max = 160): string {
   if (value === undefined) return 'nothing';
   if (typeof value === 'function') return 'a function';
@@ -34,7 +37,7 @@ export function show(value: unknown, max = 160): string {
 const CAUSES_MAX = 3;
 
 /**
- * Describes what was thrown, with its causes: `TypeError: fetch failed (cause: connect ECONNREFUSED
+ * Describes a thrown value with its causes: `TypeError: fetch failed (cause: connect ECONNREFUSED
  * 127.0.0.1:9)`. Never throws.
  */
 export function describeThrown(thrown: unknown, depth = 0): string {

@@ -2,10 +2,15 @@ import type { CallOutcome } from '../workflows/planning/calls/plans';
 import { cutText, describeThrown } from './text';
 import type { HoldScope } from './contract';
 
-/** Longest wait that a downstream can ask for; a longer one is taken for a mistake. */
+/**
+ * Longest wait that a downstream can ask for, in milliseconds: a longer one is shortened to this.
+ */
 const RETRY_AFTER_MAX_MS = 86_400_000;
 
-/** Returns a wait as it was given, or undefined if it is unreadable: then the backoff decides. */
+/**
+ * Returns a wait in whole milliseconds, at most a day. Undefined: it is unreadable, and the backoff
+ * decides.
+ */
 export const readableWait = (ms: unknown): number | undefined =>
   typeof ms === 'number' && ms >= 0 ? Math.min(Math.ceil(ms), RETRY_AFTER_MAX_MS) : undefined;
 
@@ -18,8 +23,8 @@ interface Readable {
 }
 
 /**
- * Returns the meaning of the three errors of `errors.ts`; by name, because a bundle may hold a
- * second copy of the classes. Otherwise undefined.
+ * Returns the outcome that an error of `errors.ts` declares. Undefined: it is another error. Errors
+ * are recognised by name, because a bundle may contain a second copy of the classes.
  */
 function declaredOutcome(thrown: unknown): CallOutcome | undefined {
   if (typeof thrown !== 'object' || thrown === null) return undefined;
@@ -42,7 +47,10 @@ function declaredOutcome(thrown: unknown): CallOutcome | undefined {
   }
 }
 
-/** Says whether it is one of the errors of `errors.ts`, by which a handler declares an outcome. */
+/**
+ * Says whether a thrown value is one of the errors of `errors.ts`, by which a handler declares an
+ * outcome.
+ */
 export const isDeclared = (thrown: unknown): boolean => {
   try {
     return declaredOutcome(thrown) !== undefined;
@@ -52,20 +60,23 @@ export const isDeclared = (thrown: unknown): boolean => {
 };
 
 /**
- * Interprets a throw of `submit`: one of the declared errors, or an unknown outcome of the whole
- * batch. Never throws.
+ * Interprets what `submit` has thrown: one of the declared errors, or else an unknown outcome of
+ * the whole batch. Never throws.
  */
 export function thrownOutcome(thrown: unknown): CallOutcome {
   try {
     const declared = declaredOutcome(thrown);
     if (declared !== undefined) return declared;
   } catch {
-    // A getter that throws: as unreadable as any other error.
+    // A getter throws: such an error is as unreadable as any other.
   }
   return { kind: 'unknown', error: describeThrown(thrown) };
 }
 
-/** DNS errors, and connection errors after which no byte of a request can have been written. */
+/**
+ * Codes of DNS errors, and of connection errors after which no byte of a request can have been
+ * written.
+ */
 const NEVER_SENT = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -76,9 +87,9 @@ const NEVER_SENT = new Set([
 ]);
 
 /**
- * Says whether this error of `fetch`, undici or `node:http` means that the connection was never
- * made. For handlers whose `submit` makes a single request: `catch (e) { throw neverSent(e) ? new
- * LaterError(e.message) : e; }`. With several requests, use it for the first one only.
+ * Says whether an error of `fetch`, undici or `node:http` means that no connection was made. For
+ * handlers whose `submit` makes a single request: `catch (e) { throw neverSent(e) ? new
+ * LaterError(e.message) : e; }`. If it makes several requests, use this for the first one only.
  */
 export function neverSent(thrown: unknown, depth = 0): boolean {
   if (typeof thrown !== 'object' || thrown === null || depth > 3) return false;

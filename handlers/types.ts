@@ -12,15 +12,13 @@ import type {
 } from './contract';
 
 /**
- * How a handler describes its downstream. A leaf: everything may import it. Limits here are per
- * call unless said otherwise; every duration is in milliseconds.
+ * How a handler describes its downstream. Limits are per call unless a comment says otherwise, and
+ * every duration is in milliseconds.
  */
 
-/** What a rate counts. */
+/** The units that a rate can count. */
 export const RATE_UNITS = ['calls', 'items', 'weight'] as const;
-/**
- * At most `limit` units per `perMs`, evenly paced, for the handler (default) or for each target.
- */
+/** At most `limit` units per `perMs`, evenly paced, per handler (default) or per target. */
 export interface Rate {
   limit: number;
   perMs: number;
@@ -28,66 +26,68 @@ export interface Rate {
   scope?: HoldScope;
 }
 
-/** How much fits into one call. */
+/** How much fits into one call. A limit that is left out does not apply. */
 export interface Limits {
-  /** Most tasks in one batch, 1 to 100,000. */
+  /** Most tasks per batch, 1 to 100,000. */
   maxItems: number;
-  /** Most bytes of the encoded call: sum of `bytesOf(payload, id)` + `overheadBytes`. */
+  /** Most bytes of the encoded call: the sum of `bytesOf(payload, id)`, plus `overheadBytes`. */
   maxBytes?: number;
-  /** Bytes that a call has besides its tasks; default 0. */
+  /** Bytes of a call besides its tasks; default 0. */
   overheadBytes?: number;
-  /** Most weight in one batch: sum of `weightOf(payload)`. */
+  /** Most weight per batch: the sum of `weightOf(payload)`. */
   maxWeight?: number;
-  /** The quiet period does not close a batch below this; the linger does. */
+  /** Fewest tasks for the quiet period (not the linger) to close a batch; default 1. */
   minItems?: number;
   /**
-   * Most weight in batches that are not yet terminal, per target and per handler (enqueued-token
-   * budgets).
+   * Most weight in batches that have not ended, per target and per handler (a budget of enqueued
+   * tokens).
    */
   maxWeightInFlight?: { perTarget?: number; perHandler?: number };
 }
 
-/** How often, and after which waits, what failed is tried again. */
+/** How often, and after which waits, failed calls and tasks are tried again. */
 export interface RetryPolicy {
-  /** Short waits inside the activity, slot held: `times` of them, `baseMs` doubling. */
+  /**
+   * Short waits after back pressure that hold their slot: `times` of them (default 2), of `baseMs`
+   * (default 250), doubled each time.
+   */
   inPlace: { times: number; baseMs: number };
-  /** Durable waits in the store: `baseMs` doubling up to `maxMs`, full jitter. */
+  /** Waits in the store: `baseMs` (default 1,000), doubled up to `maxMs` (default 300,000). */
   delayed: { baseMs: number; maxMs: number };
-  /** Counted attempts of a task before it is dead. */
+  /** Counted attempts after which a task is dead; default 10. */
   maxAttempts: number;
 }
 
 /**
- * Which key the downstream honours, and for how long (`windowMs`): docs/handlers/idempotency.md.
+ * The key that the downstream honours, and for how long (`windowMs`; default: always). See
+ * docs/handlers/idempotency.md.
  */
 export type Idempotency = 'none' | { by: 'batch' | 'task'; windowMs?: number };
 
 /**
- * Served by one node at a time, the holder of its partition: exact limits in one process,
- * connections that stay warm.
+ * Each target is served by one node at a time, the holder of its partition, so that limits are
+ * exact within one process and connections stay open.
  */
 export interface Affinity {
   /**
-   * Number of partitions among which the targets (or lanes) are divided: at least a few times the
-   * nodes. 1 to 1,024, default 32. May grow; a lower number changes nothing that exists.
+   * Number of partitions among which targets (or lanes) are divided, 1 to 1,024, default 32. Should
+   * be a few times the number of nodes. It may grow; a lower number has no effect.
    */
   partitions: number;
-  /**
-   * Attributes that a node must have to serve it (`nodes.attributes` of its config). Default: none.
-   */
+  /** Attributes that a node must have in `nodes.attributes` of its config file. Default: none. */
   attributes: Readonly<Record<string, string>>;
 }
 
-/** How batches of one lane follow each other. */
+/** How the batches of a lane follow each other. */
 export interface LaneRules {
   /**
-   * `guaranteed`: the downstream keeps the order in which it accepts. Default `non-guaranteed`: the
-   * lane keeps it.
+   * `guaranteed`: the downstream keeps the order in which it accepts batches. Default
+   * `non-guaranteed`: the lane keeps the order.
    */
   kind: LaneKind;
   /**
-   * `serial` (default): the next only after the one before is committed. `parallel`: earlier, if
-   * its reads and writes do not meet those of any before it. `unconstrained`: whenever a submitter
+   * `serial` (default): a batch is sent once the one before is committed. `parallel`: earlier, if
+   * its reads and writes conflict with no batch before it. `unconstrained`: as soon as a submitter
    * is free.
    */
   approach: ApproachName;
@@ -98,19 +98,19 @@ export interface LaneRules {
   onInvalid: 'continue' | 'halt';
   /**
    * How often an unknown outcome is looked up (`reconcile`) while the answer is `unsure`, before
-   * its lane is parked. Default 5.
+   * the batch is parked and halts its lane. Default 5.
    */
   lookUps: number;
-  /** Milliseconds between two of those. Default 2,000. */
+  /** Milliseconds between two look-ups. Default 2,000. */
   lookUpEveryMs: number;
   /**
-   * How many deadlines (`poll.deadlineMs`) a batch may pass while it is pending, before its lane is
-   * parked. Default 3.
+   * The number of deadlines (`poll.deadlineMs`) passed while pending at which a batch is parked and
+   * halts its lane. Default 3.
    */
   deadlines: number;
   /**
-   * Most accepted and unfinished batches of a lane; at it nothing is sent until fewer than half of
-   * it are left. Default: no limit.
+   * Most pending batches of a lane. At this limit nothing is sent until fewer than half as many are
+   * pending. Default: no limit.
    */
   pendingLimit?: number;
   /**
@@ -122,31 +122,37 @@ export interface LaneRules {
   dependencies: 'held' | 'downstream';
 }
 
-/** What a user writes; `defineHandler` checks it and fills in the defaults. */
+/** A handler as a user writes it. `defineHandler` checks it and fills in the defaults. */
 export interface HandlerOptions<P = unknown, I = P> {
   /** 1-64 characters of a-z, A-Z, 0-9, `_`, `-`, `.`. */
   name: string;
   description?: string;
   /**
-   * Checks (and may transform) the payload at submit: `I` is what is submitted, `P` what the
-   * handler sees.
+   * Checks, and may transform, the payload when it is submitted: `I` is the submitted payload, `P`
+   * the one that the handler receives. Default: any JSON.
    */
   schema?: ZodType<P, I>;
   /** The batch key, computed from the content: 1-512 bytes. Only equal targets share a batch. */
   target: (payload: P) => string;
   /**
-   * Encoded size of one task in bytes, with its id if the call carries that; default: of its
-   * payload's JSON.
+   * Encoded size of one task in bytes, including its id if the call carries that. Default: the size
+   * of the payload's JSON.
    */
   bytesOf?: (payload: P, id: string) => number;
-  /** Weight of one task, above 0; default 1. */
+  /** Weight of one task, at least 0; default 1. */
   weightOf?: (payload: P) => number;
-  /** Equal keys of a target never share a batch nor two batches in flight, and keep their order. */
+  /**
+   * Tasks of a target with equal keys (1-512 bytes) keep their order, and are never in flight
+   * together.
+   */
   distinctBy?: (payload: P) => string;
   limits: Limits;
-  /** Longest wait from the first task (default 1 s), and without an arrival: ms, to 30 days. */
+  /**
+   * Longest wait from the first task (default 1,000), and wait without arrivals (default: none):
+   * ms, up to 30 days.
+   */
   linger?: { lingerMs?: number; quietPeriodMs?: number };
-  /** Most calls in flight at once, 1 to 10,000; default 4 per target, 32 per handler. */
+  /** Most calls in flight, 1 to 10,000; default 4 per target, 32 per handler; in lanes no limit. */
   concurrency?: { perTarget?: number; perHandler?: number };
   rate?: Rate | Rate[];
   retry?: {
@@ -154,76 +160,78 @@ export interface HandlerOptions<P = unknown, I = P> {
     delayed?: Partial<RetryPolicy['delayed']>;
     maxAttempts?: number;
   };
-  /** Longest one call may take; then it is aborted and its outcome is unknown. Default 30 s. */
+  /**
+   * Longest that a call may take, up to a day; then it is aborted, and its outcome is unknown.
+   * Default 30 s; 15 s in lanes.
+   */
   timeoutMs?: number;
-  /** Default 'none'. */
+  /** The key that the downstream honours. Default `none`. */
   idempotency?: Idempotency;
-  /** What becomes of an unknown outcome that no key and no look-up settles. Default 'park'. */
+  /** What happens to an outcome that stays unknown after keys and look-ups. Default `park`. */
   onUnknown?: 'park' | 'resend';
-  /** Split a batch that is refused for its content until the poison task is alone. Default true. */
+  /** Split a batch refused for its content until the poison task is alone. Default true. */
   bisect?: boolean;
   /**
-   * Makes the call. What it may throw: `RejectedError`, `LaterError`, `HaltError`; anything else,
-   * and the timeout, is an unknown outcome of the whole batch.
+   * Makes the call. May throw `RejectedError`, `LaterError` and `HaltError`; any other error, and
+   * the timeout, is an unknown outcome of the whole batch.
    */
   submit: (batch: Batch<P>, context: CallContext) => Promise<SubmitAnswer>;
-  /** Says what accepted batches are doing: of many references at once. */
+  /** Returns the states of many accepted batches. */
   status?: (references: readonly string[], context: { signal: AbortSignal }) => Promise<readonly ReferenceStatus[]>;
   /** Returns the results of an accepted batch that is done or expired. */
   results?: (reference: string, context: { signal: AbortSignal }) => Results | Promise<Results>;
-  /**
-   * Stops an accepted batch that was given up. Called at least once for each, so it must tolerate
-   * repeats.
-   */
+  /** Stops an accepted batch that was given up. May be called repeatedly for the same batch. */
   cancel?: (reference: string, context: { signal: AbortSignal }) => Promise<CancelAnswer>;
-  /** Looks up what became of a call of unknown outcome; a throw is `unsure`. */
+  /** Looks up what became of a call of unknown outcome. A thrown error counts as `unsure`. */
   reconcile?: (batch: Batch<P>, context: CallContext) => Promise<ReconcileAnswer>;
-  /** `absent` counts only if the call is at least this old. Default 0. */
+  /** The answer `absent` counts only if the call is at least this old (ms). Default 0. */
   absentAfterMs?: number;
-  /** Between two questions about a batch (default 5 s), and its last one (default 1 day): ms. */
+  /** Interval of polls (default 5 s), and when a batch is given up (default 1 day): ms. */
   poll?: { everyMs?: number; deadlineMs?: number };
   /**
-   * Names the lane that a target feeds, 1-512 bytes: its batches are sent in the order in which
-   * their tasks were submitted. Always the same answer for the same target, or the task is refused.
-   * `priority` and `notBefore` are refused then.
+   * Returns the service, 1-512 bytes, in whose lane a target's batches are sent in the order of
+   * submission. Must be the same for all tasks of a target; other tasks are refused, and so are
+   * `priority` and `notBefore`.
    */
   service?: (target: string, payload: P) => string;
   /**
-   * State keys that a task reads and writes, for lanes with approach `parallel`. At most 1,000 of a
-   * batch, 1-256 bytes each (`STATE_KEYS_MAX`).
+   * Returns the state keys that a task reads, for the approach `parallel`: 1-256 bytes each, at
+   * most 1,000 per batch (`STATE_KEYS_MAX`).
    */
   reads?: (payload: P) => string[];
-  /** As `reads`. */
+  /** Returns the state keys that a task writes, likewise. */
   writes?: (payload: P) => string[];
   /**
-   * Rules of the lanes that this handler is the first to use. With it (also empty) or with
-   * `service` a handler keeps the order of all of its tasks: without `service`, targets are bound
-   * to their lanes by `submitBatch`, and a task of a target that is not bound yet is refused.
+   * Rules of the handler's lanes. With `lane` (even if empty) or `service`, all tasks of the
+   * handler go through lanes. Without `service`, targets are bound to lanes by `submitBatch`, and
+   * tasks of a target that is not bound yet are refused.
    */
   lane?: Partial<LaneRules>;
-  /** How many leader workflows share the targets, 1 to 1,024. Default 'auto' = 4. */
+  /** How many leader workflows share the targets, 1 to 1,024. Default `auto`, which is 4. */
   leaders?: 'auto' | 'target' | number;
   /**
-   * `'partition'`: its targets (with `service`: its lanes) are divided among partitions, each
-   * served by one node. Each partition has its own leader, so `leaders` is refused beside it.
-   * Default: any node makes any call.
+   * `partition`: the handler's targets (or lanes) are divided among partitions, each served by one
+   * node. Each partition has a leader of its own, so `leaders` is refused. Default: any node makes
+   * any call.
    */
   affinity?: 'partition' | Partial<Affinity>;
-  /** Back pressure upstream: a submit that would exceed it is refused with `Backlogged`. */
+  /**
+   * Most waiting tasks: a submit that would exceed this is refused by `BackloggedError`. Default:
+   * no limit.
+   */
   maxQueued?: { perTarget?: number; perHandler?: number };
   /**
-   * Terminal tasks are deleted after this, and from then on their ids may be used again. Default 7
-   * days.
+   * Tasks are deleted this long after their end, and their ids may be used again. Default 7 days.
    */
   retentionMs?: number;
-  /** Largest payload in bytes of JSON. Default 256 KiB. */
+  /** Largest payload in bytes of JSON, up to 64 MiB. Default 256 KiB. */
   maxPayloadBytes?: number;
 }
 
 /**
- * A checked handler with every default filled in: what `defineHandler` and `httpHandler` return.
- * What takes a payload is declared as a method, so that a list of handlers of any payloads is a
- * `Handler[]`: each gets only what its own schema let through.
+ * A checked handler with all defaults filled in, as `defineHandler` and `httpHandler` return it.
+ * Functions of a payload are declared as methods, so that handlers of any payloads fit into a
+ * `Handler[]`: each receives only what its own schema has accepted.
  */
 export interface Handler<P = unknown, I = P> {
   readonly name: string;
@@ -272,7 +280,7 @@ export interface Handler<P = unknown, I = P> {
   /** As in `HandlerOptions`. */
   writes?(payload: P): string[];
   readonly lane: LaneRules;
-  /** Its batches go through lanes: it has a `service` or a `lane`. */
+  /** All of its tasks go through lanes, since it has a `service` or a `lane`. */
   readonly ordered: boolean;
   readonly leaders: 'auto' | 'target' | number;
   /** Null: any node makes any call. */
@@ -281,8 +289,7 @@ export interface Handler<P = unknown, I = P> {
   readonly retentionMs: number;
   readonly maxPayloadBytes: number;
   /**
-   * Returns the first call this batch would make, for `muster try`; undefined where a handler
-   * cannot say.
+   * Returns the call that this batch would make, for `muster try`. Undefined for a handler in code.
    */
   preview?(batch: Batch<P>): { method: string; url: string; headers: Record<string, string>; body: string };
 }

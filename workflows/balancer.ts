@@ -18,14 +18,14 @@ import { MOST_EVENTS, TurnLoop, TURNS_PER_RUN } from './loops/turnLoop';
 
 setWorkflowOptions(upgradedWhileWaiting, balancer);
 
-/** Options as for a leader's claims. */
+/** The options are those of a leader's claims. */
 const { balancePartitions } = proxyLocalActivities<Activities>({
   startToCloseTimeout: '30s',
   retry: { initialInterval: '100ms', maximumInterval: '5s' },
   summary: 'a round',
 });
 
-/** A round, as the loop of turns sees it. */
+/** The answer of a round, as the loop of turns needs it. */
 interface Round {
   deposed: false;
   epoch: number;
@@ -35,11 +35,11 @@ interface Round {
 }
 
 /**
- * Spreads partitions over nodes. A round asks back what is to move, and gives out what no node
- * holds; the balancer then waits until a node has given something up, or its time to do so has
- * passed. It ends when nothing is left to move, and a balancer that has ended costs nothing: a node
- * that joins, leaves, gives up a partition or finds another one silent wakes it. Any worker runs
- * its rounds; its workflow id is the lock.
+ * Spreads partitions over nodes. A round revokes the partitions that are to move, and assigns those
+ * that no node holds. The balancer then waits until a node has given a partition up, or the time to
+ * do so has passed. It ends when nothing is left to move, and costs nothing then: a node that
+ * joins, leaves, gives up a partition or finds another node silent wakes it again. Any worker may
+ * run its rounds. The workflow id is the lock.
  */
 export async function balancer(input: BalancerInput): Promise<void> {
   const run = new BalancerRun(input);

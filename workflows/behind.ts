@@ -1,20 +1,20 @@
 import type { Client as TemporalClient } from '@temporalio/client';
 
 /**
- * How long a caller waits for a wake: a script may end after its call, and its wake should be on
- * its way by then.
+ * How many milliseconds a caller waits for a wake: a script may end after its call, and its wake
+ * should have been sent by then.
  */
 const AWAITED_MS = 500;
 /**
- * How long no caller waits after a wake that failed or was late: the server is unreachable, or
- * overloaded.
+ * For how many milliseconds after a failed or late wake no caller waits, since the server is
+ * unreachable or overloaded.
  */
 const UNAWAITED_MS = 5_000;
 
 /**
- * Does what follows a commit: wakes workflows that have something to do. The caller's work is
- * committed by then, so the caller waits for a moment at most, and not at all while Temporal gives
- * no answer; the sweeper of any worker repeats a wake that does not arrive.
+ * Does what follows a commit: wakes the workflows that have something to do. The caller's work is
+ * committed by then, so the caller waits only a moment for it, and not at all while Temporal does
+ * not answer. The sweeper of any worker repeats a wake that does not arrive.
  */
 export class Behind {
   private readonly pending = new Set<Promise<void>>();
@@ -25,10 +25,7 @@ export class Behind {
     private readonly onFailure: (error: Error) => void,
   ) {}
 
-  /**
-   * Sends wakes; resolves when they are sent, or when waiting for them has taken too long. Never
-   * rejects.
-   */
+  /** Sends wakes. Resolves when they are sent, or when that takes too long. Never rejects. */
   wake(send: (temporal: TemporalClient) => Promise<Error | null>): Promise<void> {
     return this.follow(async () => {
       const failure = await send(await this.temporal());
@@ -36,7 +33,7 @@ export class Behind {
     });
   }
 
-  /** Runs work whose failure does not matter; resolves like `wake`. */
+  /** Runs work whose failure does not matter to the caller. Resolves like `wake`. */
   follow(work: () => Promise<unknown>): Promise<void> {
     const done = work().then(
       () => undefined,
@@ -47,7 +44,7 @@ export class Behind {
     return this.briefly(done);
   }
 
-  /** Resolves when everything that was begun has ended. */
+  /** Resolves when all work in progress has ended. */
   async idle(): Promise<void> {
     while (this.pending.size > 0) await Promise.all(this.pending);
   }
@@ -63,14 +60,14 @@ export class Behind {
     try {
       this.onFailure(error);
     } catch {
-      // An error of the caller's report; the sweeper repeats the wake.
+      // The report itself failed, which changes nothing: the sweeper repeats the wake.
     }
   }
 }
 
 /**
- * Waits for work that never rejects, but no longer than `ms`; returns whether it has ended. If not,
- * the work continues unawaited.
+ * Waits for work that never rejects, but for at most `ms` milliseconds, and returns whether the
+ * work has ended. If not, it continues in the background.
  */
 export const briefly = async (work: Promise<unknown>, ms: number): Promise<boolean> => {
   let timer: NodeJS.Timeout | undefined;

@@ -25,10 +25,10 @@ const { knowsHandler } = proxyLocalActivities<Activities>({
 
 /**
  * Takes a completion of an accepted batch, reported by the downstream or by another system on its
- * behalf, and returns the result. Each workflow has a separate history: a bad completion harms no
- * other, any number may come at once, and the starter can read the result. The completion is in
- * `input`; `handedOn` holds those that a handler's monitor received as signals and hands on, each
- * taken by itself.
+ * behalf, and returns what became of it. Each workflow has a separate history: so a bad completion
+ * does not affect others, any number may arrive at once, and the starter can read the result. The
+ * completion is in `input`. `handedOn` holds completions that a handler's monitor received as
+ * signals and handed on; each of them is taken separately.
  */
 export async function completion(
   input: CompletionInput,
@@ -53,14 +53,14 @@ export async function completion(
   if (typeof ended === 'string') return readEndedMonitor(handler, ended);
   const { completeAccepted } = proxyActivities<Activities>({
     taskQueue: handlerTaskQueue(workflowInfo().taskQueue, handler),
-    // At most 1,000 results, read from the input: seconds. A process that dies meanwhile is
-    // replaced after this.
+    // Taking at most 1,000 results takes seconds. If the process dies meanwhile, the activity is
+    // tried again after this time.
     startToCloseTimeout: '30s',
-    // Workers that serve this handler may be down for a while; after this the sender must learn
-    // that no worker took it.
+    // Workers that serve this handler may be down for a while. After this time the sender is told
+    // that no worker took the completion.
     scheduleToStartTimeout: '24 hours',
-    // Retried for as long as the store is unavailable. If the completion came before the acceptance
-    // was written, the activity says when to try again.
+    // It is retried for as long as the store is unavailable. If the completion arrived before the
+    // acceptance was stored, the activity says when to try again.
     retry: { initialInterval: '200ms', maximumInterval: MAX_BACKOFF },
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     summary: `told about a batch of ${handler}`,
@@ -74,8 +74,8 @@ export async function completion(
 }
 
 /**
- * Takes what a run of the handler's monitor left unread because it was terminated (by a server or
- * an operator), failed or was cancelled.
+ * Takes the completions that a run of the handler's monitor left unread when it was terminated (by
+ * a server or an operator), failed or was cancelled.
  */
 const readEndedMonitor = async (handler: string, ended: string): Promise<ReadSignals> => {
   const sum: ReadSignals = { kind: 'read', completed: 0, repeated: 0, handedOn: 0 };

@@ -2,27 +2,32 @@ import { defineSearchAttributeKey } from '@temporalio/common';
 import { defineQuery, defineSignal } from '@temporalio/workflow';
 import type { UnreadRun } from './planning/unread';
 
-/** The messages of Muster's workflows. */
+/** The signals and queries of Muster's workflows, with their contents. */
 
 /**
- * Tells a workflow to look at the store. A signal, because the sender needs no answer and the store
- * holds the data; sent with start, so that a closed workflow is started.
+ * Tells a workflow to look at the store. It is a signal, because the sender needs no answer and the
+ * store holds the data. It is sent with start, so that a closed workflow is started.
  */
 export const lookSignal = defineSignal('look');
 
 /**
- * Reports to a handler's monitor the outcome of a batch that the downstream accepted. A signal,
- * because the sender (another workflow, a client in any language) needs no reply, and the server
- * must keep it until a worker handles it, even while no worker and no monitor runs: send it with
- * start, workflow type `monitor`, id `<prefix>/monitor/<handler>`, task queue `<prefix>`. At most
- * 1,000 results and 1 MB per signal, and about 20 MB or 5,000 signals at once, since a history
- * keeps them: a server ends a run of 50 MB, and refuses the 10,001st signal. Send more at once by
- * workflows of type `completion`, larger ones by `client.complete` or the HTTP callback; these also
- * return the result.
+ * Reports to a handler's monitor the outcome of a batch that the downstream accepted. It is a
+ * signal, because the sender (another workflow, or a client in any language) needs no reply, and
+ * because the server must keep it until a worker handles it, even while no worker and no monitor
+ * runs. Send it with start: workflow type `monitor`, id `<prefix>/monitor/<handler>`, task queue
+ * `<prefix>`.
+ *
+ * Send at most 1,000 results and 1 MB per signal, and at most about 20 MB or 5,000 signals at once.
+ * A history keeps them, and a server ends a run of 50 MB, and refuses the 10,001st signal. More
+ * completions at once can be sent as workflows of type `completion`, and larger ones by
+ * `client.complete` or the HTTP callback. Those also return the result.
  */
 export const completeSignal = defineSignal<[CompletionSignal]>('complete');
 
-/** Exactly one of `reference` and `batchId`; `results` as `submit` returns them, as plain JSON. */
+/**
+ * A completion. Exactly one of `reference` and `batchId` must be given. `results` are those that a
+ * handler's `submit` returns, as plain JSON.
+ */
 export interface CompletionSignal {
   reference?: string;
   batchId?: number;
@@ -39,12 +44,12 @@ export interface CompletionSignal {
   error?: string;
 }
 /**
- * Input of a workflow of type `completion`: a completion with its handler. Each has its own
- * history, so any number may be started at once, and the starter gets the result.
+ * Input of a workflow of type `completion`: a completion with its handler. Each such workflow has a
+ * history of its own, so that any number may be started at once, and the starter gets the result.
  */
 export type CompletionInput = CompletionSignal & Pick<MonitorInput, 'handler'> & { endedMonitor?: string };
 /**
- * The result of a completion, which is that of its workflow; a refusal is in the worker's log, too.
+ * What became of a completion: the result of its workflow. A refusal is also in the worker's log.
  */
 export interface SignalledCompletion {
   kind: 'completed' | 'unknown-handler' | 'unknown-batch' | 'several' | 'later' | 'stale' | 'unreadable';
@@ -54,8 +59,8 @@ export interface SignalledCompletion {
   error?: string;
 }
 /**
- * What was read from the history of a monitor that did not end by itself. `handedOn`: to separate
- * workflows, because they were refused or came too early.
+ * What became of the completions in the history of a monitor that did not end by itself.
+ * `handedOn`: they were refused or came too early, and were handed to separate workflows.
  */
 export interface ReadSignals {
   kind: 'read';
@@ -65,26 +70,27 @@ export interface ReadSignals {
 }
 
 /**
- * Finds the leaders and the monitor of one handler in the Web UI: `MusterHandler = "orders"`. Each
- * worker registers the attribute when it starts; where it is not allowed to, an operator does.
+ * The search attribute by which the Web UI finds the leaders and the monitor of a handler:
+ * `MusterHandler = "orders"`. Each worker registers the attribute when it starts; if it is not
+ * allowed to, an operator has to.
  */
 export const HANDLER_ATTRIBUTE = defineSearchAttributeKey('MusterHandler', 'KEYWORD');
 
 /**
- * Tells a user's workflow that tasks which it submitted have ended. A signal, because it must be
- * kept until the workflow handles it.
+ * Tells a user's workflow that tasks which it submitted have ended. It is a signal, because the
+ * server must keep it until the workflow handles it.
  */
 export const tasksEndedSignal = defineSignal<[TasksEnded]>('musterTasksEnded');
 
 /**
- * Tells a workflow that was named when a fan-out was opened that it is complete, or was given up. A
- * signal for the same reason.
+ * Tells the workflow that was named when a fan-out was opened that the fan-out is complete, or has
+ * expired. It is a signal for the same reason.
  */
 export const fanoutEndedSignal = defineSignal<[FanoutEnded]>('musterFanoutEnded');
 
 /**
- * Reads a leader's status. A query, because it changes nothing: for tests and for operators in the
- * Web UI.
+ * Reads a leader's status, for tests and for operators in the Web UI. It is a query, because it
+ * changes nothing.
  */
 export const leaderStatusQuery = defineQuery<LeaderStatus>('leaderStatus');
 
@@ -114,12 +120,12 @@ export interface TaskEnd {
   state: 'succeeded' | 'failed' | 'dead' | 'unknown' | 'cancelled';
   result?: unknown;
   /**
-   * Which part of the result could not be kept: characters replaced by U+FFFD, or all of it left
-   * out (then it is null).
+   * Which part of the result could not be stored: some characters were replaced by U+FFFD, or all
+   * of it was left out (then `result` is null).
    */
   resultNote?: string;
   error?: string;
-  /** Its result is too large for this message: read it from the store (`client.getTask`). */
+  /** The result is too large for this message: read it from the store (`client.tasks.get`). */
   resultOmitted?: true;
 }
 export interface TasksEnded {
@@ -128,12 +134,12 @@ export interface TasksEnded {
   batch: number | null;
   tasks: TaskEnd[];
   /**
-   * The results are 32 KiB or more in all and were left out: read them from the store
-   * (`client.getTask`).
+   * The results amount to 32 KiB or more, and were left out: read them from the store
+   * (`client.tasks.get`).
    */
   resultsOmitted?: true;
 }
-/** The one event of a fan-out's end, stored with the end. */
+/** The single event of a fan-out's end, stored in the transaction of that end. */
 export interface FanoutEnded {
   type: 'fanout.completed' | 'fanout.expired';
   fanout: string;
@@ -143,47 +149,55 @@ export interface FanoutEnded {
   endedAt: string;
 }
 /**
- * The result of one look at the outbox; `dueInMs`: when the next delivery is due, 0 now, null none.
+ * The result of one look at the outbox. `dueInMs`: milliseconds until the next delivery is due; 0:
+ * now; null: none is due.
  */
 export interface DeliveryAnswer {
   delivered: number;
   givenUp: number;
   putOff: number;
   dueInMs: number | null;
-  /** Of the last delivery that failed. */
+  /** Error of the last delivery that failed. */
   lastError?: string;
 }
 /**
- * The result of one look at the accepted batches of a handler; `dueInMs`: when the next status
- * request is due, 0 now, null none.
+ * The result of one look at the accepted batches of a handler. `dueInMs`: milliseconds until the
+ * next poll is due; 0: now; null: none is due.
  */
 export interface PollAnswer {
   asked: number;
   settled: number;
   dueInMs: number | null;
-  /** Of the last status request that failed. */
+  /** Error of the last poll that failed. */
   lastError?: string;
 }
-/** A task as a user's workflow submits it: plain data, since it crosses into an activity. */
+/** A task as a user's workflow submits it. It is plain data, since it crosses into an activity. */
 export interface WorkflowTask<P = unknown> {
-  /** Globally unique, 1-256 bytes: the same id with the same content is the same task. */
+  /** Globally unique text of 1-256 bytes. The same id with the same content is the same task. */
   id: string;
   payload: P;
-  /** The task joins no batch before this; ISO text or Unix ms. */
+  /** The task joins no batch before this time: ISO text or Unix milliseconds. Default: at once. */
   notBefore?: string | number;
-  /** Lower goes first within a target, -32768..32767; default 0. */
+  /**
+   * Within a target, tasks with a lower number go first: a whole number of -32768..32767; default
+   * 0.
+   */
   priority?: number;
   /**
-   * Ids of tasks that must have succeeded before it joins a batch: of the same call, in any order,
-   * or accepted before, of any handler; at most 100.
+   * Ids of at most 100 tasks that must have succeeded before this task joins a batch: tasks of the
+   * same call, in any order, or tasks of any handler that were accepted before. Not for a task in a
+   * lane.
    */
   dependsOn?: readonly string[];
-  /** Where one of them does not succeed: `fail` (the default), or `run` once all have ended. */
+  /**
+   * What happens if a dependency does not succeed: the task fails too (`fail`, the default), or it
+   * runs once all dependencies have ended (`run`).
+   */
   onDependencyFailure?: 'fail' | 'run';
 }
 /**
- * What a submit from a workflow found: tasks that have ended already, and tasks whose end is
- * reported elsewhere.
+ * The result of a submit from a workflow: the ends of tasks that have ended already, and the ids of
+ * tasks whose end is reported elsewhere.
  */
 export interface WorkflowSubmitAnswer {
   ends: TaskEnd[];
@@ -192,7 +206,7 @@ export interface WorkflowSubmitAnswer {
 /** A monitor's input. */
 export interface MonitorInput {
   handler: string;
-  /** Completions that a run which continued as new left unread. */
+  /** Completions that the run before, which continued as new, left unread. */
   unread?: UnreadRun[];
 }
 export interface LeaderStatus {

@@ -23,19 +23,21 @@ import { StartLimits } from './loops/startLimits';
 
 setWorkflowOptions(upgradedWhileWaiting, execution);
 
-/** A repeated turn finds what the first one did; a turn hands out 50,000 items at most. */
+/**
+ * A turn that is repeated finds what the first try has done. A turn hands out at most 50,000 items.
+ */
 const { rollCall, cancelExecution } = proxyLocalActivities<Activities>({
   startToCloseTimeout: '30s',
   retry: { initialInterval: '200ms', maximumInterval: '5s' },
   summary: 'calls the roll',
 });
 
-/** Chunks take as long as their items do; the heartbeat finds a node without a sign of life. */
+/** A chunk takes as long as its items do. A dead node is found by its missing heartbeats. */
 const LONGEST_CHUNK = '30 days';
 
 /**
- * Leads one execution to its end: its id is the lock. The store knows where each item is; this
- * workflow knows only which chunks run and what is waited for.
+ * Leads one execution to its end. The workflow id is the lock. The store knows the state of each
+ * item; this workflow knows only which chunks are running and what it waits for.
  */
 export async function execution({ executionId, resumeAfterMs = 0, turnsPerRun = 500 }: ExecutionInput): Promise<void> {
   checkOwnScope();
@@ -43,10 +45,10 @@ export async function execution({ executionId, resumeAfterMs = 0, turnsPerRun = 
   await CancellationScope.nonCancellable(async () => {
     const run = new ExecutionRun(executionId, turnsPerRun);
     setHandler(lookSignal, () => run.wake(), { description: 'There is something new in the store' });
-    // An operator who cancels the run in the Web UI means the execution: a run that merely ended
-    // would be begun anew.
+    // An operator who cancels the run in the Web UI means the execution: if only the run ended,
+    // another run would be started.
     cancelRequested.catch(() => run.cancel());
-    // Nodes that come back after the same restart get a moment to do so.
+    // Nodes that were restarted at the same time get a moment to come back.
     if (resumeAfterMs > 0) await sleep(resumeAfterMs, { summary: 'start-up delay' });
     await run.run();
   });
@@ -59,13 +61,15 @@ class ExecutionRun {
   private undelivered: string[] = [];
   private turn = 0;
   private woken = false;
-  /** The roll call ends then; null: there is none. */
+  /** When the roll call ends; null: there is none. */
   private rollCallUntil: number | null = null;
-  /** No new round before this, and how many rounds in a row had no result. */
+  /**
+   * When the next round may start, and how many rounds in a row had no result (-1: no round yet).
+   */
   private planAt = 0;
   private fruitless = -1;
   private doneBefore = 0;
-  /** Items failed or were given back: a new round has something to do. */
+  /** Items have failed or were given back, so that a new round has something to do. */
   private pending = false;
   private over = false;
   private cancelled = false;
@@ -98,7 +102,8 @@ class ExecutionRun {
       if (response.next !== 'again') await this.wait(response);
       if (this.over) break;
     }
-    // Cancelled, or led by another run: what still runs here no longer counts.
+    // The execution has ended, was cancelled, or is led by another run: what still runs here no
+    // longer counts.
     this.scope.cancel();
     await Promise.all(this.running.values());
   }
@@ -136,8 +141,8 @@ class ExecutionRun {
   }
 
   /**
-   * Starts one activity per chunk, on the queue of its node's process. One of the timeouts finds a
-   * node that is gone, and a new round follows.
+   * Starts the activity of a chunk, on the task queue of its node's process. If the node is gone,
+   * one of the timeouts fires, and a new round follows.
    */
   private start({ id, node, items }: RollCallResponse['chunks'][number], leaseMs: number): void {
     const startLimitMs = this.startLimits.of(node, leaseMs);
@@ -159,8 +164,8 @@ class ExecutionRun {
     const work = this.startLimits
       .watch(node, taken, startLimitMs)
       .catch(() => {
-        // The chunk was never taken, or taken and lost. The next turn tells the two apart; for a
-        // lost one it waits until its lease ends.
+        // The chunk was never taken, or taken and lost. The next turn finds out which, and waits
+        // for the end of a lost chunk's lease.
         this.undelivered.push(id);
         this.woken = true;
       })
@@ -172,8 +177,8 @@ class ExecutionRun {
   }
 
   /**
-   * Waits until something may have changed: a signal, a lost chunk, the end of the last one, or the
-   * time that this turn named.
+   * Waits until something may have changed: by a signal, a lost chunk, the end of the last running
+   * chunk, or at the time that this turn named.
    */
   private async wait(response: RollCallResponse): Promise<void> {
     const begunAt = Date.now();
@@ -193,11 +198,11 @@ class ExecutionRun {
     if (next === 'no-nodes') return begunAt + settings.requeueMs - now;
     if (this.rollCallUntil !== null) return this.rollCallUntil - now;
     const times: number[] = [];
-    if (dueInMs !== null) times.push(begunAt + dueInMs + 1 - now); // a chunk of an earlier run is leased until then
-    // Failed items wait for the pause of the round, so that the next round takes everything that
-    // has come back until then.
+    if (dueInMs !== null) times.push(begunAt + dueInMs + 1 - now); // the lease of an earlier run's chunk ends then
+    // Failed items wait for the pause between rounds, so that the next round takes all that have
+    // come back by then.
     if (this.pending && !this.isLong()) times.push(this.planAt - now);
-    // Nothing runs and nothing is due: look again after the interval.
+    // If nothing runs and nothing is due, look again after the requeue interval.
     if (times.length === 0 && this.running.size === 0) times.push(begunAt + settings.requeueMs - now);
     return times.length === 0 ? null : Math.min(...times);
   }

@@ -7,12 +7,14 @@ import type { SegmentRange } from './planning/fanouts/segments';
 import { itemIds, joinRanges } from './planning/fanouts/segments';
 
 /**
- * Fan-outs for a user's own workflow (part of `muster/workflow`): open, add, seal, and wait for the
- * completion durably. The activities run in Muster's workers; the user's activities send the
- * messages with the ids, from ranges that are small however many items there are.
+ * Options of `openFanout`, by which a user's own workflow opens a fan-out, adds items, seals it,
+ * and durably waits for its completion. The activities for that run in Muster's workers. The user's
+ * own activities send out the ids, from ranges that are small however many items there are.
  */
 export interface FanoutOptions {
-  /** Returned with the completion; 1-1,024 bytes. */
+  /**
+   * The caller's name for the fan-out, returned with its completion: 1-1,024 bytes. Default: none.
+   */
   userKey?: string;
   /** Items per segment, 1-8,000; default 512. */
   segmentSize?: number;
@@ -20,7 +22,7 @@ export interface FanoutOptions {
   prefix?: string;
 }
 
-/** Types of the `ApplicationFailure` that the functions here throw. */
+/** Types of the `ApplicationFailure` that the functions of this module throw. */
 export const FANOUT_FAILURE_TYPES = {
   invalid: 'MusterInvalidFanout',
   unreadable: 'MusterUnreadable',
@@ -31,9 +33,9 @@ export const FANOUT_FAILURE_TYPES = {
   timeout: 'MusterTimeout',
 } as const;
 
-/** A message that was given up is found within the hour. */
+/** Interval in milliseconds at which the end is polled, in case its message was given up. */
 const ASK_MS = 3_600_000;
-/** Most items per activity: seconds of work. */
+/** Most items per activity, which takes seconds. */
 const ITEMS_PER_ACTIVITY = 10_000_000;
 
 /** A fan-out within a workflow, made by `openFanout` or `fanoutHandle`. */
@@ -52,8 +54,8 @@ export class FanoutHandle {
   }
 
   /**
-   * Adds items and returns their segments; `ids` expands them, best in an activity: a workflow
-   * should not handle a million ids. A retried activity adds nothing twice. Throws
+   * Adds items and returns their segments. `ids` expands those into ids, best in an activity: a
+   * workflow should not handle a million ids. A retried activity adds nothing twice. Throws
    * `MusterFanoutSealed` after the seal.
    */
   async add(items: number): Promise<SegmentRange[]> {
@@ -69,20 +71,23 @@ export class FanoutHandle {
     return ranges;
   }
 
-  /** Seals the fan-out: nothing can be added after this. True: all is acked already. */
+  /**
+   * Seals the fan-out, so that nothing can be added any more. Returns true if every item is acked
+   * already.
+   */
   async seal(): Promise<boolean> {
     const { state } = await orRefusal(activitiesOf(this.prefix).sealFanout({ id: this.id }));
     return state === 'complete';
   }
 
   /**
-   * Resolves when every item is acked and the fan-out is sealed; any number of days. Throws
-   * `MusterFanoutExpired` when it was given up for lack of activity, and `MusterTimeout` after
-   * `timeout` (ms; default: no limit): the fan-out goes on.
+   * Resolves when the fan-out is sealed and every item is acked, which may take any number of days.
+   * Throws `MusterFanoutExpired` if the fan-out has expired for lack of activity, and
+   * `MusterTimeout` after `timeout` milliseconds (default: no limit), while the fan-out continues.
    */
   async completed({ timeout }: { timeout?: number } = {}): Promise<FanoutEnded> {
     const deadline = timeout === undefined ? Infinity : Date.now() + timeout;
-    // Opened by an earlier run: its signal may have come to that one.
+    // If an earlier run opened the fan-out, the signal of its end may have gone to that run.
     if (this.unsure) await this.ask();
     this.unsure = false;
     let ended = this.now();
@@ -97,35 +102,35 @@ export class FanoutHandle {
     return ended;
   }
 
-  /** Yields the ids of the items of these ranges, `fanoutId:segment:index`, one after the other. */
+  /** Yields the ids of the items in these ranges, `fanoutId:segment:index`, one after the other. */
   ids(ranges: Iterable<SegmentRange>): Generator<string> {
     return itemIds(this.id, ranges);
   }
 
-  /** Reads the end anew each time: signals change it while a function waits. */
+  /** Reads the end, which a signal may change while a function waits. */
   private now(): FanoutEnded | null {
     return this.ended;
   }
 
   private async ask(): Promise<void> {
     const answer = await orRefusal(activitiesOf(this.prefix).readFanoutEnd({ id: this.id }));
-    this.ended ??= answer; // only now: the signal may have come while it was asked
+    this.ended ??= answer; // assigned only now: the signal may have arrived meanwhile
   }
 }
 
 /**
- * Opens a fan-out whose completion is reported to this workflow (to its id, so that it may continue
- * as new while it waits).
+ * Opens a fan-out whose completion is reported to this workflow, by its id, so that the workflow
+ * may continue as new while it waits.
  */
 export const openFanout = async (options: FanoutOptions = {}): Promise<FanoutHandle> => {
   const { prefix = DEFAULT_PREFIX, ...opening } = options;
-  const id = uuid4(); // from the workflow: a retried activity opens the same one
+  const id = uuid4(); // made by the workflow, so that a retried activity opens the same fan-out
   const handle = new FanoutHandle(id, prefix, true);
   await orRefusal(activitiesOf(prefix).openFanout({ ...opening, id }));
   return handle;
 };
 
-/** Returns the handle of a fan-out that an earlier run of this workflow opened. */
+/** Returns the handle of a fan-out that an earlier run of this workflow has opened. */
 export const fanoutHandle = (id: string, { prefix = DEFAULT_PREFIX }: { prefix?: string } = {}): FanoutHandle =>
   new FanoutHandle(id, prefix, false);
 
@@ -138,13 +143,16 @@ type FanoutActivities = Pick<
   'openFanout' | 'addFanoutItems' | 'sealFanout' | 'readFanoutEnd'
 >;
 
-/** Each activity may be repeated; invalid input is not retried. */
-const activitiesOf = (prefix: string): FanoutActivities => musterActivities(prefix, '5 minutes'); // ten million items of segments of one are the longest
+/**
+ * Returns the activities of this module, which may be repeated safely. Invalid input is not
+ * retried.
+ */
+const activitiesOf = (prefix: string): FanoutActivities => musterActivities(prefix, '5 minutes'); // enough for ten million items in segments of one
 
 const failure = (type: keyof typeof FANOUT_FAILURE_TYPES, message: string): ApplicationFailure =>
   ApplicationFailure.create({ type: FANOUT_FAILURE_TYPES[type], message, nonRetryable: true });
 
-/** One handler of the signal for all fan-outs of a workflow run. */
+/** The only handler of the signal, shared by all fan-outs of a workflow run. */
 class Inbox {
   private readonly takers = new Map<string, (ended: FanoutEnded) => void>();
 

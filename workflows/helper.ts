@@ -6,13 +6,14 @@ import { RARE_ASK_MS, rareAsks } from './loops/rareAsks';
 import { DEFAULT_PREFIX } from './naming';
 
 /**
- * Options of `muster/workflow`: for a user's own workflow, which submits tasks and waits for their
- * results, durably. It needs nothing in its worker: the activities run in Muster's workers, on
- * their queue.
+ * Options of `submitTask` and `submitTasks`, by which a user's own workflow submits tasks and
+ * durably waits for their results. Its worker needs nothing for that: the activities run in
+ * Muster's workers, on their task queue.
  */
 export interface SubmitOptions {
   /**
-   * Ends the wait with a `MusterTimeout` after this (ms); the tasks continue. Default: no limit.
+   * Ends the wait with a `MusterTimeout` after this many milliseconds; the tasks continue. Default:
+   * no limit.
    */
   timeout?: number;
   /** Prefix of the Muster installation, in the same namespace. Default `muster`. */
@@ -20,13 +21,13 @@ export interface SubmitOptions {
 }
 
 export type { WorkflowTask } from './definitions';
-/** The end of a task, with what the downstream gave for it. */
+/** The end of a task, with the result that the downstream returned for it. */
 export interface TaskResult<R = unknown> extends Omit<TaskEnd, 'result'> {
   result?: R;
 }
 
 /**
- * Types of the `ApplicationFailure` that `submitTask` throws; the first four have the task's end as
+ * Types of the `ApplicationFailure` that `submitTask` throws. The first four have the task's end as
  * their detail.
  */
 export const FAILURE_TYPES = {
@@ -41,22 +42,22 @@ export const FAILURE_TYPES = {
 } as const;
 
 /**
- * A task whose end is reported elsewhere (another workflow or a client submitted it first) is
- * polled: first soon, then every minute.
+ * Intervals in milliseconds at which a task is polled whose end is reported elsewhere, because
+ * another workflow or a client submitted it first: the first, doubling up to the longest.
  */
 const FIRST_ASK_MS = 2_000;
 const LONGEST_ASK_MS = 60_000;
 const ASK = 500;
 
 /**
- * Submits one task and waits until it has ended. Returns it if it succeeded (`result`: what the
- * downstream gave; `resultOmitted`: more than 1 MB, read it from the store); otherwise throws an
- * `ApplicationFailure` of the types above. `unknown` is thrown too: the task is parked until an
- * operator decides about it.
+ * Submits one task, waits until it has ended, and returns its end if it succeeded. `result` is what
+ * the downstream returned; a result of more than 1 MB is left out (`resultOmitted`): read it from
+ * the store. Otherwise throws an `ApplicationFailure` of one of `FAILURE_TYPES`. That includes
+ * `unknown`: such a task is parked until an operator decides its outcome.
  *
- * The task's id makes it safe to repeat: a workflow that is reset, retried, or continued as new
- * while it waits submits the same task again and gets its end. Cancelling the workflow ends the
- * wait, not the task.
+ * The task's id makes it safe to repeat the call: a workflow that is reset, retried, or continued
+ * as new while it waits submits the same task again and gets its end. Cancelling the workflow ends
+ * the wait, not the task.
  */
 export const submitTask = async <R = unknown, P = unknown>(
   handler: string,
@@ -74,9 +75,9 @@ export const submitTask = async <R = unknown, P = unknown>(
 };
 
 /**
- * Submits many tasks (10,000 and 2 MB at most, accepted in one transaction) and returns their ends
- * in the order of the tasks, whatever they are. Throws only if the tasks are not accepted, or on
- * the timeout.
+ * Submits at most 10,000 tasks of at most 2 MB in all, which are accepted in one transaction, and
+ * returns their ends in the order of the tasks, whether they succeeded or not. Throws an
+ * `ApplicationFailure` only if the tasks are not accepted, or on the timeout.
  */
 export const submitTasks = async <R = unknown, P = unknown>(
   handler: string,
@@ -101,8 +102,8 @@ export const submitTasks = async <R = unknown, P = unknown>(
 type HelperActivities = Pick<ReturnType<typeof musterActivities>, 'submitTasks' | 'readTaskEnds'>;
 
 /**
- * Retried until Muster's store takes the tasks; an invalid task and an unknown handler are
- * recognized and not retried.
+ * Returns the activities of this module. They are retried until Muster's store is available; an
+ * invalid task or an unknown handler is not retried.
  */
 const activitiesOf = (prefix: string): HelperActivities => musterActivities(prefix, '1 minute');
 
@@ -171,20 +172,20 @@ const timedOut = (wait: Wait): ApplicationFailure => {
 };
 
 /**
- * Reads results that were too large for a message: as many as fit into an answer at a time, until
- * only those are left that fit into none.
+ * Reads results that were too large for a message, as many at a time as fit into an activity's
+ * result, until only those are left that are too large for one.
  */
 const fetchOmitted = async (wait: Wait, activities: HelperActivities): Promise<void> => {
   let omitted = wait.omitted();
   while (omitted.length > 0) {
     wait.take(await activities.readTaskEnds({ ids: omitted.slice(0, ASK) }), true);
     const left = wait.omitted();
-    // The first one did not fit though it had all the room.
+    // The first one did not fit even as the first of an answer: it is too large.
     omitted = left[0] === omitted[0] ? wait.giveUp(left[0]!) : left;
   }
 };
 
-/** What one call waits for. */
+/** The tasks for which one call waits. */
 class Wait {
   private readonly ends = new Map<string, TaskEnd>();
   private readonly tooLarge = new Set<string>();
@@ -193,7 +194,10 @@ class Wait {
   constructor(private readonly ids: ReadonlySet<string>) {
     this.left = ids.size;
   }
-  /** Takes ends. The first one counts: a later one is a repeat, or of a redrive. */
+  /**
+   * Records ends. The first end of a task counts, unless `again`: a later one is a repeat, or comes
+   * from a redrive.
+   */
   take(ends: readonly TaskEnd[], again = false): void {
     for (const end of ends) {
       if (!this.ids.has(end.id) || (this.ends.has(end.id) && !again)) continue;
@@ -219,7 +223,7 @@ class Wait {
   }
 }
 
-/** One handler of the signal for all calls of a workflow run. */
+/** The only handler of the signal, shared by all calls of a workflow run. */
 class Inbox {
   private readonly waits = new Set<Wait>();
 

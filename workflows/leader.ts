@@ -19,8 +19,8 @@ import type { Turn } from './loops/turnLoop';
 import { MOST_EVENTS, dispatchLimitMs, TurnLoop, TURNS_PER_RUN } from './loops/turnLoop';
 
 /**
- * Claims are a few statements; a lock is waited for 10 s at most. Retried without end: nothing else
- * can be done while the store is unavailable.
+ * A claim takes a few statements, which wait for a lock for 10 s at most. It is retried without
+ * end: nothing else can be done while the store is unavailable.
  */
 const { claimBatches } = proxyLocalActivities<Activities>({
   startToCloseTimeout: '30s',
@@ -28,16 +28,20 @@ const { claimBatches } = proxyLocalActivities<Activities>({
   summary: 'claims batches',
 });
 
-/** After this long without a heartbeat the dispatch's process counts as dead. */
+/** Time without a heartbeat after which the process of a dispatch counts as dead. */
 const HEARTBEAT = '10s';
 
-/** The backlog is counted for the Web UI only: not in every turn. */
+/**
+ * Least time between two counts of the backlog, which is shown in the Web UI and not needed in
+ * every turn.
+ */
 const COUNT_EVERY_MS = 5_000;
 
 /**
- * Leads a set of targets of one handler: takes a turn, starts a dispatch for what was claimed,
- * waits until woken, until a dispatch ends, or until the next batch is due; ends when nothing is
- * left. Its workflow id is the lock; its history grows with batches, never with tasks.
+ * Leads a set of targets of one handler. It takes a turn, starts a dispatch for the claimed
+ * batches, and waits until it is woken, until a dispatch ends, or until the next batch is due. It
+ * ends when nothing is left. The workflow id is the lock. The history grows with dispatches, never
+ * with tasks.
  */
 export async function leader(input: LeaderInput): Promise<void> {
   const run = new LeaderRun(input);
@@ -60,8 +64,8 @@ class LeaderRun extends TurnLoop<TurnAnswer> {
   }
 
   /**
-   * Continues on the current version. A server refuses a versioning behaviour from a worker that is
-   * not versioned.
+   * Continues as new on the current version. A server refuses a versioning behaviour from a worker
+   * that is not versioned.
    */
   protected continueAsNew(): Promise<never> {
     const input = { ...this.input, dueInMs: 0 };
@@ -94,14 +98,14 @@ class LeaderRun extends TurnLoop<TurnAnswer> {
       ...(serving === undefined
         ? { taskQueue: handlerTaskQueue(taskQueue, handler), heartbeatTimeout: HEARTBEAT }
         : {
-            // The node may be gone, or stopped with its poll open: the next turn, one lease later
-            // at most, reads which node holds the partition.
+            // The node may be gone, or stopped with its poll open. The dispatch is then given up
+            // after the start limit, and the next turn reads which node holds the partition.
             taskQueue: nodeTaskQueue(taskQueue, serving.node),
             scheduleToStartTimeout: startLimitMs,
             heartbeatTimeout: serving.leaseMs,
           }),
-      // The batches' outcomes are in the store: another attempt would only read them again. The
-      // next turn adopts what is left.
+      // There is no second attempt: the outcomes of the batches are in the store, and the next turn
+      // adopts the batches that are left.
       retry: { maximumAttempts: 1 },
       cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
       summary: `${dispatch.batches} batches, ${dispatch.tasks} tasks`,

@@ -1,19 +1,22 @@
 /**
- * The messages between workflows, activities and client: plain types, which workflow code may
+ * The messages between workflows, activities and clients: plain types, which workflow code may
  * import.
  */
 
-/** Type of the failure of a turn that a worker refuses because it is stopping. */
+/** Type of the failure by which a stopping worker refuses a turn. */
 export const WORKER_STOPPING = 'WorkerStopping';
 
 export interface LeaderInput {
   leaderId: number;
   handler: string;
-  /** The set's name: `0`..`n-1`, or the target's key with `leaders: 'target'`. */
+  /**
+   * The name of the leader's set of targets: `0`..`n-1`, or the target's key with `leaders:
+   * 'target'`.
+   */
   name: string;
-  /** The store that has the leader: another store's leader may have the same number. */
+  /** The store to which the leader belongs: a leader of another store may have the same number. */
   installation?: string;
-  /** Due time in the wake that started the run: it need not look before. */
+  /** Milliseconds from the wake that started the run until it has to look. */
   dueInMs: number;
   /**
    * Turns after which the run continues as new when nothing is in flight, and events after which it
@@ -25,60 +28,60 @@ export interface LeaderInput {
 
 export interface TurnInput {
   leaderId: number;
-  /** The leader that the run was started for; absent in a run begun by an earlier version. */
+  /** The leader for which the run was started; absent in a run that an earlier version started. */
   handler?: string;
   name?: string;
   installation?: string;
   runId: string;
   runStartedAtMs: number;
   /**
-   * The workflow's decision number, from 1: a repeated turn writes nothing and gets the first one's
-   * answer.
+   * The number of the turn in its run, from 1. A turn that is repeated writes nothing, and gets the
+   * answer of the first try.
    */
   turn: number;
-  /** Dispatches in flight that the workflow knows. */
+  /** Numbers of the dispatches that the workflow has in progress. */
   live: number[];
-  /** False: only look, start nothing (draining before continue-as-new). */
+  /** False: only look and start nothing, since the run is draining before it continues as new. */
   mayClaim: boolean;
-  /** Also count what waits: for the Web UI, now and then. */
+  /** Count the waiting work too, for the Web UI. Set now and then. */
   backlog?: boolean;
 }
 
 export interface TurnAnswer {
-  /** A later run leads: this one must end. */
+  /** A later run leads, so that this one must end. */
   deposed: boolean;
   /**
-   * The store has no such leader: the store was recreated or restored, or is not the one that the
-   * run was started for. This run must end; the next wake names the right leader.
+   * The store has no such leader: it was recreated or restored, or is not the store for which the
+   * run was started. This run must end; the next wake names the right leader.
    */
   foreign?: true;
   epoch: number;
-  /** The dispatch to start now. */
+  /** The dispatch to start now; null: none. */
   dispatch: {
     no: number;
     batches: number;
     tasks: number;
     slots: number;
     /**
-     * Longest that one of its calls may take: the handler's limit. Missing in answers of an older
-     * version.
+     * Most milliseconds that one of its calls may take, by the handler's limit. Missing in answers
+     * of an older version.
      */
     callTimeoutMs?: number;
     /**
-     * For a handler with affinity: the node that holds the leader's partition, and to whose queue
-     * the dispatch goes.
+     * For a handler with affinity: the node that holds the leader's partition. The dispatch goes to
+     * that node's task queue.
      */
     serving?: { id: string; epoch: number; node: string; leaseMs: number };
   } | null;
-  /** More can be claimed at once. */
+  /** More can be claimed at once: take another turn. */
   again: boolean;
   next: 'idle' | 'working' | 'waiting';
-  /** With `waiting`: look again after this long. */
+  /** With `waiting`: milliseconds until the next look. */
   dueInMs: number | null;
   lastReason: string | null;
-  /** Why due work is not claimed, for the Web UI. */
+  /** What kept the turn from claiming due work, for the Web UI; null: nothing. */
   heldBy: string | null;
-  /** What waits, if requested; counted up to `MOST_COUNTED`. */
+  /** The waiting work, if requested; counted up to `MOST_COUNTED`. */
   backlog?: { targets: number; tasks: number };
 }
 
@@ -88,9 +91,12 @@ export interface DispatchInput {
   epoch: number;
   no: number;
   slots: number;
-  /** For a queuer's submitter: its batches are granted, not claimed. */
+  /** For a queuer's submitter, whose batches are granted, not claimed. */
   queuerId?: number;
-  /** For a handler with affinity outside of lanes: it is sent under this epoch, or not at all. */
+  /**
+   * For a handler with affinity outside of lanes: the batches are sent under this epoch, or not at
+   * all.
+   */
   partition?: { id: string; epoch: number };
 }
 
@@ -99,7 +105,8 @@ export interface DispatchAnswer {
   tasks: number;
   handedBack: number;
   /**
-   * The dispatch's last transaction published the leader as idle: nothing is left, the run may end.
+   * The dispatch's last transaction published the leader as idle: nothing is left, and the run may
+   * end.
    */
   released: boolean;
 }
@@ -114,32 +121,35 @@ export interface QueuerInput {
   mostEvents?: number;
 }
 
-/** A queuer's turn, in the form of a leader's. */
+/** Input of a queuer's turn, in the form of a leader's. */
 export interface GrantInput extends Omit<TurnInput, 'leaderId' | 'handler' | 'name' | 'installation'> {
   queuerId: number;
 }
 
 export interface GrantAnswer extends Omit<TurnAnswer, 'dispatch' | 'lastReason' | 'backlog'> {
-  /** The submitters to start now, each with the batches of its slots granted. */
+  /** The submitters to start now. The first batches of their slots are granted already. */
   submitters: {
     no: number;
     handler: string;
     slots: number;
     batches: number;
     callTimeoutMs?: number;
-    /** For lanes in partitions: the node that holds those. */
+    /** For lanes in partitions: the node that holds the partitions. */
     serving?: { node: string; leaseMs: number };
-    /** Longest that its activity waits for a worker; absent from a worker of an older version. */
+    /**
+     * Most milliseconds that its activity waits for a worker; absent in answers of an older
+     * version.
+     */
     startLimitMs?: number;
   }[];
 }
 
 export interface BalancerInput {
-  /** Rounds after which the run continues as new; tests lower it. */
+  /** Rounds after which the run continues as new; tests lower this. */
   turnsPerRun?: number;
 }
 
-/** One round of the balancer. */
+/** Input of a round of the balancer. */
 export interface BalanceInput {
   runId: string;
   /** From 1. */
@@ -151,19 +161,22 @@ export interface BalanceAnswer {
   partitions: number;
   nodes: number;
   held: number;
-  /** Partitions asked back and not yet given up. */
+  /** How many partitions are revoked and not yet given up. */
   waiting: number;
-  /** Partitions asked back or given out in this round. */
+  /** How many partitions this round revoked or assigned. */
   moved: number;
   /** The last moves of all rounds, newest first: for operators. */
   last: string[];
-  /** Look again after this long; null: when a signal comes. */
+  /** Milliseconds until the next round; null: it waits for a signal. */
   dueInMs: number | null;
 }
 
-/** The messages of batch execution. `ExecuteBatch` comes from a caller, the others stay inside. */
+/** The messages of executions. `ExecuteBatch` comes from a caller; the others are internal. */
 
-/** What is run: one function, on nodes with these attributes, with these variables. */
+/**
+ * What an execution runs: one function, on nodes with these attributes, with these environment
+ * variables.
+ */
 export interface ExecutionTemplate {
   functionId: string;
   method: string;
@@ -171,14 +184,20 @@ export interface ExecutionTemplate {
     numberOfNodes?: number;
     attributes?: Record<string, string>;
     envVars?: Record<string, string>;
-    /** Items of a chunk that a node runs at once; default the node's setting, 1. */
+    /**
+     * How many items of a chunk a node runs at once; default: the node's setting, which is 1 by
+     * default.
+     */
     concurrency?: number;
     /**
-     * Runs per second to one host (of the first argument that is a URL), over all nodes together;
-     * default: no limit.
+     * Most runs per second to one host (that of the first argument that is a URL), over all nodes
+     * together; default: no limit.
      */
     ratePerHost?: number;
-    /** Longest that one run may take; default the node's setting, 60 s. */
+    /**
+     * Most milliseconds that one run may take; default: the node's setting, which is 60 s by
+     * default.
+     */
     timeoutMs?: number;
   };
 }
@@ -190,13 +209,13 @@ export interface ExecuteBatch extends ExecutionTemplate {
 
 export interface ExecutionInput {
   executionId: string;
-  /** For a start after a restart of the workers: how long nodes get to come back. Absent: 0. */
+  /** After a restart of the workers: how many milliseconds nodes get to come back. Absent: 0. */
   resumeAfterMs?: number;
-  /** Turns after which the run continues as new; tests lower it. */
+  /** Turns after which the run continues as new; tests lower this. */
   turnsPerRun?: number;
 }
 
-/** A turn of an execution's workflow. */
+/** Input of a turn of an execution. */
 export interface RollCall {
   /** Only nodes with batch support are considered. */
   batch: true;
@@ -205,7 +224,10 @@ export interface RollCall {
   runStartedAtMs: number;
   /** From 1. */
   turn: number;
-  /** Chunks whose activity the workflow has running, and those that never reached their node. */
+  /**
+   * Ids of the chunks whose activity is in progress, and of those whose activity has failed since
+   * the last turn.
+   */
   running: string[];
   undelivered: string[];
   rollCallOver: boolean;
@@ -214,7 +236,7 @@ export interface RollCall {
 
 export interface RollCallResponse {
   next: 'over' | 'deposed' | 'again' | 'wait' | 'roll-call' | 'no-nodes';
-  /** Chunks to be sent to their nodes now. */
+  /** The chunks to send to their nodes now. */
   chunks: { id: string; node: string; items: number }[];
   /** This turn planned a new round. */
   planned: boolean;
@@ -222,29 +244,31 @@ export interface RollCallResponse {
   round: number;
   note: string | null;
   /**
-   * Look again after this long, when the lease of a chunk of an earlier run ends; null: there is
-   * none.
+   * Milliseconds until the lease of a chunk of an earlier run ends; null: there is no such chunk.
    */
   dueInMs: number | null;
   settings: { rollCallMs: number; requeueMs: number; retryBaseMs: number; leaseMs: number };
 }
 
-/** Tells a node to run this chunk. */
+/** Tells a node to run a chunk. */
 export interface WorkOrderBatch {
   chunkId: string;
 }
 export interface WorkOrderBatchResponse {
-  /** False: the chunk was closed, or taken before, and nothing was run. */
+  /** False: nothing was run, since the chunk was closed or had been taken before. */
   taken: boolean;
   done: number;
   failed: number;
-  /** Items not run, and created again: the node stops, or had lost its lease. */
+  /**
+   * How many items were not run and are `created` again, since the node is stopping or had lost its
+   * lease.
+   */
   returned: number;
-  /** Results that were refused because the chunk was not the node's any more. */
+  /** How many results were refused, since the node no longer held the chunk. */
   refused: number;
   /**
-   * State of the execution after its last result: how many items a new round would take, and
-   * whether it has ended.
+   * The execution after the chunk's last result: how many items a new round would take, and whether
+   * the execution has ended.
    */
   pending: number;
   over: boolean;

@@ -20,13 +20,13 @@ import { upgradedWhileWaiting } from './versioning';
 setWorkflowOptions(upgradedWhileWaiting, monitor);
 
 /**
- * Polls the batches that a downstream accepted: one workflow per handler, started and told to look
- * by the dispatch whose batch was accepted, and by the sweeper. Its activity runs where the handler
- * is: the store says which batches, and when. It also takes completions that are signalled to it
- * (`complete`).
+ * Polls the batches that the downstream of one handler has accepted. The dispatch whose batch was
+ * accepted starts it, or tells it to look, and so does the sweeper. Its activity runs in a worker
+ * that has the handler, and reads from the store which batches are to be polled and when. It also
+ * takes completions that are signalled to it (`complete`).
  *
- * Anyone may start or signal it, with anything. Its handler is therefore that of its id, and of its
- * input it reads only what a run that continued as new has left to it.
+ * Anyone may start or signal a monitor, with any input. The handler is therefore taken from the
+ * workflow id, and of the input only `unread` is used, which a run that continued as new has left.
  */
 export async function monitor(input?: Partial<MonitorInput>): Promise<void> {
   const { taskQueue: prefix, workflowId } = workflowInfo();
@@ -37,11 +37,11 @@ export async function monitor(input?: Partial<MonitorInput>): Promise<void> {
     );
   const { pollAccepted } = proxyActivities<Activities>({
     taskQueue: handlerTaskQueue(prefix, handler),
-    // Reading results may take long; without a sign of life for 5 s its process is dead.
+    // Reading results may take long. Without a heartbeat for 5 s the process counts as dead.
     startToCloseTimeout: '2 hours',
     heartbeatTimeout: '5s', // ticks come every second
-    // No worker serves the handler, or none has room: the run ends, and the sweeper begins the next
-    // one when there is one that does.
+    // If no worker serves the handler, or none has room, the run ends, and the sweeper starts the
+    // next run once a worker serves the handler.
     scheduleToStartTimeout: '1 minute',
     retry: { initialInterval: '200ms', maximumInterval: MAX_BACKOFF },
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,

@@ -4,8 +4,8 @@ import { MAX_BACKOFF } from './loops/backOff';
 import { workflowTaskQueue } from './naming';
 
 /**
- * Returns Muster's activities for a user's own workflow: they run in Muster's workers, on their
- * queue, and each may be repeated.
+ * Returns Muster's activities for a user's own workflow. They run in Muster's workers, on their
+ * task queue, and may be repeated safely.
  */
 export const musterActivities = (
   prefix: string,
@@ -17,7 +17,10 @@ export const musterActivities = (
     retry: { initialInterval: '500ms', maximumInterval: MAX_BACKOFF },
   });
 
-/** Throws the refusal itself, not an "activity task failed" around it. */
+/**
+ * Waits for an activity. If the activity was refused, throws the refusal itself in place of the
+ * SDK's "activity task failed" around it.
+ */
 export const orRefusal = async <T>(work: Promise<T>): Promise<T> => {
   try {
     return await work;

@@ -1,13 +1,15 @@
-/** Workflow ids and task queues: built only here, for client and workflow alike. */
+/** Builds workflow ids and names of task queues, for clients, workers and workflows alike. */
 
-/** Postgres, the Temporal namespace and this prefix together are one installation. */
+/**
+ * The default prefix. A database, a Temporal namespace and a prefix together make one installation.
+ */
 export const DEFAULT_PREFIX = 'muster';
 
 const MAX_ID = 200; // the sample SQL configuration of a server allows 255 bytes
 
 /**
- * Returns a leader's workflow id, which is its lock. A long key is cut and told apart by its hash
- * (`leaderId` is unique anyway).
+ * Returns a leader's workflow id, which is its lock. A name that is too long, or has control
+ * characters, is replaced by the leader's number.
  */
 export const leaderWorkflowId = (prefix: string, handler: string, name: string, leaderId: number): string => {
   const plain = `${prefix}/leader/${handler}/${name}`;
@@ -19,8 +21,8 @@ export const notifierWorkflowId = (prefix: string): string => `${prefix}/notifie
 export const balancerWorkflowId = (prefix: string): string => `${prefix}/balancer`;
 export const monitorWorkflowId = (prefix: string, handler: string): string => `${prefix}/monitor/${handler}`;
 /**
- * Returns the handler of a monitor's workflow id; null: the id is not a monitor's. A prefix has no
- * slash.
+ * Returns the handler that a monitor's workflow id names; null: the id is not a monitor's. A prefix
+ * has no slash.
  */
 export const handlerOfMonitor = (workflowId: string): string | null =>
   /^[^/]+\/monitor\/(.+)$/s.exec(workflowId)?.[1] ?? null;
@@ -31,14 +33,16 @@ export const executionWorkflowId = (prefix: string, executionId: string): string
   `${prefix}/execution/${executionId}`;
 
 /**
- * Returns the queue of leaders, queuers, notifier, monitors and their local activities: any worker
- * may run them.
+ * Returns the task queue of Muster's workflows and their local activities, which any worker may
+ * run.
  */
 export const workflowTaskQueue = (prefix: string): string => prefix;
-/** Returns the queue of one handler's calls: only workers whose config has the handler poll it. */
+/**
+ * Returns the task queue of a handler's calls. Only workers whose config has the handler poll it.
+ */
 export const handlerTaskQueue = (prefix: string, handler: string): string => `${prefix}/handler/${handler}`;
 /**
- * Returns the queue of one worker process. Its id is of this incarnation: a process that comes back
- * polls another queue.
+ * Returns the task queue of one worker process. A process that restarts has a new id and polls
+ * another queue.
  */
 export const nodeTaskQueue = (prefix: string, nodeId: string): string => `${prefix}/node/${nodeId}`;

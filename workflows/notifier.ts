@@ -5,8 +5,8 @@ import { lookUntilIdle } from './loops/lookLoop';
 import { upgradedWhileWaiting } from './versioning';
 
 /**
- * A look delivers for 10 s and ends what it began: a delivery takes 10 s at most, a signal less.
- * Retried forever: the outbox must be delivered.
+ * A look starts deliveries for 10 s and then finishes them: a delivery takes at most 10 s. It is
+ * retried without end, since the outbox must be delivered.
  */
 const { deliverNotifications } = proxyActivities<Activities>({
   startToCloseTimeout: '2 minutes',
@@ -17,8 +17,9 @@ const { deliverNotifications } = proxyActivities<Activities>({
 setWorkflowOptions(upgradedWhileWaiting, notifier);
 
 /**
- * Delivers callbacks: one workflow per installation, started and told to look by the writers of
- * notifications, and by the sweeper. The store says what is to be delivered, to whom and when.
+ * Delivers callbacks. There is one notifier per installation. Processes that write notifications
+ * start it, or tell it to look, and so does the sweeper. The store says what is to be delivered, to
+ * whom and when.
  */
 export async function notifier(): Promise<void> {
   await lookUntilIdle(

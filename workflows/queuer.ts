@@ -22,7 +22,7 @@ import { MOST_EVENTS, dispatchLimitMs, TurnLoop, TURNS_PER_RUN } from './loops/t
 
 setWorkflowOptions(upgradedWhileWaiting, queuer);
 
-/** Options as for a leader's claims. */
+/** The options are those of a leader's claims. */
 const { grantLanes } = proxyLocalActivities<Activities>({
   startToCloseTimeout: '30s',
   retry: { initialInterval: '100ms', maximumInterval: '5s' },
@@ -32,9 +32,9 @@ const { grantLanes } = proxyLocalActivities<Activities>({
 const HEARTBEAT = '5s';
 
 /**
- * Grants the submitters of a queuer to its lanes, many grants per turn; a submitter that becomes
- * free asks for the next batch by itself. Its workflow id is the lock; its history grows with
- * submitters, never with batches.
+ * Grants the submitters of a queuer to its lanes, many per turn. A submitter that becomes free
+ * fetches its next batch by itself. The workflow id is the lock. The history grows with submitters,
+ * never with batches.
  */
 export async function queuer(input: QueuerInput): Promise<void> {
   const run = new QueuerRun(input);
@@ -51,7 +51,7 @@ class QueuerRun extends TurnLoop<GrantAnswer> {
     super(input.turnsPerRun ?? TURNS_PER_RUN, input.mostEvents ?? MOST_EVENTS, 'next lane due');
   }
 
-  /** Continues on the current version, as a leader does. */
+  /** Continues as new on the current version, as a leader does. */
   protected continueAsNew(): Promise<never> {
     if (!workflowInfo().targetWorkerDeploymentVersionChanged) return continueAsNew<typeof queuer>(this.input);
     return makeContinueAsNewFunc<typeof queuer>({ initialVersioningBehavior: 'AUTO_UPGRADE' })(this.input);
@@ -73,13 +73,13 @@ class QueuerRun extends TurnLoop<GrantAnswer> {
     const { taskQueue } = workflowInfo();
     const { submitBatches } = proxyActivities<Activities>({
       taskQueue: serving === undefined ? handlerTaskQueue(taskQueue, handler) : nodeTaskQueue(taskQueue, serving.node),
-      // A submitter that no worker begins in time gives its batches back; its first lease is longer
-      // than this.
+      // If no worker starts the submitter in time, its batches are taken back; their first lease is
+      // longer than this.
       scheduleToStartTimeout: startLimitMs ?? serving?.leaseMs ?? START_LIMIT_MS,
       startToCloseTimeout: dispatchLimitMs(callTimeoutMs),
       heartbeatTimeout: HEARTBEAT,
       priority: USUAL,
-      retry: { maximumAttempts: 1 }, // what it left is recovered by the next turn
+      retry: { maximumAttempts: 1 }, // the next turn recovers what it left
       cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
       summary: `${slots} submitters, ${batches} batches to begin with`,
     });

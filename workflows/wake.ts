@@ -14,8 +14,8 @@ import type { LeaderInput } from './messages';
 import { BEFORE_LEADERS } from './priorities';
 
 /**
- * Starts or wakes Muster's workflows, always by `signalWithStart`: a running one is told to look, a
- * closed one starts, neither is missed.
+ * Starts or wakes Muster's workflows, always by `signalWithStart`: a running workflow is told to
+ * look, and a closed one is started, so that none is missed.
  */
 
 export interface WakeTarget {
@@ -27,25 +27,26 @@ export interface WakeTarget {
 }
 
 /**
- * How long the work of a worker that dies in a workflow task waits until another takes over: half
- * of the 30 s within which sending must continue. Not less, although a turn is far shorter: on a
- * starved machine a replay takes seconds, and each task that is lost to the timeout begins anew.
+ * How long the workflow task of a worker that dies waits until another worker takes over: half of
+ * the 30 s within which sending must continue. It is not shorter, although a turn is: on a starved
+ * machine a replay takes seconds, and a workflow task that exceeds the timeout starts again from
+ * the beginning.
  */
 const WORKFLOW_TASK_TIMEOUT = '15s';
 
-/** Most starts in flight at once: 500 overload a small server. */
+/** Most requests in flight at once: 500 would overload a small server. */
 const PARALLELISM = 16;
 
 /**
- * Time after which a wake without an answer has failed: the server hangs, or the path to it does.
- * The maker of the work has committed it, so nothing is lost: the row that says "woken" expires,
- * and the sweeper wakes again.
+ * Milliseconds after which a wake without an answer has failed, because the server or the network
+ * to it hangs. Nothing is lost, since the work is committed: the row that says "woken" expires, and
+ * the sweeper repeats the wake.
  */
 export const WAKE_DEADLINE_MS = 5_000;
 
 /**
- * Sends with a deadline for the request and all its repetitions; rejects in time even if the
- * connection does not.
+ * Sends a request with a deadline for all its repetitions. Rejects in time even if the connection
+ * does not.
  */
 const inTime = async <T>(temporal: Client, send: () => Promise<T>): Promise<T> => {
   let timer: NodeJS.Timeout | undefined;
@@ -61,9 +62,9 @@ const inTime = async <T>(temporal: Client, send: () => Promise<T>): Promise<T> =
 };
 
 /**
- * Sends some at a time. Failures are not thrown; the first one is returned, for the log. When as
- * many have failed as are sent at once and none succeeded in between, the rest is left to the
- * sweeper: each would wait for the same server again.
+ * Sends requests, some at a time. Failures are not thrown; the first one is returned, for the log.
+ * After as many failures in a row as are sent at once, the rest is left to the sweeper, since each
+ * would wait for the same server again.
  */
 const sendAll = async <T>(wakes: readonly T[], send: (wake: T) => Promise<unknown>): Promise<Error | null> => {
   let failure: Error | null = null;
@@ -91,7 +92,7 @@ export interface RunToEnd {
 }
 
 /**
- * Terminates those runs that are open, and returns them. Failures are not thrown; the first one is
+ * Terminates the runs that are open, and returns those. Failures are not thrown; the first one is
  * returned, for the log.
  */
 export const terminateRuns = async (
@@ -112,7 +113,8 @@ export const terminateRuns = async (
 
 /**
  * Wakes leaders that a statement has already written as working or waiting. Failures are not
- * thrown: the rows expire and the sweeper wakes them again; the first one is returned, for the log.
+ * thrown, since the rows expire and the sweeper repeats the wakes; the first one is returned, for
+ * the log.
  */
 export const wakeLeaderWorkflows = (
   temporal: Client,
@@ -144,27 +146,31 @@ export const wakeLeaderWorkflows = (
   });
 
 /**
- * How long wakes are sent without the search attribute after a server refused it: each wake would
- * be sent twice otherwise. Then it is tried again, since an operator may have registered it
- * meanwhile.
+ * How many milliseconds wakes are sent without the search attribute after a server has refused it,
+ * since each wake would be sent twice otherwise. Then it is tried again: an operator may have
+ * registered it meanwhile.
  */
 const REFUSED_MS = 300_000;
 /**
- * When the server of a client last refused the search attribute: kept beside the client, which is a
- * class of the SDK, and gone with it. Every caller that wakes has the client, and nothing else.
+ * When the server of a client last refused the search attribute. It is kept beside the client, a
+ * class of the SDK, and disappears with it: every caller of a wake has the client, and nothing
+ * else.
  */
 const attributeRefusedAt = new WeakMap<Client, number>();
 
 type Start = (attributes: { typedSearchAttributes?: TypedSearchAttributes }) => Promise<unknown>;
 
-/** Starts a workflow of a handler, so that the Web UI finds it by that. */
+/**
+ * Starts a workflow of a handler with the search attribute, so that the Web UI finds it by its
+ * handler.
+ */
 const withHandler = async (temporal: Client, handler: string, start: Start): Promise<unknown> => {
   if (performance.now() - (attributeRefusedAt.get(temporal) ?? -Infinity) < REFUSED_MS) return start({});
   try {
     return await start({ typedSearchAttributes: handlerAttribute(handler) });
   } catch (error) {
-    // The server lacks the search attribute, which workers register at their start: the run
-    // matters, its filter in the Web UI does not.
+    // The server lacks the search attribute, which workers register when they start. Start the run
+    // without it: only the filter in the Web UI is lost.
     if (!/search attribute/i.test(reasonOf(error))) throw error;
     attributeRefusedAt.set(temporal, performance.now());
     return start({});
@@ -227,8 +233,8 @@ export const wakeMonitor = (temporal: Client, prefix: string, handler: string): 
   );
 
 /**
- * Starts queuers or tells them to look, after a statement has written them as working. The first
- * failure is returned, for the log: the sweeper wakes again.
+ * Starts queuers or tells them to look, after a statement has written them as working. Failures are
+ * not thrown, since the sweeper repeats the wakes; the first one is returned, for the log.
  */
 export const wakeQueuerWorkflows = (
   temporal: Client,
@@ -251,8 +257,9 @@ export const wakeQueuerWorkflows = (
   );
 
 /**
- * Starts the workflows of executions or tells them to look, some at a time. A run that this starts
- * waits `resumeAfterMs` first. The first failure is returned, for the log: the sweeper wakes again.
+ * Starts the workflows of executions or tells them to look, some at a time. A run that is started
+ * by this waits `resumeAfterMs` first. Failures are not thrown, since the sweeper repeats the
+ * wakes; the first one is returned, for the log.
  */
 export const wakeExecutions = (
   temporal: Client,

@@ -2,12 +2,12 @@ import { runCommandLine } from './runCommandLine';
 import { EXIT } from './support/exitCodes';
 
 /**
- * The process of the command line. It ends when the command has: a handler's own connections must
- * not keep it alive.
+ * The process of the command line. It exits when the command has ended: connections that a handler
+ * has opened must not keep it alive.
  */
 
-// If everything ends while a command still waits for something, that is a failure and not a quiet
-// 0.
+// If the process runs out of work while a command still waits for something, that is a failure, and
+// must not exit with 0.
 process.exitCode = EXIT.failed;
 process.on('exit', () => {
   if (!decided) process.stderr.write('Error: ended without an answer: what it waited for is gone.\n');
@@ -17,10 +17,11 @@ const end = (code: number): never => {
   decided = true;
   process.exit(code);
 };
-// `muster ... | head`: the reader has seen enough.
+// In `muster ... | head` the reader closes the pipe when it has seen enough, which is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => end(error.code === 'EPIPE' ? EXIT.ok : EXIT.failed));
 const surroundings = {
-  // Each by the command that needs it: opening stdin has effects, and the folder may be gone.
+  // Read only by commands that need them: opening stdin has side effects, and the folder may be
+  // gone.
   get stdin() {
     return process.stdin;
   },

@@ -66,7 +66,7 @@ Examples:
   $ muster status
   $ muster explain order-17`;
 
-/** Builds the whole command line. */
+/** Builds the command line with all of its commands. */
 export const createProgram = (surroundings: Surroundings): CommandLine => {
   const program = new CommandLine(surroundings)
     .description('Collects single tasks into the batches that downstream APIs want, and accounts for every one.')

@@ -4,7 +4,7 @@ import { codeOf, EXIT, exitCodeOf } from './support/exitCodes';
 import { printable } from './support/output';
 import type { Surroundings } from './support/surroundings';
 
-/** Runs one command to its end and says what went wrong; returns its exit code. */
+/** Runs one command to its end, prints its error if it fails, and returns its exit code. */
 export const runCommandLine = async (argv: readonly string[], surroundings: Surroundings): Promise<number> => {
   const program = createProgram(surroundings);
   const { stdout, stderr } = surroundings;
@@ -32,7 +32,7 @@ const stackOf = (error: unknown): string => {
   return `${error.stack ?? error.message}${cause}`;
 };
 
-/** Returns an error as a document, which with --json is on stdout, where a program reads. */
+/** Returns an error as a JSON document, which --json prints to stdout, where programs read. */
 const errorDocument = (error: unknown): string => {
   const { problems, problemCount } = error as { problems?: unknown; problemCount?: unknown };
   const document = {

@@ -5,14 +5,14 @@ import type { ClientContext } from '../context';
 import type { ExecuteOptions, Template } from './check';
 import { Execution } from './handle';
 
-/** The handle on an execution that was just accepted, and what was answered. */
+/** The handle of an execution that was just accepted, with the answer to its request. */
 export class AcceptedExecution extends Execution {
   /**
    * `202`: nodes can run it now. `404`: no live node has the function, so its items will fail.
    * `503`: no node answers now, so it waits for one.
    */
   readonly code: AnswerCode;
-  /** The same for people, with the remedy. */
+  /** The same as text, with the remedy. */
   readonly message: string;
 
   /** @internal */
@@ -24,8 +24,8 @@ export class AcceptedExecution extends Execution {
 }
 
 /**
- * Says what the nodes can do for a request that is stored. Never throws: the request is accepted,
- * whatever comes of the question.
+ * Returns whether nodes can run a stored request now. Never throws, since the request is accepted
+ * in any case.
  */
 export const askAnswer = async (
   { pool }: ClientContext,

@@ -4,30 +4,35 @@ import { InvalidArgumentError, MusterError } from '../errors';
 import { isNumberOfNodes } from '../../workflows/planning/executions/chunks';
 import { isUuid } from '../../workflows/planning/uuid';
 
-/** Options of a request; an argument list is one work item. */
+/** Options of an execution request. */
 export interface ExecuteOptions {
-  /** Only nodes that subscribe to it are asked; default: all nodes. 1-256 bytes. */
+  /** Only nodes that subscribe to this topic (1-256 bytes) are asked; default: all nodes. */
   topic?: string;
   /**
-   * Maximum runs per item; the operator's limit applies if it is lower, or if this is absent or 0.
+   * Most runs per item, 0 to 1,000,000. The operator's limit applies if it is lower, or if this is
+   * absent or 0.
    */
   maxAttempts?: number;
   /**
-   * A UUID chosen by the caller: a request repeated with the same one is accepted once. Default: a
+   * A UUID chosen by the caller: repeated requests with the same UUID are accepted once. Default: a
    * new one.
    */
   requestId?: string;
 }
 /**
- * `numberOfNodes` (1 to 10,000; -1, as without: every node that answers), `attributes`, `envVars`,
- * `concurrency` (1 to 1,000), `ratePerHost` (runs per second), `timeoutMs` (at most a day).
+ * How an execution runs: `numberOfNodes` (1 to 10,000; -1, the default: every node that answers),
+ * `attributes`, `envVars`, `concurrency` (1 to 1,000), `ratePerHost` (runs per second), and
+ * `timeoutMs` (at most a day).
  */
 export type ExecutionConfig = ExecuteBatch['config'];
 /** What an execution runs for each argument list. */
 export interface Template {
-  /** Name of a `defineFunction`, content id of a WebAssembly module, or `http`; 1-512 bytes. */
+  /**
+   * The name of a function by `defineFunction`, the content id of a WebAssembly module, or `http`;
+   * 1-512 bytes.
+   */
   functionId: string;
-  /** The part to run: the file of a module, or the method of `http` (`GET`); 1-512 bytes. */
+  /** What to run of it: the file of a module, or the HTTP method of `http` (`GET`); 1-512 bytes. */
   method: string;
   /** How it runs; default: as the workers' config file says. */
   config?: ExecutionConfig;
@@ -53,8 +58,9 @@ const isWhole = (value: unknown, min: number, max: number): boolean =>
   Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
 
 /**
- * Checks a template; throws `InvalidArgumentError` on the first problem. Returns it with its config
- * in one spelling.
+ * Checks a template and the options, and returns the template with its config.
+ *
+ * @throws InvalidArgumentError for the first problem.
  */
 export const checkTemplate = (template: Template, options: ExecuteOptions): Required<Template> => {
   const { functionId, method, config = {} } = template ?? {};
@@ -107,7 +113,7 @@ export const checkArguments = (args: unknown, position: number): string => {
   if (args.length > MAX_ARGUMENTS) refuse(at, `at most ${MAX_ARGUMENTS} strings`, args.length);
   for (const [i, text] of args.entries()) {
     if (typeof text !== 'string') refuse(`${at}[${i}]`, 'a string (write numbers in quotes)', text);
-    // The strings become arguments of a process, where NUL ends one.
+    // The strings may become arguments of a process, where NUL would end a string.
     if ((text as string).includes('\0') || !(text as string).isWellFormed())
       refuse(`${at}[${i}]`, 'well-formed text without NUL', text);
   }
@@ -117,7 +123,9 @@ export const checkArguments = (args: unknown, position: number): string => {
   return json;
 };
 
-/** An execution without work: nothing could ever complete it. */
+/**
+ * The request has no argument list, so that nothing could ever complete it. Nothing was accepted.
+ */
 export class EmptyExecutionError extends MusterError {
   constructor() {
     super('INVALID_ARGUMENT', 'arguments: expected at least one argument list, got none. Nothing was accepted.');

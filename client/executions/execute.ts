@@ -10,11 +10,14 @@ import { checkArguments, checkTemplate, EmptyExecutionError, MAX_LISTS } from '.
 import { contentId } from './contentId';
 import { InvalidArgumentError, MusterError } from '../errors';
 
-/** Lists of texts, 10,000,000 at most, each 262,144 bytes of JSON at most; also as a stream. */
+/**
+ * Argument lists, each of which is one work item: at most 10,000,000 lists of texts, as an array or
+ * a stream. A list has at most 10,000 texts and 262,144 bytes as JSON.
+ */
 export type ArgumentLists =
   readonly (readonly string[])[] | Iterable<readonly string[]> | AsyncIterable<readonly string[]>;
 
-/** Items per statement, and bytes of their arguments. */
+/** Most items per statement, and most bytes of their arguments. */
 const PART = 10_000;
 const PART_BYTES = 8_000_000;
 
@@ -26,10 +29,11 @@ interface Part {
 const newPart = (): Part => ({ contentIds: [], argumentLists: [], bytes: 0 });
 
 /**
- * Stores an execution with its list, in parts. With one part it is one transaction; with more the
- * execution is staged until its list is complete, so that no part of a list that breaks off is ever
- * run. Resolves when it is accepted: committed. Returns its id, and whether it is new: the same
- * request id again, with as many items, is the same request.
+ * Stores an execution with its argument lists, in parts. One part takes one transaction; with more
+ * parts the execution is staged until all lists are stored, so that nothing of an interrupted
+ * request is ever run. Resolves when the execution is accepted, which means committed. Returns its
+ * id, and whether it is new: a repeated request id with the same function and number of items is
+ * the same request.
  */
 export const storeExecution = async (
   pool: Pool,
@@ -90,8 +94,8 @@ class StoredParts {
   }
 
   /**
-   * Writes a part. The first part comes with the execution, the last with the acceptance: a list of
-   * one part is all or nothing in one commit.
+   * Writes a part. The first part is written together with the execution, and the last one together
+   * with the acceptance, so that a request of one part is a single commit.
    */
   private async write(part: Part, last: boolean): Promise<void> {
     const { id } = this.execution;
@@ -119,7 +123,7 @@ class StoredParts {
   }
 
   /**
-   * Says whether this repeats a request whose first sender did not finish its list: it then
+   * Says whether this repeats a request whose first sender did not finish. The repeat then
    * continues where that sender stopped.
    */
   private async isStaging(): Promise<boolean> {
@@ -127,7 +131,8 @@ class StoredParts {
   }
 
   /**
-   * Says whether a part is already stored, because its answer was lost or another sender stored it.
+   * Says whether a part is already stored, because the answer was lost or another sender has stored
+   * it.
    */
   private async isThere(items: number): Promise<boolean> {
     const found = await readExecution(this.pool, this.execution.id);

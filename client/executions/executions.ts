@@ -12,7 +12,7 @@ import type { ExecutionView } from './views';
 import { isUuid } from '../../workflows/planning/uuid';
 
 /**
- * The verbs for executions, one function over many argument lists, split over nodes:
+ * The verbs for executions, which run one function over many argument lists on several nodes:
  * `muster.executions`.
  */
 export class Executions {
@@ -20,10 +20,11 @@ export class Executions {
   constructor(private readonly connection: Connection) {}
 
   /**
-   * Runs a function once for each argument list, on the nodes that can. Resolves at once, when the
-   * list is stored: the handle's id is the request's. Lists may come as a stream of any length up
-   * to 10,000,000; no part of a list that breaks off is run. The handle's `code` and `message` say
-   * whether nodes can run it now.
+   * Runs a function once per argument list, on nodes that can run it. Resolves when the request is
+   * stored, before anything has run, with a handle whose id is that of the request, and whose
+   * `code` and `message` say whether nodes can run it now. The lists may come as a stream: nothing
+   * of a stream that breaks off is run. Throws `InvalidArgumentError`, `EmptyExecutionError`, or a
+   * `MusterError` with code ID_CONFLICT or CANCELLED.
    */
   async execute(
     template: Template,
@@ -41,13 +42,16 @@ export class Executions {
     return new AcceptedExecution(connection, id, await askAnswer(connection, template, options, items));
   }
 
-  /** Returns a handle on an execution by its id; its methods report if there is none. */
+  /**
+   * Returns a handle on the execution with this id, which need not exist: the handle's methods
+   * report that. Throws `InvalidArgumentError` if the id is not a UUID.
+   */
   getHandle(id: string): Execution {
     if (!isUuid(id)) throw new InvalidArgumentError('execution', 'a uuid', id);
     return new Execution(this.connection, id.toLowerCase());
   }
 
-  /** Returns executions, newest first, at most `limit` (default 20, most 1,000). */
+  /** Returns executions, newest first: at most `limit`, 1 to 1,000, default 20. */
   list({ limit = 20 }: { limit?: number } = {}): Promise<ExecutionView[]> {
     if (!Number.isInteger(limit) || limit < 1 || limit > 1_000)
       throw new InvalidArgumentError('limit', 'a whole number from 1 to 1,000', limit);

@@ -34,12 +34,13 @@ const viewOf = (row: ExecutionRow, message: string | null): views.ExecutionView 
   finishedAt: row.finishedAt?.toISOString() ?? null,
 });
 
-/** Chunks read for the message of an execution, newest first. */
+/** Most chunks that are read, newest first, for the message of an execution and for `chunks`. */
 const RECENT_CHUNKS = 1_000;
 const NAMED = 10;
 
 /**
- * Describes how long it has been stalled; null: a turn has answered the last wake, or still may.
+ * Describes how long an execution has stalled. Null: a turn has answered the last wake, or still
+ * may.
  */
 const isStalled = ({ id, wokenMs }: ExecutionRow, prefix: string): string | null =>
   wokenMs === null || wokenMs < STALLED_MS
@@ -49,8 +50,8 @@ const isStalled = ({ id, wokenMs }: ExecutionRow, prefix: string): string | null
       'worker is running, start one';
 
 /**
- * Returns what it waits for, and the names of nodes that lost, or never took, their chunk of the
- * last round.
+ * Returns what an execution waits for, and the names of the nodes that never took, or lost, their
+ * chunk of the last round.
  */
 const messageOf = (row: ExecutionRow, chunks: readonly ChunkRow[], prefix: string): string | null => {
   const lost = chunks.filter(({ round, state }) => round === row.round && state === CHUNK.closed);
@@ -76,28 +77,34 @@ const messageOf = (row: ExecutionRow, chunks: readonly ChunkRow[], prefix: strin
   return parts.length === 0 ? null : parts.join('; ');
 };
 
-/** A handle on one execution: made without reading the store; each method reads it. */
+/**
+ * A handle on one execution. It is created without reading the store; each method reads it, and
+ * throws `NotFoundError` if the execution does not exist.
+ */
 export class Execution {
   constructor(
     private readonly client: ClientContext,
     readonly id: string,
   ) {}
 
-  /** Returns the execution as it is now, and what it waits for; throws `NotFoundError`. */
+  /** Returns the execution as it is now, and what it waits for. */
   async status(): Promise<views.ExecutionView> {
     const row = await this.row();
     const chunks = await listChunks(this.client.pool, this.id, RECENT_CHUNKS);
     return viewOf(row, messageOf(row, chunks, this.client.prefix));
   }
 
-  /** Returns its state, its counts, and the share of items that have ended, 0 to 1. */
+  /**
+   * Returns the state, the number of items per state, and the share of items that have ended, 0 to
+   * 1.
+   */
   async progress(): Promise<views.ExecutionProgress> {
     const { state, items, counts } = await this.row();
     const share = items === 0 ? 0 : (counts.done + counts.permanentlyFailed) / items;
     return { state: executionStateName(state), items, counts, share };
   }
 
-  /** Returns the chunks, newest first, at most 1,000: what each node was given. */
+  /** Returns at most 1,000 chunks, newest first: which items each node was given. */
   async chunks(): Promise<views.ChunkView[]> {
     await this.row();
     const chunks = await listChunks(this.client.pool, this.id, RECENT_CHUNKS);
@@ -112,7 +119,10 @@ export class Execution {
     }));
   }
 
-  /** Yields work items by position, a page at a time, whatever their state. */
+  /**
+   * Yields all work items by position, whatever their state, and reads `pageSize` of them at a
+   * time.
+   */
   async *items(pageSize = 1_000): AsyncGenerator<views.WorkItemView> {
     await this.row();
     for (let after = -1; ;) {
@@ -123,7 +133,10 @@ export class Execution {
     }
   }
 
-  /** Returns at most `limit` work items after a position, whatever their state. */
+  /**
+   * Returns at most `limit` work items after the position `after` (default -1: from the first
+   * item), whatever their state.
+   */
   async itemPage({ limit, after = -1 }: { limit: number; after?: number }): Promise<views.WorkItemView[]> {
     await this.row();
     const page = await readItems(this.client.pool, this.id, after, limit);
@@ -131,37 +144,36 @@ export class Execution {
   }
 
   /**
-   * Returns results so far, at most `limit` of them, in the document's form, and `next` to continue
-   * with.
+   * Returns at most `limit` of the results so far, in the form of the result document, with `next`
+   * to pass as `after` for the next page.
    */
   async resultPage(page: { limit: number; after?: string }): Promise<views.ResultDocumentPage> {
     return resultPageOf(this.client.pool, await this.row(), page);
   }
 
-  /**
-   * Yields results so far, in pages of the document's form: a chunk of many items comes in several.
-   */
+  /** Yields the results so far, in pages of at most `pageSize` items of one chunk. */
   async *resultPages(pageSize = 1_000): AsyncGenerator<ResultPage> {
     const row = await this.row();
     yield* resultPages(this.client.pool, row, pageSize);
   }
 
   /**
-   * Returns the whole document at once: for executions that fit in memory; `resultText` streams.
+   * Returns the whole result document at once, for executions that fit in memory. `resultText`
+   * streams it.
    */
   async results(): Promise<views.ResultDocument> {
     return resultDocument(this.client.pool, await this.row());
   }
 
-  /** Yields the document as pieces of one JSON text. */
+  /** Yields the result document as pieces of one JSON text. */
   async *resultText(): AsyncGenerator<string> {
     yield* resultText(this.client.pool, await this.row());
   }
 
   /**
-   * Cancels the execution: no more items are started, running ones are interrupted, and later
-   * results are refused. Finished items are kept. Returns its state: an ended execution keeps its
-   * state.
+   * Cancels the execution: no more items are started, running items are interrupted, and later
+   * results are refused. Finished items are kept. Returns the execution as it is then; one that has
+   * ended before keeps its state.
    */
   async cancel(): Promise<views.ExecutionView> {
     const { pool, prefix } = this.client;
@@ -174,8 +186,8 @@ export class Execution {
   }
 
   /**
-   * Resolves when it is done or cancelled. Throws a `MusterError` (code TIMEOUT) after `timeoutMs`:
-   * the execution continues.
+   * Resolves when the execution is done or cancelled. Throws a `MusterError` with code TIMEOUT
+   * after `timeoutMs` milliseconds (default: no limit), while the execution continues.
    */
   async wait(options: { timeoutMs?: number; onProgress?: (progress: views.ExecutionProgress) => void } = {}) {
     const until = performance.now() + (options.timeoutMs ?? Infinity);

@@ -9,8 +9,8 @@ import { InvalidArgumentError } from '../errors';
 import type { ResultDocument, ResultDocumentPage, ResultEntry } from './views';
 
 /**
- * Builds the result document of an execution, chunk by chunk in the order of the rounds, items by
- * position.
+ * Builds the result document of an execution: chunk by chunk in the order of the rounds, and within
+ * a chunk by position.
  */
 
 /** Some results of one chunk. */
@@ -20,7 +20,7 @@ export interface ResultPage {
   results: Record<string, ResultEntry>;
 }
 
-/** More chunks than any execution has: chunks are few, items many. */
+/** More chunks than any execution has. */
 const ALL_CHUNKS = 1_000_000;
 const PAGE = 1_000;
 
@@ -64,7 +64,7 @@ const entriesOf = ({ functionId, method }: ExecutionRow, items: readonly ItemRow
     ]),
   );
 
-/** Returns the document without its chunks. */
+/** Returns the result document without its chunks. */
 const frameOf = (row: ExecutionRow): Omit<ResultDocument, 'chunks'> => {
   const { done, permanentlyFailed } = row.counts;
   const isWhole = row.state === EXECUTION.done && permanentlyFailed === 0;
@@ -82,8 +82,8 @@ export const resultDocument = async (pool: Pool, row: ExecutionRow): Promise<Res
 };
 
 /**
- * Returns at most `limit` results after a place, `<chunk>:<position>` from the previous `next`;
- * over all chunks in the order of the rounds.
+ * Returns at most `limit` results, over all chunks in the order of the rounds, after the place
+ * `after`, which is the `next` of the page before (`<chunk>:<position>`).
  */
 export const resultPageOf = async (
   pool: Pool,
@@ -113,7 +113,7 @@ const placeOf = (chunks: readonly { id: string }[], after: string | undefined): 
   return { chunk, position: Number(position) };
 };
 
-/** Yields the same document as pieces of one JSON text, in bounded memory. */
+/** Yields the result document as pieces of one JSON text, in bounded memory. */
 export async function* resultText(pool: Pool, row: ExecutionRow): AsyncGenerator<string> {
   let open: string | null = null;
   yield '{"chunks":{';

@@ -1,4 +1,7 @@
-/** An execution as it is now, its items and its results. One source: the contracts. */
+/**
+ * Executions, their items and their results, as they are now. They are defined in
+ * workflows/contracts.
+ */
 export type {
   ChunkView,
   ExecutionProgress,

@@ -14,27 +14,27 @@ import { InvalidArgumentError } from '../errors';
 import type { ItemProblem } from './errors';
 import { InvalidItemError } from './errors';
 
-/** One item id, several, or a stream of any length. */
+/** One item id, several ids, or a stream of ids of any length. */
 export type ItemSource = string | Iterable<string> | AsyncIterable<string>;
-/** How acks are written. */
+/** Options of `items.ack` and `items.reopen`. */
 export interface AckOptions {
   /**
-   * Most ids per statement, 1-10,000; default 100. A statement is applied as a whole or not at all;
-   * many ids in one are much cheaper.
+   * Most ids per statement, 1-10,000; default 100. A statement is applied as a whole or not at all.
+   * Many ids per statement are much cheaper.
    */
   idsPerCall?: number;
 }
 export interface Acked {
-  /** Different items of the call. */
+  /** Number of different items in the call. */
   items: number;
-  /** Items that were not acked before. */
+  /** Number of items that were not acked before (or, for a reopen, that were). */
   acked: number;
   completed: CompletedRow[];
 }
 
 /**
- * Ids read from a stream at a time, and then sorted by segment: a segment is written once for all
- * of its ids.
+ * Ids that are read at a time and then sorted by segment, so that a segment is written once for
+ * many of its ids.
  */
 const IDS_PER_GROUP = 10_000;
 
@@ -55,7 +55,7 @@ const change = async (
     const { wants, malformed } = groupItems(group);
     if (malformed.length > 0) throw new InvalidItemError(malformed.map(malformedId), sum.acked);
     for (const portion of splitWants(wants, perCall)) {
-      // Acks are idempotent: even after a lost connection the same portion may be sent again.
+      // Acks are idempotent, so the same portion may be sent again even after a lost connection.
       const answer = await withRetries(() => onceMore(() => apply(portion)));
       if (answer.bad.length > 0)
         throw new InvalidItemError(
@@ -71,8 +71,8 @@ const change = async (
 };
 
 /**
- * Runs the statement again if a fan-out that has just ended refused it: the second run reports
- * which fan-out, or that it is complete.
+ * Runs the statement again if it was refused because a fan-out has just ended: the second run
+ * reports which fan-out that is.
  */
 const onceMore = async (work: () => Promise<AckAnswer>): Promise<AckAnswer> => {
   try {
@@ -116,7 +116,10 @@ const WORDS: Readonly<
   index: ({ segment }, size) => ['INDEX_PAST_END', `segment ${segment} has ${size} items, 0 to ${size! - 1}`],
 };
 
-/** Returns the ids of an invalid want; for an index past the end, only those ids. */
+/**
+ * Returns the problems of a refused segment, one per id. If the problem is an index past the end,
+ * only ids with such an index are returned.
+ */
 const problemsOf = ({ why, size }: BadWant, want: SegmentWant): ItemProblem[] => {
   const [code, message] = WORDS[why](want, size);
   const wrong = why === 'index' ? want.indexes.filter((index) => index >= size!) : want.indexes;

@@ -11,33 +11,36 @@ import type { Callback } from '../tasks/checkTasks';
 import { checkCallback } from '../tasks/checkTasks';
 import { InvalidArgumentError } from '../errors';
 
-/** Checks the arguments of the verbs of fan-outs. */
+/** Checks the arguments of the verbs for fan-outs. */
 
+/** Options of `fanouts.open`. */
 export interface OpenFanoutOptions {
-  /** The caller's name for it, 1-1,024 bytes; returned with its completion. */
+  /**
+   * The caller's name for the fan-out, 1-1,024 bytes, returned with its completion. Default: none.
+   */
   userKey?: string;
   /**
-   * Items per segment, 1-8,000; default 512. Large: fewer bytes per item; small: cheaper single
-   * acks.
+   * Items per segment, 1-8,000; default 512. Larger segments take fewer bytes per item, smaller
+   * ones make single acks cheaper.
    */
   segmentSize?: number;
   /**
-   * Receiver of its one message, when it is complete or has expired: a workflow's signal, or a
-   * signed webhook. Default: none; wait or poll.
+   * The receiver of one message when the fan-out is complete or has expired: a workflow that gets a
+   * signal, or a signed webhook. Default: none, so that the caller waits or polls.
    */
   notify?: Callback;
   /**
-   * A UUID chosen by the caller: opening again with the same is the same fan-out. Default: a new
-   * one.
+   * A UUID in lower case, chosen by the caller: opening again with the same id and options returns
+   * the same fan-out. Default: a new id.
    */
   id?: string;
 }
 
-/** How items are added. */
+/** Options of `items.add` and `items.addInParts`. */
 export interface AddItemsOptions {
   /**
-   * 1-200 bytes: an add that is repeated with the same key and number adds nothing more and returns
-   * the same.
+   * A key of 1-200 bytes: repeating an add with the same key and number adds nothing and returns
+   * the same items. Default: none, so that an add cannot be repeated safely.
    */
   key?: string;
   /** Most items per statement, 1-1,000,000; default 10,000. */

@@ -1,6 +1,6 @@
 import { MusterError } from '../errors';
 
-/** One invalid id of an ack. */
+/** A problem with one id of a call. */
 export interface ItemProblem {
   id: string;
   code: 'MALFORMED_ID' | 'UNKNOWN_FANOUT' | 'FANOUT_EXPIRED' | 'FANOUT_COMPLETE' | 'UNKNOWN_SEGMENT' | 'INDEX_PAST_END';
@@ -8,15 +8,15 @@ export interface ItemProblem {
 }
 
 /**
- * Ids that name no item, or one that can no longer change. Nothing of that portion of the call was
- * applied.
+ * Some ids of a call name no item, or an item that can no longer change. Nothing of that portion of
+ * the call was applied.
  */
 export class InvalidItemError extends MusterError {
   constructor(
     readonly problems: readonly ItemProblem[],
     /**
-     * Items changed by earlier portions of the same call: they stay changed, and repeating them is
-     * harmless.
+     * Number of items that earlier portions of the same call have changed. They stay changed, and
+     * repeating the call is harmless.
      */
     readonly applied = 0,
   ) {
@@ -30,7 +30,10 @@ export class InvalidItemError extends MusterError {
 
 const STATE_CODES = { sealed: 'FANOUT_SEALED', complete: 'FANOUT_COMPLETE', expired: 'FANOUT_EXPIRED' } as const;
 
-/** The verb does not fit the fan-out's state: an add after the seal, a seal of an expired one. */
+/**
+ * The state of the fan-out does not allow the operation, such as an add after the seal, or a seal
+ * after it has expired.
+ */
 export class FanoutStateError extends MusterError {
   constructor(
     readonly fanout: string,
@@ -42,7 +45,7 @@ export class FanoutStateError extends MusterError {
   }
 }
 
-/** `waitForFanout` timed out; the fan-out continues. */
+/** `waitForFanout` timed out. The fan-out continues. */
 export class FanoutTimeoutError extends MusterError {
   constructor(
     readonly fanout: string,

@@ -13,11 +13,17 @@ import { FanoutStateError } from './errors';
 
 export type { CompletedFanout, FanoutView } from '../../workflows/contracts/fanout';
 
-/** The result of an add; the ids are expanded here, one after the other, however many they are. */
+/**
+ * The result of an add. Iterating over it derives the ids one after the other, however many there
+ * are.
+ */
 export class AddedItems implements Iterable<string> {
   constructor(
     readonly fanout: string,
-    /** Numbers of segments and of items: the store's answer, of constant size per call. */
+    /**
+     * The segments with their numbers of items, as the store returned them. Their size does not
+     * depend on the number of items.
+     */
     readonly ranges: readonly SegmentRange[],
   ) {}
   /** Number of items that were added. */
@@ -30,7 +36,7 @@ export class AddedItems implements Iterable<string> {
   }
 }
 
-/** Most bits that a count reads by default. */
+/** Most bits that a count of the open items reads, unless it is to be exact. */
 const COUNTED_BITS = 80_000_000;
 
 const REMEDY = {
@@ -59,9 +65,9 @@ export const openFanout = async (pool: Pool, options: OpenFanoutOptions): Promis
 };
 
 /**
- * Adds in portions of at most 10,000 items, each whole and committed when it is yielded: memory
- * holds one portion, even for a billion. A caller that stops half way has added the portions that
- * it was given.
+ * Adds items in portions of at most `itemsPerCall` (default 10,000). Each portion is committed when
+ * it is yielded, and memory holds only one portion. A caller that stops early has added the
+ * portions that it has received.
  */
 export async function* addItemsInParts(
   pool: Pool,
@@ -89,13 +95,13 @@ export const addItems = async (
 };
 
 /**
- * Adds in one statement. With a key it may be repeated; without one, a connection error leaves open
- * whether the items were added.
+ * Adds items by one statement. With a key the statement may be repeated; without a key, a
+ * connection error leaves open whether the items were added.
  */
 const addOnce = async (pool: Pool, id: string, items: number, key: string | null): Promise<SegmentRange> => {
   const add = (): ReturnType<typeof store.insertSegments> =>
     store.insertSegments(pool, id, items, key).catch((error: unknown) => {
-      if (key !== null && isUniqueViolation(error)) return null; // added before; which is read below
+      if (key !== null && isUniqueViolation(error)) return null; // added before, as is read below
       throw error;
     });
   const added = await (key === null ? add() : withRetries(add));
@@ -115,7 +121,10 @@ const addOnce = async (pool: Pool, id: string, items: number, key: string | null
   throw new FanoutStateError(id, state, 'an open fan-out', REMEDY.add);
 };
 
-/** Returns `completed` to exactly one call: the one after which nothing was left. */
+/**
+ * Seals a fan-out. `completed` is set for at most one call: that after which nothing was left to
+ * ack.
+ */
 export const sealFanout = async (
   pool: Pool,
   fanout: string,
@@ -139,7 +148,11 @@ export const getFanout = async (
   return viewOf(row, isCounted ? await store.countOpenItems(pool, row.id) : null);
 };
 
-/** Returns its row alone, without reading the bits. */
+/**
+ * Returns the row of a fan-out without counting its open items.
+ *
+ * @throws NotFoundError
+ */
 export const requireFanout = async (pool: Pool, fanout: string): Promise<FanoutView> => {
   const row = await store.readFanout(pool, checkFanoutId(fanout));
   if (row === null) throw new NotFoundError('fan-out', fanout, REMEDY.unknown);

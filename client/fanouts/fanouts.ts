@@ -10,21 +10,25 @@ import { reapFanouts } from './reap';
 import type { WaitForFanoutOptions } from './waitFor';
 import { waitForFanout } from './waitFor';
 
-/** The verbs for fan-outs: `muster.fanouts`; those for their items are in `muster.items`. */
+/** The verbs for fan-outs: `muster.fanouts`. The verbs for their items are in `muster.items`. */
 export class Fanouts {
   /** @internal */
   constructor(private readonly connection: Connection) {}
 
-  /** Opens a new, empty fan-out. With an `id` of your own it may be repeated. */
+  /**
+   * Opens a new, empty fan-out. With an `id` of your own the call may be repeated. Throws
+   * `InvalidArgumentError` for an id that was opened before with other options.
+   */
   async open(options: OpenFanoutOptions = {}): Promise<FanoutView> {
     const { connection } = this;
     return connection.write(OPEN_FANOUT, () => fanouts.openFanout(connection.pool, options));
   }
 
   /**
-   * Seals the fan-out: no more items can be added. `completed`: every item was already acked (or
-   * none was added), so this call reports the completion. Repeating a seal is harmless. Throws
-   * `NotFoundError`, `FanoutStateError` of an expired one.
+   * Seals the fan-out, so that no more items can be added. `completed` is set if every item was
+   * already acked, or none was added: then this call reports the completion. Repeating a seal is
+   * harmless. Throws `NotFoundError` for an unknown fan-out, and `FanoutStateError` for an expired
+   * one.
    */
   async seal(
     fanout: string,
@@ -36,8 +40,9 @@ export class Fanouts {
   }
 
   /**
-   * Returns a fan-out as it is now; null: there is none, or it was deleted after its end. `exact`
-   * counts the open items however large it is.
+   * Returns a fan-out as it is now; null: it does not exist, or was deleted after its retention
+   * period. `exact` counts the open items however large the fan-out is; default: only up to
+   * 80,000,000 items.
    */
   async get(fanout: string, options?: { exact?: boolean }): Promise<FanoutView | null> {
     await this.connection.ready();
@@ -45,15 +50,15 @@ export class Fanouts {
   }
 
   /**
-   * Resolves when it is complete. Throws `NotFoundError`, `FanoutStateError` when it has expired,
-   * `FanoutTimeoutError` after `timeoutMs`.
+   * Resolves when the fan-out is complete. Throws `NotFoundError` for an unknown fan-out,
+   * `FanoutStateError` if it has expired, and `FanoutTimeoutError` after `timeoutMs`.
    */
   async waitFor(fanout: string, options?: WaitForFanoutOptions): Promise<FanoutView> {
     await this.connection.ready();
     return waitForFanout(this.connection.pool, fanout, options);
   }
 
-  /** Expires and deletes fan-outs now, with these intervals, as the sweeper does by itself. */
+  /** Expires and deletes fan-outs now, by the given intervals, as the sweeper does on its own. */
   async reap(options: ReapOptions): Promise<ReapCounts> {
     const { connection } = this;
     const counts = await connection.write(CHANGE_IN_STEPS, () => reapFanouts(connection.pool, options));

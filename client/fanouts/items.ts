@@ -8,7 +8,10 @@ import type { AddedItems } from './fanout';
 import * as fanouts from './fanout';
 import { notifyOf } from './notify';
 
-/** What an ack changed: items named, those not acked before, and fan-outs that it completed. */
+/**
+ * The result of an ack: how many items were named, how many were not acked before, and which
+ * fan-outs the call completed.
+ */
 export type AckResult = AckAnswer;
 
 /** The verbs for items of fan-outs: `muster.items`. */
@@ -17,8 +20,9 @@ export class Items {
   constructor(private readonly connection: Connection) {}
 
   /**
-   * Adds `n` items, 1 to 10^10, in statements of at most 10,000. Throws `NotFoundError`,
-   * `FanoutStateError` after the seal; give a `key` to be able to repeat it.
+   * Adds `n` items, 1 to 10^10, by statements of at most 10,000 items (`itemsPerCall`). With a
+   * `key` the call may be repeated. Throws `NotFoundError` for an unknown fan-out, and
+   * `FanoutStateError` after the seal.
    */
   async add(fanout: string, n: number, options?: AddItemsOptions): Promise<AddedItems> {
     const { connection } = this;
@@ -26,8 +30,8 @@ export class Items {
   }
 
   /**
-   * Adds items as a stream: each part is committed when it comes, so that sending begins while
-   * adding goes on.
+   * Adds items in parts. Each part is committed when it is yielded, so that its ids can be sent
+   * while others are being added. Throws as `add` does.
    */
   async *addInParts(fanout: string, n: number, options?: AddItemsOptions): AsyncGenerator<AddedItems> {
     try {
@@ -39,9 +43,9 @@ export class Items {
   }
 
   /**
-   * Acks items: one id, many, or a stream of any length; in any order, of any fan-outs, any number
-   * of times. `InvalidItemError` names invalid ids; nothing of their portion (100 ids,
-   * `idsPerCall`) is applied.
+   * Acks items, of any fan-outs, in any order and any number of times. Throws `InvalidItemError`,
+   * which names the invalid ids. Then nothing of their portion (100 ids by default, see
+   * `idsPerCall`) was applied.
    */
   async ack(ids: ItemSource, options?: AckOptions): Promise<AckResult> {
     const { connection } = this;
@@ -50,7 +54,10 @@ export class Items {
     return { ...acked, completed: await notifyOf(connection, completed) };
   }
 
-  /** Takes back mistaken acks, as long as their fan-out is not complete. */
+  /**
+   * Takes back mistaken acks, as long as their fan-outs are not complete. Throws
+   * `InvalidItemError`.
+   */
   async reopen(ids: ItemSource, options?: AckOptions): Promise<{ items: number; reopened: number }> {
     const { connection } = this;
     const work = (): ReturnType<typeof acks.reopenItems> => acks.reopenItems(connection.pool, ids, options);
@@ -59,8 +66,7 @@ export class Items {
   }
 
   /**
-   * Returns for each of at most 10,000 items whether it is acked, in their order. Throws
-   * `InvalidItemError`.
+   * Returns whether each of 1 to 10,000 items is acked, in their order. Throws `InvalidItemError`.
    */
   async read(ids: readonly string[]): Promise<boolean[]> {
     await this.connection.ready();

@@ -5,7 +5,7 @@ import type { CompletedFanout } from './fanout';
 
 /**
  * Wakes the notifier if a recipient must be notified, and returns the completions. The transaction
- * of the completion has stored the messages; this only sends them sooner.
+ * of the completion has stored the message already: this only makes it arrive sooner.
  */
 export const notifyOf = async (
   client: ClientContext,

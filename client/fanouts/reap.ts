@@ -3,15 +3,18 @@ import { reapRound } from '../../postgres/fanouts/reap';
 import type { ReapCounts } from '../../workflows/contracts/fanout';
 import { checkWhole } from '../arguments';
 
-/** What `reapFanouts` expires and deletes. */
+/** Options of `fanouts.reap`: what it expires and deletes. */
 export interface ReapOptions {
-  /** Expires open (unsealed) fan-outs after this many ms without activity; absent: none. */
+  /** Expires open fan-outs after this many milliseconds without activity; default: none. */
   openIdleMs?: number;
-  /** Sealed, unfinished fan-outs likewise. */
+  /**
+   * Expires sealed, unfinished fan-outs after this many milliseconds without activity; default:
+   * none.
+   */
   sealedIdleMs?: number;
   /**
-   * Deletes complete and expired fan-outs this many ms after their end, once their event is
-   * delivered; absent: none.
+   * Deletes complete and expired fan-outs this many milliseconds after their end, once their event
+   * is delivered; default: none.
    */
   keepEndedMs?: number;
 }
@@ -19,7 +22,7 @@ export type { ReapCounts } from '../../workflows/contracts/fanout';
 
 const LONGEST_MS = 100 * 365 * 86_400_000;
 
-/** Reaps to the end, in as many rounds as it takes. */
+/** Expires and deletes in rounds, until nothing is left to do. */
 export const reapFanouts = async (pool: Pool, options: ReapOptions): Promise<ReapCounts> => {
   const check = (field: keyof ReapOptions): number | null =>
     options[field] === undefined ? null : checkWhole(field, options[field], 0, LONGEST_MS);

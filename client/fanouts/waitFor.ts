@@ -5,9 +5,9 @@ import { FanoutStateError, FanoutTimeoutError } from './errors';
 import type { WaitLimits } from '../waiting';
 import { checkTimeout, Waiting } from '../waiting';
 
-/** How long `waitForFanout` waits, and how it reports progress. */
+/** Options of `fanouts.waitFor`. */
 export interface WaitForFanoutOptions extends WaitLimits {
-  /** Called after every look. */
+  /** Called after every look, with the open items counted; default: none. */
   onProgress?: (fanout: FanoutView) => void;
 }
 
@@ -32,7 +32,8 @@ export const waitForFanout = async (
         'a fan-out that completes',
         'It was idle for too long; open another.',
       );
-    // Pauses at least as long as the look took: counting the bits of a very large fan-out is slow.
+    // The pause is at least as long as the look took, since counting the items of a very large
+    // fan-out is slow.
     if (!(await waiting.again())) throw new FanoutTimeoutError(found.id, timeoutMs!, found.state, found.openSegments);
   }
 };

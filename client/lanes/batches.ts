@@ -22,9 +22,10 @@ export class Batches {
   constructor(private readonly connection: Connection) {}
 
   /**
-   * Submits one batch to a lane: sent as it is, after everything that was submitted to its service
-   * before. Resolves when accepted: committed. After a submit with `tx`: call
-   * `lanes.ring([service])` once it has committed, or wait for the sweeper (5 s at most).
+   * Submits one batch to a lane. It is sent as it is, after everything that was submitted to its
+   * service before. Resolves when the batch is accepted, which means committed. After a submit with
+   * `tx`, call `lanes.ring([service])` once the transaction has committed; otherwise the sweeper
+   * finds the batch within 5 s. Throws as `submitMany` does.
    */
   async submit(
     handler: string,
@@ -38,8 +39,10 @@ export class Batches {
   }
 
   /**
-   * Submits several batches in one transaction, in this order: all are accepted or none. At most
-   * 1,000.
+   * Submits 1 to 1,000 batches in one transaction, in this order: all are accepted, or none. Throws
+   * `UnknownHandlerError`, `InvalidArgumentError`, `InvalidTaskError`, `BackloggedError`, or a
+   * `MusterError` with code INVALID_DEPENDENCY, BATCH_TOO_LARGE, TARGET_BUSY or LANE_BUSY. Then
+   * nothing was accepted.
    */
   async submitMany(
     handlerName: string,
@@ -54,23 +57,25 @@ export class Batches {
   }
 
   /**
-   * Returns one batch with its first members, 100 unless `members` (0 to 100,000) says otherwise;
-   * null: none has this number, or its retention has ended.
+   * Returns one batch with its first members: `members` of them, 0 to 100,000, default 100. Null:
+   * no batch has this number, or it was deleted after its retention period.
    */
   get(id: number, options?: { members?: number }): Promise<BatchView | null> {
     return views.batch(this.connection, id, options);
   }
 
-  /** Returns where a batch stands in its lane; null: no batch of this id stands or stood in one. */
+  /**
+   * Returns the place of a batch in its lane, and its status. Null: no lane batch has this number,
+   * or the batch was split.
+   */
   async status(batch: number): Promise<LaneBatchView | null> {
     await this.connection.ready();
     return batchStatus(this.connection.pool, batch);
   }
 
   /**
-   * Returns the downstream's report on each item of a batch, valid, or invalid with message and
-   * data: in the order of the batch as it was formed, at most 16 MB of data in all. Throws
-   * `NotFoundError`.
+   * Returns the downstream's report on each item of a batch, in the order in which the batch was
+   * formed: valid, or invalid with a message and data. Throws `NotFoundError` for an unknown batch.
    */
   async receipts(batch: number): Promise<Receipt[]> {
     await this.connection.ready();
@@ -78,23 +83,26 @@ export class Batches {
   }
 
   /**
-   * Cancels a lane batch that has not reached the downstream, also while it waits for its next try:
-   * its tasks end `cancelled`, the lane continues, and its dependents fail unsent. A batch that the
-   * downstream has accepted, in a lane or not, is cancelled there (the handler's `cancel`): nothing
-   * of it is sent again, what was applied stays so, and the rest ends `cancelled`. Calling it again
-   * is safe. Throws `NotFoundError`; `NotCancellableError` says why it cannot, and nothing was
-   * changed.
+   * Cancels a lane batch that has not reached the downstream, even while it waits for its next try:
+   * its tasks end `cancelled`, its lane continues, and its dependents fail without being sent. If
+   * the downstream has accepted the batch, in a lane or not, it is asked to cancel it (by the
+   * handler's `cancel`): no part of the batch is sent again, applied tasks stay applied, and the
+   * others end `cancelled`. It is safe to call this again. Throws `NotFoundError` for an unknown
+   * batch, and `NotCancellableError` with the reason if the batch cannot be cancelled. Then nothing
+   * was changed.
    */
   cancel(batch: number): Promise<CancelledBatch> {
     return withFailureTexts(CHANGE, () => cancelBatch(this.connection, batch));
   }
 
   /**
-   * Reports the outcome of a batch that the downstream accepted, so that it need not be polled,
-   * with and without a lane; results may be an async iterable. A repeat gets the same answer.
-   * Throws `NotFoundError` (no batch has this reference or number), `CompletionTooEarlyError` (its
-   * acceptance is not written yet: repeat it), `CompletionStaleError` (it ended otherwise, or the
-   * downstream does not have it), `InvalidCompletionError` (by field); then nothing was changed.
+   * Reports the outcome of a batch that the downstream accepted, in a lane or not, so that it need
+   * not be polled. The results may be an async iterable. A repeat gets the same answer.
+   *
+   * Throws `NotFoundError` if no batch has this reference or number, `CompletionTooEarlyError` if
+   * its acceptance is not stored yet (report it again), `CompletionStaleError` if it has ended in
+   * another way or the downstream does not have it, and `InvalidCompletionError` for an invalid
+   * field. Then nothing was changed.
    */
   async complete(handler: string, told: CompletionWhat & CompletionReport): Promise<completions.CompletionAnswer> {
     const { connection } = this;
@@ -102,8 +110,8 @@ export class Batches {
   }
 
   /**
-   * Ends the unknown outcome of a parked batch by hand, as `tasks.resolve` does for tasks: all of
-   * its tasks, in one transaction.
+   * Decides the unknown outcome of a parked batch manually, for all of its tasks in one
+   * transaction. Throws as `tasks.resolve` does.
    */
   resolve(batch: number, verdict: resolves.Verdict): Promise<{ resolved: number }> {
     return withFailureTexts(CHANGE, () => resolves.resolve(this.connection, { batch }, verdict));

@@ -22,23 +22,23 @@ interface Wanted {
 }
 
 /**
- * Computes a lane's partition as that of a target's leader: from its name, so that it never
- * changes.
+ * Computes a lane's partition from the name of its service, as a leader's partition from its
+ * target, so that it never changes.
  */
 const partitionsOf = ({ name, affinity }: Handler, services: readonly string[]): string[] | null =>
   affinity === null
     ? null
     : services.map((service) => partitionResource(name, leaderIndex(service, affinity.partitions)));
 
-/**
- * Which lane each target feeds, as far as this client knows: a binding never changes, so it is
- * remembered.
- */
+/** Knows which lane each target feeds. A binding never changes, so it is cached. */
 export class LaneBindings {
   private readonly lanes = new Map<string, number>();
   private readonly bound = new Map<number, number>();
 
-  /** Registers what is new, in separate commits; returns the lanes in order. */
+  /**
+   * Registers new lanes and binds targets to their lanes, in separate commits. Returns the lane of
+   * each wanted entry, in order.
+   */
   async bind(pool: Pool, handler: Handler, handlerId: number, wanted: readonly Wanted[]): Promise<number[]> {
     const keyOf = (service: string): string => `${handler.name}\n${service}`;
     const missing = [...new Set(wanted.map(({ service }) => service))].filter((one) => !this.lanes.has(keyOf(one)));
@@ -89,8 +89,8 @@ export class LaneBindings {
   }
 
   /**
-   * Returns the lanes that targets feed already, for a handler that keeps order and names no
-   * service: in the order given.
+   * Returns the lanes to which targets are bound already, in the given order, for an ordered
+   * handler that defines no `service`.
    */
   async find(pool: Pool, handler: Handler, wanted: readonly Omit<Wanted, 'service'>[]): Promise<number[]> {
     const unknown = [...new Set(wanted.map(({ targetId }) => targetId))].filter((id) => !this.bound.has(id));
@@ -112,8 +112,8 @@ export class LaneBindings {
 }
 
 /**
- * Lets the lanes' own handler change their rules, while nothing is in flight under the old ones,
- * which the new ones may contradict.
+ * Applies the handler's rules to its lanes, if no batch is in flight under old rules that the new
+ * ones may contradict.
  */
 const takeRules = async (
   pool: Pool,

@@ -14,22 +14,25 @@ import type { ClientContext } from '../context';
 import { NotCancellableError, NotFoundError } from '../errors';
 import { notificationsOfEnds } from '../../activities/callbacks/notificationsOfEnds';
 
-/** What became of a batch that was to be cancelled. */
+/** The result of `batches.cancel`. */
 export interface CancelledBatch {
-  /** Its number. */
+  /** The number of the batch. */
   batch: number;
-  /** Null: it is in no lane. */
+  /** The service of its lane; null: it is not a lane batch. */
   service: string | null;
-  /** Ids that ended with it, in member order; none when it was cancelled before, or is accepted. */
+  /**
+   * Ids of the tasks that ended with it, in member order; empty if it was cancelled before, or if
+   * the downstream has accepted it.
+   */
   tasks: string[];
   /**
-   * State of the cancellation of a batch that the downstream has accepted: its tasks end by the
-   * downstream's report.
+   * Only for a batch that the downstream has accepted: the state of its cancellation. Its tasks end
+   * as the downstream reports.
    */
   cancellation?: CancellationState;
 }
 
-/** A mark or a settlement holds a batch for milliseconds. */
+/** Wait in milliseconds, and most tries: a mark or a settlement locks a batch for milliseconds. */
 const LOOK_AGAIN_MS = 20;
 const LOOKS = 100;
 
@@ -68,7 +71,10 @@ export const cancelBatch = async (client: ClientContext, batch: number): Promise
   throw new NotCancellableError(batch, 'held', 'another transaction holds it; try again');
 };
 
-/** Cancels a lane batch in the downstream; null: it is not pending any more. */
+/**
+ * Requests the cancellation of a lane batch from the downstream. Null: the batch is not pending any
+ * more.
+ */
 const cancelInLane = async (client: ClientContext, batch: number): Promise<CancellationState | null> => {
   try {
     return await cancelAccepted(client, batch);
@@ -92,13 +98,16 @@ interface Ended {
   dependents: number[];
 }
 
-/** Tries to cancel a batch before it is sent; null: another transaction holds it at this moment. */
+/**
+ * Tries to cancel a batch before it is sent. Null: another transaction holds the batch at this
+ * moment, or it has just been cancelled.
+ */
 const tryCancel = (client: ClientContext, batch: number, laneId: number): Promise<Ended | null> =>
   inTransaction(client.pool, async (tx) => {
     await lockLaneStates(tx, [laneId]);
     if (!(await store.lockFreeBatch(tx, batch))) return null;
     const found = await store.readBatchInLane(tx, batch);
-    if (found === null || found.status === STATUSES.cancelled) return null; // as the next look finds it
+    if (found === null || found.status === STATUSES.cancelled) return null; // the next look finds that
     refuse(batch, found);
     const members = await store.cancelMembers(tx, batch);
     await moveLaneBatch(tx, batch, STATUSES.cancelled);

@@ -13,30 +13,32 @@ import { describe } from '../tasks/describe';
 import type { TaskProblem } from '../errors';
 import { InvalidArgumentError, InvalidTaskError, MusterError } from '../errors';
 
-/** A batch for a lane, as a user submits it. */
+/** A lane batch as a caller submits it. */
 export interface BatchInput<P = unknown> {
   /**
-   * What is ordered: its batches are applied in the order in which they were submitted. 1-512
-   * bytes.
+   * The service, 1-512 bytes: its batches are applied in the order in which they were submitted.
    */
   service: string;
   /**
-   * In the order in which the downstream is to get them; 1 to 10,000, all of one target, within the
-   * handler's limits.
+   * 1 to 10,000 items, all of one target and within the handler's limits, in the order in which the
+   * downstream must receive them.
    */
   items: readonly TaskInput<P>[];
   /**
-   * State keys for approach `parallel`, besides those that the handler computes from the items; at
-   * most 1,000 of each (`STATE_KEYS_MAX`), 1-256 bytes.
+   * State keys for the approach `parallel`, besides those that the handler computes from the items:
+   * at most 1,000 of each kind (`STATE_KEYS_MAX`), of 1-256 bytes each. Default: none.
    */
   reads?: readonly string[];
   writes?: readonly string[];
   /**
-   * Batches that must be committed before this one is sent, of any lane: their ids, or keys of the
-   * same call. At most 1,000 (`DEPENDENCIES_MAX`).
+   * At most 1,000 batches of any lane that must be committed before this one is sent
+   * (`DEPENDENCIES_MAX`): their numbers, or keys from the same call. Default: none.
    */
   dependsOn?: readonly (number | string)[];
-  /** Name of this batch within the call, for `dependsOn` of others. */
+  /**
+   * Name of this batch within the call, 1-256 bytes, for `dependsOn` of other batches. Default:
+   * none.
+   */
   key?: string;
 }
 
@@ -51,8 +53,8 @@ export interface CheckedBatch {
 }
 
 /**
- * Checks every item by the handler's schema and limits, then the batch as a whole. `at`: its place
- * in the call, for messages.
+ * Checks every item by the handler's schema and limits, then the batch as a whole. `at` names the
+ * batch in messages.
  */
 export const checkBatch = (handler: Handler, input: BatchInput, at = 'batch'): CheckedBatch => {
   const { service, items, key, dependsOn = [] } = input;
@@ -87,7 +89,7 @@ export const checkBatch = (handler: Handler, input: BatchInput, at = 'batch'): C
     throw new InvalidArgumentError(
       `${at}.dependsOn`,
       `an array of at most ${DEPENDENCIES_MAX} batch ids or keys`,
-      dependsOn.length ?? dependsOn,
+      Array.isArray(dependsOn) ? dependsOn.length : dependsOn,
     );
   for (const one of dependsOn)
     if (typeof one !== 'string' && !(Number.isSafeInteger(one) && one > 0))
@@ -119,8 +121,8 @@ const checkTwins = (tasks: readonly CheckedTask[], problems: TaskProblem[]): voi
 };
 
 /**
- * Checks that no two items of a batch have the same key. Nor may two batches with a key be in
- * flight: keys are among a batch's writes (`withDistinctKeys`).
+ * Checks that no two items of a batch have the same `distinctBy` key. (Two batches with the same
+ * key are kept apart by `withDistinctKeys`.)
  */
 const checkDistinct = (tasks: readonly CheckedTask[], problems: TaskProblem[]): void => {
   const seen = new Map<string, number>();
@@ -179,8 +181,8 @@ const checkLimits = (handler: Handler, tasks: readonly CheckedTask[], at: string
 };
 
 /**
- * Returns the sets declared for the batch and those that the handler computes from its items. If
- * none were declared for the batch and one of its items has no keys, nothing is declared at all:
+ * Returns the read and write sets of the batch: the declared ones, and those that the handler
+ * computes from the items. If none were declared and some item has no keys, returns empty sets:
  * that item may touch anything.
  */
 const setsOf = (
@@ -211,8 +213,8 @@ const declared = (field: string, keys: readonly string[] | undefined): Set<strin
 };
 
 /**
- * Adds the batch's `distinctBy` keys to its writes, so that two batches of one key are never in
- * flight together. If nothing was declared, a batch conflicts with every other anyway.
+ * Adds the batch's `distinctBy` keys to its writes, so that two batches with the same key are never
+ * in flight together. A batch without sets conflicts with every other one anyway.
  */
 export const withDistinctKeys = (
   { reads, writes }: { reads: string[]; writes: string[] },

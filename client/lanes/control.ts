@@ -22,8 +22,8 @@ import { notificationsOfEnds } from '../../activities/callbacks/notificationsOfE
 import type { TaskInserter } from '../tasks/taskInserter';
 
 /**
- * An operator's verbs for lanes: a row first, the ring after its commit (`Lanes`). Each returns
- * the lanes to ring.
+ * The operator's verbs for lanes. Each of them writes rows and returns the lanes to ring, which the
+ * caller (`Lanes`) does after the commit.
  */
 
 export const pauseLane = async (pool: Pool, service: string, reason: string): Promise<number[]> => {
@@ -42,13 +42,15 @@ export const setLaneWeight = async (pool: Pool, service: string, weight: number)
   await store.setLaneWeight(pool, service, weight);
 };
 
-/** How the queuer grants submitters; what is left out stays. */
+/** How the queuers grant submitters. A setting that is left out stays as it is. */
 export interface QueuerSettings {
-  /** Number of submitters: batches that are sent at once, over all lanes; 1 to 1,000. */
+  /**
+   * Number of submitters, which is the number of batches sent at once over all lanes: 1 to 1,000.
+   */
   slots?: number;
   /** Which lane is next. */
   strategy?: StrategyName;
-  /** Rounds at a time of `multi-round`, 1 to 1,000. */
+  /** Rounds at a time of the strategy `multi-round`: 1 to 1,000. */
   depth?: number;
 }
 
@@ -68,13 +70,14 @@ export const setQueuer = async (pool: Pool, settings: QueuerSettings): Promise<n
 
 /** What to do with the batch that halts a lane. */
 export type Fix =
-  /** For an unknown outcome: it was applied. */
+  /** For a batch of unknown outcome: it was applied. */
   | { as: 'applied' }
   /**
-   * For an unknown outcome: send it again, with the same key. It may be applied twice: look first.
+   * For a batch of unknown outcome: send it again with the same key. It may then be applied twice,
+   * so check the downstream first.
    */
   | { as: 'again' }
-  /** For an invalid batch: these items in its place, before everything that waits. */
+  /** For an invalid batch: send these items in its place, before everything that waits. */
   | { items: readonly TaskInput[] };
 
 type Halted = store.HaltedLane & { haltedBy: number };
@@ -181,8 +184,8 @@ const endHalt = async (
 };
 
 /**
- * Ends a batch of unknown outcome by an operator's verdict: its tasks end, their recipients are
- * notified, and its dependents go on or fail.
+ * Ends a batch of unknown outcome by an operator's decision: its tasks end, their recipients are
+ * notified, and its dependents continue or fail.
  */
 const endParked = async (tx: Transaction, batchId: number, applied: boolean): Promise<void> => {
   const error = applied ? null : 'skipped by an operator: it may have been applied';

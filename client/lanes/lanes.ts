@@ -12,15 +12,16 @@ export class Lanes {
   /** @internal */
   constructor(private readonly connection: Connection) {}
 
-  /** Returns a page of lanes, by service: depth, age, state and why, share of the submitters. */
+  /**
+   * Returns a page of lanes, ordered by service: depth, age, state with its reason, and share of
+   * the submitters.
+   */
   async list(options?: views.LanesOptions): Promise<views.LaneView[]> {
     await this.connection.ready();
     return views.lanes(this.connection.pool, options);
   }
 
-  /**
-   * Returns one lane with its first open batches, 20 unless `batches` (0 to 1,000) says otherwise.
-   */
+  /** Returns one lane with its first open batches: `batches` of them, 0 to 1,000, default 20. */
   async get(
     service: string,
     options?: { batches?: number },
@@ -30,8 +31,8 @@ export class Lanes {
   }
 
   /**
-   * Stops a lane until it is resumed; what is in flight ends. `reason`: at most 1,000 characters,
-   * shown by `list` and `explain`.
+   * Stops a lane until it is resumed. Batches in flight still end. `reason` has at most 1,000
+   * characters, and is shown by `list` and `explain`; default `paused by hand`.
    */
   async pause(service: string, reason = 'paused by hand'): Promise<void> {
     const { connection } = this;
@@ -45,8 +46,8 @@ export class Lanes {
   }
 
   /**
-   * Sets a lane's share in `per-service`, a whole number from 1 to 10,000; counts from the next
-   * grant on.
+   * Sets a lane's weight in the strategy `per-service`, a whole number from 1 to 10,000, from the
+   * next grant on.
    */
   async setWeight(service: string, weight: number): Promise<void> {
     const { connection } = this;
@@ -54,8 +55,9 @@ export class Lanes {
   }
 
   /**
-   * Lets a halted lane continue without the batch that halts it; one of unknown outcome counts as
-   * not applied, and so its dependents fail. Returns its number. Throws NOT_HALTED.
+   * Lets a halted lane continue without the batch that halts it, and returns the number of that
+   * batch. A batch of unknown outcome then counts as not applied, so that its dependents fail.
+   * Throws a `MusterError` with code NOT_HALTED for a lane that is not halted.
    */
   async skip(service: string): Promise<{ batch: number }> {
     const { connection } = this;
@@ -68,8 +70,9 @@ export class Lanes {
   }
 
   /**
-   * Lets a halted lane continue after a verdict on its batch of unknown outcome, or with other
-   * items in place of the invalid ones. Returns the number of the batch. Throws NOT_HALTED,
+   * Lets a halted lane continue, after a decision about its batch of unknown outcome, or with other
+   * items in place of an invalid batch. Returns the number of the batch (of the new one, if items
+   * were given). Throws a `MusterError` with code NOT_HALTED for a lane that is not halted, and
    * `InvalidArgumentError` for a fix that does not suit the batch.
    */
   async fix(service: string, fix: control.Fix): Promise<{ batch: number }> {
@@ -81,10 +84,10 @@ export class Lanes {
   }
 
   /**
-   * Takes a downstream's notice that it lost what it had accepted in a lane: everything, or what
-   * stands behind one batch. Those batches are looked up, then sent again, in order and with the
-   * same keys; what has ended stays as it is. Throws `InvalidArgumentError` for a batch or a
-   * reference that is not of this lane; then nothing was changed.
+   * Reports that the downstream has lost batches of a lane that it had accepted: all of them, or
+   * those after one batch. They are looked up, then sent again, in order and with the same keys.
+   * Batches that have ended stay as they are. Throws `InvalidArgumentError` for a batch or
+   * reference that is not in this lane. Then nothing was changed.
    */
   async reportLost(service: string, options: LostOptions = {}): Promise<LostAnswer> {
     const { connection } = this;
@@ -94,8 +97,8 @@ export class Lanes {
   }
 
   /**
-   * Tells the queuer to look at these services; never throws. For use after a `batches.submit` with
-   * `tx`.
+   * Tells the queuers to look at the lanes of these services, for use after a `batches.submit` with
+   * `tx`. Never throws.
    */
   async ring(services: readonly string[]): Promise<void> {
     const lanes = await findLanes(this.connection.pool, services).catch(() => []);

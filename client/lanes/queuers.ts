@@ -11,13 +11,13 @@ export class Queuers {
   /** @internal */
   constructor(private readonly connection: Connection) {}
 
-  /** Returns who is granted the submitters: slots, grants, strategy. */
+  /** Returns the queuers with their slots, grants and strategy. */
   async list(): Promise<QueuerView[]> {
     await this.connection.ready();
     return queuers(this.connection.pool);
   }
 
-  /** Sets slots, strategy or depth, at least one of them; counts from the next grant on. */
+  /** Sets slots, strategy or depth, at least one of them, from the next grant on. */
   async set(settings: control.QueuerSettings): Promise<void> {
     const { connection } = this;
     const changed = await connection.write(CHANGE, () => control.setQueuer(connection.pool, settings));
@@ -25,15 +25,15 @@ export class Queuers {
   }
 
   /**
-   * Stops all lanes: none is granted a submitter, and what is in flight ends. `reason`: at most
-   * 1,000 characters.
+   * Stops all lanes: no lane is granted a submitter, and batches in flight still end. `reason` has
+   * at most 1,000 characters; default `paused by hand`.
    */
   async pause(reason = 'paused by hand'): Promise<void> {
     const { connection } = this;
     await connection.write(CHANGE, () => setQueuersPaused(connection.pool, checkReason(reason)));
   }
 
-  /** Lets all lanes continue that are not paused themselves. */
+  /** Lets all lanes continue, except those that are paused themselves. */
   async resume(): Promise<void> {
     const { connection } = this;
     await connection.laneRinger.wake(await connection.write(CHANGE, () => setQueuersPaused(connection.pool, null)));

@@ -12,18 +12,21 @@ import { MEMBERS_MAX } from '../operations/batch';
 /** The downstream's report on one item of a batch. */
 export interface Receipt {
   id: string;
-  /** Applied, refused for good, or (null) not known yet. */
+  /** `valid`: applied; `invalid`: refused permanently; null: not known yet. */
   receipt: 'valid' | 'invalid' | null;
   state: TaskState;
-  /** Why it was refused, or what is wrong so far. */
+  /** Why the item was refused, or its last error so far; null: none. */
   message: string | null;
-  /** The downstream's value for it, if any. */
+  /**
+   * The value that the downstream returned for the item, if any. Left out for all items of a group
+   * of 1,000 whose values exceed 16 MB in all.
+   */
   data?: unknown;
 }
 
 const DATA_BYTES_MAX = 16_000_000;
 
-/** Finds the receipt of every item wherever retries and halves have taken it. */
+/** Finds the receipt of every item, in whichever batch retries and splits have put it. */
 export const receipts = async (pool: Pool, batch: number): Promise<Receipt[]> => {
   checkWhole('batch', batch, 1, Number.MAX_SAFE_INTEGER);
   if ((await readBatch(pool, batch)) === null)

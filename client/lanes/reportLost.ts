@@ -8,29 +8,29 @@ import { checkName, checkReason, checkWhole } from '../arguments';
 import { InvalidArgumentError } from '../errors';
 import { requireLane } from './views';
 
-/** What a downstream lost: everything accepted in the lane, unless it is limited. */
+/** What a downstream has lost. Default: everything that it had accepted in the lane. */
 export interface LostOptions {
-  /** Only what stands behind this batch in the lane. */
+  /** Only batches after this one in the lane. Not together with `afterReference`. */
   afterBatch?: number;
-  /** Only what stands behind the batch that the downstream accepted under this reference. */
+  /** Only batches after the one that the downstream accepted under this reference. */
   afterReference?: string;
   /**
-   * Only what was accepted until then, by the database's clock: the `acceptedBefore` of an earlier
-   * answer makes a repeat harmless.
+   * Only batches that were accepted by this time (ISO text, by the database's clock); default: now.
+   * With the `acceptedBefore` of an earlier answer, a repeat does no harm.
    */
   acceptedBefore?: string;
-  /** Why, in the error of each of them; at most 1,000 characters. */
+  /** The reason, which the error of each of these batches shows: at most 1,000 characters. */
   reason?: string;
 }
 
-/** What a notice of lost batches did. */
+/** The result of `reportLost`. */
 export interface LostAnswer {
-  /** Number of batches that are looked up, then sent again, in order. */
+  /** Number of batches that are looked up and then sent again, in order. */
   batches: number;
-  /** The first and the last of them; null: none. */
+  /** The first and the last of those batches; null: there is none. */
   first: number | null;
   last: number | null;
-  /** Batches accepted later than this are not among them. */
+  /** Batches accepted later than this time are not among them. */
   acceptedBefore: string;
 }
 
@@ -38,9 +38,9 @@ export interface LostAnswer {
 const BATCHES_PER_STATEMENT = 1_000;
 
 /**
- * Makes everything unknown that was accepted behind a batch of the lane. From the first statement
- * on the lane sends nothing new until the oldest unknown one is resolved, so that the others may
- * follow in transactions of their own.
+ * Makes the outcomes of the accepted batches unknown, all of a lane or those after one batch. From
+ * the first statement on, the lane sends nothing new until the oldest unknown batch is resolved, so
+ * that the others may follow in separate transactions.
  */
 export const reportLost = async (
   pool: Pool,

@@ -7,8 +7,9 @@ import { wakeQueuerWorkflows } from '../../workflows/wake';
 import type { Behind } from '../../workflows/behind';
 
 /**
- * Rings lanes after commits, as `Ringer` rings targets: marks them, elects queuers, each in a
- * separate statement, then wakes. Never throws: the sweeper repeats it.
+ * Rings lanes after commits, as `Ringer` rings targets: marks the lanes as ready and their queuers
+ * as working, each in a separate statement, and then wakes the queuers. Never throws, since the
+ * sweeper repeats a failed ring.
  */
 export class LaneRinger {
   private readonly coalescer = new Coalescer<number>((ids) => this.ringNow(ids));
@@ -19,17 +20,14 @@ export class LaneRinger {
     private readonly prefix: string,
   ) {}
 
-  /**
-   * Resolves when a ring that began after this call has ended, or when waiting for it has taken too
-   * long.
-   */
+  /** Resolves when a ring that began after this call has ended, or when that takes too long. */
   ring(laneIds: Iterable<number>): Promise<void> {
     const ids = [...laneIds];
     return ids.length === 0 ? Promise.resolve() : this.behind.follow(() => this.coalescer.add(ids));
   }
 
   /**
-   * Elects and wakes queuers only: the lanes are marked already, or it is the submitters that
+   * Wakes queuers without marking lanes, which are marked already, or whose submitters have
    * changed.
    */
   wake(queuerIds: readonly number[]): Promise<void> {

@@ -15,26 +15,26 @@ import { InvalidArgumentError, InvalidTaskError, MusterError } from '../errors';
 import type { TaskInserter } from '../tasks/taskInserter';
 import { sameJson } from '../tasks/repeats';
 
-/** How a batch is submitted to a lane. */
+/** Options of `batches.submit`. */
 export interface SubmitBatchOptions {
   /**
-   * The caller's own Postgres transaction: accepted iff it commits. It holds its lanes' rows until
-   * then: other submits to them wait.
+   * The caller's own Postgres transaction: the batch is accepted if and only if it commits. Until
+   * then other submits to the same lanes wait. Default: a transaction of Muster's.
    */
   tx?: Queryable;
 }
 
 /** A batch that its lane has accepted. */
 export interface SubmittedBatch {
-  /** Its number, for `batches.status`, `dependsOn` and `batches.cancel`. */
+  /** The number of the batch, for `batches.status`, `dependsOn` and `batches.cancel`. */
   batch: number;
-  /** What its lane orders. */
+  /** The service of its lane. */
   service: string;
-  /** False: these very items had been submitted before, as this batch. */
+  /** False: exactly these items had already been submitted as this batch. */
   accepted: boolean;
 }
 
-/** What one call needs of the client. */
+/** What a call needs of the client. */
 export interface BatchSubmitContext {
   readonly inserter: TaskInserter;
   readonly schema: string;
@@ -43,8 +43,8 @@ export interface BatchSubmitContext {
 export const MAX_BATCHES = 1_000;
 
 /**
- * Stores batches for lanes in one transaction, in the order given. Rings nothing: the caller does,
- * after the commit.
+ * Stores lane batches in one transaction, in the given order. The caller rings the lanes after the
+ * commit.
  */
 export const storeBatches = async (
   { inserter, schema }: BatchSubmitContext,
@@ -120,8 +120,8 @@ const storeAll = async (
 };
 
 /**
- * Returns what each batch of the call depends on: stored batches by id, others by their place in
- * it. Refuses batches that could never be sent.
+ * Returns the dependencies of each batch of the call: stored batches by number, and others by their
+ * place in the call. Refuses batches that could never be sent.
  */
 const checkNeeds = async (
   db: Queryable,
@@ -160,8 +160,8 @@ const checkNeeds = async (
 };
 
 /**
- * Handles a batch some of whose ids exist: if they are the very same items, as one batch, it is
- * that batch; otherwise a conflict.
+ * Handles a batch of which some ids exist already. If exactly its items were submitted before as
+ * one batch, returns the number of that batch; otherwise throws a conflict.
  */
 const findRepeated = async (db: Queryable, handler: Handler, batch: CheckedBatch): Promise<number> => {
   const ids = batch.tasks.map((task) => task.id);

@@ -12,7 +12,7 @@ import type { CheckedTask } from '../tasks/checkTasks';
 import type { TaskProblem } from '../errors';
 import { knownIds } from '../tasks/repeats';
 
-/** Puts single tasks of an ordered handler into the queues of their lanes. */
+/** Stores single tasks of an ordered handler in the queues of their lanes. */
 
 export const serviceOf = (handler: Handler, target: string, payload: string): string => {
   const service = handler.service!(target, JSON.parse(payload));
@@ -34,8 +34,8 @@ export interface LaneSubmit {
 }
 
 /**
- * Stores the tasks in one transaction that holds the lanes' rows to its commit, or to the caller's,
- * so that their order is that of the commits.
+ * Stores the tasks in one transaction, or in the caller's. It locks the lanes' rows until its
+ * commit, so that the order in a lane is the order of the commits.
  */
 export const storeInLanes = async (
   pool: Pool,

@@ -17,17 +17,17 @@ import { checkWhole } from '../arguments';
 import { NODE_LIVE_MS } from '../context';
 import { NotFoundError } from '../errors';
 
-/** Shows lanes to operators: plain JSON, durations in milliseconds of the database's clock. */
+/** Shows lanes to operators: plain JSON, with durations in milliseconds by the database's clock. */
 
 export type { LaneBatchView, LaneView, QueuerView } from '../../workflows/contracts/lane';
 
-/** A page of lanes, by service. */
+/** Which page of lanes to list, ordered by service. */
 export interface LanesOptions {
-  /** 1 to 1,000; default 100. */
+  /** Most lanes: 1 to 1,000; default 100. */
   limit?: number;
-  /** The service after which the page starts. */
+  /** The service after which the page starts; default: the page is the first. */
   after?: string;
-  /** Only lanes that have something to send. */
+  /** Only lanes that have something to send; default: all lanes. */
   waiting?: boolean;
   /** Only lanes whose oldest work is this old or older; 0 to 2,147,483,647. */
   olderThanMs?: number;
@@ -61,13 +61,16 @@ export const lane = async (
   };
 };
 
-/** Returns null also for a batch that was split: its parts are in the lane. */
+/**
+ * Returns a batch with its place in its lane. Null: there is no such lane batch, or it was split,
+ * so that its parts are in the lane.
+ */
 export const batchStatus = async (pool: Pool, batchId: number): Promise<LaneBatchView | null> => {
   checkWhole('batch', batchId, 1, Number.MAX_SAFE_INTEGER);
   const batch = await store.readLaneBatch(pool, batchId);
   if (batch === null) return null;
   const row = await requireLane(pool, batch.service);
-  // Reads all batches before this one, so that those it waits for are among them.
+  // Reads the batches before this one too, so that those for which it waits are among them.
   const [planned] = await withOpen(pool, [row], Math.min(1_000, batch.place ?? 1));
   const [queuer] = await store.readQueuers(pool);
   return batchViewOf(batch, row, planned!, queuer!, await servedHandlers(pool, NODE_LIVE_MS));
@@ -94,7 +97,7 @@ export const requireLane = async (pool: Pool, service: string): Promise<store.La
   return row;
 };
 
-/** Reads the open batches as the queuer would, at this moment and without locks. */
+/** Reads the open batches of lanes as the queuer would see them now, without locks. */
 const withOpen = async (pool: Pool, rows: readonly store.LaneRowView[], atLeast = 1): Promise<Lane[]> => {
   const bases = rows.map((row) => ({
     ...row,
@@ -193,7 +196,10 @@ const batchViewOf = (
   };
 };
 
-/** Returns the tighter one of the limits that back pressure left its target and its handler. */
+/**
+ * Returns the tighter of the limits that back pressure has left to the batch's target and handler.
+ * Null: neither is reduced.
+ */
 const reducedOf = ({ targetAllowed, handlerAllowed, target, handler }: store.LaneBatchRow): Reduced | null => {
   if (targetAllowed !== null && targetAllowed <= (handlerAllowed ?? Infinity))
     return { calls: targetAllowed, of: `target "${target}"` };

@@ -1,8 +1,8 @@
 import { MusterError } from '../errors';
 
 /**
- * The errors of the verbs on nodes and partitions: each names the field, what was expected, what
- * came, and the remedy.
+ * The errors of the verbs for nodes and partitions. Each names the field, what was expected, what
+ * was given, and the remedy.
  */
 
 const listed = (names: readonly string[], none: string): string =>
@@ -10,7 +10,7 @@ const listed = (names: readonly string[], none: string): string =>
     ? none
     : `${names.slice(0, 20).join(', ')}${names.length > 20 ? ` and ${names.length - 20} more` : ''}`;
 
-/** No node of this id or name. */
+/** No node has this id or name. Nothing was changed. */
 export class UnknownNodeError extends MusterError {
   constructor(
     got: string,
@@ -24,7 +24,10 @@ export class UnknownNodeError extends MusterError {
   }
 }
 
-/** The node lacks the handler or attributes that this partition requires. */
+/**
+ * The node cannot hold the partition: it lacks the handler or attributes that the partition
+ * requires, is drained or stopping, or sends no heartbeats. Nothing was changed.
+ */
 export class NodeNotAbleError extends MusterError {
   constructor(partition: string, node: string, why: string, remedy: string) {
     super(
@@ -34,7 +37,7 @@ export class NodeNotAbleError extends MusterError {
   }
 }
 
-/** No partition of this name: `<handler>/<number>` is expected. */
+/** No partition has this name. Nothing was changed. */
 export class UnknownPartitionError extends MusterError {
   constructor(got: string, why: string) {
     super(
@@ -44,7 +47,7 @@ export class UnknownPartitionError extends MusterError {
   }
 }
 
-/** The handler has no partitions: any node serves it. */
+/** The handler has no partitions, since any node serves it. */
 export class NoAffinityError extends MusterError {
   constructor(handler: string) {
     super(

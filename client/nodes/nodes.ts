@@ -19,8 +19,8 @@ import { findScope } from '../operations/scope';
 import { CHANGE, withFailureTexts } from '../tasks/failureTexts';
 
 /**
- * Shows nodes and their partitions, and carries out an operator's decisions about them. Reads only
- * Postgres; Temporal is only woken.
+ * Shows nodes and their partitions, and carries out an operator's decisions about them. All facts
+ * come from Postgres; Temporal is only used to wake the balancer.
  */
 
 /** The verbs for nodes, the worker processes: `muster.nodes` (docs/systems/nodes.md). */
@@ -29,18 +29,19 @@ export class Nodes {
   constructor(private readonly connection: Connection) {}
 
   /**
-   * Returns all worker processes that the store knows, the live ones and those that fell silent
-   * within the last minutes: what each serves, holds and processes.
+   * Returns all worker processes that the store knows, which are the live ones and those that
+   * stopped sending heartbeats within the last minutes: what each of them serves, holds and
+   * processes.
    */
   list(): Promise<NodeView[]> {
     return nodes(this.connection);
   }
 
   /**
-   * Drains a node: it gives up its partitions and gets no others, and answers no roll call; `undo`
-   * makes it eligible again. By id (this process), or by name (any process that has it, also after
-   * a restart). It goes on with everything else; calls in progress end. `UnknownNodeError` lists
-   * the existing nodes.
+   * Drains a node: it gives up its partitions, gets no others, and answers no roll calls. It
+   * continues with everything else, and calls in progress still end. `undo` makes the node eligible
+   * again. The node is given by id (only that process) or by name (every process with that name,
+   * even after a restart). Throws `UnknownNodeError`, which lists the existing nodes.
    */
   drain(node: string, options?: { undo?: boolean }): Promise<{ nodes: string[]; drained: boolean }> {
     return withFailureTexts(CHANGE, () => drainNode(this.connection, node, options));
@@ -53,19 +54,21 @@ export class Partitions {
   constructor(private readonly connection: Connection) {}
 
   /**
-   * Returns which node holds each partition, under which epoch, since when and why, and which nodes
-   * have calls of it in progress: by handler and number, in one snapshot. Throws `NotFoundError`
-   * for an unknown handler, `NoAffinityError` for one that any node serves.
+   * Returns, ordered by handler and number and in one snapshot, which node holds each partition,
+   * under which epoch, since when and why, and which nodes have calls for it in progress. Throws
+   * `NotFoundError` for an unknown handler, and `NoAffinityError` for a handler that any node
+   * serves.
    */
   list(options?: PartitionsOptions): Promise<PartitionView[]> {
     return partitions(this.connection, options);
   }
 
   /**
-   * Pins a partition to this node, where it stays while the node lives and is able: a name counts
-   * for any process that has it, an id for that process. Null removes the pin. Resolves when that
-   * is written; the holder gives the partition up first, within the shutdown limit. Throws
-   * `UnknownPartitionError`, `UnknownNodeError`, `NodeNotAbleError`.
+   * Pins a partition to a node, where it stays while the node is live and able. A name stands for
+   * any process with that name, an id for that process only. Null removes the pin. Resolves when
+   * the decision is stored; the partition moves once its holder has given it up, within the
+   * shutdown limit. Throws `InvalidArgumentError`, `UnknownPartitionError`, `NoAffinityError`,
+   * `UnknownNodeError` and `NodeNotAbleError`.
    */
   move(partition: string, node: string | null): Promise<{ partition: string; pinnedTo: string | null }> {
     return withFailureTexts(CHANGE, () => movePartition(this.connection, partition, node));
@@ -84,9 +87,9 @@ const nodes = async (client: ClientContext): Promise<NodeView[]> => {
   }));
 };
 
-/** Which partitions are listed. */
+/** Which partitions to list. */
 export interface PartitionsOptions {
-  /** Only its partitions; default: all handlers'. */
+  /** Only the partitions of this handler; default: those of all handlers. */
   handler?: string;
 }
 
@@ -147,7 +150,7 @@ function whole(ms: number | null): number | null {
   return ms === null ? null : Math.round(ms);
 }
 
-/** Returns a partition's state in one word; pure. */
+/** Returns a partition's state. Pure. */
 const partitionStateOf = (
   row: Pick<PartitionViewRow, 'holder' | 'leftMs' | 'revokedMs' | 'keptFor' | 'keptLeftMs'>,
 ): PartitionState => {
@@ -167,10 +170,10 @@ const drainNode = async (
   const { ids, wasDrained } = undo
     ? await withRetries(() => undrainNode(client.pool, node))
     : { ids: await withRetries(() => writeDrain(client.pool, node)), wasDrained: false };
-  // A node that is missing now may have been drained, and come back.
+  // A node that is missing now may have been drained, and may come back: undoing that is no error.
   if (ids.length === 0 && !wasDrained)
     throw new UnknownNodeError(node, knownOf(await readNodeFacts(client.pool, NODE_LIVE_MS)));
-  await tellBalancer(client);
+  await wakeTheBalancer(client);
   return { nodes: ids, drained: !undo };
 };
 
@@ -182,7 +185,7 @@ const movePartition = async (
   const { id, shown } = await findPartitionId(client, partition);
   if (node !== null) await checkAble(client, id, shown, checkName('node', node));
   await withRetries(() => pinPartition(client.pool, id, node));
-  await tellBalancer(client);
+  await wakeTheBalancer(client);
   return { partition: shown, pinnedTo: node };
 };
 
@@ -208,8 +211,8 @@ const findPartitionId = async (client: ClientContext, given: string): Promise<{ 
 };
 
 /**
- * Checks that one of the processes of a name is able: a new one may have come while the old one is
- * stopping.
+ * Checks that at least one process with this id or name is able to hold the partition: a new
+ * process may have started while the old one is stopping.
  */
 const checkAble = async (client: ClientContext, id: string, shown: string, node: string): Promise<void> => {
   const { handler, needs } = (await findPartition(client.pool, id))!;
@@ -248,8 +251,8 @@ const knownOf = (all: readonly NodeFactsRow[]): string[] =>
   all.map(({ id, name }) => (name === null ? id : `${id} (${name})`));
 
 /**
- * Wakes the balancer. The decision is written: a wake that does not arrive fails nothing, and the
- * sweeper of any worker repeats it.
+ * Wakes the balancer after the decision was stored. A wake that does not arrive changes nothing,
+ * since the sweeper of any worker repeats it.
  */
-const tellBalancer = (client: ClientContext): Promise<void> =>
+const wakeTheBalancer = (client: ClientContext): Promise<void> =>
   client.wake((temporal) => wakeBalancer(temporal, client.prefix));

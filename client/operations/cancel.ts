@@ -17,7 +17,7 @@ import { notificationsOfEnds } from '../../activities/callbacks/notificationsOfE
 import type { Cancellation } from '../views';
 import { wakeNotifierOf } from './wakeNotifier';
 
-/** Uses one transaction for every 1,000 ids; a task that a claim took first continues. */
+/** Cancels tasks, 1,000 ids per transaction. A task that a claim has taken first continues. */
 export const cancel = async (client: ClientContext, ids: string | readonly string[]): Promise<Cancellation> => {
   const wanted = checkIds('ids', ids);
   await client.ready();
@@ -31,7 +31,8 @@ export const cancel = async (client: ClientContext, ids: string | readonly strin
       else answer.notCancelled.push({ id, state: row === undefined ? 'unknown id' : taskStateName(row.state) });
     }
     const gone = rows.filter((row) => row.cancelled);
-    // A freed distinctBy key may let another task go; and in a lane the next task is the head now.
+    // A freed `distinctBy` key may let another task go, and in a lane the next task is the head
+    // now.
     await client.ring(new Set(gone.map((row) => row.targetId)));
     await client.ringLaneIds(new Set(gone.flatMap((row) => row.laneId ?? [])));
     if (gone.length > 0) await client.releaseDependents();
@@ -41,8 +42,8 @@ export const cancel = async (client: ClientContext, ids: string | readonly strin
 };
 
 /**
- * Cancels tasks in lane batches, or accepted by the downstream: whole batches, since a batch is
- * sent as it is.
+ * Cancels tasks that are in lane batches or that the downstream has accepted: only as whole
+ * batches, since a batch is sent as it is.
  */
 const cancelInBatches = async (client: ClientContext, answer: Cancellation): Promise<Cancellation> => {
   const open = answer.notCancelled.flatMap(({ id, state }) =>
@@ -51,7 +52,7 @@ const cancelInBatches = async (client: ClientContext, answer: Cancellation): Pro
   const batches = new Map<number, NamedBatch>();
   for (const chunk of chunksOf(open, IDS_PER_STATEMENT))
     for (const found of await findBatchesOfTasks(client.pool, chunk)) {
-      const ids = [...(batches.get(found.batchId)?.ids ?? []), ...found.ids]; // of several chunks
+      const ids = [...(batches.get(found.batchId)?.ids ?? []), ...found.ids]; // ids of a batch may be in several chunks
       batches.set(found.batchId, { ...found, ids });
     }
   for (const named of batches.values()) {
@@ -72,7 +73,7 @@ const cancelInBatches = async (client: ClientContext, answer: Cancellation): Pro
   return answer;
 };
 
-/** The texts for tasks that end by the downstream's report. */
+/** Why a task is not cancelled yet: it ends as the downstream reports. */
 const ASKED: Record<CancellationState, string> = {
   requested: 'the downstream is being asked to cancel it',
   confirmed: 'the downstream agreed to cancel it, and has not reported yet what it had done',
@@ -88,7 +89,7 @@ const whyNot = async (client: ClientContext, batch: number): Promise<string | nu
     return cancellation === undefined ? null : `${ASKED[cancellation]} (batch ${batch})`;
   } catch (error) {
     if (error instanceof NotCancellableError) return `batch ${batch} (${error.status}): ${error.why}`;
-    // One failure does not lose the results of the others.
+    // A batch that was split does not lose the results of the others.
     if (error instanceof NotFoundError) return `batch ${batch} was split in the meantime; cancel again`;
     throw error;
   }

@@ -38,9 +38,11 @@ export const cancellationView = (
 };
 
 /**
- * Requests the cancellation of a batch that the downstream has accepted: committed first, then
- * passed to the handler's monitor. Null: there is no such batch. `NotCancellableError` if the
- * downstream does not have it, has ended it, or cannot be asked; nothing was changed then.
+ * Requests the cancellation of a batch that the downstream has accepted. The request is committed
+ * first, and then the handler's monitor passes it on. Null: there is no such batch.
+ *
+ * @throws NotCancellableError if the downstream does not have the batch or cannot be asked, or if
+ * the batch has ended. Then nothing was changed.
  */
 export const cancelAccepted = async (client: ClientContext, batch: number): Promise<CancellationState | null> => {
   const found = await withRetries(() => inTransaction(client.pool, (tx) => store.cancelAccepted(tx, batch)));
@@ -61,7 +63,7 @@ const whyNot = ({ state, accepted, calling, handler }: store.CancelledAccepted):
 type WakingClient = Pick<ClientContext, 'pool' | 'prefix' | 'wake'>;
 
 /**
- * Wakes the monitors that send the cancellations. The rows are committed: the sweeper repeats a
+ * Wakes the monitors that send the cancellations, whose rows are committed. The sweeper repeats a
  * wake that fails.
  */
 const wakeMonitors = async (client: WakingClient, handlers: readonly string[]): Promise<void> => {
@@ -69,8 +71,8 @@ const wakeMonitors = async (client: WakingClient, handlers: readonly string[]): 
 };
 
 /**
- * Wakes monitors after an operator's decision on batches of these targets: batches given up are
- * cancelled downstream at once.
+ * Wakes monitors after an operator's decision about batches of these targets, so that the
+ * downstream is asked at once to cancel batches that were given up.
  */
 export const wakeGivenUp = async (client: WakingClient, targetIds: readonly number[]): Promise<void> => {
   if (targetIds.length > 0) await wakeMonitors(client, await store.handlersToCancel(client.pool, targetIds));

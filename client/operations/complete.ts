@@ -11,21 +11,21 @@ export interface CompletionAnswer {
   batch: number;
   reference: string | null;
   /**
-   * State of the batch: `dissolved` when every member went on in other batches (tried again, or
-   * halves of a split).
+   * State of the batch; `dissolved`: every member has moved to another batch, to be tried again or
+   * into the halves of a split.
    */
   state: BatchState;
   /**
-   * Members by their reported status, missing ones under the status they count as; null with status
-   * `failed`.
+   * Number of members by reported status; a missing member counts under the status that it gets.
+   * Null for a completion with status `failed`.
    */
   results: { ok: number; retry: number; failed: number; unknown: number } | null;
   repeated: boolean;
 }
 
 /**
- * Reads results one by one and stores them in pages of at most 1 MB each: an async iterable of any
- * length up to the batch's members takes bounded memory.
+ * Completes a batch. Reads results one by one and stores them in pages of at most 1 MB each, so
+ * that an async iterable takes bounded memory, however many members the batch has.
  */
 export const complete = async (
   client: ClientContext,
@@ -40,7 +40,10 @@ export const complete = async (
   return { batch, reference, state, results, repeated };
 };
 
-/** It is committed: a wake that fails fails nothing, and the sweeper repeats it. */
+/**
+ * Rings after the commit. A wake that does not arrive changes nothing, since the sweeper repeats
+ * it.
+ */
 const ring = (client: ClientContext, rings: Extract<CompletionEnd, { kind: 'completed' }>['rings']): Promise<void> =>
   client.wake(async (temporal) => {
     const log = { warn: ({ err }: { err: Error }) => client.wakeFailed(err) };

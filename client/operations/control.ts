@@ -17,8 +17,8 @@ import type { TargetOverrides } from '../views';
 import { checkReason } from '../arguments';
 
 /**
- * An operator's verbs that pause, resume, flush and tune. Each writes a row first and wakes after
- * its commit: the sweeper repeats a wake that is lost.
+ * The operator's verbs that pause, resume, flush and tune. Each of them writes rows, and wakes
+ * after the commit. The sweeper repeats a wake that is lost.
  */
 
 export const flush = async (
@@ -35,13 +35,13 @@ export const flush = async (
   return { targets: all.length, tasks: all.reduce((sum, { tasks }) => sum + tasks, 0) };
 };
 
-/** What is paused, and why. */
+/** Options of `handlers.pause`. */
 export interface PauseOptions {
-  /** Only this target; default: the handler. */
+  /** Pause only this target; default: the whole handler. */
   target?: string;
   /**
-   * Shown by `status`, `targets` and `explain`, until the resume. At most 1,000 characters; default
-   * `paused by hand`.
+   * The reason, which `status`, `targets` and `explain` show until the resume. At most 1,000
+   * characters; default `paused by hand`.
    */
   reason?: string;
 }
@@ -68,8 +68,8 @@ export const resume = async (
   await findScope(client, handler, target);
   if (target === undefined) await resumeHandler(client.pool, handler);
   else await setTargetPaused(client.pool, handler, target, null);
-  // Separate statements, after the commit: what became eligible is due now, and every leader with
-  // work looks again.
+  // In separate statements after the commit: targets with work are due now, and their leaders look
+  // again.
   for (const ids of chunksOf(await findTargetsWithWork(client.pool, handler, target ?? null), IDS_PER_STATEMENT))
     await lowerDue(client.pool, ids);
   await client.ringLaneIds(await lanesOfHandler(client.pool, handler, target ?? null));

@@ -1,14 +1,19 @@
 import type { Client as TemporalClient } from '@temporalio/client';
 import type { RunPart } from '../../workflows/planning/explain/facts';
 
-/** Longest wait for Temporal: `explain` answers also while Temporal is unreachable. */
+/**
+ * Longest wait for Temporal in milliseconds: `explain` answers even while Temporal is unreachable.
+ */
 const MOST_MS = 2_000;
-/** The newest events of a history, which include the last failure of a workflow task. */
+/**
+ * How many of the newest events of a history are read. They include the last failure of a workflow
+ * task.
+ */
 const NEWEST = 20;
 
 /**
- * Describes what runs under this workflow id: its pending workflow task and the last failure. Null:
- * Temporal did not answer in time.
+ * Describes the run under this workflow id: its pending workflow task and that task's last failure.
+ * Null: Temporal did not answer in time.
  */
 export const describeRun = async (
   temporal: () => Promise<TemporalClient>,

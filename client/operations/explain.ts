@@ -36,9 +36,9 @@ export const explain = async (client: ClientContext, id: string): Promise<Explan
 };
 
 /**
- * Describes other workflows that have its next step, and have stalled: the balancer of a partition
- * without a node, its monitor, the notifier of its callback, a dispatch that does not call it or
- * what goes before it.
+ * Describes other stalled workflows on which the task's next step depends: the balancer for a
+ * partition without a node, the monitor, the notifier for its callback, or a dispatch that does not
+ * send the task's batch or a batch before it.
  */
 const stalledBeside = async (client: ClientContext, told: Explanation): Promise<string> => {
   const { waitsFor, servedBy: served, facts } = told;
@@ -86,7 +86,7 @@ const explainWaiting = async (client: ClientContext, id: string): Promise<Explan
   }
   const batchId = await findLaneBatchOf(client.pool, id);
   const inLane = batchId === null || explained.waitsFor === null ? null : await batchStatus(client.pool, batchId);
-  // In a lane the batch waits for other things than a target does.
+  // A batch in a lane waits for other things than a batch of a target does.
   return inLane === null
     ? explained
     : {
@@ -96,13 +96,16 @@ const explainWaiting = async (client: ClientContext, id: string): Promise<Explan
       };
 };
 
-/** Returns why its target or handler is paused, which the lane itself does not show. */
+/**
+ * Returns why the task's target or handler is paused, which the lane does not show. Empty: neither
+ * is.
+ */
 const pauseOf = (facts: ExplainFacts): string => {
   const reason = stopped(facts);
   return reason?.waitsFor === 'pause' ? ` ${reason.text}` : '';
 };
 
-/** Turns the store's numbers into names. */
+/** Replaces the store's numbers for state and cause by their names. */
 const withCancellation = (batch: Record<string, unknown> | null): BatchPart | null => {
   if (batch === null) return null;
   const row = batch['cancellation'] as CancellationRow | null;
@@ -112,14 +115,14 @@ const withCancellation = (batch: Record<string, unknown> | null): BatchPart | nu
   return { ...(batch as unknown as BatchPart), cancellation: { ...names, tries, error, nextInMs } };
 };
 
-/** Describes the run of a leader that has stalled. */
+/** Describes the run of a leader, if the leader has stalled. */
 const runOf = async (client: ClientContext, { handler, leader }: ExplainRow): Promise<Partial<LeaderPart>> => {
   if (!isStalled(leader)) return {};
   const workflowId = leaderWorkflowId(client.prefix, handler.name, leader.name, leader.id);
   return { workflowId, run: await describeRun(() => client.temporal(), workflowId) };
 };
 
-/** Nothing of a lane moves while its queuer takes no turn. */
+/** Explains a stalled queuer, without which no lane moves. Empty: no queuer has stalled. */
 const stalledQueuer = async (client: ClientContext): Promise<string> => {
   const found = (await readUnanswered(client.pool, UNANSWERED_MS, 10)).find(({ kind }) => kind === 'queuer');
   if (found === undefined) return '';

@@ -7,7 +7,7 @@ import * as reports from './status';
 
 /** The verbs for handlers: `muster.handlers`. */
 export class Handlers {
-  /** The handlers that this client was given, by name. */
+  /** The handlers that were given to this client, by name. */
   readonly definitions: ReadonlyMap<string, Handler>;
 
   /** @internal */
@@ -15,40 +15,46 @@ export class Handlers {
     this.definitions = connection.handlers;
   }
 
-  /** Returns the handler of this name that this client was given; throws `UnknownHandlerError`. */
+  /**
+   * Returns the handler of this name that was given to this client. Throws `UnknownHandlerError`.
+   */
   definition(name: string): Handler {
     return this.connection.handler(name);
   }
 
   /**
-   * Counts tasks per handler and state, in one snapshot, of all handlers or of one; tables of more
-   * than 50,000 rows are projected from a sample (`estimated`), unless `exact`: seconds per
-   * million. Throws `NotFoundError` for an unknown handler.
+   * Returns the status of one handler, or of all, with the number of tasks per state, in one
+   * snapshot. Counts in tables of more than 50,000 rows are estimated from a sample (`estimated`),
+   * unless `exact` is true, which takes seconds per million rows. Throws `NotFoundError` for an
+   * unknown handler.
    */
   status(handler?: string, options?: { exact?: boolean }): Promise<HandlerStatus[]> {
     return reports.status(this.connection, handler, options);
   }
 
   /**
-   * Makes the ready tasks of a handler, or of one target, due at once; nothing to flush is no
-   * error. Tasks that wait for their time continue to wait, and in a lane so do those behind a
-   * batch in flight: they go without a linger when it is their turn. Throws `NotFoundError`.
+   * Makes the ready tasks of a handler, or of one target, due at once. Tasks that wait for their
+   * time continue to wait. In a lane so do tasks behind a batch in flight, but they go without a
+   * linger when it is their turn. Returns how many targets and tasks were flushed, perhaps none.
+   * Throws `NotFoundError` for an unknown handler or target.
    */
   flush(handler: string, target?: string): Promise<{ targets: number; tasks: number }> {
     return withFailureTexts(CHANGE_IN_STEPS, () => control.flush(this.connection, handler, target));
   }
 
   /**
-   * Stops calls of a handler, or of one target; calls in flight end, submits are accepted. Pausing
-   * again keeps the first time and takes the new reason. Throws `NotFoundError`.
+   * Stops the calls of a handler, or of one target, until it is resumed. Calls in flight still end,
+   * and submits are accepted. Pausing again keeps the time of the first pause and takes the new
+   * reason. Throws `NotFoundError` for an unknown handler or target.
    */
   pause(handler: string, options?: control.PauseOptions): Promise<{ paused: true }> {
     return withFailureTexts(CHANGE, () => control.pause(this.connection, handler, options));
   }
 
   /**
-   * Lets a paused handler, or one target, continue, also one that a `HaltError` or a 401 paused,
-   * and ends its hold. The handler's paused targets stay paused. Throws `NotFoundError`.
+   * Lets a paused handler, or one target, continue, even if a `HaltError` or an HTTP 401 has paused
+   * it, and ends its hold. Targets of the handler that are paused themselves stay paused. Throws
+   * `NotFoundError` for an unknown handler or target.
    */
   resume(handler: string, options?: { target?: string }): Promise<{ resumed: true }> {
     return withFailureTexts(CHANGE_IN_STEPS, () => control.resume(this.connection, handler, options));

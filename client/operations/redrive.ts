@@ -16,26 +16,29 @@ import { countEnded } from '../tasks/countEnded';
 import type { Scope } from './scope';
 import { findScope } from './scope';
 
-/** Which tasks are sent again. */
+/** Options of `tasks.redrive`: which tasks are sent again. */
 export interface RedriveOptions {
-  /** Which of them: `unknown` are the parked ones; sent again, they may be done twice. */
+  /**
+   * The state of the tasks. `unknown` are parked tasks, which may be applied twice if they are sent
+   * again.
+   */
   only: 'failed' | 'unknown' | 'dead';
-  /** Only of this target; default: of the handler. */
+  /** Only tasks of this target; default: of the whole handler. */
   target?: string;
-  /** Only these tasks, as far as they are in that state. */
+  /** Only these tasks, as far as they are in that state; default: all. */
   ids?: readonly string[];
-  /** Most tasks in all; default: no limit. */
+  /** Most tasks in all, 1 to 1,000,000,000; default: no limit. */
   limit?: number;
 }
 
 const ONLY = ['failed', 'unknown', 'dead'] as const;
 
-/** Moves at most `limit` tasks in one transaction; returns their targets, one entry per task. */
+/** Moves at most `limit` tasks in one transaction. Returns their targets, one entry per task. */
 type Step = (limit: number) => Promise<number[]>;
 
 /**
- * Rings after each transaction. A task that meanwhile ends the same way again is not redriven
- * twice.
+ * Redrives tasks, and rings after each transaction. A task that ends in the same state again
+ * meanwhile is not redriven twice.
  */
 export const redrive = async (
   client: ClientContext,
@@ -53,7 +56,7 @@ export const redrive = async (
     seqs === null
       ? stepsOfScope(client, { ...found, state, lastBatchId: await store.newestBatchId(client.pool) })
       : stepsOfIds(client, seqs, state);
-  // After what they depend on, as far as that is redriven, too.
+  // Failed dependents come last, after their dependencies, as far as those are redriven too.
   if (only === 'failed') steps.push(...stepsOfDependents(client, { ...found, before }, seqs));
   let redriven = 0;
   for (const step of steps) {
@@ -62,8 +65,8 @@ export const redrive = async (
       redriven += targetIds.length;
       await client.ring(new Set(targetIds));
       await wakeGivenUp(client, [...new Set(targetIds)]);
-      // Given ids fit into one step, and a second look would find those that failed again
-      // meanwhile.
+      // A step takes all of its given ids at once, and a second look would find tasks that have
+      // failed again meanwhile.
       more = ids === null && targetIds.length > 0;
     }
   }
@@ -71,7 +74,9 @@ export const redrive = async (
   return { redriven };
 };
 
-/** Each step is repeated until it finds nothing more. */
+/**
+ * Returns the steps for a handler or target. Each of them is repeated until it finds nothing more.
+ */
 const stepsOfScope = (client: ClientContext, scope: RedriveScope): Step[] => [
   (limit) => store.redriveOutcomes(client.pool, scope, limit),
   (limit) =>

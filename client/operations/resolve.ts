@@ -16,21 +16,24 @@ import type { ClientContext } from '../context';
 import { InvalidArgumentError, NotFoundError, NotUnknownError } from '../errors';
 import { notificationsOfEnds } from '../../activities/callbacks/notificationsOfEnds';
 
-/** A whole parked batch, or some parked tasks; exactly one of the two. */
+/** What to resolve: either a whole parked batch, or some parked tasks. */
 export interface ResolveWhat {
-  /** Number of a parked batch, of any size. */
+  /** Number of a parked batch of any size. */
   batch?: number;
   /** Ids of parked tasks, at most 10,000. */
   tasks?: readonly string[];
 }
 
-/** How an unknown outcome ends. */
+/** An operator's decision about an unknown outcome. */
 export interface Verdict {
-  /** `created`: to be sent again, with the attempts that they have had (`redrive` forgets them). */
+  /**
+   * The new state. `created`: the tasks are sent again and keep their attempt counts (`redrive`
+   * resets those).
+   */
   as: 'succeeded' | 'failed' | 'created';
-  /** With `succeeded`: the value of each task. */
+  /** With `succeeded`: the result of each task, a JSON value; default: none. */
   result?: unknown;
-  /** With `failed`: the reason. */
+  /** With `failed`: the reason; default `resolved as failed by hand`. */
   error?: string;
 }
 
@@ -39,7 +42,8 @@ const TASKS_MAX = 10_000;
 const NO_REASON = 'resolved as failed by hand';
 
 /**
- * Notifies the recipients of the tasks in the same transaction; keys and the target are free again.
+ * Ends unknown outcomes, and notifies the recipients of the tasks in the same transaction. Keys and
+ * the target are free after that.
  */
 export const resolve = async (
   client: ClientContext,
@@ -67,7 +71,10 @@ export const resolve = async (
   return { resolved: parked.length };
 };
 
-/** In a lane the order depends on the verdict: it is given through the lane. */
+/**
+ * Refuses tasks and batches of lanes: the order of a lane depends on the decision, so it is made
+ * through the lane.
+ */
 const refuseLanes = async (tx: Transaction, ids: readonly string[] | null, batch: number): Promise<void> => {
   const service = await laneOfParked(tx, ids, ids === null ? batch : null);
   if (service !== null)
@@ -97,7 +104,7 @@ const checkVerdict = (verdict: Verdict): CheckedVerdict => {
     throw new InvalidArgumentError('error', 'well-formed text without U+0000', error);
   const stored = result === undefined ? null : toStorable(result);
   if (result !== undefined && stored === null) throw new InvalidArgumentError('result', 'a JSON value', typeof result);
-  // The operator is here to read an error, so the value is not changed to fit.
+  // A value that does not fit is refused, not changed: the operator is there to read the error.
   if (stored !== null && stored.note !== null)
     throw new InvalidArgumentError(
       'result',

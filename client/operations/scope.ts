@@ -12,8 +12,9 @@ export interface Scope {
 }
 
 /**
- * Returns the handler, and one of its targets if named, as they are in the store; `NotFoundError`
- * names what is missing.
+ * Finds a handler in the store, and one of its targets if it is given.
+ *
+ * @throws NotFoundError that names what is missing.
  */
 export const findScope = async (client: ClientContext, handler: string, target?: string): Promise<Scope> => {
   checkName('handler', handler);

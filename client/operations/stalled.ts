@@ -14,7 +14,7 @@ import {
 } from '../../workflows/naming';
 import { UNANSWERED_MS } from '../../workflows/planning/liveness';
 
-/** Names a leader or queuer whose wake goes unanswered, and its run. */
+/** Names a leader or queuer that has not answered its wake, and the run of its last turn. */
 export const stalledOf = (prefix: string, { kind, id, handler, name, ms, runId }: Unanswered): Stalled => ({
   kind,
   name: name ?? String(id),
@@ -23,7 +23,7 @@ export const stalledOf = (prefix: string, { kind, id, handler, name, ms, runId }
   runId,
 });
 
-/** Names a workflow that has not done work that is due, and its run. */
+/** Names a workflow whose work is overdue, and its run. */
 const overdueOf = (prefix: string, { kind, name, ms, runId, handlers, givenBy }: OverdueWork): Stalled => {
   const ids = {
     monitor: () => monitorWorkflowId(prefix, name),
@@ -38,16 +38,16 @@ const overdueOf = (prefix: string, { kind, name, ms, runId, handlers, givenBy }:
   return { kind, name: name === '' ? kind : name, ms: Math.round(ms), workflowId: ids[kind](), runId };
 };
 
-/** How many of the oldest are named at most. */
-const MOST_TOLD = 100;
+/** Most stalled workflows that are named, the oldest first. */
+const MOST_NAMED = 100;
 
-/** Reads all stalled work; `of` says which of it concerns a handler. */
+/** Reads what has stalled. `of` returns what concerns one handler. */
 export const readStalled = async (
   db: Queryable,
   prefix: string,
 ): Promise<{ of(handler: { name: string; hasLanes: boolean }): Stalled[] }> => {
-  const unanswered = await readUnanswered(db, UNANSWERED_MS, MOST_TOLD);
-  const overdue = await readOverdueWork(db, MOST_TOLD);
+  const unanswered = await readUnanswered(db, UNANSWERED_MS, MOST_NAMED);
+  const overdue = await readOverdueWork(db, MOST_NAMED);
   return {
     of: ({ name, hasLanes }) => [
       ...unanswered
@@ -59,8 +59,8 @@ export const readStalled = async (
 };
 
 /**
- * There is one notifier for all handlers; an execution belongs to no handler, and is reported with
- * each.
+ * Says whether overdue work concerns a handler. The notifier serves all handlers, and executions
+ * belong to none: these are reported with every handler.
  */
 const concerns = ({ kind, name, handlers }: OverdueWork, handler: string): boolean => {
   if (kind === 'monitor') return name === handler;

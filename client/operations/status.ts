@@ -16,8 +16,8 @@ import { readStalled } from './stalled';
 import type { HandlerStatus, TargetStatus } from '../views';
 
 /**
- * Takes about as long at any size, unless `exact`. The accepted tasks are compared with the sum of
- * the states if all was counted, unless `exact` is false.
+ * Takes about the same time at any size of the store, unless `exact` is true. Compares the number
+ * of accepted tasks with the sum of the states, if all were counted and `exact` is not false.
  */
 export const status = async (
   client: ClientContext,
@@ -81,13 +81,16 @@ const countsOf = (rows: readonly { state: number; n: number }[]): Record<TaskSta
 
 const roundMs = (ms: number | null): number | null => (ms === null ? null : Math.round(ms));
 
-/** A page of targets, by key. */
+/** Which page of targets to list, ordered by key. */
 export interface TargetsOptions {
-  /** 1 to 1,000; default 50. */
+  /** Most targets: 1 to 1,000; default 50. */
   limit?: number;
-  /** The key after which the page starts: the last one of the page before. */
+  /**
+   * The key after which the page starts, which is the last key of the page before; default: the
+   * page is the first.
+   */
   after?: string;
-  /** Only targets that the leader should be looking at now. */
+  /** Only targets at which the leader should look now; default: all targets. */
   dueOnly?: boolean;
 }
 

@@ -4,19 +4,26 @@ import type { TargetOverrides, TargetStatus } from '../views';
 import * as control from './control';
 import * as reports from './status';
 
-/** The verbs for targets: `muster.targets`. Each throws `NotFoundError` for an unknown one. */
+/**
+ * The verbs for targets: `muster.targets`. Those that name a handler throw `NotFoundError` for an
+ * unknown handler or target.
+ */
 export class Targets {
   /** @internal */
   constructor(private readonly connection: Connection) {}
 
-  /** Returns a page of a handler's targets by key: what waits, when it is due, what holds it. */
+  /**
+   * Returns a page of a handler's targets, ordered by key: what waits, when it is due, and what
+   * holds it back.
+   */
   list(handler: string, options?: reports.TargetsOptions): Promise<TargetStatus[]> {
     return reports.targets(this.connection, handler, options);
   }
 
   /**
-   * Sets one target's settings in place of the handler's, all at once: a setting left out is the
-   * handler's again, null removes all.
+   * Replaces all overrides of a target, which count in place of the handler's settings. A setting
+   * that is left out is the handler's again; null removes all overrides. Throws a `MusterError`
+   * with code INVALID_ARGUMENT for a wrong setting.
    */
   set(handler: string, target: string, overrides: TargetOverrides | null): Promise<void> {
     return withFailureTexts(CHANGE, () => control.setTarget(this.connection, handler, target, overrides));
@@ -38,8 +45,8 @@ export class Targets {
   }
 
   /**
-   * Wakes the leaders of these targets; never throws, and waits half a second for Temporal at most.
-   * For use after a `submit` with `tx`.
+   * Wakes the leaders of these targets, for use after a `submit` with `tx`. Never throws, and waits
+   * at most half a second for Temporal.
    */
   ring(targetIds: Iterable<number>): Promise<void> {
     return this.connection.ring(targetIds);

@@ -4,12 +4,15 @@ import type { ClientContext } from '../context';
 import { InvalidArgumentError } from '../errors';
 import type { Verification } from '../views';
 
+/** Options of `verify`. */
 export interface VerifyOptions {
-  /** Reads the whole store: minutes, if it holds many millions. */
+  /**
+   * Check every row of the store, which takes minutes for many millions of tasks; default: false.
+   */
   full?: boolean;
   /**
-   * Number of rows of each table to check otherwise, roughly: half the newest, half in random
-   * places. Default 5,000.
+   * Without `full`: roughly how many rows of each table to check, half of them the newest and half
+   * in random places. 100 to 1,000,000; default 5,000.
    */
   rows?: number;
 }
@@ -17,9 +20,9 @@ export interface VerifyOptions {
 const ROWS = 5_000;
 
 /**
- * Runs one statement per invariant, which returns the rows that break it, all of one instant. What
- * a running system passes through (a commit whose ring is still to come) is checked twice before it
- * counts. Each check says how much of a large table it has read (`looked`).
+ * Runs one statement per invariant, which returns the rows that violate it at one instant. A state
+ * that a running system passes through (a commit whose ring is yet to come) is checked twice before
+ * it counts. Each check says how much of a large table it has read (`looked`).
  */
 export const verify = async (client: ClientContext, options: VerifyOptions = {}): Promise<Verification> => {
   const { full = false } = options;

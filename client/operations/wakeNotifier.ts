@@ -1,6 +1,6 @@
 import { wakeNotifier } from '../../workflows/wake';
 import type { ClientContext } from '../context';
 
-/** Wakes the notifier. The notifications are committed: the sweeper repeats a wake that fails. */
+/** Wakes the notifier after notifications were committed. The sweeper repeats a wake that fails. */
 export const wakeNotifierOf = (client: ClientContext): Promise<void> =>
   client.wake((temporal) => wakeNotifier(temporal, client.prefix));

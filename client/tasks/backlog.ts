@@ -4,21 +4,23 @@ import type { Queryable } from '../../postgres/pool';
 import { countQueued, countQueuedOfTargets } from '../../postgres/grouping/task';
 import { BackloggedError } from '../errors';
 
-/** Where tasks wait, and how they are counted, up to a limit. */
+/** Counts the waiting tasks of a handler, or of targets, up to a limit. */
 interface Waiting {
   ofHandler(db: Queryable, handlerId: number, limit: number): Promise<number>;
   ofTargets(db: Queryable, targetIds: readonly number[], limit: number): Promise<{ targetId: number; n: number }[]>;
 }
 export const inQueues: Waiting = { ofHandler: countQueued, ofTargets: countQueuedOfTargets };
 /**
- * In a lane submitted batches wait as well: counts the lane's queue, and batches that the
- * downstream does not have.
+ * Counts the tasks that wait in lanes: those in the queues of lanes, and those in lane batches that
+ * the downstream does not have.
  */
 export const inLanes: Waiting = { ofHandler: countQueuedInLanes, ofTargets: countQueuedInLanesOfTargets };
 
 /**
- * Applies back pressure upstream (`maxQueued`). In a caller's transaction: including what that has
- * written. @throws BackloggedError
+ * Applies back pressure upstream (`maxQueued`). In a caller's transaction, tasks that it has
+ * written count too.
+ *
+ * @throws BackloggedError if `tasks` would exceed a limit.
  */
 export const checkBacklog = async (
   db: Queryable,

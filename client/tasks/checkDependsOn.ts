@@ -5,7 +5,10 @@ import type { Reject } from './describe';
 
 const NONE: readonly string[] = [];
 
-/** Checks what a task depends on, as far as the task alone can tell. Returns the ids. */
+/**
+ * Checks the dependencies of a task, as far as that is possible without other tasks, and returns
+ * their ids. Reports problems by `reject`.
+ */
 export const checkDependsOn = (
   handler: Handler,
   { id, dependsOn, onDependencyFailure }: { id?: unknown; dependsOn?: unknown; onDependencyFailure?: unknown },

@@ -11,44 +11,48 @@ import { checkDependsOn } from './checkDependsOn';
 import { describe } from './describe';
 import type { Reject } from './describe';
 
-/** A task as a user submits it. */
+/** A task as a caller submits it. */
 export interface TaskInput<P = unknown> {
-  /** Globally unique, 1-256 bytes: the same id with the same content is the same task. */
+  /** Globally unique text of 1-256 bytes. The same id with the same content is the same task. */
   id: string;
-  /** Any JSON that the handler's schema takes; at most `maxPayloadBytes`, 100 levels deep. */
+  /** JSON that the handler's schema accepts; at most `maxPayloadBytes`, 100 levels deep. */
   payload: P;
-  /** The task joins no batch before this; ISO text, Date or Unix ms. */
+  /**
+   * The task joins no batch before this time: ISO text, a Date or Unix milliseconds. Default: at
+   * once. Not in a lane.
+   */
   notBefore?: string | number | Date;
-  /** Lower goes first within a target, -32768..32767; default 0. */
+  /** A lower number goes first within a target: -32768..32767, default 0. Not in a lane. */
   priority?: number;
-  /** Receiver of a message about its end. */
+  /** The receiver of a message about the task's end; default: none. */
   callback?: Callback;
   /**
-   * Ids of tasks that must have succeeded before it joins a batch: of the same call, in any order,
-   * or accepted before, of any handler; at most 100. Not with a handler that has `lane` or
-   * `service`.
+   * Ids of at most 100 tasks that must have succeeded before this task joins a batch: tasks of the
+   * same call, in any order, or tasks of any handler that were accepted before. Not for a task in a
+   * lane.
    */
   dependsOn?: readonly string[];
   /**
-   * What happens where one of them fails, is dead or is cancelled: the task fails, too (`fail`, the
-   * default), or it runs once all have ended (`run`).
+   * What happens if a dependency fails, dies or is cancelled: the task fails too (`fail`, the
+   * default), or it runs once all dependencies have ended (`run`).
    */
   onDependencyFailure?: OnDependencyFailure;
 }
 
 /**
- * Who is told about an end, at least once: a signed webhook to a host that the workers allow, or a
- * signal to a workflow (`musterTasksEnded` unless `signal` names another).
+ * The receiver of a message about an end, delivered at least once: a signed webhook to a host that
+ * the workers allow (a URL of at most 2,000 characters), or a workflow that gets a signal
+ * (`musterTasksEnded`, unless `signal` names another one).
  */
 export type Callback = { url: string } | { workflowId: string; runId?: string; signal?: string };
 
-/** The fields of a task; any other is refused, wherever it comes from. */
+/** The fields of a task. The library, the command line and the HTTP API refuse any other field. */
 export const TASK_FIELDS: readonly string[] = [
   ...['id', 'payload', 'notBefore', 'priority', 'callback'],
   ...['dependsOn', 'onDependencyFailure'],
 ];
 
-/** A task that passed every check, with its target, which is computed from its content. */
+/** A task that passed every check, with the values that its handler computed from the payload. */
 export interface CheckedTask {
   index: number;
   id: string;
@@ -61,7 +65,7 @@ export interface CheckedTask {
   notBeforeMs: number | null;
   callback: Callback | null;
   dependsOn: readonly string[];
-  /** It runs also where a dependency did not succeed. */
+  /** The task runs even if a dependency did not succeed. */
   runsAnyway: boolean;
 }
 
@@ -70,8 +74,8 @@ const MAX_TARGET_BYTES = 512;
 const MAX_KEY_BYTES = 512;
 
 /**
- * Checks one task against its handler: every problem that a task can have, before anything is
- * stored.
+ * Checks one task against its handler before anything is stored, and adds every problem to
+ * `problems`. Null: the task cannot be accepted.
  */
 export const checkTask = (
   handler: Handler,
@@ -87,7 +91,7 @@ export const checkTask = (
   if (typeof task !== 'object' || task === null)
     reject('task', 'INVALID_TASK', `expected an object {id, payload}, got ${describe(task)}`);
   checkText('id', 'INVALID_ID', given.id, MAX_ID_BYTES, reject);
-  refuseStrangers(given, reject);
+  refuseUnknownFields(given, reject);
   if (handler.ordered) refuseOrderings(given, reject);
   const parsed = parse(handler, given.payload, reject);
   if (parsed === null) return null;
@@ -105,7 +109,7 @@ export const checkTask = (
       'PAYLOAD_TOO_LARGE',
       `expected at most ${handler.maxPayloadBytes} bytes of JSON, got ${size}. Store it elsewhere and submit a reference, or raise maxPayloadBytes.`,
     );
-  // The handler's functions see what is stored: the parsed JSON.
+  // The handler's functions receive what is stored: the parsed JSON.
   const content: unknown = JSON.parse(payload);
   const target = compute(() => handler.target(content), 'target', reject);
   if (target !== FAILED)
@@ -114,7 +118,7 @@ export const checkTask = (
     handler.distinctBy === undefined ? null : compute(() => handler.distinctBy!(content), 'distinctBy', reject);
   if (key !== null && key !== FAILED)
     checkText('distinctBy', 'INVALID_KEY', key, MAX_KEY_BYTES, reject, 'computed by the handler from the payload');
-  // The default counts what was just counted: a second time would be a fifth of this check.
+  // The default `bytesOf` would count the same again, in a fifth of this check's time.
   const bytes =
     handler.bytesOf === jsonBytes ? size : compute(() => handler.bytesOf(content, id ?? ''), 'bytesOf', reject);
   const weight = compute(() => handler.weightOf(content), 'weightOf', reject);
@@ -146,7 +150,7 @@ export const checkTask = (
   };
 };
 
-const refuseStrangers = (given: object, reject: Reject): void => {
+const refuseUnknownFields = (given: object, reject: Reject): void => {
   for (const field in given)
     if (!TASK_FIELDS.includes(field))
       reject(
@@ -156,7 +160,9 @@ const refuseStrangers = (given: object, reject: Reject): void => {
       );
 };
 
-/** Parses by the handler's schema; null: it could not even be read, and the reason was reported. */
+/**
+ * Parses the payload by the handler's schema. Null: the schema threw an error, which was reported.
+ */
 const parse = (
   handler: Handler,
   payload: unknown,
@@ -165,7 +171,7 @@ const parse = (
   try {
     return handler.schema.safeParse(payload);
   } catch (error) {
-    // By name: a user's zod need not be the copy that is used here.
+    // The error is recognised by its name, since the caller's zod may be another copy than ours.
     if (error instanceof Error && /ZodAsync/.test(error.constructor.name))
       throw new AsyncSchemaError(handler.name, error);
     reject('payload', 'INVALID_PAYLOAD', `the handler's schema threw on this payload: ${reasonOf(error)}`);
@@ -175,13 +181,13 @@ const parse = (
 
 const TOO_DEEP = `expected at most ${MAX_JSON_DEPTH} levels of arrays and objects. Flatten it, or submit the deep part as text.`;
 
-/** Returns the payload as JSON text; null: it cannot be stored, and the reason was reported. */
+/** Returns the payload as JSON text. Null: it cannot be stored, and the reason was reported. */
 const jsonOf = (payload: unknown, reject: Reject): string | null => {
   let text: string;
   try {
     text = JSON.stringify(payload) ?? 'null';
   } catch (error) {
-    // Nested thousands of levels deep, the writer has no stack left.
+    // A value that is nested thousands of levels deep exhausts the stack of `JSON.stringify`.
     const message =
       error instanceof RangeError ? TOO_DEEP : `expected a value that can be written as JSON: ${reasonOf(error)}`;
     reject('payload', 'INVALID_PAYLOAD', message);
@@ -194,7 +200,7 @@ const jsonOf = (payload: unknown, reject: Reject): string | null => {
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : show(error));
 
-/** Refuses other orders: in a lane the order of submission is the only one. */
+/** Refuses `priority` and `notBefore`: a lane has only the order of submission. */
 const refuseOrderings = ({ priority, notBefore }: Partial<TaskInput>, reject: Reject): void => {
   const refuse = (field: string, value: unknown): void =>
     reject(

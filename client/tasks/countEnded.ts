@@ -2,9 +2,10 @@ import * as dependency from '../../postgres/grouping/dependency';
 import type { Queryable } from '../../postgres/pool';
 
 /**
- * Notes those of the dependencies that have ended, in the transaction that makes tasks wait for
- * them. The others are kept from ending until its commit, and their end then finds what waits.
- * `ends`: by their seq, how those ended that may have been deleted since; null: as they are.
+ * Records which of the dependencies have ended, in the transaction that makes tasks wait for them.
+ * The other dependencies cannot end before that transaction has committed, so their ends will find
+ * the waiting tasks. `ends` has, by the seq of a dependency, the state in which it ended if it may
+ * have been deleted since, or null to use its stored state.
  */
 export const countEnded = async (db: Queryable, ends: ReadonlyMap<number, number | null>): Promise<void> => {
   if (ends.size === 0) return;
@@ -14,8 +15,8 @@ export const countEnded = async (db: Queryable, ends: ReadonlyMap<number, number
 };
 
 /**
- * Keeps tasks that have not ended from ending, or from coming closer to it, until the transaction
- * ends. Takes locks in the order of a cancellation: targets, lanes, batches.
+ * Locks tasks that have not ended, so that until the transaction ends they neither end nor move
+ * into a batch. Takes locks in the same order as a cancellation: targets, lanes, batches.
  */
 const lockOpen = async (db: Queryable, seqs: readonly number[]): Promise<void> => {
   const open = await dependency.findOpen(db, seqs);

@@ -1,10 +1,10 @@
 import { show } from '../../handlers/text';
 import type { ErrorCode } from '../../workflows/planning/errorCodes';
 
-/** Notes a problem of a task. */
+/** Reports a problem of a task. */
 export type Reject = (field: string, code: ErrorCode, message: string) => undefined;
 
-/** Shows a value that was refused, cut to a line. */
+/** Formats a refused value for an error message, cut to 80 characters. */
 export const describe = (value: unknown): string => {
   const text =
     typeof value === 'string'

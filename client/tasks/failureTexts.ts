@@ -1,10 +1,10 @@
 import { asDatabaseError } from '../../postgres/errors';
 
-/** What a caller learns about a write that the database failed. */
+/** What a caller is told about the effect of a write that failed in the database. */
 export interface FailureTexts {
-  /** When nothing of it was done. */
+  /** Nothing of the write was done. */
   none: string;
-  /** When its commit may have happened, or some steps of it did. */
+  /** The write may have been committed, or some of its steps were. */
   unknown: string;
 }
 
@@ -26,7 +26,7 @@ export const ADD_ITEMS: FailureTexts = { none: added, unknown: added };
 const acked = 'Some of the items may have been changed: repeat the call, which changes nothing twice.';
 export const ACK_ITEMS: FailureTexts = { none: acked, unknown: acked };
 export const executing = (requestId: string): FailureTexts => ({
-  none: 'No item of it runs.',
+  none: 'No item of the execution runs.',
   unknown: `It is unknown whether it was accepted: execute again with requestId ${requestId}, which accepts nothing twice.`,
 });
 export const COMPLETE: FailureTexts = {
@@ -41,8 +41,8 @@ const inSteps = 'A part of it may have been done: check, or repeat the call, whi
 export const CHANGE_IN_STEPS: FailureTexts = { none: inSteps, unknown: inSteps };
 
 /**
- * Runs a caller's write: an error of the database says what became of it, and no driver's own error
- * gets out.
+ * Runs a caller's write. If it fails in the database, throws an error that says what became of the
+ * write, and never an error of the driver itself.
  */
 export const withFailureTexts = async <T>(texts: FailureTexts, work: () => Promise<T>): Promise<T> => {
   try {

@@ -5,7 +5,12 @@ import type { CheckedTask } from './checkTasks';
 import type { TaskProblem } from '../errors';
 import { InvalidTaskError } from '../errors';
 
-/** Returns which of the ids exist. Other content is a problem for each (thrown unless partial). */
+/**
+ * Returns which of the tasks' ids exist already, and how many of those tasks have the same content.
+ * Each one with different content is a problem.
+ *
+ * @throws InvalidTaskError for such problems, unless `partial`: then they are added to `refused`.
+ */
 export const knownIds = async (
   db: Queryable,
   handler: Handler,

@@ -6,9 +6,10 @@ import { wakeLeaderWorkflows } from '../../workflows/wake';
 import type { Behind } from '../../workflows/behind';
 
 /**
- * Rings after commits. One ring at a time per client; targets that come meanwhile share the next,
- * which makes submits to a hot target many times faster. A wake in progress holds up no later ring.
- * A ring that fails never fails a submit: the sweeper repeats it.
+ * Rings the leaders of targets after commits. Makes one ring at a time per client: targets that
+ * arrive meanwhile share the next ring, which makes submits to a hot target many times faster. A
+ * wake in progress does not delay later rings. A failed ring never fails a submit, since the
+ * sweeper repeats it.
  */
 export class Ringer {
   private readonly coalescer = new Coalescer<number>((ids) => this.ringNow(ids));
@@ -20,10 +21,7 @@ export class Ringer {
     private readonly leaseMs: number,
   ) {}
 
-  /**
-   * Resolves when a ring that began after this call has ended, or when waiting for it has taken too
-   * long.
-   */
+  /** Resolves when a ring that began after this call has ended, or when that takes too long. */
   ring(targetIds: Iterable<number>): Promise<void> {
     const ids = [...targetIds];
     return ids.length === 0 ? Promise.resolve() : this.behind.follow(() => this.coalescer.add(ids));

@@ -14,7 +14,7 @@ import type { CheckedTask } from './checkTasks';
 import { countEnded } from './countEnded';
 import { knownIds } from './repeats';
 
-/** Another call stored one of the ids at the same moment; nothing of this transaction holds. */
+/** Another call stored one of the ids at the same moment, so this transaction is rolled back. */
 class StoredMeanwhile extends Error {
   override readonly name = 'StoredMeanwhile';
 }
@@ -26,7 +26,7 @@ const TRIES = 5;
 interface Storing {
   handler: Handler;
   tasks: readonly CheckedTask[];
-  /** As they are to be stored, in the same order. */
+  /** The tasks as they are to be stored, in the same order. */
   rows: readonly NewTask[];
   partial: boolean;
 }
@@ -37,8 +37,9 @@ interface Stored {
 }
 
 /**
- * Stores tasks of which some depend on others: in one transaction of this pool, or in the caller's
- * after `check`, whose commit is then the acceptance. A refusal leaves that as it was.
+ * Stores tasks of which some have dependencies: in one transaction of the pool, or, with `check`,
+ * in the caller's transaction after that check. The caller's commit is then the acceptance, and a
+ * refusal leaves the caller's transaction as it was.
  */
 export const storeWithDependents = async (
   db: Pool | Queryable,
@@ -61,8 +62,9 @@ export const storeWithDependents = async (
 };
 
 /**
- * Stores tasks of which some depend on others, in the transaction of `db`: repeats first, which
- * stay as they are, then tasks that wait for nothing, then the others behind what they wait for.
+ * Stores tasks of which some have dependencies, in the transaction of `db`. Tasks that exist
+ * already stay as they are. Of the others, tasks without dependencies are stored first, then the
+ * dependents, each after its dependencies.
  */
 const storeDependents = async (db: Queryable, { handler, tasks, rows, partial }: Storing): Promise<Stored> => {
   const problems: TaskProblem[] = [];
@@ -134,7 +136,7 @@ const shown = ({ index, id, dependsOn }: CheckedTask, { why, path }: DependencyP
   message: messages[why](path),
 });
 
-/** The one after it in the cycle. */
+/** Returns the id that follows in the cycle. */
 const nextOf = (path: readonly string[], id: string): string => path[path.indexOf(id) + 1]!;
 
 /** Most ids of a cycle in a message. */

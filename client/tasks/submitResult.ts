@@ -2,31 +2,36 @@ import type { Queryable } from '../../postgres/pool';
 import type { TaskInput } from './checkTasks';
 import type { TaskProblem } from '../errors';
 
-/** How one `submit` is done. */
+/** Options of `submit`. */
 export interface SubmitOptions {
   /**
-   * Accept the valid tasks and return the problems of the others; without it nothing of a bad call
-   * is accepted.
+   * Accept the valid tasks, and return the problems of the others as `refused`. Default: false, so
+   * that nothing is accepted from a call with a problem.
    */
   partial?: boolean;
-  /** The caller's own Postgres transaction (a `pg` client after BEGIN): accepted iff it commits. */
+  /**
+   * The caller's own Postgres transaction (a `pg` client after BEGIN): the tasks are accepted if
+   * and only if it commits. Default: a transaction of Muster's.
+   */
   tx?: Queryable;
 }
 
-/** What became of the tasks of one `submit`. */
+/** The result of `submit`. */
 export interface SubmitResult {
-  /** Tasks that are new, and committed. */
+  /** Number of new tasks that are stored (and committed, unless `tx` was given). */
   accepted: number;
-  /** Tasks that were there before, with the same content. */
+  /** Number of tasks that existed before with the same content. */
   repeated: number;
-  /** With `partial`: what is wrong with the others. */
+  /**
+   * With `partial`: the problems of the other tasks, for a stream at most 1,000. Otherwise empty.
+   */
   refused: TaskProblem[];
   /**
-   * Targets whose leaders are woken. After a submit with `tx`: pass them to `ring` once it has
-   * committed, or wait for the sweeper (5 s at most).
+   * Targets whose leaders are woken. After a submit with `tx`, pass them to `ring` once the
+   * transaction has committed; otherwise the sweeper finds the tasks within 5 s.
    */
   targetIds: number[];
 }
 
-/** One task, at most 10,000, or a stream of any length. */
+/** One task, an array of at most 10,000 tasks, or a stream of any length. */
 export type TaskSource<P = unknown> = TaskInput<P> | readonly TaskInput<P>[] | AsyncIterable<TaskInput<P>>;

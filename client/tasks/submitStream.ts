@@ -1,12 +1,14 @@
 import type { TaskInput } from './checkTasks';
 import type { SubmitResult } from './submitResult';
 
-/** Tasks per transaction: a bigger one is no faster. */
+/** Tasks per transaction: larger transactions are not faster. */
 const STREAM_CHUNK = 5_000;
-/** Keep at most this many problems; a stream can be of any length. */
+/** Most problems that are kept, since a stream can be of any length. */
 const MOST_PROBLEMS = 1_000;
 
-/** Submits a stream of any length in chunks, each a separate call, in bounded memory. */
+/**
+ * Submits a stream of any length in bounded memory: in chunks, each a separate call of `submit`.
+ */
 export const submitStream = async (
   tasks: AsyncIterable<TaskInput>,
   submit: (chunk: readonly TaskInput[]) => Promise<SubmitResult>,

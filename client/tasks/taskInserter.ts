@@ -17,26 +17,27 @@ import type { Callback, CheckedTask } from './checkTasks';
 import type { TaskProblem } from '../errors';
 import { InvalidTaskError } from '../errors';
 
-/** From this many tasks on COPY is faster than one insert statement. */
+/** From this many tasks on, COPY is faster than one insert statement. */
 const COPY_FROM = 50;
 
 export interface Accepted {
-  /** Newly stored. */
+  /** Number of tasks that were newly stored. */
   accepted: number;
-  /** Tasks that existed already with the same content: they are the same tasks. */
+  /** Number of tasks that existed already with the same content: they are the same tasks. */
   repeated: number;
-  /** Refused tasks, with partial acceptance only. */
+  /** The problems of refused tasks, with partial acceptance only. */
   refused: TaskProblem[];
   targetIds: number[];
-  /** Some were stored that depend on others. */
+  /** Some of the stored tasks have dependencies. */
   hasDependents: boolean;
-  /** Lanes of an ordered handler: to be rung instead of its targets. */
+  /** Lanes of an ordered handler, which are rung in place of its targets. */
   laneIds: number[];
 }
 
 /**
- * Stores checked tasks of one handler: registration, acceptance, repeats. One instance per client:
- * it caches targets.
+ * Stores checked tasks of a handler: registers the handler and its targets, inserts new tasks, and
+ * recognises repeated ones. There is one instance per client, since it caches handlers, targets and
+ * recipients.
  */
 export class TaskInserter {
   private readonly handlers = new Map<string, HandlerRow>();
@@ -63,7 +64,7 @@ export class TaskInserter {
     if (options.tx === undefined && !handler.ordered) await check(this.pool);
     const lanes = handler.ordered ? await this.lanesOf(handler, row, distinct, ids) : null;
     const recipientIds = await this.recipientIds(distinct);
-    // Field by field: a spread costs as much as all the rest of this function.
+    // The fields are listed one by one: a spread costs as much as the rest of this function.
     const rows = distinct.map(({ id, payload, bytes, weight, key, priority, notBeforeMs, target }, i): NewTask => ({
       id,
       targetId: ids.get(target)!,
@@ -116,7 +117,7 @@ export class TaskInserter {
     return { accepted: stored.accepted, repeated, refused, targetIds, laneIds, hasDependents };
   }
 
-  /** Handles the same id twice in one call: one task, or an error if the contents differ. */
+  /** Drops repeats of an id within one call. Repeats with different content are refused. */
   private dropTwins(tasks: readonly CheckedTask[], refused: TaskProblem[], partial: boolean): CheckedTask[] {
     const byId = new Map<string, CheckedTask>();
     for (const task of tasks) {
@@ -136,8 +137,9 @@ export class TaskInserter {
   }
 
   /**
-   * Returns the targets' ids. They are registered in a separate commit before the tasks, or wakes
-   * would be lost, and cached: a known target costs nothing.
+   * Returns the ids of the tasks' targets. Unknown targets are registered in a separate commit
+   * before the tasks, or wakes would be lost. The ids are cached, so that a known target costs
+   * nothing.
    */
   private async targetIds(
     handler: Handler,
@@ -149,7 +151,7 @@ export class TaskInserter {
     const missing = new Set<string>();
     for (const { target } of tasks) if (!known.has(target)) missing.add(target);
     if (missing.size > 0) {
-      const keys = [...missing].sort(); // one order in every process: no deadlock between two registrations
+      const keys = [...missing].sort(); // the same order in every process, so that two registrations cannot deadlock
       const names = keys.map((key) => (row.leaders === 0 ? key : String(leaderIndex(key, row.leaders))));
       const rows = await withRetries(() => registerTargets(this.pool, row.id, keys, names));
       for (const { key, id } of rows) known.set(key, id);
@@ -158,8 +160,8 @@ export class TaskInserter {
   }
 
   /**
-   * Registers and binds the lanes and targets of some batches, each in a separate commit before the
-   * batches.
+   * Registers the targets and lanes of these batches and binds them to each other, in separate
+   * commits before the batches are stored.
    */
   async bindLanes(
     handler: Handler,
@@ -207,7 +209,7 @@ export class TaskInserter {
     if (known !== undefined && performance.now() < known.until) return known.id;
     const until = performance.now() + RECIPIENT_MS;
     const id = await registerRecipient(this.pool, 'url' in callback ? 'webhook' : 'workflow', callback);
-    if (this.recipients.size > 10_000) this.recipients.clear(); // an address per task: no cache helps, and memory is bounded
+    if (this.recipients.size > 10_000) this.recipients.clear(); // bounds the memory, with an address per task
     this.recipients.set(key, { id, until });
     return id;
   }
@@ -243,7 +245,7 @@ export class TaskInserter {
         return { accepted: fresh.length, repeated };
       } catch (error) {
         if (!isUniqueViolation(error) || attempt >= 5) throw error;
-        this.expectRepeats = true; // after the first repeat in a stream, check first: it is cheaper then
+        this.expectRepeats = true; // after a first repeat, checking before inserting is cheaper
         refused.length = refusedBefore;
       }
     }
@@ -256,8 +258,8 @@ interface Stored {
 }
 
 /**
- * Inserts in one statement that leaves repeats out, then compares the contents of those. In the
- * caller's transaction, or in a separate one.
+ * Inserts tasks by one statement that leaves out existing ids, and then compares the content of
+ * those, in the transaction of `tx`.
  */
 const storeFew = async (
   tx: Queryable,
@@ -275,7 +277,10 @@ const storeFew = async (
   return { inserted: inserted.size, repeated: known.repeated, problems };
 };
 
-/** Stores inside a caller's transaction: accepted iff it commits; a refusal leaves it as it was. */
+/**
+ * Stores tasks in the caller's transaction: they are accepted if and only if it commits. A refusal
+ * leaves that transaction as it was.
+ */
 const storeInTheirs = async (
   tx: Queryable,
   schema: string,

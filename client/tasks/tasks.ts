@@ -17,13 +17,13 @@ import * as texts from './failureTexts';
 import { withFailureTexts } from './failureTexts';
 import * as waits from './waitFor';
 
-/** Most tasks of one `submit` call with an array. */
+/** Most tasks per call of `submit` with an array. */
 export const MAX_TASKS_PER_CALL = 10_000;
 /**
- * A submit of at least this many tasks resolves with its commit, and its ring follows unawaited,
- * shared with later ones' (`close` waits for it): a ring looks at every target touched, and a
- * producer of many tasks would wait for it longer than for the commit. Smaller ones wait: a script
- * may end.
+ * A submit of at least this many tasks resolves with its commit. Its ring follows in the
+ * background, shared with those of later submits (`close` waits for it): a ring looks at every
+ * target of the tasks, and would take a producer of many tasks longer than the commit. Smaller
+ * submits wait for their ring, since a script may end right after one.
  */
 const RING_BEHIND_FROM = 50;
 
@@ -33,10 +33,13 @@ export class Tasks {
   constructor(private readonly connection: Connection) {}
 
   /**
-   * Submits one task, many (at most 10,000: one transaction), or a stream of any length (in chunks,
-   * bounded memory). Resolves when accepted: committed. Given the handler itself in place of its
-   * name, the compiler checks the payloads. Throws `InvalidTaskError`, `UnknownHandlerError`,
-   * `TooManyTasksError`, `BackloggedError`: of that call or chunk nothing was accepted.
+   * Submits one task, an array of at most 10,000 tasks in one transaction, or a stream of any
+   * length in chunks of bounded memory. Resolves when the tasks are accepted, which means committed
+   * (with `tx`: written). Given the handler itself in place of its name, the compiler checks the
+   * payloads.
+   *
+   * Throws `InvalidTaskError`, `UnknownHandlerError`, `TooManyTasksError` and `BackloggedError`:
+   * then nothing of that call, or of that chunk of a stream, was accepted.
    */
   submit<P, I>(handler: Handler<P, I>, tasks: TaskSource<NoInfer<I>>, options?: SubmitOptions): Promise<SubmitResult>;
   submit(handler: string, tasks: TaskSource, options?: SubmitOptions): Promise<SubmitResult>;
@@ -51,37 +54,46 @@ export class Tasks {
     });
   }
 
-  /** Returns one task as it is now; null: none has this id, or its retention has ended. */
+  /**
+   * Returns one task as it is now; null: no task has this id, or it was deleted after its retention
+   * period.
+   */
   get(id: string): Promise<views.TaskView | null> {
     return reads.getTask(this.connection, id);
   }
 
-  /** Returns at most 1,000 tasks in the order of the ids; those that do not exist are left out. */
+  /**
+   * Returns tasks as they are now, in the order of the ids. Ids that do not exist are left out.
+   * Throws `InvalidArgumentError` for more than 1,000 ids.
+   */
   lookUp(ids: readonly string[]): Promise<views.TaskView[]> {
     return reads.getTasks(this.connection, ids);
   }
 
   /**
-   * Resolves with the tasks when all have ended or are parked (`unknown`); any number of ids.
-   * Throws `NotFoundError`; `WaitTimeoutError` after `timeoutMs`: the tasks continue.
+   * Waits for any number of tasks, and resolves with them once all have ended or are parked
+   * (`unknown`). Throws `NotFoundError` for an unknown id, and `WaitTimeoutError` after
+   * `timeoutMs`, while the tasks continue.
    */
   waitFor(ids: string | readonly string[], options?: waits.WaitOptions): Promise<views.TaskView[]> {
     return waits.waitFor(this.connection, ids, options);
   }
 
   /**
-   * Explains where a task is, what it waits for and its earliest next step: from Postgres, and
-   * where its leader or queuer has stalled, also from what Temporal says about that run. Throws
-   * `NotFoundError`.
+   * Explains where a task is, what it waits for, and its earliest next step. The facts come from
+   * Postgres, and if the task's leader or queuer has stalled, also from Temporal. Throws
+   * `NotFoundError` for an unknown id.
    */
   explain(id: string): Promise<Explanation> {
     return explains.explain(this.connection, id);
   }
 
   /**
-   * Cancels tasks that are still created; in a lane also those of batches that have not been sent,
-   * if all tasks of a batch are named. What the downstream has accepted is cancelled there. Returns
-   * the others with their state, and why they cannot be cancelled; calling it again is safe.
+   * Cancels tasks that are still `created`, and in a lane also whole batches that have not been
+   * sent, if all of their tasks are named. If all tasks of a batch are named that the downstream
+   * has accepted, the downstream is asked to cancel it. Returns which tasks were cancelled, and the
+   * state of each other one, with the reason why it could not be cancelled (yet). It is safe to
+   * call this again.
    */
   cancel(ids: string | readonly string[]): Promise<views.Cancellation> {
     return withFailureTexts(texts.CHANGE_IN_STEPS, () => cancels.cancel(this.connection, ids));
@@ -89,16 +101,17 @@ export class Tasks {
 
   /**
    * Sends failed, dead or parked tasks of a handler again, with fresh attempts, in transactions of
-   * at most 1,000. Throws `NotFoundError` for an unknown handler, target or id.
+   * at most 1,000 tasks. Throws `NotFoundError` for an unknown handler, target or id.
    */
   redrive(handler: string, options: redrives.RedriveOptions): Promise<{ redriven: number }> {
     return withFailureTexts(texts.CHANGE_IN_STEPS, () => redrives.redrive(this.connection, handler, options));
   }
 
   /**
-   * Ends the unknown outcome of parked tasks (at most 10,000) by hand, in one transaction. Throws
-   * `NotFoundError`, `NotUnknownError` for a task that is not parked, `InvalidArgumentError` for
-   * one of a lane (`lanes.fix`, `lanes.skip`); then nothing was changed.
+   * Decides the unknown outcome of at most 10,000 parked tasks manually, in one transaction. Throws
+   * `NotFoundError` for an unknown id, `NotUnknownError` for a task that is not parked, and
+   * `InvalidArgumentError` for a task in a lane (use `lanes.fix` or `lanes.skip`). Then nothing was
+   * changed.
    */
   resolve(ids: readonly string[], verdict: resolves.Verdict): Promise<{ resolved: number }> {
     return withFailureTexts(texts.CHANGE, () => resolves.resolve(this.connection, { tasks: ids }, verdict));
@@ -125,11 +138,11 @@ const submitCall = async (
     partial: options.partial ?? false,
     ...(options.tx === undefined ? {} : { tx: options.tx }),
   });
-  // In the caller's transaction there is nothing to ring for yet: its commit comes later, and the
-  // sweeper finds the tasks within seconds.
+  // In a caller's transaction there is nothing to ring for yet, since it commits later. The sweeper
+  // finds the tasks within seconds.
   const { laneIds, hasDependents, ...answer } = stored;
   if (options.tx === undefined) {
-    // Some may depend only on tasks that have ended.
+    // Some of the tasks may depend only on tasks that have ended already.
     if (hasDependents) await connection.releaseDependents();
     const rung = laneIds.length > 0 ? connection.ringLaneIds(laneIds) : connection.ring(stored.targetIds);
     if (tasks.length < RING_BEHIND_FROM) await rung;

@@ -9,16 +9,16 @@ import type { TaskView, WaitProgress } from '../views';
 import type { WaitLimits } from '../waiting';
 import { checkTimeout, Waiting } from '../waiting';
 
-/** How long `waitFor` waits, and what it tells meanwhile. */
+/** Options of `waitFor`. */
 export interface WaitOptions extends WaitLimits {
-  /** Called after every look. */
+  /** Called after every look, at intervals of about a second at most. */
   onProgress?: (progress: WaitProgress) => void;
 }
 
 const STATES_PER_STATEMENT = 5_000;
 /**
- * Tasks per look, the next ones in turn: the store's cost does not grow with the number of tasks
- * waited for.
+ * Most tasks per look; each look takes the next tasks in turn. So the load of the store does not
+ * grow with the number of tasks waited for.
  */
 const STATES_PER_LOOK = 20_000;
 
@@ -35,7 +35,7 @@ export const waitFor = async (
   signal?.throwIfAborted();
   await client.ready();
   const waiting = new Waiting(options);
-  let most = Infinity; // the first look takes all: an unknown id is reported at once
+  let most = Infinity; // the first look takes all tasks, so that an unknown id is reported at once
   for (let open = wanted; ; most = STATES_PER_LOOK) {
     waiting.look();
     open = (await look(client, open, most, signal)).open;
@@ -50,8 +50,8 @@ export const waitFor = async (
 };
 
 /**
- * Returns those that have not ended: the ones not looked at this time first. `states` counts the
- * others of them.
+ * Looks at the first `most` tasks. Returns the ids of all that have not ended as far as is known,
+ * those not looked at first. `states` counts the tasks looked at that have not ended, by state.
  */
 const look = async (
   client: ClientContext,

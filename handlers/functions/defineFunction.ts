@@ -4,14 +4,14 @@ import { didYouMean } from '../suggest';
 import { show } from '../text';
 import type { FunctionOptions, RegisteredFunction } from './types';
 
-/** Reserved names: `http` calls a URL, and ids of modules are made from their bytes. */
+/** Names that no function may have: `http` calls a URL. */
 const RESERVED = ['http'];
 const NAME = /^[\w][\w./-]{0,127}$/;
 const FIELDS = ['name', 'run', 'kind'];
 
 /**
- * Checks a function, which nodes whose config lists it can then run. Throws a `ConfigError` with
- * every problem.
+ * Returns a function that nodes with it in their config file can run. Throws a `ConfigError` with
+ * all problems.
  */
 export const defineFunction = (options: FunctionOptions): RegisteredFunction => {
   const problems: Problem[] = [];
@@ -33,8 +33,8 @@ export const defineFunction = (options: FunctionOptions): RegisteredFunction => 
 };
 
 /**
- * Says whether an id is a WebAssembly module's: sha256 of its bytes in hex, or the same digest as a
- * CIDv1 (raw, sha2-256, base32).
+ * Says whether an id is that of a WebAssembly module: the sha256 of its bytes in hex, or the same
+ * digest as a CIDv1 (raw, sha2-256, base32).
  */
 export const isContentId = (id: string): boolean => /^[0-9a-f]{64}$/.test(id) || /^bafkrei[a-z2-7]{52}$/.test(id);
 
@@ -42,8 +42,8 @@ const isFunction = (value: unknown): value is RegisteredFunction =>
   typeof value === 'object' && value !== null && (value as { kind?: unknown }).kind === 'muster-function';
 
 /**
- * Returns the functions of a configuration: made by `defineFunction`, or still options. Throws one
- * `ConfigError` with the problems of all.
+ * Returns the functions of a configuration. Entries are functions made by `defineFunction`, or
+ * options from which they are made here. Throws one `ConfigError` with the problems of all entries.
  */
 export const checkFunctions = (value: unknown): RegisteredFunction[] => {
   if (!Array.isArray(value))

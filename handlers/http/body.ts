@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream';
 import { describeThrown } from '../text';
 
-/** Most characters quoted of an unusable answer. */
+/** Most characters that are quoted of an unusable answer. */
 const EVIDENCE_CHARACTERS = 500;
 
-/** A body as far as it could be read, and why no further. */
+/** A body as far as it could be read, and why not further. */
 export interface ReadBody {
   readonly bytes: Buffer;
   readonly problem?: string;
@@ -14,13 +14,14 @@ const tooLong = (maxBytes: number): string =>
   `the answer is longer than maxResponseBytes (${maxBytes.toLocaleString('en-US')})`;
 
 /**
- * Reads at most `maxBytes` and then drops the connection; never throws: a broken body is evidence.
+ * Reads at most `maxBytes` of a body, and drops the connection if there is more. Never throws,
+ * since even a part of a body is evidence.
  */
 export async function readBody(body: Readable, maxBytes: number): Promise<ReadBody> {
   const chunks: Buffer[] = [];
   let size = 0;
   try {
-    // Leaving the loop destroys the stream, so nothing more is received.
+    // Leaving the loop destroys the stream, so that nothing more is received.
     for await (const chunk of body as AsyncIterable<Buffer>) {
       chunks.push(chunk);
       size += chunk.length;
@@ -36,8 +37,8 @@ export async function readBody(body: Readable, maxBytes: number): Promise<ReadBo
 }
 
 /**
- * Reads enough of an error's body for a person, and waits only briefly: the status must not be lost
- * to a slow body.
+ * Reads at most 16 KiB of an error's body as evidence, for at most 2 s: the status must not be lost
+ * because of a slow body.
  */
 export async function readEvidence(body: Readable): Promise<Buffer> {
   const timer = setTimeout(() => body.destroy(), 2_000);
@@ -48,7 +49,7 @@ export async function readEvidence(body: Readable): Promise<Buffer> {
   }
 }
 
-/** Quotes the first 500 characters, on one line. */
+/** Quotes the first 500 characters of a body, on one line. */
 export const quote = (bytes: Buffer): string => {
   const text = bytes.toString('utf8', 0, EVIDENCE_CHARACTERS * 4);
   return text === ''
@@ -57,8 +58,8 @@ export const quote = (bytes: Buffer): string => {
 };
 
 /**
- * Parses JSON, with or without a byte order mark; returns a message with the evidence if it is not
- * JSON.
+ * Parses JSON, with or without a byte order mark. For anything else, returns a message with the
+ * evidence.
  */
 export function parseJson(bytes: Buffer): { value: unknown } | { problem: string } {
   try {
@@ -71,8 +72,8 @@ export function parseJson(bytes: Buffer): { value: unknown } | { problem: string
 }
 
 /**
- * Yields the values of an NDJSON body, line by line, in memory bounded by the longest line. Throws
- * on what `readBody` and `parseJson` report.
+ * Yields the values of an NDJSON body line by line, with only one line in memory. Throws an Error
+ * for a body above `maxBytes` or a line that is not JSON.
  */
 export async function* readLines(body: Readable, maxBytes: number): AsyncGenerator<unknown> {
   let rest: Buffer[] = [];

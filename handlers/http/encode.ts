@@ -5,22 +5,22 @@ import { IDEMPOTENCY_KEY_LENGTH } from '../contract';
 import type { Reference, Scope, Template } from './template';
 import { compileTemplate, MissingValue } from './template';
 
-/** How the tasks of a batch become a body. */
+/** How the tasks of a batch are encoded as a body. */
 export interface BodyPlan {
   /**
-   * Throws `RejectedError` for a payload that lacks what a template needs: nothing was sent, and
-   * bisecting finds the task.
+   * Returns the body. Throws `RejectedError` for a payload that lacks what a template needs:
+   * nothing was sent, and bisecting finds the task.
    */
   encode(batch: Batch, idempotencyKey: string, callbackUrl?: string): string;
-  /** Returns the bytes of one encoded item, its separator included. */
+  /** Returns the bytes of one encoded item, including its separator. */
   bytesOf(payload: unknown, id: string, target: string): number;
-  /** Bytes of everything around the items, minus the separator the last item does not need. */
+  /** Bytes of everything around the items, minus the separator that the last item does not need. */
   readonly overheadBytes: number;
-  /** The references that the templates of an item use. */
+  /** The references in the templates of an item. */
   readonly references: readonly Reference[];
-  /** It names the batches that a batch depends on. */
+  /** The body names the batches on which a batch depends. */
   readonly handsDependencies: boolean;
-  /** It cannot be encoded without a callback URL. */
+  /** The body cannot be encoded without a callback URL. */
   readonly needsCallback: boolean;
 }
 
@@ -33,8 +33,8 @@ export interface BodySettings {
 const ITEM_ROOTS = ['id', 'payload', 'target', 'index'];
 const ENVELOPE_ROOTS = ['items', 'target', 'batchId', 'idempotencyKey', 'callbackUrl', 'count', 'dependsOn'];
 /**
- * Counted for values that are unknown before the batch is formed. Longer values are caught before
- * the call, which then is not made.
+ * Stand-ins for values that are unknown before the batch is formed, to count their bytes. Longer
+ * values are detected before the call, which is then not made.
  */
 const FILLERS = {
   batchId: 'x'.repeat(32),
@@ -107,7 +107,7 @@ function sizeOf(line: Template, scope: Scope): number {
     return Buffer.byteLength(json(line.render(scope)));
   } catch (error) {
     if (!(error instanceof MissingValue)) throw error;
-    // The handler's schema refuses it; until then it has the size of its payload.
+    // The handler's schema refuses such a task; until then it counts with the size of its payload.
     return Buffer.byteLength(json(scope.payload));
   }
 }

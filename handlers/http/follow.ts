@@ -18,14 +18,14 @@ import { retryAfterMs } from './retryAfter';
 import { asText } from './template';
 import type { IncomingAnswer, Transport } from './transport';
 
-/** What the calls after the first share. */
+/** What all follow-up calls share. */
 export interface Follower {
   readonly transport: Transport;
   readonly timeoutMs: number;
   readonly maxResponseBytes: number;
 }
 
-/** Status calls at once, one per reference. */
+/** Most status calls at once, one per reference. */
 const STATUS_CALLS_AT_ONCE = 8;
 
 type Values = Record<string, string>;
@@ -39,8 +39,8 @@ const send = async (follower: Follower, plan: FollowUp, values: Values, signal: 
   });
 
 /**
- * Returns the error of a failed follow-up. Credentials and redirects concern every call; any other
- * status concerns one reference only.
+ * Returns the error of a failed follow-up call. A refused credential or a redirect concerns every
+ * call, and halts the handler; any other status concerns one reference only.
  */
 async function failureOf(answer: IncomingAnswer, plan: FollowUp): Promise<Error> {
   const error = await errorOf(answer, plan.headers.secrets);
@@ -61,8 +61,8 @@ const lookUp = <N extends string>(table: StatusTable<N>, said: unknown): N | und
 type StatusPlan = NonNullable<FollowUps['status']>;
 
 /**
- * Returns the statuses of many references. One that cannot be polled is still pending, with the
- * reason; a refused credential is thrown as `HaltError`.
+ * Returns the statuses of many references. A reference that cannot be polled is still pending, with
+ * the reason as its error. Throws `HaltError` for a refused credential or a redirect.
  */
 export async function statuses(
   follower: Follower,
@@ -85,7 +85,7 @@ async function statusOf(
   reference: string,
   signal: AbortSignal,
 ): Promise<ReferenceStatus> {
-  // The time of this round is up: the next one polls the rest.
+  // The time of this round is up: the next round polls the rest.
   if (signal.aborted) return { reference, status: 'pending', error: 'not asked: the round was over' };
   const linked = linkedSignal(signal, follower.timeoutMs);
   const { secrets } = plan.headers;
@@ -124,9 +124,12 @@ export async function resultsOf(
   return await readItems({ ...follower, response: plan.response, secrets: plan.headers.secrets }, answer, undefined);
 }
 
-/** It had ended before, or is not known there (any more): there is nothing to stop. */
+/**
+ * Statuses that say that the batch had ended before, or is not known there: there is nothing to
+ * stop.
+ */
 const ENDED_BEFORE = new Set([404, 409, 410]);
-/** Statuses that say nothing about this batch: a credential, back pressure. */
+/** Statuses that say nothing about this batch, such as a refused credential or back pressure. */
 const ASK_AGAIN = new Set([401, 403, 408, 425, 429]);
 
 /** Asks the downstream to stop an accepted batch. */
@@ -159,7 +162,10 @@ const waitOf = ({ headers }: IncomingAnswer): { retryAfterMs?: number } => {
   return ms === undefined ? {} : { retryAfterMs: ms };
 };
 
-/** Looks up a call whose answer was lost. Throws if the look-up itself fails, which is unsure. */
+/**
+ * Looks up a call whose answer was lost. Throws if the look-up itself fails, which counts as
+ * `unsure`.
+ */
 export async function reconcile(
   follower: Follower,
   plan: NonNullable<FollowUps['reconcile']>,
@@ -191,8 +197,8 @@ export async function reconcile(
 }
 
 /**
- * Leaves out results of other tasks: a downstream that is asked by the key answers for the whole
- * call, of which this batch may be what its answer left open.
+ * Leaves out the results of other tasks. A downstream that is asked by the key answers for the
+ * whole call, and this batch may consist of only the tasks that the call's answer left open.
  */
 function ofBatch(results: Results, { tasks }: Batch): Results {
   const ids = new Set(tasks.map(({ id }) => id));

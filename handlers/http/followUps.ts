@@ -11,7 +11,7 @@ import { answerPath, compileResponse } from './response';
 import type { UrlTemplate } from './urlTemplate';
 import { compileUrl } from './urlTemplate';
 
-/** The compiled calls that follow when a batch was accepted, or its outcome was lost. */
+/** A compiled call that follows after a batch was accepted, or after its outcome was lost. */
 export interface FollowUp {
   readonly url: UrlTemplate;
   readonly headers: Headers;
@@ -34,7 +34,7 @@ export interface FollowUps {
   };
 }
 
-/** Names used by known batch APIs; a setting `statuses` adds to them and takes precedence. */
+/** Status names of known batch APIs. The setting `statuses` adds to them, and takes precedence. */
 const POLL_NAMES: Record<PollStatus, string[]> = {
   pending: [
     'pending',
@@ -86,12 +86,12 @@ export function compileFollowUps(
     if (raw === undefined) return undefined;
     const own = compileHeaders(member(raw, 'headers'), env, `${name}.headers`, findings);
     const url = compileUrl(member(raw, 'url'), roots, `${name}.url`, findings);
-    // A target does not identify a call: another part of the URL must.
+    // A target does not identify a call, so the URL needs another value that does.
     const needed = roots.filter((root) => root !== 'target');
     if (url.text !== '' && !needed.some((root) => url.roots.has(root))) {
       findings.add(`${name}.url`, `expected {{${needed.join('}} or {{')}}} in it, got ${show(url.text)}`);
     }
-    // The credentials of the request serve here too; its media type does not.
+    // The headers of the request are inherited, with its credentials but without its media type.
     const inherit = (all: Headers['sent']) =>
       Object.fromEntries(Object.entries(all).filter(([key]) => key !== 'content-type'));
     return {
@@ -149,7 +149,7 @@ function compileReconcile(raw: unknown, findings: Findings) {
   };
 }
 
-/** Checks settings that mean nothing without another one. */
+/** Checks for settings that mean nothing without another one. */
 function crossFollowUps(config: unknown, findings: Findings): void {
   const has = (name: string): boolean => member(config, name) !== undefined;
   if (has('statusUrl') && !has('resultsUrl'))
@@ -159,7 +159,7 @@ function crossFollowUps(config: unknown, findings: Findings): void {
     );
   if (has('statusUrl') && !has('accepted') && !has('reconcileUrl'))
     findings.add('statusUrl', 'expected accepted beside it, got nothing: no answer is ever taken for an acceptance');
-  // A deadline alone bounds the wait for a completion from outside.
+  // `deadlineMs` alone is allowed: it limits the wait for a completion from outside.
   if (has('poll') && !has('statusUrl') && (!has('accepted') || member(member(config, 'poll'), 'everyMs') !== undefined))
     findings.add('poll', 'expected statusUrl beside it, got nothing: there is nothing to poll');
   if (has('cancelUrl') && !has('accepted'))

@@ -1,11 +1,14 @@
 import type { Findings } from '../configError';
 import { didYouMean } from '../suggest';
 
-/** Headers ready to send, and a copy without secrets that may be shown. Names are in lower case. */
+/**
+ * Headers that are ready to send, and a copy without secrets that may be shown. Names are in lower
+ * case.
+ */
 export interface Headers {
   readonly sent: Readonly<Record<string, string>>;
   readonly shown: Readonly<Record<string, string>>;
-  /** The secrets themselves, so that evidence can be cleaned of them. */
+  /** The secrets themselves, so that they can be removed from evidence. */
   readonly secrets: readonly string[];
 }
 
@@ -13,10 +16,10 @@ export type Env = Readonly<Record<string, string | undefined>>;
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
-/** Names that carry credentials; their values may only come from the environment. */
+/** Names of headers with credentials, whose values may only come from the environment. */
 const SECRET =
   /^(proxy-)?authorization$|^cookie$|api-?key|auth-?(token|key)|access-?(token|key)|(subscription|functions|master|admin|license)-key|secret|password|passwd|credential|session|(^|-)token$/i;
-/** Written by the transport, or changing what an answer's bytes mean. */
+/** Headers that the transport writes, or that change the meaning of an answer's bytes. */
 const RESERVED = new Set([
   'content-length',
   'transfer-encoding',
@@ -31,8 +34,8 @@ const RESERVED = new Set([
 ]);
 
 /**
- * Checks `{name: text | {env, prefix}}` and reads the secrets. Messages never contain a value: it
- * may be a secret.
+ * Checks headers of the form `{name: text | {env, prefix}}`, and reads the secrets. Messages never
+ * contain a value, which may be a secret.
  */
 export function compileHeaders(raw: unknown, env: Env, at: string, findings: Findings): Headers {
   const sent: Record<string, string> = {};
@@ -107,6 +110,6 @@ function readSecret(
   return { name, prefix: typeof prefix === 'string' ? prefix : '', value: found ?? '' };
 }
 
-/** Returns text without the secrets: a downstream may echo what it was sent. */
+/** Removes the secrets from a text, since a downstream may echo what it was sent. */
 export const withoutSecrets = (text: string, secrets: readonly string[]): string =>
   secrets.filter((secret) => secret.length >= 4).reduce((clean, secret) => clean.replaceAll(secret, '<secret>'), text);

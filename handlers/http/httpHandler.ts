@@ -23,11 +23,11 @@ import type { SubmitPlan } from './submit';
 import { encodeCall, submit } from './submit';
 import { Transport } from './transport';
 
-/** What a JSON handler is given besides its JSON. */
+/** Options of `httpHandler` besides the JSON. */
 export interface HttpHandlerOptions {
   /**
-   * Where `{env: NAME}` is looked up; default: nothing is set. The reader of the configuration
-   * passes in `process.env`.
+   * The environment in which `{env: NAME}` is looked up; default: an empty one. The reader of the
+   * config file passes in `process.env`.
    */
   readonly env?: Env;
 }
@@ -39,15 +39,15 @@ interface Plan extends SubmitPlan {
 
 const DEFAULT_CONNECT_MS = 10_000;
 /**
- * Undici's default: shorter than the idle timeout of the servers we know, so that a call rarely
- * meets a connection that is just being closed.
+ * Undici's default. It is shorter than the idle timeout of the servers that we know, so that a call
+ * rarely uses a connection that is just being closed.
  */
 const DEFAULT_KEEP_ALIVE_MS = 4_000;
 const DEFAULT_MAX_RESPONSE_BYTES = 16_777_216;
 
 /**
- * Compiles what can be compiled of a configuration that may have any number of problems, and
- * reports its own.
+ * Compiles as much as possible of a configuration that may have any number of problems, and reports
+ * the problems that it finds.
  */
 function compile(config: unknown, env: Env): { plan: Plan; problems: Problem[] } {
   const findings = new Findings();
@@ -94,7 +94,7 @@ function crossDependencies(config: unknown, isHanded: boolean, findings: Finding
     );
 }
 
-/** Removes duplicates: one text may hold the same mistake twice. */
+/** Removes duplicate problems: a text may contain the same mistake twice. */
 function distinct(problems: readonly Problem[]): Problem[] {
   const paths = new Set<string>();
   return problems.filter(({ path, message }) => {
@@ -106,9 +106,9 @@ function distinct(problems: readonly Problem[]): Problem[] {
 }
 
 /**
- * Makes a handler from JSON alone: templates for the request, paths for the answer, secrets from
- * `options.env`. Throws one `ConfigError` that lists every problem. docs/handlers/http-json.md
- * documents the settings; `HttpHandlerConfig` is their type.
+ * Creates a handler from JSON alone, with templates for the request, paths for the answer, and
+ * secrets from `options.env`. Throws one `ConfigError` that lists all problems.
+ * docs/handlers/http-json.md documents the settings, whose type is `HttpHandlerConfig`.
  */
 export function httpHandler(json: unknown, options: HttpHandlerOptions = {}): Handler {
   const { plan, problems: own } = compile(json, options.env ?? {});
@@ -170,7 +170,10 @@ function build(config: HttpHandlerConfig, plan: Plan): Handler {
 
 const CALLBACK_PLACEHOLDER = '<callback URL>';
 
-/** Returns the call as it would be made, without secrets and before there is a key. */
+/**
+ * Returns the call that would be made, without secrets, and with placeholders for the idempotency
+ * key and the callback URL.
+ */
 function preview(plan: SubmitPlan, batch: Batch): ReturnType<NonNullable<Handler['preview']>> {
   const placeholder = '<idempotency key>';
   const { headers, keyHeader, callbackHeader } = plan.request;

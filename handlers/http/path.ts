@@ -1,10 +1,10 @@
 /**
- * Where a value is in JSON: keys and array places, from the outside in. `*` is the only key of an
- * object, whatever its name.
+ * The place of a value in JSON: keys and array indexes, from the outside in. `*` stands for the
+ * only key of an object, whatever its name.
  */
 export type Path = readonly string[];
 
-/** Why a path cannot be read, as a message that names the remedy. */
+/** Why a path cannot be parsed: a message that names the remedy. */
 export interface BadPath {
   readonly bad: string;
 }
@@ -16,9 +16,9 @@ const pointerSegments = (pointer: string): string[] =>
     .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
 
 /**
- * Parses `customer.id`, `items.0.id`, or a JSON pointer `/customer/id` (the way to write a key that
- * has a dot). '' is the whole value. `wildcard` allows `*`, for answers such as Elasticsearch's
- * `{"index": {...}}`.
+ * Parses a path such as `customer.id` or `items.0.id`, or a JSON pointer such as `/customer/id`,
+ * which can name keys that contain a dot. '' is the whole value. `wildcard` allows `*`, for answers
+ * such as Elasticsearch's `{"index": {...}}`.
  */
 export function parsePath(text: string, wildcard = false): Path | BadPath {
   if (text === '') return [];
@@ -42,8 +42,8 @@ export const isBad = (path: Path | BadPath): path is BadPath => 'bad' in path;
 const ARRAY_PLACE = /^(0|[1-9]\d*)$/;
 
 /**
- * Returns the value at `path`, or undefined. Own properties only: `__proto__` and the like are
- * never followed.
+ * Returns the value at `path`, or undefined. Follows own properties only, never `__proto__` and the
+ * like.
  */
 export function readPath(value: unknown, path: Path): unknown {
   let found = value;
@@ -61,7 +61,7 @@ export function readPath(value: unknown, path: Path): unknown {
   return found;
 }
 
-/** Returns a setting of a configuration that was not checked yet. */
+/** Returns a setting of an unchecked configuration; undefined: it is not set. */
 export const member = (raw: unknown, key: string): unknown =>
   typeof raw === 'object' && raw !== null && Object.hasOwn(raw, key)
     ? (raw as Record<string, unknown>)[key]

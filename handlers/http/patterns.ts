@@ -1,6 +1,9 @@
 import type { Findings } from '../configError';
 
-/** Tells which name a status belongs to: exact text or number first, then classes such as `4xx`. */
+/**
+ * Finds the name to which a status belongs: by its exact text or number first, then by its class,
+ * such as `4xx`.
+ */
 export interface StatusTable<N extends string> {
   find(status: string): N | undefined;
 }
@@ -9,8 +12,8 @@ const CLASS = /^[1-9]xx$/i;
 const classOf = (status: string): string | undefined => (/^[1-9]\d\d$/.test(status) ? `${status[0]}xx` : undefined);
 
 /**
- * Compiles `{ok: ["2xx", "created"], retry: [429]}`. A pattern under two names is a problem. Reads
- * `raw` tolerantly: its shape is checked elsewhere.
+ * Compiles a table such as `{ok: ["2xx", "created"], retry: [429]}`. A pattern under two names is a
+ * problem. The form of `raw` is checked elsewhere.
  */
 export function compileTable<N extends string>(
   raw: unknown,

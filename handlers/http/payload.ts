@@ -9,8 +9,8 @@ import { isBad, member, parsePath, readPath } from './path';
 import type { Reference } from './template';
 
 /**
- * What is read from a payload: the batch key, weight, order key, and the schema that says that all
- * of it is there.
+ * What a handler reads from a payload: the target, weight, `distinctBy` key, service and state
+ * keys; with the schema that checks that all of it is there.
  */
 export interface PayloadPlan {
   readonly schema: z.ZodType;
@@ -23,8 +23,8 @@ export interface PayloadPlan {
 const TARGET_BYTES_MAX = 512;
 
 /**
- * Paths start inside the payload. `references` are the ones of the item template, whose values must
- * be there too.
+ * Compiles the paths into the payload. `references` are those of the item template, whose values
+ * must be there too.
  */
 export function compilePayload(config: unknown, references: readonly Reference[], findings: Findings): PayloadPlan {
   const target = member(config, 'target');
@@ -65,7 +65,7 @@ function payloadPath(text: unknown, at: string, findings: Findings): Path | unde
   return undefined;
 }
 
-/** Returns a key: text, or a number or boolean as text. */
+/** Reads a key from a payload: text, or a number or boolean as text. */
 function readKey(payload: unknown, path: Path, setting: string, bytesMax: number): string {
   const value = readPath(payload, path);
   const key = typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
@@ -84,8 +84,8 @@ function readWeight(payload: unknown, path: Path): number {
 }
 
 /**
- * Compiles the user's JSON Schema, if any, and a check that everything the settings read from a
- * payload is there.
+ * Compiles the user's JSON Schema, if there is one, and a check that everything is there that the
+ * settings read from a payload.
  */
 function compileSchema(
   raw: unknown,
@@ -133,8 +133,8 @@ function compileSchema(
 const OPENS = ['$ref', 'allOf', 'anyOf', 'oneOf', 'if', 'patternProperties', 'not', '$dynamicRef'];
 
 /**
- * Returns a path that a schema, read strictly, does not declare: more likely a typo than a property
- * left undeclared on purpose.
+ * Returns a problem if a schema does not declare a path: that is more likely a typo than a property
+ * left undeclared on purpose. Undefined: the path is declared, or the schema is open there.
  */
 function undeclared(schema: unknown, path: Path): string | undefined {
   let node = schema;

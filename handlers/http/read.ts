@@ -8,12 +8,13 @@ import { itemResult } from './response';
 import type { IncomingAnswer } from './transport';
 
 /**
- * What reading an answer needs; all of it throws plain errors with evidence: an unknown outcome.
+ * What is needed to read an answer. The functions that read throw a plain Error with evidence,
+ * which is an unknown outcome.
  */
 export interface Reader {
   readonly response: ResponsePlan;
   readonly maxResponseBytes: number;
-  /** Removed from all evidence. */
+  /** Secrets that are removed from all evidence. */
   readonly secrets: readonly string[];
 }
 
@@ -34,7 +35,10 @@ const encodingOf = ({ headers }: IncomingAnswer): string => {
     : ` (content-encoding ${show(encoding)}, which was not asked for)`;
 };
 
-/** Returns why an answer is not a success: `HTTP 401: "…"`, with where a redirect led. */
+/**
+ * Returns why an answer is not a success, such as `HTTP 401: "…"`, with the destination of a
+ * redirect.
+ */
 export async function errorOf(answer: IncomingAnswer, secrets: readonly string[]): Promise<string> {
   const { statusCode, headers } = answer;
   const evidence = quote(await readEvidence(answer.body));
@@ -45,7 +49,9 @@ export async function errorOf(answer: IncomingAnswer, secrets: readonly string[]
   return cutText(withoutSecrets(`HTTP ${statusCode}${remedy}: ${evidence}`, secrets));
 }
 
-/** Reads the whole body. A body that breaks off is not a success, whatever the status line said. */
+/**
+ * Reads the whole body. Throws if it breaks off: such an answer is no success, whatever its status.
+ */
 async function readWhole(
   { maxResponseBytes, secrets }: Omit<Reader, 'response'>,
   answer: IncomingAnswer,
@@ -64,7 +70,7 @@ export async function readJson(reader: Omit<Reader, 'response'>, answer: Incomin
 
 /**
  * Returns the results of a 2xx answer. `members`: how many there must be if they are matched by
- * position; undefined where that is not known.
+ * position; undefined: not known.
  */
 export async function readItems(reader: Reader, answer: IncomingAnswer, members: number | undefined): Promise<Results> {
   if (!reader.response.perItem) {
@@ -75,7 +81,7 @@ export async function readItems(reader: Reader, answer: IncomingAnswer, members:
   return itemsIn(reader, answer, await readJson(reader, answer), members);
 }
 
-/** Returns the results in an answer that was parsed already. */
+/** Returns the results in an answer that is parsed already. */
 export function itemsIn(reader: Reader, answer: IncomingAnswer, value: unknown, members: number | undefined): Results {
   const { response, secrets } = reader;
   if (!response.perItem) return allOk(members ?? 0);
@@ -91,8 +97,8 @@ const allOk = (members: number): ItemResult[] =>
   Array.from({ length: members }, (_, index) => ({ index, status: 'ok' }));
 
 /**
- * Checks the number of results matched by position: one too few or too many puts all of them in
- * doubt, since it is unknown whose is missing.
+ * Checks the number of results that are matched by position. One too few or too many makes all of
+ * them doubtful, since nothing says which one is missing.
  */
 function checkCount(got: number, members: number): void {
   if (got !== members) throw new Error(`expected ${members} results, one per position, got ${got}`);

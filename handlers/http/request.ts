@@ -7,7 +7,7 @@ import { member } from './path';
 import type { UrlTemplate } from './urlTemplate';
 import { compileUrl } from './urlTemplate';
 
-/** How a batch becomes a request, compiled. */
+/** The compiled settings by which a batch becomes a request. */
 export interface RequestPlan {
   readonly method: string;
   readonly url: UrlTemplate;
@@ -58,8 +58,8 @@ export function compileRequest(config: unknown, env: Env, findings: Findings): R
 }
 
 /**
- * Compiles the header of the key, which is sent when the downstream is idempotent, and when the
- * downstream may be asked about that key later.
+ * Returns the name of the header for the idempotency key. Undefined: no key is sent, since the
+ * downstream neither honours it nor can be asked about it later.
  */
 function compileKeyHeader(config: unknown, headers: Headers, findings: Findings): string | undefined {
   const chosen = member(config, 'idempotencyHeader');

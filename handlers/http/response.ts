@@ -8,7 +8,7 @@ import type { StatusTable } from './patterns';
 import { compileTable } from './patterns';
 import { asText } from './template';
 
-/** How to read an answer's results, compiled. */
+/** The compiled settings by which results are read from an answer. */
 export interface ResponsePlan {
   readonly perItem: boolean;
   readonly decode: 'json' | 'ndjson';
@@ -21,7 +21,7 @@ export interface ResponsePlan {
   readonly result: Path | null;
 }
 
-/** Compiles a path of an answer, where `*` is allowed. The schema reports wrong types. */
+/** Compiles a path into an answer, in which `*` is allowed. The schema reports wrong types. */
 export function answerPath(raw: unknown, key: string, at: string, findings: Findings): Path | undefined {
   const text = member(raw, key);
   if (typeof text !== 'string') return undefined;
@@ -62,8 +62,9 @@ export function compileResponse(raw: unknown, at: string, findings: Findings): R
 }
 
 /**
- * Classifies an item's status code that no table lists, by its meaning in HTTP. One difference:
- * after a 5xx for a whole call the work may be done, while a 5xx for one item says that it was not.
+ * Classifies an item's status that no table lists, by its meaning in HTTP. The one difference to a
+ * whole call: after a 5xx for a call the work may have been done, while a 5xx for an item says that
+ * it was not.
  */
 function byHttpStatus(status: string): ItemStatus {
   if (!/^[2-5]\d\d$/.test(status)) return 'unknown';
@@ -86,7 +87,7 @@ function verdictOf(plan: ResponsePlan, element: unknown): { status: ItemStatus; 
   return { status: table.find(text) ?? otherwise ?? byHttpStatus(text), said: `status ${text}` };
 }
 
-/** Returns one element of an answer as a result. `place` is its index among the results. */
+/** Converts one element of an answer into a result. `place` is its index among the results. */
 export function itemResult(plan: ResponsePlan, element: unknown, place: number): ItemResult {
   const { status, said } = verdictOf(plan, element);
   const item: ItemResult = { status };
@@ -94,7 +95,7 @@ export function itemResult(plan: ResponsePlan, element: unknown, place: number):
   else {
     const id = readPath(element, plan.id);
     if (typeof id === 'string' || typeof id === 'number') item.id = String(id);
-    // No id: `readResults` finds the shape unreadable and shows this.
+    // Without an id, `readResults` finds the result unreadable and shows this.
     else return { status, error: `no id at ${plan.id.join('.')} of ${show(element)}` };
   }
   if (status !== 'ok') {

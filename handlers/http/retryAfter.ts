@@ -6,8 +6,8 @@ const RFC850 = new RegExp(`^${DAYS}, (\\d{2})-([A-Z][a-z]{2})-(\\d{2}) (\\d{2}:\
 const ASCTIME = new RegExp(`^${DAYS} ([A-Z][a-z]{2}) ([ \\d]\\d) (\\d{2}:\\d{2}:\\d{2}) (\\d{4})$`);
 
 /**
- * Parses an HTTP date in any of its three forms (RFC 9110, 5.6.7) as Unix milliseconds, or
- * undefined.
+ * Parses an HTTP date in any of its three forms (RFC 9110, 5.6.7) into Unix milliseconds.
+ * Undefined: it is none.
  */
 export function parseHttpDate(text: string, now: number): number | undefined {
   let standard = IMF.test(text) ? text : undefined;
@@ -15,7 +15,8 @@ export function parseHttpDate(text: string, now: number): number | undefined {
   if (rfc850 !== null) {
     const [, day, month, shortYear, time] = rfc850;
     const century = Math.floor(new Date(now).getUTCFullYear() / 100) * 100;
-    // A two-digit year that seems more than 50 years ahead is the last one with these digits.
+    // A two-digit year that seems to be more than 50 years ahead is the most recent past year with
+    // these digits.
     const year =
       century + Number(shortYear) - new Date(now).getUTCFullYear() > 50
         ? century - 100 + Number(shortYear)
@@ -33,10 +34,10 @@ const single = (value: string | string[] | undefined): string | undefined =>
   (Array.isArray(value) ? value[0] : value)?.trim();
 
 /**
- * Returns how long an answer asks to wait, in milliseconds: `Retry-After` in seconds or as a date,
- * or `retry-after-ms`, which OpenAI and Azure send and which is the finer. A date counts from the
- * answer's own `Date`, so that the clocks need not agree. Undefined if there is none, or none that
- * can be read.
+ * Returns how many milliseconds an answer asks to wait, at most a day: by `retry-after-ms`, which
+ * OpenAI and Azure send and which is more precise, or by `Retry-After` in seconds or as a date. A
+ * date counts from the answer's own `Date`, so that the clocks need not agree. Undefined: there is
+ * no such header, or it is unreadable.
  */
 export function retryAfterMs(headers: ResponseHeaders, now: number): number | undefined {
   const fine = single(headers['retry-after-ms']);

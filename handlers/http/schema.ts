@@ -4,8 +4,8 @@ import { commonShape } from '../settings';
 import { HOLD_SCOPES, ITEM_STATUSES } from '../contract';
 
 /**
- * The form of an http handler's JSON. The `compile` functions check what needs the environment,
- * templates or two settings at once.
+ * The schema of an HTTP handler's JSON. The `compile` functions check what concerns the
+ * environment, templates, or several settings at once.
  */
 
 const path = () => text('a path such as customer.id or /customer/id', () => true);
@@ -29,9 +29,11 @@ const errorStatus = () =>
     { error: 'expected an array of HTTP statuses' },
   );
 
-/** Where results are in an answer and how to read one. */
+/** Where the results are in an answer, and how to read a result. */
 const response = settings({
-  /** false: the answer says nothing of single items; 2xx means that all of them succeeded. */
+  /**
+   * False: the answer says nothing about single items, and 2xx means that all of them succeeded.
+   */
   perItem: flag().optional(),
   decode: oneOf(['json', 'ndjson']).optional(),
   results: path().optional(),
@@ -46,7 +48,7 @@ const response = settings({
     otherwise: oneOf(ITEM_STATUSES).optional(),
   }).optional(),
   error: path().optional(),
-  /** What is kept as a task's result; default the whole item, false for nothing. */
+  /** What is kept as a task's result; default: the whole item; false: nothing. */
   result: either<string | false>((v) =>
     v === false ? z.literal(false) : text('a path, or false to keep nothing', () => true),
   ).optional(),
@@ -76,8 +78,8 @@ export const httpSchema = settings({
     .optional(),
   idempotencyHeader: text('a header name', (v) => /^[A-Za-z0-9-]{1,64}$/.test(v)).optional(),
   /**
-   * Header that carries the URL at which the downstream may report the outcome of the batch; in the
-   * body it is {{callbackUrl}} of the envelope.
+   * The header with the URL at which the downstream may report the outcome of the batch. In the
+   * body, the envelope's {{callbackUrl}} has the same URL.
    */
   callbackHeader: text('a header name', (v) => /^[A-Za-z0-9-]{1,64}$/.test(v)).optional(),
   scopes: settings({ refused: oneOf(HOLD_SCOPES).optional(), unreachable: oneOf(HOLD_SCOPES).optional() }).optional(),
@@ -129,5 +131,5 @@ export const httpSchema = settings({
   }).optional(),
 });
 
-/** An http handler as JSON. */
+/** An HTTP handler as JSON. */
 export type HttpHandlerConfig = z.infer<typeof httpSchema>;

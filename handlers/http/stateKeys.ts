@@ -6,14 +6,14 @@ import { isBad, member, parsePath, readPath } from './path';
 import { compileTemplate } from './template';
 
 /**
- * What an ordered http handler reads from a payload: the service, and the state keys that a task
+ * What an ordered HTTP handler reads from a payload: the service, and the state keys that a task
  * reads and writes.
  */
 export interface OrderPlan {
   readonly service?: (target: string, payload: unknown) => string;
   readonly reads?: (payload: unknown) => string[];
   readonly writes?: (payload: unknown) => string[];
-  /** Plain paths among them, with where each is written: a JSON Schema must declare them. */
+  /** The plain paths among these, each with its setting. A JSON Schema must declare them. */
   readonly paths: readonly (readonly [string, Path])[];
 }
 
@@ -45,8 +45,8 @@ function compileKeys(
 }
 
 /**
- * Compiles a path inside the payload, or a template over `payload`. An array there stands for all
- * of its members.
+ * Compiles a path into the payload, or a template over `payload`. An array at that place stands for
+ * all of its members.
  */
 function compileOne(text: unknown, at: string, findings: Findings, paths: [string, Path][]): Read | undefined {
   if (typeof text !== 'string') return undefined;
@@ -63,7 +63,10 @@ function compileOne(text: unknown, at: string, findings: Findings, paths: [strin
   return (payload) => asKeys(readPath(payload, path), `payload ${path.join('.')}`, false);
 }
 
-/** `mayMiss`: the template itself marks which of its values may be missing. */
+/**
+ * Converts a value into keys. `mayMiss`: the value may be missing, since it comes from a template,
+ * which marks its optional values.
+ */
 function asKeys(value: unknown, at: string, mayMiss: boolean): string[] {
   if (value === undefined && mayMiss) return [];
   return (Array.isArray(value) ? (value as unknown[]) : [value]).map((one) => {

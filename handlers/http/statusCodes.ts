@@ -1,29 +1,32 @@
 import type { StatusTable } from './patterns';
 
-/** What an HTTP status says about the whole call; docs/handlers/http-json.md has the table. */
+/** What an HTTP status can say about a whole call; docs/handlers/http-json.md has the table. */
 export const VERDICTS = ['later', 'rejected', 'halt', 'unknown'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
-/** 425: the server would not risk it yet; like 429 and 503 it says that nothing was done. */
+/**
+ * Statuses that say that nothing was done. 425: the server was unwilling to risk the request yet.
+ */
 const LATER = new Set([425, 429, 503]);
-/** Only these are content errors, so only these are bisected. */
+/** The only content errors, and therefore the only statuses after which a batch is bisected. */
 const REJECTED = new Set([400, 413, 422]);
 /**
- * 408 may come after the body was read; 409 may mean that an earlier attempt holds the key or was
- * applied; 499 is a proxy's own timeout.
+ * Statuses after which the outcome is unknown: 408 may come after the body was read, 409 may mean
+ * that an earlier attempt holds the key or was applied, and 499 is a proxy's own timeout.
  */
 const UNKNOWN = new Set([408, 409, 499]);
 /**
- * 5xx that are about the request as such, and repeat for every batch: not implemented, HTTP
+ * 5xx statuses that concern the request as such, and repeat for every batch: not implemented, HTTP
  * version, network authentication.
  */
 const HALT_5XX = new Set([501, 505, 511]);
 
 /**
- * Returns the verdict on a status. 2xx: undefined, the body says. 3xx: halt, redirects are not
- * followed. Every other 4xx halts: it refuses whatever is sent (credentials, URL, method, media
- * type), and to take it for a content error would fail a whole backlog. Other 5xx are unknown: the
- * work may have been done. `overrides` (the setting `answers`) come first for 4xx and 5xx.
+ * Returns the verdict on a status. 2xx: undefined, since the body decides. 3xx: halt, since
+ * redirects are not followed. A 4xx that is not listed above halts, too: it refuses whatever is
+ * sent (credentials, URL, method, media type), and treating it as a content error would fail a
+ * whole backlog. A 5xx that is not listed is unknown, since the work may have been done. For 4xx
+ * and 5xx, `overrides` (the setting `answers`) take precedence.
  */
 export function verdictOf(status: number, overrides: StatusTable<Verdict>): Verdict | undefined {
   if (status >= 200 && status <= 299) return undefined;

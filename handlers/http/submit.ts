@@ -12,21 +12,21 @@ import type { Verdict } from './statusCodes';
 import { verdictOf } from './statusCodes';
 import type { IncomingAnswer, Transport } from './transport';
 
-/** Everything that one call needs besides the batch. */
+/** Everything that a call needs besides the batch. */
 export interface SubmitPlan {
   readonly request: RequestPlan;
   readonly response: ResponsePlan;
   readonly accepted: FollowUps['accepted'];
   readonly answers: StatusTable<Verdict>;
-  /** What waits after a 429 or 503. */
+  /** What waits after a 425, 429 or 503. */
   readonly refused: HoldScope;
   readonly maxBytes: number | undefined;
   readonly maxResponseBytes: number;
 }
 
 /**
- * Returns the call as it will be made, or throws `RejectedError`: nothing was sent then, and
- * bisecting finds the task that does not fit.
+ * Encodes the call. Throws `RejectedError` if it is too large or lacks a value: nothing was sent
+ * then, and bisecting finds the task.
  */
 export function encodeCall(
   plan: SubmitPlan,
@@ -46,8 +46,8 @@ export function encodeCall(
 }
 
 /**
- * Makes the call and returns its answer. What cannot be read is thrown as a plain error: an unknown
- * outcome.
+ * Makes the call and returns its answer. Throws a plain Error for an answer that cannot be read,
+ * which is an unknown outcome.
  */
 export async function submit(
   plan: SubmitPlan,
@@ -77,8 +77,8 @@ export async function submit(
 }
 
 /**
- * Returns the header with the callback URL, if one is configured. Without a URL nothing is sent: no
- * task is at fault.
+ * Returns the header with the callback URL, if one is configured. Throws `HaltError` if the request
+ * needs a URL and there is none: nothing is sent, since no task is at fault.
  */
 function callbackOf({ callbackHeader, body }: RequestPlan, url: string | undefined): Record<string, string> {
   if (url !== undefined) return callbackHeader === undefined ? {} : { [callbackHeader]: url };

@@ -3,11 +3,12 @@ import { didYouMean } from '../suggest';
 import type { Path } from './path';
 import { isBad, parsePath, readPath } from './path';
 
-/** What a template's names stand for in one rendering: `{id: 'a', payload: {...}}`. */
+/** The values of a template's names in one rendering, such as `{id: 'a', payload: {...}}`. */
 export type Scope = Readonly<Record<string, unknown>>;
 
 /**
- * One `{{name.path?}}`. With `?` the value may be missing: a member of an object is then left out.
+ * A reference `{{name.path?}}`. With `?` the value may be missing; a member of an object is then
+ * left out.
  */
 export interface Reference {
   readonly root: string;
@@ -25,20 +26,21 @@ export class MissingValue extends Error {
 }
 
 export interface Template {
-  /** Throws `MissingValue`. */
+  /** Renders the template. Throws `MissingValue`. */
   render(scope: Scope): unknown;
   readonly references: readonly Reference[];
 }
 
 type Render = (scope: Scope) => unknown;
 
-/** The only name whose inside can be reached: `{{payload.a.b}}`. */
+/** The only name that may be followed by a path: `{{payload.a.b}}`. */
 const DEEP = 'payload';
 const TOKEN = /\{\{([^{}]*)\}\}/g;
 
 /**
- * Compiles JSON in which strings of the form `{{name}}` are replaced: a whole string keeps the
- * value's JSON type, inside a longer one it becomes text. Inserted values are never scanned again.
+ * Compiles JSON in whose strings `{{name}}` is replaced. If it is the whole string, the value keeps
+ * its JSON type; inside of a longer string it becomes text. Inserted values are never scanned for
+ * references.
  */
 export function compileTemplate(json: unknown, roots: readonly string[], at: string, findings: Findings): Template {
   const references: Reference[] = [];
@@ -53,7 +55,8 @@ export function compileTemplate(json: unknown, roots: readonly string[], at: str
       if (key.includes('{{')) findings.add(`${path}.${key}`, 'expected {{...}} in values only, got it in a name');
       return [key, compile(value, `${path}.${key}`)] as const;
     });
-    // fromEntries defines own properties even for `__proto__`; JSON leaves out what is undefined.
+    // fromEntries defines an own property even for `__proto__`, and JSON leaves out undefined
+    // members.
     return (scope) => Object.fromEntries(members.map(([key, render]) => [key, render(scope)]));
   };
   const addReference = (inner: string, path: string): Reference => {
@@ -90,7 +93,7 @@ function compileText(text: string, add: (inner: string) => Reference): Render {
     between.map((plain, i) => plain + (i < references.length ? asText(valueOf(references[i]!, scope)) : '')).join('');
 }
 
-/** Returns the reference inside `{{...}}`, or its problem. */
+/** Returns the reference in `{{...}}`, or its problem. */
 function parseReference(inner: string, roots: readonly string[]): Reference | string {
   const trimmed = inner.trim();
   const optional = trimmed.endsWith('?');
@@ -117,7 +120,7 @@ export function valueOf(reference: Reference, scope: Scope): unknown {
 }
 
 /**
- * Returns a value as it reads inside a longer text: strings as they are, nothing as '', everything
+ * Formats a value for use inside of a longer text: strings as they are, undefined as '', everything
  * else as JSON.
  */
 export const asText = (value: unknown): string =>

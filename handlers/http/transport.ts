@@ -4,11 +4,11 @@ import { cutText, describeThrown } from '../text';
 import type { HoldScope } from '../contract';
 
 export interface TransportOptions {
-  /** Most connections to one host. */
+  /** Most connections per host. */
   readonly connections: number;
   readonly connectMs: number;
   readonly keepAliveMs: number;
-  /** What waits when the host cannot be reached. */
+  /** What waits if the host cannot be reached. */
   readonly unreachable: HoldScope;
 }
 
@@ -22,19 +22,19 @@ export interface OutgoingCall {
 
 export type IncomingAnswer = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>;
 
-/** A silent connection is asked for a sign of life after this, and given up 10 s later. */
+/** A silent connection is probed after this many milliseconds, and given up 10 s later. */
 const HTTP_KEEP_ALIVE_MS = 10_000;
 
-/** Says whether a request's first byte was handed to a socket. */
+/** Records whether the first byte of a request may have been written to a socket. */
 interface Mark {
   readonly signal: AbortSignal;
   written: boolean;
 }
 
 /**
- * Undici calls `onRequestStart` right before it writes to a connected socket, and an aborted
- * request is not written then (`lib/dispatcher/client-h1.js`, `writeH1`): exact knowledge where
- * error codes alone would be a guess.
+ * Undici calls `onRequestStart` right before it writes to a connected socket, and does not write an
+ * aborted request (`lib/dispatcher/client-h1.js`, `writeH1`). That is exact, while error codes
+ * alone would be a guess.
  */
 const marking: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
   const mark = (options as { opaque?: Mark }).opaque;
@@ -52,8 +52,8 @@ const marking: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options,
 };
 
 /**
- * Keeps one handler's connections: opened at the first call, kept alive, never keeping the process
- * alive.
+ * Keeps the connections of one handler. They are opened by the first call and kept alive, but do
+ * not keep the process alive.
  */
 export class Transport {
   private dispatcher: Promise<Dispatcher> | undefined;
@@ -61,9 +61,10 @@ export class Transport {
   constructor(private readonly options: TransportOptions) {}
 
   /**
-   * Sends one request; redirects are not followed. Throws `LaterError` if nothing of it can have
-   * been written (refused, DNS, connect timeout, aborted before), `HaltError` if it never can be
-   * (certificate, malformed request), any other error if its outcome is unknown.
+   * Sends one request, and does not follow redirects. Throws `LaterError` if no byte of it can have
+   * been written (connection refused, DNS, connect timeout, aborted before), `HaltError` if it can
+   * never be sent (bad certificate, malformed request), and any other Error if its outcome is
+   * unknown.
    */
   async send({ method, url, headers, body, signal }: OutgoingCall): Promise<IncomingAnswer> {
     const mark: Mark = { signal, written: false };
@@ -78,7 +79,7 @@ export class Transport {
       signal,
       opaque: mark,
     });
-    // Undici heeds the signal only once it is connected.
+    // Undici reacts to the signal only once it is connected.
     let onAbort = (): void => undefined;
     const aborted = new Promise<never>((_, reject) => {
       onAbort = () => reject(signal.reason as Error);
@@ -87,7 +88,8 @@ export class Transport {
     });
     try {
       const answer = await Promise.race([request, aborted]);
-      // A body that is dropped half read emits an error, and by then it may have no listener.
+      // A body that is dropped before its end emits an error, for which there may be no listener by
+      // then.
       answer.body.on('error', () => undefined);
       return answer;
     } catch (error) {
@@ -111,23 +113,27 @@ export class Transport {
       : new LaterError(reason, { scope: this.options.unreachable });
   }
 
-  /** Loads undici, too, which most processes that read a config file never need. */
+  /** Loads undici on demand, since most processes that read a config file never need it. */
   private async open(): Promise<Dispatcher> {
     const { Agent } = await import('undici');
     const { connections, connectMs, keepAliveMs } = this.options;
     return new Agent({
       connections,
       pipelining: 1,
-      // TCP keep-alive finds a connection that was cut off before a call is sent into it.
+      // TCP keep-alive detects a dead connection before a call is sent over it.
       connect: { timeout: connectMs, keepAliveInitialDelay: HTTP_KEEP_ALIVE_MS },
       keepAliveTimeout: keepAliveMs,
-      // The call's signal is the only clock; undici's defaults would cut what the handler allows.
+      // Only the call's signal limits the time: undici's defaults would abort calls that the
+      // handler allows.
       headersTimeout: 0,
       bodyTimeout: 0,
     }).compose(marking);
   }
 }
 
-/** A bad certificate, or a request that undici refuses to write: waiting does not help. */
+/**
+ * Codes of a bad certificate, or of a request that undici refuses to write, for which waiting does
+ * not help.
+ */
 const NEVER_SENDABLE =
   /^(CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|UND_ERR_INVALID_ARG|UND_ERR_NOT_SUPPORTED|ERR_INVALID_)/;

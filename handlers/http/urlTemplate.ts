@@ -5,11 +5,11 @@ import { asText, compileTemplate, valueOf } from './template';
 
 export interface UrlTemplate {
   /**
-   * Renders the URL; every value is encoded as one URL component. Throws `RejectedError` for a
-   * value that would climb out of its place in the path.
+   * Renders the URL, with every value encoded as one URL component. Throws `RejectedError` for a
+   * value that would leave its place in the path.
    */
   render(scope: Scope): string;
-  /** As written. */
+  /** The template as written. */
   readonly text: string;
   readonly roots: ReadonlySet<string>;
 }
@@ -22,8 +22,8 @@ const climbs = (url: string): boolean => {
 };
 
 /**
- * Compiles a URL such as `https://api.example.com/{{target}}/_bulk`. Host and scheme are fixed: the
- * content of tasks never chooses who gets the credentials.
+ * Compiles a URL such as `https://api.example.com/{{target}}/_bulk`. Host and scheme are fixed, so
+ * that the content of tasks never decides who gets the credentials.
  */
 export function compileUrl(text: unknown, roots: readonly string[], at: string, findings: Findings): UrlTemplate {
   const nothing: UrlTemplate = { render: () => '', text: '', roots: new Set() };
@@ -53,12 +53,12 @@ export function compileUrl(text: unknown, roots: readonly string[], at: string, 
   };
 }
 
-/** Replaces half surrogates, on which `encodeURIComponent` throws. */
+/** Replaces half surrogates, for which `encodeURIComponent` would throw. */
 const wellFormed = (value: string): string => Buffer.from(value).toString();
 
 function urlProblem(text: string): string | undefined {
-  // Two fillings, of letters that no host has by chance: if the origin follows them, it contains a
-  // template.
+  // Renders the URL with two different words that no host contains by chance: if the origin
+  // differs, it contains a template.
   const [one, other] = ['musterone', 'mustertwo'].map((filling) => {
     try {
       return new URL(text.replace(TOKEN, filling));

@@ -1,16 +1,19 @@
 import { depthOf, fieldAt, MAX_JSON_DEPTH } from '../../workflows/planning/jsonText';
 import { describeThrown, isStorableText, show } from '../text';
 
-/** The checkpoint of a partition, as a handler gives it, and how it is refused. */
+/**
+ * Checks the checkpoint of a partition that a handler stores, and has the errors by which it is
+ * refused.
+ */
 
-/** Most bytes of JSON of one checkpoint. */
+/** Most bytes of one checkpoint as JSON. */
 export const CHECKPOINT_BYTES_MAX = 4_096;
 
-/** A checkpoint that cannot be stored: nothing was written, and the last one stays. */
+/** The checkpoint cannot be stored. Nothing was written, and the last checkpoint stays. */
 export class InvalidCheckpointError extends Error {
   override readonly name = 'InvalidCheckpointError';
   constructor(
-    /** What is wrong: `checkpoint`, or a place in it, such as `checkpoint.cursor[0]`. */
+    /** The field that is wrong: `checkpoint`, or a place in it such as `checkpoint.cursor[0]`. */
     readonly field: string,
     what: string,
   ) {
@@ -19,8 +22,8 @@ export class InvalidCheckpointError extends Error {
 }
 
 /**
- * This process no longer holds the partition under the call's epoch: another node has it, or the
- * lease has passed. Nothing was written. End the call; the next holder goes on.
+ * This process no longer holds the partition under the call's epoch, because another node holds it
+ * or the lease has expired. Nothing was written. End the call; the next holder continues.
  */
 export class PartitionLostError extends Error {
   override readonly name = 'PartitionLostError';
@@ -37,16 +40,17 @@ export class PartitionLostError extends Error {
 }
 
 /**
- * Returns a checkpoint as JSON text that Postgres and every reader can hold. Throws
- * `InvalidCheckpointError` with the field; unlike a result, nothing is replaced or left out: the
- * next holder must read what was written.
+ * Returns a checkpoint as JSON text that Postgres and every reader can hold. Unlike in a result,
+ * nothing is replaced or left out, since the next holder must read exactly what was written.
+ *
+ * @throws InvalidCheckpointError that names the field.
  */
 export const checkpointJson = (value: unknown): string => {
   let json: string | undefined;
   try {
     json = JSON.stringify(value);
   } catch (error) {
-    // Nested thousands of levels deep, the writer has no stack left.
+    // A value that is nested thousands of levels deep exhausts the stack of `JSON.stringify`.
     throw refused(error instanceof RangeError ? TOO_DEEP : `${NO_JSON}, got ${describeThrown(error)}`);
   }
   if (json === undefined) throw refused(`${NO_JSON}, got ${show(value)}`);
@@ -70,7 +74,7 @@ type Path = (string | number)[];
 const refused = (what: string, path: Path = []): InvalidCheckpointError =>
   new InvalidCheckpointError(fieldAt(['checkpoint', ...path]), what);
 
-/** Returns where a text, or the name of a member, cannot be stored; null: nowhere. */
+/** Returns the place of a text or a member's name that cannot be stored; null: there is none. */
 const unstorable = (value: unknown): Path | null => {
   if (typeof value === 'string') return isStorableText(value) ? null : [];
   if (typeof value !== 'object' || value === null) return null;

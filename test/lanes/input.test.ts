@@ -102,6 +102,7 @@ test.each([
   ['an unknown key', 'po', items('po'), { dependsOn: ['nobody'] }, /nobody/],
   ['itself', 'po', items('po'), { key: 'me', dependsOn: ['me'] }, /itself/],
   ['a dependency that is no id', 'po', items('po'), { dependsOn: [-1] }, /dependsOn: expected ids/],
+  ['dependencies that are no array', 'po', items('po'), { dependsOn: null }, /dependsOn: expected an array.*got null/],
   ['items of two targets', 'po', [...items('po'), ...items('other')], {}, /items of one target/],
   ['a priority', 'po', [{ ...items('po')[0]!, priority: 3 }], {}, /priority: expected no priority in a lane, got 3/],
   ['a time', 'po', [{ ...items('po')[0]!, notBefore: 5 }], {}, /notBefore: expected no notBefore in a lane, got 5/],

@@ -106,9 +106,9 @@ test('every state has its sentence, and each says something else', () => {
   for (const text of texts) expect(text).toMatch(/^ [A-Z].*\.$/);
   expect(cancellationText(null)).toBe('');
   expect(cancellationText({ ...facts, tries: 1, nextInMs: -5, cause: 'deadline' })).toMatch(
-    /since its deadline had passed, and has not answered \(1 calls, again in 0 ms\)/,
+    /since its deadline had passed, and has not answered \(1 call, again in 0 ms\)/,
   );
   expect(cancellationText({ ...facts, tries: 1, nextInMs: null, error: null, cause: 'decision' })).toBe(
-    ' The downstream was asked to cancel it, since its outcome was decided by hand, and has not answered (1 calls).',
+    ' The downstream was asked to cancel it, since its outcome was decided by hand, and has not answered (1 call).',
   );
 });

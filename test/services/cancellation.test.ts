@@ -162,7 +162,7 @@ describe('a caller cancels a batch that the downstream has accepted', () => {
     const batch = await accept('plain', 'twice', fails, busy);
     await muster.client.cancelBatch(batch);
     await eventually(async () =>
-      /has not answered \(1 calls, again in .*: HTTP 500\.$/.test(await explained('twice-0')),
+      /has not answered \(1 call, again in .*: HTTP 500\.$/.test(await explained('twice-0')),
     );
     await cancellationBecomes(batch, 'confirmed');
     expect(jobOf('twice/1').cancels).toBe(3);

@@ -24,7 +24,7 @@ const batchCancellation = z
     state: cancellationState,
     cause: namesOf(CANCELLATION_CAUSES).describe('Why the batch was given up'),
     reference: z.string(),
-    tries: count.describe('Calls started'),
+    tries: count.describe('Number of calls that asked the downstream to stop the batch'),
     error: z.string().nullable().describe('Error of the downstream or of the last call'),
     requestedAt: time,
     endedAt: time.nullable(),
@@ -37,8 +37,8 @@ export const batchView = z
     handler: z.string(),
     target: z.string(),
     leader: z.string(),
-    epoch: count.describe('Leader that formed the batch'),
-    turn: count,
+    epoch: count.describe('Epoch of the leader when it formed the batch'),
+    turn: count.describe('Turn of the leader in which it formed the batch'),
     state: batchState,
     reason: flushReason,
     n: count.describe('Members when the batch was formed'),
@@ -90,8 +90,12 @@ export const batchInput = z
       .array(plainName(STATE_KEY_BYTES_MAX))
       .max(STATE_KEYS_MAX)
       .optional()
-      .describe('State keys for approach parallel'),
-    writes: z.array(plainName(STATE_KEY_BYTES_MAX)).max(STATE_KEYS_MAX).optional(),
+      .describe('State keys that the batch reads, for the approach parallel'),
+    writes: z
+      .array(plainName(STATE_KEY_BYTES_MAX))
+      .max(STATE_KEYS_MAX)
+      .optional()
+      .describe('State keys that the batch writes, for the approach parallel'),
     dependsOn: z
       .array(z.union([batchId, plainName(BATCH_KEY_BYTES_MAX)]))
       .max(DEPENDENCIES_MAX)
@@ -99,7 +103,7 @@ export const batchInput = z
       .describe('Batches that must be committed before this one is sent: their numbers, or keys from the same call'),
     key: plainName(BATCH_KEY_BYTES_MAX)
       .optional()
-      .describe('Name of this batch within the call, for dependsOn of others'),
+      .describe('Name of this batch within the call, for dependsOn of other batches'),
   })
   .meta({ id: 'BatchInput' });
 
@@ -129,7 +133,10 @@ export const cancelledBatch = z
 export const receipt = z
   .object({
     id: z.string(),
-    receipt: z.enum(['valid', 'invalid']).nullable().describe('Applied, refused permanently, or null: not known yet'),
+    receipt: z
+      .enum(['valid', 'invalid'])
+      .nullable()
+      .describe('valid: applied; invalid: refused permanently; null: not known yet'),
     state: taskState,
     message: z.string().nullable(),
     data: z.unknown().optional().describe('Data that the downstream returned with it'),

@@ -4,7 +4,7 @@ import { ANSWER_CODES } from '../planning/executions/rollCall';
 import { ALL_NODES, MAX_NODES } from '../planning/executions/chunks';
 import { UUID } from '../planning/uuid';
 
-/** The request as its users write it: snake_case, like the result document. */
+/** The request as callers of the HTTP API write it: in snake_case, like the result document. */
 
 const names = (max: number) => plainName(max);
 const uuid = z.string().regex(UUID, 'expected a UUID');
@@ -56,7 +56,7 @@ export const executeAnswer = z
       .describe(
         '202: nodes can run it now. 404: no live node has the function, so its items will fail. 503: no node answers now, so it waits for one',
       ),
-    message: z.string().describe('The same for people, with the remedy'),
+    message: z.string().describe('The same as text, with the remedy'),
   })
   .meta({ id: 'ExecuteAnswer' });
 
@@ -124,11 +124,11 @@ const usage = {
   wall: z.number().describe('Run time in ms'),
   cpu: z.number().nullable().describe('Processor time in ms; null: the executor cannot tell'),
   memory: count.nullable().describe('Memory of a WebAssembly module; null: the executor cannot tell'),
-  bytes: count.describe('Bytes written, also those that were cut off'),
+  bytes: count.describe('Bytes written, including those that were cut off'),
 };
 const metadata = z
   .record(z.string(), z.string())
-  .describe('What the function, or the HTTP answer, says: at most 32 texts, 4,096 bytes as JSON');
+  .describe('What the function or the HTTP answer reported: at most 32 texts, 4,096 bytes as JSON');
 
 export const workItemView = z
   .object({
@@ -151,7 +151,7 @@ export const workItemView = z
         stderrBytes: usage.bytes,
       })
       .nullable()
-      .describe('What its last run used; null: not known'),
+      .describe('Resources that the last run used; null: not known'),
     metadata: metadata.nullable(),
   })
   .meta({ id: 'WorkItem' });
@@ -193,7 +193,7 @@ const resultDocument = z
   .meta({ id: 'ResultDocument' });
 export type ResultDocument = z.infer<typeof resultDocument>;
 
-/** A page of the result document: the same form, and where the next page begins. */
+/** A page of the result document, which has the same form, and where the next page begins. */
 export const resultPage = resultDocument
   .extend({ next: z.string().optional().describe('Pass it as `after` to get the next page; absent on the last page') })
   .meta({ id: 'ResultPage' });

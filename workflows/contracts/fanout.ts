@@ -74,7 +74,7 @@ export const addedItems = z
 
 const completedFanout = z
   .object({ id: fanoutId, userKey: z.string().nullable(), items: count, completedAt: time })
-  .describe('True if this call completed the fan-out')
+  .describe('A fan-out that this call completed')
   .meta({ id: 'CompletedFanout' });
 export type CompletedFanout = z.infer<typeof completedFanout>;
 

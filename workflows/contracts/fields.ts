@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { SERVICE_BYTES_MAX } from '../planning/lanes/limits';
 
-/** Fields that the contracts of the client, the command line and the HTTP API share. */
+/** Fields that the contracts of the client library, the command line and the HTTP API share. */
 
 /** Returns the keys of a table of states as a zod enum. */
 export const namesOf = <T extends Record<string, unknown>>(table: T) =>
@@ -12,7 +12,7 @@ export const ms = z.number().describe("Milliseconds by the database's clock");
 export const count = z.number().int().min(0);
 export const batchId = z.number().int().min(1).max(Number.MAX_SAFE_INTEGER).describe('Number of a batch');
 
-/** NUL cannot be stored. */
+/** Matches text without NUL, which Postgres cannot store. */
 const STORABLE = '^[^\\u0000]*$';
 export const plainName = (max: number) =>
   z.string().min(1).max(max).regex(new RegExp(STORABLE), 'expected text without NUL');
@@ -28,8 +28,8 @@ export const pageLimit = (fallback: number, max = 1_000) =>
   z.number().int().min(1).max(max).default(fallback).describe(`Entries per page, at most ${max}`);
 
 /**
- * Receiver of a callback: a webhook (signed, `callbacks.allow` of the workers permitting) or a
- * workflow's signal.
+ * The receiver of a callback: a signed webhook, if `callbacks.allow` of the workers allows its
+ * host, or a workflow that gets a signal.
  */
 export const callback = z
   .union([

@@ -21,7 +21,10 @@ const leaderView = z
   .meta({ id: 'Leader' });
 export type LeaderView = z.infer<typeof leaderView>;
 
-/** A workflow that was woken, or whose work has been overdue, for long without any progress. */
+/**
+ * A workflow that has made no progress for long although it was woken, or although its work is
+ * overdue.
+ */
 const stalled = z
   .object({
     kind: z.enum(['leader', 'queuer', 'monitor', 'notifier', 'balancer', 'execution', 'dispatch']),
@@ -89,7 +92,7 @@ export const targetStatus = z
   .object({
     key: z.string(),
     leader: z.string(),
-    epoch: count.describe('State of its leader'),
+    epoch: count.describe('Epoch of its leader'),
     paused,
     busy: z.boolean().describe('True if its calls (or weight) in flight are at the limit'),
     holdInMs: ms.nullable().describe('Time held by back pressure or its own rate limit; null: not held'),

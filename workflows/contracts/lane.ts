@@ -89,14 +89,14 @@ export const queuerSettings = z
   .describe('Pass at least one setting')
   .meta({ id: 'QueuerSettings', minProperties: 1 });
 
-/** What a downstream lost of a lane. */
+/** The batches of a lane that the downstream has lost. */
 export const laneLost = z
   .strictObject({
-    afterBatch: batchId.optional().describe('Only what stands behind this batch in the lane'),
-    afterReference: z.string().min(1).optional().describe('Only what stands behind the batch with this reference'),
+    afterBatch: batchId.optional().describe('Only batches after this one in the lane'),
+    afterReference: z.string().min(1).optional().describe('Only batches after the one with this reference'),
     acceptedBefore: time
       .optional()
-      .describe('Only what was accepted until then; that of an earlier answer makes a repeat harmless'),
+      .describe('Only batches accepted by then; pass that of an earlier answer, so that a repeat does no harm'),
     reason: reason.optional(),
   })
   .meta({ id: 'LaneLost' });

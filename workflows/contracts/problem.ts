@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Every error of the HTTP API, in one form (RFC 9457, application/problem+json). */
+/** The form of every error of the HTTP API (RFC 9457, application/problem+json). */
 export const problemDetails = z
   .looseObject({
     type: z.string().describe('Stable type: urn:muster:problem:<name>'),

@@ -38,7 +38,9 @@ export const taskInput = z
     onDependencyFailure: z
       .enum(ON_DEPENDENCY_FAILURE)
       .optional()
-      .describe('Where one of them does not succeed: the task fails, too (default), or it runs once all have ended'),
+      .describe(
+        'If one of them does not succeed: the task fails too (fail, default), or runs once all have ended (run)',
+      ),
   })
   .meta({ id: 'TaskInput' });
 
@@ -91,7 +93,7 @@ export const taskView = z
       .string()
       .optional()
       .describe(
-        'What of the result could not be stored: characters replaced by U+FFFD, or all of it (then result is null)',
+        'What could not be stored of the result: characters replaced by U+FFFD, or all of it (then result is null)',
       ),
     error: z
       .string()
@@ -110,8 +112,8 @@ export const cancellation = z
       z.object({
         id: z.string(),
         state: z.union([taskState, z.literal('unknown id')]),
-        batch: batchId.optional().describe('In a lane: the batch that the task is in'),
-        why: z.string().optional().describe('Why that batch was not cancelled'),
+        batch: batchId.optional().describe('Batch that the task is in, if that batch could not be cancelled'),
+        why: z.string().optional().describe('Why that batch was not cancelled, or not yet'),
       }),
     ),
   })

@@ -12,44 +12,48 @@ import type { LookAnswer } from '../planning/lookDetails';
 import { LookStory } from '../planning/lookDetails';
 
 /**
- * Most looks per run, besides the server's suggestion to continue as new. After kills a worker
- * replays the whole history within one workflow task, beside those of all leaders: a notifier with
- * 1,200 events did not end its replay in time, and callbacks stood still for 40 s.
+ * Looks after which a run continues as new, if the server does not suggest it before. After a kill,
+ * another worker replays the whole history within one workflow task, together with those of all
+ * leaders: a notifier with 1,200 events did not finish its replay in time, and callbacks were
+ * delayed by 40 s.
  */
 const LOOKS_PER_RUN = 100;
-/** Size from which on a run continues as new as soon as it can. */
+/** Size of the history from which on a run continues as new as soon as it can. */
 const LARGE = { events: 2_000, bytes: 4_000_000 };
 /**
- * Size from which on a look in progress is told to end: a server takes 10,000 signals for a run,
- * and ends one of 51,200 events or 50 MB.
+ * Size of the history from which on a look in progress is cancelled. A server accepts 10,000
+ * signals per run, and ends a run of 51,200 events or 50 MB.
  */
 const TOO_LARGE = { events: 6_000, bytes: 12_000_000 };
-/** Size from which on nothing is waited for any more: the next run repeats what is in progress. */
+/**
+ * Size of the history from which on the run waits for nothing any more: the next run repeats what
+ * is in progress.
+ */
 const FULL = { events: 8_000, bytes: 20_000_000 };
 
-/** Work that a run does beside its looks. */
+/** Work that a run does besides its looks. */
 export interface SideWork {
-  /** Says whether no part of it is in progress, or left to do. */
+  /** Says whether no part of the work is in progress or left to do. */
   isAtRest(): boolean;
-  /** Begins nothing further: the run is about to continue as new. */
+  /** Starts no further part: the run is about to continue as new. */
   stop(): void;
-  /** Says whether the run may continue as new. `isFull`: the history has hardly any room left. */
+  /** Says whether the run may continue as new. `isFull`: the history has almost no room left. */
   mayContinueAsNew(isFull: boolean): boolean;
 }
 const NO_SIDE_WORK: SideWork = { isAtRest: () => true, stop: () => undefined, mayContinueAsNew: () => true };
 
 /**
- * Runs a workflow that works off something in the store: it looks, waits until the next thing is
- * due or a `look` signal comes, and ends when nothing is left and no signal came since the last
- * look began.
+ * Runs a workflow that works through something in the store. It looks, then waits until the next
+ * thing is due or a `look` signal arrives. It ends when nothing is left and no signal has arrived
+ * since the last look began.
  *
- * No wake-up is lost: the maker of work commits it, then signals (with start). The flag is lowered
- * *before* the look, so a signal that comes while it runs means one more look; and between reading
- * the flag and returning there is no await, so a later signal either makes the server refuse the
- * close and run this workflow task again with it, or finds the run closed and starts the next one.
- * The same holds for continue-as-new: the next run begins with a look.
+ * No wake is lost. The producer of work commits the work first, and then signals (with start). The
+ * flag is lowered *before* the look, so a signal that arrives during the look causes one more look.
+ * Between reading the flag and returning there is no await, so a later signal either makes the
+ * server refuse the close and repeat this workflow task with the signal, or finds the run closed
+ * and starts the next one. The same holds for continue-as-new: the next run begins with a look.
  *
- * `sideWork`: work in this run that its end would break off, and that is waited for before.
+ * `sideWork` is work in this run that the end of the run would interrupt, so that it is waited for.
  */
 export const lookUntilIdle = async (
   look: () => Promise<LookAnswer>,
@@ -90,8 +94,8 @@ const exceeds = ({ events, bytes }: typeof LARGE): boolean =>
   workflowInfo().historyLength >= events || workflowInfo().historySize >= bytes;
 
 /**
- * Cancels a look for which the history has no more room: a look may take hours, and signals may
- * fill the history meanwhile. What is still to be done is in the store.
+ * Cancels a look once the history has no room left for it: a look may take hours, and signals may
+ * fill the history meanwhile. What is left to do is in the store.
  */
 const whileItFits = async (look: () => Promise<LookAnswer>): Promise<LookAnswer | { dueInMs: 0 }> => {
   const scope = new CancellationScope();

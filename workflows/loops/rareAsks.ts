@@ -1,15 +1,16 @@
 import { CancellationScope, patched, sleep } from '@temporalio/workflow';
 
-/** A task is asked about once an hour, in case its callback was given up. */
+/** The end of a task is polled once an hour, in case its callback was given up. In milliseconds. */
 export const RARE_ASK_MS = 3_600_000;
 
 /**
- * Polls the tasks of a user's run once an hour, by one timer for all its waits: a timer per wait is
- * a Temporal action per task, and hardly any fires. A wait is first polled after one to two hours.
- * The timer outlasts the wait that started it, so that the next wait finds it running.
+ * Decides when the waits of a user's run poll their tasks once an hour, by one timer for all waits:
+ * a timer per wait would cost a Temporal action per task, and hardly any would fire. A wait polls
+ * for the first time after one to two hours. The timer outlasts the wait that started it, so that
+ * the next wait finds it running.
  *
- * The run's first wait has a separate timer, as all had in 0.1: most runs submit once, and their
- * histories need no marker.
+ * The run's first wait has a separate timer, as every wait had in 0.1: most runs submit once, and
+ * their histories then need no marker.
  */
 class RareAsks {
   private begun = 0;
@@ -17,10 +18,10 @@ class RareAsks {
   private ticks = 0;
   private running = false;
 
-  /** Begins a wait; null: it has a separate timer. */
+  /** Begins a wait. Null: it needs a separate timer. */
   begin(): RareAsk | null {
     if (this.begun++ === 0 || !patched('muster-one-rare-timer')) return null;
-    // A timer that runs already covers only a part of its first hour.
+    // A timer that runs already covers only a part of the wait's first hour.
     const first = this.ticks + (this.running ? 2 : 1);
     this.open++;
     if (!this.running) void this.tick();
@@ -31,7 +32,10 @@ class RareAsks {
     );
   }
 
-  /** Outside of the scope of the wait that begins it, whose cancellation must not end it. */
+  /**
+   * Runs the timer outside of the scope of the wait that starts it, whose cancellation must not end
+   * the timer.
+   */
   private tick(): Promise<void> {
     return CancellationScope.nonCancellable(async () => {
       this.running = true;

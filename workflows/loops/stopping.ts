@@ -1,14 +1,16 @@
 import { ActivityFailure, ApplicationFailure, sleep } from '@temporalio/workflow';
 import { WORKER_STOPPING } from '../messages';
 
-/** By then the worker that stops has no workflow task of the run any more. */
+/**
+ * Wait in milliseconds, after which the stopping worker has no workflow task of the run any more.
+ */
 const MOVE_MS = 1_000;
 
 /**
- * Takes a turn; null: its worker is stopping, and another one is to take it. The wait ends the
- * workflow task. Without it a busy worker would never stop: the server answers a workflow task with
- * the run's next one wherever a signal has come meanwhile, and a worker ends only when none of its
- * runs has one.
+ * Takes a turn. Null: the worker is stopping, and another worker has to take the turn. In that case
+ * this waits a moment, which ends the workflow task. Without the wait a busy worker would never
+ * stop: if a signal has arrived meanwhile, the server answers a completed workflow task with the
+ * next one of the same run, and a worker stops only when none of its runs has a workflow task.
  */
 export const unlessStopping = async <T>(turn: () => Promise<T>): Promise<T | null> => {
   try {

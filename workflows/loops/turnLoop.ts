@@ -4,25 +4,25 @@ import { checkOwnScope } from '../ownScope';
 import { unlessStopping } from './stopping';
 
 /**
- * Turns after which a run continues as new when it can: at 6 events each a replay takes less than a
- * second, also of many runs on a busy machine.
+ * Turns after which a run continues as new when it can. At 6 events per turn, a replay takes less
+ * than a second, even of many runs on a busy machine.
  */
 export const TURNS_PER_RUN = 200;
-/** Events after which a run must continue as new; a server ends a run at 51,200. */
+/** Events after which a run must continue as new. A server ends a run at 51,200 events. */
 export const MOST_EVENTS = 10_000;
 
 /**
- * Time that a dispatch needs besides its calls: until its soft deadline, and for the store to come
- * back.
+ * Milliseconds that a dispatch needs besides its calls: until its soft deadline, and for the store
+ * to become available again.
  */
 const BESIDE_CALLS_MS = 5 * 60_000;
 /**
- * Returns the longest that a dispatch may take: calls that are in flight at its soft deadline may
- * still take the handler's limit.
+ * Returns how many milliseconds a dispatch may take: calls that are in flight at its soft deadline
+ * may still take as long as the handler allows.
  */
 export const dispatchLimitMs = (callTimeoutMs = 3_600_000): number => callTimeoutMs + BESIDE_CALLS_MS;
 
-/** Input of every turn: which run takes it, and which activities the run knows of. */
+/** Input of every turn: which run takes it, and which activities that run has in progress. */
 export type Turn = Omit<TurnInput, 'leaderId' | 'handler' | 'name' | 'installation'>;
 
 interface Answer {
@@ -35,21 +35,21 @@ interface Answer {
 }
 
 /**
- * Runs a workflow that decides in turns, as leaders and queuers do: takes a turn, keeps what it
- * started running, waits until woken, until something that it started ends, or until the next thing
- * is due; ends when nothing is left. Every write of a turn is guarded by its number, since a local
- * activity may run again with the same arguments.
+ * Runs a workflow that decides in turns, as leaders and queuers do. It takes a turn, starts the
+ * activities that the turn returns, and waits until it is woken, until one of its activities ends,
+ * or until the next thing is due. It ends when nothing is left. Every write of a turn is guarded by
+ * the turn's number, since a local activity may run again with the same arguments.
  */
 export abstract class TurnLoop<A extends Answer> {
-  /** Wakes so far, and how many of them the last turn knew of. */
+  /** How many wakes have arrived, and how many of them had arrived before the last turn. */
   private looks = 0;
   private looked = 0;
   protected turn = 0;
-  /** Activities in progress, by their number in the store. */
+  /** Numbers, in the store, of the activities in progress. */
   protected readonly live = new Set<number>();
   private ended = 0;
   private released = false;
-  /** An operator asked in the Web UI to cancel the run. */
+  /** An operator requested the cancellation of the run in the Web UI. */
   private cancelled = false;
   protected waitingMs: number | null = null;
 
@@ -59,12 +59,15 @@ export abstract class TurnLoop<A extends Answer> {
     private readonly waitsFor: string,
   ) {}
 
-  /** Takes one turn and starts what it returns, by `track`. A `deposed` answer ends the run. */
+  /**
+   * Takes one turn, and starts the activities that it returns by `track`. A `deposed` answer ends
+   * the run.
+   */
   protected abstract takeTurn(turn: Turn): Promise<A>;
   protected abstract continueAsNew(): Promise<never>;
   /**
-   * Writes the run's state for the Web UI, which costs no Temporal action; called whenever
-   * something ended.
+   * Writes the run's state for the Web UI, which costs no Temporal action. Called whenever an
+   * activity has ended.
    */
   protected abstract describe(): void;
 
@@ -77,7 +80,8 @@ export abstract class TurnLoop<A extends Answer> {
   }
 
   /**
-   * Runs the loop. `dueInMs`: due time in the wake that started the run; it need not look before.
+   * Runs the loop. `dueInMs`: the due time in the wake that started the run, which need not take a
+   * turn before.
    */
   async lead(dueInMs: number): Promise<void> {
     checkOwnScope();
@@ -88,26 +92,29 @@ export abstract class TurnLoop<A extends Answer> {
   }
 
   private async takeTurns(dueInMs: number): Promise<void> {
-    // The run was started for work that lies ahead: the wake wrote the leader as waiting until
-    // then, so there is nothing to look at before. The signal that came with the start said the
-    // same; a second signal means that something is due earlier.
+    // The run was started for work that is due later: the wake has written the leader as waiting
+    // until then, so there is nothing to look at before. The signal that came with the start said
+    // the same. A second signal means that something is due earlier.
     if (dueInMs > 0) {
       this.looked = 1;
       await this.wait(dueInMs);
     }
     for (;;) {
-      // A request to cancel aborts no call: the run begins nothing more, and ends when its calls
+      // A request to cancel aborts no call: the run starts nothing more, and ends when its calls
       // have ended. The next wake starts another run.
       if (this.cancelled) return condition(() => this.live.size === 0);
-      // Before any local activity of this workflow task, and with nothing in flight: a closed run's
-      // activities are aborted.
+      // Continue as new only before any local activity of this workflow task, and with nothing in
+      // flight, since the activities of a closed run are aborted.
       if (this.isLong() && this.live.size === 0) await this.continueAsNew();
       const draining = this.mustEnd();
       this.looked = this.looks;
-      const { ended } = this; // as it was before: an activity may end while a slow turn is taken, and is not to be waited for then
+      // Read before the turn: an activity may end during a slow turn, and must not be waited for
+      // then.
+      const { ended } = this;
       const answer = await unlessStopping(() => this.takeTurn(this.nextTurn(!draining)));
       if (answer === null) continue;
-      // Not a leader of this store: the store's own leader gets its own run when it is woken.
+      // The run is not for a leader of this store. The store's own leader gets another run when it
+      // is woken.
       if (answer.foreign === true) return;
       if (answer.deposed)
         throw ApplicationFailure.create({
@@ -123,7 +130,8 @@ export abstract class TurnLoop<A extends Answer> {
   }
 
   /**
-   * Tracks an activity until `work` ends, well or not: the next turn finds its result in the store.
+   * Tracks an activity until `work` ends, whether it succeeds or fails: the next turn finds its
+   * result in the store.
    */
   protected track(no: number, work: Promise<void>): void {
     this.live.add(no);
@@ -137,9 +145,10 @@ export abstract class TurnLoop<A extends Answer> {
   }
 
   /**
-   * Notes that the activity that just ended, started in `turn`, published that nothing is left: the
-   * run may end, unless it is woken (`isOver` asks). A turn since then (a late wake, for nothing)
-   * has published anew, and another turn has to take that back.
+   * Records that the activity that has just ended, which was started in `turn`, has published that
+   * nothing is left: the run may end unless it is woken (see `isOver`). If another turn was taken
+   * since (by a late wake without work), that turn has published the leader as active again, and
+   * only a further turn can take that back.
    */
   protected stepDown(turn: number): void {
     if (turn === this.turn) this.released = true;
@@ -151,9 +160,9 @@ export abstract class TurnLoop<A extends Answer> {
   }
 
   /**
-   * Says whether another run is to follow as soon as nothing happens to be in flight: this one is
-   * long, or a new version became the current one. Until then it goes on claiming: one slow call
-   * must not hold up everything else that the run leads.
+   * Says whether the run continues as new as soon as nothing happens to be in flight: it is long,
+   * or a new version became the current one. Until then it goes on claiming, since one slow call
+   * must not delay everything else that the run leads.
    */
   private isLong(): boolean {
     const { continueAsNewSuggested, targetWorkerDeploymentVersionChanged } = workflowInfo();
@@ -161,16 +170,16 @@ export abstract class TurnLoop<A extends Answer> {
   }
 
   /**
-   * Says whether the run must end: the server would end one with a history much longer than this,
-   * so it claims nothing more until nothing is in flight.
+   * Says whether the run must end, and therefore claims nothing more until nothing is in flight:
+   * the server would end a run with a much longer history.
    */
   private mustEnd(): boolean {
     return workflowInfo().historyLength >= this.mostEvents;
   }
 
   /**
-   * Returns true when the run may end (its only activity stepped down for it, and no wake came
-   * since).
+   * Waits until something has changed. Returns true when the run may end, because its only activity
+   * stepped down for it and no wake has arrived since.
    */
   private async waitIsOver(answer: A, ended: number): Promise<boolean> {
     this.released = false;
@@ -181,8 +190,9 @@ export abstract class TurnLoop<A extends Answer> {
   }
 
   /**
-   * Its last activity published that nothing is left, and no wake came since: not even in the
-   * workflow task that brought the activity's result, where either may have been applied first.
+   * Says whether the last activity has published that nothing is left, and no wake has arrived
+   * since: not even in the workflow task that brought the activity's result, where either may have
+   * been applied first.
    */
   protected get isOver(): boolean {
     return this.released && !this.woken && this.live.size === 0;

@@ -2,13 +2,13 @@ import { ApplicationFailure, workflowInfo } from '@temporalio/workflow';
 import type { WorkflowInterceptors } from '@temporalio/workflow';
 import { whyUnreadable } from '../planning/unreadable';
 
-/** A monitor does not read its input; a completion returns that it cannot read it. */
+/** A monitor does not need its input, and a completion returns that it cannot read its input. */
 const TAKES_ANYTHING = ['monitor', 'completion'];
 
 /**
- * Ends a run whose input this worker cannot read (it was started with another data converter:
- * before the workers got one, or by a worker that has none yet): otherwise the run would go on
- * forever without anything to work on. Everything is in the store, and the sweeper of a worker
+ * Ends a run whose input this worker cannot read, because it was started with another data
+ * converter: before the workers got one, or by a worker that has none yet. Otherwise the run would
+ * go on forever with nothing to work on. Everything is in the store, and the sweeper of a worker
  * starts the next run.
  */
 export const interceptors = (): WorkflowInterceptors => ({
@@ -21,7 +21,7 @@ export const interceptors = (): WorkflowInterceptors => ({
           `Cannot read the input of this run: ${why}. The sweeper begins it anew; give all workers, clients and the API the same data converter.`,
           'MusterUnreadable',
         );
-        return Promise.reject(error); // thrown here, it would fail the workflow task, which is repeated without end
+        return Promise.reject(error); // thrown here, it would fail the workflow task, and be repeated without end
       },
     },
   ],

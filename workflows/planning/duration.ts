@@ -1,8 +1,8 @@
 export const DAY_MS = 86_400_000;
 
 /**
- * Returns a duration, an age or a wait as a person reads it: `450 ms`, `1.5 s`, `90 s`, `12 min`,
- * `30 h`, `9 d`.
+ * Formats a duration, an age or a wait for people: `450 ms`, `1.5 s`, `90 s`, `12 min`, `30 h`, `9
+ * d`. A negative one counts as 0.
  */
 export const formatDuration = (ms: number): string => {
   const whole = Math.max(0, Math.ceil(ms));

@@ -1,37 +1,46 @@
 /**
- * Every code that an error of the client library, an answer of the API or a line of the command
- * line carries, with its meaning and remedy. A code is part of the API: it never changes its
- * meaning. docs/reference/errors.md is made from this table.
+ * Lists every error code of the client library, the HTTP API and the command line, with its meaning
+ * and remedy. A code is part of the API: its meaning never changes. docs/reference/errors.md is
+ * generated from this table.
  */
 export const ERROR_CODES = {
-  // Input that was refused: nothing was done.
+  // The input was refused: nothing was done.
   ASYNC_SCHEMA: [
     'A handler’s schema has an asynchronous refinement or transform.',
     'Make it synchronous, or move the check before the submit or into the handler.',
   ],
-  BATCH_TOO_LARGE: ['A lane batch is above a limit of its handler.', 'Split it: the parts keep their order.'],
-  BODY_TOO_LARGE: ['The body of a request is above `api.maxBodyBytes`.', 'Send less per request.'],
+  BATCH_TOO_LARGE: ['A lane batch exceeds a limit of its handler.', 'Split it: the parts keep their order.'],
+  BODY_TOO_LARGE: ['A request body exceeds `api.maxBodyBytes`.', 'Send less per request.'],
   ID_CONFLICT: [
-    'The id was used before, with other content.',
+    'The id was used before with different content.',
     'Choose another id. Repeating the same content is harmless.',
   ],
-  INDEX_PAST_END: ['An item id names a place behind the end of its segment.', 'Use the ids that `addItems` returned.'],
+  INDEX_PAST_END: ['An item id names an index past the end of its segment.', 'Use the ids that `addItems` returned.'],
   INVALID_ARGUMENT: ['An argument has the wrong type, range or form.', 'Read the message: it names the argument.'],
   INVALID_CALLBACK: ['The callback of a task is neither a URL nor a workflow id.', 'Pass `{url}` or `{workflowId}`.'],
   INVALID_COMPLETION: ['A completion does not fit its batch.', 'Correct the field that the message names.'],
   INVALID_CONFIG: ['A handler or function of the config file is wrong.', 'Correct what the message names.'],
-  INVALID_DATABASE_URL: ['The database URL cannot be used for this.', 'Give the URL of the server itself.'],
+  INVALID_DATABASE_URL: [
+    'The database URL leads through a pooler, and migrations need a dedicated session.',
+    'Give the URL of the server itself.',
+  ],
   INVALID_DEPENDENCY: [
     'A task or lane batch depends on itself, on a later one, on one that does not exist, or in a cycle.',
     'Read the message: it names the dependency.',
   ],
   INVALID_FILE: ['A file cannot be read.', 'Give the path of a readable file, or `-` for standard input.'],
-  INVALID_HANDLER: ['The handler does not support what was asked.', 'Read the message: it names the setting.'],
+  INVALID_HANDLER: ['The handler does not support the requested operation.', 'Read the message: it names the setting.'],
   INVALID_ID: ['An id is empty, too long, or not storable text.', 'Use 1 to 256 bytes of text.'],
-  INVALID_INPUT: ['A line of a file is not what the command expects.', 'Correct the line that the message names.'],
-  INVALID_ITEM: ['Ids of an acknowledgement name no item that can change.', 'Correct the ids that the error lists.'],
+  INVALID_INPUT: [
+    'A line of a file does not have the form that the command expects.',
+    'Correct the line that the message names.',
+  ],
+  INVALID_ITEM: [
+    'Some ids of an acknowledgement name no item, or one that can no longer change.',
+    'Correct the ids that the error lists.',
+  ],
   INVALID_JSON: ['Text that should be JSON is not.', 'Write one JSON value per line.'],
-  INVALID_KEY: ['`distinctBy` gave a key that cannot be stored.', 'Return short text from `distinctBy`.'],
+  INVALID_KEY: ['`distinctBy` returned a key that cannot be stored.', 'Return short text from `distinctBy`.'],
   INVALID_LINES: ['Lines of an argument file are wrong.', 'Correct the line that the message names.'],
   INVALID_NODE: ['The node lacks the handler or attributes that the partition requires.', 'Choose another node.'],
   INVALID_ORDERING: [
@@ -40,7 +49,7 @@ export const ERROR_CODES = {
   ],
   INVALID_PAYLOAD: ['The payload does not fit the handler’s schema, or cannot be stored.', 'Correct the payload.'],
   INVALID_PRIORITY: ['The priority is not a whole number from -32768 to 32767.', 'Lower numbers go first.'],
-  INVALID_REQUEST: ['A request is not of the documented form.', 'Compare it with the OpenAPI document.'],
+  INVALID_REQUEST: ['A request does not have the documented form.', 'Compare it with the OpenAPI document.'],
   INVALID_SETTINGS: ['A setting is missing or wrong.', 'Correct the setting that the message names.'],
   INVALID_TARGET: ['The target computed from the payload cannot be stored.', 'Return 1 to 512 bytes of text.'],
   INVALID_TASK: ['A task is not an object with the documented fields.', 'Pass `{id, payload}`.'],
@@ -48,15 +57,18 @@ export const ERROR_CODES = {
   INVALID_UTF8: ['A line of a file is not UTF-8.', 'Convert the file.'],
   KEY_CONFLICT: ['Two items of one lane batch have the same `distinctBy` key.', 'Submit them in two batches.'],
   LANE_BUSY: ['The lane has open work of another kind.', 'Wait until the work has ended, then submit again.'],
-  LINE_TOO_LONG: ['A line of a file is above the limit.', 'Split the line.'],
+  LINE_TOO_LONG: ['A line of a file is too long.', 'Split the line.'],
   LOSSY_NUMBER: ['A JSON number would lose digits.', 'Send it as text.'],
-  MALFORMED_ID: ['An item id is not of the documented form.', 'Use the ids that `addItems` returned.'],
-  PAYLOAD_TOO_LARGE: ['The payload is above 1,000,000 bytes.', 'Store it elsewhere and send a reference.'],
+  MALFORMED_ID: ['An item id does not have the documented form.', 'Use the ids that `addItems` returned.'],
+  PAYLOAD_TOO_LARGE: [
+    'The payload exceeds `maxPayloadBytes` of its handler.',
+    'Store it elsewhere and send a reference.',
+  ],
   TARGET_BUSY: [
     'The target has unordered tasks under way, which a lane could overtake.',
     'Wait until they have ended, or cancel them, then submit again.',
   ],
-  TASK_TOO_HEAVY: ['The weight of one task is above a limit of its handler.', 'Raise the limit, or split the task.'],
+  TASK_TOO_HEAVY: ['The weight of one task exceeds a limit of its handler.', 'Raise the limit, or split the task.'],
   TASK_TOO_LARGE: ['One task does not fit into a call of its handler.', 'Raise `maxBytes`, or split the task.'],
   TOO_MANY_ITEMS: ['A list of a request is too long.', 'Send several requests.'],
   TOO_MANY_TASKS: ['Too many tasks in one call.', 'Send several calls, or pass an async iterable.'],
@@ -64,27 +76,39 @@ export const ERROR_CODES = {
   UNKNOWN_FIELD: ['A task has a field that is not documented.', 'Remove it, or correct its spelling.'],
   UNKNOWN_HANDLER: ['No handler of this name is configured.', 'Define it in the config file.'],
   UNKNOWN_SEGMENT: ['The fan-out has no such segment.', 'Use the ids that `addItems` returned.'],
-  // The object's state does not allow it: nothing was changed.
-  BACKLOGGED: ['Too much waits already (`maxQueued`).', 'Submit the same ids again later.'],
-  CANCELLED: ['The execution was cancelled, or given up, while its list was sent.', 'Start a new execution.'],
-  COMPLETION_STALE: ['The batch has ended otherwise, or is not with the downstream.', 'See `muster batch <id>`.'],
+  // The state of the object does not allow the operation: nothing was changed.
+  BACKLOGGED: ['Too many tasks are waiting already (`maxQueued`).', 'Submit the same ids again later.'],
+  CANCELLED: [
+    'The execution was cancelled or given up while its argument lists were being sent.',
+    'Start a new execution.',
+  ],
+  COMPLETION_STALE: [
+    'The batch has ended in another way, or the downstream does not have it.',
+    'See `muster batch <id>`.',
+  ],
   COMPLETION_TOO_EARLY: [
-    'The acceptance of the batch is not written yet, or it is being concluded right now.',
+    'The acceptance of the batch is not stored yet, or the batch is being concluded right now.',
     'Send the completion again after `retryAfterMs`.',
   ],
   FANOUT_COMPLETE: ['The fan-out is complete.', 'Open another.'],
   FANOUT_EXPIRED: ['The fan-out was idle for too long and has expired.', 'Open another.'],
   FANOUT_SEALED: ['The fan-out is sealed: its items are final.', 'Add items before the seal.'],
-  NOT_CANCELLABLE: ['The batch is with the downstream, may be, or has ended.', 'See `muster batch <id>`.'],
-  NOT_FOUND: ['It does not exist, or was deleted after its retention.', 'Check the id.'],
+  NOT_CANCELLABLE: ['The downstream has the batch or may have it, or the batch has ended.', 'See `muster batch <id>`.'],
+  NOT_FOUND: ['The object does not exist, or was deleted after its retention period.', 'Check the id.'],
   NOT_HALTED: ['The lane is not halted.', 'See `muster lane <service>`.'],
   NOT_UNKNOWN: ['The outcome is known: there is nothing to resolve.', 'See `muster explain <task>`.'],
-  TIMEOUT: ['It did not end in the given time, and goes on.', 'Wait again, or see `muster explain <task>`.'],
+  TIMEOUT: [
+    'What was waited for did not end within the timeout. It continues.',
+    'Wait again, or see `muster explain <task>`.',
+  ],
   // The servers.
-  DATABASE_BUSY: ['Other transactions were in the way: nothing was done.', 'Repeat the call with the same ids.'],
+  DATABASE_BUSY: [
+    'Other transactions held locks, or a statement took too long: nothing was done.',
+    'Repeat the call with the same ids.',
+  ],
   DATABASE_ERROR: ['Postgres refused a statement.', 'Read the message: it has the SQLSTATE.'],
   DATABASE_UNAVAILABLE: [
-    'Postgres cannot be reached, does not answer, or cannot be written.',
+    'Postgres cannot be reached, does not answer, or accepts no writes.',
     'Repeat the call with the same ids: the message says whether anything may have been accepted.',
   ],
   SCHEMA_DIFFERS: ['The tables were changed by hand.', 'Restore them as in postgres/schema.sql.'],
@@ -93,11 +117,11 @@ export const ERROR_CODES = {
   TEMPORAL_REFUSED: ['Temporal refused the connection or the namespace.', 'Check the API key, TLS and namespace.'],
   TEMPORAL_UNAVAILABLE: ['Temporal cannot be reached.', 'Check TEMPORAL_ADDRESS, and that the server is up.'],
   // The processes.
-  DEV_SERVER: ['`muster dev` could not start, or lost, a server.', 'Read the message and the log it names.'],
+  DEV_SERVER: ['`muster dev` could not start a server, or lost one.', 'Read the message and the log it names.'],
   INTERNAL: ['An unexpected error: a defect of Muster.', 'Report it with the output of `--debug`.'],
   WORKER_POISONED: [
-    'A worker process can no longer run workflows after it stood still.',
-    'Let the supervisor start it again; it ends by itself.',
+    'A worker process can no longer run workflows, because it was stopped or starved for too long.',
+    'Let the supervisor restart the process: it exits by itself.',
   ],
 } as const satisfies Record<string, readonly [meaning: string, remedy: string]>;
 

@@ -1,6 +1,6 @@
 /**
- * Checks whether a JSON text can be stored and read again without loss; the same for the library,
- * the command line and HTTP. Pure.
+ * Checks whether a JSON text can be stored and read again without loss. The library, the command
+ * line and the HTTP API share these checks. Pure.
  */
 
 /** Deepest nesting of arrays and objects in a payload. */
@@ -12,11 +12,11 @@ const OPENING: ReadonlySet<number> = new Set([91, 123]);
 const CLOSING: ReadonlySet<number> = new Set([93, 125]);
 
 /**
- * Returns the deepest nesting of arrays and objects, read without parsing; stops early above
- * `limit`.
+ * Counts the deepest nesting of arrays and objects without parsing. Stops counting above `limit`,
+ * and returns 0 for a text that is too short to exceed `limit`.
  */
 export const depthOf = (text: string, limit = MAX_JSON_DEPTH): number => {
-  if (text.length <= limit) return 0; // too short to be any deeper: what is asked is whether the limit holds
+  if (text.length <= limit) return 0;
   let depth = 0;
   let deepest = 0;
   let inText = false;
@@ -33,27 +33,29 @@ export const depthOf = (text: string, limit = MAX_JSON_DEPTH): number => {
 };
 
 export interface LossyNumber {
-  /** Names and places from the root, for example `['payload', 'orders', 0]`. */
+  /** Member names and array indexes from the root, for example `['payload', 'orders', 0]`. */
   path: (string | number)[];
-  /** As in the text, cut to 40 characters. */
+  /** The number as the text spells it, cut to 40 characters. */
   number: string;
 }
 
 /**
- * A text without any of this has no number that could lose digits: most texts need no second look.
+ * Matches every number that could lose digits, and some that do not. A text without a match, as
+ * most are, needs no scan.
  */
 const SUSPECT = /\d{16}|[eE]\+?\d{2}/;
-/** Strings, numbers, and the characters that give a value its place. */
+/** Matches strings, numbers, and the punctuation that determines the path of a value. */
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|[[\]{},:]/gs;
 
 /**
- * Returns the first number of a valid JSON text that would change when read: a whole number above
- * 2^53 that no double holds, or one too large for any. Fractions are rounded as everywhere.
- * `within`: looks only into these members of the object that the text is.
+ * Returns the first number of a valid JSON text that would change when parsed: a whole number above
+ * 2^53 that no double represents, or a number beyond the range of doubles. Null: there is none. A
+ * fraction that is merely rounded is not reported. With `within`, checks only these members of the
+ * top-level object.
  */
 export const lossyNumber = (text: string, within?: readonly string[]): LossyNumber | null => {
   if (!SUSPECT.test(text)) return null;
-  /** Position of the scan: the name or place in each open object or array. */
+  /** Position of the scan: the current name or index in each open object or array. */
   const path: (string | number)[] = [];
   let last = '';
   for (const [token] of text.matchAll(TOKENS)) {
@@ -94,13 +96,13 @@ const losesDigits = (number: string): boolean => {
   return /^-?\d+$/.test(number) && !Number.isSafeInteger(read) && BigInt(number) !== BigInt(read);
 };
 
-/** Names a place as errors name fields: `payload.orders[0]`; empty for the whole text. */
+/** Formats a path as errors name fields: `payload.orders[0]`; empty for the whole text. */
 export const fieldAt = (path: LossyNumber['path']): string =>
   path
     .map((part) => (typeof part === 'number' ? `[${part}]` : `.${part}`))
     .join('')
     .replace(/^\./, '');
 
-/** Returns what to do about such a number. */
+/** Returns the error text for a number that would lose digits. */
 export const lossyNumberMessage = (number: string): string =>
   `expected a number that can be stored exactly, got ${number}: whole numbers are exact up to 2^53 (9007199254740992). Send it as text.`;

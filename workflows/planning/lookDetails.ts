@@ -1,8 +1,9 @@
-/** What a run that looks and waits shows in the Web UI. Pure. */
+/** Formats what a run that alternates between looks and waits shows in Temporal's Web UI. Pure. */
 
-/** The answer of one look: what it did, by name, and the last thing that went wrong. */
+/** The result of one look. */
 export interface LookAnswer {
   dueInMs: number | null;
+  /** How many things the look did, by their name. */
   did: Readonly<Record<string, number>>;
   lastError?: string | undefined;
 }
@@ -24,7 +25,7 @@ export class LookStory {
       this.error = `${timeOf(nowMs)}: ${lastError.slice(0, MOST_CHARS).replaceAll('\n', ' ')}`;
   }
 
-  /** Returns Markdown; `next`: what the run does now. */
+  /** Returns the details as Markdown. `next` says what the run does now. */
   details(next: string, nowMs: number): string {
     const did = [...this.sums].map(([name, n]) => `${n} ${name}`);
     return [

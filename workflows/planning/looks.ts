@@ -1,4 +1,7 @@
-/** What waits for nothing in particular looks this often anyway. */
+/** Longest interval between looks of a workflow that has no particular due time. */
 export const IDLE_LOOK_MS = 60_000;
-/** A timer far ahead is checked in between: the store's clock and the server's may drift apart. */
+/**
+ * Longest wait before a due time is checked again: the clocks of Postgres and Temporal may drift
+ * apart.
+ */
 export const LONGEST_WAIT_MS = 24 * 3_600_000;

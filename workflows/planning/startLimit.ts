@@ -1,16 +1,21 @@
-/** How long a dispatch waits for a worker to begin it, in milliseconds, if none was late. */
+/**
+ * How long a workflow waits for a worker to start a dispatch, in milliseconds, as long as none was
+ * late.
+ */
 export const START_LIMIT_MS = 20_000;
 
 /**
- * Longest of all, in milliseconds. An overloaded Temporal was seen to begin dispatches 46 s late;
- * one that it has lost, or whose node has died since, is waited for as long.
+ * The longest such wait, in milliseconds. An overloaded Temporal was seen to start dispatches 46 s
+ * late. The price: a dispatch that Temporal has lost, or whose node has died since, is also waited
+ * for this long.
  */
 const MOST_MS = 60_000;
 
 /**
- * Returns how long a dispatch waits for a worker to begin it: at least twice as long as those
- * before it have waited in vain. An overloaded Temporal begins them late; with a limit that stays
- * the same each would be given up just before it began, and nothing would ever be sent.
+ * Returns how long to wait for a worker to start a dispatch, in milliseconds: `leastMs`, or twice
+ * as long as the dispatches before have waited in vain (`inVainMs`, up to a minute) if that is
+ * longer. An overloaded Temporal starts dispatches late: with a fixed limit each would be given up
+ * just before it started, and nothing would ever be sent.
  */
 export const startLimitMs = (leastMs: number, inVainMs: number): number =>
   Math.max(leastMs, Math.min(2 * inVainMs, MOST_MS));

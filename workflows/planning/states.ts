@@ -1,14 +1,15 @@
 /**
- * The states of a task and of a batch, and why a batch closed. One place; SQL stores the numbers
- * (`postgres/migrations`), people see the names.
+ * The states of a task and of a batch, and the reasons why a batch closed. This is the only list of
+ * them: SQL stores the numbers (`postgres/migrations`), people see the names.
  *
  *     created ──claim──▶ batched ──mark──▶ in-progress ──settle──▶ succeeded · failed · dead
  *        ▲                  │                  │  ├──────────────▶ unknown ──resolve──▶ succeeded · failed · created
  *        │                  └── handed back ───┘  └── retry, refused handler: created again
  *        └── redrive of failed, dead, unknown          cancel of created ▶ cancelled
  *
- * `batched` and `in-progress` are one stored number: a batch is in progress when an attempt was
- * marked (attempt > 0).
+ * The members of an open batch (stored as 1) are `batched`, or `in-progress` once an attempt of the
+ * batch is marked (attempt > 0). In a lane, the status of the lane batch decides
+ * (`lane_task_state`).
  */
 export const TASK_STATES = {
   created: 0,
@@ -23,7 +24,7 @@ export const TASK_STATES = {
 export type TaskState = keyof typeof TASK_STATES;
 
 /**
- * `dissolved` (stored 7): every member went elsewhere: put back, or into the halves of a bisect.
+ * `dissolved`: every member has left the batch, back to the queue or into the halves of a bisect.
  */
 export const BATCH_STATES = { open: 1, unknown: 3, succeeded: 4, failed: 5, dead: 6, dissolved: 7 } as const;
 export type BatchState = keyof typeof BATCH_STATES;
@@ -38,7 +39,7 @@ export const FLUSH_REASONS = {
   shutdown: 6,
   bisect: 7,
   split: 8,
-  /** Submitted to a lane as a batch. */
+  /** The caller submitted it to a lane as a batch. */
   given: 9,
 } as const;
 export type FlushReason = keyof typeof FLUSH_REASONS;
@@ -64,8 +65,8 @@ export const flushReasonName = (code: number): FlushReason => nameIn(flushReason
 export const leaderStateName = (code: number): LeaderState => nameIn(leaderStateNames, 'leader state', code);
 
 /**
- * Says whether a task has ended: it never changes again except by redrive. `unknown` is not an end:
- * it waits for `resolve`.
+ * Says whether a task has ended, and changes only by a redrive from now on. A task that is
+ * `unknown` has not ended: it waits for `resolve`.
  */
 export const isTerminal = (state: TaskState): boolean =>
   state === 'succeeded' || state === 'failed' || state === 'dead' || state === 'cancelled';

@@ -1,15 +1,18 @@
-/** Completions that are in the history of a monitor's run and not in the store yet. */
+/** Completions that are in the history of a monitor's run but not yet in the store. */
 export interface UnreadRun {
   runId: string;
-  /** Number of its completions, from the first on, that were taken. */
+  /** How many of the run's completions are stored already, counted from the first. */
   taken: number;
-  /** Where reading begins, and after how many completions that is; left out: at the beginning. */
+  /**
+   * The page of the history at which reading continues, and how many completions come before it.
+   * Left out: reading starts at the beginning.
+   */
   at?: { token: string; after: number };
 }
 
 /**
- * Reads the list from the input or answer that carries it. Anyone may start a monitor, with
- * anything: what is not such a list counts as none.
+ * Reads the list from the workflow input or activity result that carries it. A monitor may be
+ * started by anyone and with any input, so anything but a list of this form counts as an empty one.
  */
 export const unreadOf = (carrier: unknown): UnreadRun[] => {
   const list: unknown = (carrier as { unread?: unknown } | null | undefined)?.unread;

@@ -1,16 +1,16 @@
 /**
- * A marker for a value from outside that this worker cannot read. Plain data, so that it can be
- * passed on like any other value.
+ * Stands in for a value from outside that this worker cannot read. It is plain data, so that it can
+ * be passed on like any other value.
  */
 export interface Unreadable {
   musterUnreadable: string;
-  /** The encoding that its payload names. */
+  /** The encoding that the value's payload names. */
   encoding?: string;
-  /** A codec refused it, perhaps for lack of a key that it requests from another server. */
+  /** A codec refused the payload, perhaps because it could not get the key from another server. */
   byCodec?: true;
 }
 
-/** Returns a marker that says that no converter knows the payload, or that it is garbled. */
+/** Returns a marker with the reason: no converter knows the payload, or it is garbled. */
 export const unreadable = (reason: string, encoding?: string): Unreadable => ({
   musterUnreadable: reason,
   ...(encoding === undefined ? {} : { encoding }),
@@ -22,5 +22,5 @@ export const asUnreadable = (value: unknown): Unreadable | null =>
     ? (value as Unreadable)
     : null;
 
-/** Returns why it cannot be read; null: it can. */
+/** Returns why the value cannot be read; null: it can be read. */
 export const whyUnreadable = (value: unknown): string | null => asUnreadable(value)?.musterUnreadable ?? null;

@@ -4,8 +4,8 @@ import { MAX_BACKOFF } from '../loops/backOff';
 import { handlerTaskQueue } from '../naming';
 
 /**
- * Returns the activity that reads completions from the histories of a monitor, on the queue of its
- * handler.
+ * Returns the activity that reads completions from the histories of a monitor, on the task queue of
+ * its handler.
  */
 export const signalReader = (
   handler: string,

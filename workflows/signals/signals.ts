@@ -5,9 +5,9 @@ import { unreadOf } from '../planning/unread';
 import { signalReader } from './signalReader';
 
 /**
- * Takes completions that came by signal. They are counted here, and an activity reads them from the
- * history, so that they are not written to a history a second time. The run may continue as new
- * whenever it is large, even with completions still unread: the next run knows where they are.
+ * Takes completions that arrive as signals. They are only counted here, and an activity reads them
+ * from the history, so that they are not written to a history twice. A large run may continue as
+ * new even with completions unread: the next run knows where they are.
  */
 export class Signals implements SideWork {
   private came = 0;
@@ -15,7 +15,7 @@ export class Signals implements SideWork {
   private isReading = false;
   private isStopping = false;
 
-  /** `carried`: the input of the run, which anyone may have started. */
+  /** `carried` is the input of the run, which anyone may have started. */
   constructor(
     private readonly handler: string,
     carried: unknown,
@@ -24,7 +24,7 @@ export class Signals implements SideWork {
     if (this.unread.length > 0) void this.read();
   }
 
-  /** Counts one more. */
+  /** Counts one more signal. */
   add(): void {
     this.came++;
     if (!this.isReading && !this.isStopping) void this.read();
@@ -34,7 +34,7 @@ export class Signals implements SideWork {
     return !this.isReading && !this.isBehind();
   }
 
-  /** Stops: nothing further is begun. */
+  /** Starts no further read. */
   stop(): void {
     this.isStopping = true;
   }
@@ -43,7 +43,7 @@ export class Signals implements SideWork {
     return isFull || !this.isReading;
   }
 
-  /** Returns what the next run is to read. */
+  /** Returns what the next run has to read. */
   carried(): UnreadRun[] {
     const own = this.own();
     return this.came > own.taken ? [...this.earlier(), own] : this.earlier();
@@ -65,7 +65,7 @@ export class Signals implements SideWork {
 
   private async read(): Promise<void> {
     this.isReading = true;
-    await Promise.resolve(); // those that came in the same workflow task are read together
+    await Promise.resolve(); // signals of the same workflow task are read together
     while (this.isBehind() && !this.isStopping) await this.readOnce();
     this.isReading = false;
   }

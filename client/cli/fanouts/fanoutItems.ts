@@ -10,7 +10,10 @@ import { plural } from '../support/output';
 import type { Session } from '../support/session';
 import { runs } from '../support/session';
 
-/** An id has 60 bytes at most; a longer line is not an id, and errors show its beginning. */
+/**
+ * Most bytes of a line. An id has at most 60 bytes, so a longer line is no id, and the error says
+ * which line it is.
+ */
 const MAX_LINE_BYTES = 4_096;
 
 interface AddOptions {
@@ -53,7 +56,7 @@ async function add(session: Session<AddOptions>, fanout: string, n: number): Pro
     session.out.answer({ fanout, items, ranges }, () => `added ${plural(items, 'item')} to ${fanout}`);
 }
 
-/** Prints ids, waiting for a slow reader, so that memory stays bounded. */
+/** Prints ids, and waits while the reader is slow, so that memory stays bounded. */
 const print = async (out: Output, ids: Iterable<string>): Promise<void> => {
   let text = '';
   const flush = async (): Promise<void> => {

@@ -124,15 +124,15 @@ const readFix = async (session: Session<FixOptions>): Promise<Fix> => {
 const lost = (): Command =>
   command(
     'lost',
-    'Send again, in order, what the downstream accepted in a lane and lost.',
+    'Resend, in order, batches of a lane that the downstream accepted and lost.',
     ['muster lane lost po-17 --after-batch 81 --reason "fail-over"', 'muster lane lost po-17 --after-reference r-81'],
     'Without --after-batch or --after-reference: everything accepted that has not ended. Each batch is looked up ' +
       'first, if the handler can, and is sent with the same key.',
   )
     .argument('<service>')
-    .option('--after-batch <n>', 'only what stands behind this batch', wholeOption(1, Number.MAX_SAFE_INTEGER))
-    .option('--after-reference <reference>', 'only what stands behind the batch with this reference')
-    .option('--accepted-before <time>', 'only what was accepted until then; as an earlier answer says it')
+    .option('--after-batch <n>', 'only batches after this one', wholeOption(1, Number.MAX_SAFE_INTEGER))
+    .option('--after-reference <reference>', 'only batches after the one with this reference')
+    .option('--accepted-before <time>', 'only batches accepted by then; pass the time of an earlier answer')
     .option('--reason <text>', 'reason shown by explain')
     .action(
       runs(async (session: Session<LostOptions>, service: string) => {

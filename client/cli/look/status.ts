@@ -63,7 +63,7 @@ const remark = (status: HandlerStatus): string => {
     partitions === null || partitions.held === partitions.n
       ? ''
       : `${partitions.n - partitions.held} of ${partitions.n} partitions have no node`,
-    stalled.length === 0 ? '' : stands(stalled[0]!, stalled.length - 1),
+    stalled.length === 0 ? '' : stalledText(stalled[0]!, stalled.length - 1),
     estimated ? 'counts of large tables are estimated from a sample (use --exact)' : '',
     identityHolds === false ? 'COUNTS DO NOT ADD UP: run muster verify' : '',
   ]
@@ -71,7 +71,7 @@ const remark = (status: HandlerStatus): string => {
     .join('; ');
 };
 
-const stands = ({ kind, name, ms, workflowId }: HandlerStatus['stalled'][number], others: number): string => {
+const stalledText = ({ kind, name, ms, workflowId }: HandlerStatus['stalled'][number], others: number): string => {
   const who = kind === name ? `the ${kind}` : `${kind} ${kind === 'dispatch' ? `of batch ${name}` : name}`;
   const why =
     kind === 'leader' || kind === 'queuer'

@@ -7,8 +7,8 @@ import { fields, table } from '../support/output';
 import type { Session } from '../support/session';
 import { runs } from '../support/session';
 
-const NOTES = `Scopes: submit (submit and cancel tasks, batches, fan-outs, executions), read (view), admin (all of it,
-and pause, flush, redrive, resolve, lanes). Only a hash is stored: a token is shown once, when it is
+const NOTES = `Scopes: submit (submit and cancel tasks, batches, fan-outs, executions), read (view), admin (all of
+these, and pause, flush, redrive, resolve, lanes). Only a hash is stored: a token is shown once, when it is
 created. A revoked token is refused within 2 s. Once a token exists, every request needs one.`;
 
 const scopesOption = (text: string): Scope[] => {

@@ -22,7 +22,10 @@ const NOTES = `Each line of the file: {"id" or "index", "status": "ok" | "retry"
 takes no file. A repeated completion returns the same answer. A batch that ended with another answer is
 refused (exit code 1); so is a completion before its acceptance is written (exit code 5: send it again).`;
 
-/** Same limit as the store's pages: a result is 1 MB at most, in any JSON spelling. */
+/**
+ * Most bytes of a line: a result has at most 1 MB, but JSON may spell it with up to eight times as
+ * many bytes.
+ */
 const MAX_LINE_BYTES = 8_000_000;
 
 export const completeCommand = (): Command =>

@@ -3,12 +3,13 @@ import { INVALID_UTF8, lineGroups } from './lines';
 import type { Output } from './output';
 import type { Staged } from './spool';
 
-/** Bytes of a line, which is one argument list. */
+/** Most bytes of a line, which is one argument list. */
 const MAX_LINE_BYTES = 1_048_576;
 
 /**
- * Yields the argument lists of a file of JSON lines, each an array of texts; throws, with its line,
- * on the first that is not.
+ * Yields the argument lists of a JSON Lines file, each of which is an array of strings.
+ *
+ * @throws MusterError that names the first line that is not.
  */
 export async function* argumentLists(file: Staged, out: Output): AsyncGenerator<readonly string[]> {
   const bar = out.progress('accepting', file.bytes, 'bytes');

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
 
-/** Creates a command with its examples below the help. */
+/** Creates a command whose help ends with notes and examples. */
 export const command = (name: string, description: string, examples: readonly string[], notes = ''): Command =>
   new Command(name)
     .description(description)
@@ -19,7 +19,10 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   d: 86_400_000,
 };
 
-/** Parses `500ms`, `30s`, `5m`, `2h`; a bare number is seconds. In milliseconds. */
+/**
+ * Parses a duration such as `500ms`, `30s`, `5m` or `2h` into milliseconds. A number without a unit
+ * is in seconds.
+ */
 export const durationOption = (text: string): number => {
   const [, number, unit = 's'] = DURATION.exec(text) ?? [];
   const ms = Math.round(Number(number) * UNIT_MS[unit]!);
@@ -29,8 +32,8 @@ export const durationOption = (text: string): number => {
 };
 
 /**
- * Parses a whole number; both limits are allowed values. Without `max` only what a number cannot
- * hold exactly is too large.
+ * Returns a parser of whole numbers from `min` to `max`, both included. Default of `max`: the
+ * largest number that is exact.
  */
 export const wholeOption =
   (min: number, max = Number.MAX_SAFE_INTEGER) =>
@@ -45,5 +48,5 @@ export const wholeOption =
 
 export const portOption = wholeOption(1, 65_535);
 
-/** Collects an option that may be given several times. */
+/** Collects the values of an option that may be given several times. */
 export const collected = (text: string, before: string[] = []): string[] => [...before, text];

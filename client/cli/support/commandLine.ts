@@ -2,7 +2,10 @@ import { Command } from 'commander';
 import { EXIT } from './exitCodes';
 import type { Surroundings } from './surroundings';
 
-/** The whole command line; its commands find in it what they run in, and leave their exit code. */
+/**
+ * The whole command line. Its commands find their surroundings in it, and leave their exit code
+ * there.
+ */
 export class CommandLine extends Command {
   exitCode: number = EXIT.ok;
 
@@ -13,7 +16,7 @@ export class CommandLine extends Command {
   }
 }
 
-/** Returns the command line that a command is part of. */
+/** Returns the command line to which a command belongs. */
 export const commandLineOf = (command: Command): CommandLine => {
   let top = command;
   while (top.parent !== null) top = top.parent;

@@ -3,8 +3,9 @@ import { fieldAt, lossyNumber, lossyNumberMessage } from '../../../workflows/pla
 import { MusterError } from '../../errors';
 
 /**
- * Reads JSON that a user gave. `where` names it in errors, `code` is the error's. @throws
- * MusterError: the text is not JSON, or has a number that would lose digits.
+ * Parses JSON from a user. `where` names it in errors, which get this `code`.
+ *
+ * @throws MusterError if the text is not JSON, or has a number that would lose digits.
  */
 export const exactJson = (text: string, where: string, code: ErrorCode): unknown => {
   let value: unknown;

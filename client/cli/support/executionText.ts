@@ -4,7 +4,7 @@ import { EXIT } from './exitCodes';
 import { fields, plural, table } from './output';
 import type { Session } from './session';
 
-/** Describes an execution for people. */
+/** Describes an execution as text for people. */
 export const describeExecution = (view: ExecutionView, chunks: readonly ChunkView[]): string => {
   const { counts } = view;
   const text = fields([
@@ -39,7 +39,7 @@ export const describeExecution = (view: ExecutionView, chunks: readonly ChunkVie
   )}`;
 };
 
-/** Most chunks shown. */
+/** Most chunks that are shown. */
 export const SHOWN_CHUNKS = 50;
 
 export const waitForExecution = async (

@@ -1,24 +1,24 @@
 import type { ErrorCode } from '../../../workflows/planning/errorCodes';
 
-/** Exit codes of every command; `muster --help` lists them. */
+/** The exit codes of all commands, which `muster --help` lists. */
 export const EXIT = {
   ok: 0,
   /**
-   * It was done, but the result is not good: a task failed, an invariant is violated, or the task
-   * does not exist.
+   * The command was done, but the result is not good: a task failed, an invariant is violated, or
+   * the named object does not exist.
    */
   failed: 1,
-  /** Bad usage, settings, config file or input. */
+  /** Bad usage, settings, config file or input: nothing was done. */
   usage: 2,
   /**
-   * Postgres or Temporal cannot be used: unreachable, refused, tables missing or newer than this
-   * program.
+   * Postgres or Temporal cannot be used: the server is unreachable or refuses, or the tables are
+   * missing or newer than this program.
    */
   unavailable: 3,
   timeout: 4,
   /**
-   * Refused for now (`maxQueued`, a completion before its acceptance): nothing was done, do it
-   * again later.
+   * Refused for now (`maxQueued`, or a completion before the acceptance of its batch): nothing was
+   * done. Try again later.
    */
   backlogged: 5,
 } as const;
@@ -51,7 +51,7 @@ const BY_CODE: Readonly<Partial<Record<ErrorCode, number>>> = {
 const USAGE =
   /^(INVALID_|UNKNOWN_HANDLER$|TOO_MANY_TASKS$|TASK_TOO_|BATCH_TOO_LARGE$|PAYLOAD_TOO_LARGE$|ID_CONFLICT$|commander\.)/;
 
-/** Returns an error's stable `code`, by which errors are told apart, never by class. */
+/** Returns the stable `code` of an error. Errors are distinguished by code, never by class. */
 export const codeOf = (error: unknown): string => {
   const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
   if (typeof code === 'string') return code;

@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../../workflows/planning/errorCodes';
 import { show } from '../../../handlers/text';
 import type { TaskProblem } from '../../errors';
 
-/** A problem of one line of a file. */
+/** A problem with one line of a file. */
 export interface LineProblem {
   line: number;
   id?: string;
@@ -11,7 +11,7 @@ export interface LineProblem {
   message: string;
 }
 
-/** Turns a problem of a task in a call into one of its line. */
+/** Converts a problem of a task in a call into a problem of the task's line. */
 export const atLine = ({ id, field, code, message }: TaskProblem, line: number): LineProblem => ({
   line,
   ...(id === undefined ? {} : { id }),

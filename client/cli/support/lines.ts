@@ -1,5 +1,6 @@
 /**
- * One line of a file, numbered from 1; `null` text: longer than the limit, its text was dropped.
+ * One line of a file, numbered from 1. `text` is null for a line above the limit, whose text was
+ * dropped.
  */
 export interface Line {
   number: number;
@@ -9,13 +10,13 @@ export interface Line {
 const NEWLINE = 0x0a;
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Reported for a line that is not UTF-8: unreadable text must not be guessed. */
+/** The text of a line that is not UTF-8, whose real text must not be guessed. */
 export const INVALID_UTF8 = '\ufffd\ufffd not UTF-8';
 
 /**
- * Yields the lines of a text that comes in chunks, in groups as they come, in bounded memory: a
- * line above `maxBytes` is dropped while it is read. Empty lines are left out but counted; a byte
- * order mark and carriage returns at line ends are left out.
+ * Yields the lines of a text that arrives in chunks, in one group per chunk and in bounded memory:
+ * a line above `maxBytes` is dropped while it is read. Empty lines are counted but not yielded. A
+ * byte order mark and white space at both ends of a line are removed.
  */
 export async function* lineGroups(
   input: AsyncIterable<Buffer>,

@@ -6,8 +6,8 @@ import { progressBar } from './progress';
 import type { Surroundings } from './surroundings';
 
 /**
- * What a command writes. stdout carries only the answer: with `--json` exactly one JSON document or
- * NDJSON, otherwise text for people. Everything else goes to stderr.
+ * Writes what a command prints. stdout carries only the answer: with `--json` exactly one JSON
+ * document, or NDJSON, otherwise text for people. Everything else goes to stderr.
  */
 export class Output {
   constructor(
@@ -15,31 +15,30 @@ export class Output {
     private readonly to: Pick<Surroundings, 'stdout' | 'stderr'>,
   ) {}
 
-  /** Writes the one JSON document, or the text that people read instead. */
+  /** Writes the answer: as one JSON document with `--json`, otherwise as text. */
   answer(document: unknown, text: () => string): void {
     this.line(this.json ? JSON.stringify(document) : text());
   }
 
   /**
-   * Writes one line of NDJSON or of text; waits if the reader is slow, so that memory stays
-   * bounded.
+   * Writes one line of NDJSON, and waits while the reader is slow, so that memory stays bounded.
    */
   async stream(document: unknown): Promise<void> {
     await this.piece(`${JSON.stringify(document)}\n`);
   }
 
-  /** Writes a part of the answer as it stands; waits if the reader is slow. */
+  /** Writes a piece of the answer as it is, and waits while the reader is slow. */
   async piece(text: string): Promise<void> {
     const { stdout } = this.to;
     if (!stdout.write(text)) await once(stdout, 'drain');
   }
 
-  /** Writes a note for people: never in the way of a program that reads stdout. */
+  /** Writes a note for people to stderr, where no program reads it. */
   note(text: string): void {
     this.to.stderr.write(`${text}\n`);
   }
 
-  /** Draws on a terminal how far something is. */
+  /** Draws a progress bar, if stderr is a terminal. */
   progress(what: string, total: number, unit: string): Progress {
     return progressBar(this.to.stderr, what, total, unit);
   }
@@ -49,7 +48,7 @@ export class Output {
   }
 }
 
-/** Returns a table in plain characters; cells as they are shown. */
+/** Returns a table in plain characters, with control characters in cells escaped. */
 export const table = (
   head: readonly string[],
   rows: readonly (readonly (string | number | null | undefined)[])[],
@@ -59,7 +58,7 @@ export const table = (
   return made.toString();
 };
 
-/** Returns names and values, one per line; fields without a value are left out. */
+/** Returns names and values, one pair per line. Fields without a value are left out. */
 export const fields = (entries: readonly (readonly [name: string, value: unknown])[]): string => {
   const shown = entries.filter(([, value]) => value !== undefined && value !== null && value !== '');
   const width = Math.max(0, ...shown.map(([name]) => name.length));
@@ -70,7 +69,7 @@ const asText = (value: unknown): string =>
   typeof value === 'string' ? value : typeof value === 'object' ? JSON.stringify(value) : String(value);
 
 /**
- * Escapes control characters: ids and targets come from outside, and a terminal must not obey them.
+ * Escapes control characters: ids and targets come from outside, and must not control the terminal.
  */
 export const printable = (text: string): string =>
   text.replace(
@@ -81,5 +80,7 @@ export const printable = (text: string): string =>
 export const plural = (n: number, one: string, many = `${one}s`): string =>
   `${n.toLocaleString('en-US')} ${n === 1 ? one : many}`;
 
-/** Returns a duration as all texts have it; a time that has passed is negative. */
+/**
+ * Formats a duration in milliseconds as everywhere in Muster; negative for a time that has passed.
+ */
 export const duration = (ms: number): string => (ms < 0 ? `-${formatDuration(-ms)}` : formatDuration(ms));

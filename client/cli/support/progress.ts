@@ -1,7 +1,7 @@
 import { SingleBar } from 'cli-progress';
 import type { Surroundings } from './surroundings';
 
-/** Progress on a terminal only; elsewhere nothing is written. */
+/** Shows progress on a terminal. Anywhere else nothing is written. */
 export interface Progress {
   update(done: number, total?: number): void;
   stop(): void;
@@ -9,7 +9,7 @@ export interface Progress {
 
 const SILENT: Progress = { update: () => undefined, stop: () => undefined };
 
-/** Draws a bar: `what`, how far, and how long it may still take. */
+/** Draws a bar that shows what is done (`what`), how far it is, and how long it may still take. */
 export const progressBar = (stream: Surroundings['stderr'], what: string, total: number, unit: string): Progress => {
   if (stream.isTTY !== true || total <= 0) return SILENT;
   const bar = new SingleBar({
@@ -17,7 +17,7 @@ export const progressBar = (stream: Surroundings['stderr'], what: string, total:
     format: `${what} {bar} {percentage}% | {value}/{total} ${unit} | {duration_formatted}, {eta_formatted} left`,
     barCompleteChar: '=',
     barIncompleteChar: ' ',
-    // The cursor stays: Ctrl-C must not leave a terminal without one.
+    // The cursor is not hidden: Ctrl-C must not leave a terminal without a cursor.
     hideCursor: false,
     clearOnComplete: true,
     etaBuffer: 50,

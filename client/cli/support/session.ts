@@ -8,14 +8,15 @@ import { EXIT } from './exitCodes';
 import { Output } from './output';
 import type { Surroundings } from './surroundings';
 
-/** The flags of every command. */
+/** The flags that every command has. */
 export interface GlobalOptions extends Flags {
   json?: boolean;
   debug?: boolean;
 }
 
 /**
- * What a command works with. Heavy parts are loaded on first use, so that `--help` answers at once.
+ * What a command works with: its options, output, settings and client. Heavy modules are loaded on
+ * first use, so that `--help` answers at once.
  */
 export class Session<Options = object> {
   readonly out: Output;
@@ -28,23 +29,23 @@ export class Session<Options = object> {
     this.out = new Output(options.json === true, surroundings);
   }
 
-  /** Returns the full name of a file that the user named. */
+  /** Returns the absolute path of a file that the user named. */
   path(file: string): string {
     return path.resolve(this.surroundings.cwd, file);
   }
 
-  /** Returns what can be read once: standard input for `-`, else a file. */
+  /** Returns an input that can be read once: standard input for `-`, otherwise the file. */
   input(file: string): AsyncIterable<Buffer> {
     return file === '-' ? this.surroundings.stdin : createReadStream(this.path(file));
   }
 
-  /** Returns the settings. `more`: flags of this command, by the names of the settings. */
+  /** Loads the settings. `more` has further flags of the command, by the names of the settings. */
   async settings(needs: Needs = {}, more: Flags = {}): Promise<Settings> {
     const { loadSettings } = await import('../../../workers/config/config.js');
     return loadSettings({ ...this.options, ...more }, needs, this.surroundings);
   }
 
-  /** Returns a client on the settings; closed when the command ends. */
+  /** Returns a client by the settings, which is closed when the command ends. */
   async client(needs: Needs = {}): Promise<Client> {
     const settings = await this.settings({ ...needs, database: true });
     const [{ createClient }, { clientPlugs }] = await Promise.all([
@@ -72,15 +73,15 @@ export class Session<Options = object> {
   }
 }
 
-/** The work of a command; returns its exit code, 0 if undefined. */
+/** The work of a command. Returns its exit code; undefined means 0. */
 export type Work<Options, Args extends unknown[]> = (
   session: Session<Options>,
   ...args: Args
 ) => Promise<number | void>;
 
 /**
- * Connects a command's work to commander: settings of the program and of the command together,
- * closed whatever happens.
+ * Adapts a command's work to commander: passes the options of the program and of the command
+ * together, and closes the session in any case.
  */
 export const runs =
   <Options, Args extends unknown[]>(work: Work<Options, Args>) =>

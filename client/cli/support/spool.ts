@@ -8,7 +8,7 @@ import type { Session } from './session';
 
 /** A file that can be read several times. */
 export interface Staged {
-  /** Shown in messages. */
+  /** The name for messages. */
   name: string;
   bytes: number;
   read(): AsyncIterable<Buffer>;
@@ -17,7 +17,10 @@ export interface Staged {
 
 const CHUNK_BYTES = 256 * 1_024;
 
-/** Opens a file, or first copies what can be read only once (stdin, a pipe) to a temporary file. */
+/**
+ * Opens a file. An input that can be read only once (stdin, a pipe) is first copied to a temporary
+ * file.
+ */
 export const stage = async (session: Session, file: string): Promise<Staged> => {
   if (file === '-') return spooled('standard input', session.input(file));
   const handle = await opened(file, session.path(file));
@@ -51,7 +54,8 @@ const spooled = async (name: string, input: AsyncIterable<Buffer>): Promise<Stag
   return staged(name, handle, bytes);
 };
 
-// Up to the size it had: what is appended meanwhile is not part of this submit.
+// Reads up to the size that the file had when it was opened: what is appended later is not part of
+// this submit.
 const staged = (name: string, handle: FileHandle, bytes: number): Staged => ({
   name,
   bytes,
@@ -60,8 +64,8 @@ const staged = (name: string, handle: FileHandle, bytes: number): Staged => ({
 });
 
 /**
- * Reads by position, so that it can be read again; `null`: to its end, once. Not a stream: leaving
- * one early closes the file.
+ * Reads `bytes` bytes by position, so that they can be read again; null: reads to the end, once.
+ * This is no stream, since leaving a stream early closes the file.
  */
 async function* chunksOf(handle: FileHandle, bytes: number | null): AsyncGenerator<Buffer> {
   for (let at = 0; bytes === null || at < bytes;) {
@@ -73,7 +77,7 @@ async function* chunksOf(handle: FileHandle, bytes: number | null): AsyncGenerat
   }
 }
 
-/** Opens a file without a name: it is gone with the process, however that ends. */
+/** Opens a temporary file without a name, which disappears with the process, however that ends. */
 const scratch = async (): Promise<FileHandle> => {
   const name = path.join(tmpdir(), `muster-${randomUUID()}`);
   const handle = await open(name, 'wx+', 0o600);
@@ -81,7 +85,10 @@ const scratch = async (): Promise<FileHandle> => {
   return handle;
 };
 
-/** Texts written once and read back as JSON lines: ids to wait for, however many there are. */
+/**
+ * Texts that are written once and read back as JSON lines: any number of ids to wait for, outside
+ * of memory.
+ */
 export class LineSpool {
   count = 0;
   private bytes = 0;
@@ -98,7 +105,7 @@ export class LineSpool {
     if (this.waiting.length >= CHUNK_BYTES) await this.flush();
   }
 
-  /** Ends the writing. */
+  /** Ends the writing, and returns the file to read. */
   async finish(): Promise<Staged> {
     await this.flush();
     return staged('ids', this.handle, this.bytes);

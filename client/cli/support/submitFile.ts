@@ -17,26 +17,27 @@ import type { LineSpool, Staged } from './spool';
 import { isLineProblem, parseTaskLine } from './taskLine';
 
 export interface Accepted {
+  /** Number of new tasks. */
   accepted: number;
-  /** Tasks that existed already with the same content. */
+  /** Number of tasks that existed already with the same content. */
   repeated: number;
-  /** Bad lines; with --partial only. */
+  /** Number of bad lines; with --partial only. */
   refused: number;
-  /** The first problems. */
+  /** The first problems, at most 1,000. */
   problems: LineProblem[];
 }
 
-/** Problems that are kept and reported; the rest is counted. */
+/** Most problems that are kept and reported; the others are only counted. */
 const MAX_PROBLEMS = 1_000;
 /**
- * Tasks per statement and round trip; few enough that a transaction over millions takes little
+ * Most tasks per statement: few enough that a transaction over millions of tasks takes little
  * memory.
  */
 const CHUNK = 5_000;
-/** Or this many bytes: payloads may be large. */
+/** Most bytes per statement, since payloads may be large. */
 const CHUNK_BYTES = 16 * 1_024 * 1_024;
 
-/** A file with bad lines: nothing of it was accepted. */
+/** The file has bad lines. Nothing of it was accepted. */
 export class RefusedFileError extends MusterError {
   constructor(
     file: string,
@@ -52,12 +53,12 @@ export class RefusedFileError extends MusterError {
   }
 }
 
-/** The first problems of a file, and the number of lines that have any. */
+/** Collects the first problems of a file, and counts the lines that have any. */
 export class Problems {
   readonly kept: LineProblem[] = [];
   private readonly lines = new Set<number>();
   private lastLine = 0;
-  /** Bad lines; one may have several problems. */
+  /** Number of bad lines, each of which may have several problems. */
   count = 0;
   add(problem: LineProblem): void {
     if (problem.line !== this.lastLine && !this.lines.has(problem.line)) this.count++;
@@ -69,14 +70,15 @@ export class Problems {
 }
 
 /**
- * Returns the room for a payload of the largest size in any JSON spelling (each byte as \u00xx, and
- * white space).
+ * Returns the most bytes of a line: enough for the largest payload in any JSON spelling (each byte
+ * as \u00xx, with white space).
  */
 export const maxLineBytes = (handler: Handler): number => Math.max(1_048_576, handler.maxPayloadBytes * 8);
 
 /**
- * Reads the whole file and checks every line against the handler; throws with all problems. Stores
- * nothing.
+ * Reads the whole file and checks every line against the handler. Stores nothing.
+ *
+ * @throws RefusedFileError with the problems of all lines.
  */
 export const checkFile = async (client: Client, handlerName: string, file: Staged, out: Output): Promise<void> => {
   const handler = client.handler(handlerName);
@@ -100,8 +102,8 @@ export const checkFile = async (client: Client, handlerName: string, file: Stage
 };
 
 /**
- * Accepts the file in one transaction, whatever its size; then wakes the leaders. `ids` gets the
- * ids that are in the store.
+ * Accepts the file in one transaction, whatever its size, and then wakes the leaders. Adds the ids
+ * that are in the store to `ids`.
  */
 export const acceptFile = async (
   client: Client,
@@ -140,7 +142,7 @@ const FILE: FailureTexts = {
     'The connection was lost while the file was being accepted: either all of it was accepted or nothing. Submit it again: the same ids are the same tasks.',
 };
 
-/** The chunks of one transaction. */
+/** Stores the tasks of one transaction in chunks. */
 class Acceptance {
   accepted = 0;
   repeated = 0;

@@ -9,8 +9,8 @@ import type { Line } from './lines';
 import { INVALID_UTF8 } from './lines';
 
 /**
- * Returns the task of one line, or the problem of the line itself. The handler checks the task
- * later (`checkTask`).
+ * Returns the task of one line, or the problem of the line itself. The task is checked against its
+ * handler later (`checkTask`).
  */
 export const parseTaskLine = ({ number, text }: Line, maxLineBytes: number): TaskInput | LineProblem => {
   const refuse = (code: ErrorCode, message: string, id?: unknown, field = 'line'): LineProblem => ({

@@ -9,8 +9,10 @@ import { maxLineBytes, Problems, RefusedFileError } from './submitFile';
 import { isLineProblem, parseTaskLine } from './taskLine';
 
 /**
- * Reads a file as `submit` would and keeps what the planner needs of each task, without payloads;
- * throws with all problems.
+ * Reads a file as `submit` would, and returns by target what the planner needs of each task,
+ * without payloads.
+ *
+ * @throws RefusedFileError with the problems of all lines.
  */
 export const readForPlan = async (handler: Handler, file: Staged): Promise<Map<string, WaitingTask[]>> => {
   const byTarget = new Map<string, WaitingTask[]>();
@@ -34,7 +36,7 @@ export const readForPlan = async (handler: Handler, file: Staged): Promise<Map<s
   return byTarget;
 };
 
-/** Returns the tasks of some lines, in the order of `numbers`, as they would be stored. */
+/** Returns the tasks of the lines with these numbers, in that order, as they would be stored. */
 export const readLines = async (
   handler: Handler,
   file: Staged,

@@ -2,7 +2,7 @@ import type { Handler } from '../../../handlers';
 import { cutBatches } from '../../../workflows/planning/grouping/batches';
 import type { CutBatch, WaitingTask } from '../../../workflows/planning/calls/plans';
 
-/** A batch as it would be formed, its tasks by line number. */
+/** A batch that would be formed, with its tasks as line numbers. */
 export interface TryBatch extends CutBatch {
   target: string;
 }
@@ -10,14 +10,15 @@ export interface TryBatch extends CutBatch {
 const ONE_DAY_LATER_MS = 86_400_000;
 
 /**
- * Returns the batches that these tasks, by target, would form if they all arrived at once and then
- * nothing more came. Pure.
+ * Returns the batches that these tasks, given by target, would form if they all arrived at once and
+ * none later. Pure.
  */
 export const planBatches = (handler: Handler, byTarget: ReadonlyMap<string, WaitingTask[]>): TryBatch[] => {
   const batches: TryBatch[] = [];
   for (const [target, tasks] of byTarget) {
     let waiting = tasks.toSorted((a, b) => a.priority - b.priority || a.seq - b.seq);
-    // Equal distinctBy keys go one after the other: each round is what may be in flight at once.
+    // Tasks with the same `distinctBy` key go one after the other, so that each round has what may
+    // be in flight at once.
     while (waiting.length > 0) {
       const cut = cutAll(handler, waiting);
       batches.push(...cut.map((batch) => ({ ...batch, target })));

@@ -12,11 +12,14 @@ import { FIRST_MS, GROWTH, LONGEST_MS } from '../../waiting';
 
 export interface Waited {
   states: Record<string, number>;
-  /** Tasks that failed, are dead, cancelled or unknown, or were deleted before they were seen. */
+  /**
+   * Number of tasks that failed, are dead, cancelled or unknown, or were deleted before they were
+   * seen.
+   */
   bad: number;
-  /** The first of those. */
+  /** The first ten of those. */
   examples: { id: string; state: string; error?: string | null }[];
-  /** Tasks that had not ended at the timeout. */
+  /** Number of tasks that had not ended at the timeout. */
   open: number;
   timedOut: boolean;
   ms: number;
@@ -24,23 +27,25 @@ export interface Waited {
 
 export interface WaitOptions {
   timeoutMs?: number | undefined;
-  /** Called with each task when it has ended; without it only states are read. */
+  /** Called with each task when it has ended. Without this only states are read. */
   onTask?: ((task: object) => Promise<void>) | undefined;
 }
 
-/** Ids per statement; with `onTask` each is read with its payload, so this bounds memory. */
+/**
+ * Most ids per statement. With `onTask` each task is read with its payload, so this limits memory.
+ */
 const GROUP = 1_000;
 /**
- * Ids per look, the next ones in turn: the store's cost does not grow with the number of tasks
- * waited for.
+ * Most ids per look; each look takes the next ids in turn. So the load of the store does not grow
+ * with the number of tasks waited for.
  */
 const PER_LOOK = 20_000;
 const MAX_ID_LINE_BYTES = 4_096;
 const MAX_EXAMPLES = 10;
 
 /**
- * Waits until all tasks have ended, however many: the ids that are still open go round through
- * files, not through memory.
+ * Waits until all tasks have ended, however many they are: the ids of open tasks are kept in files,
+ * not in memory.
  */
 export const waitForAll = async (
   client: Client,
@@ -77,11 +82,11 @@ class Waiting {
     return { ...this.waited, ms: Math.round(performance.now() - this.begun) };
   }
 
-  /** Looks at every id once, in portions; returns those that are still open. */
+  /** Looks at every id once, in portions, and returns the ids of tasks that are still open. */
   async round(ids: LineSpool): Promise<LineSpool> {
     const file = await ids.finish();
     const open = await LineSpool.open();
-    // After the timeout: one last look at all of them, without pauses.
+    // After the timeout there is one last look at all ids, without pauses.
     const last = this.isTimeUp();
     let look = { count: 0, ended: this.ended, begun: performance.now() };
     const pause = (): Promise<void> => this.pause(this.ended - look.ended, look.count, performance.now() - look.begun);
@@ -140,8 +145,8 @@ class Waiting {
   }
 
   /**
-   * Pauses: not at all if everything looked at had ended; otherwise at least as long as the look
-   * took, so that waiting never is most of the load.
+   * Pauses after a look: not at all if all of its tasks had ended, otherwise at least as long as
+   * the look took, so that waiting is never most of the load.
    */
   private async pause(ended: number, looked: number, tookMs: number): Promise<void> {
     if (ended === looked || this.isTimeUp()) return;
@@ -163,7 +168,10 @@ async function* groupsOf(ids: Staged): AsyncGenerator<string[]> {
   if (group.length > 0) yield group;
 }
 
-/** Returns what a program needs to know about an end; it has the payload already. */
+/**
+ * Returns what a program needs to know about a task's end, without the payload, which it has
+ * already.
+ */
 const answerOf = ({ id, state, attempts, result, error }: TaskView): object => ({
   id,
   state,

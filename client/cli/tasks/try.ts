@@ -86,7 +86,7 @@ const toBatch = (
 });
 
 /**
- * Returns the call as an http handler encodes it; for a handler in code only its input is known.
+ * Returns the call as an HTTP handler encodes it. For a handler in code only its input is known.
  */
 const callOf = (handler: Handler, batch: Batch): object =>
   handler.preview?.(batch) ?? {
@@ -96,7 +96,7 @@ const callOf = (handler: Handler, batch: Batch): object =>
 interface Sent {
   ok: boolean;
   outcome: CallOutcome;
-  /** Results that came with the answer, by place in the batch. */
+  /** Results that came with the answer, in the order of the batch. */
   results: { id: string; result: unknown }[];
   ms: number;
 }

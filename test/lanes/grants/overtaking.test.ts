@@ -121,7 +121,7 @@ describe('rules of a lane [C7]', () => {
       await expect(ruled(lane).submitBatch('ruled', 'rules-1', items('rules-1'))).rejects.toMatchObject({
         code: 'LANE_BUSY',
         message: expect.stringMatching(
-          /handler "ruled", lane: lane "rules-1": expected nothing in flight.*got 1; pause the lane, wait/s,
+          /handler "ruled", lane: lane "rules-1": Cannot change kind or approach: 1 of .*\. Pause the lane, wait/s,
         ),
       });
     expect(await rulesOf('rules-1')).toMatchObject({ approach: 2, kind: 1, on_invalid: 0 });

@@ -71,7 +71,7 @@ describe('approaches', () => {
 
   test('kind and approach do not change while something is in flight; a serial lane is read one batch deep', () => {
     expect(() => checkApproachChange({ service: 'po-17', pending: 2 })).toThrow(
-      /lane "po-17": expected nothing in flight .* got 2/,
+      /lane "po-17": Cannot change kind or approach: 2 of its batches are in flight\./,
     );
     expect(windowOf(buildLane({ id: 1, pending: 3 }))).toBe(1);
     expect(windowOf(buildLane({ id: 1, approach: 'parallel', pending: 3 }))).toBeGreaterThan(3);

@@ -75,7 +75,7 @@ describe('pinned', () => {
       from: 'a',
       to: 'b',
       reason: 'pinned',
-      explanation: '0 is to go from a to b: an admin moved it there',
+      explanation: '0 is to go from a to b: an operator pinned it there',
     });
   });
 
@@ -247,7 +247,7 @@ test('with attributes: room is made for what only some nodes may have, by a chai
 
 test('explanations give the figures', () => {
   const [one] = assign(held({ a: [0, 1, 2, 3] }), nodes('a', 'b'), limitsOf());
-  expect(one!.explanation).toBe('3 is to go from a to b: one has 4 partitions, b has 0 partitions');
+  expect(one!.explanation).toBe('3 is to go from a to b: one node has 4 partitions, b has 0 partitions');
   const [free] = assign(held({ a: [0], '': [1] }), nodes('a', 'b'), limitsOf());
   expect(free!.explanation).toBe('1 goes to b: no node holds it; b then has 1 partition');
 });

@@ -18,8 +18,8 @@ const FACTS: Parameters<typeof balancerDetails>[0] = {
 test('nothing moved, nothing due', () => {
   expect(balancerDetails(FACTS).split('\n')).toEqual([
     '**Balancer**, as of 2026-01-02T03:04:05.000Z',
-    '- assignor epoch 6, 7 rounds and 8 moves in this run; looks again when a node comes or goes',
-    '- before this round 60 of 64 partitions were held, by 3 live nodes; 2 asked back and not yet given up',
+    '- assignor epoch 6, 7 rounds and 8 moves in this run; looks again when a node joins or leaves',
+    '- before this round 60 of 64 partitions were held, by 3 live nodes; 2 revoked and not yet given up',
     '- nothing has moved yet',
   ]);
 });

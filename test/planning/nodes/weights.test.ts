@@ -44,7 +44,7 @@ test('within 10 % of the mean nothing moves, above it the fewest that help [B17]
     kind: 'revoke',
     to: 'b',
     reason: 'load',
-    explanation: 't is to go from a to b: one has a load of 130, b has a load of 70',
+    explanation: 't is to go from a to b: one node has a load of 130, b has a load of 70',
   });
 });
 

@@ -1,26 +1,33 @@
 /**
- * Decides which delivery begins next. A receiver that accepts and never answers takes ten seconds
- * per delivery: it must not take them from the others. Pure.
+ * Decides which delivery starts next. A receiver that accepts connections and never answers costs
+ * ten seconds per delivery, and must not delay the other receivers. Pure.
  */
 
-/** `host`: null where there is no host to wait for, since a workflow is signalled. */
+/**
+ * A delivery that has not started. `host` is null for a workflow, which is signalled: no limit per
+ * host applies.
+ */
 export interface Waiting {
   host: string | null;
 }
+/** A delivery in progress. */
 export interface UnderWay extends Waiting {
-  /** By the same clock as `nowMs`. */
+  /** When it started, by the same clock as `nowMs`. */
   sinceMs: number;
 }
 export interface DeliveryLimits {
-  /** Most deliveries at once that began within `slowMs`. Older ones only hold a connection. */
+  /**
+   * Most deliveries in progress that started within `slowMs`. Older ones merely hold a connection.
+   */
   fresh: number;
   slowMs: number;
+  /** Most deliveries in progress per host, and in all. */
   perHost: number;
   most: number;
 }
 export const DELIVERY_LIMITS: DeliveryLimits = { fresh: 32, slowMs: 250, perHost: 16, most: 256 };
 
-/** Returns the index in `waiting` of the delivery that begins next; -1: none may yet. */
+/** Returns the index in `waiting` of the delivery that starts next; -1: none may start yet. */
 export const nextDelivery = (
   waiting: readonly Waiting[],
   underWay: readonly UnderWay[],
@@ -33,12 +40,15 @@ export const nextDelivery = (
   return waiting.findIndex(({ host }) => host === null || (busy.get(host) ?? 0) < perHost);
 };
 
-/** Returns how many deliveries of one host are taken ahead: as many again as may be in progress. */
+/**
+ * Returns the most deliveries per host that a process holds, waiting or in progress: twice as many
+ * as may be in progress.
+ */
 export const aheadOf = ({ perHost }: DeliveryLimits = DELIVERY_LIMITS): number => 2 * perHost;
 
 /**
- * Returns the hosts for which nothing more is taken for now: other hosts' deliveries would have to
- * wait behind theirs.
+ * Returns the hosts for which no more deliveries are taken for now, so that they do not crowd out
+ * the other hosts'.
  */
 export const fullHosts = (
   waiting: readonly Waiting[],

@@ -2,9 +2,10 @@ import type { CallOutcome, MemberEnd, Settlement, SettlementContext } from './pl
 import { backoffMs } from './retry';
 
 /**
- * The states of a cancellation of a batch that the downstream has accepted. The downstream is asked
- * to stop, and its report on the batch still counts: applied is applied. Once a caller has asked,
- * nothing of the batch is sent again; what was not applied ends `cancelled`.
+ * The states of the cancellation of a batch that the downstream has accepted. The downstream is
+ * asked to stop, and its report on the batch still counts: a task that it has applied ends
+ * `succeeded`. Once a caller has asked for the cancellation, no part of the batch is sent again,
+ * and tasks that were not applied end `cancelled`.
  *
  *     requested ──▶ confirmed      the downstream agreed to stop; its status says what was done
  *        │  ▲  ├──▶ refused        it does not stop; the batch goes on
@@ -23,8 +24,8 @@ export const CANCELLATION_STATES = {
 export type CancellationState = keyof typeof CANCELLATION_STATES;
 
 /**
- * Why a batch is given up: a caller asked for it, its deadline passed, or an operator decided about
- * its unknown outcome.
+ * Why a batch is given up: a caller cancelled it, its deadline passed, or an operator decided its
+ * unknown outcome.
  */
 export const CANCELLATION_CAUSES = { caller: 0, deadline: 1, decision: 2 } as const;
 export type CancellationCause = keyof typeof CANCELLATION_CAUSES;
@@ -32,12 +33,16 @@ export type CancellationCause = keyof typeof CANCELLATION_CAUSES;
 const RETRY = { baseMs: 1_000, maxMs: 600_000 };
 
 /**
- * Returns how long to wait after this many calls without an answer: a second, doubling up to ten
- * minutes, for as long as the batch is kept.
+ * Returns how many milliseconds to wait before the downstream is asked again, after `tries` calls
+ * without an answer: a second, doubling up to ten minutes. The calls go on for as long as the batch
+ * is kept.
  */
 export const cancelAgainMs = (tries: number): number => backoffMs(RETRY, Math.max(1, tries));
 
-/** Replaces what would send parts of the batch again after a caller has cancelled it. */
+/**
+ * Changes the settlement of a batch that a caller has cancelled, so that no part of it is sent
+ * again. `absent`: a look-up found that the downstream does not have the batch.
+ */
 export const sendNothingAgain = (
   settlement: Settlement,
   outcome: CallOutcome,
@@ -50,22 +55,23 @@ export const sendNothingAgain = (
     ends: Array.from({ length: members }, (_, index): MemberEnd => ({ index, to: 'cancelled', error })),
     unknown: 'park',
   });
-  // Refused as a whole, or not there: nothing of it was applied.
+  // Refused as a whole, or absent from the downstream: nothing of the batch was applied.
   if (outcome.kind === 'rejected') return allCancelled(outcome.error);
   if (outcome.kind === 'unknown') return absent ? allCancelled(outcome.error) : { kind: 'park', error: outcome.error };
   if (settlement.kind !== 'finish') return settlement;
   const ends = settlement.ends.map((end): MemberEnd =>
-    // Both mean that the downstream has not done the member: `dead` only for lack of another
-    // attempt, which is not made now anyway.
+    // Either way the downstream has not applied the member. It would be `dead` only for lack of
+    // another attempt, and none is made after a cancellation.
     end.to === 'retry' || end.to === 'dead' ? { index: end.index, to: 'cancelled', error: end.error } : end,
   );
   return { ...settlement, ends, unknown: 'park' };
 };
 
 /**
- * Says whether the batch is given up under the reference that it was accepted under, so that the
- * downstream is to stop it. If it is sent again under a key that the downstream honours, it may be
- * the same batch there; if it is absent, there is nothing to stop.
+ * Says whether Muster gives the batch up under the reference of its acceptance, so that the
+ * downstream has to be asked to stop it. That is not so if the batch is sent again with an
+ * idempotency key, since the downstream may take it for the same batch; nor if it is absent there,
+ * since then there is nothing to stop.
  */
 export const givesUp = (
   settlement: Settlement,
@@ -91,7 +97,7 @@ const CAUSE_WORDS: Record<CancellationCause, string> = {
   decision: 'since its outcome was decided by hand',
 };
 
-/** Returns a sentence for `explain`, with a space before it; empty: the batch was not cancelled. */
+/** Returns a sentence for `explain`, with a space in front. Empty: the batch was not cancelled. */
 export const cancellationText = (cancellation: CancellationFacts | null): string => {
   if (cancellation === null) return '';
   const { state, cause, tries, error, nextInMs } = cancellation;
@@ -101,7 +107,7 @@ export const cancellationText = (cancellation: CancellationFacts | null): string
     case 'requested':
       return tries === 0
         ? ` The downstream is about to be asked to cancel it, ${CAUSE_WORDS[cause]}.`
-        : ` The downstream was asked to cancel it, ${CAUSE_WORDS[cause]}, and has not answered (${tries} calls${again})${why}.`;
+        : ` The downstream was asked to cancel it, ${CAUSE_WORDS[cause]}, and has not answered (${tries} ${tries === 1 ? 'call' : 'calls'}${again})${why}.`;
     case 'confirmed':
       return ` The downstream agreed to cancel it, ${CAUSE_WORDS[cause]}.`;
     case 'refused':
@@ -116,8 +122,8 @@ export const cancellationText = (cancellation: CancellationFacts | null): string
 };
 
 /**
- * Returns the state to show: a cancellation that was confirmed although the batch was applied in
- * full came too late.
+ * Returns the state to show. A cancellation by a caller that the downstream confirmed, but that
+ * found the whole batch applied, is shown as `late`.
  */
 export const shownCancellation = (
   state: CancellationState,

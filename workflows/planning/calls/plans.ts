@@ -1,8 +1,8 @@
 import type { FlushReason } from '../states';
 
 /**
- * What the planners take and return. Times are milliseconds of the database's clock, passed in:
- * planners have no clock.
+ * Inputs and results of the planners. Times are Unix milliseconds of the database's clock, passed
+ * in: planners have no clock.
  */
 
 /** A ready task in the queue of one target. */
@@ -13,7 +13,7 @@ export interface WaitingTask {
   bytes: number;
   weight: number;
   readyAtMs: number;
-  /** `distinctBy` of the handler; null: it has none. */
+  /** The task's key by the handler's `distinctBy`; null: the handler has none. */
   key: string | null;
 }
 
@@ -34,19 +34,20 @@ export interface CutInput {
   /** The queue holds more than `tasks`. */
   more: boolean;
   limits: BatchLimits;
-  /** Manual flush: tasks with a seq up to this are due now. */
+  /** A manual flush makes tasks up to this seq due now; null: there is none. */
   flushSeq: number | null;
   /**
-   * distinctBy keys that a live task holds, with that task's seq (a retried task holds its own
-   * key).
+   * The `distinctBy` keys that live tasks hold, with the seq of the holder. A retried task holds
+   * its own key.
    */
   busyKeys: ReadonlyMap<string, number>;
-  /** How many batches may be taken now, and how much weight may still go in flight. */
+  /** How many batches may be cut now, and how much more weight may be in flight. */
   maxBatches: number;
   weightLeft: number;
   /**
-   * All that may ever be in flight (`maxWeightInFlight`); to be given whenever `weightLeft` is
-   * finite: no batch of several is cut heavier, or it could never go.
+   * The most weight that may ever be in flight (`maxWeightInFlight`). Required whenever
+   * `weightLeft` is finite: a batch of several tasks is never cut heavier, or it could never be
+   * sent.
    */
   weightBudget?: number;
 }
@@ -61,20 +62,23 @@ export interface CutBatch {
 export interface CutPlan {
   batches: CutBatch[];
   /**
-   * When the next batch of what remains is due: later than now, except that it is now if `blocked`
-   * or `readMore`; null: nothing waits, or only on busy keys.
+   * When the next batch of the remaining tasks is due: now if `blocked` or `readMore`, otherwise
+   * later than now. Null: no task waits, or all of them wait for busy keys.
    */
   dueAtMs: number | null;
-  /** Something is due but may not be taken now (with `more`: may be due, as not all was read). */
+  /**
+   * What keeps a due batch from being cut now. With `more`, that batch is perhaps not due, since
+   * not all of the queue was read.
+   */
   blocked: 'slots' | 'weight' | null;
   /**
-   * The rest of the prefix fills no batch and the queue holds more: read a longer prefix (or pass
-   * `more: false` to cut from this one alone).
+   * The rest of the prefix fills no batch, and the queue holds more: the caller reads a longer
+   * prefix, or passes `more: false` to cut from this one alone.
    */
   readMore: boolean;
 }
 
-/** One member whose end differs from `ok`. `index` is its place in the batch. */
+/** A member whose result is not `ok`. `index` is its place in the batch, from 0. */
 export interface Deviant {
   index: number;
   status: 'retry' | 'failed' | 'unknown';
@@ -82,13 +86,13 @@ export interface Deviant {
   retryAfterMs?: number;
 }
 
-/** The outcome of one call, after the answer was read, checked and classified. */
+/** The outcome of one call, after its answer was read, checked and classified. */
 export type CallOutcome =
   | { kind: 'results'; deviants: Deviant[] }
   | { kind: 'accepted'; reference: string }
   | { kind: 'later'; retryAfterMs?: number; scope: 'target' | 'handler'; error: string }
   | { kind: 'rejected'; error: string }
-  /** `scope`: only its target is to be paused. Left out: the handler. */
+  /** `scope`: pause only the batch's target. Left out: pause the handler. */
   | { kind: 'halted'; error: string; scope?: 'target' }
   | { kind: 'unknown'; error: string };
 
@@ -100,8 +104,8 @@ export interface SettlementContext {
   idempotency: 'none' | { by: 'batch' | 'task'; windowMs?: number };
   onUnknown: 'park' | 'resend';
   /**
-   * The handler has a `reconcile`. For a whole batch of unknown outcome the caller tries it before
-   * it asks for a settlement.
+   * The handler has a `reconcile`. If the outcome of the whole batch is unknown, the caller looks
+   * it up before it asks for a settlement.
    */
   canReconcile: boolean;
   bisect: boolean;
@@ -109,31 +113,31 @@ export interface SettlementContext {
   inPlace: { times: number; baseMs: number };
   /** 0 for a batch cut from the queue; each split adds one. */
   depth: number;
-  /** Only at depth 1: the outcome of the other half so far. */
+  /** The outcome of the other half so far, at depth 1 only; null otherwise. */
   sibling: 'pending' | 'refused' | 'other' | null;
-  /** Calls of this batch refused for now in a row, not counting this one. */
+  /** How many calls in a row before this one were refused for now. */
   refusals: number;
-  /** Time since this batch's first call: compared with the idempotency window. */
+  /** Milliseconds since this batch's first call, to compare with the idempotency window. */
   ageMs: number;
-  /** Uniform in [0, 1): jitter. */
+  /** Returns a number uniform in [0, 1), for jitter. */
   random: () => number;
 }
 
-/** A member that leaves its batch because its end differs. */
+/** A member that leaves its batch, because it ends differently. */
 export type MemberEnd =
   | { index: number; to: 'failed' | 'dead' | 'cancelled'; error: string }
   | { index: number; to: 'retry'; inMs: number; error: string }
   /**
-   * `parked`: it stays unknown although the batch's other unknown members are sent again, since it
-   * has no attempt left.
+   * `parked`: the member stays unknown while the batch's other unknown members are sent again,
+   * because it has no attempt left.
    */
   | { index: number; to: 'unknown'; error: string; parked?: true };
 
-/** What is written; exactly one of these per call. */
+/** What the store records after a call: exactly one of these. */
 export type Settlement =
   /**
-   * The batch ends: members not named in `ends` share `state`. `resend`: its unknown members go
-   * again as a separate batch (same task keys).
+   * The batch ends: members not named in `ends` share `state`. `resend`: its unknown members are
+   * sent again as a separate batch, under the same task keys.
    */
   | {
       kind: 'finish';
@@ -141,31 +145,35 @@ export type Settlement =
       error?: string;
       ends: MemberEnd[];
       unknown: 'park' | 'resend' | 'reconcile';
-      /** With `resend`: ms before which it does not go. Left out: at once. */
+      /** With `resend`: milliseconds before that batch may be sent. Left out: at once. */
       unknownInMs?: number;
     }
   | { kind: 'accept'; reference: string }
   /**
-   * The same batch again after `inMs`; until then `hold` holds back the target, the whole handler,
-   * or the batch's lane. `inPlace`: the activity waits itself.
+   * The same batch is sent again after `inMs`. Until then `hold` holds back the target, the whole
+   * handler, or the batch's lane. `inPlace`: the running activity does the waiting.
    */
   | { kind: 'wait'; inMs: number; hold: 'target' | 'handler' | 'lane'; inPlace: boolean; error: string }
-  /** Two halves, each a separate batch. */
+  /** The batch is split into two halves, each a separate batch; the second one begins at `at`. */
   | { kind: 'split'; at: number; error: string }
-  /** Depth 1 and refused, the other half not known yet: wait for it. */
+  /** A half of the first split was refused: wait for the outcome of the other half. */
   | { kind: 'await-sibling'; error: string }
   /**
-   * Pauses the handler, or only the target, with this reason; the members are created again, no
-   * attempt counted.
+   * The handler, or only the target, is paused with this reason. The members return to `created`,
+   * without a counted attempt.
    */
   | { kind: 'halt'; reason: string; scope?: 'target' }
   /**
-   * Unknown outcome: send the same batch again with the same keys after `inMs` (attempt counted).
+   * The outcome is unknown: the same batch is sent again with the same keys after `inMs`, with a
+   * counted attempt.
    */
   | { kind: 'resend'; inMs: number; error: string }
   | { kind: 'park'; error: string };
 
-/** The paced rate limit's state: GCRA, the time before which nothing more may go. */
+/**
+ * The state of a paced rate limit (GCRA) of `limit` units per `perMs` milliseconds: no further call
+ * may start before `nextAtMs`.
+ */
 export interface Pace {
   limit: number;
   perMs: number;

@@ -1,2 +1,2 @@
-/** How the error of a batch begins that the downstream lost, as an operator says. */
+/** Begins the error of a batch that the downstream has lost, as reported by an operator. */
 export const REPORTED_LOST = 'reported lost';

@@ -2,24 +2,25 @@ import type { CallOutcome, Deviant, MemberEnd, Settlement, SettlementContext } f
 import { backoffMs, inPlaceMs, IN_PLACE_BELOW_MS, withFullJitter } from './retry';
 
 /**
- * Decides what happens to a batch after one call, one function per outcome; docs/handlers has the
- * table of outcomes. `context.attempts` has one entry per member, in order. Throws a plain error on
- * deviants that are not members: the answer should have been checked before, so that is a fault of
- * ours.
+ * Decides what happens to a batch after one call, with one function per outcome; docs/handlers has
+ * the table of outcomes. `context.attempts` has one entry per member, in order.
+ *
+ * @throws Error for deviants that are not members: the answer is checked before, so this is a
+ * defect of Muster.
  */
 export function decideSettlement(outcome: CallOutcome, context: SettlementContext): Settlement {
   switch (outcome.kind) {
     case 'results':
       return settleResults(outcome.deviants, context);
     case 'accepted':
-      // In-progress until the downstream is done.
+      // The batch stays in progress until the downstream is done with it.
       return { kind: 'accept', reference: outcome.reference };
     case 'later':
       return settleLater(outcome, context);
     case 'rejected':
       return settleRejected(outcome.error, context);
     case 'halted':
-      // A refused credential or address is no fault of the tasks.
+      // A refused credential or address is not the tasks' fault.
       return { kind: 'halt', reason: outcome.error, ...(outcome.scope === undefined ? {} : { scope: outcome.scope }) };
     case 'unknown':
       return settleUnknown(outcome.error, context);
@@ -29,16 +30,16 @@ export function decideSettlement(outcome: CallOutcome, context: SettlementContex
 }
 
 /**
- * Says whether the call costs its members an attempt. Back pressure and a paused handler never do;
- * a call that is accepted or waits for its sibling is counted by the settlement that follows it.
+ * Says whether the call costs its members an attempt. Back pressure and a paused handler never do.
+ * If the call was accepted, or its batch awaits its sibling, the later settlement counts it.
  */
 export function countsAttempt(kind: Settlement['kind']): boolean {
   return kind === 'finish' || kind === 'split' || kind === 'resend' || kind === 'park';
 }
 
 /**
- * Settles results: members that are `ok` share the batch's end, each other one has its own. If none
- * is `ok`, the batch is `failed`.
+ * Settles results: members that are `ok` share the batch's end, and every other member gets its
+ * own. If none is `ok`, the batch is `failed`.
  */
 function settleResults(deviants: readonly Deviant[], context: SettlementContext): Settlement {
   checkMembers(deviants, context.attempts.length);
@@ -59,7 +60,7 @@ function endOf(deviant: Deviant, context: SettlementContext): MemberEnd {
     case 'retry': {
       const error = deviant.error ?? 'the downstream asked for a retry and gave no error';
       if (attempts >= context.maxAttempts) return { index, to: 'dead', error };
-      // No jitter: tasks that failed together come back together and share a batch.
+      // No jitter: tasks that failed together become due together and share a batch.
       const inMs = Math.max(deviant.retryAfterMs ?? 0, backoffMs(context.delayed, attempts));
       return { index, to: 'retry', inMs, error };
     }
@@ -69,10 +70,10 @@ function endOf(deviant: Deviant, context: SettlementContext): MemberEnd {
 }
 
 /**
- * Decides about members without a result beside members that have one. They are sent again as a
- * separate batch, which a key of the batch cannot cover, so only if each task has a key; otherwise
- * they are looked up, or handled as `onUnknown` says. If they are sent again, those without an
- * attempt left stay behind, parked (`stayBehind`).
+ * Decides what happens to the members without a result, where other members have one. To be sent
+ * again they need a separate batch, which the key of the old batch does not cover: so that is done
+ * only if each task has a key. Otherwise they are looked up, or handled as `onUnknown` says. If
+ * they are sent again, the members without an attempt left stay behind, parked (`stayBehind`).
  */
 function nextOfUnknownMembers(
   deviants: readonly Deviant[],
@@ -91,16 +92,17 @@ const hasAttemptLeft = (index: number, context: SettlementContext): boolean =>
   context.attempts[index]! + 1 < context.maxAttempts;
 
 /**
- * Ends members that may not be sent again beside those that are: their outcome is unknown, so they
- * are parked, not dead.
+ * Parks the unknown members that have no attempt left, while the others are sent again. They are
+ * not `dead`, since their outcome is unknown.
  */
 const stayBehind = (ends: readonly MemberEnd[], context: SettlementContext): MemberEnd[] =>
   ends.map((end) => (end.to === 'unknown' && !hasAttemptLeft(end.index, context) ? { ...end, parked: true } : end));
 
 /**
- * Settles back pressure: the same batch later, without counting an attempt. Retry-After is
- * honoured; 0 counts as none (obeyed, it would be a hot loop). Without it, exponential with full
- * jitter: from the in-place base while such repeats are left, then from the delayed one.
+ * Settles back pressure: the same batch is sent later, without a counted attempt. Waits as long as
+ * Retry-After asks; 0 counts as none, since obeying it would be a hot loop. Without Retry-After the
+ * wait grows exponentially with full jitter: from the in-place base while in-place repeats are
+ * left, then from the delayed base.
  */
 function settleLater(outcome: Extract<CallOutcome, { kind: 'later' }>, context: SettlementContext): Settlement {
   const repeat = context.refusals + 1;
@@ -113,10 +115,10 @@ function settleLater(outcome: Extract<CallOutcome, { kind: 'later' }>, context: 
 }
 
 /**
- * Settles a refusal for content: halved until the poison task is alone. But if both halves of the
- * first split are refused entirely (two tasks refused alone included), it is not a poison task and
- * the handler is paused. Splits go on at `maxAttempts` too: a content error is deterministic, and
- * the neighbours must not die of it.
+ * Settles a refusal of the content: the batch is halved until the poison task is alone. But if both
+ * halves of the first split are refused as a whole, even if each is a single task, the fault is not
+ * a poison task, and the handler is paused. Batches are split even at `maxAttempts`: a content
+ * error is deterministic, and the neighbours of a poison task must not die of it.
  */
 function settleRejected(error: string, context: SettlementContext): Settlement {
   const members = context.attempts.length;
@@ -130,11 +132,11 @@ function settleRejected(error: string, context: SettlementContext): Settlement {
 }
 
 /**
- * Settles a whole batch of unknown outcome, after `reconcile` (if there is one) was unsure: sent
- * again with the same keys while they hold and attempts are left, otherwise as `onUnknown` says.
- * Never bisected: a half would go under another key. For the same reason a key of the batch goes
- * again for all its members or for none, and the member with the most attempts decides; if each
- * task has a key, those that have attempts left go.
+ * Settles a whole batch of unknown outcome, after `reconcile` (if the handler has one) was unsure.
+ * The batch is sent again with the same keys while they are valid and attempts are left; otherwise
+ * `onUnknown` decides. It is never bisected, since a half would have another key. For the same
+ * reason, with a key per batch all members are sent again or none, and the member with the most
+ * attempts decides; with a key per task, the members that have attempts left are sent again.
  */
 function settleUnknown(error: string, context: SettlementContext): Settlement {
   const attempts = context.attempts.reduce((most, each) => Math.max(most, each), 0) + 1; // not a spread: 50,000 members
@@ -149,7 +151,8 @@ function settleUnknown(error: string, context: SettlementContext): Settlement {
 }
 
 /**
- * Says whether the downstream still knows the keys `inMs` from now, when they would be used again.
+ * Says whether the downstream will still know the keys in `inMs` milliseconds, when they would be
+ * used again.
  */
 function keyHolds({ idempotency, ageMs }: SettlementContext, inMs: number): boolean {
   return idempotency !== 'none' && ageMs + inMs <= (idempotency.windowMs ?? Infinity);

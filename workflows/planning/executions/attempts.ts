@@ -1,13 +1,13 @@
-/** The operator's limit, where no setting gives one. */
+/** The operator's limit of attempts per item, if the config file has none. */
 export const DEFAULT_MAX_ATTEMPTS = 10;
 
-/** The outcome of one run of an item. */
+/** How one run of an item ended. */
 export interface Ran {
-  /** Null: it did not exit. */
+  /** Null: the function did not exit. */
   exitCode: number | null;
   /**
-   * It could not be run as it should: the function is missing, the start failed, or a limit ended
-   * it. The exit code means nothing then.
+   * The node could not run the item properly: the function is missing, its start failed, or a limit
+   * ended it. The exit code is then meaningless.
    */
   nodeError: boolean;
 }

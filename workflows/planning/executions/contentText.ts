@@ -1,12 +1,12 @@
 /**
- * Returns the text whose md5 is a work item's content id. Not unique: ["a b"] and ["a", "b"] have
- * the same, as have [] and [""].
+ * Returns the text whose md5 is a work item's content id. Different arguments may have the same
+ * text: ["a b"] and ["a", "b"], or [] and [""].
  */
 export const contentText = (functionId: string, method: string, args: readonly string[]): string =>
   `${functionId}/${method} ${args.join(' ')}`;
 
 /**
- * Returns the key of an item in the result document: copies of one content id after the first are
- * told apart by their number.
+ * Returns the key of an item in the result document: the content id, with `#copy` behind it for the
+ * second and later copies.
  */
 export const resultKey = (contentId: string, copy: number): string => (copy === 1 ? contentId : `${contentId}#${copy}`);

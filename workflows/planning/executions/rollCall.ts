@@ -1,26 +1,26 @@
 import { nodesAsked, nodesWanted } from './chunks';
 
-/** Which nodes an execution asks. */
+/** What a node must have to be asked by an execution. */
 export interface RollCallNeeds {
   functionId: string;
-  /** Only nodes that have all of these. */
+  /** Attributes of which a node must have all. */
   attributes: Readonly<Record<string, string>>;
-  /** Only nodes that subscribe to it; null: all nodes. */
+  /** The topic to which a node must subscribe; null: any node will do. */
   topic: string | null;
 }
 
-/** How many nodes meet each condition and those before it. */
+/** How many nodes meet each condition and the conditions before it. */
 export interface RollCallCounts {
-  /** Live, not draining, and with something to run. */
+  /** Live, not draining, and able to run functions. */
   able: number;
   subscribed: number;
   fitting: number;
   answering: number;
-  /** They name the function among those that they have. */
+  /** Have the function among those that they say they have. */
   serving: number;
 }
 
-/** Says why no node answers, and what to do; null: one does. */
+/** Returns why no node answers, and what to do; null: some node answers. */
 export const whyUnanswered = (counts: RollCallCounts, needs: RollCallNeeds): string | null => {
   if (counts.answering > 0) return null;
   const attributes = Object.entries(needs.attributes).map(([name, value]) => `${name}=${value}`);
@@ -34,10 +34,13 @@ export const whyUnanswered = (counts: RollCallCounts, needs: RollCallNeeds): str
   return `the main thread of ${such} gives no sign of life. Wait until a function that blocks it ends, or restart the process`;
 };
 
-/** Accepted; no node has the function; no node answers now. */
+/**
+ * The codes of the immediate answer. `202`: accepted. `404`: accepted, but no node has the function. `503`:
+ * accepted, but no node answers now.
+ */
 export const ANSWER_CODES = ['202', '404', '503'] as const;
 export type AnswerCode = (typeof ANSWER_CODES)[number];
-/** What an execution is answered at once, beside its id. */
+/** The immediate answer to an execution request, besides its id. */
 export interface ExecuteAnswer {
   code: AnswerCode;
   message: string;

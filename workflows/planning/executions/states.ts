@@ -1,6 +1,6 @@
 /**
- * The states of an execution and of its work items: numbers in the store, names for people. The
- * only list of them.
+ * The states of an execution, its chunks and its work items. This is the only list of them: the
+ * store has the numbers, people see the names.
  */
 
 export const ITEM = { created: 0, inProgress: 1, done: 100, failed: -1, permanentlyFailed: -2 } as const;
@@ -16,7 +16,9 @@ const ITEM_NAMES: Readonly<Record<number, ItemState>> = {
 export const itemStateName = (state: number): ItemState => nameOf(ITEM_NAMES, state, 'work item');
 
 export const EXECUTION = { created: 0, inProgress: 1, staging: 2, done: 100, cancelled: -3, deleted: -4 } as const;
-/** `deleted` has no name: its rows are being deleted, and no reader sees it. */
+/**
+ * `deleted` has no name: the rows of such an execution are being deleted, and no reader sees it.
+ */
 export type ExecutionState = 'staging' | 'created' | 'in-progress' | 'done' | 'cancelled';
 
 const EXECUTION_NAMES: Readonly<Record<number, ExecutionState>> = {
@@ -27,7 +29,7 @@ const EXECUTION_NAMES: Readonly<Record<number, ExecutionState>> = {
   [EXECUTION.cancelled]: 'cancelled',
 };
 export const executionStateName = (state: number): ExecutionState => nameOf(EXECUTION_NAMES, state, 'execution');
-/** Says whether nothing of it runs any more, permanently. */
+/** Says whether the execution has ended: it runs nothing any more, and never will. */
 export const isOver = (state: number): boolean =>
   state === EXECUTION.done || state === EXECUTION.cancelled || state === EXECUTION.deleted;
 
@@ -39,7 +41,7 @@ const nameOf = <N extends string>(names: Readonly<Record<number, N>>, state: num
   return name;
 };
 
-/** How many items are in each state. */
+/** How many items of an execution are in each state. */
 export interface ItemCounts {
   created: number;
   inProgress: number;
@@ -47,5 +49,5 @@ export interface ItemCounts {
   failed: number;
   permanentlyFailed: number;
 }
-/** Counts the items that a new round would take. */
+/** Returns how many items a new round would take. */
 export const pendingOf = (counts: ItemCounts): number => counts.created + counts.failed;

@@ -3,35 +3,37 @@ import { chooseNodes, fitting, nodesAsked, nodesWanted } from './chunks';
 import type { ItemCounts } from './states';
 import { isOver, pendingOf } from './states';
 
-/** What a turn of an execution decides from, and its decision. */
+/** The facts from which a turn of an execution decides. */
 export interface TurnFacts {
   state: number;
   counts: ItemCounts;
-  /** Rounds planned so far. */
+  /** How many rounds were planned so far. */
   round: number;
-  /** As the request has it. */
+  /** As in the request. */
   numberOfNodes: number | undefined;
   candidates: readonly Candidate[];
-  /** The roll call has lasted as long as it may: the nodes that answered are taken. */
+  /**
+   * The roll call has lasted as long as it may: the round is given to the nodes that have answered.
+   */
   rollCallOver: boolean;
   /**
-   * False: the pause after the last round has not passed, or the workflow is about to continue as
-   * new.
+   * False: the pause after the last round is not over, or the workflow is about to continue as new.
    */
   mayPlan: boolean;
-  /** A round is being filled: nothing new before it is complete. */
+  /** The chunks of a round are being filled: no other round before they are complete. */
   filling: boolean;
 }
 
 export type TurnPlan =
   | { kind: 'over' }
   | { kind: 'fill' }
-  /** Nothing to hand out, or not now: wait for what runs. */
+  /** There is nothing to hand out, or nothing may be handed out now: wait. */
   | { kind: 'wait' }
-  /** Fewer nodes than asked for: more may answer. */
+  /** Fewer nodes than needed have answered: wait for more. */
   | { kind: 'roll-call'; answered: number; wanted: number }
   /**
-   * No node answered: it stays as it is until a node appears, or the requeue interval has passed.
+   * No node answered: the execution stays as it is until a node appears, or until the requeue
+   * interval has passed.
    */
   | { kind: 'no-nodes'; wanted: number }
   | { kind: 'plan'; nodes: string[] };
@@ -42,7 +44,7 @@ export const planTurn = (facts: TurnFacts): TurnPlan => {
   const pending = pendingOf(facts.counts);
   if (pending === 0 || !facts.mayPlan) return { kind: 'wait' };
   const asked = nodesAsked(facts.numberOfNodes);
-  // Of every node that answers, one is enough to begin with.
+  // If every node that answers is asked, one answer is enough to begin with.
   const enough = nodesWanted(asked ?? 1, pending);
   const answered = fitting(facts.candidates).length;
   if (answered < enough && !facts.rollCallOver) return { kind: 'roll-call', answered, wanted: enough };
@@ -54,9 +56,9 @@ export const planTurn = (facts: TurnFacts): TurnPlan => {
 };
 
 /**
- * Returns the pause before the next round, so that a node or a function that always fails is not
- * tried without end: the base after a round with results, doubled with each without, never above
- * the requeue interval.
+ * Returns the pause before the next round in milliseconds, so that a node or function that always
+ * fails is not tried in a hot loop: `baseMs` after a round with results, doubled by each of the
+ * `fruitless` rounds since, and at most the requeue interval.
  */
 export const roundPauseMs = (fruitless: number, baseMs: number, requeueMs: number): number =>
   Math.min(requeueMs, baseMs * 2 ** Math.min(fruitless, 30));

@@ -6,7 +6,7 @@ import { formatDuration } from '../duration';
 import { because, count } from './format';
 import { stopped } from './stopped';
 
-/** Explains a task in an open batch: before its call, in it, or between two. */
+/** Explains a task in an open batch: before its call, in a call, or between two calls. */
 export const explainBatch = (facts: ExplainFacts): Reason => {
   const { batch } = facts;
   if (batch === null)
@@ -34,7 +34,7 @@ export const explainBatch = (facts: ExplainFacts): Reason => {
   return stopped(facts) ?? explainWaiting(facts, batch, called);
 };
 
-/** Explains a batch in the store, or one that a dispatch carries and has not called yet. */
+/** Explains a batch without a running call: in the store, or carried by a dispatch. */
 const explainWaiting = (facts: ExplainFacts, batch: BatchPart, called: boolean): Reason => {
   const waitMs = batch.retryInMs !== null && batch.retryInMs > 0 ? batch.retryInMs : null;
   if (called) {

@@ -1,9 +1,9 @@
 import type { CancellationFacts } from '../calls/cancellation';
 import type { TaskState } from '../states';
 
-/** What `explain` decides from, and what it returns. */
+/** The facts from which `explain` decides, and its result. */
 
-/** What a task that does not move waits for. */
+/** What a task can wait for. */
 export const WAITS_FOR = [
   'linger',
   'quiet',
@@ -22,13 +22,14 @@ export const WAITS_FOR = [
   'lane',
   /** Tasks that it depends on. */
   'dependency',
-  /** A node that holds its partition: its handler has affinity. */
+  /** A node that holds the task's partition, since its handler has affinity. */
   'partition',
 ] as const;
 export type WaitsFor = (typeof WAITS_FOR)[number];
 
 /**
- * All times are milliseconds from now by the database's clock, negative: past; ages are positive.
+ * Facts about one task. Times (`...InMs`) are milliseconds from now by the database's clock,
+ * negative if past; other durations and ages are positive.
  */
 export interface ExplainFacts {
   id: string;
@@ -38,18 +39,18 @@ export interface ExplainFacts {
   handler: HandlerPart;
   target: TargetPart;
   leader: LeaderPart;
-  /** Held until others have ended. */
+  /** Set while the task is held until other tasks have ended. */
   held: HeldPart | null;
-  /** Ready, in the queue. */
+  /** Set while the task is ready, in the queue of its target. */
   queued: QueuedPart | null;
-  /** Ms until a delayed task is due; null: it is not delayed. */
+  /** Milliseconds until a delayed task is due; null: it is not delayed. */
   delayedInMs: number | null;
   batch: BatchPart | null;
 }
 export interface HeldPart {
-  /** Tasks that it depends on. */
+  /** The number of tasks that it depends on. */
   dependencies: number;
-  /** How many of them have not ended, and the first ids of those. */
+  /** How many of them have not ended, and the first few ids of those. */
   open: number;
   ids: string[];
 }
@@ -60,7 +61,7 @@ interface HandlerPart {
   holdInMs: number | null;
   perTarget: number;
   perHandler: number;
-  /** Calls that leaders may have in flight now, of `perHandler`. */
+  /** How many of the `perHandler` calls are granted to leaders now. */
   slotsTaken: number;
   weightPerTarget: number | null;
   /** A live worker node has this handler. */
@@ -72,12 +73,12 @@ interface TargetPart {
   pauseReason: string | null;
   busy: boolean;
   holdInMs: number | null;
-  /** Null: it has no due time. */
+  /** Null: the target has no due time. */
   dueInMs: number | null;
-  /** Batches of the target that dispatches carry, and the weight of its open batches. */
+  /** How many of the target's batches dispatches carry, and the weight of its open batches. */
   inFlight: number;
   weight: number;
-  /** Including the target's own overrides. */
+  /** These limits include the target's overrides. */
   maxItems: number;
   minItems: number;
   lingerMs: number;
@@ -90,66 +91,83 @@ export interface LeaderPart {
   wakeInMs: number | null;
   expiresInMs: number | null;
   blocked: boolean;
-  /** Why its last turn left due work alone. */
+  /** What kept its last turn from taking due work; null: nothing. */
   heldBy: string | null;
-  /** Time since it was woken; null: it has taken a turn since. */
+  /**
+   * Milliseconds since the wake that it has not answered; null: it has taken a turn since it was
+   * woken.
+   */
   unansweredMs: number | null;
-  /** The run that took its last turn. */
+  /** The run that took its last turn; null: it has never taken one. */
   runId: string | null;
-  /** Workflow of a leader that has stalled, and what Temporal says about it. */
+  /** Only for a leader that has stalled: its workflow, and what Temporal says about it. */
   workflowId?: string;
   run?: RunPart | null;
 }
-/** What runs in Temporal under a leader's or queuer's name; null: Temporal could not be asked. */
+/**
+ * What runs in Temporal under the workflow id of a leader or queuer. Null in its place: Temporal
+ * could not be asked.
+ */
 export interface RunPart {
   workflowId: string;
-  /** Null: none is open. */
+  /** The open run; null: none is open. */
   runId: string | null;
-  /** Attempt of its pending workflow task: above 1 it has failed or timed out before. */
+  /**
+   * Attempt of its pending workflow task: above 1, that task has failed or timed out before. Null:
+   * no task is pending.
+   */
   attempt: number | null;
   /** Why its last workflow task failed. */
   lastFailure: string | null;
 }
 
 export interface QueuedPart {
-  /** Tasks before this one, counted up to 10,000. */
+  /** How many tasks are before this one, counted up to 10,000. */
   ahead: number;
   /**
-   * Tasks at the head that may go, at most `maxItems`; ages of the oldest and the newest of them.
+   * How many tasks at the head of the queue may go, at most `maxItems`, and the ages of the oldest
+   * and the newest of them.
    */
   waiting: number;
   oldestMs: number;
   newestMs: number;
-  /** They fill a batch by bytes or weight. */
+  /** Those tasks fill a batch by bytes or weight. */
   full: boolean;
-  /** A flush covers them. */
+  /** A flush covers those tasks. */
   flushed: boolean;
-  /** distinctBy: a live task that has the same key, or one before it in the queue. */
+  /**
+   * The task's `distinctBy` key, and the live task, in a batch or before this one in the queue,
+   * that has the same key. Null: none.
+   */
   key: string | null;
   keyHolder: string | null;
 }
 export interface BatchPart {
   id: number;
   n: number;
-  /** Calls marked so far. */
+  /** How many calls have been marked so far. */
   attempt: number;
   dispatched: boolean;
   /**
-   * The node that marked the last call, and since when it has given no sign of life; null: unknown.
+   * The node that marked the last call, and the milliseconds since its last heartbeat; null:
+   * unknown.
    */
   attemptBy: string | null;
   nodeSeenMs: number | null;
-  /** A call was marked and is not concluded; until then no process takes the next attempt. */
+  /**
+   * Milliseconds until the deadline of a call that is marked and not concluded: no process makes
+   * the next attempt before. Null: there is no such call.
+   */
   attemptEndsInMs: number | null;
   retryInMs: number | null;
   reference: string | null;
   pollInMs: number | null;
-  /** After this it is parked, however often it is polled. */
+  /** Milliseconds until the batch is parked, however often it is polled. */
   pollEndsInMs: number | null;
   refused: boolean;
   refusals: number;
   error: string | null;
-  /** Where the handler threw it; null: it did not. */
+  /** The stack of the error, if the handler threw it; null: it did not. */
   stack: string | null;
   /** The cancellation sent to the downstream; null: the batch was not given up. */
   cancellation: CancellationFacts | null;
@@ -161,14 +179,16 @@ export interface Explanation {
   /** One or two English sentences. */
   text: string;
   waitsFor: WaitsFor | null;
-  /** Earliest, in milliseconds; 0: now; null: unknown, or the task has ended. */
+  /** Milliseconds until the earliest next step; 0: now; null: unknown, or the task has ended. */
   nextStepInMs: number | null;
-  /** Only for an open task whose handler has affinity: which node serves it, or why none does. */
+  /**
+   * Which node serves the task, or why none does. Only for an open task whose handler has affinity.
+   */
   servedBy?: ServedBy;
   facts: ExplainFacts;
 }
 
-/** The answer of one of the deciding functions. */
+/** The result of one of the functions that explain a task. */
 export interface Reason {
   waitsFor: WaitsFor | null;
   inMs: number | null;
@@ -178,12 +198,12 @@ export interface Reason {
 /** Which node serves the partition of a task whose handler has affinity. */
 export interface ServedBy {
   partition: string;
-  /** Null: none does now, see `why`. */
+  /** Null: no node serves it now; `why` has the reason. */
   node: string | null;
   name: string | null;
-  /** Epoch of the lease: the highest there was. */
+  /** Epoch of the partition's latest lease. */
   epoch: number;
-  /** For how long the node has held it. */
+  /** How many milliseconds the node has held it; null: no node serves it. */
   sinceMs: number | null;
   /** Why no node serves it; null: one does. */
   why: 'revoked' | 'kept' | 'no node is able' | 'free' | null;

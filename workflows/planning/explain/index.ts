@@ -8,8 +8,8 @@ import { isTerminal } from '../states';
 export type { ExplainFacts, Explanation, WaitsFor } from './facts';
 
 /**
- * Explains where a task is, what it waits for, and its earliest next step, from facts that one
- * statement read. Pure.
+ * Explains where a task is, what it waits for, and its earliest next step, from facts that were
+ * read by one statement. Pure.
  */
 export const explain = (facts: ExplainFacts): Explanation => {
   const { waitsFor, inMs, text } = reasonOf(facts);
@@ -24,12 +24,12 @@ export const explain = (facts: ExplainFacts): Explanation => {
   };
 };
 
-/** Frames in the text; the facts have more. */
+/** Most stack frames in the text; the facts have more. */
 const FRAMES = 3;
 
 /**
- * Returns what is to be said about its batch besides what it waits for: a cancellation, a stack.
- * Empty: nothing.
+ * Returns what else there is to say about the task's batch: its cancellation, and the stack of the
+ * handler's error. Empty: nothing.
  */
 export const explainTrouble = (facts: ExplainFacts): string =>
   isTerminal(facts.state) || facts.batch === null

@@ -2,7 +2,10 @@ import type { ExplainFacts, Reason } from './facts';
 import { isStalled, waitForStalled } from './stalled';
 import { formatDuration } from '../duration';
 
-/** Explains a task that is due and that no leader has looked at yet. */
+/**
+ * Explains a task that is due, but that its leader has not taken yet. `what` names the task or
+ * batch at the beginning of the sentence.
+ */
 export const waitForLeader = (facts: ExplainFacts, what: string): Reason => {
   const { handler, leader, target } = facts;
   if (!handler.served)

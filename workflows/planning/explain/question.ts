@@ -1,27 +1,32 @@
 import { formatDuration } from '../duration';
 
 /**
- * When an accepted batch is polled next, and when it is given up; null: it is not polled.
- * Milliseconds from now; negative: past.
+ * When an accepted batch is polled next (null: it is not polled), and when it is parked (null: it
+ * has no deadline). Milliseconds from now, negative if past.
  */
 export interface Question {
   pollInMs: number | null;
   pollEndsInMs: number | null;
 }
 
-/** Lateness of a status request that a running monitor never exceeds. */
+/** Lateness that the polls of a running monitor never exceed. */
 const LATE_QUESTION_MS = 5_000;
 /**
- * Later than this it is called overdue. Below the time after which the monitor has stalled: a look
- * that died put its status requests off before it sent them.
+ * A poll that is later than this is called overdue. Below the time after which the monitor counts
+ * as stalled: a look postpones its polls before it sends them, so after a look that died they seem
+ * less late than they are.
  */
 const OVERDUE_QUESTION_MS = 30_000;
 
-/** Says when the batch is polled again, to follow "The downstream accepted it". */
+/**
+ * Returns when the batch is polled again, to be appended to "The downstream accepted it". Empty: it
+ * is not polled.
+ */
 export const askedAgain = ({ pollInMs, pollEndsInMs }: Question): string => {
   if (pollInMs === null) return '';
   const isAsked = pollEndsInMs === null || pollInMs < pollEndsInMs;
-  // A status request that is later than a look takes is not promised: no monitor may be running.
+  // A poll that is later than a look takes is not promised to be next: perhaps no monitor is
+  // running.
   const wasDue = `; its next poll was due ${formatDuration(-pollInMs)} ago`;
   if (isAsked && pollInMs < -OVERDUE_QUESTION_MS) return `${wasDue} and is overdue: its monitor does not poll`;
   if (isAsked && pollInMs < -LATE_QUESTION_MS) return wasDue;

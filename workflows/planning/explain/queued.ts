@@ -6,14 +6,17 @@ import { formatDuration } from '../duration';
 import { count } from './format';
 import { stopped } from './stopped';
 
-/** Explains a created task: it waits for its time, or is ready in the queue of its target. */
+/**
+ * Explains a created task, which is held, or waits for its time, or is ready in the queue of its
+ * target.
+ */
 export const explainQueued = (facts: ExplainFacts): Reason => {
   const { queued, delayedInMs, attempts } = facts;
   if (facts.held !== null) return explainHeld(facts.held);
   if (delayedInMs !== null && delayedInMs > 0) return explainDelayed(facts, delayedInMs);
   const held = stopped(facts);
   if (held !== null) return held;
-  // Its time has come; the next claim of the target moves it into the queue.
+  // The task's time has come: the next claim of its target moves it into the queue.
   if (queued === null) return waitForLeader(facts, attempts === 0 ? 'It' : `After ${count(attempts, 'attempt')} it`);
   if (queued.keyHolder !== null)
     return {
@@ -24,7 +27,10 @@ export const explainQueued = (facts: ExplainFacts): Reason => {
   return explainReady(facts, queued);
 };
 
-/** Explains a task whose dependencies have not ended, or whose release is about to come. */
+/**
+ * Explains a held task: its dependencies have not all ended, or they have and the task is about to
+ * be released.
+ */
 const explainHeld = ({ dependencies, open, ids }: HeldPart): Reason => {
   if (open === 0)
     return { waitsFor: 'dependency', inMs: 0, text: 'All tasks that it depends on have ended; it is released next.' };
@@ -62,8 +68,8 @@ const explainReady = (facts: ExplainFacts, queued: QueuedPart): Reason => {
 };
 
 /**
- * Explains what closes the batch at the head of the queue first, which is neither full nor due.
- * Null: it is due now.
+ * Explains when the batch at the head of the queue closes, while it is neither full nor due. Null:
+ * it is due now.
  */
 const closesIn = ({ target }: ExplainFacts, queued: QueuedPart): Reason | null => {
   const { maxItems, minItems, lingerMs, quietMs } = target;
@@ -93,8 +99,8 @@ const closesIn = ({ target }: ExplainFacts, queued: QueuedPart): Reason | null =
 };
 
 /**
- * Explains a task that is due while its calls or weight in flight are at a limit. Null: there is
- * room, or no leader knows.
+ * Explains a task that is due, but whose target or handler is at a limit of calls or weight in
+ * flight. Null: no limit is reached, or no leader has looked.
  */
 const waitForRoom = (facts: ExplainFacts, behind: string): Reason | null => {
   const { handler, target, leader } = facts;
@@ -128,8 +134,8 @@ const waitForRoom = (facts: ExplainFacts, behind: string): Reason | null => {
 };
 
 /**
- * Explains a task whose leader found no free call when it last looked. Some may have ended since:
- * then the task waits for the leader's next look.
+ * Explains a task whose leader found no free call when it last looked. Calls may have ended since
+ * then: in that case the task waits for the leader's next look.
  */
 const waitForCalls = ({ handler, leader }: ExplainFacts, heldBy: string, behind: string): Reason => {
   const { name, slotsTaken, perHandler } = handler;

@@ -23,7 +23,7 @@ export interface ServedFacts {
   keptLeftMs: number | null;
   pinnedTo: string | null;
   needs: Readonly<Record<string, string>>;
-  /** Live nodes that may have it. */
+  /** How many live nodes may have the partition. */
   able: number;
 }
 
@@ -72,13 +72,12 @@ const unheld = (facts: ServedFacts): Pick<ServedBy, 'why' | 'text'> => {
 };
 
 /**
- * Adds the node to what the task waits for. A task that has ended is served by no node; one that is
- * in a call is served by the node that makes the call.
+ * Adds which node serves the task to its explanation. An explanation without `waitsFor` stays as it
+ * is: the task has ended, or was moving while it was read.
  */
 export const withServedBy = (explained: Explanation, served: ServedBy): Explanation => {
   if (explained.waitsFor === null) return explained;
-  // A leader that looks, or a free slot, does not help: the task is not sent before a node holds
-  // the partition.
+  // What the task waits for is not enough: it is not sent before a node holds the partition.
   const stuck = served.node === null && ['leader', 'slot', 'lane'].includes(explained.waitsFor);
   const waitsFor = stuck ? ('partition' as const) : explained.waitsFor;
   return { ...explained, waitsFor, text: `${explained.text} ${served.text}`, servedBy: served };

@@ -4,21 +4,24 @@ import { count } from './format';
 import { UNANSWERED_MS } from '../liveness';
 
 /**
- * Explains what has stalled, and the remedy: a leader that was woken and takes no turn, a call that
- * is not concluded. Pure.
+ * Explains what has stalled, with the remedy: a leader that takes no turn although it was woken, a
+ * call without a recorded outcome. Pure.
  */
 
 /**
- * A process that was not seen for so long may be gone; it writes a sign of life every few seconds.
+ * A process that has sent no heartbeat for this long may be gone: it sends one every few seconds.
  */
 const SILENT_NODE_MS = 15_000;
-/** Time from the deadline to the record of the outcome. */
+/** How long it may take after the deadline until the outcome is recorded. */
 const JUST_PASSED_MS = 5_000;
 
 export const isStalled = ({ unansweredMs }: Pick<LeaderPart, 'unansweredMs'>): boolean =>
   unansweredMs !== null && unansweredMs > UNANSWERED_MS;
 
-/** Returns what is known about the run, and the remedy. */
+/**
+ * Returns what is known about the workflow and its run, and the remedy. `ofLastTurn`: the run of
+ * the last turn.
+ */
 export const remedyOf = (workflowId: string, ofLastTurn: string | null, run: RunPart | null): string => {
   const last = ofLastTurn === null ? 'it has never taken a turn' : `its last turn was in run ${ofLastTurn}`;
   return remedy(workflowId, `; ${last}${state(run)}`);
@@ -31,7 +34,8 @@ const remedy = (workflowId: string, known: string): string =>
   'continues from the store.';
 
 /**
- * Explains a stalled workflow that has no wakes in the store, by how long its work has been due.
+ * Explains a stalled workflow whose wakes the store does not record: by how long its work has been
+ * due.
  */
 export const overdueText = (
   { kind, ms, workflowId }: { kind: string; ms: number; workflowId: string },
@@ -43,7 +47,7 @@ const ITS_WORKER =
   'Its worker is stopped, overloaded or hanging: check its log, its load and its /healthz, and restart it; ' +
   'if no worker is running, start one.';
 
-/** Explains a dispatch that has batches but does not send them. */
+/** Explains a dispatch that has received batches but does not send them. */
 export const uncalledText = (
   { ms, name, workflowId }: { ms: number; name: string; workflowId: string },
   run: RunPart | null,

@@ -3,8 +3,8 @@ import { formatDuration } from '../duration';
 import { because } from './format';
 
 /**
- * Explains a pause or a hold, which stops what has not begun, wherever it is. Null: there is
- * neither.
+ * Explains a pause or a hold of the handler or target, which stops all of their tasks that are not
+ * in a call. Null: there is neither.
  */
 export const stopped = ({ handler, target }: ExplainFacts): Reason | null => {
   if (handler.paused)

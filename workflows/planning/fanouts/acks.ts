@@ -1,17 +1,17 @@
 import { parseItemId } from './itemId';
 
-/** The items of one segment that a call names. */
+/** The items of one segment that a call acks. */
 export interface SegmentWant {
   fanout: string;
   segment: number;
-  /** Without repeats. */
+  /** Places in the segment, ascending and without repeats. */
   indexes: number[];
 }
 
 /**
- * Groups the ids of a call by segment, and returns the malformed ones. A repeated id counts once:
- * bits, never counters. Ordered by the ids' fan-outs and segments, so that portions touch few
- * segments.
+ * Groups the ids of a call by segment, and returns the malformed ids separately. A repeated id
+ * counts once. The groups are ordered by fan-out (as first named) and segment, so that a portion
+ * touches few segments.
  */
 export const groupItems = (ids: readonly string[]): { wants: SegmentWant[]; malformed: string[] } => {
   const byFanout = new Map<string, Map<number, Set<number>>>();
@@ -36,7 +36,10 @@ export const groupItems = (ids: readonly string[]): { wants: SegmentWant[]; malf
   return { wants, malformed };
 };
 
-/** Yields portions of at most `perCall` ids; a segment with more is cut. */
+/**
+ * Yields portions of at most `perCall` ids. A segment with more ids is spread over several
+ * portions.
+ */
 export function* splitWants(wants: readonly SegmentWant[], perCall: number): Generator<SegmentWant[]> {
   let portion: SegmentWant[] = [];
   let room = perCall;

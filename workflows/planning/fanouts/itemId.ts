@@ -1,6 +1,6 @@
 import { LOWER_UUID } from '../uuid';
 
-/** The id of an item, `fanoutId:segment:index`: all that an ack needs. */
+/** The id of an item, `fanoutId:segment:index`. An ack needs nothing else. */
 
 export interface ItemPlace {
   /** A UUID in lower case. */
@@ -22,8 +22,8 @@ export const isFanoutId = (text: unknown): text is string => typeof text === 'st
 export const itemIdOf = (fanout: string, segment: number, index: number): string => `${fanout}:${segment}:${index}`;
 
 /**
- * Parses an item's id; null: it is malformed. One item has one spelling: no leading zeros, no
- * blanks, no capitals.
+ * Parses the id of an item; null: it is malformed. Each item has exactly one spelling: without
+ * leading zeros, blanks or capitals.
  */
 export const parseItemId = (id: unknown): ItemPlace | null => {
   if (typeof id !== 'string') return null;

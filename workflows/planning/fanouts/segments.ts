@@ -1,11 +1,14 @@
 import { itemIdOf } from './itemId';
 
-/** What an add made, as it crosses the wire: its reader makes the ids from it, one by one. */
+/**
+ * The segments that an add created, as they cross the wire: the client derives the ids from them,
+ * one by one.
+ */
 export interface SegmentRange {
-  /** Number of its first segment. */
+  /** Number of the first segment. */
   first: number;
   items: number;
-  /** Size of every segment but the last, which has the rest. */
+  /** Items per segment; the last segment has the remainder. */
   segmentSize: number;
 }
 export interface Segment {
@@ -14,11 +17,14 @@ export interface Segment {
 }
 
 /**
- * By measurement (`npm run bench:fanout`, docs/performance.md): single acks stay cheap, and an item
- * costs about half a byte at most.
+ * Items per segment, chosen by measurement (`npm run bench:fanout`, docs/performance.md): single
+ * acks stay cheap, and an item takes at most about half a byte.
  */
 export const DEFAULT_SEGMENT_SIZE = 512;
-/** Most items per add statement: few enough that its transaction takes milliseconds. */
+/**
+ * Most items per add statement, unless the caller sets another number: few enough that the
+ * transaction takes milliseconds.
+ */
 export const ADD_ITEMS = 10_000;
 /** Most ids per ack statement, unless the caller sets another number. */
 export const ACK_IDS = 100;
@@ -32,16 +38,16 @@ export const MAX_USER_KEY_BYTES = 1_024;
 export const MAX_ADD_ITEMS = 1_000_000;
 
 /**
- * Yields the sizes of the adds that `items` items take, at most `perCall` each, in whole segments
- * as far as possible, so that few segments are short. Streams: a billion items are 100,000 numbers,
- * one after the other.
+ * Yields the sizes of the add statements that `items` items need, at most `perCall` items each, in
+ * whole segments as far as possible, so that few segments are short. A generator, since a billion
+ * items need 100,000 statements.
  */
 export function* splitAdd(items: number, segmentSize: number, perCall: number): Generator<number> {
   const whole = Math.max(Math.floor(perCall / segmentSize) * segmentSize, Math.min(perCall, segmentSize));
   for (let left = items; left > 0; left -= whole) yield Math.min(whole, left);
 }
 
-/** Appends a range, joined with its neighbour if the two read as one. */
+/** Appends a range, or merges it with the last one if it directly continues that range. */
 export const joinRanges = (ranges: SegmentRange[], next: SegmentRange): void => {
   const last = ranges.at(-1);
   const isNext =
@@ -58,7 +64,7 @@ export function* segmentsOf(range: SegmentRange): Generator<Segment> {
     yield { no, count: Math.min(left, range.segmentSize) };
 }
 
-/** Yields the ids of all items of these ranges, in order. Streams. */
+/** Yields the ids of all items in these ranges, in order. */
 export function* itemIds(fanout: string, ranges: Iterable<SegmentRange>): Generator<string> {
   for (const range of ranges)
     for (const { no, count } of segmentsOf(range))

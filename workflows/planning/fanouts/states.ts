@@ -5,7 +5,8 @@
  *   └──idle──▶ expired ◀──idle (another interval)── sealed                          │
  *                 └──────────its event delivered, kept for a while──────────────────┘
  * ```
- * `deleted`: its rows are being deleted, some at a time, and no reader sees it any more.
+ * `deleted`: the rows of the fan-out are being deleted, some at a time, and no reader sees it any
+ * more.
  */
 export const FANOUT_STATES = { open: 0, sealed: 1, complete: 2, expired: 3, deleted: 4 } as const;
 export type FanoutState = Exclude<keyof typeof FANOUT_STATES, 'deleted'>;

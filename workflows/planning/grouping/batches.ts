@@ -2,25 +2,26 @@ import type { CutBatch, CutInput, CutPlan, WaitingTask } from '../calls/plans';
 import type { FlushReason } from '../states';
 
 /**
- * Cuts what is due of one target's queue into batches. Greedy: contiguous prefixes of
- * what may go, which needs the fewest calls for a backlog (ceil(n/B)) and for arrivals (full, or
- * the oldest waited the linger).
+ * Cuts the due tasks of one target's queue into batches. The cut is greedy: each batch is the
+ * longest contiguous run of the tasks that may go. That takes the fewest calls, both for a backlog
+ * (ceil(n/B)) and for arrivals (a batch goes when it is full, or when its oldest task has waited
+ * the linger).
  *
- * - A batch closes before the first task that would exceed a limit, so no limit is ever exceeded;
- *   only a task that is above a limit by itself (refused at submit) goes, alone, if it is there. A
- *   full batch is due at once.
- * - The rest, which is not full, is due when flushed by hand, when its oldest task has waited
- *   `lingerMs`, or when nothing arrived for `quietPeriodMs` and it has `minItems`. So `minItems`
- *   never delays past the linger.
- * - A task whose `distinctBy` key is busy, or that comes after another of its key, counts for
- *   nothing: neither towards a full batch nor towards a due time.
- * - Weight in flight is all or nothing: a due batch heavier than `weightLeft` blocks and is not
- *   shrunk (a smaller one would cost one more call). No deadlock: batches are cut to
- *   `weightBudget` too, so with the whole budget free the next one fits; a single task above the
- *   budget goes when the whole budget is free.
+ * - A batch closes before the first task that would exceed a limit, so no batch of several tasks
+ *   ever exceeds one. A single task that exceeds a limit is refused when it is submitted; if one is
+ *   in the queue all the same, it goes alone. A full batch is due at once.
+ * - The rest, which fills no batch, is due when it is flushed manually, when its oldest task has
+ *   waited `lingerMs`, or when no task has arrived for `quietPeriodMs` and it has at least
+ *   `minItems` tasks. So `minItems` never delays a task beyond the linger.
+ * - A task whose `distinctBy` key is busy, or that comes after another task with its key, is
+ *   ignored: it counts neither towards a full batch nor towards a due time.
+ * - A due batch that is heavier than `weightLeft` blocks the queue and is not made smaller, which
+ *   would cost one more call. That cannot deadlock: batches are also cut to `weightBudget`, so the
+ *   next one fits once the whole budget is free, and a single task above the budget goes when the
+ *   whole budget is free.
  *
- * The result for a queue does not depend on how much of it was read: what a short prefix cannot
- * decide is `readMore`.
+ * The result for a queue does not depend on how much of it was read: `readMore` says that the
+ * prefix was too short to decide.
  */
 export function cutBatches(input: CutInput, nowMs: number): CutPlan {
   const waiting = withoutHeldKeys(input);
@@ -54,13 +55,13 @@ interface Filled {
   tasks: WaitingTask[];
   bytes: number;
   weight: number;
-  /** The limit that closed it; null: all that remains fits and more would. */
+  /** The limit that closed the batch; null: all remaining tasks fit, and more would fit. */
   full: 'size' | 'bytes' | 'weight' | null;
 }
 
 /**
- * Returns the first task of each key, and none of a key that another task holds. The holder itself
- * may go wherever it is, or a retry would wait for itself.
+ * Returns the first task of each key, but none of a key that a task outside holds. The holder
+ * itself may go wherever it is in the queue, or a retry would wait for itself.
  */
 function withoutHeldKeys({ tasks, busyKeys }: CutInput): WaitingTask[] {
   const seen = new Set<string>();
@@ -91,16 +92,16 @@ function fillBatch(waiting: readonly WaitingTask[], from: number, input: CutInpu
   }
   if (filled.tasks.length === 0) return filled;
   if (filled.tasks.length >= maxItems) return { ...filled, full: 'size' };
-  // Exactly at a maximum: do not wait. Not with `more`: an unread task of no bytes or weight would
-  // still fit.
+  // A batch exactly at a maximum does not wait for more. Not so with `more`: an unread task without
+  // bytes or weight would still fit.
   if (!input.more && filled.bytes >= maxBytes) return { ...filled, full: 'bytes' };
   if (!input.more && filled.weight >= weightCap) return { ...filled, full: 'weight' };
   return filled;
 }
 
 /**
- * Returns when a batch that is not full is due, and why if it is due now. Oldest and newest by
- * time: priority order is not arrival order.
+ * Returns when a batch that is not full is due, and the reason if it is due now. The oldest and the
+ * newest task are found by time, since the order of priority is not the order of arrival.
  */
 function dueOf(
   tasks: readonly WaitingTask[],

@@ -3,8 +3,8 @@ import { takePaced } from './pacing';
 import type { BatchLimits, CutBatch, WaitingTask } from '../calls/plans';
 
 /**
- * What one claim may take, and what the store holds for it. All times are Unix ms of the database's
- * clock.
+ * What one claim may take, and what the store holds for it. All times are Unix milliseconds of the
+ * database's clock.
  */
 export interface ClaimInput {
   limits: BatchLimits;
@@ -12,13 +12,16 @@ export interface ClaimInput {
   weightPerTarget: number | null;
   weightPerHandler: number | null;
   rates: readonly { limit: number; perMs: number; unit: 'calls' | 'items' | 'weight'; scope: 'target' | 'handler' }[];
-  /** State of the rates with scope handler, in their order; missing: never used yet. */
+  /**
+   * State of the rates with scope `handler`, in their order: when the next call may start. A
+   * missing entry: the rate was never used.
+   */
   paces: readonly number[];
   /** Weight of all open batches of the handler. */
   weightInFlight: number;
   /** In the order in which they are due. */
   targets: readonly ClaimTarget[];
-  /** Batches that wait in the store and may go now, before any new one. */
+  /** Batches that wait in the store and may go now, before any new batch. */
   waiting: readonly { id: number; targetId: number; n: number; weight: number }[];
   maxBatches: number;
   maxTasks: number;
@@ -33,7 +36,7 @@ interface ClaimTarget {
   holdMs: number | null;
   inFlight: number;
   weight: number;
-  /** The head of its queue, and whether the queue holds more. */
+  /** The head of its queue, and whether the queue holds more tasks. */
   head: readonly WaitingTask[];
   more: boolean;
 }
@@ -44,18 +47,23 @@ export interface ClaimPlan {
   targets: { id: number; dueAtMs: number | null; busy: boolean; paces: number[] | null; holdMs: number | null }[];
   paces: number[];
   tasks: number;
-  /** The handler's rate limit is used up until then (Unix ms). */
+  /**
+   * The handler's rate limit lets nothing be claimed until then (Unix milliseconds); null: it does.
+   */
   pacedUntilMs: number | null;
   /** The handler's weight in flight is used up. */
   weightBlocked: boolean;
 }
 
-/** How far ahead of its start a paced call may be claimed: its dispatch waits in-process. */
+/**
+ * How many milliseconds before its start a paced call may be claimed: the rest of the wait is spent
+ * in its dispatch.
+ */
 export const PACE_HORIZON_MS = 1_000;
 
 /**
- * Cuts every due target's queue under all tokens at once: size, weight, rates and calls in flight.
- * Pure.
+ * Cuts the queues of all due targets under all limits together: size, weight, rates and calls in
+ * flight. Pure.
  */
 export const planClaim = (input: ClaimInput, nowMs: number): ClaimPlan => {
   const plan: ClaimPlan = {
@@ -87,8 +95,9 @@ const planTarget = (target: ClaimTarget, budget: Budget): void => {
     return;
   }
   const perTarget = Math.min(input.perTarget, target.allowed ?? input.perTarget);
-  // None of its batches is in a call: take ahead, its dispatch keeps to perTarget. Otherwise take
-  // only what the limit leaves, or two dispatches would exceed it.
+  // No batch of the target is with a dispatch: take any number, since the one dispatch keeps to
+  // perTarget. Otherwise take only what the limit leaves, or two dispatches together would exceed
+  // it.
   let mayTake = target.inFlight === 0 ? Infinity : Math.max(0, perTarget - target.inFlight);
   const paces = [...target.paces];
   for (const batch of input.waiting) {
@@ -136,7 +145,7 @@ const cutTarget = (
   for (const batch of cut.batches) {
     const startAtMs = budget.hasRoom() ? budget.pace({ n: batch.seqs.length, weight: batch.weight }, paces, due) : null;
     if (startAtMs === null) {
-      due.dueAtMs = nowMs; // it stays in the queue
+      due.dueAtMs = nowMs; // the batch stays in the queue
       return;
     }
     due.paces = paces;
@@ -149,7 +158,7 @@ const cutTarget = (
   }
 };
 
-/** The tokens of the handler, as they are used up. */
+/** What is left of the handler's limits, while the claim is planned. */
 class Budget {
   private weight: number;
   constructor(
@@ -179,8 +188,8 @@ class Budget {
   }
 
   /**
-   * Takes the batch's units of every rate, or of none. Null: not within the horizon; what it waits
-   * for is noted.
+   * Takes the batch's units of every rate, and returns when its call may start. Null: not within
+   * the horizon; then nothing is taken, and the plan notes for which rate the batch waits.
    */
   pace(batch: { n: number; weight: number }, targetPaces: number[], due: { holdMs: number | null }): number | null {
     const places = { target: 0, handler: 0 };
@@ -196,7 +205,7 @@ class Budget {
       else this.plan.pacedUntilMs = Math.max(until, this.plan.pacedUntilMs ?? 0);
       return null;
     }
-    // The call starts when the slowest of its rates lets it; every rate counts from there.
+    // The call starts when the slowest of its rates lets it, and every rate counts from that start.
     const startAtMs = rates.reduce((start, { nextAtMs }) => Math.max(start, nextAtMs), this.nowMs);
     for (const { rate, at, cost } of rates) {
       const step = takePaced({ limit: rate.limit, perMs: rate.perMs, nextAtMs: startAtMs }, cost, startAtMs, 0);

@@ -1,7 +1,7 @@
 /** Most dependencies of a task. */
 export const TASK_DEPENDENCIES_MAX = 100;
 
-/** What happens to a task where one of those that it depends on does not succeed. */
+/** What happens to a task if one of its dependencies does not succeed. */
 export const ON_DEPENDENCY_FAILURE = ['fail', 'run'] as const;
 export type OnDependencyFailure = (typeof ON_DEPENDENCY_FAILURE)[number];
 
@@ -11,25 +11,31 @@ export interface NewDependent {
   dependsOn: readonly string[];
 }
 
-/** Why a task cannot be stored: a dependency that does not exist, that is refused, or a cycle. */
+/**
+ * Why a task cannot be stored: one of its dependencies does not exist, is refused itself, or is
+ * part of a cycle.
+ */
 export interface DependencyProblem {
-  /** Place among the tasks of the call. */
+  /** Place of the task among the tasks of the call. */
   index: number;
   why: 'unknown' | 'refused' | 'cycle';
-  /** The dependency; in a cycle the whole of it, ending as it begins. */
+  /** The id of the dependency. For a cycle: all ids along it, the first one again at the end. */
   path: readonly string[];
 }
 
 export interface DependencyOrder {
-  /** Places of the tasks that can be stored: each behind those of the call that it depends on. */
+  /**
+   * Places of the tasks that can be stored, each after the tasks of the call on which it depends.
+   */
   order: number[];
   problems: DependencyProblem[];
 }
 
 /**
- * Orders the new tasks of one call, otherwise as they came, and refuses those that depend on what
- * is not there: `isStored` says what was stored before. Stored tasks depend on no new one, so a
- * cycle lies within the call. Without recursion: chains may be long.
+ * Orders the new tasks of one call so that dependencies come first, and otherwise as they came.
+ * Refuses tasks with a dependency that is neither in the call nor stored before (`isStored`), and
+ * tasks in a cycle. Stored tasks depend on no new one, so a cycle lies within the call. Works
+ * without recursion, since chains may be long.
  */
 export const orderDependents = (tasks: readonly NewDependent[], isStored: (id: string) => boolean): DependencyOrder => {
   const places = new Map(tasks.map(({ id }, index) => [id, index]));
@@ -50,7 +56,10 @@ export const orderDependents = (tasks: readonly NewDependent[], isStored: (id: s
   };
 };
 
-/** Walks depth first: dependencies come first in `order`; each cycle that is met is returned. */
+/**
+ * Walks depth first, so that dependencies come first in `order`, and returns each cycle that it
+ * meets.
+ */
 const walk = (
   tasks: readonly NewDependent[],
   places: ReadonlyMap<string, number>,
@@ -85,7 +94,7 @@ const walk = (
   return { order, cycles };
 };
 
-/** Refuses what depends, directly or through others, on a refused task of the call. */
+/** Refuses the tasks that depend, directly or through others, on a refused task of the call. */
 const refuseBehind = (
   tasks: readonly NewDependent[],
   places: ReadonlyMap<string, number>,

@@ -1,32 +1,33 @@
 import { taskStateName, TASK_STATES } from '../states';
 
-/** One dependency of a task, as it is stored. */
+/** One dependency of a task, as stored. */
 export interface Need {
-  /** The task that waits, and what it waits for; the latter was stored first. */
+  /** The task that waits, and the task for which it waits, which was stored earlier. */
   seq: number;
   needs: number;
   needsId: string;
   place: number;
-  /** The task runs also where this one did not succeed. */
+  /** The task runs even if this dependency did not succeed. */
   run: boolean;
-  /** How it ended, a number of `TASK_STATES`; null: not yet. */
+  /** How the dependency ended, a number of `TASK_STATES`; null: it has not ended. */
   state: number | null;
 }
 
 export interface DependentsPlan {
   /** Dependencies whose end is now known. */
   marks: { seq: number; needs: number; state: number }[];
-  /** Held tasks that wait for nothing more. */
+  /** Held tasks whose dependencies have all ended. */
   released: number[];
-  /** Held tasks that end because of a dependency. */
+  /** Held tasks that fail because of a dependency. */
   failed: { seq: number; error: string }[];
 }
 
 /**
- * Decides what becomes of tasks whose dependencies have ended. `ends`: the ends that are news;
- * `needs`: all dependencies of the tasks that wait for them; `held`: those of the tasks that still
- * wait. A task that fails takes with it those that depend on it, as far as they are among these:
- * tasks are decided in the order in which they were stored, so that is one pass.
+ * Decides what becomes of tasks whose dependencies have ended. `ends` has the new ends by seq,
+ * `needs` all dependencies of the tasks that wait for those, and `held` the tasks among them that
+ * are still held. A task that fails also fails its own dependents, as far as they are given. One
+ * pass suffices: tasks are decided in the order in which they were stored, dependencies before
+ * dependents.
  */
 export const planDependents = (
   ends: ReadonlyMap<number, number>,

@@ -3,9 +3,9 @@ const FNV_PRIME = 0x01000193;
 const REPLACEMENT = 0xfffd;
 
 /**
- * Returns the FNV-1a hash, 32 bits, over the UTF-8 of `text`; unsigned. Never changes: what it
- * decides is stored. Not Postgres' `hashtext` (may change with a major version) and not a Node
- * built-in (workflow code has none). A lone surrogate counts as U+FFFD.
+ * Returns the FNV-1a hash of the UTF-8 of `text`, as an unsigned number of 32 bits. The function
+ * must never change, because its results are stored. Postgres' `hashtext` may change with a major
+ * version, and workflow code has no built-ins of Node. A lone surrogate counts as U+FFFD.
  */
 export function stableHash(text: string): number {
   let hash = FNV_OFFSET;
@@ -16,10 +16,11 @@ export function stableHash(text: string): number {
 }
 
 /**
- * Returns which of `n` leaders leads `key`: in [0, n), and always the same. The hash is mixed first
- * (murmur3's finalizer): the low bits of FNV-1a depend on the low bits of the bytes alone, so keys
- * that end in even digits would share half the leaders. Throws a RangeError if `n` is not a whole
- * number of at least 1.
+ * Returns which of `n` leaders leads `key`: a whole number in [0, n), always the same for the same
+ * arguments. The hash is mixed by murmur3's finalizer: the low bits of FNV-1a depend only on the
+ * low bits of the bytes, so that keys that end in even digits would use only half of the leaders.
+ *
+ * @throws RangeError if `n` is not a whole number of at least 1.
  */
 export function leaderIndex(key: string, n: number): number {
   if (!Number.isInteger(n) || n < 1) {

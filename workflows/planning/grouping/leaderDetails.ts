@@ -1,8 +1,11 @@
-/** What the Web UI shows of a leader, as of its last turn; it costs no Temporal action. */
+/**
+ * Formats what Temporal's Web UI shows of a leader, as of its last turn. Showing it costs no
+ * Temporal action.
+ */
 
 /**
- * Where a count of waiting work stops: it costs a few milliseconds at most, and is shown as
- * `1,000+`.
+ * Counts of waiting work stop here and are shown as `1,000+`, so that counting takes at most a few
+ * milliseconds.
  */
 export const MOST_COUNTED = { targets: 1_000, tasks: 10_000 } as const;
 export type Backlog = Record<keyof typeof MOST_COUNTED, number>;
@@ -14,14 +17,14 @@ export interface LeaderFacts {
   epoch: number;
   turn: number;
   next: 'idle' | 'working' | 'waiting';
-  /** For a waiting leader: until when. */
+  /** When a waiting leader looks again, in Unix milliseconds. */
   dueAtMs: number | null;
   heldBy: string | null;
-  /** Dispatches in flight. */
+  /** How many dispatches are in flight. */
   live: number;
   dispatch: { batches: number; tasks: number } | null;
   backlog: (Backlog & { atMs: number }) | null;
-  /** Batches settled by this run. */
+  /** Batches and tasks that this run has settled. */
   batches: number;
   tasks: number;
   /** Flush reason of this run's newest batch. */

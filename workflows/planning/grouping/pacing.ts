@@ -1,18 +1,19 @@
 import type { Pace } from '../calls/plans';
 
 /**
- * Takes `cost` units of a paced rate limit: GCRA without a burst, so calls are spread evenly. In
- * every half-open window of `perMs` less than `limit` units start before the window's last call: at
- * most `limit` plus one call's units, and for unit 'calls' at most `limit` exactly.
+ * Takes `cost` units of a paced rate limit. The algorithm is GCRA without a burst, so that calls
+ * are spread evenly. In every half-open window of `perMs`, fewer than `limit` units start before
+ * the window's last call: so fewer than `limit` plus the units of one call, and with the unit
+ * `calls` at most `limit`.
  *
- * - A call may start at `max(pace.nextAtMs, nowMs)`; the next one `cost * perMs / limit` later.
- * - Null when the start would be later than `nowMs + horizonMs`: nothing is taken. Up to the
- *   horizon a call is claimed ahead, with its start time.
- * - A call of cost 0 takes nothing but waits its turn. `limit` and `perMs` are above 0.
+ * - A call may start at `max(pace.nextAtMs, nowMs)`, and the next one `cost * perMs / limit` later.
+ * - Returns null, and takes nothing, if the start would be later than `nowMs + horizonMs`. Up to
+ *   that horizon a call is claimed ahead, with its start time.
+ * - A call of cost 0 takes no units, but waits for its turn. `limit` and `perMs` must be above 0.
  *
- * Times are milliseconds on a grid of whole microseconds, the resolution of the database's
- * timestamps: they survive being stored, and sums are exact. The step is rounded up to the grid, or
- * three thirds of a second would be a little less than one.
+ * Times are milliseconds on a grid of whole microseconds, the resolution of Postgres' timestamps,
+ * so that storing them does not change them, and sums are exact. The step is rounded up to the
+ * grid: otherwise three thirds of a second would be a little less than one second.
  */
 export function takePaced(
   pace: Pace,

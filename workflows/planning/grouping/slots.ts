@@ -1,14 +1,13 @@
 /**
- * Input of `grantSlots`: which leaders hold slots of one handler (or of one target), and which one
- * asks for some.
+ * Input of `grantSlots`: which leaders hold slots of a handler, and which leader asks for slots.
  */
 export interface SlotRequest {
   limit: number;
-  /** Live dispatches of all leaders of the handler; a leader may have several. */
+  /** The live dispatches of all leaders of the handler; a leader may have several. */
   granted: readonly { leader: string | number; slots: number }[];
   /** The leader that asks. */
   leader: string | number;
-  /** Leaders of the handler that have work or are blocked, this one included. */
+  /** How many leaders of the handler have work or are blocked, including this one. */
   activeLeaders: number;
   /** Another leader has due work and got no slot. */
   othersBlocked: boolean;
@@ -16,18 +15,18 @@ export interface SlotRequest {
 }
 
 /**
- * Returns how many slots of a handler's concurrency limit `leader` gets now: whole, at least 0,
- * never so many that the sum exceeds `limit`.
+ * Returns how many slots of a handler's concurrency limit `leader` gets now: a whole number of at
+ * least 0, never so many that all slots together exceed `limit`.
  *
- * - No other leader is active: all that is free.
- * - Otherwise at most the fair share `ceil(limit / activeLeaders)` in all; what is above it already
- *   is not taken back.
- * - While others are blocked, a leader that holds slots leaves one for each active leader that
- *   holds none: rounded-up shares add up to more than the limit, and a leader that asks again first
- *   would starve the last one.
+ * - If no other leader is active, it gets all free slots.
+ * - Otherwise it gets at most as many as raise it to the fair share, `ceil(limit / activeLeaders)`.
+ *   Slots that it holds beyond that are not taken back.
+ * - While other leaders are blocked, a leader that holds slots leaves one free for each active
+ *   leader that holds none. Fair shares are rounded up and may add up to more than the limit, so
+ *   leaders that ask again first would starve the last one.
  *
- * With fewer slots than leaders the shares cannot help: then the leader that is woken first when a
- * slot falls free has it, and the caller should wake the one that is blocked the longest.
+ * With fewer slots than leaders, shares cannot help: a free slot goes to the leader that is woken
+ * first, so the caller should wake the one that has been blocked the longest.
  */
 export function grantSlots(request: SlotRequest): number {
   const { limit, leader, othersBlocked, wanted } = request;
@@ -42,7 +41,7 @@ export function grantSlots(request: SlotRequest): number {
   }
   const free = limit - used;
   if (free <= 0) return 0;
-  // A blocked other leader is an active one, whatever was counted.
+  // A blocked leader is active, whatever was counted.
   const active = Math.max(request.activeLeaders, othersBlocked ? 2 : 1);
   if (active === 1) return atLeastNone(Math.min(wanted, free));
 
@@ -53,9 +52,9 @@ export function grantSlots(request: SlotRequest): number {
 }
 
 /**
- * Returns what each dispatch keeps of its slots when together they hold more than back pressure has
- * left: in proportion, whole, in sum exactly `limit`, and never more than it had. In the order of
- * `held`, so that all of them compute the same.
+ * Returns how many of its slots each dispatch keeps when all together hold more than the `limit`
+ * that back pressure has left: whole numbers, in proportion, exactly `limit` in sum, and never more
+ * than the dispatch had. The result is in the order of `held`, and the same in every dispatch.
  */
 export function shareSlots(limit: number, held: readonly number[]): number[] {
   const sum = held.reduce((all, slots) => all + slots, 0);

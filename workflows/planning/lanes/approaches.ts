@@ -2,12 +2,16 @@ import { conflictOn } from './conflicts';
 import { isInFlight } from './statuses';
 import type { ApproachName, Lane, LaneKind, QueuedBatch } from './types';
 
-/** Decides whether a batch may go beside those before it in its lane. One per approach. */
+/**
+ * Decides whether a batch may be sent while other batches of its lane are in flight. There is one
+ * rule per approach.
+ */
 export interface Approach {
   readonly name: ApproachName;
   /**
-   * Returns what the batch must wait for: one of `earlier` (open, before it in the lane, in order;
-   * this plan's grants as submitted), or else of `later` (after it and in flight). Null: it may go.
+   * Returns the batch for which `batch` must wait. `earlier` are the open batches before it in the
+   * lane, in order, with the grants of this plan as submitted; `later` are the batches after it
+   * that are in flight. Null: it may go.
    */
   blockedBy(
     batch: QueuedBatch,
@@ -18,31 +22,34 @@ export interface Approach {
 }
 export interface Blocker {
   batch: QueuedBatch;
-  /** The state key on which they conflict, '*' where one declared none; null: order alone. */
+  /**
+   * The state key on which the two conflict; '*': one of them declared no sets; null: only their
+   * order counts.
+   */
   key: string | null;
 }
 
 /**
- * Says whether `batch` must wait for `other`, which is open before it in the lane, if the two must
- * not change places.
+ * Says whether `batch` must wait for `other`, an open batch before it in the lane, where the two
+ * must be applied in order.
  */
 const waitsForEarlier = (batch: QueuedBatch, other: QueuedBatch, kind: LaneKind): boolean => {
   const isAccepted = other.status === 'pending' || other.status === 'valid';
-  // The downstream keeps the order of what it accepted; what is still being sent to it may be
-  // overtaken. And once a batch was lost, the downstream may have lost what came before it too: a
-  // lost one waits until all before it have ended.
+  // A guaranteed downstream keeps the order of what it has accepted, but a batch that is still
+  // being sent may be overtaken. And where the downstream lost a batch, it may have lost the
+  // batches before that too: a lost batch waits until all batches before it have ended.
   return !(kind === 'guaranteed' && isAccepted && batch.status !== 'unknown');
 };
 
 /**
- * A batch that was put back must not be sent beside one behind it that is in flight: that one may
- * still be applied.
+ * Says whether a batch that was put back must wait for `other`, a batch after it: it must while
+ * that one is in flight, and may still be applied.
  */
 const waitsForLater = (other: QueuedBatch): boolean => isInFlight(other.status);
 
 /**
- * Sends one after the other; the next when the one before was committed, or accepted where the
- * downstream keeps the order.
+ * Sends one batch after the other: the next one once the batch before was committed, or accepted if
+ * the downstream keeps the order.
  */
 const inOrder: Approach['blockedBy'] = (one, earlier, later, kind) => {
   const batch = earlier.find((other) => waitsForEarlier(one, other, kind)) ?? later.find(waitsForLater);
@@ -51,15 +58,15 @@ const inOrder: Approach['blockedBy'] = (one, earlier, later, kind) => {
 
 const unconstrained: Approach = {
   name: 'unconstrained',
-  // A downstream that keeps the order must be given one.
+  // A downstream that keeps the order must receive the batches in order.
   blockedBy: (batch, earlier, later, kind) => (kind === 'guaranteed' ? inOrder(batch, earlier, later, kind) : null),
 };
 
 const serial: Approach = { name: 'serial', blockedBy: inOrder };
 
 /**
- * The next goes early if its sets do not overlap with anything open before it, sent or not: what
- * waits there is not overtaken either.
+ * Lets a batch go early if its sets conflict with no open batch before it, sent or not: a batch
+ * that waits there is not overtaken either.
  */
 const parallel: Approach = {
   name: 'parallel',
@@ -81,8 +88,8 @@ const firstConflict = (batch: QueuedBatch, others: readonly QueuedBatch[]): Bloc
 const approaches: Readonly<Record<ApproachName, Approach>> = { unconstrained, serial, parallel };
 
 /**
- * Returns the approach and kind by which a lane is served: in halt mode each batch depends on the
- * commit of the one before.
+ * Returns the approach and kind by which a lane is served. In halt mode each batch depends on the
+ * commit of the batch before, whatever approach and kind the lane has.
  */
 export const approachOf = ({
   kind,
@@ -91,12 +98,14 @@ export const approachOf = ({
 }: Pick<Lane, 'kind' | 'approach' | 'onInvalid'>): { approach: Approach; kind: LaneKind } =>
   onInvalid === 'halt' ? { approach: serial, kind: 'non-guaranteed' } : { approach: approaches[approach], kind };
 
-/** How far a lane is searched, beyond what is in flight, for batches that may go early. */
+/**
+ * How many batches of a lane, beyond those in flight, are searched for batches that may go early.
+ */
 const LOOKAHEAD = 64;
 
 /**
- * Returns how many of a lane's first open batches a plan must be given. The statement reads one
- * more, for `openMore`.
+ * Returns how many of a lane's first open batches a plan needs. The statement reads one more, for
+ * `openMore`.
  */
 export const windowOf = (lane: Pick<Lane, 'kind' | 'approach' | 'onInvalid' | 'pending'>): number => {
   const { approach, kind } = approachOf(lane);
@@ -104,12 +113,14 @@ export const windowOf = (lane: Pick<Lane, 'kind' | 'approach' | 'onInvalid' | 'p
 };
 
 /**
- * Checks that kind and approach of a lane change only while none of its batches is in flight: those
- * sent under the old ones may conflict under the new. @throws Error saying so.
+ * Checks that no batch of a lane is in flight while its kind or approach changes: batches sent
+ * under the old rules may conflict under the new ones.
+ *
+ * @throws Error with the number of batches in flight, and what to do.
  */
 export const checkApproachChange = ({ service, pending }: Pick<Lane, 'service' | 'pending'>): void => {
   if (pending > 0)
     throw new Error(
-      `lane "${service}": expected nothing in flight while its kind or approach changes, got ${pending}; pause the lane, wait until they end, and try again`,
+      `lane "${service}": Cannot change kind or approach: ${pending} of its batches are in flight. Pause the lane, wait until they have ended, and try again`,
     );
 };

@@ -1,15 +1,15 @@
 import type { PendingLimit } from './types';
 
 /**
- * Returns the pending limit of a lane: it stops at `stopAt`, and goes on below half of it. Null: no
- * limit.
+ * Returns the pending limit of a lane, which stops at `stopAt` pending batches and continues below
+ * half as many. Null: no limit.
  */
 export const pendingLimitOf = (stopAt: number | null): PendingLimit | null =>
   stopAt === null ? null : { stopAt, resumeBelow: Math.ceil(stopAt / 2) };
 
 /**
- * Says whether a lane's pending batches hold it back: it stops at `stopAt`, goes on below
- * `resumeBelow`, and in between stays as it was.
+ * Says whether the number of a lane's pending batches holds the lane back: it stops at `stopAt`,
+ * continues below `resumeBelow`, and in between stays as it `was`.
  */
 export const isSaturated = (pending: number, limit: PendingLimit | null, was: boolean): boolean => {
   if (limit === null) return false;

@@ -1,18 +1,18 @@
 import type { LaneBatchStatus } from './statuses';
 
-/** What a cancel knows of a lane batch, read under the locks under which it decides. */
+/** What a cancellation knows about a lane batch, read under the locks under which it decides. */
 export interface CancelFacts {
   status: LaneBatchStatus;
-  /** A call was marked and is not concluded. */
+  /** A call of the batch is marked and not concluded. */
   calling: boolean;
-  /** An earlier call of it may have been applied. */
+  /** An earlier call of the batch may have been applied. */
   unsure: boolean;
 }
 
 /**
- * Returns why a lane batch cannot be cancelled; null: it can, since the downstream does not have
- * it: it was never sent, or surely not applied (refused for now, refused alone). Everything else
- * ends otherwise: by an answer, a look-up, an operator.
+ * Returns why a lane batch cannot be cancelled. Null: it can, since the downstream does not have
+ * it: it was never sent, or certainly not applied (refused for now, or refused alone). Any other
+ * batch ends in another way: by an answer, a look-up, or an operator.
  */
 export const whyNotCancelled = ({ status, calling, unsure }: CancelFacts): string | null => {
   switch (status) {
@@ -21,7 +21,7 @@ export const whyNotCancelled = ({ status, calling, unsure }: CancelFacts): strin
     case 'refused':
       return calling || unsure ? UNSURE : null;
     case 'submitted':
-      // Granted is not sent: until its call is marked, the downstream cannot have it.
+      // A granted batch is not sent yet: until its call is marked, the downstream cannot have it.
       return calling ? 'a call with it is in flight; wait for the answer' : unsure ? UNSURE : null;
     case 'pending':
     case 'valid':

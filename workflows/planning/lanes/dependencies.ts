@@ -4,17 +4,17 @@ import { isEnded } from './statuses';
 import type { LaneBatchStatus } from './statuses';
 import type { Lane, QueuedBatch } from './types';
 
-/** A batch that one call submits, before it is stored. */
+/** A batch that a call submits, before it is stored. */
 export interface NewBatch extends Pick<QueuedBatch, 'reads' | 'writes'> {
   id: string;
   lane: Pick<Lane, 'service' | 'kind' | 'approach' | 'onInvalid'>;
-  /** Ids of batches of the same call, or stored before. */
+  /** Ids of batches of the same call, or of batches stored before. */
   dependsOn: readonly string[];
 }
 
 /**
- * What a new batch waits for, and what it fails on at once (a dependency that ended in any way but
- * committed).
+ * The batches for which a new batch waits, and the dependency on which it fails at once, because
+ * that one ended in any way but committed.
  */
 export interface Dependencies {
   waitsFor: string[];
@@ -22,12 +22,13 @@ export interface Dependencies {
 }
 
 /**
- * Checks the dependencies of the batches of one call, in their order, and returns what each waits
- * for. `statusOf` knows the stored ones. Batches of one lane of the call also wait for each other
- * as their lane's approach demands: a cycle through that order would block both lanes without end,
- * so it is refused too. Stored batches wait for no new one, so no cycle can lead through them.
- * @throws Error naming the batch: too many, unknown, itself, a cycle (with its whole path), two
- * batches of one id.
+ * Checks the dependencies of the batches of one call, given in their order, and returns what each
+ * of them waits for. `statusOf` returns the status of a stored batch. Batches of the same lane also
+ * wait for each other, as far as the approach of their lane demands: a cycle through that order
+ * would block its lanes without end, so it is refused too. Stored batches wait for no new batch, so
+ * no cycle can lead through them.
+ * @throws Error that names the batch: it has too many dependencies, an unknown one, itself as one,
+ * or is in a cycle (given with its whole path); or two batches have the same id.
  */
 export const checkDependencies = (
   batches: readonly NewBatch[],
@@ -39,7 +40,7 @@ export const checkDependencies = (
   const cycle = findCycle(edgesOf(batches, byId));
   if (cycle !== null)
     throw new Error(`dependsOn: expected no cycle, got ${describe(cycle)}; leave one of these dependencies out`);
-  // A batch of the call that fails at once takes with it those that depend on it.
+  // A batch of the call that fails at once also fails the batches that depend on it.
   const dependents = new Map<string, string[]>();
   for (const { id, dependsOn } of batches)
     for (const needed of dependsOn) dependents.set(needed, [...(dependents.get(needed) ?? []), id]);
@@ -84,8 +85,8 @@ interface Edge {
 }
 
 /**
- * Returns which batches each batch of the call must wait for: those it names, and those before it
- * in its lane.
+ * Returns the batches of the call for which each batch must wait: those that it names, and those
+ * before it in its lane.
  */
 const edgesOf = (batches: readonly NewBatch[], byId: ReadonlyMap<string, NewBatch>): Map<string, Edge[]> => {
   const lanes = new Map<string, NewBatch[]>();
@@ -103,8 +104,8 @@ const edgesOf = (batches: readonly NewBatch[], byId: ReadonlyMap<string, NewBatc
 };
 
 /**
- * Returns which of the earlier batches of its lane in the call it waits for: the one before
- * represents all before that.
+ * Returns for which of the earlier batches of its lane in the call the batch waits. Unless the lane
+ * is parallel, the batch right before represents all before that.
  */
 const orderedBehind = (batch: NewBatch, earlier: readonly NewBatch[]): string[] => {
   const { approach, kind } = approachOf(batch.lane);
@@ -128,8 +129,8 @@ const OPEN: QueuedBatch = {
 };
 
 /**
- * Returns the first cycle found, as the edges along it; null: there is none. Depth first without
- * recursion: chains may be long.
+ * Returns the first cycle found, as the edges along it; null: there is none. Searches depth first
+ * without recursion, since chains may be long.
  */
 const findCycle = (edges: ReadonlyMap<string, readonly Edge[]>): (Edge & { from: string })[] | null => {
   const done = new Set<string>();
@@ -161,8 +162,8 @@ const describe = (cycle: readonly (Edge & { from: string })[]): string =>
   `${cycle[0]!.from}${cycle.map(({ why, to }) => ` ${why} ${to}`).join(', which')}`;
 
 /**
- * Returns which batches fail with these, directly or through others, each once, with the one it
- * fails on; nearest first.
+ * Returns the batches that fail because `failed` do, directly or through others: each once, nearest
+ * first, with the batch on which it fails.
  */
 export const failureClosure = <Id>(
   failed: readonly Id[],

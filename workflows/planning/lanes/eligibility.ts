@@ -3,7 +3,7 @@ import { approachOf } from './approaches';
 import { isInFlight } from './statuses';
 import type { Lane, QueuedBatch } from './types';
 
-/** Why a batch does not go now, or that it may. */
+/** Whether a batch may go now, or why it may not. */
 export type Verdict =
   | { kind: 'may-go' }
   | { kind: 'in-flight' }
@@ -15,36 +15,39 @@ export type Verdict =
   | ({ kind: 'blocked' } & Blocker);
 
 /**
- * Finds which batches of a lane may go, in order; pause, halt, hold and back pressure are checked
- * by the plan. Walks forward once: a grant never frees a batch that was passed over, it only blocks
- * more.
+ * Finds the batches of a lane that may go, in order. The plan itself checks pause, halt, hold and
+ * back pressure. One walk forward suffices: a grant never frees a batch that was passed over, but
+ * only blocks others.
  */
 export class LaneWalk {
   private readonly passed: QueuedBatch[] = [];
   private at = 0;
-  /** The earliest time at which a batch passed over may go by time alone. */
+  /** Milliseconds until the first of the batches passed over may go by time alone; null: none. */
   dueInMs: number | null = null;
-  /** The handlers, each once, that no node serves and whose batches were passed over. */
+  /** The handlers without a serving node whose batches were passed over, each once. */
   readonly unservedBy: number[] = [];
-  /** A parked batch at which it stopped: it halts the lane, if the lane is not halted yet. */
+  /**
+   * The parked batch at which the walk stopped, which halts the lane unless the lane is halted
+   * already.
+   */
   parked: number | null = null;
   readonly failures: { batchId: number; on: number }[] = [];
-  /** It stopped before the end of what was given: nothing further back may go. */
+  /** The walk stopped before the end of the given batches: no batch further back may go. */
   private closed = false;
 
   constructor(private readonly lane: Lane) {}
 
   /**
-   * Returns the next batch that may go; the caller grants it. Null: none. Failed ones on the way
-   * are noted in `failures`.
+   * Returns the next batch that may go, which the caller grants; null: none. Adds the failed
+   * batches on the way to `failures`.
    */
   next(): QueuedBatch | null {
     const { open, onInvalid } = this.lane;
     while (!this.closed && this.at < open.length) {
       const batch = open[this.at]!;
       const verdict = judge(this.lane, batch, this.passed, this.at);
-      // In halt mode its failure halts the lane, which must wait until everything before it has
-      // ended.
+      // In halt mode the failure of the batch halts the lane, and has to wait until all batches
+      // before it have ended.
       if (verdict.kind === 'failed' && (onInvalid !== 'halt' || this.passed.length === 0)) {
         this.failures.push({ batchId: batch.id, on: verdict.on });
         this.closed = onInvalid === 'halt';
@@ -60,15 +63,15 @@ export class LaneWalk {
       const goes = verdict.kind === 'may-go';
       this.passed.push(goes ? { ...batch, status: 'submitted', resolving: batch.status === 'unknown' } : batch);
       this.at += 1;
-      // Lost or parked: nothing of the lane goes before it is resolved, one after the other. And
-      // where order alone blocks one batch, it blocks all that follow.
+      // While a batch is unknown or parked, no batch after it goes: such batches are resolved one
+      // after the other. And where order alone blocks a batch, it blocks all that follow.
       this.closed = isUnresolved(batch) || (verdict.kind === 'blocked' && verdict.key === null);
       if (goes) return batch;
     }
     return null;
   }
 
-  /** Says whether nothing behind the given batches may go. */
+  /** Says whether no batch after the given ones may go. */
   get sawAll(): boolean {
     return this.closed || !this.lane.openMore;
   }
@@ -94,11 +97,14 @@ const judge = (lane: Lane, batch: QueuedBatch, earlier: readonly QueuedBatch[], 
   return { kind: 'may-go' };
 };
 
-/** Says whether its outcome is unknown, or is being looked up right now. */
+/** Says whether the outcome of the batch is unknown, or is being looked up right now. */
 const isUnresolved = ({ status, resolving }: QueuedBatch): boolean =>
   status === 'unknown' || status === 'parked' || (status === 'submitted' && resolving === true);
 
-/** Returns the unknown batch that goes first: of several only the oldest is looked up at a time. */
+/**
+ * Returns a submitted batch before an unknown one. The unknown one must wait for it, since it may
+ * become unknown too, and only the oldest unknown batch of a lane is looked up at a time.
+ */
 const resolvedBefore = (batch: QueuedBatch, earlier: readonly QueuedBatch[]): Blocker | null => {
   if (batch.status !== 'unknown') return null;
   const sent = earlier.find(({ status }) => status === 'submitted');
@@ -106,8 +112,8 @@ const resolvedBefore = (batch: QueuedBatch, earlier: readonly QueuedBatch[]): Bl
 };
 
 /**
- * Returns the verdict on the batch with this id, all before it as they are. Null: it is not among
- * the lane's open batches given.
+ * Returns the verdict on the batch with this id, with all batches before it as they are now. Null:
+ * it is not among the given open batches of the lane.
  */
 export const verdictOn = (lane: Lane, batchId: number): Verdict | null => {
   const at = lane.open.findIndex(({ id }) => id === batchId);

@@ -8,31 +8,34 @@ import { formatKey, formatPlace, formatBatches } from './format';
 import { isInFlight, type LaneBatchStatus } from './statuses';
 import type { Lane, QueuedBatch } from './types';
 
-/** What `explain` knows about a lane batch: rows of one statement. Times are milliseconds. */
+/** What `explain` knows about a lane batch, read by one statement. Times are in milliseconds. */
 export interface LaneFacts {
   batchId: number;
   status: LaneBatchStatus;
-  /** Its place among the open batches of its lane, 1 = first; 0 = it has ended. */
+  /** Its place among the open batches of its lane, from 1; 0: it has ended. */
   place: number;
-  /** The lane with its first open batches; this one need not be among them. */
+  /** The lane with its first open batches. This batch need not be among them. */
   lane: Lane;
-  /** How long each open batch given has had its status. */
+  /** How long each of the given open batches has had its status. */
   ageMs: ReadonlyMap<number, number>;
   /**
-   * Everything is paused; a live worker serves its handler; submitter slots, and lanes that are due
-   * before this one.
+   * `paused`: all lanes are paused. `served`: a live worker serves its handler. Then its submitter
+   * slots, and how many lanes are due before this one.
    */
   queuer: { paused: boolean; served: boolean; slots: number; slotsTaken: number; lanesBefore: number };
-  /** Why the lane was paused or halted; the batch's last error. */
+  /** Why the queuer or the lane is paused, or the lane is halted; then the batch's last error. */
   reason: string | null;
   error: string | null;
-  /** Limits of the batch's target or handler; left out or null: as configured. */
+  /**
+   * The limit of the batch's target or handler after back pressure; left out or null: as
+   * configured.
+   */
   reduced?: Reduced | null;
-  /** Only for a batch that the downstream accepted. */
+  /** When it is polled next; only for a batch that the downstream accepted. */
   question?: Question;
 }
 
-/** Calls at once that back pressure left a target or a handler. */
+/** How many calls at once back pressure has left to a target or handler. */
 export interface Reduced {
   calls: number;
   of: string;
@@ -54,7 +57,7 @@ type LaneWaitsFor =
 export interface LaneExplanation {
   text: string;
   waitsFor: LaneWaitsFor | null;
-  /** Earliest next step, 0 = now, null = unknown, or it has ended. */
+  /** Milliseconds until the earliest next step; 0: now; null: unknown, or the batch has ended. */
   inMs: number | null;
 }
 
@@ -90,7 +93,10 @@ const ended = ({ status, lane, error }: LaneFacts): string => {
   }
 };
 
-/** Explains what stops the whole lane. Batches in flight go on all the same. */
+/**
+ * Explains what stops the whole lane. Null: nothing does, or the batch is in flight, which a stop
+ * does not affect.
+ */
 const stopped = ({ lane, queuer, status, reason }: LaneFacts): LaneExplanation | null => {
   if (isInFlight(status)) return null;
   const because = reason === null ? '' : `: ${reason}`;
@@ -176,7 +182,7 @@ const inFlight = ({ status, ageMs, batchId, question }: LaneFacts): LaneExplanat
   return { waitsFor: 'commit', inMs: null, text: `${text}${question === undefined ? '' : askedAgain(question)}` };
 };
 
-/** Explains a batch that waits for another one, by order or by a state key. */
+/** Explains a batch that waits for another batch, because of their order or of a state key. */
 const blocked = (facts: LaneFacts, other: QueuedBatch, key: string | null): LaneExplanation => {
   const { lane } = facts;
   const waitsFor = { submitted: 'call', pending: 'commit', valid: 'commit', unknown: 'resolution' } as const;
@@ -193,7 +199,10 @@ const blocked = (facts: LaneFacts, other: QueuedBatch, key: string | null): Lane
   return { waitsFor: waitsFor[status] ?? 'order', inMs: null, text: `${text}${asParallel(facts, lane)}` };
 };
 
-/** Says whether the parallel approach would help a batch of a serial lane. */
+/**
+ * Returns whether the parallel approach would let a batch of a serial lane go, to be appended to
+ * its explanation. Empty: the lane is not served serially by its approach.
+ */
 const asParallel = ({ batchId }: LaneFacts, lane: Lane): string => {
   const { approach } = approachOf(lane);
   if (approach.name !== 'serial' || lane.onInvalid === 'halt') return '';
@@ -206,7 +215,7 @@ const asParallel = ({ batchId }: LaneFacts, lane: Lane): string => {
   return ', parallel would let it go now';
 };
 
-/** Explains a batch that may go, and has not been granted yet. */
+/** Explains a batch that may go, but has not been granted yet. */
 const next = ({ queuer, lane, reduced }: LaneFacts): LaneExplanation => {
   const { served, slots, slotsTaken, lanesBefore } = queuer;
   if (!served)

@@ -1,6 +1,6 @@
 const FIRST_PLACES = ['', 'first', 'second', 'third', 'fourth', 'fifth', 'sixth', 'seventh', 'eighth', 'ninth'];
 
-/** Returns a place as an ordinal: in words up to nine; 1 is the head. */
+/** Returns a place as an ordinal number, in words up to nine: `first`, `second`, `21st`. */
 export const formatPlace = (place: number): string => {
   const word = FIRST_PLACES[place];
   if (word !== undefined && word !== '') return word;

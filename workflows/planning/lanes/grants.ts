@@ -25,19 +25,24 @@ interface Entrant {
   pending: number;
   saturated: boolean;
   granted: number;
-  /** Its next batch to send. */
+  /** The next batch to send; null: none may go. */
   next: QueuedBatch | null;
-  /** Why that batch does not go, though its lane lets it: a limit of its handler. */
+  /**
+   * The limit of its handler that holds that batch back although its lane lets it go; null: none.
+   */
   held: Held | null;
 }
 
-/** A safety net only: a lane that waits for a limit is looked at when something ends. */
+/**
+ * Wait before a lane that is held by a limit is looked at again. Only a safety net: the end of a
+ * call or batch makes such a lane ready.
+ */
 const HELD_LOOK_MS = 30_000;
 
 /**
- * Decides what is sent next, for that many free submitters. Pure; the same input gives the same
- * plan. Apply it in the transaction that read the state, with the lane rows locked: grants become
- * `submitted`, failures `failed-dependency`.
+ * Decides which batches `slots` free submitters send next. Pure: the same input gives the same
+ * plan. The caller applies the plan in the transaction that read the state, with the lane rows
+ * locked: grants become `submitted`, failures `failed-dependency`.
  */
 export const planGrants = (state: QueuerState, slots: number): GrantPlan => {
   if (slots <= 0 || state.paused)
@@ -107,7 +112,8 @@ const serve = (
     sequence: batch.sequence,
     part: batch.part,
   });
-  // No lane after the last one given is served: a lane that was not given may come before it.
+  // If there are more lanes than were given, none is served at a place after the last given lane: a
+  // lane that was not given may come before that place.
   const last = state.more ? entrants.at(-1) : undefined;
   const lastWaiting = last?.lane.open.find(({ status }) => !isInFlight(status));
   const horizon = last === undefined || lastWaiting === undefined ? null : turnOf(last, lastWaiting);
@@ -120,12 +126,12 @@ const serve = (
     const first = queue.take();
     if (first === null) break;
     const { turn, item: entrant } = first;
-    // The first goes in any case: in `single` what may go first of a lane may come after what only
-    // waits in all of them.
+    // The first grant is made in any case: in `single`, the first batch of a lane that may go can
+    // come after batches that merely wait, in every lane.
     if (horizon !== null && grants.length > 0 && strategy.compare(turn, horizon) > 0) break;
     const taken = budget.take(entrant.next!);
     if ('held' in taken) {
-      entrant.held = taken.held; // its place stays: it has not been served
+      entrant.held = taken.held; // its place stays, since it has not been served
       continue;
     }
     const entered = strategy.enter({ ...entrant.accounting, weight: entrant.lane.weight }, round);
@@ -138,7 +144,7 @@ const serve = (
   return { grants, round, cut };
 };
 
-/** Grants the entrant's next batch and looks for the one after. */
+/** Grants the entrant's next batch, and finds the batch to send after it. */
 const grant = (entrant: Entrant, strategy: Strategy, entered: Accounting, round: number): Omit<Grant, 'startInMs'> => {
   const { lane, next: batch } = entrant;
   if (batch === null) throw new Error(`lane ${lane.id}: expected a batch that may go, got none`);
@@ -164,7 +170,7 @@ const updateOf = ({ lane, walk, accounting, pending, saturated, granted, next, h
   const halting = lane.onInvalid === 'halt' ? walk.failures[0]?.batchId : undefined;
   const isStopped = lane.paused || lane.haltedBy !== null;
   const holdInMs = lane.holdInMs !== null && lane.holdInMs > 0 ? lane.holdInMs : null;
-  // Where all that was given is done with, what comes after may go as well.
+  // If no given batch is left to go, batches that were not given may go as well.
   const mayHaveMore = granted + walk.failures.length > 0 && !saturated && !walk.sawAll;
   return {
     laneId: lane.id,
@@ -172,7 +178,8 @@ const updateOf = ({ lane, walk, accounting, pending, saturated, granted, next, h
     pending,
     saturated,
     haltedBy: lane.haltedBy ?? halting ?? walk.parked,
-    // A stopped lane was not walked: it keeps its mark, which the index does not look at meanwhile.
+    // A stopped lane was not walked: it stays marked as ready, and the index leaves it out while it
+    // is stopped.
     ready: held === null && (isStopped || next !== null || mayHaveMore),
     dueInMs: held !== null ? (held.inMs ?? HELD_LOOK_MS) : isStopped || saturated ? null : (holdInMs ?? walk.dueInMs),
     heldBy: held?.handlerId ?? null,

@@ -2,7 +2,7 @@ import { verdictOn } from './eligibility';
 import { isInFlight } from './statuses';
 import type { Lane } from './types';
 
-/** A lane's state in one word, as `lanes` and `lane <service>` show it. */
+/** The state of a lane, as `muster lanes` and `muster lane <service>` show it. */
 export const LANE_STATES = [
   'empty',
   'free',
@@ -18,9 +18,10 @@ export const LANE_STATES = [
 export type LaneState = (typeof LANE_STATES)[number];
 
 /**
- * Returns the state by what stops the lane first: an operator, the lane's halt, back pressure (the
- * downstream's, or a limit of its handler); otherwise by its head. `free`: its first open batch may
- * go now. `in flight`: a submitter has the head; `waiting for commit`: the downstream has it.
+ * Returns the state of a lane. What stops the lane comes first: a pause, a halt, back pressure (of
+ * the downstream, or by a limit of its handler). Otherwise the state is `free` if some batch may go
+ * now (one of unknown outcome does not count), or else that of its head. `in flight`: a submitter
+ * has the head. `waiting for commit`: the downstream has it.
  */
 export const laneStateOf = (lane: Lane): LaneState => {
   if (lane.paused) return 'paused';

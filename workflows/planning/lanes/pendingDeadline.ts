@@ -1,34 +1,39 @@
 /**
- * How many times a batch may pass its deadline (polled, unknown, found accepted or sent again)
- * before its lane is parked.
+ * The number of deadlines after which a batch is parked and halts its lane. At each deadline
+ * before, the batch becomes unknown, and then pending again if it is found accepted or is sent
+ * again.
  */
 export const OVERDUE_MAX = 3;
 
 /**
- * A batch that the downstream accepted and that has not ended: it must not stay pending without
+ * A batch that the downstream accepted and that has not ended. It must not stay pending without
  * end.
  */
 export interface PendingFacts {
-  /** Ms until the handler's `poll.deadlineMs` since it was (last) accepted has passed. */
+  /**
+   * Milliseconds until the handler's `poll.deadlineMs` has passed since the batch was last
+   * accepted.
+   */
   deadlineInMs: number;
-  /** It was polled once more after the deadline and was still pending. */
+  /** The batch was polled once more after the deadline, and was still pending. */
   askedSince: boolean;
-  /** Deadlines it has passed, this one included. */
+  /** How many deadlines it has passed, including this one. */
   overdue: number;
   overdueMax?: number;
 }
 
 export type PendingDecision =
   | { kind: 'wait'; inMs: number }
-  /** Poll its status now, not at the next regular time. */
+  /** Poll the batch now, before the next regular time. */
   | { kind: 'ask' }
-  /** Status unknown, then `decideUnknown`. */
+  /** The status becomes unknown; then `decideUnknown` decides. */
   | { kind: 'unknown' }
   | { kind: 'park'; reason: string };
 
 /**
- * Decides about a pending batch: past its deadline it is polled once more, then unknown; after
- * `OVERDUE_MAX` deadlines its lane halts and reports it. Never skipped.
+ * Decides what happens to a pending batch. Past its deadline it is polled once more, and then
+ * becomes unknown. After `overdueMax` deadlines it is parked, which halts its lane. It is never
+ * skipped.
  */
 export const decidePending = ({
   deadlineInMs,

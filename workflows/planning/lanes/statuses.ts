@@ -1,5 +1,5 @@
 /**
- * The statuses of a lane batch. One place; SQL stores the numbers.
+ * The statuses of a lane batch. This is the only list of them; SQL stores the numbers.
  *
  *     unsubmitted ──grant──▶ submitted ──accepted──▶ pending ──▶ valid ──▶ committed
  *        ▲   ▲                 │  │  └── delayed ◀── refused for now; granted again when its window has passed
@@ -14,9 +14,9 @@
  *                      refused for now or alone (`cancel.ts`); accepted and cancelled on request,
  *                      once the downstream says that nothing was applied (`cancellation.ts`)
  *
- * Below 10 a lane batch is open (`lane_batch_open`), from 10 on it has ended and never changes
- * again: an invalid one is never sent again. Monitors poll `pending` and `valid` ones; `submitted`
- * is in flight: handed to a submitter, no status yet.
+ * Below 10 a lane batch is open (`lane_batch_open`). From 10 on it has ended and never changes
+ * again: an invalid batch is never sent again. A `submitted` batch is with a submitter and has no
+ * answer yet. Monitors poll `pending` and `valid` batches.
  */
 export const STATUSES = {
   unsubmitted: 0,
@@ -37,7 +37,11 @@ export type LaneBatchStatus = keyof typeof STATUSES;
 
 const names = new Map(Object.entries(STATUSES).map(([name, code]) => [code as number, name as LaneBatchStatus]));
 
-/** @throws Error for a number that stands for no status. */
+/**
+ * Returns the name of a stored status.
+ *
+ * @throws Error for a number that stands for no status.
+ */
 export const statusName = (code: number): LaneBatchStatus => {
   const name = names.get(code);
   if (name === undefined)
@@ -45,12 +49,12 @@ export const statusName = (code: number): LaneBatchStatus => {
   return name;
 };
 
-/** Says whether it has ended; nothing waits for it in its lane any more. */
+/** Says whether the batch has ended: no batch of its lane waits for it any more. */
 export const isEnded = (status: LaneBatchStatus): boolean => STATUSES[status] >= 10;
 
 /**
- * Says whether it counts towards a lane's pending limit: the downstream has it, or may be getting
- * it now.
+ * Says whether the batch counts towards its lane's pending limit: the downstream has it, or may be
+ * receiving it now.
  */
 export const isInFlight = (status: LaneBatchStatus): boolean =>
   status === 'submitted' || status === 'pending' || status === 'valid';

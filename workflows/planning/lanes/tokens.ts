@@ -3,32 +3,35 @@ import { takePaced } from '../grouping/pacing';
 import type { BatchTokens, HandlerTokens, QueuedBatch } from './types';
 
 /**
- * Calls in flight of an ordered handler that does not limit them: as many as there are submitters.
+ * Stands for no limit of calls in flight of an ordered handler: more than there can be submitters.
  */
 export const UNLIMITED_CALLS = 10_000;
 
-/** Why a batch that its lane lets go does not go. */
+/** Why a batch is held back although its lane lets it go. */
 export interface Held {
-  /** Ms after which it may go by time alone; null: when something of its handler has ended. */
+  /**
+   * Milliseconds after which the batch may go by time alone; null: it may go when a call or batch
+   * of its handler has ended.
+   */
   inMs: number | null;
   /**
-   * The handler for whose calls or weight (or its target's share of them) it waits; null: for a
-   * rate.
+   * The handler for whose calls or weight it waits, or for its target's part of them; null: it
+   * waits for a rate.
    */
   handlerId: number | null;
 }
 
 export type Taken = { startInMs: number } | { held: Held };
 
-/** `allowed`: calls of a target after back pressure halved them. */
-type Left = { calls: number; weight: number; paces: number[]; allowed?: number | null };
+/** What is in use. `allowed`: calls that back pressure has left to a target. */
+type Used = { calls: number; weight: number; paces: number[]; allowed?: number | null };
 
-/** The tokens as one plan takes them. */
+/** The limits of handlers and targets, as one plan uses them up. */
 export class TokenBudget {
   private readonly handlers: ReadonlyMap<number, HandlerTokens>;
-  private readonly ofHandler = new Map<number, Left>();
-  private readonly ofTarget = new Map<number, Left>();
-  /** Units taken of rates, to be stored. */
+  private readonly ofHandler = new Map<number, Used>();
+  private readonly ofTarget = new Map<number, Used>();
+  /** The new state of the rates from which units were taken, to be stored. */
   readonly paced = { handlers: new Map<number, number[]>(), targets: new Map<number, number[]>() };
 
   constructor(
@@ -42,7 +45,7 @@ export class TokenBudget {
     }
   }
 
-  /** Takes what the batch needs of every limit, or of none. */
+  /** Takes what the batch needs of every limit, or nothing at all. */
   take(batch: Pick<QueuedBatch, 'tokens' | 'status'>): Taken {
     const { tokens } = batch;
     const limits = tokens === undefined ? undefined : this.handlers.get(tokens.handlerId);
@@ -50,7 +53,7 @@ export class TokenBudget {
     const handler = this.ofHandler.get(tokens.handlerId)!;
     const target = this.ofTarget.get(tokens.targetId) ?? { calls: 0, weight: 0, paces: [] };
     this.ofTarget.set(tokens.targetId, target);
-    // A batch of unknown outcome is counted already: the downstream may have it.
+    // The weight of a batch of unknown outcome is counted already: the downstream may have it.
     const weight = batch.status === 'unknown' ? 0 : tokens.weight;
     if (isFull(handler, limits.perHandler, weight, limits.weightPerHandler))
       return { held: { inMs: null, handlerId: limits.id } };
@@ -58,18 +61,18 @@ export class TokenBudget {
     if (isFull(target, ofTarget, weight, limits.weightPerTarget)) return { held: { inMs: null, handlerId: limits.id } };
     const startInMs = this.pace(limits, tokens, handler, target);
     if (startInMs > PACE_HORIZON_MS) return { held: { inMs: startInMs - PACE_HORIZON_MS / 2, handlerId: null } };
-    for (const left of [handler, target]) {
-      left.calls += 1;
-      left.weight += weight;
+    for (const used of [handler, target]) {
+      used.calls += 1;
+      used.weight += weight;
     }
     return { startInMs };
   }
 
   /**
-   * Returns in how many ms it may start; taken only within the horizon (as a leader claims ahead:
-   * `planClaim`).
+   * Returns in how many milliseconds the batch may start. Takes its units only if that is within
+   * the horizon, as when a leader claims ahead (`planClaim`).
    */
-  private pace(limits: HandlerTokens, tokens: BatchTokens, handler: Left, target: Left): number {
+  private pace(limits: HandlerTokens, tokens: BatchTokens, handler: Used, target: Used): number {
     const { nowMs } = this;
     if (limits.rates.length === 0) return 0;
     const places = { target: 0, handler: 0 };
@@ -95,8 +98,8 @@ export class TokenBudget {
 }
 
 /**
- * A batch that alone exceeds the weight that may be in flight was refused when it was submitted, so
- * this one fits once others have ended.
+ * Says whether the batch does not fit now. It does once others have ended: a batch that alone
+ * exceeds the weight that may be in flight is refused when it is submitted.
  */
-const isFull = (left: Left, calls: number | null, weight: number, mostWeight: number | null): boolean =>
-  (calls !== null && left.calls >= calls) || (mostWeight !== null && weight > 0 && left.weight + weight > mostWeight);
+const isFull = (used: Used, calls: number | null, weight: number, mostWeight: number | null): boolean =>
+  (calls !== null && used.calls >= calls) || (mostWeight !== null && weight > 0 && used.weight + weight > mostWeight);

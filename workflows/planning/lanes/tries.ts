@@ -1,21 +1,25 @@
-/** The waits between the tries of one batch that the downstream refuses for now (503). */
+/**
+ * Waits in milliseconds between the tries of a batch that the downstream refuses for now (HTTP
+ * 503).
+ */
 const FIRST_WAIT_MS = 250;
 const MORE_EACH_MS = 500;
-/** After these the batch is delayed; waits of 20 s in all have passed. */
+/** After this many refusals the batch is delayed. By then it has waited 20 s in all. */
 export const TRIES_MAX = 10;
-/** A delayed batch may go again after this. */
+/** After this many milliseconds a delayed batch may go again. */
 export const DELAY_MS = 15_000;
 
 export type NextTry =
   /** The same submitter tries again. */
   | { kind: 'try-again'; inMs: number }
-  /** Status delayed: given back to its lane, at its place, until then. */
+  /** The batch becomes `delayed`: it returns to its place in the lane until then. */
   | { kind: 'delay'; inMs: number };
 
 /**
- * Decides after `tries` (from 1) refusals for now: 250 ms, then 500 ms more each, at most 10 tries,
- * then delayed; never given up, or a lane would lose a batch or its order. A longer wait that the
- * downstream asks for (Retry-After) counts instead; the lane then waits (`holdInMs`).
+ * Decides how a batch is tried again after it was refused for now `tries` times (from 1): after 250
+ * ms, then 500 ms longer each time; after 10 tries it is delayed. A batch is never given up, or its
+ * lane would lose the batch or its order. If the downstream asks for a longer wait (Retry-After),
+ * that one counts, and the whole lane waits (`holdInMs`).
  */
 export const nextTry = (tries: number, retryAfterMs: number | null = null): NextTry => {
   const asked = retryAfterMs ?? 0;

@@ -6,8 +6,8 @@ interface Place<T> {
 }
 
 /**
- * Lanes by turn, the first one first: a binary heap, so that a grant costs the logarithm of the
- * lanes given and not all of them.
+ * A priority queue of lanes by turn. It is a binary heap, so that a grant takes time logarithmic in
+ * the number of given lanes.
  */
 export class TurnQueue<T> {
   private readonly places: Place<T>[] = [];

@@ -1,6 +1,6 @@
 /**
- * How often an unknown outcome is looked up before its lane is parked, and how long between: the
- * defaults of a handler's `lane`.
+ * How often an unknown outcome is looked up before the batch is parked, and how many milliseconds
+ * lie between two look-ups: the defaults of a handler's `lane`.
  */
 export const LOOK_UPS_MAX = 5;
 export const LOOK_UP_AGAIN_MS = 2_000;
@@ -8,17 +8,18 @@ export const LOOK_UP_AGAIN_MS = 2_000;
 /** What is known about a batch of unknown outcome. */
 export interface UnknownFacts {
   /**
-   * The same batch id sent twice has one effect, and the receiver's memory of it has not run out.
+   * A batch that is sent twice under the same key has one effect, and the downstream still
+   * remembers the key.
    */
   idempotent: boolean;
   /** The handler can look the batch up. */
   canReconcile: boolean;
   /**
-   * Answer of the look-up; null: not asked in this turn. `absent` may be trusted already
-   * (`absentAfterMs`).
+   * The answer of the look-up; null: the batch was not looked up in this turn. An `absent` here can
+   * be trusted, since `absentAfterMs` has passed.
    */
   found: 'done' | 'accepted' | 'absent' | 'unsure' | null;
-  /** Look-ups without a clear answer, this one included. */
+  /** How many look-ups had no clear answer, including this one. */
   lookUps: number;
   lookUpsMax?: number;
   lookUpAgainMs?: number;
@@ -26,20 +27,21 @@ export interface UnknownFacts {
 
 export type UnknownDecision =
   | { kind: 'look-up' }
-  /** Settle by what was found: committed or invalid, with its receipts. */
+  /** Settle the batch by what was found: committed or invalid, with its receipts. */
   | { kind: 'settle' }
-  /** The downstream has it: status pending, polled on. */
+  /** The downstream has the batch: it becomes `pending`, and is polled again. */
   | { kind: 'pending' }
-  /** Status unsubmitted, at its old place, which is the front of its lane. */
+  /** The batch becomes `unsubmitted`, at its old place, which is the front of its lane. */
   | { kind: 'unsubmitted'; because: 'absent' | 'idempotent' }
-  /** Still unknown; look again then. */
+  /** The outcome is still unknown: look it up again after `inMs`. */
   | { kind: 'wait'; inMs: number }
-  /** Status parked; the lane halts with this reason for an operator. */
+  /** The batch becomes `parked`: its lane halts with this reason, for an operator. */
   | { kind: 'park'; reason: string };
 
 /**
- * Decides about an unknown outcome: looked up first, if that is possible; sent again only if absent
- * or idempotent; otherwise left to an operator. Never sent blindly.
+ * Decides what happens to a batch of unknown outcome. It is looked up first, if the handler can; it
+ * is sent again only if it is absent or idempotent; otherwise it is left to an operator. It is
+ * never sent again blindly.
  */
 export const decideUnknown = (facts: UnknownFacts): UnknownDecision => {
   const { idempotent, canReconcile, found, lookUps } = facts;

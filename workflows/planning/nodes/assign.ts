@@ -10,29 +10,30 @@ import type { Limits, Move, NodeFacts, PartitionFacts } from './types';
 import { mostEachOf, weigh } from './weigh';
 
 /**
- * Plans one round of the assignor: which nodes give up which partitions, and which get the free
- * ones. Sticky: partitions that are well placed stay, and as few as possible move. In two steps: a
- * held partition is revoked in one round (`revokedFor` names the next node), and given in a later
- * one, when it is free; if each is released at once and moves are not limited, all is settled
- * within four rounds.
+ * Plans one round of the assignor: which nodes give up which partitions, and which nodes get the
+ * free ones. The plan is sticky: partitions that are well placed stay, and as few as possible move.
+ * A move takes two steps: a held partition is revoked in one round (`revokedFor` names the next
+ * node) and assigned in a later one, once it is free. If nodes release revoked partitions at once
+ * and moves are not limited, everything is settled within four rounds.
  *
- * - By count the nodes' counts differ by 1 at most, among nodes that are able to have the same;
- *   with attributes they are as even as they can be. Fewest moves: exact where all nodes are able
- *   to have everything (see `evenOut` for the rest). A node gives only to one with at least 2
- *   less, directly or at the end of a chain of nodes that each take one and give one. Which of a
- *   node's partitions go is chosen so that each handler's are even too, as far as that costs no
- *   additional move.
- * - By weight the loads are within the dead band of their mean as far as whole partitions allow,
- *   and no node is given more than 1.5 times its share of the count.
- * - A partition that came less than the minimum hold ago is not moved for evenness, only for a
- *   drain, a lost ability, a pin.
- * - Partitions of a node that is missing within the restart grace wait for it. Partitions whose
- *   lease ended while the node was alive go back to it, or to its successor, if they still fit.
- * - A partition that no node is able to have stays as it is; a pin to a node that is missing or not
+ * - By count, the counts of nodes that are able to have the same partitions differ by at most 1;
+ *   with attributes they are as even as possible. The moves are the fewest possible if all nodes
+ *   are able to have everything (see `evenOut` for the rest). A node gives only to a node with at
+ *   least 2 fewer, directly or at the end of a chain of nodes that each take one and give one. The
+ *   partitions that leave a node are chosen so that each handler's partitions are even too, as far
+ *   as that costs no additional move.
+ * - By weight, the loads are within the dead band around their mean, as far as whole partitions
+ *   allow, and no node is given more than 1.5 times its share of the count.
+ * - A partition that its holder got less than the minimum hold ago is not moved for evenness, only
+ *   for a drain, a lost ability or a pin.
+ * - Partitions of a node that has been missing for less than the restart grace wait for it.
+ *   Partitions whose lease ended while their node was alive go back to that node, or to its
+ *   successor, if they still fit there.
+ * - A partition that no node is able to have stays as it is. A pin to a node that is missing or not
  *   able has no effect.
  *
- * Depends on nothing but its arguments, and not on their order. Ids are compared by code point.
- * @throws Error for a partition or node that is there twice.
+ * The plan depends only on the arguments, and not on their order. Ids are compared by code point.
+ * @throws Error for a partition or node that is given twice.
  */
 export const assign = (partitions: readonly PartitionFacts[], nodes: readonly NodeFacts[], limits: Limits): Move[] => {
   const fleet = fleetOf(nodes, limits.restartGraceMs);

@@ -1,7 +1,7 @@
 import type { Plan, Shares } from './plan';
 import type { Constraint } from './constraints';
 
-/** One partition of a constraint goes from one node to another. */
+/** A step of a chain: one partition of a constraint goes from one node to another. */
 export interface Hop {
   from: number;
   to: number;
@@ -9,17 +9,21 @@ export interface Hop {
 }
 
 /**
- * Finds which node can give to which. A search costs at most the able nodes of all constraints,
- * each looked at once.
+ * Finds chains of nodes along which partitions can move. A search visits at most the able nodes of
+ * all constraints, each once.
  */
 export class Chains {
   private readonly constraints = new Map<number, Constraint>();
   /**
-   * Nodes that can reach no node with two less. It stays so: a node that gives later is no fuller,
-   * and reaches nothing of this (evenOut).
+   * Nodes from which no node with at least two fewer partitions can be reached. That remains true:
+   * a node that gives later is no fuller, so that no later search has to enter them (see
+   * `evenOut`).
    */
   private readonly closed: Uint8Array;
-  /** Number of the search that saw the node last. */
+  /**
+   * By node: the number of the search that saw it last, and the node and the constraint through
+   * which that search reached it.
+   */
   private readonly seen: Int32Array;
   private readonly cameFrom: Int32Array;
   private readonly cameWith: Int32Array;
@@ -43,9 +47,10 @@ export class Chains {
   }
 
   /**
-   * Returns the chain of the fewest moves from `start` to a node with at least two less, among
-   * those to the emptiest. Null: there is none, and all that it reaches is closed. Assigning a
-   * partition that has no node yet is no move.
+   * Returns the chain of fewest moves from `start` to a node with at least two fewer partitions;
+   * among equally short chains, the one to the emptiest node. Giving another node a partition that
+   * its node in the plan does not really hold costs no move. Null: there is no chain, and every
+   * node that the search reached is closed.
    */
   from(start: number): Hop[] | null {
     this.search++;

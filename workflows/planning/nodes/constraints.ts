@@ -3,7 +3,9 @@ import type { Node } from './fleet';
 import { isAble } from './fleet';
 import type { PartitionFacts } from './types';
 
-/** Which open nodes may have a partition; partitions with the same nodes share one. */
+/**
+ * The open nodes that may have a partition. Partitions with the same nodes share one constraint.
+ */
 export interface Constraint {
   index: number;
   /** Indexes of open nodes, ascending. */
@@ -12,7 +14,7 @@ export interface Constraint {
 }
 
 /**
- * Finds a partition's constraint. Nodes are compared once for each set of attributes and handler,
+ * Finds the constraint of a partition. Nodes are compared once per set of attributes and handler,
  * not once per partition.
  */
 export class Constraints {
@@ -34,7 +36,7 @@ export class Constraints {
     return constraint;
   }
 
-  /** Returns the constraint of a pinned partition. */
+  /** Returns the constraint of a partition that is pinned to this node. */
   only(node: number): Constraint {
     return this.among([node]);
   }

@@ -5,12 +5,13 @@ import type { Node, NodeProcess, Fleet } from './fleet';
 import { isAble, nodeNamed } from './fleet';
 import type { Limits, PartitionFacts } from './types';
 
-/** Says whether no node holds it. */
+/** Says whether no node holds the partition. */
 export const isFree = ({ holder, expired }: PartitionFacts): boolean => holder === null || expired;
 
 /**
- * Returns the node of each partition before anything is planned. Partitions of a node that is away
- * within the restart grace are left out: they wait for it, and count for no node.
+ * Returns the partitions with the nodes that they have before anything is planned. Partitions of a
+ * node that is away within the restart grace are left out: they wait for that node, and count for
+ * none.
  */
 export const currentAssignment = (
   partitions: readonly PartitionFacts[],
@@ -69,7 +70,7 @@ const plannedPartition = (
   };
 };
 
-/** A weight below this is idle: sums would lose it. */
+/** A partition of less weight counts as idle: sums would lose so small a weight. */
 const LEAST_WEIGHT = 1e-9;
 const weightOf = ({ weight }: PartitionFacts): number => {
   if (!Number.isFinite(weight) || weight < 0) return 1;

@@ -11,12 +11,12 @@ interface Entry {
 }
 
 /**
- * Evens out the counts. While some node has at least two more than another one that it can give to,
- * directly or through nodes that take one and give one, the fullest such node gives one along the
- * shortest such chain. At the end there is no such chain, and then no other distribution is more
- * even (an optimal semi-matching). If all nodes are able to have everything, the moves are the
- * fewest possible: each takes one from the fullest and gives it to the emptiest. With attributes
- * each chain is the shortest, but their sum need not be.
+ * Evens out the counts. While some node has at least two partitions more than a node that it can
+ * give to, directly or through a chain of nodes that each take one and give one, the fullest such
+ * node gives one along the shortest such chain. When no such chain is left, no other distribution
+ * is more even (an optimal semi-matching). If all nodes are able to have everything, the moves are
+ * the fewest possible: each takes a partition from the fullest node and gives it to the emptiest.
+ * With attributes, each chain is the shortest, but their sum need not be the smallest.
  */
 export const evenOut = (plan: Plan): void => {
   const shares = sharesOf(plan);
@@ -33,7 +33,7 @@ export const evenOut = (plan: Plan): void => {
     const { node } = top;
     if (top.count !== plan.counts[node] || chains.isClosed(node)) continue;
     const chain = direct(plan, shares[node]!, node, emptiest) ?? chains.from(node);
-    if (chain === null) continue; // and with it all that it can reach
+    if (chain === null) continue; // the node is closed, with all that it can reach
     give(plan, shares, chain);
     look(node);
     look(chain.at(-1)!.to);
@@ -42,15 +42,15 @@ export const evenOut = (plan: Plan): void => {
 
 const isFuller = (a: Entry, b: Entry): boolean => {
   if (a.count !== b.count) return a.count > b.count;
-  // Of two equally full nodes, the one that may give now.
+  // Of two equally full nodes, the one that may give now comes first.
   return a.isReady !== b.isReady ? a.isReady : a.node < b.node;
 };
 
 const isEmptier = (a: Entry, b: Entry): boolean => (a.count !== b.count ? a.count < b.count : a.node < b.node);
 
 /**
- * Returns what a search would find, without one: all that the node has is of one constraint, and
- * every node may have it. Null: search.
+ * Finds without a search what a search would find, if all partitions of the node have one
+ * constraint and every node may have them. Null: a search is needed, or would find nothing.
  */
 const direct = (
   { counts, nodes }: Plan,

@@ -2,15 +2,15 @@ import type { Plan, PlannedPartition } from './plan';
 
 /**
  * Evens out each handler's partitions among the nodes as well, without more moves and without
- * changing a node's count: a partition that the plan takes from a node stays there, and one of
- * another handler goes to the same node in its place, while that makes it more even. Which
- * partitions of a node go is otherwise arbitrary, so one node could end with all of one handler,
- * and another with all of the other's.
+ * changing a node's count. As long as it makes the distribution more even, a partition that the
+ * plan takes from a node stays there, and a partition of another handler goes to the same node in
+ * its place. The choice is arbitrary otherwise, so one node could end up with all partitions of one
+ * handler, and another node with all of another's.
  */
 export const evenOutEach = (plan: Plan): void => {
   const tally = new Tally(plan);
   if (tally.handlers.length < 2) return;
-  // The newest stay first.
+  // The newest come first: they stay.
   const leaving = plan.partitions.filter(mayStay).sort((a, b) => a.facts.heldMs - b.facts.heldMs);
   for (let changed = true; changed;) {
     changed = false;
@@ -24,15 +24,18 @@ export const evenOutEach = (plan: Plan): void => {
   }
 };
 
-/** Says whether it goes for evenness alone, from the node that holds it. */
+/** Says whether the partition leaves its holder for evenness alone, so that it may stay instead. */
 const mayStay = ({ origin, node, step, leaves }: PlannedPartition): boolean =>
   step !== null && leaves === null && origin >= 0 && node !== origin;
 
-/** Partitions of each handler on each node, and which of them may go in place of another. */
+/**
+ * Counts the partitions of each handler on each node, and knows which of them may go in place of
+ * another.
+ */
 class Tally {
   readonly handlers: (string | null)[];
   private readonly counts: Map<string | null, number>[];
-  /** By node and handler: the one held longest is last. */
+  /** By node and handler: partitions that stay but may go, the one held longest last. */
   private readonly staying: Map<string | null, PlannedPartition[]>[];
 
   constructor(private readonly plan: Plan) {
@@ -50,13 +53,15 @@ class Tally {
   }
 
   /**
-   * Returns the partition that should go in its place: of the handler of which its node has most
-   * more than the other. Null: none.
+   * Returns the partition that should go in place of this one: of the handler whose count on the
+   * holder exceeds its count on the other node the most. Null: no exchange makes the nodes more
+   * even.
    */
   betterThan({ origin, node, facts: { handler } }: PlannedPartition): PlannedPartition | null {
     const own = this.of(node, handler) - this.of(origin, handler);
     let best: PlannedPartition | null = null;
-    // Each of the two handlers comes nearer to even by its difference, minus the one that moves.
+    // An exchange lowers each handler's difference by 2, which makes the nodes more even only if
+    // the two differences together exceed 2.
     let most = 2 - own;
     for (const other of this.handlers) {
       const difference = this.of(origin, other) - this.of(node, other);
@@ -69,7 +74,10 @@ class Tally {
     return best;
   }
 
-  /** Exchanges two: `partition` stays where it was, and `other` goes from there in its place. */
+  /**
+   * Exchanges two partitions: `partition` stays where it was, and `other` goes from there in its
+   * place.
+   */
   exchange(partition: PlannedPartition, other: PlannedPartition): void {
     const { origin, node, step } = partition;
     for (const [one, from, to] of [

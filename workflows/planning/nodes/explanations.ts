@@ -5,8 +5,8 @@ const figure = (value: number): string => String(Math.round(value * 100) / 100);
 const partitions = (count: number): string => (count === 1 ? '1 partition' : `${count} partitions`);
 
 /**
- * Explains to operators why a partition is given out, with the figures (the CLI shows it as the
- * last move's reason).
+ * Explains to operators why a partition is assigned, with the figures. The command line shows it as
+ * the reason of the last move.
  */
 export const explainAssign = (
   { counts, loads, nodes }: Plan,
@@ -24,7 +24,7 @@ export const explainAssign = (
   return `${facts.id} goes to ${to}: ${why}; ${to} then has ${partitions(counts[node]!)}${load}`;
 };
 
-/** Explains in the same way why a holder is asked to give a partition up. */
+/** Explains to operators why a holder is asked to give a partition up. */
 export const explainRevoke = ({ nodes }: Plan, { facts, node, leaves, step }: PlannedPartition): string => {
   const to = nodes[node]!.process.id;
   const start = `${facts.id} is to go from ${facts.holder!} to ${to}`;
@@ -34,7 +34,7 @@ export const explainRevoke = ({ nodes }: Plan, { facts, node, leaves, step }: Pl
     case 'attributes':
       return `${start}: ${facts.holder!} no longer has ${needed(facts)}`;
     case 'pinned':
-      return `${start}: an admin moved it there`;
+      return `${start}: an operator pinned it there`;
     case null:
       break;
   }
@@ -42,9 +42,9 @@ export const explainRevoke = ({ nodes }: Plan, { facts, node, leaves, step }: Pl
   const { from, to: least, end, reason } = step;
   const much = (value: number): string => (reason === 'load' ? `a load of ${figure(value)}` : partitions(value));
   const via = end === node ? '' : `, for which ${to} makes room`;
-  // For a chain the figures are those of its ends: the fullest node need not be the one that gives
+  // The figures of a chain are those of its ends: the fullest node need not be the one that gives
   // this partition.
-  return `${start}: one has ${much(from)}, ${nodes[end]!.process.id}${via} has ${much(least)}`;
+  return `${start}: one node has ${much(from)}, ${nodes[end]!.process.id}${via} has ${much(least)}`;
 };
 
 const needed = ({ handler, attributes }: PlannedPartition['facts']): string => {

@@ -1,20 +1,23 @@
 import { byCodePoint, sortedById } from './order';
 import type { NodeFacts, PartitionFacts } from './types';
 
-/** A node under its own name, whichever process it is at present. */
+/** A node under its own name, whichever process runs it at present. */
 export interface Node {
   /** Index among the open nodes; -1 for the others. */
   index: number;
-  /** The process that is the node: the last started of its name, a live one first. */
+  /**
+   * The process that runs the node: of the processes of its name the last one started, and a live
+   * one before any other.
+   */
   process: NodeFacts;
   /**
-   * `open`: may have partitions. `away`: missing within the grace: keeps what it had, gets nothing.
-   * `closed`: loses what it had.
+   * `open`: the node may have partitions. `away`: it has been missing for less than the restart
+   * grace, keeps its partitions, and gets no others. `closed`: it loses its partitions.
    */
   state: 'open' | 'away' | 'closed';
 }
 
-/** A process and the node that it is, or was before a later process of the same name. */
+/** A process and its node, which a later process of the same name may run by now. */
 export interface NodeProcess {
   node: Node;
   process: NodeFacts;
@@ -22,7 +25,7 @@ export interface NodeProcess {
 
 /** All nodes of a round. */
 export interface Fleet {
-  /** Nodes that may have partitions, by their index. */
+  /** The nodes that may have partitions, by their index. */
   open: Node[];
   processes: ReadonlyMap<string, NodeProcess>;
   names: ReadonlyMap<string, Node>;
@@ -63,7 +66,7 @@ const stateOf = ({ alive, draining, missingMs }: NodeFacts, restartGraceMs: numb
   return missingMs < restartGraceMs ? 'away' : 'closed';
 };
 
-/** Returns a node by its process or its name: operators write names. */
+/** Returns the node with this process id or this name. Operators write names. */
 export const nodeNamed = ({ processes, names }: Fleet, idOrName: string): Node | undefined =>
   processes.get(idOrName)?.node ?? names.get(idOrName);
 

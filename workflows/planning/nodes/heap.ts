@@ -1,4 +1,4 @@
-/** A binary heap: the first by `before` is on top. */
+/** A binary heap: the item that comes first by `before` is on top. */
 export class Heap<T> {
   private readonly all: T[] = [];
 

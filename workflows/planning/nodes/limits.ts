@@ -1,9 +1,9 @@
 import type { Limits } from './types';
 
-/** Loads of nodes may differ by this part of their mean. */
+/** The part of the mean load by which a node may be above or below it. */
 const DEAD_BAND = 0.1;
 
-/** Returns the planner's limits as an operator's settings give them. */
+/** Converts the balancer's settings into the limits of the planner. */
 export const limitsOf = ({
   movesPerRound,
   minimumHoldMs,
@@ -16,7 +16,8 @@ export const limitsOf = ({
   movesPerRound,
   minimumHoldMs,
   deadBand: DEAD_BAND,
-  // Nodes that keep partitions for a restart say so themselves: any other missing node is dead.
+  // A node that restarts has its partitions kept for it (`keptFor`). Any other missing node is
+  // dead.
   restartGraceMs: 1,
   by: by === 'count' ? 'count' : 'weight',
 });

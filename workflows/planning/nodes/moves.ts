@@ -4,7 +4,10 @@ import { isFree } from './currentAssignment';
 import type { Limits, Move, MoveReason } from './types';
 import { explainAssign, explainRevoke } from './explanations';
 
-/** Partitions that cannot stay where they are go first, when not all may go in one round. */
+/**
+ * The order of moves if not all of them fit into one round: partitions that cannot stay where they
+ * are go first.
+ */
 const URGENCY: Readonly<Record<MoveReason, number>> = {
   pinned: 0,
   attributes: 1,
@@ -16,9 +19,9 @@ const URGENCY: Readonly<Record<MoveReason, number>> = {
 };
 
 /**
- * Returns the moves of this round. First, every free partition is given out; then come as many
- * revokes as a round may have, none of them of or for a node that is given something in this round:
- * it first reads what it has (no node gains and loses in one round).
+ * Returns the moves of this round. First, every free partition is assigned. Then come as many
+ * revokes as a round may have, but none from or for a node that is assigned a partition in this
+ * round: no node gains and loses in one round, and a node that gains reads first what it has.
  */
 export const movesOf = (plan: Plan, fleet: Fleet, limits: Limits): Move[] => {
   const assigns = plan.partitions
@@ -59,9 +62,10 @@ const revokeOf = (plan: Plan, partition: PlannedPartition): Revoke => {
 };
 
 /**
- * Returns the revokes that may go out while these nodes are given something: none of them or for
- * them. Where one waits, revokes that would give something to either of its two nodes wait too:
- * otherwise it would wait for them in turn, and so on (at most four rounds to settle).
+ * Returns the revokes that may go out while the `gaining` nodes are assigned partitions: none from
+ * or for such a node. Where one revoke waits, the revokes that would give a partition to either of
+ * its two nodes wait too. Otherwise the first would have to wait for those in the next round, and
+ * so on, instead of being settled within four rounds.
  */
 const apartFrom = (gaining: ReadonlySet<string | null>, revokes: readonly Revoke[]): Revoke[] => {
   const byTaker = new Map<string, Revoke[]>();
@@ -91,10 +95,10 @@ const isRevoked = (partition: PlannedPartition, { processes }: Fleet): boolean =
   const { facts, node, origin, young, leaves } = partition;
   if (node < 0 || isFree(facts) || facts.revokedFor !== null) return false;
   const holder = processes.get(facts.holder!);
-  // There is no process to give it up: its lease ends by itself.
+  // No process is left to give the partition up: its lease ends by itself.
   if (holder === undefined || !holder.process.alive) return false;
-  // Started again under its name: the old process ends by itself, and what it had goes to the new
-  // one as soon as it is free.
+  // The node was restarted under its name: the old process ends by itself, and its partitions go to
+  // the new one as soon as they are free.
   if (holder.process !== holder.node.process) return leaves === 'drain';
   if (leaves !== null) return true;
   return origin >= 0 && node !== origin && !young;

@@ -6,14 +6,18 @@ export const byCodePoint = (a: string, b: string): number => {
   for (let i = 0; i < length; i++) {
     const one = a.charCodeAt(i);
     const other = b.charCodeAt(i);
-    // Half of a surrogate pair is above every single unit.
+    // A half of a surrogate pair ranks above every other unit.
     if (one !== other) return rank(one) - rank(other);
   }
   return a.length - b.length;
 };
 const rank = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit);
 
-/** Returns a sorted copy. @throws Error for a repeated id: facts of one snapshot have each once. */
+/**
+ * Returns a copy sorted by id.
+ *
+ * @throws Error for a repeated id: one snapshot has each id once.
+ */
 export const sortedById = <T extends { readonly id: string }>(noun: string, facts: readonly T[]): T[] => {
   const sorted = [...facts].sort((a, b) => byCodePoint(a.id, b.id));
   for (let i = 1; i < sorted.length; i++)

@@ -4,15 +4,19 @@ import type { Constraint } from './constraints';
 
 interface Entry {
   node: number;
-  /** As they were when it was put here: they only rise meanwhile. */
+  /**
+   * Load and count of the node when this entry was made. They only rise while partitions are
+   * placed.
+   */
   load: number;
   count: number;
 }
 
 /**
- * Gives every unassigned partition to the able node with the least load: those with the fewest able
- * nodes first, the heaviest first. No node gets more than `mostEach` while another one is below. A
- * partition that no node is able to have stays unassigned, node -1.
+ * Gives every unassigned partition to the able node with the least load. Partitions with the fewest
+ * able nodes are placed first, and of those the heaviest. No node gets more than `mostEach`
+ * partitions while another able node has fewer. A partition that no node is able to have stays
+ * unassigned (node -1).
  */
 export const placeUnassigned = (plan: Plan, mostEach: number): void => {
   const unassigned = plan.partitions.filter(({ node, constraint }) => node < 0 && constraint.able.length > 0);
@@ -38,7 +42,7 @@ const leastLoaded = ({ loads, counts }: Plan, heap: Heap<Entry>, mostEach: numbe
     const { node } = top;
     if (counts[node]! < mostEach && counts[node] === top.count && loads[node] === top.load) return node;
     heap.pop();
-    // A full node stays out: nothing leaves a node while others are placed.
+    // A full node is not put back: no partition leaves a node while others are placed.
     if (counts[node]! < mostEach) heap.push({ node, load: loads[node]!, count: counts[node]! });
   }
   return null;

@@ -3,42 +3,47 @@ import type { Node } from './fleet';
 import type { MoveReason, PartitionFacts } from './types';
 
 /**
- * A partition while the plan is made: its node in the plan, and what it costs to give it to
- * another.
+ * A partition while the plan is made: its node in the plan, and whether another node costs a move.
  */
 export interface PlannedPartition {
   readonly facts: PartitionFacts;
   readonly constraint: Constraint;
   readonly weight: number;
   /**
-   * Index of the open node that really holds it and may keep it: giving it to another is a move.
-   * -1: it has to be given to a node anyway.
+   * Index of the open node that really holds the partition and may keep it: giving it to another
+   * node is a move. -1: there is no such node, and the partition has to be given to a node anyway.
    */
   readonly origin: number;
-  /** It came less than the minimum hold ago: a move for evenness waits. */
+  /** Its holder got it less than the minimum hold ago, so that it is not moved for evenness yet. */
   readonly young: boolean;
   /** Why it must leave its holder; null: it need not. */
   readonly leaves: Exclude<MoveReason, 'free' | 'expired' | 'uneven' | 'load'> | null;
-  /** Its node in the plan; -1: no node can have it. */
+  /** Index of its node in the plan; -1: it has none, or no node is able to have it. */
   node: number;
   /** Its first step away from its original node. */
   step: Step | null;
 }
 
-/** Figures of a decision, as they were before it. */
+/** The figures of a decision, as they were before it. */
 export interface Step {
   order: number;
   reason: 'uneven' | 'load';
-  /** Count or load at both ends of the step, or of the chain of steps that it is part of. */
+  /** Count or load at both ends of the step, or of the chain that the step is part of. */
   from: number;
   to: number;
-  /** Node at the end of the chain, where that is not the one that takes this partition. */
+  /**
+   * Index of the node at the end of the chain, which need not be the node that takes this
+   * partition.
+   */
   end: number;
 }
 
-/** A node's share of the partitions of one constraint. */
+/** A node's partitions of one constraint. */
 export class Share {
-  /** Partitions that may go at no cost; the last one goes first. */
+  /**
+   * Partitions that the node does not really hold, which may go at no cost; the last one goes
+   * first.
+   */
   private readonly loose: PlannedPartition[] = [];
   private held: PlannedPartition[] = [];
   private isSorted = true;
@@ -61,8 +66,8 @@ export class Share {
   }
 
   /**
-   * Removes the partition that goes first: one without a cost, then the one held longest (the
-   * newest stays), the young last.
+   * Removes and returns the partition that goes first: one that costs no move, then the one held
+   * longest, and young ones last.
    */
   take(): PlannedPartition {
     if (!this.isSorted) {
@@ -73,14 +78,17 @@ export class Share {
   }
 }
 
-/** Shares by node, by index of the constraint; without partitions that only one node may have. */
+/**
+ * The shares of each node, by index of the constraint. Partitions that only one node may have are
+ * left out.
+ */
 export type Shares = readonly Map<number, Share>[];
 
-/** The plan while it is made. A node is its index in `nodes`. */
+/** The plan while it is made. Nodes are given by their index in `nodes`. */
 export class Plan {
   readonly counts: number[];
   readonly loads: number[];
-  /** By node: how many of its partitions could go now, by the minimum hold. */
+  /** By node: how many of its partitions the minimum hold would let go now. */
   readonly ready: number[];
   private steps = 0;
 
@@ -101,7 +109,7 @@ export class Plan {
     if (isReady(partition)) this.ready[node]!++;
   }
 
-  /** Moves a partition from its node to another one and remembers its first step. */
+  /** Moves a partition from its node to another one, and records its first step. */
   shift(partition: PlannedPartition, to: number, step: Omit<Step, 'order'>): void {
     if (isReady(partition)) this.ready[partition.node]!--;
     this.counts[partition.node]!--;

@@ -1,19 +1,19 @@
 /**
- * Decides when the balancer looks again by itself: everything else that happens wakes it. Pure;
- * milliseconds.
+ * Decides when the balancer looks again by itself: every other event wakes it. Pure. All times are
+ * in milliseconds.
  */
 
 export interface RoundFacts {
   holder: string | null;
   expired: boolean;
-  /** Its holder gives signs of life. */
+  /** Its holder sends heartbeats. */
   holderAlive: boolean;
-  /** What is left of the lease. */
+  /** Time until the lease ends; negative: since it ended. */
   leftMs: number;
   heldMs: number;
-  /** Time since it was asked back; null: it was not. */
+  /** Time since the holder was asked to give it up; null: the holder was not asked. */
   revokedMs: number | null;
-  /** How much longer it is kept for a node that restarts; null: it is not. */
+  /** How much longer it is kept for a node that restarts; null: it is not kept. */
   keptLeftMs: number | null;
 }
 
@@ -24,19 +24,20 @@ export interface RoundTimes {
   by: 'count' | 'load';
 }
 
-/** How long after an instant the store's clock has certainly passed it. */
+/** Added to each wait, so that the store's clock has certainly passed the due time. */
 const LATER_MS = 20;
 const LOAD_LOOK_MS = 60_000;
 /**
- * Wait after a write that failed: another transaction had locked a lease, or it changed since it
- * was read.
+ * Wait after a failed write: another transaction had locked a lease, or had changed it since it was
+ * read.
  */
 const MISSED_LOOK_MS = 250;
 
 /**
- * Returns when the next round is due; null: none is. 0: at once, since a round that gives something
- * out asks nothing back of those nodes. `asked`, `given`, `missed`: what the round wrote, and what
- * of its plan it could not write; `facts` are from before it.
+ * Returns in how many milliseconds the next round is due; null: no round is due. 0 after a round
+ * that assigned partitions, since it could not revoke any from or for the same nodes. The round
+ * before wrote `asked` revokes and `given` assignments, and failed to write `missed` of its plan;
+ * `facts` were read before it.
  */
 export const nextRoundInMs = (
   facts: readonly RoundFacts[],
@@ -45,7 +46,7 @@ export const nextRoundInMs = (
 ): number | null => {
   if (given > 0) return 0;
   if (missed > 0) return MISSED_LOOK_MS;
-  // Not `Math.min(...)`: a fleet may have more partitions than a call may have arguments.
+  // Not `Math.min(...)`: a fleet may have more partitions than a function may have arguments.
   let next = Infinity;
   for (const one of facts) for (const ms of waitsOf(one, times)) next = Math.min(next, ms);
   if (asked > 0) next = Math.min(next, times.shutdownLimitMs);
@@ -55,13 +56,13 @@ export const nextRoundInMs = (
 
 const waitsOf = (one: RoundFacts, { shutdownLimitMs, minimumHoldMs, leaseMs }: RoundTimes): number[] => {
   if (one.holder === null) return one.keptLeftMs !== null && one.keptLeftMs > 0 ? [one.keptLeftMs] : [];
-  if (one.expired) return []; // no node is able to have it: a node that joins wakes us
+  if (one.expired) return []; // no node is able to have it: a node that joins wakes the balancer
   const waits: number[] = [];
   if (one.revokedMs !== null) waits.push(shutdownLimitMs - one.revokedMs);
-  // All leases have passed while the store was unavailable: which nodes are dead shows a lease
-  // later.
+  // A lease that ended while the store was down does not count as expired yet, since no node could
+  // renew: look again soon. Which nodes are dead is known one lease after the store's start.
   if (!one.holderAlive) waits.push(one.leftMs > 0 ? one.leftMs : leaseMs / 4);
-  // It was too young to be moved; it may be moved then.
+  // The partition is too young to be moved: it may be moved after the minimum hold.
   if (one.heldMs < minimumHoldMs) waits.push(minimumHoldMs - one.heldMs);
   return waits;
 };

@@ -1,16 +1,16 @@
 /** The time settings of nodes, in milliseconds. */
 export interface TimeSettings {
-  /** How long a partition is held without a renewal. */
+  /** How long a lease of a partition lasts without a renewal. */
   leaseMs: number;
-  /** The longest lease that may be asked for. */
+  /** The longest lease that a node may request. */
   maxLeaseMs: number;
-  /** How long a node may take to give up a partition that is revoked. */
+  /** How long a node may take to give up a revoked partition. */
   shutdownLimitMs: number;
-  /** How long a partition that has moved stays. */
+  /** How long a partition that has moved stays where it is, as far as evenness is concerned. */
   minimumHoldMs: number;
   /** How often a lease is renewed. */
   renewEveryMs: number;
-  /** How long a missing node keeps what it had; 0: it does not. */
+  /** How long a missing node keeps its partitions; 0: it does not keep them. */
   restartGraceMs: number;
   /** How often the assignor looks. */
   roundEveryMs?: number;
@@ -18,16 +18,17 @@ export interface TimeSettings {
 
 type Name = keyof TimeSettings;
 
-/** A lease bridges two renewals that fail. */
-const RENEWALS_A_LEASE = 3;
-/** A move is settled within four rounds, and those within one lease. */
-const ROUNDS_A_LEASE = 4;
-/** How many leases count as "well above" one. */
+/** A lease outlasts two failed renewals. */
+const RENEWALS_PER_LEASE = 3;
+/** A move is settled within four rounds, and they must fit into one lease. */
+const ROUNDS_PER_LEASE = 4;
+/** The longest lease must be at least this many times the usual one. */
 const MAX_LEASES = 2;
 
 /**
- * Returns the problems of the time settings: each message names the setting, what was expected and
- * what came. None: []. Relations are checked only between settings that are numbers.
+ * Returns the problems of the time settings, or an empty list. Each message names the setting, what
+ * was expected and what was given. Relations between settings are checked only if all settings are
+ * valid numbers.
  */
 export const settingsProblems = (settings: TimeSettings): string[] => {
   const given = (Object.entries(settings) as [Name, number | undefined][]).filter(([, ms]) => ms !== undefined);
@@ -45,7 +46,7 @@ export const settingsProblems = (settings: TimeSettings): string[] => {
     atMost(
       settings,
       'renewEveryMs',
-      leaseMs / RENEWALS_A_LEASE,
+      leaseMs / RENEWALS_PER_LEASE,
       `a third of leaseMs (${leaseMs}), so that two renewals may fail`,
       'renew more often or lengthen leaseMs',
     ),
@@ -63,7 +64,7 @@ export const settingsProblems = (settings: TimeSettings): string[] => {
       : atMost(
           settings,
           'roundEveryMs',
-          leaseMs / ROUNDS_A_LEASE,
+          leaseMs / ROUNDS_PER_LEASE,
           `a quarter of leaseMs (${leaseMs}), since nodes are even after four rounds`,
           'look more often or lengthen leaseMs',
         ),

@@ -1,34 +1,37 @@
 /**
- * What a round of the assignor reads and decides. All of it is read in one snapshot; all times are
- * of the database's clock.
+ * What a round of the assignor reads and decides. All facts are read in one snapshot. All times are
+ * by the database's clock, in milliseconds.
  */
 
 export interface PartitionFacts {
   id: string;
   /**
-   * Process that the lease names, also after the lease was given up or ran out; null: no process
-   * has had it yet.
+   * The process that the lease names, even after the lease was given up or ran out; null: no
+   * process has had it yet.
    */
   holder: string | null;
   epoch: number;
   /** The lease ran out or was given up: the partition is free. */
   expired: boolean;
-  /** Time since the holder got it. */
+  /** Time since the holder got the partition. */
   heldMs: number;
   /**
-   * The holder was asked to give it up for this process, which gets it when it is free, if that
-   * still makes sense then.
+   * The holder was asked to give the partition up for this process, which gets it once it is free,
+   * if the plan of that round still wants so. Null: the holder was not asked.
    */
   revokedFor: string | null;
-  /** Its load, in any unit; 1 without figures. Anything below 0 or not finite counts as 1. */
+  /**
+   * Its load, in any unit; 1 if nothing was measured. A load that is negative or not finite counts
+   * as 1.
+   */
   weight: number;
-  /** A node must have all of these. */
+  /** Attributes of which a node must have all. */
   attributes: Readonly<Record<string, string>>;
-  /** A node must have it. */
+  /** The handler that a node must have; null: any node will do. */
   handler: string | null;
   /**
-   * An operator's pin, by process or by the node's name: the partition goes there while that node
-   * is live and able.
+   * The node to which an operator pinned the partition, by process id or by name: the partition
+   * goes there while that node is live and able. Null: it is not pinned.
    */
   pinned: string | null;
 }
@@ -38,34 +41,39 @@ export interface NodeFacts {
   id: string;
   alive: boolean;
   /**
-   * It is to have nothing: what it has is revoked, and no grace holds for it. A process that only
-   * restarts is not draining.
+   * The node is to have no partitions: those that it has are revoked, and no restart grace applies.
+   * A process that merely restarts is not draining.
    */
   draining: boolean;
   attributes: Readonly<Record<string, string>>;
   handlers: readonly string[];
-  /** How long it has been silent; meaningless while it is alive. */
+  /** Time since its last heartbeat; meaningless while the process is alive. */
   missingMs: number;
   /**
-   * The node's own name, which stays when its process is started again; null: the process is the
+   * The node's own name, which stays the same when its process restarts; null: the process is the
    * node.
    */
   successorOf: string | null;
-  /** Of two processes of one name the one that started later is the node; 0 if unknown. */
+  /**
+   * When the process started, in Unix milliseconds; 0 or left out: unknown. Of two processes of one
+   * name the later one runs the node.
+   */
   startedMs?: number;
 }
 
 export interface Limits {
   /**
-   * Most revokes per round. Free partitions are all given out at once: that does no harm, and
+   * Most revokes per round. Free partitions are all assigned at once: that does no harm, and
    * waiting would.
    */
   movesPerRound: number;
-  /** How long a partition that moved stays, as far as evenness is concerned. */
+  /** How long a partition that has moved stays where it is, as far as evenness is concerned. */
   minimumHoldMs: number;
-  /** By load: part of the mean above or below which a node is left alone. */
+  /**
+   * By load: the part of the mean by which a node may be above or below it without being changed.
+   */
   deadBand: number;
-  /** A node that is missing for less keeps what it had. */
+  /** A node that has been missing for less than this keeps its partitions. */
   restartGraceMs: number;
   by: 'count' | 'weight';
 }
@@ -75,8 +83,8 @@ export type MoveReason = 'free' | 'expired' | 'uneven' | 'load' | 'drain' | 'att
 export interface Move {
   partition: string;
   /**
-   * `revoke`: `from` is asked to give it up, intended for `to`. `assign`: it is free, and `to` gets
-   * it under a new epoch.
+   * `revoke`: `from` is asked to give the partition up, which is intended for `to`. `assign`: the
+   * partition is free, and `to` gets it under a new epoch.
    */
   kind: 'revoke' | 'assign';
   /** The present or last holder. */

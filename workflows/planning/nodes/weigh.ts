@@ -2,20 +2,21 @@ import type { Plan, PlannedPartition } from './plan';
 import { Heap } from './heap';
 
 /**
- * No node is given more than so many times its share of the count: idle partitions wake up some
- * day, and should not all be on one node.
+ * No node is given more than this many times its share of the count: idle partitions may become
+ * busy some day, and should not all be on one node then.
  */
 const COUNT_SLACK = 1.5;
 
-/** Returns the most partitions that a node is given by load, however idle they are. */
+/** Returns the most partitions that a node is given by weight, however idle they are. */
 export const mostEachOf = (partitions: number, nodes: number): number =>
   Math.max(Math.ceil((COUNT_SLACK * partitions) / nodes), Math.ceil(partitions / nodes) + 1);
 
 /**
- * Evens out the loads within the dead band. A node above the band gives, or one that has more than
- * a node below it; a partition goes where it leaves the fuller of the two clearly less full than
- * before, so that a heavy one never goes to and fro. Each goes once per plan, directly, and not
- * before its minimum hold. A good plan, not the best one (which is bin packing).
+ * Evens out the loads within the dead band. Partitions go from a node above the band, or to a node
+ * below it. A partition goes only where that leaves the fuller of the two nodes clearly less full
+ * than before, so that a heavy partition never goes to and fro. Each partition goes at most once
+ * per plan, directly, and not before its minimum hold. The plan is good but not optimal, since the
+ * optimum is bin packing.
  */
 export const weigh = (plan: Plan, { deadBand, mostEach }: { deadBand: number; mostEach: number }): void => {
   const { loads, nodes } = plan;
@@ -43,26 +44,26 @@ export const weigh = (plan: Plan, { deadBand, mostEach }: { deadBand: number; mo
 
 interface Band {
   mean: number;
-  /** A load that is too small to be worth a move, or to show in the sums. */
+  /** A load that is too small to be worth a move, or to change the sums. */
   nothing: number;
   high: number;
   low: number;
   /**
-   * A node that left the band has to come back half of the way before it is left alone: otherwise
-   * it would be at the edge, and out again with the next figures.
+   * A node that was outside of the band has to come within half of it before it is left alone.
+   * Otherwise it would be at the edge, and outside again with the next figures.
    */
   innerHigh: number;
   innerLow: number;
-  /** Nodes that left the band. */
+  /** Nodes that were outside of the band. */
   left: Set<number>;
-  /** What a move must gain. */
+  /** The least that a move must gain. */
   margin: number;
   mostEach: number;
 }
 interface Transfer {
   partition: PlannedPartition;
   to: number;
-  /** Smaller is better: first by what it costs, then by what it leaves. */
+  /** The smaller one is better, compared first by the cost of the move, then by the rest. */
   rank: readonly [cost: number, rest: number];
 }
 
@@ -97,14 +98,14 @@ const bestTransfer = (plan: Plan, partitions: ReadonlySet<PlannedPartition>, ban
     if (to === undefined) takers.set(constraint.index, (to = leastLoaded(plan, partition, band.mostEach)));
     if (to < 0) continue;
     const [mine, theirs] = [loads[node]!, loads[to]!];
-    // A node below the mean gives nothing, one above it gets nothing: otherwise small partitions
-    // would wander.
+    // A node below the mean gives nothing, and a node above it gets nothing: otherwise small
+    // partitions would wander.
     if (mine <= band.mean || theirs >= band.mean) continue;
     if (!isAbove(mine, node, band) && !isBelow(theirs, to, band)) continue;
     const fuller = Math.max(mine - weight, theirs + weight);
     if (fuller > mine - Math.min(weight, band.margin)) continue;
-    // Neither goes beyond the band: the heaviest, so that few go. Otherwise (above 0, so after
-    // those) the one that leaves the two most alike.
+    // If neither node crosses the band, the heaviest partition is best, so that few go. All others
+    // rank after those (above 0), the one that leaves the fuller node least full first.
     const isWithin = mine - weight >= band.low && theirs + weight <= band.high;
     const transfer: Transfer = { partition, to, rank: [partition.origin < 0 ? 0 : 1, isWithin ? -weight : fuller] };
     if (best === null || isBetter(transfer, best)) best = transfer;
@@ -128,7 +129,10 @@ const leastLoaded = (
   return best;
 };
 
-/** Lets a node that has too many, by count, give its lightest to the one that has the fewest. */
+/**
+ * Lets each node with too many partitions, by count, give its lightest ones to the able nodes with
+ * the fewest.
+ */
 const spreadIdle = (plan: Plan, byNode: readonly Set<PlannedPartition>[], mostEach: number): void => {
   const { counts } = plan;
   for (let node = 0; node < counts.length; node++) {
