@@ -21,9 +21,11 @@ test('HTTP API: more open requests than it takes: 503, nothing accepted and lost
     .map((line) => JSON.parse(line) as Record<string, unknown>);
   expect(measures.map(({ measure }) => measure)).toEqual(['single submit', 'submit of 1,000', 'ack of 1,000', 'flood']);
   const flood = measures[3] as {
+    leftBytes: number;
     floods: { requests: number; accepted: number; refused: number; others: number; otherwise: string[] }[];
   };
   expect(flood).toMatchObject({ lost: 0, verify: true });
+  expect(flood.leftBytes).toBeLessThan(150); // of each request: less than its answer
   for (const { requests, accepted, refused, otherwise } of flood.floods) {
     expect({ answered: accepted + refused, otherwise }).toEqual({ answered: requests, otherwise: [] });
     expect([accepted > 0, refused > 0]).toEqual([true, true]);

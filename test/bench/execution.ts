@@ -40,6 +40,8 @@ const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 /** Some microseconds of work, the same whoever calls it. */
 const echo = (args: readonly string[]): string => args.join(' ').toUpperCase();
+/** Of the nodes. */
+let calls = 0;
 /** Never all at once: a list of a million is read, stored and run in parts. */
 function* lists(n: number): Generator<string[]> {
   for (let i = 0; i < n; i++) yield ['--id', String(i), `item-${i}`];
@@ -87,11 +89,13 @@ const measure = async (client: ReturnType<typeof createClient>, nodes: number, d
   await warm.wait();
   const idleBytes = process.memoryUsage.rss();
   peakBytes = idleBytes;
+  calls = 0;
   const begun = performance.now();
   const execution = await client.execute(template, lists(items));
   const acceptedMs = performance.now() - begun;
   await execution.wait();
   const ms = performance.now() - begun;
+  const called = calls;
   const grownMb = Math.round((peakBytes - idleBytes) / 2 ** 20);
   const temporal = await client.temporal();
   const handle = temporal.workflow.getHandle(executionWorkflowId('bench', execution.id));
@@ -105,6 +109,7 @@ const measure = async (client: ReturnType<typeof createClient>, nodes: number, d
   return {
     nodes,
     items,
+    calls: called,
     'accepted, us an item': micros(acceptedMs),
     'in all, us an item': micros(ms),
     'overhead, us an item': micros(ms - directMs),
@@ -130,7 +135,7 @@ const startNode = async (databaseUrl: string, address: string): Promise<() => Pr
     executions: {
       ...DEFAULT_EXECUTION_SETTINGS,
       serves: true,
-      functions: new Map([['echo', defineFunction({ name: 'echo', run: echo })]]),
+      functions: new Map([['echo', defineFunction({ name: 'echo', run: (args) => (calls++, echo(args)) })]]),
     },
     sweepEveryMs: 0,
   });

@@ -41,7 +41,7 @@ export const inArena = async (
     await harness.start();
     const { outcome, table } = await run({ servers, harness, client, runDir });
     ({ passed } = outcome);
-    log(table);
+    log(`${table}\n  of npm run test:chaos -- ${process.argv.slice(2).join(' ')}`);
     process.stdout.write(`${JSON.stringify(outcome)}\n`);
   } finally {
     if (keep) {

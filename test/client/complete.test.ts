@@ -3,6 +3,7 @@ import { lateAnswer } from '../helpers/lateAnswer';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
+import { expectPermitted, recordMoves } from '../helpers/transitions/recorded';
 import { expectWhole } from '../helpers/whole';
 import { reachesStatus } from '../helpers/reachesStatus';
 import { acceptedIn, answers, calls, handlers, ids, oks } from './acceptingHandlers';
@@ -12,6 +13,7 @@ import { acceptedIn, answers, calls, handlers, ids, oks } from './acceptingHandl
 let muster: TestMuster;
 beforeAll(async () => {
   muster = await startMuster(handlers);
+  await recordMoves(muster.database.pool);
 });
 afterAll(() => muster.stop());
 afterEach(() => expectWhole(muster.client));
@@ -281,3 +283,11 @@ describe('in a lane [H7]', () => {
     await complete('lane', { batchId: second, results: oks(['mute-2']) });
   });
 });
+
+// Last: it judges what the tests before it made.
+test('each change of a state is one that the table of transitions permits', () =>
+  expectPermitted(muster.database.pool, [
+    'batch: unknown -> succeeded',
+    'task: unknown -> failed',
+    'task: unknown -> succeeded',
+  ]));

@@ -4,6 +4,7 @@ import type { TaskView } from '../../client';
 import { eventually } from '../helpers/eventually';
 import { rounds } from '../helpers/long';
 import type { TestMuster } from '../helpers/muster';
+import { expectPermitted, recordMoves } from '../helpers/transitions/recorded';
 import { expectWhole } from '../helpers/whole';
 import { startMuster } from '../helpers/muster';
 
@@ -50,6 +51,7 @@ const keyed = defineHandler<Job>({
 let muster: TestMuster;
 beforeAll(async () => {
   muster = await startMuster([jobs, slow, keyed]);
+  await recordMoves(muster.database.pool);
 });
 afterAll(() => muster.stop());
 beforeEach(() => {
@@ -248,3 +250,13 @@ test('redriven tasks of one key are never in flight together [H6]', async () => 
   expect(most).toBe(1);
   expect(calls).toEqual(ids.map((id) => [id]));
 });
+
+// Last: it judges what the tests before it made.
+test('each change of a state is one that the table of transitions permits', () =>
+  expectPermitted(muster.database.pool, [
+    'batch: failed -> dissolved',
+    'batch: unknown -> dissolved',
+    'task: created -> cancelled',
+    'task: failed -> created',
+    'task: unknown -> created',
+  ]));

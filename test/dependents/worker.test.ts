@@ -7,6 +7,7 @@ import type { TaskView } from '../../client';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
+import { expectPermitted, recordMoves } from '../helpers/transitions/recorded';
 import { expectWhole } from '../helpers/whole';
 
 interface Step {
@@ -41,6 +42,7 @@ const next = (id: string, { answers = [] }: Step): Answer | undefined =>
 let muster: TestMuster;
 beforeAll(async () => {
   muster = await startMuster([steps]);
+  await recordMoves(muster.database.pool);
 });
 afterAll(async () => {
   await expectWhole(muster.client);
@@ -119,7 +121,9 @@ test('what a process leaves that dies before it releases, or before it wakes the
   const { pool } = muster.database;
   const settled = async (id: string): Promise<void> => {
     const batch = await cut(pool, [id], { dispatch: null });
-    expect(await settleSucceeded(pool, [{ id: batch, attempt: 0, counts: true }], [], [])).toEqual(
+    // As its call is marked.
+    await pool.query('update batch set attempt = 1, started_at = clock() where id = $1', [batch]);
+    expect(await settleSucceeded(pool, [{ id: batch, attempt: 1, counts: true }], [], [])).toEqual(
       new Map([[batch, true]]),
     );
   };
@@ -132,3 +136,11 @@ test('what a process leaves that dies before it releases, or before it wakes the
   await workOffEnded(pool);
   expect((await ended('silent'))[0]!.state).toBe('succeeded');
 });
+
+// Last: it judges what the tests before it made.
+test('each change of a state is one that the table of transitions permits', () =>
+  expectPermitted(muster.database.pool, [
+    'task: created -> failed',
+    'task: in-progress -> failed',
+    'task: unknown -> succeeded',
+  ]));

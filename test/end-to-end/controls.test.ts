@@ -4,6 +4,7 @@ import type { TaskInput } from '../../client';
 import { flushReasonName } from '../../workflows/planning/states';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
+import { expectPermitted, recordMoves } from '../helpers/transitions/recorded';
 import { expectWhole } from '../helpers/whole';
 import { Meeting } from './controls/meeting';
 import type { Planned } from './controls/planned';
@@ -213,6 +214,7 @@ const handlerOf = (a: string, b: string): Handler => {
 
 beforeAll(async () => {
   muster = await startMuster(pairs.map(([a, b]) => handlerOf(a, b)));
+  await recordMoves(muster.database.pool);
   starts = new Starts(muster.database.pool);
 });
 afterAll(() => muster.stop());
@@ -287,3 +289,11 @@ test(`all ${pairs.length} pairs end with every task accounted for, and keep what
   expect(failures).toEqual([]);
   await expectWhole(muster.client);
 }, 240_000);
+
+// Last: it judges what the tests before it made.
+test('each change of a state is one that the table of transitions permits', () =>
+  expectPermitted(muster.database.pool, [
+    'batch: open -> succeeded',
+    'task: created -> cancelled',
+    'task: in-progress -> created',
+  ]));

@@ -2,6 +2,7 @@ import { defineHandler } from '../../handlers';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
+import { expectPermitted, recordMoves } from '../helpers/transitions/recorded';
 import { expectWhole } from '../helpers/whole';
 
 /** Two attempts a task; what a call answers is what the test says next. */
@@ -25,6 +26,7 @@ const jobs = defineHandler<{ n: number }>({
 let muster: TestMuster;
 beforeAll(async () => {
   muster = await startMuster([jobs]);
+  await recordMoves(muster.database.pool);
 });
 afterAll(() => muster.stop());
 
@@ -40,3 +42,11 @@ test('a call of unknown outcome: who has an attempt left goes again, who has non
   expect(old).toMatchObject({ state: 'unknown', attempts: 2, error: expect.stringContaining('the connection broke') });
   await expectWhole(muster.client);
 });
+
+// Last: it judges what the tests before it made.
+test('each change of a state is one that the table of transitions permits', () =>
+  expectPermitted(muster.database.pool, [
+    'task: created -> batched',
+    'task: batched -> in-progress',
+    'task: in-progress -> unknown',
+  ]));

@@ -1,10 +1,13 @@
 import { storeExecution } from '../../client/executions/execute';
-import { wakeExecutions } from '../../workflows/wake';
+import { anotherNode } from '../helpers/anotherNode';
 import { eventually } from '../helpers/eventually';
 import { rounds } from '../helpers/long';
 import type { Skipping } from '../helpers/skippingMuster';
 import { startSkipping } from '../helpers/timeSkipping';
 import { lists } from './helpers';
+import { Starts } from './starts';
+
+const MINUTE_MS = 60_000;
 
 /**
  * E3, E7, E8 on the time-skipping server: the roll call's 5 s, the start-up delay of 1 min, the
@@ -37,12 +40,24 @@ describe('waits of an execution', () => {
     const ids: string[] = [];
     for (let i = 0; i < rounds(12, 40); i++)
       ids.push((await storeExecution(skipping.database.pool, { functionId: 'f', method: 'run' }, lists(1), {})).id);
-    expect(await wakeExecutions(skipping.env.client, skipping.prefix, ids, 60_000)).toBeNull();
-    await pass(59_000);
+    await skipping.database.pool.query(`update execution set resume_at = clock() - interval '1 s'`);
+    const starts = new Starts();
+    const startedAt = performance.now();
+    // Its operator has set no delay.
+    const options = { sweepEveryMs: 100, interceptors: starts.interceptors };
+    const sweeping = await anotherNode(skipping, [], options, skipping.env.address);
+    await eventually(() => ids.every((id) => starts.of(id) !== undefined));
+    const tookMs = performance.now() - startedAt;
+    const delays = starts.all.map(({ resumeAfterMs }) => resumeAfterMs);
+    // What is left of the minute when the sweeper finds them.
+    expect(Math.max(...delays)).toBeLessThanOrEqual(MINUTE_MS);
+    expect(Math.min(...delays)).toBeGreaterThanOrEqual(MINUTE_MS - Math.ceil(tookMs));
+    await pass(Math.min(...delays) - 1_000);
     for (const id of ids) expect(await row(id)).toMatchObject({ turn: 0 });
-    await pass(2_000);
+    await pass(Math.max(...delays) - Math.min(...delays) + 2_000);
     for (const id of ids) await turn(id, 1);
     for (const id of ids) await skipping.client.execution(id).cancel();
+    await sweeping.stop();
   });
 
   test('a roll call lasts 5 s; E8: without a node it is held again after the requeue interval [E3]', async () => {

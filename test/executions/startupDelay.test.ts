@@ -1,8 +1,8 @@
-import type { WorkflowSignalWithStartInput } from '@temporalio/client';
 import type { Execution } from '../../client';
 import { eventually } from '../helpers/eventually';
 import type { Fleet } from './helpers';
 import { ended, lists, openFleet, Runs } from './helpers';
+import { Starts } from './starts';
 
 /** After a full restart executions are resumed after a delay: their nodes come back first. */
 
@@ -14,17 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => fleet.stop());
 
-/** Starts that the node's process sent, each with the run that it started. */
-const starts: { id: string; resumeAfterMs: number; runId: string }[] = [];
-const signalWithStart = async (
-  input: WorkflowSignalWithStartInput,
-  next: (input: WorkflowSignalWithStartInput) => Promise<string>,
-): Promise<string> => {
-  const runId = await next(input);
-  const [{ executionId: id, resumeAfterMs }] = input.options.args as [{ executionId: string; resumeAfterMs: number }];
-  starts.push({ id, resumeAfterMs, runId });
-  return runId;
-};
+const starts = new Starts();
 
 /** Accepts an execution that no workflow leads, and that should have been looked at by now. */
 const acceptUnled = async (): Promise<Execution> => {
@@ -37,22 +27,19 @@ const acceptUnled = async (): Promise<Execution> => {
   await fleet.database.pool.query(past, [execution.id]);
   return execution;
 };
-const startOf = ({ id }: Execution) => eventually(() => starts.find((one) => one.id === id));
+const startOf = ({ id }: Execution) => eventually(() => starts.of(id));
 
 test('an open execution waits for the rest of the delay, is not stuck meanwhile; a later one does not', async () => {
   const first = await acceptUnled();
   // A silence of 2 s is too long here: the delay must not count as one.
-  await fleet.node(
-    {},
-    { sweepEveryMs: 100, stuck: { silentMs: 2_000 }, interceptors: { client: { workflow: [{ signalWithStart }] } } },
-  );
+  await fleet.node({}, { sweepEveryMs: 100, stuck: { silentMs: 2_000 }, interceptors: starts.interceptors });
   const { resumeAfterMs, runId } = await startOf(first);
   const startedAt = performance.now();
   expect(resumeAfterMs).toBeGreaterThanOrEqual(DELAY_MS / 2);
   expect(resumeAfterMs).toBeLessThanOrEqual(DELAY_MS);
   expect(await ended(first)).toMatchObject({ state: 'done' });
   expect(performance.now() - startedAt).toBeGreaterThan(resumeAfterMs - 500);
-  expect(starts.filter(({ id }) => id === first.id).map((one) => one.runId)).toEqual([runId]);
+  expect(starts.all.filter(({ id }) => id === first.id).map((one) => one.runId)).toEqual([runId]);
 
   const second = await acceptUnled();
   expect(await startOf(second)).toMatchObject({ resumeAfterMs: 0 });

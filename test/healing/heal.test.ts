@@ -8,6 +8,7 @@ import type { SilentRun } from '../../workers/sweeper/stuckRuns';
 import { leaderWorkflowId, monitorWorkflowId, notifierWorkflowId, queuerWorkflowId } from '../../workflows/naming';
 import { eventually } from '../helpers/eventually';
 import { rounds } from '../helpers/long';
+import { expectPermitted, recordMoves } from '../helpers/transitions/recorded';
 import { SECRET } from '../services/notifier/receiver';
 import type { OwnMuster } from '../workflows/ownNode';
 import { openBench } from '../workflows/bench';
@@ -25,8 +26,12 @@ beforeEach(async () => {
   interrupted.splice(0);
   gate.open = Promise.resolve();
   muster = await openOwn([plain, laned, other, accepting]);
+  await recordMoves(muster.database.pool);
 });
-afterEach(() => muster.stop());
+afterEach(async () => {
+  await expectPermitted(muster.database.pool);
+  await muster.stop();
+});
 
 const SWEEPS: Partial<NodeOptions> = {
   sweepEveryMs: 300,

@@ -2,6 +2,7 @@ import { NativeConnection } from '@temporalio/worker';
 import pino from 'pino';
 import type { Handler } from '../../handlers';
 import { createNode } from '../../workers/node';
+import type { NodeOptions } from '../../workers/nodeOptions';
 import { temporalAddress } from './database';
 import type { TestMuster } from './muster';
 import { prebuiltBundle } from './prebuilt';
@@ -10,12 +11,14 @@ export interface TestNode {
   stop(): Promise<void>;
 }
 
-/** Starts another worker node on the store of a Muster of a test. */
+/** Starts another worker node on the store of a Muster of a test; `address` is its Temporal's. */
 export const anotherNode = async (
-  { database, prefix }: TestMuster,
+  { database, prefix }: Pick<TestMuster, 'database' | 'prefix'>,
   handlers: readonly Handler[],
+  options: Partial<NodeOptions> = {},
+  address = temporalAddress(),
 ): Promise<TestNode> => {
-  const connection = await NativeConnection.connect({ address: temporalAddress() });
+  const connection = await NativeConnection.connect({ address });
   const node = await createNode({
     pool: database.pool,
     connection,
@@ -26,6 +29,7 @@ export const anotherNode = async (
     callbacks: { allow: [], secret: null },
     workflowBundle: prebuiltBundle,
     shutdownGraceMs: 5_000,
+    ...options,
   });
   const running = node.run();
   return {

@@ -3,6 +3,7 @@ import type { CancelAnswer, Handler, HandlerOptions, ItemResult, ReferenceStatus
 import type { BatchView } from '../../client/views';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
+import { expectPermitted, recordMoves } from '../helpers/transitions/recorded';
 import { expectWhole } from '../helpers/whole';
 import { startMuster } from '../helpers/muster';
 
@@ -68,6 +69,7 @@ beforeAll(async () => {
     define('mute', { cancel: undefined }),
     define('lane', { service: (target) => target }),
   ]);
+  await recordMoves(muster.database.pool);
 });
 afterAll(() => muster.stop());
 afterEach(() => expectWhole(muster.client));
@@ -278,3 +280,7 @@ describe('given up without a caller', () => {
     if (times > 0) await eventually(() => jobOf(`${target}/1`).cancels === times);
   });
 });
+
+// Last: it judges what the tests before it made.
+test('each change of a state is one that the table of transitions permits', () =>
+  expectPermitted(muster.database.pool, ['task: in-progress -> cancelled']));

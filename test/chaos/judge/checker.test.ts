@@ -2,8 +2,13 @@ import type { Call, Effect, Evidence } from './checker';
 import { judge } from './checker';
 import type { Figures } from './report';
 import { outcomeOf } from './report';
+import type { Kill } from '../plan';
 import { planKills } from '../plan';
-import { POINTS } from '../points';
+import type { Point } from '../points';
+import { LANE_POINTS, POINTS } from '../points';
+import { judge as judgeLanes } from '../queuer/checker';
+import { outcomeOf as laneOutcomeOf } from '../queuer/report';
+import { countByPoint, haveShares } from '../shares';
 
 const effect = (id: string, batch = '1', attempt = 1): Effect => ({
   id,
@@ -153,4 +158,35 @@ test('passes a run only if it was drained, whole, struck as planned, and repeate
     { kills: 4 },
   ])
     expect(outcomeOf({ ...figures(3, 0), ...fault }).passed).toBe(false);
+});
+
+/** The plan of a run, but for one kill of this point. */
+const allButOne = (plan: readonly Kill[], point: Point): { kill: Kill }[] => {
+  const missed = plan.findIndex((kill) => kill.point === point);
+  return plan.filter((_, i) => i !== missed).map((kill) => ({ kill }));
+};
+test.each([
+  ['grouping', POINTS],
+  ['queuer', LANE_POINTS],
+] as const)('a long run of %s strikes each point five times, and none is left out', (_, points) => {
+  const kills = 5 * points.length;
+  const plan = planKills(kills, 7, points);
+  expect(haveShares(countByPoint(plan.map((kill) => ({ kill }))), kills, points)).toBe(true);
+  for (const point of points) expect(haveShares(countByPoint(allButOne(plan, point)), kills, points)).toBe(false);
+  expect(haveShares({}, kills, points)).toBe(false);
+  expect(haveShares({}, 5, points)).toBe(true);
+});
+test('a run of many kills that spares a point does not pass', () => {
+  const kills = 100;
+  const struck = planKills(kills, 7).map((kill) => ({ kill, how: 'kill' })) as never;
+  expect(outcomeOf({ ...figures(kills, 0), struck }).passed).toBe(true);
+  expect(outcomeOf(figures(kills, 0)).passed).toBe(false);
+});
+test('nor does one of lanes', () => {
+  const kills = 100;
+  const struck = planKills(kills, 7, LANE_POINTS).map((kill) => ({ kill, how: 'kill' })) as never;
+  const verdict = judgeLanes({ acked: [], stored: [], applied: [], calls: [], frozen: [] });
+  const rest = { ...figures(kills, 0), verdict, batches: 0, lanes: 1, partitions: 0, freezes: 0 };
+  expect(laneOutcomeOf({ ...rest, struck }).passed).toBe(true);
+  expect(laneOutcomeOf(rest).passed).toBe(false);
 });

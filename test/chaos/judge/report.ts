@@ -1,10 +1,8 @@
 import type { Verdict } from './checker';
 import type { Struck } from '../harness';
 import type { Point } from '../points';
-
-/** From this many kills on, every point must have had its share. */
-const MANY_KILLS = 60;
-const LEAST_A_POINT = 5;
+import { POINTS } from '../points';
+import { countByPoint, haveShares } from '../shares';
 
 export interface Outcome extends Verdict {
   passed: boolean;
@@ -34,13 +32,11 @@ export interface Figures {
 }
 
 export const outcomeOf = ({ verdict, struck, kills, ...rest }: Figures): Outcome => {
-  const killsOf: Record<string, number> = {};
-  for (const { kill } of struck) killsOf[kill.point] = (killsOf[kill.point] ?? 0) + 1;
+  const killsOf = countByPoint(struck);
   const { lost, stuck, failed, duplicatedEffects, inTwoBatches, disordered, needlessRepeats, calls, distinctCalls } =
     verdict;
   const clean = lost + stuck + failed + duplicatedEffects + inTwoBatches + disordered + needlessRepeats === 0;
-  const enough =
-    struck.length === kills && (kills < MANY_KILLS || Object.values(killsOf).every((n) => n >= LEAST_A_POINT));
+  const enough = struck.length === kills && haveShares(killsOf, kills, POINTS);
   const duplicateAttemptsPerKill = Number(((calls - distinctCalls) / Math.max(1, struck.length)).toFixed(3));
   const verifiedOk = rest.verified.ok;
   return {

@@ -1,10 +1,7 @@
 import type { Struck } from '../harness';
 import { LANE_POINTS } from '../points';
+import { countByPoint, haveShares } from '../shares';
 import type { LaneVerdict } from './checker';
-
-/** From this many kills on, every point must have had its share. */
-const MANY_KILLS = 60;
-const LEAST_A_POINT = 3;
 
 export interface LaneOutcome extends LaneVerdict {
   scenario: 'queuer';
@@ -40,8 +37,7 @@ export interface LaneFigures {
 }
 
 export const outcomeOf = ({ verdict, struck, kills, batches, ...rest }: LaneFigures): LaneOutcome => {
-  const killsOf: Record<string, number> = {};
-  for (const { kill } of struck) killsOf[kill.point] = (killsOf[kill.point] ?? 0) + 1;
+  const killsOf = countByPoint(struck);
   const {
     lost,
     stuck,
@@ -68,9 +64,7 @@ export const outcomeOf = ({ verdict, struck, kills, batches, ...rest }: LaneFigu
       sharedEpochs +
       thawedSends ===
     0;
-  const enough =
-    struck.length >= kills &&
-    (kills < MANY_KILLS || LANE_POINTS.every((point) => (killsOf[point] ?? 0) >= LEAST_A_POINT));
+  const enough = struck.length >= kills && haveShares(killsOf, kills, LANE_POINTS);
   return {
     scenario: 'queuer',
     passed: clean && enough && rest.drained && rest.verified.ok && rest.crashes === 0 && verdict.committed >= batches,

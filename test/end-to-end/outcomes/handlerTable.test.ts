@@ -4,6 +4,7 @@ import { json, startDownstream } from '../../handlers/downstream';
 import { eventually } from '../../helpers/eventually';
 import type { TestMuster } from '../../helpers/muster';
 import { startMuster } from '../../helpers/muster';
+import { expectPermitted, recordMoves } from '../../helpers/transitions/recorded';
 import type { Row, Script } from './tableHandlers';
 import { all, calls, callsOf, MAX_RESPONSE_BYTES, numberOf, ok, scripts, STATES, tableHandlers } from './tableHandlers';
 
@@ -24,6 +25,7 @@ beforeAll(async () => {
     scripts.get(body.to)!(calls.length, body.items)(response, seen, request);
   };
   muster = await startMuster(tableHandlers(downstream.url));
+  await recordMoves(muster.database.pool);
 });
 afterAll(async () => {
   await muster.stop();
@@ -242,3 +244,14 @@ test('64 members, one poison -> 63 succeeded, 1 failed', async () => {
     await other.stop();
   }
 });
+
+// Last: it judges what the tests before it made.
+test('each change of a state is one that the table of transitions permits', () =>
+  expectPermitted(muster.database.pool, [
+    'batch: new -> unknown',
+    'batch: open -> unknown',
+    'batch: open -> dissolved',
+    'task: in-progress -> batched',
+    'task: in-progress -> created',
+    'task: in-progress -> dead',
+  ]));
