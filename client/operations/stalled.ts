@@ -39,15 +39,15 @@ const overdueOf = (prefix: string, { kind, name, ms, runId, handlers, givenBy }:
 };
 
 /** Most stalled workflows that are named, the oldest first. */
-const MOST_NAMED = 100;
+const MOST_STALLED = 100;
 
 /** Reads what has stalled. `of` returns what concerns one handler. */
 export const readStalled = async (
   db: Queryable,
   prefix: string,
 ): Promise<{ of(handler: { name: string; hasLanes: boolean }): Stalled[] }> => {
-  const unanswered = await readUnanswered(db, UNANSWERED_MS, MOST_NAMED);
-  const overdue = await readOverdueWork(db, MOST_NAMED);
+  const unanswered = await readUnanswered(db, UNANSWERED_MS, MOST_STALLED);
+  const overdue = await readOverdueWork(db, MOST_STALLED);
   return {
     of: ({ name, hasLanes }) => [
       ...unanswered

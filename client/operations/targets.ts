@@ -1,3 +1,4 @@
+import { findLanesOfTargets } from '../../postgres/lanes/lane';
 import type { Connection } from '../connection';
 import { CHANGE, CHANGE_IN_STEPS, withFailureTexts } from '../tasks/failureTexts';
 import type { TargetOverrides, TargetStatus } from '../views';
@@ -45,10 +46,15 @@ export class Targets {
   }
 
   /**
-   * Wakes the leaders of these targets, for use after a `submit` with `tx`. Never throws, and waits
-   * at most half a second for Temporal.
+   * Wakes the leaders of these targets, or the queuers of the lanes to which they are bound, for use
+   * after a `submit` with `tx`. Never throws, and waits at most half a second for Temporal.
    */
-  ring(targetIds: Iterable<number>): Promise<void> {
-    return this.connection.ring(targetIds);
+  async ring(targetIds: Iterable<number>): Promise<void> {
+    const { connection } = this;
+    const ids = [...targetIds];
+    if (ids.length === 0) return;
+    const lanes = await findLanesOfTargets(connection.pool, ids).catch(() => new Map<number, number>());
+    const unordered = ids.filter((id) => !lanes.has(id));
+    await Promise.all([connection.ring(unordered), connection.ringLaneIds(new Set(lanes.values()))]);
   }
 }

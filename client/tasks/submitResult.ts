@@ -27,8 +27,9 @@ export interface SubmitResult {
    */
   refused: TaskProblem[];
   /**
-   * Targets whose leaders are woken. After a submit with `tx`, pass them to `ring` once the
-   * transaction has committed; otherwise the sweeper finds the tasks within 5 s.
+   * Targets whose leaders, or in lanes whose queuers, are woken. After a submit with `tx`, pass
+   * them to `ring` once the transaction has committed; otherwise the sweeper finds the tasks within
+   * 5 s.
    */
   targetIds: number[];
 }

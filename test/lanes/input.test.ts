@@ -136,3 +136,16 @@ test('a dependency on an invalid batch is refused [C18]', async () => {
     /invalid and will never be applied/,
   );
 });
+
+test('after a submit in the caller’s transaction, a ring of its targets wakes the queuer', async () => {
+  const tx = await database.pool.connect();
+  await tx.query('begin');
+  const { targetIds } = await client.submit('named', items('rung'), { tx });
+  await tx.query('commit');
+  tx.release();
+  await database.pool.query('update queuer set state = 0, wake_at = null, woken_at = null');
+  await client.ring(targetIds);
+  expect((await database.pool.query('select state from queuer where woken_at is not null')).rows).toEqual([
+    { state: 1 },
+  ]);
+});

@@ -1,6 +1,4 @@
 import { z } from 'zod';
-import type { Client } from '../../../client/client';
-import { findLanesOfTargets } from '../../../postgres/lanes/lane';
 import { MAX_WAIT_S } from '../limits';
 
 /** What several routes have in common. */
@@ -26,14 +24,6 @@ export const serverEvent = z
     data: z.string().describe('JSON'),
   })
   .meta({ id: 'ServerEvent' });
-
-/** Wakes the leaders of these targets, and the queuer where they feed lanes. */
-export const ringTargets = async (client: Client, targetIds: readonly number[]): Promise<void> => {
-  const lanes = await findLanesOfTargets(client.pool, targetIds).catch(() => new Map<number, number>());
-  const plain = targetIds.filter((id) => !lanes.has(id));
-  if (plain.length > 0) await client.ring(plain);
-  if (lanes.size > 0) await client.ringLaneIds(new Set(lanes.values()));
-};
 
 /** Returns where the next page starts; left out: this was the last. */
 export const nextOf = <T>(page: readonly T[], limit: number, key: (one: T) => string): { next?: string } =>

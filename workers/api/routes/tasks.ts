@@ -7,7 +7,7 @@ import { count, handlerName, taskId } from '../../../workflows/contracts/fields'
 import { isTerminal } from '../../../workflows/planning/states';
 import { route } from '../route';
 import { waited } from '../streams';
-import { isWaiting, ringTargets, waitQuery } from './parts';
+import { isWaiting, waitQuery } from './parts';
 
 const tag = 'Tasks';
 const MOST_LOOKED_UP = 1_000;
@@ -35,7 +35,7 @@ const submit = route({
       partial,
       ...(tx === undefined ? {} : { tx }),
     });
-    if (tx !== undefined) afterCommit(() => ringTargets(client, targetIds));
+    if (tx !== undefined) afterCommit(() => client.ring(targetIds));
     return answer;
   },
 });
