@@ -6,6 +6,7 @@ import { Gauge, Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import type { ExecutionMeters } from '../../activities/executions/meters';
 import type { Pool } from '../../postgres/pool';
+import { addConnectionGauges } from './connectionGauges';
 import type { HealthOptions } from './health';
 import { Health } from './health';
 import type { PollWatch } from './pollWatch';
@@ -83,6 +84,7 @@ export const createMetrics = (options: Omit<MetricsOptions, 'port' | 'host'>) =>
   const health = new Health({ ...options.health, pool: options.pool });
   const metrics = new StoreMetrics(registry, options);
   registerHealth(registry, health);
+  addConnectionGauges(registry, { main: options.pool });
   if (options.health?.polls !== undefined) registerPolls(registry, options.health.polls);
   options.meters?.register(registry);
   return { registry, health, metrics };
