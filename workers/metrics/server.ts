@@ -40,8 +40,9 @@ export interface MetricsServer {
 /**
  * Serves `/metrics` for Prometheus, besides the SDK's own endpoint, and `/healthz`: 200, or 503
  * while a part of this process does not work (`Health`); the answer says which, and since when. All
- * values but the sweeper's, those of item runs, of chunks given back and of partitions held are the
- * store's and so the same from every process: aggregate with `max`, not with `sum`.
+ * values but the sweeper's, those of connections, of item runs, of chunks given back and of
+ * partitions held are the store's and so the same from every process: aggregate with `max`, not
+ * with `sum`.
  */
 export const startMetrics = async (options: MetricsOptions): Promise<MetricsServer> => {
   const { registry, health, metrics } = createMetrics(options);
