@@ -163,6 +163,7 @@ test('HTTP API: nodes, verify, metrics, the document and its page', async () => 
   expect(metrics.type).toContain('text/plain');
   expect(metrics.text).toMatch(/muster_api_requests_total\{operation="getTask",status="200"\} \d/);
   expect(metrics.text).toContain('muster_queued_tasks');
+  expect(metrics.text).toMatch(/muster_connections\{pool="keys",state="idle"\} \d/);
   expect((await world.call('GET /openapi.json')).body).toMatchObject({ openapi: '3.1.0', info: { title: 'Muster' } });
   expect((await world.call('GET /docs')).text).toContain('swagger-ui');
 });

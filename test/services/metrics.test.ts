@@ -3,7 +3,7 @@ import { defineHandler } from '../../handlers';
 import { createPool } from '../../postgres/pool';
 import type { HealthReport } from '../../workers/metrics/health';
 import type { MetricsServer } from '../../workers/metrics/server';
-import { startMetrics } from '../../workers/metrics/server';
+import { createMetrics, startMetrics } from '../../workers/metrics/server';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
@@ -159,6 +159,29 @@ test('scrapes within a second share one reading; other paths and methods are ref
     await own.stop();
     await pool.end();
   }
+});
+
+test('of the pool: connections in use and idle, and what waits for one', async () => {
+  const pool = createPool({ databaseUrl: muster.database.url, max: 2 });
+  const { registry, health } = createMetrics({ pool });
+  health.stop();
+  await health.report(); // its questions use connections, too
+  const counts = async (): Promise<(number | undefined)[]> => {
+    const text = await registry.metrics();
+    return [
+      valueOf(text, 'muster_connections{pool="main",state="busy"}'),
+      valueOf(text, 'muster_connections{pool="main",state="idle"}'),
+      valueOf(text, 'muster_connection_waits{pool="main"}'),
+    ];
+  };
+  const [one, two] = [await pool.connect(), await pool.connect()];
+  const third = pool.connect();
+  expect(await counts()).toEqual([2, 0, 1]);
+  one.release();
+  (await third).release();
+  expect(await counts()).toEqual([1, 1, 0]);
+  two.release();
+  await pool.end();
 });
 
 test('a store that does not answer in time: the old values, a failure counted, and /healthz says 503 when it is down for longer than a hiccup', async () => {

@@ -80,7 +80,7 @@ export const startApi = async (settings: Settings, options: ApiOptions): Promise
     const { port, host, limits } = settings.api;
     await refuseOpenDoor(book, host);
     const admission = new Admission(limits);
-    const metrics = new ApiMetrics(pool, admission, log);
+    const metrics = new ApiMetrics({ main: pool, keys: keyPool }, admission, log);
     const routes: Route[] = allRoutes({ stopping: stopping.signal, metrics: () => metrics, document: () => document });
     const document = openApi(routes, packageVersion());
     const guard = { book, loopback: isLoopback(host) };

@@ -1,6 +1,7 @@
 import { Counter, Histogram, Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import type { Pool } from '../../postgres/pool';
+import { addConnectionGauges } from '../metrics/connectionGauges';
 import { addLiveGauge } from '../metrics/liveGauge';
 import { StoreMetrics } from '../metrics/storeMetrics';
 import type { Admission } from './limits';
@@ -15,9 +16,11 @@ export class ApiMetrics {
   private readonly seconds: Histogram<'operation'>;
   private readonly requests: Counter<'operation' | 'status'>;
 
-  constructor(pool: Pool, admission: Admission, log: Logger) {
+  /** `keys`: the pool of idempotency keys. */
+  constructor(pools: Readonly<Record<'main' | 'keys', Pool>>, admission: Admission, log: Logger) {
     const registers = [this.registry];
-    this.store = new StoreMetrics(this.registry, { pool, log });
+    this.store = new StoreMetrics(this.registry, { pool: pools.main, log });
+    addConnectionGauges(this.registry, pools);
     this.requests = new Counter({
       name: 'muster_api_requests_total',
       help: 'Requests answered',

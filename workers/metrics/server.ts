@@ -6,6 +6,7 @@ import { Gauge, Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import type { ExecutionMeters } from '../../activities/executions/meters';
 import type { Pool } from '../../postgres/pool';
+import { addConnectionGauges } from './connectionGauges';
 import type { HealthOptions } from './health';
 import { Health } from './health';
 import type { PollWatch } from './pollWatch';
@@ -39,8 +40,9 @@ export interface MetricsServer {
 /**
  * Serves `/metrics` for Prometheus, besides the SDK's own endpoint, and `/healthz`: 200, or 503
  * while a part of this process does not work (`Health`); the answer says which, and since when. All
- * values but the sweeper's, those of item runs, of chunks given back and of partitions held are the
- * store's and so the same from every process: aggregate with `max`, not with `sum`.
+ * values but the sweeper's, those of connections, of item runs, of chunks given back and of
+ * partitions held are the store's and so the same from every process: aggregate with `max`, not
+ * with `sum`.
  */
 export const startMetrics = async (options: MetricsOptions): Promise<MetricsServer> => {
   const { registry, health, metrics } = createMetrics(options);
@@ -83,6 +85,7 @@ export const createMetrics = (options: Omit<MetricsOptions, 'port' | 'host'>) =>
   const health = new Health({ ...options.health, pool: options.pool });
   const metrics = new StoreMetrics(registry, options);
   registerHealth(registry, health);
+  addConnectionGauges(registry, { main: options.pool });
   if (options.health?.polls !== undefined) registerPolls(registry, options.health.polls);
   options.meters?.register(registry);
   return { registry, health, metrics };

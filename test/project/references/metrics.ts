@@ -21,7 +21,7 @@ export const metricsReference = async (): Promise<string> => {
     partitions: { size: 0 },
     health: { polls: new PollWatch('http://localhost:1') },
   });
-  const api = new ApiMetrics(pool, new Admission(DEFAULT_LIMITS), pino({ level: 'silent' }));
+  const api = new ApiMetrics({ main: pool, keys: pool }, new Admission(DEFAULT_LIMITS), pino({ level: 'silent' }));
   health.stop();
   await health.report(); // its first check ends; under way, it would keep the process
   await pool.end();
@@ -32,7 +32,7 @@ export const metricsReference = async (): Promise<string> => {
     ].join(' '),
     rowsOf(registry),
     '## Metrics of the HTTP API',
-    '`muster api` serves these at `/metrics`, and those of the store.',
+    '`muster api` serves these at `/metrics`, and those of the store and of connections.',
     rowsOf(api.registry, 'muster_api_'),
   ]);
 };
