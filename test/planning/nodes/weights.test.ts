@@ -183,7 +183,7 @@ test.each([
   [
     'what has to be given to somebody anyway goes first',
     { a: { x: 18, f: 18, z: 82 }, b: { r: 82 } },
-    { x: { heldMs: 2 * LONG }, f: { expired: true, revokedFor: 'a' } },
+    { x: { heldMs: 2 * LONG }, f: { expired: true } },
     ['f>b'],
   ],
   [
@@ -210,6 +210,18 @@ test('idle ones do not go to who has as many, where the others are not able [B17
   const now = held({ a: numbered(0, 22), b: numbered(22, 43) }).map((one) => ({ ...one, weight: 0, handler: 'mail' }));
   const among = [node('a', { handlers: ['mail'] }), node('b', { handlers: ['mail'] }), ...nodes('c', 'd')];
   expect(assign(now, among, limits)).toEqual([]);
+});
+
+test('one move per round: a move that has begun is finished, so that it is not begun without end [B2 B17]', () => {
+  const facts = [
+    partition('pinned', 'b', { weight: 2, pinned: 'b' }),
+    partition('light', 'b', { weight: 0.1 }),
+    partition('heavy', 'b', { weight: 100 }),
+    partition('other', 'd', { weight: 2 }),
+  ];
+  const { rounds, partitions } = settle(facts, nodes('b', 'd', 'e'), limitsOf({ by: 'weight', movesPerRound: 1 }));
+  expect(rounds.flat().filter(({ kind }) => kind === 'revoke').length).toBeLessThanOrEqual(3);
+  expect(partitions.find(({ id }) => id === 'heavy')!.holder).toBe('e');
 });
 
 describe('for any loads [B17]', () => {

@@ -23,7 +23,8 @@ import { mostEachOf, weigh } from './weigh';
  *   partitions that leave a node are chosen so that each handler's partitions are even too, as far
  *   as that costs no additional move.
  * - By weight, the loads are within the dead band around their mean, as far as whole partitions
- *   allow, and no node is given more than 1.5 times its share of the count.
+ *   allow, and no node is given more than 1.5 times its share of the count. A move that has begun
+ *   is finished.
  * - A partition that its holder got less than the minimum hold ago is not moved for evenness, only
  *   for a drain, a lost ability or a pin.
  * - Partitions of a node that has been missing for less than the restart grace wait for it.

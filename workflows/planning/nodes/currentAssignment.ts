@@ -63,6 +63,7 @@ const plannedPartition = (
     constraint,
     weight: limits.by === 'count' ? 1 : weightOf(facts),
     origin: isHeld ? node : -1,
+    begun: may(wanted),
     young: facts.heldMs < limits.minimumHoldMs,
     leaves: isHeld ? null : whyItLeaves(facts, holder),
     node,

@@ -14,6 +14,12 @@ export interface PlannedPartition {
    * node is a move. -1: there is no such node, and the partition has to be given to a node anyway.
    */
   readonly origin: number;
+  /**
+   * Its holder was asked to give it up for this node, which may still have it. By weight, a move
+   * that has begun is finished: the next plan may assume other moves that are not made yet, and
+   * would take this one back without end.
+   */
+  readonly begun: boolean;
   /** Its holder got it less than the minimum hold ago, so that it is not moved for evenness yet. */
   readonly young: boolean;
   /** Why it must leave its holder; null: it need not. */

@@ -84,8 +84,8 @@ const isAbove = (load: number, node: number, { high, innerHigh, left }: Band): b
 const isBelow = (load: number, node: number, { low, innerLow, left }: Band): boolean =>
   load < (left.has(node) ? innerLow : low);
 
-const mayGo = ({ origin, young, step, constraint }: PlannedPartition): boolean =>
-  step === null && (origin < 0 || !young) && constraint.able.length > 1;
+const mayGo = ({ origin, begun, young, step, constraint }: PlannedPartition): boolean =>
+  step === null && !begun && (origin < 0 || !young) && constraint.able.length > 1;
 
 const bestTransfer = (plan: Plan, partitions: ReadonlySet<PlannedPartition>, band: Band): Transfer | null => {
   const { loads } = plan;
