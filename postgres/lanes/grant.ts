@@ -26,7 +26,7 @@ export interface LaneFacts {
 
 /**
  * Locks the lanes to choose from, in id order: chosen by the round in which they are due, or by the
- * place of their first batch (`single`). Reads the index of ready lanes, so that idle lanes cost
+ * place of what they send next (`single`). Reads the index of ready lanes, so that idle lanes cost
  * nothing. Checks the locked rows again for a pause or halt that was written while this waited for
  * the lock.
  */
@@ -70,9 +70,9 @@ const BY_SEQUENCE = {
   text: `
 select s.lane_id as id
 from lane_state s cross join lateral (
-  select min(o.seq) as seq
-  from lane_batch o
-  where o.lane_id = s.lane_id and o.status < 10 /* open */) h
+  select least(
+    (select min(o.seq) from lane_batch o where o.lane_id = s.lane_id and o.status < 3 /* not sent */),
+    (select min(q.seq) from lane_queue q where q.lane_id = s.lane_id)) as seq) h
 where s.queuer_id = $1 and s.ready and s.paused_at is null and s.halted_by is null
 order by h.seq, s.lane_id limit $2`,
 };

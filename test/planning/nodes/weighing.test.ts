@@ -1,6 +1,6 @@
 import { assign } from '../../../workflows/planning/nodes/assign';
 import type { PartitionFacts } from '../../../workflows/planning/nodes/types';
-import { limitsOf, nodes, partition, short } from './world';
+import { limitsOf, nodes, partition, settle, short } from './world';
 
 /** B17: which partition goes, and where to, by weight. The dead band is 9 to 11. */
 
@@ -28,4 +28,16 @@ test('the heaviest that leaves its taker within the band goes first, not one tha
 test('of idle ones that are too many, those go that were there longest', () => {
   const now = [1, 2, 3, 4, 5, 6].map((s) => partition(String(s), 'a', { weight: 0, heldMs: 1_000 * s }));
   expect(goes(now, 'a', 'b')).toEqual(['revoke 6 a>b uneven']);
+});
+
+test('one move per round: a move that has begun is finished, so that it is not begun without end [B2 B17]', () => {
+  const facts = [
+    partition('pinned', 'b', { weight: 2, pinned: 'b' }),
+    partition('light', 'b', { weight: 0.1 }),
+    partition('heavy', 'b', { weight: 100 }),
+    partition('other', 'd', { weight: 2 }),
+  ];
+  const { rounds, partitions } = settle(facts, nodes('b', 'd', 'e'), { ...limits, movesPerRound: 1 });
+  expect(rounds.flat().filter(({ kind }) => kind === 'revoke').length).toBeLessThanOrEqual(3);
+  expect(partitions.find(({ id }) => id === 'heavy')!.holder).toBe('e');
 });

@@ -212,18 +212,6 @@ test('idle ones do not go to who has as many, where the others are not able [B17
   expect(assign(now, among, limits)).toEqual([]);
 });
 
-test('one move per round: a move that has begun is finished, so that it is not begun without end [B2 B17]', () => {
-  const facts = [
-    partition('pinned', 'b', { weight: 2, pinned: 'b' }),
-    partition('light', 'b', { weight: 0.1 }),
-    partition('heavy', 'b', { weight: 100 }),
-    partition('other', 'd', { weight: 2 }),
-  ];
-  const { rounds, partitions } = settle(facts, nodes('b', 'd', 'e'), limitsOf({ by: 'weight', movesPerRound: 1 }));
-  expect(rounds.flat().filter(({ kind }) => kind === 'revoke').length).toBeLessThanOrEqual(3);
-  expect(partitions.find(({ id }) => id === 'heavy')!.holder).toBe('e');
-});
-
 describe('for any loads [B17]', () => {
   const anyLoads = fc.array(
     fc.tuple(

@@ -136,8 +136,8 @@ export interface QueuerState {
   paused: boolean;
   /**
    * The first of the `ready` lanes, as many as the caller chose to read, ordered by (served, id),
-   * or for `single` by (sequence of their first open batch, id). With `more`, no lane is served at
-   * a place after the last given lane. Lanes with nothing to do are left out, so that a grant does
+   * or for `single` by (sequence of what they send next, id). With `more`, no lane is served at a
+   * place after the last given lane. Lanes with nothing to do are left out, so that a grant does
    * not pay for them.
    */
   lanes: readonly Lane[];
