@@ -51,7 +51,8 @@ export class Bench {
 
   /** Batches that wait, as they were submitted. */
   async inOrder(): Promise<number[]> {
-    const { rows } = await this.client.pool.query<{ id: number }>('select batch_id as id from lane_batch order by seq');
+    const text = 'select batch_id as id from lane_batch order by seq';
+    const { rows } = await this.client.pool.query<{ id: number }>(text);
     return rows.map(({ id }) => id);
   }
 

@@ -93,7 +93,8 @@ const lastBatch = async (pool: pg.Pool): Promise<number> =>
 /** An attempt is a call, or the one look at what was accepted. */
 const sentSince = async (pool: pg.Pool, last: number): Promise<Pick<Flow, 'sentPerBatch' | 'overtaken'>> => {
   const { rows } = await pool.query<Pick<Flow, 'sentPerBatch' | 'overtaken'>>(
-    `select avg(attempt - looks)::float8 as "sentPerBatch", (count(*) filter (where started_at < ended_before))::int as overtaken
+    `select avg(attempt - looks)::float8 as "sentPerBatch",
+       (count(*) filter (where started_at < ended_before))::int as overtaken
      from (select b.attempt, (b.reference is not null)::int as looks, b.started_at,
          lag(s.changed_at) over (partition by s.lane_id order by s.seq) as ended_before
        from batch b join lane_batch s on s.batch_id = b.id where b.id > $1) x`,

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { distPath } from '../examples/paths';
-import type { Measure } from './queuer/queuerMeasure';
+import { distPath } from '../../examples/paths';
+import type { Measure } from './queuerMeasure';
 
 /**
  * `bench:queuer` in small: what does not depend on the machine. The long form: `npm run
@@ -9,7 +9,7 @@ import type { Measure } from './queuer/queuerMeasure';
  */
 const SIZES = ['--backlog', '300', '--grants', '100', '--batches', '32', '--commit', '20', '--flow', '240'];
 
-test('grants are fair and in order, as many at once as may be, one call and less than one action per batch', async () => {
+test('grants are fair, in order, and as many as may be; a batch costs one call and less than an action', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [
     distPath('test/bench/queuer.js'),
     '--counted',
