@@ -2,7 +2,7 @@ import { defineHandler } from '../../handlers';
 import type { LaneRules } from '../../handlers';
 import { createClient } from '../../client';
 import { createStore } from '../../examples/support/database';
-import { processFlags } from '../../examples/support/flags';
+import { numberFlag, processFlags, switchFlag } from '../../examples/support/flags';
 import { startPostgres } from '../../workers/embedded';
 import type { Measure } from './queuer/queuerMeasure';
 import { tableOf } from './queuer/queuerMeasure';
@@ -17,16 +17,24 @@ import { Bench } from './queuer/queuerBench';
  * line a measure on stdout and a table on stderr; exit code 1 if a promise of the spec is broken.
  */
 
-processFlags(
+const flags = processFlags(
   {
     name: 'npm run bench:queuer --',
     summary:
       'What a grant costs and how fairly it is made, on a real Postgres; then batches a second and actions a batch through a real worker and Temporal.',
     result: 'One line of JSON a measure on stdout, a table on stderr. Exit code 1 if a promise of the spec is broken.',
-    examples: [''],
+    examples: ['', '--counted --backlog 300 --grants 100 --batches 32 --commit 20 --flow 240'],
   },
-  {},
+  {
+    counted: switchFlag('only what is counted, the same on any machine; nothing that is timed'),
+    backlog: numberFlag(10_000, { text: 'batches of the huge lane beside nine small ones', min: 100 }),
+    grants: numberFlag(1_000, { text: 'grants by the weights 1:2:3:4', min: 100 }),
+    batches: numberFlag(96, { text: 'batches of a lane, parallel against serial', min: 32 }),
+    commit: numberFlag(250, { text: 'how long each of these takes', min: 1, unit: 'ms' }),
+    flow: numberFlag(6_000, { text: 'batches of the largest run through Temporal', min: 240 }),
+  },
 );
+const SUBMITTERS = 16;
 const repeat = (service: string, n: number): string[] => Array.from({ length: n }, () => service);
 const median = (values: number[]): number => values.sort((a, b) => a - b)[values.length >> 1]!;
 const round = (value: number): number => Number(value.toFixed(3));
@@ -78,18 +86,21 @@ const grantsPerSecond = async (bench: Bench): Promise<Measure> => {
 const weightedShares = async (bench: Bench): Promise<Measure> => {
   const weights: Record<string, number> = { 'w-1': 1, 'w-2': 2, 'w-3': 3, 'w-4': 4 };
   await bench.begin(1, 'per-service');
-  await bench.submit(Object.keys(weights).flatMap((service) => repeat(service, 500)));
+  await bench.submit(Object.keys(weights).flatMap((service) => repeat(service, flags.grants / 2)));
   for (const [service, weight] of Object.entries(weights)) await bench.client.setLaneWeight(service, weight);
   const counts: Record<string, number> = {};
-  for (let i = 0; i < 1_000; i++) {
+  for (let i = 0; i < flags.grants; i++) {
     const granted = await bench.grant(1);
     for (const { service } of granted) counts[service] = (counts[service] ?? 0) + 1;
     await bench.commit(granted);
   }
-  const off = Object.entries(weights).map(([service, weight]) => Math.abs((counts[service] ?? 0) / (100 * weight) - 1));
+  const share = flags.grants / 10;
+  const off = Object.entries(weights).map(([service, weight]) =>
+    Math.abs((counts[service] ?? 0) / (share * weight) - 1),
+  );
   const value = { ...counts, 'largest deviation': round(Math.max(...off)) };
   return {
-    measure: 'grants of 1,000 by weights 1:2:3:4',
+    measure: `grants of ${flags.grants.toLocaleString('en')} by weights 1:2:3:4`,
     value,
     promise: 'within 5 %',
     kept: Math.max(...off) <= 0.05,
@@ -99,7 +110,7 @@ const weightedShares = async (bench: Bench): Promise<Measure> => {
 const jainUnderSkew = async (bench: Bench): Promise<Measure> => {
   await bench.begin(4, 'one-round');
   const small = Array.from({ length: 9 }, (_, i) => `small-${i}`);
-  await bench.submit([...repeat('huge', 10_000), ...small.flatMap((service) => repeat(service, 10))]);
+  await bench.submit([...repeat('huge', flags.backlog), ...small.flatMap((service) => repeat(service, 10))]);
   const counts = new Map<string, number>();
   for (let n = 0; n < 100; n += 4) {
     const granted = await bench.grant(4);
@@ -110,7 +121,7 @@ const jainUnderSkew = async (bench: Bench): Promise<Measure> => {
   const sum = shares.reduce((a, b) => a + b, 0);
   const value = round(sum ** 2 / (shares.length * shares.reduce((a, b) => a + b * b, 0)));
   return {
-    measure: 'Jain index, 10,000 waiting in one lane and 10 in each of nine others',
+    measure: `Jain index, ${flags.backlog.toLocaleString('en')} waiting in one lane and 10 in each of nine others`,
     value,
     promise: 'at least 0.95',
     kept: value >= 0.95,
@@ -136,53 +147,79 @@ const lateSingle = async (bench: Bench): Promise<Measure> => {
   }
 };
 
-/** One lane, 16 submitters, a commit takes 250 ms; in how many ms all are committed. */
-const timeOf = async (
-  bench: Bench,
-  handler: 'serial' | 'parallel',
-  batches: number,
-  conflicts: number,
-): Promise<number> => {
-  await bench.begin(16, 'one-round');
+interface Lane {
+  /** Until all are committed. */
+  ms: number;
+  /** On the way at once. */
+  most: number;
+  /** Granted beside another that it conflicts with, or after a later one. */
+  disordered: number;
+}
+
+/** One lane, 16 submitters, a commit takes its time. */
+const laneOf = async (bench: Bench, handler: 'serial' | 'parallel', conflicts: number): Promise<Lane> => {
+  const { batches, commit } = flags;
+  await bench.begin(SUBMITTERS, 'one-round');
   const every = conflicts === 0 ? Infinity : Math.round(1 / conflicts);
   await bench.submit(repeat(`${handler}-${conflicts}`, batches), handler, (at) => [
     at % every === 0 ? 'hot' : `own-${at}`,
   ]);
+  const hot = new Set((await bench.inOrder()).filter((_, at) => at % every === 0));
   const startedAt = performance.now();
   let left = batches;
-  let free = 16;
+  let free = SUBMITTERS;
+  let [most, disordered, newest] = [0, 0, 0];
+  let hotNow = 0;
+  const note = (id: number): void => {
+    if (!hot.has(id)) return;
+    if (++hotNow > 1 || id < newest) disordered++;
+    newest = id;
+  };
   await new Promise<void>((resolve, reject) => {
     let looking: Promise<void> = Promise.resolve();
     const look = async (): Promise<void> => {
       const granted = free === 0 ? [] : await bench.grant(free);
       free -= granted.length;
+      most = Math.max(most, SUBMITTERS - free);
+      for (const { id } of granted) note(id);
       for (const one of granted)
         setTimeout(() => {
           looking = looking
             .then(() => bench.commit([one]))
             .then(() => {
               free++;
+              if (hot.has(one.id)) hotNow--;
               if (--left === 0) return resolve();
               return look();
             })
             .catch(reject);
-        }, 250);
+        }, commit);
     };
     looking = look().catch(reject);
   });
-  return performance.now() - startedAt;
+  return { ms: performance.now() - startedAt, most, disordered };
 };
 
+const countsOf = (lane: Lane, name: string, least: number, most: number): Measure => ({
+  measure: `on the way at once, and out of order: ${name}`,
+  value: { most: lane.most, disordered: lane.disordered },
+  promise: `${least === most ? '' : `${least} to `}${most} of ${SUBMITTERS} submitters, and 0`,
+  kept: lane.most >= least && lane.most <= most && lane.disordered === 0,
+});
+
 const parallelAgainstSerial = async (bench: Bench): Promise<Measure[]> => {
-  const BATCHES = 96;
-  const serial = await timeOf(bench, 'serial', BATCHES, 1);
-  const measures: Measure[] = [];
-  for (const [conflicts, least, most] of [
-    [0, 12, Infinity],
-    [0.1, 5, Infinity],
-    [1, 0.95, 1.05],
+  const serial = await laneOf(bench, 'serial', 1);
+  const measures = [countsOf(serial, 'serial', 1, 1)];
+  for (const [conflicts, least, most, fewest] of [
+    [0, 12, Infinity, SUBMITTERS],
+    [0.1, 5, Infinity, SUBMITTERS / 2],
+    [1, 0.95, 1.05, 1],
   ] as const) {
-    const value = round(serial / (await timeOf(bench, 'parallel', BATCHES, conflicts)));
+    const parallel = await laneOf(bench, 'parallel', conflicts);
+    const at = `parallel at ${conflicts * 100} % conflicts`;
+    measures.push(countsOf(parallel, at, fewest, conflicts === 1 ? 1 : SUBMITTERS));
+    const value = round(serial.ms / parallel.ms);
+    if (flags.counted) continue;
     measures.push({
       measure: `parallel against serial at ${conflicts * 100} % conflicts`,
       value,
@@ -215,11 +252,11 @@ async function main(): Promise<void> {
       measures.push(measure);
       process.stdout.write(`${JSON.stringify(measure)}\n`);
     };
-    for (const measure of [grantsPerSecond, weightedShares, jainUnderSkew, lateSingle, costOfAGrant])
-      print(await measure(bench));
+    const timed = flags.counted ? [] : [grantsPerSecond, costOfAGrant];
+    for (const measure of [weightedShares, jainUnderSkew, lateSingle, ...timed]) print(await measure(bench));
     for (const measure of await parallelAgainstSerial(bench)) print(measure);
     await client.close();
-    await throughTemporal(postgres.url, print);
+    await throughTemporal(postgres.url, flags.flow, print);
     process.stderr.write(`${tableOf(measures)}\n`);
     process.exitCode = measures.some(({ kept }) => kept === false) ? 1 : 0;
   } finally {

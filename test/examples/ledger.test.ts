@@ -4,8 +4,12 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { applyEdits, type Edit, type Prices } from '../../examples/ledger/edits';
+import { ledgerHandler, type OrderEdit } from '../../examples/ledger/handler';
 import type { ExampleProcess } from '../../examples/support/child';
+import { reachesStatus } from '../helpers/reachesStatus';
+import { expectWhole } from '../helpers/whole';
 import { Examples, getJson, until } from './helpers';
+import { startWith } from './throughMuster';
 
 const examples = new Examples();
 afterAll(() => examples.stopAll());
@@ -190,3 +194,36 @@ describe('the ledger', () => {
     expect(await run()).not.toEqual(keys);
   });
 });
+
+/** Through the whole of Muster: the ledger applies what it has pending in any order. */
+const PRICES = [2.75, 3, 3.25];
+const SERVICES = ['po-1', 'po-2', 'po-3', 'po-4', 'po-5', 'po-6'];
+
+test.each(['serial', 'parallel'] as const)(
+  '%s: of prices 2.75, 3.00 and 3.25 that were submitted one after the other the last one stands [C16]',
+  async (approach) => {
+    const ledger = await examples.start('ledger/ledger', ['--commit-ms', '100', '--jitter', '1']);
+    const muster = await startWith([ledgerHandler({ url: ledger.url, approach })]);
+    try {
+      const { client } = muster;
+      const batches: number[] = [];
+      for (const set of PRICES)
+        for (const service of SERVICES) {
+          const payload: OrderEdit = { service, edit: { id: `${service} at ${set}`, key: 'price', set } };
+          const { batch } = await client.submitBatch('ledger', service, [{ id: payload.edit.id, payload }]);
+          batches.push(batch);
+        }
+      for (const batch of batches) await reachesStatus(client, batch, 'committed');
+      const state = await getJson<Record<string, Prices>>(`${ledger.url}/state`);
+      expect(state).toEqual(Object.fromEntries(SERVICES.map((service) => [service, { price: 3.25 }])));
+      for (const [i, service] of SERVICES.entries()) {
+        const order = await getJson<{ key: string }[]>(`${ledger.url}/order?service=${service}`);
+        const submitted = PRICES.map((_, round) => String(batches[round * SERVICES.length + i]));
+        expect(order.map(({ key }) => key.split('-').at(-2))).toEqual(submitted);
+      }
+      await expectWhole(client);
+    } finally {
+      await muster.stop();
+    }
+  },
+);

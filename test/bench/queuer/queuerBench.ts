@@ -49,6 +49,13 @@ export class Bench {
     }
   }
 
+  /** Batches that wait, as they were submitted. */
+  async inOrder(): Promise<number[]> {
+    const text = 'select batch_id as id from lane_batch order by seq';
+    const { rows } = await this.client.pool.query<{ id: number }>(text);
+    return rows.map(({ id }) => id);
+  }
+
   async grant(slots: number): Promise<{ id: number; service: string }[]> {
     const { pool } = this.client;
     const asks = [{ no: this.no, epoch: 1, slots }];

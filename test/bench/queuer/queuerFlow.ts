@@ -12,6 +12,10 @@ export interface Flow {
   seconds: number;
   batchesPerSecond: number;
   actionsPerBatch: number;
+  /** Calls of the downstream that submit. */
+  sentPerBatch: number;
+  /** Sent before the one ahead of it in its lane had ended. */
+  overtaken: number;
 }
 
 export interface FlowCase {
@@ -57,6 +61,7 @@ export class FlowBench {
     const { client } = this;
     await client.setQueuer({ slots: submitters, strategy: 'one-round' });
     await client.pauseQueuer();
+    const last = await lastBatch(client.pool);
     for (let from = 0; from < batches; from += 1_000)
       await client.submitBatches(
         kind,
@@ -77,9 +82,26 @@ export class FlowBench {
       seconds: Number(seconds.toFixed(2)),
       batchesPerSecond: Number((batches / seconds).toFixed(1)),
       actionsPerBatch: Number((actions / batches).toFixed(3)),
+      ...(await sentSince(client.pool, last)),
     };
   }
 }
+
+const lastBatch = async (pool: pg.Pool): Promise<number> =>
+  (await pool.query<{ last: number }>('select coalesce(max(id), 0)::float8 as last from batch')).rows[0]!.last;
+
+/** An attempt is a call, or the one look at what was accepted. */
+const sentSince = async (pool: pg.Pool, last: number): Promise<Pick<Flow, 'sentPerBatch' | 'overtaken'>> => {
+  const { rows } = await pool.query<Pick<Flow, 'sentPerBatch' | 'overtaken'>>(
+    `select avg(attempt - looks)::float8 as "sentPerBatch",
+       (count(*) filter (where started_at < ended_before))::int as overtaken
+     from (select b.attempt, (b.reference is not null)::int as looks, b.started_at,
+         lag(s.changed_at) over (partition by s.lane_id order by s.seq) as ended_before
+       from batch b join lane_batch s on s.batch_id = b.id where b.id > $1) x`,
+    [last],
+  );
+  return rows[0]!;
+};
 
 const allEnded = async (pool: pg.Pool): Promise<void> => {
   for (;;) {

@@ -1,6 +1,6 @@
-import { isTerminal } from '../../workflows/planning/states';
-import type { BatchState, TaskState } from '../../workflows/planning/states';
-import { BATCH_AFTER, TASK_AFTER } from '../helpers/transitions/permitted';
+import { isTerminal } from '../../../workflows/planning/states';
+import type { BatchState, TaskState } from '../../../workflows/planning/states';
+import { BATCH_AFTER, TASK_AFTER } from '../../helpers/transitions/permitted';
 
 const namesOf = <N extends string>(table: Readonly<Record<N | 'new', unknown>>): N[] =>
   (Object.keys(table) as (N | 'new')[]).filter((name): name is N => name !== 'new');

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { distPath } from '../examples/paths';
+import { distPath } from '../../examples/paths';
 
 /**
  * `bench:execution` in small: what does not depend on the machine. The long form: `npm run
@@ -22,5 +22,6 @@ test('each item is run once, and an execution costs an action per node and two m
     { nodes: 1, items: 2_000, calls: 2_000 },
     { nodes: 4, items: 2_000, calls: 2_000 },
   ]);
-  for (const { nodes, actions } of results) expect([nodes + 2, nodes + 3]).toContain(actions); // one more if it is woken again
+  // One more if it is woken again.
+  for (const { nodes, actions } of results) expect([nodes + 2, nodes + 3]).toContain(actions);
 });
