@@ -10,7 +10,7 @@ export interface HandedDependency {
 
 /**
  * Notes that the downstream is given the dependencies of a batch that is about to be sent, and
- * returns them: those on batches of its own handler. A batch that was split is represented by its
+ * returns them: those on batches of the same handler. A batch that was split is represented by its
  * parts.
  */
 export const handDependencies = async (db: Queryable, batchId: number): Promise<HandedDependency[]> => {

@@ -21,6 +21,6 @@ test('grants are fair, in order, and as many as may be; a batch costs one call a
     .map((line) => JSON.parse(line) as Measure);
   const promised = measures.filter(({ promise }) => promise !== undefined);
   expect(promised.filter(({ kept }) => kept !== true)).toEqual([]);
-  // Shares, fairness, the late one; a serial lane and three parallel ones; two for each of four flows.
+  // Shares, fairness, the late one; a serial lane and three parallel ones; two for each flow.
   expect(promised).toHaveLength(3 + 4 + 2 * 4);
 });
