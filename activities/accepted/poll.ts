@@ -11,7 +11,7 @@ import type { PollOutcome } from '../../handlers';
 import { pollReferences } from '../../handlers';
 import { LookSign } from './lookSign';
 import { cutText } from '../../handlers/text';
-import { decidePending } from '../../workflows/planning/lanes/pendingDeadline';
+import { parkedAtDeadline } from '../../workflows/planning/lanes/pendingDeadline';
 import type { Handler } from '../../handlers/types';
 import type { ReferenceStatus } from '../../handlers/contract';
 import { TICK_MS } from '../tick';
@@ -184,17 +184,8 @@ class PollRun {
    */
   private passDeadline(batch: AcceptedBatch, error: string): void {
     const { deadlinesPassed } = batch;
-    const decision =
-      deadlinesPassed === null
-        ? null
-        : decidePending({
-            deadlineInMs: 0,
-            askedSince: true,
-            overdue: deadlinesPassed + 1,
-            overdueMax: this.handler.lane.deadlines,
-          });
-    if (decision?.kind === 'park')
-      this.conclusions.add(batch, { kind: 'park', reason: `${decision.reason} (${error})` });
+    const reason = deadlinesPassed === null ? null : parkedAtDeadline(deadlinesPassed + 1, this.handler.lane.deadlines);
+    if (reason !== null) this.conclusions.add(batch, { kind: 'park', reason: `${reason} (${error})` });
     else this.conclusions.add(batch, { kind: 'unknown', error, knownStatus: 'pending' });
   }
 

@@ -6,46 +6,12 @@
 export const OVERDUE_MAX = 3;
 
 /**
- * A batch that the downstream accepted and that has not ended. It must not stay pending without
- * end.
+ * Decides about a batch that the downstream accepted, and that is still pending when it is polled
+ * after a deadline (`poll.deadlineMs` after it was last accepted). Returns why it is parked, which
+ * halts its lane; null: it becomes unknown, and `decideUnknown` decides. `overdue`: how many
+ * deadlines it has passed, including this one. It is never skipped, and never pending without end.
  */
-export interface PendingFacts {
-  /**
-   * Milliseconds until the handler's `poll.deadlineMs` has passed since the batch was last
-   * accepted.
-   */
-  deadlineInMs: number;
-  /** The batch was polled once more after the deadline, and was still pending. */
-  askedSince: boolean;
-  /** How many deadlines it has passed, including this one. */
-  overdue: number;
-  overdueMax?: number;
-}
-
-export type PendingDecision =
-  | { kind: 'wait'; inMs: number }
-  /** Poll the batch now, before the next regular time. */
-  | { kind: 'ask' }
-  /** The status becomes unknown; then `decideUnknown` decides. */
-  | { kind: 'unknown' }
-  | { kind: 'park'; reason: string };
-
-/**
- * Decides what happens to a pending batch. Past its deadline it is polled once more, and then
- * becomes unknown. After `overdueMax` deadlines it is parked, which halts its lane. It is never
- * skipped.
- */
-export const decidePending = ({
-  deadlineInMs,
-  askedSince,
-  overdue,
-  overdueMax = OVERDUE_MAX,
-}: PendingFacts): PendingDecision => {
-  if (deadlineInMs > 0) return { kind: 'wait', inMs: deadlineInMs };
-  if (!askedSince) return { kind: 'ask' };
-  if (overdue < overdueMax) return { kind: 'unknown' };
-  return {
-    kind: 'park',
-    reason: `pending for too long: it passed its deadline ${overdue} ${overdue === 1 ? 'time' : 'times'} without an end`,
-  };
-};
+export const parkedAtDeadline = (overdue: number, overdueMax: number): string | null =>
+  overdue < overdueMax
+    ? null
+    : `pending for too long: it passed its deadline ${overdue} ${overdue === 1 ? 'time' : 'times'} without an end`;
