@@ -1,5 +1,7 @@
 import path from 'node:path';
+import * as estree from 'prettier/plugins/estree';
 import * as markdown from 'prettier/plugins/markdown';
+import * as typescript from 'prettier/plugins/typescript';
 import { format } from 'prettier/standalone';
 import type { Options } from 'prettier';
 import { read } from '../project';
@@ -28,5 +30,5 @@ export const referenceText = async (file: string): Promise<string> =>
   format(await REFERENCES[file]!(), {
     ...(JSON.parse(read('.prettierrc.json')) as Options),
     parser: 'markdown',
-    plugins: [markdown],
+    plugins: [markdown, typescript, estree],
   });
