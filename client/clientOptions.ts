@@ -20,7 +20,7 @@ export interface ClientOptions {
   temporal?: TemporalOptions;
   /** Prefix of workflow ids and task queues, the same as that of the workers. Default `muster`. */
   prefix?: string;
-  /** Most database connections; default 10. */
+  /** Most database connections, 1 to 1,000; default 10. */
   maxConnections?: number;
   /**
    * Called with the error of a failed ring, which the sweeper repeats. Default: errors are ignored.

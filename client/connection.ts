@@ -8,6 +8,7 @@ import { createPool } from '../postgres/pool';
 import { Coalescer } from '../postgres/sharing/coalescer';
 import { Behind } from '../workflows/behind';
 import { DEFAULT_PREFIX } from '../workflows/naming';
+import { checkWhole } from './arguments';
 import type { ClientOptions } from './clientOptions';
 import { connectTemporal } from './connectTemporal';
 import type { ClientContext } from './context';
@@ -39,7 +40,7 @@ export class Connection implements ClientContext {
       createPool({
         databaseUrl: options.databaseUrl,
         schema: options.schema,
-        max: options.maxConnections,
+        max: checkWhole('maxConnections', options.maxConnections ?? 10, 1, 1_000),
         applicationName: 'muster client',
       });
     this.prefix = options.prefix ?? DEFAULT_PREFIX;

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { wakeExecutions } from '../../workflows/wake';
+import { checkWhole } from '../arguments';
 import type { Connection } from '../connection';
 import { InvalidArgumentError } from '../errors';
 import { executing } from '../tasks/failureTexts';
@@ -9,6 +10,7 @@ import type { ArgumentLists } from './execute';
 import { storeExecution } from './execute';
 import { Execution, executions } from './handle';
 import type { ExecutionView } from './views';
+import { PAGE_MAX } from '../../workflows/planning/pages';
 import { isUuid } from '../../workflows/planning/uuid';
 
 /**
@@ -52,9 +54,7 @@ export class Executions {
   }
 
   /** Returns executions, newest first: at most `limit`, 1 to 1,000, default 20. */
-  list({ limit = 20 }: { limit?: number } = {}): Promise<ExecutionView[]> {
-    if (!Number.isInteger(limit) || limit < 1 || limit > 1_000)
-      throw new InvalidArgumentError('limit', 'a whole number from 1 to 1,000', limit);
-    return executions(this.connection, limit);
+  async list({ limit = 20 }: { limit?: number } = {}): Promise<ExecutionView[]> {
+    return executions(this.connection, checkWhole('limit', limit, 1, PAGE_MAX));
   }
 }

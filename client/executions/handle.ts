@@ -9,10 +9,13 @@ import { CHUNK, executionStateName, isOver, itemStateName } from '../../workflow
 import { formatDuration } from '../../workflows/planning/duration';
 import { executionWorkflowId } from '../../workflows/naming';
 import { STALLED_MS } from '../../workflows/planning/liveness';
+import { ITEM_PAGE_MAX } from '../../workflows/planning/pages';
 import { wakeExecutions } from '../../workflows/wake';
+import { checkWhole } from '../arguments';
 import type { ClientContext } from '../context';
 import { MusterError, NotFoundError } from '../errors';
 import { CHANGE_IN_STEPS, withFailureTexts } from '../tasks/failureTexts';
+import { checkTimeout } from '../waiting';
 import type * as views from './views';
 import { resultDocument, resultPageOf, resultPages, resultText } from './results';
 import type { ResultPage } from './results';
@@ -121,9 +124,10 @@ export class Execution {
 
   /**
    * Yields all work items by position, whatever their state, and reads `pageSize` of them at a
-   * time.
+   * time: 1 to 10,000.
    */
   async *items(pageSize = 1_000): AsyncGenerator<views.WorkItemView> {
+    checkPage('pageSize', pageSize);
     await this.row();
     for (let after = -1; ;) {
       const page = await readItems(this.client.pool, this.id, after, pageSize);
@@ -134,25 +138,29 @@ export class Execution {
   }
 
   /**
-   * Returns at most `limit` work items after the position `after` (default -1: from the first
-   * item), whatever their state.
+   * Returns at most `limit` work items, 1 to 10,000, after the position `after` (default -1: from
+   * the first item), whatever their state.
    */
   async itemPage({ limit, after = -1 }: { limit: number; after?: number }): Promise<views.WorkItemView[]> {
+    checkPage('limit', limit);
+    checkWhole('after', after, -1, MAX_POSITION);
     await this.row();
     const page = await readItems(this.client.pool, this.id, after, limit);
     return page.map(({ chunkId, state, ...item }) => ({ ...item, state: itemStateName(state), chunk: chunkId }));
   }
 
   /**
-   * Returns at most `limit` of the results so far, in the form of the result document, with `next`
-   * to pass as `after` for the next page.
+   * Returns at most `limit` of the results so far, 1 to 10,000, in the form of the result document,
+   * with `next` to pass as `after` for the next page.
    */
   async resultPage(page: { limit: number; after?: string }): Promise<views.ResultDocumentPage> {
+    checkPage('limit', page.limit);
     return resultPageOf(this.client.pool, await this.row(), page);
   }
 
-  /** Yields the results so far, in pages of at most `pageSize` items of one chunk. */
+  /** Yields the results so far, in pages of at most `pageSize` items of one chunk: 1 to 10,000. */
   async *resultPages(pageSize = 1_000): AsyncGenerator<ResultPage> {
+    checkPage('pageSize', pageSize);
     const row = await this.row();
     yield* resultPages(this.client.pool, row, pageSize);
   }
@@ -187,9 +195,11 @@ export class Execution {
 
   /**
    * Resolves when the execution is done or cancelled. Throws a `MusterError` with code TIMEOUT
-   * after `timeoutMs` milliseconds (default: no limit), while the execution continues.
+   * after `timeoutMs` milliseconds, 0 to 2,147,483,647 (default: no limit), while the execution
+   * continues.
    */
   async wait(options: { timeoutMs?: number; onProgress?: (progress: views.ExecutionProgress) => void } = {}) {
+    checkTimeout(options.timeoutMs);
     const until = performance.now() + (options.timeoutMs ?? Infinity);
     for (let pauseMs = 20; ; pauseMs = Math.min(1_000, pauseMs * 1.5)) {
       const progress = await this.progress();
@@ -212,6 +222,9 @@ export class Execution {
     return row;
   }
 }
+
+const MAX_POSITION = 2_147_483_647;
+const checkPage = (field: string, size: unknown): number => checkWhole(field, size, 1, ITEM_PAGE_MAX);
 
 const CHUNK_NAMES: Readonly<Record<number, views.ChunkView['state']>> = {
   [CHUNK.filling]: 'filling',

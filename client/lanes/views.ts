@@ -11,6 +11,7 @@ import { LISTED_AGE_MAX_MS } from '../../workflows/planning/lanes/limits';
 import { isEnded, statusName } from '../../workflows/planning/lanes/statuses';
 import { APPROACHES, LANE_KINDS, ON_INVALID, STRATEGIES } from '../../workflows/planning/lanes/types';
 import type { Lane } from '../../workflows/planning/lanes/types';
+import { PAGE_MAX } from '../../workflows/planning/pages';
 import type { LaneBatchView, LaneView, QueuerView } from '../../workflows/contracts/lane';
 import { leaderStateName } from '../../workflows/planning/states';
 import { checkWhole } from '../arguments';
@@ -34,7 +35,7 @@ export interface LanesOptions {
 }
 
 export const lanes = async (pool: Pool, options: LanesOptions = {}): Promise<LaneView[]> => {
-  const limit = checkWhole('limit', options.limit ?? 100, 1, 1_000);
+  const limit = checkWhole('limit', options.limit ?? 100, 1, PAGE_MAX);
   const olderThanMs =
     options.olderThanMs === undefined ? null : checkWhole('olderThanMs', options.olderThanMs, 0, LISTED_AGE_MAX_MS);
   const { after = null, waiting = false } = options;

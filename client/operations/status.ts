@@ -5,6 +5,7 @@ import { inSnapshot } from '../../postgres/snapshot';
 import * as facts from '../../postgres/operations/status';
 import { COUNTED, countTasks } from '../../postgres/operations/statusCounts';
 import { readTargets } from '../../postgres/operations/targetView';
+import { PAGE_MAX } from '../../workflows/planning/pages';
 import type { TaskState } from '../../workflows/planning/states';
 import { flushReasonName, leaderStateName, TASK_STATES, taskStateName } from '../../workflows/planning/states';
 import { checkName, checkWhole } from '../arguments';
@@ -99,7 +100,7 @@ export const targets = async (
   handler: string,
   options: TargetsOptions = {},
 ): Promise<TargetStatus[]> => {
-  const limit = checkWhole('limit', options.limit ?? 50, 1, 1_000);
+  const limit = checkWhole('limit', options.limit ?? 50, 1, PAGE_MAX);
   const after = options.after === undefined ? null : checkName('after', options.after);
   const { handlerId } = await findScope(client, handler);
   const rows = await readTargets(client.pool, handlerId, { after, limit, dueOnly: options.dueOnly === true });

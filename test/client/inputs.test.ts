@@ -112,6 +112,31 @@ test('a value of an argument that is no JSON is shown all the same', async () =>
   });
 });
 
+test('a number of connections that is none is refused, before any is opened', () => {
+  for (const maxConnections of [NaN, 0, 2.5, 1_001, '4' as never])
+    expect(() => createClient({ databaseUrl: shop.database.url, maxConnections })).toThrow(
+      'maxConnections: expected a whole number from 1 to 1000',
+    );
+});
+
+test('a time to wait for an execution and a size of its pages outside their range are refused by name', async () => {
+  const execution = shop.client.execution('0b8f7f0e-5d0f-4f0c-9a52-3a6c5c1d2b11');
+  const refused = (field: string) => ({ code: 'INVALID_ARGUMENT', message: expect.stringMatching(`^${field}: `) });
+  for (const timeoutMs of [NaN, -1, 0.5, Infinity, '1' as never])
+    await expect(execution.wait({ timeoutMs })).rejects.toMatchObject(refused('timeoutMs'));
+  for (const size of [0, -1, NaN, 1.5, 10_001, '7' as never]) {
+    await expect(execution.items(size).next()).rejects.toMatchObject(refused('pageSize'));
+    await expect(execution.resultPages(size).next()).rejects.toMatchObject(refused('pageSize'));
+    await expect(execution.itemPage({ limit: size })).rejects.toMatchObject(refused('limit'));
+    await expect(execution.resultPage({ limit: size })).rejects.toMatchObject(refused('limit'));
+    await expect(shop.client.executions({ limit: size })).rejects.toMatchObject(refused('limit'));
+  }
+  for (const after of [-2, NaN, 2_147_483_648])
+    await expect(execution.itemPage({ limit: 1, after })).rejects.toMatchObject(refused('after'));
+  for (const call of [execution.itemPage({ limit: 10_000, after: -1 }), execution.wait({ timeoutMs: 0 })])
+    await expect(call).rejects.toMatchObject({ code: 'NOT_FOUND' });
+});
+
 test('an asynchronous schema is refused with its remedy', async () => {
   await expect(typed.submit(late, { id: 'late', payload: { n: 1 } })).rejects.toMatchObject({
     code: 'ASYNC_SCHEMA',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { SERVICE_BYTES_MAX } from '../planning/lanes/limits';
+import { PAGE_MAX } from '../planning/pages';
 
 /** Fields that the contracts of the client library, the command line and the HTTP API share. */
 
@@ -24,7 +25,7 @@ export const service = plainName(SERVICE_BYTES_MAX).describe(
   'Service whose batches are sent in order; its queue is a lane',
 );
 export const reason = z.string().max(1_000).describe('Reason shown by status, targets and explain');
-export const pageLimit = (fallback: number, max = 1_000) =>
+export const pageLimit = (fallback: number, max = PAGE_MAX) =>
   z.number().int().min(1).max(max).default(fallback).describe(`Entries per page, at most ${max}`);
 
 /**

@@ -18,8 +18,9 @@ interface Options {
 }
 
 const NOTES = `Without an id, lists the latest executions. --results prints the result document: chunks by id, each
-with its node and its results by content id; while the execution is running, the results so far. Exit
-code 1 if the execution does not exist.`;
+with its node and its results by content id; while the execution is running, the results so far. With
+--wait, --results or --items is printed at the end, in place of the execution. Exit code 1 if the
+execution does not exist, or with --wait was cancelled.`;
 
 export const executionCommand = (): Command =>
   command(
@@ -36,11 +37,18 @@ export const executionCommand = (): Command =>
     .argument('[id]', 'id returned by `muster execute`')
     .option('--results', 'print the result document to stdout')
     .addOption(
-      new Option('--items <which>', 'print work items as JSON Lines, ordered by position').choices(['all', 'failed']),
+      new Option('--items <which>', 'print work items as JSON Lines, ordered by position')
+        .choices(['all', 'failed'])
+        .conflicts('results'),
     )
-    .option('--wait', 'wait until the execution has ended')
+    .option('--wait', 'wait until the execution has ended; exit code 1 if an item failed permanently')
     .option('--timeout <duration>', 'with --wait: stop waiting after this; the execution continues', durationOption)
-    .option('--cancel', 'start no more items, and interrupt those that are running')
+    .addOption(
+      new Option('--cancel', 'start no more items, and interrupt those that are running').conflicts([
+        'results',
+        'items',
+      ]),
+    )
     .action(runs(execution));
 
 async function execution(session: Session<Options>, id?: string): Promise<number | void> {
@@ -48,16 +56,13 @@ async function execution(session: Session<Options>, id?: string): Promise<number
   const client = await session.client();
   if (id === undefined) return latest(session, client);
   const handle = client.execution(id);
+  const write = writerOf(session, handle);
   if (options.cancel === true) {
     const view = await handle.cancel();
     return out.answer(view, () => describeExecution(view, []));
   }
-  if (options.wait === true) {
-    const code = await waitForExecution(session, handle, options.timeout);
-    if (options.results !== true) return code;
-  }
-  if (options.results === true) return writeResults(session, handle);
-  if (options.items !== undefined) return writeItems(session, handle, options.items === 'failed');
+  if (options.wait === true) return waitForExecution(session, handle, options.timeout, write);
+  if (write !== undefined) return write();
   const [view, chunks] = await Promise.all([handle.status(), handle.chunks()]);
   out.answer({ ...view, chunks }, () => describeExecution(view, chunks.slice(0, SHOWN_CHUNKS)));
 }
@@ -80,6 +85,13 @@ const latest = async ({ options, out }: Session<Options>, client: Client): Promi
       ]),
     );
   });
+};
+
+/** Returns what writes the answer that the options name. Undefined: the answer is the execution. */
+const writerOf = (session: Session<Options>, handle: Execution): (() => Promise<void>) | undefined => {
+  const { results, items } = session.options;
+  if (results === true) return () => writeResults(session, handle);
+  return items === undefined ? undefined : () => writeItems(session, handle, items === 'failed');
 };
 
 const writeResults = async ({ out }: Session<Options>, handle: Execution): Promise<void> => {

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { PAGE_MAX } from '../../../workflows/planning/pages';
 import type { LaneView } from '../../lanes/views';
 import { command, durationOption, wholeOption } from '../support/command';
 import { duration, plural, table } from '../support/output';
@@ -24,7 +25,7 @@ export const lanesCommand = (): Command =>
     ],
     'With --json: an array with one object per lane, sorted by service.',
   )
-    .option('--limit <n>', 'maximum number of lanes to list', wholeOption(1, 1_000), 100)
+    .option('--limit <n>', 'maximum number of lanes to list', wholeOption(1, PAGE_MAX), 100)
     .option('--after <service>', 'start after this service')
     .option('--waiting', 'list only lanes with work to send')
     .option('--older-than <duration>', 'list only lanes whose oldest work is this old or older', durationOption)

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { PAGE_MAX } from '../../../workflows/planning/pages';
 import type { TargetStatus } from '../../views';
 import { command, wholeOption } from '../support/command';
 import { duration, table } from '../support/output';
@@ -18,7 +19,7 @@ export const targetsCommand = (): Command =>
     'With --json: an array with one object per target, sorted by key.',
   )
     .argument('<handler>')
-    .option('--limit <n>', 'maximum number of targets to list', wholeOption(1, 10_000), 100)
+    .option('--limit <n>', 'maximum number of targets to list', wholeOption(1, PAGE_MAX), 100)
     .option('--after <key>', 'start after this target')
     .action(runs(targets));
 

@@ -42,10 +42,15 @@ export const describeExecution = (view: ExecutionView, chunks: readonly ChunkVie
 /** Most chunks that are shown. */
 export const SHOWN_CHUNKS = 50;
 
+/**
+ * Waits until an execution has ended, then writes the answer: the execution, unless `write` writes
+ * another one. Returns the exit code: that of the execution's end.
+ */
 export const waitForExecution = async (
   { out }: Session,
   execution: Execution,
   timeoutMs: number | undefined,
+  write?: () => Promise<void>,
 ): Promise<number> => {
   out.note(`Execution ${execution.id}. Ctrl-C stops waiting; the execution continues.`);
   const { items } = await execution.progress();
@@ -63,7 +68,8 @@ export const waitForExecution = async (
       },
     });
     bar.stop();
-    out.answer(view, () => describeExecution(view, []));
+    if (write === undefined) out.answer(view, () => describeExecution(view, []));
+    else await write();
     if (view.counts.permanentlyFailed > 0)
       out.note(
         `${plural(view.counts.permanentlyFailed, 'item')} failed permanently: muster execution ${view.id} --items failed`,

@@ -48,8 +48,18 @@ const BY_CODE: Readonly<Partial<Record<ErrorCode, number>>> = {
   BACKLOGGED: EXIT.backlogged,
   COMPLETION_TOO_EARLY: EXIT.backlogged,
 };
+/**
+ * The codes of refused input. LANE_BUSY and TARGET_BUSY are not among them: the input is accepted
+ * later.
+ */
 const USAGE =
-  /^(INVALID_|UNKNOWN_HANDLER$|TOO_MANY_TASKS$|TASK_TOO_|BATCH_TOO_LARGE$|PAYLOAD_TOO_LARGE$|ID_CONFLICT$|commander\.)/;
+  /^(INVALID_|UNKNOWN_|MALFORMED_|TASK_TOO_|TOO_MANY_|(ID|KEY)_CONFLICT$|(BATCH|BODY|PAYLOAD)_TOO_LARGE$|commander\.)/;
+const USAGE_TOO: readonly string[] = [
+  'ASYNC_SCHEMA',
+  'INDEX_PAST_END',
+  'LINE_TOO_LONG',
+  'LOSSY_NUMBER',
+] satisfies ErrorCode[];
 
 /** Returns the stable `code` of an error. Errors are distinguished by code, never by class. */
 export const codeOf = (error: unknown): string => {
@@ -60,5 +70,5 @@ export const codeOf = (error: unknown): string => {
 
 export const exitCodeOf = (error: unknown): number => {
   const code = codeOf(error);
-  return BY_CODE[code as ErrorCode] ?? (USAGE.test(code) ? EXIT.usage : EXIT.failed);
+  return BY_CODE[code as ErrorCode] ?? (USAGE.test(code) || USAGE_TOO.includes(code) ? EXIT.usage : EXIT.failed);
 };

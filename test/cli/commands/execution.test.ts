@@ -95,6 +95,25 @@ test('an item that failed permanently is exit code 1, and --items failed names i
   });
 });
 
+test('--wait with --results or --items prints that alone, and keeps the exit code of the end', async () => {
+  const args = ['execute', '--function', 'picky', '--args-file', '-', '--json'];
+  const { request_id: id } = (await run(args, LISTS)).json<{ request_id: string }>();
+  const results = await run(['execution', id, '--wait', '--results', '--json']);
+  expect(results.code).toBe(1);
+  expect(results.json()).toMatchObject({ request_id: id, message: expect.stringContaining('1 permanently failed') });
+  expect((await run(['execution', id, '--wait', '--results'])).stdout).toBe(results.stdout);
+  const items = await run(['execution', id, '--wait', '--items', 'failed']);
+  expect(items.code).toBe(1);
+  expect(items.lines()).toEqual([expect.objectContaining({ position: 2, state: 'permanently-failed' })]);
+  expect((await run(['execution', id, '--wait', '--items', 'all'])).lines()).toHaveLength(3);
+  for (const both of [
+    ['--results', '--items', 'all'],
+    ['--cancel', '--results'],
+    ['--cancel', '--items', 'all'],
+  ])
+    expect((await run(['execution', id, ...both])).stderr).toContain('cannot be used with option');
+});
+
 test('without a node it waits and says so; --cancel; the same --request-id is accepted once', async () => {
   const requestId = '0b8f7f0e-5d0f-4f0c-9a52-3a6c5c1d2b11';
   const args = [

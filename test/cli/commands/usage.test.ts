@@ -65,6 +65,14 @@ test('bad usage: exit code 2, on stderr; with --json the error is on stdout too'
   });
 });
 
+test('a list is as long as the client gives it, and a longer one is refused by its option', async () => {
+  for (const list of [['targets', 'orders'], ['lanes']]) {
+    const { code, stderr } = await run([...list, '--limit', '1001'], DATABASE);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/--limit <n>.* '1001' .*from 1 to 1000\./)]);
+    expect((await run([...list, '--limit', '1000'], DATABASE)).code).toBe(3); // the database is asked
+  }
+});
+
 test('a wrong name of a node is refused by the flag that gave it', async () => {
   const { code, stderr } = await run(['worker', '--node-name', 'a b'], DATABASE);
   expect(code).toBe(2);

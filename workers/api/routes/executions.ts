@@ -3,6 +3,7 @@ import type { ExecutionConfig } from '../../../client/executions/check';
 import type { ExecuteRequest } from '../../../workflows/contracts/execution';
 import * as contracts from '../../../workflows/contracts/execution';
 import { count, pageLimit } from '../../../workflows/contracts/fields';
+import { ITEM_PAGE_MAX } from '../../../workflows/planning/pages';
 import { eventRoute, route } from '../route';
 import { events, waited } from '../streams';
 import { isWaiting, serverEvent, waitQuery } from './parts';
@@ -119,7 +120,7 @@ const results = route({
     'A page has at most `limit` results; the last page has no `next`. While the execution is running, read again from the start later: results arrive in any order.',
   params,
   query: z.strictObject({
-    limit: pageLimit(1_000, 10_000),
+    limit: pageLimit(1_000, ITEM_PAGE_MAX),
     after: z
       .string()
       .max(46)
@@ -141,7 +142,7 @@ const items = route({
   summary: 'Page through the work items by position, in any state',
   params,
   query: z.strictObject({
-    limit: pageLimit(1_000, 10_000),
+    limit: pageLimit(1_000, ITEM_PAGE_MAX),
     after: z.number().int().min(-1).max(2_147_483_647).default(-1).describe('Position after which the page starts'),
   }),
   answer: {
