@@ -17,11 +17,13 @@ export interface Receipt {
   state: TaskState;
   /** Why the item was refused, or its last error so far; null: none. */
   message: string | null;
-  /**
-   * The value that the downstream returned for the item, if any. Left out for all items of a group
-   * of 1,000 whose values exceed 16 MB in all.
-   */
+  /** The value that the downstream returned for the item, if any. */
   data?: unknown;
+  /**
+   * `data` was not read, since the values of the batch exceed 16 MB: up to there they are read, in
+   * groups of 1,000 items. `tasks.get` reads it.
+   */
+  dataOmitted?: true;
 }
 
 const DATA_BYTES_MAX = 16_000_000;
@@ -33,6 +35,7 @@ export const receipts = async (pool: Pool, batch: number): Promise<Receipt[]> =>
     throw new NotFoundError('batch', String(batch), 'It does not exist, or it was deleted after its retention period.');
   const members = await readBatchMembers(pool, batch, MEMBERS_MAX);
   const all: Receipt[] = [];
+  let leftBytes = DATA_BYTES_MAX;
   for (const chunk of chunksOf(members, IDS_PER_STATEMENT)) {
     const ends = new Map(
       (
@@ -42,7 +45,8 @@ export const receipts = async (pool: Pool, batch: number): Promise<Receipt[]> =>
         )
       ).map((end) => [end.id, end]),
     );
-    const data = await readData(pool, [...ends.values()]);
+    const data = await readData(pool, [...ends.values()], leftBytes);
+    leftBytes -= [...(data?.values() ?? [])].reduce((sum, value) => sum + Buffer.byteLength(value), 0);
     for (const { id } of chunk) all.push(toReceipt(id, ends.get(id)!, data));
   }
   return all;
@@ -50,22 +54,29 @@ export const receipts = async (pool: Pool, batch: number): Promise<Receipt[]> =>
 
 const keyOf = (batchId: number, place: number): string => `${batchId}/${place}`;
 
-const readData = async (pool: Pool, ends: readonly StoredEnd[]): Promise<ReadonlyMap<string, string>> => {
+/** Returns values by their places. Null: they exceed `maxBytes`. */
+const readData = async (
+  pool: Pool,
+  ends: readonly StoredEnd[],
+  maxBytes: number,
+): Promise<ReadonlyMap<string, string> | null> => {
   const places = ends.flatMap(({ batchId, attempt, place }) =>
     batchId === null || attempt === null || place === null ? [] : [{ batchId, attempt, place }],
   );
-  const values = await readValues(pool, places, DATA_BYTES_MAX);
-  return new Map((values ?? []).map(({ batchId, place, value }) => [keyOf(batchId, place), value]));
+  const values = await readValues(pool, places, maxBytes);
+  return values && new Map(values.map(({ batchId, place, value }) => [keyOf(batchId, place), value]));
 };
 
-const toReceipt = (id: string, end: StoredEnd, data: ReadonlyMap<string, string>): Receipt => {
+const toReceipt = (id: string, end: StoredEnd, data: ReadonlyMap<string, string> | null): Receipt => {
   const state = taskStateName(end.state);
-  const json = end.result ?? (end.batchId === null ? undefined : data.get(keyOf(end.batchId, end.place!)));
+  const isElsewhere = end.result === null && end.batchId !== null;
+  const json = isElsewhere ? data?.get(keyOf(end.batchId!, end.place!)) : (end.result ?? undefined);
   return {
     id,
     receipt: state === 'succeeded' ? 'valid' : state === 'failed' ? 'invalid' : null,
     state,
     message: end.error,
     ...(json === undefined ? {} : { data: JSON.parse(json) as unknown }),
+    ...(isElsewhere && data === null ? { dataOmitted: true } : {}),
   };
 };

@@ -4,6 +4,7 @@ import type { Handler } from '../../handlers/types';
 import { didYouMean } from '../../handlers/suggest';
 import { show } from '../../handlers/text';
 import { depthOf, MAX_JSON_DEPTH } from '../../workflows/planning/jsonText';
+import { callbackFault } from '../../workflows/planning/callbacks/address';
 import type { OnDependencyFailure } from '../../workflows/planning/grouping/dependencies';
 import { AsyncSchemaError } from '../errors';
 import type { TaskProblem } from '../errors';
@@ -42,7 +43,8 @@ export interface TaskInput<P = unknown> {
 /**
  * The receiver of a message about an end, delivered at least once: a signed webhook to a host that
  * the workers allow (a URL of at most 2,000 characters), or a workflow that gets a signal
- * (`musterTasksEnded`, unless `signal` names another one).
+ * (`musterTasksEnded`, unless `signal` names another one). Ids and names have at most 1,000
+ * characters.
  */
 export type Callback = { url: string } | { workflowId: string; runId?: string; signal?: string };
 
@@ -288,9 +290,10 @@ const checkTime = (value: unknown, reject: Reject): number | null => {
 
 export const checkCallback = (value: unknown, reject: Reject): Callback | null => {
   if (value === undefined || value === null) return null;
-  const { url, workflowId } = value as { url?: unknown; workflowId?: unknown };
-  if (typeof workflowId === 'string' && workflowId !== '') return value as Callback;
-  if (typeof url === 'string' && /^https?:\/\//.test(url) && url.length <= 2_000 && URL.canParse(url)) return { url };
-  reject('callback', 'INVALID_CALLBACK', `expected {url: "https://..."} or {workflowId}, got ${describe(value)}`);
+  const fault = callbackFault(value);
+  if (fault === null)
+    return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as Callback;
+  const { field, expected, got } = fault;
+  reject(`callback${field && `.${field}`}`, 'INVALID_CALLBACK', `expected ${expected}, got ${describe(got)}`);
   return null;
 };

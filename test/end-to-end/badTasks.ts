@@ -46,5 +46,23 @@ export const BAD_TASKS: [what: string, task: unknown, field: string, code: strin
   ],
   ['priority', { ...good('p'), priority: 1.5 }, 'priority', 'INVALID_PRIORITY', /whole number.*got 1.5/],
   ['callback', { ...good('p'), callback: { url: 'ftp://x' } }, 'callback', 'INVALID_CALLBACK', /expected \{url/],
+  ...(['workflowId', 'runId', 'signal'] as const).flatMap((field): typeof BAD_TASKS =>
+    [7, '', 'a\0b', 'x'.repeat(1_001), null].map((value) => [
+      `${field} of a callback: ${JSON.stringify(value).slice(0, 8)}`,
+      { ...good('p'), callback: { workflowId: 'w', [field]: value } },
+      `callback.${field}`,
+      'INVALID_CALLBACK',
+      /expected text of 1 to 1000 characters without NUL, got/,
+    ]),
+  ),
+  ...[7, { workflowId: 'w', run: 'r' }, { url: 'https://x', workflowId: 'w' }].map(
+    (callback, i): (typeof BAD_TASKS)[number] => [
+      `callback of another form ${i}`,
+      { ...good('p'), callback },
+      'callback',
+      'INVALID_CALLBACK',
+      /expected \{url: "https:\/\/..."\} or \{workflowId, runId\?, signal\?\}/,
+    ],
+  ),
   ['no object', 'task', 'task', 'INVALID_TASK', /expected an object/],
 ];

@@ -107,6 +107,21 @@ test('receipts of each item: valid, or invalid with message and data; attempts a
   await expect(client.receipts(987_654)).rejects.toThrow(/Batch "987654" not found/);
 });
 
+test('receipts of more than 16 MB of values say that data is omitted', async () => {
+  const value = 'x'.repeat(900_000);
+  strict.answer = (batch) => ({
+    results: batch.tasks.map(({ id }) => ({ id, status: 'ok' as const, result: value })),
+  });
+  const some = items('large', 18);
+  const { batch } = await muster.client.submitBatch('strict', 'large', some);
+  await reachesStatus(muster.client, batch, 'committed');
+  const receipts = await muster.client.receipts(batch);
+  expect(receipts).toEqual(
+    some.map(({ id }) => ({ id, receipt: 'valid', state: 'succeeded', message: null, dataOmitted: true })),
+  );
+  expect((await muster.client.getTask(some[0]!.id))!.result).toBe(value);
+});
+
 test('the monitor asks about the oldest last check first', async () => {
   const { pool } = muster.database;
   const { rows } = await pool.query<{ id: number }>(`select id from batch where leader_id = 0 order by id limit 3`);

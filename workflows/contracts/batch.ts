@@ -140,6 +140,7 @@ export const receipt = z
     state: taskState,
     message: z.string().nullable(),
     data: z.unknown().optional().describe('Data that the downstream returned with it'),
+    dataOmitted: z.literal(true).optional().describe('Data was not read: the values of the batch exceed 16 MB'),
   })
   .meta({ id: 'Receipt' });
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { NAME_MAX, URL_MAX, WEB } from '../planning/callbacks/address';
 import { SERVICE_BYTES_MAX } from '../planning/lanes/limits';
 import { PAGE_MAX } from '../planning/pages';
 
@@ -35,16 +36,12 @@ export const pageLimit = (fallback: number, max = PAGE_MAX) =>
 export const callback = z
   .union([
     z.strictObject({
-      url: z
-        .string()
-        .max(2_000)
-        .regex(/^https?:\/\//)
-        .describe('Receives a signed POST'),
+      url: z.string().max(URL_MAX).regex(WEB).describe('Receives a signed POST'),
     }),
     z.strictObject({
-      workflowId: plainName(1_000),
-      runId: plainName(1_000).optional(),
-      signal: plainName(1_000).optional(),
+      workflowId: plainName(NAME_MAX),
+      runId: plainName(NAME_MAX).optional(),
+      signal: plainName(NAME_MAX).optional(),
     }),
   ])
   .describe('Receives the notification of its end')

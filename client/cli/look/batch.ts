@@ -27,7 +27,7 @@ async function batch(session: Session<{ receipts?: boolean }>, id: string): Prom
           one.receipt ?? '-',
           one.state,
           one.message ?? '',
-          one.data === undefined ? '' : JSON.stringify(one.data),
+          one.dataOmitted ? '(omitted)' : one.data === undefined ? '' : JSON.stringify(one.data),
         ]),
       ),
     );
