@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { temporal as proto } from '@temporalio/proto';
+import { inTransaction } from '../../postgres/pool';
 import { BEFORE_LEADERS } from '../../workflows/priorities';
 import { queuerWorkflowId, workflowTaskQueue } from '../../workflows/naming';
 import {
@@ -13,7 +14,7 @@ import {
 import { temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import { startMuster } from '../helpers/muster';
-import { Downstream, items } from '../lanes/downstream';
+import { Downstream, items, okay } from '../lanes/downstream';
 
 /** Which task a worker gets first when many wait, as after a restart. */
 
@@ -91,21 +92,31 @@ test('the calls of a lane do not go before those of other targets of its handler
 });
 
 test('a run that continues as new keeps its priority', async () => {
-  const muster = await startMuster([new Downstream().handler()]);
+  // The run lives while its call does; each wake is a turn of it.
+  const downstream = new Downstream();
+  let answer = (): void => undefined;
+  const answered = new Promise<void>((resolve) => (answer = resolve));
+  downstream.answer = (batch) => answered.then(() => okay(batch));
+  const muster = await startMuster([downstream.handler()]);
   try {
     const workflowId = queuerWorkflowId(muster.prefix, 0);
+    // In a transaction of ours, which wakes no queuer: the run finds work in its first turn.
+    await inTransaction(muster.database.pool, (tx) =>
+      muster.client.submitBatch('edits', 'po-1', items('po-1'), { tx }),
+    );
     await temporal.workflow.start('queuer', {
       ...{ workflowId, taskQueue: workflowTaskQueue(muster.prefix), priority: BEFORE_LEADERS },
       args: [{ queuerId: 0, turnsPerRun: 1 }],
     });
-    await muster.client.submitBatch('edits', 'po-1', items('po-1'));
     const started = await eventually(async () => {
+      await wakeQueuerWorkflows(temporal, muster.prefix, [{ queuerId: 0 }]);
       const { events } = await temporal.workflow.getHandle(workflowId).fetchHistory();
       const first = events![0]!.workflowExecutionStartedEventAttributes!;
       return first.continuedExecutionRunId !== '' && first;
     });
     expect(started.priority?.priorityKey).toBe(1);
   } finally {
+    answer();
     await muster.stop();
   }
 });

@@ -41,7 +41,7 @@ export const executionCommand = (): Command =>
         .choices(['all', 'failed'])
         .conflicts('results'),
     )
-    .option('--wait', 'wait until the execution has ended; exit code 1 if an item failed permanently')
+    .option('--wait', 'wait for its end; exit code 1 if an item failed permanently')
     .option('--timeout <duration>', 'with --wait: stop waiting after this; the execution continues', durationOption)
     .addOption(
       new Option('--cancel', 'start no more items, and interrupt those that are running').conflicts([

@@ -110,7 +110,14 @@ test('cancelled while it asks a downstream that is asked once an hour: the next 
   const due = `update batch set poll_at = clock() where reference = $1`;
   await query(due, [reference]);
   const { workflow } = await muster().client.temporal();
-  await workflow.getHandle(monitorWorkflowId(muster().prefix, 'rare')).signal(lookSignal);
+  const monitor = workflow.getHandle(monitorWorkflowId(muster().prefix, 'rare'));
+  // Nobody waits for the wake that starts it: it may come after the acceptance is written.
+  const told = (): Promise<boolean> =>
+    monitor.signal(lookSignal).then(
+      () => true,
+      () => false,
+    );
+  await eventually(told, { what: 'a monitor' });
   await eventually(() => timesAsked(reference) > 0, { what: 'the question' });
   script.hold = Promise.resolve();
   accepted.get(reference)!.status = 'done';
