@@ -58,7 +58,7 @@ export const acceptedWriter = (pool: Pool): GroupWriter<AcceptedInLane, LaneWrit
       inTransaction(pool, async (client) => {
         const done = await acceptInLanes(client, group);
         const free = group.filter(({ id, frees }) => frees && done.has(id)).map(({ id }) => id);
-        return written(group, done, await readyAllDependents(client, free));
+        return written(group, done, free.length === 0 ? [] : await readyAllDependents(client, free));
       }),
     );
   });
