@@ -41,3 +41,20 @@ test('one move per round: a move that has begun is finished, so that it is not b
   expect(rounds.flat().filter(({ kind }) => kind === 'revoke').length).toBeLessThanOrEqual(3);
   expect(partitions.find(({ id }) => id === 'heavy')!.holder).toBe('e');
 });
+
+test('a light one that a heavy one follows to the same node goes elsewhere in the same plan: all is settled after it [B2 B17]', () => {
+  const now = [
+    partition('light', 'b', { weight: 0.1 }),
+    partition('pinned', 'b', { weight: 2, pinned: 'b' }),
+    partition('heavy', 'b', { weight: 100 }),
+    partition('other', 'a', { weight: 1 }),
+  ];
+  const { rounds } = settle(now, nodes('a', 'b', 'c'), { ...limits, movesPerRound: Infinity });
+  expect(rounds.map((moves) => moves.map(({ explanation }) => explanation))).toEqual([
+    [
+      'light is to go from b to a: one node has a load of 102.1, a has a load of 1',
+      'heavy is to go from b to c: one node has a load of 102, c has a load of 0.1',
+    ],
+    [expect.stringContaining('heavy goes to c'), expect.stringContaining('light goes to a')],
+  ]);
+});

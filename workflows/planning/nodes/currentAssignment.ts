@@ -68,6 +68,7 @@ const plannedPartition = (
     leaves: isHeld ? null : whyItLeaves(facts, holder),
     node,
     step: null,
+    steps: 0,
   };
 };
 

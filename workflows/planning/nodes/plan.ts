@@ -28,6 +28,8 @@ export interface PlannedPartition {
   node: number;
   /** Its first step away from its original node. */
   step: Step | null;
+  /** How often it was given to another node in this plan. */
+  steps: number;
 }
 
 /** The figures of a decision, as they were before it. */
@@ -121,6 +123,7 @@ export class Plan {
     this.counts[partition.node]!--;
     this.loads[partition.node]! -= partition.weight;
     partition.step ??= { ...step, order: this.steps++ };
+    partition.steps++;
     this.put(partition, to);
   }
 }

@@ -7,6 +7,12 @@ import { Heap } from './heap';
  */
 const COUNT_SLACK = 1.5;
 
+/**
+ * Most steps of a partition in one plan: a later step of a heavier one may make the first step
+ * pointless, and the second takes it back or leads elsewhere. It still moves once, directly.
+ */
+const MOST_STEPS = 2;
+
 /** Returns the most partitions that a node is given by weight, however idle they are. */
 export const mostEachOf = (partitions: number, nodes: number): number =>
   Math.max(Math.ceil((COUNT_SLACK * partitions) / nodes), Math.ceil(partitions / nodes) + 1);
@@ -84,8 +90,8 @@ const isAbove = (load: number, node: number, { high, innerHigh, left }: Band): b
 const isBelow = (load: number, node: number, { low, innerLow, left }: Band): boolean =>
   load < (left.has(node) ? innerLow : low);
 
-const mayGo = ({ origin, begun, young, step, constraint }: PlannedPartition): boolean =>
-  step === null && !begun && (origin < 0 || !young) && constraint.able.length > 1;
+const mayGo = ({ origin, begun, young, steps, constraint }: PlannedPartition): boolean =>
+  steps < MOST_STEPS && !begun && (origin < 0 || !young) && constraint.able.length > 1;
 
 const bestTransfer = (plan: Plan, partitions: ReadonlySet<PlannedPartition>, band: Band): Transfer | null => {
   const { loads } = plan;
@@ -159,5 +165,7 @@ const give = (
   const figures = reason === 'load' ? plan.loads : plan.counts;
   byNode[partition.node]!.delete(partition);
   plan.shift(partition, to, { reason, from: figures[partition.node]!, to: figures[to]!, end: to });
+  // What is explained is where it goes in the end.
+  partition.step = { ...partition.step!, to: figures[to]! - (reason === 'load' ? partition.weight : 1), end: to };
   byNode[to]!.add(partition);
 };
