@@ -138,8 +138,9 @@ export class Harness {
     }
     const how = kill.how === 'stop' && this.all().some((other) => other.stopped) ? 'kill' : kill.how;
     const worker = this.workers.indexOf(victim);
+    // What the downstream reads of a killed worker before the next one is there was sent before.
     if (worker >= 0 && kill.point !== BACKEND_POINT)
-      this.interruptions.push({ worker, atMs: Date.now(), forMs: how === 'stop' ? STOP_MS : 0 });
+      this.interruptions.push({ worker, atMs: Date.now(), forMs: how === 'stop' ? STOP_MS : kill.restartAfterMs });
     if (kill.point === BACKEND_POINT) {
       const lost = await this.terminate(victim.label.replace('-', ' '));
       place.go(token, lost > 0 && kill.variant >= 2);
