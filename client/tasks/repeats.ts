@@ -1,15 +1,54 @@
 import type { Handler } from '../../handlers/types';
 import type { Queryable } from '../../postgres/pool';
+import type { StoredTask } from '../../postgres/grouping/task';
 import { findTasks } from '../../postgres/grouping/task';
 import type { CheckedTask } from './checkTasks';
 import type { TaskProblem } from '../errors';
 import { InvalidTaskError } from '../errors';
 
+/** Returns those of the tasks' ids that exist already, with their content. */
+export const findKnown = async (
+  db: Queryable,
+  tasks: readonly { id: string }[],
+): Promise<ReadonlyMap<string, StoredTask>> => {
+  const stored = await findTasks(
+    db,
+    tasks.map((task) => task.id),
+  );
+  return new Map(stored.map((task) => [task.id, task]));
+};
+
 /**
- * Returns which of the tasks' ids exist already, and how many of those tasks have the same content.
- * Each one with different content is a problem.
+ * Returns how many of the tasks exist already with the same content. Each one with different content
+ * is a problem.
  *
  * @throws InvalidTaskError for such problems, unless `partial`: then they are added to `refused`.
+ */
+export const countRepeats = (
+  known: ReadonlyMap<string, StoredTask>,
+  handler: Handler,
+  tasks: readonly CheckedTask[],
+  refused: TaskProblem[],
+  partial: boolean,
+): number => {
+  const problems: TaskProblem[] = [];
+  let found = 0;
+  for (const task of tasks) {
+    const other = known.get(task.id);
+    if (other === undefined) continue;
+    found++;
+    if (other.handler !== handler.name) problems.push(conflict(task, `a task of handler "${other.handler}"`));
+    else if (!sameJson(other.payload, task.payload)) problems.push(conflict(task, 'an accepted task'));
+  }
+  if (problems.length > 0 && !partial) throw new InvalidTaskError(problems);
+  refused.push(...problems);
+  return found - problems.length;
+};
+
+/**
+ * Returns which of the tasks' ids exist already, and how many of those tasks have the same content.
+ *
+ * @throws InvalidTaskError for other content, unless `partial`: then it is added to `refused`.
  */
 export const knownIds = async (
   db: Queryable,
@@ -18,24 +57,8 @@ export const knownIds = async (
   refused: TaskProblem[],
   partial: boolean,
 ): Promise<{ ids: Set<string>; repeated: number }> => {
-  const stored = new Map(
-    (
-      await findTasks(
-        db,
-        tasks.map((task) => task.id),
-      )
-    ).map((task) => [task.id, task]),
-  );
-  const problems: TaskProblem[] = [];
-  for (const task of tasks) {
-    const other = stored.get(task.id);
-    if (other === undefined) continue;
-    if (other.handler !== handler.name) problems.push(conflict(task, `a task of handler "${other.handler}"`));
-    else if (!sameJson(other.payload, task.payload)) problems.push(conflict(task, 'an accepted task'));
-  }
-  if (problems.length > 0 && !partial) throw new InvalidTaskError(problems);
-  refused.push(...problems);
-  return { ids: new Set(stored.keys()), repeated: stored.size - problems.length };
+  const known = await findKnown(db, tasks);
+  return { ids: new Set(known.keys()), repeated: countRepeats(known, handler, tasks, refused, partial) };
 };
 
 export const conflict = (task: CheckedTask, what: string): TaskProblem => ({

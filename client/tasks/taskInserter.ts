@@ -6,11 +6,14 @@ import type { Pool, Queryable } from '../../postgres/pool';
 import { inCallersTransaction, inTransaction } from '../../postgres/pool';
 import { registerTargets } from '../../postgres/grouping/target';
 import type { NewTask } from '../../postgres/grouping/task';
-import { copyTasks, RECIPIENT_MS, insertTasks, registerRecipient } from '../../postgres/grouping/task';
+import { copyTasks, RECIPIENT_MS, registerRecipient } from '../../postgres/grouping/task';
 import { leaderIndex } from '../../workflows/planning/grouping/hash';
 import { LaneBindings } from '../lanes/bindings';
 import { conflict, knownIds } from './repeats';
 import { checkBacklog, inQueues } from './backlog';
+import type { GroupCommit } from '../../postgres/sharing/groupCommit';
+import type { FewStored, FewTasks } from './storeFew';
+import { sharedInserts, storeFew } from './storeFew';
 import { storeWithDependents } from './storeDependents';
 import { serviceOf, storeInLanes } from '../lanes/submitInLane';
 import type { Callback, CheckedTask } from './checkTasks';
@@ -45,11 +48,14 @@ export class TaskInserter {
   private readonly recipients = new Map<string, { id: number; until: number }>();
   private expectRepeats = false;
   readonly lanes = new LaneBindings();
+  private readonly few: GroupCommit<FewTasks, FewStored>;
 
   constructor(
     readonly pool: Pool,
     private readonly schema = 'muster',
-  ) {}
+  ) {
+    this.few = sharedInserts(pool);
+  }
 
   async store(
     handler: Handler,
@@ -224,6 +230,11 @@ export class TaskInserter {
     const refusedBefore = refused.length;
     let fresh = rows;
     let repeated = 0;
+    if (rows.length < COPY_FROM) {
+      const stored = await this.few.add({ handler, tasks, rows, partial });
+      refused.push(...stored.problems);
+      return { accepted: stored.inserted, repeated: stored.repeated };
+    }
     for (let attempt = 1; ; attempt++) {
       if (this.expectRepeats || attempt > 1) {
         const known = await knownIds(this.pool, handler, tasks, refused, partial);
@@ -232,15 +243,6 @@ export class TaskInserter {
       }
       if (fresh.length === 0) return { accepted: 0, repeated };
       try {
-        if (fresh.length < COPY_FROM) {
-          const few = fresh;
-          const stored = await withRetries(() =>
-            inTransaction(this.pool, (client) => storeFew(client, handler, tasks, few, partial)),
-          );
-          refused.push(...stored.problems);
-          if (stored.inserted < few.length) this.expectRepeats = true;
-          return { accepted: stored.inserted, repeated: repeated + stored.repeated };
-        }
         await withRetries(() => inTransaction(this.pool, (client) => copyTasks(client, fresh)));
         return { accepted: fresh.length, repeated };
       } catch (error) {
@@ -258,26 +260,6 @@ interface Stored {
 }
 
 /**
- * Inserts tasks by one statement that leaves out existing ids, and then compares the content of
- * those, in the transaction of `tx`.
- */
-const storeFew = async (
-  tx: Queryable,
-  handler: Handler,
-  tasks: readonly CheckedTask[],
-  rows: readonly NewTask[],
-  partial: boolean,
-): Promise<{ inserted: number; repeated: number; problems: TaskProblem[] }> => {
-  const inserted = await insertTasks(tx, rows);
-  const problems: TaskProblem[] = [];
-  if (inserted.size === rows.length) return { inserted: inserted.size, repeated: 0, problems };
-  const wanted = new Set(rows.map((row) => row.id));
-  const others = tasks.filter((task) => wanted.has(task.id) && !inserted.has(task.id));
-  const known = await knownIds(tx, handler, others, problems, partial);
-  return { inserted: inserted.size, repeated: known.repeated, problems };
-};
-
-/**
  * Stores tasks in the caller's transaction: they are accepted if and only if it commits. A refusal
  * leaves that transaction as it was.
  */
@@ -293,7 +275,7 @@ const storeInTheirs = async (
 ): Promise<Stored> => {
   const stored = await inCallersTransaction(tx, schema, async (db) => {
     await check(db);
-    return storeFew(db, handler, tasks, rows, partial);
+    return storeFew(db, { handler, tasks, rows, partial });
   });
   refused.push(...stored.problems);
   return { accepted: stored.inserted, repeated: stored.repeated };

@@ -1,0 +1,143 @@
+import type { Handler } from '../../handlers/types';
+import { isLockTimeout, isUnavailable, withRetries } from '../../postgres/errors';
+import type { NewTask, StoredTask } from '../../postgres/grouping/task';
+import { insertTasks } from '../../postgres/grouping/task';
+import type { Pool, Queryable } from '../../postgres/pool';
+import { inTransaction } from '../../postgres/pool';
+import type { Settled } from '../../postgres/sharing/groupCommit';
+import { GroupCommit } from '../../postgres/sharing/groupCommit';
+import type { TaskProblem } from '../errors';
+import type { CheckedTask } from './checkTasks';
+import { countRepeats, findKnown } from './repeats';
+
+/** A submit of few tasks, checked. */
+export interface FewTasks {
+  handler: Handler;
+  tasks: readonly CheckedTask[];
+  /** The tasks as they are to be stored, in the same order. */
+  rows: readonly NewTask[];
+  partial: boolean;
+}
+export interface FewStored {
+  inserted: number;
+  repeated: number;
+  problems: TaskProblem[];
+}
+
+/** Most tasks, and bytes of payloads, of submits that share a transaction. */
+const MAX_TASKS = 1_000;
+const MAX_BYTES = 1_000_000;
+/** Submits hold up later ones for this long. */
+const PATIENCE_MS = 25;
+/** Submits that share a transaction wait for somebody's lock for this long. */
+const LOCK_MS = 100;
+const PARALLEL = 4;
+
+/** Submits of few tasks share transactions: one per process and moment, however many callers. */
+export const sharedInserts = (pool: Pool): GroupCommit<FewTasks, FewStored> =>
+  new GroupCommit<FewTasks, FewStored>((calls) => storeTogether(pool, calls), {
+    prefix: countTogether,
+    parallel: PARALLEL,
+    patienceMs: PATIENCE_MS,
+  });
+
+/**
+ * Returns how many of the first submits go together: within the limits, and no id twice, since
+ * which of two is the repeat is told by their order.
+ */
+export const countTogether = (waiting: readonly { rows: readonly { id: string; payload: string }[] }[]): number => {
+  const ids = new Set<string>();
+  let bytes = 0;
+  for (const [i, { rows }] of waiting.entries()) {
+    for (const { payload } of rows) bytes += payload.length;
+    const isOver = ids.size + rows.length > MAX_TASKS || bytes > MAX_BYTES || rows.some(({ id }) => ids.has(id));
+    if (i > 0 && isOver) return i;
+    for (const { id } of rows) ids.add(id);
+  }
+  return waiting.length;
+};
+
+/** Somebody's open transaction has one of the ids: who wants that one waits for it, and nobody else. */
+class HeldUp extends Error {
+  override readonly name = 'HeldUp';
+}
+
+const BEGIN = `begin; set local lock_timeout = ${LOCK_MS}`;
+const storeTogether = async (
+  pool: Pool,
+  calls: readonly FewTasks[],
+): Promise<readonly (Settled<FewStored> | Promise<FewStored>)[]> => {
+  const together = (tx: Queryable): Promise<Settled<FewStored>[]> =>
+    storeCalls(tx, calls).catch((error: unknown) => {
+      throw isLockTimeout(error) ? new HeldUp(undefined, { cause: error }) : error;
+    });
+  const alone = (call: FewTasks): Promise<FewStored> =>
+    withRetries(() => inTransaction(pool, (tx) => storeFew(tx, call)));
+  // Waited for, so that those who come meanwhile go together.
+  if (calls.length === 1) return [{ value: await alone(calls[0]!) }];
+  try {
+    return await withRetries(() => inTransaction(pool, together, BEGIN));
+  } catch (error) {
+    if (isUnavailable(error)) throw error;
+    // What one of them causes is not to be the others': each goes by itself.
+    return calls.map(alone);
+  }
+};
+
+const settle = <R>(work: () => R): Settled<R> => {
+  try {
+    return { value: work() };
+  } catch (error) {
+    return { error };
+  }
+};
+
+/**
+ * Stores the tasks of all of them by one statement. One that is refused is answered so, if nothing
+ * of it was written.
+ *
+ * @throws InvalidTaskError for one that is refused and of which something was written: nothing of
+ *   this transaction may be committed.
+ */
+const storeCalls = async (tx: Queryable, calls: readonly FewTasks[]): Promise<Settled<FewStored>[]> => {
+  const rows = calls.flatMap((call) => call.rows);
+  const inserted = await insertTasks(tx, rows);
+  const known =
+    inserted.size === rows.length
+      ? NONE
+      : await findKnown(
+          tx,
+          rows.filter(({ id }) => !inserted.has(id)),
+        );
+  const settled: Settled<FewStored>[] = [];
+  for (const call of calls) {
+    const written = call.rows.reduce((n, { id }) => (inserted.has(id) ? n + 1 : n), 0);
+    const one = settle(() => answerOf(call, written, known));
+    if ('error' in one && written > 0) throw one.error;
+    settled.push(one);
+  }
+  return settled;
+};
+
+const NONE: ReadonlyMap<string, StoredTask> = new Map();
+const answerOf = (
+  { handler, tasks, partial }: FewTasks,
+  inserted: number,
+  known: ReadonlyMap<string, StoredTask>,
+): FewStored => {
+  const problems: TaskProblem[] = [];
+  const repeated = known.size === 0 ? 0 : countRepeats(known, handler, tasks, problems, partial);
+  return { inserted, repeated, problems };
+};
+
+/**
+ * Inserts tasks by one statement that leaves out existing ids, and then compares the content of
+ * those, in the transaction of `tx`.
+ *
+ * @throws InvalidTaskError for other content, unless `partial`.
+ */
+export const storeFew = async (tx: Queryable, call: FewTasks): Promise<FewStored> => {
+  const [{ value, error }] = (await storeCalls(tx, [call])) as [{ value?: FewStored; error?: unknown }];
+  if (value === undefined) throw error;
+  return value;
+};
