@@ -9,8 +9,8 @@ export interface Build {
   bin: string;
 }
 
-/** Makes a release up: this checkout's build with migrations more. */
-export const makeBuild = (migrations: Readonly<Record<string, string>>): Build => {
+/** Makes a release up: the build of a checkout, by default this one, with migrations more. */
+export const makeBuild = (migrations: Readonly<Record<string, string>>, root = ROOT): Build => {
   const folder = mkdtempSync(path.join(tmpdir(), 'muster-build-'));
   for (const part of [
     'bin',
@@ -22,8 +22,8 @@ export const makeBuild = (migrations: Readonly<Record<string, string>>): Build =
     'dist/workers',
     'dist/workflows',
   ])
-    cpSync(path.join(ROOT, part), path.join(folder, part), { recursive: true, verbatimSymlinks: true });
-  symlinkSync(path.join(ROOT, 'node_modules'), path.join(folder, 'node_modules'));
+    cpSync(path.join(root, part), path.join(folder, part), { recursive: true, verbatimSymlinks: true });
+  symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
   mkdirSync(path.join(folder, 'dist', 'postgres', 'migrations'), { recursive: true });
   for (const [name, sql] of Object.entries(migrations))
     writeFileSync(path.join(folder, 'dist', 'postgres', 'migrations', `${name}.sql`), sql);

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Client } from '../../client';
 import { createClient } from '../../client';
@@ -11,10 +12,12 @@ import type { EmbeddedPostgres, TemporalDev } from '../../workers/embedded';
 import { startPostgres, startTemporalDev } from '../../workers/embedded';
 import { choosePorts } from '../../workers/embedded/ports';
 import { restartPostgres, restartTemporal } from '../chaos/restart';
+import type { Build } from '../cli/builds';
 import { startCli } from '../cli/process';
 import type { Proxy } from '../helpers/proxy';
 import { startProxyOf } from '../helpers/proxy';
 import { Crew } from '../stops/crew';
+import { Disk } from './disk';
 import { Downstream } from './downstream';
 import { livenessHandlers, settingsEnv } from './handlers';
 import { Load } from './load';
@@ -27,6 +30,7 @@ import { Witness } from './witness';
 
 const ROOT = process.cwd();
 const CONFIG = path.join(ROOT, 'dist', 'test', 'liveness', 'config.js');
+const BIN = path.join(ROOT, 'bin', 'muster.js');
 const MOST_WORKERS = 8;
 /** Processes die here, not the machine: without fsync the disk is left alone. */
 const POSTGRES = { fsync: 'off' };
@@ -39,6 +43,8 @@ export interface WorldOptions {
   log: (line: string) => void;
   /** Config file of the workers; default: with the handlers only. */
   config?: string;
+  /** Size of a disk in memory that only Postgres has; default: it shares the machine's. */
+  diskBytes?: number;
 }
 
 export class World {
@@ -59,6 +65,12 @@ export class World {
   databaseUrl = '';
   /** Environment that a worker of this place is started with, beside all others'. */
   readonly envOf = new Map<number, Record<string, string>>();
+  /** Program of the worker of a place; without one, this checkout's. */
+  readonly binOf = new Map<number, string>();
+  /** A later release, once there is one. */
+  newer: Build | null = null;
+  /** Only there if one was asked for. */
+  disk: Disk | null = null;
   private temporalFiles = 1;
   private postgres!: EmbeddedPostgres;
   private temporal!: TemporalDev;
@@ -85,6 +97,10 @@ export class World {
       if (this.passed) rmSync(runDir, { recursive: true, force: true });
       else this.options.log(`files of the run: ${runDir}`);
     });
+    if (this.options.diskBytes !== undefined) {
+      this.disk = Disk.mount(path.join(runDir, 'disk'), this.options.diskBytes);
+      cleanup.add('the disk of Postgres', async () => this.disk!.unmount());
+    }
     this.postgres = await startPostgres({ dataDir: this.postgresDir, settings: POSTGRES });
     cleanup.add('Postgres', () => this.postgres.stop());
     this.temporal = await startTemporalDev({ dbFilename: this.temporalFile });
@@ -122,6 +138,9 @@ export class World {
     this.ports = Object.values(chosen);
     this.crew = new Crew(workers, (place) => this.startWorker(place), log);
     cleanup.add('the workers', () => this.crew.stop());
+    cleanup.add('what the workers said', async () =>
+      writeFileSync(path.join(this.runDir, 'workers.err'), this.crew.said()),
+    );
     await this.crew.ready();
     this.load = new Load({ client: submitting, rate, seed, leaders, callbackUrl: `${downstream.url}/ends` });
     cleanup.add('the load', () => this.load.stop());
@@ -153,14 +172,14 @@ export class World {
       '--metrics-port',
       String(this.ports[place]),
     ];
-    return startCli(args, { cwd: this.runDir, bin: path.join(ROOT, 'bin', 'muster.js'), env });
+    return startCli(args, { cwd: this.runDir, bin: this.binOf.get(place) ?? BIN, env });
   }
 
   private get temporalFile(): string {
     return path.join(this.runDir, `temporal-${this.temporalFiles}.db`);
   }
   private get postgresDir(): string {
-    return path.join(this.runDir, 'postgres');
+    return path.join(this.disk?.folder ?? this.runDir, 'postgres');
   }
   private get address(): string {
     return this.temporal.address;
@@ -183,6 +202,23 @@ export class World {
   /** SIGKILL, away for a while, then on the same port and files. */
   async restartPostgres(awayMs: number): Promise<void> {
     this.postgres = await restartPostgres(this.postgres, awayMs, POSTGRES);
+  }
+
+  /** Until Postgres takes writes; one that ended by itself is started again, as a supervisor does. */
+  async untilPostgresWrites(): Promise<void> {
+    let ended = false;
+    const watch = (): void => void this.postgres.exited.then(() => (ended = true));
+    const takesWrites = (): Promise<boolean> =>
+      this.store.query('select pg_current_xact_id()').then(
+        () => true,
+        () => false,
+      );
+    for (watch(); !(await takesWrites()); await sleep(100)) {
+      if (!ended) continue;
+      ended = false;
+      await this.restartPostgres(0);
+      watch();
+    }
   }
 
   async stop(): Promise<void> {

@@ -1,4 +1,8 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { listFlag, numberFlag, processFlags, seedFlag } from '../../../examples/support/flags';
+import { Disk } from '../../liveness/disk';
 import { endWith, timedLog } from '../../liveness/endProcess';
 import { FAULT_KINDS } from './plan';
 import { runChaos } from './run';
@@ -28,6 +32,9 @@ const flags = processFlags(
 
 const { minutes, faults, workers, rate, within, seed } = flags;
 const log = timedLog();
-const only = FAULT_KINDS.filter((kind) => flags.only.includes(kind));
+const chosen = FAULT_KINDS.filter((kind) => flags.only.includes(kind));
+const canFill = !chosen.includes('disk-full') || Disk.canMount(mkdtempSync(path.join(tmpdir(), 'muster-disk-')));
+const only = canFill ? chosen : chosen.filter((kind) => kind !== 'disk-full');
 log(`seed ${seed}`);
+if (!canFill) log('disk-full is left out: it needs a disk in memory, which this user may not mount');
 endWith(log, () => runChaos({ forMs: minutes * 60_000, faults, workers, rate, seed, only, withinMs: within, log }));

@@ -9,7 +9,12 @@ interface Kind {
   forMs: readonly [number, number];
   /** Fewest and most of what it strikes. */
   times?: readonly [number, number];
+  /** Work may take so much longer than after other faults to go on, in ms. */
+  moreMs?: number;
 }
+
+/** What polls a namespace of Temporal learns of its end when that poll is over. */
+const LONG_POLL_MS = 60_000;
 
 /** Faults by what they strike. */
 export const KINDS = {
@@ -19,6 +24,7 @@ export const KINDS = {
   stop: { share: 4, forMs: [1_000, 25_000], times: [1, 2] },
   clock: { share: 1, forMs: [5_000, 10_000] },
   starved: { share: 1, forMs: [5_000, 15_000], times: [4, 16] },
+  'builds-mixed': { share: 1, forMs: [1_000, 10_000], times: [1, 3] },
   // Connections to Postgres.
   reset: { share: 1, forMs: [100, 2_000], times: [1, 4] },
   refused: { share: 1, forMs: [1_000, 10_000] },
@@ -33,17 +39,24 @@ export const KINDS = {
   'read-only': { share: 1, forMs: [1_000, 10_000] },
   'tables-locked': { share: 1, forMs: [1_000, 15_000] },
   'no-connections': { share: 1, forMs: [2_000, 10_000] },
+  'tables-full': { share: 1, forMs: [1_000, 10_000] },
   'disk-full': { share: 1, forMs: [1_000, 10_000] },
   snapshot: { share: 1, forMs: [10_000, 30_000] },
   // Temporal.
   'temporal-stopped': { share: 1, forMs: [1_000, 25_000] },
   'temporal-killed': { share: 1, forMs: [500, 10_000] },
   'temporal-emptied': { share: 1, forMs: [500, 3_000] },
+  'namespace-deleted': { share: 1, forMs: [500, 3_000], moreMs: LONG_POLL_MS },
   'runs-terminated': { share: 1, forMs: [100, 500], times: [1, 6] },
   'runs-cancelled': { share: 1, forMs: [100, 500], times: [1, 6] },
   'runs-reset': { share: 1, forMs: [100, 500], times: [1, 6] },
 } as const satisfies Record<string, Kind>;
 export type FaultKind = keyof typeof KINDS;
+/** Returns for how long after a fault of this kind work may stand, if it may for `withinMs` after others. */
+export const withinOf = (kind: FaultKind, withinMs: number): number => {
+  const { moreMs = 0 }: Kind = KINDS[kind];
+  return withinMs + moreMs;
+};
 export const FAULT_KINDS = Object.keys(KINDS) as FaultKind[];
 
 export interface PlannedFault {

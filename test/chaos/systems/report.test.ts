@@ -147,6 +147,13 @@ test.each<[string, Partial<ExecutionAccounts>, string]>([
   expect(judgeExecutions({ ...executions(), ...more }).join('\n')).toContain(text);
 });
 
+test('pollers of a deleted namespace have the time of a long poll more', () => {
+  const after = (recoveredMs: number) =>
+    outcomeOf({ ...sound(), struck: [fault({ kind: 'namespace-deleted', recoveredMs })] }).failures;
+  expect(after(90_000)).toEqual([]);
+  expect(after(90_001)).toEqual(['fault 1, namespace-deleted: recovered after 90001 ms, expected within 90000 ms']);
+});
+
 test('each kind of fault can be made', () => {
   expect(Object.keys(FAULTS).sort()).toEqual([...FAULT_KINDS].sort());
 });

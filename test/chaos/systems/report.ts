@@ -2,6 +2,7 @@ import type { Verification } from '../../../client';
 import type { Balance } from '../../liveness/balance';
 import type { Truth } from '../../liveness/judge/truth';
 import type { FaultKind, PlannedFault } from './plan';
+import { withinOf } from './plan';
 
 /** What a run says at its end. Pure. */
 
@@ -69,7 +70,9 @@ const OF_PROCESSES: readonly FaultKind[] = [
   'kill-all',
   'stop',
   'clock',
+  'builds-mixed',
   'postgres-killed',
+  'disk-full',
   'temporal-stopped',
   'temporal-killed',
   'temporal-emptied',
@@ -117,15 +120,16 @@ const figuresOf = (struck: readonly StruckFault[]): KindFigures => {
 
 const failuresOf = ({ struck, withinMs, truth, balance, findings, verification, deaths }: Found): string[] => {
   const failures: string[] = [];
-  const late = (ms: number | null): string | null =>
-    ms === null ? 'not at all' : ms > withinMs ? `after ${Math.round(ms)} ms` : null;
   struck.forEach(({ kind, recoveredMs, againMs, failure }, i) => {
     const fault = `fault ${i + 1}, ${kind}`;
+    const limitMs = withinOf(kind, withinMs);
+    const late = (ms: number | null): string | null =>
+      ms === null ? 'not at all' : ms > limitMs ? `after ${Math.round(ms)} ms` : null;
     const recovered = late(recoveredMs);
-    if (recovered !== null) failures.push(`${fault}: recovered ${recovered}, expected within ${withinMs} ms`);
+    if (recovered !== null) failures.push(`${fault}: recovered ${recovered}, expected within ${limitMs} ms`);
     for (const [mover, ms] of Object.entries(againMs)) {
       const again = late(ms);
-      if (again !== null) failures.push(`${fault}: ${mover} went on ${again}, expected within ${withinMs} ms`);
+      if (again !== null) failures.push(`${fault}: ${mover} went on ${again}, expected within ${limitMs} ms`);
     }
     if (failure !== null) failures.push(`${fault}: could not be made: ${failure}`);
   });

@@ -37,6 +37,8 @@ export interface ChaosOptions {
 }
 
 const CONFIG = path.join(process.cwd(), 'dist', 'test', 'chaos', 'systems', 'config.js');
+/** Of Postgres, if its disk is to be full: ten times of what an hour leaves. */
+const DISK_BYTES = 4_000_000_000;
 /** A fault after which work does not go on is waited for no longer. */
 const GIVE_UP_MS = 180_000;
 const END_MS = 300_000;
@@ -47,8 +49,9 @@ const BASE_MS = 10_000;
 
 export const runChaos = async (options: ChaosOptions): Promise<Outcome> => {
   const begunMs = performance.now();
-  const { seed, log, workers, rate } = options;
-  const world = await World.start({ workers, rate, seed, log, leaders: 4, config: CONFIG });
+  const { seed, log, workers, rate, only } = options;
+  const diskBytes = only.includes('disk-full') ? DISK_BYTES : undefined;
+  const world = await World.start({ workers, rate, seed, log, leaders: 4, config: CONFIG, diskBytes });
   try {
     const streams = streamsOf(world, seed);
     world.load.start();

@@ -1,4 +1,5 @@
 import type { FaultKind } from '../plan';
+import * as builds from './builds';
 import * as connections from './connections';
 import type { Fault } from './fault';
 import * as postgres from './postgres';
@@ -11,6 +12,7 @@ export const FAULTS: Record<FaultKind, Fault> = {
   stop: processes.stop,
   clock: processes.clock,
   starved: processes.starved,
+  'builds-mixed': builds.buildsMixed,
   reset: connections.reset,
   refused: connections.refused,
   stalled: connections.stalled,
@@ -23,11 +25,13 @@ export const FAULTS: Record<FaultKind, Fault> = {
   'read-only': postgres.readOnly,
   'tables-locked': postgres.tablesLocked,
   'no-connections': postgres.noConnections,
+  'tables-full': postgres.tablesFull,
   'disk-full': postgres.diskFull,
   snapshot: postgres.snapshot,
   'temporal-stopped': temporal.temporalStopped,
   'temporal-killed': temporal.temporalKilled,
   'temporal-emptied': temporal.temporalEmptied,
+  'namespace-deleted': temporal.namespaceDeleted,
   'runs-terminated': temporal.runsTerminated,
   'runs-cancelled': temporal.runsCancelled,
   'runs-reset': temporal.runsReset,

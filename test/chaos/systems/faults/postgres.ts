@@ -87,9 +87,24 @@ export const noConnections: Fault = async ({ world, forMs }) => {
   return taken.length;
 };
 
+/**
+ * Nothing more fits on the disk: Postgres panics at its log, cannot recover, and is started again
+ * by its supervisor once there is room.
+ */
+export const diskFull: Fault = async ({ world, forMs }) => {
+  world.disk!.fill();
+  try {
+    await sleep(forMs);
+  } finally {
+    world.disk!.empty();
+  }
+  await world.untilPostgresWrites();
+  return 1;
+};
+
 const FULL_TABLES = ['task', 'batch', 'chunk', 'segment'];
-/** What a full disk answers, at each write to these tables. */
-export const diskFull: Fault = (strike) =>
+/** What a full tablespace answers, at each write to these tables. */
+export const tablesFull: Fault = (strike) =>
   asOperator(strike, async (db) => {
     await db.query(`
 create or replace function disk_is_full() returns trigger language plpgsql as $$

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { msToTs } from '@temporalio/common/lib/time';
 import { temporal } from '@temporalio/proto';
 import type { WorkflowHandle } from '@temporalio/client';
 import { shuffled } from '../../random';
@@ -18,6 +19,19 @@ export const temporalKilled: Fault = async ({ world, forMs }) => {
 };
 export const temporalEmptied: Fault = async ({ world, forMs }) => {
   await world.emptyTemporal(forMs);
+  return 1;
+};
+
+const NAMESPACE = 'default';
+/** With all its runs; an operator makes it again. */
+export const namespaceDeleted: Fault = async ({ world, forMs }) => {
+  const { connection } = await world.client.temporal();
+  await connection.operatorService.deleteNamespace({ namespace: NAMESPACE });
+  await sleep(forMs);
+  await connection.workflowService.registerNamespace({
+    namespace: NAMESPACE,
+    workflowExecutionRetentionPeriod: msToTs('1 day'),
+  });
   return 1;
 };
 
