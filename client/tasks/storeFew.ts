@@ -36,6 +36,7 @@ const PARALLEL = 4;
 /** Submits of few tasks share transactions: one per process and moment, however many callers. */
 export const sharedInserts = (pool: Pool): GroupCommit<FewTasks, FewStored> =>
   new GroupCommit<FewTasks, FewStored>((calls) => storeTogether(pool, calls), {
+    most: MAX_TASKS,
     prefix: countTogether,
     parallel: PARALLEL,
     patienceMs: PATIENCE_MS,

@@ -4,7 +4,9 @@ export type Settled<R> = { value: R } | { error: unknown };
 type Answer<R> = Settled<R> | Promise<R>;
 
 interface Limits<T> {
-  /** Returns how many of the first items go together; at least 1. Pure. */
+  /** Most items of a group. */
+  most: number;
+  /** Returns how many of the first items, of at most `most`, go together; at least 1. Pure. */
   prefix: (waiting: readonly T[]) => number;
   /** Most groups under way. */
   parallel: number;
@@ -43,7 +45,9 @@ export class GroupCommit<T, R> {
 
   private begin(): void {
     if (!this.isFree || this.running >= this.limits.parallel || this.waiting.length === 0) return;
-    const group = this.waiting.splice(0, this.limits.prefix(this.waiting.map(({ item }) => item)));
+    const { most, prefix } = this.limits;
+    const first = this.waiting.slice(0, most).map(({ item }) => item);
+    const group = this.waiting.splice(0, prefix(first));
     this.running++;
     this.isFree = false;
     let isLast = true;

@@ -1,17 +1,20 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Side } from './sides';
+import type pg from 'pg';
 
 /** Where Postgres spends its time, by statement: for `--profile`. */
 
-export const resetStatements = async (sides: readonly Side[]): Promise<void> => {
+export const resetStatements = async (sides: readonly { store: { connection: pg.Client } }[]): Promise<void> => {
   for (const { store } of sides) {
     await store.connection.query('create extension if not exists pg_stat_statements schema public');
     await store.connection.query('select public.pg_stat_statements_reset()');
   }
 };
 
-export const writeStatements = async (sides: readonly Side[], file: string): Promise<void> => {
+export const writeStatements = async (
+  sides: readonly { store: { connection: pg.Client } }[],
+  file: string,
+): Promise<void> => {
   const { rows } = await sides.at(-1)!.store.connection.query<{
     ms: number;
     calls: number;

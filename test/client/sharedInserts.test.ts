@@ -12,7 +12,7 @@ import { eventually } from '../helpers/eventually';
 /** Submits of few tasks that come at the same time share transactions, and nothing else. */
 
 describe('a group commit', () => {
-  const open = (settings: { parallel?: number; patienceMs?: number; prefix?: number } = {}) => {
+  const open = (settings: { parallel?: number; patienceMs?: number; prefix?: number; most?: number } = {}) => {
     const begun: string[][] = [];
     const ends: ((error?: Error) => void)[] = [];
     const commit = new GroupCommit<string, string>(
@@ -26,6 +26,7 @@ describe('a group commit', () => {
       {
         parallel: settings.parallel ?? 4,
         patienceMs: settings.patienceMs ?? 60_000,
+        most: settings.most ?? 100,
         prefix: (waiting) => Math.min(waiting.length, settings.prefix ?? Infinity),
       },
     );
@@ -57,6 +58,17 @@ describe('a group commit', () => {
     await eventually(() => begun.length === 3);
     ends[2]!();
     expect(await Promise.all([answers[0], answers[3]])).toEqual(['A', 'D']);
+    expect(begun).toEqual([['a'], ['b', 'c'], ['d']]);
+  });
+
+  test('a group has no more than so many items', async () => {
+    const { begun, ends, commit } = open({ most: 2 });
+    const answers = ['a', 'b', 'c', 'd'].map((item) => commit.add(item));
+    for (let i = 0; i < 3; i++) {
+      await eventually(() => begun.length === i + 1);
+      ends[i]!();
+    }
+    expect(await Promise.all(answers)).toEqual(['A', 'B', 'C', 'D']);
     expect(begun).toEqual([['a'], ['b', 'c'], ['d']]);
   });
 

@@ -31,6 +31,15 @@ export const copyIn = async (client: pg.ClientBase, tasks: readonly BenchTask[])
   await pipeline(Readable.from([lines.join('')]), stream);
 };
 
+/** One task by a statement, and a commit, of its own. */
+export const insertOne = async (pool: pg.Pool, { id, target, payload }: BenchTask): Promise<void> => {
+  await pool.query({
+    name: 'insert-one',
+    text: 'insert into floor_task (id, target, payload) values ($1, $2, $3)',
+    values: [id, target, JSON.stringify(payload)],
+  });
+};
+
 export interface ClaimedRow {
   id: string;
   target: string;
