@@ -4,6 +4,7 @@ import { settle } from '../../activities/calls/settle';
 import { defineHandler } from '../../handlers';
 import { readDispatch } from '../../postgres/calls/batch';
 import { TASK_STATES } from '../../workflows/planning/states';
+import { eventually } from '../helpers/eventually';
 import type { Bench, Run } from './bench';
 import { carry, openBench } from './bench';
 
@@ -41,12 +42,18 @@ afterEach(() => bench.stop());
 
 const older: Run = { runId: 'older', runStartedAtMs: 1_000 };
 const newer: Run = { runId: 'newer', runStartedAtMs: 2_000 };
-const submit = (...ids: string[]): Promise<unknown> =>
-  bench.client.submit(
+const rows = async <R extends object>(text: string): Promise<R[]> => (await bench.database.pool.query<R>(text)).rows;
+/** A submit waits half a second for its ring; these tests want it to be over. */
+const submit = async (...ids: string[]): Promise<void> => {
+  await bench.client.submit(
     'orders',
     ids.map((id) => ({ id, payload: { to: id.split('-')[0]! } })),
   );
-const rows = async <R extends object>(text: string): Promise<R[]> => (await bench.database.pool.query<R>(text)).rows;
+  const unrung = `
+select from target t join leader l on l.id = t.leader_id
+where (t.due_at is null or l.state = 0 /* idle */) and exists (select from queue q where q.target_id = t.id)`;
+  await eventually(async () => (await rows(unrung)).length === 0);
+};
 /** All that a leader may write. */
 const everything = async (): Promise<string> =>
   JSON.stringify([
