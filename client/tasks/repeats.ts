@@ -19,8 +19,8 @@ export const findKnown = async (
 };
 
 /**
- * Returns how many of the tasks exist already with the same content. Each one with different content
- * is a problem.
+ * Returns how many of the tasks exist already with the same content. Each one with different
+ * content is a problem.
  *
  * @throws InvalidTaskError for such problems, unless `partial`: then they are added to `refused`.
  */

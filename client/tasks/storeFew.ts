@@ -29,7 +29,7 @@ const MAX_TASKS = 1_000;
 const MAX_BYTES = 1_000_000;
 /** Submits hold up later ones for this long. */
 const PATIENCE_MS = 25;
-/** Submits that share a transaction wait for somebody's lock for this long. */
+/** Submits that share a transaction wait for another session's lock for this long. */
 const LOCK_MS = 100;
 const PARALLEL = 4;
 
@@ -58,7 +58,7 @@ export const countTogether = (waiting: readonly { rows: readonly { id: string; p
   return waiting.length;
 };
 
-/** Somebody's open transaction has one of the ids: who wants that one waits for it, and nobody else. */
+/** An open transaction of another session has one of the ids: only its submit is to wait for that. */
 class HeldUp extends Error {
   override readonly name = 'HeldUp';
 }

@@ -1,6 +1,6 @@
 /** What became of one item of a group. */
 export type Settled<R> = { value: R } | { error: unknown };
-/** What became of it, or what goes on by itself: nobody else waits for that. */
+/** What became of it, or what goes on by itself, and no other item waits for. */
 type Answer<R> = Settled<R> | Promise<R>;
 
 interface Limits<T> {
@@ -22,8 +22,8 @@ interface Waiting<T, R> {
 
 /**
  * Runs `work` for many callers at once: the first one goes at once, and those who come meanwhile go
- * with the next group. Each has an answer of its own. A group that takes long (it waits for a lock
- * of somebody else) holds up the next one for `patienceMs` only.
+ * with the next group. Each has an answer for itself. A group that takes long (it waits for a lock
+ * of another session) holds up the next one for `patienceMs` only.
  */
 export class GroupCommit<T, R> {
   private waiting: Waiting<T, R>[] = [];

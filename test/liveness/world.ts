@@ -204,7 +204,7 @@ export class World {
     this.postgres = await restartPostgres(this.postgres, awayMs, POSTGRES);
   }
 
-  /** Until Postgres takes writes; one that ended by itself is started again, as a supervisor does. */
+  /** Until Postgres takes writes; if it ended by itself, it is started again. */
   async untilPostgresWrites(): Promise<void> {
     let ended = false;
     const watch = (): void => void this.postgres.exited.then(() => (ended = true));

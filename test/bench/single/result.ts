@@ -11,7 +11,7 @@ export interface SingleResult {
   ratio: number;
   ratioRange: [number, number];
   perS: { muster: number; floor: number };
-  /** What a lone insert takes, from call to answer, when nothing else goes on: the floor's median. */
+  /** A lone insert from call to answer, with nothing beside it: the floor's median. */
   commitMs: number;
   /** By share of the top rate of each side, in ms. */
   latency: Record<string, { muster: Latency; floor: Latency }>;

@@ -8,7 +8,7 @@ import { latencyOf, singleResult } from './result';
 
 /** `bench:single` in small: what does not depend on the machine. */
 
-const BENCH = path.join(__dirname, '..', '..', '..', 'dist', 'test', 'bench', 'single.js');
+const BENCH = path.join(__dirname, '..', '..', '..', 'dist', 'test', 'bench', 'single', 'single.js');
 
 test('single submits: every figure is there, of both sides', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [

@@ -52,7 +52,7 @@ export const KINDS = {
   'runs-reset': { share: 1, forMs: [100, 500], times: [1, 6] },
 } as const satisfies Record<string, Kind>;
 export type FaultKind = keyof typeof KINDS;
-/** Returns for how long after a fault of this kind work may stand, if it may for `withinMs` after others. */
+/** Returns for how long work may stand after this kind; `withinMs`: after most kinds. */
 export const withinOf = (kind: FaultKind, withinMs: number): number => {
   const { moreMs = 0 }: Kind = KINDS[kind];
   return withinMs + moreMs;

@@ -14,8 +14,8 @@ import { mostEachOf, weigh } from './weigh';
  * free ones. The plan is sticky: partitions that are well placed stay, and as few as possible move.
  * A move takes two steps: a held partition is revoked in one round (`revokedFor` names the next
  * node) and assigned in a later one, once it is free. If nodes release revoked partitions at once
- * and moves are not limited, everything is settled within four rounds by count, and seldom more than
- * four, never more than six in a million random fleets, by weight.
+ * and moves are not limited, everything is settled within four rounds by count. By weight, one in
+ * 10,000 random fleets needed more than four, and none of a million more than six.
  *
  * - By count, the counts of nodes that are able to have the same partitions differ by at most 1;
  *   with attributes they are as even as possible. The moves are the fewest possible if all nodes

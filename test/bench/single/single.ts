@@ -1,14 +1,14 @@
-import { numberFlag, processFlags, textFlag } from '../../examples/support/flags';
+import { numberFlag, processFlags, textFlag } from '../../../examples/support/flags';
 import path from 'node:path';
-import type { Child } from './rig/child';
-import { startChild } from './rig/child';
-import { script, startServers } from './rig/servers';
-import { openConnection } from './rig/store';
-import { resetStatements, writeStatements } from './statements';
-import { percentile } from './report/optimum';
-import type { Called, Calls } from './single/callers';
-import type { Side, SingleResult } from './single/result';
-import { latencyOf, singleResult } from './single/result';
+import type { Child } from '../rig/child';
+import { startChild } from '../rig/child';
+import { script, startServers } from '../rig/servers';
+import { openConnection } from '../rig/store';
+import { resetStatements, writeStatements } from '../statements';
+import { percentile } from '../report/optimum';
+import type { Called, Calls } from './callers';
+import type { Side, SingleResult } from './result';
+import { latencyOf, singleResult } from './result';
 
 /** `npm run bench:single`: callers with one task each, what the product exists for. */
 

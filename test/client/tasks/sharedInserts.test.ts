@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Client } from '../../client';
-import { createClient } from '../../client';
-import { countTogether, sharedInserts } from '../../client/tasks/storeFew';
-import type { FewTasks } from '../../client/tasks/storeFew';
-import { defineHandler } from '../../handlers';
-import { GroupCommit } from '../../postgres/sharing/groupCommit';
-import type { TestDatabase } from '../helpers/database';
-import { createDatabase } from '../helpers/database';
-import { eventually } from '../helpers/eventually';
+import type { Client } from '../../../client';
+import { createClient } from '../../../client';
+import { countTogether, sharedInserts } from '../../../client/tasks/storeFew';
+import type { FewTasks } from '../../../client/tasks/storeFew';
+import { defineHandler } from '../../../handlers';
+import { GroupCommit } from '../../../postgres/sharing/groupCommit';
+import type { TestDatabase } from '../../helpers/database';
+import { createDatabase } from '../../helpers/database';
+import { eventually } from '../../helpers/eventually';
 
 /** Submits of few tasks that come at the same time share transactions, and nothing else. */
 
