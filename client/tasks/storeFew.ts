@@ -58,7 +58,7 @@ export const countTogether = (waiting: readonly { rows: readonly { id: string; p
   return waiting.length;
 };
 
-/** An open transaction of another session has one of the ids: only its submit is to wait for that. */
+/** Another session's open transaction has one of the ids: only its submit is to wait. */
 class HeldUp extends Error {
   override readonly name = 'HeldUp';
 }
