@@ -1,5 +1,6 @@
 import type { Client as TemporalClient, ClientInterceptors, ConnectionOptions } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
+import { failOnClosedChannel } from './closedChannel';
 import { TemporalUnavailableError } from './errors';
 
 /** How to reach the Temporal server. */
@@ -41,9 +42,16 @@ export const connectTemporal = async (options: TemporalOptions = {}): Promise<Te
   const { dataConverter, interceptors } = options;
   if (client !== undefined) return client;
   // Loaded on demand: it is a third of the library's code, and most reads do not need it.
-  const { Client, Connection } = await import('@temporalio/client');
+  const { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } = await import('@temporalio/client');
   const channelArgs = { ...KEEP_ALIVE, ...connection?.channelArgs };
-  const opened = Connection.lazy({ address, connectTimeout: '5s', ...connection, channelArgs });
+  const retries = connection?.interceptors ?? [makeGrpcRetryInterceptor(defaultGrpcRetryOptions())];
+  const opened = Connection.lazy({
+    address,
+    connectTimeout: '5s',
+    ...connection,
+    channelArgs,
+    interceptors: [...retries, failOnClosedChannel],
+  });
   try {
     await opened.ensureConnected();
     return new Client({ connection: opened, namespace, dataConverter, interceptors });
