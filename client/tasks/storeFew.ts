@@ -58,12 +58,12 @@ export const countTogether = (waiting: readonly { rows: readonly { id: string; p
   return waiting.length;
 };
 
+const BEGIN = `begin; set local lock_timeout = ${LOCK_MS}`;
 /** Another session's open transaction has one of the ids: only its submit is to wait. */
 class HeldUp extends Error {
   override readonly name = 'HeldUp';
 }
 
-const BEGIN = `begin; set local lock_timeout = ${LOCK_MS}`;
 const storeTogether = async (
   pool: Pool,
   calls: readonly FewTasks[],
@@ -72,16 +72,12 @@ const storeTogether = async (
     storeCalls(tx, calls).catch((error: unknown) => {
       throw isLockTimeout(error) ? new HeldUp(undefined, { cause: error }) : error;
     });
-  const alone = (call: FewTasks): Promise<FewStored> =>
-    withRetries(() => inTransaction(pool, (tx) => storeFew(tx, call)));
-  // Waited for, so that those who come meanwhile go together.
-  if (calls.length === 1) return [{ value: await alone(calls[0]!) }];
   try {
     return await withRetries(() => inTransaction(pool, together, BEGIN));
   } catch (error) {
-    if (isUnavailable(error)) throw error;
-    // What one of them causes is not to be the others': each goes by itself.
-    return calls.map(alone);
+    if (isUnavailable(error) || (calls.length === 1 && !(error instanceof HeldUp))) throw error;
+    // What one of them causes is not to be the others': each goes by itself, and no group waits.
+    return calls.map((call) => withRetries(() => inTransaction(pool, (tx) => storeFew(tx, call))));
   }
 };
 
@@ -138,7 +134,7 @@ const answerOf = (
  * @throws InvalidTaskError for other content, unless `partial`.
  */
 export const storeFew = async (tx: Queryable, call: FewTasks): Promise<FewStored> => {
-  const [{ value, error }] = (await storeCalls(tx, [call])) as [{ value?: FewStored; error?: unknown }];
-  if (value === undefined) throw error;
-  return value;
+  const [stored] = await storeCalls(tx, [call]);
+  if ('error' in stored!) throw stored.error;
+  return stored!.value;
 };

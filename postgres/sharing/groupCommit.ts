@@ -28,6 +28,7 @@ interface Waiting<T, R> {
 export class GroupCommit<T, R> {
   private waiting: Waiting<T, R>[] = [];
   private running = 0;
+  private begun = 0;
   /** The group that began last has ended, or was waited for long enough. */
   private isFree = true;
 
@@ -50,22 +51,20 @@ export class GroupCommit<T, R> {
     const group = this.waiting.splice(0, prefix(first));
     this.running++;
     this.isFree = false;
-    let isLast = true;
-    const free = (): void => {
-      if (!isLast) return;
-      isLast = false;
-      this.isFree = true;
-    };
-    const patience = setTimeout(() => {
-      free();
-      this.begin();
-    }, this.limits.patienceMs);
+    const patience = setTimeout(() => this.goOn(), this.limits.patienceMs);
+    const begun = ++this.begun;
     void this.run(group).finally(() => {
       clearTimeout(patience);
-      free();
       this.running--;
-      this.begin();
+      // One that was waited for long enough lets the next begin only where too many were under way.
+      if (begun === this.begun) this.goOn();
+      else this.begin();
     });
+  }
+
+  private goOn(): void {
+    this.isFree = true;
+    this.begin();
   }
 
   private async run(group: readonly Waiting<T, R>[]): Promise<void> {

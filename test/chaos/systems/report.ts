@@ -72,7 +72,6 @@ const OF_PROCESSES: readonly FaultKind[] = [
   'clock',
   'builds-mixed',
   'postgres-killed',
-  'disk-full',
   'temporal-stopped',
   'temporal-killed',
   'temporal-emptied',

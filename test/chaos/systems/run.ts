@@ -37,7 +37,7 @@ export interface ChaosOptions {
 }
 
 const CONFIG = path.join(process.cwd(), 'dist', 'test', 'chaos', 'systems', 'config.js');
-/** Of Postgres, if its disk is to be full: ten times of what an hour leaves. */
+/** Of Postgres, if its disk is to be full: room for all that a run leaves. */
 const DISK_BYTES = 4_000_000_000;
 /** A fault after which work does not go on is waited for no longer. */
 const GIVE_UP_MS = 180_000;

@@ -205,6 +205,26 @@ describe('in a store', () => {
     expect(await held).toMatchObject({ accepted: 0, repeated: 1 });
   });
 
+  test('ids in open transactions, submitted one by one, hold up nobody else however many they are', async () => {
+    const other = await database.pool.connect();
+    await other.query('begin');
+    const ids = Array.from({ length: 6 }, (_, i) => `alone-${i}`);
+    await client.submit(
+      'orders',
+      ids.map((id) => ({ id, payload: { to: 'a' } })),
+      { tx: other },
+    );
+    const held: Promise<unknown>[] = [];
+    for (const id of ids) {
+      held.push(one(id));
+      await sleep(40); // longer than a group is waited for: each is in one of its own
+    }
+    expect(await one('passes')).toMatchObject({ accepted: 1 });
+    await other.query('commit');
+    other.release();
+    expect(await Promise.all(held)).toMatchObject(ids.map(() => ({ accepted: 0, repeated: 1 })));
+  });
+
   test('a value that Postgres refuses is the fault of whoever gave it', async () => {
     const targetId = (await database.pool.query<{ id: number }>('select min(id) as id from target')).rows[0]!.id;
     const shared = sharedInserts(database.pool);

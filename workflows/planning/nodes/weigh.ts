@@ -163,9 +163,10 @@ const give = (
   reason: 'load' | 'uneven',
 ): void => {
   const figures = reason === 'load' ? plan.loads : plan.counts;
+  const taker = { to: figures[to]!, end: to };
   byNode[partition.node]!.delete(partition);
-  plan.shift(partition, to, { reason, from: figures[partition.node]!, to: figures[to]!, end: to });
-  // What is explained is where it goes in the end.
-  partition.step = { ...partition.step!, to: figures[to]! - (reason === 'load' ? partition.weight : 1), end: to };
+  plan.shift(partition, to, { reason, from: figures[partition.node]!, ...taker });
+  // After a second step, what is explained is where it goes in the end.
+  partition.step = { ...partition.step!, ...taker };
   byNode[to]!.add(partition);
 };
