@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { WorkflowHandle } from '@temporalio/client';
 import { defineHandler } from '../../handlers';
 import { lookSignal } from '../../workflows/definitions';
 import { queuerWorkflowId } from '../../workflows/naming';
@@ -38,6 +39,16 @@ type Kind = 'leader' | 'queuer';
 const runOf = async (kind: Kind): Promise<string> =>
   kind === 'queuer' ? queuerWorkflowId(muster.prefix, 0) : (await muster.leaderOf(kind)).workflowId;
 
+/** What a run that stands waits for: its pending activities and its last events. */
+const story = async (run: WorkflowHandle): Promise<string> => {
+  const { status, raw } = await run.describe();
+  const { events } = await run.fetchHistory();
+  const last = (events ?? [])
+    .slice(-30)
+    .map(({ eventTime, ...event }) => JSON.stringify({ at: eventTime?.seconds, ...event }));
+  return [status.name, JSON.stringify(raw.pendingActivities), ...last].join('\n');
+};
+
 test.each(['leader', 'queuer'] as const)(
   'a busy %s does not keep its worker from stopping, and another worker goes on with it',
   async (kind) => {
@@ -71,7 +82,9 @@ test.each(['leader', 'queuer'] as const)(
       isBusy = false;
       await working;
       muster.slow.names = [];
-      await muster.client.waitFor(ids, { timeoutMs: 60_000 });
+      await muster.client.waitFor(ids, { timeoutMs: 60_000 }).catch(async (error: Error) => {
+        throw new Error(`${error.message}\n${await story(workflow.getHandle(workflowId))}`, { cause: error });
+      });
       await stopOther();
     } finally {
       isBusy = false;

@@ -1,3 +1,4 @@
+import { WorkflowNotFoundError } from '@temporalio/client';
 import type { ItemResult } from '../../../handlers';
 import { lookSignal } from '../../../workflows/definitions';
 import { monitorWorkflowId } from '../../../workflows/naming';
@@ -33,6 +34,10 @@ const openRun = async (handler: string) => {
   const { runId, workflowId } = await workflow.getHandle(monitorWorkflowId(muster().prefix, handler)).describe();
   return workflow.getHandle(workflowId, runId);
 };
+const ignoreNotFound = (error: unknown): null => {
+  if (error instanceof WorkflowNotFoundError) return null;
+  throw error;
+};
 /** Cancels the run in which something of the reference is under way, which ends by that. */
 const cancel = async (handler: string): Promise<void> => {
   const run = await openRun(handler);
@@ -44,7 +49,10 @@ const timesAsked = (reference: string): number => asked.filter((references) => r
 test('a look that no worker takes is given up after a minute, one without a sign of life after 5 s', async () => {
   const reference = await accept('plain', 'limits');
   const scheduled = await eventually(async () => {
-    const { events } = await (await openRun('plain')).fetchHistory();
+    // The wake that starts it may come later than the acceptance.
+    const run = await openRun('plain').catch(ignoreNotFound);
+    if (run === null) return null;
+    const { events } = await run.fetchHistory();
     return events!.find(({ activityTaskScheduledEventAttributes: one }) => one?.activityType?.name === 'pollAccepted');
   });
   const { scheduleToStartTimeout, heartbeatTimeout } = scheduled.activityTaskScheduledEventAttributes!;
