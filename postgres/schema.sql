@@ -96,11 +96,16 @@ create table api_token (
   scopes text[] not null,
   created_at timestamp with time zone not null,
   revoked_at timestamp with time zone,
+  tenant text,
+  handlers text[],
+  expires_at timestamp with time zone,
+  used_at timestamp with time zone,
+  replaces integer,
   constraint api_token_pkey PRIMARY KEY (id),
   constraint api_token_hash_key UNIQUE (hash),
   constraint api_token_hash_check CHECK (octet_length(hash) = 32),
   constraint api_token_name_check CHECK (octet_length(name) >= 1 AND octet_length(name) <= 200),
-  constraint api_token_scopes_check CHECK (cardinality(scopes) > 0 AND scopes <@ ARRAY['submit'::text, 'read'::text, 'admin'::text])
+  constraint api_token_scopes_check CHECK (cardinality(scopes) > 0 AND scopes <@ ARRAY['submit'::text, 'read'::text, 'complete'::text, 'operate'::text, 'metrics'::text, 'admin'::text])
 );
 
 create table batch (
@@ -276,6 +281,7 @@ create table execution (
   created_at timestamp with time zone not null,
   started_at timestamp with time zone,
   finished_at timestamp with time zone,
+  tenant text,
   constraint execution_pkey PRIMARY KEY (id),
   constraint execution_attempts_limit_check CHECK (attempts_limit > 0),
   constraint execution_check CHECK (LEAST(n_created, n_running, n_done, n_failed, n_dead) >= 0),
@@ -306,6 +312,7 @@ create table fanout (
   sealed_at timestamp with time zone,
   completed_at timestamp with time zone,
   expired_at timestamp with time zone,
+  tenant text,
   constraint fanout_pkey PRIMARY KEY (id),
   constraint fanout_public_id_key UNIQUE (public_id),
   constraint fanout_check CHECK (items >= segments),
@@ -747,6 +754,19 @@ create table task_dependency (
   constraint task_dependency_state_check CHECK (state >= 4 AND state <= 7)
 );
 
+create table tenant (
+  name text not null,
+  max_queued bigint,
+  max_bytes bigint,
+  max_targets integer,
+  max_executions integer,
+  max_items bigint,
+  created_at timestamp with time zone not null,
+  constraint tenant_pkey PRIMARY KEY (name),
+  constraint tenant_limits_check CHECK (LEAST(max_queued, max_bytes, max_targets::bigint, max_executions::bigint, max_items) >= 0),
+  constraint tenant_name_check CHECK (name ~ '^[a-z0-9][a-z0-9-]{0,62}$'::text)
+);
+
 create table work_item (
   execution_id uuid not null,
   "position" integer not null,
@@ -818,9 +838,11 @@ CREATE INDEX execution_deleted ON execution USING btree (finished_at) WHERE stat
 CREATE INDEX execution_ended ON execution USING btree (finished_at) WHERE state = ANY (ARRAY[100, '-3'::integer]);
 CREATE INDEX execution_open ON execution USING btree (resume_at) WHERE state = ANY (ARRAY[0, 1]);
 CREATE INDEX execution_staging ON execution USING btree (resume_at) WHERE state = 2;
+CREATE INDEX execution_tenant ON execution USING btree (tenant, created_at, id) WHERE tenant IS NOT NULL;
 CREATE INDEX execution_woken ON execution USING btree (woken_at) WHERE woken_at IS NOT NULL;
 CREATE INDEX fanout_idle ON fanout USING btree (state, active_at);
 CREATE INDEX fanout_recipient ON fanout USING btree (recipient_id) WHERE recipient_id IS NOT NULL;
+CREATE INDEX fanout_tenant ON fanout USING btree (tenant) WHERE tenant IS NOT NULL;
 CREATE UNIQUE INDEX fault_stack ON fault USING btree (handler_id, md5(stack));
 CREATE INDEX held_target ON held USING btree (target_id);
 CREATE INDEX idempotency_key_created ON idempotency_key USING btree (created_at);

@@ -29,6 +29,7 @@ import { EXIT_HELP } from './support/exitCodes';
 import type { Surroundings } from './support/surroundings';
 import { targetsCommand } from './look/targets';
 import { taskCommand } from './tasks/task';
+import { tenantCommand } from './run/tenant';
 import { tokenCommand } from './run/token';
 import { tryCommand } from './tasks/try';
 import { verifyCommand } from './look/verify';
@@ -36,7 +37,7 @@ import { versionCommand } from './look/version';
 import { workerCommand } from './run/worker';
 
 const GROUPS: readonly (readonly [title: string, commands: readonly (() => Command)[]])[] = [
-  ['Run:', [devCommand, workerCommand, apiCommand, tokenCommand, migrateCommand]],
+  ['Run:', [devCommand, workerCommand, apiCommand, tokenCommand, tenantCommand, migrateCommand]],
   ['Tasks:', [submitCommand, tryCommand, taskCommand, explainCommand, cancelCommand]],
   ['Look:', [statusCommand, targetsCommand, batchCommand, verifyCommand, versionCommand]],
   ['Lanes:', [lanesCommand, laneCommand, queuerCommand]],

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { cancelWithChunks } from '../../postgres/executions/cancel';
 import { listChunks } from '../../postgres/executions/chunk';
 import type { ChunkRow } from '../../postgres/executions/chunk';
-import { listExecutions, readExecution } from '../../postgres/executions/view';
+import { listExecutions, listExecutionsOf, readExecution } from '../../postgres/executions/view';
 import type { ExecutionRow } from '../../postgres/executions/view';
 import { readItems } from '../../postgres/executions/workItem';
 import { CHUNK, executionStateName, isOver, itemStateName } from '../../workflows/planning/executions/states';
@@ -238,9 +238,14 @@ const RETENTION =
   "An ended execution is deleted after its retention period (7 days, or the workers' executions.retentionMs).";
 const notFound = (id: string): Error => new NotFoundError('execution', id, RETENTION);
 
-export const executions = async (client: ClientContext, limit: number): Promise<views.ExecutionView[]> => {
+export const executions = async (
+  client: ClientContext,
+  limit: number,
+  tenant?: string,
+): Promise<views.ExecutionView[]> => {
   await client.ready();
-  return (await listExecutions(client.pool, limit)).map((row) =>
-    viewOf(row, isStalled(row, client.prefix) ?? row.note),
+  const { pool } = client;
+  return (await (tenant === undefined ? listExecutions(pool, limit) : listExecutionsOf(pool, tenant, limit))).map(
+    (row) => viewOf(row, isStalled(row, client.prefix) ?? row.note),
   );
 };

@@ -14,7 +14,16 @@ export interface SubmitOptions {
    * and only if it commits. Default: a transaction of Muster's.
    */
   tx?: Queryable;
+  /**
+   * Called with the checked tasks before anything is written; what it throws refuses the call.
+   *
+   * @internal
+   */
+  admit?: Admit;
 }
+
+/** Refuses tasks by throwing. `bytes`: of the payload. */
+export type Admit = (tasks: readonly { readonly target: string; readonly bytes: number }[]) => Promise<void>;
 
 /** The result of `submit`. */
 export interface SubmitResult {

@@ -134,6 +134,7 @@ const submitCall = async (
     .filter((task): task is CheckedTask => task !== null);
   if (problems.length > 0 && options.partial !== true) throw new InvalidTaskError(problems);
   if (checked.length === 0) return { accepted: 0, repeated: 0, refused: problems, targetIds: [] };
+  await options.admit?.(checked);
   const stored = await connection.inserter.store(handler, checked, {
     partial: options.partial ?? false,
     ...(options.tx === undefined ? {} : { tx: options.tx }),

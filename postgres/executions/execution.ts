@@ -8,6 +8,8 @@ export interface NewExecution {
   topic: string | null;
   /** 0: the operator's limit applies. */
   maxAttempts: number;
+  /** Null: of no tenant. */
+  tenant: string | null;
 }
 
 /**
@@ -26,8 +28,8 @@ export const insertExecution = async (db: Queryable, execution: NewExecution): P
   const { rowCount } = await db.query({
     name: 'insert-execution',
     text: `
-insert into execution (id, function_id, method, config, topic, max_attempts, resume_at, created_at)
-values ($1, $2, $3, $4, $5, $6, clock() + $7 * interval '1 ms', clock()) on conflict (id) do nothing`,
+insert into execution (id, function_id, method, config, topic, max_attempts, resume_at, created_at, tenant)
+values ($1, $2, $3, $4, $5, $6, clock() + $7 * interval '1 ms', clock(), $8) on conflict (id) do nothing`,
     values: [
       execution.id,
       execution.functionId,
@@ -36,6 +38,7 @@ values ($1, $2, $3, $4, $5, $6, clock() + $7 * interval '1 ms', clock()) on conf
       execution.topic,
       execution.maxAttempts,
       STAGING_MS,
+      execution.tenant,
     ],
   });
   return rowCount === 1;

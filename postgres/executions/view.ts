@@ -48,3 +48,18 @@ export const listExecutions = async (db: Queryable, limit: number): Promise<Exec
   });
   return rows;
 };
+
+/** Returns executions of a tenant, newest first. */
+export const listExecutionsOf = async (db: Queryable, tenant: string, limit: number): Promise<ExecutionRow[]> => {
+  const { rows } = await db.query<ExecutionRow>({
+    name: 'list-executions-of',
+    text: `
+select ${COLUMNS}
+from execution
+where tenant = $1 and state <> -4 /* deleted */
+order by created_at desc, id
+limit $2`,
+    values: [tenant, limit],
+  });
+  return rows;
+};

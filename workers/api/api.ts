@@ -15,6 +15,7 @@ import { servePages } from './pages';
 import type { Route } from './route';
 import { allRoutes } from './routes';
 import { createServer } from './server';
+import { Quotas } from './tenants/quotas';
 import { TokenBook } from './tokens';
 
 export interface ApiOptions {
@@ -89,6 +90,7 @@ export const startApi = async (settings: Settings, options: ApiOptions): Promise
       keyPool,
       log,
       maxWaitS: limits.maxWaitS,
+      quotas: new Quotas(pool),
       stopping: stopping.signal,
       guard,
       limits,

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Scope } from '../../postgres/api/token';
 import { SCOPES } from '../../postgres/api/token';
 import { ApiProblem } from './problem';
+import { UNLIMITED } from './tenants/bounds';
 import type { Caller, TokenBook } from './tokens';
 import { may } from './tokens';
 
@@ -13,7 +14,7 @@ import { may } from './tokens';
 export const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i.test(host);
 
 /** A caller on this machine, where there are no tokens. */
-const LOCAL: Caller = { id: 0, scopes: new Set(SCOPES) };
+const LOCAL: Caller = { id: 0, name: null, scopes: new Set(SCOPES), limits: UNLIMITED };
 
 export interface Guard {
   book: TokenBook;
@@ -46,7 +47,7 @@ export const authenticate = async (
     'unauthorized',
     token === null
       ? 'Expected `Authorization: Bearer <token>`, got none. Create a token with `muster token create`.'
-      : 'The token is invalid or was revoked.',
+      : 'The token is invalid, has expired or was revoked.',
   );
 };
 

@@ -65,6 +65,7 @@ const BY_CODE: Readonly<Record<ErrorCode, ProblemName | null>> = {
   UNKNOWN_HANDLER: 'not-found',
   UNKNOWN_SEGMENT: 'refused',
   BACKLOGGED: 'backlogged',
+  QUOTA: 'quota',
   CANCELLED: 'conflict',
   COMPLETION_STALE: 'conflict',
   COMPLETION_TOO_EARLY: 'too-early',

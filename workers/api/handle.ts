@@ -8,6 +8,8 @@ import { checkKey, idOfKey, once, requestHash } from './idempotency';
 import type { Caller } from './tokens';
 import type { Call, Route } from './route';
 import { safely } from './streams';
+import type { Quotas } from './tenants/quotas';
+import { within } from './tenants/within';
 import { checked, fromText } from './validate';
 
 export interface HandleDeps {
@@ -19,6 +21,7 @@ export interface HandleDeps {
   keyPool: Pool;
   log: Logger;
   maxWaitS: number;
+  quotas: Quotas;
   /** Aborted when this process stops. */
   stopping: AbortSignal;
 }
@@ -31,11 +34,12 @@ export interface Body {
 /** Handles one request of a route, from its checked parts to its answer. Refusals are thrown. */
 export const handle = async (
   deps: HandleDeps,
-  route: Route,
+  whole: Route,
   caller: Caller,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> => {
+  const route = within(whole, caller.limits, { pool: deps.client.pool, quotas: deps.quotas });
   const body = request.body as Body | undefined;
   const call = (more: Partial<Call>): Call => ({
     params: partOf(route, 'params', request.params),

@@ -31,7 +31,7 @@ const relink = (schema: Json): Json => {
 const usualProblems = (route: Route): ProblemName[] => [
   ...(route.scope === 'open'
     ? []
-    : (['unauthorized', 'forbidden', 'wrong-host', 'busy', 'unavailable', 'stopping'] as const)),
+    : (['unauthorized', 'forbidden', 'wrong-host', 'not-found', 'busy', 'unavailable', 'stopping'] as const)),
   ...((route.params ?? route.query ?? route.body) ? (['invalid', 'refused'] as const) : []),
   ...(route.waits === undefined ? [] : (['too-many-waiting'] as const)),
   ...(route.method === 'GET' ? [] : (['invalid', 'too-large', 'unsupported-media-type', 'too-deep'] as const)),

@@ -23,6 +23,7 @@ export const PROBLEMS = {
   'too-deep': [422, 'The body is nested too deeply'],
   'key-reused': [422, 'This Idempotency-Key was used for another request'],
   backlogged: [429, 'The backlog is full'],
+  quota: [429, 'A quota of the tenant is used up'],
   'too-many-waiting': [429, 'Too many streams and long polls'],
   internal: [500, 'Internal error'],
   busy: [503, 'Too many requests at once'],

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Client } from '../../client/client';
+import type { Admit } from '../../client/tasks/submitResult';
 import type { Scope } from '../../postgres/api/token';
 import type { Queryable } from '../../postgres/pool';
 import type { ProblemName } from './problem';
@@ -12,6 +13,12 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   client: Client;
   /** Longest that this process holds an answer back. */
   maxWaitS: number;
+  /** The tenant of a limited token: what is made is marked with it, and only that is listed. */
+  tenant?: string;
+  /** What the names in a list must begin with. */
+  prefix?: string;
+  /** Holds a limited token's tasks to its tenant's quotas. */
+  admit?: Admit;
   /** Aborted when the caller is gone, or this process stops. */
   signal: AbortSignal;
   /**

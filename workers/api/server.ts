@@ -12,6 +12,8 @@ import { REQUEST_MS } from './limits';
 import type { ApiMetrics } from './metrics';
 import { ApiProblem } from './problem';
 import type { Route } from './route';
+import { UNLIMITED } from './tenants/bounds';
+import { checkReach } from './tenants/within';
 import type { Caller } from './tokens';
 
 export interface ServerDeps extends HandleDeps {
@@ -75,6 +77,7 @@ export const createServer = (routes: readonly Route[], deps: ServerDeps): Fastif
   app.setNotFoundHandler(() => {
     throw new ApiProblem('not-found', 'No such path; see /openapi.json.');
   });
+  checkReach(routes);
   for (const route of routes) addRoute(app, deps, route);
   for (const [path, methods] of methodsByPath(routes)) refuseOthers(app, path, methods);
   return app;
@@ -135,7 +138,7 @@ const addRoute = (app: FastifyInstance, deps: ServerDeps, route: Route): void =>
     },
   });
 };
-const ANONYMOUS: Caller = { id: 0, scopes: new Set() };
+const ANONYMOUS: Caller = { id: 0, name: null, scopes: new Set(), limits: UNLIMITED };
 
 /** Doubles the `:` of a verb: alone it begins a parameter. */
 const urlOf = (path: string): string => path.replaceAll(':', '::').replaceAll(/\{(\w+)\}/g, ':$1');

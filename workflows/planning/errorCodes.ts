@@ -78,6 +78,10 @@ export const ERROR_CODES = {
   UNKNOWN_SEGMENT: ['The fan-out has no such segment.', 'Use the ids that `addItems` returned.'],
   // The state of the object does not allow the operation: nothing was changed.
   BACKLOGGED: ['Too many tasks are waiting already (`maxQueued`).', 'Submit the same ids again later.'],
+  QUOTA: [
+    'A quota of the tenant is used up; `quota`, `has` and `limit` say which.',
+    'Try again when some of its work has ended, or have an operator raise it (`muster tenant set`).',
+  ],
   CANCELLED: [
     'The execution was cancelled or given up while its argument lists were being sent.',
     'Start a new execution.',

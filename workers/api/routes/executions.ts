@@ -24,15 +24,16 @@ const start = route({
     'Returns as soon as the list is stored; follow the execution by its request_id. `code` and `message` say whether nodes can run it now.',
   body: contracts.executeRequest,
   answer: { status: 202, schema: contracts.executeAnswer, description: 'Accepted' },
-  problems: ['id-conflict', 'conflict'],
+  problems: ['id-conflict', 'conflict', 'quota'],
   keyed: 'id',
-  run: async ({ client, body, keyId }) => {
+  run: async ({ client, body, keyId, tenant }) => {
     const { template, arguments: lists, topic, max_attempts: maxAttempts } = body;
     const { function_id: functionId, method } = template;
     const execution = await client.execute({ functionId, method, config: configOf(template.config) }, lists, {
       ...(topic === undefined ? {} : { topic }),
       ...(maxAttempts === undefined ? {} : { maxAttempts }),
       ...(keyId === undefined ? {} : { requestId: keyId }),
+      ...(tenant === undefined ? {} : { tenant }),
     });
     return { request_id: execution.id, code: execution.code, message: execution.message };
   },
@@ -60,7 +61,9 @@ const list = route({
   query: z.strictObject({ limit: pageLimit(20) }),
   answer: { status: 200, schema: z.object({ executions: z.array(contracts.executionView) }), description: 'Newest' },
   problems: [],
-  run: async ({ client, query }) => ({ executions: await client.executions(query) }),
+  run: async ({ client, query, tenant }) => ({
+    executions: await client.executions({ ...query, ...(tenant === undefined ? {} : { tenant }) }),
+  }),
 });
 
 const get = route({

@@ -33,7 +33,12 @@ const open = route({
   answer: { status: 201, schema: contracts.fanoutView, description: 'Opened' },
   problems: ['not-found'],
   keyed: 'id',
-  run: ({ client, body, keyId }) => client.openFanout({ ...(keyId === undefined ? {} : { id: keyId }), ...body }),
+  run: ({ client, body, keyId, tenant }) =>
+    client.openFanout({
+      ...(keyId === undefined ? {} : { id: keyId }),
+      ...body,
+      ...(tenant === undefined ? {} : { tenant }),
+    }),
 });
 
 const one = route({
@@ -88,7 +93,7 @@ const add = route({
   params,
   body: contracts.fanoutAdd,
   answer: { status: 201, schema: contracts.addedItems, description: 'Added' },
-  problems: ['not-found', 'conflict'],
+  problems: ['not-found', 'conflict', 'quota'],
   keyed: 'id',
   run: async ({ client, params: { fanout }, body: { items, key = undefined }, keyId }) => {
     const addKey = key ?? keyId;

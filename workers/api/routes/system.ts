@@ -71,7 +71,7 @@ const metricsRoute = (metrics: () => ApiMetrics): Route => ({
     id: 'metrics',
     method: 'GET',
     path: '/metrics',
-    scope: 'read',
+    scope: 'metrics',
     tag,
     summary: 'Metrics of the store and of this process, for Prometheus',
     answer: { status: 200, schema: z.string(), description: 'Metrics' },

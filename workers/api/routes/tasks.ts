@@ -28,11 +28,12 @@ const submit = route({
     partial: z.boolean().optional().describe('Accept the valid tasks, and report the problems of the others'),
   }),
   answer: { status: 200, schema: submitAnswer, description: 'Accepted' },
-  problems: ['not-found', 'id-conflict', 'conflict', 'refused', 'backlogged'],
+  problems: ['not-found', 'id-conflict', 'conflict', 'refused', 'backlogged', 'quota'],
   keyed: 'tx',
-  run: async ({ client, params, body: { tasks, partial = false }, tx, afterCommit }) => {
+  run: async ({ client, params, body: { tasks, partial = false }, tx, admit, afterCommit }) => {
     const { targetIds, ...answer } = await client.submit(params.handler, tasks, {
       partial,
+      ...(admit === undefined ? {} : { admit }),
       ...(tx === undefined ? {} : { tx }),
     });
     if (tx !== undefined) afterCommit(() => client.ring(targetIds));
@@ -113,7 +114,7 @@ const resolve = route({
   id: 'resolveTasks',
   method: 'POST',
   path: '/v1/tasks:resolve',
-  scope: 'admin',
+  scope: 'operate',
   tag,
   summary: 'Manually resolve parked tasks with an unknown outcome',
   body: ids(MAX_TASKS_PER_CALL).extend(verdict.shape),
