@@ -105,8 +105,8 @@ select
   coalesce(sum(bytes), 0)::float8 as bytes,
   (
     select coalesce(jsonb_agg(jsonb_build_array(h.name, g.key)), '[]'::jsonb)
-    from (select target_id from waiting limit $2) some
-    join target g on g.id = some.target_id
+    from (select target_id from waiting limit $2) few
+    join target g on g.id = few.target_id
     join handler h on h.id = g.handler_id
   ) as targets
 from waiting`,
