@@ -14,6 +14,8 @@ import { connectTemporal } from './connectTemporal';
 import type { ClientContext } from './context';
 import { UnknownHandlerError } from './errors';
 import { LaneRinger } from './lanes/ringer';
+import type { Act } from './operations/audit';
+import { AuditLog, osUser } from './operations/audit';
 import { wakeNotifierOf } from './operations/wakeNotifier';
 import { TaskInserter } from './tasks/taskInserter';
 import { Ringer } from './tasks/ringer';
@@ -28,6 +30,7 @@ export class Connection implements ClientContext {
   readonly handlers: ReadonlyMap<string, Handler>;
   readonly inserter: TaskInserter;
   readonly laneRinger: LaneRinger;
+  readonly audit: AuditLog;
   private readonly behind: Behind;
   private readonly ringer: Ringer;
   private readonly releases = new Coalescer<true>(() => this.workOffEnded());
@@ -49,6 +52,7 @@ export class Connection implements ClientContext {
     this.inserter = new TaskInserter(this.pool, this.schema);
     this.behind = new Behind(() => this.temporal(), options.onRingFailure ?? (() => undefined));
     this.ringer = new Ringer(this.pool, this.behind, this.prefix, WAKE_LEASE_MS);
+    this.audit = new AuditLog(this.pool, { who: options.actor ?? osUser(), door: options.door ?? 'client' });
     this.laneRinger = new LaneRinger(this.pool, this.behind, this.prefix);
   }
 
@@ -86,6 +90,11 @@ export class Connection implements ClientContext {
       await this.ready();
       return work();
     });
+  }
+
+  /** Makes a change that the audit shows. */
+  change<T>(texts: FailureTexts, act: Act, work: () => Promise<T>): Promise<T> {
+    return this.write(texts, () => this.audit.change(act, work));
   }
 
   ring(targetIds: Iterable<number>): Promise<void> {

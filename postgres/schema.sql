@@ -16,6 +16,29 @@ AS $function$ select jsonb_build_object('type', case state when 2 /* complete */
        'items', items, 'endedAt', to_char(at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) $function$
 ;
 
+CREATE OR REPLACE FUNCTION keep_audit()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op = 'DELETE' then
+    if old.at > clock() - interval '365 days' then
+      raise exception 'Cannot delete an entry of the audit within a year of it.';
+    end if;
+    return old;
+  end if;
+  if tg_op = 'TRUNCATE' then
+    raise exception 'Cannot truncate the audit.';
+  end if;
+  if old.outcome is not null
+    or (old.id, old.at, old.who, old.door, old.origin, old.verb, old.subject, old.detail)
+      is distinct from (new.id, new.at, new.who, new.door, new.origin, new.verb, new.subject, new.detail) then
+    raise exception 'Cannot change an entry of the audit.';
+  end if;
+  return new;
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION lane_task_state(status smallint)
  RETURNS smallint
  LANGUAGE sql
@@ -106,6 +129,22 @@ create table api_token (
   constraint api_token_hash_check CHECK (octet_length(hash) = 32),
   constraint api_token_name_check CHECK (octet_length(name) >= 1 AND octet_length(name) <= 200),
   constraint api_token_scopes_check CHECK (cardinality(scopes) > 0 AND scopes <@ ARRAY['submit'::text, 'read'::text, 'complete'::text, 'operate'::text, 'metrics'::text, 'admin'::text])
+);
+
+create table audit (
+  id bigint not null generated always as identity,
+  at timestamp with time zone not null default clock(),
+  who text not null,
+  door text not null,
+  origin text,
+  verb text not null,
+  subject text not null,
+  detail jsonb not null default '{}'::jsonb,
+  outcome text,
+  answer jsonb,
+  constraint audit_pkey PRIMARY KEY (id),
+  constraint audit_door_check CHECK (door = ANY (ARRAY['client'::text, 'cli'::text, 'api'::text])),
+  constraint audit_text_check CHECK (octet_length(who) >= 1 AND octet_length(who) <= 600 AND octet_length(subject) >= 1 AND octet_length(subject) <= 4000)
 );
 
 create table batch (
@@ -949,6 +988,8 @@ UNION ALL
    FROM held
   GROUP BY held.target_id;
 
+CREATE TRIGGER keep_audit BEFORE DELETE OR UPDATE ON audit FOR EACH ROW EXECUTE FUNCTION keep_audit();
+CREATE TRIGGER keep_audit_rows BEFORE TRUNCATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION keep_audit();
 CREATE TRIGGER note_batch_end BEFORE UPDATE OF state ON batch FOR EACH ROW WHEN ((new.state = ANY (ARRAY[4, 5, 6])) AND old.state <> new.state) EXECUTE FUNCTION note_batch_end();
 CREATE TRIGGER note_outcomes AFTER INSERT ON outcome REFERENCING NEW TABLE AS new_outcomes FOR EACH STATEMENT EXECUTE FUNCTION note_outcomes();
 

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { apiCommand } from './run/api';
+import { auditCommand } from './look/audit';
 import { batchCommand } from './look/batch';
 import { cancelCommand } from './tasks/cancel';
 import { completeCommand } from './steer/complete';
@@ -39,7 +40,7 @@ import { workerCommand } from './run/worker';
 const GROUPS: readonly (readonly [title: string, commands: readonly (() => Command)[]])[] = [
   ['Run:', [devCommand, workerCommand, apiCommand, tokenCommand, tenantCommand, migrateCommand]],
   ['Tasks:', [submitCommand, tryCommand, taskCommand, explainCommand, cancelCommand]],
-  ['Look:', [statusCommand, targetsCommand, batchCommand, verifyCommand, versionCommand]],
+  ['Look:', [statusCommand, targetsCommand, batchCommand, verifyCommand, auditCommand, versionCommand]],
   ['Lanes:', [lanesCommand, laneCommand, queuerCommand]],
   ['Nodes:', [nodesCommand, nodeCommand, partitionsCommand, partitionCommand]],
   ['Executions:', [executeCommand, executionCommand]],

@@ -14,7 +14,7 @@ import { wakeExecutions } from '../../workflows/wake';
 import { checkWhole } from '../arguments';
 import type { ClientContext } from '../context';
 import { MusterError, NotFoundError } from '../errors';
-import { CHANGE_IN_STEPS, withFailureTexts } from '../tasks/failureTexts';
+import { CHANGE_IN_STEPS } from '../tasks/failureTexts';
 import { checkTimeout } from '../waiting';
 import type * as views from './views';
 import { resultDocument, resultPageOf, resultPages, resultText } from './results';
@@ -185,8 +185,8 @@ export class Execution {
    */
   async cancel(): Promise<views.ExecutionView> {
     const { pool, prefix } = this.client;
-    await withFailureTexts(CHANGE_IN_STEPS, async () => {
-      await this.client.ready();
+    const act = { verb: 'cancel', subject: `execution ${this.id}` };
+    await this.client.change(CHANGE_IN_STEPS, act, async () => {
       if ((await cancelWithChunks(pool, this.id)) === null) throw notFound(this.id);
     });
     await this.client.wake((temporal) => wakeExecutions(temporal, prefix, [this.id]));

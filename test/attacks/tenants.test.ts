@@ -147,6 +147,7 @@ const attacks = ({ batch, execution, fanout }: Things): Record<string, readonly 
     listPartitions: [['/v1/partitions']],
     movePartition: [['/v1/partitions/items/0/move', { node: null }]],
     verify: [['/v1/verify']],
+    listAudit: [['/v1/audit']],
     metrics: [['/metrics']],
   };
 };

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import fastify from 'fastify';
+import type { Actor } from '../../client/operations/audit';
 import { PROBLEM_JSON } from '../problemType';
 import type { Guard } from './auth';
 import { authenticate, authorize } from './auth';
@@ -133,11 +134,20 @@ const addRoute = (app: FastifyInstance, deps: ServerDeps, route: Route): void =>
     config: { muster: route } as object,
     handler: (request, reply) => {
       const { ticket, caller } = contextOf(request);
-      const work = (): Promise<FastifyReply> => handle(deps, route, caller ?? ANONYMOUS, request, reply);
+      const by = caller ?? ANONYMOUS;
+      const work = (): Promise<FastifyReply> =>
+        deps.client.actingAs(actorOf(by, request.ip), () => handle(deps, route, by, request, reply));
       return ticket === null ? work() : ticket.during(work);
     },
   });
 };
+/** Names the caller for the audit. */
+const actorOf = ({ id, name }: Caller, origin: string): Actor => ({
+  who: name === null ? 'no token' : `token ${id} (${name})`,
+  door: 'api',
+  origin,
+});
+
 const ANONYMOUS: Caller = { id: 0, name: null, scopes: new Set(), limits: UNLIMITED };
 
 /** Doubles the `:` of a verb: alone it begins a parameter. */

@@ -9,6 +9,7 @@ import {
   upsertTenant,
 } from '../../../postgres/api/tenant';
 import { InvalidArgumentError as RefusedError, NotFoundError } from '../../errors';
+import { CHANGE } from '../../tasks/failureTexts';
 import { command, wholeOption } from '../support/command';
 import { fields, table } from '../support/output';
 import type { Session } from '../support/session';
@@ -69,7 +70,8 @@ async function set(session: Session<Partial<TenantLimits>>, name: string): Promi
     maxItems = null,
   } = session.options;
   const limits = { maxQueued, maxBytes, maxTargets, maxExecutions, maxItems };
-  const made = viewOf(await upsertTenant(client.pool, name, limits));
+  const act = { verb: 'set', subject: `tenant ${name}`, detail: limits };
+  const made = viewOf(await client.change(CHANGE, act, () => upsertTenant(client.pool, name, limits)));
   session.out.answer(made, () =>
     fields([
       ['tenant', made.name],
@@ -119,7 +121,8 @@ async function list(session: Session): Promise<void> {
 async function remove(session: Session, name: string): Promise<void> {
   const client = await session.client();
   await client.ready();
-  const deleted = await deleteTenant(client.pool, name);
+  const act = { verb: 'delete', subject: `tenant ${name}` };
+  const deleted = await client.change(CHANGE, act, () => deleteTenant(client.pool, name));
   if (!deleted && (await findTenant(client.pool, name)) === null)
     throw new NotFoundError('tenant', name, 'See `muster tenant list`.');
   if (!deleted)

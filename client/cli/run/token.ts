@@ -3,6 +3,7 @@ import type { ApiTokenRow, Scope } from '../../../postgres/api/token';
 import { insertToken, readTokens, replaceToken, revokeToken, SCOPES } from '../../../postgres/api/token';
 import { findTenant } from '../../../postgres/api/tenant';
 import { NotFoundError } from '../../errors';
+import { CHANGE } from '../../tasks/failureTexts';
 import { command, lifetimeOption, wholeOption } from '../support/command';
 import { fields, table } from '../support/output';
 import type { Session } from '../support/session';
@@ -81,7 +82,10 @@ export const tokenCommand = (): Command =>
     )
     .addCommand(idArgument(new Command('revoke').description('Revoke a token.')).action(runs(revoke)));
 
-const viewOf = (row: ApiTokenRow) => ({
+/** Even a hash has no place in the audit. */
+const withoutHash = ({ hash: _, ...rest }: ApiTokenRow): Omit<ApiTokenRow, 'hash'> => rest;
+
+const viewOf = (row: Omit<ApiTokenRow, 'hash'>) => ({
   id: row.id,
   name: row.name,
   scopes: row.scopes,
@@ -93,7 +97,7 @@ const viewOf = (row: ApiTokenRow) => ({
   lastUsedAt: row.usedAt?.toISOString() ?? null,
 });
 
-const answerToken = ({ out }: Session, token: string, made: ApiTokenRow): void => {
+const answerToken = ({ out }: Session, token: string, made: Omit<ApiTokenRow, 'hash'>): void => {
   const view = viewOf(made);
   out.answer({ token, ...view }, () =>
     fields([
@@ -125,14 +129,11 @@ async function create(session: Session<CreateOptions>): Promise<void> {
     throw new NotFoundError('tenant', tenant, `Create it first: muster tenant set ${tenant}`);
   const { newToken, hashToken } = await import('../../../workers/api/tokens.js');
   const token = newToken();
-  const made = await insertToken(client.pool, {
-    name,
-    hash: hashToken(token),
-    scopes: scope,
-    tenant: tenant ?? null,
-    handlers: handler ?? null,
-    expiresInMs: expires ?? null,
-  });
+  const limits = { scopes: scope, tenant: tenant ?? null, handlers: handler ?? null, expiresInMs: expires ?? null };
+  const act = { verb: 'create', subject: `token ${name}`, detail: limits };
+  const made = await client.change(CHANGE, act, async () =>
+    withoutHash(await insertToken(client.pool, { name, hash: hashToken(token), ...limits })),
+  );
   answerToken(session, token, made);
 }
 
@@ -164,15 +165,23 @@ async function rotate(session: Session<{ overlap?: number }>, id: number): Promi
   const { newToken, hashToken } = await import('../../../workers/api/tokens.js');
   const token = newToken();
   const { overlap: overlapMs = OVERLAP_MS } = session.options;
-  const made = await replaceToken(client.pool, id, { hash: hashToken(token), overlapMs });
-  if (made === null) throw new NotFoundError('valid token', String(id), 'See `muster token list`.');
+  const act = { verb: 'rotate', subject: `token ${id}`, detail: { overlapMs } };
+  const made = await client.change(CHANGE, act, async () => {
+    const found = await replaceToken(client.pool, id, { hash: hashToken(token), overlapMs });
+    if (found === null) throw new NotFoundError('valid token', String(id), 'See `muster token list`.');
+    return withoutHash(found);
+  });
   answerToken(session, token, made);
 }
 
 async function revoke(session: Session, id: number): Promise<void> {
   const client = await session.client();
   await client.ready();
-  const revoked = await revokeToken(client.pool, id);
-  if (revoked === null) throw new NotFoundError('token', String(id), 'See `muster token list`.');
+  const act = { verb: 'revoke', subject: `token ${id}` };
+  const revoked = await client.change(CHANGE, act, async () => {
+    const found = await revokeToken(client.pool, id);
+    if (found === null) throw new NotFoundError('token', String(id), 'See `muster token list`.');
+    return withoutHash(found);
+  });
   session.out.answer(viewOf(revoked), () => `token ${id} (${revoked.name}) is revoked`);
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { verification } from '../../../workflows/contracts/handler';
-import { count } from '../../../workflows/contracts/fields';
+import { auditView } from '../../../workflows/contracts/audit';
+import { count, pageLimit } from '../../../workflows/contracts/fields';
 import { readWakes } from '../../../postgres/sweeper/unanswered';
 import { UNANSWERED_MS } from '../../../workflows/planning/liveness';
 import { answers } from '../../metrics/health';
@@ -24,6 +25,27 @@ const verify = route({
   answer: { status: 200, schema: verification, description: 'Every invariant, and the rows that violate it' },
   problems: [],
   run: ({ client, query }) => client.verify(query),
+});
+
+const audit = route({
+  id: 'listAudit',
+  method: 'GET',
+  path: '/v1/audit',
+  scope: 'admin',
+  tag,
+  summary: 'List who changed what, when and from where, newest first',
+  query: z.strictObject({
+    limit: pageLimit(100),
+    before: count.optional().describe('Only entries before the one with this number'),
+    who: z.string().max(600).optional().describe('Only changes by this caller'),
+    subject: z.string().max(4_000).optional().describe('Only changes of this, such as `handler orders`'),
+  }),
+  answer: { status: 200, schema: z.object({ entries: z.array(auditView) }), description: 'Newest' },
+  problems: [],
+  run: async ({ client, query }) => {
+    const given = Object.entries(query).filter(([, value]) => value !== undefined);
+    return { entries: await client.audit.list(Object.fromEntries(given)) };
+  },
 });
 
 const live = route({
@@ -101,6 +123,7 @@ export interface SystemParts {
 }
 export const systemRoutes = ({ stopping, metrics, document }: SystemParts): Route[] => [
   verify,
+  audit,
   live,
   ready(stopping),
   metricsRoute(metrics),

@@ -199,6 +199,7 @@ export const REACH: Readonly<Record<string, Check>> = {
   listPartitions: shared,
   movePartition: shared,
   verify: shared,
+  listAudit: shared,
   live: harmless,
   ready: harmless,
   metrics: shared,
