@@ -127,8 +127,7 @@ create table api_token (
   constraint api_token_pkey PRIMARY KEY (id),
   constraint api_token_hash_key UNIQUE (hash),
   constraint api_token_hash_check CHECK (octet_length(hash) = 32),
-  constraint api_token_name_check CHECK (octet_length(name) >= 1 AND octet_length(name) <= 200),
-  constraint api_token_scopes_check CHECK (cardinality(scopes) > 0 AND scopes <@ ARRAY['submit'::text, 'read'::text, 'complete'::text, 'operate'::text, 'metrics'::text, 'admin'::text])
+  constraint api_token_name_check CHECK (octet_length(name) >= 1 AND octet_length(name) <= 200)
 );
 
 create table audit (

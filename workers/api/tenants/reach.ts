@@ -17,12 +17,9 @@ export interface Within {
  */
 type Check = (within: Within, call: Call) => Promise<Call | void> | Call | void;
 
-// eslint-disable-next-line @typescript-eslint/no-explicit-any -- checked by the route's contract before
-const partsOf = ({ params, query, body }: Call): any => ({
-  ...(params as object),
-  ...(query as object),
-  ...(body as object),
-});
+/** What a call names, by field: its contract has checked it. */
+const partsOf = <T>({ params, query, body }: Call): T =>
+  ({ ...(params as object), ...(query as object), ...(body as object) }) as T;
 
 /** It concerns every caller. */
 const shared: Check = () => {
@@ -30,12 +27,12 @@ const shared: Check = () => {
 };
 /** It shows nothing of any caller. */
 const harmless: Check = () => undefined;
-const wholeHandler: Check = ({ bounds }, call) => bounds.wholeHandler(partsOf(call).handler as string);
-const task: Check = ({ bounds }, call) => bounds.task(partsOf(call).id as string);
-const batch: Check = ({ bounds }, call) => bounds.batches([partsOf(call).batch as number]);
-const lane: Check = ({ bounds }, call) => bounds.lane(partsOf(call).service as string);
-const execution: Check = ({ bounds }, call) => bounds.execution(partsOf(call).execution as string);
-const fanout: Check = ({ bounds }, call) => bounds.fanouts([partsOf(call).fanout as string]);
+const wholeHandler: Check = ({ bounds }, call) => bounds.wholeHandler(partsOf<{ handler: string }>(call).handler);
+const task: Check = ({ bounds }, call) => bounds.task(partsOf<{ id: string }>(call).id);
+const batch: Check = ({ bounds }, call) => bounds.batches([partsOf<{ batch: number }>(call).batch]);
+const lane: Check = ({ bounds }, call) => bounds.lane(partsOf<{ service: string }>(call).service);
+const execution: Check = ({ bounds }, call) => bounds.execution(partsOf<{ execution: string }>(call).execution);
+const fanout: Check = ({ bounds }, call) => bounds.fanouts([partsOf<{ fanout: string }>(call).fanout]);
 
 const withBody = (call: Call, more: object): Call => ({ ...call, body: { ...(call.body as object), ...more } });
 
@@ -50,7 +47,7 @@ const newTasks = ({ bounds }: Within, field: string, tasks: readonly Named[]): v
   });
 
 const submitTasks: Check = async (within, call) => {
-  const { handler, tasks } = partsOf(call) as { handler: string; tasks: readonly Named[] };
+  const { handler, tasks } = partsOf<{ handler: string; tasks: readonly Named[] }>(call);
   const { bounds, quotas } = within;
   bounds.handler(handler);
   newTasks(within, 'tasks', tasks);
@@ -70,7 +67,7 @@ interface NamedBatch {
   dependsOn?: readonly (number | string)[];
 }
 const submitBatches: Check = async (within, call) => {
-  const { handler, batches } = partsOf(call) as { handler: string; batches: readonly NamedBatch[] };
+  const { handler, batches } = partsOf<{ handler: string; batches: readonly NamedBatch[] }>(call);
   const { bounds, quotas } = within;
   bounds.handler(handler);
   batches.forEach(({ service, items }, i) => {
@@ -84,20 +81,20 @@ const submitBatches: Check = async (within, call) => {
 
 /** Leaves out ids that are not the caller's, as if there were none. */
 const ownTasks: Check = async ({ bounds }, call) => {
-  const { ids } = partsOf(call) as { ids: readonly string[] };
+  const { ids } = partsOf<{ ids: readonly string[] }>(call);
   return withBody(call, { ids: await bounds.tasks(ids) });
 };
 
 /** Refuses ids that are not the caller's. */
 const allTasks: Check = async ({ bounds }, call) => {
-  const { ids } = partsOf(call) as { ids: readonly string[] };
+  const { ids } = partsOf<{ ids: readonly string[] }>(call);
   const mine = new Set(await bounds.tasks(ids));
   const other = ids.find((id) => !mine.has(id));
   if (other !== undefined) await bounds.task(other);
 };
 
 const fixHead: Check = async (within, call) => {
-  const { service, items = [] } = partsOf(call) as { service: string; items?: readonly Named[] };
+  const { service, items = [] } = partsOf<{ service: string; items?: readonly Named[] }>(call);
   await within.bounds.lane(service);
   newTasks(within, 'items', items);
 };
@@ -110,20 +107,20 @@ const execute: Check = async ({ bounds, quotas }, call) => {
 
 const openFanout: Check = async ({ bounds }, call) => {
   const tenant = bounds.tenant();
-  const { id } = partsOf(call) as { id?: string };
+  const { id } = partsOf<{ id?: string }>(call);
   if (id !== undefined) await bounds.newFanout(id);
   return { ...call, tenant };
 };
 
 const addItems: Check = async ({ bounds, quotas }, call) => {
-  const { fanout: id, items } = partsOf(call) as { fanout: string; items: number };
+  const { fanout: id, items } = partsOf<{ fanout: string; items: number }>(call);
   await bounds.fanouts([id]);
   await quotas.items(bounds.tenant(), items);
 };
 
 /** An id that is malformed is the route's to refuse, by its place in the list. */
 const items: Check = async ({ bounds }, call) => {
-  const { items: ids } = partsOf(call) as { items: readonly string[] };
+  const { items: ids } = partsOf<{ items: readonly string[] }>(call);
   await bounds.fanouts(ids.flatMap((id) => parseItemId(id)?.fanout ?? []));
 };
 
