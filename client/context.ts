@@ -1,6 +1,6 @@
 import type { Client as TemporalClient } from '@temporalio/client';
 import type { Pool } from '../postgres/pool';
-import type { Act } from './operations/audit';
+import type { Act } from './operations/auditLog';
 import type { FailureTexts } from './tasks/failureTexts';
 
 /** What the verbs need from a client. The classes `Client` and `Connection` implement it. */

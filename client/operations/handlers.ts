@@ -2,7 +2,7 @@ import type { Handler } from '../../handlers/types';
 import type { Connection } from '../connection';
 import { CHANGE, CHANGE_IN_STEPS } from '../tasks/failureTexts';
 import type { HandlerStatus } from '../views';
-import { scopeText } from './audit';
+import { scopeText } from './auditLog';
 import * as control from './control';
 import * as reports from './status';
 

@@ -3,7 +3,7 @@ import type { Explanation } from '../../workflows/planning/explain';
 import type { Connection } from '../connection';
 import type { TaskProblem } from '../errors';
 import { InvalidTaskError, TooManyTasksError } from '../errors';
-import { scopeText, someOf } from '../operations/audit';
+import { scopeText, someOf } from '../operations/auditLog';
 import * as cancels from '../operations/cancel';
 import * as explains from '../operations/explain';
 import * as redrives from '../operations/redrive';

@@ -55,7 +55,9 @@ export const findTenant = async (db: Queryable, name: string): Promise<TenantRow
   return rows[0] ?? null;
 };
 
-/** Deletes a tenant that no valid token is limited to. False: there is none, or it has such a token. */
+/**
+ * Deletes a tenant that no valid token is limited to. False: there is none, or it has such a token.
+ */
 export const deleteTenant = async (db: Queryable, name: string): Promise<boolean> => {
   const { rowCount } = await db.query({
     name: 'delete-tenant',
@@ -88,13 +90,17 @@ export const readBacklog = async (db: Queryable, prefix: string, maxTargets: num
 with waiting as (
   select w.target_id, count(*) as n, sum(t.bytes) as bytes
   from (
-    select target_id, seq from queue
+    select target_id, seq
+    from queue
     union all
-    select target_id, seq from delayed
+    select target_id, seq
+    from delayed
     union all
-    select target_id, seq from lane_queue
+    select target_id, seq
+    from lane_queue
     union all
-    select target_id, seq from held
+    select target_id, seq
+    from held
   ) w
   join task t on t.seq = w.seq
   where starts_with(t.id, $1)

@@ -7,7 +7,7 @@ import { openWorld } from '../api/world';
 import { expectWhole } from '../helpers/whole';
 import { Tally } from './tally';
 
-/** A tenant with every scope, and a token of one handler, against everything of another tenant: a 404 for each. */
+/** A tenant with every scope, and a token of one handler, against everything of another tenant. */
 
 const tally = new Tally('another tenant, another handler');
 const NO_LIMITS = { maxQueued: null, maxBytes: null, maxTargets: null, maxExecutions: null, maxItems: null };

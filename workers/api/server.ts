@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import fastify from 'fastify';
-import type { Actor } from '../../client/operations/audit';
+import type { Actor } from '../../client/operations/auditLog';
 import { PROBLEM_JSON } from '../problemType';
 import type { Guard } from './auth';
 import { authenticate, authorize } from './auth';

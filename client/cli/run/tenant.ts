@@ -15,7 +15,7 @@ import { fields, table } from '../support/output';
 import type { Session } from '../support/session';
 import { runs } from '../support/session';
 
-const NOTES = `A tenant is what tokens of the HTTP API can be limited to: muster token create --tenant <name>. Names of its tasks
+const NOTES = `Tokens of the HTTP API can be limited to a tenant: muster token create --tenant <name>. Names of its tasks
 and lanes begin with "<name>/". Its quotas are checked before anything is written; a submit beyond one gets 429.`;
 
 const nameArgument = (text: string): string => {

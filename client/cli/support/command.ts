@@ -33,7 +33,10 @@ export const durationOption = (text: string): number => {
 
 const LIFETIME_MAX_MS = 3_650 * 86_400_000;
 
-/** Parses a duration of at least a second and at most 10 years, such as `12h` or `90d`, into milliseconds. */
+/**
+ * Parses a duration of at least a second and at most 10 years, such as `12h` or `90d`, into
+ * milliseconds.
+ */
 export const lifetimeOption = (text: string): number => {
   const [, number, unit = 's'] = DURATION.exec(text) ?? [];
   const ms = Math.round(Number(number) * UNIT_MS[unit]!);

@@ -6,7 +6,7 @@ import { eventually } from '../../helpers/eventually';
 import type { ApiWorld } from '../world';
 import { openWorld } from '../world';
 
-/** Quotas of tenants: what is beyond one is refused before anything is written, and goes again later. */
+/** Quotas of tenants: what is beyond one is refused before anything is written, and fits later. */
 
 let world: ApiWorld;
 beforeAll(async () => {

@@ -6,8 +6,8 @@ import { ApiProblem } from '../problem';
 /** What a token is limited to. */
 export interface Limits {
   /**
-   * Its tasks, and its lanes, are those whose names begin with this name and a slash; its executions
-   * and fan-outs are marked with it. Null: no limit.
+   * Its tasks, and its lanes, are those whose names begin with this name and a slash; its
+   * executions and fan-outs are marked with it. Null: no limit.
    */
   tenant: string | null;
   /** Names of handlers, or their beginnings with a `*`; null: all. */
@@ -21,14 +21,16 @@ export const isUnlimited = ({ tenant, handlers }: Limits): boolean => tenant ===
 export const prefixOf = (tenant: string): string => `${tenant}/`;
 
 /** Says whether a name is one of those allowed. */
-export const isAllowed = (allowed: readonly string[] | null, name: string): boolean =>
+const isAllowed = (allowed: readonly string[] | null, name: string): boolean =>
   allowed === null || allowed.some((one) => (one.endsWith('*') ? name.startsWith(one.slice(0, -1)) : name === one));
 
 /** The answer where a thing is not there, and where it is another's. */
 const notFound = (what: string, name: string): ApiProblem =>
   new ApiProblem('not-found', `No ${what} ${JSON.stringify(name)} that this token may see.`, { code: 'NOT_FOUND' });
 
-/** Decides whether a thing is a caller's; throws a 404 for what is not, as for what does not exist. */
+/**
+ * Decides whether a thing is a caller's; throws a 404 for what is not, as for what does not exist.
+ */
 export class Bounds {
   readonly prefix: string;
 
@@ -43,7 +45,7 @@ export class Bounds {
     if (!isAllowed(this.limits.handlers, name)) throw notFound('handler', name);
   }
 
-  /** Throws for what all callers share, such as a handler as a whole, unless it has this handler alone. */
+  /** Throws for tenants, which share a handler with others. */
   wholeHandler(name: string): void {
     this.handler(name);
     if (this.limits.tenant !== null) throw notFound('handler', name);
@@ -94,7 +96,7 @@ export class Bounds {
     if (handler === null || !isAllowed(this.limits.handlers, handler)) throw notFound('lane', service);
   }
 
-  /** Returns the tenant, for what is the tenant's or no one's: a token of handlers alone has none of it. */
+  /** Returns the tenant; a token that is limited to handlers alone has none. */
   tenant(): string {
     if (this.limits.tenant === null)
       throw new ApiProblem(
