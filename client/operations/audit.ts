@@ -1,7 +1,7 @@
 import { readAudit } from '../../postgres/operations/audit';
 import type { AuditView } from '../../workflows/contracts/audit';
 import { PAGE_MAX } from '../../workflows/planning/pages';
-import { checkWhole } from '../arguments';
+import { checkName, checkWhole } from '../arguments';
 import type { Connection } from '../connection';
 
 /** Which page of the audit to list, newest first. */
@@ -27,7 +27,8 @@ export class Audit {
     const before =
       options.before === undefined ? null : checkWhole('before', options.before, 1, Number.MAX_SAFE_INTEGER);
     await this.connection.ready();
-    const { who = null, subject = null } = options;
+    const who = options.who === undefined ? null : checkName('who', options.who);
+    const subject = options.subject === undefined ? null : checkName('subject', options.subject);
     const rows = await readAudit(this.connection.pool, { before, limit, who, subject });
     return rows.map(({ at, detail, ...row }) => ({ ...row, at: at.toISOString(), detail: detail ?? {} }));
   }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { verification } from '../../../workflows/contracts/handler';
 import { auditView } from '../../../workflows/contracts/audit';
-import { count, pageLimit } from '../../../workflows/contracts/fields';
+import { count, pageLimit, plainName } from '../../../workflows/contracts/fields';
 import { readWakes } from '../../../postgres/sweeper/unanswered';
 import { UNANSWERED_MS } from '../../../workflows/planning/liveness';
 import { answers } from '../../metrics/health';
@@ -37,8 +37,8 @@ const audit = route({
   query: z.strictObject({
     limit: pageLimit(100),
     before: count.optional().describe('Only entries before the one with this number'),
-    who: z.string().max(600).optional().describe('Only changes by this caller'),
-    subject: z.string().max(4_000).optional().describe('Only changes of this, such as `handler orders`'),
+    who: plainName(600).optional().describe('Only changes by this caller'),
+    subject: plainName(4_000).optional().describe('Only changes of this, such as `handler orders`'),
   }),
   answer: { status: 200, schema: z.object({ entries: z.array(auditView) }), description: 'Newest' },
   problems: [],
