@@ -11,11 +11,11 @@ const started: TemporalDev[] = [];
 const connections: Connection[] = [];
 
 /**
- * Starts a server that is stopped after the test. No download: tests talk to loopback and to the
+ * Starts a server that is stopped after the test. Tests talk to loopback and to the
  * package index only.
  */
 async function start(options: TemporalDevOptions = {}): Promise<TemporalDev> {
-  const server = await startTemporalDev({ binary: { download: false }, ...options });
+  const server = await startTemporalDev(options);
   started.push(server);
   return server;
 }
