@@ -62,7 +62,7 @@ export const storeBatches = async (
   if (!(inputs?.length >= 1 && inputs.length <= MAX_BATCHES))
     throw new InvalidArgumentError('batches', `an array of 1 to ${MAX_BATCHES}`, inputs?.length ?? inputs);
   const batches = inputs.map((input, i) => checkBatch(handler, input, inputs.length === 1 ? 'batch' : `batches[${i}]`));
-  await options.admit?.(batches.flatMap(({ target, tasks }) => tasks.map(({ bytes }) => ({ target, bytes }))));
+  await options.admit?.(batches.flatMap(({ tasks }) => tasks));
   const bound = await inserter.bindLanes(handler, batches);
   const recipients = new Map<CheckedBatch, (number | null)[]>();
   for (const batch of batches) recipients.set(batch, await inserter.recipientIds(batch.tasks));

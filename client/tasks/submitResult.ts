@@ -22,8 +22,17 @@ export interface SubmitOptions {
   admit?: Admit;
 }
 
-/** Refuses tasks by throwing. `bytes`: of the payload. */
-export type Admit = (tasks: readonly { readonly target: string; readonly bytes: number }[]) => Promise<void>;
+/** What is known of a task before it is stored. */
+export interface Checked {
+  readonly target: string;
+  /** As JSON. */
+  readonly payload: string;
+  /** Of the payload. */
+  readonly bytes: number;
+}
+
+/** Refuses tasks by throwing. */
+export type Admit = (tasks: readonly Checked[]) => Promise<void>;
 
 /** The result of `submit`. */
 export interface SubmitResult {

@@ -85,7 +85,7 @@ export interface Place {
  * `items` goes to targets, `narrow` takes 3 tasks, `lane` keeps order. Nobody sends anything: there
  * is no worker.
  */
-const handlers = (): Handler[] => {
+export const worldHandlers = (): Handler[] => {
   const base = {
     target: (item: Place) => item.to,
     limits: { maxItems: 100 },
@@ -114,7 +114,7 @@ export interface WorldOptions {
 export const settingsFor = (
   database: TestDatabase,
   prefix: string,
-  { handlers: given = handlers(), limits = {}, host = '127.0.0.1' }: WorldOptions,
+  { handlers: given = worldHandlers(), limits = {}, host = '127.0.0.1' }: WorldOptions,
 ): Settings => ({
   databaseUrl: database.url,
   schema: 'muster',

@@ -2,8 +2,9 @@ import { upsertTenant } from '../../postgres/api/tenant';
 import { insertToken, SCOPES } from '../../postgres/api/token';
 import type { Route } from '../../workers/api/route';
 import { hashToken, newToken } from '../../workers/api/tokens';
-import type { ApiWorld } from '../api/world';
-import { openWorld } from '../api/world';
+import type { ApiWorld, Place } from '../api/world';
+import { openWorld, worldHandlers } from '../api/world';
+import { defineHandler } from '../../handlers';
 import { expectWhole } from '../helpers/whole';
 import { Tally } from './tally';
 
@@ -11,6 +12,14 @@ import { Tally } from './tally';
 
 const tally = new Tally('another tenant, another handler');
 const NO_LIMITS = { maxQueued: null, maxBytes: null, maxTargets: null, maxExecutions: null, maxItems: null };
+/** Ordered, and the first submit says to which lane a target belongs. */
+const unbound = defineHandler<Place>({
+  name: 'unbound',
+  target: ({ to }) => to,
+  limits: { maxItems: 10 },
+  lane: { approach: 'serial' },
+  submit: async () => ({ results: [] }),
+});
 let world: ApiWorld;
 const tokens = { acme: '', rival: '', narrow: '', all: '' };
 
@@ -21,7 +30,7 @@ const make = async (limits: { tenant?: string; handlers?: string[] }): Promise<s
 };
 
 beforeAll(async () => {
-  world = await openWorld();
+  world = await openWorld({ handlers: [...worldHandlers(), unbound] });
   for (const name of ['acme', 'rival']) await upsertTenant(world.database.pool, name, NO_LIMITS);
   tokens.all = await make({});
   tokens.acme = await make({ tenant: 'acme' });
@@ -83,6 +92,8 @@ const attacks = ({ batch, execution, fanout }: Things): Record<string, readonly 
       ['/v1/handlers/items/tasks', { tasks: [{ ...mine, id: ' acme/1' }] }],
       ['/v1/handlers/items/tasks', { tasks: [{ ...mine, id: 'acme\u2215x' }] }],
       ['/v1/handlers/items/tasks', { tasks: [{ ...mine, dependsOn: ['rival/1'] }] }],
+      ['/v1/handlers/lane/tasks', { tasks: [{ ...mine, payload: { to: 'rival/x' } }] }],
+      ['/v1/handlers/unbound/tasks', { tasks: [mine] }],
     ],
     getTask: [['/v1/tasks/rival%2F1'], ['/v1/tasks/rival%2Fnone'], ['/v1/tasks/acme%2F..%2Frival%2F1']],
     explainTask: [['/v1/tasks/rival%2F1/explain'], ['/v1/tasks/rival%2Fl/explain']],
@@ -108,6 +119,7 @@ const attacks = ({ batch, execution, fanout }: Things): Record<string, readonly 
     submitBatches: [
       ['/v1/handlers/lane/batches', { batches: [{ service: 'rival/x', items: [mine] }] }],
       ['/v1/handlers/lane/batches', { batches: [{ service: 'acme/x', items: [stolen] }] }],
+      ['/v1/handlers/unbound/batches', { batches: [{ service: 'acme/x', items: [mine] }] }],
       ['/v1/handlers/lane/batches', { batches: [{ service: 'acme/x', items: [mine], dependsOn: [batch] }] }],
     ],
     getBatch: [[`/v1/batches/${batch}`]],

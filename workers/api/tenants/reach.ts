@@ -1,3 +1,4 @@
+import { serviceOf } from '../../../client/lanes/submitInLane';
 import type { ExecuteRequest } from '../../../workflows/contracts/execution';
 import { parseItemId } from '../../../workflows/planning/fanouts/itemId';
 import { ApiProblem } from '../problem';
@@ -46,9 +47,34 @@ const newTasks = ({ bounds }: Within, field: string, tasks: readonly Named[]): v
     dependsOn.forEach((needed, j) => bounds.newName(`${field}[${i}].dependsOn[${j}]`, needed));
   });
 
+/**
+ * Returns what holds the tasks of a tenant to its quotas and its lanes. The first batch of a target
+ * binds it to a lane for good: where the handler does not say to which, a tenant could take the
+ * targets of others.
+ */
+const admission = ({ bounds, quotas }: Within, { client }: Call, name: string): Pick<Call, 'admit'> => {
+  const { tenant } = bounds.limits;
+  if (tenant === null) return {};
+  const quota = quotas.tasks(tenant, name);
+  const handler = client.handler(name);
+  if (!handler.ordered) return { admit: quota };
+  if (handler.service === undefined)
+    throw new ApiProblem(
+      'refused',
+      `handler: expected one that defines \`service\`, got ${name}: in its lanes tenants could take each other's targets.`,
+      { code: 'INVALID_HANDLER' },
+    );
+  return {
+    admit: async (tasks) => {
+      for (const { target, payload } of tasks) bounds.newName('service', serviceOf(handler, target, payload));
+      await quota(tasks);
+    },
+  };
+};
+
 const submitTasks: Check = async (within, call) => {
   const { handler, tasks } = partsOf<{ handler: string; tasks: readonly Named[] }>(call);
-  const { bounds, quotas } = within;
+  const { bounds } = within;
   bounds.handler(handler);
   newTasks(within, 'tasks', tasks);
   const needed = [...new Set(tasks.flatMap(({ dependsOn = [] }) => dependsOn))];
@@ -57,8 +83,7 @@ const submitTasks: Check = async (within, call) => {
   const mine = new Set(await bounds.tasks(elsewhere));
   const other = elsewhere.find((id) => !mine.has(id));
   if (other !== undefined) await bounds.task(other);
-  const { tenant } = bounds.limits;
-  return tenant === null ? call : { ...call, admit: quotas.tasks(tenant, handler) };
+  return { ...call, ...admission(within, call, handler) };
 };
 
 interface NamedBatch {
@@ -68,15 +93,14 @@ interface NamedBatch {
 }
 const submitBatches: Check = async (within, call) => {
   const { handler, batches } = partsOf<{ handler: string; batches: readonly NamedBatch[] }>(call);
-  const { bounds, quotas } = within;
+  const { bounds } = within;
   bounds.handler(handler);
   batches.forEach(({ service, items }, i) => {
     bounds.newName(`batches[${i}].service`, service);
     newTasks(within, `batches[${i}].items`, items);
   });
   await bounds.batches(batches.flatMap(({ dependsOn = [] }) => dependsOn.filter((one) => typeof one === 'number')));
-  const { tenant } = bounds.limits;
-  return tenant === null ? call : { ...call, admit: quotas.tasks(tenant, handler) };
+  return { ...call, ...admission(within, call, handler) };
 };
 
 /** Leaves out ids that are not the caller's, as if there were none. */
