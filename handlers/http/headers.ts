@@ -1,4 +1,7 @@
 import type { Findings } from '../configError';
+import { isTransportHeader } from '../../workflows/planning/transportHeaders';
+import type { Env } from '../environment/variable';
+import { readVariable } from '../environment/variable';
 import { didYouMean } from '../suggest';
 
 /**
@@ -12,26 +15,17 @@ export interface Headers {
   readonly secrets: readonly string[];
 }
 
-export type Env = Readonly<Record<string, string | undefined>>;
-
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 /** Names of headers with credentials, whose values may only come from the environment. */
 const SECRET =
   /^(proxy-)?authorization$|^cookie$|api-?key|auth-?(token|key)|access-?(token|key)|(subscription|functions|master|admin|license)-key|secret|password|passwd|credential|session|(^|-)token$/i;
-/** Headers that the transport writes, or that change the meaning of an answer's bytes. */
-const RESERVED = new Set([
-  'content-length',
-  'transfer-encoding',
-  'connection',
-  'keep-alive',
-  'upgrade',
-  'expect',
-  'te',
-  'trailer',
-  'host',
-  'accept-encoding',
-]);
+/**
+ * An encoding would change the meaning of an answer's bytes, which are read as they come. The
+ * credentials of a proxy are the operator's to send.
+ */
+const isReserved = (name: string): boolean =>
+  name === 'accept-encoding' || (isTransportHeader(name) && name !== 'proxy-authorization');
 
 /**
  * Checks headers of the form `{name: text | {env, prefix}}`, and reads the secrets. Messages never
@@ -46,7 +40,7 @@ export function compileHeaders(raw: unknown, env: Env, at: string, findings: Fin
     const path = `${at}.${name}`;
     const key = name.toLowerCase();
     if (!TOKEN.test(name)) findings.add(path, 'expected a header name of letters, digits and -');
-    else if (RESERVED.has(key)) findings.add(path, 'expected no such header: the transport writes it');
+    else if (isReserved(key)) findings.add(path, 'expected no such header: the transport writes it');
     else if (Object.hasOwn(sent, key))
       findings.add(path, 'expected each header once; upper and lower case are the same name');
     else if (typeof value === 'string') {
@@ -96,11 +90,12 @@ function readSecret(
     findings.add(`${path}.env`, 'expected the name of an environment variable');
     return nothing;
   }
-  const found = env[name];
-  if (found === undefined || found === '')
+  const { value: found, problem } = readVariable(env, name);
+  if (problem !== undefined) findings.add(`${path}.env`, problem);
+  else if (found === undefined)
     findings.add(
       `${path}.env`,
-      `expected the environment variable ${name} to be set, got ${found === '' ? 'an empty one' : 'none'}`,
+      `expected the environment variable ${name} to be set, got ${env[name] === '' ? 'an empty one' : 'none'}`,
     );
   else if (!VALUE.test(found))
     findings.add(

@@ -3,6 +3,7 @@ import type { Client } from '../../client/client';
 import type { Scope } from '../../postgres/api/token';
 import type { Queryable } from '../../postgres/pool';
 import type { ProblemName } from './problem';
+import type { OperatorLimits } from './routes/operator';
 
 /** One request as its route sees it, with every part checked. */
 export interface Call<P = unknown, Q = unknown, B = unknown> {
@@ -12,6 +13,7 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   client: Client;
   /** Longest that this process holds an answer back. */
   maxWaitS: number;
+  operator: OperatorLimits;
   /** Aborted when the caller is gone, or this process stops. */
   signal: AbortSignal;
   /**

@@ -5,6 +5,7 @@ import * as contracts from '../../../workflows/contracts/batch';
 import { laneBatchView } from '../../../workflows/contracts/lane';
 import { batchId, count, handlerName } from '../../../workflows/contracts/fields';
 import { route } from '../route';
+import { callbacksOf, refuseWorkflows } from './operator';
 
 const tag = 'Batches';
 const params = z.object({ batch: batchId });
@@ -22,7 +23,9 @@ const submit = route({
   answer: { status: 200, schema: z.object({ batches: z.array(contracts.submittedBatch) }), description: 'Accepted' },
   problems: ['not-found', 'id-conflict', 'conflict', 'refused', 'backlogged'],
   keyed: 'tx',
-  run: async ({ client, params: { handler }, body, tx, afterCommit }) => {
+  run: async ({ client, params: { handler }, body, tx, afterCommit, operator }) => {
+    for (const [index, { items }] of body.batches.entries())
+      refuseWorkflows(operator, callbacksOf(items, `batches[${index}].items`));
     const batches = await client.submitBatches(handler, body.batches, tx === undefined ? {} : { tx });
     if (tx !== undefined) afterCommit(() => client.ringLanes([...new Set(batches.map(({ service }) => service))]));
     return { batches };

@@ -8,6 +8,7 @@ import * as contracts from '../../../workflows/contracts/fanout';
 import { count } from '../../../workflows/contracts/fields';
 import { eventRoute, route } from '../route';
 import { events, waited } from '../streams';
+import { refuseWorkflows } from './operator';
 import { isWaiting, serverEvent, waitQuery } from './parts';
 
 const tag = 'Fan-outs';
@@ -33,7 +34,10 @@ const open = route({
   answer: { status: 201, schema: contracts.fanoutView, description: 'Opened' },
   problems: ['not-found'],
   keyed: 'id',
-  run: ({ client, body, keyId }) => client.openFanout({ ...(keyId === undefined ? {} : { id: keyId }), ...body }),
+  run: ({ client, body, keyId, operator }) => {
+    refuseWorkflows(operator, [['notify', body?.notify]]);
+    return client.openFanout({ ...(keyId === undefined ? {} : { id: keyId }), ...body });
+  },
 });
 
 const one = route({
