@@ -3,6 +3,7 @@ import { CompiledModules, makeExecutor } from '../../../activities/executions/ex
 import { httpHandler } from '../../../handlers/http/httpHandler';
 import { SECRET, startReceiver } from '../../services/notifier/receiver';
 import type { Receiver } from '../../services/notifier/receiver';
+import { rounds } from '../../helpers/long';
 import { Tally } from '../tally';
 import { urlForms } from './urlForms';
 
@@ -122,7 +123,8 @@ describe('templates of a handler', () => {
 
   test('no value leaves its place, and none chooses the server', async () => {
     const { submit, status, results, cancel, reconcile } = handler();
-    const tried = values();
+    const every = rounds(6, 1); // each is five calls
+    const tried = values().filter((_, n) => n % every === 0 || n >= forms.length);
     for (const value of tried) {
       const batch = {
         id: '1',
@@ -146,6 +148,6 @@ describe('templates of a handler', () => {
       const fault = arrived() ?? (wrong === undefined ? null : `${wrong.path} at ${wrong.headers.host}`);
       tally.add(JSON.stringify(value), fault);
     }
-    tally.expectNoneThrough(3_000);
+    tally.expectNoneThrough(500);
   });
 });
