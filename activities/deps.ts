@@ -68,11 +68,11 @@ export interface CallbackPolicy {
   /** Hosts that webhooks may go to; empty: none. A private address only if the list names it. */
   allow: readonly string[];
   /**
-   * Standard Webhooks secrets (`whsec_...`) of receivers that have none of their own; without one
-   * they get nothing. Several: each signs, so that a receiver may know any of them.
+   * Standard Webhooks secrets (`whsec_...`) for all hosts but `receivers`; without one they get
+   * nothing. Several: each signs, so that a receiver may know any of them.
    */
   secret: string | readonly string[] | null;
-  /** Receivers with secrets of their own; each is allowed by being named here. */
+  /** Receivers with separate secrets; each is allowed by being named here. */
   receivers?: readonly Receiver[];
   /** Workflows that callbacks may signal; default: `DEFAULT_WORKFLOWS`. */
   workflows?: WorkflowPolicy;

@@ -53,8 +53,8 @@ export const isAllowedUrl = (allow: readonly string[], url: URL, usual: Usual): 
   });
 };
 
-/** Says whether the host is this machine by its very name. */
-export const isLoopbackName = (host: string): boolean =>
+/** Says whether the host means this machine, without asking a name server. */
+const isLoopbackName = (host: string): boolean =>
   host === 'localhost' || host.endsWith('.localhost') || isLoopback(host);
 
 export const isLoopback = (address: string): boolean => address === '::1' || /^127\.\d+\.\d+\.\d+$/.test(address);

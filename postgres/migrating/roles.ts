@@ -90,7 +90,7 @@ export const rolesSql = (schema: string): string => {
 const makeRole = (name: string): string =>
   `do $$ begin if to_regrole('${name}') is null then create role ${name} nologin; end if; end $$;`;
 
-/** Gives what is in the schema to the owner, whoever migrated first. */
+/** Gives what is in the schema to the owner: another role may have migrated first. */
 const ownAll = (schema: string, owner: string): string => `do $$ declare one record; begin
   execute format('alter schema %I owner to ${owner}', '${schema}');
   for one in select c.oid::regclass as name, c.relkind from pg_class c

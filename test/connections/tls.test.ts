@@ -28,7 +28,7 @@ beforeAll(async () => {
     execFileSync('cp', [inFolder(name), path.join(cluster, name)]);
     chownSync(path.join(cluster, name), uid, gid);
   }
-  // Whoever comes without TLS is refused from now on.
+  // A client without TLS is refused from now on.
   writeFileSync(path.join(cluster, 'pg_hba.conf'), 'hostssl all all 127.0.0.1/32 scram-sha-256\n');
   const pool = createPool({ databaseUrl: postgres.url, max: 1 });
   await pool.query("alter system set ssl_cert_file = 'server.crt'");

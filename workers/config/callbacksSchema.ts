@@ -108,6 +108,6 @@ export const callbacksShape = (options: SecretOptions) => ({
     'Signs webhooks as Standard Webhooks does. A list: each signs. In JSON as `{"env": "NAME"}`.',
     'none: webhooks are not sent',
   ),
-  receivers: setting(receivers(options), 'Hosts with secrets of their own; they need not stand in `allow`.', 'none'),
+  receivers: setting(receivers(options), 'Hosts with separate secrets; they need not stand in `allow`.', 'none'),
   workflows: strict(workflowsShape).optional(),
 });

@@ -74,7 +74,7 @@ export const linesOf = (inner: z.ZodType<string>): z.ZodType<string> =>
     const lines = typeof value === 'string' && value.trim() !== '' ? split(value) : [value];
     const failed = lines.map((line) => inner.safeParse(line)).find((parsed) => !parsed.success);
     if (failed !== undefined) {
-      context.addIssue({ code: 'custom', message: failed.error!.issues[0]!.message });
+      context.addIssue({ code: 'custom', message: failed.error.issues[0]!.message });
       return z.NEVER;
     }
     return value as string;

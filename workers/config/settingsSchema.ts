@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Problem } from '../../handlers';
 import { didYouMean } from '../../handlers/suggest';
 import { SCHEMA_PATTERN } from '../../postgres/pool';

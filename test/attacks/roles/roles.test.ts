@@ -240,7 +240,7 @@ describe('what each role must not do', () => {
     tally.expectNoneThrough(420);
   });
 
-  test('nobody else enters the schema', async () => {
+  test('no other role enters the schema', async () => {
     const { rows } = await world.database.pool.query<{ public: boolean; owners: string[] }>(`select
       has_schema_privilege('public', 'muster', 'usage') as public,
       array(select distinct tableowner::text from pg_tables where schemaname = 'muster') as owners`);

@@ -1,7 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { allowedAddresses, isPublic } from '../../../activities/callbacks/addresses';
 import type { Resolved } from '../../../activities/callbacks/addresses';
-import { isAllowedUrl, parseAllowed } from '../../../activities/callbacks/allowed';
 import type { CallbackPolicy } from '../../../activities/deps';
 import { sendWebhook } from '../../../activities/callbacks/webhook';
 import type { Delivery } from '../../../activities/callbacks/webhook';
@@ -76,7 +75,7 @@ describe('several secrets', () => {
     expect([knows(other), knows(SECRET)]).toEqual([true, false]);
   });
 
-  test('a receiver with a secret of its own gets none that others know, and needs no other entry', async () => {
+  test('a receiver with a separate secret gets none that others know, and needs no other entry', async () => {
     const allow = `127.0.0.1:${receiver.port}`;
     await send(`${receiver.url}/`, { allow: ['127.0.0.1:*'], receivers: [{ allow, secret: [third] }] });
     expect([knows(third), knows(SECRET)]).toEqual([true, false]);
@@ -162,42 +161,6 @@ describe('callbacks.allow', () => {
     expect(receiver.received).toHaveLength(0);
   });
 
-  test('a host allows the default port, with a port that one, with * every one', () => {
-    const allowed = (entry: string, url: string): boolean => isAllowedUrl([entry], new URL(url), 'https');
-    expect(allowed('hooks.example.com', 'https://hooks.example.com/x')).toBe(true);
-    expect(allowed('hooks.example.com', 'https://hooks.example.com:443/x')).toBe(true);
-    expect(allowed('hooks.example.com', 'https://hooks.example.com:8443/x')).toBe(false);
-    expect(allowed('HOOKS.example.com:8443', 'https://hooks.Example.com:8443/x')).toBe(true);
-    expect(allowed('hooks.example.com:8443', 'https://hooks.example.com/x')).toBe(false);
-    expect(allowed('hooks.example.com:443', 'https://hooks.example.com/x')).toBe(true);
-    expect(allowed('hooks.example.com:*', 'https://hooks.example.com:8443/x')).toBe(true);
-    expect(allowed('hooks.example.com.', 'https://hooks.example.com/x')).toBe(true);
-    expect(allowed('bücher.example', 'https://xn--bcher-kva.example/x')).toBe(true);
-    expect(allowed('::1', 'http://[::1]:80/x')).toBe(true);
-    expect(allowed('[::1]', 'http://[::1]:99/x')).toBe(false);
-    expect(allowed('[::1]:99', 'http://[0::1]:99/x')).toBe(true);
-    expect(allowed('[2606:4700::1111]:8443', 'https://[2606:4700:0::1111]:8443/')).toBe(true);
-    expect(allowed('example.com', 'https://evilexample.com/')).toBe(false);
-    expect(allowed('example.com', 'https://example.com.evil.org/')).toBe(false);
-    expect(allowed('127.0.0.1', 'http://2130706433/')).toBe(true); // the same address, as the URL standard spells it
-    expect(allowed('example.com', 'http://2130706433/')).toBe(false);
-  });
-
-  test('http only where the entry says so, and to this machine', () => {
-    const allowed = (entry: string, url: string): boolean => isAllowedUrl([entry], new URL(url), 'https');
-    expect(allowed('hooks.example.com', 'http://hooks.example.com/')).toBe(false);
-    expect(allowed('hooks.example.com:80', 'http://hooks.example.com/')).toBe(false);
-    expect(allowed('http://hooks.example.com', 'http://hooks.example.com/')).toBe(true);
-    expect(allowed('http://hooks.example.com', 'https://hooks.example.com/')).toBe(false);
-    expect(allowed('http://hooks.example.com', 'http://hooks.example.com:8080/')).toBe(false);
-    expect(allowed('http://hooks.example.com:8080', 'http://hooks.example.com:8080/')).toBe(true);
-    expect(allowed('https://hooks.example.com', 'http://hooks.example.com:443/')).toBe(false);
-    expect(allowed('10.0.0.1', 'http://10.0.0.1/')).toBe(false);
-    for (const host of ['localhost', 'app.localhost', '127.0.0.1', '127.9.9.9', '[::1]'])
-      expect([host, allowed(host, `http://${host}/`)]).toEqual([host, true]);
-    expect(allowed('127.0.0.1.example.com', 'http://127.0.0.1.example.com/')).toBe(false);
-  });
-
   test('plain http to an allowed host is refused, with the remedy', async () => {
     expect(await send('http://hooks.example.com/', { allow: ['hooks.example.com'] })).toEqual({
       kind: 'given-up',
@@ -206,31 +169,12 @@ describe('callbacks.allow', () => {
     });
   });
 
-  test.each([
-    [
-      '',
-      'a b',
-      'user@host',
-      'host/path',
-      'host:0',
-      'host:70000',
-      'host:x',
-      '*.example.com',
-      'ftp://host',
-      'host?x',
-      'host#x',
-      '[::1',
-      '1:2:3',
-      'a\\b',
-      'http://',
-    ],
-  ])('%j is no entry', (...entries) => {
-    for (const entry of entries) expect([entry, parseAllowed(entry)]).toEqual([entry, null]);
-  });
-
-  test.each(['ftp://127.0.0.1/', 'http://user:pw@127.0.0.1/', 'nowhere'])('%s is refused', async (url) => {
-    expect(await send(url)).toMatchObject({ kind: 'given-up', error: expect.stringMatching(/^url: expected/) });
-  });
+  test.each(['ftp://127.0.0.1/', 'http://user:pw@127.0.0.1/', 'http://user@127.0.0.1/', 'nowhere'])(
+    '%s is refused',
+    async (url) => {
+      expect(await send(url)).toMatchObject({ kind: 'given-up', error: expect.stringMatching(/^url: expected/) });
+    },
+  );
 });
 
 describe('private addresses', () => {

@@ -140,7 +140,7 @@ const fix = route({
   keyed: 'harmless',
   run: ({ client, params: one, body, operator }) => {
     if ('items' in body) refuseWorkflows(operator, callbacksOf(body.items, 'items'));
-    return client.fixHead(one.service, body as Fix);
+    return client.fixHead(one.service, body);
   },
 });
 
