@@ -85,13 +85,16 @@ const check = (policy: CallbackPolicy, address: string): Checked | { refusal: st
   return { url, allow, secrets };
 };
 
-const notAllowed = (allow: readonly string[], url: URL): string =>
-  url.protocol === 'http:' && isAllowedUrl(allow, url, 'http and https')
-    ? `url: expected https for the host ${url.host}, got http. To allow it, write http://${url.host} in callbacks.allow.`
-    : `host ${url.host}: not in callbacks.allow (${allow.join(', ') || 'empty'}). Add it to the config file and redrive or poll the task.`;
+const notAllowed = (allow: readonly string[], { protocol, host, href }: URL): string => {
+  const list = allow.join(', ') || 'empty';
+  return protocol === 'http:' && isAllowedUrl(allow, new URL(href), 'http and https')
+    ? `url: expected https for the host ${host}, got http. To allow it, write http://${host} in callbacks.allow.`
+    : `host ${host}: not in callbacks.allow (${list}). Add it to the config file and redrive or poll the task.`;
+};
 
 const privateAddress = (host: string, found: readonly Resolved[]): string =>
-  `host ${host}: resolves to ${found.map(({ address }) => address).join(', ') || 'nothing'}, which is not a public address. To allow it, name the address itself in callbacks.allow.`;
+  `host ${host}: resolves to ${found.map(({ address }) => address).join(', ') || 'nothing'}, ` +
+  'which is not a public address. To allow it, name the address itself in callbacks.allow.';
 
 const addressesOf = async (host: string, resolve: Resolve): Promise<readonly Resolved[]> => {
   const family = isIP(host);

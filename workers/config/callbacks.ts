@@ -32,7 +32,8 @@ type Read = (
 ) => string | undefined;
 
 export const callbackSettings = (read: Read, file: FileSettings['callback'] = {}): CallbackSettings => {
-  const secret = read(null, 'MUSTER_CALLBACK_SECRET', linesOf(schemas.callbackSecret)); // no flag: other users see flags
+  // No flag: other users of this machine can see flags.
+  const secret = read(null, 'MUSTER_CALLBACK_SECRET', linesOf(schemas.callbackSecret));
   const port = read('callbackPort', 'MUSTER_CALLBACK_PORT', schemas.portText);
   return {
     port: port === undefined ? (file.port ?? null) : Number(port),

@@ -59,7 +59,7 @@ export const callbackShape = (options: SecretOptions) => ({
   url: setting(callbackUrl, 'Address under which downstreams reach it.', 'the address on which it listens'),
   secret: setting(
     secrets(options, callbackSecret),
-    'Signs the URLs that downstreams get; the same in every worker. A list: the first signs, all are accepted. In JSON as `{"env": "NAME"}`.',
+    'Signs the URLs that downstreams get; the same in every worker. A list: the first. In JSON as `{"env": "NAME"}`.',
   ),
   urlMs: setting(
     whole(60_000, 365 * DAY_MS),

@@ -14,9 +14,8 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
  * Calls one URL per item: the function is `http`, its method the verb, the first argument the URL,
  * the second the body, the others headers (`name: value`). Standard output is the body of the
  * answer; exit code 0 for 2xx, otherwise the status with it on stderr. Only hosts that the operator
- * allows; redirects are not followed, and headers of the transport (Host, Content-Length, those of one
- * hop) are refused. Each call carries the item's idempotency key, the same at
- * every attempt.
+ * allows; redirects are not followed, and headers of the transport are refused. Each call carries
+ * the item's idempotency key, the same at every attempt.
  */
 export const httpExecutor = (allow: readonly string[], { method, limits }: MakeExecutor): Executor => {
   const verb = method.toUpperCase();

@@ -50,7 +50,7 @@ describe('a worker as muster_worker and a client as muster_submit', () => {
     await client.submit('jobs', [{ id: 'a0', payload: { to: 'a0' } }]); // again
     const tasks = await client.waitFor([...ids, 'called', 'later', 'after'], { timeoutMs: 60_000 });
     expect(tasks.map(({ state }) => state)).toEqual(tasks.map(() => 'succeeded'));
-    // What it depends on has ended: a client that may release it does so at once, otherwise the sweeper.
+    // What it depends on has ended: this client may not release it, so the sweeper does.
     await client.submit('jobs', [{ id: 'after the end', payload: { to: 'b' }, dependsOn: ['a0', 'a1'] }]);
     expect((await client.waitFor(['after the end'], { timeoutMs: 60_000 }))[0]).toMatchObject({ state: 'succeeded' });
     expect(await client.explain('after')).toMatchObject({ text: expect.any(String) });
@@ -81,7 +81,7 @@ describe('a worker as muster_worker and a client as muster_submit', () => {
   });
 });
 
-/** What each role may do with a table, by columns where only some are meant. Independent of the SQL that grants it. */
+/** What a role might do with a table. The lists do not follow from the SQL that grants it. */
 type Verb = 'select' | 'insert' | 'update' | 'delete' | 'truncate';
 
 /** Tables that only leaders and workers write. */
@@ -191,7 +191,8 @@ describe('what each role must not do', () => {
   const tally = new Tally('roles of the database');
   let columns: Map<string, string[]>;
   beforeAll(async () => {
-    const text = `select c.relname as table, a.attname as column from pg_class c join pg_attribute a on a.attrelid = c.oid
+    const text = `select c.relname as table, a.attname as column
+      from pg_class c join pg_attribute a on a.attrelid = c.oid
       where c.relnamespace = 'muster'::regnamespace and c.relkind = 'r' and a.attnum > 0 and not a.attisdropped`;
     const { rows } = await world.database.pool.query<{ table: string; column: string }>(text);
     columns = new Map();

@@ -165,7 +165,8 @@ describe('callbacks.allow', () => {
     expect(await send('http://hooks.example.com/', { allow: ['hooks.example.com'] })).toEqual({
       kind: 'given-up',
       error:
-        'url: expected https for the host hooks.example.com, got http. To allow it, write http://hooks.example.com in callbacks.allow.',
+        'url: expected https for the host hooks.example.com, got http. ' +
+        'To allow it, write http://hooks.example.com in callbacks.allow.',
     });
   });
 

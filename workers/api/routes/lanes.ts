@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { Fix } from '../../../client/lanes/control';
 import { after } from '../../../workflows/contracts/handler';
 import * as contracts from '../../../workflows/contracts/lane';
 import { LISTED_AGE_MAX_MS, WEIGHT_MAX } from '../../../workflows/planning/lanes/limits';

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
-import type { CallbackKey } from '../../workers/callbacks/token';
-import { callbackUrl, isCallbackToken, readCallbackPath } from '../../workers/callbacks/token';
+import type { CallbackKey } from '../../../workers/callbacks/token';
+import { callbackUrl, isCallbackToken, readCallbackPath } from '../../../workers/callbacks/token';
 
 /** The URLs of downstreams: they expire, and outlive the replacement of their secret. */
 

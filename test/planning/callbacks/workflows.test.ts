@@ -1,5 +1,5 @@
-import type { WorkflowPolicy } from '../../workflows/planning/callbacks/workflows';
-import { DEFAULT_WORKFLOWS, isOwnWorkflow, workflowRefusal } from '../../workflows/planning/callbacks/workflows';
+import type { WorkflowPolicy } from '../../../workflows/planning/callbacks/workflows';
+import { DEFAULT_WORKFLOWS, isOwnWorkflow, workflowRefusal } from '../../../workflows/planning/callbacks/workflows';
 import {
   balancerWorkflowId,
   completionWorkflowId,
@@ -8,7 +8,7 @@ import {
   monitorWorkflowId,
   notifierWorkflowId,
   queuerWorkflowId,
-} from '../../workflows/naming';
+} from '../../../workflows/naming';
 
 const fieldOf = (
   policy: Partial<WorkflowPolicy>,

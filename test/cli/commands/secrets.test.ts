@@ -155,7 +155,8 @@ describe('secrets of webhooks', () => {
     if (isTaken) return expect((await load({ HOOK: secret })).callbacks.secret).toEqual([secret]);
     const found = await problems({ HOOK: secret });
     expect(found).toEqual([
-      'muster.config.json, callbacks.secret: expected a Standard Webhooks secret, whsec_ and base64 of 24 to 64 bytes, got another string (not shown: it may contain a secret) in the environment variable HOOK',
+      'muster.config.json, callbacks.secret: expected a Standard Webhooks secret, whsec_ and base64 of ' +
+        '24 to 64 bytes, got another string (not shown: it may contain a secret) in the environment variable HOOK',
     ]);
   });
 
