@@ -1,5 +1,5 @@
 import type { Findings } from '../configError';
-import { isTransportHeader } from '../../workflows/planning/transportHeaders';
+import { HEADER_NAME, HEADER_VALUE, isTransportHeader } from '../../workflows/planning/transportHeaders';
 import type { Env } from '../environment/variable';
 import { readVariable } from '../environment/variable';
 import { didYouMean } from '../suggest';
@@ -15,8 +15,6 @@ export interface Headers {
   readonly secrets: readonly string[];
 }
 
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 /** Names of headers with credentials, whose values may only come from the environment. */
 const SECRET =
   /^(proxy-)?authorization$|^cookie$|api-?key|auth-?(token|key)|access-?(token|key)|(subscription|functions|master|admin|license)-key|secret|password|passwd|credential|session|(^|-)token$/i;
@@ -39,7 +37,7 @@ export function compileHeaders(raw: unknown, env: Env, at: string, findings: Fin
   for (const [name, value] of given) {
     const path = `${at}.${name}`;
     const key = name.toLowerCase();
-    if (!TOKEN.test(name)) findings.add(path, 'expected a header name of letters, digits and -');
+    if (!HEADER_NAME.test(name)) findings.add(path, 'expected a header name of letters, digits and -');
     else if (isReserved(key)) findings.add(path, 'expected no such header: the transport writes it');
     else if (Object.hasOwn(sent, key))
       findings.add(path, 'expected each header once; upper and lower case are the same name');
@@ -60,7 +58,7 @@ export function compileHeaders(raw: unknown, env: Env, at: string, findings: Fin
 function plainProblem(name: string, value: string): string | undefined {
   if (SECRET.test(name))
     return 'expected {"env": "NAME"} or {"env": "NAME", "prefix": "Bearer "}, got plain text; secrets come from the environment only';
-  if (!VALUE.test(value)) return 'expected a header value without line breaks or characters beyond Latin-1';
+  if (!HEADER_VALUE.test(value)) return 'expected a header value without line breaks or characters beyond Latin-1';
   if (value.includes('{{')) return 'expected plain text, got {{...}}; headers are not templates';
   return undefined;
 }
@@ -84,7 +82,7 @@ function readSecret(
       );
   }
   const { env: name, prefix = '' } = value as { env?: unknown; prefix?: unknown };
-  if (typeof prefix !== 'string' || !VALUE.test(prefix))
+  if (typeof prefix !== 'string' || !HEADER_VALUE.test(prefix))
     findings.add(`${path}.prefix`, 'expected text such as "Bearer "');
   if (typeof name !== 'string' || !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
     findings.add(`${path}.env`, 'expected the name of an environment variable');
@@ -97,7 +95,7 @@ function readSecret(
       `${path}.env`,
       `expected the environment variable ${name} to be set, got ${env[name] === '' ? 'an empty one' : 'none'}`,
     );
-  else if (!VALUE.test(found))
+  else if (!HEADER_VALUE.test(found))
     findings.add(
       `${path}.env`,
       `expected the environment variable ${name} to hold one line of Latin-1 text, without a line break at its end`,

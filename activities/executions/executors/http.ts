@@ -4,7 +4,7 @@ import { allowedAddresses, resolveHost } from '../../callbacks/addresses';
 import { isAllowedUrl } from '../../callbacks/allowed';
 import { describeThrown } from '../../../handlers/text';
 import type { ItemMetadata } from '../../../workflows/planning/executions/usage';
-import { isTransportHeader } from '../../../workflows/planning/transportHeaders';
+import { HEADER_NAME, HEADER_VALUE, isTransportHeader } from '../../../workflows/planning/transportHeaders';
 import type { Executor, MakeExecutor, RunOutcome } from './types';
 import { nodeFailure } from './types';
 
@@ -53,9 +53,6 @@ export const httpExecutor = (allow: readonly string[], { method, limits }: MakeE
   };
 };
 
-const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
-
 /** Returns the headers, or what is wrong with one of them: nothing is sent then. */
 const headersOf = (lines: readonly string[]): Record<string, string> | string => {
   const headers = new Map<string, string>();
@@ -65,7 +62,8 @@ const headersOf = (lines: readonly string[]): Record<string, string> | string =>
     const at = line.indexOf(':');
     const name = line.slice(0, Math.max(at, 0)).trim().toLowerCase();
     const value = line.slice(at + 1).trim();
-    if (!NAME.test(name) || !VALUE.test(value)) return refuse('a header of the form "name: value" on one line');
+    if (!HEADER_NAME.test(name) || !HEADER_VALUE.test(value))
+      return refuse('a header of the form "name: value" on one line');
     if (isTransportHeader(name)) return refuse('no header that the transport writes');
     headers.set(name, value);
   }

@@ -79,7 +79,9 @@ test('the HTTP API refuses more, with the field, what it expected and what came'
     const { status, text } = await ask(config);
     tally.add(JSON.stringify(config), status === 400 ? null : `${status} ${text}`);
   }
-  expect((await ask({ concurrency: 3, timeout_ms: 400 })).status).toBe(202);
+  const taken = await ask({ concurrency: 3, timeout_ms: 400 });
+  expect(taken.status).toBe(202);
+  await muster.client.execution((taken.body as { request_id: string }).request_id).wait({ timeoutMs: 60_000 });
   tally.expectNoneThrough(25);
 });
 

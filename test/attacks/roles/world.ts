@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { NativeConnection } from '@temporalio/worker';
+import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import pino from 'pino';
 import type { RegisteredFunction } from '../../../handlers/functions';
 import type { Client } from '../../../client';
@@ -12,6 +12,8 @@ import { createNode } from '../../../workers/node';
 import type { TestDatabase } from '../../helpers/database';
 import { createDatabase, temporalAddress } from '../../helpers/database';
 import { prebuiltBundle } from '../../helpers/prebuilt';
+
+Runtime.install({ logger: new DefaultLogger('ERROR') });
 
 /** A Muster whose worker and client log in as members of the roles that `rolesSql` makes. */
 export interface RolesWorld {

@@ -4,6 +4,7 @@ import { workflowRefusal } from '../../../workflows/planning/callbacks/workflows
 import type { Ceilings } from '../../../workflows/planning/executions/ceilings';
 import { ceilingRefusal } from '../../../workflows/planning/executions/ceilings';
 import { ApiProblem } from '../problem';
+import { MOST_NAMED } from '../validate';
 
 /** What the operator lets callers of the HTTP API ask for. */
 export interface OperatorLimits {
@@ -12,8 +13,6 @@ export interface OperatorLimits {
   workflows: WorkflowPolicy;
   executions: Ceilings;
 }
-
-const MOST_NAMED = 100;
 
 /**
  * Throws if one of the callbacks names a workflow that callers may not have signalled. Each comes
