@@ -78,7 +78,10 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     executions: { ...DEFAULT_EXECUTION_SETTINGS, ...options.executions },
     ...(callback === undefined
       ? {}
-      : { callbackUrl: (batch) => callbackUrl(callback.url, { secret: callback.secret, installation }, batch) }),
+      : {
+          callbackUrl: (batch, openMs) =>
+            callbackUrl(callback.url, { ...callback, installation }, batch, Math.max(callback.urlMs, openMs)),
+        }),
     heartbeat: new Heartbeat({ pool, log, onAnswers: () => void wakeWaiting() }),
     nodes,
     partitions: new Partitions({ pool, node: id, kept, onReleased: () => void balancing.wake(), log }),

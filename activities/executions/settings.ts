@@ -26,6 +26,9 @@ export interface ExecutionSettings extends ExecutorSource {
   /** Items of a chunk at once, and time of one run, where the template does not say. */
   concurrency: number;
   timeoutMs: number;
+  /** The most of both that this node grants a request. */
+  maxConcurrency: number;
+  maxTimeoutMs: number;
   /** Time after its end when an execution is deleted, with its items and results. */
   retentionMs: number;
   limits: OutputLimits;
@@ -47,6 +50,8 @@ export const DEFAULT_EXECUTION_SETTINGS: ExecutionSettings = {
   leaseMs: 15_000,
   concurrency: 1,
   timeoutMs: 60_000,
+  maxConcurrency: 256,
+  maxTimeoutMs: 3_600_000,
   retentionMs: DEFAULT_RETENTION_MS,
   limits: { stdoutBytes: 65_536, stderrBytes: 65_536 },
 };

@@ -9,6 +9,7 @@ import { readGivenItems } from '../../postgres/executions/workItem';
 import type { GivenItem } from '../../postgres/executions/workItem';
 import type { ExecutionTemplate, WorkOrderBatch, WorkOrderBatchResponse } from '../../workflows/messages';
 import { succeeded } from '../../workflows/planning/executions/attempts';
+import { granted } from '../../workflows/planning/executions/ceilings';
 import type { ItemUsage } from '../../workflows/planning/executions/usage';
 import { isOver, pendingOf } from '../../workflows/planning/executions/states';
 import type { ActivityDeps } from '../deps';
@@ -69,13 +70,11 @@ export const workOrderBatch = async (
   }
 };
 
-/** Returns the template's settings, or else the operator's. */
+/** Returns the template's settings, or else the operator's; never above the operator's ceilings. */
 const settingsOf = ({ config, n }: TakenChunk, { executions }: ActivityDeps) => {
   const { concurrency, timeoutMs } = config as ExecutionTemplate['config'];
-  return {
-    concurrency: Math.min(concurrency ?? executions.concurrency, n),
-    timeoutMs: timeoutMs ?? executions.timeoutMs,
-  };
+  const allowed = granted(executions, { concurrency, timeoutMs }, executions);
+  return { ...allowed, concurrency: Math.min(allowed.concurrency, n) };
 };
 
 const toMicroseconds = (ms: number): number => Math.round(ms * 1_000) / 1_000;

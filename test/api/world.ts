@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import pino from 'pino';
 import type { Handler } from '../../handlers';
 import { defineHandler } from '../../handlers';
+import type { CallbackPolicy } from '../../activities/deps';
+import type { ExecutionSettings } from '../../activities/executions/settings';
 import { DEFAULT_EXECUTION_SETTINGS } from '../../activities/executions/settings';
 import { DEFAULT_NODE_SETTINGS } from '../../activities/nodes/settings';
 import type { Client } from '../../client';
@@ -109,12 +111,14 @@ export interface WorldOptions {
   /** Of a Muster that runs already. */
   muster?: { database: TestDatabase; prefix: string };
   maxConnections?: number;
+  callbacks?: CallbackPolicy;
+  executions?: Partial<ExecutionSettings>;
 }
 
 export const settingsFor = (
   database: TestDatabase,
   prefix: string,
-  { handlers: given = worldHandlers(), limits = {}, host = '127.0.0.1' }: WorldOptions,
+  { handlers: given = worldHandlers(), limits = {}, host = '127.0.0.1', callbacks, executions }: WorldOptions,
 ): Settings => ({
   databaseUrl: database.url,
   schema: 'muster',
@@ -122,9 +126,9 @@ export const settingsFor = (
   prefix,
   temporal: { address: temporalAddress(), namespace: 'default', connection: {} },
   handlers: [...given],
-  callbacks: { allow: [], secret: null },
+  callbacks: callbacks ?? { allow: [], secret: null },
   callback: callbackSettings(() => undefined),
-  executions: DEFAULT_EXECUTION_SETTINGS,
+  executions: { ...DEFAULT_EXECUTION_SETTINGS, ...executions },
   nodes: DEFAULT_NODE_SETTINGS,
   api: { ...DEFAULT_API, port: 0, host, limits: { ...DEFAULT_API.limits, ...limits } },
   logLevel: 'silent',

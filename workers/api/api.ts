@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { Client } from '../../client/client';
 import { MusterError } from '../../client/errors';
 import { createPool } from '../../postgres/pool';
+import { DEFAULT_WORKFLOWS } from '../../workflows/planning/callbacks/workflows';
 import type { Settings } from '../config/config';
 import { clientPlugs } from '../temporal/plugs';
 import { packageVersion } from '../temporal/versioning';
@@ -91,6 +92,11 @@ export const startApi = async (settings: Settings, options: ApiOptions): Promise
       log,
       maxWaitS: limits.maxWaitS,
       quotas: new Quotas(pool),
+      operator: {
+        prefix,
+        workflows: settings.callbacks.workflows ?? DEFAULT_WORKFLOWS,
+        executions: settings.executions,
+      },
       stopping: stopping.signal,
       guard,
       limits,

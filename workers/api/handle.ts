@@ -7,6 +7,7 @@ import type { Pool, Queryable } from '../../postgres/pool';
 import { checkKey, idOfKey, once, requestHash } from './idempotency';
 import type { Caller } from './tokens';
 import type { Call, Route } from './route';
+import type { OperatorLimits } from './routes/operator';
 import { safely } from './streams';
 import type { Quotas } from './tenants/quotas';
 import { within } from './tenants/within';
@@ -22,6 +23,7 @@ export interface HandleDeps {
   log: Logger;
   maxWaitS: number;
   quotas: Quotas;
+  operator: OperatorLimits;
   /** Aborted when this process stops. */
   stopping: AbortSignal;
 }
@@ -47,6 +49,7 @@ export const handle = async (
     body: bodyOf(route, body?.value),
     client: deps.client,
     maxWaitS: deps.maxWaitS,
+    operator: deps.operator,
     signal: AbortSignal.any([deps.stopping, goneSignal(reply)]),
     afterCommit: () => undefined,
     ...more,

@@ -4,6 +4,7 @@ import type { Admit } from '../../client/tasks/submitResult';
 import type { Scope } from '../../postgres/api/token';
 import type { Queryable } from '../../postgres/pool';
 import type { ProblemName } from './problem';
+import type { OperatorLimits } from './routes/operator';
 
 /** One request as its route sees it, with every part checked. */
 export interface Call<P = unknown, Q = unknown, B = unknown> {
@@ -19,6 +20,7 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   prefix?: string;
   /** Holds a limited token's tasks to its tenant's quotas. */
   admit?: Admit;
+  operator: OperatorLimits;
   /** Aborted when the caller is gone, or this process stops. */
   signal: AbortSignal;
   /**

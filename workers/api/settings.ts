@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { LOCAL_HOST } from '../config/defaults';
 import type { FileSettings } from '../config/settingsSchema';
-import * as schemas from '../config/settingsSchema';
+import * as schemas from '../config/callbacksSchema';
 import type { ApiLimits } from './limits';
 import { DEFAULT_LIMITS } from './limits';
 

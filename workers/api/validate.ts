@@ -24,7 +24,7 @@ export const checked = <T>(schema: z.ZodType<T>, value: unknown, place: Place): 
   });
 };
 
-const MOST_NAMED = 100;
+export const MOST_NAMED = 100;
 
 type Issue = z.core.$ZodIssue;
 const errorsOf = (issue: Issue, place: Place): NonNullable<ProblemDetails['errors']> => {

@@ -22,7 +22,7 @@ export interface CallbackOptions {
   /** If that port is taken, use any free one. */
   elsewhere?: boolean;
   host: string;
-  secret: string;
+  secrets: readonly string[];
   /** Most bytes of one body. */
   maxBytes: number;
   log: Logger;
@@ -50,7 +50,7 @@ const EARLY_EVERY_MS = 100;
 const TOLD = ['status', 'results', 'error'];
 
 /**
- * Takes completions by HTTP: `POST <base>/callbacks/<batch>.<created>/<token>` with
+ * Takes completions by HTTP: `POST <base>/callbacks/<batch>.<created>.<expires>/<token>` with
  * `{"results": [...]}` or `{"status": "expired" | "failed", ...}`. 200 when it is committed, or the
  * same was before;
  * problem details (RFC 9457) otherwise: 400 unreadable, 401 a wrong token, 404 no such batch, 409
@@ -116,11 +116,11 @@ class Receiver {
     if (request.method !== 'POST')
       return problem(405, 'method-not-allowed', `Expected POST, got ${request.method}.`, {}, { allow: 'POST' });
     if (deps === null) return busyNow('The worker is starting.');
-    if (!isCallbackToken({ secret: options.secret, installation: deps.installation }, path.batch, path.token))
+    if (!isCallbackToken({ secrets: options.secrets, installation: deps.installation }, path.batch, path.token))
       return problem(
         401,
         'unauthorized',
-        'The token does not belong to this batch.',
+        'The token does not belong to this batch, or has expired.',
         {},
         { 'www-authenticate': 'Callback' },
       );

@@ -56,6 +56,16 @@ export const executionShape = {
     DEFAULTS.concurrency,
   ),
   timeoutMs: setting(whole(1, DAY_MS), 'Longest run of one item, where the request does not say.', DEFAULTS.timeoutMs),
+  maxConcurrency: setting(
+    whole(1, 1_000),
+    'Most items of a chunk at once, whatever a request asks for; the HTTP API refuses more.',
+    DEFAULTS.maxConcurrency,
+  ),
+  maxTimeoutMs: setting(
+    whole(1, DAY_MS),
+    'Longest run of one item, whatever a request asks for; the HTTP API refuses more.',
+    DEFAULTS.maxTimeoutMs,
+  ),
   retentionMs: setting(
     whole(60_000, 3_650 * DAY_MS),
     'How long an ended execution is kept, with its items and results.',
@@ -94,6 +104,8 @@ export interface ExecutionFileSettings {
   leaseMs?: number | undefined;
   concurrency?: number | undefined;
   timeoutMs?: number | undefined;
+  maxConcurrency?: number | undefined;
+  maxTimeoutMs?: number | undefined;
   retentionMs?: number | undefined;
   stdoutBytes?: number | undefined;
   stderrBytes?: number | undefined;

@@ -60,6 +60,10 @@ export const ERROR_CODES = {
   LINE_TOO_LONG: ['A line of a file is too long.', 'Split the line.'],
   LOSSY_NUMBER: ['A JSON number would lose digits.', 'Send it as text.'],
   MALFORMED_ID: ['An item id does not have the documented form.', 'Use the ids that `addItems` returned.'],
+  NOT_ALLOWED: [
+    'A request asks for what the operator allows no caller of the HTTP API.',
+    'Read the message: it names the field and the setting.',
+  ],
   PAYLOAD_TOO_LARGE: [
     'The payload exceeds `maxPayloadBytes` of its handler.',
     'Store it elsewhere and send a reference.',

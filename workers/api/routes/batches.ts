@@ -5,6 +5,7 @@ import * as contracts from '../../../workflows/contracts/batch';
 import { laneBatchView } from '../../../workflows/contracts/lane';
 import { batchId, count, handlerName } from '../../../workflows/contracts/fields';
 import { route } from '../route';
+import { callbacksOf, refuseWorkflows } from './operator';
 
 const tag = 'Batches';
 const params = z.object({ batch: batchId });
@@ -22,7 +23,9 @@ const submit = route({
   answer: { status: 200, schema: z.object({ batches: z.array(contracts.submittedBatch) }), description: 'Accepted' },
   problems: ['not-found', 'id-conflict', 'conflict', 'refused', 'backlogged', 'quota'],
   keyed: 'tx',
-  run: async ({ client, params: { handler }, body, tx, admit, afterCommit }) => {
+  run: async ({ client, params: { handler }, body, tx, admit, afterCommit, operator }) => {
+    for (const [index, { items }] of body.batches.entries())
+      refuseWorkflows(operator, callbacksOf(items, `batches[${index}].items`));
     const batches = await client.submitBatches(handler, body.batches, {
       ...(admit === undefined ? {} : { admit }),
       ...(tx === undefined ? {} : { tx }),

@@ -6,6 +6,7 @@ import { count, pageLimit } from '../../../workflows/contracts/fields';
 import { ITEM_PAGE_MAX } from '../../../workflows/planning/pages';
 import { eventRoute, route } from '../route';
 import { events, waited } from '../streams';
+import { refuseAbove } from './operator';
 import { isWaiting, serverEvent, waitQuery } from './parts';
 
 const tag = 'Executions';
@@ -26,9 +27,10 @@ const start = route({
   answer: { status: 202, schema: contracts.executeAnswer, description: 'Accepted' },
   problems: ['id-conflict', 'conflict', 'quota'],
   keyed: 'id',
-  run: async ({ client, body, keyId, tenant }) => {
+  run: async ({ client, body, keyId, tenant, operator }) => {
     const { template, arguments: lists, topic, max_attempts: maxAttempts } = body;
     const { function_id: functionId, method } = template;
+    refuseAbove(operator, { concurrency: template.config?.concurrency, timeoutMs: template.config?.timeout_ms });
     const execution = await client.execute({ functionId, method, config: configOf(template.config) }, lists, {
       ...(topic === undefined ? {} : { topic }),
       ...(maxAttempts === undefined ? {} : { maxAttempts }),

@@ -8,6 +8,7 @@ import * as contracts from '../../../workflows/contracts/fanout';
 import { count } from '../../../workflows/contracts/fields';
 import { eventRoute, route } from '../route';
 import { events, waited } from '../streams';
+import { refuseWorkflows } from './operator';
 import { isWaiting, serverEvent, waitQuery } from './parts';
 
 const tag = 'Fan-outs';
@@ -33,12 +34,14 @@ const open = route({
   answer: { status: 201, schema: contracts.fanoutView, description: 'Opened' },
   problems: ['not-found'],
   keyed: 'id',
-  run: ({ client, body, keyId, tenant }) =>
-    client.openFanout({
+  run: ({ client, body, keyId, tenant, operator }) => {
+    refuseWorkflows(operator, [['notify', body?.notify]]);
+    return client.openFanout({
       ...(keyId === undefined ? {} : { id: keyId }),
       ...body,
       ...(tenant === undefined ? {} : { tenant }),
-    }),
+    });
+  },
 });
 
 const one = route({

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { Fix } from '../../../client/lanes/control';
 import { after } from '../../../workflows/contracts/handler';
 import * as contracts from '../../../workflows/contracts/lane';
 import { LISTED_AGE_MAX_MS, WEIGHT_MAX } from '../../../workflows/planning/lanes/limits';
 import { batchId, pageLimit, reason, service } from '../../../workflows/contracts/fields';
 import { route } from '../route';
+import { callbacksOf, refuseWorkflows } from './operator';
 import { next, nextOf } from './parts';
 
 const tag = 'Lanes';
@@ -137,7 +137,10 @@ const fix = route({
   answer: halted,
   problems: ['not-found', 'id-conflict', 'conflict', 'refused'],
   keyed: 'harmless',
-  run: ({ client, params: one, body }) => client.fixHead(one.service, body as Fix),
+  run: ({ client, params: one, body, operator }) => {
+    if ('items' in body) refuseWorkflows(operator, callbacksOf(body.items, 'items'));
+    return client.fixHead(one.service, body);
+  },
 });
 
 const lost = route({

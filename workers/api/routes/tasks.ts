@@ -7,6 +7,7 @@ import { count, handlerName, taskId } from '../../../workflows/contracts/fields'
 import { isTerminal } from '../../../workflows/planning/states';
 import { route } from '../route';
 import { waited } from '../streams';
+import { callbacksOf, refuseWorkflows } from './operator';
 import { isWaiting, waitQuery } from './parts';
 
 const tag = 'Tasks';
@@ -30,7 +31,8 @@ const submit = route({
   answer: { status: 200, schema: submitAnswer, description: 'Accepted' },
   problems: ['not-found', 'id-conflict', 'conflict', 'refused', 'backlogged', 'quota'],
   keyed: 'tx',
-  run: async ({ client, params, body: { tasks, partial = false }, tx, admit, afterCommit }) => {
+  run: async ({ client, params, body: { tasks, partial = false }, tx, admit, afterCommit, operator }) => {
+    refuseWorkflows(operator, callbacksOf(tasks, 'tasks'));
     const { targetIds, ...answer } = await client.submit(params.handler, tasks, {
       partial,
       ...(admit === undefined ? {} : { admit }),
