@@ -47,10 +47,13 @@ const WRITES: readonly (readonly [table: string, rights: string])[] = [
   ['fanout_add', 'insert'],
   ['segment', 'insert, update (bits)'],
   ['notification', 'insert'],
+  ['audit', 'select (id), insert, update (outcome, answer)'],
 ];
 
-/** No tokens, and no keys of the HTTP API. */
-const HIDDEN = ['api_token', 'idempotency_key'];
+/** No tokens, tenants and keys of the HTTP API, and not what others did. */
+const HIDDEN = ['api_token', 'tenant', 'idempotency_key', 'audit'];
+/** Who may call the HTTP API, which its own role does not decide. */
+const KEPT = ['api_token', 'tenant'];
 /** Readable, never written but by the owner. */
 const FIXED = ['migration', 'installation'];
 
@@ -80,7 +83,10 @@ export const rolesSql = (schema: string): string => {
     `grant select, insert, update, delete on all tables in schema "${schema}" to ${worker};`,
     `grant select on all tables in schema "${schema}" to ${submit};`,
     ...FIXED.map((table) => `revoke insert, update, delete on ${of(table)} from ${worker};`),
-    `revoke insert, update, delete on ${of('api_token')} from ${worker};`,
+    ...KEPT.map((table) => `revoke insert, update, delete on ${of(table)} from ${worker};`),
+    `grant update (used_at) on ${of('api_token')} to ${worker};`,
+    `revoke update on ${of('audit')} from ${worker};`,
+    `grant update (outcome, answer) on ${of('audit')} to ${worker};`,
     ...HIDDEN.map((table) => `revoke select on ${of(table)} from ${submit};`),
     ...WRITES.map(([table, rights]) => `grant ${rights} on ${of(table)} to ${submit};`),
     'commit;',

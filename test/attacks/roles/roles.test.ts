@@ -98,7 +98,7 @@ const LEASED = [
   'cancellation',
 ];
 const OUTCOMES = ['outcome', 'result_page'];
-const OWNERS = ['api_token', 'migration', 'installation'];
+const OWNERS = ['api_token', 'tenant', 'migration', 'installation'];
 /** Columns by which a submitter only wakes or sizes; each other column of these is closed. */
 const OPEN_COLUMNS: Readonly<Record<string, RegExp>> = {
   leader: /^(state|wake_at|blocked|expires_at|woken_at)$/,
@@ -111,6 +111,7 @@ const OPEN_COLUMNS: Readonly<Record<string, RegExp>> = {
   lane_state: /^ready$/,
   lane: /^(kind|approach|on_invalid|pending_limit|partition)$/,
   recipient: /^used_at$/,
+  audit: /^(outcome|answer)$/,
   segment: /^bits$/,
   fanout: /^(segments|items|open_segments|state|sealed_at|completed_at|expired_at|active_at)$/,
   execution: /^(items|n_created|state|resume_at|woken_at|wants_nodes)$/,
@@ -214,7 +215,8 @@ describe('what each role must not do', () => {
       for (const verb of ['delete', 'truncate'] as const) await attack('submit', statement(verb, table));
     for (const table of [...LEASED, ...OUTCOMES, ...OWNERS, 'idempotency_key', 'queuer', 'leader'])
       if (table !== 'leader') await attack('submit', statement('insert', table));
-    for (const table of ['api_token', 'idempotency_key']) await attack('submit', statement('select', table));
+    for (const table of ['api_token', 'tenant', 'idempotency_key', 'audit'])
+      await attack('submit', statement('select', table));
     for (const [table, all] of columns)
       for (const column of all)
         if (OPEN_COLUMNS[table]?.test(column) !== true)
@@ -231,6 +233,9 @@ describe('what each role must not do', () => {
       for (const verb of ['insert', 'update', 'delete', 'truncate'] as const)
         await attack('worker', statement(verb, table));
     for (const table of columns.keys()) await attack('worker', statement('truncate', table));
+    for (const column of columns.get('audit')!)
+      if (OPEN_COLUMNS['audit']!.test(column) !== true)
+        await attack('worker', `update muster.audit set ${column} = default where false`);
     await attack('worker', `set role ${ROLES.owner}`);
     for (const text of [...SETTINGS_OF_DATABASE, ...SETTINGS_OF_SERVER]) await attack('worker', text);
     tally.expectNoneThrough(400);
