@@ -77,7 +77,7 @@ test('HTTP API: kill -9 in the middle of POSTs with a key: repeating never doubl
     await eventually(() => sent.length > before + PARALLELISM);
     api.process.child.kill('SIGKILL');
     await api.process.exit;
-    api = await home.start(`--port ${port}`);
+    api = await home.start(`--port ${port} --open`);
   }
   stopped = true;
   await Promise.all(runners);

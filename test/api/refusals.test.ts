@@ -220,7 +220,7 @@ test('partial: the good ones are accepted, the others answered by place', async 
 });
 
 test('more lists than one request takes: 413 [E13]', async () => {
-  const own = await openWorld();
+  const own = await openWorld({ limits: { maxBodyBytes: 16_777_216 } });
   const raw = `{"template":{"function_id":"f","method":"m"},"arguments":[${'[],'.repeat(1_000_000)}[]]}`;
   expect(await own.call('POST /v1/executions', { raw })).toMatchObject({
     status: 413,

@@ -10,7 +10,8 @@ import type { Scope } from '../../postgres/api/token';
 import { insertToken } from '../../postgres/api/token';
 import type { RunningApi } from '../../workers/api/api';
 import { startApi } from '../../workers/api/api';
-import type { ApiLimits } from '../../workers/api/limits';
+import type { GivenLimits } from '../../workers/api/limits';
+import { limitsOf } from '../../workers/api/limits';
 import { DEFAULT_API } from '../../workers/api/settings';
 import { hashToken, newToken } from '../../workers/api/tokens';
 import type { TestDatabase } from '../helpers/database';
@@ -46,7 +47,7 @@ export const caller =
     const answer = await fetch(`${url()}${path}`, {
       method,
       headers: {
-        ...(sent === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(sent === undefined && method === 'GET' ? {} : { 'content-type': 'application/json' }),
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         ...(key === undefined ? {} : { 'idempotency-key': key }),
         ...headers,
@@ -104,8 +105,10 @@ const handlers = (): Handler[] => {
 
 export interface WorldOptions {
   handlers?: readonly Handler[];
-  limits?: Partial<ApiLimits>;
+  limits?: GivenLimits;
   host?: string;
+  /** Without a token until one was made; default: true. */
+  open?: boolean;
   /** Of a Muster that runs already. */
   muster?: { database: TestDatabase; prefix: string };
   maxConnections?: number;
@@ -114,7 +117,7 @@ export interface WorldOptions {
 export const settingsFor = (
   database: TestDatabase,
   prefix: string,
-  { handlers: given = handlers(), limits = {}, host = '127.0.0.1' }: WorldOptions,
+  { handlers: given = handlers(), limits = {}, host = '127.0.0.1', open = true }: WorldOptions,
 ): Settings => ({
   databaseUrl: database.url,
   schema: 'muster',
@@ -126,7 +129,7 @@ export const settingsFor = (
   callback: callbackSettings(() => undefined),
   executions: DEFAULT_EXECUTION_SETTINGS,
   nodes: DEFAULT_NODE_SETTINGS,
-  api: { ...DEFAULT_API, port: 0, host, limits: { ...DEFAULT_API.limits, ...limits } },
+  api: { ...DEFAULT_API, port: 0, host, open, limits: limitsOf(limits) },
   logLevel: 'silent',
   config: null,
   configNamed: false,

@@ -30,6 +30,8 @@ interface Known {
 /** The tokens that are valid, read again every two seconds while requests come. */
 export class TokenBook {
   private known: readonly Known[] = [];
+  /** A token was made at some time, even if none is valid today. */
+  private wasMade = false;
   private readAt = -Infinity;
   private reading: Promise<void> | null = null;
 
@@ -39,12 +41,18 @@ export class TokenBook {
   ) {}
 
   /**
-   * Says whether there is any token. @throws the database's error: without an answer no caller is
-   * admitted
+   * Says whether no token was ever made: the last one that is revoked opens nothing. @throws the
+   * database's error: without an answer no caller is admitted
    */
   async isEmpty(): Promise<boolean> {
     await this.refresh();
-    return this.known.length === 0;
+    return !this.wasMade;
+  }
+
+  /** Says whether the token with this id is valid. */
+  async has(id: number): Promise<boolean> {
+    await this.refresh();
+    return this.known.some((one) => one.id === id);
   }
 
   /** Returns the caller with this token; null: there is none. */
@@ -54,8 +62,8 @@ export class TokenBook {
   }
 
   private async refresh(): Promise<void> {
-    // While there is no token, any caller on this machine is admitted: the first token counts at
-    // once.
+    // While there is no token, any caller on this machine may be admitted: the first token counts
+    // at once.
     if (this.known.length > 0 && this.now() - this.readAt < FRESH_MS) return;
     this.reading ??= this.read().finally(() => (this.reading = null));
     await this.reading;
@@ -63,6 +71,7 @@ export class TokenBook {
 
   private async read(): Promise<void> {
     const rows = await readTokens(this.pool);
+    this.wasMade = rows.length > 0;
     this.known = rows.filter(({ revokedAt }) => revokedAt === null).map(knownOf);
     this.readAt = this.now();
   }

@@ -14,7 +14,7 @@ import { isCallbackToken, readCallbackPath } from './token';
 import type { Answer } from './answers';
 import { answerOf, problem, send } from './answers';
 import { BodyTooLarge, readJson, UnreadableBody } from './body';
-import { REQUEST_MS } from '../api/limits';
+import { guardConnections, MOST_CONNECTIONS, refuseConnection, SLOW_SENDERS } from '../doors/sockets';
 
 export interface CallbackOptions {
   /** 0: any free one, see `url`. */
@@ -59,10 +59,9 @@ const TOLD = ['status', 'results', 'error'];
  */
 export const listenForCallbacks = async (options: CallbackOptions): Promise<CallbackServer> => {
   const receiver = new Receiver(options);
-  const server = createServer(
-    { requestTimeout: REQUEST_MS },
-    (request, response) => void receiver.take(request, response),
-  );
+  const server = createServer(SLOW_SENDERS, (request, response) => void receiver.take(request, response));
+  server.on('clientError', refuseConnection);
+  guardConnections(server, MOST_CONNECTIONS.callbacks);
   await listen(server, options);
   const { address, family, port } = server.address() as AddressInfo;
   let stopped: Promise<void> | null = null;

@@ -12,6 +12,7 @@ import { Health } from './health';
 import type { PollWatch } from './pollWatch';
 import { StoreMetrics } from './storeMetrics';
 import type { SweepCounts } from '../sweeper/counts';
+import { guardConnections, MOST_CONNECTIONS, refuseConnection, SLOW_SENDERS } from '../doors/sockets';
 
 export interface MetricsOptions {
   pool: Pool;
@@ -46,7 +47,7 @@ export interface MetricsServer {
  */
 export const startMetrics = async (options: MetricsOptions): Promise<MetricsServer> => {
   const { registry, health, metrics } = createMetrics(options);
-  const server = createServer((request, response) => {
+  const server = createServer(SLOW_SENDERS, (request, response) => {
     const path = (request.url ?? '/').split('?')[0];
     const answer =
       request.method !== 'GET' && request.method !== 'HEAD'
@@ -65,6 +66,8 @@ export const startMetrics = async (options: MetricsOptions): Promise<MetricsServ
       send(response, 500, 'text/plain', 'failed\n');
     });
   });
+  server.on('clientError', refuseConnection);
+  guardConnections(server, MOST_CONNECTIONS.metrics);
   server.listen(options.port, options.host ?? '127.0.0.1');
   await once(server, 'listening');
   const { address, family, port } = server.address() as AddressInfo;

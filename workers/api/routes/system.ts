@@ -87,6 +87,7 @@ const openapi = (document: () => object): Route =>
     method: 'GET',
     path: '/openapi.json',
     scope: 'read',
+    isShown: true,
     tag,
     summary: 'This document (OpenAPI 3.1)',
     answer: { status: 200, schema: z.looseObject({}), description: 'The document' },

@@ -1,0 +1,91 @@
+import type { Server, ServerOptions } from 'node:http';
+import type { Socket } from 'node:net';
+
+/**
+ * How each HTTP server of Muster (the API, callbacks, metrics) treats its connections: who sends or
+ * reads too slowly is let go, and the number of connections is bounded.
+ */
+
+/** Time for the headers of a request to arrive, from the connection or the request before. */
+export const HEADERS_MS = 10_000;
+/** Time for a whole request to arrive; a slow sender holds its part of the memory as long. */
+export const REQUEST_MS = 30_000;
+/** Longest that a caller may take nothing of an answer or a stream that waits for it. */
+export const UNREAD_MS = 20_000;
+/** How often the limits are checked: each may be exceeded by as much. */
+const CHECK_MS = 1_000;
+/** How long a refused caller may take to read why. */
+const LINGER_MS = 1_000;
+
+/** Connections at once to each server; the API's are a setting. */
+export const MOST_CONNECTIONS = { api: 2_000, callbacks: 1_000, metrics: 100 } as const;
+
+/** Options of a server that lets slow senders go. */
+export const SLOW_SENDERS = {
+  headersTimeout: HEADERS_MS,
+  requestTimeout: REQUEST_MS,
+  connectionsCheckingInterval: CHECK_MS,
+} as const satisfies ServerOptions;
+
+/** Bounds a server's connections, and destroys those whose caller does not read. */
+export const guardConnections = (server: Server, maxConnections: number): void => {
+  server.maxConnections = maxConnections;
+  // Those that wait for a next request make room for a caller that has one.
+  server.on('drop', () => server.closeIdleConnections());
+  const readers = new Map<Socket, Reader>();
+  server.on('connection', (socket: Socket) => {
+    readers.set(socket, { taken: 0, since: performance.now() });
+    socket.once('close', () => readers.delete(socket));
+  });
+  const timer = setInterval(() => {
+    for (const [socket, reader] of readers) if (isStalled(socket, reader)) socket.destroy();
+  }, CHECK_MS);
+  timer.unref();
+  server.once('close', () => clearInterval(timer));
+};
+
+/** What a caller has taken, and since when not more. */
+interface Reader {
+  taken: number;
+  since: number;
+}
+
+const isStalled = (socket: Socket, reader: Reader): boolean => {
+  const taken = takenOf(socket);
+  if (socket.writableLength > 0 && taken <= reader.taken) return performance.now() - reader.since > UNREAD_MS;
+  Object.assign(reader, { taken, since: performance.now() });
+  return false;
+};
+
+/** The system's part of a socket: what was handed to it, and what of that waits in this process. */
+interface Handle {
+  bytesWritten?: number;
+  writeQueueSize?: number;
+}
+
+/** Returns how many bytes the system took from this process for the caller. */
+const takenOf = (socket: Socket): number => {
+  // `socket.bytesWritten` includes what waits here; a stream that nobody reads still grows by it.
+  const { bytesWritten = 0, writeQueueSize = 0 } = (socket as { _handle?: Handle | null })._handle ?? {};
+  return bytesWritten - writeQueueSize;
+};
+
+const REFUSALS: Readonly<Record<string, string>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+};
+
+/**
+ * Answers a connection whose request cannot be read, if it had no answer yet, and destroys it: the
+ * caller may never close it.
+ */
+export const refuseConnection = (error: { code?: string }, socket: Socket): void => {
+  if (!socket.writable || socket.bytesWritten > 0) {
+    socket.destroy();
+    return;
+  }
+  const status = REFUSALS[error.code ?? ''] ?? '400 Bad Request';
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once('close', () => clearTimeout(timer));
+};
