@@ -72,7 +72,7 @@ const KINDS: Readonly<Record<string, readonly [path: string, body: Buffer]>> = {
   'lists of one number in a payload': [submit, payload(always('[0],'))],
   // As many values as are taken, and a few less than bytes for them.
   'as many lists as are taken': [submit, payload(always('[      ],'))],
-  'as many objects as are taken': [submit, payload(always('{"a":             0},'))],
+  'as many objects as are taken': [submit, payload(always('{"a":                  0},'))],
   'as many names as are taken': [submit, payload((n) => `"${n.toString(36).padStart(6, '0')}":      0,`, '{', '}')],
   'as many exponents as are taken': [submit, payload(always('1e11    ,'))],
   'as many wrong arguments as are taken': ['/v1/executions', lists(always('[0              ],'))],

@@ -112,11 +112,7 @@ const underKey = async (
 };
 
 /** Builds an answer that may be large when it is its turn, and takes room for it until it was read. */
-const inTurn = async (
-  { memory }: HandleDeps,
-  ticket: Ticket | null,
-  run: () => Promise<string>,
-): Promise<string> => {
+const inTurn = async ({ memory }: HandleDeps, ticket: Ticket | null, run: () => Promise<string>): Promise<string> => {
   const leave = await memory.building.enter(1);
   try {
     const text = await run();

@@ -37,9 +37,7 @@ export interface GivenLimits extends Partial<Omit<ApiLimits, 'perCaller'>> {
 
 export const limitsOf = (given: GivenLimits = {}): ApiLimits => {
   const { maxBodyBytes = 4_194_304, maxRequests = 256, maxWaiting = 500, maxWaitS = 60, perCaller = {} } = given;
-  const {
-    maxConnections = Math.max(MOST_CONNECTIONS.api, 2 * (maxRequests + maxWaiting)),
-  } = given;
+  const { maxConnections = Math.max(MOST_CONNECTIONS.api, 2 * (maxRequests + maxWaiting)) } = given;
   const half = { maxRequests: Math.ceil(maxRequests / 2), maxWaiting: Math.ceil(maxWaiting / 2) };
   return {
     maxBodyBytes,

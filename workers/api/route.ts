@@ -88,7 +88,10 @@ export const bodyOf = ({ method, body, bodyOptional }: Route): { schema: z.ZodTy
 
 type Of<S, Otherwise> = S extends z.ZodType ? z.output<S> : Otherwise;
 
-interface Typed<P, Q, B, A extends z.ZodType> extends Omit<Route, 'params' | 'query' | 'body' | 'answer' | 'until' | 'run'> {
+interface Typed<P, Q, B, A extends z.ZodType> extends Omit<
+  Route,
+  'params' | 'query' | 'body' | 'answer' | 'until' | 'run'
+> {
   params?: P & z.ZodObject;
   query?: Q & z.ZodObject;
   body?: B & z.ZodType;

@@ -3,7 +3,7 @@ import fastify from 'fastify';
 import { PROBLEM_JSON } from '../problemType';
 import type { Guard } from './auth';
 import { authenticate, authorize } from './auth';
-import { guardConnections, refuseConnection, REQUEST_MS, SLOW_SENDERS } from '../doors/sockets';
+import { createDoor } from '../doors/sockets';
 import { memoryOf } from './bodies/memory';
 import { measureBody, parseBody } from './body';
 import { problemOf } from './errors';
@@ -53,16 +53,14 @@ const ALL_METHODS: readonly HTTPMethods[] = [
 export const createServer = (routes: readonly Route[], deps: ServerDeps): FastifyInstance => {
   const app = fastify({
     bodyLimit: deps.limits.maxBodyBytes,
-    http: SLOW_SENDERS,
-    requestTimeout: REQUEST_MS,
+    serverFactory: (handler) => createDoor(handler, deps.limits.maxConnections),
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
     return503OnClosing: false, // in our own words, by a hook
     routerOptions: { maxParamLength: LONGEST_PARAMETER },
-    clientErrorHandler: refuseConnection,
+    clientErrorHandler: () => undefined, // the server has its own
     frameworkErrors: (error, request, reply) => void answerProblem(deps, error, request, reply),
   });
-  guardConnections(app.server, deps.limits.maxConnections);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request: FastifyRequest, bytes: Buffer) =>
     takeBody(deps, contextOf(request), bytes),
@@ -151,7 +149,8 @@ const addRoute = (app: FastifyInstance, deps: ServerDeps, route: Route): void =>
     config: { muster: route } as object,
     handler: (request, reply) => {
       const { ticket, caller } = contextOf(request);
-      const work = (): Promise<FastifyReply> => handle(deps, route, { request, reply, caller: caller ?? ANONYMOUS, ticket });
+      const work = (): Promise<FastifyReply> =>
+        handle(deps, route, { request, reply, caller: caller ?? ANONYMOUS, ticket });
       return ticket === null ? work() : ticket.during(work);
     },
   });

@@ -43,7 +43,7 @@ export async function* events<T>({
   yield `retry: ${RETRY_MS}\n\n`;
   let sent = '';
   let sentAt = performance.now();
-  for (let found = first; ; ) {
+  for (let found = first; ;) {
     if (isOver(found)) {
       yield event('end', found);
       return;
@@ -111,7 +111,7 @@ export interface Waited<T> {
 export const waited = async <T>({ look, again, isOver, waitS, signal }: Waited<T>): Promise<T> => {
   const deadline = performance.now() + waitS * 1_000;
   let waitMs = FIRST_MS;
-  for (let found = await look(); ; ) {
+  for (let found = await look(); ;) {
     const leftMs = deadline - performance.now();
     if (leftMs <= 0 || isOver(found)) return found;
     const next = await unlessAborted(again(Math.min(waitMs, leftMs)), signal);

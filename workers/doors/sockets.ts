@@ -1,5 +1,7 @@
-import type { Server, ServerOptions } from 'node:http';
+import { createServer } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 
 /**
  * How each HTTP server of Muster (the API, callbacks, metrics) treats its connections: who sends or
@@ -16,19 +18,48 @@ export const UNREAD_MS = 20_000;
 const CHECK_MS = 1_000;
 /** How long a refused caller may take to read why. */
 const LINGER_MS = 1_000;
+/** How long a connection may wait for a next request: longer than proxies in front keep theirs. */
+const IDLE_MS = 72_000;
+/**
+ * Requests of one connection at once. A chunk of 64 KB has a thousand of them, each of which would
+ * be worked on, and its answer kept.
+ */
+const MOST_PIPELINED = 10;
 
 /** Connections at once to each server; the API's are a setting. */
 export const MOST_CONNECTIONS = { api: 2_000, callbacks: 1_000, metrics: 100 } as const;
 
-/** Options of a server that lets slow senders go. */
-export const SLOW_SENDERS = {
-  headersTimeout: HEADERS_MS,
-  requestTimeout: REQUEST_MS,
-  connectionsCheckingInterval: CHECK_MS,
-} as const satisfies ServerOptions;
+/** Creates a server that bounds what its callers may hold, not listening yet. */
+export const createDoor = (handler: RequestListener, maxConnections: number): Server => {
+  const server = createServer(
+    {
+      headersTimeout: HEADERS_MS,
+      requestTimeout: REQUEST_MS,
+      connectionsCheckingInterval: CHECK_MS,
+      keepAliveTimeout: IDLE_MS,
+    },
+    onePerTurn(handler),
+  );
+  server.on('clientError', refuseConnection);
+  guardConnections(server, maxConnections);
+  return server;
+};
 
-/** Bounds a server's connections, and destroys those whose caller does not read. */
-export const guardConnections = (server: Server, maxConnections: number): void => {
+/** Lets a connection go that sends many requests without waiting for their answers. */
+const onePerTurn = (handler: RequestListener): RequestListener => {
+  const working = new WeakMap<Socket, number>();
+  return (request, response) => {
+    const { socket } = request;
+    const others = working.get(socket) ?? 0;
+    if (others >= MOST_PIPELINED) socket.destroy();
+    if (socket.destroyed) return;
+    working.set(socket, others + 1);
+    response.once('close', () => working.set(socket, working.get(socket)! - 1));
+    handler(request, response);
+  };
+};
+
+const guardConnections = (server: Server, maxConnections: number): void => {
   server.maxConnections = maxConnections;
   // Those that wait for a next request make room for a caller that has one.
   server.on('drop', () => server.closeIdleConnections());
@@ -79,8 +110,8 @@ const REFUSALS: Readonly<Record<string, string>> = {
  * Answers a connection whose request cannot be read, if it had no answer yet, and destroys it: the
  * caller may never close it.
  */
-export const refuseConnection = (error: { code?: string }, socket: Socket): void => {
-  if (!socket.writable || socket.bytesWritten > 0) {
+const refuseConnection = (error: { code?: string }, socket: Duplex): void => {
+  if (!socket.writable || (socket as Socket).bytesWritten > 0) {
     socket.destroy();
     return;
   }

@@ -33,11 +33,10 @@ export const refuseOtherSites = ({ method, headers }: Browsed): void => {
     );
 };
 
-const textOf = (header: string | string[] | undefined): string | null =>
-  header === undefined ? null : String(header);
+const textOf = (header: string | string[] | undefined): string | null => (header === undefined ? null : String(header));
 
 const isOf = (origin: string, host: string | null): boolean =>
-  host !== null && [`http://${host}`, `https://${host}`].includes(origin.toLowerCase()) ;
+  host !== null && [`http://${host}`, `https://${host}`].includes(origin.toLowerCase());
 
 const otherSite = (expected: string, got: string): ApiProblem =>
   new ApiProblem(
