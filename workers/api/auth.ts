@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Scope } from '../../postgres/api/token';
 import { SCOPES } from '../../postgres/api/token';
+import { isLoopback, nameInHost } from '../doors/hosts';
 import { refuseOtherSites } from './callers/sites';
 import { ApiProblem } from './problem';
 import type { Caller, TokenBook } from './tokens';
@@ -10,8 +11,6 @@ import { may } from './tokens';
  * Decides which caller may call what. An API that was started as open requires no token until one
  * was made, and then serves only this machine, and no pages of other sites.
  */
-
-export const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i.test(host);
 
 /** A caller on this machine, where there are no tokens. */
 const LOCAL: Caller = { id: 0, scopes: new Set(SCOPES) };
@@ -85,7 +84,7 @@ const tokenIn = (header: string | undefined, basic: boolean): string | null => {
  * this machine's user.
  */
 const refuseOtherHosts = ({ host }: FastifyRequest): void => {
-  const name = host.replace(/:\d+$/, '');
+  const name = nameInHost(host);
   if (!isLoopback(name))
     throw new ApiProblem(
       'wrong-host',
