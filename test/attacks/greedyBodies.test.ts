@@ -1,46 +1,23 @@
-import { readFileSync } from 'node:fs';
 import type { ApiHome, ApiProcess } from '../api/child';
 import { createHome } from '../api/child';
 import { rounds } from '../helpers/long';
+import { MEMORY_MB, peakMb, startSmallApi } from './apiWithLittleMemory';
 import { Tally } from './tally';
 
 /** Bodies that become much more in memory than they are on the way, to an API with little of it. */
 
 const tally = new Tally('HTTP API: greedy bodies');
 
-/** As in docker-compose.yml: the container's limit, and a heap that leaves room beside it. */
-const MEMORY_MB = 512;
-const HEAP = { NODE_OPTIONS: '--max-old-space-size=400' };
 const BODY = 4_194_304;
 /** Bodies of one kind at once. */
-const AT_ONCE = rounds(3, 8);
-
-/** A handler that refuses nothing for its size. */
-const CONFIG = `
-import { defineHandler } from 'muster';
-export default [
-  defineHandler({
-    name: 'greedy',
-    target: () => 'all',
-    limits: { maxItems: 50, maxBytes: 67_108_864 },
-    linger: { lingerMs: 3_600_000 },
-    maxPayloadBytes: 67_108_864,
-    submit: async () => ({ results: [] }),
-  }),
-];
-`;
+const AT_ONCE = rounds(2, 8);
 
 let home: ApiHome;
 let api: ApiProcess;
-let tokens: string[];
+let tokens: readonly string[];
 beforeAll(async () => {
   home = await createHome();
-  home.write('muster.config.ts', CONFIG);
-  const made = [];
-  for (const name of ['a', 'b', 'c'])
-    made.push((await home.run(`token create --name ${name} --scope admin --json`)).json<{ token: string }>().token);
-  tokens = made;
-  api = await home.start('--port 0', HEAP);
+  ({ api, tokens } = await startSmallApi(home));
 });
 afterAll(() => home.close());
 
@@ -90,7 +67,7 @@ const KINDS: Readonly<Record<string, readonly [path: string, body: Buffer]>> = {
   'nested objects in a payload': [submit, payload(always(`${'{"a":'.repeat(90)}0${'}'.repeat(90)},`))],
   'unknown fields': [submit, filled('{', (n) => `"${n.toString(36)}":0,`, '}')],
   'one long name': [submit, filled('{"', always('aaaaaaaa'), '":0}')],
-  'one long text': [submit, payload(always('é'.repeat(64)), '"', '"')],
+  'one long text': [submit, payload(always('\\u0041'.repeat(16)), '"', '"')],
   'numbers with exponents': [submit, payload(always('1e11,'))],
   'wrong tasks': [submit, Buffer.from(`{"tasks":[${Array(10_000).fill('{"id":1,"x":[]}').join(',')}]}`)],
   'refused tasks': [
@@ -121,12 +98,6 @@ const KINDS: Readonly<Record<string, readonly [path: string, body: Buffer]>> = {
   commas: [submit, filled('', always(','), '')],
 };
 
-/** Peak of what the process ever had in memory, in MB. */
-const peakMb = (): number => {
-  const status = readFileSync(`/proc/${api.process.child.pid}/status`, 'utf8');
-  return Number(/VmHWM:\s+(\d+) kB/.exec(status)![1]) / 1_024;
-};
-
 const send = async (kind: string, at: number): Promise<number> => {
   const [path, raw] = KINDS[kind]!;
   const token = tokens[at % tokens.length]!;
@@ -137,28 +108,21 @@ const send = async (kind: string, at: number): Promise<number> => {
 const EXPECTED = [200, 202, 400, 404, 409, 413, 422, 429, 503];
 
 test(`greedy bodies of each kind at once: an API with ${MEMORY_MB} MB answers each and stays below`, async () => {
-  const peaks: string[] = [];
-  let since = performance.now();
   for (let round = 0; round < rounds(1, 3); round++)
     for (const kind of Object.keys(KINDS)) {
       const statuses = await Promise.all(Array.from({ length: AT_ONCE }, (_, at) => send(kind, at).catch(() => 0)));
       const other = statuses.filter((status) => !EXPECTED.includes(status));
       for (const _ of statuses.slice(other.length)) tally.add(kind, null);
       for (const status of other) tally.add(kind, status === 0 ? 'the process did not answer' : `status ${status}`);
-      if (api.process.child.exitCode !== null) break;
-      peaks.push(
-        `${kind}: ${Math.round(peakMb())} MB ${Math.round(performance.now() - since)} ms ${[...new Set(statuses)].join(' ')}`,
-      );
-      since = performance.now();
+      if (peakMb(api) === Infinity) break;
     }
-  if (process.env['MUSTER_TEST_LOG'] !== undefined) process.stderr.write(`${peaks.join('\n')}\n`);
   // Different ones at once, more than there is room for.
   const kinds = Object.keys(KINDS);
   const mixed = await Promise.all(kinds.map((kind, at) => send(kind, at).catch(() => 0)));
   mixed.forEach((status, at) =>
     tally.add(`${kinds[at]}, with others`, EXPECTED.includes(status) ? null : `status ${status}`),
   );
-  const peak = api.process.child.exitCode === null ? peakMb() : Infinity;
+  const peak = peakMb(api);
   tally.add('all of them', peak < MEMORY_MB ? null : `${peak} MB at its peak`);
   expect((await api.call('GET /health/ready')).status).toBe(200);
   tally.expectNoneThrough(AT_ONCE * kinds.length + 1);
