@@ -256,9 +256,12 @@ const RETENTION =
   "An ended execution is deleted after its retention period (7 days, or the workers' executions.retentionMs).";
 const notFound = (id: string): Error => new NotFoundError('execution', id, RETENTION);
 
+/** Of the settings of listed executions: a template may have megabytes. */
+const LISTED_BYTES = 8_388_608;
+
 export const executions = async (client: ClientContext, limit: number): Promise<views.ExecutionView[]> => {
   await client.ready();
-  return (await listExecutions(client.pool, limit)).map((row) =>
+  return (await listExecutions(client.pool, { limit, maxBytes: LISTED_BYTES })).map((row) =>
     viewOf(row, isStalled(row, client.prefix) ?? row.note),
   );
 };

@@ -39,11 +39,14 @@ export const apiCommand = (): Command =>
 
 async function api(session: Session<Options>): Promise<void> {
   const { port, host, open, shutdownGrace, startTimeout } = session.options;
-  const settings = await session.settings({ database: true, handlers: true }, {
-    apiPort: port,
-    apiHost: host,
-    apiOpen: open === true ? 'true' : undefined,
-  });
+  const settings = await session.settings(
+    { database: true, handlers: true },
+    {
+      apiPort: port,
+      apiHost: host,
+      apiOpen: open === true ? 'true' : undefined,
+    },
+  );
   const [{ runApi }, { createLogger }] = await Promise.all([
     import('../../../workers/api/process.js'),
     import('../../../workers/logging.js'),

@@ -9,7 +9,8 @@ import { runs } from '../support/session';
 
 const NOTES = `Scopes: submit (submit and cancel tasks, batches, fan-outs, executions), read (view), admin (all of
 these, and pause, flush, redrive, resolve, lanes). Only a hash is stored: a token is shown once, when it is
-created. A revoked token is refused within 2 s. Once a token exists, every request needs one.`;
+created. A revoked token is refused within 2 s, and ends its streams. Once a token was made, every request
+needs one, also of an API that was started with --open; revoking the last one does not open it again.`;
 
 const scopesOption = (text: string): Scope[] => {
   const scopes = text.split(',').map((scope) => scope.trim());

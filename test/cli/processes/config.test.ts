@@ -81,12 +81,37 @@ test.each([
   ['maxCachedWorkflows', '--max-cached-workflows', 'MUSTER_MAX_CACHED_WORKFLOWS', '5'],
   ['callbackPort', '--callback-port', 'MUSTER_CALLBACK_PORT', '70000'],
   ['apiPort', '--port', 'MUSTER_API_PORT', 'x'],
+  ['apiOpen', '--open', 'MUSTER_API_OPEN', 'yes'],
 ] as const)('a wrong %s is refused where it stands: %s and %s', async (flag, option, variable, wrong) => {
   await expect(load({ [flag]: wrong })).rejects.toMatchObject({
     problems: [{ path: option, message: expect.stringMatching(/^expected /) }],
   });
   await expect(load({}, { [variable]: wrong })).rejects.toMatchObject({
     problems: [{ path: variable, message: expect.stringMatching(/^expected /) }],
+  });
+});
+
+test('the API is open where the file, the environment or the flag says so; limits that are left out follow from others', async () => {
+  writeConfig({ api: { open: true, maxRequests: 11, maxWaiting: 4_000, perCaller: { maxWaiting: 7 } } });
+  expect((await load()).api).toMatchObject({
+    open: true,
+    limits: {
+      maxBodyBytes: 4_194_304,
+      maxRequests: 11,
+      maxWaiting: 4_000,
+      maxConnections: 8_022,
+      perCaller: { maxRequests: 6, maxWaiting: 7 },
+    },
+  });
+  expect((await load({}, { MUSTER_API_OPEN: 'false' })).api.open).toBe(false);
+  expect((await load({ apiOpen: 'true' }, { MUSTER_API_OPEN: 'false' })).api.open).toBe(true);
+  writeConfig({ api: { open: 'yes', perCaller: { maxRequests: 0, maxPages: 1 } } });
+  await expect(load()).rejects.toMatchObject({
+    problems: expect.arrayContaining([
+      { path: 'api.open', message: 'expected true or false, got "yes"' },
+      expect.objectContaining({ path: 'api.perCaller.maxRequests' }),
+      expect.objectContaining({ path: 'api.perCaller.maxPages' }),
+    ]),
   });
 });
 

@@ -67,14 +67,18 @@ const longestOf = (schema: z.ZodArray): number => {
   return checks.find(({ check }) => check === 'max_length')?.maximum ?? Infinity;
 };
 
-/** Only what is too long in each of them; which one is meant, the contract finds. */
+/** Only a list that is too long in each option that has it; what else is wrong, the contract finds. */
 const ofUnion = ({ options }: z.ZodUnion, value: unknown, path: Path, search: Search): void => {
-  const each = options.map((option) => plainProblems(option, value, search.most));
-  const tooLong = each.map((found) => found.find(({ isTooLong }) => isTooLong));
-  if (tooLong.some((problem) => problem !== undefined) && each.every((found) => found.length > 0)) {
-    const { message, path: inner } = tooLong.find((problem) => problem !== undefined)!;
-    search.found.push({ path: [...path, ...inner], message, isTooLong: true });
-  }
+  const tooLong = options.map((option) => plainProblems(option, value, search.most).find(({ isTooLong }) => isTooLong));
+  const [name] = tooLong.find((problem) => problem !== undefined)?.path ?? [];
+  if (name === undefined) return;
+  const having = tooLong.filter((_, i) => {
+    const option = options[i];
+    return !(option instanceof z.ZodObject) || Object.hasOwn(option.shape, name);
+  });
+  if (!having.every((problem) => problem?.path[0] === name)) return;
+  const { message, path: inner } = having[0]!;
+  search.found.push({ path: [...path, ...inner], message, isTooLong: true });
 };
 
 const add = (search: Search, path: Path, expected: string, value: unknown): void =>

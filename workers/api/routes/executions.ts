@@ -61,6 +61,7 @@ const list = route({
   query: z.strictObject({ limit: pageLimit(20) }),
   answer: { status: 200, schema: z.object({ executions: z.array(contracts.executionView) }), description: 'Newest' },
   problems: [],
+  isLarge: true,
   run: async ({ client, query }) => ({ executions: await client.executions(query) }),
 });
 
