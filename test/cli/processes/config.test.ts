@@ -91,30 +91,6 @@ test.each([
   });
 });
 
-test('the API is open where the file, the environment or the flag says so; limits that are left out follow from others', async () => {
-  writeConfig({ api: { open: true, maxRequests: 11, maxWaiting: 4_000, perCaller: { maxWaiting: 7 } } });
-  expect((await load()).api).toMatchObject({
-    open: true,
-    limits: {
-      maxBodyBytes: 4_194_304,
-      maxRequests: 11,
-      maxWaiting: 4_000,
-      maxConnections: 8_022,
-      perCaller: { maxRequests: 6, maxWaiting: 7 },
-    },
-  });
-  expect((await load({}, { MUSTER_API_OPEN: 'false' })).api.open).toBe(false);
-  expect((await load({ apiOpen: 'true' }, { MUSTER_API_OPEN: 'false' })).api.open).toBe(true);
-  writeConfig({ api: { open: 'yes', perCaller: { maxRequests: 0, maxPages: 1 } } });
-  await expect(load()).rejects.toMatchObject({
-    problems: expect.arrayContaining([
-      { path: 'api.open', message: 'expected true or false, got "yes"' },
-      expect.objectContaining({ path: 'api.perCaller.maxRequests' }),
-      expect.objectContaining({ path: 'api.perCaller.maxPages' }),
-    ]),
-  });
-});
-
 test('the config file is read, the environment goes over it, a flag over both', async () => {
   writeConfig({
     databaseUrl: url('file'),

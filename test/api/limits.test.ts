@@ -2,8 +2,10 @@ import { z } from 'zod';
 import { plainProblems } from '../../workers/api/bodies/plain';
 import { Room } from '../../workers/api/bodies/room';
 import { scan } from '../../workers/api/bodies/scan';
+import { apiSettings } from '../../workers/api/settings';
+import { fileSchema, problemsOf } from '../../workers/config/settingsSchema';
 
-/** What bounds the memory of bodies, without a server. */
+/** What bounds callers and the memory of bodies, without a server. */
 
 const NO_LIMIT = { depth: Infinity, values: Infinity };
 const scanned = (text: string, most = NO_LIMIT) => scan(Buffer.from(text), most);
@@ -70,4 +72,29 @@ test('what does not fit waits until there is room; what is small does not wait f
   leave();
   (await last)();
   expect(entered).toHaveLength(4);
+});
+
+test('the API is open where the file, the environment or the flag says so; limits that are left out follow from others', () => {
+  const file = { open: true, maxRequests: 11, maxWaiting: 4_000, perCaller: { maxWaiting: 7 } };
+  const schema = fileSchema({ json: true, env: {}, folder: '/' });
+  expect(problemsOf(schema, { api: file })).toEqual([]);
+  expect(apiSettings(() => undefined, file)).toMatchObject({
+    open: true,
+    limits: {
+      maxBodyBytes: 4_194_304,
+      maxRequests: 11,
+      maxWaiting: 4_000,
+      maxConnections: 8_022,
+      perCaller: { maxRequests: 6, maxWaiting: 7 },
+    },
+  });
+  const given = (text: string) => (flag: string) => (flag === 'apiOpen' ? text : undefined);
+  expect(apiSettings(given('false'), file).open).toBe(false);
+  expect(apiSettings(given('true')).open).toBe(true);
+  expect(apiSettings(() => undefined).open).toBe(false);
+  expect(problemsOf(schema, { api: { open: 'yes', perCaller: { maxRequests: 0, maxPages: 1 } } })).toEqual([
+    { path: 'api.open', message: 'expected true or false, got "yes"' },
+    expect.objectContaining({ path: 'api.perCaller.maxRequests' }),
+    expect.objectContaining({ path: 'api.perCaller.maxPages' }),
+  ]);
 });
