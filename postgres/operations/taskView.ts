@@ -56,8 +56,8 @@ where s.id = any($1::text[])`,
 };
 
 /**
- * Returns the bytes of JSON of tasks: `own` of their payloads and of results set by hand, `paged` of
- * all values of their batches, which is at least what their results have.
+ * Returns the bytes of JSON of tasks: `own` of their payloads and of results set by hand, `paged`
+ * of all values of their batches, which is at least what their results have.
  */
 export const readTaskBytes = async (db: Queryable, ids: readonly string[]): Promise<{ own: number; paged: number }> => {
   const { rows } = await db.query<{ own: number; paged: number }>({

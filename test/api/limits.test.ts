@@ -74,7 +74,7 @@ test('what does not fit waits until there is room; what is small does not wait f
   expect(entered).toHaveLength(4);
 });
 
-test('the API is open where the file, the environment or the flag says so; limits that are left out follow from others', () => {
+test('the API is open where a setting says so; limits that are left out follow from others', () => {
   const file = { open: true, maxRequests: 11, maxWaiting: 4_000, perCaller: { maxWaiting: 7 } };
   const schema = fileSchema({ json: true, env: {}, folder: '/' });
   expect(problemsOf(schema, { api: file })).toEqual([]);

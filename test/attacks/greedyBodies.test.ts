@@ -39,6 +39,9 @@ const payload = (inner: (n: number) => string, open = '[', close = ']'): Buffer 
 const lists = (inner: (n: number) => string): Buffer =>
   filled('{"template":{"function_id":"f","method":"m"},"arguments":[', inner, ']}');
 
+const manyTasks = (one: (n: number) => string): Buffer =>
+  Buffer.from(`{"tasks":[${Array.from({ length: 10_000 }, (_, n) => one(n)).join(',')}]}`);
+
 const submit = '/v1/handlers/greedy/tasks';
 const KINDS: Readonly<Record<string, readonly [path: string, body: Buffer]>> = {
   'empty lists': [submit, filled('[', always('[],'), ']')],
@@ -69,19 +72,9 @@ const KINDS: Readonly<Record<string, readonly [path: string, body: Buffer]>> = {
   'one long name': [submit, filled('{"', always('aaaaaaaa'), '":0}')],
   'one long text': [submit, payload(always('\\u0041'.repeat(16)), '"', '"')],
   'numbers with exponents': [submit, payload(always('1e11,'))],
-  'wrong tasks': [submit, Buffer.from(`{"tasks":[${Array(10_000).fill('{"id":1,"x":[]}').join(',')}]}`)],
-  'refused tasks': [
-    submit,
-    Buffer.from(
-      `{"tasks":[${Array.from({ length: 10_000 }, (_, n) => `{"id":"${'x'.repeat(300)}${n}","payload":1}`).join(',')}]}`,
-    ),
-  ],
-  'small tasks': [
-    submit,
-    Buffer.from(
-      `{"tasks":[${Array.from({ length: 10_000 }, (_, n) => `{"id":"${n}","payload":[${'0,'.repeat(40)}0]}`).join(',')}]}`,
-    ),
-  ],
+  'wrong tasks': [submit, manyTasks(() => '{"id":1,"x":[]}')],
+  'refused tasks': [submit, manyTasks((n) => `{"id":"${'x'.repeat(300)}${n}","payload":1}`)],
+  'small tasks': [submit, manyTasks((n) => `{"id":"${n}","payload":[${'0,'.repeat(40)}0]}`)],
   'numbers as arguments': ['/v1/executions', lists(always('[0],'))],
   'empty argument lists': ['/v1/executions', lists(always('[],'))],
   'many environment variables': [

@@ -54,7 +54,7 @@ export const authenticate = async (
   throw new ApiProblem(
     'unauthorized',
     token === null
-      ? 'Expected `Authorization: Bearer <token>`, got none. Create a token with `muster token create --name <who> --scope <scopes>`.'
+      ? 'Expected `Authorization: Bearer <token>`, got none. Create a token with `muster token create`.'
       : 'The token is invalid or was revoked.',
   );
 };

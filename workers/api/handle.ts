@@ -111,7 +111,7 @@ const underKey = async (
   return send(reply, answer.status, answer.text);
 };
 
-/** Builds an answer that may be large when it is its turn, and takes room for it until it was read. */
+/** Builds an answer that may be large when it is its turn, and keeps room for it until its end. */
 const inTurn = async ({ memory }: HandleDeps, ticket: Ticket | null, run: () => Promise<string>): Promise<string> => {
   const leave = await memory.building.enter(1);
   try {

@@ -75,7 +75,7 @@ export class Ticket {
   private working = 0;
   private frees: (() => void)[] = [];
 
-  /** Adds what is returned with the ticket; at once, if that is over. */
+  /** Adds what is returned with the ticket; at once, if that was returned. */
   with(free: () => void): void {
     this.frees.push(free);
     this.settle();
@@ -159,7 +159,8 @@ export class Admission {
       this.refused.caller++;
       throw new ApiProblem(
         'caller-limit',
-        `${share[kind]} ${waits ? 'streams and long polls' : 'requests'} of this caller are in progress; the limit is ${most} per token (and ${BODIES_AT_ONCE / 2} bodies of the largest size). Nothing was done; try again.`,
+        `${share[kind]} ${waits ? 'streams and long polls' : 'requests'} of this caller are in progress; ` +
+          `the limit is ${most} (and ${BODIES_AT_ONCE / 2} bodies of the largest size). Nothing was done; try again.`,
         { retryAfterS: AGAIN_S },
       );
     }

@@ -96,7 +96,7 @@ interface Handle {
 
 /** Returns how many bytes the system took from this process for the caller. */
 const takenOf = (socket: Socket): number => {
-  // `socket.bytesWritten` includes what waits here; a stream that nobody reads still grows by it.
+  // `socket.bytesWritten` includes what waits here; a stream without a reader still grows by it.
   const { bytesWritten = 0, writeQueueSize = 0 } = (socket as { _handle?: Handle | null })._handle ?? {};
   return bytesWritten - writeQueueSize;
 };
@@ -107,7 +107,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Answers a connection whose request cannot be read, if it had no answer yet, and destroys it: the
+ * Destroys a connection whose request cannot be read, after an answer if it had none yet: the
  * caller may never close it.
  */
 const refuseConnection = (error: { code?: string }, socket: Duplex): void => {

@@ -30,7 +30,7 @@ export const apiCommand = (): Command =>
   )
     .option('--port <port>', 'port to listen on; 0: any free port (default: 8080)')
     .option('--host <host>', 'address to listen on (default: 127.0.0.1)')
-    .option('--open', 'require no token until one was made; only with a loopback address (default: off)')
+    .option('--open', 'require no token until one was made; only on this machine')
     .option('--max-connections <n>', 'database connections; Idempotency-Keys use as many again (default: 10)')
     .option('--shutdown-grace <duration>', 'time for open requests to finish during shutdown', durationOption, 20_000)
     .option('--start-timeout <duration>', 'how long to wait for Postgres at startup', durationOption, 60_000)

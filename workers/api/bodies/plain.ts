@@ -67,7 +67,7 @@ const longestOf = (schema: z.ZodArray): number => {
   return checks.find(({ check }) => check === 'max_length')?.maximum ?? Infinity;
 };
 
-/** Only a list that is too long in each option that has it; what else is wrong, the contract finds. */
+/** Finds only a list that is too long in each option that has it; the contract finds the rest. */
 const ofUnion = ({ options }: z.ZodUnion, value: unknown, path: Path, search: Search): void => {
   const tooLong = options.map((option) => plainProblems(option, value, search.most).find(({ isTooLong }) => isTooLong));
   const [name] = tooLong.find((problem) => problem !== undefined)?.path ?? [];

@@ -1,8 +1,8 @@
-const QUOTE = 34;
+import { BACKSLASH, QUOTE } from '../../../workflows/planning/jsonText';
+
 const COMMA = 44;
 const COLON = 58;
 const ARRAY = 91;
-const BACKSLASH = 92;
 const ARRAY_END = 93;
 const OBJECT = 123;
 const OBJECT_END = 125;

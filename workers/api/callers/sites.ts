@@ -14,8 +14,8 @@ const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 const OWN_SITE: ReadonlySet<string> = new Set(['same-origin', 'none']);
 
 /**
- * Refuses requests of other sites' pages. A change must moreover be one that a form cannot send: its
- * content type is JSON, also without a body. @throws ApiProblem
+ * Refuses requests of other sites' pages. A change must moreover be one that a form cannot send:
+ * its content type is JSON, also without a body. @throws ApiProblem
  */
 export const refuseOtherSites = ({ method, headers }: Browsed): void => {
   const site = textOf(headers['sec-fetch-site']);
@@ -41,5 +41,5 @@ const isOf = (origin: string, host: string | null): boolean =>
 const otherSite = (expected: string, got: string): ApiProblem =>
   new ApiProblem(
     'cross-site',
-    `${expected}, got ${JSON.stringify(got)}: while no token is required, pages of other sites may not call. Nothing was done.`,
+    `${expected}, got ${JSON.stringify(got)}: without tokens, pages of other sites may not call. Nothing was done.`,
   );

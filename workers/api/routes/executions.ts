@@ -122,7 +122,8 @@ const results = route({
   tag,
   summary: 'Page through the result document, as far as it exists',
   description:
-    'A page has at most `limit` results, or 8 MB of them; the last page has no `next`. While the execution is running, read again from the start later: results arrive in any order.',
+    'A page has at most `limit` results, or 8 MB of them; the last page has no `next`. ' +
+    'While the execution is running, read again from the start later: results arrive in any order.',
   params,
   query: z.strictObject({
     limit: pageLimit(1_000, ITEM_PAGE_MAX),
