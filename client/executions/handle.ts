@@ -130,7 +130,7 @@ export class Execution {
     checkPage('pageSize', pageSize);
     await this.row();
     for (let after = -1; ;) {
-      const page = await readItems(this.client.pool, this.id, after, pageSize);
+      const { rows: page } = await readItems(this.client.pool, this.id, after, { limit: pageSize });
       for (const { chunkId, state, ...item } of page) yield { ...item, state: itemStateName(state), chunk: chunkId };
       if (page.length < pageSize) return;
       after = page.at(-1)!.position;
@@ -142,18 +142,36 @@ export class Execution {
    * the first item), whatever their state.
    */
   async itemPage({ limit, after = -1 }: { limit: number; after?: number }): Promise<views.WorkItemView[]> {
-    checkPage('limit', limit);
-    checkWhole('after', after, -1, MAX_POSITION);
+    return (await this.itemsAfter({ limit, after })).items;
+  }
+
+  /**
+   * Returns a page of work items that ends also where their texts reach `maxBytes`, and where the
+   * next one begins: absent on the last page. @internal
+   */
+  async itemsAfter(page: {
+    limit: number;
+    after: number;
+    maxBytes?: number;
+  }): Promise<{ items: views.WorkItemView[]; next?: number }> {
+    checkPage('limit', page.limit);
+    checkWhole('after', page.after, -1, MAX_POSITION);
     await this.row();
-    const page = await readItems(this.client.pool, this.id, after, limit);
-    return page.map(({ chunkId, state, ...item }) => ({ ...item, state: itemStateName(state), chunk: chunkId }));
+    const { rows, isCut } = await readItems(this.client.pool, this.id, page.after, page);
+    const items = rows.map(({ chunkId, state, ...item }) => ({
+      ...item,
+      state: itemStateName(state),
+      chunk: chunkId,
+    }));
+    return { items, ...(isCut || rows.length === page.limit ? { next: rows.at(-1)!.position } : {}) };
   }
 
   /**
    * Returns at most `limit` of the results so far, 1 to 10,000, in the form of the result document,
-   * with `next` to pass as `after` for the next page.
+   * with `next` to pass as `after` for the next page. A page ends also where its texts reach
+   * `maxBytes` (default: no limit).
    */
-  async resultPage(page: { limit: number; after?: string }): Promise<views.ResultDocumentPage> {
+  async resultPage(page: { limit: number; after?: string; maxBytes?: number }): Promise<views.ResultDocumentPage> {
     checkPage('limit', page.limit);
     return resultPageOf(this.client.pool, await this.row(), page);
   }
@@ -238,14 +256,18 @@ const RETENTION =
   "An ended execution is deleted after its retention period (7 days, or the workers' executions.retentionMs).";
 const notFound = (id: string): Error => new NotFoundError('execution', id, RETENTION);
 
+/** Of the settings of listed executions: a template may have megabytes. */
+const LISTED_BYTES = 8_388_608;
+
 export const executions = async (
   client: ClientContext,
   limit: number,
   tenant?: string,
 ): Promise<views.ExecutionView[]> => {
   await client.ready();
-  const { pool } = client;
-  return (await (tenant === undefined ? listExecutions(pool, limit) : listExecutionsOf(pool, tenant, limit))).map(
-    (row) => viewOf(row, isStalled(row, client.prefix) ?? row.note),
-  );
+  const page = { limit, maxBytes: LISTED_BYTES };
+  const rows = await (tenant === undefined
+    ? listExecutions(client.pool, page)
+    : listExecutionsOf(client.pool, tenant, page));
+  return rows.map((row) => viewOf(row, isStalled(row, client.prefix) ?? row.note));
 };

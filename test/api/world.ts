@@ -12,7 +12,8 @@ import type { Scope } from '../../postgres/api/token';
 import { insertToken } from '../../postgres/api/token';
 import type { RunningApi } from '../../workers/api/api';
 import { startApi } from '../../workers/api/api';
-import type { ApiLimits } from '../../workers/api/limits';
+import type { GivenLimits } from '../../workers/api/limits';
+import { limitsOf } from '../../workers/api/limits';
 import { DEFAULT_API } from '../../workers/api/settings';
 import { hashToken, newToken } from '../../workers/api/tokens';
 import type { TestDatabase } from '../helpers/database';
@@ -48,7 +49,7 @@ export const caller =
     const answer = await fetch(`${url()}${path}`, {
       method,
       headers: {
-        ...(sent === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(sent === undefined && method === 'GET' ? {} : { 'content-type': 'application/json' }),
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         ...(key === undefined ? {} : { 'idempotency-key': key }),
         ...headers,
@@ -106,8 +107,10 @@ export const worldHandlers = (): Handler[] => {
 
 export interface WorldOptions {
   handlers?: readonly Handler[];
-  limits?: Partial<ApiLimits>;
+  limits?: GivenLimits;
   host?: string;
+  /** Without a token until one was made; default: true. */
+  open?: boolean;
   /** Of a Muster that runs already. */
   muster?: { database: TestDatabase; prefix: string };
   maxConnections?: number;
@@ -118,7 +121,14 @@ export interface WorldOptions {
 export const settingsFor = (
   database: TestDatabase,
   prefix: string,
-  { handlers: given = worldHandlers(), limits = {}, host = '127.0.0.1', callbacks, executions }: WorldOptions,
+  {
+    handlers: given = worldHandlers(),
+    limits = {},
+    host = '127.0.0.1',
+    open = true,
+    callbacks,
+    executions,
+  }: WorldOptions,
 ): Settings => ({
   databaseUrl: database.url,
   schema: 'muster',
@@ -130,7 +140,7 @@ export const settingsFor = (
   callback: callbackSettings(() => undefined),
   executions: { ...DEFAULT_EXECUTION_SETTINGS, ...executions },
   nodes: DEFAULT_NODE_SETTINGS,
-  api: { ...DEFAULT_API, port: 0, host, limits: { ...DEFAULT_API.limits, ...limits } },
+  api: { ...DEFAULT_API, port: 0, host, open, limits: limitsOf(limits) },
   logLevel: 'silent',
   config: null,
   configNamed: false,

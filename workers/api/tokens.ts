@@ -16,6 +16,8 @@ export const hashToken = (token: string): Buffer => createHash('sha256').update(
 export interface Caller {
   /** 0: no token was required. Tokens that replace each other have the id of the first. */
   id: number;
+  /** Of the token itself; 0: none was required. */
+  tokenId: number;
   /** The token's name; null: none was required. */
   name: string | null;
   scopes: ReadonlySet<Scope>;
@@ -27,12 +29,13 @@ const FRESH_MS = 2_000;
 
 interface Known extends Caller {
   hash: Buffer;
-  tokenId: number;
 }
 
 /** The tokens that are valid, read again every two seconds while requests come. */
 export class TokenBook {
   private known: readonly Known[] = [];
+  /** A token was made at some time, even if none is valid today. */
+  private wasMade = false;
   private readAt = -Infinity;
   private reading: Promise<void> | null = null;
   /** Tokens that were used, and for which that is not stored yet. */
@@ -44,12 +47,18 @@ export class TokenBook {
   ) {}
 
   /**
-   * Says whether there is any token. @throws the database's error: without an answer no caller is
-   * admitted
+   * Says whether no token was ever made: the last one that is revoked opens nothing. @throws the
+   * database's error: without an answer no caller is admitted
    */
   async isEmpty(): Promise<boolean> {
     await this.refresh();
-    return this.known.length === 0;
+    return !this.wasMade;
+  }
+
+  /** Says whether the token with this id is valid. */
+  async has(id: number): Promise<boolean> {
+    await this.refresh();
+    return this.known.some(({ tokenId }) => tokenId === id);
   }
 
   /** Returns the caller with this token; null: there is none. */
@@ -61,8 +70,8 @@ export class TokenBook {
   }
 
   private async refresh(): Promise<void> {
-    // While there is no token, any caller on this machine is admitted: the first token counts at
-    // once.
+    // While there is no token, any caller on this machine may be admitted: the first token counts
+    // at once.
     if (this.known.length > 0 && this.now() - this.readAt < FRESH_MS) return;
     this.reading ??= this.read().finally(() => (this.reading = null));
     await this.reading;
@@ -79,6 +88,7 @@ export class TokenBook {
   private async read(): Promise<void> {
     await this.noteUse();
     const rows = await readTokens(this.pool);
+    this.wasMade = rows.length > 0;
     this.known = rows.filter(({ isValid }) => isValid).map(knownOf);
     this.readAt = this.now();
   }

@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,7 +13,7 @@ import { isCallbackToken, readCallbackPath } from './token';
 import type { Answer } from './answers';
 import { answerOf, problem, send } from './answers';
 import { BodyTooLarge, readJson, UnreadableBody } from './body';
-import { REQUEST_MS } from '../api/limits';
+import { createDoor, MOST_CONNECTIONS } from '../doors/sockets';
 
 export interface CallbackOptions {
   /** 0: any free one, see `url`. */
@@ -59,10 +58,7 @@ const TOLD = ['status', 'results', 'error'];
  */
 export const listenForCallbacks = async (options: CallbackOptions): Promise<CallbackServer> => {
   const receiver = new Receiver(options);
-  const server = createServer(
-    { requestTimeout: REQUEST_MS },
-    (request, response) => void receiver.take(request, response),
-  );
+  const server = createDoor((request, response) => void receiver.take(request, response), MOST_CONNECTIONS.callbacks);
   await listen(server, options);
   const { address, family, port } = server.address() as AddressInfo;
   let stopped: Promise<void> | null = null;

@@ -17,6 +17,8 @@ export const PORT = 'a port from 0 (a free one) to 65535';
 export const portText = text(PORT, (value) => /^\d{1,5}$/.test(value) && isPort(Number(value)));
 export const hostName = text('a host name or address to listen on', (value) => /^[^\s/@]+$/.test(value));
 
+export const truthText = text('true or false', (value) => value === 'true' || value === 'false');
+
 const ALLOWED = 'a host name, such as hooks.example.com, with :port or :* for every port, and http:// for plain http';
 const allowed = text(ALLOWED, (entry) => parseAllowed(entry) !== null);
 export const hosts = z

@@ -44,6 +44,7 @@ export interface Flags {
   nodeName?: string | undefined;
   apiPort?: string | undefined;
   apiHost?: string | undefined;
+  apiOpen?: string | undefined;
   maxConnections?: string | undefined;
   maxCachedWorkflows?: string | undefined;
 }
@@ -177,6 +178,7 @@ const FLAG_NAMES: Readonly<Record<string, string>> = {
   callbackUrl: '--callback-url',
   apiPort: '--port',
   apiHost: '--host',
+  apiOpen: '--open',
   maxConnections: '--max-connections',
   maxCachedWorkflows: '--max-cached-workflows',
 };

@@ -42,6 +42,7 @@ export const cachedText = text(
   `a whole number of workflow runs from ${CACHED.least} to ${CACHED.most}`,
   (value) => /^\d{1,5}$/.test(value) && Number(value) >= CACHED.least && Number(value) <= CACHED.most,
 );
+const isTruth = (value: unknown): boolean => typeof value === 'boolean';
 const LONGEST_WAIT_MS = 3_650 * 86_400_000;
 const wait = (leastMs: number) => whole(leastMs, LONGEST_WAIT_MS, 'milliseconds');
 
@@ -78,9 +79,32 @@ const fanoutShape = {
   keepEndedMs: setting(wait(60_000), 'How long an ended fan-out is kept.', DEFAULT_REAP.keepEndedMs),
 };
 
+const callerShape = {
+  maxRequests: setting(
+    whole(1, 100_000, 'requests'),
+    'Most requests of one token at work at once; further ones get 429.',
+    'half of `api.maxRequests`',
+  ),
+  maxWaiting: setting(
+    whole(0, 100_000, 'streams and long polls'),
+    'Most streams and long polls of one token at once; further ones get 429.',
+    'half of `api.maxWaiting`',
+  ),
+};
+
 const apiShape = {
   port: setting(checked<number>(PORT, isPort), 'Port of the HTTP API.', USUAL_API_PORT),
   host: setting(hostName, 'Address on which the HTTP API listens.', LOCAL_HOST),
+  open: setting(
+    checked<boolean>('true or false', isTruth),
+    'Requires no token until one was made. Only on a loopback address.',
+    false,
+  ),
+  maxConnections: setting(
+    whole(1, 100_000, 'connections'),
+    'Most connections of callers at once; further ones are closed.',
+    '2,000, or twice `maxRequests` and `maxWaiting` together if that is more',
+  ),
   maxBodyBytes: setting(
     whole(1_024, 268_435_456, 'bytes'),
     'Most bytes of one request body.',
@@ -101,6 +125,7 @@ const apiShape = {
     'Longest time that an answer is held back for `wait`.',
     DEFAULT_LIMITS.maxWaitS,
   ),
+  perCaller: strict(callerShape).optional(),
 };
 
 /**

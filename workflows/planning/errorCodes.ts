@@ -5,6 +5,7 @@
  */
 export const ERROR_CODES = {
   // The input was refused: nothing was done.
+  ANSWER_TOO_LARGE: ['What a request asks for exceeds the largest answer, 16 MB.', 'Ask for fewer ids per request.'],
   ASYNC_SCHEMA: [
     'A handler’s schema has an asynchronous refinement or transform.',
     'Make it synchronous, or move the check before the submit or into the handler.',
@@ -75,6 +76,10 @@ export const ERROR_CODES = {
   TASK_TOO_HEAVY: ['The weight of one task exceeds a limit of its handler.', 'Raise the limit, or split the task.'],
   TASK_TOO_LARGE: ['One task does not fit into a call of its handler.', 'Raise `maxBytes`, or split the task.'],
   TOO_MANY_ITEMS: ['A list of a request is too long.', 'Send several requests.'],
+  TOO_MANY_VALUES: [
+    'A request body has more JSON values and names than `api.maxBodyBytes` allows: one per 8 bytes of it.',
+    'Send several requests.',
+  ],
   TOO_MANY_TASKS: ['Too many tasks in one call.', 'Send several calls, or pass an async iterable.'],
   UNKNOWN_FANOUT: ['The fan-out of an item id does not exist.', 'Use the ids that `addItems` returned.'],
   UNKNOWN_FIELD: ['A task has a field that is not documented.', 'Remove it, or correct its spelling.'],

@@ -12,7 +12,8 @@ import { runs } from '../support/session';
 const NOTES = `Scopes: submit (submit and cancel tasks, batches, fan-outs, executions), read (view), complete (report the
 outcome of batches that the downstream accepted), operate (pause, flush, redrive, resolve, lanes, nodes), metrics
 (/metrics), admin (all of these, and verify, queuers, reap). Only a hash is stored: a token is shown once, when it is
-created. A revoked or expired token is refused within 2 s. Once a token exists, every request needs one.
+created. A revoked or expired token is refused within 2 s, and ends its streams. Once a token was made, every request
+needs one, also of an API that was started with --open; revoking the last one does not open it again.
 
 A token of a tenant sees and makes only what is the tenant's: tasks and lanes whose names begin with "<tenant>/", and
 executions and fan-outs that it made. A token with --handler reaches only those handlers. Anything else is answered as

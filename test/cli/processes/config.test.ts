@@ -81,6 +81,7 @@ test.each([
   ['maxCachedWorkflows', '--max-cached-workflows', 'MUSTER_MAX_CACHED_WORKFLOWS', '5'],
   ['callbackPort', '--callback-port', 'MUSTER_CALLBACK_PORT', '70000'],
   ['apiPort', '--port', 'MUSTER_API_PORT', 'x'],
+  ['apiOpen', '--open', 'MUSTER_API_OPEN', 'yes'],
 ] as const)('a wrong %s is refused where it stands: %s and %s', async (flag, option, variable, wrong) => {
   await expect(load({ [flag]: wrong })).rejects.toMatchObject({
     problems: [{ path: option, message: expect.stringMatching(/^expected /) }],

@@ -59,13 +59,11 @@ const one = route({
   answer: { status: 200, schema: contracts.fanoutView, description: 'The fan-out' },
   problems: ['not-found'],
   waits: isWaiting,
-  run: ({ client, params: { fanout }, query, signal, maxWaitS }) =>
-    waited(
-      () => get(client, fanout, query.exact),
-      ({ state }) => isFanoutOver(state),
-      Math.min(query.wait, maxWaitS),
-      signal,
-    ),
+  run: ({ client, params: { fanout }, query, signal, together, maxWaitS }) => {
+    const look = () => get(client, fanout, query.exact);
+    const waitS = Math.min(query.wait, maxWaitS);
+    return waited({ look, again: together(look), isOver: ({ state }) => isFanoutOver(state), waitS, signal });
+  },
 });
 
 const watch = eventRoute({
@@ -79,9 +77,9 @@ const watch = eventRoute({
   params,
   answer: { status: 200, schema: serverEvent, description: 'Events' },
   problems: ['not-found'],
-  run: async ({ client, params: { fanout }, signal }) => {
+  run: async ({ client, params: { fanout }, signal, together }) => {
     const look = () => get(client, fanout);
-    return events({ first: await look(), look, isOver: ({ state }) => isFanoutOver(state), signal });
+    return events({ first: await look(), again: together(look), isOver: ({ state }) => isFanoutOver(state), signal });
   },
 });
 

@@ -55,14 +55,14 @@ const watch = eventRoute({
   params,
   answer: { status: 200, schema: serverEvent, description: 'Events' },
   problems: ['not-found'],
-  run: async ({ client, params: { handler }, signal }) => {
+  run: async ({ client, params: { handler }, signal, together }) => {
     const look = async () => {
       const [found] = await client.status(handler, { exact: false });
       // Ages change with every look; only events are reported.
       const leaders = found!.leaders.map((leader) => ({ ...leader, wakeInMs: null, expiresInMs: null }));
       return { ...found!, oldestQueuedMs: null, leaders };
     };
-    return events({ first: await look(), look, isOver: () => false, signal, everyMs: 1_000 });
+    return events({ first: await look(), again: together(look), isOver: () => false, signal, everyMs: 1_000 });
   },
 });
 

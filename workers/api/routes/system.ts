@@ -11,6 +11,8 @@ import type { Route } from '../route';
 import { route } from '../route';
 
 const tag = 'System';
+/** How long a question for readiness waits for others. */
+const READY_MS = 20;
 
 const verify = route({
   id: 'verify',
@@ -79,12 +81,15 @@ const ready = (stopping: AbortSignal): Route =>
       description: 'Ready',
     },
     problems: ['unavailable', 'stopping'],
-    run: async ({ client }) => {
+    run: async ({ client, together }) => {
       if (stopping.aborted) throw new ApiProblem('stopping', 'This process is stopping.', { retryAfterS: 1 });
-      if (!(await answers(client.pool)))
-        throw new ApiProblem('unavailable', 'The database does not answer.', { retryAfterS: 1 });
-      const unanswered = (await readWakes(client.pool, UNANSWERED_MS)).reduce((sum, { late }) => sum + late, 0);
-      return { status: 'ready' as const, unanswered };
+      // It is open to all, so many may ask at once; the database is asked once.
+      return together(async () => {
+        if (!(await answers(client.pool)))
+          throw new ApiProblem('unavailable', 'The database does not answer.', { retryAfterS: 1 });
+        const unanswered = (await readWakes(client.pool, UNANSWERED_MS)).reduce((sum, { late }) => sum + late, 0);
+        return { status: 'ready' as const, unanswered };
+      })(READY_MS);
     },
   });
 
@@ -109,6 +114,7 @@ const openapi = (document: () => object): Route =>
     method: 'GET',
     path: '/openapi.json',
     scope: 'read',
+    isShown: true,
     tag,
     summary: 'This document (OpenAPI 3.1)',
     answer: { status: 200, schema: z.looseObject({}), description: 'The document' },

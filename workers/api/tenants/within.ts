@@ -10,7 +10,14 @@ export const within = (route: Route, limits: Limits, deps: { pool: Pool; quotas:
   if (isUnlimited(limits)) return route;
   const check = REACH[route.id]!;
   const checks = { bounds: new Bounds(limits, deps.pool), quotas: deps.quotas };
-  return { ...route, run: async (call: Call) => route.run((await check(checks, call)) ?? call) };
+  const checked = async (call: Call): Promise<Call> => (await check(checks, call)) ?? call;
+  const { until } = route;
+  return {
+    ...route,
+    // A wait is checked before it begins, and what it ends in again.
+    ...(until === undefined ? {} : { until: async (call: Call) => until(await checked(call)) }),
+    run: async (call: Call) => route.run(await checked(call)),
+  };
 };
 
 /** Throws for a route that no limit was decided for. */
