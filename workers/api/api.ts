@@ -91,7 +91,6 @@ export const startApi = async (settings: Settings, options: ApiOptions): Promise
       log,
       maxWaitS: limits.maxWaitS,
       operator: {
-        prefix,
         workflows: settings.callbacks.workflows ?? DEFAULT_WORKFLOWS,
         executions: settings.executions,
       },

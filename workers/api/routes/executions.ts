@@ -25,7 +25,7 @@ const start = route({
     'Returns as soon as the list is stored; follow the execution by its request_id. `code` and `message` say whether nodes can run it now.',
   body: contracts.executeRequest,
   answer: { status: 202, schema: contracts.executeAnswer, description: 'Accepted' },
-  problems: ['id-conflict', 'conflict'],
+  problems: ['id-conflict', 'conflict', 'refused'],
   keyed: 'id',
   run: async ({ client, body, keyId, operator }) => {
     const { template, arguments: lists, topic, max_attempts: maxAttempts } = body;
