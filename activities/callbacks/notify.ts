@@ -169,8 +169,8 @@ class DeliveryRun {
 
   private async signalWorkflow(one: TakenNotification, message: Message): Promise<Delivery> {
     const { workflowId, runId, signal } = one.address as { workflowId: string; runId?: string; signal?: string };
-    const { callbacks, prefix } = this.deps;
-    const refusal = workflowRefusal(callbacks.workflows ?? DEFAULT_WORKFLOWS, prefix, { workflowId, signal });
+    const { workflows = DEFAULT_WORKFLOWS } = this.deps.callbacks;
+    const refusal = workflowRefusal(workflows, { workflowId, signal });
     if (refusal !== null)
       return { kind: 'given-up', error: `${refusal.field}: expected ${refusal.expected}, got ${refusal.got}` };
     try {

@@ -51,7 +51,7 @@ const watchable = async (token: string): Promise<Record<string, string>> => {
 };
 
 test(`${WATCHERS} who watch the same ask the database as often as one`, async () => {
-  const token = await tokenOf(world, 'submit', 'read');
+  const token = await tokenOf(world, 'submit', 'read', 'metrics');
   for (const [what, path] of Object.entries(await watchable(token))) {
     const leaving = new AbortController();
     let open = 0;
@@ -90,7 +90,7 @@ const stillFor = async (ms: number): Promise<void> => {
 };
 
 test('a stream and a long poll end when their token is revoked; those of others go on', async () => {
-  const kept = await tokenOf(world, 'submit', 'read');
+  const kept = await tokenOf(world, 'submit', 'read', 'metrics');
   const paths = await watchable(kept);
   for (const [what, path] of Object.entries(paths)) {
     const token = await tokenOf(world, 'read');

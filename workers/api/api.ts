@@ -97,7 +97,6 @@ export const startApi = async (settings: Settings, options: ApiOptions): Promise
       maxWaitS: limits.maxWaitS,
       quotas: new Quotas(pool),
       operator: {
-        prefix,
         workflows: settings.callbacks.workflows ?? DEFAULT_WORKFLOWS,
         executions: settings.executions,
       },

@@ -56,7 +56,7 @@ const BY_CODE: Readonly<Record<ErrorCode, ProblemName | null>> = {
   LINE_TOO_LONG: null,
   LOSSY_NUMBER: 'invalid',
   MALFORMED_ID: 'refused',
-  NOT_ALLOWED: 'invalid',
+  NOT_ALLOWED: 'refused',
   PAYLOAD_TOO_LARGE: 'refused',
   TARGET_BUSY: 'conflict',
   TASK_TOO_HEAVY: 'refused',

@@ -87,7 +87,7 @@ describe('the HTTP API', () => {
     for (const workflowId of named)
       for (const more of [{}, { runId: 'r' }, { signal: 'musterTasksEnded' }, { signal: 'look' }, { signal: '__x' }])
         for (const { status, text } of await throughAll(closed, { workflowId, ...more }))
-          tally.add(`${workflowId} ${JSON.stringify(more)}`, status === 400 ? null : `${status} ${text}`);
+          tally.add(`${workflowId} ${JSON.stringify(more)}`, status === 422 ? null : `${status} ${text}`);
     expect(await recipients()).toBe(before);
     const { body } = await closed.call('POST /v1/handlers/jobs/tasks', {
       body: {
@@ -124,7 +124,7 @@ describe('the HTTP API', () => {
     ];
     for (const callback of wrong)
       for (const { status, text } of await throughAll(open, callback))
-        tally.add(JSON.stringify(callback), status === 400 ? null : `${status} ${text}`);
+        tally.add(JSON.stringify(callback), status === 422 ? null : `${status} ${text}`);
     tally.expectNoneThrough(500);
   });
 });

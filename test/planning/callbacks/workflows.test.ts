@@ -1,31 +1,23 @@
 import type { WorkflowPolicy } from '../../../workflows/planning/callbacks/workflows';
 import { DEFAULT_WORKFLOWS, isOwnWorkflow, workflowRefusal } from '../../../workflows/planning/callbacks/workflows';
-import {
-  balancerWorkflowId,
-  completionWorkflowId,
-  executionWorkflowId,
-  leaderWorkflowId,
-  monitorWorkflowId,
-  notifierWorkflowId,
-  queuerWorkflowId,
-} from '../../../workflows/naming';
+import * as naming from '../../../workflows/naming';
 
 const fieldOf = (
   policy: Partial<WorkflowPolicy>,
   one: { workflowId: string; signal?: string },
   door?: 'http',
-): string | null => workflowRefusal({ ...DEFAULT_WORKFLOWS, ...policy }, 'muster', one, door)?.field ?? null;
+): string | null => workflowRefusal({ ...DEFAULT_WORKFLOWS, ...policy }, one, door)?.field ?? null;
 
 test('without a setting the library may name every workflow but Muster’s own, by Muster’s own signals', () => {
   expect(fieldOf({}, { workflowId: 'order-1' })).toBeNull();
   expect(fieldOf({}, { workflowId: 'order-1', signal: 'musterTasksEnded' })).toBeNull();
   expect(fieldOf({}, { workflowId: 'order-1', signal: 'musterFanoutEnded' })).toBeNull();
   expect(fieldOf({}, { workflowId: 'order-1', signal: 'pay' })).toBe('signal');
-  expect(fieldOf({}, { workflowId: 'muster/anything' })).toBe('workflowId');
+  expect(fieldOf({}, { workflowId: 'muster/notifier' })).toBe('workflowId');
 });
 
 test('without a setting callers of the HTTP API may name none', () => {
-  expect(workflowRefusal(DEFAULT_WORKFLOWS, 'muster', { workflowId: 'order-1' }, 'http')).toEqual({
+  expect(workflowRefusal(DEFAULT_WORKFLOWS, { workflowId: 'order-1' }, 'http')).toEqual({
     field: 'workflowId',
     expected: 'one that callbacks.workflows.http of the config file names (none)',
     got: 'order-1',
@@ -69,18 +61,30 @@ test('a named signal never begins with __, whatever the list says', () => {
 });
 
 test('every workflow that Muster starts is its own, of each prefix in the namespace', () => {
-  const ids = (prefix: string): string[] => [
-    leaderWorkflowId(prefix, 'orders', 'AT/0', 1),
-    leaderWorkflowId(prefix, 'orders', 'n'.repeat(300), 17),
-    notifierWorkflowId(prefix),
-    balancerWorkflowId(prefix),
-    monitorWorkflowId(prefix, 'orders'),
-    completionWorkflowId(prefix, 'orders', '81'),
-    queuerWorkflowId(prefix, 3),
-    executionWorkflowId(prefix, '6f1b6a1e-2f0c-4f7e-9a51-0d8a2b9b2c11'),
-  ];
+  const ids = (prefix: string): Record<string, string[]> => ({
+    leaderWorkflowId: [
+      naming.leaderWorkflowId(prefix, 'orders', 'AT/0', 1),
+      naming.leaderWorkflowId(prefix, 'orders', 'n'.repeat(300), 17),
+    ],
+    notifierWorkflowId: [naming.notifierWorkflowId(prefix)],
+    balancerWorkflowId: [naming.balancerWorkflowId(prefix)],
+    monitorWorkflowId: [naming.monitorWorkflowId(prefix, 'orders')],
+    completionWorkflowId: [naming.completionWorkflowId(prefix, 'orders', '81')],
+    queuerWorkflowId: [naming.queuerWorkflowId(prefix, 3)],
+    executionWorkflowId: [naming.executionWorkflowId(prefix, '6f1b6a1e-2f0c-4f7e-9a51-0d8a2b9b2c11')],
+  });
+  const named = Object.keys(naming).filter((name) => name.endsWith('WorkflowId'));
+  expect(Object.keys(ids('muster')).sort()).toEqual(named.sort());
   for (const prefix of ['muster', 'other.one'])
-    for (const id of ids(prefix)) expect([id, isOwnWorkflow('muster', id)]).toEqual([id, true]);
-  for (const id of ['order-1', 'orders/execution/17', 'queuer/x', 'notifier', 'muster2', 'a b/leader/x'])
-    expect([id, isOwnWorkflow('muster', id)]).toEqual([id, false]);
+    for (const id of Object.values(ids(prefix)).flat()) expect([id, isOwnWorkflow(id)]).toEqual([id, true]);
+  for (const id of [
+    'order-1',
+    'muster/user/one',
+    'orders/execution/17',
+    'queuer/x',
+    'notifier',
+    'muster2',
+    'a b/leader/x',
+  ])
+    expect([id, isOwnWorkflow(id)]).toEqual([id, false]);
 });

@@ -26,7 +26,7 @@ const start = route({
     'Returns as soon as the list is stored; follow the execution by its request_id. `code` and `message` say whether nodes can run it now.',
   body: contracts.executeRequest,
   answer: { status: 202, schema: contracts.executeAnswer, description: 'Accepted' },
-  problems: ['id-conflict', 'conflict', 'quota'],
+  problems: ['id-conflict', 'conflict', 'quota', 'refused'],
   keyed: 'id',
   run: async ({ client, body, keyId, tenant, operator }) => {
     const { template, arguments: lists, topic, max_attempts: maxAttempts } = body;

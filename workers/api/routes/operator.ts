@@ -8,7 +8,6 @@ import { MOST_NAMED } from '../validate';
 
 /** What the operator lets callers of the HTTP API ask for. */
 export interface OperatorLimits {
-  prefix: string;
   /** Workflows that their callbacks may signal. */
   workflows: WorkflowPolicy;
   executions: Ceilings;
@@ -19,17 +18,17 @@ export interface OperatorLimits {
  * with the name of its field.
  */
 export const refuseWorkflows = (
-  { prefix, workflows }: OperatorLimits,
+  { workflows }: OperatorLimits,
   callbacks: Iterable<readonly [string, Callback | undefined]>,
 ): void => {
   const errors = [...callbacks].flatMap(([field, callback]) => {
     if (callback === undefined || 'url' in callback) return [];
-    const refusal = workflowRefusal(workflows, prefix, callback, 'http');
+    const refusal = workflowRefusal(workflows, callback, 'http');
     return refusal === null
       ? []
       : [{ field: `${field}.${refusal.field}`, message: `expected ${refusal.expected}, got ${shown(refusal.got)}` }];
   });
-  if (errors.length > 0) throw invalid(errors);
+  if (errors.length > 0) throw refused(errors);
 };
 
 const shown = (text: string): string => JSON.stringify(text.length > 200 ? `${text.slice(0, 199)}…` : text);
@@ -49,7 +48,7 @@ export const refuseAbove = (
 ): void => {
   const refusals = ceilingRefusal(executions, asked);
   if (refusals.length > 0)
-    throw invalid(
+    throw refused(
       refusals.map(({ name, most, got }) => ({
         field: `template.config.${name === 'timeoutMs' ? 'timeout_ms' : name}`,
         message: `expected at most ${most} (executions.${SETTINGS[name]} of the config file), got ${got}`,
@@ -58,9 +57,9 @@ export const refuseAbove = (
 };
 const SETTINGS = { concurrency: 'maxConcurrency', timeoutMs: 'maxTimeoutMs' } as const;
 
-const invalid = (errors: { field: string; message: string }[]): ApiProblem =>
+const refused = (errors: { field: string; message: string }[]): ApiProblem =>
   new ApiProblem(
-    'invalid',
+    'refused',
     `${errors
       .slice(0, 3)
       .map(({ field, message }) => `${field}: ${message}`)

@@ -40,7 +40,6 @@ export interface WorkflowRefusal {
 /** Returns why a callback may not signal this workflow; null: it may. */
 export const workflowRefusal = (
   policy: WorkflowPolicy,
-  prefix: string,
   { workflowId, signal }: NamedWorkflow,
   door: Door = 'worker',
 ): WorkflowRefusal | null => {
@@ -49,7 +48,7 @@ export const workflowRefusal = (
     expected,
     got: field === 'signal' ? signal! : workflowId,
   });
-  if (isOwnWorkflow(prefix, workflowId)) return refuse('workflowId', "a workflow that is not one of Muster's own");
+  if (isOwnWorkflow(workflowId)) return refuse('workflowId', "a workflow that is not one of Muster's own");
   if (door === 'http' && !isOneOf(policy.http, workflowId)) return refuse('workflowId', ofList('http', policy.http));
   if (!isOneOf(policy.allow, workflowId)) return refuse('workflowId', ofList('allow', policy.allow));
   if (signal === undefined || OWN_SIGNALS.includes(signal)) return null;
@@ -65,11 +64,10 @@ const ofList = (name: keyof WorkflowPolicy, patterns: readonly string[]): string
   `one that callbacks.workflows.${name} of the config file names (${patterns.join(', ') || 'none'})`;
 
 /**
- * Says whether the id is one of Muster's own workflows: of this installation, all that begins with
- * its prefix; of others in the namespace, what is formed like one.
+ * Says whether the id is formed as those of Muster's own workflows (`workflows/naming.ts`), of this
+ * installation or of another in the namespace. A user's workflow may begin with the prefix, too.
  */
-export const isOwnWorkflow = (prefix: string, workflowId: string): boolean =>
-  workflowId.startsWith(`${prefix}/`) || OWN_FORM.test(workflowId);
+export const isOwnWorkflow = (workflowId: string): boolean => OWN_FORM.test(workflowId);
 
 const OWN_FORM =
   /^[\w.-]{1,64}\/(notifier|balancer|queuer\/\d+|execution\/[0-9a-f-]{36}|(leader|monitor|completion)\/.+)$/s;
