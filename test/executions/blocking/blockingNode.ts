@@ -17,9 +17,10 @@ export interface BlockingSettings {
 }
 const settings = JSON.parse(process.argv[2]!) as BlockingSettings;
 
-/** Blocks for so many milliseconds, or without end. */
+/** Blocks for so many milliseconds, or without end; or takes its process down. */
 const block = ([ms]: readonly string[], { position }: { position: number }): string => {
   appendFileSync(settings.runs, `${position}\n`);
+  if (ms === 'kill') process.kill(process.pid, 'SIGKILL');
   // Stands still without using up a core, which the other nodes of the test need.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms === 'for-ever' ? Infinity : Number(ms));
   return String(process.pid);
