@@ -115,6 +115,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     await sweeper.stop();
     if (hasPartitions) await balancing.stop();
     await registry.stop();
+    await deps.modules.close();
   };
   const run = (): Promise<void> => runWorkers(workers, { start, stop, shutdown, draining: draining.signal, log });
   return { id, deps, sweepCounts: sweeper.counts, checkWorkers: () => workers.forEach(checkWorker), run, shutdown };

@@ -1,4 +1,4 @@
-import { DEFAULT_MAX_ATTEMPTS } from '../../workflows/planning/executions/attempts';
+import { DEFAULT_MAX_ATTEMPTS, DEFAULT_MAX_LOSSES } from '../../workflows/planning/executions/attempts';
 import type { ExecutorSource, OutputLimits } from './executors';
 
 /** Retention of executions, the same as of tasks: 7 days. */
@@ -13,6 +13,8 @@ export interface ExecutionSettings extends ExecutorSource {
   topics: readonly string[];
   /** Most attempts of an item, whatever a request says. */
   maxAttempts: number;
+  /** How often in a row an item may be lost with its node while it ran. */
+  maxLosses: number;
   /** How long a roll call waits for as many nodes as were asked for. */
   rollCallMs: number;
   /** Longest time until executions that wait for nodes hold another roll call. */
@@ -43,6 +45,7 @@ export const DEFAULT_EXECUTION_SETTINGS: ExecutionSettings = {
   attributes: {},
   topics: [],
   maxAttempts: DEFAULT_MAX_ATTEMPTS,
+  maxLosses: DEFAULT_MAX_LOSSES,
   rollCallMs: 5_000,
   requeueMs: 3_600_000,
   startupDelayMs: 60_000,

@@ -7,10 +7,14 @@ export interface GivenItem {
   arguments: string[];
 }
 
-/** Returns the unfinished items of a chunk after position `after`, by position. */
+/**
+ * Returns the unfinished items of a chunk after position `after`, by position: those that were lost
+ * with a node before, or the others.
+ */
 export const readGivenItems = async (
   db: Queryable,
   chunkId: string,
+  lostBefore: boolean,
   after: number,
   limit: number,
 ): Promise<GivenItem[]> => {
@@ -19,9 +23,9 @@ export const readGivenItems = async (
     text: `
 select position, arguments
 from work_item
-where chunk_id = $1 and position > $2 and state = 1 /* in progress */
+where chunk_id = $1 and position > $2 and state = 1 /* in progress */ and (losses > 0) = $4
 order by position limit $3`,
-    values: [chunkId, after, limit],
+    values: [chunkId, after, limit, lostBefore],
   });
   return rows;
 };
@@ -91,7 +95,7 @@ t as (
   where i.chunk_id = c.id and i.state = 1 /* in progress */),
 w as (
   update work_item i set attempts = i.attempts + 1, exit_code = t.exit_code, stdout = t.stdout, stderr = t.stderr,
-    usage = t.usage::json, metadata = t.metadata::json, state = case when t.ok then 100 /* done */
+    usage = t.usage::json, metadata = t.metadata::json, losses = 0, state = case when t.ok then 100 /* done */
       when i.attempts + 1 >= e.attempts_limit then -2 /* permanently failed */ else -1 /* failed */ end
   from t, c, execution e
   where e.id = c.execution_id and i.ctid = t.at and i.chunk_id = c.id and i.state = 1 /* in progress */

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { CompiledModules, makeExecutor, servedFunctions } from '../../activities/executions/executors';
+import { ModuleProcesses, makeExecutor, servedFunctions } from '../../activities/executions/executors';
 import type { RunOutcome } from '../../activities/executions/executors';
 
 let server: Server;
@@ -27,7 +27,7 @@ beforeEach(() => void seen.splice(0));
 const run = async (args: string[], method = 'GET', httpAllow = ['127.0.0.1:*', 'localhost:*']): Promise<RunOutcome> => {
   const source = { functions: new Map(), functionStore: null, memoryBytes: 65_536, httpAllow };
   const limits = { stdoutBytes: 100, stderrBytes: 100 };
-  const executor = await makeExecutor(source, new CompiledModules(), {
+  const executor = await makeExecutor(source, new ModuleProcesses(), {
     functionId: 'http',
     method,
     concurrency: 1,

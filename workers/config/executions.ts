@@ -29,6 +29,11 @@ export const executionShape = {
     'Most attempts per item, whatever a request asks for.',
     DEFAULTS.maxAttempts,
   ),
+  maxLosses: setting(
+    whole(2, 1_000),
+    'How often in a row an item may be lost with its node while it runs; then it has failed for good.',
+    DEFAULTS.maxLosses,
+  ),
   rollCallMs: setting(
     whole(0, 600_000),
     'How long a roll call waits for as many nodes as were asked for.',
@@ -97,6 +102,7 @@ export interface ExecutionFileSettings {
   attributes?: Record<string, string> | undefined;
   topics?: readonly string[] | undefined;
   maxAttempts?: number | undefined;
+  maxLosses?: number | undefined;
   rollCallMs?: number | undefined;
   requeueMs?: number | undefined;
   startupDelayMs?: number | undefined;

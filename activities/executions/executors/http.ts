@@ -21,6 +21,7 @@ export const httpExecutor = (allow: readonly string[], { method, limits }: MakeE
   const verb = method.toUpperCase();
   const agent = new Agent({ connect: { lookup: lookupAllowed(allow) } });
   return {
+    runsCode: false,
     run: async (args, { position, executionId, signal }) => {
       if (!METHODS.includes(verb)) return nodeFailure(`method: expected one of ${METHODS.join(', ')}, got ${method}`);
       const [target, body, ...rest] = args;

@@ -1,5 +1,5 @@
 import { sendWebhook } from '../../../activities/callbacks/webhook';
-import { CompiledModules, makeExecutor } from '../../../activities/executions/executors';
+import { ModuleProcesses, makeExecutor } from '../../../activities/executions/executors';
 import { httpHandler } from '../../../handlers/http/httpHandler';
 import { SECRET, startReceiver } from '../../services/notifier/receiver';
 import type { Receiver } from '../../services/notifier/receiver';
@@ -60,7 +60,7 @@ describe('webhooks', () => {
 describe('the function http', () => {
   const tally = new Tally('executions.httpAllow: spellings of a URL');
   const caller = (httpAllow: string[]) =>
-    makeExecutor({ functions: new Map(), functionStore: null, memoryBytes: 65_536, httpAllow }, new CompiledModules(), {
+    makeExecutor({ functions: new Map(), functionStore: null, memoryBytes: 65_536, httpAllow }, new ModuleProcesses(), {
       functionId: 'http',
       method: 'GET',
       concurrency: 1,
