@@ -1,4 +1,4 @@
-import { LOST_BEFORE } from '../../workflows/planning/executions/attempts';
+import { DEFAULT_MAX_LOSSES, LOST_BEFORE } from '../../workflows/planning/executions/attempts';
 import type { Queryable } from '../pool';
 
 /**
@@ -131,7 +131,11 @@ export interface GivenBack {
  * attempt each, and the one that makes `maxLosses`, which is at least 2, is the last. A run that
  * does not go on by itself is woken soon: it may have ended.
  */
-export const giveBackItems = async (db: Queryable, chunkId: string, maxLosses: number): Promise<GivenBack> => {
+export const giveBackItems = async (
+  db: Queryable,
+  chunkId: string,
+  maxLosses: number = DEFAULT_MAX_LOSSES,
+): Promise<GivenBack> => {
   const { rows } = await db.query<GivenBack>({
     name: 'give-back-items',
     text: `
