@@ -1,6 +1,6 @@
 import type { Queryable } from '../pool';
 
-/** Statements that say whose something is, for callers of the HTTP API who may not see everything. */
+/** Statements that say whose something is, for callers of the HTTP API who may not see all. */
 
 /** Returns the handler of each of these tasks that exists, by the task's id. */
 export const handlersOfTasks = async (db: Queryable, ids: readonly string[]): Promise<Map<string, string>> => {

@@ -75,7 +75,7 @@ test(`${WATCHERS} who watch the same ask the database as often as one`, async ()
     await eventually(async () => (await gauge()) === WATCHERS);
     if (path.includes('events')) expect(open).toBe(WATCHERS);
     // The first look of each is over; those that follow are shared.
-    // A session that is idle reports what it did up to 10 s later: a window with that is taken again.
+    // An idle session reports what it did up to 10 s later: a window with that is taken again.
     let perSecond = Infinity;
     for (let window = 0; window < WINDOWS && perSecond >= MOST_PER_SECOND; window++) {
       const before = await statements();

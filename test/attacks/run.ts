@@ -8,7 +8,7 @@ import { runToEnd } from '../helpers/runToEnd';
 import type { Count } from './tally';
 import { TALLY_FILE } from './tally';
 
-/** `npm run attack`: every attack of the suite, in its long form, with what was tried and what got through. */
+/** `npm run attack`: every attack of the suite, with what was tried and what got through. */
 const flags = processFlags(
   {
     name: 'npm run attack --',

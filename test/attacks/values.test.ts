@@ -5,7 +5,7 @@ import { rounds } from '../helpers/long';
 import { expectWhole } from '../helpers/whole';
 import { Tally } from './tally';
 
-/** Crooked values in the place of each text, number and list of each body and path: none breaks a writer or a reader. */
+/** Crooked values in each place of each body and path: none breaks a writer or a reader. */
 
 const tally = new Tally('crooked values over HTTP');
 let world: ApiWorld;
@@ -140,7 +140,7 @@ const bodies = (fanout: string): Record<string, readonly [path: string, body: ob
   };
 };
 
-/** Returns the body once per value in it (and names of members), with a crooked one in its place. */
+/** Yields the body once per value and name in it, with a crooked one in its place. */
 function* crooked(body: unknown, value: unknown): Generator<unknown> {
   yield value;
   if (Array.isArray(body)) {
