@@ -205,7 +205,7 @@ export class Client implements ClientContext {
   resolve(what: ResolveWhat, verdict: Verdict): Promise<{ resolved: number }> {
     const subject = what?.batch === undefined ? someOf('task', what?.tasks) : `batch ${what.batch}`;
     const act = { verb: 'resolve', subject, detail: verdict };
-    return this.connection.change(CHANGE, act, () => resolve(this.connection, what, verdict));
+    return this.connection.steer(CHANGE, act, () => resolve(this.connection, what, verdict));
   }
 
   /** Returns the Temporal client, and connects on first use. Throws `TemporalUnavailableError`. */

@@ -72,8 +72,16 @@ export class Connection implements ClientContext {
     return handler;
   }
 
-  /** Checks, once per client, that the tables exist in a version that this program knows. */
-  ready(): Promise<void> {
+  /**
+   * Checks, once per client, that the tables exist in a version that this program knows, and writes
+   * down the change that is being made, if one is.
+   */
+  async ready(): Promise<void> {
+    await this.schemaReady();
+    await this.audit.begin();
+  }
+
+  private schemaReady(): Promise<void> {
     this.schemaChecked ??= checkSchema(this.pool).then(
       () => undefined,
       (error: unknown) => {
@@ -94,7 +102,12 @@ export class Connection implements ClientContext {
 
   /** Makes a change that the audit shows. */
   change<T>(texts: FailureTexts, act: Act, work: () => Promise<T>): Promise<T> {
-    return this.write(texts, () => this.audit.change(act, work));
+    return this.audit.change(act, () => this.write(texts, work));
+  }
+
+  /** Makes a change that checks its arguments before it asks for the store, by `ready`. */
+  steer<T>(texts: FailureTexts, act: Act, work: () => Promise<T>): Promise<T> {
+    return this.audit.change(act, () => withFailureTexts(texts, work));
   }
 
   ring(targetIds: Iterable<number>): Promise<void> {

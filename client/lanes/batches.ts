@@ -93,7 +93,7 @@ export class Batches {
    */
   cancel(batch: number): Promise<CancelledBatch> {
     const act = { verb: 'cancel', subject: `batch ${batch}` };
-    return this.connection.change(CHANGE, act, () => cancelBatch(this.connection, batch));
+    return this.connection.steer(CHANGE, act, () => cancelBatch(this.connection, batch));
   }
 
   /**
@@ -116,6 +116,6 @@ export class Batches {
    */
   resolve(batch: number, verdict: resolves.Verdict): Promise<{ resolved: number }> {
     const act = { verb: 'resolve', subject: `batch ${batch}`, detail: verdict };
-    return this.connection.change(CHANGE, act, () => resolves.resolve(this.connection, { batch }, verdict));
+    return this.connection.steer(CHANGE, act, () => resolves.resolve(this.connection, { batch }, verdict));
   }
 }

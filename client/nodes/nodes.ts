@@ -45,7 +45,7 @@ export class Nodes {
    */
   drain(node: string, options?: { undo?: boolean }): Promise<{ nodes: string[]; drained: boolean }> {
     const act = { verb: 'drain', subject: `node ${node}`, detail: options ?? {} };
-    return this.connection.change(CHANGE, act, () => drainNode(this.connection, node, options));
+    return this.connection.steer(CHANGE, act, () => drainNode(this.connection, node, options));
   }
 }
 
@@ -73,7 +73,7 @@ export class Partitions {
    */
   move(partition: string, node: string | null): Promise<{ partition: string; pinnedTo: string | null }> {
     const act = { verb: 'move', subject: `partition ${partition}`, detail: { node } };
-    return this.connection.change(CHANGE, act, () => movePartition(this.connection, partition, node));
+    return this.connection.steer(CHANGE, act, () => movePartition(this.connection, partition, node));
   }
 }
 

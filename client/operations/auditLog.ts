@@ -29,9 +29,16 @@ const MOST_SUBJECT = 600;
 /** Bytes of what was asked for, and of what was answered; longer ones are left out. */
 const MOST_JSON = 4_000;
 
+/** A change that is being made; its entry, once it has begun. */
+interface Change {
+  act: Act;
+  entry: Promise<number> | null;
+}
+
 /** Writes down each change before it is made, and its outcome afterwards. */
 export class AuditLog {
   private readonly acting = new AsyncLocalStorage<Actor>();
+  private readonly changing = new AsyncLocalStorage<Change>();
 
   constructor(
     private readonly pool: Pool,
@@ -44,11 +51,32 @@ export class AuditLog {
   }
 
   /**
-   * Makes a change, once its entry is written. An outcome that cannot be written stays open.
+   * Makes a change. Its entry is written when the change begins (`begin`), which it does once its
+   * arguments are checked. An outcome that cannot be written stays open.
    */
-  async change<T>({ verb, subject, detail = {} }: Act, work: () => Promise<T>): Promise<T> {
+  change<T>(act: Act, work: () => Promise<T>): Promise<T> {
+    const change: Change = { act, entry: null };
+    return this.changing.run(change, async () => {
+      try {
+        const answer = await work();
+        await this.conclude(change, 'done', jsonOf(answer));
+        return answer;
+      } catch (error) {
+        await this.conclude(change, codeOf(error) ?? 'ERROR', null);
+        throw error;
+      }
+    });
+  }
+
+  /** Writes the entry of the change that is being made here, if one is: without it there is none. */
+  async begin(): Promise<void> {
+    const change = this.changing.getStore();
+    if (change !== undefined) await (change.entry ??= this.insert(change.act));
+  }
+
+  private insert({ verb, subject, detail = {} }: Act): Promise<number> {
     const { who, door, origin } = this.acting.getStore() ?? this.actor;
-    const id = await insertAudit(this.pool, {
+    return insertAudit(this.pool, {
       who: cutText(who, MOST_WHO),
       door,
       origin: origin ?? null,
@@ -56,18 +84,11 @@ export class AuditLog {
       subject: cutText(subject, MOST_SUBJECT),
       detail: jsonOf(detail),
     });
-    try {
-      const answer = await work();
-      await this.conclude(id, 'done', jsonOf(answer));
-      return answer;
-    } catch (error) {
-      await this.conclude(id, codeOf(error) ?? 'ERROR', null);
-      throw error;
-    }
   }
 
-  private async conclude(id: number, outcome: string, answer: string | null): Promise<void> {
-    await concludeAudit(this.pool, id, { outcome, answer }).catch(() => undefined);
+  private async conclude({ entry }: Change, outcome: string, answer: string | null): Promise<void> {
+    const id = await entry?.catch(() => null);
+    if (id != null) await concludeAudit(this.pool, id, { outcome, answer }).catch(() => undefined);
   }
 }
 

@@ -41,7 +41,7 @@ export class Handlers {
    */
   flush(handler: string, target?: string): Promise<{ targets: number; tasks: number }> {
     const act = { verb: 'flush', subject: scopeText(handler, target) };
-    return this.connection.change(CHANGE_IN_STEPS, act, () => control.flush(this.connection, handler, target));
+    return this.connection.steer(CHANGE_IN_STEPS, act, () => control.flush(this.connection, handler, target));
   }
 
   /**
@@ -52,7 +52,7 @@ export class Handlers {
   pause(handler: string, options?: control.PauseOptions): Promise<{ paused: true }> {
     const { target, ...detail } = options ?? {};
     const act = { verb: 'pause', subject: scopeText(handler, target), detail };
-    return this.connection.change(CHANGE, act, () => control.pause(this.connection, handler, options));
+    return this.connection.steer(CHANGE, act, () => control.pause(this.connection, handler, options));
   }
 
   /**
@@ -62,6 +62,6 @@ export class Handlers {
    */
   resume(handler: string, options?: { target?: string }): Promise<{ resumed: true }> {
     const act = { verb: 'resume', subject: scopeText(handler, options?.target) };
-    return this.connection.change(CHANGE_IN_STEPS, act, () => control.resume(this.connection, handler, options));
+    return this.connection.steer(CHANGE_IN_STEPS, act, () => control.resume(this.connection, handler, options));
   }
 }

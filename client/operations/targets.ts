@@ -29,26 +29,26 @@ export class Targets {
    */
   set(handler: string, target: string, overrides: TargetOverrides | null): Promise<void> {
     const act = { verb: 'set', subject: scopeText(handler, target), detail: { overrides } };
-    return this.connection.change(CHANGE, act, () => control.setTarget(this.connection, handler, target, overrides));
+    return this.connection.steer(CHANGE, act, () => control.setTarget(this.connection, handler, target, overrides));
   }
 
   /** Makes the ready tasks of one target due at once, as `handlers.flush` does. */
   flush(handler: string, target: string): Promise<{ targets: number; tasks: number }> {
     const act = { verb: 'flush', subject: scopeText(handler, target) };
-    return this.connection.change(CHANGE_IN_STEPS, act, () => control.flush(this.connection, handler, target));
+    return this.connection.steer(CHANGE_IN_STEPS, act, () => control.flush(this.connection, handler, target));
   }
 
   /** Stops calls of one target, as `handlers.pause` does; `reason` has at most 1,000 characters. */
   pause(handler: string, target: string, options: { reason?: string } = {}): Promise<{ paused: true }> {
     const { reason } = options;
     const act = { verb: 'pause', subject: scopeText(handler, target), detail: { reason } };
-    return this.connection.change(CHANGE, act, () => control.pause(this.connection, handler, { reason, target }));
+    return this.connection.steer(CHANGE, act, () => control.pause(this.connection, handler, { reason, target }));
   }
 
   /** Lets one paused target continue, as `handlers.resume` does. */
   resume(handler: string, target: string): Promise<{ resumed: true }> {
     const act = { verb: 'resume', subject: scopeText(handler, target) };
-    return this.connection.change(CHANGE_IN_STEPS, act, () => control.resume(this.connection, handler, { target }));
+    return this.connection.steer(CHANGE_IN_STEPS, act, () => control.resume(this.connection, handler, { target }));
   }
 
   /**

@@ -97,7 +97,7 @@ export class Tasks {
    */
   cancel(ids: string | readonly string[]): Promise<views.Cancellation> {
     const act = { verb: 'cancel', subject: someOf('task', ids) };
-    return this.connection.change(texts.CHANGE_IN_STEPS, act, () => cancels.cancel(this.connection, ids));
+    return this.connection.steer(texts.CHANGE_IN_STEPS, act, () => cancels.cancel(this.connection, ids));
   }
 
   /**
@@ -106,9 +106,7 @@ export class Tasks {
    */
   redrive(handler: string, options: redrives.RedriveOptions): Promise<{ redriven: number }> {
     const act = { verb: 'redrive', subject: scopeText(handler, options?.target), detail: options };
-    return this.connection.change(texts.CHANGE_IN_STEPS, act, () =>
-      redrives.redrive(this.connection, handler, options),
-    );
+    return this.connection.steer(texts.CHANGE_IN_STEPS, act, () => redrives.redrive(this.connection, handler, options));
   }
 
   /**
@@ -119,7 +117,7 @@ export class Tasks {
    */
   resolve(ids: readonly string[], verdict: resolves.Verdict): Promise<{ resolved: number }> {
     const act = { verb: 'resolve', subject: someOf('task', ids), detail: verdict };
-    return this.connection.change(texts.CHANGE, act, () => resolves.resolve(this.connection, { tasks: ids }, verdict));
+    return this.connection.steer(texts.CHANGE, act, () => resolves.resolve(this.connection, { tasks: ids }, verdict));
   }
 }
 

@@ -59,26 +59,14 @@ export const tokenCommand = (): Command =>
         .requiredOption('--name <name>', 'owner or purpose, shown in the list', nameOption)
         .requiredOption('--scope <scopes>', `${SCOPES.join(', ')}, separated by commas`, scopesOption)
         .option('--tenant <name>', 'limit it to this tenant (default: it sees all)')
-        .option(
-          '--handler <name>',
-          'limit it to this handler, or with a * to those that begin so; repeatable',
-          handlersOption,
-        )
-        .option(
-          '--expires <duration>',
-          'time until it expires, such as 12h or 90d (default: it does not)',
-          lifetimeOption,
-        )
+        .option('--handler <name>', 'limit it to this handler, or with * to a prefix; repeatable', handlersOption)
+        .option('--expires <duration>', 'lifetime, such as 12h or 90d (default: unlimited)', lifetimeOption)
         .action(runs(create)),
     )
     .addCommand(new Command('list').description('List all tokens, without their secrets.').action(runs(list)))
     .addCommand(
       idArgument(new Command('rotate').description('Create a token in place of another one, with the same limits.'))
-        .option(
-          '--overlap <duration>',
-          'time for which the old one stays valid, such as 1h (default: 1d)',
-          lifetimeOption,
-        )
+        .option('--overlap <duration>', 'lifetime left to the old one (default: 1d)', lifetimeOption)
         .action(runs(rotate)),
     )
     .addCommand(idArgument(new Command('revoke').description('Revoke a token.')).action(runs(revoke)));

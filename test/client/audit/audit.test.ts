@@ -84,6 +84,15 @@ test('a change over HTTP is its token’s, with its address', async () => {
   expect(await newest()).toMatchObject({ door: 'client' });
 });
 
+test('what is refused for its arguments is no change', async () => {
+  const before = (await newest()).id;
+  await expect(world.client.pause('items', { reason: 'x'.repeat(1_001) })).rejects.toMatchObject({
+    code: 'INVALID_ARGUMENT',
+  });
+  await expect(world.client.cancel([''])).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  expect((await newest()).id).toBe(before);
+});
+
 test('a change that cannot be written down is not made', async () => {
   const { pool } = world.database;
   await pool.query('alter table audit rename to hidden');
@@ -93,10 +102,10 @@ test('a change that cannot be written down is not made', async () => {
 });
 
 test('an entry that tells more than fits is kept without it, and text that cannot be stored is replaced', async () => {
-  await world.client.pause('items', { reason: 'x\u0000y'.repeat(3_000) }).catch(() => undefined);
+  await world.client.pauseLane('l', 'x\u0000y'.repeat(3_000)).catch(() => undefined);
   expect(await newest()).toMatchObject({ verb: 'pause', detail: {}, outcome: 'INVALID_ARGUMENT' });
-  await world.client.flush('no\u0000such').catch(() => undefined);
-  expect(await newest()).toMatchObject({ verb: 'flush', subject: 'handler no\ufffdsuch' });
+  await world.client.pauseLane('no\u0000such').catch(() => undefined);
+  expect(await newest()).toMatchObject({ verb: 'pause', subject: 'lane no\ufffdsuch' });
   await world.client.cancel([`${'long'.repeat(500)}`]);
   expect((await newest()).subject).toHaveLength(600);
 });
