@@ -68,7 +68,7 @@ export class AuditLog {
     });
   }
 
-  /** Writes the entry of the change that is being made here, if one is: without it there is none. */
+  /** Writes the entry of the change that is being made, if one is: without it there is none. */
   async begin(): Promise<void> {
     const change = this.changing.getStore();
     if (change !== undefined) await (change.entry ??= this.insert(change.act));
