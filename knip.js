@@ -15,6 +15,7 @@ module.exports = {
     'workflows/index.ts!',
     'workflows/payloads/{payloadConverter,readableInput}.ts!', // named by path in the bundle
     '**/thread.ts!',
+    'activities/executions/executors/wasm/guest/main.ts!', // read as text
     'examples/*/*.ts',
     'test/**/*.test.ts',
     'test/*/run.ts',
@@ -22,6 +23,7 @@ module.exports = {
     'test/{bench,chaos,executions/chaos,liveness,stops}/**/*.ts',
     'test/nodes/shiftedClock.ts', // loaded before a process
     'test/nodes/{nodeProcess,checkpointProcess}.ts', // processes
+    'test/executions/modules/workerProcess.ts',
     'test/{postgres/writeSchema,project/counts,replay/record}.ts',
   ],
   project: ['{workflows,handlers,activities,postgres,client,workers}/**/*.ts!', '{examples,test,site}/**/*.ts'],

@@ -7,7 +7,7 @@ import type { GranterDeps } from './lanes/granter';
 import { LANE_MARKING } from './lanes/marking';
 import type { Shared } from './shared';
 import { createHomes } from './homes';
-import { CompiledModules } from './executions/executors';
+import { ModuleProcesses } from './executions/executors';
 
 /** Builds what all work of one process shares; once per process, beside its pool. */
 export const createShared = (deps: GranterDeps & Pick<ActivityDeps, 'pool' | 'node'>): Shared => ({
@@ -17,5 +17,5 @@ export const createShared = (deps: GranterDeps & Pick<ActivityDeps, 'pool' | 'no
   granters: new LaneGranters(deps),
   homes: createHomes(deps.pool),
   completionRings: new SharedCompletionRings(deps),
-  modules: new CompiledModules(),
+  modules: new ModuleProcesses(),
 });

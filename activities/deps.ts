@@ -6,6 +6,7 @@ import type { ExecutionMeters } from './executions/meters';
 import type { ExecutionSettings } from './executions/settings';
 import type { Handler } from '../handlers/types';
 import type { WorkflowTask } from '../workflows/definitions';
+import type { WorkflowPolicy } from '../workflows/planning/callbacks/workflows';
 import type { Heartbeat } from './nodes/heartbeat';
 import type { NodeSettings } from './nodes/settings';
 import type { Partitions } from './nodes/partitions';
@@ -42,9 +43,9 @@ export interface ActivityDeps extends Shared {
   acceptTasks: AcceptTasks;
   /**
    * URL at which the downstream may report the outcome of a batch. A secret: anyone who has it may
-   * complete the batch. Undefined: there is none.
+   * complete the batch. `openMs`: it is valid for at least so long. Undefined: there is none.
    */
-  callbackUrl?: (batch: Pick<CarriedBatch, 'id' | 'createdUs'>) => string;
+  callbackUrl?: (batch: Pick<CarriedBatch, 'id' | 'createdUs'>, openMs: number) => string;
   /**
    * Aborted when this process begins to shut down: dispatches hand back what they have not started.
    */
@@ -66,6 +67,19 @@ export type AcceptTasks = (
 export interface CallbackPolicy {
   /** Hosts that webhooks may go to; empty: none. A private address only if the list names it. */
   allow: readonly string[];
-  /** Standard Webhooks secret (`whsec_...`); without one no webhook is accepted. */
-  secret: string | null;
+  /**
+   * Standard Webhooks secrets (`whsec_...`) for all hosts but `receivers`; without one they get
+   * nothing. Several: each signs, so that a receiver may know any of them.
+   */
+  secret: string | readonly string[] | null;
+  /** Receivers with separate secrets; each is allowed by being named here. */
+  receivers?: readonly Receiver[];
+  /** Workflows that callbacks may signal; default: `DEFAULT_WORKFLOWS`. */
+  workflows?: WorkflowPolicy;
+}
+
+/** A receiver of webhooks, by its host, with the secrets that sign what it gets. */
+export interface Receiver {
+  allow: string;
+  secret: string | readonly string[];
 }

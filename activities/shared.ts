@@ -4,7 +4,7 @@ import type { GrantedMark } from '../postgres/lanes/submitter';
 import type { Handler } from '../handlers/types';
 import type { CompletionRinger } from './accepted/rings';
 import type { Home } from './calls/call';
-import type { CompiledModules } from './executions/executors';
+import type { ModuleProcesses } from './executions/executors';
 
 /**
  * What all work of one process shares: built once (`createShared`) and handed over with the other
@@ -19,8 +19,8 @@ export interface Shared {
   granters: Granters;
   homes: Homes;
   completionRings: CompletionRinger;
-  /** Of functions in WebAssembly. */
-  modules: CompiledModules;
+  /** In which functions in WebAssembly run. */
+  modules: ModuleProcesses;
 }
 
 /** The kinds of batches; what is written through one of them shares statements. */

@@ -11,6 +11,9 @@ import { Lanes } from './lanes/lanes';
 import { Queuers } from './lanes/queuers';
 import { Nodes, Partitions } from './nodes/nodes';
 import { bound, callable } from './noun';
+import type { Act, Actor } from './operations/auditLog';
+import { Audit } from './operations/audit';
+import { someOf } from './operations/auditLog';
 import { Handlers } from './operations/handlers';
 import type { ResolveWhat, Verdict } from './operations/resolve';
 import { resolve } from './operations/resolve';
@@ -18,7 +21,8 @@ import { Targets } from './operations/targets';
 import type { VerifyOptions } from './operations/verify';
 import { verify } from './operations/verify';
 import { Tasks } from './tasks/tasks';
-import { CHANGE, withFailureTexts } from './tasks/failureTexts';
+import type { FailureTexts } from './tasks/failureTexts';
+import { CHANGE } from './tasks/failureTexts';
 import type { Verification } from './views';
 
 /**
@@ -145,6 +149,8 @@ export class Client implements ClientContext {
   /** Short for {@link Partitions.move}. */
   readonly movePartition: Partitions['move'];
 
+  readonly audit: Audit;
+
   private readonly connection: Connection;
 
   constructor(options: ClientOptions) {
@@ -161,6 +167,7 @@ export class Client implements ClientContext {
     this.items = bound(new Items(this.connection));
     this.executions = callable(new Executions(this.connection), 'list');
     this.nodes = callable(new Nodes(this.connection), 'list');
+    this.audit = bound(new Audit(this.connection));
     this.partitions = callable(new Partitions(this.connection), 'list');
 
     ({ submit: this.submit, get: this.getTask, lookUp: this.getTasks, waitFor: this.waitFor } = this.tasks);
@@ -196,7 +203,9 @@ export class Client implements ClientContext {
 
   /** Short for {@link Tasks.resolve} and {@link Batches.resolve}. */
   resolve(what: ResolveWhat, verdict: Verdict): Promise<{ resolved: number }> {
-    return withFailureTexts(CHANGE, () => resolve(this.connection, what, verdict));
+    const subject = what?.batch === undefined ? someOf('task', what?.tasks) : `batch ${what.batch}`;
+    const act = { verb: 'resolve', subject, detail: verdict };
+    return this.connection.steer(CHANGE, act, () => resolve(this.connection, what, verdict));
   }
 
   /** Returns the Temporal client, and connects on first use. Throws `TemporalUnavailableError`. */
@@ -212,6 +221,20 @@ export class Client implements ClientContext {
    */
   ready(): Promise<void> {
     return this.connection.ready();
+  }
+
+  /**
+   * Runs work whose changes are made by this actor, as the audit shows it.
+   *
+   * @internal
+   */
+  actingAs<T>(actor: Actor, work: () => Promise<T>): Promise<T> {
+    return this.connection.audit.as(actor, work);
+  }
+
+  /** @internal */
+  change<T>(texts: FailureTexts, act: Act, work: () => Promise<T>): Promise<T> {
+    return this.connection.change(texts, act, work);
   }
 
   /**

@@ -26,6 +26,14 @@ export interface ClientOptions {
    * Called with the error of a failed ring, which the sweeper repeats. Default: errors are ignored.
    */
   onRingFailure?: (error: Error) => void;
+  /** Who makes changes, as the audit shows it, 1 to 300 characters. Default: user and machine. */
+  actor?: string;
+  /**
+   * What is used to make them.
+   *
+   * @internal
+   */
+  door?: 'client' | 'cli';
   /** The caller's own pool, in place of `databaseUrl`. The client does not close it. */
   pool?: Pool;
 }

@@ -14,6 +14,8 @@ import { connectTemporal } from './connectTemporal';
 import type { ClientContext } from './context';
 import { UnknownHandlerError } from './errors';
 import { LaneRinger } from './lanes/ringer';
+import type { Act } from './operations/auditLog';
+import { AuditLog, osUser } from './operations/auditLog';
 import { wakeNotifierOf } from './operations/wakeNotifier';
 import { TaskInserter } from './tasks/taskInserter';
 import { Ringer } from './tasks/ringer';
@@ -28,6 +30,7 @@ export class Connection implements ClientContext {
   readonly handlers: ReadonlyMap<string, Handler>;
   readonly inserter: TaskInserter;
   readonly laneRinger: LaneRinger;
+  readonly audit: AuditLog;
   private readonly behind: Behind;
   private readonly ringer: Ringer;
   private readonly releases = new Coalescer<true>(() => this.workOffEnded());
@@ -49,6 +52,7 @@ export class Connection implements ClientContext {
     this.inserter = new TaskInserter(this.pool, this.schema);
     this.behind = new Behind(() => this.temporal(), options.onRingFailure ?? (() => undefined));
     this.ringer = new Ringer(this.pool, this.behind, this.prefix, WAKE_LEASE_MS);
+    this.audit = new AuditLog(this.pool, { who: options.actor ?? osUser(), door: options.door ?? 'client' });
     this.laneRinger = new LaneRinger(this.pool, this.behind, this.prefix);
   }
 
@@ -68,8 +72,16 @@ export class Connection implements ClientContext {
     return handler;
   }
 
-  /** Checks, once per client, that the tables exist in a version that this program knows. */
-  ready(): Promise<void> {
+  /**
+   * Checks, once per client, that the tables exist in a version that this program knows, and writes
+   * down the change that is being made, if one is.
+   */
+  async ready(): Promise<void> {
+    await this.schemaReady();
+    await this.audit.begin();
+  }
+
+  private schemaReady(): Promise<void> {
     this.schemaChecked ??= checkSchema(this.pool).then(
       () => undefined,
       (error: unknown) => {
@@ -86,6 +98,16 @@ export class Connection implements ClientContext {
       await this.ready();
       return work();
     });
+  }
+
+  /** Makes a change that the audit shows. */
+  change<T>(texts: FailureTexts, act: Act, work: () => Promise<T>): Promise<T> {
+    return this.audit.change(act, () => this.write(texts, work));
+  }
+
+  /** Makes a change that checks its arguments before it asks for the store, by `ready`. */
+  steer<T>(texts: FailureTexts, act: Act, work: () => Promise<T>): Promise<T> {
+    return this.audit.change(act, () => withFailureTexts(texts, work));
   }
 
   ring(targetIds: Iterable<number>): Promise<void> {

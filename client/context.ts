@@ -1,10 +1,14 @@
 import type { Client as TemporalClient } from '@temporalio/client';
 import type { Pool } from '../postgres/pool';
+import type { Act } from './operations/auditLog';
+import type { FailureTexts } from './tasks/failureTexts';
 
 /** What the verbs need from a client. The classes `Client` and `Connection` implement it. */
 export interface ClientContext {
   readonly pool: Pool;
   readonly prefix: string;
+  /** Makes a change that the audit shows, and says what became of it if it fails. */
+  change<T>(texts: FailureTexts, act: Act, work: () => Promise<T>): Promise<T>;
   /** Checks the schema's version once. */
   ready(): Promise<void>;
   /** Wakes the leaders of these targets; never throws. */

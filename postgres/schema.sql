@@ -16,6 +16,29 @@ AS $function$ select jsonb_build_object('type', case state when 2 /* complete */
        'items', items, 'endedAt', to_char(at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) $function$
 ;
 
+CREATE OR REPLACE FUNCTION keep_audit()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op = 'DELETE' then
+    if old.at > clock() - interval '365 days' then
+      raise exception 'Cannot delete an entry of the audit within a year of it.';
+    end if;
+    return old;
+  end if;
+  if tg_op = 'TRUNCATE' then
+    raise exception 'Cannot truncate the audit.';
+  end if;
+  if old.outcome is not null
+    or (old.id, old.at, old.who, old.door, old.origin, old.verb, old.subject, old.detail)
+      is distinct from (new.id, new.at, new.who, new.door, new.origin, new.verb, new.subject, new.detail) then
+    raise exception 'Cannot change an entry of the audit.';
+  end if;
+  return new;
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION lane_task_state(status smallint)
  RETURNS smallint
  LANGUAGE sql
@@ -96,11 +119,31 @@ create table api_token (
   scopes text[] not null,
   created_at timestamp with time zone not null,
   revoked_at timestamp with time zone,
+  tenant text,
+  handlers text[],
+  expires_at timestamp with time zone,
+  used_at timestamp with time zone,
+  replaces integer,
   constraint api_token_pkey PRIMARY KEY (id),
   constraint api_token_hash_key UNIQUE (hash),
   constraint api_token_hash_check CHECK (octet_length(hash) = 32),
-  constraint api_token_name_check CHECK (octet_length(name) >= 1 AND octet_length(name) <= 200),
-  constraint api_token_scopes_check CHECK (cardinality(scopes) > 0 AND scopes <@ ARRAY['submit'::text, 'read'::text, 'admin'::text])
+  constraint api_token_name_check CHECK (octet_length(name) >= 1 AND octet_length(name) <= 200)
+);
+
+create table audit (
+  id bigint not null generated always as identity,
+  at timestamp with time zone not null default clock(),
+  who text not null,
+  door text not null,
+  origin text,
+  verb text not null,
+  subject text not null,
+  detail jsonb not null default '{}'::jsonb,
+  outcome text,
+  answer jsonb,
+  constraint audit_pkey PRIMARY KEY (id),
+  constraint audit_door_check CHECK (door = ANY (ARRAY['client'::text, 'cli'::text, 'api'::text])),
+  constraint audit_text_check CHECK (octet_length(who) >= 1 AND octet_length(who) <= 600 AND octet_length(subject) >= 1 AND octet_length(subject) <= 4000)
 );
 
 create table batch (
@@ -193,6 +236,7 @@ create table chunk (
   created_at timestamp with time zone not null,
   started_at timestamp with time zone,
   finished_at timestamp with time zone,
+  reached bigint,
   constraint chunk_pkey PRIMARY KEY (id),
   constraint chunk_check CHECK (n_open >= 0 AND n_open <= n),
   constraint chunk_check1 CHECK ((state = ANY (ARRAY[100, '-1'::integer])) = (finished_at IS NOT NULL)),
@@ -276,6 +320,7 @@ create table execution (
   created_at timestamp with time zone not null,
   started_at timestamp with time zone,
   finished_at timestamp with time zone,
+  tenant text,
   constraint execution_pkey PRIMARY KEY (id),
   constraint execution_attempts_limit_check CHECK (attempts_limit > 0),
   constraint execution_check CHECK (LEAST(n_created, n_running, n_done, n_failed, n_dead) >= 0),
@@ -306,6 +351,7 @@ create table fanout (
   sealed_at timestamp with time zone,
   completed_at timestamp with time zone,
   expired_at timestamp with time zone,
+  tenant text,
   constraint fanout_pkey PRIMARY KEY (id),
   constraint fanout_public_id_key UNIQUE (public_id),
   constraint fanout_check CHECK (items >= segments),
@@ -747,6 +793,19 @@ create table task_dependency (
   constraint task_dependency_state_check CHECK (state >= 4 AND state <= 7)
 );
 
+create table tenant (
+  name text not null,
+  max_queued bigint,
+  max_bytes bigint,
+  max_targets integer,
+  max_executions integer,
+  max_items bigint,
+  created_at timestamp with time zone not null,
+  constraint tenant_pkey PRIMARY KEY (name),
+  constraint tenant_limits_check CHECK (LEAST(max_queued, max_bytes, max_targets::bigint, max_executions::bigint, max_items) >= 0),
+  constraint tenant_name_check CHECK (name ~ '^[a-z0-9][a-z0-9-]{0,62}$'::text)
+);
+
 create table work_item (
   execution_id uuid not null,
   "position" integer not null,
@@ -761,6 +820,7 @@ create table work_item (
   stderr text,
   usage json,
   metadata json,
+  losses smallint not null default 0,
   constraint work_item_pkey PRIMARY KEY (execution_id, "position"),
   constraint work_item_check CHECK ((state <> ALL (ARRAY[1, 100, '-1'::integer, '-2'::integer])) OR chunk_id IS NOT NULL),
   constraint work_item_copy_check CHECK (copy > 0),
@@ -818,9 +878,11 @@ CREATE INDEX execution_deleted ON execution USING btree (finished_at) WHERE stat
 CREATE INDEX execution_ended ON execution USING btree (finished_at) WHERE state = ANY (ARRAY[100, '-3'::integer]);
 CREATE INDEX execution_open ON execution USING btree (resume_at) WHERE state = ANY (ARRAY[0, 1]);
 CREATE INDEX execution_staging ON execution USING btree (resume_at) WHERE state = 2;
+CREATE INDEX execution_tenant ON execution USING btree (tenant, created_at, id) WHERE tenant IS NOT NULL;
 CREATE INDEX execution_woken ON execution USING btree (woken_at) WHERE woken_at IS NOT NULL;
 CREATE INDEX fanout_idle ON fanout USING btree (state, active_at);
 CREATE INDEX fanout_recipient ON fanout USING btree (recipient_id) WHERE recipient_id IS NOT NULL;
+CREATE INDEX fanout_tenant ON fanout USING btree (tenant) WHERE tenant IS NOT NULL;
 CREATE UNIQUE INDEX fault_stack ON fault USING btree (handler_id, md5(stack));
 CREATE INDEX held_target ON held USING btree (target_id);
 CREATE INDEX idempotency_key_created ON idempotency_key USING btree (created_at);
@@ -927,6 +989,8 @@ UNION ALL
    FROM held
   GROUP BY held.target_id;
 
+CREATE TRIGGER keep_audit BEFORE DELETE OR UPDATE ON audit FOR EACH ROW EXECUTE FUNCTION keep_audit();
+CREATE TRIGGER keep_audit_rows BEFORE TRUNCATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION keep_audit();
 CREATE TRIGGER note_batch_end BEFORE UPDATE OF state ON batch FOR EACH ROW WHEN ((new.state = ANY (ARRAY[4, 5, 6])) AND old.state <> new.state) EXECUTE FUNCTION note_batch_end();
 CREATE TRIGGER note_outcomes AFTER INSERT ON outcome REFERENCING NEW TABLE AS new_outcomes FOR EACH STATEMENT EXECUTE FUNCTION note_outcomes();
 

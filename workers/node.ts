@@ -59,7 +59,6 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
   const draining = new AbortController();
   setMaxListeners(0, draining.signal);
   const installation = await readInstallation(pool);
-  const { callback } = options;
   const nodes = { ...DEFAULT_NODE_SETTINGS, ...options.nodes };
   const balancing = new Balancing(() => deps);
   const kept = nodes.name === null ? null : { name: nodes.name, forMs: nodes.restartGraceMs };
@@ -76,9 +75,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     softDeadlineMs: options.softDeadlineMs ?? DEFAULT_SOFT_DEADLINE_MS,
     callbacks: options.callbacks,
     executions: { ...DEFAULT_EXECUTION_SETTINGS, ...options.executions },
-    ...(callback === undefined
-      ? {}
-      : { callbackUrl: (batch) => callbackUrl(callback.url, { secret: callback.secret, installation }, batch) }),
+    ...callbackUrls(options, installation),
     heartbeat: new Heartbeat({ pool, log, onAnswers: () => void wakeWaiting() }),
     nodes,
     partitions: new Partitions({ pool, node: id, kept, onReleased: () => void balancing.wake(), log }),
@@ -112,9 +109,19 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     await sweeper.stop();
     if (hasPartitions) await balancing.stop();
     await registry.stop();
+    await deps.modules.close();
   };
   const run = (): Promise<void> => runWorkers(workers, { start, stop, shutdown, draining: draining.signal, log });
   return { id, deps, sweepCounts: sweeper.counts, checkWorkers: () => workers.forEach(checkWorker), run, shutdown };
+};
+
+/** Returns what makes URLs for completions, if this worker takes them. */
+const callbackUrls = ({ callback }: NodeOptions, installation: string): Pick<ActivityDeps, 'callbackUrl'> => {
+  if (callback === undefined) return {};
+  return {
+    callbackUrl: (batch, openMs) =>
+      callbackUrl(callback.url, { ...callback, installation }, batch, Math.max(callback.urlMs, openMs)),
+  };
 };
 
 /**

@@ -28,7 +28,7 @@ export interface NodeOptions extends TemporalPlugs {
    */
   nodes?: Partial<NodeSettings>;
   /** Calls carry a URL under this one, for completions of their batch; left out: none. */
-  callback?: { url: string; secret: string };
+  callback?: { url: string; secrets: readonly string[]; urlMs: number };
   /** Made before, or one for all workers of a test; it contains what is plugged into workflows. */
   workflowBundle?: WorkflowBundleOption;
   leaseMs?: number;

@@ -152,10 +152,10 @@ export const nodeOptions = (settings: Settings, options: WorkerOptions) => ({
 
 /** Before any call is made: the URLs that calls carry name the port. */
 const listen = async ({ callback }: Settings, log: Logger): Promise<CallbackServer | null> => {
-  const { port, elsewhere = false, host, secret, maxBytes } = callback;
-  if (port === null || secret === null) return null;
+  const { port, elsewhere = false, host, secrets, maxBytes } = callback;
+  if (port === null || secrets.length === 0) return null;
   try {
-    const server = await listenForCallbacks({ port, elsewhere, host, secret, maxBytes, log });
+    const server = await listenForCallbacks({ port, elsewhere, host, secrets, maxBytes, log });
     log.info({ url: server.url, under: callback.url ?? server.url }, 'listening for callbacks');
     return server;
   } catch (error) {
@@ -169,11 +169,11 @@ const listen = async ({ callback }: Settings, log: Logger): Promise<CallbackServ
 
 /** Every worker that knows the address and the secret hands out URLs, whether it listens or not. */
 const callbackOf = (
-  { callback: { url, secret } }: Settings,
+  { callback: { url, secrets, urlMs } }: Settings,
   server: CallbackServer | null,
 ): Pick<NodeOptions, 'callback'> => {
   const base = url ?? server?.url ?? null;
-  return base === null || secret === null ? {} : { callback: { url: base, secret } };
+  return base === null || secrets.length === 0 ? {} : { callback: { url: base, secrets, urlMs } };
 };
 
 /** Before any work is taken: a port that is taken ends the start. */

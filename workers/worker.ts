@@ -5,7 +5,7 @@ import type { Handler, Problem } from '../handlers';
 import { checkHandlers } from '../handlers';
 import { DEFAULT_PREFIX } from '../workflows/naming';
 import { DEFAULT_API } from './api/settings';
-import { callbackProblems, callbackSettings } from './config/callbacks';
+import { callbackPolicy, callbackProblems, callbackSettings } from './config/callbacks';
 import type { Settings } from './config/config';
 import { executionSettings } from './config/executions';
 import { DEFAULT_REAP } from './sweeper/fanoutReaper';
@@ -155,7 +155,7 @@ const settingsOf = (options: StartOptions): Settings => {
       interceptors,
     },
     handlers: handlers ?? [],
-    callbacks: { allow: callbacks?.allow ?? [], secret: callbacks?.secret ?? null },
+    callbacks: callbackPolicy(callbacks),
     executions: executionSettings(file.executions ?? {}, functions ?? [], process.cwd()),
     nodes,
     fanouts: { ...DEFAULT_REAP, ...file.fanouts },

@@ -1,5 +1,6 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { defineQuery, defineSignal } from '@temporalio/workflow';
+import { FANOUT_ENDED, TASKS_ENDED } from './planning/callbacks/workflows';
 import type { UnreadRun } from './planning/unread';
 
 /** The signals and queries of Muster's workflows, with their contents. */
@@ -80,13 +81,13 @@ export const HANDLER_ATTRIBUTE = defineSearchAttributeKey('MusterHandler', 'KEYW
  * Tells a user's workflow that tasks which it submitted have ended. It is a signal, because the
  * server must keep it until the workflow handles it.
  */
-export const tasksEndedSignal = defineSignal<[TasksEnded]>('musterTasksEnded');
+export const tasksEndedSignal = defineSignal<[TasksEnded]>(TASKS_ENDED);
 
 /**
  * Tells the workflow that was named when a fan-out was opened that the fan-out is complete, or has
  * expired. It is a signal for the same reason.
  */
-export const fanoutEndedSignal = defineSignal<[FanoutEnded]>('musterFanoutEnded');
+export const fanoutEndedSignal = defineSignal<[FanoutEnded]>(FANOUT_ENDED);
 
 /**
  * Reads a leader's status, for tests and for operators in the Web UI. It is a query, because it

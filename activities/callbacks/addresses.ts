@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
+import { bareHost, isLoopback, parseAllowed } from './allowed';
 
 /**
  * Decides which addresses a webhook may be sent to (`callbacks.allow`), so that no sender of a task
@@ -63,19 +64,6 @@ export const isPublic = (address: string): boolean => {
   return family === 4 ? !NOT_PUBLIC[4].check(bare) : family === 6 && !NOT_PUBLIC[6].check(bare, 'ipv6');
 };
 
-/** Returns `host`, `host:port` or an address in one canonical spelling. */
-const spelling = (entry: string): string => {
-  const lower = entry.toLowerCase();
-  return isIP(lower) === 6 ? `[${lower}]` : lower.replace(/\.$/, '');
-};
-
-/** Says whether `allow` names the URL's host, with its port or for every port. */
-export const isAllowedHost = (allow: readonly string[], url: URL): boolean => {
-  const host = spelling(url.hostname);
-  const port = url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port;
-  return allow.some((entry) => spelling(entry) === host || spelling(entry) === `${host}:${port}`);
-};
-
 /**
  * Returns those addresses of a host that may be connected to: public ones, and others only if
  * `allow` names the address itself, so that an allowed name whose DNS entry is turned to an
@@ -86,12 +74,10 @@ export const allowedAddresses = (
   host: string,
   addresses: readonly Resolved[],
 ): Resolved[] => {
-  const named = new Set(allow.map((entry) => spelling(entry).replace(/^\[(.*)\]$/, '$1')));
+  const named = new Set(allow.map((entry) => bareHost(parseAllowed(entry)?.host ?? '')));
   const isLocal = host === 'localhost' || host.endsWith('.localhost');
   return addresses.filter(({ address }) => {
     const bare = plain(address).toLowerCase();
     return isPublic(bare) || named.has(bare) || (isLocal && isLoopback(bare));
   });
 };
-
-const isLoopback = (address: string): boolean => address === '::1' || address.startsWith('127.');

@@ -11,6 +11,7 @@ import {
 } from '../../postgres/callbacks/notification';
 import type { TakenNotification } from '../../postgres/callbacks/notification';
 import { outlast } from '../../postgres/outage';
+import { DEFAULT_WORKFLOWS, workflowRefusal } from '../../workflows/planning/callbacks/workflows';
 import { NOTIFIER_LOOK } from '../../postgres/sweeper/overdueWork';
 import type { ActivityDeps } from '../deps';
 import { cutText, describeThrown } from '../../handlers/text';
@@ -168,6 +169,10 @@ class DeliveryRun {
 
   private async signalWorkflow(one: TakenNotification, message: Message): Promise<Delivery> {
     const { workflowId, runId, signal } = one.address as { workflowId: string; runId?: string; signal?: string };
+    const { workflows = DEFAULT_WORKFLOWS } = this.deps.callbacks;
+    const refusal = workflowRefusal(workflows, { workflowId, signal });
+    if (refusal !== null)
+      return { kind: 'given-up', error: `${refusal.field}: expected ${refusal.expected}, got ${refusal.got}` };
     try {
       const handle = this.deps.temporal.workflow.getHandle(workflowId, runId);
       for (const part of message.partsOf(SIGNAL_BYTES))

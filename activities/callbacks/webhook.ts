@@ -2,8 +2,9 @@ import { isIP } from 'node:net';
 import type { LookupFunction } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { Agent } from 'undici';
-import { allowedAddresses, isAllowedHost, resolveHost } from './addresses';
+import { allowedAddresses, resolveHost } from './addresses';
 import type { Resolve, Resolved } from './addresses';
+import { bareHost, isAllowedUrl } from './allowed';
 import type { CallbackPolicy } from '../deps';
 import { retryAfterMs } from '../../handlers/http/retryAfter';
 import { linkedSignal } from '../../handlers/deadline';
@@ -38,16 +39,16 @@ export const sendWebhook = async (
   message: WebhookMessage,
   options: { signal: AbortSignal; resolve?: Resolve; timeoutMs?: number },
 ): Promise<Delivery> => {
-  const refusal = refusalOf(policy, message.url);
-  if (refusal !== null) return { kind: 'given-up', error: refusal };
-  const url = new URL(message.url);
+  const checked = check(policy, message.url);
+  if ('refusal' in checked) return { kind: 'given-up', error: checked.refusal };
+  const { url, allow, secrets } = checked;
   const linked = linkedSignal(options.signal, options.timeoutMs ?? TIMEOUT_MS);
   try {
-    const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+    const host = bareHost(url.hostname);
     const found = await until(linked.signal, addressesOf(host, options.resolve ?? resolveHost));
-    const addresses = allowedAddresses(policy.allow, host, found);
+    const addresses = allowedAddresses(allow, host, found);
     if (addresses.length === 0) return { kind: 'given-up', error: privateAddress(host, found) };
-    return await post(url, addresses, message, policy.secret!, linked.signal);
+    return await post(url, addresses, message, secrets, linked.signal);
   } catch (error) {
     return { kind: 'retry', error: cutText(`${url.origin}: ${describeThrown(error)}`), unreachable: true };
   } finally {
@@ -55,21 +56,45 @@ export const sendWebhook = async (
   }
 };
 
-const refusalOf = (policy: CallbackPolicy, address: string): string | null => {
-  if (!URL.canParse(address)) return `url: expected an address such as https://host/path, got ${address.slice(0, 200)}`;
+interface Checked {
+  url: URL;
+  /** All allowed hosts. */
+  allow: readonly string[];
+  /** Each signs the message. */
+  secrets: readonly string[];
+}
+
+/** Returns what may be sent there and how, or why nothing is. */
+const check = (policy: CallbackPolicy, address: string): Checked | { refusal: string } => {
+  const refuse = (refusal: string): { refusal: string } => ({ refusal });
+  if (!URL.canParse(address))
+    return refuse(`url: expected an address such as https://host/path, got ${address.slice(0, 200)}`);
   const url = new URL(address);
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
-    return `url: expected http or https, got ${url.protocol.slice(0, 40)}`;
-  if (url.username !== '' || url.password !== '') return 'url: expected no user and password in it';
-  if (!isAllowedHost(policy.allow, url))
-    return `host ${url.host}: not in callbacks.allow (${policy.allow.join(', ') || 'empty'}). Add it to the config file and redrive or poll the task.`;
-  if (policy.secret === null)
-    return 'callbacks.secret: expected a Standard Webhooks secret (whsec_...), got nothing; unsigned callbacks are not sent';
-  return null;
+    return refuse(`url: expected https, got ${url.protocol.slice(0, 40)}`);
+  if (url.username !== '' || url.password !== '') return refuse('url: expected no user and password in it');
+  const receiver = policy.receivers?.find((one) => isAllowedUrl([one.allow], url, 'https'));
+  const allow = [...policy.allow, ...(policy.receivers ?? []).map((one) => one.allow)];
+  if (receiver === undefined && !isAllowedUrl(policy.allow, url, 'https')) return refuse(notAllowed(allow, url));
+  const secret = receiver?.secret ?? policy.secret;
+  const secrets = secret === null ? [] : typeof secret === 'string' ? [secret] : secret;
+  if (secrets.length === 0)
+    return refuse(
+      'callbacks.secret: expected a Standard Webhooks secret (whsec_...), got nothing; unsigned callbacks are not sent',
+    );
+  return { url, allow, secrets };
+};
+
+const notAllowed = (allow: readonly string[], { protocol, host, href }: URL): string => {
+  const list = allow.join(', ') || 'empty';
+  return protocol === 'http:' && isAllowedUrl(allow, new URL(href), 'http and https')
+    ? `url: expected https for the host ${host}, got http. To allow it, write http://${host} in callbacks.allow.`
+    : `host ${host}: not in callbacks.allow (${list}). Add it to the config file and redrive or poll the task.`;
 };
 
 const privateAddress = (host: string, found: readonly Resolved[]): string =>
-  `host ${host}: resolves to ${found.map(({ address }) => address).join(', ') || 'nothing'}, which is not a public address. To allow it, name the address itself in callbacks.allow.`;
+  `host ${host}: resolves to ${found.map(({ address }) => address).join(', ') || 'nothing'}, ` +
+  'which is not a public address. To allow it, name the address itself in callbacks.allow.';
 
 const addressesOf = async (host: string, resolve: Resolve): Promise<readonly Resolved[]> => {
   const family = isIP(host);
@@ -80,7 +105,7 @@ const post = async (
   url: URL,
   addresses: readonly Resolved[],
   message: WebhookMessage,
-  secret: string,
+  secrets: readonly string[],
   signal: AbortSignal,
 ): Promise<Delivery> => {
   const at = new Date();
@@ -95,7 +120,7 @@ const post = async (
         'user-agent': 'muster',
         'webhook-id': message.id,
         'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
-        'webhook-signature': new Webhook(secret).sign(message.id, at, message.body),
+        'webhook-signature': secrets.map((one) => new Webhook(one).sign(message.id, at, message.body)).join(' '),
       },
       body: message.body,
       signal,

@@ -56,10 +56,13 @@ export const toBatch = (handler: Handler, call: Call): Batch => ({
   ...(call.dependsOn.length === 0 ? {} : { dependsOn: call.dependsOn }),
 });
 
+/** Returns how long an accepted batch may stay open at the downstream. */
+const openMs = ({ poll, lane, timeoutMs }: Handler): number => timeoutMs + poll.deadlineMs * (lane?.deadlines ?? 1);
+
 export const contextOf = (deps: CallerDeps, call: Call): CallContext => ({
   signal: deps.signal,
   idempotencyKey: call.batch.idempotencyKey,
   deadline: Date.now() + deps.handler.timeoutMs,
-  ...(deps.callbackUrl === undefined ? {} : { callbackUrl: deps.callbackUrl(call.batch) }),
+  ...(deps.callbackUrl === undefined ? {} : { callbackUrl: deps.callbackUrl(call.batch, openMs(deps.handler)) }),
   ...(call.fence === null ? {} : { partition: deps.partitions.checkpoints.inHand(call.fence) }),
 });

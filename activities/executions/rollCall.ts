@@ -115,7 +115,11 @@ const askNodes = async (db: Queryable, facts: ExecutionFacts, open: readonly Ope
  * Gives back the items of chunks that no node runs any more; of a cancelled execution, all. A crash
  * on the way leaves a closed chunk with items: the next turn goes on.
  */
-const giveBackLost = async ({ pool: db, meters }: ActivityDeps, input: RollCall, cancelled: boolean): Promise<void> => {
+const giveBackLost = async (
+  { pool: db, meters, executions: { maxLosses } }: ActivityDeps,
+  input: RollCall,
+  cancelled: boolean,
+): Promise<void> => {
   const close = async (id: string, reason: CloseReason): Promise<void> => {
     if (await closeChunk(db, id, reason)) meters.gaveBack(reason);
   };
@@ -125,7 +129,11 @@ const giveBackLost = async ({ pool: db, meters }: ActivityDeps, input: RollCall,
     else if (chunk.state === CHUNK.ready && input.undelivered.includes(chunk.id)) await close(chunk.id, 'undelivered');
     else if (chunk.state === CHUNK.taken && chunk.expired && !running) await close(chunk.id, 'expired');
     else if (chunk.state !== CHUNK.closed) continue;
-    while ((await withRetries(() => giveBackItems(db, chunk.id))) > 0);
+    for (let left = 1; left > 0;) {
+      const given = await withRetries(() => giveBackItems(db, chunk.id, maxLosses));
+      meters.recorded({ done: 0, ...given });
+      ({ left } = given);
+    }
   }
 };
 

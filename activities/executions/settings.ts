@@ -1,4 +1,4 @@
-import { DEFAULT_MAX_ATTEMPTS } from '../../workflows/planning/executions/attempts';
+import { DEFAULT_MAX_ATTEMPTS, DEFAULT_MAX_LOSSES } from '../../workflows/planning/executions/attempts';
 import type { ExecutorSource, OutputLimits } from './executors';
 
 /** Retention of executions, the same as of tasks: 7 days. */
@@ -13,6 +13,8 @@ export interface ExecutionSettings extends ExecutorSource {
   topics: readonly string[];
   /** Most attempts of an item, whatever a request says. */
   maxAttempts: number;
+  /** How often in a row an item may be lost with its node while it ran. */
+  maxLosses: number;
   /** How long a roll call waits for as many nodes as were asked for. */
   rollCallMs: number;
   /** Longest time until executions that wait for nodes hold another roll call. */
@@ -26,6 +28,9 @@ export interface ExecutionSettings extends ExecutorSource {
   /** Items of a chunk at once, and time of one run, where the template does not say. */
   concurrency: number;
   timeoutMs: number;
+  /** The most of both that this node grants a request. */
+  maxConcurrency: number;
+  maxTimeoutMs: number;
   /** Time after its end when an execution is deleted, with its items and results. */
   retentionMs: number;
   limits: OutputLimits;
@@ -40,6 +45,7 @@ export const DEFAULT_EXECUTION_SETTINGS: ExecutionSettings = {
   attributes: {},
   topics: [],
   maxAttempts: DEFAULT_MAX_ATTEMPTS,
+  maxLosses: DEFAULT_MAX_LOSSES,
   rollCallMs: 5_000,
   requeueMs: 3_600_000,
   startupDelayMs: 60_000,
@@ -47,6 +53,8 @@ export const DEFAULT_EXECUTION_SETTINGS: ExecutionSettings = {
   leaseMs: 15_000,
   concurrency: 1,
   timeoutMs: 60_000,
+  maxConcurrency: 256,
+  maxTimeoutMs: 3_600_000,
   retentionMs: DEFAULT_RETENTION_MS,
   limits: { stdoutBytes: 65_536, stderrBytes: 65_536 },
 };

@@ -5,23 +5,22 @@ import { closeChunk, giveBackItems, takeChunk } from '../../postgres/executions/
 import type { TakenChunk } from '../../postgres/executions/chunk';
 import { withRetries } from '../../postgres/errors';
 import { readExecution } from '../../postgres/executions/view';
-import { readGivenItems } from '../../postgres/executions/workItem';
 import type { GivenItem } from '../../postgres/executions/workItem';
 import type { ExecutionTemplate, WorkOrderBatch, WorkOrderBatchResponse } from '../../workflows/messages';
 import { succeeded } from '../../workflows/planning/executions/attempts';
+import { granted } from '../../workflows/planning/executions/ceilings';
 import type { ItemUsage } from '../../workflows/planning/executions/usage';
 import { isOver, pendingOf } from '../../workflows/planning/executions/states';
 import type { ActivityDeps } from '../deps';
+import { ChunkItems } from './chunkItems';
 import { cutOutput, makeExecutor, nodeFailure } from './executors';
-import type { Executor, RunOutcome } from './executors';
+import type { Executor, Place, RunOutcome } from './executors';
 import { HostPace } from './hostPace';
 import { interruption } from './interruption';
 import { nowNs } from '../nodes/heartbeat';
 import type { ChunkLease, HeldChunk } from '../nodes/heartbeat';
 import { ResultWriter } from './resultWriter';
 
-/** Items read at once. */
-const PAGE = 500;
 /**
  * Time after which functions that never wait still yield to the event loop, or no result would be
  * written before the last item.
@@ -69,13 +68,11 @@ export const workOrderBatch = async (
   }
 };
 
-/** Returns the template's settings, or else the operator's. */
+/** Returns the template's settings, or else the operator's; never above the operator's ceilings. */
 const settingsOf = ({ config, n }: TakenChunk, { executions }: ActivityDeps) => {
   const { concurrency, timeoutMs } = config as ExecutionTemplate['config'];
-  return {
-    concurrency: Math.min(concurrency ?? executions.concurrency, n),
-    timeoutMs: timeoutMs ?? executions.timeoutMs,
-  };
+  const allowed = granted(executions, { concurrency, timeoutMs }, executions);
+  return { ...allowed, concurrency: Math.min(allowed.concurrency, n) };
 };
 
 const toMicroseconds = (ms: number): number => Math.round(ms * 1_000) / 1_000;
@@ -91,6 +88,7 @@ class ChunkRun {
   private readonly writer: ResultWriter;
   private readonly config: ExecutionTemplate['config'];
   private readonly pace: HostPace;
+  private readonly items: ChunkItems;
   /** Start no further item: this process is stopping, or the execution was cancelled. */
   private readonly stop: AbortSignal;
   private readonly timeoutMs: number;
@@ -107,6 +105,9 @@ class ChunkRun {
     ({ timeoutMs: this.timeoutMs, concurrency: this.concurrency } = settingsOf(taken, deps));
     this.writer = new ResultWriter(deps.pool, chunk, cancelled, deps.log, deps.meters);
     this.stop = AbortSignal.any([cancelled, deps.draining]);
+    const { pool, log } = deps;
+    const flush = (): Promise<void> => this.writer.flush();
+    this.items = new ChunkItems({ pool, log, chunk, concurrency: this.concurrency, stop: this.stop, flush });
     // The rate applies to all nodes of the round together.
     this.pace = new HostPace((this.config.ratePerHost ?? Infinity) / taken.siblings);
   }
@@ -122,26 +123,39 @@ class ChunkRun {
       limits: executions.limits,
     });
     try {
-      const items = this.items();
-      let yieldedAt = performance.now();
-      const runner = async (_: unknown, index: number): Promise<void> => {
-        for (let item = await items.next(); item.done !== true; item = await items.next()) {
-          await this.pace.turn(item.value.arguments, this.stop);
-          if (!(await this.lease.check(this.stop))) break;
-          this.lease.begin(index, item.value.position);
-          await this.one(executor, item.value);
-          this.lease.done(index);
-          if (performance.now() - yieldedAt > YIELD_AFTER_MS) {
-            await setImmediate();
-            yieldedAt = performance.now();
-          }
-        }
-      };
-      await Promise.all(Array.from({ length: concurrency }, runner));
+      await this.all(executor, false);
+      // What was lost before comes last, when all else has its result: alone, so that it is known.
+      await this.all(executor, true);
     } finally {
       await executor.close();
     }
     await this.writer.flush();
+  }
+
+  /** Runs the items that were lost with a node before, or the others. */
+  private async all(executor: Executor, lostBefore: boolean): Promise<void> {
+    const given = executor.runsCode ? this.items.announced(lostBefore) : this.items.plain(lostBefore);
+    let yieldedAt = performance.now();
+    const runner = async (_: unknown, index: number): Promise<void> => {
+      for (let item = await given.next(); item.done !== true; item = await given.next()) {
+        await this.pace.turn(item.value.arguments, this.stop);
+        const place = await executor.place?.(this.stop);
+        try {
+          if (!(await this.lease.check(this.stop))) break;
+          this.lease.begin(index, item.value.position);
+          await this.one(place ?? executor, item.value);
+          this.lease.done(index);
+        } finally {
+          place?.leave();
+        }
+        if (performance.now() - yieldedAt > YIELD_AFTER_MS) {
+          await setImmediate();
+          yieldedAt = performance.now();
+        }
+      }
+    };
+    const length = lostBefore && executor.runsCode ? 1 : this.concurrency;
+    await Promise.all(Array.from({ length }, runner));
   }
 
   /**
@@ -155,7 +169,7 @@ class ChunkRun {
     if (last?.open !== false && (await withRetries(() => closeChunk(pool, this.chunk.id, 'returned', node)))) {
       this.deps.meters.gaveBack('returned');
       returned = this.taken.n - counts.done - counts.failed;
-      while ((await withRetries(() => giveBackItems(pool, this.chunk.id))) > 0);
+      while ((await withRetries(() => giveBackItems(pool, this.chunk.id))).left > 0);
     }
     const execution = await withRetries(() => readExecution(pool, this.taken.executionId));
     return {
@@ -167,19 +181,10 @@ class ChunkRun {
     };
   }
 
-  private async *items(): AsyncGenerator<GivenItem> {
-    for (let after = -1; ;) {
-      const page = await withRetries(() => readGivenItems(this.deps.pool, this.chunk.id, after, PAGE));
-      yield* page;
-      if (page.length < PAGE) return;
-      after = page.at(-1)!.position;
-    }
-  }
-
-  private async one(executor: Executor, item: GivenItem): Promise<void> {
+  private async one(runner: Pick<Place, 'run'>, item: GivenItem): Promise<void> {
     const { executions } = this.deps;
     const begun = performance.now();
-    const outcome = await this.bounded(executor, item, this.timeoutMs);
+    const outcome = await this.bounded(runner, item, this.timeoutMs);
     // The run was interrupted from outside: count no attempt, and give the item back.
     if (outcome === null) return;
     const wallMs = performance.now() - begun;
@@ -200,7 +205,7 @@ class ChunkRun {
    * Runs an item within its timeout. A run that exceeds it fails as a failure of the node; its late
    * result is discarded.
    */
-  private async bounded(executor: Executor, item: GivenItem, timeoutMs: number): Promise<RunOutcome | null> {
+  private async bounded(runner: Pick<Place, 'run'>, item: GivenItem, timeoutMs: number): Promise<RunOutcome | null> {
     const time = new AbortController();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<RunOutcome | null>((resolve) => {
@@ -214,7 +219,7 @@ class ChunkRun {
       const signal = AbortSignal.any([time.signal, this.cancelled]);
       const { executionId, method } = this.taken;
       const env = this.config.envVars ?? {};
-      const ran = executor
+      const ran = runner
         .run(item.arguments, { method, env, position: item.position, executionId, signal })
         .catch((error: unknown) => nodeFailure(`the run failed: ${String(error)}`));
       return await Promise.race([ran, late]);

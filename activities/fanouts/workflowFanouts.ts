@@ -65,7 +65,7 @@ const openFanout = async (deps: ActivityDeps, input: OpenInput): Promise<void> =
   checkWhole('segmentSize', segmentSize, MAX_SEGMENT_SIZE);
   const { workflowId } = Context.current().info.workflowExecution!;
   const recipientId = await registerRecipient(deps.pool, 'workflow', { workflowId });
-  await store.insertFanout(deps.pool, { id, userKey, segmentSize, recipientId });
+  await store.insertFanout(deps.pool, { id, userKey, segmentSize, recipientId, tenant: null });
 };
 
 const addItems = async (

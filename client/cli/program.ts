@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { apiCommand } from './run/api';
+import { auditCommand } from './look/audit';
 import { batchCommand } from './look/batch';
 import { cancelCommand } from './tasks/cancel';
 import { completeCommand } from './steer/complete';
@@ -29,6 +30,7 @@ import { EXIT_HELP } from './support/exitCodes';
 import type { Surroundings } from './support/surroundings';
 import { targetsCommand } from './look/targets';
 import { taskCommand } from './tasks/task';
+import { tenantCommand } from './run/tenant';
 import { tokenCommand } from './run/token';
 import { tryCommand } from './tasks/try';
 import { verifyCommand } from './look/verify';
@@ -36,9 +38,9 @@ import { versionCommand } from './look/version';
 import { workerCommand } from './run/worker';
 
 const GROUPS: readonly (readonly [title: string, commands: readonly (() => Command)[]])[] = [
-  ['Run:', [devCommand, workerCommand, apiCommand, tokenCommand, migrateCommand]],
+  ['Run:', [devCommand, workerCommand, apiCommand, tokenCommand, tenantCommand, migrateCommand]],
   ['Tasks:', [submitCommand, tryCommand, taskCommand, explainCommand, cancelCommand]],
-  ['Look:', [statusCommand, targetsCommand, batchCommand, verifyCommand, versionCommand]],
+  ['Look:', [statusCommand, targetsCommand, batchCommand, verifyCommand, auditCommand, versionCommand]],
   ['Lanes:', [lanesCommand, laneCommand, queuerCommand]],
   ['Nodes:', [nodesCommand, nodeCommand, partitionsCommand, partitionCommand]],
   ['Executions:', [executeCommand, executionCommand]],

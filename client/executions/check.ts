@@ -18,6 +18,8 @@ export interface ExecuteOptions {
    * new one.
    */
   requestId?: string;
+  /** The tenant whose quotas it counts for, and who may see it. Default: none. */
+  tenant?: string;
 }
 /**
  * How an execution runs: `numberOfNodes` (1 to 10,000; -1, the default: every node that answers),

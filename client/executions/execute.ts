@@ -52,6 +52,7 @@ export const storeExecution = async (
     config,
     topic: options.topic ?? null,
     maxAttempts: options.maxAttempts ?? 0,
+    tenant: options.tenant ?? null,
   };
   const stored = new StoredParts(pool, execution);
   let part = newPart();

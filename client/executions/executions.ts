@@ -53,8 +53,11 @@ export class Executions {
     return new Execution(this.connection, id.toLowerCase());
   }
 
-  /** Returns executions, newest first: at most `limit`, 1 to 1,000, default 20. */
-  async list({ limit = 20 }: { limit?: number } = {}): Promise<ExecutionView[]> {
-    return executions(this.connection, checkWhole('limit', limit, 1, PAGE_MAX));
+  /**
+   * Returns executions, newest first: at most `limit`, 1 to 1,000, default 20; with `tenant` only
+   * those that were marked as its own.
+   */
+  async list({ limit = 20, tenant }: { limit?: number; tenant?: string } = {}): Promise<ExecutionView[]> {
+    return executions(this.connection, checkWhole('limit', limit, 1, PAGE_MAX), tenant);
   }
 }

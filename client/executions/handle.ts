@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { cancelWithChunks } from '../../postgres/executions/cancel';
 import { listChunks } from '../../postgres/executions/chunk';
 import type { ChunkRow } from '../../postgres/executions/chunk';
-import { listExecutions, readExecution } from '../../postgres/executions/view';
+import { listExecutions, listExecutionsOf, readExecution } from '../../postgres/executions/view';
 import type { ExecutionRow } from '../../postgres/executions/view';
 import { readItems } from '../../postgres/executions/workItem';
 import { CHUNK, executionStateName, isOver, itemStateName } from '../../workflows/planning/executions/states';
@@ -14,7 +14,7 @@ import { wakeExecutions } from '../../workflows/wake';
 import { checkWhole } from '../arguments';
 import type { ClientContext } from '../context';
 import { MusterError, NotFoundError } from '../errors';
-import { CHANGE_IN_STEPS, withFailureTexts } from '../tasks/failureTexts';
+import { CHANGE_IN_STEPS } from '../tasks/failureTexts';
 import { checkTimeout } from '../waiting';
 import type * as views from './views';
 import { resultDocument, resultPageOf, resultPages, resultText } from './results';
@@ -130,7 +130,7 @@ export class Execution {
     checkPage('pageSize', pageSize);
     await this.row();
     for (let after = -1; ;) {
-      const page = await readItems(this.client.pool, this.id, after, pageSize);
+      const { rows: page } = await readItems(this.client.pool, this.id, after, { limit: pageSize });
       for (const { chunkId, state, ...item } of page) yield { ...item, state: itemStateName(state), chunk: chunkId };
       if (page.length < pageSize) return;
       after = page.at(-1)!.position;
@@ -142,18 +142,36 @@ export class Execution {
    * the first item), whatever their state.
    */
   async itemPage({ limit, after = -1 }: { limit: number; after?: number }): Promise<views.WorkItemView[]> {
-    checkPage('limit', limit);
-    checkWhole('after', after, -1, MAX_POSITION);
+    return (await this.itemsAfter({ limit, after })).items;
+  }
+
+  /**
+   * Returns a page of work items that ends also where their texts reach `maxBytes`, and where the
+   * next one begins: absent on the last page. @internal
+   */
+  async itemsAfter(page: {
+    limit: number;
+    after: number;
+    maxBytes?: number;
+  }): Promise<{ items: views.WorkItemView[]; next?: number }> {
+    checkPage('limit', page.limit);
+    checkWhole('after', page.after, -1, MAX_POSITION);
     await this.row();
-    const page = await readItems(this.client.pool, this.id, after, limit);
-    return page.map(({ chunkId, state, ...item }) => ({ ...item, state: itemStateName(state), chunk: chunkId }));
+    const { rows, isCut } = await readItems(this.client.pool, this.id, page.after, page);
+    const items = rows.map(({ chunkId, state, ...item }) => ({
+      ...item,
+      state: itemStateName(state),
+      chunk: chunkId,
+    }));
+    return { items, ...(isCut || rows.length === page.limit ? { next: rows.at(-1)!.position } : {}) };
   }
 
   /**
    * Returns at most `limit` of the results so far, 1 to 10,000, in the form of the result document,
-   * with `next` to pass as `after` for the next page.
+   * with `next` to pass as `after` for the next page. A page ends also where its texts reach
+   * `maxBytes` (default: no limit).
    */
-  async resultPage(page: { limit: number; after?: string }): Promise<views.ResultDocumentPage> {
+  async resultPage(page: { limit: number; after?: string; maxBytes?: number }): Promise<views.ResultDocumentPage> {
     checkPage('limit', page.limit);
     return resultPageOf(this.client.pool, await this.row(), page);
   }
@@ -185,8 +203,8 @@ export class Execution {
    */
   async cancel(): Promise<views.ExecutionView> {
     const { pool, prefix } = this.client;
-    await withFailureTexts(CHANGE_IN_STEPS, async () => {
-      await this.client.ready();
+    const act = { verb: 'cancel', subject: `execution ${this.id}` };
+    await this.client.change(CHANGE_IN_STEPS, act, async () => {
       if ((await cancelWithChunks(pool, this.id)) === null) throw notFound(this.id);
     });
     await this.client.wake((temporal) => wakeExecutions(temporal, prefix, [this.id]));
@@ -238,9 +256,18 @@ const RETENTION =
   "An ended execution is deleted after its retention period (7 days, or the workers' executions.retentionMs).";
 const notFound = (id: string): Error => new NotFoundError('execution', id, RETENTION);
 
-export const executions = async (client: ClientContext, limit: number): Promise<views.ExecutionView[]> => {
+/** Of the settings of listed executions: a template may have megabytes. */
+const LISTED_BYTES = 8_388_608;
+
+export const executions = async (
+  client: ClientContext,
+  limit: number,
+  tenant?: string,
+): Promise<views.ExecutionView[]> => {
   await client.ready();
-  return (await listExecutions(client.pool, limit)).map((row) =>
-    viewOf(row, isStalled(row, client.prefix) ?? row.note),
-  );
+  const page = { limit, maxBytes: LISTED_BYTES };
+  const rows = await (tenant === undefined
+    ? listExecutions(client.pool, page)
+    : listExecutionsOf(client.pool, tenant, page));
+  return rows.map((row) => viewOf(row, isStalled(row, client.prefix) ?? row.note));
 };

@@ -28,7 +28,7 @@ export async function* resultPages(pool: Pool, row: ExecutionRow, pageSize: numb
   const chunks = (await listChunks(pool, row.id, ALL_CHUNKS)).toSorted((a, b) => a.round - b.round);
   for (const { id, node } of chunks)
     for (let after = -1; ;) {
-      const items = await readChunkResults(pool, id, after, pageSize);
+      const { rows: items } = await readChunkResults(pool, id, after, { limit: pageSize });
       if (items.length > 0) yield { chunk: id, peer: node, results: entriesOf(row, items) };
       if (items.length < pageSize) break;
       after = items.at(-1)!.position;
@@ -88,22 +88,34 @@ export const resultDocument = async (pool: Pool, row: ExecutionRow): Promise<Res
 export const resultPageOf = async (
   pool: Pool,
   row: ExecutionRow,
-  { limit, after }: { limit: number; after?: string },
+  { limit, after, maxBytes }: { limit: number; after?: string; maxBytes?: number },
 ): Promise<ResultDocumentPage> => {
   const all = (await listChunks(pool, row.id, ALL_CHUNKS)).toSorted((a, b) => a.round - b.round);
   const from = placeOf(all, after);
   const chunks: ResultDocument['chunks'] = {};
   let left = limit;
+  let leftBytes = maxBytes;
   for (const [i, { id, node }] of all.slice(from.chunk).entries()) {
-    const items = await readChunkResults(pool, id, i === 0 ? from.position : -1, left + 1);
+    const size = { limit: left + 1, maxBytes: leftBytes };
+    const { rows: items, isCut } = await readChunkResults(pool, id, i === 0 ? from.position : -1, size);
     const page = items.slice(0, left);
     if (page.length > 0) chunks[id] = { peer: node, results: entriesOf(row, page) };
     left -= page.length;
-    if (items.length > page.length || (left === 0 && from.chunk + i < all.length - 1))
+    if (leftBytes !== undefined) leftBytes = Math.max(0, leftBytes - bytesOf(page));
+    const isFull = left === 0 || leftBytes === 0;
+    if (isCut || items.length > page.length || (isFull && from.chunk + i < all.length - 1))
       return { chunks, ...frameOf(row), next: `${id}:${page.at(-1)?.position ?? -1}` };
   }
   return { chunks, ...frameOf(row) };
 };
+
+/** As the statement counts them. */
+const bytesOf = (items: readonly ItemRow[]): number =>
+  items.reduce(
+    (sum, { arguments: list, stdout, stderr }) =>
+      sum + Buffer.byteLength(JSON.stringify(list)) + Buffer.byteLength(stdout ?? '') + Buffer.byteLength(stderr ?? ''),
+    0,
+  );
 
 const placeOf = (chunks: readonly { id: string }[], after: string | undefined): { chunk: number; position: number } => {
   if (after === undefined) return { chunk: 0, position: -1 };

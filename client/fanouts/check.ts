@@ -34,6 +34,8 @@ export interface OpenFanoutOptions {
    * the same fan-out. Default: a new id.
    */
   id?: string;
+  /** The tenant whose quotas it counts for, and who may see it. Default: none. */
+  tenant?: string;
 }
 
 /** Options of `items.add` and `items.addInParts`. */

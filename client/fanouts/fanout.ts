@@ -49,7 +49,13 @@ export const openFanout = async (pool: Pool, options: OpenFanoutOptions): Promis
   const { id, userKey, segmentSize, callback } = checkOpening(options);
   const recipientId =
     callback === null ? null : await registerRecipient(pool, 'url' in callback ? 'webhook' : 'workflow', callback);
-  const opened = await store.insertFanout(pool, { id, userKey, segmentSize, recipientId });
+  const opened = await store.insertFanout(pool, {
+    id,
+    userKey,
+    segmentSize,
+    recipientId,
+    tenant: options.tenant ?? null,
+  });
   if (opened === null) {
     const found = await store.findFanoutOpening(pool, id!);
     if (found === null) throw new NotFoundError('fan-out', id!, REMEDY.unknown);

@@ -61,7 +61,8 @@ export class Fanouts {
   /** Expires and deletes fan-outs now, by the given intervals, as the sweeper does on its own. */
   async reap(options: ReapOptions): Promise<ReapCounts> {
     const { connection } = this;
-    const counts = await connection.write(CHANGE_IN_STEPS, () => reapFanouts(connection.pool, options));
+    const act = { verb: 'reap', subject: 'fan-outs', detail: options };
+    const counts = await connection.change(CHANGE_IN_STEPS, act, () => reapFanouts(connection.pool, options));
     if (counts.told > 0) await wakeNotifierOf(connection);
     return counts;
   }

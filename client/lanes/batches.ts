@@ -92,7 +92,8 @@ export class Batches {
    * was changed.
    */
   cancel(batch: number): Promise<CancelledBatch> {
-    return withFailureTexts(CHANGE, () => cancelBatch(this.connection, batch));
+    const act = { verb: 'cancel', subject: `batch ${batch}` };
+    return this.connection.steer(CHANGE, act, () => cancelBatch(this.connection, batch));
   }
 
   /**
@@ -114,6 +115,7 @@ export class Batches {
    * transaction. Throws as `tasks.resolve` does.
    */
   resolve(batch: number, verdict: resolves.Verdict): Promise<{ resolved: number }> {
-    return withFailureTexts(CHANGE, () => resolves.resolve(this.connection, { batch }, verdict));
+    const act = { verb: 'resolve', subject: `batch ${batch}`, detail: verdict };
+    return this.connection.steer(CHANGE, act, () => resolves.resolve(this.connection, { batch }, verdict));
   }
 }

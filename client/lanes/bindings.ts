@@ -30,30 +30,33 @@ const partitionsOf = ({ name, affinity }: Handler, services: readonly string[]):
     ? null
     : services.map((service) => partitionResource(name, leaderIndex(service, affinity.partitions)));
 
+/** Lanes and targets that are kept, beside those of one call; then all are read anew. */
+const MOST_KEPT = 100_000;
+
 /** Knows which lane each target feeds. A binding never changes, so it is cached. */
 export class LaneBindings {
-  private readonly lanes = new Map<string, number>();
-  private readonly bound = new Map<number, number>();
+  private lanes = new Map<string, number>();
+  private bound = new Map<number, number>();
 
   /**
    * Registers new lanes and binds targets to their lanes, in separate commits. Returns the lane of
    * each wanted entry, in order.
    */
   async bind(pool: Pool, handler: Handler, handlerId: number, wanted: readonly Wanted[]): Promise<number[]> {
+    this.forgetIfMany();
+    const { lanes: known, bound } = this;
     const keyOf = (service: string): string => `${handler.name}\n${service}`;
-    const missing = [...new Set(wanted.map(({ service }) => service))].filter((one) => !this.lanes.has(keyOf(one)));
+    const missing = [...new Set(wanted.map(({ service }) => service))].filter((one) => !known.has(keyOf(one)));
     if (missing.length > 0) {
       missing.sort();
       const lanes = await withRetries(() =>
         registerLanes(pool, handlerId, missing, handler.lane, partitionsOf(handler, missing)),
       );
       await takeRules(pool, handler, handlerId, missing);
-      for (const lane of lanes) this.lanes.set(keyOf(lane.service), lane.id);
+      for (const lane of lanes) known.set(keyOf(lane.service), lane.id);
     }
-    const laneOf = (service: string): number => this.lanes.get(keyOf(service))!;
-    const unbound = new Map(
-      wanted.filter(({ targetId }) => !this.bound.has(targetId)).map((one) => [one.targetId, one]),
-    );
+    const laneOf = (service: string): number => known.get(keyOf(service))!;
+    const unbound = new Map(wanted.filter(({ targetId }) => !bound.has(targetId)).map((one) => [one.targetId, one]));
     const free = [...unbound.values()].sort((a, b) => a.targetId - b.targetId);
     if (free.length > 0) {
       const targets = free.map(({ targetId }) => targetId);
@@ -64,28 +67,17 @@ export class LaneBindings {
           free.map(({ service }) => laneOf(service)),
         ),
       );
-      for (const [targetId, laneId] of found) this.bound.set(targetId, laneId);
+      for (const [targetId, laneId] of found) bound.set(targetId, laneId);
     }
-    for (const one of wanted) this.check(handler, one, laneOf(one.service));
+    for (const one of wanted) check(handler, one, laneOf(one.service), bound.get(one.targetId));
     return wanted.map(({ service }) => laneOf(service));
   }
 
-  private check({ name }: Handler, { service, target, targetId }: Wanted, laneId: number): void {
-    const bound = this.bound.get(targetId);
-    if (bound === undefined)
-      throw new MusterError(
-        'TARGET_BUSY',
-        `service: target "${target}" of handler "${name}" still has unordered tasks in flight; ` +
-          `binding it to lane "${service}" now could reorder them. Nothing was accepted. Wait for them ` +
-          'to finish or cancel them, then submit again.',
-      );
-    if (bound !== laneId)
-      throw new InvalidArgumentError(
-        'service',
-        `the service to which target "${target}" of handler "${name}" is already bound`,
-        service,
-        'A target is bound to one service permanently.',
-      );
+  /** The memory of a process must not grow with the names that callers invent. */
+  private forgetIfMany(): void {
+    if (this.lanes.size <= MOST_KEPT && this.bound.size <= MOST_KEPT) return;
+    this.lanes = new Map();
+    this.bound = new Map();
   }
 
   /**
@@ -93,12 +85,14 @@ export class LaneBindings {
    * handler that defines no `service`.
    */
   async find(pool: Pool, handler: Handler, wanted: readonly Omit<Wanted, 'service'>[]): Promise<number[]> {
-    const unknown = [...new Set(wanted.map(({ targetId }) => targetId))].filter((id) => !this.bound.has(id));
+    this.forgetIfMany();
+    const { bound } = this;
+    const unknown = [...new Set(wanted.map(({ targetId }) => targetId))].filter((id) => !bound.has(id));
     if (unknown.length > 0)
       for (const [targetId, laneId] of await withRetries(() => findLanesOfTargets(pool, unknown)))
-        this.bound.set(targetId, laneId);
+        bound.set(targetId, laneId);
     return wanted.map(({ target, targetId }) => {
-      const laneId = this.bound.get(targetId);
+      const laneId = bound.get(targetId);
       if (laneId === undefined)
         throw new InvalidArgumentError(
           'target',
@@ -110,6 +104,23 @@ export class LaneBindings {
     });
   }
 }
+
+const check = ({ name }: Handler, { service, target }: Wanted, laneId: number, bound: number | undefined): void => {
+  if (bound === undefined)
+    throw new MusterError(
+      'TARGET_BUSY',
+      `service: target "${target}" of handler "${name}" still has unordered tasks in flight; ` +
+        `binding it to lane "${service}" now could reorder them. Nothing was accepted. Wait for them ` +
+        'to finish or cancel them, then submit again.',
+    );
+  if (bound !== laneId)
+    throw new InvalidArgumentError(
+      'service',
+      `the service to which target "${target}" of handler "${name}" is already bound`,
+      service,
+      'A target is bound to one service permanently.',
+    );
+};
 
 /**
  * Applies the handler's rules to its lanes, if no batch is in flight under old rules that the new

@@ -36,13 +36,16 @@ export class Lanes {
    */
   async pause(service: string, reason = 'paused by hand'): Promise<void> {
     const { connection } = this;
-    await connection.write(CHANGE, () => control.pauseLane(connection.pool, service, reason));
+    const act = { verb: 'pause', subject: `lane ${service}`, detail: { reason } };
+    await connection.change(CHANGE, act, () => control.pauseLane(connection.pool, service, reason));
   }
 
   /** Lets a paused lane continue. */
   async resume(service: string): Promise<void> {
     const { connection } = this;
-    await connection.ringLaneIds(await connection.write(CHANGE, () => control.resumeLane(connection.pool, service)));
+    const act = { verb: 'resume', subject: `lane ${service}` };
+    const laneIds = await connection.change(CHANGE, act, () => control.resumeLane(connection.pool, service));
+    await connection.ringLaneIds(laneIds);
   }
 
   /**
@@ -51,7 +54,8 @@ export class Lanes {
    */
   async setWeight(service: string, weight: number): Promise<void> {
     const { connection } = this;
-    await connection.write(CHANGE, () => control.setLaneWeight(connection.pool, service, weight));
+    const act = { verb: 'set', subject: `lane ${service}`, detail: { weight } };
+    await connection.change(CHANGE, act, () => control.setLaneWeight(connection.pool, service, weight));
   }
 
   /**
@@ -62,7 +66,8 @@ export class Lanes {
   async skip(service: string): Promise<{ batch: number }> {
     const { connection } = this;
     const work = (): ReturnType<typeof control.skipHead> => control.skipHead(connection.pool, service);
-    const { batch, laneIds, targetIds } = await connection.write(CHANGE, work);
+    const act = { verb: 'skip', subject: `lane ${service}` };
+    const { batch, laneIds, targetIds } = await connection.change(CHANGE, act, work);
     await connection.ringLaneIds(laneIds);
     await connection.releaseDependents();
     await wakeGivenUp(connection, targetIds);
@@ -77,7 +82,8 @@ export class Lanes {
    */
   async fix(service: string, fix: control.Fix): Promise<{ batch: number }> {
     const { connection } = this;
-    const { batch, laneIds } = await connection.write(CHANGE, () => control.fixHead(connection, service, fix));
+    const act = { verb: 'fix', subject: `lane ${service}`, detail: fix };
+    const { batch, laneIds } = await connection.change(CHANGE, act, () => control.fixHead(connection, service, fix));
     await connection.ringLaneIds(laneIds);
     await connection.releaseDependents();
     return { batch };
@@ -91,7 +97,9 @@ export class Lanes {
    */
   async reportLost(service: string, options: LostOptions = {}): Promise<LostAnswer> {
     const { connection } = this;
-    const { answer, laneIds } = await connection.write(CHANGE, () => reportLost(connection.pool, service, options));
+    const act = { verb: 'report lost', subject: `lane ${service}`, detail: options };
+    const work = (): ReturnType<typeof reportLost> => reportLost(connection.pool, service, options);
+    const { answer, laneIds } = await connection.change(CHANGE, act, work);
     await connection.ringLaneIds(laneIds);
     return answer;
   }

@@ -20,7 +20,8 @@ export class Queuers {
   /** Sets slots, strategy or depth, at least one of them, from the next grant on. */
   async set(settings: control.QueuerSettings): Promise<void> {
     const { connection } = this;
-    const changed = await connection.write(CHANGE, () => control.setQueuer(connection.pool, settings));
+    const act = { verb: 'set', subject: 'queuers', detail: settings };
+    const changed = await connection.change(CHANGE, act, () => control.setQueuer(connection.pool, settings));
     await connection.laneRinger.wake(changed);
   }
 
@@ -30,12 +31,15 @@ export class Queuers {
    */
   async pause(reason = 'paused by hand'): Promise<void> {
     const { connection } = this;
-    await connection.write(CHANGE, () => setQueuersPaused(connection.pool, checkReason(reason)));
+    const act = { verb: 'pause', subject: 'queuers', detail: { reason } };
+    await connection.change(CHANGE, act, () => setQueuersPaused(connection.pool, checkReason(reason)));
   }
 
   /** Lets all lanes continue, except those that are paused themselves. */
   async resume(): Promise<void> {
     const { connection } = this;
-    await connection.laneRinger.wake(await connection.write(CHANGE, () => setQueuersPaused(connection.pool, null)));
+    const act = { verb: 'resume', subject: 'queuers' };
+    const changed = await connection.change(CHANGE, act, () => setQueuersPaused(connection.pool, null));
+    await connection.laneRinger.wake(changed);
   }
 }

@@ -12,6 +12,7 @@ import { checkBacklog, inLanes } from '../tasks/backlog';
 import type { BatchInput, CheckedBatch } from './checkBatch';
 import { checkBatch } from './checkBatch';
 import { InvalidArgumentError, InvalidTaskError, MusterError } from '../errors';
+import type { Admit } from '../tasks/submitResult';
 import type { TaskInserter } from '../tasks/taskInserter';
 import { sameJson } from '../tasks/repeats';
 
@@ -22,6 +23,12 @@ export interface SubmitBatchOptions {
    * then other submits to the same lanes wait. Default: a transaction of Muster's.
    */
   tx?: Queryable;
+  /**
+   * As of `SubmitOptions`.
+   *
+   * @internal
+   */
+  admit?: Admit;
 }
 
 /** A batch that its lane has accepted. */
@@ -55,6 +62,7 @@ export const storeBatches = async (
   if (!(inputs?.length >= 1 && inputs.length <= MAX_BATCHES))
     throw new InvalidArgumentError('batches', `an array of 1 to ${MAX_BATCHES}`, inputs?.length ?? inputs);
   const batches = inputs.map((input, i) => checkBatch(handler, input, inputs.length === 1 ? 'batch' : `batches[${i}]`));
+  await options.admit?.(batches.flatMap(({ tasks }) => tasks));
   const bound = await inserter.bindLanes(handler, batches);
   const recipients = new Map<CheckedBatch, (number | null)[]>();
   for (const batch of batches) recipients.set(batch, await inserter.recipientIds(batch.tasks));

@@ -32,14 +32,16 @@ export interface LanesOptions {
   waiting?: boolean;
   /** Only lanes whose oldest work is this old or older; 0 to 2,147,483,647. */
   olderThanMs?: number;
+  /** Only lanes whose service begins with this; default: all lanes. */
+  prefix?: string;
 }
 
 export const lanes = async (pool: Pool, options: LanesOptions = {}): Promise<LaneView[]> => {
   const limit = checkWhole('limit', options.limit ?? 100, 1, PAGE_MAX);
   const olderThanMs =
     options.olderThanMs === undefined ? null : checkWhole('olderThanMs', options.olderThanMs, 0, LISTED_AGE_MAX_MS);
-  const { after = null, waiting = false } = options;
-  const rows = await store.readLanes(pool, { after, limit, waiting, olderThanMs });
+  const { after = null, waiting = false, prefix = '' } = options;
+  const rows = await store.readLanes(pool, { after, limit, waiting, olderThanMs, prefix });
   const all = await withOpen(pool, rows);
   const granted = await store.sumGranted(pool);
   return rows.map((row, i) => viewOf(row, all[i]!, granted));

@@ -16,7 +16,7 @@ import { InvalidArgumentError } from '../errors';
 import { NoAffinityError, NodeNotAbleError, UnknownNodeError, UnknownPartitionError } from './errors';
 import type { NodeView, PartitionState, PartitionView } from './views';
 import { findScope } from '../operations/scope';
-import { CHANGE, withFailureTexts } from '../tasks/failureTexts';
+import { CHANGE } from '../tasks/failureTexts';
 
 /**
  * Shows nodes and their partitions, and carries out an operator's decisions about them. All facts
@@ -44,7 +44,8 @@ export class Nodes {
    * even after a restart). Throws `UnknownNodeError`, which lists the existing nodes.
    */
   drain(node: string, options?: { undo?: boolean }): Promise<{ nodes: string[]; drained: boolean }> {
-    return withFailureTexts(CHANGE, () => drainNode(this.connection, node, options));
+    const act = { verb: 'drain', subject: `node ${node}`, detail: options ?? {} };
+    return this.connection.steer(CHANGE, act, () => drainNode(this.connection, node, options));
   }
 }
 
@@ -71,7 +72,8 @@ export class Partitions {
    * `UnknownNodeError` and `NodeNotAbleError`.
    */
   move(partition: string, node: string | null): Promise<{ partition: string; pinnedTo: string | null }> {
-    return withFailureTexts(CHANGE, () => movePartition(this.connection, partition, node));
+    const act = { verb: 'move', subject: `partition ${partition}`, detail: { node } };
+    return this.connection.steer(CHANGE, act, () => movePartition(this.connection, partition, node));
   }
 }
 

@@ -1,7 +1,8 @@
 import type { Handler } from '../../handlers/types';
 import type { Connection } from '../connection';
-import { CHANGE, CHANGE_IN_STEPS, withFailureTexts } from '../tasks/failureTexts';
+import { CHANGE, CHANGE_IN_STEPS } from '../tasks/failureTexts';
 import type { HandlerStatus } from '../views';
+import { scopeText } from './auditLog';
 import * as control from './control';
 import * as reports from './status';
 
@@ -39,7 +40,8 @@ export class Handlers {
    * Throws `NotFoundError` for an unknown handler or target.
    */
   flush(handler: string, target?: string): Promise<{ targets: number; tasks: number }> {
-    return withFailureTexts(CHANGE_IN_STEPS, () => control.flush(this.connection, handler, target));
+    const act = { verb: 'flush', subject: scopeText(handler, target) };
+    return this.connection.steer(CHANGE_IN_STEPS, act, () => control.flush(this.connection, handler, target));
   }
 
   /**
@@ -48,7 +50,9 @@ export class Handlers {
    * reason. Throws `NotFoundError` for an unknown handler or target.
    */
   pause(handler: string, options?: control.PauseOptions): Promise<{ paused: true }> {
-    return withFailureTexts(CHANGE, () => control.pause(this.connection, handler, options));
+    const { target, ...detail } = options ?? {};
+    const act = { verb: 'pause', subject: scopeText(handler, target), detail };
+    return this.connection.steer(CHANGE, act, () => control.pause(this.connection, handler, options));
   }
 
   /**
@@ -57,6 +61,7 @@ export class Handlers {
    * `NotFoundError` for an unknown handler or target.
    */
   resume(handler: string, options?: { target?: string }): Promise<{ resumed: true }> {
-    return withFailureTexts(CHANGE_IN_STEPS, () => control.resume(this.connection, handler, options));
+    const act = { verb: 'resume', subject: scopeText(handler, options?.target) };
+    return this.connection.steer(CHANGE_IN_STEPS, act, () => control.resume(this.connection, handler, options));
   }
 }

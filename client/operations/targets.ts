@@ -1,7 +1,8 @@
 import { findLanesOfTargets } from '../../postgres/lanes/lane';
 import type { Connection } from '../connection';
-import { CHANGE, CHANGE_IN_STEPS, withFailureTexts } from '../tasks/failureTexts';
+import { CHANGE, CHANGE_IN_STEPS } from '../tasks/failureTexts';
 import type { TargetOverrides, TargetStatus } from '../views';
+import { scopeText } from './auditLog';
 import * as control from './control';
 import * as reports from './status';
 
@@ -27,22 +28,27 @@ export class Targets {
    * with code INVALID_ARGUMENT for a wrong setting.
    */
   set(handler: string, target: string, overrides: TargetOverrides | null): Promise<void> {
-    return withFailureTexts(CHANGE, () => control.setTarget(this.connection, handler, target, overrides));
+    const act = { verb: 'set', subject: scopeText(handler, target), detail: { overrides } };
+    return this.connection.steer(CHANGE, act, () => control.setTarget(this.connection, handler, target, overrides));
   }
 
   /** Makes the ready tasks of one target due at once, as `handlers.flush` does. */
   flush(handler: string, target: string): Promise<{ targets: number; tasks: number }> {
-    return withFailureTexts(CHANGE_IN_STEPS, () => control.flush(this.connection, handler, target));
+    const act = { verb: 'flush', subject: scopeText(handler, target) };
+    return this.connection.steer(CHANGE_IN_STEPS, act, () => control.flush(this.connection, handler, target));
   }
 
   /** Stops calls of one target, as `handlers.pause` does; `reason` has at most 1,000 characters. */
   pause(handler: string, target: string, options: { reason?: string } = {}): Promise<{ paused: true }> {
-    return withFailureTexts(CHANGE, () => control.pause(this.connection, handler, { reason: options.reason, target }));
+    const { reason } = options;
+    const act = { verb: 'pause', subject: scopeText(handler, target), detail: { reason } };
+    return this.connection.steer(CHANGE, act, () => control.pause(this.connection, handler, { reason, target }));
   }
 
   /** Lets one paused target continue, as `handlers.resume` does. */
   resume(handler: string, target: string): Promise<{ resumed: true }> {
-    return withFailureTexts(CHANGE_IN_STEPS, () => control.resume(this.connection, handler, { target }));
+    const act = { verb: 'resume', subject: scopeText(handler, target) };
+    return this.connection.steer(CHANGE_IN_STEPS, act, () => control.resume(this.connection, handler, { target }));
   }
 
   /**

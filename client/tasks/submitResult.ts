@@ -14,7 +14,25 @@ export interface SubmitOptions {
    * and only if it commits. Default: a transaction of Muster's.
    */
   tx?: Queryable;
+  /**
+   * Called with the checked tasks before anything is written; what it throws refuses the call.
+   *
+   * @internal
+   */
+  admit?: Admit;
 }
+
+/** What is known of a task before it is stored. */
+export interface Checked {
+  readonly target: string;
+  /** As JSON. */
+  readonly payload: string;
+  /** Of the payload. */
+  readonly bytes: number;
+}
+
+/** Refuses tasks by throwing. */
+export type Admit = (tasks: readonly Checked[]) => Promise<void>;
 
 /** The result of `submit`. */
 export interface SubmitResult {

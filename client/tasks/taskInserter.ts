@@ -23,6 +23,9 @@ import { InvalidTaskError } from '../errors';
 /** From this many tasks on, COPY is faster than one insert statement. */
 const COPY_FROM = 50;
 
+/** Ids of targets that are kept per handler, beside those of one call; then all are read anew. */
+const MOST_TARGETS = 100_000;
+
 export interface Accepted {
   /** Number of tasks that were newly stored. */
   accepted: number;
@@ -153,7 +156,8 @@ export class TaskInserter {
     tasks: readonly CheckedTask[],
   ): Promise<Map<string, number>> {
     let known = this.targets.get(handler.name);
-    if (known === undefined) this.targets.set(handler.name, (known = new Map<string, number>()));
+    if (known === undefined || known.size > MOST_TARGETS)
+      this.targets.set(handler.name, (known = new Map<string, number>()));
     const missing = new Set<string>();
     for (const { target } of tasks) if (!known.has(target)) missing.add(target);
     if (missing.size > 0) {

@@ -3,6 +3,7 @@ import type { Explanation } from '../../workflows/planning/explain';
 import type { Connection } from '../connection';
 import type { TaskProblem } from '../errors';
 import { InvalidTaskError, TooManyTasksError } from '../errors';
+import { scopeText, someOf } from '../operations/auditLog';
 import * as cancels from '../operations/cancel';
 import * as explains from '../operations/explain';
 import * as redrives from '../operations/redrive';
@@ -14,7 +15,6 @@ import * as reads from './read';
 import type { SubmitOptions, SubmitResult, TaskSource } from './submitResult';
 import { submitStream } from './submitStream';
 import * as texts from './failureTexts';
-import { withFailureTexts } from './failureTexts';
 import * as waits from './waitFor';
 
 /** Most tasks per call of `submit` with an array. */
@@ -96,7 +96,8 @@ export class Tasks {
    * call this again.
    */
   cancel(ids: string | readonly string[]): Promise<views.Cancellation> {
-    return withFailureTexts(texts.CHANGE_IN_STEPS, () => cancels.cancel(this.connection, ids));
+    const act = { verb: 'cancel', subject: someOf('task', ids) };
+    return this.connection.steer(texts.CHANGE_IN_STEPS, act, () => cancels.cancel(this.connection, ids));
   }
 
   /**
@@ -104,7 +105,8 @@ export class Tasks {
    * at most 1,000 tasks. Throws `NotFoundError` for an unknown handler, target or id.
    */
   redrive(handler: string, options: redrives.RedriveOptions): Promise<{ redriven: number }> {
-    return withFailureTexts(texts.CHANGE_IN_STEPS, () => redrives.redrive(this.connection, handler, options));
+    const act = { verb: 'redrive', subject: scopeText(handler, options?.target), detail: options };
+    return this.connection.steer(texts.CHANGE_IN_STEPS, act, () => redrives.redrive(this.connection, handler, options));
   }
 
   /**
@@ -114,7 +116,8 @@ export class Tasks {
    * changed.
    */
   resolve(ids: readonly string[], verdict: resolves.Verdict): Promise<{ resolved: number }> {
-    return withFailureTexts(texts.CHANGE, () => resolves.resolve(this.connection, { tasks: ids }, verdict));
+    const act = { verb: 'resolve', subject: someOf('task', ids), detail: verdict };
+    return this.connection.steer(texts.CHANGE, act, () => resolves.resolve(this.connection, { tasks: ids }, verdict));
   }
 }
 
@@ -134,6 +137,7 @@ const submitCall = async (
     .filter((task): task is CheckedTask => task !== null);
   if (problems.length > 0 && options.partial !== true) throw new InvalidTaskError(problems);
   if (checked.length === 0) return { accepted: 0, repeated: 0, refused: problems, targetIds: [] };
+  await options.admit?.(checked);
   const stored = await connection.inserter.store(handler, checked, {
     partial: options.partial ?? false,
     ...(options.tx === undefined ? {} : { tx: options.tx }),

@@ -20,6 +20,6 @@ runMain(() =>
   runWorker(null, {
     temporal: flags.temporal,
     graceMs: flags['grace-ms'],
-    callbacks: { allow: ['127.0.0.1'], secret: process.env['WEBHOOK_SECRET'] ?? null },
+    callbacks: { allow: ['127.0.0.1:*'], secret: process.env['WEBHOOK_SECRET'] ?? null },
   }),
 );

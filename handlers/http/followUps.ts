@@ -1,6 +1,7 @@
 import type { Findings } from '../configError';
+import type { Env } from '../environment/variable';
 import { show } from '../text';
-import type { Env, Headers } from './headers';
+import type { Headers } from './headers';
 import { compileHeaders } from './headers';
 import type { Path } from './path';
 import { member } from './path';

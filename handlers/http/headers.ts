@@ -1,4 +1,7 @@
 import type { Findings } from '../configError';
+import { HEADER_NAME, HEADER_VALUE, isTransportHeader } from '../../workflows/planning/transportHeaders';
+import type { Env } from '../environment/variable';
+import { readVariable } from '../environment/variable';
 import { didYouMean } from '../suggest';
 
 /**
@@ -12,26 +15,15 @@ export interface Headers {
   readonly secrets: readonly string[];
 }
 
-export type Env = Readonly<Record<string, string | undefined>>;
-
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 /** Names of headers with credentials, whose values may only come from the environment. */
 const SECRET =
   /^(proxy-)?authorization$|^cookie$|api-?key|auth-?(token|key)|access-?(token|key)|(subscription|functions|master|admin|license)-key|secret|password|passwd|credential|session|(^|-)token$/i;
-/** Headers that the transport writes, or that change the meaning of an answer's bytes. */
-const RESERVED = new Set([
-  'content-length',
-  'transfer-encoding',
-  'connection',
-  'keep-alive',
-  'upgrade',
-  'expect',
-  'te',
-  'trailer',
-  'host',
-  'accept-encoding',
-]);
+/**
+ * An encoding would change the meaning of an answer's bytes, which are read as they come. The
+ * credentials of a proxy are the operator's to send.
+ */
+const isReserved = (name: string): boolean =>
+  name === 'accept-encoding' || (isTransportHeader(name) && name !== 'proxy-authorization');
 
 /**
  * Checks headers of the form `{name: text | {env, prefix}}`, and reads the secrets. Messages never
@@ -45,8 +37,8 @@ export function compileHeaders(raw: unknown, env: Env, at: string, findings: Fin
   for (const [name, value] of given) {
     const path = `${at}.${name}`;
     const key = name.toLowerCase();
-    if (!TOKEN.test(name)) findings.add(path, 'expected a header name of letters, digits and -');
-    else if (RESERVED.has(key)) findings.add(path, 'expected no such header: the transport writes it');
+    if (!HEADER_NAME.test(name)) findings.add(path, 'expected a header name of letters, digits and -');
+    else if (isReserved(key)) findings.add(path, 'expected no such header: the transport writes it');
     else if (Object.hasOwn(sent, key))
       findings.add(path, 'expected each header once; upper and lower case are the same name');
     else if (typeof value === 'string') {
@@ -66,7 +58,7 @@ export function compileHeaders(raw: unknown, env: Env, at: string, findings: Fin
 function plainProblem(name: string, value: string): string | undefined {
   if (SECRET.test(name))
     return 'expected {"env": "NAME"} or {"env": "NAME", "prefix": "Bearer "}, got plain text; secrets come from the environment only';
-  if (!VALUE.test(value)) return 'expected a header value without line breaks or characters beyond Latin-1';
+  if (!HEADER_VALUE.test(value)) return 'expected a header value without line breaks or characters beyond Latin-1';
   if (value.includes('{{')) return 'expected plain text, got {{...}}; headers are not templates';
   return undefined;
 }
@@ -90,19 +82,20 @@ function readSecret(
       );
   }
   const { env: name, prefix = '' } = value as { env?: unknown; prefix?: unknown };
-  if (typeof prefix !== 'string' || !VALUE.test(prefix))
+  if (typeof prefix !== 'string' || !HEADER_VALUE.test(prefix))
     findings.add(`${path}.prefix`, 'expected text such as "Bearer "');
   if (typeof name !== 'string' || !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
     findings.add(`${path}.env`, 'expected the name of an environment variable');
     return nothing;
   }
-  const found = env[name];
-  if (found === undefined || found === '')
+  const { value: found, problem } = readVariable(env, name);
+  if (problem !== undefined) findings.add(`${path}.env`, problem);
+  else if (found === undefined)
     findings.add(
       `${path}.env`,
-      `expected the environment variable ${name} to be set, got ${found === '' ? 'an empty one' : 'none'}`,
+      `expected the environment variable ${name} to be set, got ${env[name] === '' ? 'an empty one' : 'none'}`,
     );
-  else if (!VALUE.test(found))
+  else if (!HEADER_VALUE.test(found))
     findings.add(
       `${path}.env`,
       `expected the environment variable ${name} to hold one line of Latin-1 text, without a line break at its end`,

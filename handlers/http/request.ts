@@ -1,7 +1,9 @@
+import { isTransportHeader } from '../../workflows/planning/transportHeaders';
 import type { Findings } from '../configError';
+import type { Env } from '../environment/variable';
 import type { BodyPlan } from './encode';
 import { compileBody } from './encode';
-import type { Env, Headers } from './headers';
+import type { Headers } from './headers';
 import { compileHeaders } from './headers';
 import { member } from './path';
 import type { UrlTemplate } from './urlTemplate';
@@ -70,6 +72,7 @@ function compileKeyHeader(config: unknown, headers: Headers, findings: Findings)
       'expected no such header: Muster writes the idempotency key into it; idempotencyHeader chooses another name',
     );
   }
+  if (isTransportHeader(name)) findings.add('idempotencyHeader', 'expected no header that the transport writes');
   const idempotency = member(config, 'idempotency') ?? 'none';
   return idempotency !== 'none' || member(config, 'reconcileUrl') !== undefined ? name : undefined;
 }
@@ -79,6 +82,7 @@ function compileCallbackHeader(config: unknown, headers: Headers, findings: Find
   if (typeof chosen !== 'string') return undefined;
   const name = chosen.toLowerCase();
   const key = member(config, 'idempotencyHeader');
+  if (isTransportHeader(name)) findings.add('callbackHeader', 'expected no header that the transport writes');
   if (Object.hasOwn(headers.sent, name) || (typeof key === 'string' && key.toLowerCase() === name))
     findings.add(
       'callbackHeader',

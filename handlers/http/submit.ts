@@ -61,16 +61,16 @@ export async function submit(
   const call = encodeCall(plan, batch, context.idempotencyKey, context.callbackUrl);
   const sent = { ...headers.sent, ...key, ...callback };
   const answer = await transport.send({ ...call, headers: sent, signal: context.signal });
-  const verdict = verdictOf(answer.statusCode, plan.answers);
-  if (verdict === undefined) return await readSuccess(plan, answer, batch.tasks.length);
+  const judgement = verdictOf(answer.statusCode, plan.answers, plan.request.url.roots.has('target'));
+  if (judgement === undefined) return await readSuccess(plan, answer, batch.tasks.length);
   const error = await errorOf(answer, headers.secrets);
-  switch (verdict) {
+  switch (judgement.verdict) {
     case 'later':
       return { status: 'later', retryAfterMs: retryAfterMs(answer.headers, Date.now()), scope: plan.refused, error };
     case 'rejected':
       return { status: 'rejected', error };
     case 'halt':
-      throw new HaltError(error);
+      throw new HaltError(error, { scope: judgement.scope });
     case 'unknown':
       throw new Error(error);
   }

@@ -18,7 +18,8 @@ const TOKEN = /\{\{[^{}]*\}\}/g;
 const SECRET_PARAMETER = /^(api[-_]?key|key|token|access[-_]?token|secret|password|sig|signature|auth)$/i;
 const climbs = (url: string): boolean => {
   const path = url.replace(/^[a-z]+:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
-  return path.split('/').some((segment) => segment === '.' || segment === '..');
+  // As the URL standard reads them: it takes %2e for a dot.
+  return path.split(/[/\\]/).some((segment) => /^(\.|%2e){1,2}$/i.test(segment));
 };
 
 /**

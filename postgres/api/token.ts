@@ -5,28 +5,58 @@ import type { Queryable } from '../pool';
  * gives no access.
  */
 
-export type Scope = 'submit' | 'read' | 'admin';
-export const SCOPES: readonly Scope[] = ['submit', 'read', 'admin'];
+export type Scope = 'submit' | 'read' | 'complete' | 'operate' | 'metrics' | 'admin';
+export const SCOPES: readonly Scope[] = ['submit', 'read', 'complete', 'operate', 'metrics', 'admin'];
 
 export interface ApiTokenRow {
   id: number;
   name: string;
   hash: Buffer;
   scopes: Scope[];
+  /** Null: it is of no tenant, and sees all of them. */
+  tenant: string | null;
+  /** Names of handlers, or their beginnings with a `*`; null: all. */
+  handlers: string[] | null;
   createdAt: Date;
+  expiresAt: Date | null;
   revokedAt: Date | null;
+  /** Accurate to a minute. */
+  usedAt: Date | null;
+  /** Id of the first token of those that replaced each other. */
+  replaces: number | null;
+  /** Neither revoked nor expired, by the database's clock. */
+  isValid: boolean;
 }
 
-const COLUMNS = 'id, name, hash, scopes, created_at as "createdAt", revoked_at as "revokedAt"';
+export interface NewToken {
+  name: string;
+  hash: Buffer;
+  scopes: readonly Scope[];
+  tenant?: string | null;
+  handlers?: readonly string[] | null;
+  /** Milliseconds from now; null or left out: it does not expire. */
+  expiresInMs?: number | null;
+}
 
-export const insertToken = async (
-  db: Queryable,
-  token: { name: string; hash: Buffer; scopes: readonly Scope[] },
-): Promise<ApiTokenRow> => {
+const COLUMNS = `id, name, hash, scopes, tenant, handlers, created_at as "createdAt", expires_at as "expiresAt",
+  revoked_at as "revokedAt", used_at as "usedAt", replaces,
+  revoked_at is null and (expires_at is null or expires_at > clock()) as "isValid"`;
+
+export const insertToken = async (db: Queryable, token: NewToken): Promise<ApiTokenRow> => {
   const { rows } = await db.query<ApiTokenRow>({
     name: 'insert-api-token',
-    text: `insert into api_token (name, hash, scopes, created_at) values ($1, $2, $3, clock()) returning ${COLUMNS}`,
-    values: [token.name, token.hash, token.scopes],
+    text: `
+insert into api_token (name, hash, scopes, tenant, handlers, expires_at, created_at)
+values ($1, $2, $3, $4, $5, clock() + $6::float8 * interval '1 ms', clock())
+returning ${COLUMNS}`,
+    values: [
+      token.name,
+      token.hash,
+      token.scopes,
+      token.tenant ?? null,
+      token.handlers ?? null,
+      token.expiresInMs ?? null,
+    ],
   });
   return rows[0]!;
 };
@@ -51,4 +81,49 @@ export const revokeToken = async (db: Queryable, id: number): Promise<ApiTokenRo
     values: [id],
   });
   return rows[0] ?? null;
+};
+
+/**
+ * Inserts a token with the name, scopes and limits of another valid one, which ends after
+ * `overlapMs`. The new one lives as long as the other was meant to, from now. Null: there is no
+ * valid token with this id.
+ */
+export const replaceToken = async (
+  db: Queryable,
+  id: number,
+  { hash, overlapMs }: { hash: Buffer; overlapMs: number },
+): Promise<ApiTokenRow | null> => {
+  const { rows } = await db.query<ApiTokenRow>({
+    name: 'replace-api-token',
+    text: `
+with old as (
+  select *
+  from api_token
+  where id = $1 and revoked_at is null and (expires_at is null or expires_at > clock())
+  for update
+), ends as (
+  update api_token t
+  set expires_at = least(t.expires_at, clock() + $3 * interval '1 ms')
+  from old
+  where t.id = old.id
+)
+insert into api_token (name, hash, scopes, tenant, handlers, expires_at, created_at, replaces)
+select name, $2, scopes, tenant, handlers, clock() + (expires_at - created_at), clock(), coalesce(replaces, id)
+from old
+returning ${COLUMNS}`,
+    values: [id, hash, overlapMs],
+  });
+  return rows[0] ?? null;
+};
+
+/** Notes that these tokens were used; at most once per minute and token. */
+export const touchTokens = async (db: Queryable, ids: readonly number[]): Promise<void> => {
+  await db.query({
+    name: 'touch-api-tokens',
+    text: `
+update api_token
+set used_at = clock()
+where id = any($1::int[]) and (used_at is null or used_at < clock() - interval '1 minute')`,
+    values: [ids],
+  });
 };

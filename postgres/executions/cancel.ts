@@ -12,7 +12,7 @@ export const cancelWithChunks = async (pool: Pool, executionId: string): Promise
   if (before === null) return null;
   for (const chunk of await openChunks(pool, executionId)) {
     await closeChunk(pool, chunk.id, 'cancelled');
-    while ((await withRetries(() => giveBackItems(pool, chunk.id))) > 0);
+    while ((await withRetries(() => giveBackItems(pool, chunk.id))).left > 0);
   }
   return before;
 };

@@ -1,3 +1,4 @@
+import { DEFAULT_MAX_LOSSES, LOST_BEFORE } from '../../workflows/planning/executions/attempts';
 import type { Queryable } from '../pool';
 
 /**
@@ -60,6 +61,23 @@ export const renewChunk = async (
   return rowCount === 1;
 };
 
+/**
+ * Writes how far the items of a chunk may have come, before they begin: `position`, and of an item
+ * that was lost before that plus `LOST_BEFORE`. False: it is not this node's any more.
+ */
+export const reachChunk = async (
+  db: Queryable,
+  chunk: { id: string; nodeId: string; epoch: number },
+  position: number,
+): Promise<boolean> => {
+  const { rowCount } = await db.query({
+    name: 'reach-chunk',
+    text: `update chunk set reached = $4 where id = $1 and node_id = $2 and epoch = $3 and state = 1 /* taken */`,
+    values: [chunk.id, chunk.nodeId, chunk.epoch, position],
+  });
+  return rowCount === 1;
+};
+
 /** A run takes a turn within this after items came back; the sweeper wakes it otherwise. */
 export const GOES_ON_MS = 5_000;
 
@@ -93,41 +111,79 @@ where c.id = $1 and e.id = c.execution_id and case $2 when 'undelivered' then c.
   return rowCount === 1;
 };
 
+/** The item's result, of a run that was lost. */
+const LOST_TEXT = `'its node died, or lost its chunk, while it ran: ' || (i.losses + 1) || ' times in a row'`;
+/** Nothing of the execution is left to do. */
+const ENDS = `(x.state in (0 /* created */, 1 /* in progress */) and x.n_done + x.n_dead + n.dead = x.items)`;
+
+/** What `giveBackItems` did, and how many items are left for the next call. */
+export interface GivenBack {
+  left: number;
+  /** Items whose loss counted an attempt, by what became of them. */
+  failed: number;
+  dead: number;
+}
+
 /**
  * Puts items of a closed chunk that its node did not process back to created, without counting an
- * attempt: at most 10,000 per call. Returns how many are left. A run that does not go on by itself
- * is woken soon: it may have ended.
+ * attempt: at most 10,000 per call. Where the lease has passed, the items that may have begun were
+ * lost with their node. The first loss of an item counts nothing, the next ones in a row count an
+ * attempt each, and the one that makes `maxLosses`, which is at least 2, is the last. A run that
+ * does not go on by itself is woken soon: it may have ended.
  */
-export const giveBackItems = async (db: Queryable, chunkId: string): Promise<number> => {
-  const { rows } = await db.query<{ left: number }>({
+export const giveBackItems = async (
+  db: Queryable,
+  chunkId: string,
+  maxLosses: number = DEFAULT_MAX_LOSSES,
+): Promise<GivenBack> => {
+  const { rows } = await db.query<GivenBack>({
     name: 'give-back-items',
     text: `
 with c as (
-  select id, execution_id, n_open
-  from chunk
-  where id = $1 and state = -1 /* closed */ and n_open > 0 for update),
+  select k.id, k.execution_id, k.n_open, k.reached, k.reason, e.attempts_limit
+  from chunk k join execution e on e.id = k.execution_id
+  where k.id = $1 and k.state = -1 /* closed */ and k.n_open > 0 for update of k),
 part as (
-  select w.ctid as at
+  select w.ctid as at, coalesce(c.reason = 'expired'
+    and w.position + case when w.losses > 0 then ${LOST_BEFORE}::bigint else 0 end <= c.reached, false) as lost
   from c join work_item w on w.chunk_id = c.id
   where w.state = 1 /* in progress */
   order by w.position limit 10000),
+judged as (
+  select p.at, p.lost, p.lost and i.losses > 0 as counts
+  from part p join work_item i on i.ctid = p.at),
 w as (
-  update work_item i set state = 0 /* created */, chunk_id = null
-  from part p
-  where i.ctid = p.at and i.state = 1 /* in progress */
-  returning i.position),
-n as (select count(*)::int as n from w),
+  update work_item i set losses = i.losses + j.lost::int, attempts = i.attempts + j.counts::int,
+    state = case when not j.counts then 0 /* created */ when i.losses + 1 >= $2
+      or i.attempts + 1 >= c.attempts_limit then -2 /* permanently failed */ else -1 /* failed */ end,
+    chunk_id = case when j.counts then i.chunk_id end,
+    exit_code = case when not j.counts then i.exit_code end, stdout = case when j.counts then '' else i.stdout end,
+    stderr = case when j.counts then ${LOST_TEXT} else i.stderr end,
+    usage = case when not j.counts then i.usage end, metadata = case when not j.counts then i.metadata end
+  from judged j, c
+  where i.ctid = j.at and i.state = 1 /* in progress */
+  returning i.state),
+n as (
+  select count(*)::int as n, (count(*) filter (where state = 0 /* created */))::int as created,
+    (count(*) filter (where state = -1 /* failed */))::int as failed,
+    (count(*) filter (where state = -2 /* permanently failed */))::int as dead
+  from w),
 d as (update chunk u set n_open = u.n_open - n.n from n, c where u.id = c.id),
 e as (
-  update execution x set n_created = n_created + n.n, n_running = n_running - n.n,
-    resume_at = case when x.resume_at is not null then least(x.resume_at, clock() + interval '${GOES_ON_MS} ms') end
+  update execution x set n_created = n_created + n.created, n_running = n_running - n.n,
+    n_failed = n_failed + n.failed, n_dead = n_dead + n.dead,
+    state = case when ${ENDS} then 100 /* done */ else x.state end,
+    finished_at = case when ${ENDS} then clock() else x.finished_at end,
+    wants_nodes = x.wants_nodes and not ${ENDS}, note = case when not ${ENDS} then x.note end,
+    resume_at = case when x.resume_at is not null and not ${ENDS}
+      then least(x.resume_at, clock() + interval '${GOES_ON_MS} ms') end
   from n, c
   where x.id = c.execution_id)
-select c.n_open - n.n as left
+select c.n_open - n.n as left, n.failed, n.dead
 from c, n`,
-    values: [chunkId],
+    values: [chunkId, maxLosses],
   });
-  return rows[0]?.left ?? 0;
+  return rows[0] ?? { left: 0, failed: 0, dead: 0 };
 };
 
 export interface OpenChunk {

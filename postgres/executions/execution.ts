@@ -8,6 +8,8 @@ export interface NewExecution {
   topic: string | null;
   /** 0: the operator's limit applies. */
   maxAttempts: number;
+  /** Null: of no tenant. */
+  tenant: string | null;
 }
 
 /**
@@ -26,8 +28,8 @@ export const insertExecution = async (db: Queryable, execution: NewExecution): P
   const { rowCount } = await db.query({
     name: 'insert-execution',
     text: `
-insert into execution (id, function_id, method, config, topic, max_attempts, resume_at, created_at)
-values ($1, $2, $3, $4, $5, $6, clock() + $7 * interval '1 ms', clock()) on conflict (id) do nothing`,
+insert into execution (id, function_id, method, config, topic, max_attempts, resume_at, created_at, tenant)
+values ($1, $2, $3, $4, $5, $6, clock() + $7 * interval '1 ms', clock(), $8) on conflict (id) do nothing`,
     values: [
       execution.id,
       execution.functionId,
@@ -36,6 +38,7 @@ values ($1, $2, $3, $4, $5, $6, clock() + $7 * interval '1 ms', clock()) on conf
       execution.topic,
       execution.maxAttempts,
       STAGING_MS,
+      execution.tenant,
     ],
   });
   return rowCount === 1;
@@ -225,10 +228,10 @@ select e.id, e.function_id, e.method, e.config, e.topic, e.state, e.max_attempts
   e.n_created, e.n_running, e.n_done, e.n_failed, e.n_dead,
   e.run, e.run_started_at, e.epoch, e.turn, e.round, e.wants_nodes, e.note, e.resume_at, e.created_at, e.started_at,
     e.finished_at,
-  c.round, c.place, c.epoch, c.node_id, c.state, c.n, c.n_open, c.expires_at, c.reason, c.created_at, c.started_at,
-    c.finished_at,
+  c.round, c.place, c.epoch, c.node_id, c.state, c.n, c.n_open, c.expires_at, c.reason, c.reached, c.created_at,
+    c.started_at, c.finished_at,
   w.position, w.state, w.attempts, w.content_id, w.copy, w.exit_code, w.arguments, w.stdout, w.stderr, w.usage,
-    w.metadata, n.functions, n.topics, n.answered_at,
+    w.metadata, w.losses, n.functions, n.topics, n.answered_at,
     n.batch, n.attributes
 from execution e join chunk c on c.execution_id = e.id join work_item w on w.chunk_id = c.id
   and w.execution_id = e.id join node n on n.id = c.node_id limit 0`,

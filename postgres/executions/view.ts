@@ -39,12 +39,51 @@ export const readExecution = async (db: Queryable, id: string): Promise<Executio
   return rows[0] ?? null;
 };
 
-/** Returns executions, newest first. */
-export const listExecutions = async (db: Queryable, limit: number): Promise<ExecutionRow[]> => {
+/** Returns executions, newest first; fewer where their settings reach `maxBytes`. */
+export const listExecutions = async (
+  db: Queryable,
+  { limit, maxBytes }: { limit: number; maxBytes: number },
+): Promise<ExecutionRow[]> => {
   const { rows } = await db.query<ExecutionRow>({
     name: 'list-executions',
-    text: `select ${COLUMNS} from execution where state <> -4 /* deleted */ order by created_at desc, id limit $1`,
-    values: [limit],
+    text: `
+select ${COLUMNS}
+from (
+  select i.*, sum(octet_length(i.config::text))
+    over (order by i.created_at desc, i.id rows between unbounded preceding and 1 preceding) as before
+  from (
+    select *
+    from execution
+    where state <> -4 /* deleted */
+    order by created_at desc, id limit $1) i) e
+where coalesce(before, 0) < $2
+order by created_at desc, id`,
+    values: [limit, maxBytes],
+  });
+  return rows;
+};
+
+/** Returns executions of a tenant as `listExecutions` does. */
+export const listExecutionsOf = async (
+  db: Queryable,
+  tenant: string,
+  { limit, maxBytes }: { limit: number; maxBytes: number },
+): Promise<ExecutionRow[]> => {
+  const { rows } = await db.query<ExecutionRow>({
+    name: 'list-executions-of',
+    text: `
+select ${COLUMNS}
+from (
+  select i.*, sum(octet_length(i.config::text))
+    over (order by i.created_at desc, i.id rows between unbounded preceding and 1 preceding) as before
+  from (
+    select *
+    from execution
+    where tenant = $3 and state <> -4 /* deleted */
+    order by created_at desc, id limit $1) i) e
+where coalesce(before, 0) < $2
+order by created_at desc, id`,
+    values: [limit, maxBytes, tenant],
   });
   return rows;
 };

@@ -7,10 +7,14 @@ export interface GivenItem {
   arguments: string[];
 }
 
-/** Returns the unfinished items of a chunk after position `after`, by position. */
+/**
+ * Returns the unfinished items of a chunk after position `after`, by position: those that were lost
+ * with a node before, or the others.
+ */
 export const readGivenItems = async (
   db: Queryable,
   chunkId: string,
+  lostBefore: boolean,
   after: number,
   limit: number,
 ): Promise<GivenItem[]> => {
@@ -19,9 +23,9 @@ export const readGivenItems = async (
     text: `
 select position, arguments
 from work_item
-where chunk_id = $1 and position > $2 and state = 1 /* in progress */
+where chunk_id = $1 and position > $2 and state = 1 /* in progress */ and (losses > 0) = $4
 order by position limit $3`,
-    values: [chunkId, after, limit],
+    values: [chunkId, after, limit, lostBefore],
   });
   return rows;
 };
@@ -91,7 +95,7 @@ t as (
   where i.chunk_id = c.id and i.state = 1 /* in progress */),
 w as (
   update work_item i set attempts = i.attempts + 1, exit_code = t.exit_code, stdout = t.stdout, stderr = t.stderr,
-    usage = t.usage::json, metadata = t.metadata::json, state = case when t.ok then 100 /* done */
+    usage = t.usage::json, metadata = t.metadata::json, losses = 0, state = case when t.ok then 100 /* done */
       when i.attempts + 1 >= e.attempts_limit then -2 /* permanently failed */ else -1 /* failed */ end
   from t, c, execution e
   where e.id = c.execution_id and i.ctid = t.at and i.chunk_id = c.id and i.state = 1 /* in progress */
@@ -156,6 +160,29 @@ export interface ItemRow {
   metadata: ItemMetadata | null;
 }
 
+/** How much of a list is read at once. */
+export interface PageSize {
+  limit: number;
+  /** The page ends with the row whose texts reach so many bytes; null: only `limit` ends it. */
+  maxBytes?: number | null | undefined;
+}
+
+export interface Page<T> {
+  rows: T[];
+  /** It was ended by `maxBytes`, before `limit` or the end of the list. */
+  isCut: boolean;
+}
+
+/** How many rows within the limit come after this one. */
+interface Following {
+  following: number;
+}
+
+const pageOf = <T extends object>(rows: readonly (T & Following)[]): Page<Omit<T & Following, 'following'>> => ({
+  rows: rows.map(({ following: _, ...row }) => row),
+  isCut: (rows.at(-1)?.following ?? 0) > 0,
+});
+
 /**
  * Returns items that have a result, chunk by chunk in the order of the rounds: a page after (round,
  * place, position). For the result document.
@@ -164,21 +191,30 @@ export const readChunkResults = async (
   db: Queryable,
   chunkId: string,
   after: number,
-  limit: number,
-): Promise<ItemRow[]> => {
-  const { rows } = await db.query<ItemRow>({
+  { limit, maxBytes = null }: PageSize,
+): Promise<Page<ItemRow>> => {
+  const { rows } = await db.query<ItemRow & Following>({
     name: 'read-chunk-results',
     text: `
 select w.position, w.state, w.attempts, replace(w.content_id::text, '-', '') as "contentId", w.copy,
   w.chunk_id as "chunkId", c.node_id as node, w.exit_code as "exitCode", w.arguments, w.stdout, w.stderr,
-  w.usage, w.metadata
-from work_item w join chunk c on c.id = w.chunk_id
-where w.chunk_id = $1 and w.position > $2
-  and w.state in (100 /* done */, -1 /* failed */, -2 /* permanently failed */)
-order by w.position limit $3`,
-    values: [chunkId, after, limit],
+  w.usage, w.metadata, w.following::int
+from (
+  select i.*, sum(case when $4::bigint is null then 0 else octet_length(i.arguments::text)
+      + coalesce(octet_length(i.stdout) + octet_length(i.stderr), 0) end)
+    over (order by i.position rows between unbounded preceding and 1 preceding) as before,
+    count(*) over (order by i.position rows between 1 following and unbounded following) as following
+  from (
+    select *
+    from work_item
+    where chunk_id = $1 and position > $2
+      and state in (100 /* done */, -1 /* failed */, -2 /* permanently failed */)
+    order by position limit $3) i) w join chunk c on c.id = w.chunk_id
+where $4::bigint is null or coalesce(w.before, 0) < $4
+order by w.position`,
+    values: [chunkId, after, limit, maxBytes],
   });
-  return rows;
+  return pageOf(rows);
 };
 
 /** Returns items by position, whatever their state. */
@@ -186,17 +222,27 @@ export const readItems = async (
   db: Queryable,
   executionId: string,
   after: number,
-  limit: number,
-): Promise<Omit<ItemRow, 'node'>[]> => {
-  const { rows } = await db.query<Omit<ItemRow, 'node'>>({
+  { limit, maxBytes = null }: PageSize,
+): Promise<Page<Omit<ItemRow, 'node'>>> => {
+  const { rows } = await db.query<Omit<ItemRow, 'node'> & Following>({
     name: 'read-items',
     text: `
 select position, state, attempts, replace(content_id::text, '-', '') as "contentId", copy, chunk_id as "chunkId",
-  exit_code as "exitCode", arguments, stdout, stderr, usage, metadata
-from work_item
-where execution_id = $1 and position > $2
-order by position limit $3`,
-    values: [executionId, after, limit],
+  exit_code as "exitCode", arguments, stdout, stderr, usage, metadata,
+  following::int
+from (
+  select i.*, sum(case when $4::bigint is null then 0 else octet_length(i.arguments::text)
+      + coalesce(octet_length(i.stdout) + octet_length(i.stderr), 0) end)
+    over (order by i.position rows between unbounded preceding and 1 preceding) as before,
+    count(*) over (order by i.position rows between 1 following and unbounded following) as following
+  from (
+    select *
+    from work_item
+    where execution_id = $1 and position > $2
+    order by position limit $3) i) w
+where $4::bigint is null or coalesce(before, 0) < $4
+order by position`,
+    values: [executionId, after, limit, maxBytes],
   });
-  return rows;
+  return pageOf(rows);
 };

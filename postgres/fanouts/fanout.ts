@@ -27,6 +27,8 @@ export interface NewFanout {
   userKey: string | null;
   segmentSize: number;
   recipientId: number | null;
+  /** Null: of no tenant. */
+  tenant: string | null;
 }
 
 /**
@@ -37,11 +39,11 @@ export const insertFanout = async (db: Queryable, fanout: NewFanout): Promise<st
   const { rows } = await db.query<{ id: string }>({
     name: 'insert-fanout',
     text: `
-insert into fanout (public_id, user_key, segment_size, recipient_id, opened_at, active_at)
-values (coalesce($1::uuid, gen_random_uuid()), $2, $3, $4, clock(), clock())
+insert into fanout (public_id, user_key, segment_size, recipient_id, opened_at, active_at, tenant)
+values (coalesce($1::uuid, gen_random_uuid()), $2, $3, $4, clock(), clock(), $5)
 on conflict (public_id) do nothing
 returning public_id as id`,
-    values: [fanout.id, fanout.userKey, fanout.segmentSize, fanout.recipientId],
+    values: [fanout.id, fanout.userKey, fanout.segmentSize, fanout.recipientId, fanout.tenant],
   });
   return rows[0]?.id ?? null;
 };

@@ -42,19 +42,19 @@ cross join lateral (select least((select k.created_at
 
 /**
  * Returns a page of lanes by service; `waiting`: only those that have work; `olderThanMs`: only
- * those whose oldest work is that old.
+ * those whose oldest work is that old; `prefix`: only those whose service begins with it.
  */
 export const readLanes = async (
   db: Queryable,
-  page: { after: string | null; limit: number; waiting: boolean; olderThanMs: number | null },
+  page: { after: string | null; limit: number; waiting: boolean; olderThanMs: number | null; prefix: string },
 ): Promise<LaneRowView[]> => {
   const { rows } = await db.query<LaneRowView>({
     name: 'read-lanes',
     text: `${LANE}
 where ($1::text is null or l.service > $1) and (not $3::bool or w.since is not null)
-  and ($4::float8 is null or w.since <= clock() - $4 * interval '1 ms')
+  and ($4::float8 is null or w.since <= clock() - $4 * interval '1 ms') and starts_with(l.service, $5)
 order by l.service limit $2`,
-    values: [page.after, page.limit, page.waiting, page.olderThanMs],
+    values: [page.after, page.limit, page.waiting, page.olderThanMs, page.prefix],
   });
   return rows;
 };

@@ -56,6 +56,31 @@ where s.id = any($1::text[])`,
 };
 
 /**
+ * Returns the bytes of JSON of tasks: `own` of their payloads and of results set by hand, `paged`
+ * of all values of their batches, which is at least what their results have.
+ */
+export const readTaskBytes = async (db: Queryable, ids: readonly string[]): Promise<{ own: number; paged: number }> => {
+  const { rows } = await db.query<{ own: number; paged: number }>({
+    name: 'read-task-bytes',
+    text: `
+with w as materialized (
+  select seq, batch_id
+  from task_state
+  where id = any($1::text[]))
+select (
+  select coalesce(sum(octet_length(k.payload::text) + coalesce(octet_length(o.result::text), 0)), 0)
+  from w join task k on k.seq = w.seq left join outcome o on o.seq = w.seq)::float8 as own, (
+  select coalesce(sum(octet_length(p.results::text)), 0)
+  from result_page p
+  where p.batch_id in (
+    select batch_id
+    from w))::float8 as paged`,
+    values: [ids],
+  });
+  return rows[0]!;
+};
+
+/**
  * Returns values of members, found by their place in the batch, in the pages of its last attempt.
  * JSON text; a member without one is left out.
  */

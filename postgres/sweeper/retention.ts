@@ -1,5 +1,6 @@
 import * as expired from './expired';
 import { deleteKeptAnswers } from '../api/idempotencyKey';
+import { deleteOldAudit } from '../operations/audit';
 import type { Queryable } from '../pool';
 
 /** Rows that commit late carry an earlier time: this much is scanned again each time. */
@@ -16,6 +17,9 @@ const RECIPIENTS = 5_000;
 /** How long an Idempotency-Key of the HTTP API is kept. */
 const KEYS_KEPT_MS = 86_400_000;
 const KEYS = 5_000;
+/** How long an entry of the audit is kept; the table refuses to delete it within a year. */
+const AUDIT_KEPT_MS = 400 * 86_400_000;
+const AUDIT = 5_000;
 
 interface Mark {
   batches: Date | null;
@@ -61,6 +65,7 @@ export class Retention {
     await expired.deleteExpiredNotifications(db, limit);
     await deleteKeptAnswers(db, KEYS_KEPT_MS, KEYS);
     if (this.now() - this.recipientsAt > RECIPIENTS_MS) {
+      await deleteOldAudit(db, AUDIT_KEPT_MS, AUDIT);
       // A full chunk: there may be more, so the next call goes on.
       if ((await expired.deleteUnusedRecipients(db, RECIPIENTS)) < RECIPIENTS) this.recipientsAt = this.now();
     }

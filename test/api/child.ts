@@ -13,15 +13,19 @@ export interface ApiProcess {
 }
 
 export interface ApiHome extends Omit<World, 'start'> {
-  start(args?: string): Promise<ApiProcess>;
+  /** Default: any port, open until a token was made. */
+  start(args?: string, env?: Readonly<Record<string, string>>): Promise<ApiProcess>;
 }
 
 export const createHome = async (): Promise<ApiHome> => {
   const world = await createWorld();
   return {
     ...world,
-    start: async (args = '--port 0') => {
-      const process = startCli(['api', '--json', ...args.split(' ')], { cwd: world.folder, env: world.env });
+    start: async (args = '--port 0 --open', env = {}) => {
+      const process = startCli(['api', '--json', ...args.split(' ')], {
+        cwd: world.folder,
+        env: { ...world.env, ...env },
+      });
       await process.says(/"ready":true.*\n/);
       const { url } = JSON.parse(process.stdout()) as { url: string };
       return { process, url, call: caller(() => url) };

@@ -98,6 +98,19 @@ test('the result document; in pages it is the same, whatever their size [E13]', 
     expect(joined).toEqual(whole.chunks);
     expect(pages).toBe(Math.ceil(11 / limit));
   }
+  // Ended by bytes: every page has at least one result, and together they have all.
+  for (const maxBytes of [1, 20, 1_000_000]) {
+    const joined: typeof whole.chunks = {};
+    for (let after: string | undefined = ''; after !== undefined;) {
+      const page = await world.client
+        .execution(id)
+        .resultPage({ limit: 1_000, maxBytes, ...(after === '' ? {} : { after }) });
+      for (const [chunk, { peer, results }] of Object.entries(page.chunks))
+        joined[chunk] = { peer, results: { ...joined[chunk]?.results, ...results } };
+      after = page.next;
+    }
+    expect(joined).toEqual(whole.chunks);
+  }
   expect(await world.call(`GET /v1/executions/${id}/results?after=x`)).toMatchObject({
     status: 400,
     body: { errors: [{ field: 'after' }] },

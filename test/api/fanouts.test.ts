@@ -108,7 +108,7 @@ test('progress as server-sent events: what is there at once, what changes, the e
 });
 
 test('streams and long polls have a limit of their own: 429 with Retry-After; others are answered meanwhile', async () => {
-  const own = await openWorld({ limits: { maxWaiting: 2 } });
+  const own = await openWorld({ limits: { maxWaiting: 2, perCaller: { maxWaiting: 2 } } });
   const fanout = (await own.call('POST /v1/fanouts', { body: {} })).body.id as string;
   const streams = await Promise.all([1, 2].map(() => follow(`${own.api.url}/v1/fanouts/${fanout}/events`)));
   for (const path of [`/v1/fanouts/${fanout}/events`, `/v1/fanouts/${fanout}?wait=5`]) {

@@ -77,7 +77,7 @@ test('HTTP API: kill -9 in the middle of POSTs with a key: repeating never doubl
     await eventually(() => sent.length > before + PARALLELISM);
     api.process.child.kill('SIGKILL');
     await api.process.exit;
-    api = await home.start(`--port ${port}`);
+    api = await home.start(`--port ${port} --open`);
   }
   stopped = true;
   await Promise.all(runners);
@@ -131,7 +131,7 @@ test('HTTP API: SIGTERM: a request under way is answered, a stream ends with a w
 });
 
 test('HTTP API: the commands: tokens are made, shown once, listed, revoked; the API refuses an open door and bad settings', async () => {
-  expect(await home.run('api --host 0.0.0.0 --port 0')).toMatchObject({
+  expect(await home.run('api --open --host 0.0.0.0 --port 0')).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('--host: expected a loopback address'),
   });

@@ -219,8 +219,23 @@ test('partial: the good ones are accepted, the others answered by place', async 
   });
 });
 
-test('more lists than one request takes: 413 [E13]', async () => {
+test('of thousands of wrong tasks and names a hundred are named, and the others counted', async () => {
+  const wrong = { body: { tasks: Array.from({ length: 5_000 }, (_, n) => ({ id: `w${n}`, payload: { to: '' } })) } };
   const own = await openWorld();
+  const refused = (await own.call(submit, wrong)).body;
+  expect([refused.errors.length, refused.errorsOmitted]).toEqual([100, 4_900]);
+  const tasks = Array.from({ length: 5_000 }, (_, n) => ({ id: n, payload: 1 }));
+  const invalid = (await own.call(submit, { body: { tasks } })).body;
+  expect([invalid.status, invalid.errors.length]).toEqual([400, 100]);
+  const names = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`${'n'.repeat(500)}${n}`, 0]));
+  const unknown = (await own.call(submit, { body: { tasks: items('a', 'x'), ...names } })).body;
+  expect([unknown.errors.length, unknown.errorsOmitted]).toEqual([100, 4_900]);
+  expect(JSON.stringify(unknown).length).toBeLessThan(50_000);
+  await own.stop();
+});
+
+test('more lists than one request takes: 413 [E13]', async () => {
+  const own = await openWorld({ limits: { maxBodyBytes: 16_777_216 } });
   const raw = `{"template":{"function_id":"f","method":"m"},"arguments":[${'[],'.repeat(1_000_000)}[]]}`;
   expect(await own.call('POST /v1/executions', { raw })).toMatchObject({
     status: 413,

@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import pino from 'pino';
 import type { Handler } from '../../handlers';
 import { defineHandler } from '../../handlers';
+import type { CallbackPolicy } from '../../activities/deps';
+import type { ExecutionSettings } from '../../activities/executions/settings';
 import { DEFAULT_EXECUTION_SETTINGS } from '../../activities/executions/settings';
 import { DEFAULT_NODE_SETTINGS } from '../../activities/nodes/settings';
 import type { Client } from '../../client';
@@ -10,7 +12,8 @@ import type { Scope } from '../../postgres/api/token';
 import { insertToken } from '../../postgres/api/token';
 import type { RunningApi } from '../../workers/api/api';
 import { startApi } from '../../workers/api/api';
-import type { ApiLimits } from '../../workers/api/limits';
+import type { GivenLimits } from '../../workers/api/limits';
+import { limitsOf } from '../../workers/api/limits';
 import { DEFAULT_API } from '../../workers/api/settings';
 import { hashToken, newToken } from '../../workers/api/tokens';
 import type { TestDatabase } from '../helpers/database';
@@ -46,7 +49,7 @@ export const caller =
     const answer = await fetch(`${url()}${path}`, {
       method,
       headers: {
-        ...(sent === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(sent === undefined && method === 'GET' ? {} : { 'content-type': 'application/json' }),
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         ...(key === undefined ? {} : { 'idempotency-key': key }),
         ...headers,
@@ -85,7 +88,7 @@ export interface Place {
  * `items` goes to targets, `narrow` takes 3 tasks, `lane` keeps order. Nobody sends anything: there
  * is no worker.
  */
-const handlers = (): Handler[] => {
+export const worldHandlers = (): Handler[] => {
   const base = {
     target: (item: Place) => item.to,
     limits: { maxItems: 100 },
@@ -104,17 +107,28 @@ const handlers = (): Handler[] => {
 
 export interface WorldOptions {
   handlers?: readonly Handler[];
-  limits?: Partial<ApiLimits>;
+  limits?: GivenLimits;
   host?: string;
+  /** Without a token until one was made; default: true. */
+  open?: boolean;
   /** Of a Muster that runs already. */
   muster?: { database: TestDatabase; prefix: string };
   maxConnections?: number;
+  callbacks?: CallbackPolicy;
+  executions?: Partial<ExecutionSettings>;
 }
 
 export const settingsFor = (
   database: TestDatabase,
   prefix: string,
-  { handlers: given = handlers(), limits = {}, host = '127.0.0.1' }: WorldOptions,
+  {
+    handlers: given = worldHandlers(),
+    limits = {},
+    host = '127.0.0.1',
+    open = true,
+    callbacks,
+    executions,
+  }: WorldOptions,
 ): Settings => ({
   databaseUrl: database.url,
   schema: 'muster',
@@ -122,11 +136,11 @@ export const settingsFor = (
   prefix,
   temporal: { address: temporalAddress(), namespace: 'default', connection: {} },
   handlers: [...given],
-  callbacks: { allow: [], secret: null },
+  callbacks: callbacks ?? { allow: [], secret: null },
   callback: callbackSettings(() => undefined),
-  executions: DEFAULT_EXECUTION_SETTINGS,
+  executions: { ...DEFAULT_EXECUTION_SETTINGS, ...executions },
   nodes: DEFAULT_NODE_SETTINGS,
-  api: { ...DEFAULT_API, port: 0, host, limits: { ...DEFAULT_API.limits, ...limits } },
+  api: { ...DEFAULT_API, port: 0, host, open, limits: limitsOf(limits) },
   logLevel: 'silent',
   config: null,
   configNamed: false,

@@ -8,14 +8,12 @@ import { runToEnd } from '../helpers/runToEnd';
 import type { Count } from './tally';
 import { TALLY_FILE } from './tally';
 
-/** `npm run attack`: every attack of the suite, in its long form, with what was tried and what got through. */
+/** `npm run attack`: every attack of the suite, with what was tried and what got through. */
 const flags = processFlags(
   {
     name: 'npm run attack --',
-    summary:
-      'Attacks a running Muster: hostile modules, crooked values, slow and greedy callers, tokens of others, pages of the web.',
-    result:
-      'A table of doors on stdout: how many attacks were tried and how many got through. Exit code 1 if one got through, or a test failed.',
+    summary: 'Attacks a running Muster at every door that SECURITY.md names.',
+    result: 'How many attacks were tried and got through, by door, on stdout. Exit code 1 if one got through.',
     examples: ['', '--short'],
   },
   { short: switchFlag('as many tries as `npm test` makes') },

@@ -113,7 +113,8 @@ const main = async (): Promise<void> => {
   const folder = mkdtempSync(path.join(tmpdir(), 'muster-bench-'));
   writeFileSync(
     path.join(folder, 'muster.config.ts'),
-    `import { defineHandler } from 'muster';\nexport default [defineHandler(${SETTINGS})];\n`,
+    `import { defineHandler } from 'muster';\nexport const handlers = [defineHandler(${SETTINGS})];\n` +
+      `export const api = { maxConnections: ${2 * open} };\n`,
   );
   const held = new HeldReader(path.join(folder, 'held.json'));
   const env = {
@@ -122,7 +123,11 @@ const main = async (): Promise<void> => {
     MUSTER_PREFIX: 'bench',
     ...held.env,
   };
-  const api = startCli(['api', '--json', '--port', '0', '--log-level', 'error'], { cwd: folder, env, bin: program() });
+  const api = startCli(['api', '--json', '--open', '--port', '0', '--log-level', 'error'], {
+    cwd: folder,
+    env,
+    bin: program(),
+  });
   const client = createClient({
     databaseUrl: database.url,
     prefix: 'bench',

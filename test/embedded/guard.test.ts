@@ -14,7 +14,7 @@ afterAll(removeTemporary);
 /** A parent of the real servers. */
 const BOTH_SERVERS = `
   const { startPostgres, startTemporalDev } = require(embedded + '/index.js');
-  const [postgres, temporal] = await Promise.all([startPostgres(), startTemporalDev({ binary: { download: false } })]);
+  const [postgres, temporal] = await Promise.all([startPostgres(), startTemporalDev()]);
   report({ pids: [postgres.pid, temporal.pid], directory: postgres.dataDir });
   setInterval(() => {}, 1000);`;
 

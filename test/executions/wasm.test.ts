@@ -1,17 +1,23 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { CompiledModules, makeExecutor } from '../../activities/executions/executors';
+import { ModuleProcesses, makeExecutor } from '../../activities/executions/executors';
 import type { RunOutcome } from '../../activities/executions/executors';
-import { limitMemory } from '../../activities/executions/executors/wasm/limitMemory';
+import { limitModule } from '../../activities/executions/executors/wasm/limitModule';
 import { contentIdsOf } from '../../activities/executions/executors/wasm/store';
 import { contentId } from '../../client';
 import { assemble, storeModule } from '../../examples/wasm-echo/build';
+import { eventually } from '../helpers/eventually';
+import { moduleProcessesOf } from './modules/moduleProcesses';
 import type { Fleet } from './helpers';
 import { ended, openFleet } from './helpers';
 
 const store = mkdtempSync(path.join(tmpdir(), 'muster-functions-'));
-afterAll(() => rmSync(store, { recursive: true }));
+const processes = new ModuleProcesses();
+afterAll(async () => {
+  await processes.close();
+  rmSync(store, { recursive: true });
+});
 const MEMORY = 4 * 65_536;
 const limits = { stdoutBytes: 100, stderrBytes: 100 };
 const source = (over = {}) => ({
@@ -39,7 +45,7 @@ const runOf = async (
   args: string[] = [],
   { env = {}, ms = 5_000, over = {} } = {},
 ): Promise<RunOutcome> => {
-  const executor = await makeExecutor(source(over), new CompiledModules(), {
+  const executor = await makeExecutor(source(over), processes, {
     functionId: id,
     method: 'm.wasm',
     concurrency: 1,
@@ -105,10 +111,16 @@ describe('WebAssembly with WASI', () => {
       stderr: expect.stringContaining('the module needs 131072 bytes of memory, and this node allows 65536'),
     });
     const outside = await assemble('o.wat', '(module (import "env" "memory" (memory 1)))');
-    expect(() => limitMemory(outside, MEMORY)).toThrow('the module imports its memory');
-    expect(() => limitMemory(Buffer.from('no module at all'), MEMORY)).toThrow('the file is not a WebAssembly module');
+    expect(() => limitModule(outside, MEMORY)).toThrow('the module imports its memory');
+    expect(() => limitModule(Buffer.from('no module at all'), MEMORY)).toThrow('the file is not a WebAssembly module');
+    const tables = (limits: string): Promise<Uint8Array> => assemble('t.wat', `(module (table ${limits} funcref))`);
+    expect(limitModule(await tables('1'), MEMORY)).toEqual(Buffer.from(await tables('1 8192'))); // 32 bytes per entry
+    expect(limitModule(await tables('3 5'), MEMORY)).toEqual(Buffer.from(await tables('3 5')));
+    const two = (max: string): Promise<Uint8Array> =>
+      assemble('t.wat', `(module ${`(table 2 ${max} funcref)`.repeat(2)})`);
+    expect(limitModule(await two(''), MEMORY)).toEqual(Buffer.from(await two('4096')));
     const small = await assemble('s.wat', '(module (memory 1 2))');
-    expect(Buffer.from(limitMemory(small, MEMORY))).toEqual(Buffer.from(small));
+    expect(Buffer.from(limitModule(small, MEMORY))).toEqual(Buffer.from(small));
   });
 
   test('output is kept up to the limit, and all of it is counted', async () => {
@@ -155,7 +167,7 @@ describe('WebAssembly with WASI', () => {
     expect(await runOf(`bafkrei${'a'.repeat(52)}`)).toMatchObject({
       stderr: expect.stringContaining('the function store of this node has no'),
     });
-    const executor = await makeExecutor(source(), new CompiledModules(), {
+    const executor = await makeExecutor(source(), processes, {
       functionId: id,
       method: '../../secret',
       concurrency: 1,
@@ -221,6 +233,21 @@ describe('a real WASI echo.wasm over 20 URLs and 4 nodes', () => {
           arguments: [url],
         });
       }
+  });
+
+  test('the process of a module that is killed costs the item in it one attempt, and no other', async () => {
+    const poll = `(func (export "_start") (i32.store (i32.const 16) (i32.const 1))
+      (i64.store (i32.const 24) (i64.const 1000000000))
+      (drop (call $poll (i32.const 0) (i32.const 64) (i32.const 1) (i32.const 128))))`;
+    const before = moduleProcessesOf(process.pid).map(({ pid }) => pid);
+    const template = { functionId: await stored(poll), method: 'm.wasm', config: { numberOfNodes: 1 } };
+    const execution = await fleet.client.execute(template, [['a'], ['b'], ['c']]);
+    const { pid } = await eventually(() => moduleProcessesOf(process.pid).find((one) => !before.includes(one.pid)));
+    process.kill(pid, 'SIGKILL');
+    expect(await ended(execution)).toMatchObject({ state: 'done', counts: { done: 3 } });
+    const attempts = [];
+    for await (const item of execution.items()) attempts.push(item.attempts);
+    expect(attempts.toSorted((a, b) => a - b)).toEqual([1, 1, 2]);
   });
 
   test('arguments of any size, several, none', async () => {

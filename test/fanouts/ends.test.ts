@@ -12,7 +12,7 @@ import { startMuster } from '../helpers/muster';
 let muster: TestMuster;
 let receiver: Receiver;
 beforeAll(async () => {
-  muster = await startMuster([], { callbacks: { allow: ['127.0.0.1'], secret: SECRET } });
+  muster = await startMuster([], { callbacks: { allow: ['127.0.0.1:*'], secret: SECRET } });
 });
 beforeEach(async () => {
   receiver = await startReceiver();

@@ -108,7 +108,7 @@ test('runs whose workflow tasks fail for a signal are begun anew by the sweeper;
     { write: (line: string) => void warnings.push(JSON.parse(line) as { msg: string }) },
   );
   const workflowBundle = await otherVersion('strict');
-  await muster.startNode({ ...SWEEPS, workflowBundle, log, callbacks: { allow: ['127.0.0.1'], secret: SECRET } });
+  await muster.startNode({ ...SWEEPS, workflowBundle, log, callbacks: { allow: ['127.0.0.1:*'], secret: SECRET } });
   await bothWait();
   await muster.client.submit('plain', { id: 'in-flight', payload: { to: 'gate' } });
   await eventually(() => calls.includes('plain: in-flight'), { what: 'the call' });

@@ -29,7 +29,7 @@ afterEach(async () => {
   await receiver.close();
 });
 
-const CALLBACKS: Partial<NodeOptions> = { callbacks: { allow: ['127.0.0.1'], secret: SECRET } };
+const CALLBACKS: Partial<NodeOptions> = { callbacks: { allow: ['127.0.0.1:*'], secret: SECRET } };
 const SWEEPS: Partial<NodeOptions> = { ...CALLBACKS, sweepEveryMs: 300, leaseMs: 1_500 };
 const query = async (text: string): Promise<Record<string, unknown>[]> =>
   (await muster.database.pool.query(text)).rows as Record<string, unknown>[];

@@ -1,5 +1,5 @@
 import { contentId } from '../../client/executions/contentId';
-import { succeeded } from '../../workflows/planning/executions/attempts';
+import { nextWindow, succeeded } from '../../workflows/planning/executions/attempts';
 import { chooseNodes, nodesWanted } from '../../workflows/planning/executions/chunks';
 import { resultKey } from '../../workflows/planning/executions/contentText';
 import { planTurn, roundPauseMs } from '../../workflows/planning/executions/turn';
@@ -22,6 +22,18 @@ describe('content ids [E12]', () => {
     expect(contentId('c', 'f', ['a b'])).toBe(contentId('c', 'f', ['a', 'b']));
     expect(contentId('c', 'f', [])).toBe(contentId('c', 'f', ['']));
     expect([1, 2, 3].map((copy) => resultKey('ff', copy))).toEqual(['ff', 'ff#2', 'ff#3']);
+  });
+});
+
+describe('how many items are announced ahead', () => {
+  test('more where they are quick, fewer where they take long, never fewer than run at once', () => {
+    let window = 1;
+    for (let i = 0; i < 20; i++) window = nextWindow(window, 3, 1);
+    expect(window).toBe(500);
+    expect(nextWindow(500, 100, 1)).toBe(500);
+    for (let i = 0; i < 20; i++) window = nextWindow(window, 300, 4);
+    expect(window).toBe(4);
+    expect(nextWindow(4, 3, 1_000)).toBe(1_000);
   });
 });
 

@@ -69,7 +69,15 @@ test('done and cancelled ones go 7 days after their end, with their chunks and i
   const running = await Scene.of(database.pool, oneEach(2));
   const [chunk] = (await running.plan(['b'])) as [string];
   await running.take(chunk, 'b', HOUR_MS);
-  const staged = { id: randomUUID(), functionId: 'c', method: 'f', config: {}, topic: null, maxAttempts: 0 };
+  const staged = {
+    id: randomUUID(),
+    functionId: 'c',
+    method: 'f',
+    config: {},
+    topic: null,
+    maxAttempts: 0,
+    tenant: null,
+  };
   await staging.insertExecution(database.pool, staged);
   await staging.appendItems(database.pool, staged.id, 0, { contentIds: [randomUUID()], argumentLists: ['[]'] });
   const ids = async (): Promise<string[]> => (await client.executions()).map(({ id }) => id).toSorted();

@@ -161,6 +161,9 @@ test('tables that began with another migration are refused, with a remedy, and n
 test('what cannot be undone is refused, and nothing is undone', async () => {
   await migrate(database.url);
   expect(await migrateDown(database.url, 'muster', '000001')).toEqual([
+    '000011_audit',
+    '000010_tenants',
+    '000009_lost_items',
     '000008_handed_dependencies',
     '000007_checkpoints',
     '000006_task_dependencies',

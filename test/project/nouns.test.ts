@@ -7,6 +7,7 @@ import { Batches } from '../../client/lanes/batches';
 import { Lanes } from '../../client/lanes/lanes';
 import { Queuers } from '../../client/lanes/queuers';
 import { Nodes, Partitions } from '../../client/nodes/nodes';
+import { Audit } from '../../client/operations/audit';
 import { Handlers } from '../../client/operations/handlers';
 import { Targets } from '../../client/operations/targets';
 import { Tasks } from '../../client/tasks/tasks';
@@ -31,6 +32,7 @@ const NOUNS: Readonly<Record<string, { prototype: object }>> = {
   executions: Executions,
   nodes: Nodes,
   partitions: Partitions,
+  audit: Audit,
 };
 const verbsOf = (prototype: object): string[] =>
   Object.getOwnPropertyNames(prototype).filter((name) => name !== 'constructor');
@@ -56,6 +58,8 @@ const rowsOfNouns = ROWS.filter(({ verb }) => verb.includes('.'));
 
 /** What no noun has: it is about the whole, or what the verbs themselves use. */
 const OF_THE_CLIENT = [
+  'actingAs',
+  'change',
   'close',
   'ready',
   'releaseDependents',

@@ -4,10 +4,15 @@ import type { Logger } from 'pino';
 import { Client } from '../../client/client';
 import { MusterError } from '../../client/errors';
 import { createPool } from '../../postgres/pool';
+import { DEFAULT_WORKFLOWS } from '../../workflows/planning/callbacks/workflows';
 import type { Settings } from '../config/config';
 import { clientPlugs } from '../temporal/plugs';
 import { packageVersion } from '../temporal/versioning';
-import { isLoopback } from './auth';
+import { isLoopback } from '../doors/hosts';
+import { isAdmitted } from './auth';
+import { memoryFor } from './bodies/memory';
+import { Looks } from './callers/looks';
+import { Validity } from './callers/validity';
 import { Admission } from './limits';
 import { ApiMetrics } from './metrics';
 import { openApi } from './openapi';
@@ -15,6 +20,7 @@ import { servePages } from './pages';
 import type { Route } from './route';
 import { allRoutes } from './routes';
 import { createServer } from './server';
+import { Quotas } from './tenants/quotas';
 import { TokenBook } from './tokens';
 
 export interface ApiOptions {
@@ -49,8 +55,8 @@ const BACKLOG = 4_096;
 const IDLE_MS = 50;
 
 /**
- * Starts the API; the database must have its tables (`awaitStore`). Refuses to listen for other
- * machines while there is no token.
+ * Starts the API; the database must have its tables (`awaitStore`). Refuses to be open for other
+ * machines.
  */
 export const startApi = async (settings: Settings, options: ApiOptions): Promise<RunningApi> => {
   const { log } = options;
@@ -77,22 +83,30 @@ export const startApi = async (settings: Settings, options: ApiOptions): Promise
   };
   try {
     const book = new TokenBook(pool);
-    const { port, host, limits } = settings.api;
-    await refuseOpenDoor(book, host);
+    const { port, host, open, limits } = settings.api;
+    if (open) await refuseOpenDoor(book, host);
     const admission = new Admission(limits);
     const metrics = new ApiMetrics({ main: pool, keys: keyPool }, admission, log);
     const routes: Route[] = allRoutes({ stopping: stopping.signal, metrics: () => metrics, document: () => document });
     const document = openApi(routes, packageVersion());
-    const guard = { book, loopback: isLoopback(host) };
+    const guard = { book, open: open && isLoopback(host) };
     const app = createServer(routes, {
       client,
       keyPool,
       log,
       maxWaitS: limits.maxWaitS,
+      quotas: new Quotas(pool),
+      operator: {
+        workflows: settings.callbacks.workflows ?? DEFAULT_WORKFLOWS,
+        executions: settings.executions,
+      },
       stopping: stopping.signal,
       guard,
       limits,
       admission,
+      memory: memoryFor(limits.maxBodyBytes),
+      looks: new Looks(),
+      validity: new Validity((caller) => isAdmitted(guard, caller)),
       metrics,
     });
     await servePages(app, document);
@@ -117,16 +131,16 @@ export const startApi = async (settings: Settings, options: ApiOptions): Promise
 };
 
 /**
- * Throws unless only this machine can reach the API while there are no tokens: anyone who reaches
- * it may then do anything.
+ * Throws unless only this machine can reach an API that is open, or a token was made: anyone who
+ * reaches it may otherwise do anything.
  */
 const refuseOpenDoor = async (book: TokenBook, host: string): Promise<void> => {
   if (isLoopback(host) || !(await book.isEmpty())) return;
   throw new MusterError(
     'INVALID_SETTINGS',
-    '--host: expected a loopback address (127.0.0.1, ::1, localhost) while no token exists, got ' +
-      `${host}: every client that can reach it could do anything. Create a token first: muster token ` +
-      'create --name <who> --scope admin',
+    '--host: expected a loopback address (127.0.0.1, ::1, localhost) with --open, got ' +
+      `${host}: every client that can reach it could do anything. Leave out --open, and create a token: ` +
+      'muster token create --name <who> --scope admin',
   );
 };
 

@@ -1,41 +1,51 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Scope } from '../../postgres/api/token';
 import { SCOPES } from '../../postgres/api/token';
+import { isLoopback, nameInHost } from '../doors/hosts';
+import { refuseOtherSites } from './callers/sites';
 import { ApiProblem } from './problem';
+import { UNLIMITED } from './tenants/bounds';
 import type { Caller, TokenBook } from './tokens';
 import { may } from './tokens';
 
 /**
- * Decides which caller may call what. Until a token exists, the API serves only this machine and
- * requires none.
+ * Decides which caller may call what. An API that was started as open requires no token until one
+ * was made, and then serves only this machine, and no pages of other sites.
  */
 
-export const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i.test(host);
-
 /** A caller on this machine, where there are no tokens. */
-const LOCAL: Caller = { id: 0, scopes: new Set(SCOPES) };
+const LOCAL: Caller = { id: 0, tokenId: 0, name: null, scopes: new Set(SCOPES), limits: UNLIMITED };
+
+/** A caller without a token, who may see what is shown to all. */
+const READER: Caller = { id: 0, tokenId: 0, name: null, scopes: new Set(['read']), limits: UNLIMITED };
 
 export interface Guard {
   book: TokenBook;
-  /** It listens on a loopback address. */
-  loopback: boolean;
+  /** It was asked for, and it listens on a loopback address. */
+  open: boolean;
 }
+
+/** Says whether a caller who was admitted still is. */
+export const isAdmitted = ({ book, open }: Guard, id: Caller['tokenId']): Promise<boolean> =>
+  id === LOCAL.id ? book.isEmpty().then((isEmpty) => open && isEmpty) : book.has(id);
 
 /**
  * Authenticates a request. `basic`: a browser may give the token as the password of a Basic login
- * (pages only: it cannot send Bearer by itself).
+ * (pages only: it cannot send Bearer by itself). `isShown`: answered to all until a token was made.
  */
 export const authenticate = async (
-  { book, loopback }: Guard,
+  { book, open }: Guard,
   request: FastifyRequest,
   reply: FastifyReply,
-  { basic }: { basic: boolean },
+  { basic, isShown }: { basic: boolean; isShown: boolean },
 ): Promise<Caller> => {
   const token = tokenIn(request.headers.authorization, basic);
-  if (loopback && (await book.isEmpty())) {
+  if (open && (await book.isEmpty())) {
     refuseOtherHosts(request);
+    refuseOtherSites(request);
     return LOCAL;
   }
+  if (isShown && (await book.isEmpty())) return READER;
   const caller = token === null ? null : await book.find(token);
   if (caller !== null) return caller;
   void reply.header(
@@ -46,7 +56,7 @@ export const authenticate = async (
     'unauthorized',
     token === null
       ? 'Expected `Authorization: Bearer <token>`, got none. Create a token with `muster token create`.'
-      : 'The token is invalid or was revoked.',
+      : 'The token is invalid, has expired or was revoked.',
   );
 };
 
@@ -75,7 +85,7 @@ const tokenIn = (header: string | undefined, basic: boolean): string | null => {
  * this machine's user.
  */
 const refuseOtherHosts = ({ host }: FastifyRequest): void => {
-  const name = host.replace(/:\d+$/, '');
+  const name = nameInHost(host);
   if (!isLoopback(name))
     throw new ApiProblem(
       'wrong-host',

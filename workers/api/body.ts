@@ -1,16 +1,32 @@
-import { depthOf, fieldAt, lossyNumber, lossyNumberMessage } from '../../workflows/planning/jsonText';
+import { fieldAt, lossyNumber, lossyNumberMessage } from '../../workflows/planning/jsonText';
+import { mostValues } from './bodies/memory';
+import type { Scanned } from './bodies/scan';
+import { scan } from './bodies/scan';
 import { MAX_DEPTH } from './limits';
 import { ApiProblem } from './problem';
 
+/** Measures a body before anything of it is built. @throws ApiProblem: too deep, too many values */
+export const measureBody = (bytes: Buffer, maxBodyBytes: number): Scanned => {
+  const most = { depth: MAX_DEPTH, values: mostValues(maxBodyBytes) };
+  const scanned = scan(bytes, most);
+  if (scanned.depth > most.depth)
+    throw new ApiProblem('too-deep', `body: expected at most ${MAX_DEPTH} levels of nesting. Nothing was done.`);
+  if (scanned.values > most.values)
+    throw new ApiProblem(
+      'too-large',
+      `body: expected at most ${most.values} JSON values and names, got more. Nothing was done; send it in parts.`,
+      { code: 'TOO_MANY_VALUES', errors: [{ field: 'body', message: `expected at most ${most.values} JSON values` }] },
+    );
+  return scanned;
+};
+
 /**
- * Parses a body as JSON. @throws ApiProblem: not UTF-8, not JSON, nested too deeply, with a number
- * that would lose digits.
+ * Parses a body as JSON. @throws ApiProblem: not UTF-8, not JSON, with a number that would lose
+ * digits.
  */
 export const parseBody = (bytes: Buffer): unknown => {
   const text = decode(bytes);
   if (text.trim() === '') return undefined;
-  if (depthOf(text, MAX_DEPTH) > MAX_DEPTH)
-    throw new ApiProblem('too-deep', `body: expected at most ${MAX_DEPTH} levels of nesting. Nothing was done.`);
   try {
     const value = JSON.parse(text) as unknown;
     refuseLoss(text);

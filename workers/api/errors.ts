@@ -13,6 +13,7 @@ import { isConnectionError, isRetryable } from '../../postgres/errors';
 import { codeOf } from '../../postgres/sqlState';
 import type { ProblemExtras, ProblemName } from './problem';
 import { ApiProblem, AGAIN_S } from './problem';
+import { MOST_NAMED, omitted } from './validate';
 
 /**
  * The problem over HTTP of an error of the client library, by its stable code; codes of a task or
@@ -20,6 +21,7 @@ import { ApiProblem, AGAIN_S } from './problem';
  * error is a defect.
  */
 const BY_CODE: Readonly<Record<ErrorCode, ProblemName | null>> = {
+  ANSWER_TOO_LARGE: 'too-large',
   ASYNC_SCHEMA: 'refused',
   BATCH_TOO_LARGE: 'too-large',
   BODY_TOO_LARGE: 'too-large',
@@ -54,17 +56,20 @@ const BY_CODE: Readonly<Record<ErrorCode, ProblemName | null>> = {
   LINE_TOO_LONG: null,
   LOSSY_NUMBER: 'invalid',
   MALFORMED_ID: 'refused',
+  NOT_ALLOWED: 'refused',
   PAYLOAD_TOO_LARGE: 'refused',
   TARGET_BUSY: 'conflict',
   TASK_TOO_HEAVY: 'refused',
   TASK_TOO_LARGE: 'refused',
   TOO_MANY_ITEMS: 'too-large',
   TOO_MANY_TASKS: 'too-large',
+  TOO_MANY_VALUES: 'too-large',
   UNKNOWN_FANOUT: 'refused',
   UNKNOWN_FIELD: 'refused',
   UNKNOWN_HANDLER: 'not-found',
   UNKNOWN_SEGMENT: 'refused',
   BACKLOGGED: 'backlogged',
+  QUOTA: 'quota',
   CANCELLED: 'conflict',
   COMPLETION_STALE: 'conflict',
   COMPLETION_TOO_EARLY: 'too-early',
@@ -91,8 +96,6 @@ const BY_CODE: Readonly<Record<ErrorCode, ProblemName | null>> = {
 
 /** A queue of thousands takes longer than that to drain. */
 const BACKLOG_S = 5;
-/** Most that are named one by one. */
-const MOST_NAMED = 1_000;
 
 /** Returns the problem of an error with this code; null: the code has none. */
 export const problemOfCode = (code: string): ProblemName | null =>
@@ -141,7 +144,7 @@ const specialsOf = (error: Error): ProblemExtras => {
       errors: error.problems
         .slice(0, MOST_NAMED)
         .map(({ id, code, message }) => ({ field: 'items', id, code, message })),
-      more: { applied: error.applied },
+      more: { applied: error.applied, ...omitted(error.problems.length - MOST_NAMED) },
     };
   return {};
 };
@@ -155,6 +158,7 @@ const ofTasks = (error: InvalidTaskError): ApiProblem => {
   return new ApiProblem(isConflict ? 'id-conflict' : 'refused', error.message, {
     code: error.code,
     errors: error.problems.slice(0, MOST_NAMED).map(fieldOf),
+    more: omitted(error.problems.length - MOST_NAMED),
   });
 };
 

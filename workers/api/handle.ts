@@ -4,10 +4,19 @@ import type { Logger } from 'pino';
 import type { Client } from '../../client/client';
 import type { KeyedRequest } from '../../postgres/api/idempotencyKey';
 import type { Pool, Queryable } from '../../postgres/pool';
+import type { Memory } from './bodies/memory';
+import { LARGE_ANSWER } from './bodies/memory';
+import type { Looks } from './callers/looks';
+import type { Validity } from './callers/validity';
 import { checkKey, idOfKey, once, requestHash } from './idempotency';
+import type { Ticket } from './limits';
 import type { Caller } from './tokens';
 import type { Call, Route } from './route';
+import { bodyOf } from './route';
+import type { OperatorLimits } from './routes/operator';
 import { safely } from './streams';
+import type { Quotas } from './tenants/quotas';
+import { within } from './tenants/within';
 import { checked, fromText } from './validate';
 
 export interface HandleDeps {
@@ -19,8 +28,23 @@ export interface HandleDeps {
   keyPool: Pool;
   log: Logger;
   maxWaitS: number;
+  quotas: Quotas;
+  operator: OperatorLimits;
   /** Aborted when this process stops. */
   stopping: AbortSignal;
+  /** Of all who wait in this process. */
+  looks: Looks;
+  validity: Validity;
+  memory: Memory;
+}
+
+/** A request, and what was found out about it. */
+export interface Asked {
+  request: FastifyRequest;
+  reply: FastifyReply;
+  caller: Caller;
+  /** Null: a route that is open to all. */
+  ticket: Ticket | null;
 }
 
 export interface Body {
@@ -29,31 +53,38 @@ export interface Body {
 }
 
 /** Handles one request of a route, from its checked parts to its answer. Refusals are thrown. */
-export const handle = async (
-  deps: HandleDeps,
-  route: Route,
-  caller: Caller,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<FastifyReply> => {
+export const handle = async (deps: HandleDeps, whole: Route, asked: Asked): Promise<FastifyReply> => {
+  const { request, reply, caller, ticket } = asked;
+  const route = within(whole, caller.limits, { pool: deps.client.pool, quotas: deps.quotas });
   const body = request.body as Body | undefined;
-  const call = (more: Partial<Call>): Call => ({
-    params: partOf(route, 'params', request.params),
-    query: partOf(route, 'query', request.query),
-    body: bodyOf(route, body?.value),
-    client: deps.client,
-    maxWaitS: deps.maxWaitS,
-    signal: AbortSignal.any([deps.stopping, goneSignal(reply)]),
-    afterCommit: () => undefined,
-    ...more,
-  });
+  const signal = endSignal(deps, route, asked);
+  const call = (more: Partial<Call>): Call => {
+    const params = partOf(route, 'params', request.params);
+    const query = partOf(route, 'query', request.query);
+    const key = keyOfLooks(route, params, query);
+    return {
+      params,
+      query,
+      body: bodyIn(route, body?.value),
+      client: deps.client,
+      maxWaitS: deps.maxWaitS,
+      operator: deps.operator,
+      signal,
+      together: (look) => (ms) => deps.looks.next(key, ms, look),
+      afterCommit: () => undefined,
+      ...more,
+    };
+  };
   const header = request.headers['idempotency-key'];
   if (route.stream !== undefined) return stream(deps, route, await route.run(call({})), reply);
   if (route.keyed === undefined || header === undefined) {
     const later: (() => Promise<void>)[] = [];
-    const answer = await route.run(call({ afterCommit: (work) => void later.push(work) }));
+    const made = call({ afterCommit: (work) => void later.push(work) });
+    await route.until?.(made);
+    const run = async (): Promise<string> => JSON.stringify(await route.run(made));
+    const text = route.isLarge === true ? await inTurn(deps, ticket, run) : await run();
     for (const work of later) await work();
-    return send(reply, route.answer.status, JSON.stringify(answer));
+    return send(reply, route.answer.status, text);
   }
   const keyed = {
     caller: caller.id,
@@ -87,6 +118,18 @@ const underKey = async (
   return send(reply, answer.status, answer.text);
 };
 
+/** Builds an answer that may be large when it is its turn, and keeps room for it until its end. */
+const inTurn = async ({ memory }: HandleDeps, ticket: Ticket | null, run: () => Promise<string>): Promise<string> => {
+  const leave = await memory.building.enter(1);
+  try {
+    const text = await run();
+    if (text.length > LARGE_ANSWER) ticket?.with(await memory.unread.enter(text.length));
+    return text;
+  } finally {
+    leave();
+  }
+};
+
 const send = (reply: FastifyReply, status: number, text: string): FastifyReply =>
   reply.code(status).header('content-type', 'application/json; charset=utf-8').send(text);
 
@@ -106,13 +149,27 @@ const partOf = (route: Route, part: 'params' | 'query', given: unknown): unknown
   return schema === undefined ? undefined : checked(schema, fromText(schema, texts), place);
 };
 
-const bodyOf = (route: Route, value: unknown): unknown => {
-  if (route.body === undefined) return undefined;
-  return checked(route.body, value === undefined && route.bodyOptional === true ? {} : value, 'body');
+/** What is waited for; not how long. */
+const keyOfLooks = (route: Route, params: unknown, query: unknown): string =>
+  JSON.stringify([route.id, params, { ...(query as object | undefined), wait: undefined }]);
+
+const bodyIn = (route: Route, value: unknown): unknown => {
+  const body = bodyOf(route);
+  if (body === null) return undefined;
+  return checked(body.schema, value === undefined && body.isOptional ? {} : value, 'body');
 };
 
-const goneSignal = (reply: FastifyReply): AbortSignal => {
+/** Returns what ends the wait of a call: see `Call.signal`. */
+const endSignal = (
+  { stopping, validity }: HandleDeps,
+  route: Route,
+  { request, reply, caller }: Asked,
+): AbortSignal => {
   const gone = new AbortController();
   reply.raw.once('close', () => gone.abort());
-  return gone.signal;
+  const isWaiting = route.waits?.(request.query as Record<string, unknown>) === true;
+  if (!isWaiting) return AbortSignal.any([stopping, gone.signal]);
+  const { signal, leave } = validity.watch(caller.tokenId);
+  reply.raw.once('close', leave);
+  return AbortSignal.any([stopping, gone.signal, signal]);
 };

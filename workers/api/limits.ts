@@ -1,9 +1,10 @@
 import { MAX_JSON_DEPTH } from '../../workflows/planning/jsonText';
+import { MOST_CONNECTIONS } from '../doors/sockets';
 import { ApiProblem, AGAIN_S } from './problem';
 
 /** Limits of one API process, overall and per request. */
 export interface ApiLimits {
-  /** Most bytes of one body. 1 KB to 256 MB; default 16 MB. */
+  /** Most bytes of one body. 1 KB to 256 MB; default 4 MB. */
   maxBodyBytes: number;
   /** Requests in progress at once; more get 503 with Retry-After. Default 256. */
   maxRequests: number;
@@ -14,17 +15,56 @@ export interface ApiLimits {
    * Default 60.
    */
   maxWaitS: number;
+  /**
+   * Connections at once; more are closed. Default: 2,000, or twice `maxRequests` and `maxWaiting`
+   * together if that is more.
+   */
+  maxConnections: number;
+  /** Of these, what one caller may have; more get 429. Default: half. */
+  perCaller: CallerLimits;
 }
-export const DEFAULT_LIMITS: ApiLimits = { maxBodyBytes: 16_777_216, maxRequests: 256, maxWaiting: 500, maxWaitS: 60 };
 
-/** Bodies of the largest size in memory at once, or as many bytes of smaller ones. */
+/** What one caller may have at once. A caller is a token; requests without one are one caller. */
+export interface CallerLimits {
+  maxRequests: number;
+  maxWaiting: number;
+}
+
+/** The limits as given: those that are left out follow from the others. */
+export interface GivenLimits extends Partial<Omit<ApiLimits, 'perCaller'>> {
+  perCaller?: Partial<CallerLimits> | undefined;
+}
+
+export const limitsOf = (given: GivenLimits = {}): ApiLimits => {
+  const { maxBodyBytes = 4_194_304, maxRequests = 256, maxWaiting = 500, maxWaitS = 60, perCaller = {} } = given;
+  const { maxConnections = Math.max(MOST_CONNECTIONS.api, 2 * (maxRequests + maxWaiting)) } = given;
+  const half = { maxRequests: Math.ceil(maxRequests / 2), maxWaiting: Math.ceil(maxWaiting / 2) };
+  return {
+    maxBodyBytes,
+    maxRequests,
+    maxWaiting,
+    maxWaitS,
+    maxConnections,
+    perCaller: {
+      maxRequests: perCaller.maxRequests ?? half.maxRequests,
+      maxWaiting: perCaller.maxWaiting ?? half.maxWaiting,
+    },
+  };
+};
+export const DEFAULT_LIMITS = limitsOf();
+
+/** Bodies of the largest size on their way at once, or as many bytes of smaller ones. */
 const BODIES_AT_ONCE = 8;
 /** Nesting of a JSON body; the payloads of real users have a dozen. */
 export const MAX_DEPTH = MAX_JSON_DEPTH + 8;
-/** Time for a whole request to arrive; a slow sender holds its part of the memory as long. */
-export const REQUEST_MS = 60_000;
 /** Longest `wait` that a caller may ask for. */
 export const MAX_WAIT_S = 60;
+
+/** What a request asks for. `bodyBytes`: as announced; null: of a length that is not known. */
+export interface Asked {
+  waits: boolean;
+  bodyBytes: number | null;
+}
 
 /**
  * A request's share of the limits, returned when the request was answered (or its caller is gone)
@@ -33,8 +73,13 @@ export const MAX_WAIT_S = 60;
 export class Ticket {
   private isClosed = false;
   private working = 0;
+  private frees: (() => void)[] = [];
 
-  constructor(private readonly free: () => void) {}
+  /** Adds what is returned with the ticket; at once, if that was returned. */
+  with(free: () => void): void {
+    this.frees.push(free);
+    this.settle();
+  }
 
   closed(): void {
     this.isClosed = true;
@@ -53,7 +98,7 @@ export class Ticket {
 
   private settle(): void {
     if (!this.isClosed || this.working > 0) return;
-    this.free();
+    for (const free of this.frees.splice(0)) free();
   }
 }
 
@@ -64,7 +109,9 @@ export class Admission {
   private requests = 0;
   private waiting = 0;
   private bytes = 0;
-  readonly refused = { busy: 0, waiting: 0 };
+  /** By the id of a token; 0: without one. */
+  private readonly callers = new Map<number, { requests: number; waiting: number; bytes: number }>();
+  readonly refused = { busy: 0, waiting: 0, caller: 0 };
 
   constructor(private readonly limits: ApiLimits) {}
 
@@ -72,9 +119,13 @@ export class Admission {
     return { requests: this.requests, waiting: this.waiting };
   }
 
-  /** `bodyBytes`: as announced; null: of a length that is not known. @throws ApiProblem */
-  enter({ waits, bodyBytes }: { waits: boolean; bodyBytes: number | null }): Ticket {
-    if (waits) return this.enterWaiting();
+  /** @throws ApiProblem */
+  enter({ waits, bodyBytes }: Asked): Ticket {
+    const ticket = new Ticket();
+    if (waits) {
+      this.enterWaiting(ticket);
+      return ticket;
+    }
     const { maxRequests, maxBodyBytes } = this.limits;
     const bytes = Math.min(bodyBytes ?? maxBodyBytes, maxBodyBytes);
     if (this.requests >= maxRequests || this.bytes + bytes > BODIES_AT_ONCE * maxBodyBytes) {
@@ -87,13 +138,43 @@ export class Admission {
     }
     this.requests++;
     this.bytes += bytes;
-    return new Ticket(() => {
+    ticket.with(() => {
       this.requests--;
       this.bytes -= bytes;
     });
+    return ticket;
   }
 
-  private enterWaiting(): Ticket {
+  /**
+   * Takes a request's part of what its caller may have, so that one cannot take the place of all
+   * others. @throws ApiProblem
+   */
+  share(ticket: Ticket, caller: number, { waits, bodyBytes }: Asked): void {
+    const { maxBodyBytes, perCaller } = this.limits;
+    const share = this.callers.get(caller) ?? { requests: 0, waiting: 0, bytes: 0 };
+    const bytes = waits ? 0 : Math.min(bodyBytes ?? maxBodyBytes, maxBodyBytes);
+    const kind = waits ? 'waiting' : 'requests';
+    const most = waits ? perCaller.maxWaiting : perCaller.maxRequests;
+    if (share[kind] >= most || share.bytes + bytes > (BODIES_AT_ONCE / 2) * maxBodyBytes) {
+      this.refused.caller++;
+      throw new ApiProblem(
+        'caller-limit',
+        `${share[kind]} ${waits ? 'streams and long polls' : 'requests'} of this caller are in progress; ` +
+          `the limit is ${most} (and ${BODIES_AT_ONCE / 2} bodies of the largest size). Nothing was done; try again.`,
+        { retryAfterS: AGAIN_S },
+      );
+    }
+    this.callers.set(caller, share);
+    share[kind]++;
+    share.bytes += bytes;
+    ticket.with(() => {
+      share[kind]--;
+      share.bytes -= bytes;
+      if (share.requests + share.waiting === 0) this.callers.delete(caller);
+    });
+  }
+
+  private enterWaiting(ticket: Ticket): void {
     const { maxWaiting } = this.limits;
     if (this.waiting >= maxWaiting) {
       this.refused.waiting++;
@@ -104,6 +185,6 @@ export class Admission {
       );
     }
     this.waiting++;
-    return new Ticket(() => this.waiting--);
+    ticket.with(() => this.waiting--);
   }
 }

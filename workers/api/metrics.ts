@@ -43,7 +43,7 @@ export class ApiMetrics {
       this.registry,
       {
         name: 'muster_api_refused',
-        help: 'Refused at the limits since the start: 503 (busy), 429 (waiting)',
+        help: 'Refused at the limits since the start: 503 (busy), 429 (waiting, caller)',
         label: 'kind',
       },
       () => admission.refused,

@@ -4,6 +4,7 @@ import { MAX_WAIT_S } from './limits';
 import type { ProblemName } from './problem';
 import { PROBLEMS } from './problem';
 import type { Route } from './route';
+import { bodyOf } from './route';
 
 /** Builds the OpenAPI 3.1 document of the routes, from the contracts that check the requests. */
 
@@ -31,7 +32,17 @@ const relink = (schema: Json): Json => {
 const usualProblems = (route: Route): ProblemName[] => [
   ...(route.scope === 'open'
     ? []
-    : (['unauthorized', 'forbidden', 'wrong-host', 'busy', 'unavailable', 'stopping'] as const)),
+    : ([
+        'unauthorized',
+        'forbidden',
+        'wrong-host',
+        'not-found',
+        'cross-site',
+        'caller-limit',
+        'busy',
+        'unavailable',
+        'stopping',
+      ] as const)),
   ...((route.params ?? route.query ?? route.body) ? (['invalid', 'refused'] as const) : []),
   ...(route.waits === undefined ? [] : (['too-many-waiting'] as const)),
   ...(route.method === 'GET' ? [] : (['invalid', 'too-large', 'unsupported-media-type', 'too-deep'] as const)),
@@ -84,7 +95,8 @@ const parametersOf = (route: Route, components: Schemas): Json[] => {
 };
 
 const operationOf = (route: Route, components: Schemas): Json => {
-  const { answer, body, stream } = route;
+  const { answer, stream } = route;
+  const body = bodyOf(route);
   const content = stream === undefined ? 'application/json' : stream.split(';')[0]!;
   return {
     operationId: route.id,
@@ -93,12 +105,12 @@ const operationOf = (route: Route, components: Schemas): Json => {
     ...(route.description === undefined ? {} : { description: route.description }),
     ...(route.scope === 'open' ? { security: [] } : { security: [{ token: [] }], 'x-scope': route.scope }),
     parameters: parametersOf(route, components),
-    ...(body === undefined
+    ...(body === null
       ? {}
       : {
           requestBody: {
-            required: route.bodyOptional !== true,
-            content: { 'application/json': { schema: schemaOf(body, 'input', components) } },
+            required: !body.isOptional,
+            content: { 'application/json': { schema: schemaOf(body.schema, 'input', components) } },
           },
         }),
     responses: {

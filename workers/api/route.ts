@@ -1,8 +1,11 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Client } from '../../client/client';
+import type { Admit } from '../../client/tasks/submitResult';
 import type { Scope } from '../../postgres/api/token';
 import type { Queryable } from '../../postgres/pool';
 import type { ProblemName } from './problem';
+import type { OperatorLimits } from './routes/operator';
+import type { Again } from './streams';
 
 /** One request as its route sees it, with every part checked. */
 export interface Call<P = unknown, Q = unknown, B = unknown> {
@@ -12,8 +15,17 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   client: Client;
   /** Longest that this process holds an answer back. */
   maxWaitS: number;
-  /** Aborted when the caller is gone, or this process stops. */
+  /** The tenant of a limited token: what is made is marked with it, and only that is listed. */
+  tenant?: string;
+  /** What the names in a list must begin with. */
+  prefix?: string;
+  /** Holds a limited token's tasks to its tenant's quotas. */
+  admit?: Admit;
+  operator: OperatorLimits;
+  /** Aborted when the caller is gone or no longer admitted, or this process stops. */
   signal: AbortSignal;
+  /** Makes looks at what this call names that are shared with other callers who wait for it. */
+  together<T>(look: () => Promise<T>): Again<T>;
   /**
    * With an Idempotency-Key, for a `keyed: 'tx'` route: the transaction in which the answer is
    * kept, too.
@@ -48,6 +60,8 @@ export interface Route {
   path: string;
   /** The scope that a token needs; `open`: none is needed. */
   scope: Scope | 'open';
+  /** Until a token was made it is answered to all: it says how to call the others. */
+  isShown?: boolean;
   tag: string;
   summary: string;
   description?: string;
@@ -61,20 +75,37 @@ export interface Route {
   stream?: 'text/event-stream' | 'text/plain; version=0.0.4; charset=utf-8';
   /** Says whether this call waits, and so counts among those that do. */
   waits?: (query: Readonly<Record<string, unknown>>) => boolean;
+  /** Its answer may have megabytes: few are built at once. */
+  isLarge?: boolean;
   /** Problems that it may answer besides those of any route of its kind. */
   problems: readonly ProblemName[];
   keyed?: Keyed;
+  /** Waits, for a route whose answer is built only afterwards. */
+  until?(call: Call): Promise<void>;
   /** Returns the document, or the pieces of a stream. */
   run(call: Call): Promise<unknown>;
 }
 
+/** Of a change that needs none: it may be `{}`, so that any client can send it as JSON. */
+const NOTHING = z.strictObject({});
+
+/** Returns the contract of a route's body; null: it takes none. */
+export const bodyOf = ({ method, body, bodyOptional }: Route): { schema: z.ZodType; isOptional: boolean } | null => {
+  if (body !== undefined) return { schema: body, isOptional: bodyOptional === true };
+  return method === 'GET' ? null : { schema: NOTHING, isOptional: true };
+};
+
 type Of<S, Otherwise> = S extends z.ZodType ? z.output<S> : Otherwise;
 
-interface Typed<P, Q, B, A extends z.ZodType> extends Omit<Route, 'params' | 'query' | 'body' | 'answer' | 'run'> {
+interface Typed<P, Q, B, A extends z.ZodType> extends Omit<
+  Route,
+  'params' | 'query' | 'body' | 'answer' | 'until' | 'run'
+> {
   params?: P & z.ZodObject;
   query?: Q & z.ZodObject;
   body?: B & z.ZodType;
   answer: Answer<A>;
+  until?(call: Call<Of<P, undefined>, Of<Q, undefined>, Of<B, undefined>>): Promise<void>;
   run(call: Call<Of<P, undefined>, Of<Q, undefined>, Of<B, undefined>>): Promise<z.input<A>>;
 }
 

@@ -1,17 +1,21 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import fastify from 'fastify';
+import type { Actor } from '../../client/operations/auditLog';
 import { PROBLEM_JSON } from '../problemType';
 import type { Guard } from './auth';
 import { authenticate, authorize } from './auth';
-import { parseBody } from './body';
+import { createDoor } from '../doors/sockets';
+import { memoryOf } from './bodies/memory';
+import { measureBody, parseBody } from './body';
 import { problemOf } from './errors';
 import type { Body, HandleDeps } from './handle';
 import { handle } from './handle';
 import type { Admission, ApiLimits, Ticket } from './limits';
-import { REQUEST_MS } from './limits';
 import type { ApiMetrics } from './metrics';
 import { ApiProblem } from './problem';
 import type { Route } from './route';
+import { UNLIMITED } from './tenants/bounds';
+import { checkReach } from './tenants/within';
 import type { Caller } from './tokens';
 
 export interface ServerDeps extends HandleDeps {
@@ -52,32 +56,34 @@ const ALL_METHODS: readonly HTTPMethods[] = [
 export const createServer = (routes: readonly Route[], deps: ServerDeps): FastifyInstance => {
   const app = fastify({
     bodyLimit: deps.limits.maxBodyBytes,
-    requestTimeout: REQUEST_MS,
+    serverFactory: (handler) => createDoor(handler, deps.limits.maxConnections),
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
     return503OnClosing: false, // in our own words, by a hook
     routerOptions: { maxParamLength: LONGEST_PARAMETER },
-    clientErrorHandler: (_error, socket) => {
-      if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
-    },
+    clientErrorHandler: () => undefined, // the server has its own
     frameworkErrors: (error, request, reply) => void answerProblem(deps, error, request, reply),
   });
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, bytes: Buffer, done) => {
-    try {
-      done(null, { bytes, value: parseBody(bytes) } satisfies Body);
-    } catch (error) {
-      done(error as Error);
-    }
-  });
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request: FastifyRequest, bytes: Buffer) =>
+    takeBody(deps, contextOf(request), bytes),
+  );
   addHooks(app, deps);
   app.setErrorHandler((error, request, reply) => answerProblem(deps, error, request, reply));
   app.setNotFoundHandler(() => {
     throw new ApiProblem('not-found', 'No such path; see /openapi.json.');
   });
+  checkReach(routes);
   for (const route of routes) addRoute(app, deps, route);
   for (const [path, methods] of methodsByPath(routes)) refuseOthers(app, path, methods);
   return app;
+};
+
+/** Parses a body once there is memory for it, which its request then holds to its end. */
+const takeBody = async ({ memory, limits }: ServerDeps, { ticket }: Context, bytes: Buffer): Promise<Body> => {
+  const leave = await memory.bodies.enter(memoryOf(bytes.length, measureBody(bytes, limits.maxBodyBytes)));
+  ticket!.with(leave);
+  return { bytes, value: parseBody(bytes) };
 };
 
 const addHooks = (app: FastifyInstance, deps: ServerDeps): void => {
@@ -97,13 +103,8 @@ const addHooks = (app: FastifyInstance, deps: ServerDeps): void => {
         },
       );
     }
-    const waits = route?.waits?.(queryOf(request)) ?? false;
-    context.ticket = deps.admission.enter({ waits, bodyBytes: bodyBytesOf(request) });
-    reply.raw.once('close', () => context.ticket!.closed());
-    const basic = request.method === 'GET' && route === null; // plugins serve the pages
-    context.caller = await context.ticket.during(() => authenticate(deps.guard, request, reply, { basic }));
-    if (route !== null) authorize(context.caller, route.scope);
-    else refuseMethod(request, reply);
+    await admit(deps, context, request, reply);
+    if (route === null) refuseMethod(request, reply);
   });
   app.addHook('onResponse', async (request, reply) => {
     const { route, since } = contexts.get(request) ?? { route: null, since: performance.now() };
@@ -112,6 +113,28 @@ const addHooks = (app: FastifyInstance, deps: ServerDeps): void => {
     deps.metrics.answered(route?.id ?? 'none', reply.statusCode, waits ? null : ms);
     // The operation, never the headers: they contain a token.
     deps.log.debug({ operation: route?.id ?? 'none', status: reply.statusCode, ms: Math.round(ms) }, 'api');
+  });
+};
+
+/** Admits a request: the limits of all, then its caller, then the limits of that caller. */
+const admit = async (
+  { admission, guard }: ServerDeps,
+  context: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> => {
+  const { route } = context;
+  const asked = { waits: route?.waits?.(queryOf(request)) ?? false, bodyBytes: bodyBytesOf(request) };
+  const ticket = admission.enter(asked);
+  context.ticket = ticket;
+  reply.raw.once('close', () => ticket.closed());
+  await ticket.during(async () => {
+    // Plugins serve the pages.
+    const basic = request.method === 'GET' && route === null;
+    const caller = await authenticate(guard, request, reply, { basic, isShown: route?.isShown === true });
+    if (route !== null && route.scope !== 'open') authorize(caller, route.scope);
+    admission.share(ticket, caller.id, asked);
+    context.caller = caller;
   });
 };
 
@@ -130,12 +153,23 @@ const addRoute = (app: FastifyInstance, deps: ServerDeps, route: Route): void =>
     config: { muster: route } as object,
     handler: (request, reply) => {
       const { ticket, caller } = contextOf(request);
-      const work = (): Promise<FastifyReply> => handle(deps, route, caller ?? ANONYMOUS, request, reply);
+      const by = caller ?? ANONYMOUS;
+      const work = (): Promise<FastifyReply> =>
+        deps.client.actingAs(actorOf(by, request.ip), () =>
+          handle(deps, route, { request, reply, caller: by, ticket }),
+        );
       return ticket === null ? work() : ticket.during(work);
     },
   });
 };
-const ANONYMOUS: Caller = { id: 0, scopes: new Set() };
+/** Names the caller for the audit. */
+const actorOf = ({ id, name }: Caller, origin: string): Actor => ({
+  who: name === null ? 'no token' : `token ${id} (${name})`,
+  door: 'api',
+  origin,
+});
+
+const ANONYMOUS: Caller = { id: 0, tokenId: 0, name: null, scopes: new Set(), limits: UNLIMITED };
 
 /** Doubles the `:` of a verb: alone it begins a parameter. */
 const urlOf = (path: string): string => path.replaceAll(':', '::').replaceAll(/\{(\w+)\}/g, ':$1');

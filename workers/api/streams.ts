@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { Waiting } from '../../client/waiting';
+import { FIRST_MS, GROWTH, LONGEST_MS } from '../../client/waiting';
 import { problemOf } from './errors';
+import { ApiProblem } from './problem';
 
 /** Waiting answers: server-sent events, and answers that are held back. */
 
@@ -10,12 +10,18 @@ const PING_MS = 15_000;
 /** After a stop another process may answer. */
 const RETRY_MS = 1_000;
 
+/** Resolves with what a look finds that begins within so many milliseconds. */
+export type Again<T> = (ms: number) => Promise<T>;
+
 export interface Watched<T> {
   /** Found before the stream began, so that an unknown id is a 404. */
   first: T;
-  look(): Promise<T>;
+  again: Again<T>;
   isOver(found: T): boolean;
-  /** The caller is gone, or this process stops. */
+  /**
+   * The caller is gone, or this process stops; or the reason is a problem: what ends it for this
+   * caller.
+   */
   signal: AbortSignal;
   everyMs?: number;
 }
@@ -29,7 +35,7 @@ const event = (name: string, data: unknown): string => `event: ${name}\ndata: ${
  */
 export async function* events<T>({
   first,
-  look,
+  again,
   isOver,
   signal,
   everyMs = STREAM_LOOK_MS,
@@ -37,7 +43,7 @@ export async function* events<T>({
   yield `retry: ${RETRY_MS}\n\n`;
   let sent = '';
   let sentAt = performance.now();
-  for (let found = first; ; found = await look()) {
+  for (let found = first; ;) {
     if (isOver(found)) {
       yield event('end', found);
       return;
@@ -51,13 +57,33 @@ export async function* events<T>({
       yield ': still here\n\n';
       sentAt = performance.now();
     }
-    await sleep(everyMs, undefined, { signal }).catch(() => undefined);
-    if (signal.aborted) {
+    const next = await unlessAborted(again(everyMs), signal);
+    if (next === ABORTED) {
       yield event('stopping', {});
       return;
     }
+    found = next;
   }
 }
+
+const ABORTED = Symbol('aborted');
+
+/** Waits for a look, but no longer than the caller does. @throws the problem that ends the wait */
+const unlessAborted = async <T>(found: Promise<T>, signal: AbortSignal): Promise<T | typeof ABORTED> => {
+  let leave: (() => void) | undefined;
+  const aborted = new Promise<typeof ABORTED>((resolve) => {
+    leave = () => resolve(ABORTED);
+    signal.addEventListener('abort', leave);
+    if (signal.aborted) leave();
+  });
+  try {
+    const first = await Promise.race([found, aborted]);
+    if (signal.aborted && signal.reason instanceof ApiProblem) throw signal.reason;
+    return signal.aborted ? ABORTED : first;
+  } finally {
+    signal.removeEventListener('abort', leave!);
+  }
+};
 
 /** Streams events, with a failure of a look as an event: the status was sent long ago. */
 export async function* safely(stream: AsyncIterable<string>, failed: (error: unknown) => void): AsyncGenerator<string> {
@@ -69,26 +95,28 @@ export async function* safely(stream: AsyncIterable<string>, failed: (error: unk
   }
 }
 
+export interface Waited<T> {
+  look: () => Promise<T>;
+  again: Again<T>;
+  isOver(found: T): boolean;
+  waitS: number;
+  /** As of `Watched`. */
+  signal: AbortSignal;
+}
+
 /**
- * Returns what `look` finds at the end, or when `waitS` seconds have passed, or as it is when the
+ * Returns what a look finds at the end, or when `waitS` seconds have passed, or as it is when the
  * caller or this process goes.
  */
-export const waited = async <T>(
-  look: () => Promise<T>,
-  isOver: (found: T) => boolean,
-  waitS: number,
-  signal: AbortSignal,
-): Promise<T> => {
-  const waiting = new Waiting({ timeoutMs: waitS * 1_000, signal });
-  for (;;) {
-    waiting.look();
-    const found = await look();
-    if (waitS === 0 || signal.aborted || isOver(found)) return found;
-    try {
-      if (!(await waiting.again())) return found;
-    } catch (error) {
-      if (signal.aborted) return look();
-      throw error;
-    }
+export const waited = async <T>({ look, again, isOver, waitS, signal }: Waited<T>): Promise<T> => {
+  const deadline = performance.now() + waitS * 1_000;
+  let waitMs = FIRST_MS;
+  for (let found = await look(); ;) {
+    const leftMs = deadline - performance.now();
+    if (leftMs <= 0 || isOver(found)) return found;
+    const next = await unlessAborted(again(Math.min(waitMs, leftMs)), signal);
+    if (next === ABORTED) return look();
+    found = next;
+    waitMs = Math.min(LONGEST_MS, waitMs * GROWTH);
   }
 };

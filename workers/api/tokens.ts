@@ -1,7 +1,8 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ApiTokenRow, Scope } from '../../postgres/api/token';
-import { readTokens } from '../../postgres/api/token';
+import { readTokens, touchTokens } from '../../postgres/api/token';
 import type { Pool } from '../../postgres/pool';
+import type { Limits } from './tenants/bounds';
 
 /**
  * Makes a token: 256 random bits; the word before them is for people and for scanners of leaked
@@ -13,25 +14,32 @@ export const newToken = (): string => `muster_${randomBytes(32).toString('base64
 export const hashToken = (token: string): Buffer => createHash('sha256').update(token).digest();
 
 export interface Caller {
-  /** 0: no token was required. */
+  /** 0: no token was required. Tokens that replace each other have the id of the first. */
   id: number;
+  /** Of the token itself; 0: none was required. */
+  tokenId: number;
+  /** The token's name; null: none was required. */
+  name: string | null;
   scopes: ReadonlySet<Scope>;
+  limits: Limits;
 }
 
 /** A revoked token is refused after this at the latest. */
 const FRESH_MS = 2_000;
 
-interface Known {
-  id: number;
+interface Known extends Caller {
   hash: Buffer;
-  scopes: ReadonlySet<Scope>;
 }
 
 /** The tokens that are valid, read again every two seconds while requests come. */
 export class TokenBook {
   private known: readonly Known[] = [];
+  /** A token was made at some time, even if none is valid today. */
+  private wasMade = false;
   private readAt = -Infinity;
   private reading: Promise<void> | null = null;
+  /** Tokens that were used, and for which that is not stored yet. */
+  private readonly used = new Set<number>();
 
   constructor(
     private readonly pool: Pool,
@@ -39,44 +47,69 @@ export class TokenBook {
   ) {}
 
   /**
-   * Says whether there is any token. @throws the database's error: without an answer no caller is
-   * admitted
+   * Says whether no token was ever made: the last one that is revoked opens nothing. @throws the
+   * database's error: without an answer no caller is admitted
    */
   async isEmpty(): Promise<boolean> {
     await this.refresh();
-    return this.known.length === 0;
+    return !this.wasMade;
+  }
+
+  /** Says whether the token with this id is valid. */
+  async has(id: number): Promise<boolean> {
+    await this.refresh();
+    return this.known.some(({ tokenId }) => tokenId === id);
   }
 
   /** Returns the caller with this token; null: there is none. */
   async find(token: string): Promise<Caller | null> {
     await this.refresh();
-    return findCaller(this.known, token);
+    const found = findCaller(this.known, token);
+    if (found !== null) this.used.add(found.tokenId);
+    return found;
   }
 
   private async refresh(): Promise<void> {
-    // While there is no token, any caller on this machine is admitted: the first token counts at
-    // once.
+    // While there is no token, any caller on this machine may be admitted: the first token counts
+    // at once.
     if (this.known.length > 0 && this.now() - this.readAt < FRESH_MS) return;
     this.reading ??= this.read().finally(() => (this.reading = null));
     await this.reading;
   }
 
+  private async noteUse(): Promise<void> {
+    if (this.used.size === 0) return;
+    const ids = [...this.used];
+    this.used.clear();
+    // A store that takes no writes now is no reason to refuse a caller.
+    await touchTokens(this.pool, ids).catch(() => undefined);
+  }
+
   private async read(): Promise<void> {
+    await this.noteUse();
     const rows = await readTokens(this.pool);
-    this.known = rows.filter(({ revokedAt }) => revokedAt === null).map(knownOf);
+    this.wasMade = rows.length > 0;
+    this.known = rows.filter(({ isValid }) => isValid).map(knownOf);
     this.readAt = this.now();
   }
 }
 
-const knownOf = ({ id, hash, scopes }: ApiTokenRow): Known => ({ id, hash, scopes: new Set(scopes) });
+const knownOf = ({ id, replaces, name, hash, scopes, tenant, handlers }: ApiTokenRow): Known => ({
+  id: replaces ?? id,
+  tokenId: id,
+  name,
+  hash,
+  scopes: new Set(scopes),
+  limits: { tenant, handlers },
+});
 
 /**
  * Finds the caller by comparing with each token, in constant time and to the end: the time says
  * neither how much of a token was right nor whose it is.
  */
-export const findCaller = (known: readonly Known[], token: string): Caller | null => {
+export const findCaller = <K extends { readonly hash: Buffer }>(known: readonly K[], token: string): K | null => {
   const hash = hashToken(token);
-  let found: Known | null = null;
+  let found: K | null = null;
   for (const one of known) if (timingSafeEqual(one.hash, hash)) found = one;
   return found;
 };

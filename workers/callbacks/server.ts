@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,7 +13,7 @@ import { isCallbackToken, readCallbackPath } from './token';
 import type { Answer } from './answers';
 import { answerOf, problem, send } from './answers';
 import { BodyTooLarge, readJson, UnreadableBody } from './body';
-import { REQUEST_MS } from '../api/limits';
+import { createDoor, MOST_CONNECTIONS } from '../doors/sockets';
 
 export interface CallbackOptions {
   /** 0: any free one, see `url`. */
@@ -22,7 +21,7 @@ export interface CallbackOptions {
   /** If that port is taken, use any free one. */
   elsewhere?: boolean;
   host: string;
-  secret: string;
+  secrets: readonly string[];
   /** Most bytes of one body. */
   maxBytes: number;
   log: Logger;
@@ -50,7 +49,7 @@ const EARLY_EVERY_MS = 100;
 const TOLD = ['status', 'results', 'error'];
 
 /**
- * Takes completions by HTTP: `POST <base>/callbacks/<batch>.<created>/<token>` with
+ * Takes completions by HTTP: `POST <base>/callbacks/<batch>.<created>.<expires>/<token>` with
  * `{"results": [...]}` or `{"status": "expired" | "failed", ...}`. 200 when it is committed, or the
  * same was before;
  * problem details (RFC 9457) otherwise: 400 unreadable, 401 a wrong token, 404 no such batch, 409
@@ -59,10 +58,7 @@ const TOLD = ['status', 'results', 'error'];
  */
 export const listenForCallbacks = async (options: CallbackOptions): Promise<CallbackServer> => {
   const receiver = new Receiver(options);
-  const server = createServer(
-    { requestTimeout: REQUEST_MS },
-    (request, response) => void receiver.take(request, response),
-  );
+  const server = createDoor((request, response) => void receiver.take(request, response), MOST_CONNECTIONS.callbacks);
   await listen(server, options);
   const { address, family, port } = server.address() as AddressInfo;
   let stopped: Promise<void> | null = null;
@@ -116,11 +112,11 @@ class Receiver {
     if (request.method !== 'POST')
       return problem(405, 'method-not-allowed', `Expected POST, got ${request.method}.`, {}, { allow: 'POST' });
     if (deps === null) return busyNow('The worker is starting.');
-    if (!isCallbackToken({ secret: options.secret, installation: deps.installation }, path.batch, path.token))
+    if (!isCallbackToken({ secrets: options.secrets, installation: deps.installation }, path.batch, path.token))
       return problem(
         401,
         'unauthorized',
-        'The token does not belong to this batch.',
+        'The token does not belong to this batch, or has expired.',
         {},
         { 'www-authenticate': 'Callback' },
       );

@@ -6,12 +6,13 @@ import type { CallbackPolicy } from '../../activities/deps';
 import type { ExecutionSettings } from '../../activities/executions/settings';
 import type { NodeSettings } from '../../activities/nodes/settings';
 import type { Handler, Problem } from '../../handlers';
+import { readVariable, variableOf } from '../../handlers/environment/variable';
 import type { ReapIntervals } from '../../postgres/fanouts/reap';
 import { DEFAULT_PREFIX } from '../../workflows/naming';
 import type { ApiSettings } from '../api/settings';
 import { apiSettings } from '../api/settings';
 import type { CallbackSettings } from './callbacks';
-import { callbackProblems, callbackSettings } from './callbacks';
+import { callbackPolicy, callbackProblems, callbackSettings } from './callbacks';
 import type { ConfigFile } from './configFile';
 import { CONFIG_NAMES, findConfig, loadConfig } from './configFile';
 import type { DevServers } from '../dev/file';
@@ -43,6 +44,7 @@ export interface Flags {
   nodeName?: string | undefined;
   apiPort?: string | undefined;
   apiHost?: string | undefined;
+  apiOpen?: string | undefined;
   maxConnections?: string | undefined;
   maxCachedWorkflows?: string | undefined;
 }
@@ -127,7 +129,11 @@ export const loadSettings = async (
   const isOwn = own.databaseUrl !== undefined || temporal.isNamed;
   const servers = isOwn ? null : dev;
   const databaseUrl = own.databaseUrl ?? servers?.databaseUrl ?? null;
-  if (databaseUrl === null && needs.database === true && problems.every(({ path: at }) => at !== DATABASE_FIELD))
+  if (
+    databaseUrl === null &&
+    needs.database === true &&
+    problems.every(({ path: at }) => !at.startsWith(DATABASE_FIELD))
+  )
     problems.push({ path: 'databaseUrl', message: noDatabase(dev !== null, cwd) });
   if (needs.handlers === true && config === null) problems.push({ path: 'config', message: noConfig(cwd) });
   if (problems.length > 0) throw new SettingsError(problems);
@@ -139,7 +145,7 @@ export const loadSettings = async (
     prefix: own.prefix ?? servers?.prefix ?? DEFAULT_PREFIX,
     temporal: servers === null ? temporal.settings : { ...temporal.settings, ...addressOf(servers), connection: {} },
     handlers: config?.handlers ?? [],
-    callbacks: { allow: config?.settings.callbacks?.allow ?? [], secret: config?.settings.callbacks?.secret ?? null },
+    callbacks: callbackPolicy(config?.settings.callbacks),
     executions: executionSettings(
       config?.settings.executions ?? {},
       config?.functions ?? [],
@@ -172,10 +178,14 @@ const FLAG_NAMES: Readonly<Record<string, string>> = {
   callbackUrl: '--callback-url',
   apiPort: '--port',
   apiHost: '--host',
+  apiOpen: '--open',
   maxConnections: '--max-connections',
   maxCachedWorkflows: '--max-cached-workflows',
 };
 const DATABASE_FIELD = 'MUSTER_DATABASE_URL';
+/** Variables that are secrets: each may be named with `_FILE` at its end, and holds a path then. */
+const SECRETS: readonly string[] = [DATABASE_FIELD, 'MUSTER_CALLBACK_SECRET'];
+const TEMPORAL_SECRETS = ['TEMPORAL_API_KEY', 'TEMPORAL_TLS_CLIENT_KEY_DATA', 'TEMPORAL_TLS_CLIENT_CERT_DATA'];
 
 /**
  * Reads one setting from its flag, or else from its environment variable; an error names the one
@@ -185,12 +195,16 @@ const reader =
   (flags: Flags, env: Env, problems: Problem[]) =>
   (flag: keyof Flags | null, variable: string, schema: z.ZodType<string>): string | undefined => {
     const fromFlag = flag === null ? undefined : flags[flag];
-    const value = fromFlag ?? (env[variable] === '' ? undefined : env[variable]);
+    const { value: found, problem } = SECRETS.includes(variable)
+      ? readVariable(env, variable)
+      : { value: env[variable] };
+    if (fromFlag === undefined && problem !== undefined) problems.push({ path: variable, message: problem });
+    const value = fromFlag ?? (found === '' ? undefined : found);
     if (value === undefined) return undefined;
     const parsed = schema.safeParse(value);
     if (parsed.success) return parsed.data;
     problems.push({
-      path: fromFlag === undefined ? variable : FLAG_NAMES[flag!]!,
+      path: fromFlag === undefined ? variableOf(env, variable) : FLAG_NAMES[flag!]!,
       message: parsed.error.issues[0]!.message,
     });
     return undefined;
@@ -230,9 +244,13 @@ const temporalOf = (
 /** Reads TLS, API key and profiles as every Temporal tool does: TEMPORAL_* and the profile file. */
 const temporalEnv = (env: Env, problems: Problem[]): TemporalEnv => {
   try {
-    const variables = Object.fromEntries(
-      Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
-    );
+    const fromFiles = TEMPORAL_SECRETS.flatMap((name): [string, string][] => {
+      const { value, problem } = readVariable(env, name);
+      if (problem !== undefined) problems.push({ path: name, message: problem });
+      return value === undefined ? [] : [[name, value]];
+    });
+    const given = Object.entries(env).filter(([, value]) => value !== undefined && value !== '');
+    const variables = Object.fromEntries([...given, ...fromFiles]);
     const { connectionOptions, namespace } = loadClientConnectConfig({
       overrideEnvVars: variables as Record<string, string>,
     });

@@ -6,3 +6,6 @@ export const LOCAL_HOST = '127.0.0.1';
 
 /** Most bytes of one completion by HTTP: 50,000 results of 300 bytes. */
 export const DEFAULT_CALLBACK_BYTES = 16_777_216;
+
+/** How long a callback URL is valid, at least: a week. */
+export const DEFAULT_CALLBACK_URL_MS = 604_800_000;

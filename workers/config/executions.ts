@@ -29,6 +29,11 @@ export const executionShape = {
     'Most attempts per item, whatever a request asks for.',
     DEFAULTS.maxAttempts,
   ),
+  maxLosses: setting(
+    whole(2, 1_000),
+    'How often in a row an item may be lost with its node while it runs; then it has failed for good.',
+    DEFAULTS.maxLosses,
+  ),
   rollCallMs: setting(
     whole(0, 600_000),
     'How long a roll call waits for as many nodes as were asked for.',
@@ -56,6 +61,16 @@ export const executionShape = {
     DEFAULTS.concurrency,
   ),
   timeoutMs: setting(whole(1, DAY_MS), 'Longest run of one item, where the request does not say.', DEFAULTS.timeoutMs),
+  maxConcurrency: setting(
+    whole(1, 1_000),
+    'Most items of a chunk at once, whatever a request asks for; the HTTP API refuses more.',
+    DEFAULTS.maxConcurrency,
+  ),
+  maxTimeoutMs: setting(
+    whole(1, DAY_MS),
+    'Longest run of one item, whatever a request asks for; the HTTP API refuses more.',
+    DEFAULTS.maxTimeoutMs,
+  ),
   retentionMs: setting(
     whole(60_000, 3_650 * DAY_MS),
     'How long an ended execution is kept, with its items and results.',
@@ -87,6 +102,7 @@ export interface ExecutionFileSettings {
   attributes?: Record<string, string> | undefined;
   topics?: readonly string[] | undefined;
   maxAttempts?: number | undefined;
+  maxLosses?: number | undefined;
   rollCallMs?: number | undefined;
   requeueMs?: number | undefined;
   startupDelayMs?: number | undefined;
@@ -94,6 +110,8 @@ export interface ExecutionFileSettings {
   leaseMs?: number | undefined;
   concurrency?: number | undefined;
   timeoutMs?: number | undefined;
+  maxConcurrency?: number | undefined;
+  maxTimeoutMs?: number | undefined;
   retentionMs?: number | undefined;
   stdoutBytes?: number | undefined;
   stderrBytes?: number | undefined;

@@ -1,24 +1,21 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Problem } from '../../handlers';
 import { didYouMean } from '../../handlers/suggest';
-import { show } from '../../handlers/text';
 import { SCHEMA_PATTERN } from '../../postgres/pool';
 import { DEFAULT_PREFIX } from '../../workflows/naming';
 import { DEFAULT_LIMITS, MAX_WAIT_S } from '../api/limits';
 import { DEFAULT_REAP } from '../sweeper/fanoutReaper';
 import { executionShape } from './executions';
-import type { Shown } from './checked';
+import { callbackShape, callbacksShape, hostName, hosts, isPort, PORT } from './callbacksSchema';
 import { checked, setting, strict, text, whole } from './checked';
-import { DEFAULT_CALLBACK_BYTES, LOCAL_HOST, USUAL_API_PORT } from './defaults';
+import { LOCAL_HOST, USUAL_API_PORT } from './defaults';
 import { isNodeName, NODE_NAME, nodeShape } from './nodes';
 import { plugsShape } from './plugs';
+import type { SecretOptions } from './secret';
+import { masked, secret } from './secret';
 
 /** Checks each setting, wherever it comes from. Messages say what came, except for a secret. */
 
-type Env = Readonly<Record<string, string | undefined>>;
-
-const masked: Shown = (value) =>
-  typeof value === 'string' ? 'another string (not shown: it may contain a secret)' : show(value);
 const isDatabaseUrl = (url: string): boolean => /^postgres(ql)?:\/\//.test(url) && URL.canParse(url);
 const isAddress = (address: string): boolean => /^(\[[0-9a-fA-F:]+\]|[^\s/:@]+)(:\d{1,5})?$/.test(address);
 
@@ -34,53 +31,7 @@ export const logLevel = checked<LogLevel>(
 );
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 
-/**
- * Takes `{env: NAME}`, or the text itself where a file is code: a JSON file must not contain a
- * secret.
- */
-const secret = ({ json, env }: { json: boolean; env: Env }, inner: z.ZodType<string>): z.ZodType<string> =>
-  z.unknown().transform((value, context): string => {
-    const name = (value as { env?: unknown } | null)?.env;
-    const refuse = (message: string): never => {
-      context.addIssue({ code: 'custom', message });
-      return z.NEVER;
-    };
-    if (typeof name !== 'string') {
-      if (json)
-        return refuse(`expected {"env": "NAME"}, since a JSON file must not contain secrets, got ${masked(value)}`);
-      const parsed = inner.safeParse(value);
-      return parsed.success ? parsed.data : refuse(parsed.error.issues[0]!.message);
-    }
-    const found = env[name];
-    if (found === undefined || found === '')
-      return refuse(`expected a value in the environment variable ${name}, got nothing`);
-    const parsed = inner.safeParse(found);
-    return parsed.success
-      ? parsed.data
-      : refuse(`${parsed.error.issues[0]!.message} in the environment variable ${name}`);
-  });
-
 const someText = text('text', (value) => value !== '', masked);
-const webhookSecret = text(
-  'a Standard Webhooks secret, whsec_ and base64',
-  (value) => /^whsec_[A-Za-z0-9+/]+=*$/.test(value),
-  masked,
-);
-/** Short ones can be guessed from one URL. */
-export const callbackSecret = text(
-  'at least 32 characters, such as `openssl rand -base64 32` gives',
-  (value) => value.length >= 32,
-  masked,
-);
-export const callbackUrl = text(
-  'an http:// or https:// URL without query, user or password',
-  (value) => {
-    if (!/^https?:\/\//.test(value) || !URL.canParse(value)) return false;
-    const { username, password, search, hash } = new URL(value);
-    return `${username}${password}${search}${hash}` === '';
-  },
-  masked,
-);
 const CONNECTIONS = { least: 2, most: 1_000 };
 export const connectionsText = text(
   `a whole number of database connections from ${CONNECTIONS.least} to ${CONNECTIONS.most}`,
@@ -91,28 +42,11 @@ export const cachedText = text(
   `a whole number of workflow runs from ${CACHED.least} to ${CACHED.most}`,
   (value) => /^\d{1,5}$/.test(value) && Number(value) >= CACHED.least && Number(value) <= CACHED.most,
 );
-const isPort = (value: unknown): boolean =>
-  Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= 65_535;
-const PORT = 'a port from 0 (a free one) to 65535';
-export const portText = text(PORT, (value) => /^\d{1,5}$/.test(value) && isPort(Number(value)));
-export const hostName = text('a host name or address to listen on', (value) => /^[^\s/@]+$/.test(value));
-const CALLBACK_BYTES_MAX = 268_435_456;
-const hosts = z
-  .array(
-    text('a host name, such as hooks.example.com', (host) => /^[^\s/@]+$/.test(host)),
-    {
-      error: (issue) => `expected a list of host names, got ${show(issue.input)}`,
-    },
-  )
-  .meta({ expected: 'a list of host names' });
-
+const isTruth = (value: unknown): boolean => typeof value === 'boolean';
 const LONGEST_WAIT_MS = 3_650 * 86_400_000;
 const wait = (leastMs: number) => whole(leastMs, LONGEST_WAIT_MS, 'milliseconds');
 
-interface SchemaOptions {
-  /** The file is JSON: it must not contain a secret. */
-  json: boolean;
-  env: Env;
+interface SchemaOptions extends SecretOptions {
   folder: string;
 }
 
@@ -145,9 +79,32 @@ const fanoutShape = {
   keepEndedMs: setting(wait(60_000), 'How long an ended fan-out is kept.', DEFAULT_REAP.keepEndedMs),
 };
 
+const callerShape = {
+  maxRequests: setting(
+    whole(1, 100_000, 'requests'),
+    'Most requests of one token at work at once; further ones get 429.',
+    'half of `api.maxRequests`',
+  ),
+  maxWaiting: setting(
+    whole(0, 100_000, 'streams and long polls'),
+    'Most streams and long polls of one token at once; further ones get 429.',
+    'half of `api.maxWaiting`',
+  ),
+};
+
 const apiShape = {
   port: setting(checked<number>(PORT, isPort), 'Port of the HTTP API.', USUAL_API_PORT),
   host: setting(hostName, 'Address on which the HTTP API listens.', LOCAL_HOST),
+  open: setting(
+    checked<boolean>('true or false', isTruth),
+    'Requires no token until one was made. Only on a loopback address.',
+    false,
+  ),
+  maxConnections: setting(
+    whole(1, 100_000, 'connections'),
+    'Most connections of callers at once; further ones are closed.',
+    '2,000, or twice `maxRequests` and `maxWaiting` together if that is more',
+  ),
   maxBodyBytes: setting(
     whole(1_024, 268_435_456, 'bytes'),
     'Most bytes of one request body.',
@@ -168,27 +125,8 @@ const apiShape = {
     'Longest time that an answer is held back for `wait`.',
     DEFAULT_LIMITS.maxWaitS,
   ),
+  perCaller: strict(callerShape).optional(),
 };
-
-const callbackShape = (options: SchemaOptions) => ({
-  port: setting(checked<number>(PORT, isPort), 'Port on which a worker takes completions by HTTP.', 'off'),
-  host: setting(hostName, 'Address on which it listens.', LOCAL_HOST),
-  url: setting(callbackUrl, 'Address under which downstreams reach it.', 'the address on which it listens'),
-  secret: setting(
-    secret(options, callbackSecret),
-    'Signs the URLs that downstreams get; the same in every worker. In JSON as `{"env": "NAME"}`.',
-  ),
-  maxBytes: setting(whole(1_024, CALLBACK_BYTES_MAX, 'bytes'), 'Most bytes of one completion.', DEFAULT_CALLBACK_BYTES),
-});
-
-const callbacksShape = (options: SchemaOptions) => ({
-  allow: setting(hosts, 'Hosts to which callbacks may be sent, with or without a port.', 'none'),
-  secret: setting(
-    secret(options, webhookSecret),
-    'Signs callbacks as Standard Webhooks does. In JSON as `{"env": "NAME"}`.',
-    'none: callbacks are not sent',
-  ),
-});
 
 /**
  * Returns the schema of the settings beside the handlers in the config file; paths in it are from

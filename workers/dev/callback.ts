@@ -10,7 +10,7 @@ import type { CallbackSettings } from '../config/callbacks';
 export const devCallback = (dataDir: string, settings: CallbackSettings): CallbackSettings => ({
   ...settings,
   ...(settings.port === null ? { port: USUAL_PORT, elsewhere: true } : {}),
-  secret: settings.secret ?? keptSecret(path.join(dataDir, 'callback-secret')),
+  secrets: settings.secrets.length > 0 ? settings.secrets : [keptSecret(path.join(dataDir, 'callback-secret'))],
 });
 
 /** Beside those of Temporal (7233) and its Web UI (8233). */

@@ -167,11 +167,11 @@ const withServers = (settings: Settings, servers: DevServers): Settings => ({
   },
 });
 
-/** Starts the API for this machine only, and so without a token. */
+/** Starts the API for this machine only, and open: without a token until one was made. */
 const startDevApi = async (settings: Settings, log: Logger, say: DevOptions['say']): Promise<RunningApi> => {
   const port = settings.api.port ?? USUAL_API_PORT;
   const api = await startApi(
-    { ...settings, api: { ...settings.api, port, host: '127.0.0.1' } },
+    { ...settings, api: { ...settings.api, port, host: '127.0.0.1', open: true } },
     { log, elsewhere: settings.api.port === null, maxConnections: 5 },
   );
   sayIfOther(say, 'the HTTP API', port === 0 ? Number(new URL(api.url).port) : port, api.url);

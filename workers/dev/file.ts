@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 
@@ -20,17 +20,27 @@ const DEV_DIRECTORY = '.muster';
 const fileIn = (cwd: string): string => path.join(cwd, DEV_DIRECTORY, 'dev.json');
 
 /**
- * Makes the directory with a `.gitignore` in it: data and passwords of a development server belong
- * in no repository.
+ * Makes the directory, for its owner only, with a `.gitignore` in it: data and passwords of a
+ * development server belong in no repository, and to no other user of the machine.
  */
 export const makeDevDirectory = (directory: string): void => {
-  mkdirSync(directory, { recursive: true });
+  const isNew = mkdirSync(directory, { recursive: true, mode: 0o700 }) !== undefined;
+  // A folder that the user made for the data keeps the user's mode; what is in it is closed.
+  if (isNew || path.basename(directory) === DEV_DIRECTORY) chmodSync(directory, 0o700);
   try {
-    writeFileSync(path.join(directory, '.gitignore'), '*\n', { flag: 'wx' });
+    writeFileSync(path.join(directory, '.gitignore'), '*\n', { flag: 'wx', mode: 0o600 });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
+  closeFiles(directory);
 };
+
+/** Closes files that a version before made with wider modes. */
+const closeFiles = (directory: string): void => {
+  for (const entry of readdirSync(directory, { withFileTypes: true }))
+    if (entry.isFile() && OURS.test(entry.name)) chmodSync(path.join(directory, entry.name), 0o600);
+};
+const OURS = /^(\.gitignore|dev\.(json|log)|callback-secret|temporal\.db(-shm|-wal)?)$/;
 
 /**
  * Writes the file, readable by its owner only: it contains the password of the development

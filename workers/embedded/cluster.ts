@@ -56,8 +56,9 @@ function passwordFile(cluster: string): string {
 
 async function makeCluster(options: ClusterOptions, path: string): Promise<void> {
   const { dataDir, durable, guard, user } = options;
-  // Its user must be able to pass through, and needs no more.
-  mkdirSync(dataDir, { recursive: true, mode: user === undefined ? 0o700 : 0o711 });
+  // Another user must be able to pass through; on Linux it need not (`asReachedBy`).
+  const isOurs = user === undefined || process.platform === 'linux';
+  mkdirSync(dataDir, { recursive: true, mode: isOurs ? 0o700 : 0o711 });
   removeStale(dataDir, NEW_PREFIX);
   const aside = mkdtempSync(join(dataDir, NEW_PREFIX));
   guard.alsoRemove(aside);

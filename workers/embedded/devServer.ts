@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { Connection } from '@temporalio/client';
@@ -6,6 +7,8 @@ import { Guard } from './guard';
 import type { GuardedProcess } from './guarded';
 import { accepts, checkPort, choosePorts, LOOPBACK } from './ports';
 import { startServer, type Attempt, type ServerHandle } from './server';
+import type { UiDoor } from './uiDoor';
+import { openUiDoor } from './uiDoor';
 import { temporalBinary } from './programs/temporalBinary';
 import type { Binary } from './programs/tool';
 
@@ -32,8 +35,15 @@ export async function startTemporalDev(options: TemporalDevOptions = {}): Promis
     mkdirSync(dirname(resolve(dbFilename)), { recursive: true });
   }
   const guard = new Guard([], log);
+  let door: UiDoor | null = null;
+  const plan = async (): Promise<Attempt<Ports>> => {
+    door?.close();
+    const opened = await openDoor(options);
+    door = opened.door;
+    return attempt(binary, options, opened.ports);
+  };
   try {
-    const { handle, details: ports } = await startServer(guard, () => attempt(binary, options), {
+    const { handle, details: ports } = await startServer(guard, plan, {
       what: 'The Temporal dev server',
       // A panic while it is built: its ports were taken between our look and its own; the trace has
       // pushed the reason out.
@@ -41,6 +51,7 @@ export async function startTemporalDev(options: TemporalDevOptions = {}): Promis
       remedy:
         'give other ports or leave them out, stop what uses them or the dbFilename, or give the address of a running server',
     });
+    void handle.exited.then(() => door?.close());
     return {
       ...handle,
       address: `${LOOPBACK}:${ports.port}`,
@@ -50,18 +61,43 @@ export async function startTemporalDev(options: TemporalDevOptions = {}): Promis
       binary,
     };
   } catch (error) {
+    (door as UiDoor | null)?.close();
     await guard.stop();
     throw error;
   }
 }
 
-async function attempt(binary: Binary, options: TemporalDevOptions): Promise<Attempt<Ports>> {
-  const { port, uiPort, metricsPort, usualPorts = {} } = options;
-  const ports = await choosePorts({
+/** Chooses ports, and takes that of the Web UI at once: others if another start was faster. */
+const openDoor = async (options: TemporalDevOptions): Promise<{ ports: Ports; door: UiDoor | null }> => {
+  for (;;) {
+    const ports = await portsFor(options);
+    if (options.ui !== true) return { ports, door: null };
+    try {
+      return { ports, door: await openUiDoor(ports.uiPort, { host: ports.innerUiHost, port: ports.innerUiPort }) };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    }
+  }
+};
+
+const portsFor = async ({ port, uiPort, metricsPort, usualPorts = {} }: TemporalDevOptions): Promise<Ports> => ({
+  ...(await choosePorts({
     port: { asked: port, usual: usualPorts.port },
     uiPort: { asked: uiPort, usual: usualPorts.uiPort },
+    innerUiPort: {},
     metricsPort: { asked: metricsPort },
-  });
+  })),
+  innerUiHost: unlikelyLoopback(),
+});
+
+/**
+ * Returns an address of this machine that no page can guess, as it could a port. Elsewhere than on
+ * Linux there is only one.
+ */
+const unlikelyLoopback = (): string =>
+  process.platform === 'linux' ? `127.${[...randomBytes(3)].map((byte) => 1 + (byte % 254)).join('.')}` : LOOPBACK;
+
+async function attempt(binary: Binary, options: TemporalDevOptions, ports: Ports): Promise<Attempt<Ports>> {
   return {
     command: {
       file: binary.path,
@@ -71,7 +107,7 @@ async function attempt(binary: Binary, options: TemporalDevOptions): Promise<Att
       graceMs: 5_000,
     },
     ready: (server) => isReady(server, ports, options),
-    ports: [ports.port, ports.metricsPort, ...(options.ui ? [ports.uiPort] : [])],
+    ports: [ports.port, ports.metricsPort, ...(options.ui ? [ports.innerUiPort] : [])],
     details: ports,
   };
 }
@@ -83,7 +119,7 @@ async function isReady(server: GuardedProcess, ports: Ports, options: TemporalDe
     return false;
   }
   // Plain TCP first: a gRPC channel that was refused once waits a second before it tries again.
-  if (!(await accepts(ports.port)) || (options.ui && !(await accepts(ports.uiPort)))) {
+  if (!(await accepts(ports.port)) || (options.ui && !(await accepts(ports.innerUiPort, ports.innerUiHost)))) {
     return false;
   }
   // Not Connection.connect: it leaves its channel open where it fails.
@@ -92,7 +128,7 @@ async function isReady(server: GuardedProcess, ports: Ports, options: TemporalDe
     await connection.ensureConnected();
     await connection.workflowService.describeNamespace({ namespace: options.namespace ?? 'default' });
     const { clusterId } = await connection.workflowService.getClusterInfo({});
-    return !options.ui || (await clusterBehind(ports.uiPort)) === clusterId;
+    return !options.ui || (await clusterBehind(ports)) === clusterId;
   } catch {
     return false;
   } finally {
@@ -103,8 +139,8 @@ async function isReady(server: GuardedProcess, ports: Ports, options: TemporalDe
 /**
  * Returns the id of the cluster that a Web UI shows: that of our server, if the port is ours.
  */
-async function clusterBehind(uiPort: number): Promise<string> {
-  const answer = await fetch(`http://${LOOPBACK}:${uiPort}/api/v1/cluster-info`, {
+async function clusterBehind({ innerUiHost, innerUiPort }: Ports): Promise<string> {
+  const answer = await fetch(`http://${innerUiHost}:${innerUiPort}/api/v1/cluster-info`, {
     signal: AbortSignal.timeout(2_000),
   });
   return ((await answer.json()) as { clusterId: string }).clusterId;

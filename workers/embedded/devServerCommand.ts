@@ -23,17 +23,24 @@ export interface TemporalDevOptions {
   /** Name to type: Text, Keyword, Int, Double, Bool, Datetime or KeywordList. */
   searchAttributes?: Record<string, string>;
   /** Dynamic configuration of the server, over ours. Durations are strings like `10ms`. */
-  dynamicConfig?: Record<string, string | number | boolean>;
+  dynamicConfig?: DynamicConfig;
   /** Where to look for the Temporal CLI. */
   binary?: BinaryOptions;
   /** Gets the server's output (warnings and worse), and what is fetched. */
   log?: (line: string) => void;
 }
 
+/** Settings of the server by name. */
+type DynamicConfig = Record<string, string | number | boolean | readonly string[]>;
+
 /** The ports of one start. */
 export interface Ports {
   port: number;
+  /** Where browsers find the Web UI. */
   uiPort: number;
+  /** Where the server itself has it, behind `openUiDoor`. */
+  innerUiPort: number;
+  innerUiHost: string;
   metricsPort: number;
 }
 
@@ -47,7 +54,10 @@ const UNLIMITED = 1_000_000;
  * What the dev server needs to behave as Muster assumes. `system.enableActivityEagerExecution` is
  * left as the server has it.
  */
-const DYNAMIC_CONFIG: Record<string, string | number | boolean> = {
+const DYNAMIC_CONFIG: DynamicConfig = {
+  // The frontend's HTTP port cannot be switched off. It takes changes that any web page can send,
+  // so it serves a name that does not exist, which no request has.
+  'frontend.httpAllowedHosts': ['muster.invalid'],
   // Without it a timer under 1 s fires at about 1 s; with it, 15-41 ms late.
   'history.timerProcessorMaxTimeShift': '10ms',
   // How long the server's own tasks (hand an activity to a worker, fire a timer) wait for a
@@ -80,7 +90,7 @@ export function serverArguments(options: TemporalDevOptions, ports: Ports): stri
   const config = Object.entries({ ...DYNAMIC_CONFIG, ...dynamicConfig });
   return [
     ...['server', 'start-dev', '--ip', LOOPBACK, '--port', `${ports.port}`, '--metrics-port', `${ports.metricsPort}`],
-    ...(ui ? ['--ui-port', `${ports.uiPort}`] : ['--headless']),
+    ...(ui ? ['--ui-port', `${ports.innerUiPort}`, '--ui-ip', ports.innerUiHost] : ['--headless']),
     ...(namespace === undefined ? [] : ['--namespace', namespace]),
     ...['--log-level', 'warn', '--log-format', 'text'],
     ...pairs('--search-attribute', Object.entries(searchAttributes)),

@@ -14,6 +14,7 @@ export const GUARD_SOURCE = `
 const { spawn } = require('node:child_process');
 const { rmSync } = require('node:fs');
 process.title = 'muster-guardian';
+process.umask(0o077); // what its servers write is for their user alone
 const remove = JSON.parse(process.argv[1]);
 let server, ending = false, unsent = 0;
 

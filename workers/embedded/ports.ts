@@ -94,9 +94,9 @@ function listen(port: number): Promise<Server> {
 }
 
 /** Says whether a server listens there. */
-export function accepts(port: number): Promise<boolean> {
+export function accepts(port: number, host = LOOPBACK): Promise<boolean> {
   return new Promise((answer) => {
-    const socket = connect(port, LOOPBACK, () => {
+    const socket = connect(port, host, () => {
       socket.destroy();
       answer(true);
     });

@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Gauge, Registry } from 'prom-client';
@@ -12,6 +11,7 @@ import { Health } from './health';
 import type { PollWatch } from './pollWatch';
 import { StoreMetrics } from './storeMetrics';
 import type { SweepCounts } from '../sweeper/counts';
+import { createDoor, MOST_CONNECTIONS } from '../doors/sockets';
 
 export interface MetricsOptions {
   pool: Pool;
@@ -46,25 +46,29 @@ export interface MetricsServer {
  */
 export const startMetrics = async (options: MetricsOptions): Promise<MetricsServer> => {
   const { registry, health, metrics } = createMetrics(options);
-  const server = createServer((request, response) => {
+  // However many ask at once, each answer is made once.
+  const text = shared(async () => {
+    await metrics.refresh();
+    return registry.metrics();
+  });
+  const report = shared(() => health.report());
+  const server = createDoor((request, response) => {
     const path = (request.url ?? '/').split('?')[0];
     const answer =
       request.method !== 'GET' && request.method !== 'HEAD'
         ? Promise.resolve(send(response, 405, 'text/plain', 'GET only\n'))
         : path === '/metrics'
-          ? metrics.refresh().then(async () => send(response, 200, registry.contentType, await registry.metrics()))
+          ? text().then((found) => send(response, 200, registry.contentType, found))
           : path === '/healthz'
-            ? health
-                .report()
-                .then((report) =>
-                  send(response, report.healthy ? 200 : 503, 'application/json', JSON.stringify(report)),
-                )
+            ? report().then((found) =>
+                send(response, found.healthy ? 200 : 503, 'application/json', JSON.stringify(found)),
+              )
             : Promise.resolve(send(response, 404, 'text/plain', 'Paths: /metrics, /healthz\n'));
     answer.catch((error: unknown) => {
       options.log?.warn({ err: error }, 'metrics: no answer');
       send(response, 500, 'text/plain', 'failed\n');
     });
-  });
+  }, MOST_CONNECTIONS.metrics);
   server.listen(options.port, options.host ?? '127.0.0.1');
   await once(server, 'listening');
   const { address, family, port } = server.address() as AddressInfo;
@@ -77,6 +81,12 @@ export const startMetrics = async (options: MetricsOptions): Promise<MetricsServ
       await once(server, 'close');
     },
   };
+};
+
+/** Shares a call with all who ask while it runs. */
+const shared = <T>(call: () => Promise<T>): (() => Promise<T>) => {
+  let running: Promise<T> | null = null;
+  return () => (running ??= call().finally(() => (running = null)));
 };
 
 /** Creates all metrics of one process; without a server, for callers that only read them. */

@@ -17,7 +17,8 @@ export const problemDetails = z
         }),
       )
       .optional()
-      .describe('One entry per field'),
+      .describe('One entry per field, at most 100'),
+    errorsOmitted: z.number().int().optional().describe('Number of further entries; absent: none'),
   })
   .meta({ id: 'Problem' });
 export type ProblemDetails = z.infer<typeof problemDetails>;

@@ -5,6 +5,7 @@
  */
 export const ERROR_CODES = {
   // The input was refused: nothing was done.
+  ANSWER_TOO_LARGE: ['What a request asks for exceeds the largest answer, 16 MB.', 'Ask for fewer ids per request.'],
   ASYNC_SCHEMA: [
     'A handler’s schema has an asynchronous refinement or transform.',
     'Make it synchronous, or move the check before the submit or into the handler.',
@@ -60,6 +61,10 @@ export const ERROR_CODES = {
   LINE_TOO_LONG: ['A line of a file is too long.', 'Split the line.'],
   LOSSY_NUMBER: ['A JSON number would lose digits.', 'Send it as text.'],
   MALFORMED_ID: ['An item id does not have the documented form.', 'Use the ids that `addItems` returned.'],
+  NOT_ALLOWED: [
+    'A request asks for what the operator allows no caller of the HTTP API.',
+    'Read the message: it names the field and the setting.',
+  ],
   PAYLOAD_TOO_LARGE: [
     'The payload exceeds `maxPayloadBytes` of its handler.',
     'Store it elsewhere and send a reference.',
@@ -71,6 +76,10 @@ export const ERROR_CODES = {
   TASK_TOO_HEAVY: ['The weight of one task exceeds a limit of its handler.', 'Raise the limit, or split the task.'],
   TASK_TOO_LARGE: ['One task does not fit into a call of its handler.', 'Raise `maxBytes`, or split the task.'],
   TOO_MANY_ITEMS: ['A list of a request is too long.', 'Send several requests.'],
+  TOO_MANY_VALUES: [
+    'A request body has more JSON values and names than `api.maxBodyBytes` allows: one per 8 bytes of it.',
+    'Send several requests.',
+  ],
   TOO_MANY_TASKS: ['Too many tasks in one call.', 'Send several calls, or pass an async iterable.'],
   UNKNOWN_FANOUT: ['The fan-out of an item id does not exist.', 'Use the ids that `addItems` returned.'],
   UNKNOWN_FIELD: ['A task has a field that is not documented.', 'Remove it, or correct its spelling.'],
@@ -78,6 +87,10 @@ export const ERROR_CODES = {
   UNKNOWN_SEGMENT: ['The fan-out has no such segment.', 'Use the ids that `addItems` returned.'],
   // The state of the object does not allow the operation: nothing was changed.
   BACKLOGGED: ['Too many tasks are waiting already (`maxQueued`).', 'Submit the same ids again later.'],
+  QUOTA: [
+    'A quota of the tenant is used up; `quota`, `has` and `limit` say which.',
+    'Try again when some of its work has ended, or have an operator raise it (`muster tenant set`).',
+  ],
   CANCELLED: [
     'The execution was cancelled or given up while its argument lists were being sent.',
     'Start a new execution.',

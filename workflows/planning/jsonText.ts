@@ -6,8 +6,8 @@
 /** Deepest nesting of arrays and objects in a payload. */
 export const MAX_JSON_DEPTH = 100;
 
-const QUOTE = 34;
-const BACKSLASH = 92;
+export const QUOTE = 34;
+export const BACKSLASH = 92;
 const OPENING: ReadonlySet<number> = new Set([91, 123]);
 const CLOSING: ReadonlySet<number> = new Set([93, 125]);
 

@@ -1,8 +1,10 @@
 import type { LookupFunction } from 'node:net';
 import { Agent, request } from 'undici';
-import { allowedAddresses, isAllowedHost, resolveHost } from '../../callbacks/addresses';
+import { allowedAddresses, resolveHost } from '../../callbacks/addresses';
+import { isAllowedUrl } from '../../callbacks/allowed';
 import { describeThrown } from '../../../handlers/text';
 import type { ItemMetadata } from '../../../workflows/planning/executions/usage';
+import { HEADER_NAME, HEADER_VALUE, isTransportHeader } from '../../../workflows/planning/transportHeaders';
 import type { Executor, MakeExecutor, RunOutcome } from './types';
 import { nodeFailure } from './types';
 
@@ -12,29 +14,33 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
  * Calls one URL per item: the function is `http`, its method the verb, the first argument the URL,
  * the second the body, the others headers (`name: value`). Standard output is the body of the
  * answer; exit code 0 for 2xx, otherwise the status with it on stderr. Only hosts that the operator
- * allows; redirects are not followed. Each call carries the item's idempotency key, the same at
- * every attempt.
+ * allows; redirects are not followed, and headers of the transport are refused. Each call carries
+ * the item's idempotency key, the same at every attempt.
  */
 export const httpExecutor = (allow: readonly string[], { method, limits }: MakeExecutor): Executor => {
   const verb = method.toUpperCase();
   const agent = new Agent({ connect: { lookup: lookupAllowed(allow) } });
   return {
+    runsCode: false,
     run: async (args, { position, executionId, signal }) => {
       if (!METHODS.includes(verb)) return nodeFailure(`method: expected one of ${METHODS.join(', ')}, got ${method}`);
       const [target, body, ...rest] = args;
       const url = target !== undefined && URL.canParse(target) ? new URL(target) : null;
       if (url === null || !['http:', 'https:'].includes(url.protocol))
         return nodeFailure(`arguments[0]: expected an http or https URL, got ${target ?? 'nothing'}`);
-      if (!isAllowedHost(allow, url))
+      if (url.username !== '' || url.password !== '')
+        return nodeFailure('arguments[0]: expected a URL without user and password, got one with them');
+      if (!isAllowedUrl(allow, url, 'http and https'))
         return nodeFailure(
           `the host ${url.host} is not allowed here: executions.httpAllow in the config of this node allows ${allow.join(', ')}`,
         );
-      const headers = { ...headersOf(rest), 'idempotency-key': `${executionId}/${position}` };
+      const headers = headersOf(rest);
+      if (typeof headers === 'string') return nodeFailure(headers);
       try {
         const answer = await request(url, {
           method: verb as 'GET',
           body: body ?? null,
-          headers,
+          headers: { ...headers, 'idempotency-key': `${executionId}/${position}` },
           signal,
           dispatcher: agent,
         });
@@ -48,13 +54,22 @@ export const httpExecutor = (allow: readonly string[], { method, limits }: MakeE
   };
 };
 
-const headersOf = (lines: readonly string[]): Record<string, string> =>
-  Object.fromEntries(
-    lines.map((line) => {
-      const at = line.indexOf(':');
-      return [line.slice(0, at).trim().toLowerCase(), line.slice(at + 1).trim()];
-    }),
-  );
+/** Returns the headers, or what is wrong with one of them: nothing is sent then. */
+const headersOf = (lines: readonly string[]): Record<string, string> | string => {
+  const headers = new Map<string, string>();
+  for (const [index, line] of lines.entries()) {
+    const refuse = (expected: string): string =>
+      `arguments[${index + 2}]: expected ${expected}, got ${JSON.stringify(line.slice(0, 100))}`;
+    const at = line.indexOf(':');
+    const name = line.slice(0, Math.max(at, 0)).trim().toLowerCase();
+    const value = line.slice(at + 1).trim();
+    if (!HEADER_NAME.test(name) || !HEADER_VALUE.test(value))
+      return refuse('a header of the form "name: value" on one line');
+    if (isTransportHeader(name)) return refuse('no header that the transport writes');
+    headers.set(name, value);
+  }
+  return Object.fromEntries(headers);
+};
 
 const CONTENT_TYPE_MAX = 256;
 const metadataOf = (status: number, contentType: string | string[] | undefined): ItemMetadata => ({

@@ -4,12 +4,12 @@ import type { Executor, MakeExecutor } from './types';
 import { nodeFailure } from './types';
 import { typescriptExecutor } from './typescript';
 import { httpExecutor } from './http';
-import type { CompiledModules } from './wasm/compiledModules';
+import type { ModuleProcesses } from './wasm/moduleProcesses';
 import { storedIds } from './wasm/store';
 import { wasmExecutor } from './wasm/wasmExecutor';
 
-export type { Executor, OutputLimits, RunOutcome } from './types';
-export { CompiledModules } from './wasm/compiledModules';
+export type { Executor, OutputLimits, Place, RunOutcome } from './types';
+export { ModuleProcesses } from './wasm/moduleProcesses';
 export { cutOutput } from './output';
 export { nodeFailure } from './types';
 
@@ -33,7 +33,7 @@ export interface ExecutorSource {
  */
 export const makeExecutor = async (
   source: ExecutorSource,
-  modules: CompiledModules,
+  modules: ModuleProcesses,
   make: MakeExecutor,
 ): Promise<Executor> => {
   const { functionId } = make;
@@ -55,6 +55,7 @@ export const makeExecutor = async (
 };
 
 const missing = (why: string): Executor => ({
+  runsCode: false,
   run: () => Promise.resolve(nodeFailure(why)),
   close: () => Promise.resolve(),
 });

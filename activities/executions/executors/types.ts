@@ -21,9 +21,21 @@ export interface RunOutcome {
   nodeError?: string;
 }
 
-/** Runs the items of one chunk: created when the chunk begins, closed when it ends. */
-export interface Executor {
+interface Runner {
   run(args: readonly string[], call: FunctionCall): Promise<RunOutcome>;
+}
+
+/** Room for one run, until it is left. */
+export interface Place extends Runner {
+  leave(): void;
+}
+
+/** Runs the items of one chunk: created when the chunk begins, closed when it ends. */
+export interface Executor extends Runner {
+  /** It runs code of users: an item may take its node down. */
+  runsCode: boolean;
+  /** Waits for room, which counts as no time of the run. Without it there always is. */
+  place?(signal: AbortSignal): Promise<Place>;
   close(): Promise<void>;
 }
 

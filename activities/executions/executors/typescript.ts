@@ -7,6 +7,7 @@ import { nodeFailure } from './types';
 
 /** Runs a registered TypeScript function, in this process. */
 export const typescriptExecutor = (registered: RegisteredFunction): Executor => ({
+  runsCode: true,
   run: async (args, call) => {
     try {
       return outcomeOf(registered.name, await registered.run(args, call));

@@ -6,14 +6,15 @@ import { runs } from '../support/session';
 interface Options {
   port?: string;
   host?: string;
+  open?: boolean;
   shutdownGrace: number;
   startTimeout: number;
 }
 
 const NOTES = `Offers everything the client library can do, to any language. /openapi.json describes the API; /docs is
-a page to explore it. Until a token exists (muster token create) the API listens on this machine only
-and requires none. Use a proxy for TLS. Limits (maxBodyBytes, maxRequests, maxWaiting) are under "api"
-in the config file.
+a page to explore it. Each request needs a token (muster token create). With --open none is needed
+until one was made: for trying out, on this machine only, and closed to web pages of other sites. Use a
+proxy for TLS. Limits (maxBodyBytes, maxRequests, perCaller) are under "api" in the config file.
 With --json: prints one line when it is ready.`;
 
 export const apiCommand = (): Command =>
@@ -29,6 +30,7 @@ export const apiCommand = (): Command =>
   )
     .option('--port <port>', 'port to listen on; 0: any free port (default: 8080)')
     .option('--host <host>', 'address to listen on (default: 127.0.0.1)')
+    .option('--open', 'require no token until one was made; only on this machine')
     .option('--max-connections <n>', 'database connections; Idempotency-Keys use as many again (default: 10)')
     .option('--shutdown-grace <duration>', 'time for open requests to finish during shutdown', durationOption, 20_000)
     .option('--start-timeout <duration>', 'how long to wait for Postgres at startup', durationOption, 60_000)
@@ -36,8 +38,15 @@ export const apiCommand = (): Command =>
     .action(runs(api));
 
 async function api(session: Session<Options>): Promise<void> {
-  const { port, host, shutdownGrace, startTimeout } = session.options;
-  const settings = await session.settings({ database: true, handlers: true }, { apiPort: port, apiHost: host });
+  const { port, host, open, shutdownGrace, startTimeout } = session.options;
+  const settings = await session.settings(
+    { database: true, handlers: true },
+    {
+      apiPort: port,
+      apiHost: host,
+      apiOpen: open === true ? 'true' : undefined,
+    },
+  );
   const [{ runApi }, { createLogger }] = await Promise.all([
     import('../../../workers/api/process.js'),
     import('../../../workers/logging.js'),

@@ -94,7 +94,7 @@ const describe = (
     ['  Web UI', temporal.uiUrl],
     ['  Temporal', `${temporal.address}, namespace ${temporal.namespace}`],
     ['  Postgres', `${host}, user ${username}; the URL with its password is in .muster/dev.json`],
-    ['  HTTP API', `${api}  (${api}/docs to look around; no token, since it is this machine only)`],
+    ['  HTTP API', `${api}  (${api}/docs to look around; no token is needed until one was made)`],
     ['  callbacks', `${callbacks}  (calls carry a URL there: completion by HTTP)`],
     ['  log', near(logFile)],
   ]);

@@ -3,6 +3,7 @@ import type { PlannedMigration } from '../../../postgres/migrating/plan';
 import { command } from '../support/command';
 import type { Session } from '../support/session';
 import { runs } from '../support/session';
+import { rolesCommand } from './roles';
 
 const PLAN = ['--plan', 'only print the SQL that would run'] as const;
 
@@ -38,7 +39,8 @@ export const migrateCommand = (): Command =>
         .option('--to <migration>', 'undo all migrations after this one')
         .option(...PLAN)
         .action(runs(down)),
-    );
+    )
+    .addCommand(rolesCommand());
 
 async function migrate(session: Session<Options>): Promise<void> {
   const { databaseUrl, schema } = await session.settings({ database: true });

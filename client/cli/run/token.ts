@@ -1,15 +1,23 @@
 import { Command, InvalidArgumentError } from 'commander';
 import type { ApiTokenRow, Scope } from '../../../postgres/api/token';
-import { insertToken, readTokens, revokeToken, SCOPES } from '../../../postgres/api/token';
+import { insertToken, readTokens, replaceToken, revokeToken, SCOPES } from '../../../postgres/api/token';
+import { findTenant } from '../../../postgres/api/tenant';
 import { NotFoundError } from '../../errors';
-import { command, wholeOption } from '../support/command';
+import { CHANGE } from '../../tasks/failureTexts';
+import { command, lifetimeOption, wholeOption } from '../support/command';
 import { fields, table } from '../support/output';
 import type { Session } from '../support/session';
 import { runs } from '../support/session';
 
-const NOTES = `Scopes: submit (submit and cancel tasks, batches, fan-outs, executions), read (view), admin (all of
-these, and pause, flush, redrive, resolve, lanes). Only a hash is stored: a token is shown once, when it is
-created. A revoked token is refused within 2 s. Once a token exists, every request needs one.`;
+const NOTES = `Scopes: submit (submit and cancel tasks, batches, fan-outs, executions), read (view), complete (report the
+outcome of batches that the downstream accepted), operate (pause, flush, redrive, resolve, lanes, nodes), metrics
+(/metrics), admin (all of these, and verify, queuers, reap). Only a hash is stored: a token is shown once, when it is
+created. A revoked or expired token is refused within 2 s, and ends its streams. Once a token was made, every request
+needs one, also of an API that was started with --open; revoking the last one does not open it again.
+
+A token of a tenant sees and makes only what is the tenant's: tasks and lanes whose names begin with "<tenant>/", and
+executions and fan-outs that it made. A token with --handler reaches only those handlers. Anything else is answered as
+if it did not exist.`;
 
 const scopesOption = (text: string): Scope[] => {
   const scopes = text.split(',').map((scope) => scope.trim());
@@ -22,53 +30,100 @@ const nameOption = (text: string): string => {
   if (text === '' || Buffer.byteLength(text) > 200) throw new InvalidArgumentError('Expected 1-200 bytes.');
   return text;
 };
+const handlersOption = (text: string, before: string[] = []): string[] => {
+  if (!/^([\w.-]{1,64}\*?|\*)$/.test(text))
+    throw new InvalidArgumentError('Expected the name of a handler, or its beginning and a *.');
+  return [...before, text];
+};
+const OVERLAP_MS = 86_400_000;
+
+const idArgument = (sub: Command): Command =>
+  sub.argument('<id>', 'number of the token in the list', wholeOption(1, 2_147_483_647));
 
 export const tokenCommand = (): Command =>
   command(
     'token',
-    'Create, list and revoke tokens for the HTTP API.',
-    ['muster token create --name ci --scope submit,read', 'muster token list', 'muster token revoke 3'],
+    'Create, list, rotate and revoke tokens for the HTTP API.',
+    [
+      'muster token create --name ci --scope submit,read --expires 90d',
+      "muster token create --name acme --scope submit,read --tenant acme --handler 'mail-*'",
+      'muster token list',
+      'muster token rotate 3 --overlap 1h',
+      'muster token revoke 3',
+    ],
     NOTES,
   )
     .addCommand(
       new Command('create')
         .description('Create a token; it is shown only once.')
         .requiredOption('--name <name>', 'owner or purpose, shown in the list', nameOption)
-        .requiredOption('--scope <scopes>', 'submit, read, admin, separated by commas', scopesOption)
+        .requiredOption('--scope <scopes>', `${SCOPES.join(', ')}, separated by commas`, scopesOption)
+        .option('--tenant <name>', 'limit it to this tenant (default: it sees all)')
+        .option('--handler <name>', 'limit it to this handler, or with * to a prefix; repeatable', handlersOption)
+        .option('--expires <duration>', 'lifetime, such as 12h or 90d (default: unlimited)', lifetimeOption)
         .action(runs(create)),
     )
     .addCommand(new Command('list').description('List all tokens, without their secrets.').action(runs(list)))
     .addCommand(
-      new Command('revoke')
-        .description('Revoke a token.')
-        .argument('<id>', 'number of the token in the list', wholeOption(1, 2_147_483_647))
-        .action(runs(revoke)),
-    );
+      idArgument(new Command('rotate').description('Create a token in place of another one, with the same limits.'))
+        .option('--overlap <duration>', 'lifetime left to the old one (default: 1d)', lifetimeOption)
+        .action(runs(rotate)),
+    )
+    .addCommand(idArgument(new Command('revoke').description('Revoke a token.')).action(runs(revoke)));
 
-const viewOf = ({ id, name, scopes, createdAt, revokedAt }: ApiTokenRow) => ({
-  id,
-  name,
-  scopes,
-  createdAt: createdAt.toISOString(),
-  revokedAt: revokedAt?.toISOString() ?? null,
+/** Even a hash has no place in the audit. */
+const withoutHash = ({ hash: _, ...rest }: ApiTokenRow): Omit<ApiTokenRow, 'hash'> => rest;
+
+const viewOf = (row: Omit<ApiTokenRow, 'hash'>) => ({
+  id: row.id,
+  name: row.name,
+  scopes: row.scopes,
+  tenant: row.tenant,
+  handlers: row.handlers,
+  createdAt: row.createdAt.toISOString(),
+  expiresAt: row.expiresAt?.toISOString() ?? null,
+  revokedAt: row.revokedAt?.toISOString() ?? null,
+  lastUsedAt: row.usedAt?.toISOString() ?? null,
 });
 
-async function create(session: Session<{ name: string; scope: Scope[] }>): Promise<void> {
-  const { name, scope } = session.options;
-  const client = await session.client();
-  await client.ready();
-  const { newToken, hashToken } = await import('../../../workers/api/tokens.js');
-  const token = newToken();
-  const made = viewOf(await insertToken(client.pool, { name, hash: hashToken(token), scopes: scope }));
-  session.out.answer({ token, ...made }, () =>
+const answerToken = ({ out }: Session, token: string, made: Omit<ApiTokenRow, 'hash'>): void => {
+  const view = viewOf(made);
+  out.answer({ token, ...view }, () =>
     fields([
       ['token', token],
-      ['id', made.id],
-      ['name', made.name],
-      ['scopes', made.scopes.join(', ')],
+      ['id', view.id],
+      ['name', view.name],
+      ['scopes', view.scopes.join(', ')],
+      ['tenant', view.tenant ?? 'all'],
+      ['handlers', view.handlers?.join(', ') ?? 'all'],
+      ['expires', view.expiresAt ?? 'never'],
       ['', 'Store it now: it is not shown again.'],
     ]),
   );
+};
+
+interface CreateOptions {
+  name: string;
+  scope: Scope[];
+  tenant?: string;
+  handler?: string[];
+  expires?: number;
+}
+
+async function create(session: Session<CreateOptions>): Promise<void> {
+  const { name, scope, tenant, handler, expires } = session.options;
+  const client = await session.client();
+  await client.ready();
+  if (tenant !== undefined && (await findTenant(client.pool, tenant)) === null)
+    throw new NotFoundError('tenant', tenant, `Create it first: muster tenant set ${tenant}`);
+  const { newToken, hashToken } = await import('../../../workers/api/tokens.js');
+  const token = newToken();
+  const limits = { scopes: scope, tenant: tenant ?? null, handlers: handler ?? null, expiresInMs: expires ?? null };
+  const act = { verb: 'create', subject: `token ${name}`, detail: limits };
+  const made = await client.change(CHANGE, act, async () =>
+    withoutHash(await insertToken(client.pool, { name, hash: hashToken(token), ...limits })),
+  );
+  answerToken(session, token, made);
 }
 
 async function list(session: Session): Promise<void> {
@@ -77,16 +132,45 @@ async function list(session: Session): Promise<void> {
   const tokens = (await readTokens(client.pool)).map(viewOf);
   session.out.answer(tokens, () =>
     table(
-      ['id', 'name', 'scopes', 'made', 'revoked'],
-      tokens.map((one) => [one.id, one.name, one.scopes.join(', '), one.createdAt, one.revokedAt]),
+      ['id', 'name', 'scopes', 'tenant', 'handlers', 'made', 'last used', 'expires', 'revoked'],
+      tokens.map((one) => [
+        one.id,
+        one.name,
+        one.scopes.join(', '),
+        one.tenant,
+        one.handlers?.join(', '),
+        one.createdAt,
+        one.lastUsedAt,
+        one.expiresAt,
+        one.revokedAt,
+      ]),
     ),
   );
+}
+
+async function rotate(session: Session<{ overlap?: number }>, id: number): Promise<void> {
+  const client = await session.client();
+  await client.ready();
+  const { newToken, hashToken } = await import('../../../workers/api/tokens.js');
+  const token = newToken();
+  const { overlap: overlapMs = OVERLAP_MS } = session.options;
+  const act = { verb: 'rotate', subject: `token ${id}`, detail: { overlapMs } };
+  const made = await client.change(CHANGE, act, async () => {
+    const found = await replaceToken(client.pool, id, { hash: hashToken(token), overlapMs });
+    if (found === null) throw new NotFoundError('valid token', String(id), 'See `muster token list`.');
+    return withoutHash(found);
+  });
+  answerToken(session, token, made);
 }
 
 async function revoke(session: Session, id: number): Promise<void> {
   const client = await session.client();
   await client.ready();
-  const revoked = await revokeToken(client.pool, id);
-  if (revoked === null) throw new NotFoundError('token', String(id), 'See `muster token list`.');
+  const act = { verb: 'revoke', subject: `token ${id}` };
+  const revoked = await client.change(CHANGE, act, async () => {
+    const found = await revokeToken(client.pool, id);
+    if (found === null) throw new NotFoundError('token', String(id), 'See `muster token list`.');
+    return withoutHash(found);
+  });
   session.out.answer(viewOf(revoked), () => `token ${id} (${revoked.name}) is revoked`);
 }

@@ -31,6 +31,20 @@ export const durationOption = (text: string): number => {
   return ms;
 };
 
+const LIFETIME_MAX_MS = 3_650 * 86_400_000;
+
+/**
+ * Parses a duration of at least a second and at most 10 years, such as `12h` or `90d`, into
+ * milliseconds.
+ */
+export const lifetimeOption = (text: string): number => {
+  const [, number, unit = 's'] = DURATION.exec(text) ?? [];
+  const ms = Math.round(Number(number) * UNIT_MS[unit]!);
+  if (number === undefined || ms < 1_000 || ms > LIFETIME_MAX_MS)
+    throw new InvalidArgumentError('Expected a duration from 1s to 3650d, such as 12h or 90d.');
+  return ms;
+};
+
 /**
  * Returns a parser of whole numbers from `min` to `max`, both included. Default of `max`: the
  * largest number that is exact.

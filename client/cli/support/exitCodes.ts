@@ -55,6 +55,7 @@ const BY_CODE: Readonly<Partial<Record<ErrorCode, number>>> = {
 const USAGE =
   /^(INVALID_|UNKNOWN_|MALFORMED_|TASK_TOO_|TOO_MANY_|(ID|KEY)_CONFLICT$|(BATCH|BODY|PAYLOAD)_TOO_LARGE$|commander\.)/;
 const USAGE_TOO: readonly string[] = [
+  'ANSWER_TOO_LARGE',
   'ASYNC_SCHEMA',
   'INDEX_PAST_END',
   'LINE_TOO_LONG',

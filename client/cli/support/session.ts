@@ -60,6 +60,7 @@ export class Session<Options = object> {
       handlers: settings.handlers,
       temporal: { address, namespace, connection, ...clientPlugs(settings.temporal) },
       maxConnections: 4,
+      door: 'cli',
       onRingFailure: (error) =>
         this.out.note(
           `Note: the leaders could not be woken (${error.message}). Workers find the work by themselves within seconds of starting.`,

@@ -7,6 +7,8 @@ import { FUNCTION } from './executions';
 
 export const handlers = liveHandlers;
 export const callbacks = liveCallbacks;
+/** The kills are not the items' doing. */
+export const executions = { maxLosses: 1_000 };
 export const functions = [
   defineFunction({
     name: FUNCTION,

@@ -24,6 +24,7 @@ const EXECUTION = '0b8f7f0e-5d0f-4f0c-9a52-3a6c5c1d2b11';
 /** Arguments, standard input, exit code, and what it says: on stdout with code 0, or stderr. */
 const COMMANDS: readonly (readonly [args: string, stdin: string, code: number, says: RegExp])[] = [
   ['token list', '', 0, /id.*name.*scopes/],
+  ['tenant list', '', 0, /tenant.*queued/],
   ['migrate', '', 0, /schema muster: up to date/],
   ['submit orders --file -', TASK, 0, /^orders: accepted 1 task\n$/],
   ['try orders --file -', TASK, 0, /^1 task would go in 1 batch:/],
@@ -34,6 +35,7 @@ const COMMANDS: readonly (readonly [args: string, stdin: string, code: number, s
   ['targets slow', '', 0, /se/],
   ['batch 999999', '', 1, /^Error: Batch "?999999/],
   ['verify', '', 0, /All invariants hold/],
+  ['audit', '', 0, /who.*did/],
   ['version', '', 0, /^muster +\d+\.\d+\.\d+\n/],
   ['lanes', '', 0, /^No lanes/],
   ['lane nobody', '', 1, /^Error: Service "nobody" not found/],

@@ -126,9 +126,9 @@ describe('without a lane [H7]', () => {
       status: 413,
       body: { field: 'body' },
     });
-    const key = { secret: SECRET, installation: await readInstallation(world.database.pool) };
-    const nobody = callbackUrl(`http://127.0.0.1:${port}`, key, { id: 999_999, createdUs: 1 });
-    expect(await post(nobody, { body: '{"results":[]}' })).toMatchObject({ status: 404, body: { batch: 999_999 } });
+    const key = { secrets: [SECRET], installation: await readInstallation(world.database.pool) };
+    const unknown = callbackUrl(`http://127.0.0.1:${port}`, key, { id: 999_999, createdUs: 1 }, 60_000);
+    expect(await post(unknown, { body: '{"results":[]}' })).toMatchObject({ status: 404, body: { batch: 999_999 } });
     expect(await world.states(['shape-0'])).toEqual(['in-progress']);
     expect(await world.jobs.tell(job, { results: oks(['shape-0']) })).toMatchObject({ status: 200 });
   });

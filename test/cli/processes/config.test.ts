@@ -81,6 +81,7 @@ test.each([
   ['maxCachedWorkflows', '--max-cached-workflows', 'MUSTER_MAX_CACHED_WORKFLOWS', '5'],
   ['callbackPort', '--callback-port', 'MUSTER_CALLBACK_PORT', '70000'],
   ['apiPort', '--port', 'MUSTER_API_PORT', 'x'],
+  ['apiOpen', '--open', 'MUSTER_API_OPEN', 'yes'],
 ] as const)('a wrong %s is refused where it stands: %s and %s', async (flag, option, variable, wrong) => {
   await expect(load({ [flag]: wrong })).rejects.toMatchObject({
     problems: [{ path: option, message: expect.stringMatching(/^expected /) }],
@@ -109,7 +110,7 @@ test('the config file is read, the environment goes over it, a flag over both', 
     maxCachedWorkflows: 300,
     prefix: 'file',
     temporal: { address: 'file:1', namespace: 'file' },
-    callbacks: { allow: ['hooks.example.com'], secret },
+    callbacks: { allow: ['hooks.example.com'], secret: [secret] },
   });
   expect(file.handlers.map(({ name }) => name)).toEqual(['a']);
   const env = {
@@ -259,7 +260,8 @@ test('settings of callbacks: flag, environment, file; a wrong one is named and a
     port: null,
     host: '127.0.0.1',
     url: null,
-    secret: null,
+    secrets: [],
+    urlMs: 604_800_000,
     maxBytes: 16_777_216,
   });
   writeConfig({ callback: { port: 81, url: 'https://file.example', secret: { env: 'HOOKS' }, maxBytes: 2_048 } });
@@ -268,11 +270,12 @@ test('settings of callbacks: flag, environment, file; a wrong one is named and a
     port: 83,
     host: '127.0.0.1',
     url: 'https://file.example',
-    secret: 's'.repeat(32),
+    secrets: ['s'.repeat(32)],
+    urlMs: 604_800_000,
     maxBytes: 2_048,
   });
   expect((await load({}, env)).callback.port).toBe(82);
-  expect((await load({}, { HOOKS: 'f'.repeat(32) })).callback).toMatchObject({ port: 81, secret: 'f'.repeat(32) });
+  expect((await load({}, { HOOKS: 'f'.repeat(32) })).callback).toMatchObject({ port: 81, secrets: ['f'.repeat(32)] });
   writeConfig({ callback: { port: 70_000, secret: 'plain', maxBytes: 5, extra: 1 } });
   const wrong = await load({ callbackUrl: 'http://user:hidden@host' }, { MUSTER_CALLBACK_SECRET: 'tooshort' }).catch(
     (error: { problems: { path: string; message: string }[] }) => error.problems,

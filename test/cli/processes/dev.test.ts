@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Connection } from '@temporalio/client';
 import type { Downstream } from '../downstream';
@@ -10,14 +10,17 @@ import { CONFIG, makeFolder, order } from '../world';
 
 /** `muster dev` in a user's own folder: the real embedded servers, twice. */
 
+let usual: number;
 let folder: string;
 let downstream: Downstream;
 beforeAll(async () => {
+  usual = process.umask(0o022);
   folder = makeFolder();
   downstream = await startDownstream();
   writeFileSync(path.join(folder, 'muster.config.ts'), CONFIG);
 });
 afterAll(async () => {
+  process.umask(usual);
   killLeftovers();
   await downstream.close();
   rmSync(folder, { recursive: true, force: true });
@@ -58,6 +61,16 @@ const processesOf = (): string[] =>
     .split('\n')
     .filter((line) => line.includes(folder));
 
+/** What other users of the machine could read, write or enter, below a folder. */
+const openToOthers = (root: string): string[] =>
+  [root, ...readdirSync(root, { recursive: true, encoding: 'utf8' }).map((name) => path.join(root, name))].flatMap(
+    (file) => {
+      // Postgres makes and removes files while it runs.
+      const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
+      return (mode & 0o077) === 0 ? [] : [`${path.relative(root, file)} ${(mode & 0o777).toString(8)}`];
+    },
+  );
+
 test('dev: submit from the same folder without any setting; Ctrl-C stops all; the data is there the next time [Build 7]', async () => {
   const first = await start();
   expect(first.ready).toMatchObject({
@@ -66,7 +79,7 @@ test('dev: submit from the same folder without any setting; Ctrl-C stops all; th
   });
   const { password } = new URL((JSON.parse(readFileSync(devFile(), 'utf8')) as { databaseUrl: string }).databaseUrl);
   expect(first.stdout() + first.stderr()).not.toContain(password);
-  expect(statSync(devFile()).mode & 0o777).toBe(0o600);
+  expect(openToOthers(path.join(folder, '.muster'))).toEqual([]);
   expect((await fetch(first.ready.temporal.uiUrl)).status).toBe(200);
   // The HTTP API, for this machine and without a token.
   expect(new URL(first.ready.api).hostname).toBe('127.0.0.1');

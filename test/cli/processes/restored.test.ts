@@ -31,7 +31,7 @@ const idempotency = { by: 'batch' };
 const service = (target) => target;
 export default { handlers: [
     handler('orders', { idempotency }), handler('edits', { idempotency, service }), handler('found', { reconcile: call }) ],
-  callbacks: { allow: ['127.0.0.1'], secret: { env: 'WEBHOOK_SECRET' } } };
+  callbacks: { allow: ['127.0.0.1:*'], secret: { env: 'WEBHOOK_SECRET' } } };
 `;
 
 const KEY = new RegExp(`^[a-z0-9-]{1,${IDEMPOTENCY_KEY_LENGTH}}$`);

@@ -17,9 +17,10 @@ export interface BlockingSettings {
 }
 const settings = JSON.parse(process.argv[2]!) as BlockingSettings;
 
-/** Blocks for so many milliseconds, or without end. */
+/** Blocks for so many milliseconds, or without end; or takes its process down. */
 const block = ([ms]: readonly string[], { position }: { position: number }): string => {
   appendFileSync(settings.runs, `${position}\n`);
+  if (ms === 'kill') process.kill(process.pid, 'SIGKILL');
   // Stands still without using up a core, which the other nodes of the test need.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms === 'for-ever' ? Infinity : Number(ms));
   return String(process.pid);
@@ -36,7 +37,7 @@ const main = async (): Promise<void> => {
     handlers: [],
     log: pino({ level: 'silent' }),
     callbacks: { allow: [], secret: null },
-    executions: { ...functionsOf({ block }), leaseMs, timeoutMs, retryBaseMs: 10, rollCallMs: 500 },
+    executions: { ...functionsOf({ block }), leaseMs, timeoutMs, maxLosses: 2, retryBaseMs: 10, rollCallMs: 500 },
     nodes: { maxLeaseMs: 10_000 }, // how long a sign of life comes from a process that hangs
     sweepEveryMs: 0,
   });

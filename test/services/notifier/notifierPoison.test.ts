@@ -23,7 +23,7 @@ let muster: TestMuster;
 let receiver: Receiver;
 beforeAll(async () => {
   receiver = await startReceiver();
-  muster = await startMuster([jobs], { callbacks: { allow: ['127.0.0.1'], secret: SECRET } });
+  muster = await startMuster([jobs], { callbacks: { allow: ['127.0.0.1:*'], secret: SECRET } });
 });
 afterAll(async () => {
   await muster.stop();

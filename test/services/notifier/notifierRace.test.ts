@@ -30,7 +30,7 @@ const race = async (
 ): Promise<{ lost: number; delivered: number }> => {
   const receiver: Receiver = await startReceiver();
   const muster: TestMuster = await startMuster([], {
-    callbacks: { allow: ['127.0.0.1'], secret: SECRET },
+    callbacks: { allow: ['127.0.0.1:*'], secret: SECRET },
     sweepEveryMs: 0,
     ...options,
   });

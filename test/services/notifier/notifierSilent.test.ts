@@ -41,7 +41,9 @@ beforeEach(async () => {
   silent.listen(0, '0.0.0.0');
   await once(silent, 'listening');
   receiver = await startReceiver();
-  muster = await startMuster([jobs], { callbacks: { allow: ['127.0.0.1', ...silentHosts], secret: SECRET } });
+  muster = await startMuster([jobs], {
+    callbacks: { allow: ['127.0.0.1:*', ...silentHosts.map((host) => `${host}:*`)], secret: SECRET },
+  });
 });
 afterEach(async () => {
   await muster.stop();

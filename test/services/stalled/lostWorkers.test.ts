@@ -34,7 +34,7 @@ let muster: OwnMuster;
 const query = (text: string) => muster.database.pool.query<Record<string, unknown>>({ text });
 beforeAll(async () => {
   muster = await openOwn([accepted, told]);
-  const stop = await muster.startNode({ callbacks: { allow: ['127.0.0.1'], secret: SECRET } });
+  const stop = await muster.startNode({ callbacks: { allow: ['127.0.0.1:*'], secret: SECRET } });
   const { client } = muster;
   await client.submit('accepted', { id: 'asked', payload: { to: 'a' } });
   await client.submit('told', { id: 'over', payload: { to: 'b' }, callback: { url: 'http://127.0.0.1:9/' } });

@@ -57,7 +57,7 @@ let executionId: string;
 const query = (text: string): Promise<unknown> => muster.database.pool.query({ text });
 
 beforeAll(async () => {
-  muster = await startMuster(handlers, { callbacks: { allow: ['127.0.0.1'], secret: null } });
+  muster = await startMuster(handlers, { callbacks: { allow: ['127.0.0.1:*'], secret: null } });
   const { client } = muster;
   await client.submit('accepted', { id: 'asked', payload: { to: 'a' } });
   await client.submit('told', { id: 'over', payload: { to: 'b' }, callback: { url: 'http://127.0.0.1:9/' } });

@@ -5,6 +5,7 @@ import * as contracts from '../../../workflows/contracts/batch';
 import { laneBatchView } from '../../../workflows/contracts/lane';
 import { batchId, count, handlerName } from '../../../workflows/contracts/fields';
 import { route } from '../route';
+import { callbacksOf, refuseWorkflows } from './operator';
 
 const tag = 'Batches';
 const params = z.object({ batch: batchId });
@@ -20,10 +21,15 @@ const submit = route({
   params: z.object({ handler: handlerName }),
   body: z.strictObject({ batches: z.array(contracts.batchInput).min(1).max(MAX_BATCHES) }),
   answer: { status: 200, schema: z.object({ batches: z.array(contracts.submittedBatch) }), description: 'Accepted' },
-  problems: ['not-found', 'id-conflict', 'conflict', 'refused', 'backlogged'],
+  problems: ['not-found', 'id-conflict', 'conflict', 'refused', 'backlogged', 'quota'],
   keyed: 'tx',
-  run: async ({ client, params: { handler }, body, tx, afterCommit }) => {
-    const batches = await client.submitBatches(handler, body.batches, tx === undefined ? {} : { tx });
+  run: async ({ client, params: { handler }, body, tx, admit, afterCommit, operator }) => {
+    for (const [index, { items }] of body.batches.entries())
+      refuseWorkflows(operator, callbacksOf(items, `batches[${index}].items`));
+    const batches = await client.submitBatches(handler, body.batches, {
+      ...(admit === undefined ? {} : { admit }),
+      ...(tx === undefined ? {} : { tx }),
+    });
     if (tx !== undefined) afterCommit(() => client.ringLanes([...new Set(batches.map(({ service }) => service))]));
     return { batches };
   },
@@ -95,7 +101,7 @@ const resolve = route({
   id: 'resolveBatch',
   method: 'POST',
   path: '/v1/batches/{batch}/resolve',
-  scope: 'admin',
+  scope: 'operate',
   tag,
   summary: 'Manually resolve a parked batch with an unknown outcome',
   params,

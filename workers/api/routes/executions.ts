@@ -4,8 +4,10 @@ import type { ExecuteRequest } from '../../../workflows/contracts/execution';
 import * as contracts from '../../../workflows/contracts/execution';
 import { count, pageLimit } from '../../../workflows/contracts/fields';
 import { ITEM_PAGE_MAX } from '../../../workflows/planning/pages';
+import { PAGE_BYTES } from '../bodies/memory';
 import { eventRoute, route } from '../route';
 import { events, waited } from '../streams';
+import { refuseAbove } from './operator';
 import { isWaiting, serverEvent, waitQuery } from './parts';
 
 const tag = 'Executions';
@@ -24,15 +26,17 @@ const start = route({
     'Returns as soon as the list is stored; follow the execution by its request_id. `code` and `message` say whether nodes can run it now.',
   body: contracts.executeRequest,
   answer: { status: 202, schema: contracts.executeAnswer, description: 'Accepted' },
-  problems: ['id-conflict', 'conflict'],
+  problems: ['id-conflict', 'conflict', 'quota', 'refused'],
   keyed: 'id',
-  run: async ({ client, body, keyId }) => {
+  run: async ({ client, body, keyId, tenant, operator }) => {
     const { template, arguments: lists, topic, max_attempts: maxAttempts } = body;
     const { function_id: functionId, method } = template;
+    refuseAbove(operator, { concurrency: template.config?.concurrency, timeoutMs: template.config?.timeout_ms });
     const execution = await client.execute({ functionId, method, config: configOf(template.config) }, lists, {
       ...(topic === undefined ? {} : { topic }),
       ...(maxAttempts === undefined ? {} : { maxAttempts }),
       ...(keyId === undefined ? {} : { requestId: keyId }),
+      ...(tenant === undefined ? {} : { tenant }),
     });
     return { request_id: execution.id, code: execution.code, message: execution.message };
   },
@@ -60,7 +64,10 @@ const list = route({
   query: z.strictObject({ limit: pageLimit(20) }),
   answer: { status: 200, schema: z.object({ executions: z.array(contracts.executionView) }), description: 'Newest' },
   problems: [],
-  run: async ({ client, query }) => ({ executions: await client.executions(query) }),
+  isLarge: true,
+  run: async ({ client, query, tenant }) => ({
+    executions: await client.executions({ ...query, ...(tenant === undefined ? {} : { tenant }) }),
+  }),
 });
 
 const get = route({
@@ -75,8 +82,11 @@ const get = route({
   answer: { status: 200, schema: contracts.executionView, description: 'The execution' },
   problems: ['not-found'],
   waits: isWaiting,
-  run: ({ client, params: { execution }, query, signal, maxWaitS }) =>
-    waited(() => client.execution(execution).status(), isOver, Math.min(query.wait, maxWaitS), signal),
+  run: ({ client, params: { execution }, query, signal, together, maxWaitS }) => {
+    const look = () => client.execution(execution).status();
+    const waitS = Math.min(query.wait, maxWaitS);
+    return waited({ look, again: together(look), isOver: (view) => isOver(view), waitS, signal });
+  },
 });
 
 const progress = route({
@@ -103,9 +113,9 @@ const watch = eventRoute({
   params,
   answer: { status: 200, schema: serverEvent, description: 'Events' },
   problems: ['not-found'],
-  run: async ({ client, params: { execution }, signal }) => {
+  run: async ({ client, params: { execution }, signal, together }) => {
     const look = () => client.execution(execution).progress();
-    return events({ first: await look(), look, isOver, signal });
+    return events({ first: await look(), again: together(look), isOver, signal });
   },
 });
 
@@ -117,7 +127,8 @@ const results = route({
   tag,
   summary: 'Page through the result document, as far as it exists',
   description:
-    'A page has at most `limit` results; the last page has no `next`. While the execution is running, read again from the start later: results arrive in any order.',
+    'A page has at most `limit` results, or 8 MB of them; the last page has no `next`. ' +
+    'While the execution is running, read again from the start later: results arrive in any order.',
   params,
   query: z.strictObject({
     limit: pageLimit(1_000, ITEM_PAGE_MAX),
@@ -130,7 +141,9 @@ const results = route({
   }),
   answer: { status: 200, schema: contracts.resultPage, description: 'One page of the document' },
   problems: ['not-found'],
-  run: ({ client, params: { execution }, query }) => client.execution(execution).resultPage(query),
+  isLarge: true,
+  run: ({ client, params: { execution }, query }) =>
+    client.execution(execution).resultPage({ ...query, maxBytes: PAGE_BYTES }),
 });
 
 const items = route({
@@ -140,6 +153,7 @@ const items = route({
   scope: 'read',
   tag,
   summary: 'Page through the work items by position, in any state',
+  description: 'A page has at most `limit` items, or 8 MB of them; the last page has no `next`.',
   params,
   query: z.strictObject({
     limit: pageLimit(1_000, ITEM_PAGE_MAX),
@@ -151,10 +165,9 @@ const items = route({
     description: 'One page of items',
   },
   problems: ['not-found'],
-  run: async ({ client, params: { execution }, query }) => {
-    const page = await client.execution(execution).itemPage(query);
-    return { items: page, ...(page.length < query.limit ? {} : { next: page.at(-1)!.position }) };
-  },
+  isLarge: true,
+  run: ({ client, params: { execution }, query }) =>
+    client.execution(execution).itemsAfter({ ...query, maxBytes: PAGE_BYTES }),
 });
 
 const chunks = route({

@@ -8,6 +8,7 @@ import * as contracts from '../../../workflows/contracts/fanout';
 import { count } from '../../../workflows/contracts/fields';
 import { eventRoute, route } from '../route';
 import { events, waited } from '../streams';
+import { refuseWorkflows } from './operator';
 import { isWaiting, serverEvent, waitQuery } from './parts';
 
 const tag = 'Fan-outs';
@@ -31,9 +32,16 @@ const open = route({
   body: contracts.fanoutOpening,
   bodyOptional: true,
   answer: { status: 201, schema: contracts.fanoutView, description: 'Opened' },
-  problems: ['not-found'],
+  problems: ['not-found', 'refused'],
   keyed: 'id',
-  run: ({ client, body, keyId }) => client.openFanout({ ...(keyId === undefined ? {} : { id: keyId }), ...body }),
+  run: ({ client, body, keyId, tenant, operator }) => {
+    refuseWorkflows(operator, [['notify', body?.notify]]);
+    return client.openFanout({
+      ...(keyId === undefined ? {} : { id: keyId }),
+      ...body,
+      ...(tenant === undefined ? {} : { tenant }),
+    });
+  },
 });
 
 const one = route({
@@ -51,13 +59,11 @@ const one = route({
   answer: { status: 200, schema: contracts.fanoutView, description: 'The fan-out' },
   problems: ['not-found'],
   waits: isWaiting,
-  run: ({ client, params: { fanout }, query, signal, maxWaitS }) =>
-    waited(
-      () => get(client, fanout, query.exact),
-      ({ state }) => isFanoutOver(state),
-      Math.min(query.wait, maxWaitS),
-      signal,
-    ),
+  run: ({ client, params: { fanout }, query, signal, together, maxWaitS }) => {
+    const look = () => get(client, fanout, query.exact);
+    const waitS = Math.min(query.wait, maxWaitS);
+    return waited({ look, again: together(look), isOver: ({ state }) => isFanoutOver(state), waitS, signal });
+  },
 });
 
 const watch = eventRoute({
@@ -71,9 +77,9 @@ const watch = eventRoute({
   params,
   answer: { status: 200, schema: serverEvent, description: 'Events' },
   problems: ['not-found'],
-  run: async ({ client, params: { fanout }, signal }) => {
+  run: async ({ client, params: { fanout }, signal, together }) => {
     const look = () => get(client, fanout);
-    return events({ first: await look(), look, isOver: ({ state }) => isFanoutOver(state), signal });
+    return events({ first: await look(), again: together(look), isOver: ({ state }) => isFanoutOver(state), signal });
   },
 });
 
@@ -88,7 +94,7 @@ const add = route({
   params,
   body: contracts.fanoutAdd,
   answer: { status: 201, schema: contracts.addedItems, description: 'Added' },
-  problems: ['not-found', 'conflict'],
+  problems: ['not-found', 'conflict', 'quota'],
   keyed: 'id',
   run: async ({ client, params: { fanout }, body: { items, key = undefined }, keyId }) => {
     const addKey = key ?? keyId;

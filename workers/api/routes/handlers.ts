@@ -55,14 +55,14 @@ const watch = eventRoute({
   params,
   answer: { status: 200, schema: serverEvent, description: 'Events' },
   problems: ['not-found'],
-  run: async ({ client, params: { handler }, signal }) => {
+  run: async ({ client, params: { handler }, signal, together }) => {
     const look = async () => {
       const [found] = await client.status(handler, { exact: false });
       // Ages change with every look; only events are reported.
       const leaders = found!.leaders.map((leader) => ({ ...leader, wakeInMs: null, expiresInMs: null }));
       return { ...found!, oldestQueuedMs: null, leaders };
     };
-    return events({ first: await look(), look, isOver: () => false, signal, everyMs: 1_000 });
+    return events({ first: await look(), again: together(look), isOver: () => false, signal, everyMs: 1_000 });
   },
 });
 
@@ -70,7 +70,7 @@ const flush = route({
   id: 'flushHandler',
   method: 'POST',
   path: '/v1/handlers/{handler}/flush',
-  scope: 'admin',
+  scope: 'operate',
   tag,
   summary: 'Make all waiting tasks due immediately',
   params,
@@ -86,7 +86,7 @@ const pause = route({
   id: 'pauseHandler',
   method: 'POST',
   path: '/v1/handlers/{handler}/pause',
-  scope: 'admin',
+  scope: 'operate',
   tag,
   summary: 'Pause a handler: no new calls; calls in flight finish',
   params,
@@ -102,7 +102,7 @@ const resume = route({
   id: 'resumeHandler',
   method: 'POST',
   path: '/v1/handlers/{handler}/resume',
-  scope: 'admin',
+  scope: 'operate',
   tag,
   summary: 'Resume a handler, whatever the reason it was paused for',
   params,
@@ -118,7 +118,7 @@ const redrive = route({
   id: 'redriveTasks',
   method: 'POST',
   path: '/v1/handlers/{handler}/redrive',
-  scope: 'admin',
+  scope: 'operate',
   tag,
   summary: 'Send failed, dead or parked tasks again, with fresh attempts',
   params,
@@ -133,7 +133,7 @@ const complete = route({
   id: 'completeBatch',
   method: 'POST',
   path: '/v1/handlers/{handler}/complete',
-  scope: 'submit',
+  scope: 'complete',
   tag,
   summary: 'Report the outcome of a batch that the downstream accepted',
   description:

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { Fix } from '../../../client/lanes/control';
 import { after } from '../../../workflows/contracts/handler';
 import * as contracts from '../../../workflows/contracts/lane';
 import { LISTED_AGE_MAX_MS, WEIGHT_MAX } from '../../../workflows/planning/lanes/limits';
 import { batchId, pageLimit, reason, service } from '../../../workflows/contracts/fields';
 import { route } from '../route';
+import { callbacksOf, refuseWorkflows } from './operator';
 import { next, nextOf } from './parts';
 
 const tag = 'Lanes';
@@ -38,8 +38,8 @@ const list = route({
   }),
   answer: { status: 200, schema: z.object({ lanes: z.array(contracts.laneView), next }), description: 'A page' },
   problems: [],
-  run: async ({ client, query }) => {
-    const lanes = await client.lanes(query);
+  run: async ({ client, query, prefix }) => {
+    const lanes = await client.lanes({ ...query, ...(prefix === undefined ? {} : { prefix }) });
     return { lanes, ...nextOf(lanes, query.limit, (lane) => lane.service) };
   },
 });
@@ -62,7 +62,7 @@ const pause = route({
   id: 'pauseLane',
   method: 'POST',
   path: '/v1/lanes/{service}/pause',
-  scope: 'admin',
+  scope: 'operate',
   tag,
   summary: 'Pause a lane: no new calls; calls in flight finish',
   params,
@@ -81,7 +81,7 @@ const resume = route({
   id: 'resumeLane',
   method: 'POST',
   path: '/v1/lanes/{service}/resume',
-  scope: 'admin',
+  scope: 'operate',
   tag,
   summary: 'Resume a lane',
   params,
@@ -98,7 +98,7 @@ const weight = route({
   id: 'setLaneWeight',
   method: 'PUT',
   path: '/v1/lanes/{service}/weight',
-  scope: 'admin',
+  scope: 'operate',
   tag,
   summary: "Set the lane's share with strategy per-service, effective from the next grant",
   params,
@@ -115,7 +115,7 @@ const skip = route({
   id: 'skipHead',
   method: 'POST',
   path: '/v1/lanes/{service}/skip',
-  scope: 'admin',
+  scope: 'operate',
   tag,
   summary: 'Continue a halted lane without the batch that halts it',
   params,
@@ -129,7 +129,7 @@ const fix = route({
   id: 'fixHead',
   method: 'POST',
   path: '/v1/lanes/{service}/fix',
-  scope: 'admin',
+  scope: 'operate',
   tag,
   summary: 'Settle the batch that halts a lane: decide its unknown outcome, or replace its invalid items',
   params,
@@ -137,14 +137,17 @@ const fix = route({
   answer: halted,
   problems: ['not-found', 'id-conflict', 'conflict', 'refused'],
   keyed: 'harmless',
-  run: ({ client, params: one, body }) => client.fixHead(one.service, body as Fix),
+  run: ({ client, params: one, body, operator }) => {
+    if ('items' in body) refuseWorkflows(operator, callbacksOf(body.items, 'items'));
+    return client.fixHead(one.service, body);
+  },
 });
 
 const lost = route({
   id: 'reportLost',
   method: 'POST',
   path: '/v1/lanes/{service}/lost',
-  scope: 'admin',
+  scope: 'operate',
   tag,
   summary: 'Send again, in order, what the downstream accepted in a lane and lost',
   params,
@@ -193,7 +196,7 @@ const pauseAll = route({
   id: 'pauseQueuers',
   method: 'POST',
   path: '/v1/queuers/pause',
-  scope: 'admin',
+  scope: 'operate',
   tag,
   summary: 'Pause all lanes: no lane is granted a submitter',
   body: why,
@@ -210,7 +213,7 @@ const resumeAll = route({
   id: 'resumeQueuers',
   method: 'POST',
   path: '/v1/queuers/resume',
-  scope: 'admin',
+  scope: 'operate',
   tag,
   summary: 'Resume all lanes',
   answer: everything,

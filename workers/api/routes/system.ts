@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { verification } from '../../../workflows/contracts/handler';
-import { count } from '../../../workflows/contracts/fields';
+import { auditView } from '../../../workflows/contracts/audit';
+import { count, pageLimit, plainName } from '../../../workflows/contracts/fields';
 import { readWakes } from '../../../postgres/sweeper/unanswered';
 import { UNANSWERED_MS } from '../../../workflows/planning/liveness';
 import { answers } from '../../metrics/health';
@@ -10,6 +11,8 @@ import type { Route } from '../route';
 import { route } from '../route';
 
 const tag = 'System';
+/** How long a question for readiness waits for others. */
+const READY_MS = 20;
 
 const verify = route({
   id: 'verify',
@@ -24,6 +27,27 @@ const verify = route({
   answer: { status: 200, schema: verification, description: 'Every invariant, and the rows that violate it' },
   problems: [],
   run: ({ client, query }) => client.verify(query),
+});
+
+const audit = route({
+  id: 'listAudit',
+  method: 'GET',
+  path: '/v1/audit',
+  scope: 'admin',
+  tag,
+  summary: 'List who changed what, when and from where, newest first',
+  query: z.strictObject({
+    limit: pageLimit(100),
+    before: count.optional().describe('Only entries before the one with this number'),
+    who: plainName(600).optional().describe('Only changes by this caller'),
+    subject: plainName(4_000).optional().describe('Only changes of this, such as `handler orders`'),
+  }),
+  answer: { status: 200, schema: z.object({ entries: z.array(auditView) }), description: 'Newest' },
+  problems: [],
+  run: async ({ client, query }) => {
+    const given = Object.entries(query).filter(([, value]) => value !== undefined);
+    return { entries: await client.audit.list(Object.fromEntries(given)) };
+  },
 });
 
 const live = route({
@@ -57,12 +81,15 @@ const ready = (stopping: AbortSignal): Route =>
       description: 'Ready',
     },
     problems: ['unavailable', 'stopping'],
-    run: async ({ client }) => {
+    run: async ({ client, together }) => {
       if (stopping.aborted) throw new ApiProblem('stopping', 'This process is stopping.', { retryAfterS: 1 });
-      if (!(await answers(client.pool)))
-        throw new ApiProblem('unavailable', 'The database does not answer.', { retryAfterS: 1 });
-      const unanswered = (await readWakes(client.pool, UNANSWERED_MS)).reduce((sum, { late }) => sum + late, 0);
-      return { status: 'ready' as const, unanswered };
+      // It is open to all, so many may ask at once; the database is asked once.
+      return together(async () => {
+        if (!(await answers(client.pool)))
+          throw new ApiProblem('unavailable', 'The database does not answer.', { retryAfterS: 1 });
+        const unanswered = (await readWakes(client.pool, UNANSWERED_MS)).reduce((sum, { late }) => sum + late, 0);
+        return { status: 'ready' as const, unanswered };
+      })(READY_MS);
     },
   });
 
@@ -71,7 +98,7 @@ const metricsRoute = (metrics: () => ApiMetrics): Route => ({
     id: 'metrics',
     method: 'GET',
     path: '/metrics',
-    scope: 'read',
+    scope: 'metrics',
     tag,
     summary: 'Metrics of the store and of this process, for Prometheus',
     answer: { status: 200, schema: z.string(), description: 'Metrics' },
@@ -87,6 +114,7 @@ const openapi = (document: () => object): Route =>
     method: 'GET',
     path: '/openapi.json',
     scope: 'read',
+    isShown: true,
     tag,
     summary: 'This document (OpenAPI 3.1)',
     answer: { status: 200, schema: z.looseObject({}), description: 'The document' },
@@ -101,6 +129,7 @@ export interface SystemParts {
 }
 export const systemRoutes = ({ stopping, metrics, document }: SystemParts): Route[] => [
   verify,
+  audit,
   live,
   ready(stopping),
   metricsRoute(metrics),

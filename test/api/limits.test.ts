@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { plainProblems } from '../../workers/api/bodies/plain';
+import { Room } from '../../workers/api/bodies/room';
+import { scan } from '../../workers/api/bodies/scan';
+import { apiSettings } from '../../workers/api/settings';
+import { fileSchema, problemsOf } from '../../workers/config/settingsSchema';
+
+/** What bounds callers and the memory of bodies, without a server. */
+
+const NO_LIMIT = { depth: Infinity, values: Infinity };
+const scanned = (text: string, most = NO_LIMIT) => scan(Buffer.from(text), most);
+
+test.each([
+  ['0', 0, 1],
+  ['[]', 1, 1],
+  ['[ ]', 1, 1],
+  ['[0]', 1, 2],
+  ['[0,1]', 1, 3],
+  ['[[],[]]', 2, 3],
+  ['{}', 1, 1],
+  ['{"a":0}', 1, 3],
+  ['{"a":{"b":[]},"c":"x,[{:"}', 3, 7],
+  ['"\\",[\\\\"', 0, 1],
+  ['["\\\\",["é"]]', 2, 4],
+])('%s: its depth, values and names are counted from its bytes', (text, depth, values) => {
+  expect(scanned(text)).toEqual({ depth, values });
+});
+
+test('counting stops where a limit is passed', () => {
+  expect(scanned('[0,1,2,3,4,5,6]', { depth: 9, values: 3 }).values).toBe(4);
+  expect(scanned('[[[[[[[[', { depth: 3, values: 99 }).depth).toBe(4);
+});
+
+test('lists that are too long and elements of another type are found wherever they stand, up to a number', () => {
+  const schema = z.object({
+    ids: z.array(z.string()).min(1).max(3).optional(),
+    rows: z.array(z.array(z.string()).max(2)).max(1_000).optional(),
+    end: z.union([z.object({ all: z.boolean() }), z.object({ some: z.array(z.unknown()).max(2) })]).optional(),
+    names: z.record(z.string(), z.string()).optional(),
+  });
+  const found = (value: unknown) =>
+    plainProblems(schema, value, 5).map(({ path, isTooLong }) => [path.join('.'), isTooLong]);
+  expect(found({ ids: ['a'], rows: [['b']], end: { some: [1] }, names: { a: 'b' } })).toEqual([]);
+  expect(found({ ids: ['a', 'b', 'c', 'd'] })).toEqual([['ids', true]]);
+  expect(found({ ids: ['a', 1] })).toEqual([['ids.1', false]]);
+  expect(found({ rows: [['a'], ['b', 'c', 'd']] })).toEqual([['rows.1', true]]);
+  expect(found({ rows: Array.from({ length: 1_000 }, () => [1]) })).toHaveLength(5);
+  expect(found({ end: { some: [1, 2, 3] } })).toEqual([['end.some', true]]);
+  expect(found({ names: Object.fromEntries(Array.from({ length: 10_001 }, (_, n) => [n, ''])) })).toEqual([
+    ['names', true],
+  ]);
+  expect(found([])).toEqual([['', false]]);
+});
+
+test('what does not fit waits until there is room; what is small does not wait for what is large', async () => {
+  const room = new Room(10, 'tests');
+  const entered: string[] = [];
+  const enter = async (name: string, size: number) => {
+    const leave = await room.enter(size);
+    entered.push(name);
+    return leave;
+  };
+  const first = await enter('first', 6);
+  const large = enter('larger than the room', 99);
+  const small = await enter('small', 4);
+  expect(entered).toEqual(['first', 'small']);
+  first();
+  small();
+  const leave = await large;
+  expect(entered).toEqual(['first', 'small', 'larger than the room']);
+  const last = enter('last', 1);
+  leave();
+  (await last)();
+  expect(entered).toHaveLength(4);
+});
+
+test('the API is open where a setting says so; limits that are left out follow from others', () => {
+  const file = { open: true, maxRequests: 11, maxWaiting: 4_000, perCaller: { maxWaiting: 7 } };
+  const schema = fileSchema({ json: true, env: {}, folder: '/' });
+  expect(problemsOf(schema, { api: file })).toEqual([]);
+  expect(apiSettings(() => undefined, file)).toMatchObject({
+    open: true,
+    limits: {
+      maxBodyBytes: 4_194_304,
+      maxRequests: 11,
+      maxWaiting: 4_000,
+      maxConnections: 8_022,
+      perCaller: { maxRequests: 6, maxWaiting: 7 },
+    },
+  });
+  const given = (text: string) => (flag: string) => (flag === 'apiOpen' ? text : undefined);
+  expect(apiSettings(given('false'), file).open).toBe(false);
+  expect(apiSettings(given('true')).open).toBe(true);
+  expect(apiSettings(() => undefined).open).toBe(false);
+  expect(problemsOf(schema, { api: { open: 'yes', perCaller: { maxRequests: 0, maxPages: 1 } } })).toEqual([
+    { path: 'api.open', message: 'expected true or false, got "yes"' },
+    expect.objectContaining({ path: 'api.perCaller.maxRequests' }),
+    expect.objectContaining({ path: 'api.perCaller.maxPages' }),
+  ]);
+});

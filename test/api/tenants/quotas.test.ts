@@ -1,0 +1,98 @@
+import type { TenantLimits } from '../../../postgres/api/tenant';
+import { upsertTenant } from '../../../postgres/api/tenant';
+import { insertToken } from '../../../postgres/api/token';
+import { hashToken, newToken } from '../../../workers/api/tokens';
+import { eventually } from '../../helpers/eventually';
+import type { ApiWorld } from '../world';
+import { openWorld } from '../world';
+
+/** Quotas of tenants: what is beyond one is refused before anything is written, and fits later. */
+
+let world: ApiWorld;
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(() => world.stop());
+
+const NO_LIMITS = { maxQueued: null, maxBytes: null, maxTargets: null, maxExecutions: null, maxItems: null };
+const tenant = async (name: string, limits: Partial<TenantLimits>) => {
+  await upsertTenant(world.database.pool, name, { ...NO_LIMITS, ...limits });
+  const token = newToken();
+  const scopes = ['submit', 'read'] as const;
+  await insertToken(world.database.pool, { name, hash: hashToken(token), scopes, tenant: name });
+  await eventually(async () => (await world.call(`GET /v1/tasks/${name}%2Fnone`, { token })).status === 404);
+  const call = (route: string, body: unknown) => world.call(route, { token, body });
+  const submit = (to: string, ...ids: string[]) =>
+    call('POST /v1/handlers/items/tasks', { tasks: ids.map((id) => ({ id: `${name}/${id}`, payload: { to } })) });
+  return { call, submit };
+};
+const countOf = async (name: string): Promise<number> =>
+  (await world.database.pool.query('select from task where starts_with(id, $1)', [`${name}/`])).rows.length;
+
+test('queued tasks: the call that is too much is refused as a whole, and room comes back', async () => {
+  const { submit, call } = await tenant('queued', { maxQueued: 3 });
+  expect((await submit('a', '1', '2')).status).toBe(200);
+  const refused = await submit('a', '3', '4');
+  expect(refused).toMatchObject({ status: 429, body: { type: 'urn:muster:problem:quota', code: 'QUOTA' } });
+  expect(refused.body).toMatchObject({ quota: 'queued tasks', has: 2, limit: 3 });
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect(await countOf('queued')).toBe(2);
+  expect((await submit('b', '3')).status).toBe(200);
+  expect((await submit('b', '4')).status).toBe(429);
+  await call('POST /v1/tasks:cancel', { ids: ['queued/1'] });
+  await eventually(async () => (await submit('b', '4')).status === 200);
+  expect(await countOf('queued')).toBe(4);
+});
+
+test('what waits by itself counts: delayed tasks, held ones and lanes', async () => {
+  const { call } = await tenant('waiting', { maxQueued: 3 });
+  const task = (id: string, more: object = {}) => ({ id: `waiting/${id}`, payload: { to: 'waiting/w' }, ...more });
+  const later = { notBefore: '2100-01-01T00:00:00Z' };
+  const tasks = [task('delayed', later), task('held', { dependsOn: ['waiting/delayed'] })];
+  expect((await call('POST /v1/handlers/items/tasks', { tasks })).status).toBe(200);
+  expect((await call('POST /v1/handlers/lane/tasks', { tasks: [task('lane')] })).status).toBe(200);
+  const batch = { service: 'waiting/w', items: [task('in-batch')] };
+  const inBatch = () => call('POST /v1/handlers/lane/batches', { batches: [batch] });
+  expect((await inBatch()).status).toBe(429);
+  const since = Date.now();
+  await eventually(async () => {
+    expect((await inBatch()).status).toBe(429);
+    return Date.now() - since > 2_500; // counted anew in the meantime
+  });
+});
+
+test('bytes and targets: those of the call count, too', async () => {
+  const bytes = await tenant('bytes', { maxBytes: 60 });
+  expect((await bytes.submit('a', '1', '2', '3')).status).toBe(200); // 10 bytes each
+  expect((await bytes.submit('b'.repeat(60), '4')).body).toMatchObject({ quota: 'bytes of queued tasks', has: 30 });
+  const targets = await tenant('targets', { maxTargets: 2 });
+  expect((await targets.submit('a', '1')).status).toBe(200);
+  expect((await targets.submit('b', '2')).status).toBe(200);
+  expect((await targets.submit('a', '3')).status).toBe(200);
+  expect((await targets.submit('c', '4')).body).toMatchObject({ quota: 'targets with queued tasks', has: 2 });
+  expect(await countOf('targets')).toBe(3);
+});
+
+test('executions and items: of lists and of fan-outs together', async () => {
+  const { call } = await tenant('running', { maxExecutions: 1, maxItems: 5 });
+  const execute = (n: number) =>
+    call('POST /v1/executions', {
+      template: { function_id: 'f', method: 'm' },
+      arguments: Array.from({ length: n }, () => ['1']),
+    });
+  expect((await execute(6)).body).toMatchObject({ quota: 'items that have not ended', limit: 5 });
+  const { body } = await execute(3);
+  expect((await execute(1)).body).toMatchObject({ quota: 'executions that have not ended', has: 1 });
+  const { body: fanout } = await call('POST /v1/fanouts', {});
+  const add = (items: number) => call(`POST /v1/fanouts/${fanout.id}/items`, { items });
+  expect((await add(3)).status).toBe(429);
+  expect((await add(2)).status).toBe(201);
+  await call(`POST /v1/executions/${body.request_id}/cancel`, {});
+  await eventually(async () => (await execute(3)).status === 202);
+});
+
+test('a tenant without quotas, and callers of no tenant, are not counted', async () => {
+  const { submit } = await tenant('free', {});
+  const ids = Array.from({ length: 500 }, (_, i) => String(i));
+  expect((await submit('a', ...ids)).status).toBe(200);
+});

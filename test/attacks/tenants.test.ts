@@ -1,0 +1,262 @@
+import { upsertTenant } from '../../postgres/api/tenant';
+import { insertToken, SCOPES } from '../../postgres/api/token';
+import type { Route } from '../../workers/api/route';
+import { hashToken, newToken } from '../../workers/api/tokens';
+import type { ApiWorld, Place } from '../api/world';
+import { openWorld, worldHandlers } from '../api/world';
+import { defineHandler } from '../../handlers';
+import { expectWhole } from '../helpers/whole';
+import { Tally } from './tally';
+
+/** A tenant with every scope, and a token of one handler, against everything of another tenant. */
+
+const tally = new Tally('another tenant, another handler');
+const NO_LIMITS = { maxQueued: null, maxBytes: null, maxTargets: null, maxExecutions: null, maxItems: null };
+/** Ordered, and the first submit says to which lane a target belongs. */
+const unbound = defineHandler<Place>({
+  name: 'unbound',
+  target: ({ to }) => to,
+  limits: { maxItems: 10 },
+  lane: { approach: 'serial' },
+  submit: async () => ({ results: [] }),
+});
+let world: ApiWorld;
+const tokens = { acme: '', rival: '', narrow: '', all: '' };
+
+const make = async (limits: { tenant?: string; handlers?: string[] }): Promise<string> => {
+  const token = newToken();
+  await insertToken(world.database.pool, { name: 'attack', hash: hashToken(token), scopes: SCOPES, ...limits });
+  return token;
+};
+
+beforeAll(async () => {
+  world = await openWorld({ handlers: [...worldHandlers(), unbound] });
+  for (const name of ['acme', 'rival']) await upsertTenant(world.database.pool, name, NO_LIMITS);
+  tokens.all = await make({});
+  tokens.acme = await make({ tenant: 'acme' });
+  tokens.rival = await make({ tenant: 'rival' });
+  tokens.narrow = await make({ handlers: ['nar*'] });
+});
+afterAll(async () => {
+  await expectWhole(world.client);
+  await world.stop();
+});
+
+interface Things {
+  batch: number;
+  execution: string;
+  fanout: string;
+}
+
+/** Makes one of everything as this tenant. */
+const makeThings = async (tenant: 'acme' | 'rival'): Promise<Things> => {
+  const token = tokens[tenant];
+  const call = async (route: string, body: unknown) => {
+    const answer = await world.call(route, { body, token });
+    expect([route, answer.status, answer.status < 300 ? '' : answer.text]).toEqual([route, answer.status, '']);
+    return answer.body;
+  };
+  const named = (id: string) => ({ id: `${tenant}/${id}`, payload: { to: `${tenant}/x` } });
+  await call('POST /v1/handlers/items/tasks', { tasks: [named('1'), named('2')] });
+  const { batches } = await call('POST /v1/handlers/lane/batches', {
+    batches: [{ service: `${tenant}/x`, items: [named('l')] }],
+  });
+  const { request_id: execution } = await call('POST /v1/executions', {
+    template: { function_id: 'f', method: 'm' },
+    arguments: [['1']],
+  });
+  const { id: fanout } = await call('POST /v1/fanouts', {});
+  await call(`POST /v1/fanouts/${fanout}/items`, { items: 3 });
+  return { batch: batches[0].batch, execution, fanout };
+};
+
+const mine = { id: 'acme/new', payload: { to: 'acme/x' } };
+
+/** For each route how a thing of the other is named; `many`: several forms of it. */
+const attacks = ({ batch, execution, fanout }: Things): Record<string, readonly [path: string, body?: unknown][]> => {
+  const stolen = { id: 'rival/3', payload: { to: 'rival/x' } };
+  const handlers = ['items', 'lane'];
+  const ofHandler = (verb: string, body?: unknown): [string, unknown?][] =>
+    handlers.map((name) => [`/v1/handlers/${name}${verb}`, body]);
+  const ids = [`${fanout}:0:0`];
+  const lane = `/v1/lanes/${encodeURIComponent('rival/x')}`;
+  const target = `/targets/${encodeURIComponent('rival/x')}`;
+  return {
+    submitTasks: [
+      ['/v1/handlers/items/tasks', { tasks: [stolen] }],
+      ['/v1/handlers/items/tasks', { tasks: [mine, stolen] }],
+      ['/v1/handlers/items/tasks', { tasks: [stolen], partial: true }],
+      ['/v1/handlers/items/tasks', { tasks: [{ ...mine, id: 'rival/1' }] }],
+      ['/v1/handlers/items/tasks', { tasks: [{ ...mine, id: 'acme' }] }],
+      ['/v1/handlers/items/tasks', { tasks: [{ ...mine, id: 'ACME/1' }] }],
+      ['/v1/handlers/items/tasks', { tasks: [{ ...mine, id: ' acme/1' }] }],
+      ['/v1/handlers/items/tasks', { tasks: [{ ...mine, id: 'acme\u2215x' }] }],
+      ['/v1/handlers/items/tasks', { tasks: [{ ...mine, dependsOn: ['rival/1'] }] }],
+      ['/v1/handlers/lane/tasks', { tasks: [{ ...mine, payload: { to: 'rival/x' } }] }],
+      ['/v1/handlers/unbound/tasks', { tasks: [mine] }],
+    ],
+    getTask: [['/v1/tasks/rival%2F1'], ['/v1/tasks/rival%2Fnone'], ['/v1/tasks/acme%2F..%2Frival%2F1']],
+    explainTask: [['/v1/tasks/rival%2F1/explain'], ['/v1/tasks/rival%2Fl/explain']],
+    cancelTasks: [
+      ['/v1/tasks:cancel', { ids: ['rival/1'] }],
+      ['/v1/tasks:cancel', { ids: ['acme/1', 'rival/2'] }],
+    ],
+    resolveTasks: [['/v1/tasks:resolve', { ids: ['rival/1'], as: 'failed' }]],
+    getStatus: [['/v1/status']],
+    getHandler: ofHandler(''),
+    watchHandler: ofHandler('/events'),
+    flushHandler: ofHandler('/flush', {}),
+    pauseHandler: ofHandler('/pause', {}),
+    resumeHandler: ofHandler('/resume', {}),
+    redriveTasks: ofHandler('/redrive', { only: 'failed' }),
+    completeBatch: ofHandler('/complete', { batchId: batch, status: 'expired' }),
+    listTargets: ofHandler('/targets'),
+    setTarget: ofHandler(target, { lingerMs: 1 }),
+    unsetTarget: ofHandler(target),
+    flushTarget: ofHandler(`${target}/flush`),
+    pauseTarget: ofHandler(`${target}/pause`, {}),
+    resumeTarget: ofHandler(`${target}/resume`),
+    submitBatches: [
+      ['/v1/handlers/lane/batches', { batches: [{ service: 'rival/x', items: [mine] }] }],
+      ['/v1/handlers/lane/batches', { batches: [{ service: 'acme/x', items: [stolen] }] }],
+      ['/v1/handlers/unbound/batches', { batches: [{ service: 'acme/x', items: [mine] }] }],
+      ['/v1/handlers/lane/batches', { batches: [{ service: 'acme/x', items: [mine], dependsOn: [batch] }] }],
+    ],
+    getBatch: [[`/v1/batches/${batch}`]],
+    getLaneBatch: [[`/v1/batches/${batch}/lane`]],
+    getReceipts: [[`/v1/batches/${batch}/receipts`]],
+    cancelBatch: [[`/v1/batches/${batch}/cancel`]],
+    resolveBatch: [[`/v1/batches/${batch}/resolve`, { as: 'failed' }]],
+    getLane: [[lane]],
+    pauseLane: [[`${lane}/pause`, {}]],
+    resumeLane: [[`${lane}/resume`]],
+    setLaneWeight: [[`${lane}/weight`, { weight: 9 }]],
+    skipHead: [[`${lane}/skip`]],
+    fixHead: [[`${lane}/fix`, { as: 'applied' }]],
+    reportLost: [[`${lane}/lost`, {}]],
+    getQueuers: [['/v1/queuers']],
+    setQueuers: [['/v1/queuers', { slots: 1 }]],
+    pauseQueuers: [['/v1/queuers/pause', {}]],
+    resumeQueuers: [['/v1/queuers/resume']],
+    openFanout: [['/v1/fanouts', { id: fanout }]],
+    getFanout: [[`/v1/fanouts/${fanout}`]],
+    watchFanout: [[`/v1/fanouts/${fanout}/events`]],
+    addItems: [[`/v1/fanouts/${fanout}/items`, { items: 1 }]],
+    sealFanout: [[`/v1/fanouts/${fanout}/seal`]],
+    ackItems: [['/v1/items:ack', { items: ids }]],
+    reopenItems: [['/v1/items:reopen', { items: ids }]],
+    readItems: [['/v1/items:read', { items: ids }]],
+    reapFanouts: [['/v1/fanouts:reap', {}]],
+    getExecution: [[`/v1/executions/${execution}`]],
+    getProgress: [[`/v1/executions/${execution}/progress`]],
+    watchExecution: [[`/v1/executions/${execution}/events`]],
+    getResults: [[`/v1/executions/${execution}/results`]],
+    listWorkItems: [[`/v1/executions/${execution}/items`]],
+    listChunks: [[`/v1/executions/${execution}/chunks`]],
+    cancelExecution: [[`/v1/executions/${execution}/cancel`]],
+    listNodes: [['/v1/nodes']],
+    drainNode: [['/v1/nodes/n/drain', {}]],
+    listPartitions: [['/v1/partitions']],
+    movePartition: [['/v1/partitions/items/0/move', { node: null }]],
+    verify: [['/v1/verify']],
+    listAudit: [['/v1/audit']],
+    metrics: [['/metrics']],
+  };
+};
+/** These show a caller its part of what there is, or nothing of any caller. */
+const OWN_PART = ['lookUpTasks', 'listLanes', 'execute', 'listExecutions', 'live', 'ready', 'openapi'];
+
+/** Everything that the other has, as its owner sees it; ages left out. */
+const seen = async ({ batch, execution, fanout }: Things): Promise<string> => {
+  const paths = [
+    '/v1/tasks/rival%2F1',
+    '/v1/tasks/rival%2F2',
+    '/v1/tasks/rival%2Fl',
+    `/v1/batches/${batch}`,
+    `/v1/lanes/${encodeURIComponent('rival/x')}`,
+    `/v1/executions/${execution}`,
+    `/v1/fanouts/${fanout}`,
+  ];
+  const texts = [];
+  for (const path of paths) texts.push((await world.call(`GET ${path}`, { token: tokens.rival })).text);
+  return texts.join('\n').replace(/"(\w*(Ms|At))":[^,}]+/g, '');
+};
+
+const REFUSED = [404, 422];
+
+test('a tenant reaches nothing of another by any route, and changes nothing', async () => {
+  await makeThings('acme');
+  const theirs = await makeThings('rival');
+  const before = await seen(theirs);
+  const table = attacks(theirs);
+  const routes = world.api.routes.filter(({ id }) => !OWN_PART.includes(id));
+  expect(Object.keys(table).sort()).toEqual(routes.map(({ id }) => id).sort());
+  for (const caller of ['acme', 'narrow'] as const)
+    for (const route of routes) for (const [path, body] of table[route.id]!) await attempt(caller, route, path, body);
+  expect(await seen(theirs)).toBe(before);
+  const there = await world.call('GET /v1/tasks/acme%2Fnew', { token: tokens.acme });
+  expect(there.status).toBe(404);
+  tally.expectNoneThrough(130);
+});
+
+const attempt = async (
+  caller: 'acme' | 'narrow',
+  { method, id }: Route,
+  path: string,
+  body: unknown,
+): Promise<void> => {
+  const sent = body ?? (method === 'GET' ? undefined : {});
+  const answer = await world.call(`${method} ${path}`, { token: tokens[caller], body: sent });
+  tally.add(
+    `${caller} ${id} ${path} ${JSON.stringify(body)}`,
+    REFUSED.includes(answer.status) ? null : `${answer.status} ${answer.text}`,
+  );
+};
+
+test('a thing of another is answered exactly as one that does not exist', async () => {
+  const { fanout, execution, batch } = await makeThingsOnce();
+  const none = '00000000-0000-4000-8000-000000000000';
+  for (const [path, other] of [
+    ['/v1/tasks/rival%2F1', '/v1/tasks/rival%2F9'],
+    [`/v1/fanouts/${fanout}`, `/v1/fanouts/${none}`],
+    [`/v1/executions/${execution}`, `/v1/executions/${none}`],
+    ['/v1/lanes/rival%2Fx', '/v1/lanes/rival%2F9'],
+    [`/v1/batches/${batch}`, '/v1/batches/999999'],
+  ]) {
+    const [a, b] = await Promise.all([path, other].map((one) => world.call(`GET ${one}`, { token: tokens.acme })));
+    const words = (text: string): string => text.replace(/rival\/\w+|[0-9a-f-]{36}|\b\d+\b/g, '_');
+    expect([a!.status, words(a!.text)]).toEqual([404, words(b!.text)]);
+  }
+});
+let once: Promise<Things> | null = null;
+const makeThingsOnce = (): Promise<Things> => (once ??= makeThings('rival'));
+
+test('lists and lookups show a tenant its own part, all of it', async () => {
+  const { execution } = await makeThings('acme');
+  await makeThingsOnce();
+  const get = async (route: string, body?: unknown) => (await world.call(route, { token: tokens.acme, body })).body;
+  const { tasks } = await get('POST /v1/tasks:lookup', { ids: ['rival/1', 'acme/1', 'acme/2', 'rival/l'] });
+  expect(tasks.map(({ id }: { id: string }) => id)).toEqual(['acme/1', 'acme/2']);
+  const { lanes } = await get('GET /v1/lanes');
+  expect(lanes.map(({ service }: { service: string }) => service)).toEqual(['acme/x']);
+  const { executions } = await get('GET /v1/executions?limit=1000');
+  expect(executions.map(({ id }: { id: string }) => id)).toContain(execution);
+  expect(executions).toHaveLength((await ownExecutions('acme')).length);
+  expect((await get('GET /v1/tasks/acme%2F1')).id).toBe('acme/1');
+  expect((await get('POST /v1/tasks:cancel', { ids: ['acme/1', 'acme/none'] })).cancelled).toEqual(['acme/1']);
+});
+const ownExecutions = async (tenant: string): Promise<unknown[]> =>
+  (await world.database.pool.query('select from execution where tenant = $1', [tenant])).rows;
+
+test('a token of one handler does all there is with it', async () => {
+  const call = (route: string, body?: unknown) => world.call(route, { token: tokens.narrow, body });
+  const task = { id: 'of-narrow', payload: { to: 'a' } };
+  expect((await call('POST /v1/handlers/narrow/tasks', { tasks: [task] })).status).toBe(200);
+  expect((await call('GET /v1/tasks/of-narrow')).status).toBe(200);
+  expect((await call('POST /v1/handlers/narrow/pause', {})).status).toBe(200);
+  expect((await call('POST /v1/handlers/narrow/resume', {})).status).toBe(200);
+  expect((await call('GET /v1/handlers/narrow/targets')).body.targets).toHaveLength(1);
+  const after = { id: 'after', payload: { to: 'a' }, dependsOn: ['acme/2'] };
+  expect((await call('POST /v1/handlers/narrow/tasks', { tasks: [after] })).status).toBe(404);
+  expect((await call('POST /v1/tasks:cancel', { ids: ['of-narrow'] })).body.cancelled).toEqual(['of-narrow']);
+});

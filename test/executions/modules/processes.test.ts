@@ -1,0 +1,198 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Executor, RunOutcome } from '../../../activities/executions/executors';
+import { makeExecutor, ModuleProcesses } from '../../../activities/executions/executors';
+import { guestCommand, guestSource } from '../../../activities/executions/executors/wasm/guestProgram';
+import { ModuleProcess } from '../../../activities/executions/executors/wasm/moduleProcess';
+import { assemble, storeModule } from '../../../examples/wasm-echo/build';
+import { eventually } from '../../helpers/eventually';
+import { moduleProcessesOf } from './moduleProcesses';
+
+/** The processes in which modules run. */
+
+const store = mkdtempSync(path.join(tmpdir(), 'muster-modules-'));
+let processes: ModuleProcesses;
+beforeEach(() => void (processes = new ModuleProcesses()));
+afterEach(async () => {
+  await processes.close();
+  expect(moduleProcessesOf(process.pid)).toEqual([]);
+});
+afterAll(() => rmSync(store, { recursive: true }));
+
+const LOOP = '(module (memory (export "memory") 1) (func (export "_start") (loop $on (br $on))))';
+const NOTHING = '(module (memory (export "memory") 1) (func (export "_start")))';
+const sleeping = (ms: number): string => `(module
+  (import "wasi_snapshot_preview1" "poll_oneoff" (func $poll (param i32 i32 i32 i32) (result i32)))
+  (memory (export "memory") 1)
+  (func (export "_start") (i32.store (i32.const 16) (i32.const 1)) (i64.store (i32.const 24) (i64.const ${ms}000000))
+    (drop (call $poll (i32.const 0) (i32.const 64) (i32.const 1) (i32.const 128)))))`;
+
+const stored = async (text: string): Promise<string> => storeModule(store, 'm.wasm', await assemble('m.wat', text));
+const executorOf = (functionId: string): Promise<Executor> =>
+  makeExecutor({ functions: new Map(), functionStore: store, memoryBytes: 1_048_576, httpAllow: [] }, processes, {
+    functionId,
+    method: 'm.wasm',
+    concurrency: 1,
+    limits: { stdoutBytes: 100, stderrBytes: 100 },
+  });
+const callOf = (signal: AbortSignal) => ({ method: 'm.wasm', env: {}, position: 0, executionId: 'e', signal });
+const run = (executor: Executor, signal = AbortSignal.timeout(60_000)): Promise<RunOutcome> =>
+  executor.run([], callOf(signal));
+const busy = (parent = process.pid) =>
+  eventually(() => {
+    const found = moduleProcessesOf(parent).filter(({ cpuMs }) => cpuMs >= 400);
+    return found[0];
+  });
+
+test('a worker that is killed leaves no process behind, even one whose module never ends', async () => {
+  const script = path.join(__dirname, '..', '..', '..', 'dist', 'test', 'executions', 'modules', 'workerProcess.js');
+  const worker = spawn(process.execPath, [script, store, await stored(LOOP)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const { pid } = await busy(worker.pid);
+  const gone = once(worker, 'exit');
+  worker.kill('SIGKILL');
+  await gone;
+  await eventually(() => !existsSync(`/proc/${pid}`));
+});
+
+test('the death of a process fails the run that was in it, and no other', async () => {
+  const executor = await executorOf(await stored(sleeping(1_000)));
+  // Both have compiled the module by then.
+  const places = await Promise.all([1, 2].map(() => executor.place!(AbortSignal.timeout(60_000))));
+  const runs = places.map((place) => place.run([], callOf(AbortSignal.timeout(60_000))));
+  process.kill(moduleProcessesOf(process.pid)[0]!.pid, 'SIGKILL');
+  const outcomes = await Promise.all(runs);
+  const failed = outcomes.filter(({ exitCode }) => exitCode === null);
+  expect(failed).toMatchObject([
+    { nodeError: expect.stringContaining('the process of the module ended with SIGKILL') },
+  ]);
+  expect(outcomes.filter(({ exitCode }) => exitCode === 0)).toHaveLength(1);
+  for (const place of places) place.leave();
+  expect(await run(executor)).toMatchObject({ exitCode: 0 });
+});
+
+test('an interrupted run ends its process at once', async () => {
+  const executor = await executorOf(await stored(LOOP));
+  const stop = new AbortController();
+  const running = run(executor, stop.signal);
+  const { pid } = await busy();
+  stop.abort(new Error('no answer within 1 ms'));
+  expect(await running).toMatchObject({ exitCode: null, nodeError: 'interrupted: no answer within 1 ms' });
+  await eventually(() => !existsSync(`/proc/${pid}`));
+});
+
+test('a process has no variables, no folder and limits of the system, and is used again', async () => {
+  const executor = await executorOf(await stored(NOTHING));
+  await run(executor);
+  const { pid } = moduleProcessesOf(process.pid)[0]!;
+  expect(readFileSync(`/proc/${pid}/environ`, 'utf8')).not.toMatch(/PATH|HOME|MUSTER|NODE/);
+  expect(readlinkSync(`/proc/${pid}/cwd`)).toBe('/');
+  const limits = readFileSync(`/proc/${pid}/limits`, 'utf8');
+  expect(limits).toMatch(/Max open files\s+64\s+64/);
+  expect(limits).toMatch(/Max core file size\s+0\s+0/);
+  expect(limits).toMatch(/Max data size\s+\d+\s+\d+/);
+  expect(readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8').trim()).toBe('1000');
+  await run(executor);
+  expect(moduleProcessesOf(process.pid).map((one) => one.pid)).toEqual([pid]);
+});
+
+test.each([
+  ['reads a file', `require('fs').readFileSync('/etc/hostname')`],
+  ['lists a folder', `require('fs').readdirSync('/')`],
+  ['writes a file', `require('fs').writeFileSync('/tmp/muster-escaped', '')`],
+  ['starts a process', `require('child_process').execFileSync('/bin/true')`],
+  ['compiles a text', `new Function('return 1')()`],
+])('its program is refused what it must not do: %s', async (_, code) => {
+  const { file, args } = guestCommand({ residentBytes: 0, dataBytes: 2 ** 31, heapMib: 0 });
+  const guest = spawn(file, args, { cwd: '/', env: {}, stdio: ['pipe', 'ignore', 'pipe'] });
+  let said = '';
+  guest.stderr.on('data', (part: Buffer) => (said += part.toString()));
+  const program = Buffer.from(code);
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(program.length);
+  guest.stdin.end(Buffer.concat([length, program]));
+  const [exitCode] = (await once(guest, 'close')) as [number];
+  expect(said).toMatch(/ERR_ACCESS_DENIED|Code generation from strings disallowed/);
+  expect(exitCode).toBe(1);
+});
+
+test('a process that takes more memory than it may ends, and says why', async () => {
+  const limits = { residentBytes: 1_048_576, dataBytes: 2 ** 31, heapMib: 32 };
+  const greedy = new ModuleProcess(guestSource(), limits);
+  const module = await assemble('m.wat', LOOP);
+  const work = async (): Promise<unknown> => {
+    await greedy.compile(module, AbortSignal.timeout(60_000));
+    return greedy.run({ args: [], env: {}, stdoutBytes: 0, stderrBytes: 0 }, AbortSignal.timeout(60_000));
+  };
+  const ended = await work().catch(({ message }: Error) => ({ nodeError: message }));
+  expect(ended).toMatchObject({
+    nodeError: 'the process of the module ended with SIGKILL: it took more memory than this node allows',
+  });
+  await greedy.gone;
+});
+
+test('a process that the system gives too little memory ends, and Node says why', async () => {
+  const limits = { residentBytes: 2 ** 31, dataBytes: 8 * 1_048_576, heapMib: 32 };
+  const poor = new ModuleProcess(guestSource(), limits);
+  const compiling = poor.compile(await assemble('m.wat', NOTHING), AbortSignal.timeout(60_000));
+  await expect(compiling).rejects.toThrow(/the process of the module ended with/);
+  await poor.gone;
+});
+
+test('there are only a few processes: a run waits for one, and can be interrupted meanwhile', async () => {
+  const [sleeper, other] = [await executorOf(await stored(sleeping(400))), await executorOf(await stored(NOTHING))];
+  const stop = new AbortController();
+  const runs = Array.from({ length: 30 }, () => run(sleeper));
+  await eventually(() => moduleProcessesOf(process.pid).length > 1);
+  const interrupted = run(other, stop.signal);
+  stop.abort(new Error('enough'));
+  expect(await interrupted).toMatchObject({ exitCode: null, nodeError: expect.stringContaining('interrupted') });
+  let most = 0;
+  const look = setInterval(() => (most = Math.max(most, moduleProcessesOf(process.pid).length)), 20);
+  expect((await Promise.all(runs)).map(({ exitCode }) => exitCode)).toEqual(Array(30).fill(0));
+  clearInterval(look);
+  expect(most).toBeLessThan(30);
+  // A process of another module makes room.
+  expect(await run(other)).toMatchObject({ exitCode: 0 });
+});
+
+test('a process that dies while it compiles is started again, a few times', async () => {
+  const executor = await executorOf(await stored(NOTHING));
+  for (let i = 0; i < 3; i++) {
+    const running = run(executor);
+    const [found] = await eventually(() => ((all) => all.length > 0 && all)(moduleProcessesOf(process.pid)));
+    process.kill(found!.pid, 'SIGKILL');
+    expect(await running).toMatchObject({ nodeError: expect.stringContaining('the process of the module ended with') });
+  }
+  const begun = performance.now();
+  for (let i = 0; i < 100; i++)
+    expect(await run(executor)).toMatchObject({
+      nodeError: expect.stringContaining('the process of the module ended'),
+    });
+  expect(moduleProcessesOf(process.pid)).toEqual([]);
+  expect(performance.now() - begun).toBeLessThan(5_000);
+  // Another chunk asks again.
+  expect(await run(await executorOf(await stored(NOTHING)))).toMatchObject({ exitCode: 0 });
+});
+
+test('a module that is too long is not read', async () => {
+  const id = 'a'.repeat(64);
+  mkdirSync(path.join(store, id));
+  writeFileSync(path.join(store, id, 'm.wasm'), '');
+  truncateSync(path.join(store, id, 'm.wasm'), 64 * 1_048_576 + 1);
+  expect(await run(await executorOf(id))).toMatchObject({
+    exitCode: null,
+    nodeError: expect.stringContaining('the module has 67108865 bytes, and a node runs modules of at most 67108864'),
+  });
+});

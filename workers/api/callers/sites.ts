@@ -1,0 +1,45 @@
+import { ApiProblem } from '../problem';
+
+/**
+ * Where no token is required, a browser on this machine could be made to call by any web page. A
+ * page of another site is recognised by what browsers send with each request, and cannot send.
+ */
+
+export interface Browsed {
+  method: string;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+const OWN_SITE: ReadonlySet<string> = new Set(['same-origin', 'none']);
+
+/**
+ * Refuses requests of other sites' pages. A change must moreover be one that a form cannot send:
+ * its content type is JSON, also without a body. @throws ApiProblem
+ */
+export const refuseOtherSites = ({ method, headers }: Browsed): void => {
+  const site = textOf(headers['sec-fetch-site']);
+  if (READS.has(method)) {
+    if (site === 'cross-site') throw otherSite('Sec-Fetch-Site: expected same-origin, same-site or none', site);
+    return;
+  }
+  if (site !== null && !OWN_SITE.has(site)) throw otherSite('Sec-Fetch-Site: expected same-origin or none', site);
+  const origin = textOf(headers.origin);
+  if (origin !== null && !isOf(origin, textOf(headers.host))) throw otherSite('Origin: expected this host', origin);
+  if (!/^application\/json\s*(;|$)/i.test(textOf(headers['content-type']) ?? ''))
+    throw new ApiProblem(
+      'unsupported-media-type',
+      'Content-Type: expected application/json, also without a body, while no token is required. Nothing was done.',
+    );
+};
+
+const textOf = (header: string | string[] | undefined): string | null => (header === undefined ? null : String(header));
+
+const isOf = (origin: string, host: string | null): boolean =>
+  host !== null && [`http://${host}`, `https://${host}`].includes(origin.toLowerCase());
+
+const otherSite = (expected: string, got: string): ApiProblem =>
+  new ApiProblem(
+    'cross-site',
+    `${expected}, got ${JSON.stringify(got)}: without tokens, pages of other sites may not call. Nothing was done.`,
+  );

@@ -1,0 +1,68 @@
+import type { Callback } from '../../../client/tasks/checkTasks';
+import type { WorkflowPolicy } from '../../../workflows/planning/callbacks/workflows';
+import { workflowRefusal } from '../../../workflows/planning/callbacks/workflows';
+import type { Ceilings } from '../../../workflows/planning/executions/ceilings';
+import { ceilingRefusal } from '../../../workflows/planning/executions/ceilings';
+import { ApiProblem } from '../problem';
+import { MOST_NAMED } from '../validate';
+
+/** What the operator lets callers of the HTTP API ask for. */
+export interface OperatorLimits {
+  /** Workflows that their callbacks may signal. */
+  workflows: WorkflowPolicy;
+  executions: Ceilings;
+}
+
+/**
+ * Throws if one of the callbacks names a workflow that callers may not have signalled. Each comes
+ * with the name of its field.
+ */
+export const refuseWorkflows = (
+  { workflows }: OperatorLimits,
+  callbacks: Iterable<readonly [string, Callback | undefined]>,
+): void => {
+  const errors = [...callbacks].flatMap(([field, callback]) => {
+    if (callback === undefined || 'url' in callback) return [];
+    const refusal = workflowRefusal(workflows, callback, 'http');
+    return refusal === null
+      ? []
+      : [{ field: `${field}.${refusal.field}`, message: `expected ${refusal.expected}, got ${shown(refusal.got)}` }];
+  });
+  if (errors.length > 0) throw refused(errors);
+};
+
+const shown = (text: string): string => JSON.stringify(text.length > 200 ? `${text.slice(0, 199)}…` : text);
+
+/** Yields the callback of each task, with the name of its field. */
+export function* callbacksOf(
+  tasks: readonly { callback?: Callback | undefined }[],
+  field: string,
+): Generator<readonly [string, Callback | undefined]> {
+  for (const [index, { callback }] of tasks.entries()) yield [`${field}[${index}].callback`, callback];
+}
+
+/** Throws if a request asks for more than the operator's ceilings. */
+export const refuseAbove = (
+  { executions }: OperatorLimits,
+  asked: { concurrency?: number | undefined; timeoutMs?: number | undefined },
+): void => {
+  const refusals = ceilingRefusal(executions, asked);
+  if (refusals.length > 0)
+    throw refused(
+      refusals.map(({ name, most, got }) => ({
+        field: `template.config.${name === 'timeoutMs' ? 'timeout_ms' : name}`,
+        message: `expected at most ${most} (executions.${SETTINGS[name]} of the config file), got ${got}`,
+      })),
+    );
+};
+const SETTINGS = { concurrency: 'maxConcurrency', timeoutMs: 'maxTimeoutMs' } as const;
+
+const refused = (errors: { field: string; message: string }[]): ApiProblem =>
+  new ApiProblem(
+    'refused',
+    `${errors
+      .slice(0, 3)
+      .map(({ field, message }) => `${field}: ${message}`)
+      .join('\n')}${errors.length > 3 ? `\nand ${errors.length - 3} more` : ''}`,
+    { code: 'NOT_ALLOWED', errors: errors.slice(0, MOST_NAMED) },
+  );

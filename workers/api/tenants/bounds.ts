@@ -1,0 +1,128 @@
+import { isUuid } from '../../../workflows/planning/uuid';
+import * as owners from '../../../postgres/api/owner';
+import type { Pool } from '../../../postgres/pool';
+import { ApiProblem } from '../problem';
+
+/** What a token is limited to. */
+export interface Limits {
+  /**
+   * Its tasks, and its lanes, are those whose names begin with this name and a slash; its
+   * executions and fan-outs are marked with it. Null: no limit.
+   */
+  tenant: string | null;
+  /** Names of handlers, or their beginnings with a `*`; null: all. */
+  handlers: readonly string[] | null;
+}
+
+export const UNLIMITED: Limits = { tenant: null, handlers: null };
+export const isUnlimited = ({ tenant, handlers }: Limits): boolean => tenant === null && handlers === null;
+
+/** Returns what the names of a tenant's tasks and lanes begin with. */
+export const prefixOf = (tenant: string): string => `${tenant}/`;
+
+/** Says whether a name is one of those allowed. */
+const isAllowed = (allowed: readonly string[] | null, name: string): boolean =>
+  allowed === null || allowed.some((one) => (one.endsWith('*') ? name.startsWith(one.slice(0, -1)) : name === one));
+
+/** The answer where a thing is not there, and where it is another's. */
+const notFound = (what: string, name: string): ApiProblem =>
+  new ApiProblem('not-found', `No ${what} ${JSON.stringify(name)} that this token may see.`, { code: 'NOT_FOUND' });
+
+/**
+ * Decides whether a thing is a caller's; throws a 404 for what is not, as for what does not exist.
+ */
+export class Bounds {
+  readonly prefix: string;
+
+  constructor(
+    readonly limits: Limits,
+    private readonly pool: Pool,
+  ) {
+    this.prefix = limits.tenant === null ? '' : prefixOf(limits.tenant);
+  }
+
+  handler(name: string): void {
+    if (!isAllowed(this.limits.handlers, name)) throw notFound('handler', name);
+  }
+
+  /** Throws for tenants, which share a handler with others. */
+  wholeHandler(name: string): void {
+    this.handler(name);
+    if (this.limits.tenant !== null) throw notFound('handler', name);
+  }
+
+  /** Throws unless a new name begins as the tenant's names do: it is no secret how. */
+  newName(field: string, name: string): void {
+    if (!name.startsWith(this.prefix))
+      throw new ApiProblem(
+        'refused',
+        `${field}: expected ${JSON.stringify(this.prefix)} at the beginning, as in all names of this token's tenant, got ${JSON.stringify(name.slice(0, 100))}.`,
+        { code: 'INVALID_ID', errors: [{ field, message: `expected it to begin with ${this.prefix}` }] },
+      );
+  }
+
+  /** Returns those of these ids that are of tasks which are the caller's, in the same order. */
+  async tasks(ids: readonly string[]): Promise<string[]> {
+    const mine = ids.filter((id) => id.startsWith(this.prefix));
+    const { handlers } = this.limits;
+    if (handlers === null || mine.length === 0) return mine;
+    const found = await owners.handlersOfTasks(this.pool, mine);
+    return mine.filter((id) => {
+      const handler = found.get(id);
+      return handler !== undefined && isAllowed(handlers, handler);
+    });
+  }
+
+  async task(id: string): Promise<void> {
+    if ((await this.tasks([id])).length === 0) throw notFound('task', id);
+  }
+
+  /** Throws for batches of other handlers; a tenant's batches are those of its lanes. */
+  async batches(batches: readonly number[]): Promise<void> {
+    const wanted = [...new Set(batches)];
+    const found = wanted.length === 0 ? [] : await owners.ownersOfBatches(this.pool, wanted);
+    const mine = found.filter(
+      ({ handler, service }) =>
+        isAllowed(this.limits.handlers, handler) &&
+        (this.prefix === '' || (service !== null && service.startsWith(this.prefix))),
+    );
+    if (mine.length < wanted.length) throw notFound('batch', wanted.join(', '));
+  }
+
+  async lane(service: string): Promise<void> {
+    if (!service.startsWith(this.prefix)) throw notFound('lane', service);
+    if (this.limits.handlers === null) return;
+    const handler = await owners.handlerOfLane(this.pool, service);
+    if (handler === null || !isAllowed(this.limits.handlers, handler)) throw notFound('lane', service);
+  }
+
+  /** Returns the tenant; a token that is limited to handlers alone has none. */
+  tenant(): string {
+    if (this.limits.tenant === null)
+      throw new ApiProblem(
+        'not-found',
+        'A token that is limited to handlers sees no executions, fan-outs or lists of lanes.',
+        {
+          code: 'NOT_FOUND',
+        },
+      );
+    return this.limits.tenant;
+  }
+
+  async execution(id: string): Promise<void> {
+    if (!(await owners.isExecutionOf(this.pool, id, this.tenant()))) throw notFound('execution', id);
+  }
+
+  async fanouts(ids: readonly string[]): Promise<void> {
+    const tenant = this.tenant();
+    const wanted = [...new Set(ids)];
+    const isKnown = wanted.every(isUuid) && (await owners.countFanoutsOf(this.pool, wanted, tenant)) === wanted.length;
+    if (!isKnown) throw notFound('fan-out', wanted.slice(0, 3).join(', '));
+  }
+
+  /** Throws where a new fan-out would have the id of another's. */
+  async newFanout(id: string): Promise<void> {
+    const isMine = (await owners.countFanoutsOf(this.pool, [id], this.tenant())) > 0;
+    if (!isMine && (await owners.isFanout(this.pool, id))) throw notFound('fan-out', id);
+  }
+}

@@ -1,0 +1,107 @@
+import type { Admit } from '../../../client/tasks/submitResult';
+import { findTenant, readBacklog, readUnfinished } from '../../../postgres/api/tenant';
+import type { TenantRow } from '../../../postgres/api/tenant';
+import type { Pool } from '../../../postgres/pool';
+import { ApiProblem } from '../problem';
+import { prefixOf } from './bounds';
+
+/** A count is used for this long at least, and for so many times what counting took. */
+const FRESH_MS = 1_000;
+const TIMES_ITS_COST = 20;
+/** Seconds after which a tenant may have room again. */
+const AGAIN_S = 5;
+/** Counts of so many tenants are kept. */
+const MOST_KEPT = 1_000;
+
+interface Usage {
+  tenant: TenantRow;
+  queued: number;
+  bytes: number;
+  targets: Set<string>;
+  executions: number;
+  items: number;
+  until: number;
+}
+
+/**
+ * Holds tenants to their quotas, before anything is written. What a tenant has is counted at most
+ * once per second and process; what this process admits in between is added, so that several
+ * processes together may admit more by what they take in a second.
+ */
+export class Quotas {
+  private readonly usages = new Map<string, Promise<Usage>>();
+
+  constructor(
+    private readonly pool: Pool,
+    private readonly now: () => number = () => performance.now(),
+  ) {}
+
+  /** Returns what admits the tasks of one submit of this tenant to a handler. */
+  tasks(name: string, handler: string): Admit {
+    return async (tasks) => {
+      const usage = await this.usage(name);
+      const { maxQueued, maxBytes, maxTargets } = usage.tenant;
+      const bytes = tasks.reduce((sum, task) => sum + task.bytes, 0);
+      const targets = new Set(
+        tasks.map(({ target }) => `${handler}\n${target}`).filter((one) => !usage.targets.has(one)),
+      );
+      check('queued tasks', usage.queued, tasks.length, maxQueued);
+      check('bytes of queued tasks', usage.bytes, bytes, maxBytes);
+      check('targets with queued tasks', usage.targets.size, targets.size, maxTargets);
+      usage.queued += tasks.length;
+      usage.bytes += bytes;
+      if (maxTargets !== null) for (const target of targets) usage.targets.add(target);
+    };
+  }
+
+  async execution(name: string, items: number): Promise<void> {
+    const usage = await this.usage(name);
+    check('executions that have not ended', usage.executions, 1, usage.tenant.maxExecutions);
+    check('items that have not ended', usage.items, items, usage.tenant.maxItems);
+    usage.executions++;
+    usage.items += items;
+  }
+
+  async items(name: string, items: number): Promise<void> {
+    const usage = await this.usage(name);
+    check('items that have not ended', usage.items, items, usage.tenant.maxItems);
+    usage.items += items;
+  }
+
+  private async usage(name: string): Promise<Usage> {
+    const kept = this.usages.get(name);
+    if (kept !== undefined) {
+      const usage = await kept;
+      if (this.now() < usage.until) return usage;
+      if (this.usages.get(name) !== kept) return this.usage(name); // another call has begun to count
+    }
+    if (this.usages.size >= MOST_KEPT) this.usages.clear();
+    const counted = this.count(name);
+    this.usages.set(name, counted);
+    counted.catch(() => this.usages.delete(name));
+    return counted;
+  }
+
+  private async count(name: string): Promise<Usage> {
+    const begun = this.now();
+    const tenant = await findTenant(this.pool, name);
+    if (tenant === null) throw new ApiProblem('not-found', `No tenant ${name}.`);
+    const isOfTasks = tenant.maxQueued !== null || tenant.maxBytes !== null || tenant.maxTargets !== null;
+    const isOfItems = tenant.maxExecutions !== null || tenant.maxItems !== null;
+    const { queued, bytes, targets } = isOfTasks
+      ? await readBacklog(this.pool, prefixOf(name), tenant.maxTargets ?? 0)
+      : { queued: 0, bytes: 0, targets: [] };
+    const unfinished = isOfItems ? await readUnfinished(this.pool, name) : { executions: 0, items: 0 };
+    const until = this.now() + Math.max(FRESH_MS, TIMES_ITS_COST * (this.now() - begun));
+    return { tenant, queued, bytes, targets: new Set(targets.map((one) => one.join('\n'))), ...unfinished, until };
+  }
+}
+
+const check = (what: string, has: number, more: number, most: number | null): void => {
+  if (most === null || more === 0 || has + more <= most) return;
+  throw new ApiProblem(
+    'quota',
+    `The tenant has ${has} ${what}, and may have ${most}; this request has ${more} more. Nothing was accepted; try again when some have ended.`,
+    { code: 'QUOTA', retryAfterS: AGAIN_S, more: { quota: what, has, limit: most } },
+  );
+};

@@ -1,0 +1,228 @@
+import { serviceOf } from '../../../client/lanes/submitInLane';
+import type { ExecuteRequest } from '../../../workflows/contracts/execution';
+import { parseItemId } from '../../../workflows/planning/fanouts/itemId';
+import { ApiProblem } from '../problem';
+import type { Call } from '../route';
+import type { Bounds } from './bounds';
+import type { Quotas } from './quotas';
+
+/** What a limited token's call is checked by. */
+export interface Within {
+  bounds: Bounds;
+  quotas: Quotas;
+}
+
+/**
+ * Checks a call of a token that is limited, and may return another one in its place: with fewer
+ * ids, or marked as the tenant's.
+ */
+type Check = (within: Within, call: Call) => Promise<Call | void> | Call | void;
+
+/** What a call names, by field: its contract has checked it. */
+const partsOf = <T>({ params, query, body }: Call): T =>
+  ({ ...(params as object), ...(query as object), ...(body as object) }) as T;
+
+/** It concerns every caller. */
+const shared: Check = () => {
+  throw new ApiProblem('not-found', 'No such path that this token may see.', { code: 'NOT_FOUND' });
+};
+/** It shows nothing of any caller. */
+const harmless: Check = () => undefined;
+const wholeHandler: Check = ({ bounds }, call) => bounds.wholeHandler(partsOf<{ handler: string }>(call).handler);
+const task: Check = ({ bounds }, call) => bounds.task(partsOf<{ id: string }>(call).id);
+const batch: Check = ({ bounds }, call) => bounds.batches([partsOf<{ batch: number }>(call).batch]);
+const lane: Check = ({ bounds }, call) => bounds.lane(partsOf<{ service: string }>(call).service);
+const execution: Check = ({ bounds }, call) => bounds.execution(partsOf<{ execution: string }>(call).execution);
+const fanout: Check = ({ bounds }, call) => bounds.fanouts([partsOf<{ fanout: string }>(call).fanout]);
+
+const withBody = (call: Call, more: object): Call => ({ ...call, body: { ...(call.body as object), ...more } });
+
+interface Named {
+  id: string;
+  dependsOn?: readonly string[];
+}
+const newTasks = ({ bounds }: Within, field: string, tasks: readonly Named[]): void =>
+  tasks.forEach(({ id, dependsOn = [] }, i) => {
+    bounds.newName(`${field}[${i}].id`, id);
+    dependsOn.forEach((needed, j) => bounds.newName(`${field}[${i}].dependsOn[${j}]`, needed));
+  });
+
+/**
+ * Returns what holds the tasks of a tenant to its quotas and its lanes. The first batch of a target
+ * binds it to a lane for good: where the handler does not say to which, a tenant could take the
+ * targets of others.
+ */
+const admission = ({ bounds, quotas }: Within, { client }: Call, name: string): Pick<Call, 'admit'> => {
+  const { tenant } = bounds.limits;
+  if (tenant === null) return {};
+  const quota = quotas.tasks(tenant, name);
+  const handler = client.handler(name);
+  if (!handler.ordered) return { admit: quota };
+  if (handler.service === undefined)
+    throw new ApiProblem(
+      'refused',
+      `handler: expected one that defines \`service\`, got ${name}: in its lanes tenants could take each other's targets.`,
+      { code: 'INVALID_HANDLER' },
+    );
+  return {
+    admit: async (tasks) => {
+      for (const { target, payload } of tasks) bounds.newName('service', serviceOf(handler, target, payload));
+      await quota(tasks);
+    },
+  };
+};
+
+const submitTasks: Check = async (within, call) => {
+  const { handler, tasks } = partsOf<{ handler: string; tasks: readonly Named[] }>(call);
+  const { bounds } = within;
+  bounds.handler(handler);
+  newTasks(within, 'tasks', tasks);
+  const needed = [...new Set(tasks.flatMap(({ dependsOn = [] }) => dependsOn))];
+  const here = new Set(tasks.map(({ id }) => id));
+  const elsewhere = needed.filter((id) => !here.has(id));
+  const mine = new Set(await bounds.tasks(elsewhere));
+  const other = elsewhere.find((id) => !mine.has(id));
+  if (other !== undefined) await bounds.task(other);
+  return { ...call, ...admission(within, call, handler) };
+};
+
+interface NamedBatch {
+  service: string;
+  items: readonly Named[];
+  dependsOn?: readonly (number | string)[];
+}
+const submitBatches: Check = async (within, call) => {
+  const { handler, batches } = partsOf<{ handler: string; batches: readonly NamedBatch[] }>(call);
+  const { bounds } = within;
+  bounds.handler(handler);
+  batches.forEach(({ service, items }, i) => {
+    bounds.newName(`batches[${i}].service`, service);
+    newTasks(within, `batches[${i}].items`, items);
+  });
+  await bounds.batches(batches.flatMap(({ dependsOn = [] }) => dependsOn.filter((one) => typeof one === 'number')));
+  return { ...call, ...admission(within, call, handler) };
+};
+
+/** Leaves out ids that are not the caller's, as if there were none. */
+const ownTasks: Check = async ({ bounds }, call) => {
+  const { ids } = partsOf<{ ids: readonly string[] }>(call);
+  return withBody(call, { ids: await bounds.tasks(ids) });
+};
+
+/** Refuses ids that are not the caller's. */
+const allTasks: Check = async ({ bounds }, call) => {
+  const { ids } = partsOf<{ ids: readonly string[] }>(call);
+  const mine = new Set(await bounds.tasks(ids));
+  const other = ids.find((id) => !mine.has(id));
+  if (other !== undefined) await bounds.task(other);
+};
+
+const fixHead: Check = async (within, call) => {
+  const { service, items = [] } = partsOf<{ service: string; items?: readonly Named[] }>(call);
+  await within.bounds.lane(service);
+  newTasks(within, 'items', items);
+};
+
+const execute: Check = async ({ bounds, quotas }, call) => {
+  const tenant = bounds.tenant();
+  await quotas.execution(tenant, (call.body as ExecuteRequest).arguments.length);
+  return { ...call, tenant };
+};
+
+const openFanout: Check = async ({ bounds }, call) => {
+  const tenant = bounds.tenant();
+  const { id } = partsOf<{ id?: string }>(call);
+  if (id !== undefined) await bounds.newFanout(id);
+  return { ...call, tenant };
+};
+
+const addItems: Check = async ({ bounds, quotas }, call) => {
+  const { fanout: id, items } = partsOf<{ fanout: string; items: number }>(call);
+  await bounds.fanouts([id]);
+  await quotas.items(bounds.tenant(), items);
+};
+
+/** An id that is malformed is the route's to refuse, by its place in the list. */
+const items: Check = async ({ bounds }, call) => {
+  const { items: ids } = partsOf<{ items: readonly string[] }>(call);
+  await bounds.fanouts(ids.flatMap((id) => parseItemId(id)?.fanout ?? []));
+};
+
+const listed: Check = ({ bounds }, call) => ({ ...call, tenant: bounds.tenant() });
+const listLanes: Check = ({ bounds }, call) => {
+  bounds.tenant();
+  return { ...call, prefix: bounds.prefix };
+};
+
+/**
+ * How each route is checked for a token that is limited to a tenant or to handlers. A route that is
+ * not here cannot be served.
+ */
+export const REACH: Readonly<Record<string, Check>> = {
+  submitTasks,
+  getTask: task,
+  lookUpTasks: ownTasks,
+  explainTask: task,
+  cancelTasks: allTasks,
+  resolveTasks: allTasks,
+  getStatus: shared,
+  getHandler: wholeHandler,
+  watchHandler: wholeHandler,
+  flushHandler: wholeHandler,
+  pauseHandler: wholeHandler,
+  resumeHandler: wholeHandler,
+  redriveTasks: wholeHandler,
+  completeBatch: wholeHandler,
+  listTargets: wholeHandler,
+  setTarget: wholeHandler,
+  unsetTarget: wholeHandler,
+  flushTarget: wholeHandler,
+  pauseTarget: wholeHandler,
+  resumeTarget: wholeHandler,
+  submitBatches,
+  getBatch: batch,
+  getLaneBatch: batch,
+  getReceipts: batch,
+  cancelBatch: batch,
+  resolveBatch: batch,
+  listLanes,
+  getLane: lane,
+  pauseLane: lane,
+  resumeLane: lane,
+  setLaneWeight: shared, // a share of what others share
+  skipHead: lane,
+  fixHead,
+  reportLost: lane,
+  getQueuers: shared,
+  setQueuers: shared,
+  pauseQueuers: shared,
+  resumeQueuers: shared,
+  openFanout,
+  getFanout: fanout,
+  watchFanout: fanout,
+  addItems,
+  sealFanout: fanout,
+  ackItems: items,
+  reopenItems: items,
+  readItems: items,
+  reapFanouts: shared,
+  execute,
+  listExecutions: listed,
+  getExecution: execution,
+  getProgress: execution,
+  watchExecution: execution,
+  getResults: execution,
+  listWorkItems: execution,
+  listChunks: execution,
+  cancelExecution: execution,
+  listNodes: shared,
+  drainNode: shared,
+  listPartitions: shared,
+  movePartition: shared,
+  verify: shared,
+  listAudit: shared,
+  live: harmless,
+  ready: harmless,
+  metrics: shared,
+  openapi: harmless,
+};

@@ -1,0 +1,122 @@
+import { createServer } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+
+/**
+ * How each HTTP server of Muster (the API, callbacks, metrics) treats its connections: who sends or
+ * reads too slowly is let go, and the number of connections is bounded.
+ */
+
+/** Time for the headers of a request to arrive, from the connection or the request before. */
+export const HEADERS_MS = 10_000;
+/** Time for a whole request to arrive; a slow sender holds its part of the memory as long. */
+export const REQUEST_MS = 30_000;
+/** Longest that a caller may take nothing of an answer or a stream that waits for it. */
+export const UNREAD_MS = 20_000;
+/** How often the limits are checked: each may be exceeded by as much. */
+const CHECK_MS = 1_000;
+/** How long a refused caller may take to read why. */
+const LINGER_MS = 1_000;
+/** How long a connection may wait for a next request: longer than proxies in front keep theirs. */
+const IDLE_MS = 72_000;
+/**
+ * Requests of one connection at once. A chunk of 64 KB has a thousand of them, each of which would
+ * be worked on, and its answer kept.
+ */
+const MOST_PIPELINED = 10;
+
+/** Connections at once to each server; the API's are a setting. */
+export const MOST_CONNECTIONS = { api: 2_000, callbacks: 1_000, metrics: 100 } as const;
+
+/** Creates a server that bounds what its callers may hold, not listening yet. */
+export const createDoor = (handler: RequestListener, maxConnections: number): Server => {
+  const server = createServer(
+    {
+      headersTimeout: HEADERS_MS,
+      requestTimeout: REQUEST_MS,
+      connectionsCheckingInterval: CHECK_MS,
+      keepAliveTimeout: IDLE_MS,
+    },
+    onePerTurn(handler),
+  );
+  server.on('clientError', refuseConnection);
+  guardConnections(server, maxConnections);
+  return server;
+};
+
+/** Lets a connection go that sends many requests without waiting for their answers. */
+const onePerTurn = (handler: RequestListener): RequestListener => {
+  const working = new WeakMap<Socket, number>();
+  return (request, response) => {
+    const { socket } = request;
+    const others = working.get(socket) ?? 0;
+    if (others >= MOST_PIPELINED) socket.destroy();
+    if (socket.destroyed) return;
+    working.set(socket, others + 1);
+    response.once('close', () => working.set(socket, working.get(socket)! - 1));
+    handler(request, response);
+  };
+};
+
+const guardConnections = (server: Server, maxConnections: number): void => {
+  server.maxConnections = maxConnections;
+  // Those that wait for a next request make room for a caller that has one.
+  server.on('drop', () => server.closeIdleConnections());
+  const readers = new Map<Socket, Reader>();
+  server.on('connection', (socket: Socket) => {
+    readers.set(socket, { taken: 0, since: performance.now() });
+    socket.once('close', () => readers.delete(socket));
+  });
+  const timer = setInterval(() => {
+    for (const [socket, reader] of readers) if (isStalled(socket, reader)) socket.destroy();
+  }, CHECK_MS);
+  timer.unref();
+  server.once('close', () => clearInterval(timer));
+};
+
+/** What a caller has taken, and since when not more. */
+interface Reader {
+  taken: number;
+  since: number;
+}
+
+const isStalled = (socket: Socket, reader: Reader): boolean => {
+  const taken = takenOf(socket);
+  if (socket.writableLength > 0 && taken <= reader.taken) return performance.now() - reader.since > UNREAD_MS;
+  Object.assign(reader, { taken, since: performance.now() });
+  return false;
+};
+
+/** The system's part of a socket: what was handed to it, and what of that waits in this process. */
+interface Handle {
+  bytesWritten?: number;
+  writeQueueSize?: number;
+}
+
+/** Returns how many bytes the system took from this process for the caller. */
+const takenOf = (socket: Socket): number => {
+  // `socket.bytesWritten` includes what waits here; a stream without a reader still grows by it.
+  const { bytesWritten = 0, writeQueueSize = 0 } = (socket as { _handle?: Handle | null })._handle ?? {};
+  return bytesWritten - writeQueueSize;
+};
+
+const REFUSALS: Readonly<Record<string, string>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+};
+
+/**
+ * Destroys a connection whose request cannot be read, after an answer if it had none yet: the
+ * caller may never close it.
+ */
+const refuseConnection = (error: { code?: string }, socket: Duplex): void => {
+  if (!socket.writable || (socket as Socket).bytesWritten > 0) {
+    socket.destroy();
+    return;
+  }
+  const status = REFUSALS[error.code ?? ''] ?? '400 Bad Request';
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once('close', () => clearTimeout(timer));
+};

@@ -1,0 +1,66 @@
+import { request as askUi } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createDoor } from '../doors/sockets';
+import { isLoopback, nameInHost } from '../doors/hosts';
+import { LOOPBACK } from './ports';
+
+/**
+ * Stands in front of the dev server's Web UI, which answers any name: a page of a web site whose
+ * name was rebound to this machine could read workflows, and signal and terminate them.
+ */
+
+const CONNECTIONS = 200;
+
+export interface UiDoor {
+  close(): void;
+}
+
+/**
+ * Listens on a port of this machine, and passes on to the UI what a browser on it asked for.
+ * Rejects if the port is taken.
+ */
+export const openUiDoor = async (port: number, ui: { host: string; port: number }): Promise<UiDoor> => {
+  const server = createDoor((request, response) => pass(ui, request, response), CONNECTIONS);
+  await listen(server, port);
+  return {
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+};
+
+const listen = (server: Server, port: number): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, LOOPBACK, () => resolve());
+  });
+
+const pass = (ui: { host: string; port: number }, request: IncomingMessage, response: ServerResponse): void => {
+  const refusal = refusalOf(request);
+  if (refusal !== null) {
+    response.writeHead(403, { 'content-type': 'text/plain', connection: 'close' }).end(`${refusal}\n`);
+    return;
+  }
+  const { method, url, headers } = request;
+  const asked = askUi({ ...ui, method, path: url, headers }, (answer) => {
+    response.writeHead(answer.statusCode!, answer.headers);
+    answer.pipe(response);
+    answer.on('error', () => response.destroy());
+  });
+  asked.on('error', () => (response.headersSent ? response.destroy() : response.writeHead(502).end()));
+  response.once('close', () => asked.destroy());
+  request.pipe(asked);
+};
+
+/** Returns why a request is refused; null: it is not. */
+const refusalOf = ({ method, headers }: IncomingMessage): string | null => {
+  const name = nameInHost(headers.host ?? '');
+  if (!isLoopback(name)) return `Host: expected this machine (localhost, ${LOOPBACK}), got ${JSON.stringify(name)}.`;
+  const site = headers['sec-fetch-site'];
+  const reads = method === 'GET' || method === 'HEAD';
+  // A link on another page may lead here.
+  if (reads && (site !== 'cross-site' || headers['sec-fetch-mode'] === 'navigate')) return null;
+  if (site === undefined || site === 'same-origin' || site === 'none') return null;
+  return `Sec-Fetch-Site: expected same-origin or none, got ${JSON.stringify(site)}: a page of another site sent this.`;
+};
