@@ -10,8 +10,9 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
+import { setImmediate as tick, setTimeout } from 'node:timers/promises';
 import type { Executor, RunOutcome } from '../../../activities/executions/executors';
 import { makeExecutor, ModuleProcesses } from '../../../activities/executions/executors';
 import { guestCommand, guestSource } from '../../../activities/executions/executors/wasm/guestProgram';
@@ -195,4 +196,23 @@ test('a module that is too long is not read', async () => {
     exitCode: null,
     nodeError: expect.stringContaining('the module has 67108865 bytes, and a node runs modules of at most 67108864'),
   });
+});
+
+test('one who no longer waits for a process is passed over: the next gets what is free', async () => {
+  const executor = await executorOf(await stored(NOTHING));
+  const long = AbortSignal.timeout(120_000);
+  const most = Math.max(4, 2 * availableParallelism());
+  const places = await Promise.all(Array.from({ length: most }, () => executor.place!(long)));
+  const next = executor.place!(long);
+  const leaving = new AbortController();
+  const left = executor.place!(leaving.signal);
+  await tick();
+  leaving.abort();
+  expect(await (await left).run([], callOf(long))).toMatchObject({ nodeError: expect.stringContaining('interrupted') });
+  await tick();
+  places[0]!.leave();
+  const waited = setTimeout(10_000, 'still waiting', { ref: false });
+  expect(await Promise.race([next.then(() => 'has it'), waited])).toBe('has it');
+  (await next).leave();
+  for (const place of places.slice(1)) place.leave();
 });

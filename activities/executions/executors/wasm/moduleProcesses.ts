@@ -126,12 +126,18 @@ export class ModuleProcesses {
   /** Resolves when a process may be free, or at an interruption. */
   private freed(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
+      const leave = (): void => {
+        // Who no longer waits must not take the turn of who does.
+        const at = this.waiting.indexOf(go);
+        if (at >= 0) this.waiting.splice(at, 1);
+        resolve();
+      };
       const go = (): void => {
-        signal.removeEventListener('abort', go);
+        signal.removeEventListener('abort', leave);
         resolve();
       };
       this.waiting.push(go);
-      signal.addEventListener('abort', go);
+      signal.addEventListener('abort', leave, { once: true });
     });
   }
 
