@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   existsSync,
@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { setImmediate as tick, setTimeout } from 'node:timers/promises';
 import type { Executor, RunOutcome } from '../../../activities/executions/executors';
 import { makeExecutor, ModuleProcesses } from '../../../activities/executions/executors';
@@ -215,4 +216,15 @@ test('one who no longer waits for a process is passed over: the next gets what i
   expect(await Promise.race([next.then(() => 'has it'), waited])).toBe('has it');
   (await next).leave();
   for (const place of places.slice(1)) place.leave();
+});
+
+test('a worker without a free descriptor fails its runs with the reason, and runs modules once it has some', async () => {
+  const script = path.join(__dirname, '..', '..', '..', 'dist', 'test', 'executions', 'modules', 'crowdedProcess.js');
+  const command = `ulimit -n 200; exec "$0" "$@"`;
+  const args = ['-c', command, process.execPath, script, store, await stored(NOTHING)];
+  const { stdout, stderr } = await promisify(execFile)('/bin/sh', args, { timeout: 60_000 });
+  expect(stderr).toBe('');
+  const { outcomes, after } = JSON.parse(stdout) as { outcomes: string[]; after: number };
+  expect(new Set(outcomes)).toEqual(new Set([expect.stringMatching(/EMFILE|too many open files/i)]));
+  expect(after).toBe(0);
 });

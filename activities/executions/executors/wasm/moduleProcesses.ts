@@ -89,8 +89,8 @@ export class ModuleProcesses {
 
   private async start(module: GivenModule, key: string, signal: AbortSignal): Promise<ModuleProcess> {
     if (this.busy.size + this.starting + this.idle.length >= MOST) this.end(this.idle[0]!);
-    this.starting++;
     const process = new ModuleProcess((this.source ??= guestSource()), limitsOf(module));
+    this.starting++;
     this.ending.add(process.gone);
     void process.gone.then(() => {
       this.ending.delete(process.gone);
