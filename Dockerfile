@@ -1,5 +1,5 @@
 # The image of `muster worker` and `muster migrate`: built code and the workflow bundle, no compiler, no embedded servers, not root.
-ARG NODE_VERSION=20
+ARG NODE_VERSION=22
 
 FROM node:${NODE_VERSION}-slim AS build
 WORKDIR /app

@@ -23,7 +23,7 @@ module.exports = {
     'test/{bench,chaos,executions/chaos,liveness,stops}/**/*.ts',
     'test/nodes/shiftedClock.ts', // loaded before a process
     'test/nodes/{nodeProcess,checkpointProcess}.ts', // processes
-    'test/executions/modules/workerProcess.ts',
+    'test/executions/modules/{workerProcess,crowdedProcess}.ts',
     'test/{postgres/writeSchema,project/counts,replay/record}.ts',
   ],
   project: ['{workflows,handlers,activities,postgres,client,workers}/**/*.ts!', '{examples,test,site}/**/*.ts'],

@@ -1,10 +1,18 @@
 import type { IncomingMessage } from 'node:http';
 import { show } from '../../handlers/text';
+import { scan } from '../api/bodies/scan';
+import { MAX_DEPTH } from '../api/limits';
 import { fieldAt, lossyNumber, lossyNumberMessage } from '../../workflows/planning/jsonText';
 
+/**
+ * JSON values and names of one completion, counted before it is parsed: some 200 bytes of memory
+ * each. A result has about seven.
+ */
+export const MOST_VALUES = 1_000_000;
+
 export class BodyTooLarge extends Error {
-  constructor(maxBytes: number) {
-    super(`Expected at most ${maxBytes} bytes (callback.maxBytes), got more. Nothing was settled.`);
+  constructor(most: string) {
+    super(`Expected at most ${most}, got more. Nothing was settled.`);
   }
 }
 export class UnreadableBody extends Error {
@@ -28,8 +36,11 @@ export const readJson = async (
   maxBytes: number,
   members: readonly string[],
 ): Promise<object> => {
-  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw new BodyTooLarge(maxBytes);
-  const text = await readText(request, maxBytes);
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw new BodyTooLarge(bytesOf(maxBytes));
+  const bytes = await readBytes(request, maxBytes);
+  const scanned = scan(bytes, { depth: MAX_DEPTH, values: MOST_VALUES });
+  if (scanned.values > MOST_VALUES) throw new BodyTooLarge(`${MOST_VALUES} JSON values and names`);
+  const text = decode(bytes);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -52,21 +63,27 @@ export const readJson = async (
   return value;
 };
 
-const readText = async (request: IncomingMessage, maxBytes: number): Promise<string> => {
+const bytesOf = (maxBytes: number): string => `${maxBytes} bytes (callback.maxBytes)`;
+
+const readBytes = async (request: IncomingMessage, maxBytes: number): Promise<Buffer> => {
   const chunks: Buffer[] = [];
   let bytes = 0;
   await new Promise<void>((resolve, reject) => {
     request.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > maxBytes) reject(new BodyTooLarge(maxBytes));
+      if (bytes > maxBytes) reject(new BodyTooLarge(bytesOf(maxBytes)));
       else chunks.push(chunk);
     });
     request.once('end', resolve);
     request.once('error', () => reject(new UnreadableBody('The body broke off. Nothing was settled.')));
     request.once('close', () => reject(new UnreadableBody('The body broke off. Nothing was settled.')));
   });
+  return Buffer.concat(chunks);
+};
+
+const decode = (bytes: Buffer): string => {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
     throw new UnreadableBody('Expected UTF-8. Nothing was settled.');
   }

@@ -38,7 +38,7 @@ export interface CallbackServer {
  * Bodies of the largest size in memory at once, or so many more smaller ones; later ones are asked
  * to come again.
  */
-const MOST_AT_ONCE = 8;
+const MOST_AT_ONCE = 4;
 /**
  * How long a downstream that calls back before its acceptance is stored waits before it is told to
  * retry.

@@ -46,6 +46,7 @@ const BY_CODE: Readonly<Partial<Record<ErrorCode, number>>> = {
   DEV_SERVER: EXIT.unavailable,
   TIMEOUT: EXIT.timeout,
   BACKLOGGED: EXIT.backlogged,
+  QUOTA: EXIT.backlogged,
   COMPLETION_TOO_EARLY: EXIT.backlogged,
 };
 /**
@@ -58,6 +59,7 @@ const USAGE_TOO: readonly string[] = [
   'ANSWER_TOO_LARGE',
   'ASYNC_SCHEMA',
   'INDEX_PAST_END',
+  'NOT_ALLOWED',
   'LINE_TOO_LONG',
   'LOSSY_NUMBER',
 ] satisfies ErrorCode[];

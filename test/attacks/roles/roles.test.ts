@@ -1,8 +1,15 @@
+import pino from 'pino';
 import { createClient } from '../../../client';
 import { defineHandler } from '../../../handlers';
 import { defineFunction } from '../../../handlers/functions';
+import { upsertTenant } from '../../../postgres/api/tenant';
+import { insertToken, readTokens, SCOPES } from '../../../postgres/api/token';
 import { plannedMigrations } from '../../../postgres/migrating/migrate';
 import { ROLES } from '../../../postgres/migrating/roles';
+import { startApi } from '../../../workers/api/api';
+import { hashToken, newToken } from '../../../workers/api/tokens';
+import { caller, settingsFor } from '../../api/world';
+import { eventually } from '../../helpers/eventually';
 import { expectWhole } from '../../helpers/whole';
 import type { Pool } from '../../../postgres/pool';
 import { Tally } from '../tally';
@@ -27,6 +34,8 @@ const handlers = [
   defineHandler<Work>({ ...base, name: 'lane', service: (target) => target, lane: { approach: 'serial' } }),
 ];
 const echo = defineFunction({ name: 'echo', run: (args) => args.join(' ') });
+
+const NO_QUOTAS = { maxQueued: null, maxBytes: null, maxTargets: null, maxExecutions: null, maxItems: null };
 
 let world: RolesWorld;
 beforeAll(async () => {
@@ -79,6 +88,34 @@ describe('a worker as muster_worker and a client as muster_submit', () => {
     await execution.wait({ timeoutMs: 60_000 });
     expect(await execution.status()).toMatchObject({ state: 'done' });
   });
+});
+
+test('the HTTP API as muster_worker: it knows tokens, notes their use, and writes down changes', async () => {
+  const { database, urls } = world;
+  const settings = { ...settingsFor(database, 'roles', { handlers, open: false }), databaseUrl: urls.worker };
+  const api = await startApi(settings, { log: pino({ level: 'silent' }), maxConnections: 4 });
+  const call = caller(() => api.url);
+  try {
+    await upsertTenant(database.pool, 'acme', { ...NO_QUOTAS, maxQueued: 1 });
+    const [limited, operator] = [newToken(), newToken()];
+    const made = { name: 'role', scopes: SCOPES };
+    await insertToken(database.pool, { ...made, hash: hashToken(limited), tenant: 'acme' });
+    await insertToken(database.pool, { ...made, hash: hashToken(operator) });
+    const submit = (id: string) =>
+      call('POST /v1/handlers/lane/tasks', { token: limited, body: { tasks: [{ id, payload: { to: 'acme/x' } }] } });
+    await call('POST /v1/lanes/acme%2Fx/pause', { token: operator, body: {} });
+    expect((await submit('acme/1')).status).toBe(200);
+    expect((await call('POST /v1/handlers/jobs/pause', { token: operator, body: {} })).status).toBe(200);
+    expect((await call('POST /v1/handlers/jobs/resume', { token: operator, body: {} })).status).toBe(200);
+    const { body } = await call('GET /v1/audit?limit=1', { token: operator });
+    expect(body.entries).toMatchObject([{ verb: 'resume', subject: 'handler jobs', outcome: 'done', door: 'api' }]);
+    await eventually(async () => {
+      await call('GET /v1/status', { token: operator });
+      return (await readTokens(database.pool)).every(({ usedAt }) => usedAt !== null);
+    });
+  } finally {
+    await api.stop(1_000);
+  }
 });
 
 /** What a role might do with a table. The lists do not follow from the SQL that grants it. */

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   existsSync,
@@ -10,8 +10,10 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
+import { setImmediate as tick, setTimeout } from 'node:timers/promises';
 import type { Executor, RunOutcome } from '../../../activities/executions/executors';
 import { makeExecutor, ModuleProcesses } from '../../../activities/executions/executors';
 import { guestCommand, guestSource } from '../../../activities/executions/executors/wasm/guestProgram';
@@ -195,4 +197,34 @@ test('a module that is too long is not read', async () => {
     exitCode: null,
     nodeError: expect.stringContaining('the module has 67108865 bytes, and a node runs modules of at most 67108864'),
   });
+});
+
+test('one who no longer waits for a process is passed over: the next gets what is free', async () => {
+  const executor = await executorOf(await stored(NOTHING));
+  const long = AbortSignal.timeout(120_000);
+  const most = Math.max(4, 2 * availableParallelism());
+  const places = await Promise.all(Array.from({ length: most }, () => executor.place!(long)));
+  const next = executor.place!(long);
+  const leaving = new AbortController();
+  const left = executor.place!(leaving.signal);
+  await tick();
+  leaving.abort();
+  expect(await (await left).run([], callOf(long))).toMatchObject({ nodeError: expect.stringContaining('interrupted') });
+  await tick();
+  places[0]!.leave();
+  const waited = setTimeout(10_000, 'still waiting', { ref: false });
+  expect(await Promise.race([next.then(() => 'has it'), waited])).toBe('has it');
+  (await next).leave();
+  for (const place of places.slice(1)) place.leave();
+});
+
+test('a worker without a free descriptor fails its runs with the reason, and runs modules once it has some', async () => {
+  const script = path.join(__dirname, '..', '..', '..', 'dist', 'test', 'executions', 'modules', 'crowdedProcess.js');
+  const command = `ulimit -n 200; exec "$0" "$@"`;
+  const args = ['-c', command, process.execPath, script, store, await stored(NOTHING)];
+  const { stdout, stderr } = await promisify(execFile)('/bin/sh', args, { timeout: 60_000 });
+  expect(stderr).toBe('');
+  const { outcomes, after } = JSON.parse(stdout) as { outcomes: string[]; after: number };
+  expect(new Set(outcomes)).toEqual(new Set([expect.stringMatching(/EMFILE|too many open files/i)]));
+  expect(after).toBe(0);
 });

@@ -40,11 +40,6 @@ export class ModuleProcess {
   constructor(source: string, limits: GuestLimits) {
     const { file, args } = guestCommand(limits);
     this.child = spawn(file, args, { cwd: '/', env: {}, stdio: ['pipe', 'pipe', 'pipe', 'pipe'] });
-    const { stdin, stdout, stderr } = this.child;
-    for (const pipe of this.pipes()) pipe.on('error', () => undefined); // its end is reported below
-    stdout!.on('data', (part: Buffer) => this.heard(part));
-    stderr!.on('data', (part: Buffer) => (this.complained = clip(this.complained + part.toString())));
-    this.child.stdio[3]!.on('data', (part: Buffer) => (this.said = clip(this.said + part.toString())));
     this.gone = new Promise((resolve) => {
       this.child.on('error', (error) => {
         this.fail(`the process of the module cannot be started: ${error.message}`);
@@ -55,6 +50,12 @@ export class ModuleProcess {
         resolve();
       });
     });
+    if (this.child.pid === undefined) return; // there may be no pipes, and its error comes
+    const { stdin, stdout, stderr } = this.child;
+    for (const pipe of this.pipes()) pipe.on('error', () => undefined); // its end is reported above
+    stdout!.on('data', (part: Buffer) => this.heard(part));
+    stderr!.on('data', (part: Buffer) => (this.complained = clip(this.complained + part.toString())));
+    this.child.stdio[3]!.on('data', (part: Buffer) => (this.said = clip(this.said + part.toString())));
     stdin!.write(guestOpening(source, limits));
     this.rest();
   }
@@ -93,7 +94,7 @@ export class ModuleProcess {
   }
 
   private pipes(): Socket[] {
-    return this.child.stdio.slice(0, 4) as unknown[] as Socket[];
+    return this.child.pid === undefined ? [] : (this.child.stdio.slice(0, 4) as unknown[] as Socket[]);
   }
 
   private async ask(frame: Buffer, limits: FrameLimits, signal: AbortSignal): Promise<Frame> {
@@ -106,7 +107,7 @@ export class ModuleProcess {
         this.asked = { limits, answered, failed };
         if (signal.aborted) return interrupt();
         signal.addEventListener('abort', interrupt);
-        this.child.stdin!.write(frame);
+        if (this.child.pid !== undefined) this.child.stdin!.write(frame);
       });
     } finally {
       signal.removeEventListener('abort', interrupt);

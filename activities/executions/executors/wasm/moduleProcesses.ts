@@ -89,8 +89,8 @@ export class ModuleProcesses {
 
   private async start(module: GivenModule, key: string, signal: AbortSignal): Promise<ModuleProcess> {
     if (this.busy.size + this.starting + this.idle.length >= MOST) this.end(this.idle[0]!);
-    this.starting++;
     const process = new ModuleProcess((this.source ??= guestSource()), limitsOf(module));
+    this.starting++;
     this.ending.add(process.gone);
     void process.gone.then(() => {
       this.ending.delete(process.gone);
@@ -126,12 +126,18 @@ export class ModuleProcesses {
   /** Resolves when a process may be free, or at an interruption. */
   private freed(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
+      const leave = (): void => {
+        // Who no longer waits must not take the turn of who does.
+        const at = this.waiting.indexOf(go);
+        if (at >= 0) this.waiting.splice(at, 1);
+        resolve();
+      };
       const go = (): void => {
-        signal.removeEventListener('abort', go);
+        signal.removeEventListener('abort', leave);
         resolve();
       };
       this.waiting.push(go);
-      signal.addEventListener('abort', go);
+      signal.addEventListener('abort', leave, { once: true });
     });
   }
 
