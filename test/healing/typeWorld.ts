@@ -20,6 +20,8 @@ import { HOUR_MS, KINDS, TYPES } from './kinds';
 
 /** Scaled down, as are the times of the tests. */
 const LIMITS = { versionMs: 500, silentMs: 2_000, attempts: 2 };
+/** Of a sweeper that ends no run while a test lasts. */
+export const PATIENT = { ...LIMITS, silentMs: 600_000, attempts: 1_000 };
 
 const LONG_POLL_MS = 60_000;
 
@@ -54,17 +56,18 @@ export class TypeWorld {
   private constructor(
     readonly temporal: Client,
     readonly connection: NativeConnection,
+    stuck: typeof LIMITS,
   ) {
     const log = pino(
       { level: 'warn' },
       { write: (line: string) => void this.warnings.push(JSON.parse(line) as Record<string, unknown>) },
     );
-    this.stuck = new StuckRuns({ pool: undefined as never, temporal, prefix: this.prefix, log, stuck: LIMITS });
+    this.stuck = new StuckRuns({ pool: undefined as never, temporal, prefix: this.prefix, log, stuck });
   }
 
-  static async open(address = temporalAddress()): Promise<TypeWorld> {
+  static async open(address = temporalAddress(), limits = LIMITS): Promise<TypeWorld> {
     const client = new Client({ connection: await Connection.connect({ address }) });
-    return new TypeWorld(client, await NativeConnection.connect({ address }));
+    return new TypeWorld(client, await NativeConnection.connect({ address }), limits);
   }
 
   async close(): Promise<void> {
