@@ -134,7 +134,7 @@ test('muster submit and muster api start the leader of a task with the codec, th
   expect(seen()).toContain('client leader');
   forget();
 
-  const api = world.start('api --port 0 --json');
+  const api = world.start('api --open --port 0 --json');
   await api.says(/"ready":true.*\n/);
   const { url } = JSON.parse(api.stdout()) as { url: string };
   const body = JSON.stringify({ tasks: [order('second', 'no'), order('third', 'dk'), order('fourth', 'fi')] });
