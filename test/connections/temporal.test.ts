@@ -1,4 +1,5 @@
-import { Client as TemporalClient, Connection } from '@temporalio/client';
+import type { Connection } from '@temporalio/client';
+import { Client as TemporalClient } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import pino from 'pino';
 import { defineHandler } from '../../handlers';
@@ -13,6 +14,7 @@ import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import type { Proxy } from '../helpers/proxy';
 import { startProxyOf } from '../helpers/proxy';
+import { connectTo } from '../helpers/database';
 
 interface Work {
   to: string;
@@ -77,7 +79,7 @@ const succeeded = (ids: string[]): Promise<unknown> =>
   });
 
 test('a search attribute that the server does not know costs a second request once, not with every wake', async () => {
-  const connection = await Connection.connect({ address: server.address });
+  const connection = await connectTo({ address: server.address });
   let sent = 0;
   const temporal = new TemporalClient({
     connection,

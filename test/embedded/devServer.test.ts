@@ -1,4 +1,4 @@
-import { Connection } from '@temporalio/client';
+import type { Connection } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -6,6 +6,7 @@ import { startTemporalDev, type TemporalDev, type TemporalDevOptions } from '../
 import { serverArguments } from '../../workers/embedded/devServerCommand';
 import { choosePorts } from '../../workers/embedded/ports';
 import { isRunning, removeTemporary, temporaryDirectory } from './helpers';
+import { connectTo } from '../helpers/database';
 
 const started: TemporalDev[] = [];
 const connections: Connection[] = [];
@@ -21,7 +22,7 @@ async function start(options: TemporalDevOptions = {}): Promise<TemporalDev> {
 }
 
 async function connect({ address }: TemporalDev): Promise<Connection> {
-  const connection = await Connection.connect({ address });
+  const connection = await connectTo({ address });
   connections.push(connection);
   return connection;
 }

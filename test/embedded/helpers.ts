@@ -11,7 +11,9 @@ import { createInterface } from 'node:readline';
 import { transformFileSync } from '@swc/core';
 
 const REPOSITORY = join(__dirname, '..', '..');
-const SOURCE = join(REPOSITORY, 'workers', 'embedded');
+const SOURCE = join(REPOSITORY, 'workers');
+/** The folder, and what it needs beside it. */
+const FOLDERS = ['embedded', 'doors'];
 
 const temporary: string[] = [];
 
@@ -37,15 +39,16 @@ export function removeTemporary(): void {
 export function compiledEmbedded(packages?: string[]): string {
   const root = temporaryDirectory();
   const folder = join(root, 'workers', 'embedded');
-  for (const file of readdirSync(SOURCE, { recursive: true, encoding: 'utf8' }).filter((name) =>
-    name.endsWith('.ts'),
-  )) {
+  const files = FOLDERS.flatMap((name) =>
+    readdirSync(join(SOURCE, name), { recursive: true, encoding: 'utf8' }).map((file) => join(name, file)),
+  );
+  for (const file of files.filter((name) => name.endsWith('.ts'))) {
     const options = {
       jsc: { target: 'es2022' as const, parser: { syntax: 'typescript' as const } },
       module: { type: 'commonjs' as const },
     };
     const { code } = transformFileSync(join(SOURCE, file), options);
-    const compiled = join(folder, file.replace(/\.ts$/, '.js'));
+    const compiled = join(root, 'workers', file.replace(/\.ts$/, '.js'));
     mkdirSync(dirname(compiled), { recursive: true });
     writeFileSync(compiled, code);
   }

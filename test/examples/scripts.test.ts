@@ -38,7 +38,8 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   'example:fleet': ['nodes', 'partitions', 'minutes', 'tasks-per-s', 'lease-ms', 'block-ms', 'seed', 'json'],
   bench: ['case', 'tasks', 'runs', 'short', 'profile'],
   'bench:execution': ['items', 'chunks', 'nodes', 'json'],
-  'bench:queuer': [],
+  'bench:single': ['callers', 'tasks', 'targets', 'connections', 'runs', 'seconds', 'profile'],
+  'bench:queuer': ['counted', 'backlog', 'grants', 'batches', 'commit', 'flow'],
   'bench:fanout': ['items', 'short'],
   'bench:api': ['singles', 'thousands', 'open', 'short'],
   'bench:nodes': ['times', 'short', 'store'],
@@ -67,6 +68,7 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   'test:execution': ['items', 'kills', 'nodes', 'seed'],
   'test:protocol': ['seconds', 'seed'],
   'test:fanout': ['trials', 'planted'],
+  attack: ['short'],
   'test:fuzz': ['examples', 'seconds', 'workers', 'seed'],
 };
 
@@ -84,7 +86,7 @@ const run = (name: string, ...args: string[]) =>
 
 test('every script that takes options is here', () => {
   const named = Object.keys(scripts).filter((name) =>
-    /^(demo|bench|example:.*|bench:.*|test:(?!(unit|times|full|long)$).*)$/.test(name),
+    /^(demo|chaos|attack|bench|example:.*|bench:.*|test:(?!(unit|times|full|long)$).*)$/.test(name),
   );
   expect(named.sort()).toEqual(Object.keys(OPTIONS).sort());
 });

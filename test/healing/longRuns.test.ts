@@ -1,9 +1,10 @@
-import { Client, Connection } from '@temporalio/client';
+import type { Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import pino from 'pino';
 import { Expired } from '../../workers/sweeper/expired';
 import { Sweeper } from '../../workers/sweeper/sweeper';
 import { isLongAndSilent } from '../../workers/sweeper/longRuns';
-import { temporalAddress } from '../helpers/database';
+import { connectTo, temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import { leaderWorkflowId, queuerWorkflowId } from '../../workflows/naming';
 import { Downstream, items } from '../lanes/downstream';
@@ -20,7 +21,7 @@ let muster: OwnMuster;
 let connection: Connection;
 beforeAll(async () => {
   muster = await openOwn([plain, new Downstream().handler()]);
-  connection = await Connection.connect({ address: temporalAddress() });
+  connection = await connectTo({ address: temporalAddress() });
   // No worker: their runs are open, and nothing takes their tasks.
   await muster.client.submit('plain', { id: 'one', payload: { to: 'x' } });
   await muster.client.submitBatch('edits', 'svc', items('svc'));

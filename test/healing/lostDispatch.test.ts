@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { Client, Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import pino from 'pino';
 import { claimBatches } from '../../activities/grouping/claim';
 import { DEFAULT_NODE_SETTINGS } from '../../activities/nodes/settings';
 import { Expired } from '../../workers/sweeper/expired';
 import { Sweeper } from '../../workers/sweeper/sweeper';
-import { temporalAddress } from '../helpers/database';
+import { connectTo, temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import type { OwnMuster } from '../workflows/ownNode';
 import { openOwn } from '../workflows/ownNode';
@@ -56,7 +56,7 @@ test('a dispatch that was lost with its run is made up for, however long its lea
 test('a dispatch that may be about to start is left alone, and so is a leader whose wake changed nothing', async () => {
   await loseDispatch();
   const { pool } = muster.database;
-  const connection = await Connection.connect({ address: temporalAddress() });
+  const connection = await connectTo({ address: temporalAddress() });
   const options = { pool, temporal: new Client({ connection }), prefix: muster.prefix, leaseMs: 15_000 };
   const expired = new Expired({ ...options, log: { warn: () => undefined } });
   try {
@@ -81,7 +81,7 @@ test('a dispatch that may be about to start is left alone, and so is a leader wh
 test('the sweeper counts it', async () => {
   await loseDispatch();
   await silentFor(31);
-  const connection = await Connection.connect({ address: temporalAddress() });
+  const connection = await connectTo({ address: temporalAddress() });
   const { prefix, database } = muster;
   const sweeper = new Sweeper({
     ...{ pool: database.pool, prefix, temporal: new Client({ connection }), node: 'n-1', leaseMs: 15_000 },

@@ -1,12 +1,12 @@
-import { Client, Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import pino from 'pino';
 import type { SilentRun } from '../../workers/sweeper/stuckRuns';
 import { StuckRuns } from '../../workers/sweeper/stuckRuns';
-import { createDatabase, temporalAddress } from '../helpers/database';
+import { connectTo, createDatabase, temporalAddress } from '../helpers/database';
 
 test('among silent runs, those that more waits for are looked at before the leaders', async () => {
   const database = await createDatabase();
-  const connection = await Connection.connect({ address: temporalAddress() });
+  const connection = await connectTo({ address: temporalAddress() });
   const looks: string[] = [];
   const temporal = new Client({
     connection,

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { Client, Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import type { WorkflowOptions } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import type { WorkerOptions } from '@temporalio/worker';
@@ -10,7 +10,7 @@ import { StuckRuns } from '../../workers/sweeper/stuckRuns';
 import { WORKFLOW_FAILURES } from '../../workers/temporal/workflowFailures';
 import type { TurnInput } from '../../workflows/messages';
 import { handlerTaskQueue } from '../../workflows/naming';
-import { temporalAddress } from '../helpers/database';
+import { connectTo, temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import '../helpers/muster';
 import { prebuiltBundle } from '../helpers/prebuilt';
@@ -66,7 +66,7 @@ export class TypeWorld {
   }
 
   static async open(address = temporalAddress(), limits = LIMITS): Promise<TypeWorld> {
-    const client = new Client({ connection: await Connection.connect({ address }) });
+    const client = new Client({ connection: await connectTo({ address }) });
     return new TypeWorld(client, await NativeConnection.connect({ address }), limits);
   }
 

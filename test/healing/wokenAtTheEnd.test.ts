@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { Client, Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { lookSignal } from '../../workflows/definitions';
 import type { DispatchAnswer, GrantAnswer, TurnAnswer, TurnInput } from '../../workflows/messages';
 import { handlerTaskQueue } from '../../workflows/naming';
-import { temporalAddress } from '../helpers/database';
+import { connectTo, temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import { prebuiltBundle as workflowBundle } from '../helpers/prebuilt';
 import '../helpers/muster'; // quiets the SDK's own log
@@ -19,7 +19,7 @@ let client: Client;
 let connection: NativeConnection;
 beforeAll(async () => {
   const address = temporalAddress();
-  client = new Client({ connection: await Connection.connect({ address }) });
+  client = new Client({ connection: await connectTo({ address }) });
   connection = await NativeConnection.connect({ address });
 });
 afterAll(async () => {

@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import type { ConnectionOptions } from '@temporalio/client';
+import { Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
 import pg from 'pg';
+import { failOnClosedChannel } from '../../client/closedChannel';
 import type { Pool } from '../../postgres/pool';
 import { createPool } from '../../postgres/pool';
 
@@ -59,3 +62,13 @@ export const createDatabase = async (
     },
   };
 };
+
+/**
+ * Connects to Temporal as the product does: a call that waits to be tried again when its channel is
+ * closed fails, and does not end the process, where another file's tests run by then.
+ */
+export const connectTo = (options: ConnectionOptions): Promise<Connection> =>
+  Connection.connect({
+    ...options,
+    interceptors: [makeGrpcRetryInterceptor(defaultGrpcRetryOptions()), failOnClosedChannel],
+  });

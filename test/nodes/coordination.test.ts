@@ -1,5 +1,5 @@
-import { Client, Connection } from '@temporalio/client';
-import type { WorkflowClientInterceptor } from '@temporalio/client';
+import type { Connection, WorkflowClientInterceptor } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import { DEFAULT_NODE_SETTINGS } from '../../activities/nodes/settings';
 import { defineHandler } from '../../handlers';
 import { registerHandler } from '../../postgres/grouping/handler';
@@ -9,7 +9,7 @@ import { createPool } from '../../postgres/pool';
 import { Balancing } from '../../workers/sweeper/balancing';
 import { balancerWorkflowId } from '../../workflows/naming';
 import type { TestDatabase } from '../helpers/database';
-import { createDatabase, temporalAddress } from '../helpers/database';
+import { connectTo, createDatabase, temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import { noPartitions } from '../helpers/noPartitions';
 import type { Proxy } from '../helpers/proxy';
@@ -34,12 +34,12 @@ const started: Balancing[] = [];
 
 beforeAll(async () => {
   proxy = await startProxyOf(`tcp://${temporalAddress()}`);
-  connection = await Connection.connect({
+  connection = await connectTo({
     address: `127.0.0.1:${proxy.port}`,
     // It finds out at once that Temporal is back.
     channelArgs: { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 200 },
   });
-  direct = await Connection.connect({ address: temporalAddress() });
+  direct = await connectTo({ address: temporalAddress() });
   const count: WorkflowClientInterceptor = {
     signalWithStart: (input, next) => {
       wakes++;

@@ -1,10 +1,10 @@
 import type { Client as TemporalClient } from '@temporalio/client';
-import { Client, Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { defineHandler } from '../../handlers';
 import type { ItemResult } from '../../handlers';
 import { createClient } from '../../client';
-import { temporalAddress } from '../helpers/database';
+import { connectTo, temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
@@ -74,7 +74,7 @@ beforeAll(async () => {
       },
     },
   );
-  const connection = await Connection.connect({ address: temporalAddress() });
+  const connection = await connectTo({ address: temporalAddress() });
   knowing = new Client({ connection, dataConverter });
   garbling = new Client({ connection, dataConverter: { payloadCodecs: [new EncryptionCodec()] } });
   plain = new Client({ connection });

@@ -1,6 +1,6 @@
-import { Client, Connection, WorkflowFailedError } from '@temporalio/client';
+import { Client, WorkflowFailedError } from '@temporalio/client';
 import { defineHandler } from '../../handlers';
-import { temporalAddress } from '../helpers/database';
+import { connectTo, temporalAddress } from '../helpers/database';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import type { UserWorker } from '../helpers/userWorker';
@@ -26,7 +26,7 @@ beforeAll(async () => {
     }),
   ]);
   worker = await startUserWorker(muster, await bundleWorkflows(require.resolve('./workflows/user')), {}, dataConverter);
-  client = new Client({ connection: await Connection.connect({ address: temporalAddress() }), dataConverter });
+  client = new Client({ connection: await connectTo({ address: temporalAddress() }), dataConverter });
 });
 afterAll(async () => {
   await client.connection.close();

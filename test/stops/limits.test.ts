@@ -1,4 +1,4 @@
-import { Client, Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import type { LogMetadata } from '@temporalio/worker';
 import pino from 'pino';
@@ -9,7 +9,7 @@ import * as wakes from '../../workflows/wake';
 import { isPoisoned } from '../../workers/temporal/isolate';
 import { createWorkers } from '../../workers/temporal/taskWorkers';
 import type { TestDatabase } from '../helpers/database';
-import { createDatabase, temporalAddress } from '../helpers/database';
+import { connectTo, createDatabase, temporalAddress } from '../helpers/database';
 import { prebuiltBundle } from '../helpers/prebuilt';
 
 /** The limits that keep a stopped or starved process usable, where the SDK reads them. */
@@ -61,7 +61,7 @@ test('the worker of workflows gives code ten minutes, ends a run at any error, t
 });
 
 test('every run is begun with 15 s for a workflow task', async () => {
-  const connection = await Connection.connect({ address: temporalAddress() });
+  const connection = await connectTo({ address: temporalAddress() });
   const limits: Record<string, unknown> = {};
   const temporal = new Client({
     connection,

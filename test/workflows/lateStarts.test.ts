@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { Client, Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import type { DispatchAnswer, GrantAnswer, RollCallResponse, TurnAnswer } from '../../workflows/messages';
 import { nodeTaskQueue } from '../../workflows/naming';
-import { temporalAddress } from '../helpers/database';
+import { connectTo, temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import { prebuiltBundle as workflowBundle } from '../helpers/prebuilt';
 import '../helpers/muster'; // quiets the SDK's own log
@@ -14,7 +14,7 @@ let client: Client;
 let nativeConnection: NativeConnection;
 beforeAll(async () => {
   const address = temporalAddress();
-  client = new Client({ connection: await Connection.connect({ address }) });
+  client = new Client({ connection: await connectTo({ address }) });
   nativeConnection = await NativeConnection.connect({ address });
 });
 afterAll(async () => {

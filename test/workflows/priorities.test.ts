@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { Client, Connection } from '@temporalio/client';
+import type { Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import { temporal as proto } from '@temporalio/proto';
 import { inTransaction } from '../../postgres/pool';
 import { BEFORE_LEADERS } from '../../workflows/priorities';
@@ -11,7 +12,7 @@ import {
   wakeNotifier,
   wakeQueuerWorkflows,
 } from '../../workflows/wake';
-import { temporalAddress } from '../helpers/database';
+import { connectTo, temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import { startMuster } from '../helpers/muster';
 import { Downstream, items, okay } from '../lanes/downstream';
@@ -23,7 +24,7 @@ const { TASK_QUEUE_TYPE_WORKFLOW } = proto.api.enums.v1.TaskQueueType;
 let connection: Connection;
 let temporal: Client;
 beforeAll(async () => {
-  connection = await Connection.connect({ address: temporalAddress() });
+  connection = await connectTo({ address: temporalAddress() });
   temporal = new Client({ connection });
 });
 afterAll(() => connection.close());

@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { Connection } from '@temporalio/client';
 import type { Downstream } from '../downstream';
 import { startDownstream } from '../downstream';
 import type { CliProcess } from '../process';
 import { killLeftovers, runCli, runProcess, startCli } from '../process';
 import { CONFIG, makeFolder, order } from '../world';
+import { connectTo } from '../../helpers/database';
 
 /** `muster dev` in a user's own folder: the real embedded servers, twice. */
 
@@ -43,7 +43,7 @@ interface Ready {
 }
 
 const currentBuild = async (address: string): Promise<string | null | undefined> => {
-  const connection = await Connection.connect({ address });
+  const connection = await connectTo({ address });
   try {
     const { workerDeploymentInfo } = await connection.workflowService.describeWorkerDeployment({
       namespace: 'default',

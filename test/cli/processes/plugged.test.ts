@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { Client, Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import type { Payload } from '@temporalio/common';
 import { defineHandler } from '../../../handlers';
 import { startWorker } from '../../../workers/worker';
-import { temporalAddress } from '../../helpers/database';
+import { connectTo, temporalAddress } from '../../helpers/database';
 import { eventually } from '../../helpers/eventually';
 import type { UserWorker } from '../../helpers/userWorker';
 import { bundleWorkflows, startUserWorker } from '../../helpers/userWorker';
@@ -78,7 +78,7 @@ beforeAll(async () => {
   world.write('failures.cjs', FAILURES);
   world.env['SEEN'] = world.write('seen.txt', '');
   world.write('muster.config.ts', CONFIG + MORE);
-  temporal = new Client({ connection: await Connection.connect({ address: temporalAddress() }), dataConverter });
+  temporal = new Client({ connection: await connectTo({ address: temporalAddress() }), dataConverter });
   const prefix = world.env['MUSTER_PREFIX']!;
   user = await startUserWorker(
     { prefix },
@@ -134,7 +134,7 @@ test('muster submit and muster api start the leader of a task with the codec, th
   expect(seen()).toContain('client leader');
   forget();
 
-  const api = world.start('api --port 0 --json');
+  const api = world.start('api --open --port 0 --json');
   await api.says(/"ready":true.*\n/);
   const { url } = JSON.parse(api.stdout()) as { url: string };
   const body = JSON.stringify({ tasks: [order('second', 'no'), order('third', 'dk'), order('fourth', 'fi')] });

@@ -1,7 +1,8 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { Client, Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import { defaultBuildId } from '../../../workers/temporal/versioning';
+import { connectTo } from '../../helpers/database';
 import { prebuiltBundle } from '../../helpers/prebuilt';
 import { EncryptionCodec } from '../../plugs/codec';
 import type { Downstream } from '../downstream';
@@ -69,7 +70,7 @@ test('its API starts leaders with the codec, its worker reads them, and the vers
   expect(waited).toMatchObject({ code: 0 });
 
   const dataConverter = { payloadCodecs: [new EncryptionCodec(Buffer.from(KEY))] };
-  const connection = await Connection.connect({ address: ready.temporal.address });
+  const connection = await connectTo({ address: ready.temporal.address });
   try {
     const runs = await runsOf(new Client({ connection, dataConverter }));
     // One in the clear would have failed, and one by a worker without the codec too.

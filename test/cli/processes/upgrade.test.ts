@@ -1,7 +1,7 @@
-import { Client, Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { setCurrentVersion } from '../../../workers/temporal/versioning';
-import { temporalAddress } from '../../helpers/database';
+import { connectTo, temporalAddress } from '../../helpers/database';
 import { eventually } from '../../helpers/eventually';
 import type { CliProcess } from '../process';
 import type { World } from '../world';
@@ -16,7 +16,7 @@ let client: Client;
 let one: CliProcess;
 beforeEach(async () => {
   world = await createWorld();
-  client = new Client({ connection: await Connection.connect({ address: temporalAddress() }) });
+  client = new Client({ connection: await connectTo({ address: temporalAddress() }) });
   one = await world.worker('--versioning --build-id one --set-current');
   await one.says(/this version is now the current one/);
   await world.submit('slow', order('waits', 'se'));

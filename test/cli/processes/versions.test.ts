@@ -1,5 +1,5 @@
-import { Client, Connection } from '@temporalio/client';
-import { temporalAddress } from '../../helpers/database';
+import { Client } from '@temporalio/client';
+import { connectTo, temporalAddress } from '../../helpers/database';
 import { eventually } from '../../helpers/eventually';
 import type { World } from '../world';
 import { createWorld, order } from '../world';
@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 test('two versions side by side: what runs stays on the old one, what begins goes to the new one [Build 10]', async () => {
-  const client = new Client({ connection: await Connection.connect({ address: temporalAddress() }) });
+  const client = new Client({ connection: await connectTo({ address: temporalAddress() }) });
   const buildIds = async (status: string): Promise<(string | undefined)[]> => {
     const found: (string | undefined)[] = [];
     const query = `WorkflowId STARTS_WITH "${world.env['MUSTER_PREFIX']}/leader/orders/" AND ExecutionStatus = "${status}"`;

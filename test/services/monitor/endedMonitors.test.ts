@@ -1,8 +1,8 @@
-import type { Client as TemporalClient } from '@temporalio/client';
-import { Client, Connection } from '@temporalio/client';
+import type { Client as TemporalClient, Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import { EndedMonitors } from '../../../workers/sweeper/endedMonitors';
 import { completionWorkflowId, monitorWorkflowId } from '../../../workflows/naming';
-import { temporalAddress } from '../../helpers/database';
+import { connectTo, temporalAddress } from '../../helpers/database';
 import { eventually } from '../../helpers/eventually';
 
 /**
@@ -13,7 +13,7 @@ import { eventually } from '../../helpers/eventually';
 let temporal: TemporalClient;
 let connection: Connection;
 beforeAll(async () => {
-  connection = await Connection.connect({ address: temporalAddress() });
+  connection = await connectTo({ address: temporalAddress() });
   temporal = new Client({ connection });
 });
 afterAll(() => connection.close());

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { Client, Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { handlerTaskQueue } from '../../../workflows/naming';
 import type { DispatchAnswer, TurnAnswer, TurnInput } from '../../../workflows/messages';
-import { temporalAddress } from '../../helpers/database';
+import { connectTo, temporalAddress } from '../../helpers/database';
 import { eventually } from '../../helpers/eventually';
 import '../../helpers/muster'; // quiets the SDK's own log
 import { prebuiltBundle } from '../../helpers/prebuilt';
@@ -39,7 +39,7 @@ test('a dispatch that stepped down for its leader before a late wake took a turn
     submitBatches: () => new Promise<DispatchAnswer>((resolve) => (end = resolve)),
   };
   const connection = await NativeConnection.connect({ address: temporalAddress() });
-  const client = new Client({ connection: await Connection.connect({ address: temporalAddress() }) });
+  const client = new Client({ connection: await connectTo({ address: temporalAddress() }) });
   const common = { connection, activities, workflowBundle: prebuiltBundle };
   const leaders = await Worker.create({ ...common, taskQueue: prefix });
   const calls = await Worker.create({ connection, activities, taskQueue: handlerTaskQueue(prefix, 'h') });
