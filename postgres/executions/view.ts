@@ -39,14 +39,13 @@ export const readExecution = async (db: Queryable, id: string): Promise<Executio
   return rows[0] ?? null;
 };
 
-/** Returns executions, newest first; fewer where their settings reach `maxBytes`. */
-export const listExecutions = async (
-  db: Queryable,
-  { limit, maxBytes }: { limit: number; maxBytes: number },
-): Promise<ExecutionRow[]> => {
-  const { rows } = await db.query<ExecutionRow>({
-    name: 'list-executions',
-    text: `
+/** A page of listed executions: so many, and fewer where their settings reach `maxBytes`. */
+export interface ExecutionsPage {
+  limit: number;
+  maxBytes: number;
+}
+
+const listing = (where: string): string => `
 select ${COLUMNS}
 from (
   select i.*, sum(octet_length(i.config::text))
@@ -54,35 +53,30 @@ from (
   from (
     select *
     from execution
-    where state <> -4 /* deleted */
+    where ${where} and state <> -4 /* deleted */
     order by created_at desc, id limit $1) i) e
 where coalesce(before, 0) < $2
-order by created_at desc, id`,
+order by created_at desc, id`;
+
+/** Returns executions, newest first. */
+export const listExecutions = async (db: Queryable, { limit, maxBytes }: ExecutionsPage): Promise<ExecutionRow[]> => {
+  const { rows } = await db.query<ExecutionRow>({
+    name: 'list-executions',
+    text: listing('true'),
     values: [limit, maxBytes],
   });
   return rows;
 };
 
-/** Returns executions of a tenant as `listExecutions` does. */
+/** Returns executions of a tenant, newest first. */
 export const listExecutionsOf = async (
   db: Queryable,
   tenant: string,
-  { limit, maxBytes }: { limit: number; maxBytes: number },
+  { limit, maxBytes }: ExecutionsPage,
 ): Promise<ExecutionRow[]> => {
   const { rows } = await db.query<ExecutionRow>({
     name: 'list-executions-of',
-    text: `
-select ${COLUMNS}
-from (
-  select i.*, sum(octet_length(i.config::text))
-    over (order by i.created_at desc, i.id rows between unbounded preceding and 1 preceding) as before
-  from (
-    select *
-    from execution
-    where tenant = $3 and state <> -4 /* deleted */
-    order by created_at desc, id limit $1) i) e
-where coalesce(before, 0) < $2
-order by created_at desc, id`,
+    text: listing('tenant = $3'),
     values: [limit, maxBytes, tenant],
   });
   return rows;

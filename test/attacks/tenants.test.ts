@@ -95,7 +95,12 @@ const attacks = ({ batch, execution, fanout }: Things): Record<string, readonly 
       ['/v1/handlers/lane/tasks', { tasks: [{ ...mine, payload: { to: 'rival/x' } }] }],
       ['/v1/handlers/unbound/tasks', { tasks: [mine] }],
     ],
-    getTask: [['/v1/tasks/rival%2F1'], ['/v1/tasks/rival%2Fnone'], ['/v1/tasks/acme%2F..%2Frival%2F1']],
+    getTask: [
+      ['/v1/tasks/rival%2F1?wait=60'],
+      ['/v1/tasks/rival%2F1'],
+      ['/v1/tasks/rival%2Fnone'],
+      ['/v1/tasks/acme%2F..%2Frival%2F1'],
+    ],
     explainTask: [['/v1/tasks/rival%2F1/explain'], ['/v1/tasks/rival%2Fl/explain']],
     cancelTasks: [
       ['/v1/tasks:cancel', { ids: ['rival/1'] }],
@@ -139,7 +144,7 @@ const attacks = ({ batch, execution, fanout }: Things): Record<string, readonly 
     pauseQueuers: [['/v1/queuers/pause', {}]],
     resumeQueuers: [['/v1/queuers/resume']],
     openFanout: [['/v1/fanouts', { id: fanout }]],
-    getFanout: [[`/v1/fanouts/${fanout}`]],
+    getFanout: [[`/v1/fanouts/${fanout}?wait=60`], [`/v1/fanouts/${fanout}`]],
     watchFanout: [[`/v1/fanouts/${fanout}/events`]],
     addItems: [[`/v1/fanouts/${fanout}/items`, { items: 1 }]],
     sealFanout: [[`/v1/fanouts/${fanout}/seal`]],
@@ -147,7 +152,7 @@ const attacks = ({ batch, execution, fanout }: Things): Record<string, readonly 
     reopenItems: [['/v1/items:reopen', { items: ids }]],
     readItems: [['/v1/items:read', { items: ids }]],
     reapFanouts: [['/v1/fanouts:reap', {}]],
-    getExecution: [[`/v1/executions/${execution}`]],
+    getExecution: [[`/v1/executions/${execution}?wait=60`], [`/v1/executions/${execution}`]],
     getProgress: [[`/v1/executions/${execution}/progress`]],
     watchExecution: [[`/v1/executions/${execution}/events`]],
     getResults: [[`/v1/executions/${execution}/results`]],
@@ -206,7 +211,9 @@ const attempt = async (
   body: unknown,
 ): Promise<void> => {
   const sent = body ?? (method === 'GET' ? undefined : {});
-  const answer = await world.call(`${method} ${path}`, { token: tokens[caller], body: sent });
+  // What is another's is not waited for either.
+  const signal = AbortSignal.timeout(20_000);
+  const answer = await world.call(`${method} ${path}`, { token: tokens[caller], body: sent, signal });
   tally.add(
     `${caller} ${id} ${path} ${JSON.stringify(body)}`,
     REFUSED.includes(answer.status) ? null : `${answer.status} ${answer.text}`,

@@ -1,4 +1,4 @@
-import { insertToken, readTokens, replaceToken } from '../../../postgres/api/token';
+import { insertToken, readTokens, replaceToken, revokeToken } from '../../../postgres/api/token';
 import { hashToken, newToken } from '../../../workers/api/tokens';
 import { eventually } from '../../helpers/eventually';
 import type { ApiWorld } from '../world';
@@ -46,6 +46,24 @@ test('a rotated token has the same limits and lifetime, and the old one stays fo
   expect(await status(next)).toBe(404);
   const again = await replaceToken(world.database.pool, id, { hash: hashToken(newToken()), overlapMs: 0 });
   expect(again).toBe(null); // it has expired
+});
+
+test('a stream ends with the token that opened it, also while the one in its place is valid', async () => {
+  const { token, id } = await make();
+  await eventuallyIs(token, 404);
+  const { body } = await world.call('POST /v1/fanouts', { token, body: {} });
+  const next = newToken();
+  await replaceToken(world.database.pool, id, { hash: hashToken(next), overlapMs: 3_600_000 });
+  await eventuallyIs(next, 404);
+  const open = (by: string) => world.call(`GET /v1/fanouts/${body.id}/events`, { token: by, signal: leaving.signal });
+  const leaving = new AbortController();
+  const ofNext = open(next).catch(() => 'left');
+  const ofOld = open(token);
+  await revokeToken(world.database.pool, id);
+  expect((await ofOld).text).toContain('"status":401');
+  expect(await Promise.race([ofNext, Promise.resolve('open')])).toBe('open');
+  leaving.abort();
+  expect(await ofNext).toBe('left');
 });
 
 test('a request under a key is the same request with the token that replaces the first', async () => {
