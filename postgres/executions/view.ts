@@ -45,7 +45,7 @@ export interface ExecutionsPage {
   maxBytes: number;
 }
 
-const listing = (where: string): string => `
+const listing = (condition: string): string => `
 select ${COLUMNS}
 from (
   select i.*, sum(octet_length(i.config::text))
@@ -53,8 +53,11 @@ from (
   from (
     select *
     from execution
-    where ${where} and state <> -4 /* deleted */
-    order by created_at desc, id limit $1) i) e
+    where ${condition} and state <> -4 /* deleted */
+    order by created_at desc, id
+    limit $1
+  ) i
+) e
 where coalesce(before, 0) < $2
 order by created_at desc, id`;
 
