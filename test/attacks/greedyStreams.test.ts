@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { Scope } from '../../postgres/api/token';
 import { revokeToken } from '../../postgres/api/token';
 import type { Followed } from '../api/events';
@@ -25,6 +26,7 @@ afterAll(() => world.stop());
 const MOST_PER_SECOND = 20;
 const WINDOW_MS = 3_000;
 const WINDOWS = 6;
+const AGAIN_MS = 200;
 
 const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });
 
@@ -59,21 +61,28 @@ test(`${WATCHERS} who watch the same ask the database as often as one`, async ()
   const token = await tokenOf(world, 'submit', 'read', 'metrics');
   for (const [what, path] of Object.entries(await watchable(token))) {
     const leaving = new AbortController();
-    let open = 0;
+    // Kept: a stream whose answer is collected as garbage is closed.
+    const open: Response[] = [];
     const ask = () => fetch(`${world.api.url}${path}`, { headers: bearer(token), signal: leaving.signal });
     const watch = async (): Promise<void> => {
-      if (!path.includes('events')) return void ask().catch(() => undefined);
       // So many first looks at once may find the database busy: they come again.
-      await eventually(async () => (await ask()).status === 200);
-      open++;
+      if (!path.includes('events')) return void askAgain(ask, leaving.signal);
+      open.push(
+        await eventually(async () => {
+          const answer = await ask();
+          return answer.status === 200 && answer;
+        }),
+      );
     };
     await Promise.all(Array.from({ length: WATCHERS }, watch));
     const gauge = async (): Promise<number> =>
       Number(
         /muster_api_open_requests\{kind="waiting"\} (\d+)/.exec((await world.call('GET /metrics', { token })).text)![1],
       );
-    await eventually(async () => (await gauge()) === WATCHERS);
-    if (path.includes('events')) expect(open).toBe(WATCHERS);
+    await eventually(async () => (await gauge()) === WATCHERS, {
+      what: async () => `${WATCHERS} ${what}; there are ${await gauge()}`,
+    });
+    if (path.includes('events')) expect(open).toHaveLength(WATCHERS);
     // The first look of each is over; those that follow are shared.
     // An idle session reports what it did up to 10 s later: a window with that is taken again.
     let perSecond = Infinity;
@@ -85,10 +94,20 @@ test(`${WATCHERS} who watch the same ask the database as often as one`, async ()
     // Two looks a second, the tokens, what this test asks; not a look of each.
     tally.add(`${WATCHERS} ${what}`, perSecond < MOST_PER_SECOND ? null : `${perSecond} transactions per second`);
     leaving.abort();
-    await eventually(async () => (await gauge()) === 0);
+    await eventually(async () => (await gauge()) === 0, { what: async () => `no ${what}; there are ${await gauge()}` });
   }
   tally.expectNoneThrough(4);
 });
+
+/** Asks again whenever it was answered, until it is to leave. */
+const askAgain = async (ask: () => Promise<Response>, leaving: AbortSignal): Promise<void> => {
+  while (!leaving.aborted) {
+    await ask()
+      .then((answer) => answer.text())
+      .catch(() => undefined);
+    await setTimeout(AGAIN_MS, undefined, { signal: leaving }).catch(() => undefined);
+  }
+};
 
 /** Lets time pass in which nothing is expected: what is counted is what happens meanwhile. */
 const stillFor = async (ms: number): Promise<void> => {
