@@ -2,6 +2,7 @@ import type { temporal } from '@temporalio/proto';
 import { startTemporalDev } from '../../workers/embedded';
 import { setCurrentVersion } from '../../workers/temporal/versioning';
 import * as product from '../../workflows';
+import { WORKER_STOPPING } from '../../workflows/messages';
 import { eventually } from '../helpers/eventually';
 import { KINDS, ONE_SHOT, TYPES } from './kinds';
 import type { Type } from './kinds';
@@ -153,6 +154,28 @@ test('a run of leader, queuer and balancer continues as new after 200 turns', as
     }),
   );
 });
+
+test('refused by a worker that is stopping: the same run takes the turn in another one', async () => {
+  const draining = new AbortController();
+  const stop = await world.worker('stopping', { draining: draining.signal });
+  await world.allWait();
+  const runs = await Promise.all(turning.map((type) => world.openRun(type)));
+  draining.abort();
+  await Promise.all(turning.map((type) => KINDS[type].wake(world.temporal, world.prefix)));
+  await Promise.all(
+    runs.map(({ history }) =>
+      eventually(async () => (await history()).some(isRefusal), { what: 'a turn to be refused' }),
+    ),
+  );
+  await stop();
+  await world.worker('another');
+  await Promise.all(turning.map((type) => world.takesTurn(type, 'another')));
+  expect(await Promise.all(runs.map(async (run) => (await run.describe()).status.name))).toEqual(
+    turning.map(() => 'RUNNING'),
+  );
+});
+const isRefusal = ({ markerRecordedEventAttributes: marker }: temporal.api.history.v1.IHistoryEvent): boolean =>
+  marker?.failure?.applicationFailureInfo?.type === WORKER_STOPPING;
 
 test.each([
   ['no input', []],

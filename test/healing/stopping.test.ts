@@ -4,6 +4,7 @@ import { defineHandler } from '../../handlers';
 import { lookSignal } from '../../workflows/definitions';
 import { queuerWorkflowId } from '../../workflows/naming';
 import { eventually } from '../helpers/eventually';
+import { failedRuns } from './failedRuns';
 import type { OwnMuster } from '../workflows/ownNode';
 import { openOwn } from '../workflows/ownNode';
 
@@ -42,11 +43,10 @@ const runOf = async (kind: Kind): Promise<string> =>
 /** What a run that stands waits for: its pending activities and its last events. */
 const story = async (run: WorkflowHandle): Promise<string> => {
   const { status, raw } = await run.describe();
-  const { events } = await run.fetchHistory();
-  const last = (events ?? [])
-    .slice(-30)
-    .map(({ eventTime, ...event }) => JSON.stringify({ at: eventTime?.seconds, ...event }));
-  return [status.name, JSON.stringify(raw.pendingActivities), ...last].join('\n');
+  const { events = [] } = await run.fetchHistory();
+  const pending = raw.pendingActivities?.map(({ activityType, state }) => `${activityType?.name} ${state}`) ?? [];
+  const last = events!.slice(-30).map(({ eventId, eventType }) => `${Number(eventId)} ${eventType}`);
+  return [status.name, ...pending, ...last].join('\n');
 };
 
 test.each(['leader', 'queuer'] as const)(
@@ -86,6 +86,7 @@ test.each(['leader', 'queuer'] as const)(
         throw new Error(`${error.message}\n${await story(workflow.getHandle(workflowId))}`, { cause: error });
       });
       await stopOther();
+      expect(await failedRuns(await muster.client.temporal(), muster.prefix)).toEqual([]);
     } finally {
       isBusy = false;
       muster.slow.names = [];

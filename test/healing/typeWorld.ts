@@ -4,6 +4,7 @@ import type { WorkflowOptions } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import type { WorkerOptions } from '@temporalio/worker';
 import pino from 'pino';
+import { refusedWhileStopping } from '../../activities/refuseTurns';
 import { deploymentOptions } from '../../workers/temporal/taskWorkers';
 import type { SilentRun } from '../../workers/sweeper/stuckRuns';
 import { StuckRuns } from '../../workers/sweeper/stuckRuns';
@@ -87,7 +88,12 @@ export class TypeWorld {
   /** Of the run that is open now, whichever comes after it. */
   async openRun(type: Type) {
     const { runId } = await this.handle(type).describe();
-    return { runId, describe: () => this.temporal.workflow.getHandle(KINDS[type].id(this.prefix), runId).describe() };
+    const run = this.temporal.workflow.getHandle(KINDS[type].id(this.prefix), runId);
+    return {
+      runId,
+      describe: () => run.describe(),
+      history: async () => (await run.fetchHistory()).events ?? [],
+    };
   }
 
   /** A process of this version, of the product's code by default; answers how to stop it. */
@@ -97,11 +103,24 @@ export class TypeWorld {
       bundle = prebuiltBundle,
       versioned = false,
       serves = true,
-    }: { bundle?: WorkerOptions['workflowBundle']; versioned?: boolean; serves?: boolean } = {},
+      draining = new AbortController().signal,
+    }: {
+      bundle?: WorkerOptions['workflowBundle'];
+      versioned?: boolean;
+      serves?: boolean;
+      /** Aborted: it refuses turns, as the product's workers do while they stop. */
+      draining?: AbortSignal;
+    } = {},
   ): Promise<() => Promise<void>> {
     const activities = {
       ...Object.fromEntries(
-        TYPES.map((type) => [KINDS[type].activity, (input?: TurnInput) => this.answer(type, name, input)]),
+        TYPES.map((type) => {
+          const answer = (input?: TurnInput): Promise<object> => this.answer(type, name, input);
+          return [
+            KINDS[type].activity,
+            KINDS[type].more === null ? answer : refusedWhileStopping({ draining }, answer),
+          ];
+        }),
       ),
       knowsHandler: () => Promise.resolve(true),
       completeAccepted: () =>

@@ -22,7 +22,11 @@ export const unlessStopping = async <T>(turn: () => Promise<T>): Promise<T | nul
   }
 };
 
+/**
+ * Says whether a stopping worker refused the turn. The SDK passes on the failure of a local
+ * activity as it is; it wraps only that of a regular activity in an `ActivityFailure`.
+ */
 const isStopping = (error: unknown): boolean => {
-  const { cause } = error instanceof ActivityFailure ? error : {};
+  const cause = error instanceof ActivityFailure ? error.cause : error;
   return cause instanceof ApplicationFailure && cause.type === WORKER_STOPPING;
 };

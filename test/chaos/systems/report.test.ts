@@ -48,6 +48,7 @@ const sound = (): Found =>
     executions: 2,
     items: 50,
     verification: { ok: true, checks: [] },
+    failedRuns: [],
     deaths: 0,
     failedStarts: 1,
   }) as unknown as Found;
@@ -77,6 +78,7 @@ test.each<[string, Partial<Found>, string]>([
   ['an end that was not reported', { balance: { ...BALANCE, untold: 1 } }, '1 untold'],
   ['a finding of fan-outs or executions', { findings: ['lost: fan-out a'] }, 'lost: fan-out a'],
   ['a store that is not whole', { verification: { ok: false, checks: [] } as never }, 'verify: violated'],
+  ['a run that failed', { failedRuns: ['leader x: a bug'] }, 'a run failed: leader x: a bug'],
   ['a worker that ended by itself', { deaths: 1 }, '1 workers ended by themselves'],
   [
     'a stand that was called healthy',

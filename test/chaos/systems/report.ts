@@ -35,6 +35,8 @@ export interface Found {
   executions: number;
   items: number;
   verification: Verification;
+  /** Runs of workflows that failed, other than those that a later run replaced. */
+  failedRuns: readonly string[];
   deaths: number;
   failedStarts: number;
 }
@@ -117,7 +119,8 @@ const figuresOf = (struck: readonly StruckFault[]): KindFigures => {
   };
 };
 
-const failuresOf = ({ struck, withinMs, truth, balance, findings, verification, deaths }: Found): string[] => {
+const failuresOf = (found: Found): string[] => {
+  const { struck, withinMs, truth, balance, findings, verification, deaths } = found;
   const failures: string[] = [];
   struck.forEach(({ kind, recoveredMs, againMs, failure }, i) => {
     const fault = `fault ${i + 1}, ${kind}`;
@@ -138,6 +141,7 @@ const failuresOf = ({ struck, withinMs, truth, balance, findings, verification, 
     if (balance[what] > 0) failures.push(`${balance[what]} ${what}`);
   failures.push(...balance.findings, ...findings.slice(0, 20));
   if (!verification.ok) failures.push('verify: violated');
+  failures.push(...found.failedRuns.slice(0, 20).map((run) => `a run failed: ${run}`));
   if (deaths > 0) failures.push(`${deaths} workers ended by themselves`);
   return failures;
 };

@@ -1,3 +1,4 @@
+import { failedRuns } from '../../healing/failedRuns';
 import { randomOf } from '../random';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -74,6 +75,7 @@ export const runChaos = async (options: ChaosOptions): Promise<Outcome> => {
       executions: streams.executions.started.size,
       items: [...streams.executions.started.values(), ...streams.fanouts.opened.values()].reduce((a, b) => a + b, 0),
       verification: await world.client.verify({ full: true }),
+      failedRuns: await failedRuns(await world.client.temporal(), world.prefix),
       deaths: world.crew.deaths,
       failedStarts: world.crew.failedStarts,
     });

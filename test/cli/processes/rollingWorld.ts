@@ -2,6 +2,7 @@ import type { Client, Handler } from '../../../client';
 import { createClient, defineHandler } from '../../../client';
 import { temporalAddress } from '../../helpers/database';
 import { eventually } from '../../helpers/eventually';
+import { failedRuns } from '../../healing/failedRuns';
 import { rounds } from '../../helpers/long';
 import { dumpSchema } from '../../postgres/schemaDump';
 import type { Build } from '../builds';
@@ -176,6 +177,7 @@ export class RollingWorld {
     expect(this.sent().sort()).toEqual(this.ids.sort());
     for (const ms of Object.values(longest)) expect(ms).toBeLessThan(LONGEST_GAP_MS);
     expect((await this.world.run('verify')).code).toBe(0);
+    expect(await failedRuns(await this.client.temporal(), this.world.env['MUSTER_PREFIX']!)).toEqual([]);
   }
 
   private sent(): string[] {
