@@ -1,19 +1,48 @@
-const { readFileSync } = require('node:fs');
 const { createRequire } = require('node:module');
 const path = require('node:path');
-const { transformSync } = require('@swc/core');
 const { default: Runtime } = require('jest-runtime');
-const TYPESCRIPT = require('./typescript');
 
-/** A package that is given a path loads it as Node does: Temporal's SDK its payload converter. */
-require.extensions['.ts'] = (module, filename) =>
-  module._compile(transformSync(readFileSync(filename, 'utf8'), { filename, ...TYPESCRIPT }).code, filename);
+/** The runtime of the file that runs: TypeScript is transformed by its transformer, with jest's cache. */
+let current;
+/** By file: where its source map is, for the stacks of every later file, too. */
+const sourceMaps = new Map();
+const transformed = (filename) => {
+  const { transformCache } = current;
+  const code = transformCache.transform(filename);
+  const map = transformCache.getSourceMaps().get(filename);
+  if (map !== undefined) sourceMaps.set(filename, map);
+  return code;
+};
+/** The product's modules, and what a package is given a path of: Temporal's SDK its payload converter. */
+require.extensions['.ts'] = (module, filename) => module._compile(transformed(filename), filename);
 
-/** Loads modules of packages as Node does, once per process instead of once per file. */
+/**
+ * Loads packages and the product's own modules as Node does, once per process instead of once per
+ * file: loading them was what most files cost. The product keeps nothing in a module, so files do
+ * not see each other; only what is below `test/` is each file's own.
+ */
 class SharedModules extends Runtime {
+  constructor(...args) {
+    super(...args);
+    current = this;
+    for (const [file, map] of sourceMaps) this.getSourceMaps().set(file, map);
+  }
+
   requireModuleOrMock(from, moduleName) {
-    const shared = sharedPath(from, moduleName);
+    const shared = this.sharedPath(from, moduleName);
     return shared === null ? super.requireModuleOrMock(from, moduleName) : require(shared);
+  }
+
+  /** Whether the product's modules are shared, too. */
+  get sharesProduct() {
+    return true;
+  }
+
+  sharedPath(from, moduleName) {
+    if (moduleName === '@jest/globals' || moduleName.startsWith('node:')) return null;
+    if (moduleName.startsWith('.') && !this.sharesProduct) return null;
+    const found = resolved(from, moduleName);
+    return found !== null && (found.includes(PACKAGES) || isOfProduct(found)) ? found : null;
   }
 }
 
@@ -27,11 +56,16 @@ const forgetRuntime = async () => {
 };
 
 const PACKAGES = `${path.sep}node_modules${path.sep}`;
-const sharedPath = (from, moduleName) => {
-  if (moduleName === '@jest/globals' || /^(node:|\.)/.test(moduleName)) return null;
+const ROOT = path.join(__dirname, '..', '..', '..');
+const PRODUCT = ['activities', 'client', 'handlers', 'postgres', 'workers', 'workflows'];
+const isOfProduct = (file) => PRODUCT.includes(path.relative(ROOT, file).split(path.sep)[0]);
+
+const resolvers = new Map();
+const resolved = (from, moduleName) => {
+  const folder = path.dirname(from);
+  if (!resolvers.has(folder)) resolvers.set(folder, createRequire(from));
   try {
-    const found = createRequire(from).resolve(moduleName);
-    return found.includes(PACKAGES) ? found : null;
+    return resolvers.get(folder).resolve(moduleName);
   } catch {
     return null;
   }

@@ -26,6 +26,10 @@ class TrialRuntime extends SharedModules {
     super(config, environment, resolver, transformer, ...rest);
   }
 
+  get sharesProduct() {
+    return false;
+  }
+
   requireModuleOrMock(from, moduleName) {
     return moduleName === 'fast-check' ? QUICK_MODULE : super.requireModuleOrMock(from, moduleName);
   }
