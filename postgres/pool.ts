@@ -115,6 +115,9 @@ export const createPool = (options: PoolOptions): Pool => {
 
 const sessionSettings = (schema: string, statementTimeoutMs: number): Readonly<Record<string, string>> => ({
   search_path: schema,
+  // What the driver reads: of another style a time is null.
+  datestyle: 'ISO',
+  extra_float_digits: '1',
   default_transaction_isolation: 'read committed',
   enable_seqscan: 'off',
   jit: 'off', // short statements: compiling costs more than it saves

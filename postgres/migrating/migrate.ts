@@ -83,11 +83,11 @@ const withMigrator = async <T>(
     throw new Error(`schema: expected a name like "muster", got ${JSON.stringify(schema)}`);
   const { url, isPooler } = readUrl(databaseUrl);
   if (isPooler) throw new NeedsSessionError();
-  // No limit on its statements: an index over a large table may take long. Keep-alive notices a
-  // server that is gone.
+  // Keep-alive notices a server that is gone.
   const client = new Session({
     connectionString: url,
     application_name: 'muster migrate',
+    options: NO_LIMITS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
@@ -99,6 +99,7 @@ const withMigrator = async <T>(
     throw typedError(error, false);
   }
   try {
+    await client.query(NO_TRANSACTION_LIMIT);
     return await work(client);
   } catch (error) {
     throw typedError(error, true);
@@ -106,6 +107,14 @@ const withMigrator = async <T>(
     await client.end();
   }
 };
+
+/**
+ * Lifts the limits that a server, database or role may have set for its applications: an index over
+ * a large table may take long.
+ */
+const NO_LIMITS = '-c statement_timeout=0 -c idle_in_transaction_session_timeout=0 -c lock_timeout=0';
+/** The same, of Postgres 17 and later; an older one does not know the name. */
+const NO_TRANSACTION_LIMIT = "select set_config(name, '0', false) from pg_settings where name = 'transaction_timeout'";
 
 /**
  * Locks migrations: of two processes that start together, the second waits, then finds nothing to

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import pg from 'pg';
 import { storeExecution } from '../../client/executions/execute';
 import * as chunks from '../../postgres/executions/chunk';
 import { cancelExecution, deleteAbandonedStaging, dueExecutions } from '../../postgres/executions/execution';
@@ -22,7 +23,13 @@ describe.each(['embedded', 'given'])('the store of executions, %s [E14]', (kind)
   beforeAll(async () => {
     const server = await serverOf(kind);
     stop = server.stop;
-    url = await createStore(server.url, `conformance_${randomUUID().slice(0, 8)}`);
+    const name = `conformance_${randomUUID().slice(0, 8)}`;
+    url = await createStore(server.url, name);
+    // As of somebody's web application; nothing of ours may depend on it, migrations included.
+    const admin = new pg.Client({ connectionString: server.url });
+    await admin.connect();
+    await admin.query(`alter database ${name} set statement_timeout = '1ms'`);
+    await admin.end();
     pool = createPool({ databaseUrl: url, max: 10 });
   });
   afterAll(async () => {

@@ -76,15 +76,36 @@ export const breaksOff = function* (n: number, message: string): Generator<strin
   throw new Error(message);
 };
 
+/** What somebody else's server may have set: texts of dates and bytes, isolation, time limits, plans. */
+const FOREIGN = {
+  fsync: 'off',
+  timezone: 'Asia/Kolkata',
+  datestyle: 'German, DMY',
+  intervalstyle: 'sql_standard',
+  bytea_output: 'escape',
+  extra_float_digits: '0',
+  default_transaction_isolation: 'serializable',
+  default_transaction_deferrable: 'on',
+  lock_timeout: '1ms',
+  idle_in_transaction_session_timeout: '1ms',
+  search_path: 'pg_catalog',
+  xmloption: 'document',
+  jit: 'on',
+  jit_above_cost: '0',
+  plan_cache_mode: 'force_generic_plan',
+  max_parallel_workers_per_gather: '2',
+  max_connections: '60',
+};
+
 /**
  * The embedded Postgres of all tests, or one that is `given` by its URL: MUSTER_GIVEN_DATABASE_URL,
- * or a second server that this starts and its user then knows by its URL only.
+ * or a second server, set up otherwise, that this starts and its user then knows by its URL only.
  */
 export const serverOf = async (kind: string): Promise<{ url: string; stop: () => Promise<void> }> => {
   const none = (): Promise<void> => Promise.resolve();
   if (kind !== 'given') return { url: postgresUrl(), stop: none };
   const given = process.env['MUSTER_GIVEN_DATABASE_URL'];
   if (given !== undefined) return { url: given, stop: none };
-  const second = await startPostgres({ settings: { fsync: 'off' }, log: () => undefined });
+  const second = await startPostgres({ settings: FOREIGN, log: () => undefined });
   return { url: second.url, stop: () => second.stop() };
 };
