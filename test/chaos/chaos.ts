@@ -13,9 +13,10 @@ import { GROUPING } from './scenario';
  * `npm run test:chaos -- --tasks 10000 --kills 100 --seed 1 [--keep]`: kills everything everywhere
  * while tasks arrive, then counts. `npm run test:chaos -- --scenario queuer --batches 100000
  * --lanes 100 --kills 100 --seed 1`: the same for batches in serial lanes; with `--partitions 16
- * --freezes 50` each lane is served by one node, and nodes are stopped past their leases too. One
- * JSON line on stdout, a table on stderr; exit 1 if anything was lost, stuck, doubled or
- * disordered, or a kill could not be made.
+ * --freezes 50` each lane is served by one node, and nodes are stopped past their leases too; with
+ * `--stops 20` ten processes are stopped in a grant and ten right before a call. One JSON line on
+ * stdout, a table on stderr; exit 1 if anything was lost, stuck, doubled or disordered, or a kill
+ * could not be made.
  */
 
 const flags = processFlags(
@@ -38,6 +39,7 @@ const flags = processFlags(
     }),
     freezes: numberFlag(0, { text: 'of queuer, with partitions: workers stopped past their leases', min: 0 }),
     kills: numberFlag(100, { text: 'kills; 0: nobody is killed' }),
+    stops: numberFlag(0, { text: 'of queuer: stops in grants and before calls, after the kills', min: 0 }),
     seed: seedFlag(),
     keep: switchFlag('servers stay up afterwards, until Ctrl-C'),
   },

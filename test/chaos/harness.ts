@@ -90,6 +90,11 @@ export class Harness {
     await until(() => this.all().every((place) => place.isHealthy()), 60_000, 'all processes to be ready');
   }
 
+  /** Whether a stopped process has not gone on yet. */
+  get someStandStill(): boolean {
+    return this.all().some(({ stopped }) => stopped);
+  }
+
   private all(): Place[] {
     return [...this.workers, ...this.submitters, this.downstream];
   }
@@ -136,7 +141,7 @@ export class Harness {
       place.go(token);
       return null;
     }
-    const how = kill.how === 'stop' && this.all().some((other) => other.stopped) ? 'kill' : kill.how;
+    const how = kill.how === 'stop' && this.someStandStill ? 'kill' : kill.how;
     const worker = this.workers.indexOf(victim);
     // What the downstream reads of a killed worker before the next one is there was sent before.
     if (worker >= 0 && kill.point !== BACKEND_POINT)

@@ -34,3 +34,12 @@ export const planKills = (kills: number, seed: number, points: readonly Point[] 
     }
   return plan.slice(0, kills);
 };
+
+/** So many stops, by turns in the middle of a grant and right before a call, each past every lease. */
+export const planStops = (stops: number): Kill[] =>
+  Array.from({ length: stops }, (_, i) => ({
+    point: i % 2 === 0 ? 'before-send' : 'before-grant',
+    variant: 0,
+    how: 'stop',
+    restartAfterMs: 0,
+  }));

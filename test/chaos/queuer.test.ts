@@ -17,6 +17,8 @@ import { runShort } from './shortForm';
  */
 const SEED = 123;
 const KILLS = rounds(3, 5);
+/** Then, in the long form, ten stops in a grant and ten right before a call. */
+const STOPS = rounds(0, 20);
 const BATCHES = rounds(120, 400);
 
 test('kills at any point invert, lose and double nothing; what was frozen before its send is not sent when it thaws [C1 C10 C17 C28 C29]', async () => {
@@ -29,16 +31,19 @@ test('kills at any point invert, lose and double nothing; what was frozen before
     `${rounds(12, 20)}`,
     '--kills',
     `${KILLS}`,
+    '--stops',
+    `${STOPS}`,
     '--seed',
     `${SEED}`,
   ];
   const { code, outcome, table } = await runShort<LaneOutcome>(args);
   if (code !== 0) throw new Error(table);
-  expect(outcome).toMatchObject({ passed: true, kills: KILLS, ...NOTHING, crashes: 0, drained: true, verified: 'ok' });
+  expect(outcome).toMatchObject({ passed: true, ...NOTHING, crashes: 0, drained: true, verified: 'ok' });
+  expect(outcome!.kills).toBe(KILLS + STOPS);
   expect(outcome!.committed).toBeGreaterThanOrEqual(BATCHES);
   expect(outcome!.stops).toBeGreaterThan(0);
   expect(outcome!.frozen).toBeGreaterThan(0);
-}, 240_000);
+}, 900_000);
 
 test('the plan of the short form freezes somebody right before a send', () => {
   const plan = planKills(KILLS, SEED, LANE_POINTS);

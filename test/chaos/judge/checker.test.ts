@@ -186,7 +186,7 @@ test('nor does one of lanes', () => {
   const kills = 100;
   const struck = planKills(kills, 7, LANE_POINTS).map((kill) => ({ kill, how: 'kill' })) as never;
   const verdict = judgeLanes({ acked: [], stored: [], applied: [], calls: [], frozen: [] });
-  const rest = { ...figures(kills, 0), verdict, batches: 0, lanes: 1, partitions: 0, freezes: 0 };
+  const rest = { ...figures(kills, 0), verdict, batches: 0, lanes: 1, partitions: 0, freezes: 0, stops: 0 };
   expect(laneOutcomeOf({ ...rest, struck }).passed).toBe(true);
   expect(laneOutcomeOf(rest).passed).toBe(false);
 });

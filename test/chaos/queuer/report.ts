@@ -1,4 +1,5 @@
 import type { Struck } from '../harness';
+import type { Point } from '../points';
 import { LANE_POINTS } from '../points';
 import { countByPoint, haveShares } from '../shares';
 import type { LaneVerdict } from './checker';
@@ -14,6 +15,9 @@ export interface LaneOutcome extends LaneVerdict {
   kills: number;
   killsOf: Record<string, number>;
   stops: number;
+  /** Of those: in the middle of a grant, and right before a call. */
+  stopsInGrants: number;
+  stopsBeforeCalls: number;
   crashes: number;
   drained: boolean;
   verified: unknown;
@@ -28,6 +32,7 @@ export interface LaneFigures {
   drained: boolean;
   batches: number;
   kills: number;
+  stops: number;
   lanes: number;
   partitions: number;
   freezes: number;
@@ -36,8 +41,12 @@ export interface LaneFigures {
   seconds: number;
 }
 
-export const outcomeOf = ({ verdict, struck, kills, batches, ...rest }: LaneFigures): LaneOutcome => {
+export const outcomeOf = ({ verdict, struck, kills, stops, batches, ...rest }: LaneFigures): LaneOutcome => {
   const killsOf = countByPoint(struck);
+  const stopped = struck.filter(({ how }) => how === 'stop');
+  const stoppedAt = (point: Point): number => stopped.filter(({ kill }) => kill.point === point).length;
+  const stopsBeforeCalls = stoppedAt('before-send');
+  const stopsInGrants = stoppedAt('before-grant');
   const {
     lost,
     stuck,
@@ -64,7 +73,10 @@ export const outcomeOf = ({ verdict, struck, kills, batches, ...rest }: LaneFigu
       sharedEpochs +
       thawedSends ===
     0;
-  const enough = struck.length >= kills && haveShares(killsOf, kills, LANE_POINTS);
+  const enough =
+    struck.length >= kills + stops &&
+    haveShares(killsOf, kills, LANE_POINTS) &&
+    Math.min(stopsBeforeCalls, stopsInGrants) >= Math.floor(stops / 2);
   return {
     scenario: 'queuer',
     passed: clean && enough && rest.drained && rest.verified.ok && rest.crashes === 0 && verdict.committed >= batches,
@@ -72,7 +84,9 @@ export const outcomeOf = ({ verdict, struck, kills, batches, ...rest }: LaneFigu
     verified: rest.verified.ok ? 'ok' : rest.verified,
     kills: struck.length,
     killsOf,
-    stops: struck.filter(({ how }) => how === 'stop').length,
+    stops: stopped.length,
+    stopsInGrants,
+    stopsBeforeCalls,
     ...verdict,
     seconds: Math.round(rest.seconds),
     batchesPerSecond: Number((verdict.committed / rest.seconds).toFixed(1)),
@@ -86,6 +100,7 @@ export const tableOf = (outcome: LaneOutcome): string => {
     row('seed', outcome.seed),
     ...LANE_POINTS.map((point) => row(point, outcome.killsOf[point] ?? 0)),
     row('kills (of these stops)', `${outcome.kills} (${outcome.stops})`),
+    row('stops in grants/before calls', `${outcome.stopsInGrants}/${outcome.stopsBeforeCalls}`),
     row('serial lanes', outcome.lanes),
     row('batches', outcome.batches),
     row('committed', outcome.committed),

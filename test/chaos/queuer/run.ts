@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { inArena } from '../arena';
 import type { ArenaOptions } from '../arena';
 import type { Harness, Struck } from '../harness';
-import { planKills } from '../plan';
+import { planKills, planStops } from '../plan';
 import { LANE_POINTS } from '../points';
 import { LANES } from '../scenario';
 import type { Servers } from '../servers';
@@ -15,6 +15,8 @@ export interface LaneChaos extends ArenaOptions {
   batches: number;
   lanes: number;
   kills: number;
+  /** After the kills: so many stops of whoever grants or is about to send, past every lease. */
+  stops: number;
   /** Of each handler; 0: no affinity. */
   partitions: number;
   /** With partitions: so many times a worker that holds some is stopped past its leases. */
@@ -45,8 +47,9 @@ const rampage = async (
   options: LaneChaos,
   freezer: Freezer,
 ): Promise<{ struck: Struck[]; batches: number }> => {
-  const { batches, lanes, kills, seed, log } = options;
-  const queue = planKills(kills, seed, LANE_POINTS).map((kill) => ({ kill, tries: 0 }));
+  const { batches, lanes, kills, stops, seed, log } = options;
+  const plan = [...planKills(kills, seed, LANE_POINTS), ...planStops(stops)];
+  const queue = plan.map((kill) => ({ kill, tries: 0 }));
   const struck: Struck[] = [];
   let committed = 0;
   let goal = batches;
@@ -60,8 +63,10 @@ const rampage = async (
   const pacer = setInterval(() => void pace().catch(() => undefined), 250);
   try {
     for (let entry = queue.shift(); entry !== undefined; entry = queue.shift()) {
-      while (committed < (batches * struck.length) / (kills + 1)) await sleep(50);
+      while (committed < (batches * struck.length) / (plan.length + 1)) await sleep(50);
       if (committed >= goal - lanes) goal += lanes * MORE_A_KILL;
+      // With somebody stopped, the next stop would be a kill.
+      while (struck.length >= kills && harness.someStandStill) await sleep(50);
       const armed = performance.now();
       const done = await harness.strike(entry.kill);
       if (done !== null) struck.push(done);
@@ -94,7 +99,7 @@ const ackedIds = (acked: ReadonlyMap<string, number>, lanes: number): string[] =
  * stuck, and every kill was made.
  */
 export const runLaneChaos = (options: LaneChaos): Promise<boolean> => {
-  const { lanes, kills, seed, partitions, freezes } = options;
+  const { lanes, kills, stops, seed, partitions, freezes } = options;
   return inArena(LANES(lanes, partitions), options, async ({ servers, harness, client, runDir }) => {
     await client.setQueuer({ slots: SUBMITTERS, strategy: 'one-round' });
     const begun = performance.now();
@@ -115,6 +120,7 @@ export const runLaneChaos = (options: LaneChaos): Promise<boolean> => {
       drained,
       batches,
       kills,
+      stops,
       lanes,
       partitions,
       freezes: freezer.count,
