@@ -9,7 +9,7 @@ module.exports = {
     'client/index.ts!',
     'client/cli/main.ts!',
     'client/cli/*/*.ts!', // a command loads its file when it runs
-    'workers/worker.ts!',
+    'workers/{worker,testing}.ts!',
     'workers/build.ts!',
     'workflows/helper.ts!',
     'workflows/index.ts!',

@@ -20,6 +20,7 @@ import { partitionsCommand } from './nodes/partitions';
 import { pauseCommand } from './steer/pause';
 import { queuerCommand } from './lanes/queuer';
 import { redriveCommand } from './steer/redrive';
+import { replayCommand } from './look/replay';
 import { resolveCommand } from './steer/resolve';
 import { resumeCommand } from './steer/resume';
 import { setCommand } from './steer/set';
@@ -40,7 +41,7 @@ import { workerCommand } from './run/worker';
 const GROUPS: readonly (readonly [title: string, commands: readonly (() => Command)[]])[] = [
   ['Run:', [devCommand, workerCommand, apiCommand, tokenCommand, tenantCommand, migrateCommand]],
   ['Tasks:', [submitCommand, tryCommand, taskCommand, explainCommand, cancelCommand]],
-  ['Look:', [statusCommand, targetsCommand, batchCommand, verifyCommand, auditCommand, versionCommand]],
+  ['Look:', [statusCommand, targetsCommand, batchCommand, verifyCommand, replayCommand, auditCommand, versionCommand]],
   ['Lanes:', [lanesCommand, laneCommand, queuerCommand]],
   ['Nodes:', [nodesCommand, nodeCommand, partitionsCommand, partitionCommand]],
   ['Executions:', [executeCommand, executionCommand]],

@@ -35,7 +35,7 @@ export const planKills = (kills: number, seed: number, points: readonly Point[] 
   return plan.slice(0, kills);
 };
 
-/** So many stops, by turns in the middle of a grant and right before a call, each past every lease. */
+/** So many stops, by turns right before a call and in a grant, each past every lease. */
 export const planStops = (stops: number): Kill[] =>
   Array.from({ length: stops }, (_, i) => ({
     point: i % 2 === 0 ? 'before-send' : 'before-grant',

@@ -76,7 +76,7 @@ export const breaksOff = function* (n: number, message: string): Generator<strin
   throw new Error(message);
 };
 
-/** What somebody else's server may have set: texts of dates and bytes, isolation, time limits, plans. */
+/** What somebody else's server may have set: texts of dates, isolation, time limits, plans. */
 const FOREIGN = {
   fsync: 'off',
   timezone: 'Asia/Kolkata',

@@ -157,6 +157,10 @@ test('muster worker bundles anew and says so, reads what they wrote, and calls i
   expect({ code, stderr }).toMatchObject({ code: 0 });
   await world.run('submit orders --file - --wait --timeout 60s', `${JSON.stringify(order('fifth', 'is'))}\n`);
   await expectAllEncrypted();
+  // A replay reads them with the config's plugs.
+  const replayed = await world.run('replay --ended 100 --json');
+  expect([replayed.code, replayed.json()]).toMatchObject([0, { ok: true, diverged: [] }]);
+  expect(replayed.json<{ types: { leader: number } }>().types.leader).toBeGreaterThan(0);
   expect(seen()).toEqual(expect.arrayContaining(['activity claimBatches', 'activity submitBatches']));
   await worker.says(/"msg":"intercepted"/);
   for (const { id, runId } of await leaderRuns())

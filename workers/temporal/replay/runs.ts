@@ -1,0 +1,54 @@
+import type { Client } from '@temporalio/client';
+import { isGrpcServiceError } from '@temporalio/client';
+import type { History } from '@temporalio/common/lib/proto-utils';
+import { workflowTaskQueue } from '../../../workflows/naming';
+
+/** The history of a run, and the id of its workflow. */
+export interface RunHistory {
+  workflowId: string;
+  history: History;
+}
+
+/** Returns how many runs of an installation are open; as many are told by `openRuns`. */
+export const countOpenRuns = async (temporal: Client, prefix: string): Promise<number> =>
+  (await temporal.workflow.count(queryOf(prefix, '='))).count;
+
+/** Reads the histories of the runs of an installation that are open, one after another. */
+export const openRuns = (temporal: Client, prefix: string): AsyncGenerator<RunHistory> =>
+  histories(temporal, queryOf(prefix, '='), Infinity);
+
+/** Reads the histories of at most `most` ended runs, in the order of the server. */
+export const endedRuns = (temporal: Client, prefix: string, most: number): AsyncGenerator<RunHistory> =>
+  histories(temporal, queryOf(prefix, '!='), most);
+
+/** A prefix has no quotes. */
+const queryOf = (prefix: string, running: '=' | '!='): string =>
+  `TaskQueue = '${workflowTaskQueue(prefix)}' AND ExecutionStatus ${running} 'Running'`;
+
+async function* histories(temporal: Client, query: string, most: number): AsyncGenerator<RunHistory> {
+  let told = 0;
+  for await (const { workflowId, runId } of temporal.workflow.list({ query })) {
+    if (told >= most) return;
+    const history = await readHistory(temporal, workflowId, runId);
+    if (history === null) continue;
+    told++;
+    yield { workflowId, history };
+  }
+}
+
+const GRPC_NOT_FOUND = 5;
+
+/** Null: the run was deleted meanwhile, as the server's retention does. */
+const readHistory = async (temporal: Client, workflowId: string, runId: string): Promise<History | null> => {
+  try {
+    return await temporal.workflow.getHandle(workflowId, runId).fetchHistory();
+  } catch (error) {
+    if (isNotFound(error)) return null;
+    throw error;
+  }
+};
+
+const isNotFound = (error: unknown): boolean => {
+  const { name, cause } = error as { name?: unknown; cause?: unknown };
+  return name === 'WorkflowNotFoundError' || (isGrpcServiceError(cause) && cause.code === GRPC_NOT_FOUND);
+};

@@ -1,0 +1,24 @@
+import { createLogger } from './logging';
+import type { TemporalPlugs } from './temporal/plugs';
+import type { Replayed } from './temporal/replay/replay';
+import { replay } from './temporal/replay/replay';
+import type { RunHistory } from './temporal/replay/runs';
+import { workflowBundle } from './temporal/workflowBundle';
+
+/** `muster/testing`: what a user's own tests need of Muster. */
+
+export { historyOf } from './temporal/replay/historyFile';
+export type { Divergence, Replayed } from './temporal/replay/replay';
+export { endedRuns, openRuns } from './temporal/replay/runs';
+export type { RunHistory } from './temporal/replay/runs';
+
+/**
+ * Replays histories of Muster's own runs on the installed version, as `muster replay` does: those
+ * of `openRuns`, or of files by `historyOf`. `plugs`: the data converter and the workflow modules
+ * of the config file; with modules or converters the bundling takes some seconds.
+ */
+export const replayHistories = async (
+  histories: AsyncIterable<RunHistory> | Iterable<RunHistory>,
+  plugs: TemporalPlugs = {},
+): Promise<Replayed> =>
+  replay(histories, { ...plugs, workflowBundle: await workflowBundle(plugs, createLogger('silent')) });
