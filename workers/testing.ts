@@ -5,7 +5,7 @@ import { replay } from './temporal/replay/replay';
 import type { RunHistory } from './temporal/replay/runs';
 import { workflowBundle } from './temporal/workflowBundle';
 
-/** `muster/testing`: what a user's own tests need of Muster. */
+/** `temporal-muster/testing`: what a user's own tests need of Muster. */
 
 export { historyOf } from './temporal/replay/historyFile';
 export type { Divergence, Replayed } from './temporal/replay/replay';

@@ -18,8 +18,8 @@ import { fileSchema, problemsOf, SETTING_NAMES } from './config/settingsSchema';
 import type { FileSettings, LogLevel } from './config/settingsSchema';
 
 /**
- * `muster/worker`: a worker within a user's own program, instead of the process that `muster
- * worker` is.
+ * `temporal-muster/worker`: a worker within a user's own program, instead of the process that
+ * `muster worker` is.
  */
 
 export type { PluggedDataConverter, TemporalInterceptors } from './temporal/plugs';

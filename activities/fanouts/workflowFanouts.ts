@@ -19,8 +19,8 @@ import type { ActivityDeps } from '../deps';
 import { show } from '../../handlers/text';
 
 /**
- * The activities of `muster/workflow` for fan-outs in a user's own workflow. All of them may be
- * repeated: a retried activity changes nothing more.
+ * The activities of `temporal-muster/workflow` for fan-outs in a user's own workflow. All of them
+ * may be repeated: a retried activity changes nothing more.
  */
 
 /** Larger than a client's: a single caller, in its activity. */

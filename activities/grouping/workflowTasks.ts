@@ -6,9 +6,9 @@ import { TASK_STATES, taskStateName } from '../../workflows/planning/states';
 import type { ActivityDeps } from '../deps';
 
 /**
- * The activities of `muster/workflow` for tasks in a user's own workflow. The worker provides the
- * acceptance of tasks: the checks and the acceptance of a submit belong to the client, and
- * activities do not know the client.
+ * The activities of `temporal-muster/workflow` for tasks in a user's own workflow. The worker
+ * provides the acceptance of tasks: the checks and the acceptance of a submit belong to the client,
+ * and activities do not know the client.
  */
 
 const MOST_TASKS = 10_000;

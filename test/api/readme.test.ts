@@ -12,7 +12,7 @@ import { createHome } from './child';
  */
 
 const CONFIG = `
-import { defineFunction, defineHandler } from 'muster';
+import { defineFunction, defineHandler } from 'temporal-muster';
 const ok = async (batch: { tasks: readonly { id: string }[] }) => ({ results: batch.tasks.map(({ id }) => ({ id, status: 'ok' as const })) });
 export const functions = [defineFunction({ name: 'resize', run: async ([file]) => 'resized ' + file })];
 export const handlers = [

@@ -7,7 +7,7 @@ const HEAP = { NODE_OPTIONS: '--max-old-space-size=400' };
 
 /** A handler that refuses nothing for its size. */
 const CONFIG = `
-import { defineHandler } from 'muster';
+import { defineHandler } from 'temporal-muster';
 export default [
   defineHandler({
     name: 'greedy',

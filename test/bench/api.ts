@@ -113,7 +113,7 @@ const main = async (): Promise<void> => {
   const folder = mkdtempSync(path.join(tmpdir(), 'muster-bench-'));
   writeFileSync(
     path.join(folder, 'muster.config.ts'),
-    `import { defineHandler } from 'muster';\nexport const handlers = [defineHandler(${SETTINGS})];\n` +
+    `import { defineHandler } from 'temporal-muster';\nexport const handlers = [defineHandler(${SETTINGS})];\n` +
       `export const api = { maxConnections: ${2 * open} };\n`,
   );
   const held = new HeldReader(path.join(folder, 'held.json'));

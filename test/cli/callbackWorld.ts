@@ -8,7 +8,7 @@ import { startCallbackDownstream } from './callbackDownstream';
  * in code in lanes.
  */
 const CONFIG = `
-import { defineHandler, httpHandler } from 'muster';
+import { defineHandler, httpHandler } from 'temporal-muster';
 const url = process.env['JOBS_URL'] + '/jobs';
 const http = {
   kind: 'http', target: 'to', limits: { maxItems: 50 }, linger: { lingerMs: 20 },

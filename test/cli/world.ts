@@ -14,7 +14,7 @@ import type { CliProcess, CliResult } from './process';
 import { killLeftovers, runCli, startCli } from './process';
 
 /**
- * A user's own folder with a config file that imports 'muster', the run's servers, and a
+ * A user's own folder with a config file that imports 'temporal-muster', the run's servers, and a
  * downstream.
  */
 export interface World {
@@ -43,8 +43,8 @@ const SETTINGS = {
 };
 
 export const CONFIG = `
-import { defineHandler } from 'muster';
-import type { Handler } from 'muster';
+import { defineHandler } from 'temporal-muster';
+import type { Handler } from 'temporal-muster';
 import { z } from 'zod';
 
 const schema = z.object({ country: z.string(), n: z.number(), end: z.enum(['ok', 'failed', 'lost']).optional() });

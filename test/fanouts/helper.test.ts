@@ -15,8 +15,8 @@ import { expectWhole } from '../helpers/whole';
 import type { Told, UserActivities } from './workflows/user';
 
 /**
- * `muster/workflow`: a user's own workflow fans out and goes on when all is acked, through a real
- * Muster.
+ * `temporal-muster/workflow`: a user's own workflow fans out and goes on when all is acked, through
+ * a real Muster.
  */
 
 const STORED = path.join(__dirname, 'histories', 'fan-out.user.json');

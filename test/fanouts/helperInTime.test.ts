@@ -9,8 +9,8 @@ import { eventually } from '../helpers/eventually';
 import '../helpers/muster'; // quiets the SDK's own log
 
 /**
- * The waiting of `muster/workflow`, over hours, on the time-skipping server; Muster's side of the
- * queue as plain functions.
+ * The waiting of `temporal-muster/workflow`, over hours, on the time-skipping server; Muster's side
+ * of the queue as plain functions.
  */
 
 const logger = { trace() {}, debug() {}, info() {}, warn() {}, error: console.error, log() {} };

@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { Client } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils';
 import type { CliResult } from '../cli/process';
 import { runCli, runProcess } from '../cli/process';
@@ -95,7 +97,7 @@ test('histories in files, without a server; one that was changed diverges', asyn
   expect([answer.code, answer.json()]).toMatchObject([1, { runs: 1, diverged: [{ type: 'leader' }] }]);
 });
 
-test("a user's test replays open runs by muster/testing", async () => {
+test("a user's test replays open runs by temporal-muster/testing", async () => {
   await world.worker('one');
   await allRest();
   const sample = JSON.stringify(historyToJSON(await world.handle('queuer').fetchHistory()));
@@ -108,6 +110,18 @@ test("a user's test replays open runs by muster/testing", async () => {
 const LATER_EVENTS = JSON.stringify({
   events: [{ eventId: '5', eventType: 'EVENT_TYPE_WORKFLOW_TASK_SCHEDULED', workflowTaskScheduledEventAttributes: {} }],
 });
+test('a run that the server deletes meanwhile is left out', async () => {
+  await world.worker('one');
+  await allRest();
+  const { workflow } = world.temporal;
+  const list = async function* (options: { query: string }) {
+    yield { workflowId: `${world.prefix}/leader/gone`, runId: randomUUID() };
+    yield* workflow.list(options);
+  };
+  const deleting = { workflow: { list, getHandle: workflow.getHandle.bind(workflow) } } as unknown as Client;
+  expect(await replayHistories(openRuns(deleting, world.prefix))).toMatchObject({ ok: true, types: each });
+});
+
 test.each([
   ['no JSON', 'events', /Cannot read the history in bad\.json: .*JSON/],
   [

@@ -2,7 +2,7 @@ import type { TestMuster } from '../helpers/muster';
 import { bundleWorkflows, startUserWorker } from '../helpers/userWorker';
 import type { Scenario } from './scenarios';
 
-/** Workflows of a user, who has `muster/workflow` in a worker with its own bundle. */
+/** Workflows of a user, who has `temporal-muster/workflow` in a worker with its own bundle. */
 export const USER_WORKFLOWS = require.resolve('../services/workflows/user');
 
 const run =

@@ -276,7 +276,7 @@ const noConfig = (cwd: string): string =>
   `expected a config file from --config, MUSTER_CONFIG or in this folder, got none of ${CONFIG_NAMES.join(', ')} in ${cwd}. ${SAMPLE_HINT}`;
 const SAMPLE_HINT =
   'A first one, muster.config.ts:\n' +
-  "    import { defineHandler } from 'muster';\n" +
+  "    import { defineHandler } from 'temporal-muster';\n" +
   '    export default [\n' +
   '      defineHandler({\n' +
   "        name: 'orders',\n" +

@@ -69,16 +69,16 @@ export const loadConfig = async (file: string, env: Env): Promise<ConfigFile> =>
 };
 
 /**
- * Imports a config file. `import 'muster'` in it means this very program, wherever the file is and
- * whatever is installed beside it. zod is the folder's, or ours if it has none: a config needs
- * nothing installed to begin with.
+ * Imports a config file. `import 'temporal-muster'` in it means this very program, wherever the
+ * file is and whatever is installed beside it. zod is the folder's, or ours if it has none: a
+ * config needs nothing installed to begin with.
  */
 const importConfig = async (file: string): Promise<unknown> => {
   const jiti = createJiti(__filename, {
     // In our cache, not the folder for temporary files, where anyone on the machine may write what
     // we would then run.
     fsCache: path.join(cacheDirectory(), 'jiti'),
-    virtualModules: { muster, ...(hasOwn(file, 'zod') ? {} : { zod }) },
+    virtualModules: { 'temporal-muster': muster, ...(hasOwn(file, 'zod') ? {} : { zod }) },
   });
   return jiti.import(file);
 };

@@ -63,7 +63,7 @@ const connectOnce = async ({
 };
 
 // gRPC status codes
-const GRPC_NOT_FOUND = 5;
+export const GRPC_NOT_FOUND = 5;
 const PERMISSION_DENIED = 7;
 const UNAUTHENTICATED = 16;
 

@@ -7,7 +7,7 @@ export interface TemporalPlugs {
   /**
    * How arguments and results are encoded, such as with a codec that encrypts. Every process of an
    * installation needs the same: workers, API, command line, clients, and the workers of workflows
-   * that use `muster/workflow`.
+   * that use `temporal-muster/workflow`.
    */
   dataConverter?: PluggedDataConverter | undefined;
   interceptors?: TemporalInterceptors | undefined;

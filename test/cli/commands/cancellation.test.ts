@@ -54,7 +54,7 @@ beforeAll(async () => {
   };
   world.write(
     'muster.config.ts',
-    `import { httpHandler } from 'muster';\nexport default [httpHandler(${JSON.stringify(handler)})];\n`,
+    `import { httpHandler } from 'temporal-muster';\nexport default [httpHandler(${JSON.stringify(handler)})];\n`,
   );
 });
 afterAll(async () => {

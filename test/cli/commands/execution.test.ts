@@ -11,7 +11,7 @@ import { makeFolder } from '../world';
 /** `execute` and `execution`, with a worker that is made by a config file alone. */
 
 const CONFIG = `
-import { defineFunction } from 'muster';
+import { defineFunction } from 'temporal-muster';
 export const functions = [
   defineFunction({ name: 'greet', run: (args, { env }) => env['WORD'] + ' ' + args.join(' ') }),
   { name: 'picky', run: ([n]) => ({ exitCode: n === '3' ? 1 : 0 }) },

@@ -9,7 +9,7 @@ import { createWorld } from '../world';
  */
 
 const CONFIG = `
-import { defineHandler } from 'muster';
+import { defineHandler } from 'temporal-muster';
 import { z } from 'zod';
 const common = { target: () => 't', limits: { maxItems: 10 }, submit: async () => ({ results: [] }) };
 export default [

@@ -142,7 +142,7 @@ test('a worker whose times contradict each other refuses to start, and names the
 test('a config file that cannot be loaded: where and why', async () => {
   write(
     'muster.config.ts',
-    `import { defineHandler } from 'muster';
+    `import { defineHandler } from 'temporal-muster';
 export default [defineHandler({
   name: 'a',
   target: (p: any) => p.x,

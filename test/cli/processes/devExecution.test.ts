@@ -11,7 +11,7 @@ import { makeFolder } from '../world';
 const CONFIG = `
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { defineFunction } from 'muster';
+import { defineFunction } from 'temporal-muster';
 export const functions = [
   defineFunction({
     name: 'step',

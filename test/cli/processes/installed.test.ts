@@ -15,7 +15,7 @@ import { makeFolder } from '../world';
  */
 
 const CONFIG = `
-import { defineHandler } from 'muster';
+import { defineHandler } from 'temporal-muster';
 import { z } from 'zod';
 
 const orders = defineHandler({
@@ -41,9 +41,9 @@ export default [orders, letters];
  */
 const PROGRAM = `
 import { Pool } from 'pg';
-import { createClient } from 'muster';
-import type { BatchView, Handler, Lanes, LaneView, TaskView } from 'muster';
-import { submitTask } from 'muster/workflow';
+import { createClient } from 'temporal-muster';
+import type { BatchView, Handler, Lanes, LaneView, TaskView } from 'temporal-muster';
+import { submitTask } from 'temporal-muster/workflow';
 import handlers, { orders } from './muster.config.js';
 
 const client = createClient({ databaseUrl: 'postgres://localhost/x', handlers });
@@ -73,8 +73,8 @@ export const flow = async (): Promise<string> => (await submitTask<{ double: num
 `;
 
 const EMBEDDED = `
-import { startWorker } from 'muster/worker';
-import type { StartedWorker } from 'muster/worker';
+import { startWorker } from 'temporal-muster/worker';
+import type { StartedWorker } from 'temporal-muster/worker';
 import handlers from './muster.config.js';
 
 export const embedded = async (): Promise<void> => {
@@ -91,8 +91,8 @@ export const embedded = async (): Promise<void> => {
  */
 const SERVING = `
 import { readFileSync } from 'node:fs';
-import { createClient, defineHandler } from 'muster';
-import { startWorker } from 'muster/worker';
+import { createClient, defineHandler } from 'temporal-muster';
+import { startWorker } from 'temporal-muster/worker';
 const handlers = [defineHandler({
   name: 'mine', target: () => 'one', limits: { maxItems: 10 }, linger: { lingerMs: 50 },
   submit: async ({ tasks }) => ({ results: tasks.map(({ id, payload }) => ({ id, status: 'ok', result: payload + 1 })) }),
@@ -179,17 +179,17 @@ test('its types resolve, strictly and all of them; handlers need no cast; a wron
   expect(compile('program.ts', false)).toBe('');
 });
 
-test("the types of muster/worker resolve, but for those of the SDK's worker, which do not fit @types/node", () => {
+test("the types of temporal-muster/worker resolve, but for those of the SDK's worker, which do not fit @types/node", () => {
   expect(compile('embedded.ts', true)).toBe('');
 });
 
-test('muster/worker can be required and imported, and says what is wrong', async () => {
+test('temporal-muster/worker can be required and imported, and says what is wrong', async () => {
   const wrong = "{ databaseUrl: 'x', temporal: { dataConverter: { payloadCodec: [] } } }";
   const tell = `(error) => console.log(JSON.stringify(error.problems.map(({ path }) => path)))`;
   const [required, imported] = await Promise.all([
     run(
       process.execPath,
-      ['--input-type=commonjs', '-e', `require('muster/worker').startWorker(${wrong}).catch(${tell})`],
+      ['--input-type=commonjs', '-e', `require('temporal-muster/worker').startWorker(${wrong}).catch(${tell})`],
       { cwd: folder },
     ),
     run(
@@ -197,7 +197,7 @@ test('muster/worker can be required and imported, and says what is wrong', async
       [
         '--input-type=module',
         '-e',
-        `import { startWorker } from 'muster/worker'; startWorker(${wrong}).catch(${tell})`,
+        `import { startWorker } from 'temporal-muster/worker'; startWorker(${wrong}).catch(${tell})`,
       ],
       { cwd: folder },
     ),
@@ -207,7 +207,7 @@ test('muster/worker can be required and imported, and says what is wrong', async
 });
 
 test('muster dev, submit, the result; and a worker within a program of its own, with a codec and interceptors', async () => {
-  const bin = path.join(folder, 'node_modules', 'muster', 'bin', 'muster.js');
+  const bin = path.join(folder, 'node_modules', 'temporal-muster', 'bin', 'muster.js');
   const dev = startCli(['dev', '--json'], { cwd: folder, bin });
   await dev.says(/"ready":true/);
   const stdin = JSON.stringify({ id: 'first', payload: { to: 'se', n: 21 } });

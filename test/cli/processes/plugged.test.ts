@@ -187,7 +187,7 @@ test('muster worker bundles anew and says so, reads what they wrote, and calls i
   expect(await worker.exit).toBe(0);
 });
 
-test('startWorker of muster/worker serves within this process with codec and interceptors, and stops', async () => {
+test('startWorker of temporal-muster/worker serves within this process with codec and interceptors, and stops', async () => {
   const orders = defineHandler<{ country: string }>({
     name: 'orders',
     target: ({ country }) => country,

@@ -12,7 +12,7 @@ afterAll(() => world.close());
 
 const HANDLERS = 20;
 const CONFIG = `
-import { defineHandler } from 'muster';
+import { defineHandler } from 'temporal-muster';
 const one = (name: string) =>
   defineHandler<unknown>({ name, target: () => 't', limits: { maxItems: 10 }, submit: async () => ({ results: [] }) });
 export default Array.from({ length: ${HANDLERS} }, (_, i) => one('handler-' + i));

@@ -17,7 +17,7 @@ import { createWorld } from '../world';
  */
 
 const CONFIG = `
-import { defineHandler } from 'muster';
+import { defineHandler } from 'temporal-muster';
 const call = async (batch, { idempotencyKey: key, callbackUrl, signal }) => {
   const ids = batch.tasks.map(({ id }) => id);
   const body = JSON.stringify({ by: process.pid, batch: Number(batch.id), to: batch.target, ids, key, callbackUrl });

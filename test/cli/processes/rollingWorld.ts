@@ -24,7 +24,7 @@ const SUBMIT_EVERY_MS = rounds(60, 20);
 const SUBMITS_SENT = rounds(8, 15);
 
 const CONFIG = `
-import { defineHandler } from 'muster';
+import { defineHandler } from 'temporal-muster';
 const call = async ({ target, tasks }: any, { signal }: any) => {
   const body = JSON.stringify(tasks.map(({ id, payload }: any) => ({ id, ...payload })));
   const response = await fetch(process.env['DOWNSTREAM_URL'] + '/' + target, { method: 'POST', body, signal });

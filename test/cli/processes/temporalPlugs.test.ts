@@ -16,7 +16,8 @@ const handler = `{ name: 'a', target: () => 'x', limits: { maxItems: 5 }, submit
 const config = (temporal: string): void =>
   writeFileSync(
     path.join(cwd, 'muster.config.ts'),
-    `import { defineHandler } from 'muster';\nexport default [defineHandler(${handler})];\nexport const temporal = ${temporal};\n`,
+    `import { defineHandler } from 'temporal-muster';\n` +
+      `export default [defineHandler(${handler})];\nexport const temporal = ${temporal};\n`,
   );
 const load = () => loadSettings({}, {}, { cwd, env: { HOME: cwd, XDG_CONFIG_HOME: cwd } });
 
@@ -88,7 +89,7 @@ test('what is right is taken: paths are from the folder of the config file, code
   });
 });
 
-test('startWorker of muster/worker names every wrong option at once', async () => {
+test('startWorker of temporal-muster/worker names every wrong option at once', async () => {
   const wrong = { databaseUrl: 'x', temporal: { dataConverter: 'x' }, graceMs: 1, handlers: [5], api: {} };
   const error = await startWorker(wrong as never).catch((caught: unknown) => caught);
   expect((error as { problems: { path: string }[] }).problems.map(({ path: at }) => at)).toEqual(

@@ -2,7 +2,7 @@ import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { FanoutEnded, FanoutOptions, SegmentRange } from '../../../workflows/helper';
 import { fanoutHandle, openFanout } from '../../../workflows/helper';
 
-/** Workflows as a user of `muster/workflow` writes them. */
+/** Workflows as a user of `temporal-muster/workflow` writes them. */
 
 /** The user's own: sends a message an item to some queue, whose consumers ack. */
 export interface UserActivities {

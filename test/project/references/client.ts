@@ -7,16 +7,16 @@ const CLIENT = 'client/client.ts';
 const INDEX = 'client/index.ts';
 /** Functions that programs import, by where they come from. */
 const FUNCTIONS: readonly (readonly [module: string, file: string, name: string])[] = [
-  ['muster', CLIENT, 'createClient'],
-  ['muster', 'handlers/defineHandler.ts', 'defineHandler'],
-  ['muster', 'handlers/http/httpHandler.ts', 'httpHandler'],
-  ['muster', 'handlers/functions/defineFunction.ts', 'defineFunction'],
-  ['muster', 'client/executions/contentId.ts', 'contentId'],
-  ['muster', 'workflows/planning/fanouts/segments.ts', 'itemIds'],
-  ['muster', 'workflows/planning/fanouts/itemId.ts', 'parseItemId'],
-  ['muster/workflow', 'workflows/helper.ts', 'submitTask'],
-  ['muster/workflow', 'workflows/helper.ts', 'submitTasks'],
-  ['muster/worker', 'workers/worker.ts', 'startWorker'],
+  ['temporal-muster', CLIENT, 'createClient'],
+  ['temporal-muster', 'handlers/defineHandler.ts', 'defineHandler'],
+  ['temporal-muster', 'handlers/http/httpHandler.ts', 'httpHandler'],
+  ['temporal-muster', 'handlers/functions/defineFunction.ts', 'defineFunction'],
+  ['temporal-muster', 'client/executions/contentId.ts', 'contentId'],
+  ['temporal-muster', 'workflows/planning/fanouts/segments.ts', 'itemIds'],
+  ['temporal-muster', 'workflows/planning/fanouts/itemId.ts', 'parseItemId'],
+  ['temporal-muster/workflow', 'workflows/helper.ts', 'submitTask'],
+  ['temporal-muster/workflow', 'workflows/helper.ts', 'submitTasks'],
+  ['temporal-muster/worker', 'workers/worker.ts', 'startWorker'],
 ];
 
 /** The verbs of the client by their nouns, other functions, and the shapes that both name. */
@@ -26,9 +26,10 @@ export const clientReference = (): string => {
   const functions = FUNCTIONS.map(([module, file, name]) => [module, readFunction(file, name)] as const);
   const verbs = [own, ...nouns.map(({ noun }) => noun)].flatMap((noun) => noun.verbs);
   return page('Client', [
-    ["`import { createClient } from 'muster'`; its guide is [Submit from your program](../client.md).", own.text].join(
-      ' ',
-    ),
+    [
+      "`import { createClient } from 'temporal-muster'`; its guide is [Submit from your program](../client.md).",
+      own.text,
+    ].join(' '),
     '## muster',
     ...own.verbs.flatMap((verb) => sectionOf(verb, 'muster.')),
     ...nouns.flatMap(({ property, noun, short }) => [
@@ -141,7 +142,7 @@ const shapesNamedBy = (verbs: readonly Verb[]): Shape[] => {
   return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
 };
 
-/** Every interface and alias that `muster` exports, by its name. */
+/** Every interface and alias that `temporal-muster` exports, by its name. */
 const exportedShapes = (): Map<string, Shape> => {
   const shapes = new Map<string, Shape>();
   const add = (file: string, name: string, text = ''): void => {

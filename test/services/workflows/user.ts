@@ -2,7 +2,7 @@ import { continueAsNew, workflowInfo } from '@temporalio/workflow';
 import type { TaskResult } from '../../../workflows/helper';
 import { submitTask, submitTasks } from '../../../workflows/helper';
 
-/** Workflows as a user of `muster/workflow` writes them. */
+/** Workflows as a user of `temporal-muster/workflow` writes them. */
 type Payload = Record<string, unknown>;
 interface Options {
   timeout?: number;

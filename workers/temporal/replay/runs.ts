@@ -1,7 +1,8 @@
 import type { Client } from '@temporalio/client';
-import { isGrpcServiceError } from '@temporalio/client';
+import { isGrpcServiceError, WorkflowNotFoundError } from '@temporalio/client';
 import type { History } from '@temporalio/common/lib/proto-utils';
 import { workflowTaskQueue } from '../../../workflows/naming';
+import { GRPC_NOT_FOUND } from '../connect';
 
 /** The history of a run, and the id of its workflow. */
 export interface RunHistory {
@@ -36,8 +37,6 @@ async function* histories(temporal: Client, query: string, most: number): AsyncG
   }
 }
 
-const GRPC_NOT_FOUND = 5;
-
 /** Null: the run was deleted meanwhile, as the server's retention does. */
 const readHistory = async (temporal: Client, workflowId: string, runId: string): Promise<History | null> => {
   try {
@@ -48,7 +47,5 @@ const readHistory = async (temporal: Client, workflowId: string, runId: string):
   }
 };
 
-const isNotFound = (error: unknown): boolean => {
-  const { name, cause } = error as { name?: unknown; cause?: unknown };
-  return name === 'WorkflowNotFoundError' || (isGrpcServiceError(cause) && cause.code === GRPC_NOT_FOUND);
-};
+const isNotFound = (error: unknown): boolean =>
+  error instanceof WorkflowNotFoundError || (isGrpcServiceError(error) && error.code === GRPC_NOT_FOUND);
