@@ -21,7 +21,7 @@ import type { TaskProblem } from '../errors';
 import { InvalidTaskError } from '../errors';
 
 /** From this many tasks on, COPY is faster than one insert statement. */
-const COPY_FROM = 50;
+export const COPY_FROM = 50;
 
 /**
  * Ids of targets that are kept per handler, and of lanes, beside those of one call; then all are
