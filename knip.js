@@ -21,6 +21,7 @@ module.exports = {
     'test/*/run.ts',
     'test/api/{fuzzRun,servers}.ts',
     'test/{bench,chaos,executions/chaos,liveness,stops}/**/*.ts',
+    'test/attacks/rate/{rate,attackers}.ts', // processes
     'test/nodes/shiftedClock.ts', // loaded before a process
     'test/nodes/{nodeProcess,checkpointProcess}.ts', // processes
     'test/executions/modules/{workerProcess,crowdedProcess}.ts',

@@ -30,13 +30,13 @@ const partitionsOf = ({ name, affinity }: Handler, services: readonly string[]):
     ? null
     : services.map((service) => partitionResource(name, leaderIndex(service, affinity.partitions)));
 
-/** Lanes and targets that are kept, beside those of one call; then all are read anew. */
-const MOST_KEPT = 100_000;
-
 /** Knows which lane each target feeds. A binding never changes, so it is cached. */
 export class LaneBindings {
   private lanes = new Map<string, number>();
   private bound = new Map<number, number>();
+
+  /** `most`: lanes, and targets, that are kept beside those of a call; then all are read anew. */
+  constructor(private readonly most: number) {}
 
   /**
    * Registers new lanes and binds targets to their lanes, in separate commits. Returns the lane of
@@ -75,7 +75,7 @@ export class LaneBindings {
 
   /** The memory of a process must not grow with the names that callers invent. */
   private forgetIfMany(): void {
-    if (this.lanes.size <= MOST_KEPT && this.bound.size <= MOST_KEPT) return;
+    if (this.lanes.size <= this.most && this.bound.size <= this.most) return;
     this.lanes = new Map();
     this.bound = new Map();
   }

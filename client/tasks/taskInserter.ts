@@ -21,10 +21,13 @@ import type { TaskProblem } from '../errors';
 import { InvalidTaskError } from '../errors';
 
 /** From this many tasks on, COPY is faster than one insert statement. */
-const COPY_FROM = 50;
+export const COPY_FROM = 50;
 
-/** Ids of targets that are kept per handler, beside those of one call; then all are read anew. */
-const MOST_TARGETS = 100_000;
+/**
+ * Ids of targets that are kept per handler, and of lanes, beside those of one call; then all are
+ * read anew.
+ */
+const MOST_KEPT = 100_000;
 
 export interface Accepted {
   /** Number of tasks that were newly stored. */
@@ -50,13 +53,16 @@ export class TaskInserter {
   private readonly targets = new Map<string, Map<string, number>>();
   private readonly recipients = new Map<string, { id: number; until: number }>();
   private expectRepeats = false;
-  readonly lanes = new LaneBindings();
+  readonly lanes: LaneBindings;
   private readonly few: GroupCommit<FewTasks, FewStored>;
 
   constructor(
     readonly pool: Pool,
     private readonly schema = 'muster',
+    /** Most ids of targets per handler, and of lanes, that are kept. */
+    private readonly most = MOST_KEPT,
   ) {
+    this.lanes = new LaneBindings(most);
     this.few = sharedInserts(pool);
   }
 
@@ -156,7 +162,7 @@ export class TaskInserter {
     tasks: readonly CheckedTask[],
   ): Promise<Map<string, number>> {
     let known = this.targets.get(handler.name);
-    if (known === undefined || known.size > MOST_TARGETS)
+    if (known === undefined || known.size > this.most)
       this.targets.set(handler.name, (known = new Map<string, number>()));
     const missing = new Set<string>();
     for (const { target } of tasks) if (!known.has(target)) missing.add(target);

@@ -11,7 +11,9 @@ import { packageVersion } from '../temporal/versioning';
 import { isLoopback } from '../doors/hosts';
 import { isAdmitted } from './auth';
 import { memoryFor } from './bodies/memory';
+import { Costs } from './callers/costs';
 import { Looks } from './callers/looks';
+import { Turns, turnsOf } from './callers/turns';
 import { Validity } from './callers/validity';
 import { Admission } from './limits';
 import { ApiMetrics } from './metrics';
@@ -105,7 +107,7 @@ export const startApi = async (settings: Settings, options: ApiOptions): Promise
       limits,
       admission,
       memory: memoryFor(limits.maxBodyBytes),
-      looks: new Looks(),
+      ...sharedBy(max),
       validity: new Validity((caller) => isAdmitted(guard, caller)),
       metrics,
     });
@@ -129,6 +131,13 @@ export const startApi = async (settings: Settings, options: ApiOptions): Promise
     throw error;
   }
 };
+
+/** Returns what the callers of this process share, or are held to. */
+const sharedBy = (connections: number): { looks: Looks; costs: Costs; turns: Turns } => ({
+  looks: new Looks(),
+  costs: new Costs(),
+  turns: new Turns(turnsOf(connections)),
+});
 
 /**
  * Throws unless only this machine can reach an API that is open, or a token was made: anyone who

@@ -6,7 +6,9 @@ import type { KeyedRequest } from '../../postgres/api/idempotencyKey';
 import type { Pool, Queryable } from '../../postgres/pool';
 import type { Memory } from './bodies/memory';
 import { LARGE_ANSWER } from './bodies/memory';
+import type { Costs } from './callers/costs';
 import type { Looks } from './callers/looks';
+import type { Turns } from './callers/turns';
 import type { Validity } from './callers/validity';
 import { checkKey, idOfKey, once, requestHash } from './idempotency';
 import type { Ticket } from './limits';
@@ -35,6 +37,9 @@ export interface HandleDeps {
   /** Of all who wait in this process. */
   looks: Looks;
   validity: Validity;
+  /** Of heavy requests. */
+  turns: Turns;
+  costs: Costs;
   memory: Memory;
 }
 
@@ -52,8 +57,20 @@ export interface Body {
   value: unknown;
 }
 
-/** Handles one request of a route, from its checked parts to its answer. Refusals are thrown. */
-export const handle = async (deps: HandleDeps, whole: Route, asked: Asked): Promise<FastifyReply> => {
+/** Handles one request of a route, when it is its turn. Refusals are thrown. */
+export const handle = async (deps: HandleDeps, route: Route, asked: Asked): Promise<FastifyReply> => {
+  const { request, caller } = asked;
+  if (route.isHeavy?.((request.body as Body | undefined)?.value) !== true) return respond(deps, route, asked);
+  const leave = await deps.turns.enter(caller.id);
+  try {
+    return await respond(deps, route, asked);
+  } finally {
+    leave();
+  }
+};
+
+/** Handles a request whose turn it is, from its checked parts to its answer. */
+const respond = async (deps: HandleDeps, whole: Route, asked: Asked): Promise<FastifyReply> => {
   const { request, reply, caller, ticket } = asked;
   const route = within(whole, caller.limits, { pool: deps.client.pool, quotas: deps.quotas });
   const body = request.body as Body | undefined;
@@ -65,7 +82,7 @@ export const handle = async (deps: HandleDeps, whole: Route, asked: Asked): Prom
     return {
       params,
       query,
-      body: bodyIn(route, body?.value),
+      body: deps.costs.during(caller.id, body?.bytes.length ?? 0, () => bodyIn(route, body?.value)),
       client: deps.client,
       maxWaitS: deps.maxWaitS,
       operator: deps.operator,

@@ -75,6 +75,8 @@ export interface Route {
   stream?: 'text/event-stream' | 'text/plain; version=0.0.4; charset=utf-8';
   /** Says whether this call waits, and so counts among those that do. */
   waits?: (query: Readonly<Record<string, unknown>>) => boolean;
+  /** Says whether a call with this body, unchecked, holds a database connection for long. */
+  isHeavy?: (body: unknown) => boolean;
   /** Its answer may have megabytes: few are built at once. */
   isLarge?: boolean;
   /** Problems that it may answer besides those of any route of its kind. */

@@ -7,6 +7,7 @@ import { authenticate, authorize } from './auth';
 import { createDoor } from '../doors/sockets';
 import { memoryOf } from './bodies/memory';
 import { measureBody, parseBody } from './body';
+import { tooCostly } from './callers/costs';
 import { problemOf } from './errors';
 import type { Body, HandleDeps } from './handle';
 import { handle } from './handle';
@@ -80,10 +81,12 @@ export const createServer = (routes: readonly Route[], deps: ServerDeps): Fastif
 };
 
 /** Parses a body once there is memory for it, which its request then holds to its end. */
-const takeBody = async ({ memory, limits }: ServerDeps, { ticket }: Context, bytes: Buffer): Promise<Body> => {
-  const leave = await memory.bodies.enter(memoryOf(bytes.length, measureBody(bytes, limits.maxBodyBytes)));
-  ticket!.with(leave);
-  return { bytes, value: parseBody(bytes) };
+const takeBody = async ({ memory, limits, costs }: ServerDeps, of: Context, bytes: Buffer): Promise<Body> => {
+  const { id } = of.caller!;
+  const scanned = costs.during(id, bytes.length, () => measureBody(bytes, limits.maxBodyBytes));
+  const leave = await memory.bodies.enter(memoryOf(bytes.length, scanned));
+  of.ticket!.with(leave);
+  return { bytes, value: costs.during(id, bytes.length, () => parseBody(bytes)) };
 };
 
 const addHooks = (app: FastifyInstance, deps: ServerDeps): void => {
@@ -118,7 +121,7 @@ const addHooks = (app: FastifyInstance, deps: ServerDeps): void => {
 
 /** Admits a request: the limits of all, then its caller, then the limits of that caller. */
 const admit = async (
-  { admission, guard }: ServerDeps,
+  { admission, guard, costs }: ServerDeps,
   context: Context,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -134,6 +137,7 @@ const admit = async (
     const caller = await authenticate(guard, request, reply, { basic, isShown: route?.isShown === true });
     if (route !== null && route.scope !== 'open') authorize(caller, route.scope);
     admission.share(ticket, caller.id, asked);
+    if (!costs.admits(caller.id, asked.bodyBytes)) throw tooCostly();
     context.caller = caller;
   });
 };

@@ -23,6 +23,7 @@ const submit = route({
   answer: { status: 200, schema: z.object({ batches: z.array(contracts.submittedBatch) }), description: 'Accepted' },
   problems: ['not-found', 'id-conflict', 'conflict', 'refused', 'backlogged', 'quota'],
   keyed: 'tx',
+  isHeavy: () => true,
   run: async ({ client, params: { handler }, body, tx, admit, afterCommit, operator }) => {
     for (const [index, { items }] of body.batches.entries())
       refuseWorkflows(operator, callbacksOf(items, `batches[${index}].items`));

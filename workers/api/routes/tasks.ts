@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { COPY_FROM } from '../../../client/tasks/taskInserter';
 import { MAX_TASKS_PER_CALL } from '../../../client/tasks/tasks';
 import type { Client } from '../../../client/client';
 import { chunksOf } from '../../../client/context';
@@ -41,6 +42,10 @@ const submit = route({
   answer: { status: 200, schema: submitAnswer, description: 'Accepted' },
   problems: ['not-found', 'id-conflict', 'conflict', 'refused', 'backlogged', 'quota'],
   keyed: 'tx',
+  isHeavy: (body) => {
+    const tasks = (body as { tasks?: unknown } | undefined)?.tasks;
+    return Array.isArray(tasks) && tasks.length >= COPY_FROM;
+  },
   run: async ({ client, params, body: { tasks, partial = false }, tx, admit, afterCommit, operator }) => {
     refuseWorkflows(operator, callbacksOf(tasks, 'tasks'));
     const { targetIds, ...answer } = await client.submit(params.handler, tasks, {
