@@ -85,7 +85,7 @@ test('every route that changes something refuses every kind of page, with a body
   tally.expectNoneThrough(changing.length * Object.keys(PAGES).length);
 });
 
-/** What a browser really sent. A page on another port of this machine may ask, and reads nothing. */
+/** What a browser sent. A page on another port of this machine may ask, and reads nothing. */
 test('every route refuses what a browser was recorded to send for a page of another site', async () => {
   const { port } = new URL(world.api.url);
   let tried = 0;

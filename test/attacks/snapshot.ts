@@ -3,7 +3,10 @@ import type { TestDatabase } from '../helpers/database';
 /** Returns everything in the store but tokens, whose use is noted in them. */
 export const snapshot = async ({ pool }: TestDatabase): Promise<string> => {
   const { rows } = await pool.query<{ name: string }>(
-    `select table_name as name from information_schema.tables where table_schema = 'muster' and table_name <> 'api_token'`,
+    `
+select table_name as name
+from information_schema.tables
+where table_schema = 'muster' and table_name <> 'api_token'`,
   );
   const texts: string[] = [];
   for (const { name } of rows) {

@@ -35,7 +35,7 @@ const FLAGS = [
   '--no-first-run',
   '--remote-debugging-port=0',
   `--host-resolver-rules=MAP ${REBOUND} 127.0.0.1`,
-  '--disable-features=LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable',
+  '--disable-features=LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests,HttpsUpgrades',
 ];
 /** Its sandbox refuses to run for root. */
 const AS_ROOT = process.getuid?.() === 0 ? ['--no-sandbox'] : [];

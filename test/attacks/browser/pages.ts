@@ -60,7 +60,7 @@ const answerAtFirst = async (tab: Tab): Promise<void> => {
 };
 
 /** Goes to an address, and waits until it is there. */
-export const visit = async (tab: Tab, url: string): Promise<void> => {
+const visit = async (tab: Tab, url: string): Promise<void> => {
   await tab.send('Page.enable');
   const loaded = new Promise<void>((resolve) => tab.on('Page.loadEventFired', () => resolve()));
   const { errorText } = await tab.send<{ errorText?: string }>('Page.navigate', { url });
@@ -68,7 +68,7 @@ export const visit = async (tab: Tab, url: string): Promise<void> => {
   await loaded;
 };
 
-export const evaluate = async <T>(tab: Tab, expression: string): Promise<T> => {
+const evaluate = async <T>(tab: Tab, expression: string): Promise<T> => {
   interface Evaluated {
     result: { value: T };
     exceptionDetails?: { exception?: { description?: string } };
@@ -91,7 +91,7 @@ export interface Read {
 /** Requests of one evaluation. */
 const AT_ONCE = 200;
 
-/** Lets the page send what `jobsOf` makes of its ways, to the origin by which it calls the server. */
+/** Lets the page send what `jobsOf` makes of its ways, to the server as it calls it. */
 export const attackFrom = async (
   { devtools }: Chromium,
   page: Page,

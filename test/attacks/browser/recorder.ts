@@ -51,7 +51,7 @@ export const startRecorder = async (): Promise<Recorder> => {
   };
 };
 
-/** Returns the telling ones of these headers, with words in place of what differs from run to run. */
+/** Returns the telling headers, with words in place of what differs from run to run. */
 export const telling = (
   headers: IncomingHttpHeaders,
   ports: { readonly server: number; readonly page: number },

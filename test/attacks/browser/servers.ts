@@ -15,8 +15,6 @@ export interface Attacked {
   name: string;
   port: number;
   asked: Asked[];
-  /** A login of the browser's user that the browser sends by itself; null: there is none. */
-  login: string | null;
   /** Headers by which a program may do all of it. */
   program: Readonly<Record<string, string>>;
   /** Everything that a request could change. */
@@ -24,7 +22,7 @@ export interface Attacked {
   stop(): Promise<void>;
 }
 
-/** An API, with things in it; with tokens its user has logged in at its pages. */
+/** An API, with things in it. */
 export const startAttackedApi = async (kind: 'open' | 'tokens'): Promise<Attacked> => {
   const world = await openWorld({ open: kind === 'open', limits: { maxWaitS: 0 } });
   await world.client.submit('items', items(SECRET, 't', 'u', 'planted'));
@@ -39,7 +37,6 @@ export const startAttackedApi = async (kind: 'open' | 'tokens'): Promise<Attacke
     name: kind === 'open' ? 'API that is open' : 'API with tokens',
     port: Number(port),
     asked: routesAsked(world.api.routes, { fanout, execution }),
-    login: kind === 'open' ? null : `http://user:${token}@127.0.0.1:${port}/docs/`,
     program: {
       'content-type': 'application/json',
       ...(kind === 'open' ? {} : { authorization: `Bearer ${token}` }),
@@ -71,7 +68,6 @@ export const startAttackedUi = async (): Promise<Attacked> => {
     name: 'Web UI of muster dev',
     port: Number(new URL(dev.uiUrl!).port),
     asked: uiAsked(SECRET),
-    login: null,
     program: { 'content-type': 'application/json' },
     seen,
     stop: async () => {
