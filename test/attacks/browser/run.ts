@@ -19,7 +19,9 @@ const flags = processFlags(
       'Lets pages of other sites, in a real Chromium, send in every way ' +
       'to every route of an open API, of one with tokens, and to the Web UI of `muster dev`.',
     result:
-      'How many requests were sent and got through, by server and page, on stdout. Exit code 1 if one changed something or a page could read an answer, or if the browser sends other headers than those in test/attacks/browser/sent.json; 2 without a Chromium.',
+      'How many requests were sent and got through, by server and page, on stdout. ' +
+      'Exit code 1 if one changed something or a page could read an answer, or if the browser sends ' +
+      'other headers than those in test/attacks/browser/sent.json; 2 without a Chromium.',
     examples: ['', '--record', '--browser /opt/chrome/chrome'],
   },
   {
