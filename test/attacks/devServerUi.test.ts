@@ -37,6 +37,11 @@ const PAGES: Readonly<Record<string, readonly [method: string, headers: Headers]
   'reads under a name that was rebound, with a port': ['GET', { host: 'evil.example.com:8233' }],
   'reads under a name that begins as this machine': ['GET', { host: 'localhost.evil.com' }],
   'reads from another site': ['GET', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }],
+  // As Chromium sends it: nothing but the origin tells of the page.
+  'opens a WebSocket from another site': [
+    'GET',
+    { origin: 'http://evil.example.com', upgrade: 'websocket', connection: 'Upgrade', 'sec-websocket-version': '13' },
+  ],
   'starts under a name that was rebound': [
     'POST',
     { host: 'evil.example.com', origin: 'http://evil.example.com', 'sec-fetch-site': 'same-origin' },

@@ -2,11 +2,18 @@ import { request } from 'node:http';
 import type { ApiWorld } from '../api/world';
 import { openWorld } from '../api/world';
 import type { Route } from '../../workers/api/route';
+import sent from './browser/sent.json';
 import { Tally } from './tally';
 
-/** Web pages of other sites, in a browser on the machine of an API that requires no token. */
+/**
+ * Web pages of other sites, in a browser on the machine of an API that requires no token.
+ * `browser/sent.json` has the headers that a browser sends for them, by page and way of sending:
+ * `npm run attack:browser -- --record` let a real Chromium send to a server that refuses nothing,
+ * from a page of each kind, and wrote down what arrived. Without `--record` it compares.
+ */
 
 const tally = new Tally('HTTP API: pages of other sites');
+const recorded = new Tally('HTTP API: what a browser sent from other sites');
 
 let world: ApiWorld;
 let host: string;
@@ -76,6 +83,31 @@ test('every route that changes something refuses every kind of page, with a body
         tally.add(`${page}: ${route.id}`, REFUSED.includes(status) ? null : `status ${status}`);
       }
   tally.expectNoneThrough(changing.length * Object.keys(PAGES).length);
+});
+
+/** What a browser sent. A page on another port of this machine may ask, and reads nothing. */
+test('every route refuses what a browser was recorded to send for a page of another site', async () => {
+  const { port } = new URL(world.api.url);
+  let tried = 0;
+  for (const { page, way, method, headers } of sent) {
+    const isReadHere = method === 'GET' && headers['sec-fetch-site'] === 'same-site' && !('origin' in headers);
+    const told = Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name, value.replace('{server}', port).replace('{page}', '1')]),
+    );
+    for (const route of world.api.routes.filter(({ scope }) => scope !== 'open')) {
+      if (method !== 'OPTIONS' && method !== route.method) continue;
+      const status = await call(
+        { ...route, method: method as Route['method'] },
+        told,
+        method === 'GET' ? undefined : '{}',
+      );
+      const isRefused = REFUSED.includes(status) || (method === 'OPTIONS' && status === 405);
+      recorded.add(`${page}, ${way}: ${method} ${route.id}`, isRefused || isReadHere ? null : `status ${status}`);
+      tried++;
+    }
+  }
+  recorded.expectNoneThrough(tried);
+  expect(tried).toBeGreaterThan(2_000);
 });
 
 test('every route that reads refuses pages of other sites, and of a name that was rebound', async () => {

@@ -29,11 +29,13 @@ async function main(): Promise<void> {
     });
     const [code] = (await once(jest, 'exit')) as [number | null];
     const counts = existsSync(file) ? readCounts(file) : [];
-    for (const { door, tried, through } of counts)
-      process.stdout.write(`${door.padEnd(40)} ${tried} tried, ${through.length} got through\n`);
+    for (const { door, tried, through, note } of counts)
+      process.stdout.write(
+        `${door.padEnd(54)} ${tried} tried, ${through.length} got through${note === '' ? '' : `; ${note}`}\n`,
+      );
     const tried = counts.reduce((sum, count) => sum + count.tried, 0);
     const through = counts.flatMap((count) => count.through);
-    process.stdout.write(`${'all'.padEnd(40)} ${tried} tried, ${through.length} got through\n`);
+    process.stdout.write(`${'all'.padEnd(54)} ${tried} tried, ${through.length} got through\n`);
     for (const line of through) process.stdout.write(`  ${line}\n`);
     process.exitCode = code === 0 && through.length === 0 && tried > 0 ? 0 : 1;
   } finally {

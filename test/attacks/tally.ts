@@ -9,6 +9,8 @@ export interface Count {
   tried: number;
   /** Each attack that did what it should not have been able to do. */
   through: string[];
+  /** What else there is to say of it. */
+  note: string;
 }
 
 /**
@@ -18,11 +20,12 @@ export interface Count {
 export class Tally {
   private tried = 0;
   private readonly through: string[] = [];
+  note = '';
 
   constructor(readonly door: string) {
     afterAll(() => {
       const file = process.env[TALLY_FILE];
-      const count: Count = { door, tried: this.tried, through: this.through };
+      const count: Count = { door, tried: this.tried, through: this.through, note: this.note };
       if (file !== undefined) appendFileSync(file, `${JSON.stringify(count)}\n`);
     });
   }

@@ -3,6 +3,7 @@ import type { ApiWorld } from '../api/world';
 import { items, openWorld } from '../api/world';
 import { rounds } from '../helpers/long';
 import { expectWhole } from '../helpers/whole';
+import { bodies } from './bodies';
 import { Tally } from './tally';
 
 /** Crooked values in each place of each body and path: none breaks a writer or a reader. */
@@ -60,85 +61,6 @@ const VALUES: readonly unknown[] = [
   deep(50),
   deep(600),
 ];
-
-/** A body that is accepted, or refused for nothing but what it names. */
-const bodies = (fanout: string): Record<string, readonly [path: string, body: object]> => {
-  const task = { id: 't', payload: { to: 'a', note: 'n' } };
-  return {
-    submitTasks: [
-      '/v1/handlers/items/tasks',
-      {
-        tasks: [
-          {
-            ...task,
-            notBefore: '2100-01-01T00:00:00Z',
-            priority: 1,
-            callback: { url: 'https://example.com/x' },
-            dependsOn: ['before'],
-            onDependencyFailure: 'run',
-          },
-        ],
-        partial: false,
-      },
-    ],
-    lookUpTasks: ['/v1/tasks:lookup', { ids: ['t', 'u'] }],
-    cancelTasks: ['/v1/tasks:cancel', { ids: ['t'] }],
-    resolveTasks: ['/v1/tasks:resolve', { ids: ['t'], as: 'succeeded', result: { a: 'b' } }],
-    flushHandler: ['/v1/handlers/items/flush', { target: 'a' }],
-    pauseHandler: ['/v1/handlers/items/pause', { target: 'a', reason: 'r' }],
-    resumeHandler: ['/v1/handlers/items/resume', { target: 'a' }],
-    redriveTasks: ['/v1/handlers/items/redrive', { only: 'failed', target: 'a' }],
-    completeBatch: [
-      '/v1/handlers/items/complete',
-      { reference: 'r', results: [{ id: 't', status: 'failed', error: 'e', result: { a: 'b' } }] },
-    ],
-    setTarget: ['/v1/handlers/items/targets/a', { maxItems: 5, lingerMs: 5 }],
-    pauseTarget: ['/v1/handlers/items/targets/a/pause', { reason: 'r' }],
-    submitBatches: [
-      '/v1/handlers/lane/batches',
-      {
-        batches: [
-          {
-            service: 's',
-            items: [{ id: 'l', payload: { to: 's' } }],
-            reads: ['k'],
-            writes: ['k'],
-            dependsOn: [1],
-            key: 'k',
-          },
-        ],
-      },
-    ],
-    resolveBatch: ['/v1/batches/1/resolve', { as: 'failed', error: 'e' }],
-    pauseLane: ['/v1/lanes/s/pause', { reason: 'r' }],
-    setLaneWeight: ['/v1/lanes/s/weight', { weight: 2 }],
-    fixHead: ['/v1/lanes/s/fix', { items: [{ id: 'f', payload: { to: 's' } }] }],
-    reportLost: ['/v1/lanes/s/lost', { afterReference: 'r', reason: 'r' }],
-    setQueuers: ['/v1/queuers', { slots: 4, strategy: 'single', depth: 2 }],
-    pauseQueuers: ['/v1/queuers/pause', { reason: 'r' }],
-    openFanout: ['/v1/fanouts', { userKey: 'u', segmentSize: 8, notify: { url: 'https://example.com/x' } }],
-    addItems: [`/v1/fanouts/${fanout}/items`, { items: 1, key: 'k' }],
-    ackItems: ['/v1/items:ack', { items: [`${fanout}:0:0`] }],
-    reopenItems: ['/v1/items:reopen', { items: [`${fanout}:0:0`] }],
-    readItems: ['/v1/items:read', { items: [`${fanout}:0:0`] }],
-    reapFanouts: ['/v1/fanouts:reap', { openIdleMs: 1_000_000 }],
-    execute: [
-      '/v1/executions',
-      {
-        template: {
-          function_id: 'f',
-          method: 'm',
-          config: { number_of_nodes: 1, attributes: { a: 'b' }, env_vars: { A: 'b' } },
-        },
-        arguments: [['a', 'b']],
-        topic: 't',
-        max_attempts: 2,
-      },
-    ],
-    drainNode: ['/v1/nodes/n/drain', { undo: true }],
-    movePartition: ['/v1/partitions/items/0/move', { node: 'n' }],
-  };
-};
 
 /** Yields the body once per value and name in it, with a crooked one in its place. */
 function* crooked(body: unknown, value: unknown): Generator<unknown> {

@@ -1,7 +1,7 @@
 import { request as askUi } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createDoor } from '../doors/sockets';
-import { isLoopback, nameInHost } from '../doors/hosts';
+import { isLoopback, isOriginOf, nameInHost } from '../doors/hosts';
 import { LOOPBACK } from './ports';
 
 /**
@@ -57,6 +57,10 @@ const pass = (ui: { host: string; port: number }, request: IncomingMessage, resp
 const refusalOf = ({ method, headers }: IncomingMessage): string | null => {
   const name = nameInHost(headers.host ?? '');
   if (!isLoopback(name)) return `Host: expected this machine (localhost, ${LOOPBACK}), got ${JSON.stringify(name)}.`;
+  const { host = '', origin } = headers;
+  // A WebSocket tells nothing else of its page.
+  if (origin !== undefined && !isOriginOf(origin, host))
+    return `Origin: expected this host, got ${JSON.stringify(origin)}: a page of another site sent this.`;
   const site = headers['sec-fetch-site'];
   const reads = method === 'GET' || method === 'HEAD';
   // A link on another page may lead here.

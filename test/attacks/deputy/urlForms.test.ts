@@ -17,12 +17,19 @@ let good: Receiver;
 let forms: string[];
 beforeAll(async () => {
   [internal, good] = await Promise.all([startReceiver(), startReceiver()]);
-  forms = urlForms(internal.port, `127.0.0.1:${good.port}`);
+  forms = sampled(urlForms(internal.port, `127.0.0.1:${good.port}`));
 });
 afterAll(async () => {
   await Promise.all([internal.close(), good.close()]);
 });
 beforeEach(() => void internal.received.splice(0));
+
+/** In `npm test` some of them: the same ones for the same seed. */
+const SEED = 7;
+const sampled = (all: readonly string[]): string[] => {
+  const every = rounds(3, 1);
+  return all.filter((_, n) => (n * 31 + SEED) % every === 0);
+};
 
 const signal = new AbortController().signal;
 /** What arrived at the internal server since the last look. */
@@ -53,7 +60,7 @@ describe('webhooks', () => {
         await send(form, allow);
         tally.add(`${JSON.stringify(form)} with ${allow.join(', ')}`, arrived());
       }
-    tally.expectNoneThrough(3_000);
+    tally.expectNoneThrough(rounds(2_000, 7_000));
   });
 });
 
@@ -82,7 +89,7 @@ describe('the function http', () => {
       tally.add(JSON.stringify(form), arrived());
     }
     await executor.close();
-    tally.expectNoneThrough(3_000);
+    tally.expectNoneThrough(rounds(2_000, 7_000));
   });
 });
 
@@ -123,7 +130,7 @@ describe('templates of a handler', () => {
 
   test('no value leaves its place, and none chooses the server', async () => {
     const { submit, status, results, cancel, reconcile } = handler();
-    const every = rounds(6, 1); // each is five calls
+    const every = rounds(4, 1); // each is five calls
     const tried = values().filter((_, n) => n % every === 0 || n >= forms.length);
     for (const value of tried) {
       const batch = {

@@ -1,3 +1,4 @@
+import { isOriginOf } from '../../doors/hosts';
 import { ApiProblem } from '../problem';
 
 /**
@@ -19,13 +20,15 @@ const OWN_SITE: ReadonlySet<string> = new Set(['same-origin', 'none']);
  */
 export const refuseOtherSites = ({ method, headers }: Browsed): void => {
   const site = textOf(headers['sec-fetch-site']);
+  const origin = textOf(headers.origin);
+  // A WebSocket tells nothing else of its page, and asks for a path by GET.
+  if (origin !== null && !isOriginOf(origin, textOf(headers.host)))
+    throw otherSite('Origin: expected this host', origin);
   if (READS.has(method)) {
     if (site === 'cross-site') throw otherSite('Sec-Fetch-Site: expected same-origin, same-site or none', site);
     return;
   }
   if (site !== null && !OWN_SITE.has(site)) throw otherSite('Sec-Fetch-Site: expected same-origin or none', site);
-  const origin = textOf(headers.origin);
-  if (origin !== null && !isOf(origin, textOf(headers.host))) throw otherSite('Origin: expected this host', origin);
   if (!/^application\/json\s*(;|$)/i.test(textOf(headers['content-type']) ?? ''))
     throw new ApiProblem(
       'unsupported-media-type',
@@ -34,9 +37,6 @@ export const refuseOtherSites = ({ method, headers }: Browsed): void => {
 };
 
 const textOf = (header: string | string[] | undefined): string | null => (header === undefined ? null : String(header));
-
-const isOf = (origin: string, host: string | null): boolean =>
-  host !== null && [`http://${host}`, `https://${host}`].includes(origin.toLowerCase());
 
 const otherSite = (expected: string, got: string): ApiProblem =>
   new ApiProblem(
