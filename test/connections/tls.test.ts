@@ -11,21 +11,24 @@ import type { EmbeddedPostgres } from '../../workers/embedded';
 import { startPostgres } from '../../workers/embedded';
 import { temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
+import { Certificates } from './tls/certificates';
 
 /** TLS to Postgres: a server with a certificate of a private authority, which clients check. */
 
 let folder: string;
+let certificates: Certificates;
 let postgres: EmbeddedPostgres;
 beforeAll(async () => {
   folder = mkdtempSync(path.join(tmpdir(), 'muster-tls-'));
-  authority('ours');
-  authority('another');
-  certificate('server', 'ours', 'IP:127.0.0.1');
+  certificates = new Certificates(folder);
+  certificates.authority('ours');
+  certificates.authority('another');
+  certificates.certificate('server', 'ours', 'IP:127.0.0.1');
   postgres = await startPostgres({ dataDir: path.join(folder, 'data') });
   const cluster = path.join(postgres.dataDir, 'cluster');
   const { uid, gid } = statSync(cluster);
   for (const name of ['server.crt', 'server.key']) {
-    execFileSync('cp', [inFolder(name), path.join(cluster, name)]);
+    execFileSync('cp', [certificates.path(name), path.join(cluster, name)]);
     chownSync(path.join(cluster, name), uid, gid);
   }
   // A client without TLS is refused from now on.
@@ -43,25 +46,11 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const inFolder = (name: string): string => path.join(folder, name);
-const openssl = (...args: string[]): void => {
-  execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });
-};
-const NEW_KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
-const authority = (name: string): void =>
-  openssl('req', '-x509', ...NEW_KEY, '-subj', `/CN=${name}`, '-keyout', `${name}.key`, '-out', `${name}.pem`);
-const certificate = (name: string, by: string, names: string): void => {
-  writeFileSync(inFolder(`${name}.ext`), `subjectAltName=${names}\n`);
-  openssl('req', ...NEW_KEY.slice(0, -2), '-subj', `/CN=${name}`, '-keyout', `${name}.key`, '-out', `${name}.csr`);
-  const signed = ['-CA', `${by}.pem`, '-CAkey', `${by}.key`, '-CAcreateserial', '-days', '2'];
-  openssl('x509', '-req', '-in', `${name}.csr`, ...signed, '-extfile', `${name}.ext`, '-out', `${name}.crt`);
-};
-
 const secured = (ca: string | null, host = '127.0.0.1', mode = 'verify-full'): string => {
   const url = new URL(postgres.url);
   url.hostname = host;
   url.searchParams.set('sslmode', mode);
-  if (ca !== null) url.searchParams.set('sslrootcert', inFolder(`${ca}.pem`));
+  if (ca !== null) url.searchParams.set('sslrootcert', certificates.path(`${ca}.pem`));
   return url.href;
 };
 const withPool = async <T>(databaseUrl: string, work: (pool: Pool) => Promise<T>): Promise<T> => {

@@ -104,7 +104,7 @@ describe('bad input: nothing is accepted, the error names the field, what was ex
     });
     expect(await deaf.submit('orders', good('deaf', 'deaf'))).toMatchObject({ accepted: 1 });
     await deaf.close(); // the failed wake is behind the submit
-    expect(failures[0]?.message).toMatch(/Temporal at 127.0.0.1:9 cannot be reached.*TEMPORAL_ADDRESS/);
+    expect(failures[0]?.message).toMatch(/Cannot connect to Temporal at 127.0.0.1:9: .*ECONNREFUSED.*TEMPORAL_ADDRESS/);
   });
 });
 

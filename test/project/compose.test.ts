@@ -5,7 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { load } from 'js-yaml';
 import { checkHandlers } from '../../handlers';
-import { compose, isJob, services, variables } from './compose';
+import { byDefault, compose, isJob, services, variables } from './compose';
 import { read, ROOT, trackedFiles } from './project';
 
 /**
@@ -82,13 +82,13 @@ describe('docker-compose.yml [Build 9]', () => {
     });
     // The images of Temporal and of Muster change to their own user; the one of Postgres has to be
     // told.
-    if (service.image?.startsWith('postgres:')) expect(service.user).toBe('postgres');
+    if (byDefault(service.image!).startsWith('postgres:')) expect(service.user).toBe('postgres');
     if (!isJob(service)) expect(service.deploy?.resources?.limits?.memory).toMatch(/^\d+[MG]$/);
   });
 
   test.each(services)('%s: is reached from this machine only, and its image has a version', (_name, service) => {
     for (const port of service.ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:/);
-    expect(service.image).toMatch(/:.+$/);
+    expect(byDefault(service.image!)).toMatch(/^[\w/-]+:(\d|\$\{MUSTER_VERSION|none$)/);
     expect(service.image).not.toMatch(/:latest/);
   });
 

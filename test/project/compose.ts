@@ -5,7 +5,7 @@ import { read } from './project';
 
 export interface Service {
   image?: string;
-  build?: string;
+  build?: { context: string; args: Record<string, string> };
   user?: string;
   entrypoint?: string[];
   command?: string[];
@@ -28,6 +28,9 @@ export interface Compose {
   networks: Record<string, { internal?: boolean }>;
   volumes: Record<string, object>;
 }
+
+/** Returns a value with the defaults of its variables in their place. */
+export const byDefault = (value: string): string => value.replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1');
 
 export const compose = load(read('docker-compose.yml')) as Compose;
 export const services = Object.entries(compose.services);

@@ -4,7 +4,7 @@ import type { RunningApi } from './api';
 import { startApi } from './api';
 import { USUAL_API_PORT } from '../config/defaults';
 import type { Settings } from '../config/config';
-import { awaitStore } from '../temporal/connect';
+import { awaitStore, refuseWrongTemporal } from '../temporal/connect';
 import { stopOnSignals } from '../signals';
 
 export interface RunApiOptions {
@@ -27,7 +27,10 @@ export const runApi = async (settings: Settings, options: RunApiOptions): Promis
   );
   try {
     const pool = createPool({ databaseUrl: settings.databaseUrl!, schema: settings.schema, max: 1 });
-    await awaitStore(pool, { log, startTimeoutMs, signal: stop.signal }).finally(() => pool.end());
+    // While Temporal is away the API accepts; with refused settings it would never wake a worker.
+    const refused = refuseWrongTemporal(settings.temporal, log);
+    const ready = awaitStore(pool, { log, startTimeoutMs, signal: stop.signal }).finally(() => pool.end());
+    await Promise.all([ready, refused]);
     const port = settings.api.port ?? USUAL_API_PORT;
     const api = await startApi({ ...settings, api: { ...settings.api, port } }, { log });
     log.info({ url: api.url, handlers: settings.handlers.map(({ name }) => name) }, 'api: ready');

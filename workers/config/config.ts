@@ -1,5 +1,4 @@
 import path from 'node:path';
-import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { NativeConnectionOptions } from '@temporalio/worker';
 import type { z } from 'zod';
 import type { CallbackPolicy } from '../../activities/deps';
@@ -22,6 +21,7 @@ import { nodeProblems, nodeSettings } from './nodes';
 import { DEFAULT_REAP } from '../sweeper/fanoutReaper';
 import { SettingsError } from './settingsError';
 import * as schemas from './settingsSchema';
+import { temporalEnv, tlsOf } from './temporalEnv';
 import type { TemporalPlugs } from '../temporal/plugs';
 import type { LogLevel } from './settingsSchema';
 
@@ -95,7 +95,6 @@ export interface Needs {
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
-type TemporalEnv = { address?: string; namespace?: string; connection: TemporalSettings['connection'] };
 
 /** Returns all settings, checked; throws one `SettingsError` with every problem. */
 export const loadSettings = async (
@@ -185,7 +184,6 @@ const FLAG_NAMES: Readonly<Record<string, string>> = {
 const DATABASE_FIELD = 'MUSTER_DATABASE_URL';
 /** Variables that are secrets: each may be named with `_FILE` at its end, and holds a path then. */
 const SECRETS: readonly string[] = [DATABASE_FIELD, 'MUSTER_CALLBACK_SECRET'];
-const TEMPORAL_SECRETS = ['TEMPORAL_API_KEY', 'TEMPORAL_TLS_CLIENT_KEY_DATA', 'TEMPORAL_TLS_CLIENT_CERT_DATA'];
 
 /**
  * Reads one setting from its flag, or else from its environment variable; an error names the one
@@ -230,7 +228,7 @@ const temporalOf = (
       connection: {
         ...connection,
         apiKey: connection.apiKey ?? fromFile.apiKey,
-        tls: connection.tls ?? fromFile.tls ?? (fromFile.apiKey === undefined ? undefined : true),
+        tls: tlsOf(connection, fromFile),
       },
       dataConverter: fromFile.dataConverter,
       interceptors: fromFile.interceptors,
@@ -239,31 +237,6 @@ const temporalOf = (
     // server started here.
     isNamed: fromFlag !== undefined || fromFile.address !== undefined,
   };
-};
-
-/** Reads TLS, API key and profiles as every Temporal tool does: TEMPORAL_* and the profile file. */
-const temporalEnv = (env: Env, problems: Problem[]): TemporalEnv => {
-  try {
-    const fromFiles = TEMPORAL_SECRETS.flatMap((name): [string, string][] => {
-      const { value, problem } = readVariable(env, name);
-      if (problem !== undefined) problems.push({ path: name, message: problem });
-      return value === undefined ? [] : [[name, value]];
-    });
-    const given = Object.entries(env).filter(([, value]) => value !== undefined && value !== '');
-    const variables = Object.fromEntries([...given, ...fromFiles]);
-    const { connectionOptions, namespace } = loadClientConnectConfig({
-      overrideEnvVars: variables as Record<string, string>,
-    });
-    const { address, tls, apiKey, metadata } = connectionOptions;
-    return {
-      ...(address == null ? {} : { address }),
-      ...(namespace == null ? {} : { namespace }),
-      connection: { tls, apiKey, metadata },
-    };
-  } catch (error) {
-    problems.push({ path: 'TEMPORAL_*', message: `cannot be read: ${(error as Error).message}` });
-    return { connection: {} };
-  }
 };
 
 const noDatabase = (dev: boolean, cwd: string): string =>

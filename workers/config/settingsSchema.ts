@@ -31,7 +31,9 @@ export const logLevel = checked<LogLevel>(
 );
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 
-const someText = text('text', (value) => value !== '', masked);
+/** The variable of `temporal.apiKey`. */
+export const API_KEY = 'TEMPORAL_API_KEY';
+export const apiKey = text('one line of printable ASCII', (key) => /^[!-~]+$/.test(key), masked);
 const CONNECTIONS = { least: 2, most: 1_000 };
 export const connectionsText = text(
   `a whole number of database connections from ${CONNECTIONS.least} to ${CONNECTIONS.most}`,
@@ -53,7 +55,7 @@ interface SchemaOptions extends SecretOptions {
 const temporalShape = (options: SchemaOptions) => ({
   address: setting(address, 'The Temporal server.', 'localhost:7233'),
   namespace: setting(namespace, 'The Temporal namespace.', 'default'),
-  apiKey: setting(secret(options, someText), 'API key of Temporal Cloud, in JSON as `{"env": "NAME"}`.', 'none'),
+  apiKey: setting(secret(options, apiKey), 'API key of Temporal Cloud, in JSON as `{"env": "NAME"}`.', 'none'),
   tls: setting(
     checked<boolean | object>(
       'true, false or TLS options',

@@ -2,7 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isGrpcServiceError } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import type { Logger } from 'pino';
-import { MusterError, TemporalUnavailableError } from '../../client/errors';
+import { whyUnusable } from '../../client/connectTemporal';
+import { MusterError } from '../../client/errors';
+import { temporalFailure } from '../../client/temporalFailure';
 import { checkSchema } from '../../postgres/migrating/migrate';
 import type { Pool } from '../../postgres/pool';
 import type { TemporalSettings } from '../config/config';
@@ -44,11 +46,18 @@ export const connectTemporal = (settings: TemporalSettings, retry: StartRetry): 
     (error) => codeOf(error) === 'TEMPORAL_UNAVAILABLE',
   );
 
-const connectOnce = async ({
-  address,
-  namespace,
-  connection: options,
-}: TemporalSettings): Promise<NativeConnection> => {
+/**
+ * Throws `TEMPORAL_REFUSED` where no waiting would help. A server that is away is only logged: who
+ * calls this works without it. Takes at most a few seconds.
+ */
+export const refuseWrongTemporal = async ({ address, connection }: TemporalSettings, log: Logger): Promise<void> => {
+  const why = await whyUnusable({ address, connection });
+  if (why?.code === 'TEMPORAL_REFUSED') throw why;
+  if (why !== null) log.warn(`${why.message} Workers find the work that is accepted meanwhile by themselves.`);
+};
+
+const connectOnce = async (settings: TemporalSettings): Promise<NativeConnection> => {
+  const { address, namespace, connection: options } = settings;
   let connection: NativeConnection | undefined;
   try {
     connection = await NativeConnection.connect({ ...options, address });
@@ -58,30 +67,24 @@ const connectOnce = async ({
     return connection;
   } catch (error) {
     await connection?.close().catch(() => undefined);
-    throw explained(address, namespace, error);
+    throw await explained(settings, error);
   }
 };
 
-// gRPC status codes
+/** gRPC's code for what does not exist. */
 export const GRPC_NOT_FOUND = 5;
-const PERMISSION_DENIED = 7;
-const UNAUTHENTICATED = 16;
 
-const explained = (address: string, namespace: string, error: unknown): Error => {
-  const code = isGrpcServiceError(error) ? error.code : undefined;
-  if (code === GRPC_NOT_FOUND)
+const explained = async (
+  { address, namespace, connection }: TemporalSettings,
+  error: unknown,
+): Promise<MusterError> => {
+  if (isGrpcServiceError(error) && error.code === GRPC_NOT_FOUND)
     return new MusterError(
       'TEMPORAL_UNAVAILABLE',
       `Temporal at ${address} has no namespace "${namespace}". Create it (temporal operator namespace create -n ${namespace}) or set TEMPORAL_NAMESPACE.`,
       { cause: error },
     );
-  if (code === PERMISSION_DENIED || code === UNAUTHENTICATED)
-    return new MusterError(
-      'TEMPORAL_REFUSED',
-      `Temporal at ${address} refused the connection: ${error instanceof Error ? error.message : String(error)}. Check TEMPORAL_API_KEY or the TLS settings.`,
-      { cause: error },
-    );
-  return new TemporalUnavailableError(address, error);
+  return temporalFailure({ address, connection }, error);
 };
 
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '');

@@ -127,7 +127,10 @@ export const ERROR_CODES = {
   SCHEMA_DIFFERS: ['The tables were changed by hand.', 'Restore them as in postgres/schema.sql.'],
   SCHEMA_MISSING: ['The tables do not exist, or are older than this program.', 'Run `npx muster migrate`.'],
   SCHEMA_NEWER: ['The tables are newer than this program.', 'Use a newer Muster.'],
-  TEMPORAL_REFUSED: ['Temporal refused the connection or the namespace.', 'Check the API key, TLS and namespace.'],
+  TEMPORAL_REFUSED: [
+    'Temporal refused the credentials or the TLS handshake, or its certificate is not trusted.',
+    'Check the API key, TLS and namespace.',
+  ],
   TEMPORAL_UNAVAILABLE: ['Temporal cannot be reached.', 'Check TEMPORAL_ADDRESS, and that the server is up.'],
   // The processes.
   DEV_SERVER: ['`muster dev` could not start a server, or lost one.', 'Read the message and the log it names.'],

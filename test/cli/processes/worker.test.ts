@@ -122,7 +122,7 @@ test('what cannot be used ends it with code 3 and one readable message: database
     ],
     [
       start({ TEMPORAL_ADDRESS: `127.0.0.1:${port}` }),
-      new RegExp(`Temporal at 127.0.0.1:${port} cannot be reached: .*Check TEMPORAL_ADDRESS`),
+      new RegExp(`Cannot connect to Temporal at 127.0.0.1:${port}: .*Check TEMPORAL_ADDRESS`),
     ],
     [
       start({ TEMPORAL_NAMESPACE: 'nowhere' }),
