@@ -69,6 +69,7 @@ test('no spelling of a URL that the API takes leads elsewhere, and none is a 500
 }, 900_000);
 
 test('what the list names arrives', async () => {
+  good.received.length = 0;
   expect(await deliver(`${good.url}/`)).toBe(null);
   expect(good.received).toHaveLength(1);
 });

@@ -9,7 +9,7 @@ const BURST_MS = 500;
 /** Others are there if one of them has called within so many ms. */
 const PRESENT_MS = 2_000;
 /** Callers whose costs are kept; beyond them, those are forgotten that have room again. */
-const MOST_KEPT = 1_000;
+const MOST_CALLERS = 1_000;
 
 interface Seen {
   caller: number;
@@ -49,7 +49,7 @@ export class Costs {
       return work();
     } finally {
       const at = this.now();
-      if (this.taken.size >= MOST_KEPT) this.forget();
+      if (this.taken.size >= MOST_CALLERS) this.forget();
       this.taken.set(caller, { ms: this.levelOf(caller) + (at - begun), at });
     }
   }
