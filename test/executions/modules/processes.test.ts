@@ -150,6 +150,9 @@ test('a process that the system gives too little memory ends, and Node says why'
   const compiling = poor.compile(await assemble('m.wat', NOTHING), AbortSignal.timeout(60_000));
   await expect(compiling).rejects.toThrow(/the process of the module ended with/);
   await poor.gone;
+  // Whoever asks after its end is told the same.
+  const late = poor.compile(new Uint8Array(), AbortSignal.timeout(60_000));
+  await expect(late).rejects.toThrow(/the process of the module ended with/);
 });
 
 test('there are only a few processes: a run waits for one, and can be interrupted meanwhile', async () => {

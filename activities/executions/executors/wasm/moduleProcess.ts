@@ -33,6 +33,8 @@ export class ModuleProcess {
   private readonly frames = new FrameReader();
   private asked: Asked | null = null;
   private alive = true;
+  /** Why it ended, for whoever asks it afterwards. */
+  private endedBy: string | null = null;
   /** What it said at its end, and what Node said about it. */
   private said = '';
   private complained = '';
@@ -98,7 +100,7 @@ export class ModuleProcess {
   }
 
   private async ask(frame: Buffer, limits: FrameLimits, signal: AbortSignal): Promise<Frame> {
-    if (!this.alive) throw new Error('the process of the module has ended');
+    if (!this.alive) throw new Error(this.endedBy ?? 'the process of the module was ended');
     const interrupt = (): void => this.fail(`interrupted: ${describeReason(signal)}`);
     this.child.ref();
     for (const pipe of this.pipes()) pipe.ref();
@@ -132,6 +134,7 @@ export class ModuleProcess {
   private fail(message: string): void {
     const { asked } = this;
     this.asked = null;
+    this.endedBy ??= message;
     this.kill();
     asked?.failed(new Error(message));
   }
