@@ -18,7 +18,7 @@ import { createDatabase, temporalAddress } from '../../helpers/database';
 
 /** A downstream that takes 100 tasks in 20 ms, at most 16 calls at once. */
 const CONFIG = `
-import { defineHandler } from 'muster';
+import { defineHandler } from 'temporal-muster';
 const handler = (name: string) =>
   defineHandler<{ to: string }>({
     name,
