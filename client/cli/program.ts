@@ -5,6 +5,7 @@ import { batchCommand } from './look/batch';
 import { cancelCommand } from './tasks/cancel';
 import { completeCommand } from './steer/complete';
 import { devCommand } from './run/dev';
+import { doctorCommand } from './look/doctor';
 import { executeCommand } from './executions/execute';
 import { executionCommand } from './executions/execution';
 import { explainCommand } from './tasks/explain';
@@ -41,7 +42,19 @@ import { workerCommand } from './run/worker';
 const GROUPS: readonly (readonly [title: string, commands: readonly (() => Command)[]])[] = [
   ['Run:', [devCommand, workerCommand, apiCommand, tokenCommand, tenantCommand, migrateCommand]],
   ['Tasks:', [submitCommand, tryCommand, taskCommand, explainCommand, cancelCommand]],
-  ['Look:', [statusCommand, targetsCommand, batchCommand, verifyCommand, replayCommand, auditCommand, versionCommand]],
+  [
+    'Look:',
+    [
+      statusCommand,
+      targetsCommand,
+      batchCommand,
+      verifyCommand,
+      doctorCommand,
+      replayCommand,
+      auditCommand,
+      versionCommand,
+    ],
+  ],
   ['Lanes:', [lanesCommand, laneCommand, queuerCommand]],
   ['Nodes:', [nodesCommand, nodeCommand, partitionsCommand, partitionCommand]],
   ['Executions:', [executeCommand, executionCommand]],

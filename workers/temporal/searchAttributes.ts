@@ -5,6 +5,23 @@ import { HANDLER_ATTRIBUTE } from '../../workflows/definitions';
 const DEADLINE_MS = 10_000;
 const KEYWORD = 2; // temporal.api.enums.v1.IndexedValueType
 
+/** Says whether the namespace has the search attribute that leaders are started with. */
+export const isAttributeRegistered = async (connection: NativeConnection, namespace: string): Promise<boolean> =>
+  connection.withDeadline(Date.now() + DEADLINE_MS, async () => {
+    const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
+    return customAttributes?.[HANDLER_ATTRIBUTE.name] !== undefined;
+  });
+
+/** Returns the command by which an operator registers it. */
+export const createAttributeCommand = (namespace: string): string => {
+  const { name } = HANDLER_ATTRIBUTE;
+  return (
+    `temporal operator search-attribute create --namespace ${namespace} --name ${name} --type ` +
+    `Keyword (on Temporal Cloud: tcld namespace search-attributes add --namespace ${namespace} ` +
+    `--search-attribute "${name}=Keyword", or the namespace's page in the Web UI)`
+  );
+};
+
 /**
  * Registers the search attribute that leaders are started with. Where a worker may not (Temporal
  * Cloud), an operator has to: leaders start without it until then.
@@ -16,19 +33,14 @@ export const registerSearchAttributes = async (
 ): Promise<void> => {
   const { name } = HANDLER_ATTRIBUTE;
   try {
-    await connection.withDeadline(Date.now() + DEADLINE_MS, async () => {
-      const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
-      if (customAttributes?.[name] !== undefined) return;
-      await connection.operatorService.addSearchAttributes({ namespace, searchAttributes: { [name]: KEYWORD } });
-    });
+    if (await isAttributeRegistered(connection, namespace)) return;
+    await connection.withDeadline(Date.now() + DEADLINE_MS, () =>
+      connection.operatorService.addSearchAttributes({ namespace, searchAttributes: { [name]: KEYWORD } }),
+    );
   } catch (error) {
-    const remedy =
-      `temporal operator search-attribute create --namespace ${namespace} --name ${name} --type ` +
-      `Keyword (on Temporal Cloud: tcld namespace search-attributes add --namespace ${namespace} ` +
-      `--search-attribute "${name}=Keyword", or the namespace's page in the Web UI)`;
     log.warn(
       { err: error },
-      `the search attribute ${name} could not be registered: leaders cannot be filtered by handler in the Web UI. Run: ${remedy}`,
+      `the search attribute ${name} could not be registered: leaders cannot be filtered by handler in the Web UI. Run: ${createAttributeCommand(namespace)}`,
     );
   }
 };

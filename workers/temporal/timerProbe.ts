@@ -7,7 +7,6 @@ export interface TimerProbeOptions {
   connection: NativeConnection;
   namespace: string;
   prefix: string;
-  log: Logger;
 }
 
 /**
@@ -24,26 +23,47 @@ const TIMES = 3;
 const PROBE_DEADLINE_MS = 10_000;
 const LOOK_MS = 25;
 
+/** What follows of coarse timers, and what to do. */
+export const COARSE_TIMERS =
+  'Lingers and quiet periods shorter than a second take about a second. Set history.timerProcessorMaxTimeShift to ' +
+  "10ms in the server's dynamic configuration. On Temporal Cloud it is fixed at 1 s.";
+
+/** How late a server fires short timers. */
+export interface MeasuredTimers {
+  delayMs: number;
+  tookMs: number;
+  /** Lingers under a second cannot be kept. */
+  isCoarse: boolean;
+}
+
 /**
- * Measures once, at the start of a worker, how late the server fires a short timer, and warns where
- * lingers and quiet periods under a second cannot be kept. It starts a workflow that no worker
- * serves with a delay, reads from its history when the delay ended, and terminates it: two actions,
- * three where the server is late. Never throws.
+ * Measures how late the server fires a short timer; null: another process is measuring. Starts a
+ * workflow that no worker serves with a delay, reads from its history when the delay ended, and
+ * terminates it: two actions, up to six where the server is late.
  */
-export const warnOfCoarseTimers = async (options: TimerProbeOptions): Promise<void> => {
-  const { log } = options;
+export const measureTimers = async (options: TimerProbeOptions): Promise<MeasuredTimers | null> => {
+  let tookMs = 0;
+  for (let i = 0; i < TIMES; i++) {
+    const ms = await measureTimer(options);
+    if (ms === null) return null;
+    if (i > 0 && ms < COARSE_MS) return { delayMs: DELAY_MS, tookMs: ms, isCoarse: false };
+    tookMs = ms;
+  }
+  return { delayMs: DELAY_MS, tookMs, isCoarse: true };
+};
+
+/**
+ * Measures the timers once, at the start of a worker, and warns where lingers and quiet periods
+ * under a second cannot be kept. Never throws.
+ */
+export const warnOfCoarseTimers = async ({ log, ...options }: TimerProbeOptions & { log: Logger }): Promise<void> => {
   try {
-    let tookMs = 0;
-    for (let i = 0; i < TIMES; i++) {
-      const ms = await measureTimer(options);
-      if (ms === null || (i > 0 && ms < COARSE_MS)) return;
-      tookMs = ms;
-    }
+    const measured = await measureTimers(options);
+    if (measured === null || !measured.isCoarse) return;
+    const { delayMs, tookMs } = measured;
     log.warn(
-      { delayMs: DELAY_MS, tookMs },
-      `Temporal fires timers late: a timer of ${DELAY_MS} ms took ${tookMs} ms, so lingers and quiet ` +
-        'periods shorter than a second take about a second. Set history.timerProcessorMaxTimeShift to ' +
-        `10ms in the server's dynamic configuration. On Temporal Cloud it is fixed at 1 s.`,
+      { delayMs, tookMs },
+      `Temporal fires timers late: a timer of ${delayMs} ms took ${tookMs} ms. ${COARSE_TIMERS}`,
     );
   } catch (error) {
     log.debug({ err: error }, 'the delay of timers could not be measured');

@@ -35,6 +35,7 @@ const COMMANDS: readonly (readonly [args: string, stdin: string, code: number, s
   ['targets slow', '', 0, /se/],
   ['batch 999999', '', 1, /^Error: Batch "?999999/],
   ['verify', '', 0, /All invariants hold/],
+  ['doctor', '', 0, /postgres.*ok[^]*no live worker serves/],
   ['replay', '', 0, /^No runs to replay/],
   ['audit', '', 0, /who.*did/],
   ['version', '', 0, /^muster +\d+\.\d+\.\d+\n/],

@@ -1,0 +1,159 @@
+import { startTemporalDev } from '../../../workers/embedded';
+import type { Check } from '../../../workers/doctor/check';
+import { clockCheck, connectionsCheck, serverCheck } from '../../../workers/doctor/postgres';
+import { checkHandlers } from '../../../workers/doctor/workers';
+import type { HandlerStatus } from '../../../client';
+import { createDatabase } from '../../helpers/database';
+import type { World } from '../world';
+import { createWorld } from '../world';
+
+/** `muster doctor`: what it finds of each kind, and the remedy that it names. */
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.close());
+
+/** The checks by their names, and the exit code. */
+const examine = async (flags = ''): Promise<{ code: number | string; of: Record<string, Check> }> => {
+  const { code, ...answer } = await world.run(`doctor --json ${flags}`);
+  const { ok, checks } = answer.json<{ ok: boolean; checks: Check[] }>();
+  expect(ok).toBe(code === 0);
+  return { code, of: Object.fromEntries(checks.map((check) => [check.name, check])) };
+};
+
+test('of a whole installation nothing is wrong, but for handlers without a worker', async () => {
+  const alone = await examine();
+  expect([alone.code, alone.of['handlers']]).toMatchObject([
+    0,
+    {
+      state: 'warning',
+      says: 'no live worker serves orders, slow, narrow',
+      remedy: expect.stringContaining('muster worker'),
+    },
+  ]);
+  const worker = await world.worker();
+  const { code, of } = await examine();
+  expect([code, Object.values(of).filter(({ state }) => state !== 'ok')]).toEqual([0, []]);
+  expect(Object.keys(of)).toEqual([
+    'postgres',
+    'connections',
+    'clocks',
+    'tables',
+    'handlers',
+    'runs',
+    'temporal',
+    'search attribute',
+    'timers',
+  ]);
+  expect(of['temporal']!.says).toMatch(/^version \d+\.\d+\.\d+, namespace default at /);
+  expect((await world.run('doctor')).stdout).toContain('Nothing is wrong.');
+  worker.child.kill('SIGTERM');
+  await worker.exit;
+});
+
+test('tables that are missing, with the command that makes them; Temporal is looked at all the same', async () => {
+  const empty = await createDatabase({ empty: true });
+  const { code, of } = await examine(`--database-url ${empty.url}`);
+  expect([code, of['tables']]).toMatchObject([1, { state: 'failed', says: expect.stringContaining('muster migrate') }]);
+  expect([of['handlers'], of['temporal']]).toMatchObject([undefined, { state: 'ok' }]);
+  const { stdout } = await world.run(`doctor --database-url ${empty.url}`);
+  expect(stdout).toMatch(/tables.*FAILED[^]*Something failed; see above\./);
+  await empty.drop();
+});
+
+test('a server that is away: Postgres or Temporal, while the other one is looked at', async () => {
+  const noPostgres = await examine('--database-url postgres://nobody@127.0.0.1:1/none');
+  expect([noPostgres.code, noPostgres.of]).toMatchObject([
+    1,
+    { postgres: { state: 'failed' }, temporal: { state: 'ok' } },
+  ]);
+  const noTemporal = await examine('--temporal-address 127.0.0.1:1');
+  expect([noTemporal.code, noTemporal.of]).toMatchObject([
+    1,
+    { postgres: { state: 'ok' }, temporal: { state: 'failed' } },
+  ]);
+  const { of } = await examine('--namespace elsewhere');
+  expect(of['temporal']).toMatchObject({
+    state: 'failed',
+    says: expect.stringContaining('has no namespace "elsewhere"'),
+  });
+});
+
+test('a Temporal with its own timers and without the search attribute: warnings with what to set', async () => {
+  const server = await startTemporalDev({ dynamicConfig: { 'history.timerProcessorMaxTimeShift': '1s' } });
+  try {
+    const { code, of } = await examine(`--temporal-address ${server.address}`);
+    expect(code).toBe(0);
+    expect(of['timers']).toMatchObject({
+      state: 'warning',
+      remedy: expect.stringContaining('timerProcessorMaxTimeShift'),
+    });
+    expect(of['search attribute']).toMatchObject({
+      state: 'warning',
+      remedy: expect.stringContaining(
+        'temporal operator search-attribute create --namespace default --name MusterHandler',
+      ),
+    });
+  } finally {
+    await server.stop();
+  }
+});
+
+const status = (more: Partial<HandlerStatus>): HandlerStatus =>
+  ({
+    handler: 'orders',
+    paused: null,
+    served: true,
+    stalled: [],
+    counts: { created: 0, batched: 0, 'in-progress': 0 },
+    ...more,
+  }) as unknown as HandlerStatus;
+const stands = { kind: 'notifier', name: 'notifier', ms: 61_000, workflowId: 'muster/notifier', runId: null } as const;
+const ended = status({ handler: 'gone', served: false });
+const waiting = status({
+  handler: 'old',
+  served: false,
+  counts: { created: 1, batched: 0, 'in-progress': 0 } as never,
+});
+
+test.each<[what: string, checks: Check[], expected: Partial<Check>[]]>([
+  [
+    'a replica',
+    [serverCheck({ version: '18.1', isReplica: true })],
+    [{ state: 'failed', remedy: 'Give the URL of the primary.' }],
+  ],
+  ['29 free connections', [connectionsCheck({ connections: 71, maxConnections: 100 })], [{ state: 'warning' }]],
+  ['30 free connections', [connectionsCheck({ connections: 70, maxConnections: 100 })], [{ state: 'ok' }]],
+  [
+    'a clock that is behind',
+    [clockCheck(1_000, 3_001, 3_010)],
+    [{ state: 'warning', says: expect.stringContaining('2.0 s') }],
+  ],
+  ['a clock that is ahead', [clockCheck(5_011, 3_000, 3_010)], [{ state: 'warning' }]],
+  ['a clock within the time of the answer', [clockCheck(9_000, 1_000, 9_900)], [{ state: 'ok' }]],
+  ['a handler that is gone, without work', checkHandlers([], [ended]), [{ state: 'ok' }, { state: 'ok' }]],
+  [
+    'a handler that is gone, with work',
+    checkHandlers([], [waiting]),
+    [{ says: 'no live worker serves old' }, { state: 'ok' }],
+  ],
+  [
+    'a handler of the config that the store does not know',
+    checkHandlers(['new'], []),
+    [{ state: 'warning' }, { state: 'ok' }],
+  ],
+  [
+    'a paused handler',
+    checkHandlers([], [status({ paused: { since: '', reason: null } })]),
+    [{ state: 'ok' }, { name: 'paused', state: 'warning', says: 'paused: orders' }, { state: 'ok' }],
+  ],
+  [
+    'a run that stands, listed with two handlers',
+    checkHandlers([], [status({ stalled: [stands] }), status({ handler: 'two', stalled: [stands] })]),
+    [{ state: 'ok' }, { state: 'failed', says: 'muster/notifier has stood for 61 s' }],
+  ],
+])('%s', (_what, checks, expected) => {
+  expect(checks).toEqual(expected.map((one) => expect.objectContaining(one)));
+});

@@ -1,0 +1,67 @@
+import { checkSchema } from '../../postgres/migrating/migrate';
+import { readServer } from '../../postgres/operations/server';
+import type { ServerFacts } from '../../postgres/operations/server';
+import type { Pool } from '../../postgres/pool';
+import type { Check } from './check';
+import { failed, failedBy, look, ok, warning } from './check';
+
+/** Free connections below which the next worker may not get its own. */
+const FEW_FREE = 30;
+/** Difference of clocks that a reader of two logs would notice, in ms. */
+const SKEW_MS = 2_000;
+
+/** Looks at the database: the server, its connections and clock, the tables. */
+export const checkPostgres = async (pool: Pool): Promise<Check[]> => {
+  let server: ServerFacts;
+  const begunMs = Date.now();
+  try {
+    server = await readServer(pool);
+  } catch (error) {
+    return [failedBy('postgres', error)];
+  }
+  const answeredMs = Date.now();
+  return [
+    serverCheck(server),
+    connectionsCheck(server),
+    clockCheck(server.clockMs, begunMs, answeredMs),
+    await look('tables', () => tablesCheck(pool)),
+  ];
+};
+
+export const serverCheck = ({ version, isReplica }: Pick<ServerFacts, 'version' | 'isReplica'>): Check =>
+  isReplica
+    ? failed('postgres', `version ${version}, a replica, which takes no changes`, 'Give the URL of the primary.')
+    : ok('postgres', `version ${version}`);
+
+export const connectionsCheck = ({
+  connections,
+  maxConnections,
+}: Pick<ServerFacts, 'connections' | 'maxConnections'>): Check => {
+  const says = `${connections} of ${maxConnections} in use`;
+  return maxConnections - connections < FEW_FREE
+    ? warning(
+        'connections',
+        says,
+        'A worker takes 21 by default: raise max_connections, lower --max-connections, or use a pooler.',
+      )
+    : ok('connections', says);
+};
+
+/** By the clock of the server alone what is due is decided; logs have that of their process. */
+export const clockCheck = (clockMs: number, begunMs: number, answeredMs: number): Check => {
+  const skewMs = Math.max(0, begunMs - clockMs, clockMs - answeredMs);
+  return skewMs > SKEW_MS
+    ? warning(
+        'clocks',
+        `this machine's and the database's differ by ${(skewMs / 1_000).toFixed(1)} s`,
+        'Synchronize both (NTP). Tasks go by the clock of the database, log lines by that of their process.',
+      )
+    : ok('clocks', `this machine's and the database's differ by less than ${SKEW_MS / 1_000} s`);
+};
+
+const tablesCheck = async (pool: Pool): Promise<Check> => {
+  const newer = await checkSchema(pool);
+  return newer.length === 0
+    ? ok('tables', 'of this version')
+    : ok('tables', `of a newer version (${newer.join(', ')}), which this program supports`);
+};
