@@ -116,7 +116,7 @@ test('5 items in 5 s: after a batch of 5 nothing for 5 s, after one of 2 for 2 [
 });
 
 test('a rate by weight gives each call a slot of its weight [G1]', async () => {
-  expectSlots(weights, await callsOf(weights, 3), 5_000);
+  await expectSlots(weights, await callsOf(weights, 3), 5_000);
 });
 
 test('short repeats stay in the dispatch: one activity, two refusals, three calls [A16]', async () => {

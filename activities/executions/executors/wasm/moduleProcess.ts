@@ -33,7 +33,7 @@ export class ModuleProcess {
   private readonly frames = new FrameReader();
   private asked: Asked | null = null;
   private alive = true;
-  /** Why it ended, for whoever asks it afterwards. */
+  /** Why it ended, for those who ask it afterwards. */
   private endedBy: string | null = null;
   /** What it said at its end, and what Node said about it. */
   private said = '';
