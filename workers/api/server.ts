@@ -4,10 +4,10 @@ import type { Actor } from '../../client/operations/auditLog';
 import { PROBLEM_JSON } from '../problemType';
 import type { Guard } from './auth';
 import { authenticate, authorize } from './auth';
-import { createDoor } from '../doors/sockets';
+import { createDoor, readNoMore } from '../doors/sockets';
 import { memoryOf } from './bodies/memory';
 import { measureBody, parseBody } from './body';
-import { tooCostly } from './callers/costs';
+import { LARGE_BODY, tooCostly } from './callers/costs';
 import { problemOf } from './errors';
 import type { Body, HandleDeps } from './handle';
 import { handle } from './handle';
@@ -106,8 +106,13 @@ const addHooks = (app: FastifyInstance, deps: ServerDeps): void => {
         },
       );
     }
-    await admit(deps, context, request, reply);
-    if (route === null) refuseMethod(request, reply);
+    try {
+      await admit(deps, context, request, reply);
+      if (route === null) refuseMethod(request, reply);
+    } catch (error) {
+      if ((bodyBytesOf(request) ?? LARGE_BODY) >= LARGE_BODY) readNoMore(request.raw, reply.raw);
+      throw error;
+    }
   });
   app.addHook('onResponse', async (request, reply) => {
     const { route, since } = contexts.get(request) ?? { route: null, since: performance.now() };

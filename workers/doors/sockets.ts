@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import type { RequestListener, Server } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
@@ -92,12 +92,14 @@ const isStalled = (socket: Socket, reader: Reader): boolean => {
 interface Handle {
   bytesWritten?: number;
   writeQueueSize?: number;
+  readStop?: () => void;
 }
+const handleOf = (socket: Socket): Handle => (socket as { _handle?: Handle | null })._handle ?? {};
 
 /** Returns how many bytes the system took from this process for the caller. */
 const takenOf = (socket: Socket): number => {
   // `socket.bytesWritten` includes what waits here; a stream without a reader still grows by it.
-  const { bytesWritten = 0, writeQueueSize = 0 } = (socket as { _handle?: Handle | null })._handle ?? {};
+  const { bytesWritten = 0, writeQueueSize = 0 } = handleOf(socket);
   return bytesWritten - writeQueueSize;
 };
 
@@ -119,4 +121,20 @@ const refuseConnection = (error: { code?: string }, socket: Duplex): void => {
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once('close', () => clearTimeout(timer));
+};
+
+/**
+ * Reads no more of a request that is refused before its body was read: reading the rest, as Node
+ * does, costs what refusing it saves. The connection is destroyed when its caller has had time to
+ * read why.
+ */
+export const readNoMore = ({ socket }: IncomingMessage, response: ServerResponse): void => {
+  response.setHeader('connection', 'close');
+  // Node calls this after the answer. Destroyed at once, the connection would lose that, too: the
+  // system sends a reset where something that was sent is unread.
+  socket.destroySoon = () => {
+    setImmediate(() => handleOf(socket).readStop?.());
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+    socket.once('close', () => clearTimeout(timer));
+  };
 };
