@@ -7,7 +7,7 @@ import { authenticate, authorize } from './auth';
 import { createDoor, readNoMore } from '../doors/sockets';
 import { memoryOf } from './bodies/memory';
 import { measureBody, parseBody } from './body';
-import { LARGE_BODY, tooCostly } from './callers/costs';
+import { COSTLY_BODY, tooCostly } from './callers/costs';
 import { problemOf } from './errors';
 import type { Body, HandleDeps } from './handle';
 import { handle } from './handle';
@@ -110,7 +110,7 @@ const addHooks = (app: FastifyInstance, deps: ServerDeps): void => {
       await admit(deps, context, request, reply);
       if (route === null) refuseMethod(request, reply);
     } catch (error) {
-      if ((bodyBytesOf(request) ?? LARGE_BODY) >= LARGE_BODY) readNoMore(request.raw, reply.raw);
+      if ((bodyBytesOf(request) ?? COSTLY_BODY) >= COSTLY_BODY) readNoMore(request.raw, reply.raw);
       throw error;
     }
   });

@@ -1,7 +1,7 @@
 import { AGAIN_S, ApiProblem } from '../problem';
 
 /** Bodies from so many bytes may stop all other work of this process while they are read. */
-export const LARGE_BODY = 65_536;
+export const COSTLY_BODY = 65_536;
 /** Part of this process's time that large bodies of one caller may take while others call. */
 const SHARE = 0.1;
 /** What a caller may take at once, beyond its share, in ms. */
@@ -38,12 +38,12 @@ export class Costs {
     if (caller !== this.latest.caller) this.other = this.latest;
     this.latest = { caller, at };
     const isAlone = at - this.other.at > PRESENT_MS;
-    return isAlone || (bodyBytes ?? LARGE_BODY) < LARGE_BODY || this.levelOf(caller) <= BURST_MS;
+    return isAlone || (bodyBytes ?? COSTLY_BODY) < COSTLY_BODY || this.levelOf(caller) <= BURST_MS;
   }
 
   /** Does what reading a body takes, at the cost of its caller. */
   during<T>(caller: number, bytes: number, work: () => T): T {
-    if (bytes < LARGE_BODY) return work();
+    if (bytes < COSTLY_BODY) return work();
     const begun = this.now();
     try {
       return work();
