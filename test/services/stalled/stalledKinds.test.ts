@@ -93,12 +93,17 @@ const giveOut = async (): Promise<void> => {
   await client.submit('told', { id: 'carried', payload: { to: 'b' } });
   await client.submitBatch('laned', 'd', [{ id: 'granted', payload: { to: 'd' } }]);
   const { rows } = await pool.query<{ id: number }>(`select leader_id as id from target where key = 'b'`);
-  const run = { runId: randomUUID(), runStartedAtMs: Date.now(), turn: 1, live: [], mayClaim: true };
+  const run = { runId: randomUUID(), runStartedAtMs: Date.now(), live: [], mayClaim: true };
   const deps = { pool, leaseMs: 15_000, nodes: DEFAULT_NODE_SETTINGS };
-  const claimed = await claimBatches({ ...deps, wake: () => Promise.resolve() }, { ...run, leaderId: rows[0]!.id });
-  expect(claimed.dispatch).toMatchObject({ batches: 1 });
+  // A submit does not wait for a slow ring, and before it nothing is due.
+  let turn = 0;
+  const claimed = await eventually(async () => {
+    const input = { ...run, turn: ++turn, leaderId: rows[0]!.id };
+    return (await claimBatches({ ...deps, wake: () => Promise.resolve() }, input)).dispatch;
+  });
+  expect(claimed).toMatchObject({ batches: 1 });
   const log = { error: () => undefined };
-  expect((await grantLanes({ ...deps, log }, { ...run, queuerId: 0 })).submitters).toHaveLength(1);
+  expect((await grantLanes({ ...deps, log }, { ...run, turn: 1, queuerId: 0 })).submitters).toHaveLength(1);
 };
 
 const text = async (path: string): Promise<string> => (await fetch(`${metrics.url}${path}`)).text();
