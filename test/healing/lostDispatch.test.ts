@@ -33,6 +33,8 @@ const loseDispatch = async (): Promise<void> => {
   const { client, database } = muster;
   await client.submit('plain', { id: 'tomorrow', payload: { to: 'x' }, notBefore: Date.now() + 24 * HOUR_MS });
   await client.submit('plain', { id: 'now', payload: { to: 'x' } });
+  // A submit does not wait for a slow ring, and before it nothing is due.
+  await eventually(async () => (await query('select from target where due_at <= clock()')).length > 0);
   const run = { runId: randomUUID(), runStartedAtMs: Date.now(), turn: 1, live: [], mayClaim: true };
   const { rows } = await database.pool.query<{ id: number }>('select id from leader');
   const deps = { pool: database.pool, leaseMs: 15_000, nodes: DEFAULT_NODE_SETTINGS, wake: () => Promise.resolve() };
