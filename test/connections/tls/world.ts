@@ -75,3 +75,26 @@ const stopped = async (running: CliProcess): Promise<void> => {
   running.child.kill('SIGTERM');
   expect(await running.exit).toBe(0);
 };
+
+/** Fails where a secret stands in a text. */
+type Hides = (text: string) => void;
+
+/** Worker and API end with code 3 and say what to do, without waiting. */
+export const expectRefusedAtOnce = async (world: TlsWorld, env: Env, said: RegExp, hides: Hides): Promise<void> => {
+  for (const command of ['worker', 'api --port 0 --open']) {
+    const { code, text } = await world.command(command, env);
+    expect([command, code, text]).toEqual([command, 3, expect.stringMatching(/Error: Cannot connect to Temporal at /)]);
+    expect(text).toMatch(said);
+    expect(text).not.toMatch(/Trying again/);
+    hides(text);
+  }
+};
+
+/** A submit is accepted, and says why no worker was told. */
+export const expectAcceptedUntold = async (world: TlsWorld, env: Env, said: RegExp, hides: Hides): Promise<void> => {
+  const file = world.write('refused.ndjson', [order(`refused-${randomUUID()}`, 'se')]);
+  const { code, text } = await world.command(`submit slow --file ${file}`, env);
+  expect([code, text]).toEqual([0, expect.stringMatching(/Note: .*\(Cannot connect to Temporal at /)]);
+  expect(text).toMatch(said);
+  hides(text);
+};
