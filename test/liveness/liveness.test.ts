@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import path from 'node:path';
+import { rounds } from '../helpers/long';
 import type { Outcome } from './run';
 
 /**
@@ -18,9 +19,13 @@ const run = (args: readonly string[]): Promise<{ code: number; outcome: Outcome 
     });
   });
 
+/** Of those, the long form tries each; the short one what takes a leader and what takes the store away. */
+const PHASES =
+  rounds(2, 4) === 4 ? ['stops-2', 'starved', 'temporal-stopped', 'half-open-held'] : ['stops-2', 'half-open-held'];
+
 test('a stop, a starved CPU, a Temporal that stands still, a Postgres behind which nothing comes: it goes on, and the truth is told', async () => {
   const { code, outcome, said } = await run(
-    '--only stops-2,starved,temporal-stopped,half-open-held --stops 1 --busy 4 --seconds 5 --away 5s --half-open 5s --calm 3s --rate 20 --leaders 4 --seed 1'.split(
+    `--only ${PHASES.join(',')} --stops 1 --busy 4 --seconds 5 --away 5s --half-open 5s --calm 3s --rate 20 --leaders 4 --seed 1`.split(
       ' ',
     ),
   );
@@ -33,15 +38,10 @@ test('a stop, a starved CPU, a Temporal that stands still, a Postgres behind whi
     truth: { findings: [] },
     balance: { lost: 0, stuck: 0, failed: 0, doubled: 0, disordered: 0, untold: 0 },
   });
-  expect(outcome!.phases.map(({ phase }) => phase)).toEqual([
-    'stops-2',
-    'starved',
-    'temporal-stopped',
-    'half-open-held',
-  ]);
+  expect(outcome!.phases.map(({ phase }) => phase)).toEqual(PHASES);
   expect(outcome!.phases[0]!.own).toEqual({ stops: 1, inside: 1 });
   for (const { goesOnMs } of outcome!.phases) expect(goesOnMs).toBeLessThan(30_000);
-  expect(outcome!.truth.calmRounds).toBeGreaterThanOrEqual(4); // at least one after each
+  expect(outcome!.truth.calmRounds).toBeGreaterThanOrEqual(PHASES.length); // at least one after each
   expect(outcome!.balance.succeeded).toBe(outcome!.balance.accepted);
 });
 
