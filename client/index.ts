@@ -54,6 +54,7 @@ export { itemIds } from '../workflows/planning/fanouts/segments';
 export type { SubmitBatchOptions, SubmittedBatch } from './lanes/submitBatch';
 export type { Callback, TaskInput } from './tasks/checkTasks';
 export type * from './views';
+export type { ListTasksOptions } from './tasks/list/list';
 export type { WaitOptions } from './tasks/waitFor';
 export type { ArgumentLists } from './executions/execute';
 export { contentId } from './executions/contentId';

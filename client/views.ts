@@ -22,6 +22,10 @@ export type {
 export type {
   /** Which tasks were cancelled, and the state of those that could not be. */
   Cancellation,
+  /** Tasks of a list, and where the next page begins. */
+  TaskPage,
+  /** One task of a list, without its payload and its result. */
+  TaskSummary,
   /** One task as it is now. */
   TaskView,
 } from '../workflows/contracts/task';

@@ -857,6 +857,7 @@ alter table target add constraint target_lane_id_fkey FOREIGN KEY (lane_id) REFE
 alter table target add constraint target_leader_id_fkey FOREIGN KEY (leader_id) REFERENCES leader(id);
 
 CREATE INDEX batch_bad ON batch USING btree (target_id, state, id) WHERE state = ANY (ARRAY[3, 5, 6]);
+CREATE INDEX batch_bad_at ON batch USING btree (finished_at, id) WHERE state = ANY (ARRAY[5, 6]);
 CREATE INDEX batch_finished ON batch USING btree (finished_at) WHERE finished_at IS NOT NULL;
 CREATE INDEX batch_given ON batch USING btree ((members[1])) WHERE reason = 9;
 CREATE INDEX batch_open ON batch USING btree (leader_id, id) WHERE state = 1;

@@ -31,6 +31,7 @@ import { CommandLine } from './support/commandLine';
 import { EXIT_HELP } from './support/exitCodes';
 import type { Surroundings } from './support/surroundings';
 import { targetsCommand } from './look/targets';
+import { tasksCommand } from './look/tasks';
 import { taskCommand } from './tasks/task';
 import { tenantCommand } from './run/tenant';
 import { tokenCommand } from './run/token';
@@ -47,6 +48,7 @@ const GROUPS: readonly (readonly [title: string, commands: readonly (() => Comma
     [
       statusCommand,
       targetsCommand,
+      tasksCommand,
       batchCommand,
       verifyCommand,
       doctorCommand,

@@ -11,6 +11,8 @@ import * as resolves from '../operations/resolve';
 import type * as views from '../views';
 import type { CheckedTask, TaskInput } from './checkTasks';
 import { checkTask } from './checkTasks';
+import type { ListTasksOptions } from './list/list';
+import { listTasks } from './list/list';
 import * as reads from './read';
 import type { SubmitOptions, SubmitResult, TaskSource } from './submitResult';
 import { submitStream } from './submitStream';
@@ -68,6 +70,17 @@ export class Tasks {
    */
   lookUp(ids: readonly string[]): Promise<views.TaskView[]> {
     return reads.getTasks(this.connection, ids);
+  }
+
+  /**
+   * Lists the tasks of a handler that are in one state, without their payloads and results. Tasks
+   * that have ended come newest first; all others by target, those of a target as they will be sent,
+   * then those with a later `notBefore`, those held by `dependsOn`, and those of lanes. A page looks
+   * at a bounded number of rows: it may be short, even empty, and still have a `next`. Throws
+   * `NotFoundError` for an unknown handler or target.
+   */
+  list(handler: string, options: ListTasksOptions): Promise<views.TaskPage> {
+    return listTasks(this.connection, handler, options);
   }
 
   /**

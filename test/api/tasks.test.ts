@@ -116,6 +116,14 @@ test('HTTP API: failed tasks are redriven; a handler is paused, told and resumed
     body: { tasks: [{ id: 'bad', payload: { to: 'fi', note: 'bad' } }] },
   });
   expect((await world.call('GET /v1/tasks/bad?wait=30')).body).toMatchObject({ state: 'failed', error: 'bad' });
+  const list = (query: string) => world.call(`GET /v1/handlers/items/tasks?${query}`);
+  expect((await list('state=failed&target=fi&error=ba&limit=1')).body).toEqual({
+    tasks: [expect.objectContaining({ id: 'bad', target: 'fi', state: 'failed', error: 'bad' })],
+    next: expect.anything(),
+  });
+  expect((await list('state=failed&target=fi&error=good')).body).toEqual({ tasks: [], next: null });
+  expect((await list('state=lost')).status).toBe(400);
+  expect((await list('limit=5')).status).toBe(400);
   expect((await world.call('POST /v1/handlers/items/pause', { body: { reason: 'lunch' } })).body).toEqual({
     paused: true,
   });

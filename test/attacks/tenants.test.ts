@@ -116,6 +116,7 @@ const attacks = ({ batch, execution, fanout }: Things): Record<string, readonly 
     redriveTasks: ofHandler('/redrive', { only: 'failed' }),
     completeBatch: ofHandler('/complete', { batchId: batch, status: 'expired' }),
     listTargets: ofHandler('/targets'),
+    listTasks: ofHandler('/tasks?state=created'),
     setTarget: ofHandler(target, { lingerMs: 1 }),
     unsetTarget: ofHandler(target),
     flushTarget: ofHandler(`${target}/flush`),

@@ -84,6 +84,9 @@ const paths = (text: string): string[] => {
     `GET /v1/tasks/${one}/explain`,
     `GET /v1/handlers/${one}`,
     `GET /v1/handlers/items/targets?after=${one}`,
+    `GET /v1/handlers/items/tasks?state=failed&error=${one}`,
+    `GET /v1/handlers/items/tasks?state=created&target=${one}`,
+    `GET /v1/handlers/items/tasks?state=created&after=${one}`,
     `GET /v1/lanes/${one}`,
     `GET /v1/lanes?after=${one}`,
     `GET /v1/batches/${one}`,
@@ -142,6 +145,8 @@ const expectReadable = async (): Promise<void> => {
     '/v1/lanes',
     '/v1/executions?limit=1000',
     '/v1/handlers/items/targets',
+    '/v1/handlers/items/tasks?state=failed',
+    '/v1/handlers/items/tasks?state=created',
     '/v1/audit',
   ])
     expect([route, (await world.call(`GET ${route}`, { token })).status]).toEqual([route, 200]);

@@ -105,6 +105,34 @@ export const taskView = z
   .meta({ id: 'Task' });
 export type TaskView = z.infer<typeof taskView>;
 
+/** What a list says of a task: all but its payload, its result and its dependencies. */
+export const taskSummary = taskView
+  .pick({
+    id: true,
+    target: true,
+    state: true,
+    attempts: true,
+    batch: true,
+    createdAt: true,
+    notBefore: true,
+    priority: true,
+    error: true,
+    finishedAt: true,
+  })
+  .meta({ id: 'TaskSummary' });
+export type TaskSummary = z.infer<typeof taskSummary>;
+
+export const taskPage = z
+  .object({
+    tasks: z.array(taskSummary),
+    next: z
+      .string()
+      .nullable()
+      .describe('Pass it as `after` to get the next page, also where this one is not full; null on the last page'),
+  })
+  .meta({ id: 'TaskPage' });
+export type TaskPage = z.infer<typeof taskPage>;
+
 export const cancellation = z
   .object({
     cancelled: z.array(z.string()),

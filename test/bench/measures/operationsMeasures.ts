@@ -22,6 +22,13 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   status: (client) => client.status(),
   'status of a handler': (client) => client.status('bulk'),
   explain: (client) => client.explain('task-0'),
+  'tasks that wait': (client) => client.tasks.list('bulk', { state: 'created' }),
+  'tasks of a target that wait': (client) => client.tasks.list('bulk', { state: 'created', target: 'bulk 1' }),
+  'tasks in lanes': (client) => client.tasks.list('edits', { state: 'created' }),
+  'tasks in open batches': (client) => client.tasks.list('bulk', { state: 'batched' }),
+  'tasks that failed': (client) => client.tasks.list('bulk', { state: 'failed' }),
+  'tasks that succeeded': (client) => client.tasks.list('bulk', { state: 'succeeded' }),
+  'tasks of a state that none is in': (client) => client.tasks.list('bulk', { state: 'dead' }),
   'verify --full': (client) => client.verify({ full: true }),
   'status --exact': (client) => client.status(undefined, { exact: true }),
 };

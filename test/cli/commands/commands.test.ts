@@ -33,6 +33,7 @@ const COMMANDS: readonly (readonly [args: string, stdin: string, code: number, s
   ['cancel goes nobody', '', 1, /^$/],
   ['status', '', 0, /handler.*created/],
   ['targets slow', '', 0, /se/],
+  ['tasks slow --state created', '', 0, /waits.*se/],
   ['batch 999999', '', 1, /^Error: Batch "?999999/],
   ['verify', '', 0, /All invariants hold/],
   ['doctor', '', 0, /postgres.*ok[^]*no live worker serves/],

@@ -105,6 +105,35 @@ test('a failed task is redriven; an unknown one is resolved by hand [G9 G11]', a
   expect(again.stderr).toMatch(/expected state unknown.*got succeeded/);
 });
 
+test('tasks lists those in a state, by target or error, page by page, or only their ids', async () => {
+  const ids = Array.from({ length: 5 }, (_, i) => `many-${i}`);
+  await world.submit('slow', ...ids.map((id) => order(id, 'pt')));
+  const list = (args: string) => world.run(`tasks ${args}`);
+  const text = await list('slow pt --state created --limit 3');
+  expect(text.stdout).toMatch(/many-0 .*pt[^]*many-2/);
+  const after = /Showing 3; for more: --after (\S+)\n$/.exec(text.stdout)![1]!;
+  expect((await list(`slow pt --state created --ids --after ${after}`)).stdout).toBe('many-3\nmany-4\n');
+  await world.ended('orders', order('worse', 'es', -1, 'failed'));
+  const failed = (await list('orders es --state failed --error such --json')).json<{
+    tasks: object[];
+    next: unknown;
+  }>();
+  expect(failed).toEqual({
+    tasks: [expect.objectContaining({ id: 'worse', target: 'es', state: 'failed' })],
+    next: null,
+  });
+  expect((await list('orders --state dead')).stdout).toBe('No such tasks.\n');
+  expect(await list('orders --state lost')).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/Allowed choices are created/),
+  });
+  expect(await list('orders')).toMatchObject({ code: 2, stderr: expect.stringMatching(/--state <state>/) });
+  expect(await list('orders --state dead --after x')).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/after: expected/),
+  });
+});
+
 test('verify: 0 when all holds; 1 and the rows when an invariant is violated [Build 7]', async () => {
   const good = await world.run('verify --json');
   expect(

@@ -6,9 +6,17 @@ import { chunksOf } from '../../../client/context';
 import { NotFoundError } from '../../../client/errors';
 import { readTaskBytes } from '../../../postgres/operations/taskView';
 import type { TaskView } from '../../../workflows/contracts/task';
-import { cancellation, explanation, submitAnswer, taskInput, taskView } from '../../../workflows/contracts/task';
+import {
+  cancellation,
+  explanation,
+  submitAnswer,
+  taskInput,
+  taskPage,
+  taskState,
+  taskView,
+} from '../../../workflows/contracts/task';
 import { verdict } from '../../../workflows/contracts/batch';
-import { count, handlerName, taskId } from '../../../workflows/contracts/fields';
+import { count, handlerName, pageLimit, targetKey, taskId } from '../../../workflows/contracts/fields';
 import type { TaskState } from '../../../workflows/planning/states';
 import { isTerminal } from '../../../workflows/planning/states';
 import { PAGE_BYTES } from '../bodies/memory';
@@ -56,6 +64,30 @@ const submit = route({
     if (tx !== undefined) afterCommit(() => client.ring(targetIds));
     return answer;
   },
+});
+
+const list = route({
+  id: 'listTasks',
+  method: 'GET',
+  path: '/v1/handlers/{handler}/tasks',
+  scope: 'read',
+  tag,
+  summary: 'List the tasks of a handler that are in one state',
+  description:
+    'Tasks that have ended come newest first, others by target, as they will be sent. ' +
+    'A page looks at a bounded number of rows: it may be short, even empty, and still have a `next`.',
+  params: z.object({ handler: handlerName }),
+  query: z.strictObject({
+    state: taskState,
+    target: targetKey.optional(),
+    error: z.string().min(1).max(1_000).optional().describe('Only tasks whose error contains this text'),
+    limit: pageLimit(100),
+    after: z.string().max(4_000).optional().describe('`next` of the page before'),
+  }),
+  answer: { status: 200, schema: taskPage, description: 'A page' },
+  problems: ['not-found'],
+  isLarge: true,
+  run: ({ client, params: { handler }, query }) => client.tasks.list(handler, query),
 });
 
 const get = route({
@@ -169,4 +201,4 @@ const resolve = route({
   run: ({ client, body: { ids: tasks, ...end } }) => client.resolve({ tasks }, end),
 });
 
-export const taskRoutes = [submit, get, lookUp, explain, cancel, resolve];
+export const taskRoutes = [submit, list, get, lookUp, explain, cancel, resolve];

@@ -174,6 +174,7 @@ export const REACH: Readonly<Record<string, Check>> = {
   redriveTasks: wholeHandler,
   completeBatch: wholeHandler,
   listTargets: wholeHandler,
+  listTasks: wholeHandler,
   setTarget: wholeHandler,
   unsetTarget: wholeHandler,
   flushTarget: wholeHandler,

@@ -1,0 +1,88 @@
+import { Option } from 'commander';
+import type { Command } from 'commander';
+import { TASK_STATES } from '../../../workflows/planning/states';
+import type { TaskState } from '../../../workflows/planning/states';
+import type { TaskPage, TaskSummary } from '../../views';
+import { command, wholeOption } from '../support/command';
+import { table } from '../support/output';
+import type { Session } from '../support/session';
+import { runs } from '../support/session';
+
+interface Options {
+  state: TaskState;
+  error?: string;
+  limit: number;
+  after?: string;
+  ids: boolean;
+}
+
+/** More are listed by a script that passes --after. */
+const MOST = 100_000;
+const PAGE = 1_000;
+
+export const tasksCommand = (): Command =>
+  command(
+    'tasks',
+    'List the tasks of a handler that are in one state.',
+    [
+      'muster tasks orders --state dead',
+      'muster tasks orders customer-17 --state created --limit 20',
+      'muster tasks orders --state created --ids | xargs muster cancel',
+    ],
+    'Tasks that have ended come newest first; all others by target, as they will be sent.\n' +
+      'With --json: an object with `tasks`, and `next` for --after (null: that was all).',
+  )
+    .argument('<handler>')
+    .argument('[target]')
+    .addOption(
+      new Option('--state <state>', 'the state of the tasks').choices(Object.keys(TASK_STATES)).makeOptionMandatory(),
+    )
+    .option('--error <text>', 'only tasks whose error contains this text')
+    .option('--limit <n>', 'maximum number of tasks to list', wholeOption(1, MOST), 100)
+    .option('--after <next>', 'start after the last page')
+    .option('--ids', 'print only ids, one per line', false)
+    .action(runs(tasks));
+
+async function tasks(session: Session<Options>, handler: string, target?: string): Promise<void> {
+  const { limit, ids } = session.options;
+  const found = await read(session, handler, target);
+  if (ids) return session.out.piece(found.tasks.map(({ id }) => `${id}\n`).join(''));
+  session.out.answer(found, () => show(found, limit));
+}
+
+/** Reads pages until there are as many tasks as wanted. */
+const read = async (session: Session<Options>, handler: string, target?: string): Promise<TaskPage> => {
+  const { state, error, limit, after } = session.options;
+  const client = await session.client();
+  const found: TaskSummary[] = [];
+  const wanted = { state, ...(target === undefined ? {} : { target }), ...(error === undefined ? {} : { error }) };
+  for (let next = after; ;) {
+    const page = await client.tasks.list(handler, {
+      ...wanted,
+      limit: Math.min(PAGE, limit - found.length),
+      ...(next === undefined ? {} : { after: next }),
+    });
+    found.push(...page.tasks);
+    if (page.next === null || found.length === limit) return { tasks: found, next: page.next };
+    next = page.next;
+  }
+};
+
+const show = ({ tasks: list, next }: TaskPage, limit: number): string => {
+  if (list.length === 0) return 'No such tasks.';
+  const head = ['id', 'target', 'attempts', 'batch', 'submitted', 'ended', 'error'];
+  const rows = list.map((task) => [
+    task.id,
+    task.target,
+    task.attempts,
+    task.batch,
+    task.createdAt,
+    task.finishedAt,
+    task.error === null || task.error === undefined ? null : shortened(task.error),
+  ]);
+  const more = next === null ? '' : `\nShowing ${limit}; for more: --after ${next}`;
+  return `${table(head, rows)}${more}`;
+};
+
+const ERROR_SHOWN = 80;
+const shortened = (error: string): string => (error.length > ERROR_SHOWN ? `${error.slice(0, ERROR_SHOWN)}...` : error);

@@ -1,0 +1,108 @@
+import type { ListedTask } from '../../../postgres/listing/task';
+import { readListed } from '../../../postgres/listing/task';
+import { PAGE_MAX } from '../../../workflows/planning/pages';
+import type { TaskState } from '../../../workflows/planning/states';
+import { isTerminal, TASK_STATES, taskStateName } from '../../../workflows/planning/states';
+import { checkOneOf, checkWhole } from '../../arguments';
+import type { ClientContext } from '../../context';
+import { InvalidArgumentError } from '../../errors';
+import { findScope } from '../../operations/scope';
+import type { TaskPage, TaskSummary } from '../../views';
+import type { Cursor } from './cursor';
+import { decodeCursor, encodeCursor } from './cursor';
+import type { Candidate } from './part';
+import { SOURCES } from './sources';
+
+/** Options of `tasks.list`: which tasks, and which page of them. */
+export interface ListTasksOptions {
+  /** Only tasks in this state. */
+  state: TaskState;
+  /** Only tasks of this target; default: of the whole handler. */
+  target?: string;
+  /** Only tasks whose error contains this text (1 to 1,000 characters, as it is written). */
+  error?: string;
+  /** Most tasks of the page, 1 to 1,000. Default 100. */
+  limit?: number;
+  /** The `next` of the page before. */
+  after?: string;
+}
+
+const STATES = Object.keys(TASK_STATES) as TaskState[];
+const ERROR_MAX = 1_000;
+/** Parts that one page is put together of at most, where few of the tasks match. */
+const MOST_PARTS = 10;
+
+/** Lists the tasks of a handler that are in one state, page by page. */
+export const listTasks = async (
+  client: ClientContext,
+  handler: string,
+  options: ListTasksOptions,
+): Promise<TaskPage> => {
+  const state = checkOneOf('state', options?.state, STATES);
+  const limit = checkWhole('limit', options.limit ?? 100, 1, PAGE_MAX);
+  const error = options.error === undefined ? null : checkError(options.error);
+  const first: Cursor = { source: 0, place: SOURCES[state][0]!.first };
+  let cursor: Cursor | null = options.after === undefined ? first : decodeCursor(state, options.after);
+  const { handlerId, target } = await findScope(client, handler, options.target);
+  const tasks: TaskSummary[] = [];
+  for (let parts = 0; cursor !== null && tasks.length < limit && parts < MOST_PARTS; parts++) {
+    const at: Cursor = cursor;
+    const source = SOURCES[state][at.source]!;
+    const scope = { handlerId, target, state: TASK_STATES[state] };
+    const { candidates, next } = await source.read(client.pool, scope, at.place, limit - tasks.length);
+    tasks.push(...(await summaries(client, candidates, state, error)));
+    cursor = next === null ? startOf(state, at.source + 1) : { ...at, place: next };
+  }
+  return { tasks, next: cursor === null ? null : encodeCursor(state, cursor) };
+};
+
+const startOf = (state: TaskState, source: number): Cursor | null => {
+  const found = SOURCES[state][source];
+  return found === undefined ? null : { source, place: found.first };
+};
+
+const checkError = (error: unknown): string => {
+  if (typeof error !== 'string' || error === '' || error.length > ERROR_MAX)
+    throw new InvalidArgumentError('error', `a text of 1 to ${ERROR_MAX} characters`, error);
+  return error;
+};
+
+/** Reads the tasks as they are now, and leaves out those that have moved on or do not match. */
+const summaries = async (
+  client: ClientContext,
+  candidates: readonly Candidate[],
+  state: TaskState,
+  error: string | null,
+): Promise<TaskSummary[]> => {
+  if (candidates.length === 0) return [];
+  const rows = await readListed(
+    client.pool,
+    candidates.map(({ seq }) => seq),
+  );
+  const bySeq = new Map(rows.map((row) => [row.seq, row]));
+  return candidates.flatMap((candidate) => {
+    const row = bySeq.get(candidate.seq);
+    if (row === undefined || !isStill(candidate, row) || row.state !== TASK_STATES[state]) return [];
+    return error === null || row.error?.includes(error) === true ? [toSummary(row)] : [];
+  });
+};
+
+/** A task that was sent again has its end elsewhere, and would be listed twice. */
+const isStill = ({ batchId, isOwnEnd }: Candidate, row: ListedTask): boolean =>
+  batchId === row.batchId && (isOwnEnd === null || isOwnEnd === row.isOwnEnd);
+
+const toSummary = (row: ListedTask): TaskSummary => {
+  const state = taskStateName(row.state);
+  return {
+    id: row.id,
+    target: row.target,
+    state,
+    attempts: row.attempts,
+    batch: row.batchId,
+    createdAt: row.createdAt.toISOString(),
+    ...(row.notBefore === null ? {} : { notBefore: row.notBefore.toISOString() }),
+    priority: row.priority,
+    error: row.error,
+    ...(isTerminal(state) && row.finishedAt !== null ? { finishedAt: row.finishedAt.toISOString() } : {}),
+  };
+};

@@ -1,0 +1,37 @@
+import type { Queryable } from '../pool';
+
+/** What lists say of a task: all but its payload and its result. */
+export interface ListedTask {
+  seq: number;
+  id: string;
+  target: string;
+  state: number;
+  attempts: number;
+  batchId: number | null;
+  /** It ended by itself, not with its whole batch. */
+  isOwnEnd: boolean;
+  createdAt: Date;
+  notBefore: Date | null;
+  priority: number;
+  error: string | null;
+  finishedAt: Date | null;
+}
+
+/** Returns those of the tasks that exist, in no order, as they are now. */
+export const readListed = async (db: Queryable, seqs: readonly number[]): Promise<ListedTask[]> => {
+  const { rows } = await db.query<ListedTask>({
+    name: 'read-listed',
+    text: `
+select s.seq, s.id, (select t.key from target t where t.id = s.target_id) as target, s.state, s.attempts,
+  s.batch_id as "batchId", o.seq is not null as "isOwnEnd",
+  k.created_at as "createdAt", coalesce(d.not_before, x.not_before) as "notBefore", k.priority,
+  case when o.seq is null then b.error else o.error end as error,
+  case when s.state >= 4 /* ended */ then coalesce(o.at, b.finished_at) end as "finishedAt"
+from task_state s join task k on k.seq = s.seq
+  left join outcome o on o.seq = s.seq left join delayed d on d.seq = s.seq left join held x on x.seq = s.seq
+  left join batch b on b.id = s.batch_id
+where s.seq = any($1::bigint[])`,
+    values: [seqs],
+  });
+  return rows;
+};

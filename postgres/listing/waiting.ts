@@ -1,0 +1,101 @@
+import type { Queryable } from '../pool';
+
+/**
+ * Statements that list tasks which wait, of one handler or of one of its targets. Each returns a
+ * page of its table in the order of an index, from a place on; the place of the last row is where
+ * the next page begins.
+ */
+export interface ListScope {
+  handlerId: number;
+  /** Null: all targets of the handler. */
+  target: string | null;
+}
+
+/** A row may be of a task that is in another state by now, or was of it before. */
+export interface Listed<Place> {
+  seq: number;
+  /** The batch that it was found in; null: in none. */
+  batchId: number | null;
+  place: Place;
+}
+
+type Read<Place extends readonly unknown[]> = (
+  db: Queryable,
+  scope: ListScope,
+  after: Place,
+  limit: number,
+) => Promise<Listed<Place>[]>;
+
+const reading =
+  <Place extends readonly unknown[]>(name: string, text: string): Read<Place> =>
+  async (db, { handlerId, target }, after, limit) => {
+    const { rows } = await db.query<Listed<Place>>({ name, text, values: [handlerId, target, limit, ...after] });
+    return rows;
+  };
+
+/** The handler's targets from the one of the last row on. */
+const TARGETS = `
+  select t.id, t.key
+  from target t
+  where t.handler_id = $1 and t.key >= $4::text and ($2::text is null or t.key = $2)
+  order by t.key`;
+
+/** Key of the target, priority and seq: as they will be sent. */
+export type QueuedPlace = readonly [key: string, priority: number, seq: number];
+export const QUEUED_FIRST: QueuedPlace = ['', -32_768, 0];
+export const listQueued = reading<QueuedPlace>(
+  'list-queued',
+  `
+select q.seq, null::bigint as "batchId", json_build_array(t.key, q.priority, q.seq) as place
+from (${TARGETS}) t cross join lateral (
+  select q.priority, q.seq
+  from queue q
+  where q.target_id = t.id and (q.priority, q.seq) > (
+    case when t.key = $4 then $5::bigint else -32768 end, case when t.key = $4 then $6::bigint else 0 end)
+  order by q.priority, q.seq limit $3) q
+order by t.key, q.priority, q.seq limit $3`,
+);
+
+/** Key of the target, time in microseconds and seq. */
+export type DelayedPlace = readonly [key: string, notBeforeUs: number, seq: number];
+export const DELAYED_FIRST: DelayedPlace = ['', 0, 0];
+export const listDelayed = reading<DelayedPlace>(
+  'list-delayed',
+  `
+select d.seq, null::bigint as "batchId",
+  json_build_array(t.key, (extract(epoch from d.not_before) * 1000000)::bigint, d.seq) as place
+from (${TARGETS}) t cross join lateral (
+  select d.not_before, d.seq
+  from delayed d
+  where d.target_id = t.id and (d.not_before, d.seq) > (
+    case when t.key = $4 then timestamptz 'epoch' + $5::float8 * interval '1 microsecond' else '-infinity' end,
+    case when t.key = $4 then $6::bigint else 0 end)
+  order by d.not_before, d.seq limit $3) d
+order by t.key, d.not_before, d.seq limit $3`,
+);
+
+/** Key of the target, and seq. */
+export type HeldPlace = readonly [key: string, seq: number];
+export const HELD_FIRST: HeldPlace = ['', 0];
+/** Tasks that wait for tasks which they depend on. */
+export const listHeld = reading<HeldPlace>(
+  'list-held',
+  `
+select h.seq, null::bigint as "batchId", json_build_array(t.key, h.seq) as place
+from (${TARGETS}) t join held h on h.target_id = t.id
+where t.key > $4 or h.seq > $5::bigint
+order by t.key, h.seq limit $3`,
+);
+
+/** Lane and seq. */
+export type LaneTaskPlace = readonly [lane: number, seq: number];
+export const LANE_TASKS_FIRST: LaneTaskPlace = [0, 0];
+/** Tasks in lanes that are in no batch yet. */
+export const listLaneTasks = reading<LaneTaskPlace>(
+  'list-lane-tasks',
+  `
+select q.seq, null::bigint as "batchId", json_build_array(q.lane_id, q.seq) as place
+from lane l join lane_queue q on q.lane_id = l.id join target t on t.id = q.target_id
+where l.handler_id = $1 and ($2::text is null or t.key = $2) and (q.lane_id, q.seq) > ($4::bigint, $5::bigint)
+order by q.lane_id, q.seq limit $3`,
+);
