@@ -8,10 +8,10 @@ import { measure, OPERATIONS } from './measures/operationsMeasures';
 import { fillStore } from './measures/operationsStore';
 
 /**
- * `npm run bench:operations -- [--tasks N] [--short]`: how long `verify`, `status`, `explain`
- * and lists of tasks take in a store of that many tasks, and how many rows they read. On a real Postgres, without
- * Temporal. One JSON line a measure on stdout, a table on stderr; exit code 1 if what is asked
- * often takes 5 s.
+ * `npm run bench:operations -- [--tasks N] [--short]`: how long `verify`, `status`, `explain` and
+ * lists of tasks take in a store of that many tasks, and how many rows they read. On a real
+ * Postgres, without Temporal. One JSON line a measure on stdout, a table on stderr; exit code 1 if
+ * what is asked often takes 5 s.
  */
 const flags = processFlags(
   {

@@ -19,7 +19,7 @@ const run = (args: readonly string[]): Promise<{ code: number; outcome: Outcome 
     });
   });
 
-/** Of those, the long form tries each; the short one what takes a leader and what takes the store away. */
+/** The short form has what takes a leader away, and what takes the store. */
 const PHASES =
   rounds(2, 4) === 4 ? ['stops-2', 'starved', 'temporal-stopped', 'half-open-held'] : ['stops-2', 'half-open-held'];
 

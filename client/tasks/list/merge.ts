@@ -11,8 +11,8 @@ export type Step = { outcome: EndedOutcome } | { batch: EndedBatch };
 
 /**
  * Merges tasks that ended by themselves with batches that ended as a whole, newest first, until
- * they have `limit` tasks. It ends where one of the two was not looked at any further: what is older
- * may come after what that one has. Rows that do not match are steps, too: they are passed.
+ * they have `limit` tasks. It ends where one of the two was not looked at any further: what is
+ * older may come after what that one has. Rows that do not match are steps, too: they are passed.
  */
 export const mergeEnded = (
   outcomes: Looked<EndedOutcome>,

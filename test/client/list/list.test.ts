@@ -26,7 +26,9 @@ afterAll(async () => {
   await shop.stop();
 });
 
-const TARGETS = ['a', 'b', 'c'];
+/** Not in their order: what is later in the list may have older batches. */
+const TARGETS = ['c', 'a', 'b'];
+const IN_ORDER = TARGETS.toSorted();
 const HOUR = 3_600_000;
 
 const fill = async (): Promise<void> => {
@@ -59,8 +61,8 @@ const fill = async (): Promise<void> => {
     }
   // Failed, sent again, and failed anew in another batch: it is one failed task.
   const again = ['items-a-again'];
-  await client.submit('items', items('a', ...again));
-  await cut(pool, again, { state: 5, error: 'first', finishedAgoMs: 9_000 });
+  await client.submit('items', items('a', ...again, 'items-a-beside'));
+  await cut(pool, [...again, 'items-a-beside'], { state: 5, error: 'first', finishedAgoMs: 9_000 });
   await client.redrive('items', { only: 'failed', ids: again });
   await cut(pool, again, { state: 5, error: 'second' });
   await client.submit('letters', items('lane-1', 'letter-1', 'letter-2', 'letter-3'));
@@ -128,15 +130,15 @@ test('tasks that wait come as they will be sent: by target and priority, then th
   const sorted = order.toSorted(([a, p], [b, q]) => (a < b ? -1 : a > b ? 1 : p - q));
   expect(order).toEqual(sorted);
   expect(found.slice(queued.length).map(({ id }) => id)).toEqual([
-    ...TARGETS.flatMap((to) => [`items-${to}-later`, `items-${to}-latest`]),
-    ...TARGETS.map((to) => `items-${to}-held`),
+    ...IN_ORDER.flatMap((to) => [`items-${to}-later`, `items-${to}-latest`]),
+    ...IN_ORDER.map((to) => `items-${to}-held`),
   ]);
 });
 
 test('only tasks whose error contains a text are listed, also where few do', async () => {
   const failed = await listAll('items', { state: 'failed', error: 'status 404', limit: 2 });
   expect(failed.map(({ id }) => id).sort()).toEqual(
-    TARGETS.flatMap((to) => [41, 42, 43].map((i) => `items-${to}-${i}`)),
+    IN_ORDER.flatMap((to) => [41, 42, 43].map((i) => `items-${to}-${i}`)),
   );
   expect(failed[0]).toEqual({
     id: expect.any(String),
