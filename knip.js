@@ -26,7 +26,7 @@ module.exports = {
     'test/nodes/{nodeProcess,checkpointProcess}.ts', // processes
     'test/executions/modules/{workerProcess,crowdedProcess}.ts',
     'test/{postgres/writeSchema,project/counts,replay/record}.ts',
-    'test/project/supply/{checkLicences,runAudit,writeSbom}.ts',
+    'test/project/supply/{checkLicences,checkPackage,runAudit,writeSbom}.ts',
   ],
   project: ['{workflows,handlers,activities,postgres,client,workers}/**/*.ts!', '{examples,test,site}/**/*.ts'],
   ignoreDependencies: [

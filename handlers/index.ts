@@ -20,6 +20,6 @@ export { stackOf } from './stack';
 export { ERROR_CHARACTERS_MAX, cutText } from './text';
 export { neverSent } from './thrown';
 export type * from './contract';
-export { HOLD_SCOPES, ITEM_STATUSES } from './contract';
+export { HOLD_SCOPES, IDEMPOTENCY_KEY_LENGTH, ITEM_STATUSES } from './contract';
 export type * from './types';
 export { RATE_UNITS } from './types';

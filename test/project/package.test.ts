@@ -29,6 +29,12 @@ interface SourceMap {
   sourcesContent?: (string | null)[];
 }
 
+test('the packed package is checked by publint and attw', () => {
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+  expect(scripts['check']).toContain('npm run lint:package');
+  expect(scripts['lint:package']).toBe('jiti test/project/supply/checkPackage.ts');
+});
+
 const packedFiles = async (): Promise<string[]> => {
   // Without scripts: `prepare` would build dist/ again, which the tests that run beside this one
   // use.
