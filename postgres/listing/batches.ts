@@ -49,7 +49,7 @@ export const listLaneBatches = async (
 select u.seq, b.id as "batchId", json_build_array(s.lane_id, s.seq, u.place) as place
 from lane_batch s join batch b on b.id = s.batch_id join target t on t.id = s.target_id
   cross join lateral unnest(b.members) with ordinality u (seq, place)
-where s.handler_id = $1 and s.status < 10 /* committed */ and ($2::text is null or t.key = $2)
+where s.handler_id = $1 and s.status < 10 /* open */ and ($2::text is null or t.key = $2)
   and (s.lane_id, s.seq) >= ($4::bigint, $5::bigint)
   and ((s.lane_id, s.seq) > ($4, $5) or u.place > $6::bigint)
 order by s.lane_id, s.seq, u.place limit $3`,

@@ -90,6 +90,7 @@ const BY_CODE: Readonly<Record<ErrorCode, ProblemName | null>> = {
   TEMPORAL_REFUSED: 'unavailable',
   TEMPORAL_UNAVAILABLE: 'unavailable',
   DEV_SERVER: null,
+  PACKAGE_MISSING: null,
   INTERNAL: null,
   WORKER_POISONED: null,
 };

@@ -65,6 +65,10 @@ export const ERROR_CODES = {
     'A request asks for what the operator allows no caller of the HTTP API.',
     'Read the message: it names the field and the setting.',
   ],
+  PACKAGE_MISSING: [
+    'A command needs a package that is not installed beside temporal-muster.',
+    'Run the npm command that the message names.',
+  ],
   PAYLOAD_TOO_LARGE: [
     'The payload exceeds `maxPayloadBytes` of its handler.',
     'Store it elsewhere and send a reference.',

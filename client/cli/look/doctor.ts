@@ -4,6 +4,7 @@ import type { Diagnosis } from '../../../workers/doctor/doctor';
 import { command } from '../support/command';
 import { EXIT } from '../support/exitCodes';
 import { printable, table } from '../support/output';
+import { expectInstalled } from '../support/optionalPackages';
 import type { Session } from '../support/session';
 import { runs } from '../support/session';
 
@@ -20,6 +21,7 @@ export const doctorCommand = (): Command =>
   ).action(runs(doctor));
 
 async function doctor(session: Session): Promise<number> {
+  expectInstalled('worker');
   const settings = await session.settings({ database: true });
   const [{ examine }, { createLogger, installRuntime }] = await Promise.all([
     import('../../../workers/doctor/doctor.js'),

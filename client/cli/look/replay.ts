@@ -5,6 +5,7 @@ import type { RunHistory } from '../../../workers/temporal/replay/runs';
 import { collected, command, wholeOption } from '../support/command';
 import { EXIT } from '../support/exitCodes';
 import { plural, printable, table } from '../support/output';
+import { expectInstalled } from '../support/optionalPackages';
 import type { Session } from '../support/session';
 import { runs } from '../support/session';
 
@@ -35,6 +36,7 @@ export const replayCommand = (): Command =>
 
 async function replayRuns(session: Session<Options>): Promise<number> {
   const { file: files = [], ended } = session.options;
+  expectInstalled('worker');
   const settings = await session.settings({});
   const [{ replay }, { workflowBundle }, { createLogger, installRuntime }] = await Promise.all([
     import('../../../workers/temporal/replay/replay.js'),

@@ -1,5 +1,6 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
+import { PAGE_MAX } from '../../../workflows/planning/pages';
 import { TASK_STATES } from '../../../workflows/planning/states';
 import type { TaskState } from '../../../workflows/planning/states';
 import type { TaskPage, TaskSummary } from '../../views';
@@ -18,7 +19,6 @@ interface Options {
 
 /** More are listed by a script that passes --after. */
 const MOST = 100_000;
-const PAGE = 1_000;
 
 export const tasksCommand = (): Command =>
   command(
@@ -59,7 +59,7 @@ const read = async (session: Session<Options>, handler: string, target?: string)
   for (let next = after; ;) {
     const page = await client.tasks.list(handler, {
       ...wanted,
-      limit: Math.min(PAGE, limit - found.length),
+      limit: Math.min(PAGE_MAX, limit - found.length),
       ...(next === undefined ? {} : { after: next }),
     });
     found.push(...page.tasks);

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { command, durationOption } from '../support/command';
+import { expectInstalled } from '../support/optionalPackages';
 import type { Session } from '../support/session';
 import { runs } from '../support/session';
 
@@ -39,6 +40,7 @@ export const apiCommand = (): Command =>
 
 async function api(session: Session<Options>): Promise<void> {
   const { port, host, open, shutdownGrace, startTimeout } = session.options;
+  expectInstalled('api');
   const settings = await session.settings(
     { database: true, handlers: true },
     {

@@ -4,6 +4,7 @@ import type { Settings } from '../../../workers/config/config';
 import type { DevServers } from '../../../workers/dev/file';
 import { command, durationOption, portOption } from '../support/command';
 import { duration, fields } from '../support/output';
+import { expectInstalled } from '../support/optionalPackages';
 import type { Session } from '../support/session';
 import { runs } from '../support/session';
 
@@ -46,6 +47,7 @@ async function dev(session: Session<Options>): Promise<void> {
   const { out, options } = session;
   const begun = performance.now();
   const { cwd } = session.surroundings;
+  expectInstalled('dev');
   const settings = await session.settings({ handlers: true });
   if (settings.databaseUrl !== null || settings.ownServers)
     out.note('Note: the settings name a database or a Temporal server. dev ignores them, but other commands use them.');

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { command, durationOption, portOption } from '../support/command';
+import { expectInstalled } from '../support/optionalPackages';
 import type { Session } from '../support/session';
 import { runs } from '../support/session';
 
@@ -59,6 +60,7 @@ export const workerCommand = (): Command =>
 async function worker(session: Session<Options>): Promise<void> {
   const { shutdownGrace, startTimeout, versioning, buildId, setCurrent } = session.options;
   const { metricsPort, metricsHost, sdkMetricsPort } = session.options;
+  expectInstalled('worker');
   const settings = await session.settings({ handlers: true, database: true, callback: true });
   const [{ runWorker }, { createLogger }] = await Promise.all([
     import('../../../workers/main.js'),

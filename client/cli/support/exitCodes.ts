@@ -62,6 +62,7 @@ const USAGE_TOO: readonly string[] = [
   'NOT_ALLOWED',
   'LINE_TOO_LONG',
   'LOSSY_NUMBER',
+  'PACKAGE_MISSING',
 ] satisfies ErrorCode[];
 
 /** Returns the stable `code` of an error. Errors are distinguished by code, never by class. */

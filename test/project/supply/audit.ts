@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { productionPackages } from './lock';
 
 /** `npm audit` of what is shipped, with "nothing was found" told from "nobody was asked". */
 
@@ -23,23 +24,19 @@ interface Advisory {
 interface Report {
   auditReportVersion?: number;
   vulnerabilities?: Record<string, { severity: string; via: (Advisory | string)[] }>;
-  metadata?: { dependencies?: { prod?: number } };
   /** Of a registry that does not audit. */
   message?: string;
   error?: { summary?: string; code?: string };
 }
 
 /** Returns what npm's report means. What is no report at all was not an audit, either. */
-export const judgeAudit = (stdout: string, stderr = ''): Verdict => {
+export const judgeAudit = (stdout: string, stderr = '', shipped = shippedNames()): Verdict => {
   const report = parsed(stdout);
-  const { vulnerabilities = {}, metadata } = report;
+  const { vulnerabilities = {} } = report;
   if (report.auditReportVersion === undefined) return unanswered(report, stderr);
-  const found = Object.entries(vulnerabilities);
+  const found = Object.entries(vulnerabilities).filter(([name]) => shipped.has(name));
   if (found.length === 0)
-    return {
-      exitCode: AUDIT_EXIT.clean,
-      line: `no known vulnerability in ${metadata?.dependencies?.prod ?? 'the'} production packages`,
-    };
+    return { exitCode: AUDIT_EXIT.clean, line: `no known vulnerability in ${shipped.size} production packages` };
   const lines = found.map(([name, { severity, via }]) => `  ${name}, ${severity}: ${via.map(titleOf).join('; ')}`);
   return {
     exitCode: AUDIT_EXIT.vulnerable,
@@ -48,6 +45,9 @@ export const judgeAudit = (stdout: string, stderr = ''): Verdict => {
       'Raise their versions, or say in SECURITY.md why they do not matter.',
   };
 };
+
+/** npm's own `--omit=dev` leaves out the optional peers, too. */
+const shippedNames = (): ReadonlySet<string> => new Set(productionPackages().map(({ name }) => name));
 
 const parsed = (stdout: string): Report => {
   try {
@@ -75,6 +75,6 @@ const unanswered = ({ message, error }: Report, stderr: string): Verdict => {
 /** Asks the registry that npm is set to, once: npm would try for minutes. */
 export const runAudit = (cwd: string, env: NodeJS.ProcessEnv): Promise<Verdict> =>
   new Promise((resolve) => {
-    const args = ['audit', '--omit=dev', '--json', '--fetch-retries=0', '--fetch-timeout=30000'];
+    const args = ['audit', '--json', '--fetch-retries=0', '--fetch-timeout=30000'];
     execFile('npm', args, { cwd, env, maxBuffer: 64e6 }, (_, stdout, stderr) => resolve(judgeAudit(stdout, stderr)));
   });

@@ -10,26 +10,64 @@ export interface LockedPackage {
   integrity?: string;
 }
 
+interface Place {
+  version: string;
+  license?: string;
+  integrity?: string;
+  dependencies?: Record<string, string>;
+  optionalDependencies?: Record<string, string>;
+  peerDependencies?: Record<string, string>;
+  peerDependenciesMeta?: Record<string, { optional?: boolean }>;
+}
 interface Lock {
-  packages: Record<string, { version: string; license?: string; integrity?: string; dev?: boolean }>;
+  packages: Record<string, Place>;
 }
 
 const NESTED = 'node_modules/';
 
-/** Returns each package that a user of Muster installs, once per version, sorted by name. */
+/**
+ * Returns each package that a user of Muster may install, once per version, sorted by name: what
+ * the dependencies and the optional peers bring. npm marks the peers as development here.
+ */
 export const productionPackages = (lock = JSON.parse(read('package-lock.json')) as Lock): LockedPackage[] => {
+  const places = new Set<string>();
   const found = new Map<string, LockedPackage>();
-  for (const [place, { version, license, integrity, dev }] of Object.entries(lock.packages)) {
-    if (place === '' || dev === true) continue;
-    const name = place.slice(place.lastIndexOf(NESTED) + NESTED.length);
-    found.set(nameAndVersion({ name, version }), {
-      name,
-      version,
-      ...(license === undefined ? {} : { license }),
-      ...(integrity === undefined ? {} : { integrity }),
-    });
-  }
+  const open = [''];
+  for (let place = open.pop(); place !== undefined; place = open.pop())
+    for (const name of neededBy(lock.packages[place]!, place === '')) {
+      const next = placeOf(lock, place, name);
+      if (next === null || places.has(next)) continue;
+      places.add(next);
+      open.push(next);
+      const { version, license, integrity } = lock.packages[next]!;
+      found.set(nameAndVersion({ name, version }), {
+        name,
+        version,
+        ...(license === undefined ? {} : { license }),
+        ...(integrity === undefined ? {} : { integrity }),
+      });
+    }
   return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
+};
+
+/** Of others, only peers that must be there: of Muster's, all. */
+const neededBy = (
+  { dependencies, optionalDependencies, peerDependencies = {}, peerDependenciesMeta = {} }: Place,
+  isProduct: boolean,
+): string[] => {
+  const peers = Object.keys(peerDependencies).filter(
+    (name) => isProduct || peerDependenciesMeta[name]?.optional !== true,
+  );
+  return [...Object.keys({ ...dependencies, ...optionalDependencies }), ...peers];
+};
+
+/** Where Node finds a package from a place: there, or in a folder above it; null: nowhere. */
+const placeOf = ({ packages }: Lock, from: string, name: string): string | null => {
+  for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf(NESTED) - 1))) {
+    const place = `${folder === '' ? '' : `${folder}/`}${NESTED}${name}`;
+    if (packages[place] !== undefined) return place;
+    if (folder === '') return null;
+  }
 };
 
 export const nameAndVersion = ({ name, version }: Pick<LockedPackage, 'name' | 'version'>): string =>

