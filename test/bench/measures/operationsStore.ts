@@ -89,7 +89,8 @@ formed as (
   insert into batch (target_id, leader_id, epoch, turn, state, reason, attempt, counted, n, members, bytes, weight, created_at, retry_at, started_at, finished_at)
   select target_id, case when lane_id is null then leader_id else 0 end, 1, 1, case when open then 1 else 4 end, 0, case when open then 0 else 1 end, case when open then 0 else 1 end,
     cardinality(members), members, 60 * cardinality(members), cardinality(members), clock() - interval '1 hour',
-    case when open then clock() + interval '2 day' end, case when not open then ended end, case when not open then ended end
+    case when open then clock() + interval '2 day' end, case when not open then ended end,
+    case when not open then ended end
   from cut cross join lateral (select clock() - (100000000 - no) * interval '1 ms') e (ended) order by no returning id, members)
 insert into member (seq, batch_id, attempts) select u.seq, f.id, 0 from formed f cross join lateral unnest(f.members) u (seq)`,
 } as const;

@@ -73,7 +73,8 @@ test('the client loads neither native code nor a server, and the HTTP client onl
   const script = `
     require('./dist/client');
     require('./dist/workflows/helper');
-    const names = Object.keys(require.cache).map((file) => /node_modules.((?:@[^/]+.)?[^/]+)/.exec(file)?.[1] ?? 'muster');
+    const packageOf = (file) => /node_modules.((?:@[^/]+.)?[^/]+)/.exec(file)?.[1] ?? 'muster';
+    const names = Object.keys(require.cache).map(packageOf);
     console.log(JSON.stringify([names.length, [...new Set(names)].sort()]));`;
   const { stdout } = await promisify(execFile)(process.execPath, ['-e', script], { cwd: ROOT });
   const [modules, packages] = JSON.parse(stdout) as [number, string[]];
