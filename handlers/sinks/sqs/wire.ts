@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto';
+import type { JudgedItem, Wire } from '../../trials/trial';
+import { markIn } from '../../trials/trial';
+import { awsJsonWire } from '../aws/jsonWire';
+import { messageBytes } from './message';
+
+interface Entry {
+  Id: string;
+  MessageBody: string;
+  MessageDeduplicationId?: string;
+  MessageAttributes?: Record<string, { StringValue: string }>;
+}
+interface Body {
+  Entries: Entry[];
+}
+
+const attributesOf = ({ MessageAttributes = {} }: Entry): Record<string, string> =>
+  Object.fromEntries(Object.entries(MessageAttributes).map(([name, { StringValue }]) => [name, StringValue]));
+
+/** Returns the wire of SendMessageBatch. */
+export const sqsWire = (maxItems: number, maxBytes: number): Wire =>
+  awsJsonWire<Body>({
+    target: 'AmazonSQS.SendMessageBatch',
+    version: '1.0',
+    maxItems,
+    maxBytes,
+    verdicts: ['busy', 'refused', 'omitted'],
+    shapes: ['reversed', 'twice', 'foreign'],
+    errors: {
+      throttled: 'RequestThrottled',
+      unavailable: 'ServiceUnavailable',
+      content: 'BatchRequestTooLong',
+      credentials: 'InvalidSecurity',
+      absent: 'QueueDoesNotExist',
+    },
+    items: ({ Entries }) =>
+      Entries.map(({ MessageBody, MessageDeduplicationId }) => ({
+        mark: markIn(MessageBody),
+        key: MessageDeduplicationId,
+      })),
+    bytes: ({ Entries }) =>
+      Entries.reduce(
+        (sum, entry) => sum + messageBytes({ queueUrl: '', body: entry.MessageBody, attributes: attributesOf(entry) }),
+        0,
+      ),
+    answer: answerOf,
+  });
+
+function answerOf(items: readonly JudgedItem[], { Entries }: Body): object {
+  const idOf = (place: number): string => Entries[place]?.Id ?? String(place);
+  const told = (verdict: JudgedItem['verdict']) => items.filter((item) => item.verdict === verdict);
+  const failure = (isSender: boolean) => (item: JudgedItem) => ({
+    Id: idOf(item.place),
+    SenderFault: isSender,
+    Code: isSender ? 'InvalidMessageContents' : 'InternalError',
+    Message: 'told so',
+  });
+  return {
+    Successful: told('ok').map(({ place }) => ({
+      Id: idOf(place),
+      MessageId: `message-${place}`,
+      MD5OfMessageBody: createHash('md5')
+        .update(Entries[place]?.MessageBody ?? '')
+        .digest('hex'),
+    })),
+    Failed: [...told('refused').map(failure(true)), ...told('busy').map(failure(false))],
+  };
+}
