@@ -1,4 +1,4 @@
-import type { Refusal, Verdict, Wire, WireAnswer } from './trial';
+import type { Refusal, Verdict, HttpWire, WireAnswer } from './trial';
 import { markIn } from './trial';
 
 /** What an answer says of one item, for `JsonWireOptions.answer`. */
@@ -40,7 +40,7 @@ const STATUSES: Readonly<Record<Refusal, number>> = {
 };
 
 /** Returns the wire of a downstream that takes and answers JSON. */
-export function jsonWire(options: JsonWireOptions): Wire {
+export function jsonWire(options: JsonWireOptions): HttpWire {
   const statuses = { ...STATUSES, ...options.statuses };
   const listed = (body: Buffer): readonly unknown[] => {
     const value: unknown = JSON.parse(body.toString());

@@ -1,3 +1,5 @@
+import type { Server } from 'node:net';
+
 /**
  * What a handler brings to be certified: a copy of itself that calls a fake downstream, payloads,
  * and the downstream's wire format. `certify` does the rest.
@@ -22,6 +24,23 @@ export type Refusal = 'throttled' | 'unavailable' | 'content' | 'credentials' | 
 
 /** An answer whose list of items is not what the call asked for. */
 export type Shape = 'reversed' | 'twice' | 'foreign';
+
+/** How the answer to one call is spoiled. */
+export type Break =
+  /** The connection is reset, without an answer. */
+  | 'reset'
+  /** The connection is closed in order, without an answer. */
+  | 'closed'
+  /** Status 500. */
+  | 'error'
+  /** Half of the body, then the connection is reset. */
+  | 'cut'
+  /** Half of the body, then nothing more. */
+  | 'stalled'
+  /** Status 200 with a page in HTML. */
+  | 'page'
+  /** Status 200 without a body. */
+  | 'empty';
 
 export interface WireRequest {
   readonly method: string;
@@ -60,8 +79,8 @@ export type Reading =
   /** Anything else, which has no effect: a look-up, an upload, a question for a state. */
   | { readonly kind: 'aside'; readonly answer: WireAnswer };
 
-/** The language of one downstream, as far as the fake needs it. */
-export interface Wire {
+/** What one downstream can say, and how much it takes. */
+export interface WireFacts {
   /** What else than `ok` an answer can say of one item. */
   readonly verdicts: readonly Verdict[];
   /** The wrong lists that an answer could have. */
@@ -74,13 +93,35 @@ export interface Wire {
   readonly maxItems: number;
   /** False: answers have no headers, so that no Retry-After is known. */
   readonly hasHeaders?: boolean;
+  /** How an answer can be spoiled; default: in every way. */
+  readonly breaks?: readonly Break[];
   /** The answer to a call only accepts it, and its results are fetched by other requests. */
   readonly isAsynchronous?: boolean;
+}
+
+/** The language of a downstream that speaks HTTP. */
+export interface HttpWire extends WireFacts {
   read(request: WireRequest): Reading;
   /** Returns the answer to a call; `items` are in the order in which the answer shall have them. */
   answer(items: readonly JudgedItem[], request: WireRequest): WireAnswer;
   refuse(refusal: Refusal): WireAnswer;
 }
+
+/** What the fake does with a call, which is applied already as far as it says so. */
+export interface Decision {
+  readonly refuse?: Refusal;
+  readonly breaks?: { readonly how: Break; readonly applied: boolean };
+  readonly delayMs?: number;
+}
+
+/** A downstream that speaks another protocol than HTTP, with a server that speaks it. */
+export interface ServedWire extends WireFacts {
+  /** Creates the server. It asks `decide` once per call, and does so. */
+  serve(decide: (items: readonly WireItem[], bytes: number) => Decision): Server;
+}
+
+/** The language of one downstream, as far as the fake needs it. */
+export type Wire = HttpWire | ServedWire;
 
 const MARK = /mark-\d+-end/;
 

@@ -1,21 +1,4 @@
-import type { Refusal, Shape, Verdict, Wire } from './trial';
-
-/** How the answer to one call is spoiled. */
-export type Break =
-  /** The connection is reset, without an answer. */
-  | 'reset'
-  /** The connection is closed in order, without an answer. */
-  | 'closed'
-  /** Status 500. */
-  | 'error'
-  /** Half of the body, then the connection is reset. */
-  | 'cut'
-  /** Half of the body, then nothing more. */
-  | 'stalled'
-  /** Status 200 with a page in HTML. */
-  | 'page'
-  /** Status 200 without a body. */
-  | 'empty';
+import type { Break, Refusal, Shape, Verdict, Wire } from './trial';
 
 /** What the fake downstream does with one call. Left out: it applies it and answers well. */
 export interface Turn {

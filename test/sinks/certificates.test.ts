@@ -19,6 +19,12 @@ const SINKS: Readonly<Record<string, readonly [folder: string, factory: string, 
   eventbridge: ['eventbridge', 'eventbridgeSink', {}],
   dynamodb: ['dynamodb', 'dynamodbSink', { keyAttributes: ['pk', 'sk'] }],
   opensearch: ['opensearch', 'opensearchSink', { url: 'http://nowhere' }],
+  postgres: [
+    'postgres',
+    'postgresSink',
+    { connectionString: 'postgres://nowhere/db', table: 'shop.orders', idColumn: 'id', columns: ['note'] },
+  ],
+  'openai-batch': ['openai-batch', 'openaiBatchSink', { apiKey: 'secret' }],
   'anthropic-batch': ['anthropic-batch', 'anthropicBatchSink', { apiKey: 'secret' }],
 };
 /** Fewest cases of a certificate, as the documentation promises. */

@@ -6,8 +6,8 @@ import { isSuccess, readJson } from '../../http/read';
 import { show } from '../../text';
 import type { Trial } from '../../trials/trial';
 import type { Handler } from '../../types';
-import { HttpCaller, NOT_FOUND } from '../http/caller';
-import { statusesOf } from '../http/statuses';
+import { ANSWER_BYTES_MAX, HttpCaller, NOT_FOUND } from '../http/caller';
+import { BATCH_DEADLINE_MS, statusesOf } from '../http/statuses';
 import type { SinkOptions, UnknownOptions } from '../options';
 import { settingsOf } from '../options';
 import type { ResultLine } from './results';
@@ -29,6 +29,8 @@ export interface AnthropicBatchSinkOptions extends SinkOptions, UnknownOptions {
   apiKey: string;
   /** Default `https://api.anthropic.com`. */
   url?: string;
+  /** Most bytes of a batch, which is in memory while it is sent; default 256,000,000. */
+  maxBytes?: number;
   /** Milliseconds between two questions for a batch; default 60,000. */
   everyMs?: number;
 }
@@ -40,11 +42,8 @@ const BYTES_MAX = 256_000_000;
 const FRAME_BYTES = 60;
 const OVERHEAD_BYTES = 20;
 const EVERY_MS = 60_000;
-/** A batch ends within 24 hours (the same page); two more for the last questions. */
-const DEADLINE_MS = 26 * 3_600_000;
 /** Time to send the largest batch. */
 const TIMEOUT_MS = 600_000;
-const ANSWER_BYTES_MAX = 16_777_216;
 /** As many as the results of one batch may have in Muster. */
 const RESULTS_BYTES_MAX = 1_000_000_000;
 const VERSION = '2023-06-01';
@@ -73,8 +72,12 @@ export function anthropicBatchSink(options: AnthropicBatchSinkOptions): Handler<
     schema,
     target: ({ model }) => model,
     bytesOf: (payload) => Buffer.byteLength(JSON.stringify(payload)) + FRAME_BYTES,
-    limits: { maxItems: ITEMS_MAX, maxBytes: BYTES_MAX, overheadBytes: OVERHEAD_BYTES },
-    poll: { everyMs, deadlineMs: DEADLINE_MS },
+    limits: {
+      maxItems: ITEMS_MAX,
+      maxBytes: Math.min(options.maxBytes ?? BYTES_MAX, BYTES_MAX),
+      overheadBytes: OVERHEAD_BYTES,
+    },
+    poll: { everyMs, deadlineMs: BATCH_DEADLINE_MS },
     onUnknown,
     submit: (batch, context) => create(caller, batch, context),
     status: (references, { signal }) => statusesOf(references, (reference) => ask(caller, reference, signal)),

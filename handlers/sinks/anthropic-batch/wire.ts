@@ -1,4 +1,4 @@
-import type { JudgedItem, Reading, Refusal, Wire, WireAnswer, WireRequest } from '../../trials/trial';
+import type { JudgedItem, Reading, Refusal, HttpWire, WireAnswer, WireRequest } from '../../trials/trial';
 import { markIn } from '../../trials/trial';
 
 const STATUS: Readonly<Record<Refusal, number>> = {
@@ -26,7 +26,7 @@ interface Body {
 const bodyOf = ({ body }: WireRequest): Body => JSON.parse(body.toString()) as Body;
 
 /** Returns the wire of the Message Batches API: create, ask, read the results. */
-export function anthropicWire(maxItems: number, maxBytes: number): Wire {
+export function anthropicWire(maxItems: number, maxBytes: number): HttpWire {
   const batches: WireAnswer[] = [];
   return {
     maxItems,

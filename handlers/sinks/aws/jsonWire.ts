@@ -1,4 +1,4 @@
-import type { JudgedItem, Refusal, Shape, Verdict, Wire, WireAnswer, WireItem } from '../../trials/trial';
+import type { JudgedItem, Refusal, Shape, Verdict, HttpWire, WireAnswer, WireItem } from '../../trials/trial';
 
 /** What differs between the services that speak AWS JSON. */
 export interface JsonOperation<Body> {
@@ -26,7 +26,7 @@ const STATUS: Readonly<Record<Refusal, number>> = {
 };
 
 /** Returns the wire of an operation of AWS JSON 1.0 or 1.1, for the fake downstream. */
-export function awsJsonWire<Body>(operation: JsonOperation<Body>): Wire {
+export function awsJsonWire<Body>(operation: JsonOperation<Body>): HttpWire {
   const { target, version, maxItems, maxBytes, verdicts, shapes, errors } = operation;
   const headers = { 'content-type': `application/x-amz-json-${version}` };
   const json = (status: number, body: object): WireAnswer => ({ status, headers, body: JSON.stringify(body) });

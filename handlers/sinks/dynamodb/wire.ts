@@ -1,5 +1,5 @@
 import type { WriteRequest } from '@aws-sdk/client-dynamodb';
-import type { Wire } from '../../trials/trial';
+import type { HttpWire } from '../../trials/trial';
 import { markIn } from '../../trials/trial';
 import { awsJsonWire } from '../aws/jsonWire';
 import { keyText } from './write';
@@ -9,7 +9,7 @@ interface Body {
 }
 
 /** Returns the wire of BatchWriteItem, whose answers name what was not done, and nothing else. */
-export const dynamodbWire = (keyAttributes: readonly string[], maxItems: number, maxBytes: number): Wire =>
+export const dynamodbWire = (keyAttributes: readonly string[], maxItems: number, maxBytes: number): HttpWire =>
   awsJsonWire<Body>({
     target: 'DynamoDB_20120810.BatchWriteItem',
     version: '1.0',

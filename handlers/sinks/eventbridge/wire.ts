@@ -1,4 +1,4 @@
-import type { Wire } from '../../trials/trial';
+import type { HttpWire } from '../../trials/trial';
 import { markIn } from '../../trials/trial';
 import { awsJsonWire } from '../aws/jsonWire';
 import type { SizedEvent } from './size';
@@ -11,7 +11,7 @@ interface Body {
 const ERROR = { busy: 'InternalFailure', refused: 'MalformedDetail' } as const;
 
 /** Returns the wire of PutEvents. Its answers have one entry per event, in the same order. */
-export const eventbridgeWire = (maxItems: number, maxBytes: number): Wire =>
+export const eventbridgeWire = (maxItems: number, maxBytes: number): HttpWire =>
   awsJsonWire<Body>({
     target: 'AWSEvents.PutEvents',
     version: '1.1',

@@ -1,4 +1,4 @@
-import type { Wire } from '../../trials/trial';
+import type { HttpWire } from '../../trials/trial';
 import { markIn } from '../../trials/trial';
 import { awsJsonWire } from '../aws/jsonWire';
 
@@ -7,7 +7,7 @@ interface Body {
 }
 
 /** Returns the wire of PutRecordBatch. Its answers have one entry per record, in the same order. */
-export const firehoseWire = (maxItems: number, maxBytes: number): Wire =>
+export const firehoseWire = (maxItems: number, maxBytes: number): HttpWire =>
   awsJsonWire<Body>({
     target: 'Firehose_20150804.PutRecordBatch',
     version: '1.1',

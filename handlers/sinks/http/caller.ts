@@ -10,6 +10,9 @@ import type { IncomingAnswer } from '../../http/transport';
 /** The status of what is not there. */
 export const NOT_FOUND = 404;
 
+/** Most bytes of an answer about a batch, as of handlers in JSON. */
+export const ANSWER_BYTES_MAX = 16_777_216;
+
 const CONNECTIONS = 32;
 const CONNECT_MS = 10_000;
 /** As in handlers in JSON: shorter than the idle timeout of the servers that we know. */

@@ -1,4 +1,4 @@
-import type { Wire } from '../../trials/trial';
+import type { HttpWire } from '../../trials/trial';
 import { markIn } from '../../trials/trial';
 import { awsJsonWire } from '../aws/jsonWire';
 
@@ -7,7 +7,7 @@ interface Body {
 }
 
 /** Returns the wire of PutRecords. Its answers have one entry per record, in the same order. */
-export const kinesisWire = (maxItems: number, maxBytes: number): Wire =>
+export const kinesisWire = (maxItems: number, maxBytes: number): HttpWire =>
   awsJsonWire<Body>({
     target: 'Kinesis_20131202.PutRecords',
     version: '1.1',

@@ -1,4 +1,4 @@
-import type { Refusal, Wire, WireAnswer, WireItem } from '../../trials/trial';
+import type { Refusal, HttpWire, WireAnswer, WireItem } from '../../trials/trial';
 import { markIn } from '../../trials/trial';
 
 const STATUS: Readonly<Record<Refusal, number>> = {
@@ -26,7 +26,7 @@ function itemsOf(body: Buffer): WireItem[] {
 }
 
 /** Returns the wire of `_bulk`. Its answers have one item per action, in the same order. */
-export const opensearchWire = (maxItems: number, maxBytes: number): Wire => ({
+export const opensearchWire = (maxItems: number, maxBytes: number): HttpWire => ({
   maxItems,
   maxBytes,
   verdicts: ['busy', 'refused', 'omitted'],

@@ -1,4 +1,4 @@
-import type { JudgedItem, Refusal, Wire, WireAnswer, WireItem } from '../../trials/trial';
+import type { JudgedItem, Refusal, HttpWire, WireAnswer, WireItem } from '../../trials/trial';
 import { markIn } from '../../trials/trial';
 
 const XML = { 'content-type': 'text/xml' };
@@ -24,7 +24,7 @@ function entriesOf(body: Buffer): Map<string, string>[] {
 }
 
 /** Returns the wire of PublishBatch: a form, answered in XML. */
-export const snsWire = (maxItems: number, maxBytes: number): Wire => ({
+export const snsWire = (maxItems: number, maxBytes: number): HttpWire => ({
   maxItems,
   maxBytes,
   verdicts: ['busy', 'refused', 'omitted'],

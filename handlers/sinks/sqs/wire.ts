@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { JudgedItem, Wire } from '../../trials/trial';
+import type { JudgedItem, HttpWire } from '../../trials/trial';
 import { markIn } from '../../trials/trial';
 import { awsJsonWire } from '../aws/jsonWire';
 import { messageBytes } from './message';
@@ -18,7 +18,7 @@ const attributesOf = ({ MessageAttributes = {} }: Entry): Record<string, string>
   Object.fromEntries(Object.entries(MessageAttributes).map(([name, { StringValue }]) => [name, StringValue]));
 
 /** Returns the wire of SendMessageBatch. */
-export const sqsWire = (maxItems: number, maxBytes: number): Wire =>
+export const sqsWire = (maxItems: number, maxBytes: number): HttpWire =>
   awsJsonWire<Body>({
     target: 'AmazonSQS.SendMessageBatch',
     version: '1.0',

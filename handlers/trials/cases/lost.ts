@@ -1,6 +1,6 @@
 import type { Case } from '../case';
 import { all, both, first } from '../case';
-import type { Break } from '../turn';
+import type { Break, Wire } from '../trial';
 import { inTurn } from '../turn';
 
 const KINDS: readonly (readonly [how: Break, words: string])[] = [
@@ -10,12 +10,18 @@ const KINDS: readonly (readonly [how: Break, words: string])[] = [
 ];
 const WHEN = { before: 'before the effect', after: 'after the effect' } as const;
 
+const canBreak =
+  (how: Break) =>
+  (wire: Wire): string | undefined =>
+    wire.breaks?.includes(how) === false ? `its answers cannot be spoiled so ("${how}")` : undefined;
+
 /** Short, so that a case with an answer that never ends does not take long. */
 const STALLED_MS = 400;
 
 const lost = (how: Break, words: string, when: keyof typeof WHEN): Case => ({
   name: `${words} ${WHEN[when]}`,
   room: 'lost',
+  skips: canBreak(how),
   script: inTurn({ breaks: { how, applied: when === 'after' } }),
   mayEndUnknown: true,
   judge: both(first('unknown', ...(when === 'before' ? ['later'] : ['results'])), all('succeeded', 'unknown')),
@@ -28,6 +34,7 @@ const lost = (how: Break, words: string, when: keyof typeof WHEN): Case => ({
 const spoiled = (how: Break, words: string): Case => ({
   name: `${words}, after the effect`,
   room: 'lost',
+  skips: canBreak(how),
   script: inTurn({ breaks: { how, applied: true } }),
   drive: how === 'stalled' ? { timeoutMs: STALLED_MS } : {},
   mayEndUnknown: true,
