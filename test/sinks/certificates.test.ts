@@ -1,9 +1,9 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Certificate } from '../../handlers/trials';
 import { runCli } from '../cli/process';
 import { makeFolder } from '../cli/world';
-import { distPath } from '../examples/paths';
+import { distPath, sourcePath } from '../examples/paths';
 
 /** `muster certify` by the command line: each of our sinks gets its certificate. */
 
@@ -27,6 +27,12 @@ const SINKS: Readonly<Record<string, readonly [folder: string, factory: string, 
   'openai-batch': ['openai-batch', 'openaiBatchSink', { apiKey: 'secret' }],
   'anthropic-batch': ['anthropic-batch', 'anthropicBatchSink', { apiKey: 'secret' }],
 };
+/** The grade of each sink that the documentation names, by the name of the handler. */
+const GRADES = new Map(
+  [...readFileSync(sourcePath('docs/sinks.md'), 'utf8').matchAll(/^\| `([\w-]+)`( FIFO)? +\| (\d+\/\d+) /gm)].map(
+    ([, sink, fifo, grade]) => [`${sink}${fifo === undefined ? '' : '-fifo'}`, grade],
+  ),
+);
 /** Fewest cases of a certificate, as the documentation promises. */
 const FEWEST = 40;
 
@@ -63,6 +69,7 @@ test.each(Object.keys(SINKS))(
     expect(grade).toMatchObject({ handler: name, certified: true, passed: grade.run });
     expect(grade.run).toBeGreaterThanOrEqual(FEWEST);
     expect(ended.code).toBe(0);
+    if (name !== 'sqs-resend') expect(GRADES.get(name)).toBe(`${grade.passed}/${grade.run}`);
   },
 );
 

@@ -1,11 +1,9 @@
 import type { HttpWire } from '../../trials/trial';
 import { markIn } from '../../trials/trial';
 import { awsJsonWire } from '../aws/jsonWire';
-import type { SizedEvent } from './size';
-import { eventBytes } from './size';
 
 interface Body {
-  Entries: SizedEvent[];
+  Entries: { Source: string; DetailType: string; Detail: string }[];
 }
 
 const ERROR = { busy: 'InternalFailure', refused: 'MalformedDetail' } as const;
@@ -27,7 +25,11 @@ export const eventbridgeWire = (maxItems: number, maxBytes: number): HttpWire =>
       absent: 'ResourceNotFoundException',
     },
     items: ({ Entries }) => Entries.map(({ Detail }) => ({ mark: markIn(Detail) })),
-    bytes: ({ Entries }) => Entries.reduce((sum, entry) => sum + eventBytes(entry), 0),
+    bytes: ({ Entries }) =>
+      Entries.reduce(
+        (sum, { Source, DetailType, Detail }) => sum + Buffer.byteLength(`${Source}${DetailType}${Detail}`),
+        0,
+      ),
     answer: (items) => ({
       FailedEntryCount: items.filter(({ verdict }) => verdict === 'busy' || verdict === 'refused').length,
       Entries: items.flatMap(({ verdict, place }): object[] => {

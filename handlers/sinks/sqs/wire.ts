@@ -2,20 +2,15 @@ import { createHash } from 'node:crypto';
 import type { JudgedItem, HttpWire } from '../../trials/trial';
 import { markIn } from '../../trials/trial';
 import { awsJsonWire } from '../aws/jsonWire';
-import { messageBytes } from './message';
 
 interface Entry {
   Id: string;
   MessageBody: string;
   MessageDeduplicationId?: string;
-  MessageAttributes?: Record<string, { StringValue: string }>;
 }
 interface Body {
   Entries: Entry[];
 }
-
-const attributesOf = ({ MessageAttributes = {} }: Entry): Record<string, string> =>
-  Object.fromEntries(Object.entries(MessageAttributes).map(([name, { StringValue }]) => [name, StringValue]));
 
 /** Returns the wire of SendMessageBatch. */
 export const sqsWire = (maxItems: number, maxBytes: number): HttpWire =>
@@ -38,11 +33,7 @@ export const sqsWire = (maxItems: number, maxBytes: number): HttpWire =>
         mark: markIn(MessageBody),
         key: MessageDeduplicationId,
       })),
-    bytes: ({ Entries }) =>
-      Entries.reduce(
-        (sum, entry) => sum + messageBytes({ queueUrl: '', body: entry.MessageBody, attributes: attributesOf(entry) }),
-        0,
-      ),
+    bytes: ({ Entries }) => Entries.reduce((sum, { MessageBody }) => sum + Buffer.byteLength(MessageBody), 0),
     answer: answerOf,
   });
 
