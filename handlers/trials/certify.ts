@@ -50,7 +50,9 @@ export async function certifyHandler({ name, trial: create }: Handler): Promise<
     throw new ConfigError(`handler "${name}"`, [
       {
         path: 'trial',
-        message: 'expected a function that returns a trial, got nothing: only sinks bring one; see docs/sinks.md',
+        message:
+          'expected a function that returns a trial, got nothing: sinks bring one, ' +
+          'handlers in JSON need a sample; see docs/sinks.md',
       },
     ]);
   const trial = create();

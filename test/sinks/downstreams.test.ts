@@ -24,7 +24,7 @@ afterAll(async () => {
   await examples.stopAll();
 });
 
-test('OpenSearch through Muster: what is busy is sent again, a misfit fails alone, deleting nothing is done', async () => {
+test('OpenSearch through Muster: what is busy is sent again, and a misfit fails alone', async () => {
   const rates = ['--busy-rate', '0.2', '--call-busy-rate', '0.1'];
   const { url } = await examples.start('elasticsearch-bulk/downstream', rates);
   muster = await startWith([opensearchSink({ name: 'search', url, linger: { lingerMs: 50 } })]);
