@@ -77,6 +77,14 @@ const MISTAKES: readonly (readonly [what: string, wrong: Partial<Parts>, seenBy:
     'reversed results of which one is refused: that task fails, and no other',
   ],
   [
+    'believes the places of a list that is one too short',
+    {
+      items: (text) => all(text).map((item, index) => ({ ...item, index })),
+      resultOf: ({ is, index }: { is: string; index?: number }) => ({ index, status: is === 'ok' ? 'ok' : 'retry' }),
+    },
+    'the answer says nothing of one item, and a later one is busy: no place is shifted',
+  ],
+  [
     'refuses for good what it cannot send',
     { unreachable: () => new RejectedError('fetch failed') },
     'nothing listens at the address: nothing was sent, so it waits',
