@@ -12,6 +12,8 @@ module.exports = {
     'workers/{worker,testing}.ts!',
     'workers/build.ts!',
     'workflows/helper.ts!',
+    'handlers/trials/index.ts!', // exported as temporal-muster/certify
+    'handlers/sinks/*/index.ts!', // exported as temporal-muster/sinks/<name>
     'workflows/index.ts!',
     'workflows/payloads/{payloadConverter,readableInput}.ts!', // named by path in the bundle
     '**/thread.ts!',

@@ -25,6 +25,7 @@ const optionsSchema = settings({
   results: callable('(reference, context) => results').optional(),
   cancel: callable('(reference, context)').optional(),
   reconcile: callable('(batch, context) => answer').optional(),
+  trial: callable('() => trial').optional(),
 });
 
 /** Settings that mean nothing without another one (`needs`), and why. */
@@ -147,6 +148,7 @@ export function fillDefaults<P, I = P>(options: HandlerOptions<P, I>, preview?: 
     maxQueued: { ...options.maxQueued },
     retentionMs: options.retentionMs ?? 7 * 86_400_000,
     maxPayloadBytes: options.maxPayloadBytes ?? 262_144,
+    trial: options.trial,
     preview,
   };
   return Object.freeze(Object.defineProperty(handler, MADE, { value: true }));

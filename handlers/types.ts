@@ -1,5 +1,6 @@
 import type { ZodType } from 'zod';
 import type { ApproachName, LaneKind } from '../workflows/planning/lanes/types';
+import type { Trial } from './trials/trial';
 import type {
   Batch,
   CallContext,
@@ -220,12 +221,12 @@ export interface HandlerOptions<P = unknown, I = P> {
    * no limit.
    */
   maxQueued?: { perTarget?: number; perHandler?: number };
-  /**
-   * Tasks are deleted this long after their end, and their ids may be used again. Default 7 days.
-   */
+  /** Tasks are deleted this long after their end; their ids may be used again. Default 7 days. */
   retentionMs?: number;
   /** Largest payload in bytes of JSON, up to 64 MiB. Default 256 KiB. */
   maxPayloadBytes?: number;
+  /** Returns what `muster certify` needs, without which a handler cannot be certified. */
+  trial?: () => Trial<Handler>;
 }
 
 /**
@@ -288,6 +289,8 @@ export interface Handler<P = unknown, I = P> {
   readonly maxQueued: { readonly perTarget?: number; readonly perHandler?: number };
   readonly retentionMs: number;
   readonly maxPayloadBytes: number;
+  /** As in `HandlerOptions`. */
+  readonly trial?: HandlerOptions<P>['trial'];
   /**
    * Returns the call that this batch would make, for `muster try`. Undefined for a handler in code.
    */

@@ -3,6 +3,7 @@ import { apiCommand } from './run/api';
 import { auditCommand } from './look/audit';
 import { batchCommand } from './look/batch';
 import { cancelCommand } from './tasks/cancel';
+import { certifyCommand } from './tasks/certify';
 import { completeCommand } from './steer/complete';
 import { devCommand } from './run/dev';
 import { doctorCommand } from './look/doctor';
@@ -42,7 +43,7 @@ import { workerCommand } from './run/worker';
 
 const GROUPS: readonly (readonly [title: string, commands: readonly (() => Command)[]])[] = [
   ['Run:', [devCommand, workerCommand, apiCommand, tokenCommand, tenantCommand, migrateCommand]],
-  ['Tasks:', [submitCommand, tryCommand, taskCommand, explainCommand, cancelCommand]],
+  ['Tasks:', [submitCommand, tryCommand, certifyCommand, taskCommand, explainCommand, cancelCommand]],
   [
     'Look:',
     [

@@ -21,7 +21,9 @@ import { httpSchema } from './schema';
 import { VERDICTS } from './statusCodes';
 import type { SubmitPlan } from './submit';
 import { encodeCall, submit } from './submit';
+import type { Template } from './template';
 import { Transport } from './transport';
+import { compileSample, trialOf } from './trial/trial';
 
 /** Options of `httpHandler` besides the JSON. */
 export interface HttpHandlerOptions {
@@ -35,6 +37,7 @@ export interface HttpHandlerOptions {
 interface Plan extends SubmitPlan {
   readonly payload: PayloadPlan;
   readonly followUps: FollowUps;
+  readonly sample: Template | undefined;
 }
 
 const DEFAULT_CONNECT_MS = 10_000;
@@ -63,6 +66,7 @@ function compile(config: unknown, env: Env): { plan: Plan; problems: Problem[] }
     response,
     followUps,
     payload: compilePayload(config, request.body.references, findings),
+    sample: compileSample(config, request.body.references, findings),
     accepted: followUps.accepted,
     answers: compileTable(member(config, 'answers'), VERDICTS, 'answers', findings),
     refused,
@@ -114,10 +118,10 @@ export function httpHandler(json: unknown, options: HttpHandlerOptions = {}): Ha
   const { plan, problems: own } = compile(json, options.env ?? {});
   const problems = distinct([...problemsOf(httpSchema, json), ...crossProblems(json), ...own]);
   if (problems.length > 0) throw new ConfigError(subjectOf(json), problems);
-  return build(json as HttpHandlerConfig, plan);
+  return build(json as HttpHandlerConfig, plan, options);
 }
 
-function build(config: HttpHandlerConfig, plan: Plan): Handler {
+function build(config: HttpHandlerConfig, plan: Plan, options: HttpHandlerOptions): Handler {
   const { payload, request, followUps } = plan;
   const isOrdered = config.lane !== undefined || config.service !== undefined;
   const timeoutMs = config.timeoutMs ?? defaultTimeoutMs(isOrdered);
@@ -163,9 +167,20 @@ function build(config: HttpHandlerConfig, plan: Plan): Handler {
       results: results && ((reference, { signal }) => resultsOf(follower, results, reference, signal)),
       cancel: stop && ((reference, { signal }) => cancel(follower, stop, reference, signal)),
       reconcile: look && ((batch, context) => reconcile(follower, look, batch, context)),
+      trial: trialFor(config, plan, options),
     },
     (batch) => preview(plan, batch),
   );
+}
+
+/** Returns the trial of a handler that has a sample. */
+function trialFor(config: HttpHandlerConfig, plan: Plan, options: HttpHandlerOptions): Handler['trial'] {
+  const { sample, response, answers, request } = plan;
+  if (sample === undefined) return undefined;
+  const { keyHeader, url } = request;
+  const limits = { overheadBytes: 0, minItems: 1, maxWeightInFlight: {}, ...config.limits } as Handler['limits'];
+  const wire = { config, response, answers, keyHeader, hasTarget: url.roots.has('target'), limits };
+  return () => trialOf(sample, wire, (moved) => httpHandler(moved, options));
 }
 
 const CALLBACK_PLACEHOLDER = '<callback URL>';

@@ -76,6 +76,8 @@ export const httpSchema = settings({
       error: 'expected a JSON Schema (an object)',
     })
     .optional(),
+  /** A payload like those of its tasks, for `muster certify`; {{text}} in it becomes any text. */
+  sample: z.unknown().optional(),
   idempotencyHeader: text('a header name', (v) => /^[A-Za-z0-9-]{1,64}$/.test(v)).optional(),
   /**
    * The header with the URL at which the downstream may report the outcome of the batch. In the

@@ -28,6 +28,7 @@ const COMMANDS: readonly (readonly [args: string, stdin: string, code: number, s
   ['migrate', '', 0, /schema muster: up to date/],
   ['submit orders --file -', TASK, 0, /^orders: accepted 1 task\n$/],
   ['try orders --file -', TASK, 0, /^1 task would go in 1 batch:/],
+  ['certify muster.config.ts orders', '', 2, /trial: expected a function that returns a trial/],
   ['task waits', '', 0, /^id +waits\n/],
   ['explain waits', '', 0, /in target "se"/],
   ['cancel goes nobody', '', 1, /^$/],
