@@ -19,6 +19,7 @@ module.exports = {
     'examples/*/*.ts',
     'test/**/*.test.ts',
     'test/*/run.ts',
+    'test/pooler/*.pooler.ts',
     'test/api/{fuzzRun,servers}.ts',
     'test/{bench,chaos,executions/chaos,liveness,stops}/**/*.ts',
     'test/attacks/rate/{rate,attackers}.ts', // processes
