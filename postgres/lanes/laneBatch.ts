@@ -97,7 +97,7 @@ export const lockDependedOn = async (db: Queryable, batchIds: readonly number[])
   const { rows } = await db.query<DependedOn>({
     name: 'lock-depended-on',
     text: `
-select s.batch_id::float8 as "batchId", s.status, l.service
+select s.batch_id as "batchId", s.status, l.service
 from lane_batch s join lane l on l.id = s.lane_id
 where s.batch_id = any($1::bigint[])
 order by s.batch_id for share of s`,

@@ -2,7 +2,8 @@ import { drizzle } from 'drizzle-orm/node-postgres';
 import { drizzle as drizzleOfPostgresJs } from 'drizzle-orm/postgres-js';
 import { sql as drizzleSql } from 'drizzle-orm';
 import knexOf from 'knex';
-import { CamelCasePlugin, Kysely, PostgresDialect, sql as kyselySql } from 'kysely';
+import type { KyselyPlugin } from 'kysely';
+import { Kysely, PostgresDialect, sql as kyselySql } from 'kysely';
 import pg from 'pg';
 import postgres from 'postgres';
 import { fromDrizzle, fromKnex, fromKysely, fromPostgresJs } from '../../../client';
@@ -58,9 +59,18 @@ describeLibrary('Drizzle on Postgres.js', (url) => {
   };
 });
 
+const renaming: KyselyPlugin = {
+  transformQuery: ({ node }) => node,
+  transformResult: async ({ result }) => ({
+    ...result,
+    rows: result.rows.map((row) =>
+      Object.fromEntries(Object.entries(row).map(([name, value]) => [`my_${name}`, value])),
+    ),
+  }),
+};
 describeLibrary('Kysely, with a plugin that renames columns', (url) => {
   const dialect = new PostgresDialect({ pool: new pg.Pool({ connectionString: url }) });
-  const db = new Kysely<object>({ dialect, plugins: [new CamelCasePlugin({ upperCase: true })] });
+  const db = new Kysely<object>({ dialect, plugins: [renaming] });
   return {
     remedy: 'Pass fromKysely(tx).',
     transact: (work) =>

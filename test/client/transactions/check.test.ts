@@ -2,6 +2,7 @@ import { fromTypeOrm } from '../../../client';
 import type { Queryable } from '../../../postgres/pool';
 import { checkTransaction } from '../../../client/transactions/check';
 import { databaseErrorOf } from '../../../client/transactions/databaseError';
+import { portable, withQuestionMarks } from '../../../client/transactions/portable';
 
 /** What is passed as a transaction and is none; that of each library itself: `scenario.ts`. */
 
@@ -54,4 +55,17 @@ test('an error of Postgres is found in what a library wraps it in', () => {
   });
   const other = new Error('of another kind');
   expect(databaseErrorOf(other)).toBe(other);
+});
+
+test('a library gets scalars alone: the server makes arrays and JSON of them', () => {
+  const text = 'select $1::int[], $2::jsonb, $3::json, $4::int, $1::int[] ? $5';
+  const sent = portable({ text, values: [[1, null], '{}', '[]', 7, ['a"b', true]] });
+  expect(sent).toEqual({
+    text: 'select ($1::text)::int[], ($2::text)::jsonb, ($3::text)::json, $4::int, ($1::text)::int[] ? $5',
+    values: ['{"1",NULL}', '{}', '[]', 7, '{"a\\"b","true"}'],
+  });
+  expect(withQuestionMarks(sent)).toEqual({
+    text: 'select (?::text)::int[], (?::text)::jsonb, (?::text)::json, ?::int, (?::text)::int[] \\? ?',
+    values: ['{"1",NULL}', '{}', '[]', 7, '{"1",NULL}', '{"a\\"b","true"}'],
+  });
 });

@@ -2,6 +2,7 @@ import pg from 'pg';
 import { createClient } from '../../../client';
 import type { Client, ClientOptions } from '../../../client';
 import { RejectedError, defineHandler } from '../../../handlers';
+import { borrowPool, inTransaction } from '../../../postgres/pool';
 import { temporalAddress } from '../../helpers/database';
 import type { TestMuster } from '../../helpers/muster';
 import { startMuster } from '../../helpers/muster';
@@ -76,6 +77,20 @@ test('a pool of the caller’s own works as ours does, and its sessions stay as 
   const { rows } = await pool.query(`select current_setting('search_path') as path, 1::bigint as n,
     (select count(*)::int from pg_prepared_statements) as prepared`);
   expect(rows).toEqual([{ path: '"$user", public', n: '1', prepared: 0 }]);
+  await pool.end();
+});
+
+test('a connection that the server ends within a transaction fails that transaction, not the process', async () => {
+  const pool = poolOf(1);
+  const work = inTransaction(borrowPool(pool, 'muster'), async (tx) => {
+    const ended = new Promise((resolve) => tx.once('end', resolve));
+    const { rows } = await tx.query<{ pid: number }>('select pg_backend_pid() as pid');
+    await muster.database.pool.query({ text: 'select pg_terminate_backend($1)', values: [rows[0]!.pid] });
+    await ended;
+    await tx.query('select 1');
+  });
+  await expect(work).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' });
+  expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
   await pool.end();
 });
 
