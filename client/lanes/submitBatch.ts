@@ -20,8 +20,9 @@ import { sameJson } from '../tasks/repeats';
 /** Options of `batches.submit`. */
 export interface SubmitBatchOptions {
   /**
-   * The caller's own Postgres transaction: the batch is accepted if and only if it commits. Until
-   * then other submits to the same lanes wait. Default: a transaction of Muster's.
+   * The caller's own Postgres transaction, as of `SubmitOptions`: the batch is accepted if and only
+   * if it commits. Until then other submits to the same lanes wait. Default: a transaction of
+   * Muster's.
    */
   tx?: Queryable;
   /**

@@ -10,8 +10,9 @@ export interface SubmitOptions {
    */
   partial?: boolean;
   /**
-   * The caller's own Postgres transaction (a `pg` client after BEGIN): the tasks are accepted if
-   * and only if it commits. Default: a transaction of Muster's.
+   * The caller's own Postgres transaction: the tasks are accepted if and only if it commits. A `pg`
+   * client after BEGIN, or another library's transaction through its adapter, such as
+   * `fromDrizzle(tx)`. Default: a transaction of Muster's.
    */
   tx?: Queryable;
   /**
