@@ -10,7 +10,15 @@ import tseslint from 'typescript-eslint';
 
 const PRODUCT = ['workflows', 'handlers', 'activities', 'postgres', 'workers', 'client'];
 export default defineConfig(
-  globalIgnores(['**/dist/', 'coverage/', '.muster/', 'site/.cache/', 'test/replay/histories/']),
+  globalIgnores([
+    '**/dist/',
+    'coverage/',
+    '.muster/',
+    'site/.cache/',
+    'test/replay/histories/',
+    'test/libraries/adapters.libraries.ts',
+    'test/libraries/generated/',
+  ]),
   {
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     rules: {

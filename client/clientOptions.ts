@@ -34,6 +34,9 @@ export interface ClientOptions {
    * @internal
    */
   door?: 'client' | 'cli';
-  /** The caller's own pool, in place of `databaseUrl`. The client does not close it. */
+  /**
+   * The caller's own pool of `pg`, in place of `databaseUrl`. Nothing is set in its sessions but
+   * within Muster's transactions. The client does not close it.
+   */
   pool?: Pool;
 }

@@ -3,8 +3,9 @@ import { workOffEnded } from '../activities/grouping/dependents';
 import type { Handler } from '../handlers/types';
 import { WAKE_LEASE_MS } from '../postgres/grouping/ring';
 import { checkSchema } from '../postgres/migrating/migrate';
-import type { Pool } from '../postgres/pool';
-import { createPool } from '../postgres/pool';
+import { Beside } from '../postgres/beside';
+import type { Pool, Queryable } from '../postgres/pool';
+import { borrowPool, createPool } from '../postgres/pool';
 import { Coalescer } from '../postgres/sharing/coalescer';
 import { Behind } from '../workflows/behind';
 import { DEFAULT_PREFIX } from '../workflows/naming';
@@ -17,10 +18,12 @@ import { LaneRinger } from './lanes/ringer';
 import type { Act } from './operations/auditLog';
 import { AuditLog, osUser } from './operations/auditLog';
 import { wakeNotifierOf } from './operations/wakeNotifier';
+import type { Rung } from './tasks/submitResult';
 import { TaskInserter } from './tasks/taskInserter';
 import { Ringer } from './tasks/ringer';
 import type { FailureTexts } from './tasks/failureTexts';
 import { withFailureTexts } from './tasks/failureTexts';
+import { checkTransaction } from './transactions/check';
 
 /** What the nouns of a client share: the database pool, the Temporal client, rings and handlers. */
 export class Connection implements ClientContext {
@@ -31,6 +34,7 @@ export class Connection implements ClientContext {
   readonly inserter: TaskInserter;
   readonly laneRinger: LaneRinger;
   readonly audit: AuditLog;
+  private readonly beside: Beside;
   private readonly behind: Behind;
   private readonly ringer: Ringer;
   private readonly releases = new Coalescer<true>(() => this.workOffEnded());
@@ -38,18 +42,20 @@ export class Connection implements ClientContext {
   private temporalMemo: Promise<TemporalClient> | null = null;
 
   constructor(private readonly options: ClientOptions) {
-    this.pool =
-      options.pool ??
-      createPool({
-        databaseUrl: options.databaseUrl,
-        schema: options.schema,
-        max: checkWhole('maxConnections', options.maxConnections ?? 10, 1, 1_000),
-        applicationName: 'muster client',
-      });
     this.prefix = options.prefix ?? DEFAULT_PREFIX;
     this.schema = options.schema ?? 'muster';
+    this.pool =
+      options.pool === undefined
+        ? createPool({
+            databaseUrl: options.databaseUrl,
+            schema: options.schema,
+            max: checkWhole('maxConnections', options.maxConnections ?? 10, 1, 1_000),
+            applicationName: 'muster client',
+          })
+        : borrowPool(options.pool, this.schema);
+    this.beside = new Beside(this.pool);
     this.handlers = new Map((options.handlers ?? []).map((handler) => [handler.name, handler]));
-    this.inserter = new TaskInserter(this.pool, this.schema);
+    this.inserter = new TaskInserter(this.pool, { schema: this.schema, beside: () => this.beside.pool() });
     this.behind = new Behind(() => this.temporal(), options.onRingFailure ?? (() => undefined));
     this.ringer = new Ringer(this.pool, this.behind, this.prefix, WAKE_LEASE_MS);
     this.audit = new AuditLog(this.pool, { who: options.actor ?? osUser(), door: options.door ?? 'client' });
@@ -77,12 +83,12 @@ export class Connection implements ClientContext {
    * down the change that is being made, if one is.
    */
   async ready(): Promise<void> {
-    await this.schemaReady();
+    await this.schemaReady(() => this.pool);
     await this.audit.begin();
   }
 
-  private schemaReady(): Promise<void> {
-    this.schemaChecked ??= checkSchema(this.pool).then(
+  private schemaReady(pool: () => Pool): Promise<void> {
+    this.schemaChecked ??= checkSchema(pool()).then(
       () => undefined,
       (error: unknown) => {
         this.schemaChecked = null;
@@ -100,6 +106,19 @@ export class Connection implements ClientContext {
     });
   }
 
+  /**
+   * The same in the caller's transaction, which may hold the only connection of the pool: nothing
+   * here waits for another one of it.
+   */
+  writeIn<T>(tx: Queryable | undefined, texts: FailureTexts, work: () => Promise<T>): Promise<T> {
+    if (tx === undefined) return this.write(texts, work);
+    return withFailureTexts(texts, async () => {
+      checkTransaction(tx);
+      await this.schemaReady(() => this.beside.pool());
+      return work();
+    });
+  }
+
   /** Makes a change that the audit shows. */
   change<T>(texts: FailureTexts, act: Act, work: () => Promise<T>): Promise<T> {
     return this.audit.change(act, () => this.write(texts, work));
@@ -112,6 +131,13 @@ export class Connection implements ClientContext {
 
   ring(targetIds: Iterable<number>): Promise<void> {
     return this.ringer.ring(targetIds);
+  }
+
+  /** Wakes what has work of accepted tasks; never throws. */
+  async ringAccepted({ targetIds, laneIds, hasDependents }: Rung): Promise<void> {
+    // Some of the tasks may depend only on tasks that have ended already.
+    if (hasDependents) await this.releaseDependents();
+    await (laneIds.length > 0 ? this.ringLaneIds(laneIds) : this.ring(targetIds));
   }
 
   releaseDependents(): Promise<void> {
@@ -146,6 +172,7 @@ export class Connection implements ClientContext {
     await this.settled();
     if (this.options.temporal?.client === undefined)
       await (await this.temporalMemo?.catch(() => null))?.connection.close();
+    await this.beside.close();
     if (this.options.pool === undefined) await this.pool.end();
   }
 }

@@ -55,6 +55,18 @@ export type { SubmitBatchOptions, SubmittedBatch } from './lanes/submitBatch';
 export type { Callback, TaskInput } from './tasks/checkTasks';
 export type * from './views';
 export type { ListTasksOptions } from './tasks/list/list';
+export { fromDrizzle, fromKnex, fromKysely, fromPostgresJs, fromPrisma, fromTypeOrm } from './transactions/adapters';
+export type {
+  DrizzleTransaction,
+  KnexTransaction,
+  KyselyExecutor,
+  KyselyTransaction,
+  PostgresJsTransaction,
+  PrismaTransaction,
+  TypeOrmManager,
+  TypeOrmRunner,
+  TypeOrmTransaction,
+} from './transactions/adapters';
 export type { WaitOptions } from './tasks/waitFor';
 export type { ArgumentLists } from './executions/execute';
 export { contentId } from './executions/contentId';

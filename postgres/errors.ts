@@ -10,6 +10,7 @@ import {
   MEANINGS,
   messageOf,
   NO_CONNECTION,
+  NO_TRANSACTION,
   POOLER,
   REFUSED,
   SILENT,
@@ -86,6 +87,15 @@ class DatabaseUnavailableError extends DatabaseError {
           ? 'does not answer'
           : 'cannot be reached';
     super(cause, outcome, `Postgres ${what}: ${messageOf(cause) || codeOf(cause)}. ${remedy}`);
+  }
+}
+
+/** A pooler took the settings of a session's start and dropped them. */
+export class DroppedSettingsError extends DatabaseError {
+  override readonly name = 'DroppedSettingsError';
+  override readonly code = 'DATABASE_UNAVAILABLE';
+  constructor(cause: unknown) {
+    super(cause, 'none', `Postgres did not take the settings of our sessions (options). ${POOLER.remedy}`);
   }
 }
 
@@ -186,6 +196,9 @@ export const isRefusedValue = (error: unknown): boolean => /^(?:22|54)/.test(cod
  * two waited for each other.
  */
 export const isLockTimeout = (error: unknown): boolean => ['55P03', '40P01'].includes(codeOf(error) ?? '');
+
+/** Says whether a statement that needs a transaction was sent outside of one. */
+export const isOutsideTransaction = (error: unknown): boolean => sqlStateOf(error) === NO_TRANSACTION;
 
 export const isUniqueViolation = (error: unknown): boolean => codeOf(error) === UNIQUE_VIOLATION;
 export const isMissingSchema = (error: unknown): boolean =>

@@ -1,8 +1,10 @@
 import pg from 'pg';
+import { anotherOf, borrowedFrom } from './borrowed';
 import { Doubts } from './doubts';
 import { concernsAllSessions, isConnectionError, keepsSession, typedError } from './errors';
 import type { SessionConfig } from './session';
 import { Session } from './session';
+import { types } from './types';
 
 /**
  * What a statement needs: a pool (each statement is a transaction) or a client inside a
@@ -38,19 +40,6 @@ export const KEEP_ALIVE_MS = 10_000;
 /** Longest wait for a connection attempt, or for a free connection of the pool. */
 export const CONNECT_TIMEOUT_MS = 10_000;
 
-// int8 as a number: seq = submit_seq * 16384 + i stays below 2^53 for 5e11 submits; batch ids and
-// counts are far smaller.
-const INT8 = 20;
-const types: pg.CustomTypesConfig = {
-  getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
-    if (oid === INT8 && format !== 'binary') return Number;
-    // arrays of int8
-    if (oid === 1016 && format !== 'binary')
-      return (text: string) => (text === '{}' ? [] : text.slice(1, -1).split(',').map(Number));
-    return pg.types.getTypeParser(oid, format) as (value: string) => unknown;
-  }) as pg.CustomTypesConfig['getTypeParser'],
-};
-
 export const SCHEMA_PATTERN = /^[a-z_][a-z0-9_]{0,62}$/;
 
 /**
@@ -61,8 +50,10 @@ const POOLER_FLAG = 'pgbouncer';
 
 interface Created {
   options: PoolOptions;
-  /** Behind a pooler: statements that begin each transaction. */
+  /** Behind a pooler, or of a caller's pool: statements that begin each transaction. */
   settings: string | null;
+  /** Makes a pool of one connection to the same database. */
+  another: () => Pool;
 }
 /** What is known of a pool, which is a class of `pg`: as weak as a field of it would be. */
 const created = new WeakMap<Pool, Created>();
@@ -74,8 +65,7 @@ const created = new WeakMap<Pool, Created>();
  */
 export const createPool = (options: PoolOptions): Pool => {
   const { schema = 'muster', statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options;
-  if (!SCHEMA_PATTERN.test(schema))
-    throw new Error(`schema: expected a name like "muster" (a-z, 0-9, _), got ${JSON.stringify(schema)}`);
+  if (!SCHEMA_PATTERN.test(schema)) throw new Error(wrongSchema(schema));
   const { url, isPooler } = readUrl(options.databaseUrl);
   const settings = sessionSettings(schema, statementTimeoutMs);
   // Behind a pooler the server's sessions are not these.
@@ -107,11 +97,52 @@ export const createPool = (options: PoolOptions): Pool => {
   // The same for a connection that is checked out, between two statements of a transaction: the
   // next statement fails and reports it.
   pool.on('connect', (client) => client.on('error', () => undefined));
-  created.set(pool, { options, settings: isPooler ? setLocal(settings) : null });
-  const connect = pool.connect.bind(pool);
-  pool.query = ((...args: unknown[]) => runAlone(pool, connect, args)) as typeof pool.query;
+  const connect = adopt(pool, {
+    options,
+    settings: isPooler ? setLocal(settings) : null,
+    another: () => createPool({ ...options, max: 1 }),
+  });
   return pool;
 };
+
+const adopt = (pool: Pool, known: Created): Connect => {
+  created.set(pool, known);
+  const connect = pool.connect.bind(pool);
+  pool.query = ((...args: unknown[]) => runAlone(pool, connect, args)) as typeof pool.query;
+  return connect;
+};
+
+/**
+ * Returns a caller's pool as the store's protocol needs it: nothing is set in its sessions but by
+ * each transaction for itself, nothing is prepared under a name, and numbers are numbers. A pool
+ * of `createPool` is returned as it is.
+ */
+export const borrowPool = (pool: pg.Pool, schema: string): Pool => {
+  if (created.has(pool)) return pool;
+  if (!SCHEMA_PATTERN.test(schema)) throw new Error(wrongSchema(schema));
+  const borrowed = borrowedFrom(pool);
+  adopt(borrowed, {
+    options: { databaseUrl: '', schema },
+    settings: setLocal(sessionSettings(schema, STATEMENT_TIMEOUT_MS)),
+    another: () => borrowPool(anotherOf(pool), schema),
+  });
+  return borrowed;
+};
+
+/**
+ * Returns a new pool of one connection to the same database: for what must not wait for a
+ * connection of `pool`, whose holders wait for it.
+ */
+export const poolBeside = (pool: Pool): Pool => knownOf(pool).another();
+
+const knownOf = (pool: Pool): Created => {
+  const known = created.get(pool);
+  if (known === undefined) throw new Error('pool: expected one that createPool made, got another');
+  return known;
+};
+
+const wrongSchema = (schema: string): string =>
+  `schema: expected a name like "muster" (a-z, 0-9, _), got ${JSON.stringify(schema)}`;
 
 const sessionSettings = (schema: string, statementTimeoutMs: number): Readonly<Record<string, string>> => ({
   search_path: schema,
@@ -172,11 +203,7 @@ const runAlone = async (pool: Pool, connect: Connect, args: readonly unknown[]):
 };
 
 /** Returns the options that `createPool` made a pool with: for a pool like it in another thread. */
-export const poolOptions = (pool: Pool): PoolOptions => {
-  const known = created.get(pool);
-  if (known === undefined) throw new Error('pool: expected one that createPool made, got another');
-  return known.options;
-};
+export const poolOptions = (pool: Pool): PoolOptions => knownOf(pool).options;
 
 /**
  * Runs `work` in one transaction, READ COMMITTED unless `begin` says otherwise; any throw rolls it
@@ -261,31 +288,4 @@ const closeIdle = (pool: Pool, connect: Connect): void => {
       },
       () => undefined,
     );
-};
-
-/**
- * Runs `work` on a caller's client inside the caller's transaction, on our tables, and leaves the
- * session as it was: a savepoint, so that an error leaves nothing of ours behind; our search_path
- * for as long as `work` takes; no prepared names of ours in their session.
- */
-export const inCallersTransaction = async <T>(
-  tx: Queryable,
-  schema: string,
-  work: (db: Queryable) => Promise<T>,
-): Promise<T> => {
-  const db: Queryable = { query: ({ text, values }: pg.QueryConfig) => tx.query({ text, values }) };
-  const setPath = (path: string): Promise<unknown> =>
-    db.query({ text: `select set_config('search_path', $1, true)`, values: [path] });
-  const { rows } = await db.query<{ path: string }>({ text: `select current_setting('search_path') as path` });
-  await db.query({ text: 'savepoint muster' });
-  try {
-    await setPath(schema);
-    const result = await work(db);
-    await setPath(rows[0]!.path);
-    await db.query({ text: 'release savepoint muster' });
-    return result;
-  } catch (error) {
-    await db.query({ text: 'rollback to savepoint muster' }).catch(() => undefined); // a lost connection has rolled back already
-    throw typedError(error, false);
-  }
 };

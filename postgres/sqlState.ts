@@ -80,6 +80,7 @@ export const POOLER: Meaning = {
 export const UNANSWERED: Meaning = { kind: 'refused', lasting: true };
 
 export const UNIQUE_VIOLATION = '23505';
+export const NO_TRANSACTION = '25P01';
 export const UNDEFINED_TABLE = '42P01';
 export const INVALID_SCHEMA = '3F000';
 export const UNDEFINED_COLUMN = '42703';

@@ -12,7 +12,7 @@ import type { BatchInput } from './checkBatch';
 import type { Receipt } from './receipts';
 import { receipts } from './receipts';
 import type { SubmitBatchOptions, SubmittedBatch } from './submitBatch';
-import { storeBatches } from './submitBatch';
+import { RingingBatch, storeBatches } from './submitBatch';
 import type { LaneBatchView } from './views';
 import { batchStatus } from './views';
 
@@ -23,9 +23,8 @@ export class Batches {
 
   /**
    * Submits one batch to a lane. It is sent as it is, after everything that was submitted to its
-   * service before. Resolves when the batch is accepted, which means committed. After a submit with
-   * `tx`, call `lanes.ring([service])` once the transaction has committed; otherwise the sweeper
-   * finds the batch within 5 s. Throws as `submitMany` does.
+   * service before. Resolves when the batch is accepted, which means committed (with `tx`: written;
+   * call its `ring` once your transaction has committed). Throws as `submitMany` does.
    */
   async submit(
     handler: string,
@@ -51,9 +50,11 @@ export class Batches {
   ): Promise<SubmittedBatch[]> {
     const { connection } = this;
     const handler = connection.handler(handlerName);
-    const stored = await connection.write(SUBMIT, () => storeBatches(connection, handler, batches, options));
+    const stored = await connection.writeIn(options.tx, SUBMIT, () =>
+      storeBatches(connection, handler, batches, options),
+    );
     if (options.tx === undefined) await connection.ringLaneIds(stored.laneIds);
-    return stored.batches;
+    return stored.batches.map((one) => new RingingBatch(one, () => connection.ringLaneIds([one.laneId])));
   }
 
   /**

@@ -126,11 +126,13 @@ export const fixHead = async (
       );
     const handler = client.handler(name);
     const batch = checkBatch(handler, { service, items: fix.items });
-    const [bound] = await inserter.bindLanes(handler, [batch]);
+    // Not over the pool, whose only connection this transaction may hold.
+    const registry = inserter.registry(tx);
+    const [bound] = await inserter.bindLanes(registry, handler, [batch]);
     if (bound!.targetId !== targetId)
       throw new InvalidArgumentError('items', 'items of the same target as the batch that they replace', batch.target);
     await lockLanes(tx, [halted.laneId]);
-    const recipientIds = await inserter.recipientIds(batch.tasks);
+    const recipientIds = await inserter.recipientIds(registry, batch.tasks);
     const { batchId } = await insertLaneBatch(tx, {
       ...bound!,
       tasks: batch.tasks.map(({ id, payload, bytes, weight }, i) => ({

@@ -1,7 +1,7 @@
 import type { Handler } from '../../handlers/types';
 import { withRetries } from '../../postgres/errors';
 import type { Queryable } from '../../postgres/pool';
-import { inCallersTransaction, inTransaction } from '../../postgres/pool';
+import { inTransaction } from '../../postgres/pool';
 import * as store from '../../postgres/lanes/laneBatch';
 import { findTasks } from '../../postgres/grouping/task';
 import { lockLanes } from '../../postgres/lanes/lane';
@@ -9,6 +9,7 @@ import { checkDependencies } from '../../workflows/planning/lanes/dependencies';
 import { statusName } from '../../workflows/planning/lanes/statuses';
 import { FLUSH_REASONS } from '../../workflows/planning/states';
 import { checkBacklog, inLanes } from '../tasks/backlog';
+import { joinTransaction } from '../transactions/join';
 import type { BatchInput, CheckedBatch } from './checkBatch';
 import { checkBatch } from './checkBatch';
 import { InvalidArgumentError, InvalidTaskError, MusterError } from '../errors';
@@ -19,8 +20,9 @@ import { sameJson } from '../tasks/repeats';
 /** Options of `batches.submit`. */
 export interface SubmitBatchOptions {
   /**
-   * The caller's own Postgres transaction: the batch is accepted if and only if it commits. Until
-   * then other submits to the same lanes wait. Default: a transaction of Muster's.
+   * The caller's own Postgres transaction, as of `SubmitOptions`: the batch is accepted if and only
+   * if it commits. Until then other submits to the same lanes wait. Default: a transaction of
+   * Muster's.
    */
   tx?: Queryable;
   /**
@@ -39,6 +41,40 @@ export interface SubmittedBatch {
   service: string;
   /** False: exactly these items had already been submitted as this batch. */
   accepted: boolean;
+  /**
+   * Wakes the queuer of its lane: after a submit with `tx`, once your transaction has committed.
+   * Otherwise the sweeper finds the batch within 5 s. Never throws, waits at most half a second for
+   * Temporal, and does no harm after a rollback.
+   */
+  ring(): Promise<void>;
+}
+
+/** A batch that was submitted, which knows what to wake. */
+export class RingingBatch implements SubmittedBatch {
+  readonly batch: number;
+  readonly service: string;
+  readonly accepted: boolean;
+  // Private to the language, so that a batch is printed and compared without it.
+  readonly #ring: () => Promise<void>;
+
+  constructor({ batch, service, accepted }: StoredBatch, ring: () => Promise<void>) {
+    this.batch = batch;
+    this.service = service;
+    this.accepted = accepted;
+    this.#ring = ring;
+  }
+
+  ring(): Promise<void> {
+    return this.#ring();
+  }
+}
+
+/** A batch as it was stored, and its lane. */
+export interface StoredBatch {
+  batch: number;
+  service: string;
+  accepted: boolean;
+  laneId: number;
 }
 
 /** What a call needs of the client. */
@@ -58,20 +94,21 @@ export const storeBatches = async (
   handler: Handler,
   inputs: readonly BatchInput[],
   options: SubmitBatchOptions,
-): Promise<{ batches: SubmittedBatch[]; laneIds: number[] }> => {
+): Promise<{ batches: StoredBatch[]; laneIds: number[] }> => {
   if (!(inputs?.length >= 1 && inputs.length <= MAX_BATCHES))
     throw new InvalidArgumentError('batches', `an array of 1 to ${MAX_BATCHES}`, inputs?.length ?? inputs);
   const batches = inputs.map((input, i) => checkBatch(handler, input, inputs.length === 1 ? 'batch' : `batches[${i}]`));
   await options.admit?.(batches.flatMap(({ tasks }) => tasks));
-  const bound = await inserter.bindLanes(handler, batches);
+  const registry = inserter.registry(options.tx);
+  const bound = await inserter.bindLanes(registry, handler, batches);
   const recipients = new Map<CheckedBatch, (number | null)[]>();
-  for (const batch of batches) recipients.set(batch, await inserter.recipientIds(batch.tasks));
+  for (const batch of batches) recipients.set(batch, await inserter.recipientIds(registry, batch.tasks));
   const laneIds = [...new Set(bound.map((one) => one.laneId))];
-  const work = (db: Queryable): Promise<SubmittedBatch[]> => storeAll(db, handler, batches, bound, recipients, laneIds);
+  const work = (db: Queryable): Promise<StoredBatch[]> => storeAll(db, handler, batches, bound, recipients, laneIds);
   const submitted =
     options.tx === undefined
       ? await withRetries(() => inTransaction(inserter.pool, work))
-      : await inCallersTransaction(options.tx, schema, work);
+      : await joinTransaction(options.tx, schema, work);
   return { batches: submitted, laneIds };
 };
 
@@ -88,7 +125,7 @@ const storeAll = async (
   bound: readonly BoundBatch[],
   recipients: ReadonlyMap<CheckedBatch, (number | null)[]>,
   laneIds: readonly number[],
-): Promise<SubmittedBatch[]> => {
+): Promise<StoredBatch[]> => {
   await lockLanes(db, laneIds);
   const targetIds = new Map(batches.map(({ target }, i) => [target, bound[i]!.targetId]));
   await checkBacklog(
@@ -100,7 +137,7 @@ const storeAll = async (
     targetIds,
   );
   const needs = await checkNeeds(db, handler, batches);
-  const submitted: SubmittedBatch[] = [];
+  const submitted: StoredBatch[] = [];
   const pairs: { batchId: number; needs: number }[] = [];
   for (const [i, batch] of batches.entries()) {
     const of = recipients.get(batch)!;
@@ -118,7 +155,8 @@ const storeAll = async (
       reason: FLUSH_REASONS.given,
     });
     const given = batchId ?? (await findRepeated(db, handler, batch));
-    submitted.push({ batch: given, service: batch.service, accepted: batchId !== null });
+    const { laneId } = bound[i]!;
+    submitted.push({ batch: given, service: batch.service, accepted: batchId !== null, laneId });
   }
   for (const [i, { batch: batchId, accepted }] of submitted.entries())
     for (const need of accepted ? needs[i]! : [])

@@ -4,12 +4,13 @@ import { withRetries } from '../../postgres/errors';
 import type { NewTask } from '../../postgres/grouping/task';
 import { insertTasks } from '../../postgres/grouping/task';
 import type { Pool, Queryable } from '../../postgres/pool';
-import { inCallersTransaction, inTransaction } from '../../postgres/pool';
+import { inTransaction } from '../../postgres/pool';
 import { orderDependents } from '../../workflows/planning/grouping/dependencies';
 import type { DependencyProblem } from '../../workflows/planning/grouping/dependencies';
 import { chunksOf } from '../context';
 import type { TaskProblem } from '../errors';
 import { InvalidTaskError } from '../errors';
+import { joinTransaction } from '../transactions/join';
 import type { CheckedTask } from './checkTasks';
 import { countEnded } from './countEnded';
 import { knownIds } from './repeats';
@@ -55,7 +56,7 @@ export const storeWithDependents = async (
     try {
       return check === null
         ? await withRetries(() => inTransaction(db as Pool, work))
-        : await inCallersTransaction(db, schema, work);
+        : await joinTransaction(db, schema, work);
     } catch (error) {
       if (!(error instanceof StoredMeanwhile) || attempt >= TRIES) throw error;
     }

@@ -10,8 +10,9 @@ export interface SubmitOptions {
    */
   partial?: boolean;
   /**
-   * The caller's own Postgres transaction (a `pg` client after BEGIN): the tasks are accepted if
-   * and only if it commits. Default: a transaction of Muster's.
+   * The caller's own Postgres transaction: the tasks are accepted if and only if it commits. A `pg`
+   * client after BEGIN, or another library's transaction through its adapter, such as
+   * `fromDrizzle(tx)`. Default: a transaction of Muster's.
    */
   tx?: Queryable;
   /**
@@ -34,6 +35,26 @@ export interface Checked {
 /** Refuses tasks by throwing. */
 export type Admit = (tasks: readonly Checked[]) => Promise<void>;
 
+/** What a commit has given work to. */
+export interface Rung {
+  targetIds: readonly number[];
+  /** Lanes of an ordered handler, which are rung in place of its targets. */
+  laneIds: readonly number[];
+  /** Some of the tasks have dependencies, which may all have ended. */
+  hasDependents: boolean;
+}
+
+/** What a call, or a chunk of a stream, has stored. */
+export interface Stored {
+  accepted: number;
+  repeated: number;
+  refused: TaskProblem[];
+  rung: Rung;
+}
+
+/** Wakes what has something to do; never throws. */
+type Ring = (rung: Rung) => Promise<void>;
+
 /** The result of `submit`. */
 export interface SubmitResult {
   /** Number of new tasks that are stored (and committed, unless `tx` was given). */
@@ -44,12 +65,38 @@ export interface SubmitResult {
    * With `partial`: the problems of the other tasks, for a stream at most 1,000. Otherwise empty.
    */
   refused: TaskProblem[];
-  /**
-   * Targets whose leaders, or in lanes whose queuers, are woken. After a submit with `tx`, pass
-   * them to `ring` once the transaction has committed; otherwise the sweeper finds the tasks within
-   * 5 s.
-   */
+  /** Targets whose leaders, or in lanes whose queuers, are woken. */
   targetIds: number[];
+  /**
+   * Wakes the workers of these tasks, in lanes or not: after a submit with `tx`, once your
+   * transaction has committed. Otherwise the sweeper finds them within 5 s. Never throws, waits at
+   * most half a second for Temporal, and does no harm after a rollback.
+   */
+  ring(): Promise<void>;
+}
+
+/** The result of a submit, which knows what to wake. */
+export class RingingResult implements SubmitResult {
+  readonly accepted: number;
+  readonly repeated: number;
+  readonly refused: TaskProblem[];
+  readonly targetIds: number[];
+  // Private to the language, so that a result is printed and compared without them.
+  readonly #rung: Rung;
+  readonly #ring: Ring;
+
+  constructor({ accepted, repeated, refused, rung }: Stored, ring: Ring) {
+    this.accepted = accepted;
+    this.repeated = repeated;
+    this.refused = refused;
+    this.targetIds = [...rung.targetIds];
+    this.#rung = rung;
+    this.#ring = ring;
+  }
+
+  ring(): Promise<void> {
+    return this.#ring(this.#rung);
+  }
 }
 
 /** One task, an array of at most 10,000 tasks, or a stream of any length. */

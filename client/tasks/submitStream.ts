@@ -1,5 +1,6 @@
+import type { TaskProblem } from '../errors';
 import type { TaskInput } from './checkTasks';
-import type { SubmitResult } from './submitResult';
+import type { Stored } from './submitResult';
 
 /** Tasks per transaction: larger transactions are not faster. */
 const STREAM_CHUNK = 5_000;
@@ -11,17 +12,20 @@ const MOST_PROBLEMS = 1_000;
  */
 export const submitStream = async (
   tasks: AsyncIterable<TaskInput>,
-  submit: (chunk: readonly TaskInput[]) => Promise<SubmitResult>,
-): Promise<SubmitResult> => {
-  const sum: SubmitResult = { accepted: 0, repeated: 0, refused: [], targetIds: [] };
-  const targetIds = new Set<number>();
+  submit: (chunk: readonly TaskInput[]) => Promise<Stored>,
+): Promise<Stored> => {
+  const sum = { accepted: 0, repeated: 0, refused: [] as TaskProblem[] };
+  const [targetIds, laneIds] = [new Set<number>(), new Set<number>()];
+  let hasDependents = false;
   let chunk: TaskInput[] = [];
   let offset = 0;
   const flush = async (): Promise<void> => {
     const part = await submit(chunk);
     sum.accepted += part.accepted;
     sum.repeated += part.repeated;
-    for (const id of part.targetIds) targetIds.add(id);
+    for (const id of part.rung.targetIds) targetIds.add(id);
+    for (const id of part.rung.laneIds) laneIds.add(id);
+    hasDependents ||= part.rung.hasDependents;
     for (const problem of part.refused)
       if (sum.refused.length < MOST_PROBLEMS) sum.refused.push({ ...problem, index: problem.index + offset });
     offset += chunk.length;
@@ -32,5 +36,5 @@ export const submitStream = async (
     if (chunk.length >= STREAM_CHUNK) await flush();
   }
   if (chunk.length > 0) await flush();
-  return { ...sum, targetIds: [...targetIds] };
+  return { ...sum, rung: { targetIds: [...targetIds], laneIds: [...laneIds], hasDependents } };
 };

@@ -3,7 +3,7 @@ import { isUniqueViolation, withRetries } from '../../postgres/errors';
 import { registerHandler } from '../../postgres/grouping/handler';
 import type { HandlerRow } from '../../postgres/grouping/handler';
 import type { Pool, Queryable } from '../../postgres/pool';
-import { inCallersTransaction, inTransaction } from '../../postgres/pool';
+import { inTransaction } from '../../postgres/pool';
 import { registerTargets } from '../../postgres/grouping/target';
 import type { NewTask } from '../../postgres/grouping/task';
 import { copyTasks, RECIPIENT_MS, registerRecipient } from '../../postgres/grouping/task';
@@ -13,7 +13,9 @@ import { conflict, knownIds } from './repeats';
 import { checkBacklog, inQueues } from './backlog';
 import type { GroupCommit } from '../../postgres/sharing/groupCommit';
 import type { FewStored, FewTasks } from './storeFew';
-import { sharedInserts, storeFew } from './storeFew';
+import { sharedInserts } from './storeFew';
+import type { Counted } from './storeInTheirs';
+import { storeInTheirs } from './storeInTheirs';
 import { storeWithDependents } from './storeDependents';
 import { serviceOf, storeInLanes } from '../lanes/submitInLane';
 import type { Callback, CheckedTask } from './checkTasks';
@@ -43,6 +45,17 @@ export interface Accepted {
   laneIds: number[];
 }
 
+interface InserterOptions {
+  schema?: string;
+  /**
+   * What registers the new things of a caller's transaction, in separate commits: that transaction
+   * may hold the only connection of the pool. Default: the pool.
+   */
+  beside?: () => Pool;
+  /** Most ids of targets per handler, and of lanes, that are kept. */
+  most?: number;
+}
+
 /**
  * Stores checked tasks of a handler: registers the handler and its targets, inserts new tasks, and
  * recognises repeated ones. There is one instance per client, since it caches handlers, targets and
@@ -54,14 +67,18 @@ export class TaskInserter {
   private readonly recipients = new Map<string, { id: number; until: number }>();
   private expectRepeats = false;
   readonly lanes: LaneBindings;
+  private readonly schema: string;
+  private readonly beside: () => Pool;
+  private readonly most: number;
   private readonly few: GroupCommit<FewTasks, FewStored>;
 
   constructor(
     readonly pool: Pool,
-    private readonly schema = 'muster',
-    /** Most ids of targets per handler, and of lanes, that are kept. */
-    private readonly most = MOST_KEPT,
+    { schema = 'muster', beside = () => pool, most = MOST_KEPT }: InserterOptions = {},
   ) {
+    this.schema = schema;
+    this.beside = beside;
+    this.most = most;
     this.lanes = new LaneBindings(most);
     this.few = sharedInserts(pool);
   }
@@ -73,12 +90,13 @@ export class TaskInserter {
   ): Promise<Accepted> {
     const refused: TaskProblem[] = [];
     const distinct = this.dropTwins(tasks, refused, options.partial);
-    const row = await this.handlerRow(handler);
-    const ids = await this.targetIds(handler, row, distinct);
+    const registry = this.registry(options.tx);
+    const row = await this.handlerRow(registry, handler);
+    const ids = await this.targetIds(registry, handler, row, distinct);
     const check = (db: Queryable): Promise<void> => checkBacklog(db, inQueues, handler, row.id, distinct, ids);
     if (options.tx === undefined && !handler.ordered) await check(this.pool);
-    const lanes = handler.ordered ? await this.lanesOf(handler, row, distinct, ids) : null;
-    const recipientIds = await this.recipientIds(distinct);
+    const lanes = handler.ordered ? await this.lanesOf(registry, handler, row, distinct, ids) : null;
+    const recipientIds = await this.recipientIds(registry, distinct);
     // The fields are listed one by one: a spread costs as much as the rest of this function.
     const rows = distinct.map(({ id, payload, bytes, weight, key, priority, notBeforeMs, target }, i): NewTask => ({
       id,
@@ -127,7 +145,7 @@ export class TaskInserter {
     const stored =
       tx === undefined
         ? await this.storeInOwn(handler, distinct, rows, refused, partial)
-        : await storeInTheirs(tx, this.schema, check, handler, distinct, rows, refused, partial);
+        : await storeInTheirs(tx, this.schema, check, { handler, tasks: distinct, rows, partial }, refused);
     const repeated = stored.repeated + twins;
     return { accepted: stored.accepted, repeated, refused, targetIds, laneIds, hasDependents };
   }
@@ -144,10 +162,10 @@ export class TaskInserter {
     return [...byId.values()];
   }
 
-  private async handlerRow(handler: Handler): Promise<HandlerRow> {
+  private async handlerRow(registry: Pool, handler: Handler): Promise<HandlerRow> {
     let row = this.handlers.get(handler.name);
     if (row === undefined)
-      this.handlers.set(handler.name, (row = await withRetries(() => registerHandler(this.pool, handler))));
+      this.handlers.set(handler.name, (row = await withRetries(() => registerHandler(registry, handler))));
     return row;
   }
 
@@ -157,6 +175,7 @@ export class TaskInserter {
    * nothing.
    */
   private async targetIds(
+    registry: Pool,
     handler: Handler,
     row: HandlerRow,
     tasks: readonly CheckedTask[],
@@ -169,7 +188,7 @@ export class TaskInserter {
     if (missing.size > 0) {
       const keys = [...missing].sort(); // the same order in every process, so that two registrations cannot deadlock
       const names = keys.map((key) => (row.leaders === 0 ? key : String(leaderIndex(key, row.leaders))));
-      const rows = await withRetries(() => registerTargets(this.pool, row.id, keys, names));
+      const rows = await withRetries(() => registerTargets(registry, row.id, keys, names));
       for (const { key, id } of rows) known.set(key, id);
     }
     return known;
@@ -180,17 +199,19 @@ export class TaskInserter {
    * commits before the batches are stored.
    */
   async bindLanes(
+    registry: Pool,
     handler: Handler,
     batches: readonly { service: string; target: string; tasks: readonly CheckedTask[] }[],
   ): Promise<{ laneId: number; targetId: number; handlerId: number }[]> {
-    const row = await this.handlerRow(handler);
+    const row = await this.handlerRow(registry, handler);
     const targets = await this.targetIds(
+      registry,
       handler,
       row,
       batches.flatMap(({ tasks }) => tasks.slice(0, 1)),
     );
     const bound = await this.lanes.bind(
-      this.pool,
+      registry,
       handler,
       row.id,
       batches.map(({ service, target }) => ({ service, target, targetId: targets.get(target)! })),
@@ -200,31 +221,37 @@ export class TaskInserter {
 
   /** Returns the lane of each task. */
   private async lanesOf(
+    registry: Pool,
     handler: Handler,
     row: HandlerRow,
     tasks: readonly CheckedTask[],
     ids: ReadonlyMap<string, number>,
   ): Promise<number[]> {
     const targets = tasks.map(({ target }) => ({ target, targetId: ids.get(target)! }));
-    if (handler.service === undefined) return this.lanes.find(this.pool, handler, targets);
+    if (handler.service === undefined) return this.lanes.find(registry, handler, targets);
     const wanted = tasks.map(({ payload }, i) => ({
       ...targets[i]!,
       service: serviceOf(handler, targets[i]!.target, payload),
     }));
-    return this.lanes.bind(this.pool, handler, row.id, wanted);
+    return this.lanes.bind(registry, handler, row.id, wanted);
   }
 
-  async recipientIds(tasks: readonly CheckedTask[]): Promise<(number | null)[]> {
+  /** Returns the pool that registers what is new: for a caller's transaction, or for none. */
+  registry(tx: Queryable | undefined): Pool {
+    return tx === undefined ? this.pool : this.beside();
+  }
+
+  async recipientIds(registry: Pool, tasks: readonly CheckedTask[]): Promise<(number | null)[]> {
     const ids: (number | null)[] = [];
-    for (const { callback } of tasks) ids.push(callback === null ? null : await this.recipientId(callback));
+    for (const { callback } of tasks) ids.push(callback === null ? null : await this.recipientId(registry, callback));
     return ids;
   }
-  private async recipientId(callback: Callback): Promise<number> {
+  private async recipientId(registry: Pool, callback: Callback): Promise<number> {
     const key = JSON.stringify(callback);
     const known = this.recipients.get(key);
     if (known !== undefined && performance.now() < known.until) return known.id;
     const until = performance.now() + RECIPIENT_MS;
-    const id = await registerRecipient(this.pool, 'url' in callback ? 'webhook' : 'workflow', callback);
+    const id = await registerRecipient(registry, 'url' in callback ? 'webhook' : 'workflow', callback);
     if (this.recipients.size > 10_000) this.recipients.clear(); // bounds the memory, with an address per task
     this.recipients.set(key, { id, until });
     return id;
@@ -236,7 +263,7 @@ export class TaskInserter {
     rows: readonly NewTask[],
     refused: TaskProblem[],
     partial: boolean,
-  ): Promise<Stored> {
+  ): Promise<Counted> {
     const refusedBefore = refused.length;
     let fresh = rows;
     let repeated = 0;
@@ -263,30 +290,3 @@ export class TaskInserter {
     }
   }
 }
-
-interface Stored {
-  accepted: number;
-  repeated: number;
-}
-
-/**
- * Stores tasks in the caller's transaction: they are accepted if and only if it commits. A refusal
- * leaves that transaction as it was.
- */
-const storeInTheirs = async (
-  tx: Queryable,
-  schema: string,
-  check: (db: Queryable) => Promise<void>,
-  handler: Handler,
-  tasks: readonly CheckedTask[],
-  rows: readonly NewTask[],
-  refused: TaskProblem[],
-  partial: boolean,
-): Promise<Stored> => {
-  const stored = await inCallersTransaction(tx, schema, async (db) => {
-    await check(db);
-    return storeFew(db, { handler, tasks, rows, partial });
-  });
-  refused.push(...stored.problems);
-  return { accepted: stored.inserted, repeated: stored.repeated };
-};

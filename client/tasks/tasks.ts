@@ -14,7 +14,8 @@ import { checkTask } from './checkTasks';
 import type { ListTasksOptions } from './list/list';
 import { listTasks } from './list/list';
 import * as reads from './read';
-import type { SubmitOptions, SubmitResult, TaskSource } from './submitResult';
+import type { Stored, SubmitOptions, SubmitResult, TaskSource } from './submitResult';
+import { RingingResult } from './submitResult';
 import { submitStream } from './submitStream';
 import * as texts from './failureTexts';
 import * as waits from './waitFor';
@@ -49,11 +50,12 @@ export class Tasks {
     const { connection } = this;
     const handler = connection.handler(typeof named === 'string' ? named : named.name);
     const isStream = isAsyncIterable(tasks);
-    return connection.write(isStream ? texts.SUBMIT_STREAM : texts.SUBMIT, () => {
+    const stored = await connection.writeIn(options.tx, isStream ? texts.SUBMIT_STREAM : texts.SUBMIT, () => {
       if (isStream) return submitStream(tasks, (chunk) => submitCall(connection, handler, chunk, options));
       const all = Array.isArray(tasks) ? (tasks as readonly TaskInput[]) : [tasks as TaskInput];
       return submitCall(connection, handler, all, options);
     });
+    return new RingingResult(stored, (rung) => connection.ringAccepted(rung));
   }
 
   /**
@@ -143,27 +145,26 @@ const submitCall = async (
   handler: Handler,
   tasks: readonly TaskInput[],
   options: SubmitOptions,
-): Promise<SubmitResult> => {
+): Promise<Stored> => {
   if (tasks.length > MAX_TASKS_PER_CALL) throw new TooManyTasksError(MAX_TASKS_PER_CALL, tasks.length);
   const problems: TaskProblem[] = [];
   const checked = tasks
     .map((task, index) => checkTask(handler, task, index, problems))
     .filter((task): task is CheckedTask => task !== null);
   if (problems.length > 0 && options.partial !== true) throw new InvalidTaskError(problems);
-  if (checked.length === 0) return { accepted: 0, repeated: 0, refused: problems, targetIds: [] };
+  if (checked.length === 0) return { accepted: 0, repeated: 0, refused: problems, rung: NOTHING };
   await options.admit?.(checked);
-  const stored = await connection.inserter.store(handler, checked, {
+  const { accepted, repeated, refused, ...rung } = await connection.inserter.store(handler, checked, {
     partial: options.partial ?? false,
     ...(options.tx === undefined ? {} : { tx: options.tx }),
   });
   // In a caller's transaction there is nothing to ring for yet, since it commits later. The sweeper
   // finds the tasks within seconds.
-  const { laneIds, hasDependents, ...answer } = stored;
   if (options.tx === undefined) {
-    // Some of the tasks may depend only on tasks that have ended already.
-    if (hasDependents) await connection.releaseDependents();
-    const rung = laneIds.length > 0 ? connection.ringLaneIds(laneIds) : connection.ring(stored.targetIds);
-    if (tasks.length < RING_BEHIND_FROM) await rung;
+    const rings = connection.ringAccepted(rung);
+    if (tasks.length < RING_BEHIND_FROM || rung.hasDependents) await rings;
   }
-  return { ...answer, refused: [...problems, ...stored.refused] };
+  return { accepted, repeated, refused: [...problems, ...refused], rung };
 };
+
+const NOTHING = { targetIds: [], laneIds: [], hasDependents: false };

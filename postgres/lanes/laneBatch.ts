@@ -1,7 +1,10 @@
 import { SEQ_STRIDE } from '../grouping/task';
 import type { Queryable } from '../pool';
 
-/** Statements that put batches into a lane. They run in one transaction, after `lockLanes`. */
+/**
+ * Statements that put batches into a lane. They run in one transaction, after `lockLanes`; where it
+ * is a caller's, its client reads int8 as text: numbers are `float8`.
+ */
 
 export interface NewLaneBatch {
   laneId: number;
@@ -58,9 +61,9 @@ joined as (insert into member (seq, batch_id, attempts) select n.seq, f.id, 0 fr
 placed as (
   insert into lane_batch (batch_id, lane_id, target_id, handler_id, seq, changed_at, weight, reads, writes)
   select f.id, $8, $6, $9, coalesce($12::bigint, call.base), clock(), least(10000, greatest(1, round(f.weight)))::int,
-    $10, $11
+    $10::text[], $11::text[]
   from formed f, call)
-select (select id from formed) as "batchId", call.base as seq
+select (select id from formed)::float8 as "batchId", call.base::float8 as seq
 from call`,
     values: [
       s.tasks.map((task) => task.id),
@@ -125,7 +128,8 @@ export const findGiven = async (
   const { rows } = await db.query<{ id: string; batchId: number | null; place: number; n: number; seq: number }>({
     name: 'find-given',
     text: `
-select t.id, b.id as "batchId", array_position(b.members, t.seq) as place, b.n, b.members[1] as seq
+select t.id, b.id::float8 as "batchId", array_position(b.members, t.seq) as place, b.n,
+  b.members[1]::float8 as seq
 from task t left join lateral (
   select b.id, b.n, b.members
   from batch b

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import {
+  DroppedSettingsError,
   isDifferentSchema,
   isLockTimeout,
   isMissingSchema,
@@ -176,8 +177,9 @@ export const checkSchema = async (db: Queryable): Promise<string[]> => {
     const { rows } = await db.query<{ name: string }>({ text: `select name from ${MIGRATIONS_TABLE} order by name` });
     done = rows.map((row) => row.name);
   } catch (error) {
-    if (isMissingSchema(error)) throw new SchemaMissingError('no tables');
-    throw error;
+    if (!isMissingSchema(error)) throw error;
+    if (!(await hasOurSettings(db))) throw new DroppedSettingsError(error);
+    throw new SchemaMissingError('no tables');
   }
   const newer = refuseNewer(done);
   const missing = knownMigrations().filter((name) => !done.includes(name));
@@ -186,6 +188,12 @@ export const checkSchema = async (db: Queryable): Promise<string[]> => {
     throw isDifferentSchema(error) ? new SchemaDiffersError(error) : error;
   });
   return newer;
+};
+
+/** Says whether the session took the settings of its start: a pooler may drop them. */
+const hasOurSettings = async (db: Queryable): Promise<boolean> => {
+  const { rows } = await db.query<{ scans: string }>({ text: `select current_setting('enable_seqscan') as scans` });
+  return rows[0]!.scans === 'off';
 };
 
 /** Returns the applied names in order; null: the table of migrations does not exist. */

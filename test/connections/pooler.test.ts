@@ -1,5 +1,6 @@
+import pg from 'pg';
 import { defineHandler } from '../../handlers';
-import { migrate } from '../../postgres/migrating/migrate';
+import { checkSchema, migrate } from '../../postgres/migrating/migrate';
 import { createPool, inTransaction } from '../../postgres/pool';
 import { createClient } from '../../client';
 import { temporalAddress } from '../helpers/database';
@@ -114,6 +115,15 @@ test('each transaction begins with what a session of ours has set, also one that
   const bare = await inTransaction(pooled!, (tx) => tx.query('commit; show search_path'));
   expect(JSON.stringify(bare)).toContain('public'); // nothing of it stays in the session
   await Promise.all([usual!.end(), pooled!.end()]);
+});
+
+test('settings that were dropped at the start of a session are told from tables that are missing', async () => {
+  const pool = new pg.Pool({ connectionString: muster.database.url });
+  await expect(checkSchema(pool)).rejects.toMatchObject({
+    code: 'DATABASE_UNAVAILABLE',
+    message: expect.stringContaining('add ?pgbouncer=true'),
+  });
+  await pool.end();
 });
 
 test('a migration through a pooler is refused: it holds a lock of its session', async () => {

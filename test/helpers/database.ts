@@ -36,6 +36,14 @@ const withAdmin = async (work: (admin: pg.Client) => Promise<unknown>): Promise<
   }
 };
 
+/** Leads an address through the pooler of `npm run test:pooler`; otherwise it stays as it is. */
+const throughPooler = (url: URL): void => {
+  const port = process.env['MUSTER_TEST_POOLER_PORT'];
+  if (port === undefined) return;
+  url.port = port;
+  url.searchParams.set('pgbouncer', 'true');
+};
+
 /**
  * A separate database, with the migrated schema; drop it in `afterAll`. `empty`: without any
  * table. `copyOf`: as that one is now, with its installation and sequences, as a restored backup
@@ -51,6 +59,7 @@ export const createDatabase = async (
   );
   const url = new URL(postgresUrl());
   url.pathname = `/${name}`;
+  throughPooler(url);
   const pool = createPool({ databaseUrl: url.href, max: options.max ?? 20, applicationName: 'test' });
   return {
     url: url.href,

@@ -6,6 +6,7 @@ import { createStore } from '../../examples/support/database';
 import { isCurrent } from '../../workers/buildState';
 import { startPostgres, startTemporalDev } from '../../workers/embedded';
 import { timeSkippingServerBinary } from '../embedded/timeSkippingServer';
+import { startPgBouncer } from '../pooler/pgbouncer';
 import { TEMPLATE_DATABASE } from './database';
 
 /**
@@ -32,10 +33,13 @@ export default async function globalSetup(): Promise<void> {
     timeSkippingServerBinary(),
   ]);
   await createStore(postgres.url, TEMPLATE_DATABASE);
+  const program = process.env['MUSTER_TEST_POOLER'];
+  const pooler = program === undefined ? undefined : await startPgBouncer(program, postgres.url);
+  if (pooler !== undefined) process.env['MUSTER_TEST_POOLER_PORT'] = String(pooler.port);
   process.env['MUSTER_TEST_POSTGRES_URL'] = postgres.url;
   process.env['MUSTER_TEST_TEMPORAL_ADDRESS'] = temporal.address;
   process.env['MUSTER_TEST_SERVER'] = testServer.path;
-  (globalThis as { musterServers?: unknown }).musterServers = { postgres, temporal };
+  (globalThis as { musterServers?: unknown }).musterServers = { postgres, temporal, pooler };
 }
 
 const MEMORY = '/dev/shm';

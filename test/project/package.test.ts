@@ -17,8 +17,8 @@ interface LockedPackage {
   optionalDependencies?: Record<string, string>;
 }
 const lock = JSON.parse(read('package-lock.json')) as { packages: Record<string, LockedPackage> };
-/** The product's, and that of the documentation as a site. */
-const LOCKS = ['package-lock.json', 'site/package-lock.json'];
+/** The product's, that of the documentation as a site, and that of the large libraries. */
+const LOCKS = ['package-lock.json', 'site/package-lock.json', 'test/libraries/package-lock.json'];
 const manifest = JSON.parse(read('package.json')) as {
   bin: Record<string, string>;
   exports: Record<string, string | Record<string, string>>;

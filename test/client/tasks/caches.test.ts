@@ -43,7 +43,7 @@ interface Kept {
 const keptBy = (inserter: TaskInserter): Kept => inserter as unknown as Kept;
 
 test.each([loose, ordered])('ids of targets and lanes are bounded: $name', async (handler) => {
-  const inserter = new TaskInserter(database.pool, 'muster', MOST);
+  const inserter = new TaskInserter(database.pool, { most: MOST });
   const kept = keptBy(inserter);
   const most = MOST + PER_CALL;
   for (let call = 0; call < CALLS; call++) {
@@ -59,7 +59,7 @@ test.each([loose, ordered])('ids of targets and lanes are bounded: $name', async
 });
 
 test('what was forgotten is read anew: a task goes to the target and lane of before', async () => {
-  const inserter = new TaskInserter(database.pool, 'muster', MOST);
+  const inserter = new TaskInserter(database.pool, { most: MOST });
   for (const handler of [loose, ordered]) {
     const store = (id: string, to: string) => inserter.store(handler, [taskFor(handler, id, to)], { partial: false });
     const first = await store(`${handler.name}-first`, 'again');

@@ -18,4 +18,6 @@ module.exports = async (paths) => {
 module.exports.isFull = (text) => FULL.test(text);
 
 const countFiles = (folder) =>
-  readdirSync(folder, { recursive: true }).filter((name) => /\.test\.[jt]s$/.test(name)).length;
+  readdirSync(folder, { recursive: true }).filter(
+    (name) => /\.test\.[jt]s$/.test(name) && !name.includes('node_modules'), // those of test/libraries
+  ).length;

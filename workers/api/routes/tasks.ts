@@ -56,13 +56,14 @@ const submit = route({
   },
   run: async ({ client, params, body: { tasks, partial = false }, tx, admit, afterCommit, operator }) => {
     refuseWorkflows(operator, callbacksOf(tasks, 'tasks'));
-    const { targetIds, ...answer } = await client.submit(params.handler, tasks, {
+    const submitted = await client.submit(params.handler, tasks, {
       partial,
       ...(admit === undefined ? {} : { admit }),
       ...(tx === undefined ? {} : { tx }),
     });
-    if (tx !== undefined) afterCommit(() => client.ring(targetIds));
-    return answer;
+    if (tx !== undefined) afterCommit(() => submitted.ring());
+    const { accepted, repeated, refused } = submitted;
+    return { accepted, repeated, refused };
   },
 });
 
