@@ -10,7 +10,14 @@ import tseslint from 'typescript-eslint';
 
 const PRODUCT = ['workflows', 'handlers', 'activities', 'postgres', 'workers', 'client'];
 export default defineConfig(
-  globalIgnores(['**/dist/', 'coverage/', '.muster/', 'site/.cache/', 'test/replay/histories/']),
+  globalIgnores([
+    '**/dist/',
+    'coverage/',
+    '.muster/',
+    'site/.cache/',
+    'test/replay/histories/',
+    'test/userProjects/*/',
+  ]),
   {
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     rules: {

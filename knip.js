@@ -19,6 +19,7 @@ module.exports = {
     'examples/*/*.ts',
     'test/**/*.test.ts',
     'test/*/run.ts',
+    'test/kit/speed.ts',
     'test/api/{fuzzRun,servers}.ts',
     'test/{bench,chaos,executions/chaos,liveness,stops}/**/*.ts',
     'test/attacks/rate/{rate,attackers}.ts', // processes
@@ -28,6 +29,7 @@ module.exports = {
     'test/{postgres/writeSchema,project/counts,replay/record}.ts',
     'test/project/supply/{checkLicences,runAudit,writeSbom}.ts',
   ],
+  ignore: ['test/userProjects/*/**'], // projects of their own
   project: ['{workflows,handlers,activities,postgres,client,workers}/**/*.ts!', '{examples,test,site}/**/*.ts'],
   ignoreDependencies: [
     '@types/ms', // the declarations of the package need it at its users

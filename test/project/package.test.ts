@@ -17,8 +17,8 @@ interface LockedPackage {
   optionalDependencies?: Record<string, string>;
 }
 const lock = JSON.parse(read('package-lock.json')) as { packages: Record<string, LockedPackage> };
-/** The product's, and that of the documentation as a site. */
-const LOCKS = ['package-lock.json', 'site/package-lock.json'];
+/** The product's, that of the documentation as a site, and that of a user's project. */
+const LOCKS = ['package-lock.json', 'site/package-lock.json', 'test/userProjects/vitest/package-lock.json'];
 const manifest = JSON.parse(read('package.json')) as {
   bin: Record<string, string>;
   exports: Record<string, string | Record<string, string>>;
@@ -102,7 +102,7 @@ describe('package-lock.json', () => {
   test.each(LOCKS)('%s names no registry', (file) => {
     const { packages: locked } = JSON.parse(read(file)) as typeof lock;
     const resolved = Object.entries(locked).filter(([, one]) => one.resolved !== undefined);
-    expect(Object.keys(locked).length).toBeGreaterThan(100);
+    expect(Object.keys(locked).length).toBeGreaterThan(50);
     expect(resolved.map(([name]) => name)).toEqual([]);
     expect(read(file)).not.toMatch(/https?:\/\/[^"]*\.tgz/);
   });
