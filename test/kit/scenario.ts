@@ -144,19 +144,11 @@ const withOneTarget = (steps: readonly Step[]): Step[] =>
     return 'target' in one && one.target !== null ? ({ ...one, target: TARGETS[0] } as Step) : one;
   });
 
-/** WAITS */
-const withoutWaits = (steps: readonly Step[]): Step[] =>
-  steps.map((one) => {
-    if (one.kind !== 'submit') return one;
-    return { ...one, tasks: one.tasks.map((task) => ({ ...task, cargo: { ...task.cargo, later: 0, throws: 0 } })) };
-  });
-
 export const scenario: fc.Arbitrary<Scenario> = fc
   .record({ options, keyed: fc.boolean(), steps: fc.array(step, { minLength: 2, maxLength: 14 }) })
   .map(({ steps, ...rest }) => {
-    const { perTarget, perHandler } = rest.options.limits?.maxWeightInFlight ?? {};
-    const calm = perTarget === undefined && perHandler === undefined ? steps : withoutWaits(steps);
-    return { ...rest, steps: steerable(perHandler === undefined ? calm : withOneTarget(calm)) };
+    const { perHandler } = rest.options.limits?.maxWeightInFlight ?? {};
+    return { ...rest, steps: steerable(perHandler === undefined ? steps : withOneTarget(steps)) };
   });
 
 /** Returns the scenario's handler, with a downstream that remembers nothing of another one. */
@@ -206,6 +198,15 @@ export interface Story {
   batches: { atMs: number; target: string; reason: string; tasks: string[] }[];
   tasks: Record<string, { state: string; attempts: number; endedAtMs: number | null }>;
 }
+
+/**
+ * Returns the story with the batches of one instant in an order that does not depend on which of
+ * two settlements came first: on the store that is chance.
+ */
+export const inOrder = ({ batches, tasks }: Story): Story => {
+  const placeOf = ({ target, tasks: ids, reason }: Story['batches'][number]): string => [target, reason, ...ids].join();
+  return { batches: batches.toSorted((a, b) => a.atMs - b.atMs || (placeOf(a) < placeOf(b) ? -1 : 1)), tasks };
+};
 
 /** Long enough for every retry of every task. */
 export const EPILOGUE_MS = 300_000;

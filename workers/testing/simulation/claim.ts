@@ -119,7 +119,6 @@ export class Claims {
     const { tables, handler } = this;
     const { perTarget, perHandler } = handler.limits.maxWeightInFlight;
     const open = (target: TargetRow): BatchRow[] => [...target.batches].filter(({ state }) => state === 'open');
-    const weigh = (batches: readonly BatchRow[]): number => batches.reduce((sum, { weight }) => sum + weight, 0);
     const waiting: { id: number; targetId: number; n: number; weight: number }[] = [];
     const targets = due.map((target) => {
       const batches = open(target);
@@ -138,6 +137,7 @@ export class Claims {
         holdMs: target.holdMs !== null && target.holdMs > tables.nowMs ? target.holdMs : null,
         inFlight: batches.filter(({ carried }) => carried).length,
         weight: weigh(batches),
+        later: laterOf(batches, tables.nowMs),
         head: tasks.length > wanted ? tasks.slice(0, wanted) : tasks,
         more: tasks.length >= wanted,
       };
@@ -182,6 +182,14 @@ export class Claims {
     return taken.sort((a, b) => a.id - b.id);
   }
 }
+
+const laterOf = (batches: readonly BatchRow[], nowMs: number): { weight: number; fromMs: number } | null => {
+  const later = batches.filter((batch) => isWaiting(batch) && (batch.retryAtMs ?? 0) > nowMs);
+  if (later.length === 0) return null;
+  return { weight: weigh(later), fromMs: Math.min(...later.map(({ retryAtMs }) => retryAtMs!)) };
+};
+
+const weigh = (batches: readonly BatchRow[]): number => batches.reduce((sum, { weight }) => sum + weight, 0);
 
 /** Says whether a batch waits in the store for a dispatch. */
 const isWaiting = ({ state, carried, refused }: BatchRow): boolean => state === 'open' && !carried && !refused;
