@@ -122,8 +122,8 @@ module.exports = {
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     doNotFollow: { path: 'node_modules' },
-    // A project of its own, and what is generated there.
-    exclude: { path: '^test/libraries/(generated/|adapters)' },
+    // Projects of their own, and what is generated there.
+    exclude: { path: '^test/(libraries/(generated/|adapters)|userProjects/[^/]+/)' },
     enhancedResolveOptions: {
       exportsFields: ['exports'],
       conditionNames: ['import', 'require', 'node', 'default', 'types'],

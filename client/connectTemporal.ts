@@ -1,3 +1,5 @@
+import { createRequire } from 'node:module';
+import type * as Sdk from '@temporalio/client';
 import type { Client as TemporalClient, ClientInterceptors, Connection, ConnectionOptions } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { failOnClosedChannel } from './closedChannel';
@@ -36,6 +38,12 @@ const KEEP_ALIVE = {
 const LOCAL = 'localhost:7233';
 
 /**
+ * Loads the SDK's client, on demand: it is a third of the library's code, and most reads do not
+ * need it. Not by `import()`, which jest refuses to a package of `node_modules`.
+ */
+export const loadClient = (): typeof Sdk => createRequire(__filename)('@temporalio/client') as typeof Sdk;
+
+/**
  * Returns the caller's own client, or a new client whose connection answers.
  *
  * @throws TemporalUnavailableError
@@ -45,8 +53,7 @@ export const connectTemporal = async (options: TemporalOptions = {}): Promise<Te
   const { client, address = LOCAL, namespace = 'default', connection } = options;
   const { dataConverter, interceptors } = options;
   if (client !== undefined) return client;
-  // Loaded on demand: it is a third of the library's code, and most reads do not need it.
-  const { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } = await import('@temporalio/client');
+  const { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } = loadClient();
   const channelArgs = { ...KEEP_ALIVE, ...connection?.channelArgs };
   const retries = connection?.interceptors ?? [makeGrpcRetryInterceptor(defaultGrpcRetryOptions())];
   let opened: Connection | undefined;
@@ -75,7 +82,7 @@ const ASK_MS = 2_000;
  * Asks Temporal once, and waits for no server that is away. Returns why it cannot be used, or null.
  */
 export const whyUnusable = async ({ address = LOCAL, connection }: TemporalOptions): Promise<MusterError | null> => {
-  const { Connection } = await import('@temporalio/client');
+  const { Connection } = loadClient();
   let opened: Connection | undefined;
   try {
     opened = Connection.lazy({ address, ...connection, interceptors: [failOnClosedChannel] });

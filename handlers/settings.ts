@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import type { BatchLimits } from '../workflows/planning/calls/plans';
 import { MAX_LINGER_MS } from '../workflows/planning/grouping/longest';
 import { above0, either, flag, oneOf, settings, text, whole } from './checks';
 import type { Problem } from './configError';
 import { show } from './text';
-import type { Affinity, Idempotency, LaneRules, Rate } from './types';
+import type { Affinity, Handler, Idempotency, LaneRules, Rate } from './types';
 import { RATE_UNITS } from './types';
 import { HOLD_SCOPES } from './contract';
 import { DAY_MS } from '../workflows/planning/duration';
@@ -160,3 +161,9 @@ function laneProblems(raw: unknown): Problem[] {
     },
   ];
 }
+
+/** Returns the limits of a handler's batches, as the planners take them. */
+export const batchLimitsOf = ({ limits, linger }: Pick<Handler, 'limits' | 'linger'>): BatchLimits => {
+  const { maxItems, maxBytes, overheadBytes, maxWeight, minItems } = limits;
+  return { maxItems, maxBytes, overheadBytes, maxWeight, minItems, ...linger };
+};

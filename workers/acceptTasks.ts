@@ -29,7 +29,7 @@ export const createAcceptTasks = (
       const checked = tasks
         .map((task, index) => checkTask(handler, { ...task, callback }, index, problems))
         .filter((task): task is CheckedTask => task !== null);
-      if (problems.length > 0) return { problem: problems.slice(0, PROBLEMS).map(textOf).join('\n') };
+      if (problems.length > 0) return { problem: textOfProblems(problems) };
       const stored = await inserter.store(handler, checked, { partial: false });
       if (stored.laneIds.length > 0) {
         await markReady(deps.pool, stored.laneIds);
@@ -46,5 +46,9 @@ export const createAcceptTasks = (
     }
   };
 };
+
+/** Returns the text of a failure that these problems cause. */
+export const textOfProblems = (problems: readonly TaskProblem[]): string =>
+  problems.slice(0, PROBLEMS).map(textOf).join('\n');
 
 const textOf = ({ index, field, message }: TaskProblem): string => `task ${index}, ${field}: ${message}`;

@@ -9,6 +9,19 @@ import { workflowBundle } from './temporal/workflowBundle';
 
 export { historyOf } from './temporal/replay/historyFile';
 export type { Divergence, Replayed } from './temporal/replay/replay';
+export { fakeMuster, FakeMuster } from './testing/fake/fakeMuster';
+export type { FakeMusterOptions } from './testing/fake/fakeMuster';
+export type { FakeFanouts } from './testing/fake/fakeFanouts';
+export type { TestEnvironment } from './testing/fake/environment';
+export { simulate } from './testing/simulate';
+export { World } from './testing/simulation/world';
+export type { SimulateOptions } from './testing/simulation/world';
+export type { SimulatedBatch, SimulatedCall, SimulatedTask } from './testing/simulation/views';
+export { startMuster } from './testing/startMuster';
+export type { StartedMuster, StartMusterOptions } from './testing/startMuster';
+export { startServers } from './testing/servers';
+export type { Servers } from './testing/servers';
+export type { TestClock } from './testing/testClock';
 export { endedRuns, openRuns } from './temporal/replay/runs';
 export type { RunHistory } from './temporal/replay/runs';
 

@@ -44,6 +44,8 @@ export interface Call {
 export interface Home extends Doors, Steps {
   readonly pool: Pool;
   readonly rules: HomeRules;
+  /** Returns a number uniform in [0, 1), for jitter. */
+  readonly random: () => number;
   /** Reads what `doorOf` needs to know about a call of unknown outcome. */
   recall(call: Call): Promise<LookUps>;
   /** Notes that the call ended without an outcome and is about to be looked up. */

@@ -48,7 +48,7 @@ export const settlementContext = (call: Call, sibling: SettlementContext['siblin
   sibling,
   refusals: call.batch.refusals,
   ageMs: performance.now() - call.firstCallAtMs,
-  random: Math.random,
+  random: call.home.random,
 });
 
 /**

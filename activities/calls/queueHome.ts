@@ -45,7 +45,10 @@ export class QueueHome implements Home {
   readonly rules = QUEUE_RULES;
   private readonly successes: ReturnType<typeof successWriter>;
 
-  constructor(readonly pool: Pool) {
+  constructor(
+    readonly pool: Pool,
+    readonly random: () => number = Math.random,
+  ) {
     this.successes = successWriter(pool);
   }
 

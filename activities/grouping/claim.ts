@@ -28,9 +28,9 @@ import { isOwn, reserveSlots, leadershipOf } from './reserve';
  * Most targets, batches and tasks per claim: bounds its transaction and the time that its dispatch
  * takes.
  */
-const MAX_TARGETS = 512;
-const MAX_BATCHES = 512;
-const MAX_TASKS = 20_000;
+export const MAX_TARGETS = 512;
+export const MAX_BATCHES = 512;
+export const MAX_TASKS = 20_000;
 /**
  * Batches claimed ahead for each slot: small ones too keep it busy while the next claim is being
  * made. Full ones meet MAX_TASKS first.

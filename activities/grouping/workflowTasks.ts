@@ -32,18 +32,10 @@ const submitTasks = async (
   deps: ActivityDeps,
   { handler: name, tasks }: { handler: string; tasks: WorkflowTask[] },
 ): Promise<WorkflowSubmitAnswer> => {
-  const handler = deps.handlers.get(name);
-  const known = [...deps.handlers.keys()].map((one) => `"${one}"`).join(', ');
-  if (handler === undefined)
-    throw refused(
-      'MusterUnknownHandler',
-      `handler: expected one of ${known}, got "${name}". Add it to the config of every worker.`,
-    );
-  if (tasks.length > MOST_TASKS)
-    throw refused('MusterInvalidTask', `tasks: expected at most ${MOST_TASKS} in one call, got ${tasks.length}`);
+  const handler = handlerOf(deps.handlers, name, tasks);
   const { workflowId } = Context.current().info.workflowExecution!;
   const accepted = await deps.acceptTasks(handler, tasks, { workflowId });
-  if ('problem' in accepted) throw refused('MusterInvalidTask', accepted.problem);
+  if ('problem' in accepted) throw invalidTask(accepted.problem);
   if (accepted.repeated === 0) return { ends: [], foreign: [] };
   const ids = tasks.map((task) => task.id);
   const foreign = await findForeign(deps.pool, ids, workflowId);
@@ -51,6 +43,23 @@ const submitTasks = async (
   const ended = new Set(ends.map((end) => end.id));
   return { ends, foreign: foreign.filter((id) => !ended.has(id)) };
 };
+
+/** Returns the handler of these tasks; throws the refusal of another one, or of too many tasks. */
+export const handlerOf = <T>(handlers: ReadonlyMap<string, T>, name: string, tasks: readonly WorkflowTask[]): T => {
+  const handler = handlers.get(name);
+  const known = [...handlers.keys()].map((one) => `"${one}"`).join(', ');
+  if (handler === undefined)
+    throw refused(
+      'MusterUnknownHandler',
+      `handler: expected one of ${known}, got "${name}". Add it to the config of every worker.`,
+    );
+  if (tasks.length > MOST_TASKS)
+    throw invalidTask(`tasks: expected at most ${MOST_TASKS} in one call, got ${tasks.length}`);
+  return handler;
+};
+
+/** Returns the refusal of tasks that break a rule. */
+export const invalidTask = (problem: string): ApplicationFailure => refused('MusterInvalidTask', problem);
 
 const refused = (type: string, message: string): ApplicationFailure =>
   ApplicationFailure.create({ type, message, nonRetryable: true });

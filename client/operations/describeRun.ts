@@ -1,5 +1,6 @@
 import type { Client as TemporalClient } from '@temporalio/client';
 import type { RunPart } from '../../workflows/planning/explain/facts';
+import { loadClient } from '../connectTemporal';
 
 /**
  * Longest wait for Temporal in milliseconds: `explain` answers even while Temporal is unreachable.
@@ -40,7 +41,7 @@ const describe = async (connect: () => Promise<TemporalClient>, workflowId: stri
       const lastFailure = attempt !== null && attempt > 1 ? await lastFailureOf(temporal, workflowId, runId) : null;
       return { workflowId, runId, attempt, lastFailure };
     } catch (error) {
-      const { WorkflowNotFoundError } = await import('@temporalio/client');
+      const { WorkflowNotFoundError } = loadClient();
       if (error instanceof WorkflowNotFoundError) return { workflowId, runId: null, attempt: null, lastFailure: null };
       throw error;
     }

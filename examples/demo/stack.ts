@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import { startPostgres, startTemporalDev } from '../../workers/embedded';
 import { type ExampleProcess, startChild } from '../support/child';
 import type { Cleanup } from '../support/cleanup';
-import { createDatabase, createStore } from '../support/database';
+import { createDatabase } from '../../postgres/testing/database';
+import { createStore } from '../support/database';
 
 /** What the demo runs on: all of it started here, all of it real, on loopback. */
 export interface Stack {

@@ -1,3 +1,5 @@
+import { createRequire } from 'node:module';
+import type * as Undici from 'undici';
 import type { Dispatcher } from 'undici';
 import { HaltError, LaterError } from '../errors';
 import { cutText, describeThrown } from '../text';
@@ -113,9 +115,12 @@ export class Transport {
       : new LaterError(reason, { scope: this.options.unreachable });
   }
 
-  /** Loads undici on demand, since most processes that read a config file never need it. */
+  /**
+   * Loads undici on demand, since most processes that read a config file never need it; not by
+   * `import()`, which jest refuses to a package of `node_modules`.
+   */
   private async open(): Promise<Dispatcher> {
-    const { Agent } = await import('undici');
+    const { Agent } = createRequire(__filename)('undici') as typeof Undici;
     const { connections, connectMs, keepAliveMs } = this.options;
     return new Agent({
       connections,

@@ -46,6 +46,9 @@ returning t.id`,
   return rows.map((row) => row.id);
 };
 
+/** Holds for an open batch that waits in the store for a later time. */
+const WAITS_FOR_LATER = 'dispatch is null and reference is null and not refused and retry_at > clock()';
+
 export interface DueTarget {
   id: number;
   dueAtMs: number;
@@ -58,6 +61,8 @@ export interface DueTarget {
   inFlight: number;
   /** Weight of the target's open batches. */
   weight: number;
+  /** Of those of them that wait in the store for a later time, and when the first may go. */
+  later: { weight: number; fromMs: number } | null;
 }
 
 /**
@@ -77,9 +82,12 @@ with due as materialized (
 select t.id, extract(epoch from t.due_at)::float8 * 1000 as "dueAtMs", t.overrides, t.flush_seq as "flushSeq",
   t.paces, t.allowed,
   case when t.hold_until > clock() then extract(epoch from t.hold_until)::float8 * 1000 end as "holdMs",
-  b.n as "inFlight", b.weight
+  b.n as "inFlight", b.weight, b.later
 from target t cross join lateral (
-  select count(*) filter (where dispatch is not null)::int n, coalesce(sum(weight), 0)::float8 weight
+  select count(*) filter (where dispatch is not null)::int n, coalesce(sum(weight), 0)::float8 weight,
+    case when count(*) filter (where ${WAITS_FOR_LATER}) > 0 then json_build_object(
+      'weight', sum(weight) filter (where ${WAITS_FOR_LATER}),
+      'fromMs', extract(epoch from min(retry_at) filter (where ${WAITS_FOR_LATER}))::float8 * 1000) end later
   from batch b
   where b.target_id = t.id and b.state = 1 /* open */) b
 where t.id = any(array(select id from due)) and t.due_at <= clock() and not t.paused and not t.busy

@@ -129,7 +129,11 @@ where t.busy and (l.state = 0 /* idle */ or l.expires_at < clock() - ${SILENT}) 
     or (
       select coalesce(sum(b.weight), 0)
       from batch b
-      where b.target_id = t.id and b.state = 1 /* open */) < h.weight_per_target)
+      where b.target_id = t.id and b.state = 1 /* open */) < h.weight_per_target
+    or exists (
+      select from batch b
+      where b.target_id = t.id and b.state = 1 /* open */ and b.dispatch is null and b.reference is null
+        and not b.refused))
 order by t.id limit 20`,
     ),
   },

@@ -42,6 +42,7 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   'bench:queuer': ['counted', 'backlog', 'grants', 'batches', 'commit', 'flow'],
   'bench:fanout': ['items', 'short'],
   'bench:api': ['singles', 'thousands', 'open', 'short'],
+  'bench:tenants': ['seconds', 'turns', 'quota', 'tenants', 'short'],
   'bench:nodes': ['times', 'short', 'store'],
   'bench:starved': ['busy', 'seconds', 'rate'],
   'test:stops': ['stops', 'workers', 'stop-ms', 'rate', 'isolate-ms', 'within'],
@@ -64,6 +65,7 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
     'seed',
   ],
   'bench:operations': ['tasks', 'short'],
+  'bench:simulate': ['scenarios', 'seed'],
   'test:chaos': ['scenario', 'tasks', 'batches', 'lanes', 'partitions', 'freezes', 'kills', 'seed', 'keep'],
   'test:execution': ['items', 'kills', 'nodes', 'seed'],
   'test:protocol': ['seconds', 'seed'],
@@ -86,7 +88,7 @@ const run = (name: string, ...args: string[]) =>
 
 test('every script that takes options is here', () => {
   const named = Object.keys(scripts).filter((name) =>
-    /^(demo|chaos|attack|bench|example:.*|bench:.*|test:(?!(unit|times|full|long)$).*)$/.test(name),
+    /^(demo|chaos|attack|bench|example:.*|bench:.*|test:(?!(unit|times|full|long|kit)$).*)$/.test(name),
   );
   expect(named.sort()).toEqual(Object.keys(OPTIONS).sort());
 });

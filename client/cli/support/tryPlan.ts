@@ -1,4 +1,5 @@
 import type { Handler } from '../../../handlers';
+import { batchLimitsOf } from '../../../handlers/settings';
 import { cutBatches } from '../../../workflows/planning/grouping/batches';
 import type { CutBatch, WaitingTask } from '../../../workflows/planning/calls/plans';
 
@@ -30,14 +31,13 @@ export const planBatches = (handler: Handler, byTarget: ReadonlyMap<string, Wait
 };
 
 const cutAll = (handler: Handler, tasks: readonly WaitingTask[]): CutBatch[] => {
-  const { maxItems, maxBytes, overheadBytes, maxWeight, minItems, maxWeightInFlight } = handler.limits;
-  const { perTarget = Infinity, perHandler = Infinity } = maxWeightInFlight;
+  const { perTarget = Infinity, perHandler = Infinity } = handler.limits.maxWeightInFlight;
   const budget = Math.min(perTarget, perHandler);
   return cutBatches(
     {
       tasks,
       more: false,
-      limits: { maxItems, maxBytes, overheadBytes, maxWeight, minItems, ...handler.linger },
+      limits: batchLimitsOf(handler),
       flushSeq: null,
       busyKeys: new Map(),
       maxBatches: Infinity,

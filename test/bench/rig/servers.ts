@@ -1,6 +1,7 @@
 import path from 'node:path';
 import pg from 'pg';
-import { createDatabase, createStore } from '../../../examples/support/database';
+import { createStore } from '../../../examples/support/database';
+import { createDatabase } from '../../../postgres/testing/database';
 import type { EmbeddedPostgres, TemporalDev } from '../../../workers/embedded';
 import { startPostgres, startTemporalDev } from '../../../workers/embedded';
 import type { Child } from './child';

@@ -166,6 +166,14 @@ describe('weight in flight', () => {
     expect(plan.targets[0]).toMatchObject({ dueAtMs: NOW, busy: true });
     expect(plan.weightBlocked).toBe(false);
   });
+  test('of the target, all of it in batches that wait for a later time: no call frees it, so it is held until then', () => {
+    const later = { weight: 3, fromMs: NOW + 5_000 };
+    const of = (targetOf: Parameters<typeof heavy>[2]): ClaimPlan['targets'][number] =>
+      claim({ weightPerTarget: 5, targets: [heavy(1, 3, { weight: 3, later, ...targetOf })] }).targets[0]!;
+    expect(of({})).toMatchObject({ dueAtMs: NOW + 5_000, holdMs: NOW + 5_000, busy: false });
+    expect(of({ weight: 4 })).toMatchObject({ busy: true, holdMs: null }); // 1 of it is in a call
+    expect(of({ later: null })).toMatchObject({ busy: true, holdMs: null });
+  });
   test('of both: the one with less left is what it waits for; the target where they are equal', () => {
     const both = (weight: number, weightInFlight: number): ClaimPlan =>
       claim({ weightPerTarget: 5, weightPerHandler: 5, weightInFlight, targets: [heavy(1, 3, { weight })] });

@@ -35,7 +35,13 @@ interface ClaimTarget {
   allowed: number | null;
   holdMs: number | null;
   inFlight: number;
+  /** Of its open batches. */
   weight: number;
+  /**
+   * Those of its open batches that wait in the store for a later time: their weight, and when the
+   * first may go. Absent or null: none does.
+   */
+  later?: { weight: number; fromMs: number } | null;
   /** The head of its queue, and whether the queue holds more tasks. */
   head: readonly WaitingTask[];
   more: boolean;
@@ -95,6 +101,7 @@ const planTarget = (target: ClaimTarget, budget: Budget): void => {
     return;
   }
   const perTarget = Math.min(input.perTarget, target.allowed ?? input.perTarget);
+  budget.flying = 0;
   // No batch of the target is with a dispatch: take any number, since the one dispatch keeps to
   // perTarget. Otherwise take only what the limit leaves, or two dispatches together would exceed
   // it.
@@ -109,6 +116,7 @@ const planTarget = (target: ClaimTarget, budget: Budget): void => {
       return;
     }
     mayTake--;
+    budget.flying += batch.weight;
     plan.take.push(batch.id);
     plan.tasks += batch.n;
     due.paces = paces;
@@ -149,18 +157,35 @@ const cutTarget = (
       return;
     }
     due.paces = paces;
+    budget.flying += batch.weight;
     budget.add(target.id, batch, startAtMs > nowMs ? startAtMs : null);
   }
   if (cut.blocked === 'slots' && mayTake <= cut.batches.length) due.busy = true;
-  if (cut.blocked === 'weight') {
-    if (targetLeft <= handlerLeft) due.busy = true;
-    else budget.plan.weightBlocked = true;
+  if (cut.blocked !== 'weight') return;
+  if (targetLeft > handlerLeft) budget.plan.weightBlocked = true;
+  else waitForWeight(target, budget, due);
+};
+
+/**
+ * Notes what frees the weight of a target: the end of a call of its batches, which brings its
+ * leader back (`busy`). If none is in flight, and batches that wait for a later time have all of
+ * its weight, no call ends, and the target is held until the first of them may go.
+ */
+const waitForWeight = ({ weight, later }: ClaimTarget, budget: Budget, due: ClaimPlan['targets'][number]): void => {
+  const ofNone = later != null && budget.flying === 0 && weight <= later.weight;
+  if (!ofNone) {
+    due.busy = true;
+    return;
   }
+  due.dueAtMs = later.fromMs;
+  due.holdMs = later.fromMs;
 };
 
 /** What is left of the handler's limits, while the claim is planned. */
 class Budget {
   private weight: number;
+  /** Weight of the present target that this claim has taken. */
+  flying = 0;
   constructor(
     readonly input: ClaimInput,
     readonly plan: ClaimPlan,

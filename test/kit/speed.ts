@@ -1,0 +1,49 @@
+import fc from 'fast-check';
+import { numberFlag, processFlags } from '../../examples/support/flags';
+import { scenario } from './scenario';
+import { simulated } from './simulated';
+
+/**
+ * `npm run bench:simulate -- [--scenarios N] [--seed S]`: how many scenarios a second `simulate`
+ * plays, of those that the tests also play on the store. One JSON line on stdout.
+ */
+const flags = processFlags(
+  {
+    name: 'npm run bench:simulate --',
+    summary: 'How many scenarios a second `simulate` plays, of those that the tests also play on the real store.',
+    result: 'One line of JSON on stdout. Exit code 1 if it is fewer than 1,000 a second.',
+    examples: ['', '--scenarios 10000 --seed 7'],
+  },
+  {
+    scenarios: numberFlag(4_000, { text: 'scenarios that are played', min: 1 }),
+    seed: numberFlag(1, { text: 'of the scenarios', min: 0 }),
+  },
+);
+const ASKED_PER_S = 1_000;
+
+async function main(): Promise<void> {
+  const { scenarios, seed } = flags;
+  const played = fc.sample(scenario, { numRuns: scenarios, seed });
+  const startedAt = performance.now();
+  const before = process.cpuUsage();
+  let tasks = 0;
+  let batches = 0;
+  for (const one of played) {
+    const story = await simulated(one);
+    tasks += Object.keys(story.tasks).length;
+    batches += story.batches.length;
+  }
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const { user, system } = process.cpuUsage(before);
+  const cpuSeconds = (user + system) / 1e6;
+  const perSecond = Math.round(scenarios / seconds);
+  const perCpuSecond = Math.round(scenarios / cpuSeconds);
+  const figures = { scenarios, seed, tasks, batches, seconds: Number(seconds.toFixed(2)), perSecond, perCpuSecond };
+  process.stdout.write(`${JSON.stringify(figures)}\n`);
+  if (perSecond < ASKED_PER_S) process.exitCode = 1;
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  process.exitCode = 1;
+});

@@ -1,0 +1,26 @@
+import { execFile } from 'node:child_process';
+import { linkSync, mkdirSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { ROOT } from '../project/project';
+
+const PROJECTS = path.join(ROOT, 'test', 'userProjects');
+const PACKAGE = 'temporal-muster';
+
+/**
+ * Puts the package into a project's `node_modules` as npm would: the files that `npm pack` packs,
+ * linked and not copied. What they need is found further up, in the repository's `node_modules`.
+ */
+export const installPackage = async (project: string): Promise<string> => {
+  const folder = path.join(PROJECTS, project);
+  const target = path.join(folder, 'node_modules', PACKAGE);
+  const pack = ['pack', '--dry-run', '--json', '--ignore-scripts'];
+  const { stdout } = await promisify(execFile)('npm', pack, { cwd: ROOT, maxBuffer: 16e6 });
+  const packed = JSON.parse(stdout) as { files: { path: string }[] }[] | Record<string, { files: { path: string }[] }>;
+  rmSync(target, { recursive: true, force: true });
+  for (const { path: file } of Object.values(packed).flatMap(({ files }) => files)) {
+    mkdirSync(path.dirname(path.join(target, file)), { recursive: true });
+    linkSync(path.join(ROOT, file), path.join(target, file));
+  }
+  return folder;
+};

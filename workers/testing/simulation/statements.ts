@@ -1,0 +1,245 @@
+import {
+  BATCH_STATES,
+  batchStateName,
+  FLUSH_REASONS,
+  flushReasonName,
+  taskStateName,
+} from '../../../workflows/planning/states';
+import type { BatchRow, Tables, TaskRow } from './tables';
+import { membersIn } from './tables';
+
+/**
+ * What the statements of `postgres/calls`, by which a settlement is written, do to a simulated
+ * store: by the name of each. Which of them are run, and with what, the product's own settlement
+ * decides. That both do the same is checked by a test, against the real store.
+ */
+type Statement = (tables: Tables, values: readonly unknown[]) => object[];
+
+const NO_ROWS: object[] = [];
+const nothing: Statement = () => NO_ROWS;
+const open = (tables: Tables, id: unknown, attempt: unknown): BatchRow | null => {
+  const batch = tables.batch(id as number);
+  return batch.attempt === attempt && batch.state === 'open' ? batch : null;
+};
+const count = (batch: BatchRow, counts: unknown): void => {
+  batch.counted = Math.min(batch.attempt, batch.counted + Number(counts));
+};
+/** No dispatch has it any more, and no outcome is waited for. */
+const rest = (batch: BatchRow): void => {
+  batch.marked = false;
+  batch.carried = false;
+  batch.retryAtMs = null;
+};
+const close = (batch: BatchRow, state: BatchRow['state'], error: unknown): void => {
+  rest(batch);
+  Object.assign(batch, { state, error });
+  batch.target.batches.delete(batch);
+};
+
+const settleSucceeded: Statement = (tables, [batches, pages]) => {
+  const rows: object[] = [];
+  const settled = JSON.parse(batches as string) as { id: number; attempt: number; counts: boolean; keyed?: boolean }[];
+  for (const { id, attempt, counts, keyed } of settled) {
+    const batch = tables.batch(id);
+    if (batch.attempt !== attempt || (batch.state !== 'open' && batch.state !== 'unknown')) continue;
+    count(batch, counts);
+    for (const task of membersIn(batch)) {
+      tables.end(task, 'succeeded', task.attempts + batch.counted, null);
+      if (keyed === true) tables.freeKey(task);
+    }
+    close(batch, 'succeeded', null);
+    rows.push({ id, awaited: false });
+  }
+  for (const page of JSON.parse(pages as string) as Page[]) keepPage(tables, page);
+  return rows;
+};
+
+interface Page {
+  batch_id: number;
+  attempt: number;
+  results: [place: number, value: unknown][];
+}
+const keepPage = (tables: Tables, { batch_id, attempt, results }: Page): void => {
+  const batch = tables.batch(batch_id);
+  if (batch.results.attempt !== attempt) batch.results = { attempt, values: new Map() };
+  for (const [place, value] of results) batch.results.values.set(place, value);
+};
+
+const finishBatch: Statement = (tables, [id, state, counts, left, error]) => {
+  const batch = tables.batch(id as number);
+  count(batch, counts);
+  batch.left += left as number;
+  const end = batchStateName(state as number);
+  for (const task of membersIn(batch))
+    tables.end(
+      task,
+      end as 'succeeded' | 'failed',
+      task.attempts + batch.counted,
+      end === 'failed' ? (error as string) : null,
+    );
+  close(batch, batch.left === batch.members.length ? 'dissolved' : end, error);
+  return NO_ROWS;
+};
+
+const insertOutcomes: Statement = (tables, [, json]) => {
+  const outcomes = JSON.parse(json as string) as {
+    seq: number;
+    state: number;
+    attempts: number;
+    error: string | null;
+  }[];
+  for (const { seq, state, attempts, error } of outcomes)
+    tables.end(tables.bySeq.get(seq)!, taskStateName(state), attempts, error);
+  return NO_ROWS;
+};
+
+const delayMembers: Statement = (tables, [json]) => {
+  for (const { seq, attempts, in_ms } of JSON.parse(json as string) as {
+    seq: number;
+    attempts: number;
+    in_ms: number;
+  }[]) {
+    const task = tables.bySeq.get(seq)!;
+    task.attempts = attempts;
+    tables.delay(task, tables.nowMs + in_ms);
+  }
+  return NO_ROWS;
+};
+
+const dissolveBatch: Statement = (tables, [id, counts, error]) => {
+  const batch = tables.batch(id as number);
+  count(batch, counts);
+  const members = membersIn(batch);
+  batch.refused = false;
+  batch.left = batch.members.length;
+  close(batch, 'dissolved', error);
+  for (const task of members) {
+    task.attempts += batch.counted;
+    tables.enqueue(task, task.createdAtMs);
+  }
+  return NO_ROWS;
+};
+
+const insertChild: Statement = (tables, [parentId, seqs, state, reason, unconcluded, depth, error, inMs]) => {
+  const parent = tables.batch(parentId as number);
+  const members = (seqs as number[]).map((seq) => tables.bySeq.get(seq)!);
+  const isSplit = reason === FLUSH_REASONS.split;
+  const child = tables.addBatch(parent.target, [], {
+    ...{
+      members,
+      reason: flushReasonName(reason as number),
+      state: batchStateName(state as number),
+      parentId: parent.id,
+    },
+    ...{ attempt: unconcluded === true ? 1 : 0, marked: unconcluded === true, depth: depth as number },
+    weight: members.reduce((sum, { weight }) => sum + weight, 0),
+    ...(isSplit ? { sentAs: parent.sentAs, startedAtMs: parent.startedAtMs, calledAtMs: parent.calledAtMs } : {}),
+    ...{ error: error as string | null, retryAtMs: inMs === null ? null : tables.nowMs + (inMs as number) },
+  });
+  return [{ id: child.id }];
+};
+
+/** The members come from their parent with the attempt that it has just counted. */
+const moveMembers: Statement = (tables, [parentId, childId, seqs]) => {
+  const parent = tables.batch(parentId as number);
+  for (const seq of seqs as number[]) {
+    const task = tables.bySeq.get(seq)!;
+    if (task.batch !== parent) continue;
+    task.batch = tables.batch(childId as number);
+    task.attempts += parent.counted + 1;
+  }
+  return NO_ROWS;
+};
+
+const deferBatch: Statement = (tables, [id, attempt, inMs, refused, counts, keep, error]) => {
+  const batch = open(tables, id, attempt);
+  if (batch === null) return NO_ROWS;
+  count(batch, counts);
+  batch.refusals = refused === true ? batch.refusals + 1 : 0;
+  batch.unsure ||= counts === 1;
+  batch.carried &&= keep === true;
+  Object.assign(batch, { marked: false, retryAtMs: tables.nowMs + (inMs as number), error });
+  return [batch];
+};
+
+const later = (heldMs: number | null, tables: Tables, inMs: unknown): number =>
+  Math.max(heldMs ?? 0, tables.nowMs + (inMs as number));
+
+const toMember = (batch: BatchRow, { seq, id, payload, attempts }: TaskRow): object => ({
+  ...{ batchId: batch.id, seq, id, payload, attempts: attempts + batch.counted, recipientId: null },
+});
+
+export const STATEMENTS: Readonly<Record<string, Statement>> = {
+  'settle-succeeded': settleSucceeded,
+  'finish-batch': finishBatch,
+  'insert-outcomes': insertOutcomes,
+  'delay-members': delayMembers,
+  'dissolve-batch': dissolveBatch,
+  'insert-child': insertChild,
+  'move-members': moveMembers,
+  'defer-batch': deferBatch,
+  'note-fault': nothing,
+  'lock-parent': nothing,
+  'insert-result-page': (tables, [batch_id, attempt, , , , results]) => {
+    const parsed = JSON.parse(results as string) as Page['results'];
+    keepPage(tables, { batch_id: batch_id as number, attempt: attempt as number, results: parsed });
+    return NO_ROWS;
+  },
+  'read-members': (tables, [ids]) =>
+    (ids as number[]).flatMap((id) => {
+      const batch = tables.batch(id);
+      return membersIn(batch).map((task) => toMember(batch, task));
+    }),
+  'lock-attempt': (tables, [id, attempt]) => {
+    const batch = tables.batch(id as number);
+    if (batch.attempt !== attempt || (batch.state !== 'open' && batch.state !== 'unknown')) return NO_ROWS;
+    return [{ state: BATCH_STATES[batch.state], concluded: !batch.marked, reference: null }];
+  },
+  'find-sibling': (tables, [parentId, id]) =>
+    [...tables.batches.values()]
+      .filter((batch) => batch.parentId === parentId && batch.id !== id && batch.depth === 1)
+      .map((batch) => ({ ...batch, state: BATCH_STATES[batch.state] })),
+  'mark-refused': (tables, [id, error]) => {
+    const batch = tables.batch(id as number);
+    rest(batch);
+    Object.assign(batch, { refused: true, error });
+    return NO_ROWS;
+  },
+  'lock-refused': (tables, [id]) => [{ error: tables.batch(id as number).error }],
+  'park-batch': (tables, [id, attempt, counts, error]) => {
+    const batch = open(tables, id, attempt);
+    if (batch === null) return NO_ROWS;
+    count(batch, counts);
+    rest(batch);
+    Object.assign(batch, { state: 'unknown', error });
+    return [batch];
+  },
+  'postpone-look-up': (tables, [id, attempt, inMs]) => {
+    const batch = open(tables, id, attempt);
+    if (batch !== null) Object.assign(batch, { carried: false, retryAtMs: tables.nowMs + (inMs as number) });
+    return NO_ROWS;
+  },
+  'free-keys': (tables, [ids]) => {
+    for (const id of ids as number[]) for (const task of membersIn(tables.batch(id))) tables.freeKey(task);
+    return NO_ROWS;
+  },
+  'hold-target': (tables, [id, inMs]) => {
+    const target = tables.targetOf(id as number);
+    target.holdMs = later(target.holdMs, tables, inMs);
+    return NO_ROWS;
+  },
+  'hold-handler': (tables, [, inMs]) => {
+    tables.handler.holdMs = later(tables.handler.holdMs, tables, inMs);
+    return NO_ROWS;
+  },
+  'pause-handler': (tables, [, reason]) => {
+    tables.handler.pausedFor = reason as string;
+    return [tables.handler];
+  },
+  'set-target-paused': (tables, [, key, reason]) => {
+    const target = tables.target(key as string);
+    target.pausedFor = reason as string | null;
+    if (reason === null) target.holdMs = null;
+    return [target];
+  },
+};
