@@ -73,7 +73,7 @@ test('submits in transactions of a pool of the caller’s own; nothing stays in 
   }
 });
 
-test('an address without pgbouncer=true is refused with that remedy, also where the pooler drops our settings', async () => {
+test('an address without pgbouncer=true is refused, also where the pooler drops our settings', async () => {
   for (const ignored of ['', 'options']) {
     const pooler = await start({ ignored });
     const client = createClient({ databaseUrl: pooler.through(database.url), handlers: [jobs] });

@@ -166,7 +166,7 @@ describe('weight in flight', () => {
     expect(plan.targets[0]).toMatchObject({ dueAtMs: NOW, busy: true });
     expect(plan.weightBlocked).toBe(false);
   });
-  test('of the target, all of it in batches that wait for a later time: no call frees it, so it is held until then', () => {
+  test('of the target, all of it in batches that wait for a later time: it is held until then', () => {
     const later = { weight: 3, fromMs: NOW + 5_000 };
     const of = (targetOf: Parameters<typeof heavy>[2]): ClaimPlan['targets'][number] =>
       claim({ weightPerTarget: 5, targets: [heavy(1, 3, { weight: 3, later, ...targetOf })] }).targets[0]!;
