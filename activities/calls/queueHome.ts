@@ -47,7 +47,7 @@ export class QueueHome implements Home {
 
   constructor(
     readonly pool: Pool,
-    readonly random: () => number = Math.random,
+    readonly random: () => number = () => Math.random(),
   ) {
     this.successes = successWriter(pool);
   }

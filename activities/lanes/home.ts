@@ -23,7 +23,7 @@ const PLAIN = { ring: false, againInMs: null, accepted: false, hasNotifications:
 /** A lane batch. */
 export class LaneHome implements Home {
   readonly rules = LANE_RULES;
-  readonly random = Math.random;
+  readonly random = (): number => Math.random();
   private readonly applied: GroupWriter<Applied, LaneWritten>;
   private readonly accepted: GroupWriter<AcceptedInLane, LaneWritten>;
 

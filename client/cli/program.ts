@@ -12,6 +12,7 @@ import { executionCommand } from './executions/execution';
 import { explainCommand } from './tasks/explain';
 import { fanoutCommand } from './fanouts/fanout';
 import { flushCommand } from './steer/flush';
+import { initCommand } from './run/init';
 import { laneCommand } from './lanes/lane';
 import { lanesCommand } from './lanes/lanes';
 import { migrateCommand } from './run/migrate';
@@ -42,7 +43,7 @@ import { versionCommand } from './look/version';
 import { workerCommand } from './run/worker';
 
 const GROUPS: readonly (readonly [title: string, commands: readonly (() => Command)[]])[] = [
-  ['Run:', [devCommand, workerCommand, apiCommand, tokenCommand, tenantCommand, migrateCommand]],
+  ['Run:', [initCommand, devCommand, workerCommand, apiCommand, tokenCommand, tenantCommand, migrateCommand]],
   ['Tasks:', [submitCommand, tryCommand, certifyCommand, taskCommand, explainCommand, cancelCommand]],
   [
     'Look:',

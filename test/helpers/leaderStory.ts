@@ -25,5 +25,6 @@ export const leaderStory = async (muster: TestMuster, handler: string, name: str
     const at = new Date(Number(eventTime?.seconds ?? 0) * 1_000 + (eventTime?.nanos ?? 0) / 1e6).toISOString();
     return `${Number(eventId)} ${at} ${eventType}`;
   });
-  return [JSON.stringify(row), ...lines.slice(-40)].join('\n');
+  const shown = lines.length <= 100 ? lines : [...lines.slice(0, 50), '...', ...lines.slice(-50)];
+  return [JSON.stringify(row), ...shown].join('\n');
 };

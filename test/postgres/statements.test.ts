@@ -1,6 +1,7 @@
 import pg from 'pg';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase } from '../helpers/database';
+import { createAhead } from '../../postgres/testing/clock';
 import type { ResultColumn } from './statements/describe';
 import { describeStatement } from './statements/describe';
 import type { DeclaredColumn, Statement } from './statements/find';
@@ -13,11 +14,15 @@ import { findStatements } from './statements/find';
 
 /** Statements made at run time, by file: tables, columns or conditions come as arguments. */
 const MADE_AT_RUN_TIME: Readonly<Record<string, number>> = {
+  'postgres/callersTransaction.ts': 1, // hands statements on
+  'postgres/listing/batches.ts': 1, // these three: each is run by test/client/list
+  'postgres/listing/ended.ts': 1,
+  'postgres/listing/waiting.ts': 1,
   'postgres/migrating/migrate.ts': 1, // of any schema
   'postgres/operations/sample.ts': 6, // of any table
   'postgres/operations/statusCounts.ts': 4, // of any table
   'postgres/operations/verify.ts': 2, // each invariant is run by test/client/verify.test.ts
-  'postgres/pool.ts': 1, // hands statements on
+  'postgres/testing/database.ts': 2, // of any database
 };
 
 let database: TestDatabase;
@@ -26,6 +31,7 @@ beforeAll(async () => {
   database = await createDatabase({ max: 1 });
   client = new pg.Client({ connectionString: database.url, options: '-c search_path=muster' });
   await client.connect();
+  await createAhead(client); // of stores whose clock a test moves
 });
 afterAll(async () => {
   await client.end();

@@ -21,14 +21,22 @@ const fromHere = createRequire(__filename);
 export const expectInstalled = (part: keyof typeof PACKAGES): void => {
   const missing = PACKAGES[part].filter((name) => !isInstalled(name));
   if (missing.length === 0) return;
-  const versions = (fromHere('../../../../package.json') as { peerDependencies: Record<string, string> })
-    .peerDependencies;
+  const versions = ownManifest().peerDependencies;
   throw new MusterError(
     'PACKAGE_MISSING',
     `Cannot run this command: it needs ${missing.join(', ')}, not installed beside temporal-muster. ` +
       `Run: npm install ${missing.map((name) => `${name}@${versions[name]}`).join(' ')}`,
   );
 };
+
+interface Manifest {
+  version: string;
+  dependencies: Record<string, string>;
+  peerDependencies: Record<string, string>;
+}
+
+/** Returns what package.json says of this package, whose code is in dist/. */
+export const ownManifest = (): Manifest => fromHere('../../../../package.json') as Manifest;
 
 const isInstalled = (name: string): boolean => {
   try {

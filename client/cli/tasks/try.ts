@@ -10,7 +10,6 @@ import type { Session } from '../support/session';
 import { runs } from '../support/session';
 import { stage } from '../support/spool';
 import type { TryBatch } from '../support/tryPlan';
-import { planBatches } from '../support/tryPlan';
 
 interface Options {
   file: string;
@@ -45,7 +44,10 @@ async function tryHandler(session: Session<Options>, name: string): Promise<numb
       name,
       handlers.map((one) => one.name),
     );
-  const { readForPlan, readLines } = await import('../support/tryFile.js');
+  const [{ readForPlan, readLines }, { planBatches }] = await Promise.all([
+    import('../support/tryFile.js'),
+    import('../support/tryPlan.js'),
+  ]);
   const file = await stage(session, fileName);
   try {
     const byTarget = await readForPlan(handler, file);

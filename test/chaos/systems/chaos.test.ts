@@ -20,8 +20,9 @@ const run = (args: readonly string[]): Promise<{ code: number; outcome: Outcome 
   });
 
 test('workers and both servers die while work of all five systems arrives: everything is accounted for', async () => {
-  const kinds = ['kill-all', 'cut-at-commit', 'postgres-killed', 'temporal-emptied'].slice(-rounds(3, 4));
-  const faults = kinds.length;
+  const once = ['kill-all', 'postgres-killed', 'temporal-emptied'];
+  // The last kind comes twice in each round of the plan.
+  const [kinds, faults] = rounds(0, 1) === 1 ? [[...once, 'cut-at-commit'], 5] : [once, 3];
   const { code, outcome, said } = await run(
     `--only ${kinds.join(',')} --faults ${faults} --minutes 5 --workers 2 --rate 20 --within 60000 --seed 1`.split(' '),
   );
