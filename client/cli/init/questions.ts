@@ -6,12 +6,12 @@ export class Questions {
   private readonly terminal: ReturnType<typeof createInterface> | null;
 
   constructor({ stdin, stderr }: Surroundings, asks: boolean) {
-    const input = stdin as NodeJS.ReadableStream & { isTTY?: boolean };
+    const input = stdin as NodeJS.ReadStream;
     const isTerminal = asks && input.isTTY === true && stderr.isTTY === true;
     this.terminal = isTerminal ? createInterface({ input, output: stderr }) : null;
   }
 
-  /** Returns the option if it was given, otherwise the answer, which may be empty for the default. */
+  /** Returns the option if it was given, otherwise the answer; an empty one is the default. */
   async ask(question: string, given: string | undefined, fallback: string): Promise<string> {
     if (given !== undefined || this.terminal === null) return given ?? fallback;
     const answer = await this.terminal.question(`${question} (${fallback}): `);
