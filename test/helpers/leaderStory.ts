@@ -21,9 +21,14 @@ export const leaderStory = async (muster: TestMuster, handler: string, name: str
     (error: unknown) => String(error),
   );
   if (typeof events === 'string') return `${JSON.stringify(row)}\n${events}`;
-  const lines = events.map(({ eventId, eventType, eventTime }) => {
+  const lines = events.map((event) => {
+    const { eventId, eventType, eventTime, timerStartedEventAttributes: timer } = event;
+    const wait = timer?.startToFireTimeout;
+    const more = wait == null ? '' : ` ${Number(wait.seconds ?? 0) * 1_000 + (wait.nanos ?? 0) / 1e6} ms`;
+    const signal = event.workflowExecutionSignaledEventAttributes?.signalName ?? '';
+    const activity = event.activityTaskScheduledEventAttributes?.activityType?.name ?? '';
     const at = new Date(Number(eventTime?.seconds ?? 0) * 1_000 + (eventTime?.nanos ?? 0) / 1e6).toISOString();
-    return `${Number(eventId)} ${at} ${eventType}`;
+    return `${Number(eventId)} ${at} ${eventType}${more} ${signal}${activity}`.trim();
   });
   const shown = lines.length <= 100 ? lines : [...lines.slice(0, 50), '...', ...lines.slice(-50)];
   return [JSON.stringify(row), ...shown].join('\n');

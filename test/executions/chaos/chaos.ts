@@ -82,6 +82,7 @@ const kindOfStrike = (n: number): Kind =>
 
 /** One after the other, spread over the work: each kind first, then a server every tenth time. */
 const strike = async (stack: Stack, client: Client, id: string, struck: Record<Kind, number>): Promise<void> => {
+  const going: Promise<unknown>[] = [];
   for (let n = 1; n <= kills && !(await isOver(client, id)); n++) {
     await sleep(300 + random() * 700);
     const what = kindOfStrike(n);
@@ -96,11 +97,12 @@ const strike = async (stack: Stack, client: Client, id: string, struck: Record<K
       const node = up[Math.floor(random() * up.length)]!;
       const done = what === 'freeze' ? node.freeze(4_000 + random() * 3_000) : node.kill(random() * 1_000);
       // Counted when it is over; the next one strikes meanwhile.
-      void done.then(() => struck[what]++).catch(() => undefined);
+      going.push(done.then(() => struck[what]++).catch(() => undefined));
       continue;
     }
     struck[what]++;
   }
+  await Promise.all(going);
 };
 
 const retried = async <T>(work: () => Promise<T>): Promise<T> => {
