@@ -94,9 +94,11 @@ const beginBusy = async (kind: Kind, limits: object): Promise<{ runId: string; s
 const eventsOf = async (kind: Kind, runId: string) => (await (await handleOf(kind, runId)).fetchHistory()).events ?? [];
 const inFlight = (events: Parameters<typeof countOf>[0]): number =>
   countOf(events, 'activityTaskScheduledEventAttributes') - countOf(events, 'activityTaskCompletedEventAttributes');
+const statusOf = async (kind: Kind, runId: string): Promise<string> =>
+  (await (await handleOf(kind, runId)).describe()).status.name;
 const hasEnded = (kind: Kind, runId: string, how: string): Promise<unknown> =>
-  eventually(async () => (await (await handleOf(kind, runId)).describe()).status.name === how, {
-    what: `the run to be ${how}`,
+  eventually(async () => (await statusOf(kind, runId)) === how, {
+    what: async () => `the run to be ${how}, it is ${await statusOf(kind, runId)}`,
   });
 
 describe.each(['leader', 'queuer'] as const)('a %s with a call that takes long', (kind) => {
