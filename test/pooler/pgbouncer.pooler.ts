@@ -39,7 +39,7 @@ test('all five systems, over fewer sessions than there are connections', async (
   const pooler = await start({ sessions: 4 });
   const through = (url: string): string => `${pooler.through(url)}?pgbouncer=true`;
   expect(await useEverySystem({ max: 8, through })).toEqual([]);
-  expect(await pooler.countTransactions()).toBeGreaterThan(300);
+  expect(await pooler.countTransactions()).toBeGreaterThan(100);
 });
 
 test('all five systems, over one session for all of them', async () => {
