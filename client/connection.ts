@@ -134,10 +134,20 @@ export class Connection implements ClientContext {
   }
 
   /** Wakes what has work of accepted tasks; never throws. */
-  async ringAccepted({ targetIds, laneIds, hasDependents }: Rung): Promise<void> {
-    // Some of the tasks may depend only on tasks that have ended already.
+  async ringAccepted(rung: Rung): Promise<void> {
+    await this.ringBeside(rung);
+    await (rung.laneIds.length > 0 ? this.ringLaneIds(rung.laneIds) : this.ring(rung.targetIds));
+  }
+
+  /** The same after a submit's own commit, which many others may follow at once. */
+  async ringSubmitted(rung: Rung): Promise<void> {
+    await this.ringBeside(rung);
+    await (rung.laneIds.length > 0 ? this.ringLaneIds(rung.laneIds) : this.ringer.ringBehind(rung.targetIds));
+  }
+
+  /** Some of the tasks may depend only on tasks that have ended already. */
+  private async ringBeside({ hasDependents }: Rung): Promise<void> {
     if (hasDependents) await this.releaseDependents();
-    await (laneIds.length > 0 ? this.ringLaneIds(laneIds) : this.ring(targetIds));
   }
 
   releaseDependents(): Promise<void> {

@@ -161,7 +161,7 @@ const submitCall = async (
   // In a caller's transaction there is nothing to ring for yet, since it commits later. The sweeper
   // finds the tasks within seconds.
   if (options.tx === undefined) {
-    const rings = connection.ringAccepted(rung);
+    const rings = connection.ringSubmitted(rung);
     if (tasks.length < RING_BEHIND_FROM || rung.hasDependents) await rings;
   }
   return { accepted, repeated, refused: [...problems, ...refused], rung };
