@@ -37,9 +37,22 @@ export interface HeadTask extends WaitingTask {
   attempts: number;
 }
 
+/** The tasks of one target, a text per column: as rows they would cost this process six times as much. */
+interface HeadColumns {
+  targetId: number;
+  seqs: string;
+  priorities: string;
+  bytes: string;
+  weights: string;
+  readyAtMs: string;
+  places: string;
+  attempts: string;
+  keys: readonly (string | null)[] | null;
+}
+
 /**
  * Returns the heads of the queues: up to `limits[i]` tasks of `targetIds[i]`, in claim order,
- * `total` in all. Rows come as arrays, since they are many.
+ * `total` in all.
  */
 export const readQueueHeads = async (
   db: Queryable,
@@ -49,36 +62,58 @@ export const readQueueHeads = async (
   keyed: boolean,
 ): Promise<Map<number, HeadTask[]>> => {
   const source = keyed ? KEYED_HEAD : PLAIN_HEAD;
-  const { rows } = await db.query({ ...source, values: [targetIds, limits, total], rowMode: 'array' } as never);
-  const heads = new Map<number, HeadTask[]>();
-  for (const [targetId, seq, priority, bytes, weight, readyAtMs, key, place, attempts] of rows as unknown as [
-    number,
-    number,
-    number,
-    number,
-    number | null,
-    number,
-    string | null,
-    string,
-    number,
-  ][]) {
-    let head = heads.get(targetId);
-    if (head === undefined) heads.set(targetId, (head = []));
-    head.push({ seq, priority, bytes, weight: weight ?? 1, readyAtMs, key, place, attempts });
-  }
-  return heads;
+  const { rows } = await db.query<HeadColumns>({ ...source, values: [targetIds, limits, total] });
+  return new Map(rows.map((columns) => [columns.targetId, tasksOf(columns)]));
 };
+
+const tasksOf = ({ keys, places, ...columns }: HeadColumns): HeadTask[] => {
+  const [seqs, priorities, bytes] = [columns.seqs, columns.priorities, columns.bytes].map(elementsOf);
+  const [weights, readyAtMs, attempts] = [columns.weights, columns.readyAtMs, columns.attempts].map(elementsOf);
+  const at = places.slice(2, -2).split('","'); // {"(0,1)","(0,2)"}
+  return seqs!.map((seq, i) => ({
+    seq: Number(seq),
+    priority: Number(priorities![i]),
+    bytes: Number(bytes![i]),
+    weight: Number(weights![i]),
+    readyAtMs: Number(readyAtMs![i]),
+    key: keys === null ? null : keys[i]!,
+    place: at[i]!,
+    attempts: Number(attempts![i]),
+  }));
+};
+
+/** Returns the elements of an array of numbers, as Postgres writes it. */
+const elementsOf = (array: string): string[] => array.slice(1, -1).split(',');
+
+/** By `place` alone: it is what the rows come sorted by, so that no sort disturbs their order. */
+const columnsOf = (head: string, keys: string): string => `
+select
+  min(q.target_id) as "targetId",
+  array_agg(q.seq)::text as seqs,
+  array_agg(q.priority)::text as priorities,
+  array_agg(q.bytes)::text as bytes,
+  array_agg(coalesce(q.weight, 1))::text as weights,
+  array_agg(date_part('epoch', q.ready_at) * 1000)::text as "readyAtMs",
+  array_agg(q.at)::text as places,
+  array_agg(q.attempts)::text as attempts,
+  ${keys} as keys
+from (${head}) q
+group by q.place
+order by q.place`;
+
 const PLAIN_HEAD = {
   name: 'read-queue-heads',
-  text: `
-select q.target_id, q.seq, q.priority, q.bytes, q.weight, extract(epoch from q.ready_at)::float8 * 1000, q.key, q.at,
-  q.attempts
-from unnest($1::int[], $2::int[]) with ordinality t (id, n, place) cross join lateral (
-  select q.ctid as at, q.*
-  from queue q
-  where q.target_id = t.id
-  order by q.priority, q.seq limit t.n) q
-order by t.place, q.priority, q.seq limit $3`,
+  text: columnsOf(
+    `
+  select t.place, q.*
+  from unnest($1::int[], $2::int[]) with ordinality t (id, n, place) cross join lateral (
+    select q.ctid as at, q.*
+    from queue q
+    where q.target_id = t.id
+    order by q.priority, q.seq limit t.n) q
+  order by t.place, q.priority, q.seq limit $3`,
+    'null',
+  ),
 };
 /**
  * distinctBy: the first task of every key that no live task holds. Reads the same window as
@@ -86,18 +121,20 @@ order by t.place, q.priority, q.seq limit $3`,
  */
 const KEYED_HEAD = {
   name: 'read-keyed-queue-heads',
-  text: `
-select e.target_id, e.seq, e.priority, e.bytes, e.weight, extract(epoch from e.ready_at)::float8 * 1000, e.key, e.at,
-  e.attempts
-from unnest($1::int[], $2::int[]) with ordinality t (id, n, place) join target g on g.id = t.id
-  join handler h on h.id = g.handler_id cross join lateral (
-    select distinct on (q.key) q.*
-    from (
-      select q.ctid as at, q.*
-      from queue q
-      where q.target_id = t.id
-      order by q.priority, q.seq limit 4 * h.max_items + 1000) q
-    where not exists (select from busy_key b where b.target_id = t.id and b.key = q.key and b.seq <> q.seq)
-    order by q.key, q.priority, q.seq) e
-order by t.place, e.priority, e.seq limit $3`,
+  text: columnsOf(
+    `
+  select t.place, e.*
+  from unnest($1::int[], $2::int[]) with ordinality t (id, n, place) join target g on g.id = t.id
+    join handler h on h.id = g.handler_id cross join lateral (
+      select distinct on (q.key) q.*
+      from (
+        select q.ctid as at, q.*
+        from queue q
+        where q.target_id = t.id
+        order by q.priority, q.seq limit 4 * h.max_items + 1000) q
+      where not exists (select from busy_key b where b.target_id = t.id and b.key = q.key and b.seq <> q.seq)
+      order by q.key, q.priority, q.seq) e
+  order by t.place, e.priority, e.seq limit $3`,
+    'json_agg(q.key)',
+  ),
 };
