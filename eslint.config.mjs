@@ -18,6 +18,7 @@ export default defineConfig(
     'test/replay/histories/',
     'test/libraries/adapters.libraries.ts',
     'test/libraries/generated/',
+    'test/bench/peers/sides/',
     'test/userProjects/*/',
   ]),
   {

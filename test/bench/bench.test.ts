@@ -3,7 +3,10 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { fewestCalls, greedyCalls, lateness, median, percentile } from './report/optimum';
+import { CASES } from './cases';
 import type { CaseResult } from './report/result';
+import { resultOf } from './report/result';
+import type { RunMeasure } from './run';
 
 const BENCH = path.join(__dirname, '..', '..', 'dist', 'test', 'bench', 'bench.js');
 
@@ -37,7 +40,36 @@ test('the bench runs: every task once, calls equal the optimum, every figure is 
   ] as const)
     expect(result[figure]).toBeGreaterThan(0);
   for (const part of ['worker', 'client', 'postgres', 'temporal']) expect(result.peakMb[part]).toBeGreaterThan(0);
-  expect(stderr).toContain('x floor (goal)');
+  expect(stderr).toContain('x set floor (goal)');
+});
+
+test.each([
+  { floors: { set: 0.8, sixteen: 0.95 }, missed: [/^ratio to the set-based floor: 0.8, wanted at least 0.9$/] },
+  { floors: { set: 1.2, sixteen: 0.5 }, missed: [/^ratio to the floor with 16 targets: 0.5, wanted at least 0.9$/] },
+  { floors: { set: 0.9, sixteen: 0.9 }, missed: [] },
+])('a goal is held against both hard floors: $floors', ({ floors, missed }) => {
+  const backlog = CASES.find(({ name }) => name === 'backlog')!;
+  const each = { worker: 1, client: 1, postgres: 1, temporal: 1 };
+  const took = (seconds: number): RunMeasure[] => [
+    {
+      seconds,
+      submitSeconds: 1,
+      calls: 100,
+      mostInFlight: 1,
+      walBytes: 1,
+      actions: {},
+      cpuSeconds: each,
+      peakMb: each,
+    },
+  ];
+  const runs = new Map([
+    ['muster', took(10)],
+    ['target', took(1)],
+    ['set', took(10 * floors.set)],
+    ['sixteen', took(10 * floors.sixteen)],
+  ]);
+  const result = resultOf(backlog, runs);
+  expect(result.missed).toEqual(missed.map((line) => expect.stringMatching(line)));
 });
 
 describe('what the calls are held against', () => {

@@ -16,7 +16,7 @@ export interface BenchCase {
 }
 
 export interface Goal {
-  /** Tasks/s against the floor that goes target by target. */
+  /** Tasks/s against the harder of the two other floors: set-based, and 16 targets in hand. */
   ratio?: number;
   actionsPerTask?: number;
   actionsPerBatch?: number;
@@ -39,26 +39,34 @@ export const LIVE_SUBMIT_EVERY_MS = 20;
 /** How often the hand-written poller looks. */
 export const POLLER_EVERY_MS = 100;
 
+/** Of hand-written SQL's tasks per second, at least. */
+const FLOOR = 0.9;
 const BACKLOG_LINGER_MS = 600_000;
 const batches = { maxItems: 500, lingerMs: BACKLOG_LINGER_MS };
 
 export const CASES: readonly BenchCase[] = [
-  { name: 'backlog', tasks: 50_000, targets: 50, ...batches, goal: { ratio: 0.5, actionsPerTask: 0.01, calls: 1 } },
+  { name: 'backlog', tasks: 50_000, targets: 50, ...batches, goal: { ratio: FLOOR, actionsPerTask: 0.01, calls: 1 } },
   {
     name: 'backlog-large',
     tasks: 400_000,
     targets: 50,
     ...batches,
-    goal: { ratio: 0.8, actionsPerTask: 0.005, calls: 1 },
+    goal: { ratio: FLOOR, actionsPerTask: 0.005, calls: 1 },
   },
   {
     name: 'many-targets',
     tasks: 50_000,
     targets: 1_000,
     ...batches,
-    goal: { ratio: 1, actionsPerTask: 0.01, calls: 1 },
+    goal: { ratio: FLOOR, actionsPerTask: 0.01, calls: 1 },
   },
-  { name: 'sparse', tasks: 50_000, targets: 10_000, ...batches, goal: { ratio: 3, actionsPerTask: 0.05, calls: 1 } },
+  {
+    name: 'sparse',
+    tasks: 50_000,
+    targets: 10_000,
+    ...batches,
+    goal: { ratio: FLOOR, actionsPerTask: 0.05, calls: 1 },
+  },
   {
     name: 'live',
     tasks: 50_000,

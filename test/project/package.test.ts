@@ -22,6 +22,7 @@ const LOCKS = [
   'package-lock.json',
   'site/package-lock.json',
   'test/libraries/package-lock.json',
+  'test/bench/peers/package-lock.json',
   'test/userProjects/vitest/package-lock.json',
 ];
 const manifest = JSON.parse(read('package.json')) as {

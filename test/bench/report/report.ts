@@ -8,9 +8,9 @@ export const tableOf = (cases: readonly BenchCase[], results: readonly CaseResul
     head: [
       'case',
       'tasks/targets/max',
-      'x floor (goal)',
-      'x set floor',
-      'x floor, 16 targets at once',
+      'x floor, target by target',
+      'x set floor (goal)',
+      'x floor, 16 targets (goal)',
       'calls / best',
       'actions (goal)',
       'WAL B/task (most)',
@@ -26,11 +26,9 @@ export const tableOf = (cases: readonly BenchCase[], results: readonly CaseResul
     table.push([
       result.case,
       `${result.tasks}/${result.targets}/${result.maxItems}`,
-      result.ratioToFloor === undefined
-        ? '-'
-        : `${result.ratioToFloor} (${goal.ratio}) [${result.ratioToFloorRange!.join('-')}]`,
-      result.ratioToSetFloor ?? '-',
-      result.ratioToSixteen ?? '-',
+      result.ratioToFloor === undefined ? '-' : `${result.ratioToFloor} [${result.ratioToFloorRange!.join('-')}]`,
+      result.ratioToSetFloor === undefined ? '-' : `${result.ratioToSetFloor} (${goal.ratio})`,
+      result.ratioToSixteen === undefined ? '-' : `${result.ratioToSixteen} (${goal.ratio})`,
       `${result.calls} / ${result.callsAtBest}`,
       goal.actionsPerBatch === undefined
         ? `${result.actionsPerTask}/task (${goal.actionsPerTask})`
