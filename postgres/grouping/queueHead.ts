@@ -37,7 +37,10 @@ export interface HeadTask extends WaitingTask {
   attempts: number;
 }
 
-/** The tasks of one target, a text per column: as rows they would cost this process six times as much. */
+/**
+ * The tasks of one target, a text per column: as rows they would cost this process six times as
+ * much.
+ */
 interface HeadColumns {
   targetId: number;
   seqs: string;

@@ -16,7 +16,7 @@ export class Coalescer<T> {
   /** Ends a rest. */
   private hurry: () => void = () => undefined;
 
-  /** `restMs`: how long a run that took so long is followed by none, if nobody is in a hurry. */
+  /** `restMs`: how long a run that took so long is followed by none, unless one is urgent. */
   constructor(
     private readonly work: (items: readonly T[]) => Promise<void>,
     private readonly restMs: (tookMs: number) => number = () => 0,
@@ -30,7 +30,7 @@ export class Coalescer<T> {
     return done;
   }
 
-  /** The same, but the run waits until the last one's rest is over. */
+  /** The same, but the run waits until the last one's rest has ended. */
   addLater(items: Iterable<T>): Promise<void> {
     const all = [...items];
     if (all.length === 0) return Promise.resolve();

@@ -102,9 +102,8 @@ const compare = async (servers: Servers, benchCase: BenchCase, redisUrl: string 
     for (const run of ['warm', ...runs]) {
       const one = async (name: string, measure: () => Promise<Measured>): Promise<void> => {
         const { seconds, calls } = await measure();
-        say(
-          `${benchCase.name}, ${run}: ${name} ${Math.round(benchCase.tasks / seconds)} tasks per second, ${calls} calls`,
-        );
+        const perS = Math.round(benchCase.tasks / seconds);
+        say(`${benchCase.name}, ${run}: ${name} ${perS} tasks per second, ${calls} calls`);
         if (run !== 'warm') measured.set(name, [...(measured.get(name) ?? []), { seconds, calls }]);
       };
       for (const side of sides.all)

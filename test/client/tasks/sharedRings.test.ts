@@ -39,7 +39,7 @@ describe('runs that rest', () => {
     expect(coalescer.isBusy).toBe(false);
   });
 
-  test.each(['during the run', 'during the rest'])('who is in a hurry ends the rest: asked %s', async (when) => {
+  test.each(['during the run', 'during the rest'])('an urgent request ends the rest: asked %s', async (when) => {
     const { begun, ends, coalescer } = open(3_600_000);
     const first = coalescer.add(['a']);
     await eventually(() => begun.length === 1);
@@ -107,7 +107,7 @@ describe('in a store', () => {
     await client.close();
   });
 
-  test('40 callers that submit one task after another leave half of the time to others, and in the end all have rung', async () => {
+  test('rings of 40 callers leave half of the time to others, and in the end all have rung', async () => {
     const before = (await rings()).length;
     const until = performance.now() + 1_000;
     const caller = async (name: number): Promise<void> => {
