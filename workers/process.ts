@@ -141,6 +141,7 @@ export const nodeOptions = (settings: Settings, options: WorkerOptions) => ({
   namespace: settings.temporal.namespace,
   prefix: settings.prefix,
   handlers: settings.handlers,
+  hooks: settings.hooks,
   log: options.log,
   callbacks: settings.callbacks,
   executions: settings.executions,
@@ -192,6 +193,7 @@ const serveMetrics = async (
       log,
       sweepCounts: node.sweepCounts,
       meters: node.deps.meters,
+      hookMeters: node.deps.hooks?.meters,
       partitions: node.deps.partitions,
       health: { askTemporal: () => askTemporal(connection), checkWorkers: node.checkWorkers, polls },
     });

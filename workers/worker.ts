@@ -155,6 +155,7 @@ const settingsOf = (options: StartOptions): Settings => {
       interceptors,
     },
     handlers: handlers ?? [],
+    hooks: file.hooks,
     callbacks: callbackPolicy(callbacks),
     executions: executionSettings(file.executions ?? {}, functions ?? [], process.cwd()),
     nodes,
