@@ -37,6 +37,7 @@ export interface MetricsOptions {
 }
 export interface MetricsServer {
   url: string;
+  health: Health;
   stop(): Promise<void>;
 }
 
@@ -77,6 +78,7 @@ export const startMetrics = async (options: MetricsOptions): Promise<MetricsServ
   const { address, family, port } = server.address() as AddressInfo;
   return {
     url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
+    health,
     stop: async () => {
       health.stop();
       server.closeAllConnections();
