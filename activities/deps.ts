@@ -7,6 +7,7 @@ import type { ExecutionSettings } from './executions/settings';
 import type { Handler } from '../handlers/types';
 import type { WorkflowTask } from '../workflows/definitions';
 import type { WorkflowPolicy } from '../workflows/planning/callbacks/workflows';
+import type { WorkerHooks } from './hooks/workerHooks';
 import type { Heartbeat } from './nodes/heartbeat';
 import type { NodeSettings } from './nodes/settings';
 import type { Partitions } from './nodes/partitions';
@@ -40,6 +41,7 @@ export interface ActivityDeps extends Shared {
   /** The partitions that this process holds. */
   partitions: Partitions;
   meters: ExecutionMeters;
+  hooks?: WorkerHooks | undefined;
   acceptTasks: AcceptTasks;
   /**
    * URL at which the downstream may report the outcome of a batch. A secret: anyone who has it may

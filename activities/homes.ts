@@ -2,13 +2,14 @@ import type { CarriedBatch } from '../postgres/calls/batch';
 import type { Pool } from '../postgres/pool';
 import type { Home } from './calls/call';
 import { QueueHome } from './calls/queueHome';
+import type { EndsTold } from './hooks/endsTold';
 import { LaneHome } from './lanes/home';
 import type { Homes } from './shared';
 
 /** Builds both homes; what is written through one of them shares statements. */
-export const createHomes = (pool: Pool): Homes => ({
-  queue: new QueueHome(pool),
-  lane: new LaneHome(pool),
+export const createHomes = (pool: Pool, hooks?: EndsTold): Homes => ({
+  queue: new QueueHome(pool, hooks),
+  lane: new LaneHome(pool, hooks),
 });
 
 /** Returns the home of a batch. */

@@ -1,4 +1,6 @@
-import { InvalidArgumentError } from './errors';
+import { hooksProblem } from '../handlers/hooks/check';
+import type { Hooks } from '../handlers/hooks/types';
+import { InvalidArgumentError, MusterError } from './errors';
 
 /** Checks the arguments of a client's verbs, since types are not checked at run time. */
 
@@ -43,6 +45,13 @@ export const checkWhole = (field: string, value: unknown, min: number, max: numb
   if (!Number.isSafeInteger(value) || (value as number) < min || (value as number) > max)
     throw new InvalidArgumentError(field, `a whole number from ${min} to ${max}`, value);
   return value as number;
+};
+
+export const checkHooks = (hooks: Hooks | undefined): Hooks | undefined => {
+  const problem = hooks === undefined ? null : hooksProblem(hooks);
+  if (problem === null) return hooks;
+  const field = problem.path === '' ? 'hooks' : `hooks.${problem.path}`;
+  throw new MusterError('INVALID_ARGUMENT', `${field}: ${problem.message}`);
 };
 
 export const checkOneOf = <T extends string>(field: string, value: unknown, names: readonly T[]): T => {

@@ -1,3 +1,4 @@
+import type { Hooks } from '../handlers/hooks/types';
 import type { Handler } from '../handlers/types';
 import type { Pool } from '../postgres/pool';
 import type { TemporalOptions } from './connectTemporal';
@@ -26,6 +27,8 @@ export interface ClientOptions {
    * Called with the error of a failed ring, which the sweeper repeats. Default: errors are ignored.
    */
   onRingFailure?: (error: Error) => void;
+  /** `taskAccepted` is called before tasks are written; the others are those of the worker. */
+  hooks?: Hooks;
   /** Who makes changes, as the audit shows it, 1 to 300 characters. Default: user and machine. */
   actor?: string;
   /**

@@ -1,5 +1,6 @@
 import type { Client as TemporalClient } from '@temporalio/client';
 import { workOffEnded } from '../activities/grouping/dependents';
+import type { Hooks } from '../handlers/hooks/types';
 import type { Handler } from '../handlers/types';
 import { WAKE_LEASE_MS } from '../postgres/grouping/ring';
 import { checkSchema } from '../postgres/migrating/migrate';
@@ -9,7 +10,7 @@ import { borrowPool, createPool } from '../postgres/pool';
 import { Coalescer } from '../postgres/sharing/coalescer';
 import { Behind } from '../workflows/behind';
 import { DEFAULT_PREFIX } from '../workflows/naming';
-import { checkWhole } from './arguments';
+import { checkHooks, checkWhole } from './arguments';
 import type { ClientOptions } from './clientOptions';
 import { connectTemporal } from './connectTemporal';
 import type { ClientContext } from './context';
@@ -31,6 +32,7 @@ export class Connection implements ClientContext {
   readonly prefix: string;
   readonly schema: string;
   readonly handlers: ReadonlyMap<string, Handler>;
+  readonly hooks: Hooks | undefined;
   readonly inserter: TaskInserter;
   readonly laneRinger: LaneRinger;
   readonly audit: AuditLog;
@@ -55,6 +57,7 @@ export class Connection implements ClientContext {
         : borrowPool(options.pool, this.schema);
     this.beside = new Beside(this.pool);
     this.handlers = new Map((options.handlers ?? []).map((handler) => [handler.name, handler]));
+    this.hooks = checkHooks(options.hooks);
     this.inserter = new TaskInserter(this.pool, { schema: this.schema, beside: () => this.beside.pool() });
     this.behind = new Behind(() => this.temporal(), options.onRingFailure ?? (() => undefined));
     this.ringer = new Ringer(this.pool, this.behind, this.prefix, WAKE_LEASE_MS);

@@ -94,6 +94,25 @@ export class BackloggedError extends MusterError {
   }
 }
 
+/**
+ * The hook `taskAccepted` refuses the tasks of a call; it throws this. Nothing of the call, or of
+ * that chunk of a stream, was accepted.
+ */
+export class TaskRefusedError extends MusterError {
+  constructor(reason: string, options?: ErrorOptions) {
+    super('TASK_REFUSED', reason, options);
+  }
+}
+
+/** The hook `taskAccepted` failed, or did not end in time. Nothing was accepted. */
+export class HookFailedError extends MusterError {
+  constructor(why: string, cause: unknown) {
+    super('HOOK_FAILED', `Cannot accept tasks: ${why}. Correct the hook, and submit again. Nothing was accepted.`, {
+      cause,
+    });
+  }
+}
+
 /** The named object does not exist, or was deleted after its retention period. */
 export class NotFoundError extends MusterError {
   /** `of` names what contains the object, such as a handler. */

@@ -9,6 +9,7 @@ export { ConfigError } from './configError';
 export { CHECKPOINT_BYTES_MAX, InvalidCheckpointError, PartitionLostError } from './partitions/checkpoint';
 export { defineHandler, isHandler, jsonBytes } from './defineHandler';
 export { HaltError, LaterError, RejectedError } from './errors';
+export type * from './hooks/types';
 export type { HttpHandlerOptions } from './http/httpHandler';
 export { httpHandler } from './http/httpHandler';
 export type { HttpHandlerConfig } from './http/schema';

@@ -115,16 +115,16 @@ const adopt = (pool: Pool, known: Created): Connect => {
 /**
  * Returns a caller's pool as the store's protocol needs it: nothing is set in its sessions but by
  * each transaction for itself, nothing is prepared under a name, and numbers are numbers. A pool
- * of `createPool` is returned as it is.
+ * of `createPool` is returned as it is. `databaseUrl`: for a pool like it in another thread.
  */
-export const borrowPool = (pool: pg.Pool, schema: string): Pool => {
+export const borrowPool = (pool: pg.Pool, schema: string, databaseUrl = ''): Pool => {
   if (created.has(pool)) return pool;
   if (!SCHEMA_PATTERN.test(schema)) throw new Error(wrongSchema(schema));
   const borrowed = borrowedFrom(pool);
   adopt(borrowed, {
-    options: { databaseUrl: '', schema },
+    options: { databaseUrl, schema },
     settings: setLocal(sessionSettings(schema, STATEMENT_TIMEOUT_MS)),
-    another: () => borrowPool(anotherOf(pool), schema),
+    another: () => borrowPool(anotherOf(pool), schema, databaseUrl),
   });
   return borrowed;
 };

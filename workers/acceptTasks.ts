@@ -2,8 +2,10 @@ import type { AcceptTasks, ActivityDeps } from '../activities/deps';
 import { releaseDependents } from '../activities/grouping/dependents';
 import { ringLanes } from '../activities/lanes/ring';
 import { AsyncSchemaError, InvalidTaskError } from '../client/errors';
+import type { Hooks } from '../handlers/hooks/types';
 import type { TaskProblem } from '../client/errors';
 import { TaskInserter } from '../client/tasks/taskInserter';
+import { askAccepting, isRefusal } from '../client/tasks/accepting';
 import type { CheckedTask } from '../client/tasks/checkTasks';
 import { checkTask } from '../client/tasks/checkTasks';
 import { Ringer } from '../client/tasks/ringer';
@@ -15,7 +17,7 @@ const PROBLEMS = 5;
 
 /** Accepts tasks for the activities of this process, with the parts of the client's submit. */
 export const createAcceptTasks = (
-  deps: Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'leaseMs' | 'log'>,
+  deps: Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'leaseMs' | 'log'> & { hooks?: Hooks | undefined },
 ): AcceptTasks => {
   const inserter = new TaskInserter(deps.pool);
   const behind = new Behind(
@@ -30,6 +32,7 @@ export const createAcceptTasks = (
         .map((task, index) => checkTask(handler, { ...task, callback }, index, problems))
         .filter((task): task is CheckedTask => task !== null);
       if (problems.length > 0) return { problem: textOfProblems(problems) };
+      await askAccepting(deps.hooks, handler.name, checked);
       const stored = await inserter.store(handler, checked, { partial: false });
       if (stored.laneIds.length > 0) {
         await markReady(deps.pool, stored.laneIds);
@@ -41,6 +44,7 @@ export const createAcceptTasks = (
       return { repeated: stored.repeated };
     } catch (error) {
       // A full queue is temporary; a problem with a task, or with its handler's schema, is not.
+      if (isRefusal(error)) return { problem: error.message };
       if (error instanceof InvalidTaskError || error instanceof AsyncSchemaError) return { problem: error.message };
       throw error;
     }

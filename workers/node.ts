@@ -11,6 +11,8 @@ import { servedFunctions } from '../activities/executions/executors';
 import { DEFAULT_NODE_SETTINGS } from '../activities/nodes/settings';
 import { Partitions } from '../activities/nodes/partitions';
 import { ringServed } from '../activities/nodes/served';
+import { HookMeters } from '../activities/hooks/meters';
+import { WorkerHooks } from '../activities/hooks/workerHooks';
 import { ThrownLog, withThrownLog } from '../activities/calls/thrownLog';
 import { Heartbeat } from '../activities/nodes/heartbeat';
 import { withRetries } from '../postgres/errors';
@@ -63,7 +65,8 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
   const balancing = new Balancing(() => deps);
   const kept = nodes.name === null ? null : { name: nodes.name, forMs: nodes.restartGraceMs };
   const served = new Map(handlers.map((handler) => [handler.name, withThrownLog(handler, thrown)]));
-  const base = { pool, temporal, handlers: served, node: id, prefix, log };
+  const hooks = options.hooks === undefined ? undefined : new WorkerHooks(options.hooks, log, new HookMeters());
+  const base = { pool, temporal, handlers: served, node: id, prefix, log, hooks };
   const wakeWaiting = async (): Promise<void> => {
     if (deps.executions.serves) await wakeWaitingExecutions(deps);
   };
@@ -80,7 +83,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     nodes,
     partitions: new Partitions({ pool, node: id, kept, onReleased: () => void balancing.wake(), log }),
     meters: new ExecutionMeters(),
-    acceptTasks: createAcceptTasks({ pool, temporal, prefix, leaseMs, log }),
+    acceptTasks: createAcceptTasks({ pool, temporal, prefix, leaseMs, log, hooks: options.hooks }),
     draining: draining.signal,
   };
   await registerSearchAttributes(connection, namespace, log);
@@ -109,6 +112,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     await sweeper.stop();
     if (hasPartitions) await balancing.stop();
     await registry.stop();
+    await hooks?.idle();
     await deps.modules.close();
   };
   const run = (): Promise<void> => runWorkers(workers, { start, stop, shutdown, draining: draining.signal, log });

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { CallbackPolicy } from '../activities/deps';
 import type { ExecutionSettings } from '../activities/executions/settings';
 import type { Handler } from '../handlers/types';
+import type { Hooks } from '../handlers/hooks/types';
 import type { NodeSettings } from '../activities/nodes/settings';
 import type { Pool } from '../postgres/pool';
 import type { ReapIntervals } from '../postgres/fanouts/reap';
@@ -18,6 +19,8 @@ export interface NodeOptions extends TemporalPlugs {
   handlers: readonly Handler[];
   log: Logger;
   callbacks: CallbackPolicy;
+  /** Called as tasks move through this worker. */
+  hooks?: Hooks | undefined;
   /**
    * Functions of executions, and the operator's settings of them; default: answers no roll call.
    */

@@ -1,20 +1,21 @@
 import type { NativeConnection, WorkflowBundleOption } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { MusterError } from '../client/errors';
-import { createPool } from '../postgres/pool';
 import type { Pool } from '../postgres/pool';
 import type { CallbackServer } from './callbacks/server';
 import { listenForCallbacks } from './callbacks/server';
 import type { Settings } from './config/config';
-import { awaitStore, connectTemporal } from './temporal/connect';
 import { handOverLeaders } from './temporal/handOver';
 import { PoisonedWorkerError } from './temporal/isolate';
+import { Health } from './metrics/health';
+import type { HealthReport } from './metrics/health';
 import { startMetrics } from './metrics/server';
-import type { MetricsServer } from './metrics/server';
+import type { MetricsOptions, MetricsServer } from './metrics/server';
 import { createNode } from './node';
 import type { Node } from './node';
 import type { NodeOptions } from './nodeOptions';
-import type { PollWatch } from './metrics/pollWatch';
+import { openServers } from './servers';
+import type { GivenServers, Servers } from './servers';
 import { warnOfCoarseTimers } from './temporal/timerProbe';
 import type { Versioning } from './temporal/versioning';
 import { defaultBuildId, setCurrentVersion } from './temporal/versioning';
@@ -47,6 +48,8 @@ export interface WorkerOptions {
    * here.
    */
   sharesRuntime?: boolean;
+  /** Connections of the program, in place of those that are opened here. */
+  servers?: GivenServers;
   /** Aborted: the start is given up. */
   signal: AbortSignal;
 }
@@ -63,6 +66,8 @@ export interface RunningWorker {
   pool: Pool;
   /** Where it listens for callbacks; null: it does not. */
   callbackAddress: string | null;
+  /** Returns what `/healthz` says. */
+  health(): Promise<HealthReport>;
   /** Resolves when it has ended after `stop`, everything closed; rejects if a worker failed. */
   ended: Promise<void>;
   /**
@@ -83,42 +88,32 @@ export const startWorker = async (settings: Settings, options: WorkerOptions): P
   const poisoned = new AbortController();
   const onPoisoned = (): void => poisoned.abort(new PoisonedWorkerError());
   const polls = await installWatchedRuntime({ ...options, servesHealth: options.metrics !== undefined, onPoisoned });
-  const pool = createPool({
-    databaseUrl: settings.databaseUrl!,
-    schema: settings.schema,
-    max: options.maxConnections ?? settings.maxConnections ?? DEFAULT_CONNECTIONS,
-    applicationName: 'muster worker',
-  });
-  let connection: NativeConnection | undefined;
+  const max = options.maxConnections ?? settings.maxConnections ?? DEFAULT_CONNECTIONS;
+  const servers = await openServers(settings, options.servers ?? {}, max, { log, startTimeoutMs, signal });
+  const { pool, connection } = servers;
   let metrics: MetricsServer | null = null;
   let callbacks: CallbackServer | null = null;
   try {
-    const retry = { log, startTimeoutMs, signal };
-    // Both at once, so that the problems of both are reported together.
-    const opening = connectTemporal(settings.temporal, retry).then((opened) => (connection = opened));
-    await Promise.all([awaitStore(pool, retry), opening]);
     callbacks = await listen(settings, log);
     const callback = callbackOf(settings, callbacks);
     const workflows = await workflowsOf(settings, options);
     const ofNode = { ...nodeOptions(settings, options), ...workflows, ...callback };
-    const node = await createNode({ ...ofNode, pool, connection: connection! });
-    metrics = await serveMetrics(node, pool, connection!, polls, options);
+    const node = await createNode({ ...ofNode, pool, connection });
+    const health = { askTemporal: () => askTemporal(connection), checkWorkers: node.checkWorkers, polls };
+    metrics = await serveMetrics(node, pool, health, options);
     callbacks?.serve(node.deps);
     void warnOfCoarseTimers({
-      connection: connection!,
+      connection,
       namespace: settings.temporal.namespace,
       prefix: settings.prefix,
       log,
     });
-    return running({ node, pool, connection: connection!, metrics, callbacks, poisoned: poisoned.signal }, settings, {
-      ...options,
-      ...workflows,
-    });
+    const parts = { node, servers, health, metrics, callbacks, poisoned: poisoned.signal };
+    return running(parts, settings, { ...options, ...workflows });
   } catch (error) {
     await callbacks?.stop(0);
     await metrics?.stop();
-    await connection?.close().catch(() => undefined);
-    await pool.end();
+    await servers.close();
     throw error;
   }
 };
@@ -141,6 +136,7 @@ export const nodeOptions = (settings: Settings, options: WorkerOptions) => ({
   namespace: settings.temporal.namespace,
   prefix: settings.prefix,
   handlers: settings.handlers,
+  hooks: settings.hooks,
   log: options.log,
   callbacks: settings.callbacks,
   executions: settings.executions,
@@ -180,8 +176,7 @@ const callbackOf = (
 const serveMetrics = async (
   node: Node,
   pool: Pool,
-  connection: NativeConnection,
-  polls: PollWatch | undefined,
+  health: NonNullable<MetricsOptions['health']>,
   { metrics, log }: WorkerOptions,
 ): Promise<MetricsServer | null> => {
   if (metrics === undefined) return null;
@@ -192,8 +187,9 @@ const serveMetrics = async (
       log,
       sweepCounts: node.sweepCounts,
       meters: node.deps.meters,
+      hookMeters: node.deps.hooks?.meters,
       partitions: node.deps.partitions,
-      health: { askTemporal: () => askTemporal(connection), checkWorkers: node.checkWorkers, polls },
+      health,
     });
     log.info({ url: `${server.url}/metrics` }, 'serving metrics');
     return server;
@@ -216,8 +212,8 @@ interface StartedOptions extends Omit<WorkerOptions, 'versioning'> {
 
 interface Parts {
   node: Node;
-  pool: Pool;
-  connection: NativeConnection;
+  servers: Servers;
+  health: NonNullable<MetricsOptions['health']>;
   metrics: MetricsServer | null;
   callbacks: CallbackServer | null;
   /** Aborted, with the error: its workflow thread is unusable. */
@@ -225,19 +221,22 @@ interface Parts {
 }
 
 const running = (
-  { node, pool, connection, metrics, callbacks, poisoned }: Parts,
+  { node, servers, health, metrics, callbacks, poisoned }: Parts,
   settings: Settings,
   options: StartedOptions,
 ): RunningWorker => {
   const graceMs = options.shutdownGraceMs ?? DEFAULT_SHUTDOWN_GRACE_MS;
+  const { pool, connection } = servers;
+  let own: Health | null = null;
+  const reporter = (): Health => metrics?.health ?? (own ??= new Health({ ...health, pool }));
   const ended = node
     .run()
     .then(() => poisoned.throwIfAborted())
     .finally(async () => {
       await callbacks?.stop(graceMs);
       await metrics?.stop();
-      await connection.close().catch(() => undefined);
-      await pool.end();
+      own?.stop();
+      await servers.close();
     });
   ended.catch(() => undefined); // reported where it is awaited
   const stopped = new AbortController();
@@ -254,7 +253,8 @@ const running = (
     );
     stop();
   });
-  return { node, pool, callbackAddress: callbacks?.url ?? null, ended, current, stop };
+  const report = (): Promise<HealthReport> => reporter().report();
+  return { node, pool, callbackAddress: callbacks?.url ?? null, health: report, ended, current, stop };
 };
 
 const onAbort = (signal: AbortSignal, then: () => void): void => {
@@ -267,7 +267,7 @@ const onAbort = (signal: AbortSignal, then: () => void): void => {
  * that cannot hear it, having no worker any more, are begun anew.
  */
 const becomeCurrent = async (
-  { node, connection }: Pick<Parts, 'node' | 'connection'>,
+  { node, connection }: Pick<Parts, 'node'> & Pick<Servers, 'connection'>,
   settings: Settings,
   { versioning, setCurrent, log }: StartedOptions,
   stopped: AbortSignal,

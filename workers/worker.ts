@@ -1,3 +1,4 @@
+import type { NativeConnection } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { checkFunctions } from '../handlers/functions';
 import type { RegisteredFunction } from '../handlers/functions';
@@ -13,6 +14,8 @@ import { createLogger } from './logging';
 import { nodeProblems, nodeSettings } from './config/nodes';
 import { startWorker as startProcess } from './process';
 import type { WorkerOptions as ProcessOptions } from './process';
+import type { Pool } from '../postgres/pool';
+import type { HealthReport } from './metrics/health';
 import { SettingsError } from './config/settingsError';
 import { fileSchema, problemsOf, SETTING_NAMES } from './config/settingsSchema';
 import type { FileSettings, LogLevel } from './config/settingsSchema';
@@ -23,6 +26,7 @@ import type { FileSettings, LogLevel } from './config/settingsSchema';
  */
 
 export type { PluggedDataConverter, TemporalInterceptors } from './temporal/plugs';
+export type { HealthReport, PartHealth } from './metrics/health';
 export { SettingsError } from './config/settingsError';
 
 /**
@@ -31,7 +35,20 @@ export { SettingsError } from './config/settingsError';
  */
 export interface StartOptions extends Omit<FileSettings, 'api'> {
   databaseUrl: string;
-  /** What is served; at least one of `handlers` and `functions`. */
+  /**
+   * Your own pool of `pg`, in place of `maxConnections` connections of the worker's; it is not
+   * closed. It needs some 10 connections. The worker's sign of life, in a thread, has one
+   * connection besides, by `databaseUrl`.
+   */
+  pool?: Pool;
+  /**
+   * Your own connection to Temporal, in place of one by `temporal`, of whose settings the
+   * namespace and what is plugged in still count; it is not closed.
+   */
+  connection?: NativeConnection;
+  /**
+   * What is served. Neither: a worker of fan-outs, callbacks and other workers' leaders.
+   */
   handlers?: readonly Handler[];
   functions?: readonly RegisteredFunction[];
   /** A pino logger, or the level of one that writes JSON lines to stderr. Default `info`. */
@@ -62,6 +79,11 @@ export interface StartedWorker {
   readonly node: string;
   /** Where it listens for callbacks of downstreams; null: it does not. */
   readonly callbackAddress: string | null;
+  /**
+   * Returns what `/healthz` says, for a route of your own server: `healthy`, and each part. The
+   * polls are part of it with `metrics` only, where the worker has installed the SDK's runtime.
+   */
+  health(): Promise<HealthReport>;
   /**
    * Resolves when it has ended after a stop, all its connections closed; rejects with the reason of
    * a failure.
@@ -97,6 +119,10 @@ export const startWorker = async (options: StartOptions): Promise<StartedWorker>
     ...(versioning === undefined ? {} : { versioning }),
     ...(metrics === undefined ? {} : { metrics }),
     sharesRuntime: true,
+    servers: {
+      ...(options.pool === undefined ? {} : { pool: options.pool }),
+      ...(options.connection === undefined ? {} : { connection: options.connection }),
+    },
     signal,
   };
   const worker = await startProcess(settings, given);
@@ -107,11 +133,15 @@ export const startWorker = async (options: StartOptions): Promise<StartedWorker>
   };
   if (signal.aborted) worker.stop();
   else signal.addEventListener('abort', worker.stop, { once: true });
-  return { node: worker.node.id, callbackAddress: worker.callbackAddress, ended: worker.ended, stop };
+  const { node, callbackAddress, health, ended } = worker;
+  return { node: node.id, callbackAddress, health, ended, stop };
 };
 
 /** Options of `StartOptions` that are not settings of the config file. */
-const OTHERS = 'handlers functions log shutdownGraceMs startTimeoutMs versioning setCurrent metrics signal'.split(' ');
+const OTHERS = [
+  ...['handlers', 'functions', 'log', 'shutdownGraceMs', 'startTimeoutMs', 'versioning', 'setCurrent', 'metrics'],
+  ...['signal', 'pool', 'connection'],
+];
 const OF_API = 'api'; // another process
 
 const settingsOf = (options: StartOptions): Settings => {
@@ -155,6 +185,7 @@ const settingsOf = (options: StartOptions): Settings => {
       interceptors,
     },
     handlers: handlers ?? [],
+    hooks: file.hooks,
     callbacks: callbackPolicy(callbacks),
     executions: executionSettings(file.executions ?? {}, functions ?? [], process.cwd()),
     nodes,

@@ -30,9 +30,11 @@ export const prepare = async (deps: CallerDeps, batches: readonly CarriedBatch[]
   const markedAtMs = performance.now();
   const { members, marked } = await deps.marks.prepare(marks);
   const byBatch = groupByBatch(members);
-  return batches
+  const carried = batches
     .filter((batch) => marked.has(batch.id))
     .map((batch) => ({ batch, members: byBatch.get(batch.id) ?? [], attempt: batch.attempt + 1, markedAtMs, fence }));
+  if (deps.hooks !== undefined) for (const one of carried) deps.hooks.marked(one);
+  return carried;
 };
 
 export const fenceOf = (use: PartitionUse | null): Fence | null =>
@@ -84,6 +86,7 @@ export const makeCall = async (deps: CallerDeps, carried: Carried): Promise<{ ca
     await call.home.lookingUp(call.batch);
     outcome = await lookUp(deps, call, outcome.error);
   }
+  deps.hooks?.called(call, outcome, performance.now() - call.calledAtMs);
   return { call, outcome };
 };
 

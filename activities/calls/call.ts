@@ -4,8 +4,10 @@ import type { CompletionNote } from '../../postgres/accepted/completion';
 import type { Client, Pool } from '../../postgres/pool';
 import type { CallOutcome, MemberEnd, Settlement, SettlementContext } from '../../workflows/planning/calls/plans';
 import type { BatchDependency } from '../../handlers/contract';
+import type { EndedTasks } from '../../handlers/hooks/types';
 import type { Handler } from '../../handlers/types';
 import type { Conclude, Decision, Door, Half, LookAgain, LookUps, Part, PlainOutcome } from './door';
+import type { EndsTold } from '../hooks/endsTold';
 import type { ResultPages } from './resultPages';
 
 /** A call that was made, or concluded, and what is needed to write its outcome. */
@@ -31,6 +33,8 @@ export interface Call {
   completion?: CompletionNote;
   /** Where its handler threw, if it did; for a call of unknown outcome. */
   stack?: string | null;
+  /** Ends of tasks in the settlement that is being written, for `taskEnded`. */
+  ended?: EndedTasks[];
   /** In a lane: only an operator may decide its unknown outcome, for this reason. */
   park?: string;
   /** In a lane: it passed its deadline once more while it was pending. */
@@ -43,6 +47,8 @@ export interface Call {
  */
 export interface Home extends Doors, Steps {
   readonly pool: Pool;
+  /** Are told of ends. */
+  readonly hooks: EndsTold | undefined;
   readonly rules: HomeRules;
   /** Returns a number uniform in [0, 1), for jitter. */
   readonly random: () => number;

@@ -30,6 +30,7 @@ export const conclude = async (call: Call, door: Conclude): Promise<Settled> => 
 
 const concludeLocked = async (client: Client, call: Call, door: Conclude): Promise<Settled> => {
   const { batch, attempt, home, stack, completion } = call;
+  if (home.hooks?.observesEnds === true) call.ended = []; // anew with each try
   const half = await home.lockHalf(client, batch);
   const guard = await store.lockAttempt(client, batch.id, attempt);
   const sibling = home.rules.siblingOf(batch, half);

@@ -13,7 +13,8 @@ import { TURNS_PER_EPOCH } from '../grouping/reserve';
 import { releaseDependents } from '../grouping/dependents';
 import { awaitBriefly, ring, wake } from '../grouping/ring';
 import { Schedule } from './schedule';
-import { concludeEarlier, isStale, makeCall, mayStart, prepare } from './attempt';
+import { askThenTry, readAhead, tryCall } from '../hooks/askFirst';
+import { concludeEarlier, prepare } from './attempt';
 import { settleKept } from './settle';
 import type { CallEnd } from './door';
 import type { Call } from './call';
@@ -117,7 +118,8 @@ export class DispatchRun {
     const unconcluded = group.filter((batch) => batch.unconcluded);
     const fresh = group.filter((batch) => !batch.unconcluded);
     for (const batch of unconcluded) this.launch(this.conclude(batch));
-    const prepared = fresh.length === 0 ? [] : await prepare(this.deps, fresh);
+    const asks = this.deps.hooks?.asks === true;
+    const prepared = fresh.length === 0 ? [] : await (asks ? readAhead(this.deps, fresh) : prepare(this.deps, fresh));
     this.schedule.prepared(fresh, prepared);
     // These batches were not marked, because they are paused or another dispatch took them over.
     // Hand back those that are still ours.
@@ -142,10 +144,12 @@ export class DispatchRun {
       this.changed();
     };
     try {
-      const givesUp = (): boolean => this.stopping || isStale(this.deps, carried);
-      if (isStale(this.deps, carried) || !(await mayStart(this.deps, batch, givesUp)))
-        return await this.unmark([carried]);
-      const { call, outcome } = await makeCall(this.deps, carried);
+      const isStopping = (): boolean => this.stopping;
+      const asks = this.deps.hooks?.asks === true;
+      const tried = await (asks ? askThenTry(this.deps, carried, isStopping) : tryCall(this.deps, carried, isStopping));
+      if ('marked' in tried) return await this.unmark([tried.marked]);
+      if ('unmarked' in tried) return await this.giveBack([tried.unmarked]);
+      const { call, outcome } = tried;
       const isRefused = outcome.kind === 'later';
       if (!isRefused) free();
       await this.settle(call, outcome);

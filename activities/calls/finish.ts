@@ -5,6 +5,7 @@ import type { Client } from '../../postgres/pool';
 import { insertNotifications } from '../../postgres/calls/records';
 import * as settle from '../../postgres/calls/settle';
 import { freeKeys } from '../../postgres/grouping/busyKey';
+import { endsOf } from '../hooks/workerHooks';
 import { notificationsOf } from '../callbacks/notifications';
 import type { Call } from './call';
 import type { Decision, Part } from './door';
@@ -88,6 +89,7 @@ export const notify = async (
   state: 'succeeded' | 'failed' | 'unknown',
   error: string | null,
 ): Promise<boolean> => {
+  call.ended?.push(endsOf(call, rest, ends, state, error));
   const notifications = notificationsOf(call, rest, ends, state, error);
   if (notifications.length > 0) await insertNotifications(client, notifications);
   return notifications.length > 0;

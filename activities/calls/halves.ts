@@ -3,11 +3,10 @@ import type { CarriedBatch } from '../../postgres/calls/batch';
 import { readMembers } from '../../postgres/calls/batch';
 import type { Client } from '../../postgres/pool';
 import { lockRefused } from '../../postgres/calls/halves';
-import { insertNotifications } from '../../postgres/calls/records';
 import * as settle from '../../postgres/calls/settle';
-import { notificationsOf } from '../callbacks/notifications';
 import type { Call } from './call';
 import type { Decision, Half } from './door';
+import { notify } from './finish';
 
 /**
  * Inserts the two halves of a bisect, so that at the end a poison task fails alone. Each is a
@@ -55,7 +54,5 @@ export const concludeSibling = async (client: Client, call: Call, sibling: Half,
   ]);
   await settle.finishBatch(client, sibling.id, BATCH_STATES.failed, true, 1, error);
   const theirs: Call = { ...call, batch: { ...call.batch, id: sibling.id, n: 1 }, attempt: sibling.attempt, members };
-  const notifications = notificationsOf(theirs, [], [{ index: 0, to: 'failed', error }], 'failed', error);
-  if (notifications.length > 0) await insertNotifications(client, notifications);
-  return notifications.length > 0;
+  return notify(client, theirs, [], [{ index: 0, to: 'failed', error }], 'failed', error);
 };

@@ -12,6 +12,7 @@ import { conclude } from './conclude';
 import type { Conclude, Decision, Half, LookAgain, LookUps, Part } from './door';
 import { NO_LOOK_UPS } from './door';
 import { OUTCOME_CHUNK } from './finish';
+import type { EndsTold } from '../hooks/endsTold';
 import { GroupWriter } from '../sharing/groupWriter';
 import { concludeSibling } from './halves';
 import { TO_LOOK_AGAIN } from './putOff';
@@ -47,6 +48,7 @@ export class QueueHome implements Home {
 
   constructor(
     readonly pool: Pool,
+    readonly hooks: EndsTold | undefined = undefined,
     readonly random: () => number = () => Math.random(),
   ) {
     this.successes = successWriter(pool);

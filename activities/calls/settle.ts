@@ -3,6 +3,7 @@ import { cutText, describeThrown } from '../../handlers/text';
 import { recoverAllowed } from '../../postgres/calls/backPressure';
 import { isRefusedValue, withRetries } from '../../postgres/errors';
 import { outlast } from '../../postgres/outage';
+import { endsOf } from '../hooks/workerHooks';
 import type { Call, Settled } from './call';
 import { doorOf } from './decide';
 import type { CallEnd } from './door';
@@ -54,17 +55,27 @@ const write = async (call: Call, outcome: CallEnd): Promise<Settled> => {
   switch (door.to) {
     case 'share': {
       const settled = await home.share(call, door.outcome);
-      if (door.outcome.kind === 'results') await recover(call, settled);
+      if (door.outcome.kind !== 'results') return settled;
+      if (home.hooks?.observesEnds === true)
+        call.ended = [endsOf(call, [...call.members.keys()], [], 'succeeded', null)];
+      tellEnds(call, settled);
+      await recover(call, settled);
       return settled;
     }
     case 'lookAgain':
       return home.lookAgain(call, door.look);
     case 'conclude': {
       const settled = await home.conclude(call, door);
+      tellEnds(call, settled);
       if (door.recovers) await recover(call, settled);
       return settled;
     }
   }
+};
+
+/** Tells hooks of the ends that were committed. */
+const tellEnds = ({ home, ended }: Call, { written }: Settled): void => {
+  if (written && ended !== undefined) home.hooks?.ended(ended);
 };
 
 /** Gives back, after a success, what back pressure took. */

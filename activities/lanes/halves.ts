@@ -2,13 +2,12 @@ import { readMembers } from '../../postgres/calls/batch';
 import { lockRefused, reopenRefused } from '../../postgres/calls/halves';
 import * as lane from '../../postgres/lanes/settle';
 import type { Client } from '../../postgres/pool';
-import { insertNotifications } from '../../postgres/calls/records';
 import * as settle from '../../postgres/calls/settle';
 import { STATUSES } from '../../workflows/planning/lanes/statuses';
 import { BATCH_STATES, TASK_STATES } from '../../workflows/planning/states';
-import { notificationsOf } from '../callbacks/notifications';
 import type { Call } from '../calls/call';
 import type { Decision, Half } from '../calls/door';
+import { notify } from '../calls/finish';
 
 /**
  * Decides what was put off for the first half: sent again after all, or failed permanently. Returns
@@ -36,7 +35,6 @@ export const concludePair = async (
   const moved = await lane.moveLaneBatch(client, pair.id, STATUSES.invalid);
   const others = await lane.readyDependents(client, pair.id);
   const theirs: Call = { ...call, batch: { ...call.batch, id: pair.id, n: 1 }, attempt: pair.attempt, members };
-  const notifications = notificationsOf(theirs, [], [{ index: 0, to: 'failed', error }], 'failed', error);
-  if (notifications.length > 0) await insertNotifications(client, notifications);
-  return { lanes: [...(moved === null ? [] : [moved.laneId]), ...others], hasNotifications: notifications.length > 0 };
+  const hasNotifications = await notify(client, theirs, [], [{ index: 0, to: 'failed', error }], 'failed', error);
+  return { lanes: [...(moved === null ? [] : [moved.laneId]), ...others], hasNotifications };
 };

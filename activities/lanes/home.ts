@@ -10,6 +10,7 @@ import type { Call, Settled, Home } from '../calls/call';
 import { conclude } from '../calls/conclude';
 import type { Conclude, Decision, Half, LookAgain, LookUps, Part, PlainOutcome } from '../calls/door';
 import { NO_LOOK_UPS } from '../calls/door';
+import type { EndsTold } from '../hooks/endsTold';
 import type { GroupWriter } from '../sharing/groupWriter';
 import { TO_LOOK_AGAIN } from '../calls/putOff';
 import { concludePair } from './halves';
@@ -27,7 +28,10 @@ export class LaneHome implements Home {
   private readonly applied: GroupWriter<Applied, LaneWritten>;
   private readonly accepted: GroupWriter<AcceptedInLane, LaneWritten>;
 
-  constructor(readonly pool: Pool) {
+  constructor(
+    readonly pool: Pool,
+    readonly hooks: EndsTold | undefined,
+  ) {
     this.applied = appliedWriter(pool);
     this.accepted = acceptedWriter(pool);
   }

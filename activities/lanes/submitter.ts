@@ -23,6 +23,8 @@ import { wakeQueuersOf } from './ring';
 import type { CallEnd } from '../calls/door';
 import type { CallerDeps } from '../calls/carried';
 import { concludeEarlier, fenceOf, makeCall, mayStart } from '../calls/attempt';
+import { toCall } from '../calls/request';
+import { readAhead } from '../hooks/askFirst';
 import { settleKept } from '../calls/settle';
 import type { Call } from '../calls/call';
 import { TICK_MS } from '../tick';
@@ -161,6 +163,8 @@ export class SubmitterRun {
   private async send(callers: CallerDeps, batch: CarriedBatch): Promise<{ call: Call; outcome: CallEnd } | Unsent> {
     const dependsOn = await dependenciesOf(callers, batch);
     if (dependsOn === null) return UNMARKED;
+    const refusal = await this.ask(callers, batch);
+    if (this.stopping) return UNMARKED;
     const { timeoutMs } = callers.handler;
     const fence = fenceOf(callers.use);
     const mark = {
@@ -176,8 +180,18 @@ export class SubmitterRun {
     // on calls ending before their mark expires.
     const isLate = (): boolean => performance.now() - markedAtMs > MARK_LATE_MS || callers.use?.isHeld() === false;
     const attempt = batch.attempt + 1;
+    const carried = { batch, members, attempt, markedAtMs, fence, dependsOn };
+    callers.hooks?.marked(carried);
+    if (refusal !== null) return { call: toCall(callers, carried), outcome: refusal };
     if (isLate() || !(await mayStart(callers, batch, isLate))) return { attempt };
-    return makeCall(callers, { batch, members, attempt, markedAtMs, fence, dependsOn });
+    return makeCall(callers, carried);
+  }
+
+  /** Asks `beforeCall`, before anything is marked; null: the call may be made. */
+  private async ask(callers: CallerDeps, batch: CarriedBatch): Promise<CallEnd | null> {
+    if (callers.hooks?.asks !== true) return null;
+    const [seen] = await readAhead(callers, [batch]);
+    return callers.hooks.ask({ ...seen!, attempt: batch.attempt + 1 });
   }
 
   private async settle({ call, outcome }: { call: Call; outcome: CallEnd }): Promise<void> {

@@ -1,3 +1,4 @@
+import type { Hooks } from '../../handlers/hooks/types';
 import type { Handler } from '../../handlers/types';
 import { withRetries } from '../../postgres/errors';
 import type { Queryable } from '../../postgres/pool';
@@ -8,6 +9,7 @@ import { lockLanes } from '../../postgres/lanes/lane';
 import { checkDependencies } from '../../workflows/planning/lanes/dependencies';
 import { statusName } from '../../workflows/planning/lanes/statuses';
 import { FLUSH_REASONS } from '../../workflows/planning/states';
+import { askAccepting } from '../tasks/accepting';
 import { checkBacklog, inLanes } from '../tasks/backlog';
 import { joinTransaction } from '../transactions/join';
 import type { BatchInput, CheckedBatch } from './checkBatch';
@@ -81,6 +83,7 @@ export interface StoredBatch {
 export interface BatchSubmitContext {
   readonly inserter: TaskInserter;
   readonly schema: string;
+  readonly hooks: Hooks | undefined;
 }
 
 export const MAX_BATCHES = 1_000;
@@ -90,7 +93,7 @@ export const MAX_BATCHES = 1_000;
  * commit.
  */
 export const storeBatches = async (
-  { inserter, schema }: BatchSubmitContext,
+  { inserter, schema, hooks }: BatchSubmitContext,
   handler: Handler,
   inputs: readonly BatchInput[],
   options: SubmitBatchOptions,
@@ -98,7 +101,9 @@ export const storeBatches = async (
   if (!(inputs?.length >= 1 && inputs.length <= MAX_BATCHES))
     throw new InvalidArgumentError('batches', `an array of 1 to ${MAX_BATCHES}`, inputs?.length ?? inputs);
   const batches = inputs.map((input, i) => checkBatch(handler, input, inputs.length === 1 ? 'batch' : `batches[${i}]`));
-  await options.admit?.(batches.flatMap(({ tasks }) => tasks));
+  const items = batches.flatMap(({ tasks }) => tasks);
+  await askAccepting(hooks, handler.name, items);
+  await options.admit?.(items);
   const registry = inserter.registry(options.tx);
   const bound = await inserter.bindLanes(registry, handler, batches);
   const recipients = new Map<CheckedBatch, (number | null)[]>();

@@ -16,6 +16,7 @@ import { listTasks } from './list/list';
 import * as reads from './read';
 import type { Stored, SubmitOptions, SubmitResult, TaskSource } from './submitResult';
 import { RingingResult } from './submitResult';
+import { askAccepting } from './accepting';
 import { submitStream } from './submitStream';
 import * as texts from './failureTexts';
 import * as waits from './waitFor';
@@ -41,8 +42,9 @@ export class Tasks {
    * (with `tx`: written). Given the handler itself in place of its name, the compiler checks the
    * payloads.
    *
-   * Throws `InvalidTaskError`, `UnknownHandlerError`, `TooManyTasksError` and `BackloggedError`:
-   * then nothing of that call, or of that chunk of a stream, was accepted.
+   * Throws `InvalidTaskError`, `UnknownHandlerError`, `TooManyTasksError` and `BackloggedError`;
+   * because of a hook `TaskRefusedError` and `HookFailedError`. Then nothing of that call, or of
+   * that chunk of a stream, was accepted.
    */
   submit<P, I>(handler: Handler<P, I>, tasks: TaskSource<NoInfer<I>>, options?: SubmitOptions): Promise<SubmitResult>;
   submit(handler: string, tasks: TaskSource, options?: SubmitOptions): Promise<SubmitResult>;
@@ -153,6 +155,7 @@ const submitCall = async (
     .filter((task): task is CheckedTask => task !== null);
   if (problems.length > 0 && options.partial !== true) throw new InvalidTaskError(problems);
   if (checked.length === 0) return { accepted: 0, repeated: 0, refused: problems, rung: NOTHING };
+  await askAccepting(connection.hooks, handler.name, checked);
   await options.admit?.(checked);
   const { accepted, repeated, refused, ...rung } = await connection.inserter.store(handler, checked, {
     partial: options.partial ?? false,

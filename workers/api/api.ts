@@ -74,6 +74,7 @@ export const startApi = async (settings: Settings, options: ApiOptions): Promise
     schema,
     prefix,
     handlers,
+    ...(settings.hooks === undefined ? {} : { hooks: settings.hooks }),
     pool,
     temporal: { address, namespace, connection, ...clientPlugs(temporal) },
     onRingFailure,

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { CallbackPolicy } from '../../activities/deps';
 import type { ExecutionSettings } from '../../activities/executions/settings';
 import type { NodeSettings } from '../../activities/nodes/settings';
-import type { Handler, Problem } from '../../handlers';
+import type { Handler, Hooks, Problem } from '../../handlers';
 import { readVariable, variableOf } from '../../handlers/environment/variable';
 import type { ReapIntervals } from '../../postgres/fanouts/reap';
 import { DEFAULT_PREFIX } from '../../workflows/naming';
@@ -67,6 +67,8 @@ export interface Settings {
   prefix: string;
   temporal: TemporalSettings;
   handlers: Handler[];
+  /** Functions that are called as tasks move. */
+  hooks?: Hooks | undefined;
   callbacks: CallbackPolicy;
   executions: ExecutionSettings;
   nodes: NodeSettings;
@@ -144,6 +146,7 @@ export const loadSettings = async (
     prefix: own.prefix ?? servers?.prefix ?? DEFAULT_PREFIX,
     temporal: servers === null ? temporal.settings : { ...temporal.settings, ...addressOf(servers), connection: {} },
     handlers: config?.handlers ?? [],
+    hooks: config?.settings.hooks,
     callbacks: callbackPolicy(config?.settings.callbacks),
     executions: executionSettings(
       config?.settings.executions ?? {},

@@ -11,6 +11,7 @@ import { checked, setting, strict, text, whole } from './checked';
 import { LOCAL_HOST, USUAL_API_PORT } from './defaults';
 import { isNodeName, NODE_NAME, nodeShape } from './nodes';
 import { plugsShape } from './plugs';
+import { hooks } from './hooks';
 import type { SecretOptions } from './secret';
 import { masked, secret } from './secret';
 
@@ -163,6 +164,7 @@ export const fileSchema = (options: SchemaOptions) =>
       httpAllow: setting(hosts, 'Hosts that `http` functions may call.', 'none'),
     }).optional(),
     nodes: strict(nodeShape).optional(),
+    hooks: setting(hooks, 'Functions that are called as tasks move; in a config file that is code.', 'none'),
   });
 export type FileSettings = z.infer<ReturnType<typeof fileSchema>>;
 /** The settings that `fileSchema` knows, beside the handlers. */
@@ -179,6 +181,7 @@ export const SETTING_NAMES: readonly string[] = [
   'callback',
   'callbacks',
   'fanouts',
+  'hooks',
 ];
 
 /** Returns every problem of a value, one per field. */

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { Gauge, Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import type { ExecutionMeters } from '../../activities/executions/meters';
+import type { HookMeters } from '../../activities/hooks/meters';
 import type { Pool } from '../../postgres/pool';
 import { addConnectionGauges } from './connectionGauges';
 import type { HealthOptions } from './health';
@@ -23,6 +24,8 @@ export interface MetricsOptions {
   sweepCounts?: Readonly<SweepCounts>;
   /** `node.deps.meters`, where a worker runs in this process. */
   meters?: ExecutionMeters;
+  /** `node.deps.hooks.meters`, where a worker with hooks runs in this process. */
+  hookMeters?: HookMeters | undefined;
   /** `node.deps.partitions`, where a worker runs in this process. */
   partitions?: { readonly size: number };
   /**
@@ -34,6 +37,7 @@ export interface MetricsOptions {
 }
 export interface MetricsServer {
   url: string;
+  health: Health;
   stop(): Promise<void>;
 }
 
@@ -74,6 +78,7 @@ export const startMetrics = async (options: MetricsOptions): Promise<MetricsServ
   const { address, family, port } = server.address() as AddressInfo;
   return {
     url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
+    health,
     stop: async () => {
       health.stop();
       server.closeAllConnections();
@@ -98,6 +103,7 @@ export const createMetrics = (options: Omit<MetricsOptions, 'port' | 'host'>) =>
   addConnectionGauges(registry, { main: options.pool });
   if (options.health?.polls !== undefined) registerPolls(registry, options.health.polls);
   options.meters?.register(registry);
+  options.hookMeters?.register(registry);
   return { registry, health, metrics };
 };
 

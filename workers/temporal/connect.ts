@@ -56,14 +56,30 @@ export const refuseWrongTemporal = async ({ address, connection }: TemporalSetti
   if (why !== null) log.warn(`${why.message} Workers find the work that is accepted meanwhile by themselves.`);
 };
 
+/** The same over a connection that the program has, which stays open whatever becomes of it. */
+export const awaitTemporal = (
+  settings: TemporalSettings,
+  connection: NativeConnection,
+  retry: StartRetry,
+): Promise<NativeConnection> =>
+  retried(
+    () =>
+      hasNamespace(connection, settings).catch(async (error: unknown) => {
+        throw await explained(settings, error);
+      }),
+    retry,
+    (error) => codeOf(error) === 'TEMPORAL_UNAVAILABLE',
+  ).then(() => connection);
+
+const hasNamespace = (connection: NativeConnection, { namespace }: TemporalSettings): Promise<unknown> =>
+  connection.withDeadline(Date.now() + 10_000, () => connection.workflowService.describeNamespace({ namespace }));
+
 const connectOnce = async (settings: TemporalSettings): Promise<NativeConnection> => {
-  const { address, namespace, connection: options } = settings;
+  const { address, connection: options } = settings;
   let connection: NativeConnection | undefined;
   try {
     connection = await NativeConnection.connect({ ...options, address });
-    await connection.withDeadline(Date.now() + 10_000, () =>
-      connection!.workflowService.describeNamespace({ namespace }),
-    );
+    await hasNamespace(connection, settings);
     return connection;
   } catch (error) {
     await connection?.close().catch(() => undefined);

@@ -17,6 +17,10 @@ export const ERROR_CODES = {
     'Choose another id. Repeating the same content is harmless.',
   ],
   INDEX_PAST_END: ['An item id names an index past the end of its segment.', 'Use the ids that `addItems` returned.'],
+  HOOK_FAILED: [
+    'The hook `taskAccepted` threw an error that is no refusal, or did not end in time: nothing was accepted.',
+    'Read the message; correct the hook, and submit again.',
+  ],
   INVALID_ARGUMENT: ['An argument has the wrong type, range or form.', 'Read the message: it names the argument.'],
   INVALID_CALLBACK: ['The callback of a task is neither a URL nor a workflow id.', 'Pass `{url}` or `{workflowId}`.'],
   INVALID_COMPLETION: ['A completion does not fit its batch.', 'Correct the field that the message names.'],
@@ -76,6 +80,10 @@ export const ERROR_CODES = {
   TARGET_BUSY: [
     'The target has unordered tasks under way, which a lane could overtake.',
     'Wait until they have ended, or cancel them, then submit again.',
+  ],
+  TASK_REFUSED: [
+    'The hook `taskAccepted` of this installation refuses the tasks.',
+    'Read the message: it is the hook’s own.',
   ],
   TASK_TOO_HEAVY: ['The weight of one task exceeds a limit of its handler.', 'Raise the limit, or split the task.'],
   TASK_TOO_LARGE: ['One task does not fit into a call of its handler.', 'Raise `maxBytes`, or split the task.'],

@@ -58,6 +58,7 @@ export class Session<Options = object> {
       schema: settings.schema,
       prefix: settings.prefix,
       handlers: settings.handlers,
+      ...(settings.hooks === undefined ? {} : { hooks: settings.hooks }),
       temporal: { address, namespace, connection, ...clientPlugs(settings.temporal) },
       maxConnections: 4,
       door: 'cli',

@@ -3,6 +3,7 @@ import type { Metric, Registry } from 'prom-client';
 import { Admission, DEFAULT_LIMITS } from '../../../workers/api/limits';
 import { ApiMetrics } from '../../../workers/api/metrics';
 import { ExecutionMeters } from '../../../activities/executions/meters';
+import { HookMeters } from '../../../activities/hooks/meters';
 import { createPool } from '../../../postgres/pool';
 import { createMetrics } from '../../../workers/metrics/server';
 import { PollWatch } from '../../../workers/metrics/pollWatch';
@@ -18,6 +19,7 @@ export const metricsReference = async (): Promise<string> => {
     pool,
     sweepCounts: {} as never,
     meters: new ExecutionMeters(),
+    hookMeters: new HookMeters(),
     partitions: { size: 0 },
     health: { polls: new PollWatch('http://localhost:1') },
   });
