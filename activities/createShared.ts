@@ -10,12 +10,12 @@ import { createHomes } from './homes';
 import { ModuleProcesses } from './executions/executors';
 
 /** Builds what all work of one process shares; once per process, beside its pool. */
-export const createShared = (deps: GranterDeps & Pick<ActivityDeps, 'pool' | 'node' | 'hooks'>): Shared => ({
+export const createShared = (deps: GranterDeps & Pick<ActivityDeps, 'pool' | 'node' | 'hooks' | 'outcomes'>): Shared => ({
   paces: new CallPaces(),
   marks: new Preparer(deps.pool, deps.node, QUEUE_MARKING),
   laneMarks: new Preparer(deps.pool, deps.node, LANE_MARKING),
   granters: new LaneGranters(deps),
-  homes: createHomes(deps.pool, deps.hooks),
+  homes: createHomes(deps.pool, deps),
   completionRings: new SharedCompletionRings(deps),
   modules: new ModuleProcesses(),
 });

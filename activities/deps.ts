@@ -8,6 +8,7 @@ import type { Handler } from '../handlers/types';
 import type { WorkflowTask } from '../workflows/definitions';
 import type { WorkflowPolicy } from '../workflows/planning/callbacks/workflows';
 import type { WorkerHooks } from './hooks/workerHooks';
+import type { Outcomes } from './outcomes/outcomes';
 import type { Heartbeat } from './nodes/heartbeat';
 import type { NodeSettings } from './nodes/settings';
 import type { Partitions } from './nodes/partitions';
@@ -42,6 +43,7 @@ export interface ActivityDeps extends Shared {
   partitions: Partitions;
   meters: ExecutionMeters;
   hooks?: WorkerHooks | undefined;
+  outcomes?: Outcomes;
   acceptTasks: AcceptTasks;
   /**
    * URL at which the downstream may report the outcome of a batch. A secret: anyone who has it may

@@ -13,6 +13,8 @@ import { Partitions } from '../activities/nodes/partitions';
 import { ringServed } from '../activities/nodes/served';
 import { HookMeters } from '../activities/hooks/meters';
 import { WorkerHooks } from '../activities/hooks/workerHooks';
+import { OutcomeMeters } from '../activities/outcomes/meters';
+import { Outcomes } from '../activities/outcomes/outcomes';
 import { ThrownLog, withThrownLog } from '../activities/calls/thrownLog';
 import { Heartbeat } from '../activities/nodes/heartbeat';
 import { withRetries } from '../postgres/errors';
@@ -66,7 +68,8 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
   const kept = nodes.name === null ? null : { name: nodes.name, forMs: nodes.restartGraceMs };
   const served = new Map(handlers.map((handler) => [handler.name, withThrownLog(handler, thrown)]));
   const hooks = options.hooks === undefined ? undefined : new WorkerHooks(options.hooks, log, new HookMeters());
-  const base = { pool, temporal, handlers: served, node: id, prefix, log, hooks };
+  const outcomes = new Outcomes(new OutcomeMeters(served.keys()), log);
+  const base = { pool, temporal, handlers: served, node: id, prefix, log, hooks, outcomes };
   const wakeWaiting = async (): Promise<void> => {
     if (deps.executions.serves) await wakeWaitingExecutions(deps);
   };

@@ -187,6 +187,7 @@ const serveMetrics = async (
       log,
       sweepCounts: node.sweepCounts,
       meters: node.deps.meters,
+      outcomeMeters: node.deps.outcomes?.meters,
       hookMeters: node.deps.hooks?.meters,
       partitions: node.deps.partitions,
       health,

@@ -86,7 +86,9 @@ export const makeCall = async (deps: CallerDeps, carried: Carried): Promise<{ ca
     await call.home.lookingUp(call.batch);
     outcome = await lookUp(deps, call, outcome.error);
   }
-  deps.hooks?.called(call, outcome, performance.now() - call.calledAtMs);
+  const tookMs = performance.now() - call.calledAtMs;
+  deps.hooks?.called(call, outcome, tookMs);
+  call.home.outcomes?.called(call, outcome, tookMs);
   return { call, outcome };
 };
 

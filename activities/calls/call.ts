@@ -8,6 +8,8 @@ import type { EndedTasks } from '../../handlers/hooks/types';
 import type { Handler } from '../../handlers/types';
 import type { Conclude, Decision, Door, Half, LookAgain, LookUps, Part, PlainOutcome } from './door';
 import type { EndsTold } from '../hooks/endsTold';
+import type { Outcomes } from '../outcomes/outcomes';
+import type { Tally } from '../outcomes/tally';
 import type { ResultPages } from './resultPages';
 
 /** A call that was made, or concluded, and what is needed to write its outcome. */
@@ -35,6 +37,8 @@ export interface Call {
   stack?: string | null;
   /** Ends of tasks in the settlement that is being written, for `taskEnded`. */
   ended?: EndedTasks[];
+  /** The same, counted. */
+  tally?: Tally;
   /** In a lane: only an operator may decide its unknown outcome, for this reason. */
   park?: string;
   /** In a lane: it passed its deadline once more while it was pending. */
@@ -49,6 +53,8 @@ export interface Home extends Doors, Steps {
   readonly pool: Pool;
   /** Are told of ends. */
   readonly hooks: EndsTold | undefined;
+  /** Counts and logs what became of calls. */
+  readonly outcomes: Outcomes | undefined;
   readonly rules: HomeRules;
   /** Returns a number uniform in [0, 1), for jitter. */
   readonly random: () => number;

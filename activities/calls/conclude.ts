@@ -19,6 +19,7 @@ import { askEveryMs } from '../../handlers';
 import { finish, notify } from './finish';
 import { insertHalves } from './halves';
 import { putOff } from './putOff';
+import { Tally } from '../outcomes/tally';
 
 /** Decides and writes the outcome of one call, in one transaction guarded by (batch, attempt). */
 export const conclude = async (call: Call, door: Conclude): Promise<Settled> => {
@@ -30,7 +31,9 @@ export const conclude = async (call: Call, door: Conclude): Promise<Settled> => 
 
 const concludeLocked = async (client: Client, call: Call, door: Conclude): Promise<Settled> => {
   const { batch, attempt, home, stack, completion } = call;
-  if (home.hooks?.observesEnds === true) call.ended = []; // anew with each try
+  // Anew with each try.
+  if (home.hooks?.observesEnds === true) call.ended = [];
+  call.tally = new Tally();
   const half = await home.lockHalf(client, batch);
   const guard = await store.lockAttempt(client, batch.id, attempt);
   const sibling = home.rules.siblingOf(batch, half);

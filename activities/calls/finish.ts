@@ -90,6 +90,7 @@ export const notify = async (
   error: string | null,
 ): Promise<boolean> => {
   call.ended?.push(endsOf(call, rest, ends, state, error));
+  call.tally?.add(call.members, rest, ends, state, error);
   const notifications = notificationsOf(call, rest, ends, state, error);
   if (notifications.length > 0) await insertNotifications(client, notifications);
   return notifications.length > 0;

@@ -13,6 +13,7 @@ import type { Conclude, Decision, Half, LookAgain, LookUps, Part } from './door'
 import { NO_LOOK_UPS } from './door';
 import { OUTCOME_CHUNK } from './finish';
 import type { EndsTold } from '../hooks/endsTold';
+import type { Outcomes } from '../outcomes/outcomes';
 import { GroupWriter } from '../sharing/groupWriter';
 import { concludeSibling } from './halves';
 import { TO_LOOK_AGAIN } from './putOff';
@@ -49,6 +50,7 @@ export class QueueHome implements Home {
   constructor(
     readonly pool: Pool,
     readonly hooks: EndsTold | undefined = undefined,
+    readonly outcomes: Outcomes | undefined = undefined,
     readonly random: () => number = () => Math.random(),
   ) {
     this.successes = successWriter(pool);

@@ -4,6 +4,7 @@ import { recoverAllowed } from '../../postgres/calls/backPressure';
 import { isRefusedValue, withRetries } from '../../postgres/errors';
 import { outlast } from '../../postgres/outage';
 import { endsOf } from '../hooks/workerHooks';
+import { Tally } from '../outcomes/tally';
 import type { Call, Settled } from './call';
 import { doorOf } from './decide';
 import type { CallEnd } from './door';
@@ -55,6 +56,9 @@ const write = async (call: Call, outcome: CallEnd): Promise<Settled> => {
   switch (door.to) {
     case 'share': {
       const settled = await home.share(call, door.outcome);
+      call.tally = new Tally();
+      if (door.outcome.kind === 'results') call.tally.count('succeeded', call.members.length);
+      home.outcomes?.settled(call, settled, call.tally);
       if (door.outcome.kind !== 'results') return settled;
       if (home.hooks?.observesEnds === true)
         call.ended = [endsOf(call, [...call.members.keys()], [], 'succeeded', null)];
@@ -66,6 +70,7 @@ const write = async (call: Call, outcome: CallEnd): Promise<Settled> => {
       return home.lookAgain(call, door.look);
     case 'conclude': {
       const settled = await home.conclude(call, door);
+      home.outcomes?.settled(call, settled, call.tally!);
       tellEnds(call, settled);
       if (door.recovers) await recover(call, settled);
       return settled;

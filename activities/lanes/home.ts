@@ -11,6 +11,7 @@ import { conclude } from '../calls/conclude';
 import type { Conclude, Decision, Half, LookAgain, LookUps, Part, PlainOutcome } from '../calls/door';
 import { NO_LOOK_UPS } from '../calls/door';
 import type { EndsTold } from '../hooks/endsTold';
+import type { Outcomes } from '../outcomes/outcomes';
 import type { GroupWriter } from '../sharing/groupWriter';
 import { TO_LOOK_AGAIN } from '../calls/putOff';
 import { concludePair } from './halves';
@@ -31,6 +32,7 @@ export class LaneHome implements Home {
   constructor(
     readonly pool: Pool,
     readonly hooks: EndsTold | undefined,
+    readonly outcomes: Outcomes | undefined,
   ) {
     this.applied = appliedWriter(pool);
     this.accepted = acceptedWriter(pool);

@@ -5,6 +5,7 @@ import { Gauge, Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import type { ExecutionMeters } from '../../activities/executions/meters';
 import type { HookMeters } from '../../activities/hooks/meters';
+import type { OutcomeMeters } from '../../activities/outcomes/meters';
 import type { Pool } from '../../postgres/pool';
 import { addConnectionGauges } from './connectionGauges';
 import type { HealthOptions } from './health';
@@ -24,6 +25,8 @@ export interface MetricsOptions {
   sweepCounts?: Readonly<SweepCounts>;
   /** `node.deps.meters`, where a worker runs in this process. */
   meters?: ExecutionMeters;
+  /** `node.deps.outcomes.meters`, where a worker runs in this process. */
+  outcomeMeters?: OutcomeMeters | undefined;
   /** `node.deps.hooks.meters`, where a worker with hooks runs in this process. */
   hookMeters?: HookMeters | undefined;
   /** `node.deps.partitions`, where a worker runs in this process. */
@@ -103,6 +106,7 @@ export const createMetrics = (options: Omit<MetricsOptions, 'port' | 'host'>) =>
   addConnectionGauges(registry, { main: options.pool });
   if (options.health?.polls !== undefined) registerPolls(registry, options.health.polls);
   options.meters?.register(registry);
+  options.outcomeMeters?.register(registry);
   options.hookMeters?.register(registry);
   return { registry, health, metrics };
 };

@@ -4,6 +4,7 @@ import { Admission, DEFAULT_LIMITS } from '../../../workers/api/limits';
 import { ApiMetrics } from '../../../workers/api/metrics';
 import { ExecutionMeters } from '../../../activities/executions/meters';
 import { HookMeters } from '../../../activities/hooks/meters';
+import { OutcomeMeters } from '../../../activities/outcomes/meters';
 import { createPool } from '../../../postgres/pool';
 import { createMetrics } from '../../../workers/metrics/server';
 import { PollWatch } from '../../../workers/metrics/pollWatch';
@@ -20,6 +21,7 @@ export const metricsReference = async (): Promise<string> => {
     sweepCounts: {} as never,
     meters: new ExecutionMeters(),
     hookMeters: new HookMeters(),
+    outcomeMeters: new OutcomeMeters(),
     partitions: { size: 0 },
     health: { polls: new PollWatch('http://localhost:1') },
   });
