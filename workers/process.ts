@@ -48,6 +48,8 @@ export interface WorkerOptions {
    * here.
    */
   sharesRuntime?: boolean;
+  /** It is installed: by a worker of this process that has ended. Default false. */
+  hasRuntime?: boolean;
   /** Connections of the program, in place of those that are opened here. */
   servers?: GivenServers;
   /** Aborted: the start is given up. */
@@ -87,7 +89,9 @@ export const startWorker = async (settings: Settings, options: WorkerOptions): P
   const { log, startTimeoutMs = DEFAULT_START_TIMEOUT_MS, signal } = options;
   const poisoned = new AbortController();
   const onPoisoned = (): void => poisoned.abort(new PoisonedWorkerError());
-  const polls = await installWatchedRuntime({ ...options, servesHealth: options.metrics !== undefined, onPoisoned });
+  const servesHealth = options.metrics !== undefined;
+  const polls =
+    options.hasRuntime === true ? undefined : await installWatchedRuntime({ ...options, servesHealth, onPoisoned });
   const max = options.maxConnections ?? settings.maxConnections ?? DEFAULT_CONNECTIONS;
   const servers = await openServers(settings, options.servers ?? {}, max, { log, startTimeoutMs, signal });
   const { pool, connection } = servers;

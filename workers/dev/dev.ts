@@ -5,6 +5,7 @@ import { migrate } from '../../postgres/migrating/migrate';
 import type { Settings } from '../config/config';
 import { devCallback } from './callback';
 import { openDevLog } from './log';
+import { Reload } from './reload';
 import { makeDevDirectory, readDevFile, removeDevFile, writeDevFile } from './file';
 import type { DevServers } from './file';
 import type { RunningApi } from '../api/api';
@@ -25,6 +26,8 @@ export interface DevOptions {
   uiPort?: number | undefined;
   databasePort?: number | undefined;
   shutdownGraceMs?: number | undefined;
+  /** Reads the settings anew, at each save of the user's code. Left out: nothing is reloaded. */
+  load?: (() => Promise<Settings>) | undefined;
   /** Shows progress to the user. */
   say: (line: string) => void;
   /** Called when all is up. */
@@ -51,38 +54,96 @@ export const runDev = async (settings: Settings, options: DevOptions): Promise<v
   try {
     await startServers(running, options, log.logger);
     if (stop.signal.aborted) return;
-    const servers = serversOf(running, settings);
-    await migrate(servers.databaseUrl, servers.schema);
-    const callback = devCallback(dataDir, settings.callback);
-    running.worker = await startWorker(
-      { ...withServers(settings, servers), callback },
-      {
-        log: log.logger,
-        shutdownGraceMs: options.shutdownGraceMs,
-        signal: stop.signal,
-        // After an upgrade of Muster, leaders that still wait in the kept data begin anew with
-        // today's code.
-        versioning: { deploymentName: servers.prefix, buildId: null },
-        setCurrent: true,
-      },
-    );
-    await running.worker.current;
-    running.api = await startDevApi(withServers(settings, servers), log.logger, say);
-    const up = { ...servers, api: running.api.url };
-    writeDevFile(cwd, up);
-    running.written = true;
-    options.onReady(up, log.file, running.worker.callbackAddress!);
+    const start = (wanted: Settings, isFirst: boolean): Promise<DevServers> =>
+      startWork(running, wanted, options, { log: log.logger, signal: stop.signal, isFirst });
+    const up = await start(settings, true);
+    options.onReady(up, log.file, running.worker!.callbackAddress!);
+    const { load } = options;
+    if (load !== undefined)
+      running.reload = new Reload(
+        {
+          cwd,
+          load,
+          replace: async (wanted) => {
+            await stopWork(running, options);
+            await start(wanted, false);
+          },
+          failed: (error) => running.failed?.(error),
+          say,
+        },
+        settings,
+      );
     await untilOver(running, stop.signal);
   } catch (error) {
     if (!stop.signal.aborted) throw error;
   } finally {
-    await stopAll(running, cwd, options.shutdownGraceMs ?? DEFAULT_SHUTDOWN_GRACE_MS, say);
+    await running.reload?.stop();
+    await stopAll(running, options);
     stop.release();
     log.close();
   }
 };
 
+/** Starts what the settings say: worker and API; the servers run. */
+const startWork = async (
+  running: Running,
+  settings: Settings,
+  { cwd, dataDir, say, shutdownGraceMs }: DevOptions,
+  { log, signal, isFirst }: { log: Logger; signal: AbortSignal; isFirst: boolean },
+): Promise<DevServers> => {
+  const servers = serversOf(running, settings);
+  await migrate(servers.databaseUrl, servers.schema);
+  const callback = devCallback(dataDir, settings.callback);
+  running.worker = await startWorker(
+    { ...withServers(settings, servers), callback },
+    {
+      log,
+      shutdownGraceMs,
+      signal,
+      // After an upgrade of Muster, leaders that still wait in the kept data begin anew with
+      // today's code.
+      versioning: { deploymentName: servers.prefix, buildId: null },
+      setCurrent: true,
+      hasRuntime: !isFirst,
+    },
+  );
+  watchWorker(running);
+  await running.worker.current;
+  running.api = await startDevApi(withServers(settings, servers), log, say);
+  const up = { ...servers, api: running.api.url };
+  writeDevFile(cwd, up);
+  running.written = true;
+  return up;
+};
+
+/** Stops worker and API: requests and calls that run end within the grace. */
+const stopWork = async (
+  running: Running,
+  { shutdownGraceMs: graceMs = DEFAULT_SHUTDOWN_GRACE_MS, say }: DevOptions,
+) => {
+  const { worker, api } = running;
+  delete running.worker;
+  delete running.api;
+  await api?.stop(graceMs);
+  worker?.stop();
+  await worker?.ended.catch((error: Error) =>
+    say(`The worker did not drain within ${graceMs / 1_000} s: ${error.message}`),
+  );
+};
+
+/** Reports a worker that ends without being replaced or stopped. */
+const watchWorker = (running: Running): void => {
+  const { worker } = running;
+  const ended = (error: Error): void => {
+    if (running.worker === worker) running.failed?.(error);
+  };
+  worker!.ended.then(() => ended(new MusterError('DEV_SERVER', 'The worker exited unexpectedly; see the log.')), ended);
+};
+
 interface Running {
+  reload?: Reload;
+  /** Ends all, because something that must run does not. */
+  failed?: (error: Error) => void;
   postgres?: EmbeddedPostgres;
   temporal?: TemporalDev;
   worker?: RunningWorker;
@@ -179,25 +240,22 @@ const startDevApi = async (settings: Settings, log: Logger, say: DevOptions['say
 };
 
 /** Resolves when it is stopped; rejects when a part ends by itself. */
-const untilOver = ({ postgres, temporal, worker }: Running, signal: AbortSignal): Promise<void> =>
+const untilOver = (running: Running, signal: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     const gone = (what: string) => (): void =>
       reject(new MusterError('DEV_SERVER', `${what} exited unexpectedly; see the log.`));
     if (signal.aborted) resolve();
     signal.addEventListener('abort', () => resolve());
+    const { postgres, temporal } = running;
+    running.failed = reject;
     void postgres!.exited.then(gone('Postgres'));
     void temporal!.exited.then(gone('Temporal'));
-    worker!.ended.then(gone('The worker'), reject);
   });
 
-const stopAll = async (running: Running, cwd: string, graceMs: number, say: (line: string) => void): Promise<void> => {
-  const { worker, api, temporal, postgres } = running;
-  if (running.written === true) removeDevFile(cwd);
-  await api?.stop(graceMs);
-  worker?.stop();
-  await worker?.ended.catch((error: Error) =>
-    say(`The worker did not drain within ${graceMs / 1_000} s: ${error.message}`),
-  );
+const stopAll = async (running: Running, options: DevOptions): Promise<void> => {
+  const { temporal, postgres } = running;
+  if (running.written === true) removeDevFile(options.cwd);
+  await stopWork(running, options);
   await Promise.all([temporal?.stop(), postgres?.stop()]);
 };
 

@@ -14,11 +14,13 @@ interface Options {
   uiPort?: number;
   databasePort?: number;
   shutdownGrace: number;
+  reload: boolean;
 }
 
 const NOTES = `Needs neither Docker nor an installed server; missing programs are downloaded once. Everything listens
 on this machine only. Data is kept in --data-dir: delete the folder to start afresh. Servers named in
-the config file or the environment are not used.
+the config file or the environment are not used. A save of the config file, or of a module that it
+imports, replaces the worker: running calls end first. Code that cannot be loaded replaces nothing.
 With --json: prints one line with the addresses when everything is ready.`;
 
 export const devCommand = (): Command =>
@@ -40,6 +42,7 @@ export const devCommand = (): Command =>
     .option('--callback-url <url>', 'URL under which downstreams reach that port')
     .option('--api-port <port>', 'port of the HTTP API (default: 8080, or a free one)')
     .option('--shutdown-grace <duration>', 'time for running calls to finish during shutdown', durationOption, 20_000)
+    .option('--no-reload', 'do not reload the config and its modules on a save')
     .option('--log-level <level>', 'log file level: fatal, error, warn, info, debug, trace or silent')
     .action(runs(dev));
 
@@ -60,6 +63,7 @@ async function dev(session: Session<Options>): Promise<void> {
     uiPort: options.uiPort,
     databasePort: options.databasePort,
     shutdownGraceMs: options.shutdownGrace,
+    ...(options.reload ? { load: () => session.settings({ handlers: true }) } : {}),
     say: (line) => out.note(line),
     onReady: (servers, logFile, callbacks) => {
       const { databaseUrl, ...shown } = servers;

@@ -1,0 +1,57 @@
+import { readFileSync, watch } from 'node:fs';
+import type { FSWatcher } from 'node:fs';
+import path from 'node:path';
+
+/** An editor writes a file in several steps: they are one save. */
+const SETTLE_MS = 150;
+
+/**
+ * Watches files through their folders, since an editor may replace a file, and calls `onSave` after
+ * something happened in one of the folders; what has changed is asked of `hasChanged`.
+ */
+export class FileWatch {
+  private readonly folders = new Map<string, FSWatcher>();
+  private contents = new Map<string, string | null>();
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly onSave: () => void) {}
+
+  /** Adds files; of those that are known already, the content seen last stays. */
+  add(files: readonly string[]): void {
+    for (const file of files) {
+      if (!this.contents.has(file)) this.contents.set(file, contentOf(file));
+      const folder = path.dirname(file);
+      if (this.folders.has(folder)) continue;
+      const watcher = watch(folder, { persistent: false }, () => this.settle());
+      watcher.on('error', () => undefined); // the folder is gone; its files have changed, too
+      this.folders.set(folder, watcher);
+    }
+  }
+
+  hasChanged(): boolean {
+    return [...this.contents].some(([file, content]) => contentOf(file) !== content);
+  }
+
+  /** Takes the files as they are now for seen. */
+  see(): void {
+    this.contents = new Map([...this.contents.keys()].map((file) => [file, contentOf(file)]));
+  }
+
+  stop(): void {
+    clearTimeout(this.timer);
+    for (const watcher of this.folders.values()) watcher.close();
+  }
+
+  private settle(): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.onSave(), SETTLE_MS);
+  }
+}
+
+const contentOf = (file: string): string | null => {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return null;
+  }
+};
