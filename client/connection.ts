@@ -1,6 +1,8 @@
 import type { Client as TemporalClient } from '@temporalio/client';
 import { workOffEnded } from '../activities/grouping/dependents';
-import type { Handler } from '../handlers/types';
+import { isContract } from '../handlers/contracts/defineContract';
+import { isHandler } from '../handlers/contracts/implement';
+import type { Contract, Handler } from '../handlers/types';
 import { WAKE_LEASE_MS } from '../postgres/grouping/ring';
 import { checkSchema } from '../postgres/migrating/migrate';
 import { Beside } from '../postgres/beside';
@@ -13,7 +15,7 @@ import { checkWhole } from './arguments';
 import type { ClientOptions } from './clientOptions';
 import { connectTemporal } from './connectTemporal';
 import type { ClientContext } from './context';
-import { UnknownHandlerError } from './errors';
+import { InvalidArgumentError, UnknownHandlerError } from './errors';
 import { LaneRinger } from './lanes/ringer';
 import type { Act } from './operations/auditLog';
 import { AuditLog, osUser } from './operations/auditLog';
@@ -30,7 +32,7 @@ export class Connection implements ClientContext {
   readonly pool: Pool;
   readonly prefix: string;
   readonly schema: string;
-  readonly handlers: ReadonlyMap<string, Handler>;
+  readonly handlers: ReadonlyMap<string, Contract>;
   readonly inserter: TaskInserter;
   readonly laneRinger: LaneRinger;
   readonly audit: AuditLog;
@@ -71,11 +73,27 @@ export class Connection implements ClientContext {
     return this.temporalMemo;
   }
 
-  /** Returns the handler of this name. Throws `UnknownHandlerError`. */
-  handler(name: string): Handler {
-    const handler = this.handlers.get(name);
+  /**
+   * Returns the contract of this name, which may be a handler; one that is given itself need not be
+   * among those of the client. Throws `UnknownHandlerError`.
+   */
+  handler(named: string | Contract): Contract {
+    const name = typeof named === 'string' ? named : named.name;
+    const handler = this.handlers.get(name) ?? (isContract(named) ? named : undefined);
     if (handler === undefined) throw new UnknownHandlerError(name, [...this.handlers.keys()]);
     return handler;
+  }
+
+  /** Returns the handler of this name with the code of its calls. Throws as `handler` does. */
+  implementation(name: string): Handler {
+    const handler = this.handler(name);
+    if (isHandler(handler)) return handler;
+    throw new InvalidArgumentError(
+      'handler',
+      'a handler, which says what becomes of results',
+      `the contract "${name}"`,
+      'Give the client what implement or defineHandler returns.',
+    );
   }
 
   /**
