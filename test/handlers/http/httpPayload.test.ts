@@ -57,7 +57,7 @@ describe('payloads', () => {
     ]);
     expect(problems({ schema: { ...schema, additionalProperties: true }, target: 'region' })).toEqual([]);
     expect(problems({ schema: { type: 'bogus' } })).toEqual([
-      expect.stringMatching(/^schema: expected a JSON Schema that can be read/),
+      expect.stringMatching(/^schema.type: expected a JSON Schema that can be read/),
     ]);
     expect(problems({ schema: 'x' })).toEqual(['schema: expected a JSON Schema (an object), got "x"']);
   });
