@@ -1,5 +1,5 @@
 import type { Hooks } from '../handlers/hooks/types';
-import type { Handler } from '../handlers/types';
+import type { Contract } from '../handlers/types';
 import type { Pool } from '../postgres/pool';
 import type { TemporalOptions } from './connectTemporal';
 
@@ -12,8 +12,11 @@ export interface ClientOptions {
   databaseUrl: string;
   /** Schema of Muster's tables; default `muster`. */
   schema?: string;
-  /** The handlers of the config file, which check payloads and compute targets. Default: none. */
-  handlers?: readonly Handler[];
+  /**
+   * The contracts, or handlers, that check payloads and compute targets. A handler brings the code
+   * of its calls along, a contract does not. Default: none.
+   */
+  handlers?: readonly Contract[];
   /**
    * The Temporal server, which is needed to wake workflows. If it cannot be reached, the sweeper
    * wakes them within 5 s.

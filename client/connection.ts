@@ -1,7 +1,9 @@
 import type { Client as TemporalClient } from '@temporalio/client';
 import { workOffEnded } from '../activities/grouping/dependents';
+import { isContract } from '../handlers/contracts/defineContract';
+import { isHandler } from '../handlers/contracts/implement';
 import type { Hooks } from '../handlers/hooks/types';
-import type { Handler } from '../handlers/types';
+import type { Contract, Handler } from '../handlers/types';
 import { WAKE_LEASE_MS } from '../postgres/grouping/ring';
 import { checkSchema } from '../postgres/migrating/migrate';
 import { Beside } from '../postgres/beside';
@@ -14,7 +16,7 @@ import { checkHooks, checkWhole } from './arguments';
 import type { ClientOptions } from './clientOptions';
 import { connectTemporal } from './connectTemporal';
 import type { ClientContext } from './context';
-import { UnknownHandlerError } from './errors';
+import { InvalidArgumentError, UnknownHandlerError } from './errors';
 import { LaneRinger } from './lanes/ringer';
 import type { Act } from './operations/auditLog';
 import { AuditLog, osUser } from './operations/auditLog';
@@ -31,7 +33,7 @@ export class Connection implements ClientContext {
   readonly pool: Pool;
   readonly prefix: string;
   readonly schema: string;
-  readonly handlers: ReadonlyMap<string, Handler>;
+  readonly handlers: ReadonlyMap<string, Contract>;
   readonly hooks: Hooks | undefined;
   readonly inserter: TaskInserter;
   readonly laneRinger: LaneRinger;
@@ -74,11 +76,27 @@ export class Connection implements ClientContext {
     return this.temporalMemo;
   }
 
-  /** Returns the handler of this name. Throws `UnknownHandlerError`. */
-  handler(name: string): Handler {
-    const handler = this.handlers.get(name);
+  /**
+   * Returns the contract of this name, which may be a handler; one that is given itself need not be
+   * among those of the client. Throws `UnknownHandlerError`.
+   */
+  handler(named: string | Contract): Contract {
+    const name = typeof named === 'string' ? named : named.name;
+    const handler = this.handlers.get(name) ?? (isContract(named) ? named : undefined);
     if (handler === undefined) throw new UnknownHandlerError(name, [...this.handlers.keys()]);
     return handler;
+  }
+
+  /** Returns the handler of this name with the code of its calls. Throws as `handler` does. */
+  implementation(name: string): Handler {
+    const handler = this.handler(name);
+    if (isHandler(handler)) return handler;
+    throw new InvalidArgumentError(
+      'handler',
+      'a handler, which says what becomes of results',
+      `the contract "${name}"`,
+      'Give the client what implement or defineHandler returns.',
+    );
   }
 
   /**

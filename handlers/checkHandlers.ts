@@ -1,6 +1,8 @@
 import type { Problem } from './configError';
 import { ConfigError } from './configError';
-import { defineHandler, isHandler } from './defineHandler';
+import { isContract } from './contracts/defineContract';
+import { isHandler } from './contracts/implement';
+import { defineHandler } from './defineHandler';
 import type { HttpHandlerOptions } from './http/httpHandler';
 import { httpHandler } from './http/httpHandler';
 import type { Handler, HandlerOptions } from './types';
@@ -11,7 +13,7 @@ import type { Handler, HandlerOptions } from './types';
  */
 function listIn(value: unknown, depth = 0): readonly unknown[] | undefined {
   if (Array.isArray(value)) return value as readonly unknown[];
-  if (isHandler(value)) return [value];
+  if (isHandler(value) || isContract(value)) return [value];
   if (typeof value !== 'object' || value === null || depth > 2) return undefined;
   const { handlers, default: exported } = value as { handlers?: unknown; default?: unknown };
   return listIn(handlers, depth + 1) ?? listIn(exported, depth + 1);
@@ -27,6 +29,10 @@ const shape = (value: unknown): string => {
 
 function made(entry: unknown, options: HttpHandlerOptions): Handler {
   if (isHandler(entry)) return entry;
+  if (isContract(entry)) {
+    const message = 'expected a handler, got the contract alone: give what implement(contract, submit) returns';
+    throw new ConfigError(`contract "${entry.name}"`, [{ path: '', message }]);
+  }
   const isHttp = typeof entry === 'object' && entry !== null && (entry as { kind?: unknown }).kind === 'http';
   return isHttp ? httpHandler(entry, options) : defineHandler(entry as HandlerOptions);
 }

@@ -50,10 +50,42 @@ const retry = settings({
   maxAttempts: whole(1, 10_000, 'attempts').optional(),
 });
 
-export const commonShape = {
+/** The settings of a contract. */
+export const contractShape = {
   name: text('1-64 characters of a-z, A-Z, 0-9, _, - and .', (v) => /^[\w.-]{1,64}$/.test(v)),
   description: text('text of at most 2,000 characters', (v) => v.length <= 2_000).optional(),
   limits,
+  lane: settings({
+    kind: oneOf(namesIn(LANE_KINDS)).optional(),
+    approach: oneOf(namesIn(APPROACHES)).optional(),
+    onInvalid: oneOf(['continue', 'halt']).optional(),
+    pendingLimit: whole(1, 1_000_000, 'batches').optional(),
+    dependencies: oneOf(['held', 'downstream']).optional(),
+    lookUps: whole(1, 1_000, 'look-ups').optional(),
+    lookUpEveryMs: whole(1, DAY_MS, 'milliseconds').optional(),
+    deadlines: whole(1, 1_000, 'deadlines').optional(),
+  }).optional(),
+  leaders: either<'auto' | 'target' | number>((v) =>
+    typeof v === 'number'
+      ? whole(1, 1_024, 'leaders')
+      : z.custom((name) => name === 'auto' || name === 'target', {
+          error: "expected 'auto', 'target' or a whole number",
+        }),
+  ).optional(),
+  affinity: either<'partition' | Partial<Affinity>>((v) =>
+    typeof v === 'object' && v !== null
+      ? settings({
+          partitions: whole(1, 1_024, 'partitions').optional(),
+          attributes: z.record(z.string(), z.string(), { error: 'expected texts by name' }).optional(),
+        })
+      : z.custom((name) => name === 'partition', { error: "expected 'partition' or {partitions, attributes}" }),
+  ).optional(),
+  maxQueued: settings({ perTarget: queued(), perHandler: queued() }).optional(),
+  maxPayloadBytes: whole(1, 67_108_864, 'bytes').optional(),
+};
+
+/** The settings by which calls are made, paced and tried again. */
+export const callShape = {
   linger: settings({
     lingerMs: whole(0, MAX_LINGER_MS, 'milliseconds').optional(),
     quietPeriodMs: whole(1, MAX_LINGER_MS, 'milliseconds').optional(),
@@ -75,35 +107,10 @@ export const commonShape = {
     everyMs: whole(1, DAY_MS, 'milliseconds').optional(),
     deadlineMs: whole(1, 365 * DAY_MS, 'milliseconds').optional(),
   }).optional(),
-  leaders: either<'auto' | 'target' | number>((v) =>
-    typeof v === 'number'
-      ? whole(1, 1_024, 'leaders')
-      : z.custom((name) => name === 'auto' || name === 'target', {
-          error: "expected 'auto', 'target' or a whole number",
-        }),
-  ).optional(),
-  lane: settings({
-    kind: oneOf(namesIn(LANE_KINDS)).optional(),
-    approach: oneOf(namesIn(APPROACHES)).optional(),
-    onInvalid: oneOf(['continue', 'halt']).optional(),
-    pendingLimit: whole(1, 1_000_000, 'batches').optional(),
-    dependencies: oneOf(['held', 'downstream']).optional(),
-    lookUps: whole(1, 1_000, 'look-ups').optional(),
-    lookUpEveryMs: whole(1, DAY_MS, 'milliseconds').optional(),
-    deadlines: whole(1, 1_000, 'deadlines').optional(),
-  }).optional(),
-  affinity: either<'partition' | Partial<Affinity>>((v) =>
-    typeof v === 'object' && v !== null
-      ? settings({
-          partitions: whole(1, 1_024, 'partitions').optional(),
-          attributes: z.record(z.string(), z.string(), { error: 'expected texts by name' }).optional(),
-        })
-      : z.custom((name) => name === 'partition', { error: "expected 'partition' or {partitions, attributes}" }),
-  ).optional(),
-  maxQueued: settings({ perTarget: queued(), perHandler: queued() }).optional(),
   retentionMs: whole(1, 3_650 * DAY_MS, 'milliseconds').optional(),
-  maxPayloadBytes: whole(1, 67_108_864, 'bytes').optional(),
 };
+
+export const commonShape = { ...contractShape, ...callShape };
 
 /** Pairs of settings of which the first must not exceed the second, and why. */
 const ORDERED: readonly (readonly [small: string, large: string, why: string])[] = [

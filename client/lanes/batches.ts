@@ -1,4 +1,5 @@
 import type { CompletionReport, CompletionWhat } from '../../activities/accepted/completion';
+import type { Contract } from '../../handlers/types';
 import type { Connection } from '../connection';
 import * as views from '../operations/batch';
 import * as completions from '../operations/complete';
@@ -16,6 +17,8 @@ import { RingingBatch, storeBatches } from './submitBatch';
 import type { LaneBatchView } from './views';
 import { batchStatus } from './views';
 
+type BatchOptions = Omit<BatchInput, 'service' | 'items'> & SubmitBatchOptions;
+
 /** The verbs for batches: `muster.batches`. */
 export class Batches {
   /** @internal */
@@ -26,14 +29,31 @@ export class Batches {
    * service before. Resolves when the batch is accepted, which means committed (with `tx`: written;
    * call its `ring` once your transaction has committed). Throws as `submitMany` does.
    */
-  async submit(
+  submit<P, I>(
+    handler: Contract<P, I>,
+    service: string,
+    items: readonly TaskInput<NoInfer<I>>[],
+    options?: BatchOptions,
+  ): Promise<SubmittedBatch>;
+  submit(
     handler: string,
     service: string,
     items: readonly TaskInput[],
-    options: Omit<BatchInput, 'service' | 'items'> & SubmitBatchOptions = {},
+    options?: BatchOptions,
+  ): Promise<SubmittedBatch>;
+  async submit(
+    handler: string | Contract,
+    service: string,
+    items: readonly TaskInput[],
+    options: BatchOptions = {},
   ): Promise<SubmittedBatch> {
     const { tx, ...rest } = options;
-    const [batch] = await this.submitMany(handler, [{ ...rest, service, items }], tx === undefined ? {} : { tx });
+    const [batch] = await store(
+      this.connection,
+      handler,
+      [{ ...rest, service, items }],
+      tx === undefined ? {} : { tx },
+    );
     return batch!;
   }
 
@@ -43,18 +63,18 @@ export class Batches {
    * `MusterError` with code INVALID_DEPENDENCY, BATCH_TOO_LARGE, TARGET_BUSY or LANE_BUSY. Then
    * nothing was accepted.
    */
-  async submitMany(
-    handlerName: string,
+  submitMany<P, I>(
+    handler: Contract<P, I>,
+    batches: readonly BatchInput<NoInfer<I>>[],
+    options?: SubmitBatchOptions,
+  ): Promise<SubmittedBatch[]>;
+  submitMany(handler: string, batches: readonly BatchInput[], options?: SubmitBatchOptions): Promise<SubmittedBatch[]>;
+  submitMany(
+    handler: string | Contract,
     batches: readonly BatchInput[],
     options: SubmitBatchOptions = {},
   ): Promise<SubmittedBatch[]> {
-    const { connection } = this;
-    const handler = connection.handler(handlerName);
-    const stored = await connection.writeIn(options.tx, SUBMIT, () =>
-      storeBatches(connection, handler, batches, options),
-    );
-    if (options.tx === undefined) await connection.ringLaneIds(stored.laneIds);
-    return stored.batches.map((one) => new RingingBatch(one, () => connection.ringLaneIds([one.laneId])));
+    return store(this.connection, handler, batches, options);
   }
 
   /**
@@ -108,7 +128,7 @@ export class Batches {
    */
   async complete(handler: string, told: CompletionWhat & CompletionReport): Promise<completions.CompletionAnswer> {
     const { connection } = this;
-    return withFailureTexts(COMPLETE, () => completions.complete(connection, connection.handler(handler), told));
+    return withFailureTexts(COMPLETE, () => completions.complete(connection, connection.implementation(handler), told));
   }
 
   /**
@@ -120,3 +140,17 @@ export class Batches {
     return this.connection.steer(CHANGE, act, () => resolves.resolve(this.connection, { batch }, verdict));
   }
 }
+
+const store = async (
+  connection: Connection,
+  named: string | Contract,
+  batches: readonly BatchInput[],
+  options: SubmitBatchOptions,
+): Promise<SubmittedBatch[]> => {
+  const handler = connection.handler(named);
+  const stored = await connection.writeIn(options.tx, SUBMIT, () =>
+    storeBatches(connection, handler, batches, options),
+  );
+  if (options.tx === undefined) await connection.ringLaneIds(stored.laneIds);
+  return stored.batches.map((one) => new RingingBatch(one, () => connection.ringLaneIds([one.laneId])));
+};

@@ -1,4 +1,4 @@
-import type { Handler } from '../../handlers/types';
+import type { Contract } from '../../handlers/types';
 import { withRetries } from '../../postgres/errors';
 import {
   bindTargets,
@@ -25,7 +25,7 @@ interface Wanted {
  * Computes a lane's partition from the name of its service, as a leader's partition from its
  * target, so that it never changes.
  */
-const partitionsOf = ({ name, affinity }: Handler, services: readonly string[]): string[] | null =>
+const partitionsOf = ({ name, affinity }: Contract, services: readonly string[]): string[] | null =>
   affinity === null
     ? null
     : services.map((service) => partitionResource(name, leaderIndex(service, affinity.partitions)));
@@ -42,7 +42,7 @@ export class LaneBindings {
    * Registers new lanes and binds targets to their lanes, in separate commits. Returns the lane of
    * each wanted entry, in order.
    */
-  async bind(pool: Pool, handler: Handler, handlerId: number, wanted: readonly Wanted[]): Promise<number[]> {
+  async bind(pool: Pool, handler: Contract, handlerId: number, wanted: readonly Wanted[]): Promise<number[]> {
     this.forgetIfMany();
     const { lanes: known, bound } = this;
     const keyOf = (service: string): string => `${handler.name}\n${service}`;
@@ -84,7 +84,7 @@ export class LaneBindings {
    * Returns the lanes to which targets are bound already, in the given order, for an ordered
    * handler that defines no `service`.
    */
-  async find(pool: Pool, handler: Handler, wanted: readonly Omit<Wanted, 'service'>[]): Promise<number[]> {
+  async find(pool: Pool, handler: Contract, wanted: readonly Omit<Wanted, 'service'>[]): Promise<number[]> {
     this.forgetIfMany();
     const { bound } = this;
     const unknown = [...new Set(wanted.map(({ targetId }) => targetId))].filter((id) => !bound.has(id));
@@ -105,7 +105,7 @@ export class LaneBindings {
   }
 }
 
-const check = ({ name }: Handler, { service, target }: Wanted, laneId: number, bound: number | undefined): void => {
+const check = ({ name }: Contract, { service, target }: Wanted, laneId: number, bound: number | undefined): void => {
   if (bound === undefined)
     throw new MusterError(
       'TARGET_BUSY',
@@ -128,7 +128,7 @@ const check = ({ name }: Handler, { service, target }: Wanted, laneId: number, b
  */
 const takeRules = async (
   pool: Pool,
-  handler: Handler,
+  handler: Contract,
   handlerId: number,
   services: readonly string[],
 ): Promise<void> => {
@@ -148,7 +148,7 @@ const takeRules = async (
   );
 };
 
-const refuseBusy = (handler: Handler, lane: { service: string; pending: number }): void => {
+const refuseBusy = (handler: Contract, lane: { service: string; pending: number }): void => {
   try {
     checkApproachChange(lane);
   } catch (error) {

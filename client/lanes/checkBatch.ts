@@ -1,4 +1,4 @@
-import type { Handler } from '../../handlers/types';
+import type { Contract } from '../../handlers/types';
 import {
   BATCH_ITEMS_MAX,
   BATCH_KEY_BYTES_MAX,
@@ -56,7 +56,7 @@ export interface CheckedBatch {
  * Checks every item by the handler's schema and limits, then the batch as a whole. `at` names the
  * batch in messages.
  */
-export const checkBatch = (handler: Handler, input: BatchInput, at = 'batch'): CheckedBatch => {
+export const checkBatch = (handler: Contract, input: BatchInput, at = 'batch'): CheckedBatch => {
   const { service, items, key, dependsOn = [] } = input;
   if (!handler.ordered)
     throw new InvalidArgumentError(
@@ -153,7 +153,7 @@ const oneTarget = (tasks: readonly CheckedTask[], at: string): string => {
   return target;
 };
 
-const checkService = (handler: Handler, target: string, payload: unknown, service: string, at: string): void => {
+const checkService = (handler: Contract, target: string, payload: unknown, service: string, at: string): void => {
   const expected = handler.service!(target, payload);
   if (expected !== service)
     throw new InvalidArgumentError(
@@ -163,7 +163,7 @@ const checkService = (handler: Handler, target: string, payload: unknown, servic
     );
 };
 
-const checkLimits = (handler: Handler, tasks: readonly CheckedTask[], at: string): void => {
+const checkLimits = (handler: Contract, tasks: readonly CheckedTask[], at: string): void => {
   const { maxItems, maxBytes, overheadBytes, maxWeight, maxWeightInFlight } = handler.limits;
   const tooLarge = (what: string, limit: number, got: number): never => {
     throw new MusterError(
@@ -186,7 +186,7 @@ const checkLimits = (handler: Handler, tasks: readonly CheckedTask[], at: string
  * that item may touch anything.
  */
 const setsOf = (
-  handler: Handler,
+  handler: Contract,
   { reads, writes }: BatchInput,
   tasks: readonly CheckedTask[],
   at: string,

@@ -1,4 +1,4 @@
-import type { Handler } from '../../handlers/types';
+import type { Contract } from '../../handlers/types';
 import { withRetries } from '../../postgres/errors';
 import * as store from '../../postgres/lanes/control';
 import { lockLanes } from '../../postgres/lanes/lane';
@@ -93,7 +93,7 @@ export const skipHead = (
   });
 
 export const fixHead = async (
-  client: { pool: Pool; inserter: TaskInserter; handler(name: string): Handler },
+  client: { pool: Pool; inserter: TaskInserter; handler(name: string): Contract },
   service: string,
   fix: Fix,
 ): Promise<{ batch: number; laneIds: number[] }> => {

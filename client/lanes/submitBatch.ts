@@ -1,5 +1,5 @@
 import type { Hooks } from '../../handlers/hooks/types';
-import type { Handler } from '../../handlers/types';
+import type { Contract } from '../../handlers/types';
 import { withRetries } from '../../postgres/errors';
 import type { Queryable } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
@@ -94,7 +94,7 @@ export const MAX_BATCHES = 1_000;
  */
 export const storeBatches = async (
   { inserter, schema, hooks }: BatchSubmitContext,
-  handler: Handler,
+  handler: Contract,
   inputs: readonly BatchInput[],
   options: SubmitBatchOptions,
 ): Promise<{ batches: StoredBatch[]; laneIds: number[] }> => {
@@ -125,7 +125,7 @@ interface BoundBatch {
 
 const storeAll = async (
   db: Queryable,
-  handler: Handler,
+  handler: Contract,
   batches: readonly CheckedBatch[],
   bound: readonly BoundBatch[],
   recipients: ReadonlyMap<CheckedBatch, (number | null)[]>,
@@ -176,7 +176,7 @@ const storeAll = async (
  */
 const checkNeeds = async (
   db: Queryable,
-  handler: Handler,
+  handler: Contract,
   batches: readonly CheckedBatch[],
 ): Promise<(number | { at: number })[][]> => {
   const nameOf = (batch: CheckedBatch, i: number): string => batch.key ?? `#${i}`;
@@ -214,7 +214,7 @@ const checkNeeds = async (
  * Handles a batch of which some ids exist already. If exactly its items were submitted before as
  * one batch, returns the number of that batch; otherwise throws a conflict.
  */
-const findRepeated = async (db: Queryable, handler: Handler, batch: CheckedBatch): Promise<number> => {
+const findRepeated = async (db: Queryable, handler: Contract, batch: CheckedBatch): Promise<number> => {
   const ids = batch.tasks.map((task) => task.id);
   const [given, stored] = [await store.findGiven(db, ids), await findTasks(db, ids)];
   const [first] = given;

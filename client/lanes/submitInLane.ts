@@ -1,4 +1,4 @@
-import type { Handler } from '../../handlers/types';
+import type { Contract } from '../../handlers/types';
 import { withRetries } from '../../postgres/errors';
 import { lockLanes } from '../../postgres/lanes/lane';
 import { insertLaneTasks } from '../../postgres/lanes/queue';
@@ -15,14 +15,14 @@ import { knownIds } from '../tasks/repeats';
 
 /** Stores single tasks of an ordered handler in the queues of their lanes. */
 
-export const serviceOf = (handler: Handler, target: string, payload: string): string => {
+export const serviceOf = (handler: Contract, target: string, payload: string): string => {
   const service = handler.service!(target, JSON.parse(payload));
   checkText('service', service, SERVICE_BYTES_MAX);
   return service;
 };
 
 export interface LaneSubmit {
-  handler: Handler;
+  handler: Contract;
   handlerId: number;
   /** Target ids by key. */
   targetIds: ReadonlyMap<string, number>;

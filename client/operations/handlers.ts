@@ -1,4 +1,4 @@
-import type { Handler } from '../../handlers/types';
+import type { Contract } from '../../handlers/types';
 import type { Connection } from '../connection';
 import { CHANGE, CHANGE_IN_STEPS } from '../tasks/failureTexts';
 import type { HandlerStatus } from '../views';
@@ -8,8 +8,8 @@ import * as reports from './status';
 
 /** The verbs for handlers: `muster.handlers`. */
 export class Handlers {
-  /** The handlers that were given to this client, by name. */
-  readonly definitions: ReadonlyMap<string, Handler>;
+  /** The contracts and handlers that were given to this client, by name. */
+  readonly definitions: ReadonlyMap<string, Contract>;
 
   /** @internal */
   constructor(private readonly connection: Connection) {
@@ -17,9 +17,10 @@ export class Handlers {
   }
 
   /**
-   * Returns the handler of this name that was given to this client. Throws `UnknownHandlerError`.
+   * Returns the contract or handler of this name that was given to this client. Throws
+   * `UnknownHandlerError`.
    */
-  definition(name: string): Handler {
+  definition(name: string): Contract {
     return this.connection.handler(name);
   }
 

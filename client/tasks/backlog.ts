@@ -1,4 +1,4 @@
-import type { Handler } from '../../handlers/types';
+import type { Contract } from '../../handlers/types';
 import { countQueuedInLanes, countQueuedInLanesOfTargets } from '../../postgres/lanes/queue';
 import type { Queryable } from '../../postgres/pool';
 import { countQueued, countQueuedOfTargets } from '../../postgres/grouping/task';
@@ -25,7 +25,7 @@ export const inLanes: Waiting = { ofHandler: countQueuedInLanes, ofTargets: coun
 export const checkBacklog = async (
   db: Queryable,
   waiting: Waiting,
-  handler: Handler,
+  handler: Contract,
   handlerId: number,
   tasks: readonly { target: string }[],
   targetIds: ReadonlyMap<string, number>,

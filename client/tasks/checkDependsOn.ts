@@ -1,4 +1,4 @@
-import type { Handler } from '../../handlers/types';
+import type { Contract } from '../../handlers/types';
 import { ON_DEPENDENCY_FAILURE, TASK_DEPENDENCIES_MAX } from '../../workflows/planning/grouping/dependencies';
 import { describe } from './describe';
 import type { Reject } from './describe';
@@ -10,7 +10,7 @@ const NONE: readonly string[] = [];
  * their ids. Reports problems by `reject`.
  */
 export const checkDependsOn = (
-  handler: Handler,
+  handler: Contract,
   { id, dependsOn, onDependencyFailure }: { id?: unknown; dependsOn?: unknown; onDependencyFailure?: unknown },
   reject: Reject,
 ): readonly string[] => {

@@ -1,6 +1,8 @@
 import type { ErrorCode } from '../../workflows/planning/errorCodes';
-import { jsonBytes } from '../../handlers/defineHandler';
-import type { Handler } from '../../handlers/types';
+import { jsonBytes } from '../../handlers/contracts/defineContract';
+import { AsyncSchema, parsePayload } from '../../handlers/contracts/schema';
+import type { Parsed } from '../../handlers/contracts/schema';
+import type { Contract } from '../../handlers/types';
 import { didYouMean } from '../../handlers/suggest';
 import { show } from '../../handlers/text';
 import { depthOf, MAX_JSON_DEPTH } from '../../workflows/planning/jsonText';
@@ -80,7 +82,7 @@ const MAX_KEY_BYTES = 512;
  * `problems`. Null: the task cannot be accepted.
  */
 export const checkTask = (
-  handler: Handler,
+  handler: Contract,
   task: unknown,
   index: number,
   problems: TaskProblem[],
@@ -97,12 +99,12 @@ export const checkTask = (
   if (handler.ordered) refuseOrderings(given, reject);
   const parsed = parse(handler, given.payload, reject);
   if (parsed === null) return null;
-  if (!parsed.success) {
-    for (const issue of parsed.error.issues.slice(0, 10))
-      reject(['payload', ...issue.path.map(String)].join('.'), 'INVALID_PAYLOAD', issue.message);
+  if ('issues' in parsed) {
+    for (const { path, message } of parsed.issues.slice(0, 10))
+      reject(['payload', ...path].join('.'), 'INVALID_PAYLOAD', message);
     return null;
   }
-  const payload = jsonOf(parsed.data ?? null, reject);
+  const payload = jsonOf(parsed.value ?? null, reject);
   if (payload === null) return null;
   const size = Buffer.byteLength(payload);
   if (size > handler.maxPayloadBytes)
@@ -165,17 +167,11 @@ const refuseUnknownFields = (given: object, reject: Reject): void => {
 /**
  * Parses the payload by the handler's schema. Null: the schema threw an error, which was reported.
  */
-const parse = (
-  handler: Handler,
-  payload: unknown,
-  reject: Reject,
-): ReturnType<Handler['schema']['safeParse']> | null => {
+const parse = (handler: Contract, payload: unknown, reject: Reject): Parsed | null => {
   try {
-    return handler.schema.safeParse(payload);
+    return parsePayload(handler.schema, payload);
   } catch (error) {
-    // The error is recognised by its name, since the caller's zod may be another copy than ours.
-    if (error instanceof Error && /ZodAsync/.test(error.constructor.name))
-      throw new AsyncSchemaError(handler.name, error);
+    if (error instanceof AsyncSchema) throw new AsyncSchemaError(handler.name, error);
     reject('payload', 'INVALID_PAYLOAD', `the handler's schema threw on this payload: ${reasonOf(error)}`);
     return null;
   }
@@ -249,7 +245,7 @@ const checkText: CheckText = (field, code, value, maxBytes, reject, note = '') =
     return reject(field, code, `expected well-formed Unicode, got half of a surrogate pair${suffix}`);
 };
 
-const checkSize = (handler: Handler, bytes: number, weight: number, reject: Reject): void => {
+const checkSize = (handler: Contract, bytes: number, weight: number, reject: Reject): void => {
   const { maxBytes, overheadBytes, maxWeight, maxWeightInFlight } = handler.limits;
   if (!Number.isSafeInteger(bytes) || bytes < 0 || bytes > 2_147_483_647)
     return reject('bytesOf', 'INVALID_PAYLOAD', `expected a whole number of bytes, got ${bytes}`);

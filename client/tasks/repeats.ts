@@ -1,4 +1,4 @@
-import type { Handler } from '../../handlers/types';
+import type { Contract } from '../../handlers/types';
 import type { Queryable } from '../../postgres/pool';
 import type { StoredTask } from '../../postgres/grouping/task';
 import { findTasks } from '../../postgres/grouping/task';
@@ -26,7 +26,7 @@ export const findKnown = async (
  */
 export const countRepeats = (
   known: ReadonlyMap<string, StoredTask>,
-  handler: Handler,
+  handler: Contract,
   tasks: readonly CheckedTask[],
   refused: TaskProblem[],
   partial: boolean,
@@ -52,7 +52,7 @@ export const countRepeats = (
  */
 export const knownIds = async (
   db: Queryable,
-  handler: Handler,
+  handler: Contract,
   tasks: readonly CheckedTask[],
   refused: TaskProblem[],
   partial: boolean,

@@ -1,4 +1,4 @@
-import type { Handler } from '../../handlers/types';
+import type { Contract } from '../../handlers/types';
 import * as dependency from '../../postgres/grouping/dependency';
 import { withRetries } from '../../postgres/errors';
 import type { NewTask } from '../../postgres/grouping/task';
@@ -25,7 +25,7 @@ const NEEDS = 20_000;
 const TRIES = 5;
 
 interface Storing {
-  handler: Handler;
+  handler: Contract;
   tasks: readonly CheckedTask[];
   /** The tasks as they are to be stored, in the same order. */
   rows: readonly NewTask[];

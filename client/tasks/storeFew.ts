@@ -1,4 +1,4 @@
-import type { Handler } from '../../handlers/types';
+import type { Contract } from '../../handlers/types';
 import { isLockTimeout, isUnavailable, withRetries } from '../../postgres/errors';
 import type { NewTask, StoredTask } from '../../postgres/grouping/task';
 import { insertTasks } from '../../postgres/grouping/task';
@@ -12,7 +12,7 @@ import { countRepeats, findKnown } from './repeats';
 
 /** A submit of few tasks, checked. */
 export interface FewTasks {
-  handler: Handler;
+  handler: Contract;
   tasks: readonly CheckedTask[];
   /** The tasks as they are to be stored, in the same order. */
   rows: readonly NewTask[];

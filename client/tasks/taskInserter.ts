@@ -1,6 +1,7 @@
-import type { Handler } from '../../handlers/types';
+import type { Contract } from '../../handlers/types';
 import { isUniqueViolation, withRetries } from '../../postgres/errors';
-import { registerHandler } from '../../postgres/grouping/handler';
+import { isHandler, unserved } from '../../handlers/contracts/implement';
+import { registerContract, registerHandler } from '../../postgres/grouping/handler';
 import type { HandlerRow } from '../../postgres/grouping/handler';
 import type { Pool, Queryable } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
@@ -84,7 +85,7 @@ export class TaskInserter {
   }
 
   async store(
-    handler: Handler,
+    handler: Contract,
     tasks: readonly CheckedTask[],
     options: { partial: boolean; tx?: Queryable },
   ): Promise<Accepted> {
@@ -162,10 +163,15 @@ export class TaskInserter {
     return [...byId.values()];
   }
 
-  private async handlerRow(registry: Pool, handler: Handler): Promise<HandlerRow> {
+  private async handlerRow(registry: Pool, handler: Contract): Promise<HandlerRow> {
     let row = this.handlers.get(handler.name);
     if (row === undefined)
-      this.handlers.set(handler.name, (row = await withRetries(() => registerHandler(registry, handler))));
+      this.handlers.set(
+        handler.name,
+        (row = await withRetries(() =>
+          isHandler(handler) ? registerHandler(registry, handler) : registerContract(registry, unserved(handler)),
+        )),
+      );
     return row;
   }
 
@@ -176,7 +182,7 @@ export class TaskInserter {
    */
   private async targetIds(
     registry: Pool,
-    handler: Handler,
+    handler: Contract,
     row: HandlerRow,
     tasks: readonly CheckedTask[],
   ): Promise<Map<string, number>> {
@@ -200,7 +206,7 @@ export class TaskInserter {
    */
   async bindLanes(
     registry: Pool,
-    handler: Handler,
+    handler: Contract,
     batches: readonly { service: string; target: string; tasks: readonly CheckedTask[] }[],
   ): Promise<{ laneId: number; targetId: number; handlerId: number }[]> {
     const row = await this.handlerRow(registry, handler);
@@ -222,7 +228,7 @@ export class TaskInserter {
   /** Returns the lane of each task. */
   private async lanesOf(
     registry: Pool,
-    handler: Handler,
+    handler: Contract,
     row: HandlerRow,
     tasks: readonly CheckedTask[],
     ids: ReadonlyMap<string, number>,
@@ -258,7 +264,7 @@ export class TaskInserter {
   }
 
   private async storeInOwn(
-    handler: Handler,
+    handler: Contract,
     tasks: readonly CheckedTask[],
     rows: readonly NewTask[],
     refused: TaskProblem[],

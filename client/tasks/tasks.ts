@@ -1,4 +1,4 @@
-import type { Handler } from '../../handlers/types';
+import type { Contract } from '../../handlers/types';
 import type { Explanation } from '../../workflows/planning/explain';
 import type { Connection } from '../connection';
 import type { TaskProblem } from '../errors';
@@ -39,18 +39,18 @@ export class Tasks {
   /**
    * Submits one task, an array of at most 10,000 tasks in one transaction, or a stream of any
    * length in chunks of bounded memory. Resolves when the tasks are accepted, which means committed
-   * (with `tx`: written). Given the handler itself in place of its name, the compiler checks the
-   * payloads.
+   * (with `tx`: written). Given the contract or handler itself in place of its name, the compiler
+   * checks the payloads.
    *
    * Throws `InvalidTaskError`, `UnknownHandlerError`, `TooManyTasksError` and `BackloggedError`;
    * because of a hook `TaskRefusedError` and `HookFailedError`. Then nothing of that call, or of
    * that chunk of a stream, was accepted.
    */
-  submit<P, I>(handler: Handler<P, I>, tasks: TaskSource<NoInfer<I>>, options?: SubmitOptions): Promise<SubmitResult>;
+  submit<P, I>(handler: Contract<P, I>, tasks: TaskSource<NoInfer<I>>, options?: SubmitOptions): Promise<SubmitResult>;
   submit(handler: string, tasks: TaskSource, options?: SubmitOptions): Promise<SubmitResult>;
-  async submit(named: string | Handler, tasks: TaskSource, options: SubmitOptions = {}): Promise<SubmitResult> {
+  async submit(named: string | Contract, tasks: TaskSource, options: SubmitOptions = {}): Promise<SubmitResult> {
     const { connection } = this;
-    const handler = connection.handler(typeof named === 'string' ? named : named.name);
+    const handler = connection.handler(named);
     const isStream = isAsyncIterable(tasks);
     const stored = await connection.writeIn(options.tx, isStream ? texts.SUBMIT_STREAM : texts.SUBMIT, () => {
       if (isStream) return submitStream(tasks, (chunk) => submitCall(connection, handler, chunk, options));
@@ -144,7 +144,7 @@ const isAsyncIterable = (value: unknown): value is AsyncIterable<TaskInput> =>
 
 const submitCall = async (
   connection: Connection,
-  handler: Handler,
+  handler: Contract,
   tasks: readonly TaskInput[],
   options: SubmitOptions,
 ): Promise<Stored> => {

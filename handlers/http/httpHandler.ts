@@ -1,7 +1,8 @@
 import { problemsOf } from '../checks';
 import type { Problem } from '../configError';
 import { ConfigError, Findings } from '../configError';
-import { defaultTimeoutMs, fillDefaults, subjectOf } from '../defineHandler';
+import { fillContract, subjectOf } from '../contracts/defineContract';
+import { defaultTimeoutMs, fillHandler } from '../contracts/implement';
 import type { Env } from '../environment/variable';
 import { crossProblems } from '../settings';
 import type { Handler } from '../types';
@@ -133,10 +134,27 @@ function build(config: HttpHandlerConfig, plan: Plan, options: HttpHandlerOption
   });
   const follower: Follower = { transport, timeoutMs, maxResponseBytes: plan.maxResponseBytes };
   const { status, results, cancel: stop, reconcile: look } = followUps;
-  return fillDefaults(
+  const contract = fillContract({
+    name: config.name,
+    description: config.description,
+    lane: config.lane,
+    service: payload.order.service,
+    reads: payload.order.reads,
+    writes: payload.order.writes,
+    leaders: config.leaders,
+    affinity: config.affinity,
+    maxQueued: config.maxQueued,
+    maxPayloadBytes: config.maxPayloadBytes,
+    limits: { ...config.limits, overheadBytes: config.limits.overheadBytes ?? request.body.overheadBytes },
+    schema: payload.schema,
+    target: payload.target,
+    weightOf: payload.weightOf,
+    distinctBy: payload.distinctBy,
+    bytesOf: (value, id) => request.body.bytesOf(value, id, payload.target(value)),
+  });
+  return fillHandler(
+    contract,
     {
-      name: config.name,
-      description: config.description,
       linger: config.linger,
       concurrency: config.concurrency,
       rate: config.rate,
@@ -147,21 +165,7 @@ function build(config: HttpHandlerConfig, plan: Plan, options: HttpHandlerOption
       bisect: config.bisect,
       absentAfterMs: config.absentAfterMs,
       poll: config.poll,
-      lane: config.lane,
-      service: payload.order.service,
-      reads: payload.order.reads,
-      writes: payload.order.writes,
-      leaders: config.leaders,
-      affinity: config.affinity,
-      maxQueued: config.maxQueued,
       retentionMs: config.retentionMs,
-      maxPayloadBytes: config.maxPayloadBytes,
-      limits: { ...config.limits, overheadBytes: config.limits.overheadBytes ?? request.body.overheadBytes },
-      schema: payload.schema,
-      target: payload.target,
-      weightOf: payload.weightOf,
-      distinctBy: payload.distinctBy,
-      bytesOf: (value, id) => request.body.bytesOf(value, id, payload.target(value)),
       submit: (batch, context) => submit(plan, transport, batch, context),
       status: status && ((references, { signal }) => statuses(follower, status, references, signal)),
       results: results && ((reference, { signal }) => resultsOf(follower, results, reference, signal)),

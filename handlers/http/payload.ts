@@ -1,7 +1,9 @@
-import { z } from 'zod';
+import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Findings } from '../configError';
 import { didYouMean } from '../suggest';
 import { show } from '../text';
+import type { Fault } from './jsonSchema/jsonSchema';
+import { compileJsonSchema } from './jsonSchema/jsonSchema';
 import type { Path } from './path';
 import type { OrderPlan } from './stateKeys';
 import { compileOrder } from './stateKeys';
@@ -13,7 +15,7 @@ import type { Reference } from './template';
  * keys; with the schema that checks that all of it is there.
  */
 export interface PayloadPlan {
-  readonly schema: z.ZodType;
+  readonly schema: StandardSchemaV1;
   target(payload: unknown): string;
   readonly weightOf?: (payload: unknown) => number;
   readonly distinctBy?: (payload: unknown) => string;
@@ -93,39 +95,37 @@ function compileSchema(
   plan: Omit<PayloadPlan, 'schema'>,
   references: readonly Reference[],
   findings: Findings,
-): z.ZodType {
-  let base: z.ZodType = z.unknown();
-  if (typeof raw === 'object' && raw !== null) {
-    try {
-      base = z.fromJSONSchema(raw as Parameters<typeof z.fromJSONSchema>[0]);
-    } catch (error) {
-      findings.add(
-        'schema',
-        `expected a JSON Schema that can be read, got: ${error instanceof Error ? error.message : show(error)}`,
-      );
-    }
-    for (const [at, path] of used) {
-      const problem = path === undefined ? undefined : undeclared(raw, path);
-      if (problem !== undefined) findings.add(at, problem);
-    }
+): StandardSchemaV1 {
+  const isObject = typeof raw === 'object' && raw !== null && !Array.isArray(raw);
+  const judge = isObject ? compileJsonSchema(raw, 'schema', findings) : undefined;
+  for (const [at, path] of isObject ? used : []) {
+    const problem = path === undefined ? undefined : undeclared(raw, path);
+    if (problem !== undefined) findings.add(at, problem);
   }
-  return base.superRefine((payload, context) => {
-    for (const { root, path, optional, text } of references) {
-      if (root !== 'payload' || optional || readPath(payload, path) !== undefined) continue;
-      context.addIssue({
-        code: 'custom',
-        path: [...path],
-        message: `expected a value (request.item takes {{${text}}}), got nothing`,
-      });
-    }
-    const { service, reads, writes } = plan.order;
-    const named = service && ((value: unknown) => service('', value));
-    for (const read of [plan.target, plan.weightOf, plan.distinctBy, named, reads, writes]) {
-      try {
-        read?.(payload);
-      } catch (error) {
-        context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : show(error) });
-      }
+  const validate = (payload: unknown): StandardSchemaV1.Result<unknown> => {
+    const { value, faults } = judge?.(payload) ?? { value: payload, faults: [] };
+    const issues = faults.length > 0 ? faults : [...missing(references, value), ...unreadable(plan, value)];
+    return issues.length > 0 ? { issues } : { value };
+  };
+  return { '~standard': { version: 1, vendor: 'muster', validate } };
+}
+
+/** Returns what an item of the request takes from a payload that lacks it. */
+const missing = (references: readonly Reference[], payload: unknown): Fault[] =>
+  references
+    .filter(({ root, path, optional }) => root === 'payload' && !optional && readPath(payload, path) === undefined)
+    .map(({ path, text }) => ({ path, message: `expected a value (request.item takes {{${text}}}), got nothing` }));
+
+/** Returns why the target, weight and keys cannot be read from a payload. */
+function unreadable(plan: Omit<PayloadPlan, 'schema'>, payload: unknown): Fault[] {
+  const { service, reads, writes } = plan.order;
+  const named = service && ((value: unknown) => service('', value));
+  return [plan.target, plan.weightOf, plan.distinctBy, named, reads, writes].flatMap((read) => {
+    try {
+      read?.(payload);
+      return [];
+    } catch (error) {
+      return [{ path: [], message: error instanceof Error ? error.message : show(error) }];
     }
   });
 }

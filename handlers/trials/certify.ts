@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { ConfigError } from '../configError';
 import type { BatchTask } from '../contract';
 import { describeThrown } from '../text';
+import { payloadBy } from '../contracts/schema';
 import type { Handler } from '../types';
 import type { Case, Seen } from './case';
 import { idOf, tasksOf } from './case';
@@ -114,7 +115,7 @@ function problemOf(one: Case, seen: Seen, fake: FakeDownstream): string | undefi
 
 function tasksFor(one: Case, trial: Trial<Handler>, handler: Handler): BatchTask[] {
   return Array.from({ length: tasksOf(one, handler) }, (_, place) => {
-    const payload = handler.schema.parse(trial.payload(`${markOf(place)} ${one.text ?? ''}`));
+    const payload = payloadBy(handler.schema, trial.payload(`${markOf(place)} ${one.text ?? ''}`));
     return { id: idOf(place), payload, attempts: 0 };
   });
 }

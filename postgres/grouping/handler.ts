@@ -16,35 +16,37 @@ const AUTO_LEADERS = 4;
 const leaderCount = (leaders: Handler['leaders']): number =>
   leaders === 'auto' ? AUTO_LEADERS : leaders === 'target' ? 0 : leaders;
 
+/** Returns what the ring, the claim and other processes read of a handler, by column. */
+const settingsOf = (handler: Handler): object => ({
+  leaders: handler.affinity?.partitions ?? leaderCount(handler.leaders),
+  partitions: handler.affinity?.partitions ?? 0,
+  needs: handler.affinity?.attributes ?? {},
+  max_items: handler.limits.maxItems,
+  max_bytes: handler.limits.maxBytes ?? null,
+  overhead_bytes: handler.limits.overheadBytes,
+  max_weight: handler.limits.maxWeight ?? null,
+  min_items: handler.limits.minItems,
+  linger_ms: handler.linger.lingerMs,
+  quiet_ms: handler.linger.quietPeriodMs ?? null,
+  per_target: handler.concurrency.perTarget,
+  per_handler: handler.concurrency.perHandler,
+  weight_per_target: handler.limits.maxWeightInFlight.perTarget ?? null,
+  weight_per_handler: handler.limits.maxWeightInFlight.perHandler ?? null,
+  rates: handler.rates,
+  keyed: handler.distinctBy !== undefined,
+  queued_per_target: handler.maxQueued.perTarget ?? null,
+  queued_per_handler: handler.maxQueued.perHandler ?? null,
+  retention_ms: handler.retentionMs,
+  timeout_ms: handler.timeoutMs,
+  cancels: handler.cancel !== undefined,
+  hands_dependencies: handler.lane.dependencies === 'downstream',
+});
+
 /**
  * Writes the handler's settings where the ring, the claim and other processes read them; writes
  * nothing if nothing changed.
  */
 export const registerHandler = async (db: Queryable, handler: Handler): Promise<HandlerRow> => {
-  const settings = {
-    leaders: handler.affinity?.partitions ?? leaderCount(handler.leaders),
-    partitions: handler.affinity?.partitions ?? 0,
-    needs: handler.affinity?.attributes ?? {},
-    max_items: handler.limits.maxItems,
-    max_bytes: handler.limits.maxBytes ?? null,
-    overhead_bytes: handler.limits.overheadBytes,
-    max_weight: handler.limits.maxWeight ?? null,
-    min_items: handler.limits.minItems,
-    linger_ms: handler.linger.lingerMs,
-    quiet_ms: handler.linger.quietPeriodMs ?? null,
-    per_target: handler.concurrency.perTarget,
-    per_handler: handler.concurrency.perHandler,
-    weight_per_target: handler.limits.maxWeightInFlight.perTarget ?? null,
-    weight_per_handler: handler.limits.maxWeightInFlight.perHandler ?? null,
-    rates: handler.rates,
-    keyed: handler.distinctBy !== undefined,
-    queued_per_target: handler.maxQueued.perTarget ?? null,
-    queued_per_handler: handler.maxQueued.perHandler ?? null,
-    retention_ms: handler.retentionMs,
-    timeout_ms: handler.timeoutMs,
-    cancels: handler.cancel !== undefined,
-    hands_dependencies: handler.lane.dependencies === 'downstream',
-  };
   await db.query({
     name: 'register-handler',
     text: `
@@ -81,8 +83,35 @@ where (h.leaders, h.max_items, h.max_bytes, h.overhead_bytes, h.max_weight, h.mi
   excluded.rates, excluded.keyed, excluded.queued_per_target, excluded.queued_per_handler, excluded.retention_ms,
     excluded.timeout_ms,
   excluded.partitions, excluded.needs, excluded.cancels, excluded.hands_dependencies)`,
-    values: [handler.name, JSON.stringify(settings)],
+    values: [handler.name, JSON.stringify(settingsOf(handler))],
   });
+  return registered(db, handler);
+};
+
+/**
+ * Writes the settings of a handler of which only the contract is known, unless it is registered:
+ * those of the workers that serve it count.
+ */
+export const registerContract = async (db: Queryable, handler: Handler): Promise<HandlerRow> => {
+  await db.query({
+    name: 'register-contract',
+    text: `
+insert into handler (name, leaders, max_items, max_bytes, overhead_bytes, max_weight, min_items, linger_ms,
+  quiet_ms, per_target, per_handler,
+  weight_per_target, weight_per_handler, rates, keyed, queued_per_target, queued_per_handler, retention_ms,
+    timeout_ms, partitions, needs, cancels, hands_dependencies)
+select $1, s.leaders, s.max_items, s.max_bytes, s.overhead_bytes, s.max_weight, s.min_items, s.linger_ms, s.quiet_ms,
+  s.per_target, s.per_handler,
+  s.weight_per_target, s.weight_per_handler, s.rates, s.keyed, s.queued_per_target, s.queued_per_handler,
+    s.retention_ms, s.timeout_ms, s.partitions, s.needs, s.cancels, s.hands_dependencies
+from json_populate_record(null::handler, $2) s
+on conflict (name) do nothing`,
+    values: [handler.name, JSON.stringify(settingsOf(handler))],
+  });
+  return registered(db, handler);
+};
+
+const registered = async (db: Queryable, handler: Handler): Promise<HandlerRow> => {
   const row = await findHandler(db, handler.name);
   if (row === null) throw new Error(`handler ${handler.name}: registered but not found`);
   if (handler.affinity !== null) await registerPartitions(db, row.id, handler.name, handler.affinity.partitions);

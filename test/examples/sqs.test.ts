@@ -1,3 +1,4 @@
+import { faultsIn } from '../handlers/build';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import {
@@ -168,7 +169,7 @@ describe('sqs-send', () => {
   it('its sample file fits its schema', () => {
     const handler = sendMessageHandler({ region, endpoint: server.url, onUnknown: 'park' });
     const tasks = sampleTasks<MessagePayload>('examples/sqs/tasks.ndjson');
-    expect(tasks.filter((task) => !handler.schema.safeParse(task.payload).success)).toEqual([]);
+    expect(tasks.filter((task) => faultsIn(handler, task.payload).length > 0)).toEqual([]);
     expect(new Set(tasks.map((task) => task.id)).size).toBe(15);
   });
 });

@@ -1,5 +1,6 @@
-import type { Batch, CallContext, HandlerOptions, ResultSink, SubmitAnswer } from '../../handlers';
+import type { Batch, CallContext, Contract, HandlerOptions, ResultSink, SubmitAnswer } from '../../handlers';
 import { ConfigError } from '../../handlers';
+import { parsePayload } from '../../handlers/contracts/schema';
 import type { CallOutcome } from '../../workflows/planning/calls/plans';
 
 /** A batch of tasks `t0`, `t1`, ... with these payloads. */
@@ -49,6 +50,12 @@ export function problemsIn(make: () => unknown): string[] {
     throw error;
   }
   return [];
+}
+
+/** What the schema of a handler says against a payload, as `path: message`; nothing: it fits. */
+export function faultsIn({ schema }: Pick<Contract, 'schema'>, payload: unknown): string[] {
+  const parsed = parsePayload(schema, payload);
+  return 'value' in parsed ? [] : parsed.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
 }
 
 export const errorIn = (outcome: { kind: string; error?: string } | CallOutcome): string =>

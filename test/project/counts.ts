@@ -79,6 +79,7 @@ const lost = markdown
 
 /** State of a module that changes, and why it may: else it is built once and handed over. */
 const STATE_OF_MODULES: Readonly<Record<string, string>> = {
+  'handlers/http/jsonSchema/jsonSchema.ts meta': 'the compiled meta-schema, a constant: 50 ms per schema otherwise',
   'client/cli/main.ts decided': 'the program itself',
   'postgres/pool.ts created': 'beside a class of pg, as weak as a field',
   'workers/api/server.ts contexts': 'beside a class of Fastify, as weak as a field',

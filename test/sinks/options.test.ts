@@ -1,3 +1,5 @@
+import type { Contract } from '../../handlers';
+import { faultsIn } from '../handlers/build';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { readRefusal } from '../../handlers/sinks/aws/refusal';
 import { dynamodbSink } from '../../handlers/sinks/dynamodb';
@@ -12,8 +14,7 @@ import { buildBatch, outcomeOf } from '../examples/helpers';
 /** What sinks refuse before anything is sent, and how they read errors. */
 
 const queueUrl = 'https://sqs.eu-central-1.amazonaws.com/1/orders';
-const fits = ({ schema }: { schema: { safeParse(value: unknown): { success: boolean } } }, value: unknown): boolean =>
-  schema.safeParse(value).success;
+const fits = (contract: Pick<Contract, 'schema'>, value: unknown): boolean => faultsIn(contract, value).length === 0;
 
 test('an SDK that is not installed halts the handler, and the reason names the package', async () => {
   const missing = loadPackage('the X sink', '@aws-sdk/client-absent', () =>

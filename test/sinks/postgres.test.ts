@@ -1,3 +1,4 @@
+import { faultsIn } from '../handlers/build';
 import { postgresSink } from '../../handlers/sinks/postgres';
 import { buildBatch, buildContext, outcomeOf } from '../examples/helpers';
 import type { TestDatabase } from '../helpers/database';
@@ -101,5 +102,5 @@ test('a call that is aborted at a lock is unknown and holds no connection; sent 
 });
 
 test('a row of another column is refused when it is submitted', () => {
-  expect(sink().schema.safeParse({ total: 1, totl: 2 }).success).toBe(false);
+  expect(faultsIn(sink(), { total: 1, totl: 2 })).not.toEqual([]);
 });

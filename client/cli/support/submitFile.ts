@@ -1,4 +1,4 @@
-import type { Handler } from '../../../handlers';
+import type { Contract } from '../../../handlers';
 import type { Client as Tx } from '../../../postgres/pool';
 import { inTransaction } from '../../../postgres/pool';
 import type { TaskInput } from '../../tasks/checkTasks';
@@ -73,7 +73,7 @@ export class Problems {
  * Returns the most bytes of a line: enough for the largest payload in any JSON spelling (each byte
  * as \u00xx, with white space).
  */
-export const maxLineBytes = (handler: Handler): number => Math.max(1_048_576, handler.maxPayloadBytes * 8);
+export const maxLineBytes = (handler: Contract): number => Math.max(1_048_576, handler.maxPayloadBytes * 8);
 
 /**
  * Reads the whole file and checks every line against the handler. Stores nothing.

@@ -9,6 +9,8 @@ const INDEX = 'client/index.ts';
 const FUNCTIONS: readonly (readonly [module: string, file: string, name: string])[] = [
   ['temporal-muster', CLIENT, 'createClient'],
   ['temporal-muster', 'handlers/defineHandler.ts', 'defineHandler'],
+  ['temporal-muster', 'handlers/contracts/defineContract.ts', 'defineContract'],
+  ['temporal-muster', 'handlers/contracts/implement.ts', 'implement'],
   ['temporal-muster', 'handlers/http/httpHandler.ts', 'httpHandler'],
   ['temporal-muster', 'handlers/functions/defineFunction.ts', 'defineFunction'],
   ['temporal-muster', 'client/transactions/adapters.ts', 'fromDrizzle'],
