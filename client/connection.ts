@@ -1,5 +1,7 @@
 import type { Client as TemporalClient } from '@temporalio/client';
 import { workOffEnded } from '../activities/grouping/dependents';
+import { sealerOf } from '../handlers/codec/sealer';
+import type { Sealer } from '../handlers/codec/sealer';
 import type { Handler } from '../handlers/types';
 import { WAKE_LEASE_MS } from '../postgres/grouping/ring';
 import { checkSchema } from '../postgres/migrating/migrate';
@@ -31,6 +33,7 @@ export class Connection implements ClientContext {
   readonly prefix: string;
   readonly schema: string;
   readonly handlers: ReadonlyMap<string, Handler>;
+  readonly sealer: Sealer | null;
   readonly inserter: TaskInserter;
   readonly laneRinger: LaneRinger;
   readonly audit: AuditLog;
@@ -55,7 +58,9 @@ export class Connection implements ClientContext {
         : borrowPool(options.pool, this.schema);
     this.beside = new Beside(this.pool);
     this.handlers = new Map((options.handlers ?? []).map((handler) => [handler.name, handler]));
-    this.inserter = new TaskInserter(this.pool, { schema: this.schema, beside: () => this.beside.pool() });
+    this.sealer = sealerOf(options);
+    const { schema, sealer } = this;
+    this.inserter = new TaskInserter(this.pool, { schema, sealer, beside: () => this.beside.pool() });
     this.behind = new Behind(() => this.temporal(), options.onRingFailure ?? (() => undefined));
     this.ringer = new Ringer(this.pool, this.behind, this.prefix, WAKE_LEASE_MS);
     this.audit = new AuditLog(this.pool, { who: options.actor ?? osUser(), door: options.door ?? 'client' });

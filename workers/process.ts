@@ -5,6 +5,7 @@ import { createPool } from '../postgres/pool';
 import type { Pool } from '../postgres/pool';
 import type { CallbackServer } from './callbacks/server';
 import { listenForCallbacks } from './callbacks/server';
+import { sealing } from './config/codec';
 import type { Settings } from './config/config';
 import { awaitStore, connectTemporal } from './temporal/connect';
 import { handOverLeaders } from './temporal/handOver';
@@ -136,6 +137,7 @@ const workflowsOf = async (
 
 /** What the settings say of the node; the rest is made at the start. */
 export const nodeOptions = (settings: Settings, options: WorkerOptions) => ({
+  ...sealing(settings),
   dataConverter: settings.temporal.dataConverter,
   interceptors: settings.temporal.interceptors,
   namespace: settings.temporal.namespace,

@@ -6,6 +6,7 @@ import { checkHandlers } from '../handlers';
 import { DEFAULT_PREFIX } from '../workflows/naming';
 import { DEFAULT_API } from './api/settings';
 import { callbackPolicy, callbackProblems, callbackSettings } from './config/callbacks';
+import { sealing } from './config/codec';
 import type { Settings } from './config/config';
 import { executionSettings } from './config/executions';
 import { DEFAULT_REAP } from './sweeper/fanoutReaper';
@@ -154,6 +155,7 @@ const settingsOf = (options: StartOptions): Settings => {
       dataConverter,
       interceptors,
     },
+    ...sealing(file),
     handlers: handlers ?? [],
     callbacks: callbackPolicy(callbacks),
     executions: executionSettings(file.executions ?? {}, functions ?? [], process.cwd()),

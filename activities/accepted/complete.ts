@@ -50,7 +50,7 @@ export type CompletionEnd =
 const LEASE_MS = 15_000;
 const RETRY_AFTER_MS = 1_000;
 
-type CompleteDeps = Pick<ActivityDeps, 'pool'>;
+type CompleteDeps = Pick<ActivityDeps, 'pool' | 'sealer'>;
 
 /**
  * Takes a completion from outside: the downstream, or another system on its behalf, reports the
@@ -63,7 +63,7 @@ type CompleteDeps = Pick<ActivityDeps, 'pool'>;
  * or the store is unavailable. The caller rings: `ringCompleted`.
  */
 export const completeAccepted = async (
-  { pool }: CompleteDeps,
+  { pool, sealer }: CompleteDeps,
   handler: Handler,
   completion: Completion,
 ): Promise<CompletionEnd> => {
@@ -83,7 +83,7 @@ export const completeAccepted = async (
   if (!batch.open) return repeatOrRefusal(batch, await digestFor(batch, reader));
   const attempt = await takeCompletion(pool, batch.id, batch.attempt, LEASE_MS);
   if (attempt === null) return later('another process is concluding this batch right now');
-  return conclude(pool, handler, { ...batch, attempt }, completion, reader);
+  return conclude({ pool, sealer }, handler, { ...batch, attempt }, completion, reader);
 };
 
 const find = async (pool: ActivityDeps['pool'], handler: string, completion: Completion): Promise<ReportedBatch[]> => {
@@ -101,7 +101,7 @@ export const ringCompleted = async (deps: RingDeps, rings: CompletionRings | nul
 };
 
 const conclude = async (
-  pool: ActivityDeps['pool'],
+  { pool, sealer }: CompleteDeps,
   handler: Handler,
   batch: ReportedBatch,
   completion: Completion,
@@ -109,7 +109,7 @@ const conclude = async (
 ): Promise<CompletionEnd> => {
   const { attempt } = batch;
   const members = await readMemberIds(pool, batch.id);
-  const home = homeOf(createHomes(pool), batch);
+  const home = homeOf(createHomes(pool, sealer), batch);
   const call = toCall({ handler, home }, { batch, members, attempt });
   const putOff = (inMs: number): Promise<void> => putOffPolls(pool, [{ id: batch.id, attempt, error: null }], inMs);
   const renewal = setInterval(() => void putOff(LEASE_MS).catch(() => undefined), LEASE_MS / 3);

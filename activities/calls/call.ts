@@ -3,6 +3,7 @@ import type { Fence } from '../../postgres/calls/mark';
 import type { CompletionNote } from '../../postgres/accepted/completion';
 import type { Client, Pool } from '../../postgres/pool';
 import type { CallOutcome, MemberEnd, Settlement, SettlementContext } from '../../workflows/planning/calls/plans';
+import type { Sealer } from '../../handlers/codec/sealer';
 import type { BatchDependency } from '../../handlers/contract';
 import type { Handler } from '../../handlers/types';
 import type { Conclude, Decision, Door, Half, LookAgain, LookUps, Part, PlainOutcome } from './door';
@@ -44,6 +45,8 @@ export interface Call {
 export interface Home extends Doors, Steps {
   readonly pool: Pool;
   readonly rules: HomeRules;
+  /** What encodes the values of callers; null: nothing does. */
+  readonly sealer: Sealer | null;
   /** Returns a number uniform in [0, 1), for jitter. */
   readonly random: () => number;
   /** Reads what `doorOf` needs to know about a call of unknown outcome. */

@@ -1,3 +1,4 @@
+import type { Sealer } from '../../handlers/codec/sealer';
 import { postponeLookUp } from '../../postgres/calls/batch';
 import type { CarriedBatch } from '../../postgres/calls/batch';
 import { lockSibling } from '../../postgres/calls/halves';
@@ -48,6 +49,7 @@ export class QueueHome implements Home {
   constructor(
     readonly pool: Pool,
     readonly random: () => number = () => Math.random(),
+    readonly sealer: Sealer | null = null,
   ) {
     this.successes = successWriter(pool);
   }

@@ -1,3 +1,4 @@
+import type { Sealer } from '../../handlers/codec/sealer';
 import type { CarriedBatch } from '../../postgres/calls/batch';
 import { lockPair } from '../../postgres/calls/halves';
 import { markResolving, readLookUps } from '../../postgres/lanes/settle';
@@ -27,7 +28,10 @@ export class LaneHome implements Home {
   private readonly applied: GroupWriter<Applied, LaneWritten>;
   private readonly accepted: GroupWriter<AcceptedInLane, LaneWritten>;
 
-  constructor(readonly pool: Pool) {
+  constructor(
+    readonly pool: Pool,
+    readonly sealer: Sealer | null = null,
+  ) {
     this.applied = appliedWriter(pool);
     this.accepted = acceptedWriter(pool);
   }

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../../workflows/planning/errorCodes';
+import { isEnvelope, RESERVED_FORM } from '../../handlers/codec/envelope';
 import { jsonBytes } from '../../handlers/defineHandler';
 import type { Handler } from '../../handlers/types';
 import { didYouMean } from '../../handlers/suggest';
@@ -195,8 +196,8 @@ const jsonOf = (payload: unknown, reject: Reject): string | null => {
     reject('payload', 'INVALID_PAYLOAD', message);
     return null;
   }
-  if (depthOf(text) <= MAX_JSON_DEPTH) return text;
-  reject('payload', 'INVALID_PAYLOAD', TOO_DEEP);
+  if (depthOf(text) <= MAX_JSON_DEPTH && !isEnvelope(text)) return text;
+  reject('payload', 'INVALID_PAYLOAD', isEnvelope(text) ? RESERVED_FORM : TOO_DEEP);
   return null;
 };
 

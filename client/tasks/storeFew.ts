@@ -1,3 +1,4 @@
+import type { Sealer } from '../../handlers/codec/sealer';
 import type { Handler } from '../../handlers/types';
 import { isLockTimeout, isUnavailable, withRetries } from '../../postgres/errors';
 import type { NewTask, StoredTask } from '../../postgres/grouping/task';
@@ -17,6 +18,8 @@ export interface FewTasks {
   /** The tasks as they are to be stored, in the same order. */
   rows: readonly NewTask[];
   partial: boolean;
+  /** What encodes the payloads; default: nothing. */
+  sealer?: Sealer | null;
 }
 export interface FewStored {
   inserted: number;
@@ -105,6 +108,7 @@ const storeCalls = async (tx: Queryable, calls: readonly FewTasks[]): Promise<Se
       : await findKnown(
           tx,
           rows.filter(({ id }) => !inserted.has(id)),
+          calls[0]!.sealer ?? null,
         );
   const settled: Settled<FewStored>[] = [];
   for (const call of calls) {

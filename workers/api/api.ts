@@ -5,6 +5,7 @@ import { Client } from '../../client/client';
 import { MusterError } from '../../client/errors';
 import { createPool } from '../../postgres/pool';
 import { DEFAULT_WORKFLOWS } from '../../workflows/planning/callbacks/workflows';
+import { sealing } from '../config/codec';
 import type { Settings } from '../config/config';
 import { clientPlugs } from '../temporal/plugs';
 import { packageVersion } from '../temporal/versioning';
@@ -74,6 +75,7 @@ export const startApi = async (settings: Settings, options: ApiOptions): Promise
     schema,
     prefix,
     handlers,
+    ...sealing(settings),
     pool,
     temporal: { address, namespace, connection, ...clientPlugs(temporal) },
     onRingFailure,
