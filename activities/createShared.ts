@@ -1,4 +1,5 @@
 import { SharedCompletionRings } from './accepted/completionRings';
+import type { Sealer } from '../handlers/codec/sealer';
 import { CallPaces } from './calls/pace';
 import { Preparer, QUEUE_MARKING } from './calls/preparer';
 import type { ActivityDeps } from './deps';
@@ -10,7 +11,9 @@ import { createHomes } from './homes';
 import { ModuleProcesses } from './executions/executors';
 
 /** Builds what all work of one process shares; once per process, beside its pool. */
-export const createShared = (deps: GranterDeps & Pick<ActivityDeps, 'pool' | 'node' | 'hooks' | 'outcomes'>): Shared => ({
+export const createShared = (
+  deps: GranterDeps & Pick<ActivityDeps, 'pool' | 'node' | 'hooks' | 'outcomes'> & { sealer?: Sealer | null },
+): Shared => ({
   paces: new CallPaces(),
   marks: new Preparer(deps.pool, deps.node, QUEUE_MARKING),
   laneMarks: new Preparer(deps.pool, deps.node, LANE_MARKING),

@@ -4,6 +4,7 @@ import type { CarriedBatch } from '../postgres/calls/batch';
 import type { Pool } from '../postgres/pool';
 import type { ExecutionMeters } from './executions/meters';
 import type { ExecutionSettings } from './executions/settings';
+import type { Sealer } from '../handlers/codec/sealer';
 import type { Handler } from '../handlers/types';
 import type { WorkflowTask } from '../workflows/definitions';
 import type { WorkflowPolicy } from '../workflows/planning/callbacks/workflows';
@@ -22,6 +23,13 @@ export interface ActivityDeps extends Shared {
   pool: Pool;
   temporal: Client;
   handlers: ReadonlyMap<string, Handler>;
+  /** What encodes the values of callers; null: nothing does. */
+  sealer: Sealer | null;
+  /**
+   * The same for what goes to workflows; null: it goes as it is stored, since a data converter
+   * without a codec would leave it plain in histories.
+   */
+  workflowSealer: Sealer | null;
   /** Id of this worker process: written with every mark. */
   node: string;
   /** Name of the store's installation: no other store has it. */

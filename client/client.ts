@@ -1,4 +1,5 @@
 import type { Client as TemporalClient } from '@temporalio/client';
+import type { Sealer } from '../handlers/codec/sealer';
 import type { Pool } from '../postgres/pool';
 import type { ClientOptions } from './clientOptions';
 import { Connection } from './connection';
@@ -16,7 +17,7 @@ import { Audit } from './operations/audit';
 import { someOf } from './operations/auditLog';
 import { Handlers } from './operations/handlers';
 import type { ResolveWhat, Verdict } from './operations/resolve';
-import { resolve } from './operations/resolve';
+import { auditOf, resolve } from './operations/resolve';
 import { Targets } from './operations/targets';
 import type { VerifyOptions } from './operations/verify';
 import { verify } from './operations/verify';
@@ -34,6 +35,8 @@ import type { Verification } from './views';
 export class Client implements ClientContext {
   readonly pool: Pool;
   readonly prefix: string;
+  /** @internal */
+  readonly sealer: Sealer | null;
   readonly tasks: Tasks;
   readonly handlers: Handlers;
   /** A call is short for {@link Targets.list}. */
@@ -157,18 +160,20 @@ export class Client implements ClientContext {
     this.connection = new Connection(options);
     this.pool = this.connection.pool;
     this.prefix = this.connection.prefix;
-    this.tasks = bound(new Tasks(this.connection));
-    this.handlers = bound(new Handlers(this.connection));
-    this.targets = callable(new Targets(this.connection), 'list');
-    this.batches = bound(new Batches(this.connection));
-    this.lanes = callable(new Lanes(this.connection), 'list');
-    this.queuers = bound(new Queuers(this.connection));
-    this.fanouts = bound(new Fanouts(this.connection));
-    this.items = bound(new Items(this.connection));
-    this.executions = callable(new Executions(this.connection), 'list');
-    this.nodes = callable(new Nodes(this.connection), 'list');
-    this.audit = bound(new Audit(this.connection));
-    this.partitions = callable(new Partitions(this.connection), 'list');
+    const { sealer } = this.connection;
+    this.sealer = sealer;
+    this.tasks = bound(new Tasks(this.connection), sealer);
+    this.handlers = bound(new Handlers(this.connection), sealer);
+    this.targets = callable(new Targets(this.connection), 'list', sealer);
+    this.batches = bound(new Batches(this.connection), sealer);
+    this.lanes = callable(new Lanes(this.connection), 'list', sealer);
+    this.queuers = bound(new Queuers(this.connection), sealer);
+    this.fanouts = bound(new Fanouts(this.connection), sealer);
+    this.items = bound(new Items(this.connection), sealer);
+    this.executions = callable(new Executions(this.connection), 'list', sealer);
+    this.nodes = callable(new Nodes(this.connection), 'list', sealer);
+    this.audit = bound(new Audit(this.connection), sealer);
+    this.partitions = callable(new Partitions(this.connection), 'list', sealer);
 
     ({ submit: this.submit, get: this.getTask, lookUp: this.getTasks, waitFor: this.waitFor } = this.tasks);
     ({ explain: this.explain, cancel: this.cancel, redrive: this.redrive } = this.tasks);
@@ -204,7 +209,7 @@ export class Client implements ClientContext {
   /** Short for {@link Tasks.resolve} and {@link Batches.resolve}. */
   resolve(what: ResolveWhat, verdict: Verdict): Promise<{ resolved: number }> {
     const subject = what?.batch === undefined ? someOf('task', what?.tasks) : `batch ${what.batch}`;
-    const act = { verb: 'resolve', subject, detail: verdict };
+    const act = { verb: 'resolve', subject, detail: auditOf(this.connection, verdict) };
     return this.connection.steer(CHANGE, act, () => resolve(this.connection, what, verdict));
   }
 

@@ -1,3 +1,4 @@
+import type { ObjectStoreOptions, PayloadCodec } from '../handlers/codec/types';
 import type { Hooks } from '../handlers/hooks/types';
 import type { Contract } from '../handlers/types';
 import type { Pool } from '../postgres/pool';
@@ -40,6 +41,13 @@ export interface ClientOptions {
    * @internal
    */
   door?: 'client' | 'cli';
+  /**
+   * Encodes payloads, results and error texts in Postgres, such as by encryption. Workers, API and
+   * all clients need the same. Default: they are stored as they are.
+   */
+  payloadCodec?: PayloadCodec;
+  /** Keeps large payloads and results, as workers, API and all clients must. Default: none does. */
+  objectStore?: ObjectStoreOptions;
   /**
    * The caller's own pool of `pg`, in place of `databaseUrl`. Nothing is set in its sessions but
    * within Muster's transactions. The client does not close it.

@@ -1,5 +1,7 @@
 import type { Client as TemporalClient } from '@temporalio/client';
 import { workOffEnded } from '../activities/grouping/dependents';
+import { sealerOf } from '../handlers/codec/sealer';
+import type { Sealer } from '../handlers/codec/sealer';
 import { isContract } from '../handlers/contracts/defineContract';
 import { isHandler } from '../handlers/contracts/implement';
 import type { Hooks } from '../handlers/hooks/types';
@@ -35,6 +37,7 @@ export class Connection implements ClientContext {
   readonly schema: string;
   readonly handlers: ReadonlyMap<string, Contract>;
   readonly hooks: Hooks | undefined;
+  readonly sealer: Sealer | null;
   readonly inserter: TaskInserter;
   readonly laneRinger: LaneRinger;
   readonly audit: AuditLog;
@@ -60,7 +63,9 @@ export class Connection implements ClientContext {
     this.beside = new Beside(this.pool);
     this.handlers = new Map((options.handlers ?? []).map((handler) => [handler.name, handler]));
     this.hooks = checkHooks(options.hooks);
-    this.inserter = new TaskInserter(this.pool, { schema: this.schema, beside: () => this.beside.pool() });
+    this.sealer = sealerOf(options);
+    const { schema, sealer } = this;
+    this.inserter = new TaskInserter(this.pool, { schema, sealer, beside: () => this.beside.pool() });
     this.behind = new Behind(() => this.temporal(), options.onRingFailure ?? (() => undefined));
     this.ringer = new Ringer(this.pool, this.behind, this.prefix, WAKE_LEASE_MS);
     this.audit = new AuditLog(this.pool, { who: options.actor ?? osUser(), door: options.door ?? 'client' });

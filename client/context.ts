@@ -1,4 +1,5 @@
 import type { Client as TemporalClient } from '@temporalio/client';
+import type { Sealer } from '../handlers/codec/sealer';
 import type { Pool } from '../postgres/pool';
 import type { Act } from './operations/auditLog';
 import type { FailureTexts } from './tasks/failureTexts';
@@ -7,6 +8,8 @@ import type { FailureTexts } from './tasks/failureTexts';
 export interface ClientContext {
   readonly pool: Pool;
   readonly prefix: string;
+  /** What encodes the values of callers; null: nothing does. */
+  readonly sealer: Sealer | null;
   /** Makes a change that the audit shows, and says what became of it if it fails. */
   change<T>(texts: FailureTexts, act: Act, work: () => Promise<T>): Promise<T>;
   /** Checks the schema's version once. */

@@ -82,6 +82,15 @@ export type {
   /** State of one work item of an execution. */
   ItemState,
 } from '../workflows/planning/executions/states';
+export { CodecError } from '../handlers/codec/codecError';
+export type {
+  CodecContext,
+  EncodedPayload,
+  ObjectStore,
+  ObjectStoreOptions,
+  PayloadCodec,
+  ValueKind,
+} from '../handlers/codec/types';
 export { defineFunction } from '../handlers/functions';
 export type * from '../handlers/functions/types';
 export type { PauseOptions } from './operations/control';

@@ -17,9 +17,11 @@ const PROBLEMS = 5;
 
 /** Accepts tasks for the activities of this process, with the parts of the client's submit. */
 export const createAcceptTasks = (
-  deps: Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'leaseMs' | 'log'> & { hooks?: Hooks | undefined },
+  deps: Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'leaseMs' | 'log' | 'sealer'> & {
+    hooks?: Hooks | undefined;
+  },
 ): AcceptTasks => {
-  const inserter = new TaskInserter(deps.pool);
+  const inserter = new TaskInserter(deps.pool, { sealer: deps.sealer });
   const behind = new Behind(
     () => Promise.resolve(deps.temporal),
     (error) => deps.log.warn({ err: error }, 'a ring failed; the sweeper will repeat it'),

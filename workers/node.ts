@@ -17,6 +17,7 @@ import { OutcomeMeters } from '../activities/outcomes/meters';
 import { Outcomes } from '../activities/outcomes/outcomes';
 import { ThrownLog, withThrownLog } from '../activities/calls/thrownLog';
 import { Heartbeat } from '../activities/nodes/heartbeat';
+import { sealerOf } from '../handlers/codec/sealer';
 import { withRetries } from '../postgres/errors';
 import { registerHandler } from '../postgres/grouping/handler';
 import { readInstallation } from '../postgres/installation';
@@ -58,7 +59,8 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
   await checkSchema(pool);
   for (const handler of handlers) await withRetries(() => registerHandler(pool, handler));
   const id = `${os.hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
-  const thrown = new ThrownLog(log);
+  const sealer = sealerOf(options);
+  const thrown = new ThrownLog(log, undefined, sealer?.sealsTexts !== true);
   const temporal = new Client({ connection, namespace, ...clientPlugs(options) });
   const draining = new AbortController();
   setMaxListeners(0, draining.signal);
@@ -68,8 +70,8 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
   const kept = nodes.name === null ? null : { name: nodes.name, forMs: nodes.restartGraceMs };
   const served = new Map(handlers.map((handler) => [handler.name, withThrownLog(handler, thrown)]));
   const hooks = options.hooks === undefined ? undefined : new WorkerHooks(options.hooks, log, new HookMeters());
-  const outcomes = new Outcomes(new OutcomeMeters(served.keys()), log);
-  const base = { pool, temporal, handlers: served, node: id, prefix, log, hooks, outcomes };
+  const outcomes = new Outcomes(new OutcomeMeters(served.keys()), log, sealer !== null);
+  const base = { pool, temporal, handlers: served, node: id, prefix, log, sealer, hooks, outcomes };
   const wakeWaiting = async (): Promise<void> => {
     if (deps.executions.serves) await wakeWaitingExecutions(deps);
   };
@@ -81,12 +83,13 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     softDeadlineMs: options.softDeadlineMs ?? DEFAULT_SOFT_DEADLINE_MS,
     callbacks: options.callbacks,
     executions: { ...DEFAULT_EXECUTION_SETTINGS, ...options.executions },
+    workflowSealer: hasCodecs(options) ? sealer : null,
     ...callbackUrls(options, installation),
     heartbeat: new Heartbeat({ pool, log, onAnswers: () => void wakeWaiting() }),
     nodes,
     partitions: new Partitions({ pool, node: id, kept, onReleased: () => void balancing.wake(), log }),
     meters: new ExecutionMeters(),
-    acceptTasks: createAcceptTasks({ pool, temporal, prefix, leaseMs, log, hooks: options.hooks }),
+    acceptTasks: createAcceptTasks({ pool, temporal, prefix, leaseMs, log, sealer, hooks: options.hooks }),
     draining: draining.signal,
   };
   await registerSearchAttributes(connection, namespace, log);
@@ -121,6 +124,9 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
   const run = (): Promise<void> => runWorkers(workers, { start, stop, shutdown, draining: draining.signal, log });
   return { id, deps, sweepCounts: sweeper.counts, checkWorkers: () => workers.forEach(checkWorker), run, shutdown };
 };
+
+/** Says whether what goes to Temporal is encoded. */
+const hasCodecs = ({ dataConverter }: NodeOptions): boolean => (dataConverter?.payloadCodecs?.length ?? 0) > 0;
 
 /** Returns what makes URLs for completions, if this worker takes them. */
 const callbackUrls = ({ callback }: NodeOptions, installation: string): Pick<ActivityDeps, 'callbackUrl'> => {

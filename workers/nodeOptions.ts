@@ -2,6 +2,7 @@ import type { NativeConnection, WorkflowBundleOption } from '@temporalio/worker'
 import type { Logger } from 'pino';
 import type { CallbackPolicy } from '../activities/deps';
 import type { ExecutionSettings } from '../activities/executions/settings';
+import type { SealerOptions } from '../handlers/codec/sealer';
 import type { Handler } from '../handlers/types';
 import type { Hooks } from '../handlers/hooks/types';
 import type { NodeSettings } from '../activities/nodes/settings';
@@ -11,7 +12,7 @@ import type { StuckLimits } from './sweeper/stuckRun';
 import type { TemporalPlugs } from './temporal/plugs';
 import type { Versioning } from './temporal/versioning';
 
-export interface NodeOptions extends TemporalPlugs {
+export interface NodeOptions extends TemporalPlugs, SealerOptions {
   pool: Pool;
   connection: NativeConnection;
   namespace: string;

@@ -4,6 +4,7 @@ import { MusterError } from '../client/errors';
 import type { Pool } from '../postgres/pool';
 import type { CallbackServer } from './callbacks/server';
 import { listenForCallbacks } from './callbacks/server';
+import { sealing } from './config/codec';
 import type { Settings } from './config/config';
 import { handOverLeaders } from './temporal/handOver';
 import { PoisonedWorkerError } from './temporal/isolate';
@@ -135,6 +136,7 @@ const workflowsOf = async (
 
 /** What the settings say of the node; the rest is made at the start. */
 export const nodeOptions = (settings: Settings, options: WorkerOptions) => ({
+  ...sealing(settings),
   dataConverter: settings.temporal.dataConverter,
   interceptors: settings.temporal.interceptors,
   namespace: settings.temporal.namespace,

@@ -7,6 +7,7 @@ import { checkHandlers } from '../handlers';
 import { DEFAULT_PREFIX } from '../workflows/naming';
 import { DEFAULT_API } from './api/settings';
 import { callbackPolicy, callbackProblems, callbackSettings } from './config/callbacks';
+import { sealing } from './config/codec';
 import type { Settings } from './config/config';
 import { executionSettings } from './config/executions';
 import { DEFAULT_REAP } from './sweeper/fanoutReaper';
@@ -184,6 +185,7 @@ const settingsOf = (options: StartOptions): Settings => {
       dataConverter,
       interceptors,
     },
+    ...sealing(file),
     handlers: handlers ?? [],
     hooks: file.hooks,
     callbacks: callbackPolicy(callbacks),

@@ -1,6 +1,7 @@
 import * as store from '../../postgres/accepted/cancellation';
 import { CANCELLATION_CAUSES, CANCELLATION_STATES, cancelAgainMs } from '../../workflows/planning/calls/cancellation';
 import { BATCH_STATES } from '../../workflows/planning/states';
+import { sealError } from '../codec/sealed';
 import type { ActivityDeps } from '../deps';
 import { cancelReference } from '../../handlers';
 import type { Handler } from '../../handlers/types';
@@ -14,7 +15,7 @@ const CALLS_AT_ONCE = 8;
  */
 const LEASE_MARGIN_MS = 5_000;
 
-type CancelDeps = Pick<ActivityDeps, 'pool' | 'draining' | 'log'>;
+type CancelDeps = Pick<ActivityDeps, 'pool' | 'draining' | 'log' | 'sealer'>;
 
 /**
  * Asks a handler's downstream, at least once per batch, to stop the accepted batches that were
@@ -74,7 +75,8 @@ export class Cancellations {
     if (byCaller && one.batchState !== BATCH_STATES.open && one.batchState !== BATCH_STATES.unknown)
       return end('late', 'the batch had ended before the downstream was asked');
     if (!byCaller && one.awaited) return end('withdrawn');
-    const outcome = await cancelReference(this.handler, one.reference, { signal: this.signal });
+    const answer = await cancelReference(this.handler, one.reference, { signal: this.signal });
+    const outcome = 'error' in answer ? { ...answer, error: await sealError(this.deps.sealer, answer.error) } : answer;
     switch (outcome.kind) {
       case 'confirmed':
       case 'unsupported':

@@ -51,7 +51,7 @@ const LEASE_MS = 15_000;
 const RETRY_AFTER_MS = 1_000;
 
 /** `homes`: those of a worker, whose hooks are told. */
-type CompleteDeps = Pick<ActivityDeps, 'pool'> & Partial<Pick<ActivityDeps, 'homes'>>;
+type CompleteDeps = Pick<ActivityDeps, 'pool' | 'sealer'> & Partial<Pick<ActivityDeps, 'homes'>>;
 
 /**
  * Takes a completion from outside: the downstream, or another system on its behalf, reports the
@@ -64,7 +64,7 @@ type CompleteDeps = Pick<ActivityDeps, 'pool'> & Partial<Pick<ActivityDeps, 'hom
  * or the store is unavailable. The caller rings: `ringCompleted`.
  */
 export const completeAccepted = async (
-  { pool, homes = createHomes(pool) }: CompleteDeps,
+  { pool, sealer, homes = createHomes(pool, { sealer }) }: CompleteDeps,
   handler: Handler,
   completion: Completion,
 ): Promise<CompletionEnd> => {

@@ -4,6 +4,7 @@ import { whyUnreadable } from '../../workflows/planning/unreadable';
 import type { CompletionEnd } from './complete';
 import { completeAccepted } from './complete';
 import type { ActivityDeps } from '../deps';
+import { sealError } from '../codec/sealed';
 import type { Handler } from '../../handlers/types';
 import { cutText } from '../../handlers/text';
 
@@ -35,7 +36,7 @@ export const completeSignalled = async (
       category: 'BENIGN',
       nextRetryDelay: earlyDelayMs(attempt),
     });
-  return answer(deps, handler, told, end);
+  return await answer(deps, handler, told, end);
 };
 
 /**
@@ -74,18 +75,20 @@ export const completeReported = async (
   told: CompletionSignal,
 ): Promise<CompletionEnd> => unread(told) ?? tooLarge(told) ?? completeAccepted(deps, handler, told);
 
-const answer = (
+const answer = async (
   deps: ActivityDeps,
   handler: Handler,
   told: CompletionSignal,
   end: CompletionEnd,
-): SignalledCompletion => {
+): Promise<SignalledCompletion> => {
   if (end.kind === 'completed') {
     // Not awaited: the sender waits only for the answer. The sweeper repeats a ring that is lost.
     deps.completionRings.of(handler.name).addBehind(end.rings);
     return { kind: end.kind, batch: end.batch, state: end.state, repeated: end.repeated };
   }
-  const refusal = refusalOf(end);
+  // What is wrong with results may quote them.
+  const isQuoting = end.kind === 'unreadable' && deps.sealer !== null;
+  const refusal = refusalOf(isQuoting ? { ...end, message: await sealError(deps.sealer, end.message) } : end);
   const { reference, batchId } = told ?? {};
   deps.log.warn({ handler: handler.name, reference, batch: batchId, ...refusal }, 'a completion by signal was refused');
   return refusal;

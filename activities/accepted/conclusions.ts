@@ -11,6 +11,7 @@ import { freeTargets } from '../grouping/freeTargets';
 import { ringLanes } from '../lanes/ring';
 import { lookUpAccepted } from './lookUp';
 import type { AskAgain } from './lookUp';
+import { sealError } from '../codec/sealed';
 import { settle } from '../calls/settle';
 import { toCall } from '../calls/request';
 import type { CallEnd } from '../calls/door';
@@ -275,9 +276,10 @@ export class Conclusions {
     if (call.home.rules.holdsTarget) this.freed.add(batch.targetId);
   }
 
-  private postpone(batch: AcceptedBatch, attempt: number, inMs: number, error: string | null): Promise<void> {
+  private async postpone(batch: AcceptedBatch, attempt: number, inMs: number, error: string | null): Promise<void> {
     this.inHand.delete(batch.id); // or a tick could lease it again
-    return putOffPolls(this.deps.pool, [{ id: batch.id, attempt, error }], inMs);
+    const sealed = error === null ? null : await sealError(this.deps.sealer, error);
+    return putOffPolls(this.deps.pool, [{ id: batch.id, attempt, error: sealed }], inMs);
   }
 
   private launch(work: Promise<void>): void {

@@ -2,6 +2,7 @@ import { readMembers } from '../../postgres/calls/batch';
 import type { ActivityDeps } from '../deps';
 import { reconcileOutcome } from '../../handlers';
 import type { Call } from '../calls/call';
+import { openMembers } from '../codec/openMembers';
 import { toBatch } from '../calls/request';
 import type { CallEnd } from '../calls/door';
 
@@ -27,13 +28,15 @@ export const lookUpAccepted = async (
   const { handler } = call;
   const { everyMs } = handler.poll;
   if (handler.reconcile === undefined) return { kind: 'unknown', error: known.error };
-  const members = await readMembers(deps.pool, [call.batch.id]);
+  call.members = await readMembers(deps.pool, [call.batch.id]);
+  const unread = deps.sealer === null ? null : await openMembers(deps.sealer, call);
+  if (unread !== null) return { kind: 'ask-again', inMs: everyMs, error: unread.error };
   const context = {
     signal,
     idempotencyKey: call.batch.idempotencyKey,
     deadline: Date.now() + handler.timeoutMs,
   };
-  const found = await reconcileOutcome(handler, toBatch(handler, { ...call, members }), context, call.pages);
+  const found = await reconcileOutcome(handler, toBatch(handler, call), context, call.pages);
   switch (found.kind) {
     case 'accepted':
       if (found.reference !== batch.reference) return found;

@@ -6,6 +6,7 @@ import { haltHandler, haltTarget, nextPollInMs, pastDeadline, putOffPolls } from
 import { Cancellations } from './cancellations';
 import { Conclusions, GRACE_ROUNDS } from './conclusions';
 import type { AcceptedBatch } from './conclusions';
+import { sealError } from '../codec/sealed';
 import type { ActivityDeps } from '../deps';
 import type { PollOutcome } from '../../handlers';
 import { pollReferences } from '../../handlers';
@@ -198,8 +199,9 @@ class PollRun {
     outcome: Exclude<PollOutcome, { kind: 'statuses' }>,
   ): Promise<void> {
     const { everyMs } = this.handler.poll;
-    this.lastError = cutText(outcome.error);
-    if (outcome.kind === 'halted') await this.halt(due[0]!.targetId, outcome);
+    const sealed = await sealError(this.deps.sealer, cutText(outcome.error));
+    this.lastError = sealed;
+    if (outcome.kind === 'halted') await this.halt(due[0]!.targetId, outcome.scope, sealed);
     const overdue = due.filter((batch) => batch.overdue).map((batch) => batch.id);
     const past =
       overdue.length === 0 ? new Set<number>() : await pastDeadline(this.deps.pool, overdue, GRACE_ROUNDS * everyMs);
@@ -214,7 +216,7 @@ class PollRun {
   }
 
   /** `targetId`: the target of all the batches that were polled, if it is only one. */
-  private halt(targetId: number, { scope, error }: Extract<PollOutcome, { kind: 'halted' }>): Promise<void> {
+  private halt(targetId: number, scope: 'target' | undefined, error: string): Promise<void> {
     return scope === 'target'
       ? haltTarget(this.deps.pool, targetId, error)
       : haltHandler(this.deps.pool, this.handler.name, error);
@@ -227,7 +229,13 @@ class PollRun {
     if (batches.length === 0) return;
     await putOffPolls(
       this.deps.pool,
-      batches.map(({ batch, error }) => ({ id: batch.id, attempt: batch.attempt, error })),
+      await Promise.all(
+        batches.map(async ({ batch: { id, attempt }, error }) => ({
+          id,
+          attempt,
+          error: error === null ? null : await sealError(this.deps.sealer, error),
+        })),
+      ),
       inMs,
     );
   }

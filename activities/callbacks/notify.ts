@@ -14,10 +14,12 @@ import { outlast } from '../../postgres/outage';
 import { DEFAULT_WORKFLOWS, workflowRefusal } from '../../workflows/planning/callbacks/workflows';
 import { NOTIFIER_LOOK } from '../../postgres/sweeper/overdueWork';
 import type { ActivityDeps } from '../deps';
+import { CodecError } from '../../handlers/codec/codecError';
 import { cutText, describeThrown } from '../../handlers/text';
 import { LookSign } from '../accepted/lookSign';
 import { Deliveries } from './deliveries';
 import { partsOf, withResults } from './message';
+import { openMessage } from './openMessage';
 import { sendWebhook } from './webhook';
 import type { Delivery } from './webhook';
 
@@ -152,12 +154,21 @@ class DeliveryRun {
 
   private async deliver(one: TakenNotification): Promise<Delivery> {
     const body = (one.body ?? (await readBody(this.deps.pool, one.id))) as TasksEnded | FanoutEnded;
-    const message = 'fanout' in body ? fanoutMessage(body) : await this.tasksMessage(one, body);
+    let message: Message;
+    try {
+      message = 'fanout' in body ? fanoutMessage(body) : await this.tasksMessage(one, body);
+    } catch (error) {
+      if (error instanceof CodecError)
+        return { kind: 'retry', error: `not sent: its results cannot be decoded: ${error.message}` };
+      throw error;
+    }
     return one.kind === 'workflow' ? this.signalWorkflow(one, message) : this.callWebhook(one, message);
   }
 
   private async tasksMessage(one: TakenNotification, body: TasksEnded): Promise<Message> {
-    const whole = await withResults(this.deps.pool, body, one.batchId, one.batchAttempt);
+    const stored = await withResults(this.deps.pool, body, one.batchId, one.batchAttempt);
+    const sealer = one.kind === 'workflow' ? this.deps.workflowSealer : this.deps.sealer;
+    const whole = sealer === null ? stored : await openMessage(sealer, stored);
     const timestamp = one.endedAt ?? new Date().toISOString();
     return {
       type: 'tasks.ended',

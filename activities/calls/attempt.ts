@@ -8,8 +8,17 @@ import type { Call } from './call';
 import type { CallEnd } from './door';
 import type { PartitionUse } from '../nodes/partitions';
 import type { CallerDeps, Carried } from './carried';
+import { openMembers } from '../codec/openMembers';
 import { contextOf, newPages, toBatch, toCall } from './request';
 
+/** When a batch is looked up again whose payloads could not be decoded. */
+const LOOK_AGAIN_MS = 5_000;
+const TOO_LATE = {
+  kind: 'later',
+  retryAfterMs: 0,
+  scope: 'target',
+  error: 'not sent: decoding its payloads took too long',
+} as const;
 /** How long a marked call may wait for a slot before its mark is withdrawn. */
 const MARK_AHEAD_MS = 10_000;
 
@@ -76,6 +85,11 @@ export const mayStart = async (
  */
 export const makeCall = async (deps: CallerDeps, carried: Carried): Promise<{ call: Call; outcome: CallEnd }> => {
   const call = toCall(deps, carried);
+  if (call.home.sealer !== null) {
+    const unsent = await openMembers(call.home.sealer, call);
+    if (unsent !== null) return { call, outcome: unsent };
+    if (isStale(deps, carried)) return { call, outcome: { ...TOO_LATE } };
+  }
   const batch = toBatch(deps.handler, call);
   call.calledAtMs = performance.now();
   let outcome: CallEnd = await callHandler(deps.handler, batch, contextOf(deps, call), call.pages, (thrown) => {
@@ -87,8 +101,10 @@ export const makeCall = async (deps: CallerDeps, carried: Carried): Promise<{ ca
     outcome = await lookUp(deps, call, outcome.error);
   }
   const tookMs = performance.now() - call.calledAtMs;
-  deps.hooks?.called(call, outcome, tookMs);
-  call.home.outcomes?.called(call, outcome, tookMs);
+  if (outcome.kind !== 'unreadable') {
+    deps.hooks?.called(call, outcome, tookMs);
+    call.home.outcomes?.called(call, outcome, tookMs);
+  }
   return { call, outcome };
 };
 
@@ -112,6 +128,9 @@ export const concludeEarlier = async (
  * attempt, regardless of the policy for unknown outcomes.
  */
 const lookUp = async (deps: CallerDeps, call: Call, error: string): Promise<CallEnd> => {
+  const { sealer } = call.home;
+  if (deps.handler.reconcile !== undefined && sealer !== null && (await openMembers(sealer, call)) !== null)
+    return { kind: 'look-again', inMs: LOOK_AGAIN_MS };
   const found = await reconcileOutcome(deps.handler, toBatch(deps.handler, call), contextOf(deps, call), call.pages);
   switch (found.kind) {
     case 'absent': {

@@ -3,6 +3,7 @@ import type { Fence } from '../../postgres/calls/mark';
 import type { CompletionNote } from '../../postgres/accepted/completion';
 import type { Client, Pool } from '../../postgres/pool';
 import type { CallOutcome, MemberEnd, Settlement, SettlementContext } from '../../workflows/planning/calls/plans';
+import type { Sealer } from '../../handlers/codec/sealer';
 import type { BatchDependency } from '../../handlers/contract';
 import type { EndedTasks } from '../../handlers/hooks/types';
 import type { Handler } from '../../handlers/types';
@@ -56,12 +57,21 @@ export interface Home extends Doors, Steps {
   /** Counts and logs what became of calls. */
   readonly outcomes: Outcomes | undefined;
   readonly rules: HomeRules;
+  /** What encodes the values of callers; null: nothing does. */
+  readonly sealer: Sealer | null;
   /** Returns a number uniform in [0, 1), for jitter. */
   readonly random: () => number;
   /** Reads what `doorOf` needs to know about a call of unknown outcome. */
   recall(call: Call): Promise<LookUps>;
   /** Notes that the call ended without an outcome and is about to be looked up. */
   lookingUp(batch: CarriedBatch): Promise<void>;
+}
+
+/** What a home tells of outcomes, and how it encodes what it stores; each may be left out. */
+export interface HomeDeps {
+  hooks?: EndsTold | undefined;
+  outcomes?: Outcomes | undefined;
+  sealer?: Sealer | null;
 }
 
 /** The ways to write an outcome; `settle` takes the one that `doorOf` names. */

@@ -115,9 +115,8 @@ const write = async (
       return;
     }
     case 'split': {
-      const { at, error } = decision;
       const seqs = members.map((member) => member.seq);
-      for (const batchId of await insertHalves(client, batch, seqs, at, error))
+      for (const batchId of await insertHalves(client, batch, seqs, decision))
         parts.push({ batchId, as: 'half', inMs: null });
       return;
     }

@@ -5,6 +5,9 @@ import type { CallOutcome, Settlement } from '../../workflows/planning/calls/pla
  */
 export type CallEnd = CallOutcome | { kind: 'look-again'; inMs: number };
 
+/** The end of a call that was made: its payloads could be read. */
+export type MadeEnd = Exclude<CallEnd, { kind: 'unreadable' }>;
+
 /** An answer that may need no decision: applied, or accepted. */
 export type PlainOutcome = Extract<CallOutcome, { kind: 'results' | 'accepted' }>;
 

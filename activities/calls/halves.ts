@@ -1,4 +1,5 @@
 import { BATCH_STATES, FLUSH_REASONS, TASK_STATES } from '../../workflows/planning/states';
+import type { Settlement } from '../../workflows/planning/calls/plans';
 import type { CarriedBatch } from '../../postgres/calls/batch';
 import { readMembers } from '../../postgres/calls/batch';
 import type { Client } from '../../postgres/pool';
@@ -16,8 +17,7 @@ export const insertHalves = async (
   client: Client,
   parent: CarriedBatch,
   members: readonly number[],
-  at: number,
-  error: string,
+  { at, error, counts }: Pick<Extract<Settlement, { kind: 'split' }>, 'at' | 'error' | 'counts'>,
 ): Promise<[number, number]> => {
   const half = {
     state: BATCH_STATES.open,
@@ -25,10 +25,11 @@ export const insertHalves = async (
     unconcluded: false,
     depth: parent.depth + 1,
     error: null,
+    counts,
   };
   const first = await settle.insertChild(client, parent.id, { ...half, members: members.slice(0, at) });
   const second = await settle.insertChild(client, parent.id, { ...half, members: members.slice(at) });
-  await settle.finishBatch(client, parent.id, BATCH_STATES.failed, true, members.length, error);
+  await settle.finishBatch(client, parent.id, BATCH_STATES.failed, counts !== false, members.length, error);
   return [first, second];
 };
 
@@ -45,7 +46,7 @@ export const concludeSibling = async (client: Client, call: Call, sibling: Half,
   const members = await readMembers(client, [sibling.id]);
   if (members.length > 1) {
     const seqs = members.map((member) => member.seq);
-    await insertHalves(client, { ...call.batch, id: sibling.id }, seqs, Math.ceil(seqs.length / 2), error);
+    await insertHalves(client, { ...call.batch, id: sibling.id }, seqs, { at: Math.ceil(seqs.length / 2), error });
     return false;
   }
   const [member] = members;

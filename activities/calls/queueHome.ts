@@ -1,3 +1,4 @@
+import type { Sealer } from '../../handlers/codec/sealer';
 import { postponeLookUp } from '../../postgres/calls/batch';
 import type { CarriedBatch } from '../../postgres/calls/batch';
 import { lockSibling } from '../../postgres/calls/halves';
@@ -7,7 +8,7 @@ import { withRetries } from '../../postgres/errors';
 import type { Client, Pool } from '../../postgres/pool';
 import type { MemberEnd } from '../../workflows/planning/calls/plans';
 import { successNotifications } from '../callbacks/notifications';
-import type { Call, Settled, Home } from './call';
+import type { Call, Home, HomeDeps, Settled } from './call';
 import { conclude } from './conclude';
 import type { Conclude, Decision, Half, LookAgain, LookUps, Part } from './door';
 import { NO_LOOK_UPS } from './door';
@@ -45,14 +46,19 @@ export const successWriter = (pool: Pool): GroupWriter<Success, { written: boole
 /** A batch that a leader formed from its target's queue. */
 export class QueueHome implements Home {
   readonly rules = QUEUE_RULES;
+  readonly hooks: EndsTold | undefined;
+  readonly outcomes: Outcomes | undefined;
+  readonly sealer: Sealer | null;
   private readonly successes: ReturnType<typeof successWriter>;
 
   constructor(
     readonly pool: Pool,
-    readonly hooks: EndsTold | undefined = undefined,
-    readonly outcomes: Outcomes | undefined = undefined,
+    { hooks, outcomes, sealer = null }: HomeDeps = {},
     readonly random: () => number = () => Math.random(),
   ) {
+    this.hooks = hooks;
+    this.outcomes = outcomes;
+    this.sealer = sealer;
     this.successes = successWriter(pool);
   }
 

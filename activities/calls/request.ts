@@ -1,3 +1,4 @@
+import { RESULT_LIMITS } from '../../handlers/storable';
 import type { Handler } from '../../handlers/types';
 import type { Batch, CallContext } from '../../handlers/contract';
 import type { Fence } from '../../postgres/calls/mark';
@@ -39,7 +40,13 @@ export const toCall = (
 const PAGE_TRIES = 9;
 
 export const newPages = ({ batch, attempt, home }: Call): ResultPages =>
-  new ResultPages(batch.id, attempt, (page) => withRetries(() => insertResultPage(home.pool, page), PAGE_TRIES));
+  new ResultPages(
+    batch.id,
+    attempt,
+    (page) => withRetries(() => insertResultPage(home.pool, page), PAGE_TRIES),
+    RESULT_LIMITS,
+    home.sealer,
+  );
 
 export const toBatch = (handler: Handler, call: Call): Batch => ({
   id: String(call.batch.id),

@@ -1,7 +1,11 @@
+import { isEnvelope, RESERVED_FORM } from '../../handlers/codec/envelope';
+import type { Sealer } from '../../handlers/codec/sealer';
 import type { ResultPage } from '../../postgres/calls/records';
 import type { ResultSink } from '../../handlers/results';
 import type { ResultLimits } from '../../handlers/storable';
 import { leftOut, RESULT_LIMITS, toStorable } from '../../handlers/storable';
+import { sealResults } from '../codec/sealed';
+import type { Entry } from '../codec/sealed';
 import { PAGE_BYTES, PAGE_MEMBERS } from '../../postgres/calls/records';
 
 /**
@@ -19,7 +23,7 @@ const SHARED_BYTES = 100_000;
  * status; the page says so beside it, in a third element.
  */
 export class ResultPages implements ResultSink {
-  private entries: string[] = [];
+  private entries: Entry[] = [];
   private first = 0;
   private last = 0;
   private bytes = 0;
@@ -31,6 +35,7 @@ export class ResultPages implements ResultSink {
     private readonly attempt: number,
     private readonly write: (page: ResultPage) => Promise<void>,
     private readonly limits: ResultLimits = RESULT_LIMITS,
+    private readonly sealer: Sealer | null = null,
   ) {}
 
   async add(index: number, result: unknown): Promise<void> {
@@ -38,13 +43,14 @@ export class ResultPages implements ResultSink {
     if (value === null) return;
     if (this.total + value.bytes > this.limits.batchBytes && value.json !== 'null')
       value = leftOut(`the results of its batch are more than ${this.limits.batchBytes} bytes of JSON in all`);
+    if (isEnvelope(value.json) && this.sealer?.sealsTexts !== true) value = leftOut(RESERVED_FORM);
     const { json, note, bytes } = value;
     if (this.entries.length > 0 && (this.entries.length >= PAGE_MEMBERS || this.bytes + bytes > PAGE_BYTES)) {
       await this.writePage();
     }
     this.first = this.entries.length === 0 ? index : Math.min(this.first, index);
     this.last = this.entries.length === 0 ? index : Math.max(this.last, index);
-    this.entries.push(`[${index},${json}${note === null ? '' : `,${JSON.stringify(note)}`}]`);
+    this.entries.push({ index, json, note });
     this.bytes += bytes;
     this.total += bytes;
   }
@@ -55,25 +61,29 @@ export class ResultPages implements ResultSink {
    */
   async rest(): Promise<ResultPage[]> {
     if (this.bytes > SHARED_BYTES) await this.writePage();
-    return this.entries.length === 0 ? [] : [this.page()];
+    return this.entries.length === 0 ? [] : [await this.page()];
   }
 
   /** Keeps the page until it is written. */
   private async writePage(): Promise<void> {
-    await this.write(this.page());
+    await this.write(await this.page());
     this.no++;
     this.entries = [];
     this.bytes = 0;
   }
 
-  private page(): ResultPage {
+  private async page(): Promise<ResultPage> {
+    const entries = this.sealer === null ? this.entries : await sealResults(this.sealer, this.entries);
     return {
       batch_id: this.batchId,
       attempt: this.attempt,
       no: this.no,
       first: this.first,
       last: this.last,
-      results: `[${this.entries.join()}]`,
+      results: `[${entries.map(textOf).join()}]`,
     };
   }
 }
+
+const textOf = ({ index, json, note }: Entry): string =>
+  `[${index},${json}${note === null ? '' : `,${JSON.stringify(note)}`}]`;

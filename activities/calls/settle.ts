@@ -10,6 +10,7 @@ import { doorOf } from './decide';
 import type { CallEnd } from './door';
 import { NO_LOOK_UPS } from './door';
 import { newPages } from './request';
+import { sealOutcome } from '../codec/sealed';
 
 /**
  * Settles a call that this process made, and keeps its outcome while Postgres is away: what the
@@ -36,7 +37,9 @@ export const settleKept = (
  * settling it again and again would keep every batch of its dispatch from ending, and it would be
  * sent again each time.
  */
-export const settle = async (call: Call, outcome: CallEnd): Promise<Settled> => {
+export const settle = async (call: Call, plain: CallEnd): Promise<Settled> => {
+  const { sealer } = call.home;
+  const outcome = sealer === null ? plain : await sealOutcome(sealer, plain);
   try {
     return await write(call, outcome);
   } catch (error) {

@@ -25,6 +25,8 @@ export class ThrownLog {
   constructor(
     private readonly log: WarnLog,
     private readonly remembered = REMEMBERED,
+    /** Messages are logged. With a codec they are not: only the names of errors. */
+    private readonly quotes = true,
   ) {}
 
   /**
@@ -36,7 +38,7 @@ export class ThrownLog {
     // A stack without a line of the user's comes from Muster itself (an HTTP status, a deadline):
     // it is reported with its batch.
     if (stack === null && thrown instanceof Error) return;
-    const error = describeThrown(thrown);
+    const error = this.quotes ? describeThrown(thrown) : nameOf(thrown);
     if (!this.isNew(JSON.stringify([handler, call, stack ?? error.replace(/\d+/g, '0')]))) return;
     this.log.warn(
       { handler, call, error, ...(stack === null ? {} : { at: userFrame(stack), stack }) },
@@ -51,6 +53,8 @@ export class ThrownLog {
     return true;
   }
 }
+
+const nameOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.name : typeof thrown);
 
 /** Returns the same handler, with its throws reported. */
 export const withThrownLog = (handler: Handler, log: ThrownLog): Handler => {

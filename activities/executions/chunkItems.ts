@@ -1,18 +1,21 @@
 import type { Logger } from 'pino';
+import type { Sealer } from '../../handlers/codec/sealer';
 import { reachChunk } from '../../postgres/executions/chunk';
 import { readGivenItems } from '../../postgres/executions/workItem';
-import type { GivenItem } from '../../postgres/executions/workItem';
 import { withRetries } from '../../postgres/errors';
 import { outlast } from '../../postgres/outage';
 import type { Pool } from '../../postgres/pool';
 import { LOST_BEFORE, nextWindow } from '../../workflows/planning/executions/attempts';
 import type { HeldChunk } from '../nodes/heartbeat';
+import { openGiven } from '../codec/sealedItems';
+import type { OpenedItem } from '../codec/sealedItems';
 
 /** Items read at once. */
 const PAGE = 500;
 
 export interface ChunkItemsDeps {
   pool: Pool;
+  sealer: Sealer | null;
   log: Logger;
   chunk: HeldChunk;
   /** Items that run at once. */
@@ -30,7 +33,7 @@ export interface ChunkItemsDeps {
 export class ChunkItems {
   constructor(private readonly deps: ChunkItemsDeps) {}
 
-  async *plain(lostBefore: boolean): AsyncGenerator<GivenItem> {
+  async *plain(lostBefore: boolean): AsyncGenerator<OpenedItem> {
     for await (const page of this.pages(lostBefore)) yield* page;
   }
 
@@ -39,7 +42,7 @@ export class ChunkItems {
    * those that were lost before, each when every other has its result. Ends early when the chunk is
    * not this node's any more.
    */
-  async *announced(lostBefore: boolean): AsyncGenerator<GivenItem> {
+  async *announced(lostBefore: boolean): AsyncGenerator<OpenedItem> {
     const { concurrency, flush } = this.deps;
     let window = lostBefore ? 1 : concurrency;
     for await (const page of this.pages(lostBefore))
@@ -54,11 +57,11 @@ export class ChunkItems {
       }
   }
 
-  private async *pages(lostBefore: boolean): AsyncGenerator<GivenItem[]> {
-    const { pool, chunk } = this.deps;
+  private async *pages(lostBefore: boolean): AsyncGenerator<OpenedItem[]> {
+    const { pool, chunk, sealer } = this.deps;
     for (let after = -1; ;) {
       const page = await withRetries(() => readGivenItems(pool, chunk.id, lostBefore, after, PAGE));
-      yield page;
+      yield sealer === null ? page : await openGiven(sealer, page);
       if (page.length < PAGE) return;
       after = page.at(-1)!.position;
     }

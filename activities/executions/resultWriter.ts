@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Sealer } from '../../handlers/codec/sealer';
 import { withRetries } from '../../postgres/errors';
 import { outlast } from '../../postgres/outage';
 import type { Pool } from '../../postgres/pool';
@@ -6,6 +7,7 @@ import { recordResults } from '../../postgres/executions/workItem';
 import type { ItemResult, Recorded } from '../../postgres/executions/workItem';
 import type { ExecutionMeters } from './meters';
 import type { HeldChunk } from '../nodes/heartbeat';
+import { sealOutputs } from '../codec/sealedItems';
 
 /** Most results per write, and how long the first may wait for others. */
 const WRITE = 200;
@@ -32,6 +34,7 @@ export class ResultWriter {
     private readonly signal: AbortSignal,
     private readonly log: Logger,
     private readonly meters: ExecutionMeters,
+    private readonly sealer: Sealer | null,
   ) {}
 
   /** Resolves when there is room for another result. */
@@ -75,7 +78,8 @@ export class ResultWriter {
    * counted once.
    */
   private async write(results: readonly ItemResult[]): Promise<void> {
-    const record = (): Promise<Recorded | null> => recordResults(this.pool, this.chunk, results);
+    const sealed = this.sealer === null ? results : await sealOutputs(this.sealer, results);
+    const record = (): Promise<Recorded | null> => recordResults(this.pool, this.chunk, sealed);
     const recorded = await outlast(() => withRetries(record), {
       signal: this.signal,
       onOutage: (err) =>

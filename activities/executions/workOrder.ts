@@ -5,7 +5,6 @@ import { closeChunk, giveBackItems, takeChunk } from '../../postgres/executions/
 import type { TakenChunk } from '../../postgres/executions/chunk';
 import { withRetries } from '../../postgres/errors';
 import { readExecution } from '../../postgres/executions/view';
-import type { GivenItem } from '../../postgres/executions/workItem';
 import type { ExecutionTemplate, WorkOrderBatch, WorkOrderBatchResponse } from '../../workflows/messages';
 import { succeeded } from '../../workflows/planning/executions/attempts';
 import { granted } from '../../workflows/planning/executions/ceilings';
@@ -20,6 +19,7 @@ import { interruption } from './interruption';
 import { nowNs } from '../nodes/heartbeat';
 import type { ChunkLease, HeldChunk } from '../nodes/heartbeat';
 import { ResultWriter } from './resultWriter';
+import type { OpenedItem } from '../codec/sealedItems';
 
 /**
  * Time after which functions that never wait still yield to the event loop, or no result would be
@@ -103,11 +103,11 @@ class ChunkRun {
   ) {
     this.config = taken.config;
     ({ timeoutMs: this.timeoutMs, concurrency: this.concurrency } = settingsOf(taken, deps));
-    this.writer = new ResultWriter(deps.pool, chunk, cancelled, deps.log, deps.meters);
+    this.writer = new ResultWriter(deps.pool, chunk, cancelled, deps.log, deps.meters, deps.sealer);
     this.stop = AbortSignal.any([cancelled, deps.draining]);
-    const { pool, log } = deps;
+    const { pool, log, sealer } = deps;
     const flush = (): Promise<void> => this.writer.flush();
-    this.items = new ChunkItems({ pool, log, chunk, concurrency: this.concurrency, stop: this.stop, flush });
+    this.items = new ChunkItems({ pool, log, sealer, chunk, concurrency: this.concurrency, stop: this.stop, flush });
     // The rate applies to all nodes of the round together.
     this.pace = new HostPace((this.config.ratePerHost ?? Infinity) / taken.siblings);
   }
@@ -181,7 +181,7 @@ class ChunkRun {
     };
   }
 
-  private async one(runner: Pick<Place, 'run'>, item: GivenItem): Promise<void> {
+  private async one(runner: Pick<Place, 'run'>, item: OpenedItem): Promise<void> {
     const { executions } = this.deps;
     const begun = performance.now();
     const outcome = await this.bounded(runner, item, this.timeoutMs);
@@ -205,7 +205,8 @@ class ChunkRun {
    * Runs an item within its timeout. A run that exceeds it fails as a failure of the node; its late
    * result is discarded.
    */
-  private async bounded(runner: Pick<Place, 'run'>, item: GivenItem, timeoutMs: number): Promise<RunOutcome | null> {
+  private async bounded(runner: Pick<Place, 'run'>, item: OpenedItem, timeoutMs: number): Promise<RunOutcome | null> {
+    if (item.unreadable !== undefined) return nodeFailure(item.unreadable);
     const time = new AbortController();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<RunOutcome | null>((resolve) => {

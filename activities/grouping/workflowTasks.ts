@@ -3,6 +3,7 @@ import { findForeign, readTaskEnds, readValues } from '../../postgres/callbacks/
 import type { StoredEnd } from '../../postgres/callbacks/taskEnd';
 import type { TaskEnd, WorkflowSubmitAnswer, WorkflowTask } from '../../workflows/definitions';
 import { TASK_STATES, taskStateName } from '../../workflows/planning/states';
+import { openEnds } from '../callbacks/openMessage';
 import type { ActivityDeps } from '../deps';
 
 /**
@@ -87,7 +88,7 @@ const readEnds = async (deps: ActivityDeps, ids: readonly string[]): Promise<Tas
       ends.push(toTaskEnd(end, result, results === null));
     }
   }
-  return ends;
+  return deps.workflowSealer === null ? ends : openEnds(deps.workflowSealer, ends);
 };
 
 /** JSON text, and which part of it could not be kept. */

@@ -7,7 +7,7 @@ import { thrownOutcome } from '../../handlers/thrown';
 import type { MemberTask } from '../../postgres/calls/batch';
 import type { CallOutcome, MemberEnd } from '../../workflows/planning/calls/plans';
 import type { Call } from '../calls/call';
-import type { CallEnd } from '../calls/door';
+import type { MadeEnd } from '../calls/door';
 import type { EndsTold } from './endsTold';
 import type { HookMeters } from './meters';
 
@@ -59,7 +59,7 @@ export class WorkerHooks implements EndsTold {
     if (this.hooks.batchFormed !== undefined && seen.attempt === 1) this.tell('batchFormed', eventOf(seen));
   }
 
-  called(call: Seen, outcome: CallEnd, ms: number): void {
+  called(call: Seen, outcome: MadeEnd, ms: number): void {
     if (this.hooks.afterCall !== undefined)
       this.tell('afterCall', { ...eventOf(call), ...reportOf(call, outcome), ms });
   }
@@ -97,7 +97,7 @@ const eventOf = ({ batch, attempt, members }: Seen): HookedBatch => ({
   tasks: members.map(({ id }) => id),
 });
 
-const reportOf = ({ members }: Seen, outcome: CallEnd): Omit<CallReport, keyof HookedBatch | 'ms'> => {
+const reportOf = ({ members }: Seen, outcome: MadeEnd): Omit<CallReport, keyof HookedBatch | 'ms'> => {
   const nothing = { error: null, reference: null, notOk: [] };
   switch (outcome.kind) {
     case 'results':

@@ -1,3 +1,4 @@
+import type { Sealer } from '../../handlers/codec/sealer';
 import type { CarriedBatch } from '../../postgres/calls/batch';
 import { lockPair } from '../../postgres/calls/halves';
 import { markResolving, readLookUps } from '../../postgres/lanes/settle';
@@ -6,7 +7,7 @@ import type { Client, Pool } from '../../postgres/pool';
 import type { MemberEnd } from '../../workflows/planning/calls/plans';
 import { askEveryMs } from '../../handlers';
 import { successNotifications } from '../callbacks/notifications';
-import type { Call, Settled, Home } from '../calls/call';
+import type { Call, Home, HomeDeps, Settled } from '../calls/call';
 import { conclude } from '../calls/conclude';
 import type { Conclude, Decision, Half, LookAgain, LookUps, Part, PlainOutcome } from '../calls/door';
 import { NO_LOOK_UPS } from '../calls/door';
@@ -26,14 +27,19 @@ const PLAIN = { ring: false, againInMs: null, accepted: false, hasNotifications:
 export class LaneHome implements Home {
   readonly rules = LANE_RULES;
   readonly random = (): number => Math.random();
+  readonly hooks: EndsTold | undefined;
+  readonly outcomes: Outcomes | undefined;
+  readonly sealer: Sealer | null;
   private readonly applied: GroupWriter<Applied, LaneWritten>;
   private readonly accepted: GroupWriter<AcceptedInLane, LaneWritten>;
 
   constructor(
     readonly pool: Pool,
-    readonly hooks: EndsTold | undefined,
-    readonly outcomes: Outcomes | undefined,
+    { hooks, outcomes, sealer = null }: HomeDeps = {},
   ) {
+    this.hooks = hooks;
+    this.outcomes = outcomes;
+    this.sealer = sealer;
     this.applied = appliedWriter(pool);
     this.accepted = acceptedWriter(pool);
   }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Call, Settled } from '../calls/call';
-import type { CallEnd } from '../calls/door';
+import type { MadeEnd } from '../calls/door';
 import type { OutcomeMeters } from './meters';
 import type { Tally } from './tally';
 
@@ -14,10 +14,12 @@ export class Outcomes {
   constructor(
     readonly meters: OutcomeMeters,
     private readonly log: Log,
+    /** Errors hold what downstreams said, which is not to be read in logs. */
+    private readonly hidesErrors = false,
   ) {}
 
   /** A call has ended; what it came to is not recorded yet. */
-  called({ batch, members }: Call, outcome: CallEnd, ms: number): void {
+  called({ batch, members }: Call, outcome: MadeEnd, ms: number): void {
     this.meters.called(batch.handler, outcome.kind, ms, members.length);
   }
 
@@ -28,8 +30,8 @@ export class Outcomes {
     this.meters.ended(batch.handler, tally.counts);
     const ends = Object.fromEntries(tally.counts);
     const fields = { handler: batch.handler, target: batch.target, batch: batch.id, attempt, tasks: members.length };
-    if (tally.bad.length > 0)
-      this.log.warn({ ...fields, ends, first: tally.bad }, 'tasks failed, died, or have an unknown outcome');
+    const first = this.hidesErrors ? tally.bad.map(({ task, state }) => ({ task, state })) : tally.bad;
+    if (first.length > 0) this.log.warn({ ...fields, ends, first }, 'tasks failed, died, or have an unknown outcome');
     else if (kind === 'finish' && !tally.counts.has('retried'))
       this.log.debug({ ...fields, ends }, 'a batch has ended');
     else this.log.info({ ...fields, ends, outcome: kind }, 'a batch is tried again, or waits');

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Sealer } from '../../handlers/codec/sealer';
 import { withRetries } from '../../postgres/errors';
 import * as store from '../../postgres/executions/execution';
 import { readExecution } from '../../postgres/executions/view';
@@ -9,6 +10,7 @@ import type { ExecuteOptions, Template } from './check';
 import { checkArguments, checkTemplate, EmptyExecutionError, MAX_LISTS } from './check';
 import { contentId } from './contentId';
 import { InvalidArgumentError, MusterError } from '../errors';
+import { sealArguments } from './sealedItems';
 
 /**
  * Argument lists, each of which is one work item: at most 10,000,000 lists of texts, as an array or
@@ -40,6 +42,7 @@ export const storeExecution = async (
   template: Template,
   lists: ArgumentLists,
   options: ExecuteOptions,
+  sealer: Sealer | null = null,
 ): Promise<{ id: string; items: number; isNew: boolean }> => {
   const { functionId, method, config } = checkTemplate(template, options);
   if (typeof lists !== 'object' || lists === null || !(Symbol.iterator in lists || Symbol.asyncIterator in lists))
@@ -54,7 +57,7 @@ export const storeExecution = async (
     maxAttempts: options.maxAttempts ?? 0,
     tenant: options.tenant ?? null,
   };
-  const stored = new StoredParts(pool, execution);
+  const stored = new StoredParts(pool, execution, sealer);
   let part = newPart();
   let position = 0;
   for await (const args of lists as AsyncIterable<readonly string[]>) {
@@ -81,6 +84,7 @@ class StoredParts {
   constructor(
     private readonly pool: Pool,
     private readonly execution: store.NewExecution,
+    private readonly sealer: Sealer | null,
   ) {}
 
   async add(part: Part): Promise<void> {
@@ -104,10 +108,11 @@ class StoredParts {
     const n = part.contentIds.length;
     this.items += n;
     if (this.isRepeat) return;
+    const sealed = { ...part, argumentLists: await sealArguments(this.sealer, part.argumentLists) };
     this.isRepeat = await withRetries(() =>
       inTransaction(this.pool, async (db) => {
         if (!this.begun && !(await store.insertExecution(db, this.execution)) && !(await this.isStaging())) return true;
-        if (n > 0 && (await store.appendItems(db, id, first, part)) === null && !(await this.isThere(first + n)))
+        if (n > 0 && (await store.appendItems(db, id, first, sealed)) === null && !(await this.isThere(first + n)))
           throw new MusterError(
             'CANCELLED',
             `execution ${id}: it was cancelled or given up while its list was being sent`,

@@ -36,7 +36,7 @@ export class Executions {
     const { connection } = this;
     const requestId = options.requestId ?? randomUUID();
     const { id, items } = await connection.write(executing(requestId), () =>
-      storeExecution(connection.pool, template, argumentLists, { ...options, requestId }),
+      storeExecution(connection.pool, template, argumentLists, { ...options, requestId }, connection.sealer),
     );
     // The execution is accepted. If its workflow cannot be started now, do not fail: the sweeper
     // starts it within seconds.

@@ -16,6 +16,7 @@ import type { ClientContext } from '../context';
 import { MusterError, NotFoundError } from '../errors';
 import { CHANGE_IN_STEPS } from '../tasks/failureTexts';
 import { checkTimeout } from '../waiting';
+import { openItems } from './sealedItems';
 import type * as views from './views';
 import { resultDocument, resultPageOf, resultPages, resultText } from './results';
 import type { ResultPage } from './results';
@@ -131,7 +132,8 @@ export class Execution {
     await this.row();
     for (let after = -1; ;) {
       const { rows: page } = await readItems(this.client.pool, this.id, after, { limit: pageSize });
-      for (const { chunkId, state, ...item } of page) yield { ...item, state: itemStateName(state), chunk: chunkId };
+      for (const { chunkId, state, ...item } of await openItems(this.client.sealer, page))
+        yield { ...item, state: itemStateName(state), chunk: chunkId };
       if (page.length < pageSize) return;
       after = page.at(-1)!.position;
     }
@@ -158,7 +160,7 @@ export class Execution {
     checkWhole('after', page.after, -1, MAX_POSITION);
     await this.row();
     const { rows, isCut } = await readItems(this.client.pool, this.id, page.after, page);
-    const items = rows.map(({ chunkId, state, ...item }) => ({
+    const items = (await openItems(this.client.sealer, rows)).map(({ chunkId, state, ...item }) => ({
       ...item,
       state: itemStateName(state),
       chunk: chunkId,
@@ -173,14 +175,14 @@ export class Execution {
    */
   async resultPage(page: { limit: number; after?: string; maxBytes?: number }): Promise<views.ResultDocumentPage> {
     checkPage('limit', page.limit);
-    return resultPageOf(this.client.pool, await this.row(), page);
+    return resultPageOf(this.client, await this.row(), page);
   }
 
   /** Yields the results so far, in pages of at most `pageSize` items of one chunk: 1 to 10,000. */
   async *resultPages(pageSize = 1_000): AsyncGenerator<ResultPage> {
     checkPage('pageSize', pageSize);
     const row = await this.row();
-    yield* resultPages(this.client.pool, row, pageSize);
+    yield* resultPages(this.client, row, pageSize);
   }
 
   /**
@@ -188,12 +190,12 @@ export class Execution {
    * streams it.
    */
   async results(): Promise<views.ResultDocument> {
-    return resultDocument(this.client.pool, await this.row());
+    return resultDocument(this.client, await this.row());
   }
 
   /** Yields the result document as pieces of one JSON text. */
   async *resultText(): AsyncGenerator<string> {
-    yield* resultText(this.client.pool, await this.row());
+    yield* resultText(this.client, await this.row());
   }
 
   /**

@@ -1,11 +1,12 @@
 import { listChunks } from '../../postgres/executions/chunk';
 import type { ExecutionRow } from '../../postgres/executions/view';
-import type { Pool } from '../../postgres/pool';
 import { readChunkResults } from '../../postgres/executions/workItem';
 import type { ItemRow } from '../../postgres/executions/workItem';
 import { resultKey } from '../../workflows/planning/executions/contentText';
 import { EXECUTION, executionStateName } from '../../workflows/planning/executions/states';
 import { InvalidArgumentError } from '../errors';
+import type { ClientContext } from '../context';
+import { openItems } from './sealedItems';
 import type { ResultDocument, ResultDocumentPage, ResultEntry } from './views';
 
 /**
@@ -20,16 +21,19 @@ export interface ResultPage {
   results: Record<string, ResultEntry>;
 }
 
+type Reader = Pick<ClientContext, 'pool' | 'sealer'>;
+
 /** More chunks than any execution has. */
 const ALL_CHUNKS = 1_000_000;
 const PAGE = 1_000;
 
-export async function* resultPages(pool: Pool, row: ExecutionRow, pageSize: number): AsyncGenerator<ResultPage> {
+export async function* resultPages(client: Reader, row: ExecutionRow, pageSize: number): AsyncGenerator<ResultPage> {
+  const { pool, sealer } = client;
   const chunks = (await listChunks(pool, row.id, ALL_CHUNKS)).toSorted((a, b) => a.round - b.round);
   for (const { id, node } of chunks)
     for (let after = -1; ;) {
       const { rows: items } = await readChunkResults(pool, id, after, { limit: pageSize });
-      if (items.length > 0) yield { chunk: id, peer: node, results: entriesOf(row, items) };
+      if (items.length > 0) yield { chunk: id, peer: node, results: entriesOf(row, await openItems(sealer, items)) };
       if (items.length < pageSize) break;
       after = items.at(-1)!.position;
     }
@@ -72,9 +76,9 @@ const frameOf = (row: ExecutionRow): Omit<ResultDocument, 'chunks'> => {
   return { code: '200', request_id: row.id, ...(isWhole ? {} : { message }) };
 };
 
-export const resultDocument = async (pool: Pool, row: ExecutionRow): Promise<ResultDocument> => {
+export const resultDocument = async (client: Reader, row: ExecutionRow): Promise<ResultDocument> => {
   const chunks: ResultDocument['chunks'] = {};
-  for await (const { chunk, peer, results } of resultPages(pool, row, PAGE)) {
+  for await (const { chunk, peer, results } of resultPages(client, row, PAGE)) {
     chunks[chunk] ??= { peer, results: {} };
     Object.assign(chunks[chunk].results, results);
   }
@@ -86,7 +90,7 @@ export const resultDocument = async (pool: Pool, row: ExecutionRow): Promise<Res
  * `after`, which is the `next` of the page before (`<chunk>:<position>`).
  */
 export const resultPageOf = async (
-  pool: Pool,
+  { pool, sealer }: Reader,
   row: ExecutionRow,
   { limit, after, maxBytes }: { limit: number; after?: string; maxBytes?: number },
 ): Promise<ResultDocumentPage> => {
@@ -99,7 +103,7 @@ export const resultPageOf = async (
     const size = { limit: left + 1, maxBytes: leftBytes };
     const { rows: items, isCut } = await readChunkResults(pool, id, i === 0 ? from.position : -1, size);
     const page = items.slice(0, left);
-    if (page.length > 0) chunks[id] = { peer: node, results: entriesOf(row, page) };
+    if (page.length > 0) chunks[id] = { peer: node, results: entriesOf(row, await openItems(sealer, page)) };
     left -= page.length;
     if (leftBytes !== undefined) leftBytes = Math.max(0, leftBytes - bytesOf(page));
     const isFull = left === 0 || leftBytes === 0;
@@ -126,10 +130,10 @@ const placeOf = (chunks: readonly { id: string }[], after: string | undefined): 
 };
 
 /** Yields the result document as pieces of one JSON text, in bounded memory. */
-export async function* resultText(pool: Pool, row: ExecutionRow): AsyncGenerator<string> {
+export async function* resultText(client: Reader, row: ExecutionRow): AsyncGenerator<string> {
   let open: string | null = null;
   yield '{"chunks":{';
-  for await (const { chunk, peer, results } of resultPages(pool, row, PAGE)) {
+  for await (const { chunk, peer, results } of resultPages(client, row, PAGE)) {
     const inner = JSON.stringify(results).slice(1, -1);
     if (chunk === open) yield `,${inner}`;
     else {

@@ -136,7 +136,7 @@ export class Batches {
    * transaction. Throws as `tasks.resolve` does.
    */
   resolve(batch: number, verdict: resolves.Verdict): Promise<{ resolved: number }> {
-    const act = { verb: 'resolve', subject: `batch ${batch}`, detail: verdict };
+    const act = { verb: 'resolve', subject: `batch ${batch}`, detail: resolves.auditOf(this.connection, verdict) };
     return this.connection.steer(CHANGE, act, () => resolves.resolve(this.connection, { batch }, verdict));
   }
 }

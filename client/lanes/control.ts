@@ -19,6 +19,7 @@ import type { TaskInput } from '../tasks/checkTasks';
 import { InvalidArgumentError, MusterError, NotFoundError } from '../errors';
 import { requireLane } from './views';
 import { notificationsOfEnds } from '../../activities/callbacks/notificationsOfEnds';
+import { sealBatches } from '../tasks/sealPayloads';
 import type { TaskInserter } from '../tasks/taskInserter';
 
 /**
@@ -133,11 +134,12 @@ export const fixHead = async (
       throw new InvalidArgumentError('items', 'items of the same target as the batch that they replace', batch.target);
     await lockLanes(tx, [halted.laneId]);
     const recipientIds = await inserter.recipientIds(registry, batch.tasks);
+    const [payloads] = await sealBatches(inserter.sealer, handler, [batch]);
     const { batchId } = await insertLaneBatch(tx, {
       ...bound!,
-      tasks: batch.tasks.map(({ id, payload, bytes, weight }, i) => ({
+      tasks: batch.tasks.map(({ id, bytes, weight }, i) => ({
         id,
-        payload,
+        payload: payloads![i]!,
         bytes,
         weight,
         recipientId: recipientIds[i]!,

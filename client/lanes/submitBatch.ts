@@ -1,10 +1,10 @@
+import type { Sealer } from '../../handlers/codec/sealer';
 import type { Hooks } from '../../handlers/hooks/types';
 import type { Contract } from '../../handlers/types';
 import { withRetries } from '../../postgres/errors';
 import type { Queryable } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
 import * as store from '../../postgres/lanes/laneBatch';
-import { findTasks } from '../../postgres/grouping/task';
 import { lockLanes } from '../../postgres/lanes/lane';
 import { checkDependencies } from '../../workflows/planning/lanes/dependencies';
 import { statusName } from '../../workflows/planning/lanes/statuses';
@@ -17,7 +17,8 @@ import { checkBatch } from './checkBatch';
 import { InvalidArgumentError, InvalidTaskError, MusterError } from '../errors';
 import type { Admit } from '../tasks/submitResult';
 import type { TaskInserter } from '../tasks/taskInserter';
-import { sameJson } from '../tasks/repeats';
+import { findKnown, sameJson } from '../tasks/repeats';
+import { sealBatches } from '../tasks/sealPayloads';
 
 /** Options of `batches.submit`. */
 export interface SubmitBatchOptions {
@@ -104,12 +105,14 @@ export const storeBatches = async (
   const items = batches.flatMap(({ tasks }) => tasks);
   await askAccepting(hooks, handler.name, items);
   await options.admit?.(items);
+  const payloads = await sealBatches(inserter.sealer, handler, batches);
   const registry = inserter.registry(options.tx);
   const bound = await inserter.bindLanes(registry, handler, batches);
   const recipients = new Map<CheckedBatch, (number | null)[]>();
   for (const batch of batches) recipients.set(batch, await inserter.recipientIds(registry, batch.tasks));
   const laneIds = [...new Set(bound.map((one) => one.laneId))];
-  const work = (db: Queryable): Promise<StoredBatch[]> => storeAll(db, handler, batches, bound, recipients, laneIds);
+  const work = (db: Queryable): Promise<StoredBatch[]> =>
+    storeAll(db, handler, { batches, payloads, bound, recipients, laneIds }, inserter.sealer);
   const submitted =
     options.tx === undefined
       ? await withRetries(() => inTransaction(inserter.pool, work))
@@ -123,13 +126,20 @@ interface BoundBatch {
   handlerId: number;
 }
 
+interface Storing {
+  batches: readonly CheckedBatch[];
+  /** The payloads of each batch, as they are stored. */
+  payloads: readonly (readonly string[])[];
+  bound: readonly BoundBatch[];
+  recipients: ReadonlyMap<CheckedBatch, (number | null)[]>;
+  laneIds: readonly number[];
+}
+
 const storeAll = async (
   db: Queryable,
   handler: Contract,
-  batches: readonly CheckedBatch[],
-  bound: readonly BoundBatch[],
-  recipients: ReadonlyMap<CheckedBatch, (number | null)[]>,
-  laneIds: readonly number[],
+  { batches, payloads, bound, recipients, laneIds }: Storing,
+  sealer: Sealer | null,
 ): Promise<StoredBatch[]> => {
   await lockLanes(db, laneIds);
   const targetIds = new Map(batches.map(({ target }, i) => [target, bound[i]!.targetId]));
@@ -148,9 +158,9 @@ const storeAll = async (
     const of = recipients.get(batch)!;
     const { batchId } = await store.insertLaneBatch(db, {
       ...bound[i]!,
-      tasks: batch.tasks.map(({ id, payload, bytes, weight }, at) => ({
+      tasks: batch.tasks.map(({ id, bytes, weight }, at) => ({
         id,
-        payload,
+        payload: payloads[i]![at]!,
         bytes,
         weight,
         recipientId: of[at]!,
@@ -159,7 +169,7 @@ const storeAll = async (
       writes: batch.writes,
       reason: FLUSH_REASONS.given,
     });
-    const given = batchId ?? (await findRepeated(db, handler, batch));
+    const given = batchId ?? (await findRepeated(db, handler, batch, sealer));
     const { laneId } = bound[i]!;
     submitted.push({ batch: given, service: batch.service, accepted: batchId !== null, laneId });
   }
@@ -214,11 +224,16 @@ const checkNeeds = async (
  * Handles a batch of which some ids exist already. If exactly its items were submitted before as
  * one batch, returns the number of that batch; otherwise throws a conflict.
  */
-const findRepeated = async (db: Queryable, handler: Contract, batch: CheckedBatch): Promise<number> => {
+const findRepeated = async (
+  db: Queryable,
+  handler: Contract,
+  batch: CheckedBatch,
+  sealer: Sealer | null,
+): Promise<number> => {
   const ids = batch.tasks.map((task) => task.id);
-  const [given, stored] = [await store.findGiven(db, ids), await findTasks(db, ids)];
+  const given = await store.findGiven(db, ids);
   const [first] = given;
-  const payloads = new Map(stored.map((task) => [task.id, task]));
+  const payloads = await findKnown(db, batch.tasks, sealer);
   const places = new Map(given.map((task) => [task.id, task]));
   const same =
     first !== undefined &&

@@ -1,3 +1,4 @@
+import type { Sealer } from '../../handlers/codec/sealer';
 import type { Contract } from '../../handlers/types';
 import { withRetries } from '../../postgres/errors';
 import { lockLanes } from '../../postgres/lanes/lane';
@@ -32,6 +33,7 @@ export interface LaneSubmit {
   lanes: readonly number[];
   laneIds: readonly number[];
   partial: boolean;
+  sealer: Sealer | null;
 }
 
 /**
@@ -46,11 +48,11 @@ export const storeInLanes = async (
 ): Promise<{ accepted: number; repeated: number; refused: TaskProblem[] }> => {
   const keysOf = (field: 'reads' | 'writes', payload: string): string[] =>
     checkKeys(field, new Set(submit.handler[field]?.(JSON.parse(payload)) ?? []));
-  const tasks = submit.rows.map((row, i) => ({
-    ...row,
-    laneId: submit.lanes[i]!,
-    ...withDistinctKeys({ reads: keysOf('reads', row.payload), writes: keysOf('writes', row.payload) }, [row.key]),
-  }));
+  const tasks = submit.rows.map((row, i) => {
+    const { payload } = submit.tasks[i]!; // the plain one
+    const keys = { reads: keysOf('reads', payload), writes: keysOf('writes', payload) };
+    return { ...row, laneId: submit.lanes[i]!, ...withDistinctKeys(keys, [row.key]) };
+  });
   const work = async (db: Queryable): Promise<{ accepted: number; repeated: number; refused: TaskProblem[] }> => {
     await lockLanes(db, submit.laneIds);
     await checkBacklog(db, inLanes, submit.handler, submit.handlerId, submit.tasks, submit.targetIds);
@@ -58,7 +60,7 @@ export const storeInLanes = async (
     const refused: TaskProblem[] = [];
     if (inserted.size === tasks.length) return { accepted: inserted.size, repeated: 0, refused };
     const others = submit.tasks.filter((task) => !inserted.has(task.id));
-    const known = await knownIds(db, submit.handler, others, refused, submit.partial);
+    const known = await knownIds(db, submit.handler, others, refused, submit.partial, submit.sealer);
     return { accepted: inserted.size, repeated: known.repeated, refused };
   };
   return tx === undefined ? withRetries(() => inTransaction(pool, work)) : joinTransaction(tx, schema, work);

@@ -33,7 +33,7 @@ export const complete = async (
   told: CompletionWhat & CompletionReport,
 ): Promise<CompletionAnswer> => {
   await client.ready();
-  const end = await completeAccepted({ pool: client.pool }, handler, told);
+  const end = await completeAccepted(client, handler, told);
   if (end.kind !== 'completed') throw errorOf(end, told);
   if (end.rings !== null) await ring(client, end.rings);
   const { batch, reference, state, results, repeated } = end;

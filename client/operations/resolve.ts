@@ -1,3 +1,5 @@
+import { CodecError } from '../../handlers/codec/codecError';
+import type { Sealer } from '../../handlers/codec/sealer';
 import { isStorableText } from '../../handlers/text';
 import { toStorable } from '../../handlers/storable';
 import { releaseTargets } from '../../postgres/calls/batch';
@@ -13,7 +15,7 @@ import { checkIds, checkOneOf, checkWhole } from '../arguments';
 import { wakeGivenUp } from './cancellation';
 import { wakeNotifierOf } from './wakeNotifier';
 import type { ClientContext } from '../context';
-import { InvalidArgumentError, NotFoundError, NotUnknownError } from '../errors';
+import { InvalidArgumentError, MusterError, NotFoundError, NotUnknownError } from '../errors';
 import { notificationsOfEnds } from '../../activities/callbacks/notificationsOfEnds';
 
 /** What to resolve: either a whole parked batch, or some parked tasks. */
@@ -56,10 +58,11 @@ export const resolve = async (
   const ids = what.tasks === undefined ? null : checkIds('tasks', what.tasks, TASKS_MAX);
   const batch = what.batch === undefined ? 0 : checkWhole('batch', what.batch, 1, Number.MAX_SAFE_INTEGER);
   await client.ready();
+  const sealed = client.sealer === null ? end : await sealVerdict(client.sealer, end);
   const parked = await withRetries(() =>
     inTransaction(client.pool, async (tx) => {
       await refuseLanes(tx, ids, batch);
-      return ids === null ? resolveBatch(tx, batch, end) : resolveTasks(tx, ids, end);
+      return ids === null ? resolveBatch(tx, batch, sealed) : resolveTasks(tx, ids, sealed);
     }),
   );
   const targetIds = [...new Set(parked.map((task) => task.targetId))];
@@ -114,6 +117,29 @@ const checkVerdict = (verdict: Verdict): CheckedVerdict => {
     );
   return { as, result: stored?.json ?? null, error: as === 'failed' ? (error ?? NO_REASON) : null };
 };
+
+const sealVerdict = async (sealer: Sealer, { as, result, error }: CheckedVerdict): Promise<CheckedVerdict> => ({
+  as,
+  result: result === null ? null : (await sealed(() => sealer.seal('result', [result])))[0]!,
+  error: error === null ? null : await sealed(() => sealer.sealText(error)),
+});
+
+const sealed = async <T>(work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof CodecError)) throw error;
+    throw new MusterError(
+      error.code,
+      `Cannot encode the verdict: ${error.message}. Repeat the call once it works: nothing was changed.`,
+      { cause: error },
+    );
+  }
+};
+
+/** Returns what the audit shows of a verdict: with a codec not what it says of the outcome. */
+export const auditOf = ({ sealer }: Pick<ClientContext, 'sealer'>, verdict: Verdict): object =>
+  sealer === null ? verdict : { as: verdict?.as };
 
 const resolveBatch = async (tx: Transaction, id: number, end: CheckedVerdict): Promise<ParkedTask[]> => {
   const batch = await store.lockBatch(tx, id);

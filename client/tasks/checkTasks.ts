@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../../workflows/planning/errorCodes';
+import { isEnvelope, RESERVED_FORM } from '../../handlers/codec/envelope';
 import { jsonBytes } from '../../handlers/contracts/defineContract';
 import { AsyncSchema, parsePayload } from '../../handlers/contracts/schema';
 import type { Parsed } from '../../handlers/contracts/schema';
@@ -191,8 +192,8 @@ const jsonOf = (payload: unknown, reject: Reject): string | null => {
     reject('payload', 'INVALID_PAYLOAD', message);
     return null;
   }
-  if (depthOf(text) <= MAX_JSON_DEPTH) return text;
-  reject('payload', 'INVALID_PAYLOAD', TOO_DEEP);
+  if (depthOf(text) <= MAX_JSON_DEPTH && !isEnvelope(text)) return text;
+  reject('payload', 'INVALID_PAYLOAD', isEnvelope(text) ? RESERVED_FORM : TOO_DEEP);
   return null;
 };
 

@@ -1,3 +1,4 @@
+import { hasTokens, isEnvelope } from '../../handlers/codec/envelope';
 import type { TaskRow } from '../../postgres/operations/taskView';
 import { readResults, readTasks } from '../../postgres/operations/taskView';
 import { isTerminal, TASK_STATES, taskStateName } from '../../workflows/planning/states';
@@ -56,6 +57,9 @@ const toView = (row: TaskRow, found: PagedResult | undefined): TaskView => {
     payload: JSON.parse(row.payload) as unknown,
     ...((state === 'succeeded' || state === 'failed') && found !== undefined ? resultOf(found) : {}),
     error: row.error,
+    ...(isEnvelope(row.payload) || isEnvelope(found?.result ?? '') || hasTokens(row.error ?? '')
+      ? { encoded: encodedIn(row, found) }
+      : {}),
     ...(isTerminal(state) && row.finishedAt !== null ? { finishedAt: row.finishedAt.toISOString() } : {}),
   };
 };
@@ -73,3 +77,11 @@ const resultOf = ({ result, note }: PagedResult): Pick<TaskView, 'result' | 'res
   result: JSON.parse(result) as unknown,
   ...(note === null ? {} : { resultNote: note }),
 });
+
+/** Names the encoded fields; a client with the codec decodes them and removes their entries. */
+const encodedIn = ({ payload, error }: TaskRow, found: PagedResult | undefined): NonNullable<TaskView['encoded']> => ({
+  ...(isEnvelope(payload) ? { payload: NOT_HERE } : {}),
+  ...(isEnvelope(found?.result ?? '') ? { result: NOT_HERE } : {}),
+  ...(hasTokens(error ?? '') ? { error: NOT_HERE } : {}),
+});
+const NOT_HERE = 'it is encoded, and no payloadCodec is configured here';

@@ -2,7 +2,9 @@ import type { Contract } from '../../handlers/types';
 import type { Queryable } from '../../postgres/pool';
 import type { StoredTask } from '../../postgres/grouping/task';
 import { findTasks } from '../../postgres/grouping/task';
+import type { Sealer } from '../../handlers/codec/sealer';
 import type { CheckedTask } from './checkTasks';
+import { openStored } from './sealPayloads';
 import type { TaskProblem } from '../errors';
 import { InvalidTaskError } from '../errors';
 
@@ -10,12 +12,14 @@ import { InvalidTaskError } from '../errors';
 export const findKnown = async (
   db: Queryable,
   tasks: readonly { id: string }[],
+  sealer: Sealer | null,
 ): Promise<ReadonlyMap<string, StoredTask>> => {
   const stored = await findTasks(
     db,
     tasks.map((task) => task.id),
   );
-  return new Map(stored.map((task) => [task.id, task]));
+  const read = sealer === null ? stored : await openStored(sealer, stored);
+  return new Map(read.map((task) => [task.id, task]));
 };
 
 /**
@@ -56,8 +60,9 @@ export const knownIds = async (
   tasks: readonly CheckedTask[],
   refused: TaskProblem[],
   partial: boolean,
+  sealer: Sealer | null,
 ): Promise<{ ids: Set<string>; repeated: number }> => {
-  const known = await findKnown(db, tasks);
+  const known = await findKnown(db, tasks, sealer);
   return { ids: new Set(known.keys()), repeated: countRepeats(known, handler, tasks, refused, partial) };
 };
 

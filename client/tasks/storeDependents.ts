@@ -1,3 +1,4 @@
+import type { Sealer } from '../../handlers/codec/sealer';
 import type { Contract } from '../../handlers/types';
 import * as dependency from '../../postgres/grouping/dependency';
 import { withRetries } from '../../postgres/errors';
@@ -30,6 +31,7 @@ interface Storing {
   /** The tasks as they are to be stored, in the same order. */
   rows: readonly NewTask[];
   partial: boolean;
+  sealer: Sealer | null;
 }
 interface Stored {
   inserted: number;
@@ -67,14 +69,15 @@ export const storeWithDependents = async (
  * already stay as they are. Of the others, tasks without dependencies are stored first, then the
  * dependents, each after its dependencies.
  */
-const storeDependents = async (db: Queryable, { handler, tasks, rows, partial }: Storing): Promise<Stored> => {
+const storeDependents = async (db: Queryable, { handler, tasks, rows, partial, sealer }: Storing): Promise<Stored> => {
   const problems: TaskProblem[] = [];
   const seqs = await dependency.lockTasks(
     db,
     [...new Set(tasks.flatMap(({ id, dependsOn }) => [id, ...dependsOn]))].sort(),
   );
   const again = tasks.filter(({ id }) => seqs.has(id));
-  const { repeated } = again.length === 0 ? { repeated: 0 } : await knownIds(db, handler, again, problems, partial);
+  const { repeated } =
+    again.length === 0 ? { repeated: 0 } : await knownIds(db, handler, again, problems, partial, sealer);
   const fresh = tasks.flatMap((task, i) => (seqs.has(task.id) ? [] : [{ task, row: rows[i]! }]));
   const planned = orderDependents(
     fresh.map(({ task }) => task),

@@ -1,3 +1,4 @@
+import type { Sealer } from '../../handlers/codec/sealer';
 import type { Contract } from '../../handlers/types';
 import { isLockTimeout, isUnavailable, withRetries } from '../../postgres/errors';
 import type { NewTask, StoredTask } from '../../postgres/grouping/task';
@@ -17,6 +18,8 @@ export interface FewTasks {
   /** The tasks as they are to be stored, in the same order. */
   rows: readonly NewTask[];
   partial: boolean;
+  /** What encodes the payloads; default: nothing. */
+  sealer?: Sealer | null;
 }
 export interface FewStored {
   inserted: number;
@@ -90,7 +93,7 @@ const storeSingles = async (pool: Pool, calls: readonly FewTasks[]): Promise<Ans
   const rows = calls.flatMap((call) => call.rows);
   const inserted = await insertTasks(pool, rows, LOCK_MS);
   const others = rows.filter(({ id }) => !inserted.has(id));
-  const known = others.length === 0 ? null : withRetries(() => findKnown(pool, others));
+  const known = others.length === 0 ? null : withRetries(() => findKnown(pool, others, calls[0]!.sealer ?? null));
   return calls.map((call, i) =>
     known === null || inserted.has(rows[i]!.id)
       ? { value: { inserted: 1, repeated: 0, problems: [] } }
@@ -126,6 +129,7 @@ const storeCalls = async (
       : await findKnown(
           db,
           rows.filter(({ id }) => !inserted.has(id)),
+          calls[0]!.sealer ?? null,
         );
   const settled: Settled<FewStored>[] = [];
   for (const call of calls) {

@@ -1,3 +1,4 @@
+import type { Sealer } from '../../handlers/codec/sealer';
 import type { Contract } from '../../handlers/types';
 import { isUniqueViolation, withRetries } from '../../postgres/errors';
 import { isHandler, unserved } from '../../handlers/contracts/implement';
@@ -11,6 +12,7 @@ import { copyTasks, RECIPIENT_MS, registerRecipient } from '../../postgres/group
 import { leaderIndex } from '../../workflows/planning/grouping/hash';
 import { LaneBindings } from '../lanes/bindings';
 import { conflict, knownIds } from './repeats';
+import { sealPayloads } from './sealPayloads';
 import { checkBacklog, inQueues } from './backlog';
 import type { GroupCommit } from '../../postgres/sharing/groupCommit';
 import type { FewStored, FewTasks } from './storeFew';
@@ -55,6 +57,8 @@ interface InserterOptions {
   beside?: () => Pool;
   /** Most ids of targets per handler, and of lanes, that are kept. */
   most?: number;
+  /** What encodes the payloads. Default: nothing. */
+  sealer?: Sealer | null;
 }
 
 /**
@@ -68,6 +72,7 @@ export class TaskInserter {
   private readonly recipients = new Map<string, { id: number; until: number }>();
   private expectRepeats = false;
   readonly lanes: LaneBindings;
+  readonly sealer: Sealer | null;
   private readonly schema: string;
   private readonly beside: () => Pool;
   private readonly most: number;
@@ -75,8 +80,9 @@ export class TaskInserter {
 
   constructor(
     readonly pool: Pool,
-    { schema = 'muster', beside = () => pool, most = MOST_KEPT }: InserterOptions = {},
+    { schema = 'muster', beside = () => pool, most = MOST_KEPT, sealer = null }: InserterOptions = {},
   ) {
+    this.sealer = sealer;
     this.schema = schema;
     this.beside = beside;
     this.most = most;
@@ -90,7 +96,10 @@ export class TaskInserter {
     options: { partial: boolean; tx?: Queryable },
   ): Promise<Accepted> {
     const refused: TaskProblem[] = [];
-    const distinct = this.dropTwins(tasks, refused, options.partial);
+    const single = this.dropTwins(tasks, refused, options.partial);
+    const { sealer } = this;
+    const sealed = sealer === null ? null : await sealPayloads(sealer, handler, single, options.partial, refused);
+    const { tasks: distinct, payloads } = sealed ?? { tasks: single, payloads: null };
     const registry = this.registry(options.tx);
     const row = await this.handlerRow(registry, handler);
     const ids = await this.targetIds(registry, handler, row, distinct);
@@ -102,7 +111,7 @@ export class TaskInserter {
     const rows = distinct.map(({ id, payload, bytes, weight, key, priority, notBeforeMs, target }, i): NewTask => ({
       id,
       targetId: ids.get(target)!,
-      payload,
+      payload: payloads === null ? payload : payloads[i]!,
       bytes,
       weight,
       key,
@@ -110,21 +119,14 @@ export class TaskInserter {
       recipientId: recipientIds[i]!,
       notBeforeMs,
     }));
+    const { partial, tx } = options;
+    const storing = { handler, tasks: distinct, rows, partial, sealer };
     const twins = tasks.length - distinct.length - refused.length;
     const targetIds = [...new Set(rows.map((task) => task.targetId))];
     const laneIds = [...new Set(lanes ?? [])];
     if (lanes !== null) {
-      const context = {
-        handler,
-        handlerId: row.id,
-        targetIds: ids,
-        tasks: distinct,
-        rows,
-        lanes,
-        laneIds,
-        partial: options.partial,
-      };
-      const ordered = await storeInLanes(this.pool, this.schema, context, options.tx);
+      const context = { ...storing, handlerId: row.id, targetIds: ids, lanes, laneIds };
+      const ordered = await storeInLanes(this.pool, this.schema, context, tx);
       return {
         ...ordered,
         repeated: ordered.repeated + twins,
@@ -135,9 +137,7 @@ export class TaskInserter {
       };
     }
     const hasDependents = distinct.some(({ dependsOn }) => dependsOn.length > 0);
-    const { partial, tx } = options;
     if (hasDependents) {
-      const storing = { handler, tasks: distinct, rows, partial };
       const stored = await storeWithDependents(tx ?? this.pool, this.schema, tx === undefined ? null : check, storing);
       const repeated = stored.repeated + twins;
       refused.push(...stored.problems);
@@ -146,7 +146,7 @@ export class TaskInserter {
     const stored =
       tx === undefined
         ? await this.storeInOwn(handler, distinct, rows, refused, partial)
-        : await storeInTheirs(tx, this.schema, check, { handler, tasks: distinct, rows, partial }, refused);
+        : await storeInTheirs(tx, this.schema, check, storing, refused);
     const repeated = stored.repeated + twins;
     return { accepted: stored.accepted, repeated, refused, targetIds, laneIds, hasDependents };
   }
@@ -274,13 +274,13 @@ export class TaskInserter {
     let fresh = rows;
     let repeated = 0;
     if (rows.length < COPY_FROM) {
-      const stored = await this.few.add({ handler, tasks, rows, partial });
+      const stored = await this.few.add({ handler, tasks, rows, partial, sealer: this.sealer });
       refused.push(...stored.problems);
       return { accepted: stored.inserted, repeated: stored.repeated };
     }
     for (let attempt = 1; ; attempt++) {
       if (this.expectRepeats || attempt > 1) {
-        const known = await knownIds(this.pool, handler, tasks, refused, partial);
+        const known = await knownIds(this.pool, handler, tasks, refused, partial, this.sealer);
         repeated = known.repeated;
         fresh = rows.filter((row) => !known.ids.has(row.id));
       }

@@ -134,7 +134,7 @@ export class Tasks {
    * changed.
    */
   resolve(ids: readonly string[], verdict: resolves.Verdict): Promise<{ resolved: number }> {
-    const act = { verb: 'resolve', subject: someOf('task', ids), detail: verdict };
+    const act = { verb: 'resolve', subject: someOf('task', ids), detail: resolves.auditOf(this.connection, verdict) };
     return this.connection.steer(texts.CHANGE, act, () => resolves.resolve(this.connection, { tasks: ids }, verdict));
   }
 }

@@ -177,12 +177,12 @@ export interface ChildBatch {
   members: number[];
   state: number;
   reason: number;
-  /**
-   * Leaves one attempt open: the next dispatch treats it as an unknown outcome and reconciles it.
-   */
+  /** Leaves one attempt open: the next dispatch reconciles it, as of unknown outcome. */
   unconcluded: boolean;
   depth: number;
   error: string | null;
+  /** The parent's last call cost its members no attempt. Default: one. */
+  counts?: false | undefined;
   /** Earliest time to send it, in ms from now; default: when its turn comes. */
   inMs?: number | undefined;
 }
@@ -228,10 +228,10 @@ from formed`,
   await client.query({
     name: 'move-members',
     text: `
-update member m set batch_id = $2, attempts = m.attempts + p.counted + 1
+update member m set batch_id = $2, attempts = m.attempts + p.counted + $4::smallint
 from batch p
 where p.id = $1 and m.batch_id = $1 and m.seq = any($3::bigint[])`,
-    values: [parentId, id, child.members],
+    values: [parentId, id, child.members, child.counts === false ? 0 : 1],
   });
   return id;
 };

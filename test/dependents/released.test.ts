@@ -146,6 +146,7 @@ test('what depends on tasks that have ended is queued by its submit, from a clie
   const temporal = await muster.client.temporal();
   const accept = createAcceptTasks({
     pool,
+    sealer: null,
     temporal,
     prefix: muster.prefix,
     leaseMs: 3_000,

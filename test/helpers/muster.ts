@@ -4,6 +4,7 @@ import pino from 'pino';
 import type { Handler } from '../../handlers';
 import type { Client } from '../../client';
 import { createClient } from '../../client';
+import { sealing } from '../../workers/config/codec';
 import type { Node } from '../../workers/node';
 import type { NodeOptions } from '../../workers/nodeOptions';
 import { createNode } from '../../workers/node';
@@ -52,6 +53,7 @@ export const startMuster = async (
     databaseUrl: database.url,
     handlers,
     prefix,
+    ...sealing(options),
     temporal: { address, dataConverter: options.dataConverter },
   });
   return {

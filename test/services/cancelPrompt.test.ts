@@ -127,7 +127,9 @@ test('two processes at once: each batch is called once in a lease', async () => 
      select b.id, t.handler_id, b.reference, 0, clock(), clock() from batch b join target t on t.id = b.target_id where b.id = any($1)`,
     [batches],
   );
-  const deps = { pool: muster.database.pool, draining: new AbortController().signal, log: pino({ level: 'silent' }) };
+  const { pool } = muster.database;
+  const log = pino({ level: 'silent' });
+  const deps = { pool, sealer: null, draining: new AbortController().signal, log };
   const processes = [1, 2].map(() => new Cancellations(deps, plain, new AbortController().signal));
   const running = processes.map((one) => one.run());
   for (const one of processes) one.end();

@@ -5,6 +5,7 @@ import { Client } from '../../client/client';
 import { MusterError } from '../../client/errors';
 import { createPool } from '../../postgres/pool';
 import { DEFAULT_WORKFLOWS } from '../../workflows/planning/callbacks/workflows';
+import { sealing } from '../config/codec';
 import type { Settings } from '../config/config';
 import { clientPlugs } from '../temporal/plugs';
 import { packageVersion } from '../temporal/versioning';
@@ -75,6 +76,7 @@ export const startApi = async (settings: Settings, options: ApiOptions): Promise
     prefix,
     handlers,
     ...(settings.hooks === undefined ? {} : { hooks: settings.hooks }),
+    ...sealing(settings),
     pool,
     temporal: { address, namespace, connection, ...clientPlugs(temporal) },
     onRingFailure,

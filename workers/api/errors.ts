@@ -73,6 +73,7 @@ const BY_CODE: Readonly<Record<ErrorCode, ProblemName | null>> = {
   BACKLOGGED: 'backlogged',
   QUOTA: 'quota',
   CANCELLED: 'conflict',
+  CODEC_FAILED: 'unavailable',
   COMPLETION_STALE: 'conflict',
   COMPLETION_TOO_EARLY: 'too-early',
   FANOUT_COMPLETE: 'conflict',

@@ -126,10 +126,15 @@ const underKey = async (
     afterCommit: (work) => void later.push(work),
   });
   call({}); // a malformed request is refused before anything is locked
-  const answer = await once(keyPool, keyed, async (tx) => {
-    later = []; // of an earlier try, which was rolled back
-    return { status: route.answer.status, text: JSON.stringify(await route.run(call(more(tx)))) };
-  });
+  const answer = await once(
+    keyPool,
+    keyed,
+    async (tx) => {
+      later = []; // of an earlier try, which was rolled back
+      return { status: route.answer.status, text: JSON.stringify(await route.run(call(more(tx)))) };
+    },
+    call({}).client.sealer,
+  );
   for (const work of later) await work();
   if (answer.replayed) void reply.header('idempotency-replayed', 'true');
   return send(reply, answer.status, answer.text);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { withFailureTexts } from '../../client/tasks/failureTexts';
+import type { Sealer } from '../../handlers/codec/sealer';
 import { withRetries } from '../../postgres/errors';
 import type { KeyedRequest } from '../../postgres/api/idempotencyKey';
 import { findKeptAnswer, keepAnswer, lockKey } from '../../postgres/api/idempotencyKey';
@@ -57,6 +58,7 @@ export const once = (
   pool: Pool,
   keyed: KeyedRequest,
   work: (tx: Transaction) => Promise<{ status: number; text: string }>,
+  sealer: Sealer | null,
 ): Promise<KeyedAnswer> =>
   withFailureTexts(KEYED, () =>
     withRetries(() =>
@@ -74,7 +76,8 @@ export const once = (
         const kept = await findKeptAnswer(tx, keyed);
         if (kept === null) {
           const answer = await work(tx);
-          await keepAnswer(tx, keyed, { status: answer.status, answer: answer.text });
+          const text = sealer === null ? answer.text : await sealer.sealText(answer.text);
+          await keepAnswer(tx, keyed, { status: answer.status, answer: text });
           return { ...answer, replayed: false };
         }
         if (!kept.request.equals(keyed.request))
@@ -82,7 +85,8 @@ export const once = (
             'key-reused',
             'This Idempotency-Key was used for a request with another path or body. Nothing was done; use a separate key for each request.',
           );
-        return { status: kept.status, text: kept.answer, replayed: true };
+        const [text] = sealer === null ? [kept.answer] : await sealer.openTexts([kept.answer]);
+        return { status: kept.status, text: text!, replayed: true };
       }),
     ),
   );

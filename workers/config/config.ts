@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import type { CallbackPolicy } from '../../activities/deps';
 import type { ExecutionSettings } from '../../activities/executions/settings';
 import type { NodeSettings } from '../../activities/nodes/settings';
+import type { SealerOptions } from '../../handlers/codec/sealer';
 import type { Handler, Hooks, Problem } from '../../handlers';
 import { readVariable, variableOf } from '../../handlers/environment/variable';
 import type { ReapIntervals } from '../../postgres/fanouts/reap';
@@ -12,6 +13,7 @@ import type { ApiSettings } from '../api/settings';
 import { apiSettings } from '../api/settings';
 import type { CallbackSettings } from './callbacks';
 import { callbackPolicy, callbackProblems, callbackSettings } from './callbacks';
+import { sealing } from './codec';
 import type { ConfigFile } from './configFile';
 import { CONFIG_NAMES, findConfig, loadConfig } from './configFile';
 import type { DevServers } from '../dev/file';
@@ -56,7 +58,7 @@ export interface TemporalSettings extends TemporalPlugs {
   connection: Pick<NativeConnectionOptions, 'tls' | 'apiKey' | 'metadata'>;
 }
 
-export interface Settings {
+export interface Settings extends SealerOptions {
   /** Null only if no database is named and none was needed. */
   databaseUrl: string | null;
   schema: string;
@@ -145,6 +147,7 @@ export const loadSettings = async (
     maxCachedWorkflows: maxCached === undefined ? (config?.settings.maxCachedWorkflows ?? null) : Number(maxCached),
     prefix: own.prefix ?? servers?.prefix ?? DEFAULT_PREFIX,
     temporal: servers === null ? temporal.settings : { ...temporal.settings, ...addressOf(servers), connection: {} },
+    ...sealing(config?.settings ?? {}),
     handlers: config?.handlers ?? [],
     hooks: config?.settings.hooks,
     callbacks: callbackPolicy(config?.settings.callbacks),

@@ -13,7 +13,7 @@ import { checked, setting, strict } from './checked';
  * folder.
  */
 
-const hasMethods = (value: unknown, names: readonly string[]): boolean =>
+export const hasMethods = (value: unknown, names: readonly string[]): boolean =>
   typeof value === 'object' &&
   value !== null &&
   names.every((name) => typeof (value as Record<string, unknown>)[name] === 'function');
@@ -66,7 +66,7 @@ const moduleOf = (what: string, folder: string, fits: (file: string) => boolean 
   });
 
 /** The SDK loads it with `require`, in the worker and for its workflows. */
-const converterModule = (folder: string, name: string, methods: readonly string[]): z.ZodType<string> =>
+export const converterModule = (folder: string, name: string, methods: readonly string[]): z.ZodType<string> =>
   moduleOf(
     `JavaScript module that exports ${name}, an object with the methods ${methods.join(' and ')}`,
     folder,

@@ -5,6 +5,7 @@ import { SCHEMA_PATTERN } from '../../postgres/pool';
 import { DEFAULT_PREFIX } from '../../workflows/naming';
 import { DEFAULT_LIMITS, MAX_WAIT_S } from '../api/limits';
 import { DEFAULT_REAP } from '../sweeper/fanoutReaper';
+import { codecShape } from './codec';
 import { executionShape } from './executions';
 import { callbackShape, callbacksShape, hostName, hosts, isPort, PORT } from './callbacksSchema';
 import { checked, setting, strict, text, whole } from './checked';
@@ -156,6 +157,7 @@ export const fileSchema = (options: SchemaOptions) =>
     prefix: setting(prefix, 'First part of all workflow ids and task queues.', DEFAULT_PREFIX),
     temporal: strict(temporalShape(options)).optional(),
     fanouts: strict(fanoutShape).optional(),
+    ...codecShape(options.folder),
     api: strict(apiShape).optional(),
     callback: strict(callbackShape(options)).optional(),
     callbacks: strict(callbacksShape(options)).optional(),
@@ -182,6 +184,8 @@ export const SETTING_NAMES: readonly string[] = [
   'callbacks',
   'fanouts',
   'hooks',
+  'payloadCodec',
+  'objectStore',
 ];
 
 /** Returns every problem of a value, one per field. */

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Client as TemporalClient, Connection } from '@temporalio/client';
 import type { Client } from '../../client';
 import { createClient } from '../../client';
+import { sealing } from '../config/codec';
 import type { Pool } from '../../postgres/pool';
 import { createPool } from '../../postgres/pool';
 import { createAhead, replaceClock } from '../../postgres/testing/clock';
@@ -66,7 +67,8 @@ export const startMuster = async (options: StartMusterOptions): Promise<StartedM
     const settings = { ...rest, log, shutdownGraceMs, databaseUrl, prefix };
     const worker = startWorker({ ...settings, temporal: { ...plugs, address: temporalAddress } });
     ends.later(await worker, (started) => started.stop());
-    const client = createClient({ databaseUrl, handlers: rest.handlers ?? [], prefix, temporal: { client: temporal } });
+    const { handlers = [] } = rest;
+    const client = createClient({ databaseUrl, handlers, prefix, ...sealing(rest), temporal: { client: temporal } });
     ends.later(client, (opened) => opened.close());
     const clock = new TestClock(pool, temporal, prefix);
     return { client, clock, databaseUrl, temporalAddress, prefix, stop: () => ends.end() };

@@ -101,6 +101,10 @@ export const taskView = z
       .optional()
       .describe('Why the task failed, died, is unknown or is waiting for another attempt'),
     finishedAt: time.optional().describe('Present only in a final state'),
+    encoded: z
+      .partialRecord(z.enum(['payload', 'result', 'error']), z.string())
+      .optional()
+      .describe('Why these fields stand here as they are stored: encoded by the payload codec, or kept as objects'),
   })
   .meta({ id: 'Task' });
 export type TaskView = z.infer<typeof taskView>;

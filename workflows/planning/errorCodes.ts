@@ -107,6 +107,10 @@ export const ERROR_CODES = {
     'The execution was cancelled or given up while its argument lists were being sent.',
     'Start a new execution.',
   ],
+  CODEC_FAILED: [
+    'The payload codec or the object store does not work, or cannot read a stored value.',
+    'Read the message: it has what the codec or the store said. Repeat the call with the same ids.',
+  ],
   COMPLETION_STALE: [
     'The batch has ended in another way, or the downstream does not have it.',
     'See `muster batch <id>`.',

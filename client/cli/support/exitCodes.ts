@@ -43,6 +43,7 @@ const BY_CODE: Readonly<Partial<Record<ErrorCode, number>>> = {
   SCHEMA_MISSING: EXIT.unavailable,
   SCHEMA_NEWER: EXIT.unavailable,
   SCHEMA_DIFFERS: EXIT.unavailable,
+  CODEC_FAILED: EXIT.unavailable,
   DEV_SERVER: EXIT.unavailable,
   TIMEOUT: EXIT.timeout,
   BACKLOGGED: EXIT.backlogged,

@@ -48,9 +48,10 @@ export class Session<Options = object> {
   /** Returns a client by the settings, which is closed when the command ends. */
   async client(needs: Needs = {}): Promise<Client> {
     const settings = await this.settings({ ...needs, database: true });
-    const [{ createClient }, { clientPlugs }] = await Promise.all([
+    const [{ createClient }, { clientPlugs }, { sealing }] = await Promise.all([
       import('../../index.js'),
       import('../../../workers/temporal/plugs.js'),
+      import('../../../workers/config/codec.js'),
     ]);
     const { address, namespace, connection } = settings.temporal;
     this.opened = createClient({
@@ -59,6 +60,7 @@ export class Session<Options = object> {
       prefix: settings.prefix,
       handlers: settings.handlers,
       ...(settings.hooks === undefined ? {} : { hooks: settings.hooks }),
+      ...sealing(settings),
       temporal: { address, namespace, connection, ...clientPlugs(settings.temporal) },
       maxConnections: 4,
       door: 'cli',

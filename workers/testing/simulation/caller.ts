@@ -27,7 +27,7 @@ export class Caller {
     private readonly onCall: OnCall,
   ) {
     const pool = memoryPool(tables);
-    const home = new QueueHome(pool, undefined, undefined, random);
+    const home = new QueueHome(pool, {}, random);
     const { signal } = new AbortController();
     // What a call of a batch outside of lanes and partitions uses of what a worker has.
     this.deps = { pool, handler, home, signal, use: null } as unknown as CallerDeps;

@@ -92,6 +92,8 @@ export type CallOutcome =
   | { kind: 'accepted'; reference: string }
   | { kind: 'later'; retryAfterMs?: number; scope: 'target' | 'handler'; error: string }
   | { kind: 'rejected'; error: string }
+  /** Not sent: some of its payloads cannot be decoded, while others of its handler can. */
+  | { kind: 'unreadable'; error: string }
   /** `scope`: pause only the batch's target. Left out: pause the handler. */
   | { kind: 'halted'; error: string; scope?: 'target' }
   | { kind: 'unknown'; error: string };
@@ -154,8 +156,11 @@ export type Settlement =
    * handler, or the batch's lane. `inPlace`: the running activity does the waiting.
    */
   | { kind: 'wait'; inMs: number; hold: 'target' | 'handler' | 'lane'; inPlace: boolean; error: string }
-  /** The batch is split into two halves, each a separate batch; the second one begins at `at`. */
-  | { kind: 'split'; at: number; error: string }
+  /**
+   * The batch is split into two halves, each a separate batch; the second one begins at `at`.
+   * `counts` false: it was not sent, which costs no attempt.
+   */
+  | { kind: 'split'; at: number; error: string; counts?: false }
   /** A half of the first split was refused: wait for the outcome of the other half. */
   | { kind: 'await-sibling'; error: string }
   /**

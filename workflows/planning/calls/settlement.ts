@@ -19,6 +19,8 @@ export function decideSettlement(outcome: CallOutcome, context: SettlementContex
       return settleLater(outcome, context);
     case 'rejected':
       return settleRejected(outcome.error, context);
+    case 'unreadable':
+      return settleUnreadable(outcome.error, context);
     case 'halted':
       // A refused credential or address is not the tasks' fault.
       return { kind: 'halt', reason: outcome.error, ...(outcome.scope === undefined ? {} : { scope: outcome.scope }) };
@@ -129,6 +131,16 @@ function settleRejected(error: string, context: SettlementContext): Settlement {
     return { kind: 'halt', reason: `both halves of the first split were refused: ${error}` };
   }
   return members === 1 ? failed : { kind: 'split', at: Math.ceil(members / 2), error };
+}
+
+/**
+ * Settles a batch that was not sent since some of its payloads cannot be decoded: it is halved, at
+ * no attempt, until each of those is alone. That one is tried again, until no attempt is left.
+ */
+function settleUnreadable(error: string, context: SettlementContext): Settlement {
+  const members = context.attempts.length;
+  if (members > 1) return { kind: 'split', at: Math.ceil(members / 2), error, counts: false };
+  return settleResults([{ index: 0, status: 'retry', error }], context);
 }
 
 /**

@@ -1,0 +1,94 @@
+import { CodecError } from '../../handlers/codec/codecError';
+import type { Sealer } from '../../handlers/codec/sealer';
+import type { Contract } from '../../handlers/types';
+import { MusterError, InvalidTaskError } from '../errors';
+import type { TaskProblem } from '../errors';
+import type { CheckedTask } from './checkTasks';
+
+/** Most bytes of an encoded payload, beyond twice the handler's limit of plain ones. */
+const ENVELOPE_BYTES = 4_096;
+
+/**
+ * Encodes the payloads of tasks before anything is written. Returns those that can be stored; with
+ * `partial`, those that are too large when they are encoded are added to `refused`.
+ *
+ * @throws InvalidTaskError for such payloads, unless `partial`.
+ * @throws MusterError with code CODEC_FAILED if the codec or the object store does not work.
+ */
+export const sealPayloads = async (
+  sealer: Sealer,
+  handler: Contract,
+  tasks: readonly CheckedTask[],
+  partial: boolean,
+  refused: TaskProblem[],
+): Promise<{ tasks: CheckedTask[]; payloads: string[] }> => {
+  const sealed = await sealAll(
+    sealer,
+    tasks.map(({ payload }) => payload),
+  );
+  const most = 2 * handler.maxPayloadBytes + ENVELOPE_BYTES;
+  const isLarge = (_: unknown, i: number): boolean => Buffer.byteLength(sealed[i]!) > most;
+  const large = tasks.flatMap((task, i) => (isLarge(task, i) ? [problemOf(task, most, sealed[i]!)] : []));
+  if (large.length === 0) return { tasks: [...tasks], payloads: sealed };
+  if (!partial) throw new InvalidTaskError(large);
+  refused.push(...large);
+  const fits = tasks.flatMap((task, i) => (isLarge(task, i) ? [] : [{ task, payload: sealed[i]! }]));
+  return { tasks: fits.map(({ task }) => task), payloads: fits.map(({ payload }) => payload) };
+};
+
+/** Returns the payloads of each batch as they are stored. Throws as `sealPayloads` does. */
+export const sealBatches = async (
+  sealer: Sealer | null,
+  handler: Contract,
+  batches: readonly { tasks: readonly CheckedTask[] }[],
+): Promise<string[][]> => {
+  if (sealer === null) return batches.map(({ tasks }) => tasks.map(({ payload }) => payload));
+  const all = batches.flatMap(({ tasks }) => tasks);
+  const { payloads } = await sealPayloads(sealer, handler, all, false, []);
+  let at = 0;
+  return batches.map(({ tasks }) => payloads.slice(at, (at += tasks.length)));
+};
+
+const sealAll = async (sealer: Sealer, payloads: readonly string[]): Promise<string[]> => {
+  try {
+    return await sealer.seal('payload', payloads);
+  } catch (error) {
+    if (!(error instanceof CodecError)) throw error;
+    throw new MusterError(
+      error.code,
+      `Cannot encode the payloads: ${error.message}. Submit again once it works: nothing was accepted.`,
+      { cause: error },
+    );
+  }
+};
+
+const problemOf = ({ index, id }: CheckedTask, most: number, sealed: string): TaskProblem => ({
+  index,
+  id,
+  field: 'payload',
+  code: 'PAYLOAD_TOO_LARGE',
+  message:
+    `expected at most ${most} bytes once it is encoded by the payload codec, got ${Buffer.byteLength(sealed)}. ` +
+    'Store it elsewhere and submit a reference, or raise maxPayloadBytes.',
+});
+
+/** Returns stored tasks with their payloads decoded, to compare them with repeated ones. */
+export const openStored = async <T extends { id: string; payload: string }>(
+  sealer: Sealer,
+  stored: readonly T[],
+): Promise<T[]> => {
+  const opened = await sealer.open(
+    'payload',
+    stored.map(({ payload }) => payload),
+  );
+  return stored.map((task, i) => {
+    const payload = opened[i]!;
+    if (typeof payload === 'string') return { ...task, payload };
+    throw new MusterError(
+      payload.code,
+      `Cannot compare task ${JSON.stringify(task.id)} with the accepted task of this id: ${payload.message}. ` +
+        'Submit again once it can be decoded: nothing was accepted.',
+      { cause: payload },
+    );
+  });
+};

@@ -1,0 +1,188 @@
+import { ClaimCheck } from './claimCheck';
+import { CodecError, reasonOf } from './codecError';
+import { envelopesIn, hasTokens, isEnvelope, readEnvelope, replaceTokens, toEnvelope, toToken } from './envelope';
+import { inParts } from './inParts';
+import type { EncodedPayload, ObjectStoreOptions, PayloadCodec, ValueKind } from './types';
+
+/** Values per call of a codec, and calls at once. */
+const PART = 100;
+const PARALLEL = 4;
+/** Longest time of one call of a codec. */
+const CALL_MS = 30_000;
+
+/** What a process is given to encode the values of its callers. */
+export interface SealerOptions {
+  payloadCodec?: PayloadCodec | undefined;
+  objectStore?: ObjectStoreOptions | undefined;
+}
+
+/** Returns what encodes the values of callers; null: nothing does. */
+export const sealerOf = ({ payloadCodec, objectStore }: SealerOptions): Sealer | null =>
+  payloadCodec === undefined && objectStore === undefined ? null : new Sealer(payloadCodec ?? null, objectStore);
+
+const JSON_PLAIN = { encoding: Buffer.from('json/plain') };
+/** What may become an object. */
+const CLAIMED: readonly ValueKind[] = ['payload', 'result'];
+const PROBE = '"muster"';
+
+/**
+ * Encodes the values of callers on their way into the store and decodes them on their way out: many
+ * at once, large ones by way of the object store.
+ */
+export class Sealer {
+  private readonly claims: ClaimCheck | null;
+
+  constructor(
+    private readonly codec: PayloadCodec | null,
+    objectStore: ObjectStoreOptions | undefined,
+  ) {
+    this.claims = objectStore === undefined ? null : new ClaimCheck(objectStore);
+  }
+
+  /** Says whether texts are encoded too. */
+  get sealsTexts(): boolean {
+    return this.codec !== null;
+  }
+
+  /** Encodes JSON texts. Throws `CodecError` if one of them cannot be. */
+  async seal(kind: ValueKind, values: readonly string[]): Promise<string[]> {
+    const { codec, claims } = this;
+    const sealed = codec === null ? [...values] : await inParts(values, PART, PARALLEL, encodeBy(codec, kind));
+    return claims === null || !CLAIMED.includes(kind)
+      ? sealed
+      : inParts(sealed, 1, PARALLEL, async ([one]) => [await claims.put(one!)]);
+  }
+
+  /**
+   * Decodes JSON texts, each by itself: one that cannot be decoded is answered by the error. Plain
+   * ones, from before there was a codec, are returned as they are.
+   */
+  async open(kind: ValueKind, values: readonly string[]): Promise<(string | CodecError)[]> {
+    const places = values.flatMap((value, place) => (isEnvelope(value) ? [place] : []));
+    const opened: (string | CodecError)[] = [...values];
+    const read = await inParts(places, PART, PARALLEL, (part) =>
+      this.openPart(
+        kind,
+        part.map((place) => values[place]!),
+      ),
+    );
+    places.forEach((place, i) => (opened[place] = read[i]!));
+    return opened;
+  }
+
+  /** Encodes a text, as a token. Without a codec it is returned as it is. */
+  async sealText(text: string): Promise<string> {
+    return (await this.sealTexts([text]))[0]!;
+  }
+
+  async sealTexts(texts: readonly string[]): Promise<string[]> {
+    const { codec } = this;
+    if (codec === null || texts.length === 0) return [...texts];
+    const json = texts.map((text) => JSON.stringify(text));
+    return (await inParts(json, PART, PARALLEL, encodeBy(codec, 'error'))).map(toToken);
+  }
+
+  /** Decodes what is encoded in texts. A part that cannot be decoded says so in its place. */
+  async openTexts(texts: readonly string[]): Promise<string[]> {
+    const envelopes = [...new Set(texts.flatMap((text) => (hasTokens(text) ? envelopesIn(text) : [])))];
+    if (envelopes.length === 0) return [...texts];
+    const opened = await this.open('error', envelopes);
+    const read = new Map(envelopes.map((envelope, i) => [envelope, textOf(opened[i]!)]));
+    return texts.map((text) => replaceTokens(text, (envelope) => read.get(envelope)!));
+  }
+
+  private async openPart(kind: ValueKind, part: readonly string[]): Promise<(string | CodecError)[]> {
+    const whole = await inParts(part, 1, PARALLEL, async ([one]) => [await this.fetched(one!)]);
+    const good = whole.flatMap((one, place) => (typeof one === 'string' && isEnvelope(one) ? [place] : []));
+    if (good.length === 0) return whole;
+    const decoded = await this.decodeAll(
+      kind,
+      good.map((place) => whole[place] as string),
+    );
+    good.forEach((place, i) => (whole[place] = decoded[i]!));
+    return whole;
+  }
+
+  /** Returns the envelope itself, fetched if it refers to an object. */
+  private async fetched(envelope: string): Promise<string | CodecError> {
+    try {
+      const read = readEnvelope(envelope);
+      if (!('object' in read)) return envelope;
+      if (this.claims === null)
+        return new CodecError('it is kept in an object store, and none is configured here', false);
+      return await this.claims.get(read.object);
+    } catch (error) {
+      return error instanceof CodecError ? error : new CodecError(`unreadable envelope: ${reasonOf(error)}`, false);
+    }
+  }
+
+  private async decodeAll(kind: ValueKind, envelopes: readonly string[]): Promise<(string | CodecError)[]> {
+    const { codec } = this;
+    if (codec === null)
+      return envelopes.map(() => new CodecError('it is encoded, and no payloadCodec is configured here', false));
+    try {
+      return await decodeBy(codec, kind, envelopes);
+    } catch (error) {
+      if (envelopes.length > 1)
+        return (await inParts(envelopes, 1, PARALLEL, ([one]) => this.decodeAll(kind, [one!]))).flat();
+      const away = !(await works(codec));
+      return [new CodecError(`${away ? 'the codec does not work' : 'the codec refuses it'}: ${reasonOf(error)}`, away)];
+    }
+  }
+}
+
+const textOf = (opened: string | CodecError): string =>
+  typeof opened === 'string' ? String(JSON.parse(opened)) : `(cannot be decoded: ${opened.message})`;
+
+const contextOf = (kind: ValueKind) => ({ type: 'muster' as const, kind });
+
+const encodeBy =
+  (codec: PayloadCodec, kind: ValueKind) =>
+  async (values: readonly string[]): Promise<string[]> => {
+    const plain = values.map((value): EncodedPayload => ({ metadata: JSON_PLAIN, data: Buffer.from(value) }));
+    try {
+      const encoded = await inTime(() => codec.encode(plain, contextOf(kind)));
+      checkLength(encoded, values.length);
+      return encoded.map(toEnvelope);
+    } catch (error) {
+      throw new CodecError(`the codec could not encode it: ${reasonOf(error)}`, true, { cause: error });
+    }
+  };
+
+const decodeBy = async (codec: PayloadCodec, kind: ValueKind, envelopes: readonly string[]): Promise<string[]> => {
+  const encoded = envelopes.map((one) => (readEnvelope(one) as { payload: EncodedPayload }).payload);
+  const decoded = await inTime(() => codec.decode(encoded, contextOf(kind)));
+  checkLength(decoded, envelopes.length);
+  return decoded.map(({ data }) => {
+    const json = Buffer.from(data ?? []).toString();
+    JSON.parse(json); // or its readers would fail
+    return json;
+  });
+};
+
+/** Says whether a codec can decode what it has encoded just now. */
+const works = async (codec: PayloadCodec): Promise<boolean> => {
+  try {
+    const [read] = await decodeBy(codec, 'payload', await encodeBy(codec, 'payload')([PROBE]));
+    return read === PROBE;
+  } catch {
+    return false;
+  }
+};
+
+const checkLength = (got: unknown, expected: number): void => {
+  if (!Array.isArray(got) || got.length !== expected)
+    throw new Error(`expected ${expected} payloads, got ${Array.isArray(got) ? got.length : typeof got}`);
+};
+
+const inTime = async <T>(work: () => Promise<T>): Promise<T> => {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${CALL_MS} ms`)), CALL_MS);
+  });
+  try {
+    return await Promise.race([work(), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+};

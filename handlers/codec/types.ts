@@ -1,0 +1,46 @@
+/**
+ * A value on its way into the store or out of it. It has the form of a payload of Temporal, so that
+ * a `PayloadCodec` for Temporal serves both.
+ */
+export interface EncodedPayload {
+  metadata?: Record<string, Uint8Array> | null;
+  data?: Uint8Array | null;
+}
+
+/** What a value is. */
+export type ValueKind = 'payload' | 'result' | 'error' | 'arguments' | 'output';
+
+/** Whose value it is: the same when it is encoded and when it is decoded. */
+export interface CodecContext {
+  type: 'muster';
+  kind: ValueKind;
+}
+
+/**
+ * Encodes what Muster stores in Postgres for its callers, such as by encryption. The methods are
+ * those of Temporal's `PayloadCodec`: a list in, a list of the same length and order out. What
+ * `encode` gets has the encoding `json/plain`; `context` is a {@link CodecContext}. Several calls
+ * may run at once.
+ *
+ * An error of `decode` concerns the whole list: its values are then decoded one by one, so that one
+ * that cannot be decoded does not harm the others.
+ */
+export interface PayloadCodec {
+  encode(payloads: EncodedPayload[], context?: unknown): Promise<EncodedPayload[]>;
+  decode(payloads: EncodedPayload[], context?: unknown): Promise<EncodedPayload[]>;
+}
+
+/** Where large values are kept, such as a bucket. */
+export interface ObjectStore {
+  /** Stores an object. A repeated key has the same content. */
+  put(key: string, data: Uint8Array): Promise<void>;
+  /** Returns an object; null: there is none. Throws where the store does not answer. */
+  get(key: string): Promise<Uint8Array | null>;
+}
+
+/** Values of more than so many bytes, encoded, are kept in an object store. */
+export interface ObjectStoreOptions {
+  store: ObjectStore;
+  /** 1,024 to 100,000,000; default 65,536. */
+  overBytes?: number;
+}

@@ -1,0 +1,29 @@
+import { CodecError } from '../../client';
+import { sealerOf } from '../../handlers/codec/sealer';
+
+test('large values are kept as objects; a missing, changed or unreachable one is an error of its value', async () => {
+  const objects = new Map<string, Uint8Array>();
+  let away = false;
+  const store = {
+    put: async (key: string, data: Uint8Array) => void objects.set(key, data),
+    get: async (key: string) => {
+      if (away) throw new Error('no answer');
+      return objects.get(key) ?? null;
+    },
+  };
+  const sealer = sealerOf({ objectStore: { store, overBytes: 1_024 } })!;
+  const [small, large] = ['"a"', JSON.stringify('b'.repeat(2_000))] as const;
+  const sealed = await sealer.seal('payload', [small, large]);
+  expect([sealed[0], objects.size]).toEqual([small, 1]);
+  expect(await sealer.open('payload', sealed)).toEqual([small, large]);
+  const [key] = objects.keys();
+  away = true;
+  expect(await sealer.open('payload', sealed)).toEqual([small, expect.objectContaining({ away: true })]);
+  away = false;
+  objects.set(key!, Buffer.from(JSON.stringify('c'.repeat(2_000))));
+  const [, changed] = await sealer.open('payload', sealed);
+  expect(changed).toBeInstanceOf(CodecError);
+  expect(changed).toMatchObject({ away: false, message: expect.stringContaining('checksum differs') });
+  objects.clear();
+  expect((await sealer.open('payload', sealed))[1]).toMatchObject({ message: expect.stringContaining('is missing') });
+});
