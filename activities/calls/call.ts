@@ -9,7 +9,7 @@ import type { EndedTasks } from '../../handlers/hooks/types';
 import type { Handler } from '../../handlers/types';
 import type { Conclude, Decision, Door, Half, LookAgain, LookUps, Part, PlainOutcome } from './door';
 import type { EndsTold } from '../hooks/endsTold';
-import type { Outcomes } from '../outcomes/outcomes';
+import type { OutcomesTold } from '../outcomes/told';
 import type { Tally } from '../outcomes/tally';
 import type { ResultPages } from './resultPages';
 
@@ -55,7 +55,7 @@ export interface Home extends Doors, Steps {
   /** Are told of ends. */
   readonly hooks: EndsTold | undefined;
   /** Counts and logs what became of calls. */
-  readonly outcomes: Outcomes | undefined;
+  readonly outcomes: OutcomesTold | undefined;
   readonly rules: HomeRules;
   /** What encodes the values of callers; null: nothing does. */
   readonly sealer: Sealer | null;
@@ -70,7 +70,7 @@ export interface Home extends Doors, Steps {
 /** What a home tells of outcomes, and how it encodes what it stores; each may be left out. */
 export interface HomeDeps {
   hooks?: EndsTold | undefined;
-  outcomes?: Outcomes | undefined;
+  outcomes?: OutcomesTold | undefined;
   sealer?: Sealer | null;
 }
 

@@ -14,7 +14,7 @@ import type { Conclude, Decision, Half, LookAgain, LookUps, Part } from './door'
 import { NO_LOOK_UPS } from './door';
 import { OUTCOME_CHUNK } from './finish';
 import type { EndsTold } from '../hooks/endsTold';
-import type { Outcomes } from '../outcomes/outcomes';
+import type { OutcomesTold } from '../outcomes/told';
 import { GroupWriter } from '../sharing/groupWriter';
 import { concludeSibling } from './halves';
 import { TO_LOOK_AGAIN } from './putOff';
@@ -47,7 +47,7 @@ export const successWriter = (pool: Pool): GroupWriter<Success, { written: boole
 export class QueueHome implements Home {
   readonly rules = QUEUE_RULES;
   readonly hooks: EndsTold | undefined;
-  readonly outcomes: Outcomes | undefined;
+  readonly outcomes: OutcomesTold | undefined;
   readonly sealer: Sealer | null;
   private readonly successes: ReturnType<typeof successWriter>;
 

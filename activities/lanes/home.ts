@@ -12,7 +12,7 @@ import { conclude } from '../calls/conclude';
 import type { Conclude, Decision, Half, LookAgain, LookUps, Part, PlainOutcome } from '../calls/door';
 import { NO_LOOK_UPS } from '../calls/door';
 import type { EndsTold } from '../hooks/endsTold';
-import type { Outcomes } from '../outcomes/outcomes';
+import type { OutcomesTold } from '../outcomes/told';
 import type { GroupWriter } from '../sharing/groupWriter';
 import { TO_LOOK_AGAIN } from '../calls/putOff';
 import { concludePair } from './halves';
@@ -28,7 +28,7 @@ export class LaneHome implements Home {
   readonly rules = LANE_RULES;
   readonly random = (): number => Math.random();
   readonly hooks: EndsTold | undefined;
-  readonly outcomes: Outcomes | undefined;
+  readonly outcomes: OutcomesTold | undefined;
   readonly sealer: Sealer | null;
   private readonly applied: GroupWriter<Applied, LaneWritten>;
   private readonly accepted: GroupWriter<AcceptedInLane, LaneWritten>;

@@ -1,8 +1,7 @@
 import type { Logger } from 'pino';
-import type { Call, Settled } from '../calls/call';
-import type { MadeEnd } from '../calls/door';
-import type { OutcomeMeters } from './meters';
+import type { CallOutcome, OutcomeMeters } from './meters';
 import type { Tally } from './tally';
+import type { OutcomesTold, ToldCall } from './told';
 
 type Log = Pick<Logger, 'warn' | 'info' | 'debug'>;
 
@@ -10,7 +9,7 @@ type Log = Pick<Logger, 'warn' | 'info' | 'debug'>;
  * Counts and logs what became of calls and tasks: `warn` for a batch of which tasks failed, died or
  * have an unknown outcome, `info` for one that is tried again, `debug` for one that succeeded.
  */
-export class Outcomes {
+export class Outcomes implements OutcomesTold {
   constructor(
     readonly meters: OutcomeMeters,
     private readonly log: Log,
@@ -18,13 +17,11 @@ export class Outcomes {
     private readonly hidesErrors = false,
   ) {}
 
-  /** A call has ended; what it came to is not recorded yet. */
-  called({ batch, members }: Call, outcome: MadeEnd, ms: number): void {
+  called({ batch, members }: ToldCall, outcome: { kind: CallOutcome }, ms: number): void {
     this.meters.called(batch.handler, outcome.kind, ms, members.length);
   }
 
-  /** The outcome of a call is committed. */
-  settled(call: Call, { written, kind }: Settled, tally: Tally): void {
+  settled(call: ToldCall, { written, kind }: { written: boolean; kind: string }, tally: Tally): void {
     if (!written) return; // another attempt has recorded its own
     const { batch, attempt, members } = call;
     this.meters.ended(batch.handler, tally.counts);

@@ -6,7 +6,7 @@ import type { EncodedPayload, ObjectStoreOptions, PayloadCodec, ValueKind } from
 
 /** Values per call of a codec, and calls at once. */
 const PART = 100;
-const PARALLEL = 4;
+const PARALLEL_CALLS = 4;
 /** Longest time of one call of a codec. */
 const CALL_MS = 30_000;
 
@@ -47,10 +47,10 @@ export class Sealer {
   /** Encodes JSON texts. Throws `CodecError` if one of them cannot be. */
   async seal(kind: ValueKind, values: readonly string[]): Promise<string[]> {
     const { codec, claims } = this;
-    const sealed = codec === null ? [...values] : await inParts(values, PART, PARALLEL, encodeBy(codec, kind));
+    const sealed = codec === null ? [...values] : await inParts(values, PART, PARALLEL_CALLS, encodeBy(codec, kind));
     return claims === null || !CLAIMED.includes(kind)
       ? sealed
-      : inParts(sealed, 1, PARALLEL, async ([one]) => [await claims.put(one!)]);
+      : inParts(sealed, 1, PARALLEL_CALLS, async ([one]) => [await claims.put(one!)]);
   }
 
   /**
@@ -60,7 +60,7 @@ export class Sealer {
   async open(kind: ValueKind, values: readonly string[]): Promise<(string | CodecError)[]> {
     const places = values.flatMap((value, place) => (isEnvelope(value) ? [place] : []));
     const opened: (string | CodecError)[] = [...values];
-    const read = await inParts(places, PART, PARALLEL, (part) =>
+    const read = await inParts(places, PART, PARALLEL_CALLS, (part) =>
       this.openPart(
         kind,
         part.map((place) => values[place]!),
@@ -79,7 +79,7 @@ export class Sealer {
     const { codec } = this;
     if (codec === null || texts.length === 0) return [...texts];
     const json = texts.map((text) => JSON.stringify(text));
-    return (await inParts(json, PART, PARALLEL, encodeBy(codec, 'error'))).map(toToken);
+    return (await inParts(json, PART, PARALLEL_CALLS, encodeBy(codec, 'error'))).map(toToken);
   }
 
   /** Decodes what is encoded in texts. A part that cannot be decoded says so in its place. */
@@ -92,7 +92,7 @@ export class Sealer {
   }
 
   private async openPart(kind: ValueKind, part: readonly string[]): Promise<(string | CodecError)[]> {
-    const whole = await inParts(part, 1, PARALLEL, async ([one]) => [await this.fetched(one!)]);
+    const whole = await inParts(part, 1, PARALLEL_CALLS, async ([one]) => [await this.fetched(one!)]);
     const good = whole.flatMap((one, place) => (typeof one === 'string' && isEnvelope(one) ? [place] : []));
     if (good.length === 0) return whole;
     const decoded = await this.decodeAll(
@@ -124,7 +124,7 @@ export class Sealer {
       return await decodeBy(codec, kind, envelopes);
     } catch (error) {
       if (envelopes.length > 1)
-        return (await inParts(envelopes, 1, PARALLEL, ([one]) => this.decodeAll(kind, [one!]))).flat();
+        return (await inParts(envelopes, 1, PARALLEL_CALLS, ([one]) => this.decodeAll(kind, [one!]))).flat();
       const away = !(await works(codec));
       return [new CodecError(`${away ? 'the codec does not work' : 'the codec refuses it'}: ${reasonOf(error)}`, away)];
     }

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { Client } from '../../client/client';
 import { MusterError } from '../../client/errors';
+import type { Pool } from '../../postgres/pool';
 import { createPool } from '../../postgres/pool';
 import { DEFAULT_WORKFLOWS } from '../../workflows/planning/callbacks/workflows';
 import { sealing } from '../config/codec';
@@ -57,6 +58,23 @@ const CONNECTIONS = 10;
 const BACKLOG = 4_096;
 const IDLE_MS = 50;
 
+/** Returns the client by which requests are answered; it shares the API's pool. */
+const clientOf = (settings: Settings, pool: Pool, log: Logger): Client => {
+  const { databaseUrl, schema, prefix, handlers, hooks } = settings;
+  const { address, namespace, connection } = settings.temporal;
+  return new Client({
+    databaseUrl: databaseUrl!,
+    schema,
+    prefix,
+    handlers,
+    ...(hooks === undefined ? {} : { hooks }),
+    ...sealing(settings),
+    pool,
+    temporal: { address, namespace, connection, ...clientPlugs(settings.temporal) },
+    onRingFailure: (err) => log.warn({ err }, 'api: a ring failed; the sweeper repeats it'),
+  });
+};
+
 /**
  * Starts the API; the database must have its tables (`awaitStore`). Refuses to be open for other
  * machines.
@@ -64,23 +82,11 @@ const IDLE_MS = 50;
 export const startApi = async (settings: Settings, options: ApiOptions): Promise<RunningApi> => {
   const { log } = options;
   const max = options.maxConnections ?? settings.maxConnections ?? CONNECTIONS;
-  const { databaseUrl, schema, prefix, handlers, temporal } = settings;
+  const { databaseUrl, schema } = settings;
   const ofDatabase = { databaseUrl: databaseUrl!, schema, max };
   const pool = createPool({ ...ofDatabase, applicationName: 'muster api' });
   const keyPool = createPool({ ...ofDatabase, applicationName: 'muster api keys' });
-  const onRingFailure = (err: Error): void => log.warn({ err }, 'api: a ring failed; the sweeper repeats it');
-  const { address, namespace, connection } = temporal;
-  const client = new Client({
-    databaseUrl: databaseUrl!,
-    schema,
-    prefix,
-    handlers,
-    ...(settings.hooks === undefined ? {} : { hooks: settings.hooks }),
-    ...sealing(settings),
-    pool,
-    temporal: { address, namespace, connection, ...clientPlugs(temporal) },
-    onRingFailure,
-  });
+  const client = clientOf(settings, pool, log);
   const stopping = new AbortController();
   const close = async (): Promise<void> => {
     await client.close();

@@ -1,10 +1,10 @@
 import pino from 'pino';
-import { defineHandler, LaterError } from '../../handlers';
-import type { MetricsServer } from '../../workers/metrics/server';
-import { startMetrics } from '../../workers/metrics/server';
-import { eventually } from '../helpers/eventually';
-import type { TestMuster } from '../helpers/muster';
-import { startMuster } from '../helpers/muster';
+import { defineHandler, LaterError } from '../../../handlers';
+import type { MetricsServer } from '../../../workers/metrics/server';
+import { startMetrics } from '../../../workers/metrics/server';
+import { eventually } from '../../helpers/eventually';
+import type { TestMuster } from '../../helpers/muster';
+import { startMuster } from '../../helpers/muster';
 
 /** What became of calls and tasks is counted and logged by the worker that recorded it. */
 
