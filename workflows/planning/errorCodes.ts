@@ -17,10 +17,6 @@ export const ERROR_CODES = {
     'Choose another id. Repeating the same content is harmless.',
   ],
   INDEX_PAST_END: ['An item id names an index past the end of its segment.', 'Use the ids that `addItems` returned.'],
-  HOOK_FAILED: [
-    'The hook `taskAccepted` threw an error that is no refusal, or did not end in time: nothing was accepted.',
-    'Read the message; correct the hook, and submit again.',
-  ],
   INVALID_ARGUMENT: ['An argument has the wrong type, range or form.', 'Read the message: it names the argument.'],
   INVALID_CALLBACK: ['The callback of a task is neither a URL nor a workflow id.', 'Pass `{url}` or `{workflowId}`.'],
   INVALID_COMPLETION: ['A completion does not fit its batch.', 'Correct the field that the message names.'],
@@ -106,6 +102,10 @@ export const ERROR_CODES = {
   CANCELLED: [
     'The execution was cancelled or given up while its argument lists were being sent.',
     'Start a new execution.',
+  ],
+  HOOK_FAILED: [
+    'The hook `taskAccepted` threw an error that is no refusal, or did not end in time: nothing was accepted.',
+    'Read the message; correct the hook, and submit again.',
   ],
   CODEC_FAILED: [
     'The payload codec or the object store does not work, or cannot read a stored value.',

@@ -11,8 +11,8 @@ export const EXIT = {
   /** Bad usage, settings, config file or input: nothing was done. */
   usage: 2,
   /**
-   * Postgres or Temporal cannot be used: the server is unreachable or refuses, or the tables are
-   * missing or newer than this program.
+   * Postgres, Temporal, the payload codec or a hook cannot be used: unreachable, refusing or failed;
+   * or the tables are missing or newer than this program.
    */
   unavailable: 3,
   timeout: 4,
@@ -27,7 +27,7 @@ export const EXIT_HELP = `Exit codes:
   0  done
   1  done, but the result is not good: a task failed or is unknown, an invariant is violated, or what was named does not exist
   2  bad usage, settings, config file or input; nothing was done
-  3  Postgres or Temporal is unavailable, or the tables are missing or newer than this program
+  3  Postgres, Temporal, the payload codec or a hook fails, or the tables are missing or newer than this program
   4  not done within --timeout; accepted work continues
   5  refused for now: the backlog is full (maxQueued), or a completion came before its acceptance was written; try again later
   130, 143  stopped by Ctrl-C, by SIGTERM`;
@@ -44,6 +44,7 @@ const BY_CODE: Readonly<Partial<Record<ErrorCode, number>>> = {
   SCHEMA_NEWER: EXIT.unavailable,
   SCHEMA_DIFFERS: EXIT.unavailable,
   CODEC_FAILED: EXIT.unavailable,
+  HOOK_FAILED: EXIT.unavailable,
   DEV_SERVER: EXIT.unavailable,
   TIMEOUT: EXIT.timeout,
   BACKLOGGED: EXIT.backlogged,
@@ -64,6 +65,7 @@ const USAGE_TOO: readonly string[] = [
   'LINE_TOO_LONG',
   'LOSSY_NUMBER',
   'PACKAGE_MISSING',
+  'TASK_REFUSED',
 ] satisfies ErrorCode[];
 
 /** Returns the stable `code` of an error. Errors are distinguished by code, never by class. */
