@@ -70,7 +70,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
   const kept = nodes.name === null ? null : { name: nodes.name, forMs: nodes.restartGraceMs };
   const served = new Map(handlers.map((handler) => [handler.name, withThrownLog(handler, thrown)]));
   const hooks = options.hooks === undefined ? undefined : new WorkerHooks(options.hooks, log, new HookMeters());
-  const outcomes = new Outcomes(new OutcomeMeters(served.keys()), log, sealer !== null);
+  const outcomes = new Outcomes(new OutcomeMeters(served.keys()), log);
   const base = { pool, temporal, handlers: served, node: id, prefix, log, sealer, hooks, outcomes };
   const wakeWaiting = async (): Promise<void> => {
     if (deps.executions.serves) await wakeWaitingExecutions(deps);

@@ -13,8 +13,6 @@ export class Outcomes implements OutcomesTold {
   constructor(
     readonly meters: OutcomeMeters,
     private readonly log: Log,
-    /** Errors hold what downstreams said, which is not to be read in logs. */
-    private readonly hidesErrors = false,
   ) {}
 
   called({ batch, members }: ToldCall, outcome: { kind: CallOutcome }, ms: number): void {
@@ -27,8 +25,9 @@ export class Outcomes implements OutcomesTold {
     this.meters.ended(batch.handler, tally.counts);
     const ends = Object.fromEntries(tally.counts);
     const fields = { handler: batch.handler, target: batch.target, batch: batch.id, attempt, tasks: members.length };
-    const first = this.hidesErrors ? tally.bad.map(({ task, state }) => ({ task, state })) : tally.bad;
-    if (first.length > 0) this.log.warn({ ...fields, ends, first }, 'tasks failed, died, or have an unknown outcome');
+    // With a payload codec the errors are encoded by now.
+    if (tally.bad.length > 0)
+      this.log.warn({ ...fields, ends, first: tally.bad }, 'tasks failed, died, or have an unknown outcome');
     else if (kind === 'finish' && !tally.counts.has('retried'))
       this.log.debug({ ...fields, ends }, 'a batch has ended');
     else this.log.info({ ...fields, ends, outcome: kind }, 'a batch is tried again, or waits');

@@ -94,6 +94,7 @@ test('--metrics-port serves the store, --sdk-metrics-port the SDK; a port that i
   const worker = await world.worker(`--metrics-port ${port} --sdk-metrics-port ${sdkPort}`);
   const text = async (of: number): Promise<string> => (await fetch(`http://127.0.0.1:${of}/metrics`)).text();
   expect(await text(port)).toContain('muster_queued_tasks{handler="orders"}');
+  expect(await text(port)).toContain('muster_task_ends_total{handler="orders",state="dead"} 0');
   // The SDK counts slots from its first poll on, which may come after the line that says the worker
   // runs.
   await eventually(async () => (await text(sdkPort)).includes('temporal_worker_task_slots_available'), {
