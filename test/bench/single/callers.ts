@@ -20,6 +20,9 @@ export interface Called {
 type Store = (task: BenchTask) => Promise<unknown>;
 
 export const call = async (calls: Calls, store: Store): Promise<Called> => {
+  // Latencies are of targets that are there, with leaders: to begin fifty leaders takes longer.
+  if (calls.perS !== undefined)
+    for (let n = 0; n < calls.targets; n++) await store(taskAt(calls.run, calls.tasks + n, calls.targets, false));
   const startedAt = performance.now();
   const latenciesMs: number[] = [];
   const one = async (n: number, dueAt: number): Promise<void> => {
