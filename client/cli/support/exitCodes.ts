@@ -11,8 +11,8 @@ export const EXIT = {
   /** Bad usage, settings, config file or input: nothing was done. */
   usage: 2,
   /**
-   * Postgres, Temporal, the payload codec or a hook cannot be used: unreachable, refusing or failed;
-   * or the tables are missing or newer than this program.
+   * Postgres, Temporal, the payload codec or a hook cannot be used or fails, or the tables are
+   * missing or newer than this program.
    */
   unavailable: 3,
   timeout: 4,
