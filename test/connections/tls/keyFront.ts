@@ -10,19 +10,31 @@ export interface KeyFront {
   admitted(): ReadonlyMap<string, number>;
   /** How many calls came without the key, or with another. */
   refused(): number;
+  /** How many calls were of methods for which the key has no rights. */
+  forbidden(): number;
   /** From now on another key is demanded. */
   demand(key: string): void;
   stop(): Promise<void>;
 }
 
-/** gRPC's code for a call whose caller is not known. */
+/** gRPC's codes for a call whose caller is not known, and for one that the caller may not make. */
 const UNAUTHENTICATED = '16';
+const PERMISSION_DENIED = '7';
 const { HTTP2_HEADER_STATUS, HTTP2_HEADER_PATH, NGHTTP2_CANCEL } = constants;
 
-/** Passes calls to `to` (host:port) that carry `authorization: Bearer <key>`. */
-export const startKeyFront = async (to: string, identity: Identity, first: string): Promise<KeyFront> => {
+/**
+ * Passes calls to `to` (host:port) that carry `authorization: Bearer <key>`. `forbids`: methods for
+ * which that key has no rights.
+ */
+export const startKeyFront = async (
+  to: string,
+  identity: Identity,
+  first: string,
+  forbids: (method: string) => boolean = () => false,
+): Promise<KeyFront> => {
   let key = first;
   let refused = 0;
+  let forbidden = 0;
   const admitted = new Map<string, number>();
   const sessions = new Set<ServerHttp2Session>();
   const behind = connect(`http://${to}`);
@@ -37,9 +49,13 @@ export const startKeyFront = async (to: string, identity: Identity, first: strin
     stream.on('error', () => undefined);
     if (headers.authorization !== `Bearer ${key}`) {
       refused++;
-      return refuse(stream);
+      return refuse(stream, UNAUTHENTICATED);
     }
     const method = String(headers[HTTP2_HEADER_PATH]);
+    if (forbids(method)) {
+      forbidden++;
+      return refuse(stream, PERMISSION_DENIED);
+    }
     admitted.set(method, (admitted.get(method) ?? 0) + 1);
     pass(stream, behind.request(headers));
   });
@@ -48,6 +64,7 @@ export const startKeyFront = async (to: string, identity: Identity, first: strin
     address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
     admitted: () => admitted,
     refused: () => refused,
+    forbidden: () => forbidden,
     demand: (next) => (key = next),
     stop: async () => {
       for (const session of sessions) session.destroy();
@@ -58,12 +75,12 @@ export const startKeyFront = async (to: string, identity: Identity, first: strin
 };
 
 /** Answers with a status and no message, as a gRPC server refuses. */
-const refuse = (stream: ServerHttp2Stream): void =>
+const refuse = (stream: ServerHttp2Stream, status: string): void =>
   stream.respond(
     {
       [HTTP2_HEADER_STATUS]: 200,
       'content-type': 'application/grpc',
-      'grpc-status': UNAUTHENTICATED,
+      'grpc-status': status,
       'grpc-message': 'Request unauthorized.',
     },
     { endStream: true },

@@ -1,0 +1,62 @@
+import { load } from 'js-yaml';
+import { read } from '../project';
+
+/** deploy/prometheus: each rule asks for metrics and labels that there are, and names commands that there are. */
+
+interface Rule {
+  alert: string;
+  expr: string;
+  labels: { severity: string };
+  annotations: { summary: string; action: string };
+}
+const { groups } = load(read('deploy/prometheus/muster.rules.yml')) as { groups: { rules: Rule[] }[] };
+const rules = groups.flatMap((group) => group.rules).map((rule): [string, Rule] => [rule.alert, rule]);
+
+/** Of the generated reference, which a test compares with the code. */
+const metrics = new Map(
+  [...read('docs/reference/metrics.md').matchAll(/^\| `(muster_\w+)` +\| (\w+) +\| ([^|]*)\|/gm)].map(
+    ([, name, type, labels]) => [
+      name!,
+      { type: type!, labels: [...labels!.matchAll(/`(\w+)`/g)].map(([, one]) => one!) },
+    ],
+  ),
+);
+const metricOf = (name: string) => metrics.get(name) ?? metrics.get(name.replace(/_(bucket|sum|count)$/, ''));
+const cli = read('docs/reference/cli.md');
+
+test.each(rules)('%s: asks for what there is, in the way of its kind', (_name, { expr }) => {
+  const names = [...expr.matchAll(/muster_\w+/g)].map(([name]) => name);
+  expect(names.length).toBeGreaterThan(0);
+  const labels = [...expr.matchAll(/\bby \(([^)]*)\)|(\w+)=~?"/g)].flatMap(([, by, label]) =>
+    by === undefined ? [label!] : by.split(',').map((one) => one.trim()),
+  );
+  for (const name of names) {
+    const metric = metricOf(name);
+    expect([name, metric]).toEqual([name, expect.anything()]);
+    // Counters only grow; what is the store's is the same from every process.
+    const isRated = new RegExp(`(rate|increase)\\(${name}(\\{[^}]*\\})?\\[`).test(expr);
+    expect([name, isRated]).toEqual([name, metric!.type !== 'gauge']);
+    if (metric!.type === 'gauge') expect(expr).toMatch(new RegExp(`(max|min)( by \\([^)]*\\))? ?\\(${name}\\)`));
+  }
+  const known = new Set(['le', ...names.flatMap((name) => metricOf(name)!.labels)]);
+  expect(labels.filter((label) => !known.has(label))).toEqual([]);
+  for (const [open, close] of ['()', '{}', '[]']) expect(expr.split(open!).length).toBe(expr.split(close!).length);
+});
+
+test.each(rules)('%s: says whom it concerns and what to do, by commands that there are', (_name, rule) => {
+  expect(['page', 'ticket']).toContain(rule.labels.severity);
+  const commands = [...rule.annotations.action.matchAll(/\bmuster ([a-z]+(?: (?:skip|fix)\b)?)/g)];
+  for (const [, command] of commands) expect(cli).toMatch(new RegExp(`\n###? muster ${command}\n`));
+  const options = [...rule.annotations.action.matchAll(/--[a-z-]+/g)].map(([option]) => option);
+  for (const option of options) expect(cli).toContain(`${option} `);
+  const labels = [...`${rule.annotations.summary}${rule.annotations.action}`.matchAll(/\$labels\.(\w+)/g)];
+  for (const [, label] of labels) expect(rule.expr).toMatch(new RegExp(`by \\([^)]*\\b${label}\\b`));
+});
+
+test('each kind of metric that a rule needs is told apart', () => {
+  expect(rules.length).toBeGreaterThan(10);
+  expect(metricOf('muster_task_ends_total')).toMatchObject({ type: 'counter', labels: ['handler', 'state'] });
+  expect(metricOf('muster_call_seconds_bucket')).toMatchObject({ type: 'histogram' });
+  expect(metricOf('muster_healthy')).toMatchObject({ type: 'gauge', labels: ['part'] });
+  expect(metricOf('muster_no_such')).toBeUndefined();
+});
