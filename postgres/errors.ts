@@ -195,7 +195,7 @@ export const isRefusedValue = (error: unknown): boolean => /^(?:22|54)/.test(cod
  * Says whether another transaction's lock was in the way for longer than the statement may wait, or
  * two waited for each other.
  */
-export const isLockTimeout = (error: unknown): boolean => ['55P03', '40P01'].includes(sqlStateOf(error) ?? '');
+export const isLockTimeout = (error: unknown): boolean => ['55P03', '40P01'].includes(codeOf(error) ?? '');
 
 /** Says whether a statement that needs a transaction was sent outside of one. */
 export const isOutsideTransaction = (error: unknown): boolean => sqlStateOf(error) === NO_TRANSACTION;

@@ -61,6 +61,7 @@ export const countTogether = (waiting: readonly { rows: readonly { id: string; p
   return waiting.length;
 };
 
+const BEGIN = `begin; set local lock_timeout = ${LOCK_MS}`;
 /** Another session's open transaction has one of the ids: only its submit is to wait. */
 class HeldUp extends Error {
   override readonly name = 'HeldUp';
@@ -68,37 +69,22 @@ class HeldUp extends Error {
 
 type Answers = readonly (Settled<FewStored> | Promise<FewStored>)[];
 
+/**
+ * Stores them in one transaction. A statement by itself would save two round trips, but wherever its
+ * answer is lost, it is unknown whether it was committed; here only where that of the commit is.
+ */
 const storeTogether = async (pool: Pool, calls: readonly FewTasks[]): Promise<Answers> => {
-  const store = (): Promise<Answers> =>
-    calls.every(({ rows }) => rows.length === 1)
-      ? storeSingles(pool, calls)
-      : inTransaction(pool, (tx) => storeCalls(tx, calls, LOCK_MS));
-  const orHeldUp = (error: unknown): never => {
-    throw isLockTimeout(error) ? new HeldUp(undefined, { cause: error }) : error;
-  };
+  const together = (tx: Queryable): Promise<Settled<FewStored>[]> =>
+    storeCalls(tx, calls).catch((error: unknown) => {
+      throw isLockTimeout(error) ? new HeldUp(undefined, { cause: error }) : error;
+    });
   try {
-    return await withRetries(() => store().catch(orHeldUp));
+    return await withRetries(() => inTransaction(pool, together, BEGIN));
   } catch (error) {
     if (isUnavailable(error) || (calls.length === 1 && !(error instanceof HeldUp))) throw error;
     // What one of them causes is not to be the others': each goes by itself, and no group waits.
     return calls.map((call) => withRetries(() => inTransaction(pool, (tx) => storeFew(tx, call))));
   }
-};
-
-/**
- * Stores single tasks by one statement, which is its own transaction: that saves two round trips.
- * Those that were not written are compared with what is there, each for itself.
- */
-const storeSingles = async (pool: Pool, calls: readonly FewTasks[]): Promise<Answers> => {
-  const rows = calls.flatMap((call) => call.rows);
-  const inserted = await insertTasks(pool, rows, LOCK_MS);
-  const others = rows.filter(({ id }) => !inserted.has(id));
-  const known = others.length === 0 ? null : withRetries(() => findKnown(pool, others, calls[0]!.sealer ?? null));
-  return calls.map((call, i) =>
-    known === null || inserted.has(rows[i]!.id)
-      ? { value: { inserted: 1, repeated: 0, problems: [] } }
-      : known.then((stored) => answerOf(call, 0, stored)),
-  );
 };
 
 const settle = <R>(work: () => R): Settled<R> => {
@@ -116,18 +102,14 @@ const settle = <R>(work: () => R): Settled<R> => {
  * @throws InvalidTaskError for one that is refused and of which something was written: nothing of
  *   this transaction may be committed.
  */
-const storeCalls = async (
-  db: Queryable,
-  calls: readonly FewTasks[],
-  lockMs: number | null,
-): Promise<Settled<FewStored>[]> => {
+const storeCalls = async (tx: Queryable, calls: readonly FewTasks[]): Promise<Settled<FewStored>[]> => {
   const rows = calls.flatMap((call) => call.rows);
-  const inserted = await insertTasks(db, rows, lockMs);
+  const inserted = await insertTasks(tx, rows);
   const known =
     inserted.size === rows.length
       ? NONE
       : await findKnown(
-          db,
+          tx,
           rows.filter(({ id }) => !inserted.has(id)),
           calls[0]!.sealer ?? null,
         );
@@ -159,7 +141,7 @@ const answerOf = (
  * @throws InvalidTaskError for other content, unless `partial`.
  */
 export const storeFew = async (tx: Queryable, call: FewTasks): Promise<FewStored> => {
-  const [stored] = await storeCalls(tx, [call], null);
+  const [stored] = await storeCalls(tx, [call]);
   if ('error' in stored!) throw stored.error;
   return stored!.value;
 };

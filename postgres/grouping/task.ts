@@ -30,22 +30,13 @@ export interface StoredTask {
 
 /**
  * Inserts tasks in one statement, leaving out ids that exist; returns the inserted ids. For a few
- * tasks, or inside a caller's transaction (COPY cannot skip a repeated id). `lockMs`: for how long
- * it waits for another session's lock; null: as the session does. Limits the rest of the
- * transaction, too.
+ * tasks, or inside a caller's transaction (COPY cannot skip a repeated id).
  */
-export const insertTasks = async (
-  db: Queryable,
-  tasks: readonly NewTask[],
-  lockMs: number | null = null,
-): Promise<Set<string>> => {
+export const insertTasks = async (db: Queryable, tasks: readonly NewTask[]): Promise<Set<string>> => {
   const { rows } = await db.query<{ id: string }>({
     name: 'insert-tasks',
     text: `
-with call as materialized (
-  select
-    nextval('submit_seq') * 16384 as base,
-    set_config('lock_timeout', coalesce($10::text, current_setting('lock_timeout')), true)),
+with call as materialized (select nextval('submit_seq') * 16384 as base),
 new as (
   select call.base + n.i - 1 as seq, n.*
   from call, unnest(
@@ -88,7 +79,6 @@ from stored`,
       tasks.map((task) => task.priority),
       tasks.map((task) => task.recipientId),
       tasks.map((task) => task.notBeforeMs),
-      lockMs,
     ],
   });
   return new Set(rows.map((row) => row.id));
