@@ -39,6 +39,9 @@ const doorTaken = async (rules: HomeRules, outcome: CallEnd, facts: Facts): Prom
   };
   const home = {
     rules,
+    sealer: null,
+    hooks: undefined,
+    outcomes: undefined,
     recall: () => Promise.resolve(facts.known ?? NO_LOOK_UPS),
     share: (_call, { kind }) => note(['share', kind]),
     lookAgain: (_call, look) => note(['lookAgain', look]),

@@ -19,7 +19,8 @@ interface Thrown {
   at: string;
 }
 const lines: Thrown[] = [];
-const thrown = (handler: string): Thrown[] => lines.filter((line) => line.handler === handler);
+/** Not the lines that say what became of the batches. */
+const thrown = (handler: string): Thrown[] => lines.filter((line) => line.handler === handler && !('ends' in line));
 let broken = true;
 let locked = true;
 const calls: string[] = [];
