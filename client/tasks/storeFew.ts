@@ -70,8 +70,9 @@ class HeldUp extends Error {
 type Answers = readonly (Settled<FewStored> | Promise<FewStored>)[];
 
 /**
- * Stores them in one transaction. A statement by itself would save two round trips, but wherever its
- * answer is lost, it is unknown whether it was committed; here only where that of the commit is.
+ * Stores them in one transaction. A statement by itself would save two round trips, but wherever
+ * its answer is lost, it is unknown whether it was committed; here only where that of the commit
+ * is.
  */
 const storeTogether = async (pool: Pool, calls: readonly FewTasks[]): Promise<Answers> => {
   const together = (tx: Queryable): Promise<Settled<FewStored>[]> =>

@@ -1,7 +1,7 @@
 import { load } from 'js-yaml';
 import { read } from '../project';
 
-/** deploy/prometheus: each rule asks for metrics and labels that there are, and names commands that there are. */
+/** deploy/prometheus: each rule asks for metrics and labels, and names commands, that there are. */
 
 interface Rule {
   alert: string;
