@@ -42,14 +42,8 @@ const settingsOf = (handler: Handler): object => ({
   hands_dependencies: handler.lane.dependencies === 'downstream',
 });
 
-/**
- * Writes the handler's settings where the ring, the claim and other processes read them; writes
- * nothing if nothing changed.
- */
-export const registerHandler = async (db: Queryable, handler: Handler): Promise<HandlerRow> => {
-  await db.query({
-    name: 'register-handler',
-    text: `
+/** `$1`: the name, `$2`: the settings. */
+const INSERT = `
 insert into handler as h (name, leaders, max_items, max_bytes, overhead_bytes, max_weight, min_items, linger_ms,
   quiet_ms, per_target, per_handler,
   weight_per_target, weight_per_handler, rates, keyed, queued_per_target, queued_per_handler, retention_ms,
@@ -58,7 +52,16 @@ select $1, s.leaders, s.max_items, s.max_bytes, s.overhead_bytes, s.max_weight, 
   s.per_target, s.per_handler,
   s.weight_per_target, s.weight_per_handler, s.rates, s.keyed, s.queued_per_target, s.queued_per_handler,
     s.retention_ms, s.timeout_ms, s.partitions, s.needs, s.cancels, s.hands_dependencies
-from json_populate_record(null::handler, $2) s
+from json_populate_record(null::handler, $2) s`;
+
+/**
+ * Writes the handler's settings where the ring, the claim and other processes read them; writes
+ * nothing if nothing changed.
+ */
+export const registerHandler = async (db: Queryable, handler: Handler): Promise<HandlerRow> => {
+  await db.query({
+    name: 'register-handler',
+    text: `${INSERT}
 on conflict (name) do update set leaders = excluded.leaders, max_items = excluded.max_items,
   max_bytes = excluded.max_bytes,
   overhead_bytes = excluded.overhead_bytes, max_weight = excluded.max_weight, min_items = excluded.min_items,
@@ -95,16 +98,7 @@ where (h.leaders, h.max_items, h.max_bytes, h.overhead_bytes, h.max_weight, h.mi
 export const registerContract = async (db: Queryable, handler: Handler): Promise<HandlerRow> => {
   await db.query({
     name: 'register-contract',
-    text: `
-insert into handler (name, leaders, max_items, max_bytes, overhead_bytes, max_weight, min_items, linger_ms,
-  quiet_ms, per_target, per_handler,
-  weight_per_target, weight_per_handler, rates, keyed, queued_per_target, queued_per_handler, retention_ms,
-    timeout_ms, partitions, needs, cancels, hands_dependencies)
-select $1, s.leaders, s.max_items, s.max_bytes, s.overhead_bytes, s.max_weight, s.min_items, s.linger_ms, s.quiet_ms,
-  s.per_target, s.per_handler,
-  s.weight_per_target, s.weight_per_handler, s.rates, s.keyed, s.queued_per_target, s.queued_per_handler,
-    s.retention_ms, s.timeout_ms, s.partitions, s.needs, s.cancels, s.hands_dependencies
-from json_populate_record(null::handler, $2) s
+    text: `${INSERT}
 on conflict (name) do nothing`,
     values: [handler.name, JSON.stringify(settingsOf(handler))],
   });
