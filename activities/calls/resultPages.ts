@@ -2,7 +2,7 @@ import { isEnvelope, RESERVED_FORM } from '../../handlers/codec/envelope';
 import type { Sealer } from '../../handlers/codec/sealer';
 import type { ResultPage } from '../../postgres/calls/records';
 import type { ResultSink } from '../../handlers/results';
-import type { ResultLimits } from '../../handlers/storable';
+import type { ResultLimits, Storable } from '../../handlers/storable';
 import { leftOut, RESULT_LIMITS, toStorable } from '../../handlers/storable';
 import { sealResults } from '../codec/sealed';
 import type { Entry } from '../codec/sealed';
@@ -38,16 +38,21 @@ export class ResultPages implements ResultSink {
     private readonly sealer: Sealer | null = null,
   ) {}
 
-  async add(index: number, result: unknown): Promise<void> {
+  /** Returns a promise only where a page is written, since thousands of values wait for each one. */
+  add(index: number, result: unknown): Promise<void> | undefined {
     let value = toStorable(result, this.limits);
-    if (value === null) return;
+    if (value === null) return undefined;
     if (this.total + value.bytes > this.limits.batchBytes && value.json !== 'null')
       value = leftOut(`the results of its batch are more than ${this.limits.batchBytes} bytes of JSON in all`);
     if (isEnvelope(value.json) && this.sealer?.sealsTexts !== true) value = leftOut(RESERVED_FORM);
-    const { json, note, bytes } = value;
-    if (this.entries.length > 0 && (this.entries.length >= PAGE_MEMBERS || this.bytes + bytes > PAGE_BYTES)) {
-      await this.writePage();
-    }
+    const kept = value;
+    if (this.entries.length > 0 && (this.entries.length >= PAGE_MEMBERS || this.bytes + kept.bytes > PAGE_BYTES))
+      return this.writePage().then(() => this.keep(index, kept));
+    this.keep(index, kept);
+    return undefined;
+  }
+
+  private keep(index: number, { json, note, bytes }: Storable): void {
     this.first = this.entries.length === 0 ? index : Math.min(this.first, index);
     this.last = this.entries.length === 0 ? index : Math.max(this.last, index);
     this.entries.push({ index, json, note });
