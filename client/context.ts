@@ -1,5 +1,6 @@
 import type { Client as TemporalClient } from '@temporalio/client';
 import type { Sealer } from '../handlers/codec/sealer';
+import type { Contract } from '../handlers/types';
 import type { Pool } from '../postgres/pool';
 import type { Act } from './operations/auditLog';
 import type { FailureTexts } from './tasks/failureTexts';
@@ -34,6 +35,11 @@ export interface ClientContext {
    * Reports a wake that did not arrive. No verb fails because of it, since the sweeper repeats it.
    */
   wakeFailed(error: Error): void;
+}
+
+/** A client that knows contracts, by name. */
+export interface KnowingContext extends ClientContext {
+  readonly handlers: ReadonlyMap<string, Contract>;
 }
 
 export { NODE_LIVE_MS } from '../postgres/nodes/node';

@@ -3,6 +3,7 @@ import type { BatchLimits } from '../workflows/planning/calls/plans';
 import { MAX_LINGER_MS } from '../workflows/planning/grouping/longest';
 import { above0, either, flag, oneOf, settings, text, whole } from './checks';
 import type { Problem } from './configError';
+import { MAX_PAYLOAD_VERSION } from './contracts/payloadVersion';
 import { show } from './text';
 import type { Affinity, Handler, Idempotency, LaneRules, Rate } from './types';
 import { RATE_UNITS } from './types';
@@ -82,6 +83,7 @@ export const contractShape = {
   ).optional(),
   maxQueued: settings({ perTarget: queued(), perHandler: queued() }).optional(),
   maxPayloadBytes: whole(1, 67_108_864, 'bytes').optional(),
+  payloadVersion: whole(1, MAX_PAYLOAD_VERSION).optional(),
 };
 
 /** The settings by which calls are made, paced and tried again. */

@@ -778,6 +778,7 @@ create table task (
   id text not null,
   key text,
   payload json not null,
+  version integer,
   constraint task_pkey PRIMARY KEY (seq)
 );
 

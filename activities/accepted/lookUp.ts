@@ -29,7 +29,7 @@ export const lookUpAccepted = async (
   const { everyMs } = handler.poll;
   if (handler.reconcile === undefined) return { kind: 'unknown', error: known.error };
   call.members = await readMembers(deps.pool, [call.batch.id]);
-  const unread = deps.sealer === null ? null : await openMembers(deps.sealer, call);
+  const unread = await openMembers(deps.sealer, call);
   if (unread !== null) return { kind: 'ask-again', inMs: everyMs, error: unread.error };
   const context = {
     signal,

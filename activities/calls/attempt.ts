@@ -11,7 +11,7 @@ import type { CallerDeps, Carried } from './carried';
 import { openMembers } from '../codec/openMembers';
 import { contextOf, newPages, toBatch, toCall } from './request';
 
-/** When a batch is looked up again whose payloads could not be decoded. */
+/** When a batch is looked up again whose payloads cannot be given to the handler. */
 const LOOK_AGAIN_MS = 5_000;
 const TOO_LATE = {
   kind: 'later',
@@ -85,11 +85,9 @@ export const mayStart = async (
  */
 export const makeCall = async (deps: CallerDeps, carried: Carried): Promise<{ call: Call; outcome: CallEnd }> => {
   const call = toCall(deps, carried);
-  if (call.home.sealer !== null) {
-    const unsent = await openMembers(call.home.sealer, call);
-    if (unsent !== null) return { call, outcome: unsent };
-    if (isStale(deps, carried)) return { call, outcome: { ...TOO_LATE } };
-  }
+  const unsent = await openMembers(call.home.sealer, call);
+  if (unsent !== null) return { call, outcome: unsent };
+  if (call.home.sealer !== null && isStale(deps, carried)) return { call, outcome: { ...TOO_LATE } };
   const batch = toBatch(deps.handler, call);
   call.calledAtMs = performance.now();
   let outcome: CallEnd = await callHandler(deps.handler, batch, contextOf(deps, call), call.pages, (thrown) => {
@@ -128,8 +126,7 @@ export const concludeEarlier = async (
  * attempt, regardless of the policy for unknown outcomes.
  */
 const lookUp = async (deps: CallerDeps, call: Call, error: string): Promise<CallEnd> => {
-  const { sealer } = call.home;
-  if (deps.handler.reconcile !== undefined && sealer !== null && (await openMembers(sealer, call)) !== null)
+  if (deps.handler.reconcile !== undefined && (await openMembers(call.home.sealer, call)) !== null)
     return { kind: 'look-again', inMs: LOOK_AGAIN_MS };
   const found = await reconcileOutcome(deps.handler, toBatch(deps.handler, call), contextOf(deps, call), call.pages);
   switch (found.kind) {

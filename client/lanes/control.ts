@@ -1,3 +1,4 @@
+import { storedVersionOf } from '../../handlers/contracts/payloadVersion';
 import type { Contract } from '../../handlers/types';
 import { withRetries } from '../../postgres/errors';
 import * as store from '../../postgres/lanes/control';
@@ -147,6 +148,7 @@ export const fixHead = async (
       reads: [...new Set([...batch.reads, ...(halted.reads ?? [])])],
       writes: [...new Set([...batch.writes, ...(halted.writes ?? [])])],
       reason: FLUSH_REASONS.given,
+      version: storedVersionOf(handler),
       seq,
     });
     if (batchId === null)

@@ -1,5 +1,6 @@
 import type { Sealer } from '../../handlers/codec/sealer';
 import type { Hooks } from '../../handlers/hooks/types';
+import { storedVersionOf } from '../../handlers/contracts/payloadVersion';
 import type { Contract } from '../../handlers/types';
 import { withRetries } from '../../postgres/errors';
 import type { Queryable } from '../../postgres/pool';
@@ -17,7 +18,7 @@ import { checkBatch } from './checkBatch';
 import { InvalidArgumentError, InvalidTaskError, MusterError } from '../errors';
 import type { Admit } from '../tasks/submitResult';
 import type { TaskInserter } from '../tasks/taskInserter';
-import { findKnown, sameJson } from '../tasks/repeats';
+import { findKnown, isSamePayload } from '../tasks/repeats';
 import { sealBatches } from '../tasks/sealPayloads';
 
 /** Options of `batches.submit`. */
@@ -168,6 +169,7 @@ const storeAll = async (
       reads: batch.reads,
       writes: batch.writes,
       reason: FLUSH_REASONS.given,
+      version: storedVersionOf(handler),
     });
     const given = batchId ?? (await findRepeated(db, handler, batch, sealer));
     const { laneId } = bound[i]!;
@@ -245,7 +247,7 @@ const findRepeated = async (
         was?.batchId === first.batchId &&
         was.place === i + 1 &&
         of?.handler === handler.name &&
-        sameJson(of.payload, task.payload)
+        isSamePayload(handler, of, task.payload)
       );
     });
   if (same && first.batchId !== null) return first.batchId;

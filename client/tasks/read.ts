@@ -1,18 +1,20 @@
 import { hasTokens, isEnvelope } from '../../handlers/codec/envelope';
+import { shownVersion } from '../../handlers/contracts/payloadVersion';
+import type { Contract } from '../../handlers/types';
 import type { TaskRow } from '../../postgres/operations/taskView';
 import { readResults, readTasks } from '../../postgres/operations/taskView';
 import { isTerminal, TASK_STATES, taskStateName } from '../../workflows/planning/states';
 import { checkIds, checkName } from '../arguments';
-import type { ClientContext } from '../context';
+import type { KnowingContext } from '../context';
 import { IDS_PER_STATEMENT } from '../context';
 import type { TaskView } from '../views';
 
-export const getTask = async (client: ClientContext, id: string): Promise<TaskView | null> => {
+export const getTask = async (client: KnowingContext, id: string): Promise<TaskView | null> => {
   const [task] = await getTasks(client, [checkName('id', id)]);
   return task ?? null;
 };
 
-export const getTasks = async (client: ClientContext, ids: readonly string[]): Promise<TaskView[]> => {
+export const getTasks = async (client: KnowingContext, ids: readonly string[]): Promise<TaskView[]> => {
   const wanted = checkIds('ids', ids, IDS_PER_STATEMENT);
   await client.ready();
   if (wanted.length === 0) return [];
@@ -32,7 +34,13 @@ export const getTasks = async (client: ClientContext, ids: readonly string[]): P
     const row = rows.get(id);
     return row === undefined
       ? []
-      : [toView(row, row.ownResult === null ? results.get(row.seq) : { result: row.ownResult, note: null })];
+      : [
+          toView(
+            client.handlers.get(row.handler),
+            row,
+            row.ownResult === null ? results.get(row.seq) : { result: row.ownResult, note: null },
+          ),
+        ];
   });
 };
 
@@ -41,7 +49,7 @@ interface PagedResult {
   note: string | null;
 }
 
-const toView = (row: TaskRow, found: PagedResult | undefined): TaskView => {
+const toView = (contract: Contract | undefined, row: TaskRow, found: PagedResult | undefined): TaskView => {
   const state = taskStateName(row.state);
   return {
     id: row.id,
@@ -54,6 +62,7 @@ const toView = (row: TaskRow, found: PagedResult | undefined): TaskView => {
     ...(row.notBefore === null ? {} : { notBefore: row.notBefore.toISOString() }),
     priority: row.priority,
     ...dependenciesOf(row),
+    ...shownVersion(contract, row.version),
     payload: JSON.parse(row.payload) as unknown,
     ...((state === 'succeeded' || state === 'failed') && found !== undefined ? resultOf(found) : {}),
     error: row.error,

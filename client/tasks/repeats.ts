@@ -1,3 +1,4 @@
+import { FIRST_VERSION, upcastJson, versionOf } from '../../handlers/contracts/payloadVersion';
 import type { Contract } from '../../handlers/types';
 import type { Queryable } from '../../postgres/pool';
 import type { StoredTask } from '../../postgres/grouping/task';
@@ -42,7 +43,7 @@ export const countRepeats = (
     if (other === undefined) continue;
     found++;
     if (other.handler !== handler.name) problems.push(conflict(task, `a task of handler "${other.handler}"`));
-    else if (!sameJson(other.payload, task.payload)) problems.push(conflict(task, 'an accepted task'));
+    else if (!isSamePayload(handler, other, task.payload)) problems.push(conflict(task, 'an accepted task'));
   }
   if (problems.length > 0 && !partial) throw new InvalidTaskError(problems);
   refused.push(...problems);
@@ -73,6 +74,21 @@ export const conflict = (task: CheckedTask, what: string): TaskProblem => ({
   code: 'ID_CONFLICT',
   message: `expected an unused id, but ${what} has this id with another payload. The same id with the same payload is the same task.`,
 });
+
+/**
+ * Says whether a task was accepted with this payload: as it was submitted, or, if it is of an older
+ * version, as it would be submitted today.
+ */
+export const isSamePayload = (handler: Contract, stored: StoredTask, payload: string): boolean => {
+  if (sameJson(stored.payload, payload)) return true;
+  const from = stored.version ?? FIRST_VERSION;
+  if (from >= versionOf(handler) || handler.upcast === undefined) return false;
+  try {
+    return sameJson(upcastJson(handler, stored.payload, from), payload);
+  } catch {
+    return false; // what it was then is not known now
+  }
+};
 
 export const sameJson = (a: string, b: string): boolean =>
   a === b || canonical(JSON.parse(a)) === canonical(JSON.parse(b));

@@ -12,6 +12,7 @@ import { copyTasks, RECIPIENT_MS, registerRecipient } from '../../postgres/group
 import { leaderIndex } from '../../workflows/planning/grouping/hash';
 import { LaneBindings } from '../lanes/bindings';
 import { conflict, knownIds } from './repeats';
+import { newTasks } from './newTasks';
 import { sealPayloads } from './sealPayloads';
 import { checkBacklog, inQueues } from './backlog';
 import type { GroupCommit } from '../../postgres/sharing/groupCommit';
@@ -107,18 +108,7 @@ export class TaskInserter {
     if (options.tx === undefined && !handler.ordered) await check(this.pool);
     const lanes = handler.ordered ? await this.lanesOf(registry, handler, row, distinct, ids) : null;
     const recipientIds = await this.recipientIds(registry, distinct);
-    // The fields are listed one by one: a spread costs as much as the rest of this function.
-    const rows = distinct.map(({ id, payload, bytes, weight, key, priority, notBeforeMs, target }, i): NewTask => ({
-      id,
-      targetId: ids.get(target)!,
-      payload: payloads === null ? payload : payloads[i]!,
-      bytes,
-      weight,
-      key,
-      priority,
-      recipientId: recipientIds[i]!,
-      notBeforeMs,
-    }));
+    const rows = newTasks(handler, distinct, { payloads, targetIds: ids, recipientIds });
     const { partial, tx } = options;
     const storing = { handler, tasks: distinct, rows, partial, sealer };
     const twins = tasks.length - distinct.length - refused.length;

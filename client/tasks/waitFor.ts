@@ -1,7 +1,7 @@
 import { readTaskStates } from '../../postgres/operations/taskView';
 import { isTerminal, taskStateName } from '../../workflows/planning/states';
 import { checkIds } from '../arguments';
-import type { ClientContext } from '../context';
+import type { ClientContext, KnowingContext } from '../context';
 import { chunksOf, IDS_PER_STATEMENT } from '../context';
 import { InvalidArgumentError, NotFoundError, WaitTimeoutError } from '../errors';
 import { getTasks } from './read';
@@ -23,7 +23,7 @@ const STATES_PER_STATEMENT = 5_000;
 const STATES_PER_LOOK = 20_000;
 
 export const waitFor = async (
-  client: ClientContext,
+  client: KnowingContext,
   ids: string | readonly string[],
   options: WaitOptions = {},
 ): Promise<TaskView[]> => {
@@ -76,7 +76,7 @@ const look = async (
   return { open: most < ids.length ? [...ids.slice(most), ...open] : open, states };
 };
 
-const readAll = async (client: ClientContext, ids: readonly string[]): Promise<TaskView[]> => {
+const readAll = async (client: KnowingContext, ids: readonly string[]): Promise<TaskView[]> => {
   const tasks: TaskView[] = [];
   for (const chunk of chunksOf(ids, IDS_PER_STATEMENT)) tasks.push(...(await getTasks(client, chunk)));
   return tasks;

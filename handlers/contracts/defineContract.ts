@@ -4,6 +4,7 @@ import { callable, problemsOf, settings } from '../checks';
 import { ConfigError } from '../configError';
 import { contractShape, crossProblems } from '../settings';
 import { z } from 'zod';
+import { FIRST_VERSION } from './payloadVersion';
 import { anyJson, isSchema } from './schema';
 import type { Affinity, Contract, ContractOptions } from './types';
 
@@ -19,6 +20,7 @@ export const contractFunctions = {
   service: callable('(target, payload) => service').optional(),
   reads: callable('(payload) => keys').optional(),
   writes: callable('(payload) => keys').optional(),
+  upcast: callable('(payload, fromVersion) => payload').optional(),
 };
 
 const optionsSchema = settings({ ...contractShape, ...contractFunctions });
@@ -88,6 +90,8 @@ export function fillContract<P, I = P>(options: ContractOptions<P, I>): Contract
     affinity: affinityOf(options.affinity),
     maxQueued: { ...options.maxQueued },
     maxPayloadBytes: options.maxPayloadBytes ?? 262_144,
+    payloadVersion: options.payloadVersion ?? FIRST_VERSION,
+    upcast: options.upcast,
   };
 }
 

@@ -146,6 +146,17 @@ export interface ContractOptions<P = unknown, I = P> {
   maxQueued?: { perTarget?: number; perHandler?: number };
   /** Largest payload in bytes of JSON, up to 64 MiB. Default 256 KiB. */
   maxPayloadBytes?: number;
+  /**
+   * Version of the payloads that this code submits and handles, 1 to 1,000,000; default 1. It is
+   * stored with each task. Raise it where the code that handled the payloads before cannot handle
+   * these, or the other way round.
+   */
+  payloadVersion?: number;
+  /**
+   * Makes a stored payload of an older version one that would be submitted today: the schema then
+   * checks and transforms it. Synchronous. Target, weight and keys stay those of the submit.
+   */
+  upcast?: (payload: unknown, fromVersion: number) => I;
 }
 
 /**
@@ -187,4 +198,7 @@ export interface Contract<P = unknown, I = P> {
   readonly affinity: Affinity | null;
   readonly maxQueued: { readonly perTarget?: number; readonly perHandler?: number };
   readonly maxPayloadBytes: number;
+  readonly payloadVersion: number;
+  /** As in `ContractOptions`. */
+  upcast?(payload: unknown, fromVersion: number): I;
 }

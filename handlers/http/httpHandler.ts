@@ -145,6 +145,7 @@ function build(config: HttpHandlerConfig, plan: Plan, options: HttpHandlerOption
     affinity: config.affinity,
     maxQueued: config.maxQueued,
     maxPayloadBytes: config.maxPayloadBytes,
+    payloadVersion: config.payloadVersion,
     limits: { ...config.limits, overheadBytes: config.limits.overheadBytes ?? request.body.overheadBytes },
     schema: payload.schema,
     target: payload.target,

@@ -125,6 +125,8 @@ export interface MemberTask {
   payload: string;
   attempts: number;
   recipientId: number | null;
+  /** Version of the payload; null: the first. */
+  version: number | null;
 }
 
 /**
@@ -136,7 +138,7 @@ export const readMembers = async (db: Queryable, batchIds: readonly number[]): P
     name: 'read-members',
     text: `
 select b.id as "batchId", k.seq, k.id, k.payload::text as payload, m.attempts + b.counted as attempts,
-  k.recipient_id as "recipientId"
+  k.recipient_id as "recipientId", k.version
 from batch b cross join lateral unnest(b.members) with ordinality u (seq, place) cross join lateral (
   select 0::smallint as attempts
   where b.fresh and b.n_left = 0

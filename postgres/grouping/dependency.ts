@@ -1,6 +1,7 @@
 import type { Need } from '../../workflows/planning/grouping/dependents';
 import type { Queryable } from '../pool';
 import type { NewTask } from './task';
+import { versionsOf } from './task';
 
 /**
  * What a submit of tasks with dependencies writes and locks. One transaction, in this order: the
@@ -39,11 +40,12 @@ new as (
     $6::text[],
     $7::smallint[],
     $8::int[],
-    $9::float8[])
-    with ordinality n (id, target_id, payload, bytes, weight, key, priority, recipient_id, not_before_ms, i)),
+    $9::float8[],
+    $10::int[])
+    with ordinality n (id, target_id, payload, bytes, weight, key, priority, recipient_id, not_before_ms, version, i)),
 stored as (
-  insert into task (seq, created_at, target_id, bytes, priority, recipient_id, weight, id, key, payload)
-  select seq, clock(), target_id, bytes, priority, recipient_id, weight, id, key, payload::json
+  insert into task (seq, created_at, target_id, bytes, priority, recipient_id, weight, id, key, payload, version)
+  select seq, clock(), target_id, bytes, priority, recipient_id, weight, id, key, payload::json, version
   from new
   order by seq
   on conflict (id) do nothing
@@ -64,6 +66,7 @@ from stored`,
       tasks.map((task) => task.priority),
       tasks.map((task) => task.recipientId),
       tasks.map((task) => task.notBeforeMs),
+      versionsOf(tasks),
     ],
   });
   return new Map(rows.map(({ id, seq }) => [id, seq]));

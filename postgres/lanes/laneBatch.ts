@@ -15,6 +15,8 @@ export interface NewLaneBatch {
   writes: readonly string[];
   /** Number of the flush reason. */
   reason: number;
+  /** Version of the payloads; null: the first. */
+  version: number | null;
   /** Place of an ended batch that this one replaces; default: behind all others. */
   seq?: number;
 }
@@ -40,8 +42,8 @@ new as (
     $1::text[], $2::text[], $3::int[], $4::float8[],
     $5::int[]) with ordinality n (id, payload, bytes, weight, recipient_id, i)),
 stored as (
-  insert into task (seq, created_at, target_id, bytes, recipient_id, weight, id, payload)
-  select seq, clock(), $6, bytes, recipient_id, weight, id, payload::json
+  insert into task (seq, created_at, target_id, bytes, recipient_id, weight, id, payload, version)
+  select seq, clock(), $6, bytes, recipient_id, weight, id, payload::json, $13::int
   from new
   order by seq
   on conflict (id) do nothing
@@ -78,6 +80,7 @@ from call`,
       s.reads,
       s.writes,
       s.seq ?? null,
+      s.version,
     ],
   });
   return rows[0]!;

@@ -1,5 +1,5 @@
 import type { StoredLimits } from '../grouping/leader';
-import { SEQ_STRIDE } from '../grouping/task';
+import { SEQ_STRIDE, versionsOf } from '../grouping/task';
 import type { Client, Queryable } from '../pool';
 
 /**
@@ -19,6 +19,7 @@ export interface NewLaneTask {
   key: string | null;
   reads: readonly string[];
   writes: readonly string[];
+  version: number | null;
 }
 
 /**
@@ -43,11 +44,12 @@ new as (
     $7::int[],
     $8::text[],
     $9::text[],
-    $10::text[])
-    with ordinality n (id, target_id, lane_id, payload, bytes, weight, recipient_id, reads, writes, key, i)),
+    $10::text[],
+    $11::int[])
+    with ordinality n (id, target_id, lane_id, payload, bytes, weight, recipient_id, reads, writes, key, version, i)),
 stored as (
-  insert into task (seq, created_at, target_id, bytes, recipient_id, weight, id, key, payload)
-  select seq, clock(), target_id, bytes, recipient_id, weight, id, key, payload::json
+  insert into task (seq, created_at, target_id, bytes, recipient_id, weight, id, key, payload, version)
+  select seq, clock(), target_id, bytes, recipient_id, weight, id, key, payload::json, version
   from new
   order by seq
   on conflict (id) do nothing
@@ -70,6 +72,7 @@ from stored`,
       tasks.map((task) => JSON.stringify(task.reads)),
       tasks.map((task) => JSON.stringify(task.writes)),
       tasks.map((task) => task.key),
+      versionsOf(tasks),
     ],
   });
   return new Set(rows.map((row) => row.id));

@@ -13,6 +13,8 @@ export interface ListedTask {
   createdAt: Date;
   notBefore: Date | null;
   priority: number;
+  /** Version of the payload; null: the first. */
+  version: number | null;
   error: string | null;
   finishedAt: Date | null;
 }
@@ -24,7 +26,7 @@ export const readListed = async (db: Queryable, seqs: readonly number[]): Promis
     text: `
 select s.seq, s.id, (select t.key from target t where t.id = s.target_id) as target, s.state, s.attempts,
   s.batch_id as "batchId", o.seq is not null as "isOwnEnd",
-  k.created_at as "createdAt", coalesce(d.not_before, x.not_before) as "notBefore", k.priority,
+  k.created_at as "createdAt", coalesce(d.not_before, x.not_before) as "notBefore", k.priority, k.version,
   case when o.seq is null then b.error else o.error end as error,
   case when s.state >= 4 /* ended */ then coalesce(o.at, b.finished_at) end as "finishedAt"
 from task_state s join task k on k.seq = s.seq

@@ -27,6 +27,7 @@ describe('the defaults', () => {
       maxQueued: {},
       retentionMs: 604_800_000,
       maxPayloadBytes: 262_144,
+      payloadVersion: 1,
     });
   });
 
@@ -119,6 +120,9 @@ describe('problems', () => {
     [{ absentAfterMs: 5 }, 'absentAfterMs'],
     [{ schema: { type: 'object' } }, 'schema'],
     [{ maxPayloadBytes: null }, 'maxPayloadBytes'],
+    [{ payloadVersion: 0 }, 'payloadVersion'],
+    [{ payloadVersion: 1_000_001 }, 'payloadVersion'],
+    [{ upcast: 2 }, 'upcast'],
     [{ bisect: 'yes' }, 'bisect'],
   ])('%j is refused at %s', (changes, path) => {
     const problems = define(changes);

@@ -84,6 +84,12 @@ export const taskView = z
       .array(z.string())
       .optional()
       .describe('Those of dependsOn that have not ended. Present only while the task is held for them'),
+    payloadVersion: z
+      .number()
+      .int()
+      .min(1)
+      .optional()
+      .describe('Version of the payload. Present only if it is not the one that the handler has now'),
     payload: z.unknown(),
     result: z
       .unknown()
@@ -120,6 +126,7 @@ export const taskSummary = taskView
     createdAt: true,
     notBefore: true,
     priority: true,
+    payloadVersion: true,
     error: true,
     finishedAt: true,
   })

@@ -1,10 +1,12 @@
+import { shownVersion } from '../../../handlers/contracts/payloadVersion';
+import type { Contract } from '../../../handlers/types';
 import type { ListedTask } from '../../../postgres/listing/task';
 import { readListed } from '../../../postgres/listing/task';
 import { PAGE_MAX } from '../../../workflows/planning/pages';
 import type { TaskState } from '../../../workflows/planning/states';
 import { isTerminal, TASK_STATES, taskStateName } from '../../../workflows/planning/states';
 import { checkOneOf, checkWhole } from '../../arguments';
-import type { ClientContext } from '../../context';
+import type { KnowingContext } from '../../context';
 import { InvalidArgumentError } from '../../errors';
 import { findScope } from '../../operations/scope';
 import type { TaskPage, TaskSummary } from '../../views';
@@ -34,7 +36,7 @@ const MOST_PARTS = 10;
 
 /** Lists the tasks of a handler that are in one state, page by page. */
 export const listTasks = async (
-  client: ClientContext,
+  client: KnowingContext,
   handler: string,
   options: ListTasksOptions,
 ): Promise<TaskPage> => {
@@ -50,7 +52,7 @@ export const listTasks = async (
     const source = SOURCES[state][at.source]!;
     const scope = { handlerId, target, state: TASK_STATES[state] };
     const { candidates, next } = await source.read(client.pool, scope, at.place, limit - tasks.length);
-    tasks.push(...(await summaries(client, candidates, state, error)));
+    tasks.push(...(await summaries(client, candidates, { handler, state, error })));
     cursor = next === null ? startOf(state, at.source + 1) : { ...at, place: next };
   }
   return { tasks, next: cursor === null ? null : encodeCursor(state, cursor) };
@@ -69,21 +71,21 @@ const checkError = (error: unknown): string => {
 
 /** Reads the tasks as they are now, and leaves out those that have moved on or do not match. */
 const summaries = async (
-  client: ClientContext,
+  client: KnowingContext,
   candidates: readonly Candidate[],
-  state: TaskState,
-  error: string | null,
+  { handler, state, error }: { handler: string; state: TaskState; error: string | null },
 ): Promise<TaskSummary[]> => {
   if (candidates.length === 0) return [];
   const rows = await readListed(
     client.pool,
     candidates.map(({ seq }) => seq),
   );
+  const contract = client.handlers.get(handler);
   const bySeq = new Map(rows.map((row) => [row.seq, row]));
   return candidates.flatMap((candidate) => {
     const row = bySeq.get(candidate.seq);
     if (row === undefined || !isStill(candidate, row) || row.state !== TASK_STATES[state]) return [];
-    return error === null || row.error?.includes(error) === true ? [toSummary(row)] : [];
+    return error === null || row.error?.includes(error) === true ? [toSummary(contract, row)] : [];
   });
 };
 
@@ -91,7 +93,7 @@ const summaries = async (
 const isStill = ({ batchId, isOwnEnd }: Candidate, row: ListedTask): boolean =>
   batchId === row.batchId && (isOwnEnd === null || isOwnEnd === row.isOwnEnd);
 
-const toSummary = (row: ListedTask): TaskSummary => {
+const toSummary = (contract: Contract | undefined, row: ListedTask): TaskSummary => {
   const state = taskStateName(row.state);
   return {
     id: row.id,
@@ -102,6 +104,7 @@ const toSummary = (row: ListedTask): TaskSummary => {
     createdAt: row.createdAt.toISOString(),
     ...(row.notBefore === null ? {} : { notBefore: row.notBefore.toISOString() }),
     priority: row.priority,
+    ...shownVersion(contract, row.version),
     error: row.error,
     ...(isTerminal(state) && row.finishedAt !== null ? { finishedAt: row.finishedAt.toISOString() } : {}),
   };

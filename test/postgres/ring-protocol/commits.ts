@@ -16,6 +16,7 @@ const PLAIN = {
   priority: 0,
   recipientId: null,
   notBeforeMs: null,
+  version: null,
 };
 
 export const commitScenes: Scene[] = [

@@ -4,6 +4,7 @@ import type { CallEnd } from '../../../activities/calls/door';
 import type { CallerDeps } from '../../../activities/calls/carried';
 import { QueueHome } from '../../../activities/calls/queueHome';
 import { settle } from '../../../activities/calls/settle';
+import { storedVersionOf } from '../../../handlers/contracts/payloadVersion';
 import type { Handler } from '../../../handlers/types';
 import type { CarriedBatch, MemberTask } from '../../../postgres/calls/batch';
 import { memoryPool } from './memoryPool';
@@ -46,8 +47,9 @@ export class Caller {
     batch.retryAtMs = null;
     batch.calledAtMs = nowMs;
     batch.startedAtMs ??= nowMs;
+    const version = storedVersionOf(this.deps.handler);
     const members = membersIn(batch).map(({ seq, id, payload, attempts }): MemberTask => {
-      return { batchId: batch.id, seq, id, payload, attempts: attempts + batch.counted, recipientId: null };
+      return { batchId: batch.id, seq, id, payload, attempts: attempts + batch.counted, recipientId: null, version };
     });
     const before = this.carriedOf(batch);
     before.attempt--;

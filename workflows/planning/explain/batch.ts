@@ -31,8 +31,17 @@ export const explainBatch = (facts: ExplainFacts): Reason => {
       inMs: null,
       text: `Its half of a split batch was refused${because(batch.error)}. Its outcome depends on the other half, which has not ended yet.`,
     };
-  return stopped(facts) ?? explainWaiting(facts, batch, called);
+  const stop = stopped(facts);
+  return stop === null
+    ? explainWaiting(facts, batch, called)
+    : { ...stop, text: `${stop.text}${refusal(stop, batch)}` };
 };
+
+/** Returns why its own last call was refused, where its target or handler is held for that. */
+const refusal = ({ waitsFor }: Reason, { id, refusals, error }: BatchPart): string =>
+  waitsFor === 'hold' && refusals > 0 && error !== null
+    ? ` The last call of batch ${id} was refused for now${because(error)}.`
+    : '';
 
 /** Explains a batch without a running call: in the store, or carried by a dispatch. */
 const explainWaiting = (facts: ExplainFacts, batch: BatchPart, called: boolean): Reason => {

@@ -1,0 +1,64 @@
+import { describeThrown, show } from '../text';
+import { payloadBy } from './schema';
+import type { Contract } from './types';
+
+/** Payloads of the releases before: which version a payload has, and what today's code makes of it. */
+
+/** The version of a contract that names none. */
+export const FIRST_VERSION = 1;
+export const MAX_PAYLOAD_VERSION = 1_000_000;
+
+/** A contract as far as versions go. One of another copy of this package may know of none. */
+type Versioned = Pick<Contract, 'name' | 'schema' | 'upcast'> & { readonly payloadVersion?: number };
+
+/** Returns the version of the payloads that a contract accepts today. */
+export const versionOf = ({ payloadVersion = FIRST_VERSION }: Pick<Versioned, 'payloadVersion'>): number =>
+  payloadVersion;
+
+/** Returns the version as it is stored with a task; null: the first. */
+export const storedVersionOf = (contract: Pick<Versioned, 'payloadVersion'>): number | null => {
+  const version = versionOf(contract);
+  return version === FIRST_VERSION ? null : version;
+};
+
+/** Returns what a view shows of a stored version: nothing if it is today's. */
+export const shownVersion = (
+  contract: Pick<Versioned, 'payloadVersion'> | undefined,
+  stored: number | null,
+): { payloadVersion?: number } => {
+  const version = stored ?? FIRST_VERSION;
+  return version === versionOf(contract ?? {}) ? {} : { payloadVersion: version };
+};
+
+/**
+ * Returns the JSON text of a payload of an older version as today's code takes it: `upcast`, then
+ * the schema.
+ *
+ * @throws Error that names the versions and the remedy, if there is no `upcast`, or it fails, or
+ *   the schema refuses what it returns.
+ */
+export const upcastJson = (contract: Versioned, json: string, from: number): string => {
+  const to = versionOf(contract);
+  const { name } = contract;
+  if (contract.upcast === undefined)
+    throw new Error(
+      `expected version ${to} of the payloads of handler "${name}", got ${from}, and it has no upcast. ` +
+        'Give it upcast(payload, fromVersion), then redrive the task',
+    );
+  try {
+    const payload: unknown = contract.upcast(JSON.parse(json), from);
+    if (payload instanceof Promise) {
+      payload.catch(() => undefined); // its answer is not waited for, whatever it is
+      throw new Error('it answered with a promise, but must be synchronous');
+    }
+    const text = JSON.stringify(payloadBy(contract.schema, payload)) as string | undefined;
+    if (text === undefined) throw new Error(`expected JSON, got ${show(payload)}`);
+    return text;
+  } catch (error) {
+    throw new Error(
+      `the upcast of handler "${name}" from version ${from} to ${to} failed: ${describeThrown(error)}. ` +
+        'Mend it, then redrive the task',
+      { cause: error },
+    );
+  }
+};
