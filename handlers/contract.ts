@@ -121,6 +121,11 @@ export interface CallContext {
   readonly callbackUrl?: string;
   /** For a handler with affinity: the partition of this call, for checkpoints. */
   readonly partition?: PartitionInHand;
+  /**
+   * The W3C trace context of this call, for the header of the same name; undefined: its trace is
+   * not recorded. Clients that OpenTelemetry instruments send it by themselves.
+   */
+  readonly traceparent?: string;
 }
 
 /** What a downstream can report about one task. */

@@ -779,6 +779,7 @@ create table task (
   key text,
   payload json not null,
   version integer,
+  trace text,
   constraint task_pkey PRIMARY KEY (seq)
 );
 

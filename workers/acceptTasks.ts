@@ -3,6 +3,7 @@ import { releaseDependents } from '../activities/grouping/dependents';
 import { ringLanes } from '../activities/lanes/ring';
 import { AsyncSchemaError, InvalidTaskError } from '../client/errors';
 import type { Hooks } from '../handlers/hooks/types';
+import { withinSubmitSpan } from '../handlers/tracing/submitSpan';
 import type { TaskProblem } from '../client/errors';
 import { TaskInserter } from '../client/tasks/taskInserter';
 import { askAccepting, isRefusal } from '../client/tasks/accepting';
@@ -35,7 +36,9 @@ export const createAcceptTasks = (
         .filter((task): task is CheckedTask => task !== null);
       if (problems.length > 0) return { problem: textOfProblems(problems) };
       await askAccepting(deps.hooks, handler.name, checked);
-      const stored = await inserter.store(handler, checked, { partial: false });
+      const stored = await withinSubmitSpan({ handler: handler.name, tasks: checked.length }, (trace) =>
+        inserter.store(handler, checked, { partial: false, trace }),
+      );
       if (stored.laneIds.length > 0) {
         await markReady(deps.pool, stored.laneIds);
         await ringLanes(deps, stored.laneIds);

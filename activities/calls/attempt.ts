@@ -9,6 +9,7 @@ import type { CallEnd } from './door';
 import type { PartitionUse } from '../nodes/partitions';
 import type { CallerDeps, Carried } from './carried';
 import { openMembers } from '../codec/openMembers';
+import { startCallSpan } from '../tracing/callSpan';
 import { contextOf, newPages, toBatch, toCall } from './request';
 
 /** When a batch is looked up again whose payloads cannot be given to the handler. */
@@ -89,15 +90,19 @@ export const makeCall = async (deps: CallerDeps, carried: Carried): Promise<{ ca
   if (unsent !== null) return { call, outcome: unsent };
   if (call.home.sealer !== null && isStale(deps, carried)) return { call, outcome: { ...TOO_LATE } };
   const batch = toBatch(deps.handler, call);
+  const span = startCallSpan(call);
   call.calledAtMs = performance.now();
-  let outcome: CallEnd = await callHandler(deps.handler, batch, contextOf(deps, call), call.pages, (thrown) => {
-    call.stack = stackOf(thrown);
-  });
+  let outcome: CallEnd = await span.run(() =>
+    callHandler(deps.handler, batch, contextOf(deps, call, span), call.pages, (thrown) => {
+      call.stack = stackOf(thrown);
+    }),
+  );
   if (outcome.kind !== 'results') call.pages = newPages(call); // an interrupted answer is void
   if (outcome.kind === 'unknown' && deps.handler.reconcile !== undefined) {
     await call.home.lookingUp(call.batch);
     outcome = await lookUp(deps, call, outcome.error);
   }
+  span.end(outcome);
   const tookMs = performance.now() - call.calledAtMs;
   if (outcome.kind !== 'unreadable') {
     deps.hooks?.called(call, outcome, tookMs);

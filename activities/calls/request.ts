@@ -66,10 +66,15 @@ export const toBatch = (handler: Handler, call: Call): Batch => ({
 /** Returns how long an accepted batch may stay open at the downstream. */
 const openMs = ({ poll, lane, timeoutMs }: Handler): number => timeoutMs + poll.deadlineMs * (lane?.deadlines ?? 1);
 
-export const contextOf = (deps: CallerDeps, call: Call): CallContext => ({
+export const contextOf = (
+  deps: CallerDeps,
+  call: Call,
+  { traceparent }: Pick<CallContext, 'traceparent'> = {},
+): CallContext => ({
   signal: deps.signal,
   idempotencyKey: call.batch.idempotencyKey,
   deadline: Date.now() + deps.handler.timeoutMs,
   ...(deps.callbackUrl === undefined ? {} : { callbackUrl: deps.callbackUrl(call.batch, openMs(deps.handler)) }),
   ...(call.fence === null ? {} : { partition: deps.partitions.checkpoints.inHand(call.fence) }),
+  ...(traceparent === undefined ? {} : { traceparent }),
 });

@@ -38,7 +38,7 @@ export class ResultPages implements ResultSink {
     private readonly sealer: Sealer | null = null,
   ) {}
 
-  /** Returns a promise only where a page is written, since thousands of values wait for each one. */
+  /** Returns a promise only where a page is written: each costs as much as its value. */
   add(index: number, result: unknown): Promise<void> | undefined {
     let value = toStorable(result, this.limits);
     if (value === null) return undefined;

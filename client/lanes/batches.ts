@@ -47,13 +47,11 @@ export class Batches {
     items: readonly TaskInput[],
     options: BatchOptions = {},
   ): Promise<SubmittedBatch> {
-    const { tx, ...rest } = options;
-    const [batch] = await store(
-      this.connection,
-      handler,
-      [{ ...rest, service, items }],
-      tx === undefined ? {} : { tx },
-    );
+    const { tx, traceparent, ...rest } = options;
+    const [batch] = await store(this.connection, handler, [{ ...rest, service, items }], {
+      ...(tx === undefined ? {} : { tx }),
+      ...(traceparent === undefined ? {} : { traceparent }),
+    });
     return batch!;
   }
 

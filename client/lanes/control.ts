@@ -149,6 +149,7 @@ export const fixHead = async (
       writes: [...new Set([...batch.writes, ...(halted.writes ?? [])])],
       reason: FLUSH_REASONS.given,
       version: storedVersionOf(handler),
+      trace: null,
       seq,
     });
     if (batchId === null)

@@ -1,6 +1,7 @@
 import type { Sealer } from '../../handlers/codec/sealer';
 import type { Hooks } from '../../handlers/hooks/types';
 import { storedVersionOf } from '../../handlers/contracts/payloadVersion';
+import { withinSubmitSpan } from '../../handlers/tracing/submitSpan';
 import type { Contract } from '../../handlers/types';
 import { withRetries } from '../../postgres/errors';
 import type { Queryable } from '../../postgres/pool';
@@ -29,6 +30,8 @@ export interface SubmitBatchOptions {
    * Muster's.
    */
   tx?: Queryable;
+  /** As of `SubmitOptions`. */
+  traceparent?: string;
   /**
    * As of `SubmitOptions`.
    *
@@ -112,12 +115,14 @@ export const storeBatches = async (
   const recipients = new Map<CheckedBatch, (number | null)[]>();
   for (const batch of batches) recipients.set(batch, await inserter.recipientIds(registry, batch.tasks));
   const laneIds = [...new Set(bound.map((one) => one.laneId))];
-  const work = (db: Queryable): Promise<StoredBatch[]> =>
-    storeAll(db, handler, { batches, payloads, bound, recipients, laneIds }, inserter.sealer);
-  const submitted =
-    options.tx === undefined
-      ? await withRetries(() => inTransaction(inserter.pool, work))
-      : await joinTransaction(options.tx, schema, work);
+  const of = { handler: handler.name, tasks: items.length, traceparent: options.traceparent };
+  const submitted = await withinSubmitSpan(of, (trace) => {
+    const storing = { batches, payloads, bound, recipients, laneIds, trace };
+    const work = (db: Queryable): Promise<StoredBatch[]> => storeAll(db, handler, storing, inserter.sealer);
+    return options.tx === undefined
+      ? withRetries(() => inTransaction(inserter.pool, work))
+      : joinTransaction(options.tx, schema, work);
+  });
   return { batches: submitted, laneIds };
 };
 
@@ -134,12 +139,14 @@ interface Storing {
   bound: readonly BoundBatch[];
   recipients: ReadonlyMap<CheckedBatch, (number | null)[]>;
   laneIds: readonly number[];
+  /** The trace context under which they are submitted; null: their trace is not recorded. */
+  trace: string | null;
 }
 
 const storeAll = async (
   db: Queryable,
   handler: Contract,
-  { batches, payloads, bound, recipients, laneIds }: Storing,
+  { batches, payloads, bound, recipients, laneIds, trace }: Storing,
   sealer: Sealer | null,
 ): Promise<StoredBatch[]> => {
   await lockLanes(db, laneIds);
@@ -170,6 +177,7 @@ const storeAll = async (
       writes: batch.writes,
       reason: FLUSH_REASONS.given,
       version: storedVersionOf(handler),
+      trace,
     });
     const given = batchId ?? (await findRepeated(db, handler, batch, sealer));
     const { laneId } = bound[i]!;

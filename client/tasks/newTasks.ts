@@ -9,13 +9,15 @@ interface Known {
   /** Ids of targets by key. */
   targetIds: ReadonlyMap<string, number>;
   recipientIds: readonly (number | null)[];
+  /** The trace context under which they are submitted; null: their trace is not recorded. */
+  trace: string | null;
 }
 
 /** Returns checked tasks as they are to be stored. */
 export const newTasks = (
   handler: Contract,
   tasks: readonly CheckedTask[],
-  { payloads, targetIds, recipientIds }: Known,
+  { payloads, targetIds, recipientIds, trace }: Known,
 ): NewTask[] => {
   const version = storedVersionOf(handler);
   // The fields are listed one by one: a spread costs as much as all else that is done for a task.
@@ -30,5 +32,6 @@ export const newTasks = (
     recipientId: recipientIds[i]!,
     notBeforeMs,
     version,
+    trace,
   }));
 };

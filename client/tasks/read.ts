@@ -63,6 +63,7 @@ const toView = (contract: Contract | undefined, row: TaskRow, found: PagedResult
     priority: row.priority,
     ...dependenciesOf(row),
     ...shownVersion(contract, row.version),
+    ...(row.trace === null ? {} : { traceparent: row.trace }),
     payload: JSON.parse(row.payload) as unknown,
     ...((state === 'succeeded' || state === 'failed') && found !== undefined ? resultOf(found) : {}),
     error: row.error,

@@ -16,6 +16,11 @@ export interface SubmitOptions {
    */
   tx?: Queryable;
   /**
+   * The W3C trace context that the tasks belong to (a `traceparent` header) where no span of
+   * OpenTelemetry is active. Default: none. A malformed one is no error.
+   */
+  traceparent?: string;
+  /**
    * Called with the checked tasks before anything is written; what it throws refuses the call.
    *
    * @internal

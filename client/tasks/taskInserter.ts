@@ -94,7 +94,7 @@ export class TaskInserter {
   async store(
     handler: Contract,
     tasks: readonly CheckedTask[],
-    options: { partial: boolean; tx?: Queryable },
+    options: { partial: boolean; tx?: Queryable; trace?: string | null },
   ): Promise<Accepted> {
     const refused: TaskProblem[] = [];
     const single = this.dropTwins(tasks, refused, options.partial);
@@ -108,7 +108,8 @@ export class TaskInserter {
     if (options.tx === undefined && !handler.ordered) await check(this.pool);
     const lanes = handler.ordered ? await this.lanesOf(registry, handler, row, distinct, ids) : null;
     const recipientIds = await this.recipientIds(registry, distinct);
-    const rows = newTasks(handler, distinct, { payloads, targetIds: ids, recipientIds });
+    const { trace = null } = options;
+    const rows = newTasks(handler, distinct, { payloads, targetIds: ids, recipientIds, trace });
     const { partial, tx } = options;
     const storing = { handler, tasks: distinct, rows, partial, sealer };
     const twins = tasks.length - distinct.length - refused.length;

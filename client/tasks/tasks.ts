@@ -1,3 +1,4 @@
+import { withinSubmitSpan } from '../../handlers/tracing/submitSpan';
 import type { Contract } from '../../handlers/types';
 import type { Explanation } from '../../workflows/planning/explain';
 import type { Connection } from '../connection';
@@ -157,10 +158,14 @@ const submitCall = async (
   if (checked.length === 0) return { accepted: 0, repeated: 0, refused: problems, rung: NOTHING };
   await askAccepting(connection.hooks, handler.name, checked);
   await options.admit?.(checked);
-  const { accepted, repeated, refused, ...rung } = await connection.inserter.store(handler, checked, {
-    partial: options.partial ?? false,
-    ...(options.tx === undefined ? {} : { tx: options.tx }),
-  });
+  const of = { handler: handler.name, tasks: checked.length, traceparent: options.traceparent };
+  const { accepted, repeated, refused, ...rung } = await withinSubmitSpan(of, (trace) =>
+    connection.inserter.store(handler, checked, {
+      partial: options.partial ?? false,
+      ...(options.tx === undefined ? {} : { tx: options.tx }),
+      trace,
+    }),
+  );
   // In a caller's transaction there is nothing to ring for yet, since it commits later. The sweeper
   // finds the tasks within seconds.
   if (options.tx === undefined) {

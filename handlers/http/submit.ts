@@ -1,5 +1,6 @@
 import { HaltError, RejectedError } from '../errors';
 import { show } from '../text';
+import { TRACEPARENT } from '../tracing/traceparent';
 import type { Batch, CallContext, HoldScope, SubmitAnswer } from '../contract';
 import type { FollowUps } from './followUps';
 import { readPath } from './path';
@@ -59,7 +60,8 @@ export async function submit(
   const key = keyHeader === undefined ? {} : { [keyHeader]: context.idempotencyKey };
   const callback = callbackOf(plan.request, context.callbackUrl);
   const call = encodeCall(plan, batch, context.idempotencyKey, context.callbackUrl);
-  const sent = { ...headers.sent, ...key, ...callback };
+  const trace: Record<string, string> = context.traceparent === undefined ? {} : { [TRACEPARENT]: context.traceparent };
+  const sent = { ...trace, ...headers.sent, ...key, ...callback };
   const answer = await transport.send({ ...call, headers: sent, signal: context.signal });
   const judgement = verdictOf(answer.statusCode, plan.answers, plan.request.url.roots.has('target'));
   if (judgement === undefined) return await readSuccess(plan, answer, batch.tasks.length);

@@ -127,6 +127,10 @@ export interface MemberTask {
   recipientId: number | null;
   /** Version of the payload; null: the first. */
   version: number | null;
+  /** The trace context under which it was submitted; null: its trace is not recorded. */
+  trace: string | null;
+  /** Only with a trace: when it was accepted, in Unix milliseconds of the database's clock. */
+  tracedAtMs: number | null;
 }
 
 /**
@@ -138,7 +142,8 @@ export const readMembers = async (db: Queryable, batchIds: readonly number[]): P
     name: 'read-members',
     text: `
 select b.id as "batchId", k.seq, k.id, k.payload::text as payload, m.attempts + b.counted as attempts,
-  k.recipient_id as "recipientId", k.version
+  k.recipient_id as "recipientId", k.version, k.trace,
+  case when k.trace is not null then extract(epoch from k.created_at)::float8 * 1000 end as "tracedAtMs"
 from batch b cross join lateral unnest(b.members) with ordinality u (seq, place) cross join lateral (
   select 0::smallint as attempts
   where b.fresh and b.n_left = 0

@@ -1,7 +1,7 @@
 import type { Need } from '../../workflows/planning/grouping/dependents';
 import type { Queryable } from '../pool';
 import type { NewTask } from './task';
-import { versionsOf } from './task';
+import { tracesOf, versionsOf } from './task';
 
 /**
  * What a submit of tasks with dependencies writes and locks. One transaction, in this order: the
@@ -41,11 +41,13 @@ new as (
     $7::smallint[],
     $8::int[],
     $9::float8[],
-    $10::int[])
-    with ordinality n (id, target_id, payload, bytes, weight, key, priority, recipient_id, not_before_ms, version, i)),
+    $10::int[],
+    $11::text[])
+    with ordinality
+      n (id, target_id, payload, bytes, weight, key, priority, recipient_id, not_before_ms, version, trace, i)),
 stored as (
-  insert into task (seq, created_at, target_id, bytes, priority, recipient_id, weight, id, key, payload, version)
-  select seq, clock(), target_id, bytes, priority, recipient_id, weight, id, key, payload::json, version
+  insert into task (seq, created_at, target_id, bytes, priority, recipient_id, weight, id, key, payload, version, trace)
+  select seq, clock(), target_id, bytes, priority, recipient_id, weight, id, key, payload::json, version, trace
   from new
   order by seq
   on conflict (id) do nothing
@@ -67,6 +69,7 @@ from stored`,
       tasks.map((task) => task.recipientId),
       tasks.map((task) => task.notBeforeMs),
       versionsOf(tasks),
+      tracesOf(tasks),
     ],
   });
   return new Map(rows.map(({ id, seq }) => [id, seq]));

@@ -17,6 +17,8 @@ export interface NewLaneBatch {
   reason: number;
   /** Version of the payloads; null: the first. */
   version: number | null;
+  /** The W3C trace context under which it was submitted; null: its trace is not recorded. */
+  trace: string | null;
   /** Place of an ended batch that this one replaces; default: behind all others. */
   seq?: number;
 }
@@ -42,8 +44,8 @@ new as (
     $1::text[], $2::text[], $3::int[], $4::float8[],
     $5::int[]) with ordinality n (id, payload, bytes, weight, recipient_id, i)),
 stored as (
-  insert into task (seq, created_at, target_id, bytes, recipient_id, weight, id, payload, version)
-  select seq, clock(), $6, bytes, recipient_id, weight, id, payload::json, $13::int
+  insert into task (seq, created_at, target_id, bytes, recipient_id, weight, id, payload, version, trace)
+  select seq, clock(), $6, bytes, recipient_id, weight, id, payload::json, $13::int, $14::text
   from new
   order by seq
   on conflict (id) do nothing
@@ -81,6 +83,7 @@ from call`,
       s.writes,
       s.seq ?? null,
       s.version,
+      s.trace,
     ],
   });
   return rows[0]!;

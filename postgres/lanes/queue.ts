@@ -1,5 +1,5 @@
 import type { StoredLimits } from '../grouping/leader';
-import { SEQ_STRIDE, versionsOf } from '../grouping/task';
+import { SEQ_STRIDE, tracesOf, versionsOf } from '../grouping/task';
 import type { Client, Queryable } from '../pool';
 
 /**
@@ -20,6 +20,7 @@ export interface NewLaneTask {
   reads: readonly string[];
   writes: readonly string[];
   version: number | null;
+  trace: string | null;
 }
 
 /**
@@ -45,11 +46,12 @@ new as (
     $8::text[],
     $9::text[],
     $10::text[],
-    $11::int[])
-    with ordinality n (id, target_id, lane_id, payload, bytes, weight, recipient_id, reads, writes, key, version, i)),
+    $11::int[], $12::text[])
+    with ordinality
+      n (id, target_id, lane_id, payload, bytes, weight, recipient_id, reads, writes, key, version, trace, i)),
 stored as (
-  insert into task (seq, created_at, target_id, bytes, recipient_id, weight, id, key, payload, version)
-  select seq, clock(), target_id, bytes, recipient_id, weight, id, key, payload::json, version
+  insert into task (seq, created_at, target_id, bytes, recipient_id, weight, id, key, payload, version, trace)
+  select seq, clock(), target_id, bytes, recipient_id, weight, id, key, payload::json, version, trace
   from new
   order by seq
   on conflict (id) do nothing
@@ -73,6 +75,7 @@ from stored`,
       tasks.map((task) => JSON.stringify(task.writes)),
       tasks.map((task) => task.key),
       versionsOf(tasks),
+      tracesOf(tasks),
     ],
   });
   return new Set(rows.map((row) => row.id));

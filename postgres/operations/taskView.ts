@@ -17,6 +17,7 @@ export interface TaskRow {
   priority: number;
   /** Version of the payload; null: the first. */
   version: number | null;
+  trace: string | null;
   payload: string;
   /** JSON text of a result set by hand; null: none. */
   ownResult: string | null;
@@ -38,7 +39,7 @@ export const readTasks = async (db: Queryable, ids: readonly string[]): Promise<
 select k.seq, k.id, h.name as handler, t.key as target, s.state, s.attempts, s.batch_id as "batchId",
   coalesce(b.state >= 4 /* ended */ and (o.seq is null or o.state = 5 /* failed */), false) as paged,
   k.created_at as "createdAt",
-  coalesce(d.not_before, x.not_before) as "notBefore", k.priority, k.version, k.payload::text as payload,
+  coalesce(d.not_before, x.not_before) as "notBefore", k.priority, k.version, k.trace, k.payload::text as payload,
   o.result::text as "ownResult",
   case when o.seq is null then b.error else o.error end as error, case
     when s.state >= 4 /* ended */ then coalesce(o.at, b.finished_at) end as "finishedAt",

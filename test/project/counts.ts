@@ -81,6 +81,7 @@ const lost = markdown
 const STATE_OF_MODULES: Readonly<Record<string, string>> = {
   'handlers/http/jsonSchema/jsonSchema.ts meta': 'the compiled meta-schema, a constant: 50 ms per schema otherwise',
   'client/cli/main.ts decided': 'the program itself',
+  'handlers/tracing/openTelemetry.ts loaded': 'what require keeps: the API, or that it is not there',
   'postgres/pool.ts created': 'beside a class of pg, as weak as a field',
   'workers/api/server.ts contexts': 'beside a class of Fastify, as weak as a field',
   'workers/embedded/guardSource.ts server': 'the program itself, as text',

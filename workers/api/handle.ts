@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Client } from '../../client/client';
+import { TRACEPARENT } from '../../handlers/tracing/traceparent';
 import type { KeyedRequest } from '../../postgres/api/idempotencyKey';
 import type { Pool, Queryable } from '../../postgres/pool';
 import type { Memory } from './bodies/memory';
@@ -75,6 +76,7 @@ const respond = async (deps: HandleDeps, whole: Route, asked: Asked): Promise<Fa
   const route = within(whole, caller.limits, { pool: deps.client.pool, quotas: deps.quotas });
   const body = request.body as Body | undefined;
   const signal = endSignal(deps, route, asked);
+  const { [TRACEPARENT]: traceparent } = request.headers;
   const call = (more: Partial<Call>): Call => {
     const params = partOf(route, 'params', request.params);
     const query = partOf(route, 'query', request.query);
@@ -89,6 +91,7 @@ const respond = async (deps: HandleDeps, whole: Route, asked: Asked): Promise<Fa
       signal,
       together: (look) => (ms) => deps.looks.next(key, ms, look),
       afterCommit: () => undefined,
+      ...(typeof traceparent === 'string' ? { traceparent } : {}),
       ...more,
     };
   };

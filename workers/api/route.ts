@@ -36,6 +36,8 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
    * effect is the same.
    */
   keyId?: string;
+  /** The W3C trace context that the caller sent, for what it submits. */
+  traceparent?: string;
   /** Runs work once the transaction has committed (at once if there is none). */
   afterCommit(work: () => Promise<void>): void;
 }

@@ -90,6 +90,10 @@ export const taskView = z
       .min(1)
       .optional()
       .describe('Version of the payload. Present only if it is not the one that the handler has now'),
+    traceparent: z
+      .string()
+      .optional()
+      .describe('W3C trace context under which it was submitted. Present only if that trace was recorded'),
     payload: z.unknown(),
     result: z
       .unknown()

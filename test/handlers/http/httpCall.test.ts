@@ -46,6 +46,19 @@ describe('the request', () => {
     expect(http.downstream.seen.map(({ headers }) => headers[header])).toEqual(['key-1', 'key-1']);
   });
 
+  test('carries the trace context of the call, unless the configuration has a header of that name', async () => {
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    const traced = { ...buildContext(), traceparent };
+    await http.call(json(200, items(200)), {}, traced);
+    await http.call(json(200, items(200)));
+    await http.call(
+      json(200, items(200)),
+      { request: { url: http.downstream.url, headers: { traceparent: 'own' } } },
+      traced,
+    );
+    expect(http.downstream.seen.map(({ headers }) => headers['traceparent'])).toEqual([traceparent, undefined, 'own']);
+  });
+
   test('a target that would climb out of its place in the path is refused, not sent', async () => {
     const handler = httpHandler(
       httpConfig(http.downstream.url, { request: { url: `${http.downstream.url}/indices/{{target}}/_bulk` } }),

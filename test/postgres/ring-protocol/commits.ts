@@ -17,6 +17,7 @@ const PLAIN = {
   recipientId: null,
   notBeforeMs: null,
   version: null,
+  trace: null,
 };
 
 export const commitScenes: Scene[] = [

@@ -24,12 +24,13 @@ const submit = route({
   problems: ['not-found', 'id-conflict', 'conflict', 'refused', 'backlogged', 'quota'],
   keyed: 'tx',
   isHeavy: () => true,
-  run: async ({ client, params: { handler }, body, tx, admit, afterCommit, operator }) => {
+  run: async ({ client, params: { handler }, body, tx, admit, afterCommit, operator, traceparent }) => {
     for (const [index, { items }] of body.batches.entries())
       refuseWorkflows(operator, callbacksOf(items, `batches[${index}].items`));
     const batches = await client.submitBatches(handler, body.batches, {
       ...(admit === undefined ? {} : { admit }),
       ...(tx === undefined ? {} : { tx }),
+      ...(traceparent === undefined ? {} : { traceparent }),
     });
     if (tx !== undefined) afterCommit(() => client.ringLanes([...new Set(batches.map(({ service }) => service))]));
     return { batches };

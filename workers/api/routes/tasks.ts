@@ -54,12 +54,13 @@ const submit = route({
     const tasks = (body as { tasks?: unknown } | undefined)?.tasks;
     return Array.isArray(tasks) && tasks.length >= COPY_FROM;
   },
-  run: async ({ client, params, body: { tasks, partial = false }, tx, admit, afterCommit, operator }) => {
+  run: async ({ client, params, body: { tasks, partial = false }, tx, admit, afterCommit, operator, traceparent }) => {
     refuseWorkflows(operator, callbacksOf(tasks, 'tasks'));
     const submitted = await client.submit(params.handler, tasks, {
       partial,
       ...(admit === undefined ? {} : { admit }),
       ...(tx === undefined ? {} : { tx }),
+      ...(traceparent === undefined ? {} : { traceparent }),
     });
     if (tx !== undefined) afterCommit(() => submitted.ring());
     const { accepted, repeated, refused } = submitted;

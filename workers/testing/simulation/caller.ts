@@ -49,7 +49,17 @@ export class Caller {
     batch.startedAtMs ??= nowMs;
     const version = storedVersionOf(this.deps.handler);
     const members = membersIn(batch).map(({ seq, id, payload, attempts }): MemberTask => {
-      return { batchId: batch.id, seq, id, payload, attempts: attempts + batch.counted, recipientId: null, version };
+      return {
+        batchId: batch.id,
+        seq,
+        id,
+        payload,
+        attempts: attempts + batch.counted,
+        recipientId: null,
+        version,
+        trace: null,
+        tracedAtMs: null,
+      };
     });
     const before = this.carriedOf(batch);
     before.attempt--;
