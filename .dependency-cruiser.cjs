@@ -103,6 +103,24 @@ const rulesOfLayers = [
     { path: '^client/cli/' },
   ),
   forbid(
+    'page-is-apart',
+    'The dashboard runs in a browser: of this project it uses planning, and the types of contracts.',
+    { path: '^workers/dashboard/' },
+    { path: PRODUCT, pathNot: ['^workers/dashboard/', '^workflows/planning/', CONTRACTS] },
+  ),
+  forbid(
+    'page-sees-types-of-contracts',
+    'Values of contracts bring zod, which the page does not need.',
+    { path: '^workers/dashboard/' },
+    { path: CONTRACTS, dependencyTypesNot: ['type-only'] },
+  ),
+  forbid(
+    'page-is-built',
+    'The page is built from its sources; no program imports them.',
+    { path: PRODUCT, pathNot: '^workers/dashboard/' },
+    { path: '^workers/dashboard/' },
+  ),
+  forbid(
     'no-tests-in-product',
     'Tests and examples import the program, never the other way round.',
     { path: PRODUCT },

@@ -34,7 +34,7 @@ export default defineConfig(
     },
   },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,tsx}'],
     extends: [tseslint.configs.recommendedTypeChecked],
     plugins: { 'import-x': importX },
     languageOptions: { parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname } },
@@ -61,7 +61,12 @@ export default defineConfig(
     },
   },
   {
-    files: PRODUCT.map((folder) => `${folder}/**/*.ts`),
+    // The page of the dashboard runs in a browser: it has a project of its own, with the types of one.
+    files: ['workers/dashboard/**/*.{ts,tsx}'],
+    languageOptions: { parserOptions: { project: './workers/dashboard/tsconfig.json' } },
+  },
+  {
+    files: PRODUCT.map((folder) => `${folder}/**/*.{ts,tsx}`),
     rules: { 'max-lines-per-function': ['error', { max: 70, skipComments: true }] },
   },
   {

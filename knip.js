@@ -11,6 +11,7 @@ module.exports = {
     'client/cli/*/*.ts!', // a command loads its file when it runs
     'workers/{worker,testing}.ts!',
     'workers/build.ts!',
+    'workers/dashboard/main.tsx!', // what the page is built from
     'workflows/helper.ts!',
     'handlers/trials/index.ts!', // exported as temporal-muster/certify
     'handlers/sinks/*/index.ts!', // exported as temporal-muster/sinks/<name>
@@ -24,6 +25,7 @@ module.exports = {
     'test/pooler/*.pooler.ts',
     'test/kit/speed.ts',
     'test/api/{fuzzRun,servers}.ts',
+    'test/dashboard/bench.ts',
     'test/{bench,chaos,executions/chaos,liveness,stops}/**/*.ts',
     'test/attacks/rate/{rate,attackers}.ts', // processes
     'test/nodes/shiftedClock.ts', // loaded before a process
@@ -33,7 +35,7 @@ module.exports = {
     'test/project/supply/{checkLicences,checkPackage,runAudit,writeSbom}.ts',
   ],
   project: [
-    '{workflows,handlers,activities,postgres,client,workers}/**/*.ts!',
+    '{workflows,handlers,activities,postgres,client,workers}/**/*.{ts,tsx}!',
     '{examples,test,site}/**/*.ts',
     '!test/libraries/{adapters.libraries,generated/**/*}.ts', // a project of its own
   ],

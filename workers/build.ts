@@ -1,6 +1,7 @@
 import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { isCurrent, keepState } from './buildState';
+import { buildPage } from './pageBuild';
 import { BUNDLE_FILE, bundleSource } from './temporal/bundle';
 
 /**
@@ -27,6 +28,8 @@ const build = async (): Promise<void> => {
   // waits for.
   rmSync(migrations, { recursive: true, force: true });
   cpSync(path.join(root, 'postgres', 'migrations'), migrations, { recursive: true });
+  const page = path.join('workers', 'dashboard');
+  await buildPage(path.join(root, page), path.join(dist, page));
   if (!isCurrent(root, 'bundle')) await writeBundle();
   keepState(root);
 };

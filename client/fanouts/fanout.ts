@@ -151,7 +151,7 @@ export const getFanout = async (
   const row = await store.readFanout(pool, checkFanoutId(fanout));
   if (row === null) return null;
   const isCounted = row.openSegments > 0 && (exact || row.segments * row.segmentSize <= COUNTED_BITS);
-  return viewOf(row, isCounted ? await store.countOpenItems(pool, row.id) : null);
+  return fanoutViewOf(row, isCounted ? await store.countOpenItems(pool, row.id) : null);
 };
 
 /**
@@ -162,10 +162,10 @@ export const getFanout = async (
 export const requireFanout = async (pool: Pool, fanout: string): Promise<FanoutView> => {
   const row = await store.readFanout(pool, checkFanoutId(fanout));
   if (row === null) throw new NotFoundError('fan-out', fanout, REMEDY.unknown);
-  return viewOf(row, null);
+  return fanoutViewOf(row, null);
 };
 
-const viewOf = (row: store.FanoutRow, open: number | null): FanoutView => {
+export const fanoutViewOf = (row: store.FanoutRow, open: number | null): FanoutView => {
   const { openedAt, activeAt, sealedAt, completedAt, expiredAt, state, ...rest } = row;
   const iso = (at: Date | null): string | null => at?.toISOString() ?? null;
   return {

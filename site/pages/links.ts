@@ -5,13 +5,16 @@ import path from 'node:path';
  * named from the root of the repository, with `/`.
  */
 
+/** Says whether a file is shown within a page, and is none itself. */
+export const isImage = (file: string): boolean => file.endsWith('.png');
+
 /**
  * Returns the page of a file: `docs/` is the root of the site, a folder's README its index, and a
- * file that is no Markdown has a page with its text.
+ * file that is no Markdown has a page with its text. An image stays one.
  */
 export const pageOf = (file: string): string => {
   const page = file.replace(/^docs\//, '').replace(/(^|\/)README\.md$/, (_, folder: string) => `${folder}index.md`);
-  return page.endsWith('.md') ? page : `${page}.md`;
+  return page.endsWith('.md') || isImage(page) ? page : `${page}.md`;
 };
 
 /** A link as it is written: its place in the repository, and its anchor with `#`. */

@@ -2,15 +2,15 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import path from 'node:path';
 import { filesOf, sectionsOf, sidebarOf } from './contents';
 import type { Entry } from './contents';
-import { linksOf, pageOf, siteLinks } from './links';
+import { isImage, linksOf, pageOf, siteLinks } from './links';
 
 /** The page that gives all others their order. */
 const CONTENTS = 'docs/README.md';
 
 /** The pages of the site, before TypeDoc's. */
 export interface Pages {
-  /** Text by page, with the links of the site. */
-  pages: Map<string, string>;
+  /** Text by page, with the links of the site; and the images of the pages. */
+  pages: Map<string, string | Buffer>;
   sidebar: Entry[];
 }
 
@@ -20,6 +20,7 @@ export interface Pages {
  */
 export const readPages = (root: string): Pages => {
   const texts = new Map<string, string>();
+  const images = new Map<string, Buffer>();
   const problems: string[] = [];
   const todo = markdownIn(root, 'docs');
   for (let file = todo.shift(); file !== undefined; file = todo.shift()) {
@@ -28,6 +29,7 @@ export const readPages = (root: string): Pages => {
     texts.set(file, text);
     for (const link of linksOf(file, text)) {
       if (!isFile(path.join(root, link.file))) problems.push(`${file}: ${link.file} is no file`);
+      else if (isImage(link.file)) images.set(pageOf(link.file), readFileSync(path.join(root, link.file)));
       else todo.push(link.file);
     }
   }
@@ -38,7 +40,7 @@ export const readPages = (root: string): Pages => {
   for (const file of texts.keys())
     if (file.startsWith('docs/') && !named.has(file)) problems.push(`${file} is not in ${CONTENTS}: add it there`);
   if (problems.length > 0) throw new Error(`Cannot make the pages:\n  ${problems.join('\n  ')}`);
-  return { pages, sidebar };
+  return { pages: new Map<string, string | Buffer>([...pages, ...images]), sidebar };
 };
 
 /**
@@ -46,13 +48,13 @@ export const readPages = (root: string): Pages => {
  * `kept` excepted. What has not changed is not written, so that a running server reloads little.
  */
 export const writePages = ({ pages, sidebar }: Pages, to: string, kept: string): void => {
-  const files = new Map([...pages, ['sidebar.json', JSON.stringify(sidebar, null, 2)]]);
+  const files = new Map([...pages, ['sidebar.json', JSON.stringify(sidebar, null, 2)] as const]);
   const before = existsSync(to) ? readdirSync(to, { recursive: true, encoding: 'utf8' }) : [];
   for (const file of before)
     if (!files.has(file) && !file.startsWith(kept) && isFile(path.join(to, file))) rmSync(path.join(to, file));
   for (const [file, text] of files) {
     const place = path.join(to, file);
-    if (isFile(place) && readFileSync(place, 'utf8') === text) continue;
+    if (isFile(place) && readFileSync(place).equals(Buffer.from(text))) continue;
     mkdirSync(path.dirname(place), { recursive: true });
     writeFileSync(place, text);
   }

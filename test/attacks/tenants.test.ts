@@ -115,6 +115,8 @@ const attacks = ({ batch, execution, fanout }: Things): Record<string, readonly 
     resumeHandler: ofHandler('/resume', {}),
     redriveTasks: ofHandler('/redrive', { only: 'failed' }),
     completeBatch: ofHandler('/complete', { batchId: batch, status: 'expired' }),
+    getHandlerPage: handlers.map((name) => [`/dashboard/handlers/${name}`]),
+    getTargetPage: handlers.map((name) => [`/dashboard/handlers/${name}${target}`]),
     listTargets: ofHandler('/targets'),
     listTasks: ofHandler('/tasks?state=created'),
     setTarget: ofHandler(target, { lingerMs: 1 }),
@@ -170,7 +172,10 @@ const attacks = ({ batch, execution, fanout }: Things): Record<string, readonly 
   };
 };
 /** These show a caller its part of what there is, or nothing of any caller. */
-const OWN_PART = ['lookUpTasks', 'listLanes', 'execute', 'listExecutions', 'live', 'ready', 'openapi'];
+const OWN_PART = [
+  ...['lookUpTasks', 'listLanes', 'execute', 'listExecutions', 'live', 'ready', 'openapi'],
+  ...['getSession', 'beginSession', 'endSession', 'getOverview', 'listFanouts'], // test/dashboard/served.test.ts
+];
 
 /** Everything that the other has, as its owner sees it; ages left out. */
 const seen = async ({ batch, execution, fanout }: Things): Promise<string> => {

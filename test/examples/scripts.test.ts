@@ -64,6 +64,7 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
     'calm',
     'seed',
   ],
+  'bench:dashboard': ['tasks', 'seconds'],
   'bench:operations': ['tasks', 'short'],
   'bench:simulate': ['scenarios', 'seed'],
   'test:chaos': ['scenario', 'tasks', 'batches', 'lanes', 'partitions', 'freezes', 'kills', 'seed', 'keep'],

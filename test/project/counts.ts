@@ -23,7 +23,7 @@ const ONE_X_A_Y =
   /\bone (?!(?:after|as|at|becomes|counts|end|for|has|in|is|like|of|or|place|that|to|wherever|which|with|without)\b)\w+ an? \w+/i;
 const PRODUCT = /^(workflows|handlers|activities|postgres|client|workers)\//;
 const files = trackedFiles().filter((file) => existsSync(path.join(ROOT, file)));
-const code = files.filter((file) => file.endsWith('.ts'));
+const code = files.filter((file) => /\.tsx?$/.test(file));
 const product = code.filter((file) => PRODUCT.test(file));
 const statements = files.filter((file) => file.endsWith('.sql'));
 /** Generated pages repeat texts of the product, which are counted there; one names tests. */

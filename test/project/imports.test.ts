@@ -76,6 +76,13 @@ const PLANTED: [rule: string, folder: string, source: string][] = [
   ['client-below-workers', 'client', `import { createNode } from '../workers/node';`],
   ['client-below-workers', 'client', `type Node = import('../workers/node').Node;`],
   ['no-tests-in-product', 'client/cli', `import { helper } from '../../test/helpers/muster';`],
+  ['page-is-apart', 'workers/dashboard', `import { startApi } from '../api/api';`],
+  [
+    'page-sees-types-of-contracts',
+    'workers/dashboard',
+    `import { overview } from '../../workflows/contracts/dashboard';`,
+  ],
+  ['page-is-built', 'workers/api', `import { duration } from '../dashboard/model/format';`],
   ['workers-below-cli', 'workers', `import { main } from '../client/cli/main';`],
   ['no-tests-in-product', 'workers', `import { report } from '../examples/demo/report';`],
   ['resolvable', 'client', `import nothing from 'not-a-package';`],

@@ -51,6 +51,18 @@ test('links lead from page to page, in text and not in code', () => {
   ]);
 });
 
+test('an image of a page is copied beside it, as it is', () => {
+  const bytes = Buffer.from([0x89, 0x50, 0xff, 0x00]);
+  write({ 'docs/README.md': '# Contents\n\n## A\n\n- [a](a.md)\n', 'docs/a.md': '# A\n\n![it](a/it.png)\n' });
+  mkdirSync(path.join(folder, 'docs/a'), { recursive: true });
+  writeFileSync(path.join(folder, 'docs/a/it.png'), bytes);
+  const read = readPages(folder);
+  expect(read.pages.get('a.md')).toContain('![it](./a/it.png)');
+  const out = path.join(folder, 'out');
+  writePages(read, out, 'none');
+  expect(readFileSync(path.join(out, 'a/it.png'))).toEqual(bytes);
+});
+
 test('the contents give the order, each page its own title, a folder its pages', () => {
   write({
     'docs/README.md': [

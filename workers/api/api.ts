@@ -19,10 +19,13 @@ import { Turns, turnsOf } from './callers/turns';
 import { Validity } from './callers/validity';
 import { Admission } from './limits';
 import { ApiMetrics } from './metrics';
+import { serveDashboard } from './dashboard/serve';
+import { Snapshots } from './dashboard/snapshots';
 import { openApi } from './openapi';
 import { servePages } from './pages';
 import type { Route } from './route';
 import { allRoutes } from './routes';
+import type { Site } from './routes/dashboard';
 import { createServer } from './server';
 import { Quotas } from './tenants/quotas';
 import { TokenBook } from './tokens';
@@ -98,8 +101,14 @@ export const startApi = async (settings: Settings, options: ApiOptions): Promise
     if (open) await refuseOpenDoor(book, host);
     const admission = new Admission(limits);
     const metrics = new ApiMetrics({ main: pool, keys: keyPool }, admission, log);
-    const routes: Route[] = allRoutes({ stopping: stopping.signal, metrics: () => metrics, document: () => document });
-    const document = openApi(routes, packageVersion());
+    const version = packageVersion();
+    const routes: Route[] = allRoutes({
+      stopping: stopping.signal,
+      metrics: () => metrics,
+      document: () => document,
+      site: { ...siteOf(settings, version), operations: () => routes.map(({ id }) => id) },
+    });
+    const document = openApi(routes, version);
     const guard = { book, open: open && isLoopback(host) };
     const app = createServer(routes, {
       client,
@@ -121,6 +130,7 @@ export const startApi = async (settings: Settings, options: ApiOptions): Promise
       metrics,
     });
     await servePages(app, document);
+    serveDashboard(app);
     const url = await listen(app, { port: port ?? 0, host, elsewhere: options.elsewhere ?? false });
     let stopped: Promise<void> | null = null;
     const stop = async (graceMs: number): Promise<void> => {
@@ -141,9 +151,17 @@ export const startApi = async (settings: Settings, options: ApiOptions): Promise
   }
 };
 
+/** Returns what the dashboard says of this installation. */
+const siteOf = ({ api, temporal }: Settings, version: string): Omit<Site, 'operations'> => ({
+  version,
+  temporalUi: api.temporalUi,
+  namespace: temporal.namespace,
+});
+
 /** Returns what the callers of this process share, or are held to. */
-const sharedBy = (connections: number): { looks: Looks; costs: Costs; turns: Turns } => ({
+const sharedBy = (connections: number): { looks: Looks; costs: Costs; turns: Turns; snapshots: Snapshots } => ({
   looks: new Looks(),
+  snapshots: new Snapshots(),
   costs: new Costs(),
   turns: new Turns(turnsOf(connections)),
 });

@@ -3,6 +3,7 @@ import type { Scope } from '../../postgres/api/token';
 import { SCOPES } from '../../postgres/api/token';
 import { isLoopback, nameInHost } from '../doors/hosts';
 import { refuseOtherSites } from './callers/sites';
+import { tokenInCookie } from './dashboard/cookie';
 import { ApiProblem } from './problem';
 import { UNLIMITED } from './tenants/bounds';
 import type { Caller, TokenBook } from './tokens';
@@ -32,6 +33,8 @@ export const isAdmitted = ({ book, open }: Guard, id: Caller['tokenId']): Promis
 /**
  * Authenticates a request. `basic`: a browser may give the token as the password of a Basic login
  * (pages only: it cannot send Bearer by itself). `isShown`: answered to all until a token was made.
+ * A session of our page has a cookie in place of the header, and may do what its token may: other
+ * sites' pages, which could make a browser send it, are refused.
  */
 export const authenticate = async (
   { book, open }: Guard,
@@ -39,7 +42,10 @@ export const authenticate = async (
   reply: FastifyReply,
   { basic, isShown }: { basic: boolean; isShown: boolean },
 ): Promise<Caller> => {
-  const token = tokenIn(request.headers.authorization, basic);
+  const header = request.headers.authorization;
+  const cookie = header === undefined ? tokenInCookie(request.headers) : null;
+  if (cookie !== null) refuseOtherSites(request);
+  const token = cookie ?? tokenIn(header, basic);
   if (open && (await book.isEmpty())) {
     refuseOtherHosts(request);
     refuseOtherSites(request);

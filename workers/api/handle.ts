@@ -11,6 +11,8 @@ import type { Costs } from './callers/costs';
 import type { Looks } from './callers/looks';
 import type { Turns } from './callers/turns';
 import type { Validity } from './callers/validity';
+import { isOfPage } from './dashboard/cookie';
+import type { Snapshots } from './dashboard/snapshots';
 import { checkKey, idOfKey, once, requestHash } from './idempotency';
 import type { Ticket } from './limits';
 import type { Caller } from './tokens';
@@ -42,6 +44,8 @@ export interface HandleDeps {
   turns: Turns;
   costs: Costs;
   memory: Memory;
+  /** Of the pages of all viewers. */
+  snapshots: Snapshots;
 }
 
 /** A request, and what was found out about it. */
@@ -88,6 +92,7 @@ const respond = async (deps: HandleDeps, whole: Route, asked: Asked): Promise<Fa
       client: deps.client,
       maxWaitS: deps.maxWaitS,
       operator: deps.operator,
+      caller,
       signal,
       together: (look) => (ms) => deps.looks.next(key, ms, look),
       afterCommit: () => undefined,
@@ -96,13 +101,15 @@ const respond = async (deps: HandleDeps, whole: Route, asked: Asked): Promise<Fa
     };
   };
   const header = request.headers['idempotency-key'];
+  if (route.headers !== undefined) void reply.headers(route.headers(request.headers));
   if (route.stream !== undefined) return stream(deps, route, await route.run(call({})), reply);
   if (route.keyed === undefined || header === undefined) {
     const later: (() => Promise<void>)[] = [];
     const made = call({ afterCommit: (work) => void later.push(work) });
     await route.until?.(made);
     const run = async (): Promise<string> => JSON.stringify(await route.run(made));
-    const text = route.isLarge === true ? await inTurn(deps, ticket, run) : await run();
+    const look = isOfPage(request.headers) ? shown(deps, route, made, run) : run;
+    const text = route.isLarge === true ? await inTurn(deps, ticket, run) : await look();
     for (const work of later) await work();
     return send(reply, route.answer.status, text);
   }
@@ -114,6 +121,18 @@ const respond = async (deps: HandleDeps, whole: Route, asked: Asked): Promise<Fa
   };
   return underKey(deps, route, keyed, call, reply);
 };
+
+/** Reads for the pages of all viewers of one reach. A change by one of them shows at once. */
+const shown =
+  ({ snapshots }: HandleDeps, { id, method, waits, isOwn = false }: Route, made: Call, run: () => Promise<string>) =>
+  async (): Promise<string> => {
+    const { params, query, caller } = made;
+    if (method === 'GET' && !isOwn && waits === undefined)
+      return snapshots.of(JSON.stringify([id, params, query, caller.limits]), run);
+    const text = await run();
+    if (method !== 'GET') snapshots.clear();
+    return text;
+  };
 
 const underKey = async (
   { keyPool }: HandleDeps,

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
 import type { Client } from '../../client/client';
 import type { Admit } from '../../client/tasks/submitResult';
@@ -6,6 +7,7 @@ import type { Queryable } from '../../postgres/pool';
 import type { ProblemName } from './problem';
 import type { OperatorLimits } from './routes/operator';
 import type { Again } from './streams';
+import type { Caller } from './tokens';
 
 /** One request as its route sees it, with every part checked. */
 export interface Call<P = unknown, Q = unknown, B = unknown> {
@@ -22,6 +24,7 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   /** Holds a limited token's tasks to its tenant's quotas. */
   admit?: Admit;
   operator: OperatorLimits;
+  caller: Caller;
   /** Aborted when the caller is gone or no longer admitted, or this process stops. */
   signal: AbortSignal;
   /** Makes looks at what this call names that are shared with other callers who wait for it. */
@@ -79,11 +82,15 @@ export interface Route {
   waits?: (query: Readonly<Record<string, unknown>>) => boolean;
   /** Says whether a call with this body, unchecked, holds a database connection for long. */
   isHeavy?: (body: unknown) => boolean;
+  /** Its answer is about the caller itself, and for no other. */
+  isOwn?: boolean;
   /** Its answer may have megabytes: few are built at once. */
   isLarge?: boolean;
   /** Problems that it may answer besides those of any route of its kind. */
   problems: readonly ProblemName[];
   keyed?: Keyed;
+  /** Returns headers of the answer, made of the request's: those of a session. */
+  headers?(asked: Readonly<IncomingHttpHeaders>): Record<string, string>;
   /** Waits, for a route whose answer is built only afterwards. */
   until?(call: Call): Promise<void>;
   /** Returns the document, or the pieces of a stream. */

@@ -36,8 +36,9 @@ interface Context {
 /** Beside the request, which is Fastify's: read through `contextOf` alone, and gone with it. */
 const contexts = new WeakMap<FastifyRequest, Context>();
 const contextOf = (request: FastifyRequest): Context => contexts.get(request)!;
-const routeOf = (request: FastifyRequest): Route | null =>
-  (request.routeOptions.config as { muster?: Route } | undefined)?.muster ?? null;
+const configOf = (request: FastifyRequest): { muster?: Route; isPublic?: true } =>
+  (request.routeOptions.config as object | undefined) ?? {};
+const routeOf = (request: FastifyRequest): Route | null => configOf(request).muster ?? null;
 
 /** Ids of 256 and targets of 512 bytes, percent-encoded. */
 const LONGEST_PARAMETER = 6_000;
@@ -95,7 +96,7 @@ const addHooks = (app: FastifyInstance, deps: ServerDeps): void => {
     const context: Context = { route, caller: null, ticket: null, since: performance.now() };
     contexts.set(request, context);
     void reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
-    if (route?.scope === 'open') return;
+    if (route?.scope === 'open' || configOf(request).isPublic === true) return;
     if (deps.stopping.aborted) {
       void reply.header('connection', 'close');
       throw new ApiProblem(

@@ -13,6 +13,8 @@ export interface ApiSettings {
   /** Without a token, until one was made; for this machine only. */
   open: boolean;
   limits: ApiLimits;
+  /** Where Temporal's Web UI is, without a slash at the end; null: not known. */
+  temporalUi: string | null;
 }
 
 type Read = (
@@ -29,8 +31,15 @@ export const apiSettings = (read: Read, file: FileSettings['api'] = {}): ApiSett
     host: read('apiHost', 'MUSTER_API_HOST', schemas.hostName) ?? file.host ?? LOCAL_HOST,
     open: open === undefined ? (file.open ?? false) : open === 'true',
     limits: limitsOf(file),
+    temporalUi: file.temporalUi?.replace(/\/+$/, '') ?? null,
   };
 };
 
 /** The defaults. */
-export const DEFAULT_API: ApiSettings = { port: null, host: LOCAL_HOST, open: false, limits: DEFAULT_LIMITS };
+export const DEFAULT_API: ApiSettings = {
+  port: null,
+  host: LOCAL_HOST,
+  open: false,
+  limits: DEFAULT_LIMITS,
+  temporalUi: null,
+};

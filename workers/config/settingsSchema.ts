@@ -3,6 +3,7 @@ import type { Problem } from '../../handlers';
 import { didYouMean } from '../../handlers/suggest';
 import { SCHEMA_PATTERN } from '../../postgres/pool';
 import { DEFAULT_PREFIX } from '../../workflows/naming';
+import { WEB } from '../../workflows/planning/callbacks/address';
 import { DEFAULT_LIMITS, MAX_WAIT_S } from '../api/limits';
 import { DEFAULT_REAP } from '../sweeper/fanoutReaper';
 import { codecShape } from './codec';
@@ -130,6 +131,11 @@ const apiShape = {
     DEFAULT_LIMITS.maxWaitS,
   ),
   perCaller: strict(callerShape).optional(),
+  temporalUi: setting(
+    text('an http or https URL', (url) => WEB.test(url) && URL.canParse(url)),
+    "Address of Temporal's Web UI, for links of the dashboard.",
+    'none; `muster dev` knows its own',
+  ),
 };
 
 /**

@@ -109,7 +109,7 @@ const startWork = async (
   );
   watchWorker(running);
   await running.worker.current;
-  running.api = await startDevApi(withServers(settings, servers), log, say);
+  running.api = await startDevApi(withServers(settings, servers), servers.temporal.uiUrl, log, say);
   const up = { ...servers, api: running.api.url };
   writeDevFile(cwd, up);
   running.written = true;
@@ -229,10 +229,15 @@ const withServers = (settings: Settings, servers: DevServers): Settings => ({
 });
 
 /** Starts the API for this machine only, and open: without a token until one was made. */
-const startDevApi = async (settings: Settings, log: Logger, say: DevOptions['say']): Promise<RunningApi> => {
+const startDevApi = async (
+  settings: Settings,
+  temporalUi: string | null,
+  log: Logger,
+  say: DevOptions['say'],
+): Promise<RunningApi> => {
   const port = settings.api.port ?? USUAL_API_PORT;
   const api = await startApi(
-    { ...settings, api: { ...settings.api, port, host: '127.0.0.1', open: true } },
+    { ...settings, api: { ...settings.api, port, host: '127.0.0.1', open: true, temporalUi } },
     { log, elsewhere: settings.api.port === null, maxConnections: 5 },
   );
   sayIfOther(say, 'the HTTP API', port === 0 ? Number(new URL(api.url).port) : port, api.url);

@@ -97,6 +97,7 @@ const describe = (
   const near = (file: string): string => path.relative(cwd, file) || file;
   const facts = fields([
     ['  handlers', `${settings.handlers.map(({ name }) => name).join(', ')}  (${near(settings.config!)})`],
+    ['  dashboard', api],
     ['  Web UI', temporal.uiUrl],
     ['  Temporal', `${temporal.address}, namespace ${temporal.namespace}`],
     ['  Postgres', `${host}, user ${username}; the URL with its password is in .muster/dev.json`],

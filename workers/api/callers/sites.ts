@@ -2,8 +2,8 @@ import { isOriginOf } from '../../doors/hosts';
 import { ApiProblem } from '../problem';
 
 /**
- * Where no token is required, a browser on this machine could be made to call by any web page. A
- * page of another site is recognised by what browsers send with each request, and cannot send.
+ * Where no token is required, or a browser has a session, any web page could make that browser
+ * call. A page of another site is recognised by what browsers send with each request.
  */
 
 export interface Browsed {
@@ -32,7 +32,8 @@ export const refuseOtherSites = ({ method, headers }: Browsed): void => {
   if (!/^application\/json\s*(;|$)/i.test(textOf(headers['content-type']) ?? ''))
     throw new ApiProblem(
       'unsupported-media-type',
-      'Content-Type: expected application/json, also without a body, while no token is required. Nothing was done.',
+      'Content-Type: expected application/json, also without a body, where no header has a token. ' +
+        'Nothing was done.',
     );
 };
 
@@ -41,5 +42,5 @@ const textOf = (header: string | string[] | undefined): string | null => (header
 const otherSite = (expected: string, got: string): ApiProblem =>
   new ApiProblem(
     'cross-site',
-    `${expected}, got ${JSON.stringify(got)}: without tokens, pages of other sites may not call. Nothing was done.`,
+    `${expected}, got ${JSON.stringify(got)}: pages of other sites may not call without a token. Nothing was done.`,
   );

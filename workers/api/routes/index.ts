@@ -1,5 +1,7 @@
 import type { Route } from '../route';
 import { batchRoutes } from './batches';
+import type { Site } from './dashboard';
+import { dashboardRoutes } from './dashboard';
 import { executionRoutes } from './executions';
 import { fanoutRoutes } from './fanouts';
 import { handlerRoutes } from './handlers';
@@ -11,7 +13,7 @@ import { targetRoutes } from './targets';
 import { taskRoutes } from './tasks';
 
 /** Returns every route: nothing else is served. */
-export const allRoutes = (parts: SystemParts): Route[] => [
+export const allRoutes = (parts: SystemParts & { site?: Site }): Route[] => [
   ...taskRoutes,
   ...handlerRoutes,
   ...targetRoutes,
@@ -20,5 +22,6 @@ export const allRoutes = (parts: SystemParts): Route[] => [
   ...fanoutRoutes,
   ...executionRoutes,
   ...nodeRoutes,
+  ...dashboardRoutes(parts.site ?? null),
   ...systemRoutes(parts),
 ];

@@ -21,7 +21,7 @@ export const isUnlimited = ({ tenant, handlers }: Limits): boolean => tenant ===
 export const prefixOf = (tenant: string): string => `${tenant}/`;
 
 /** Says whether a name is one of those allowed. */
-const isAllowed = (allowed: readonly string[] | null, name: string): boolean =>
+export const isAllowed = (allowed: readonly string[] | null, name: string): boolean =>
   allowed === null || allowed.some((one) => (one.endsWith('*') ? name.startsWith(one.slice(0, -1)) : name === one));
 
 /** The answer where a thing is not there, and where it is another's. */

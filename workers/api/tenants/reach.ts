@@ -220,6 +220,13 @@ export const REACH: Readonly<Record<string, Check>> = {
   drainNode: shared,
   listPartitions: shared,
   movePartition: shared,
+  getSession: harmless,
+  beginSession: harmless,
+  endSession: harmless,
+  getOverview: harmless, // looks at the limits itself: it shows a token its part
+  getHandlerPage: wholeHandler,
+  getTargetPage: wholeHandler,
+  listFanouts: listed,
   verify: shared,
   listAudit: shared,
   live: harmless,

@@ -1,0 +1,82 @@
+import type { ApiWorld } from '../api/world';
+import { items, openWorld } from '../api/world';
+import type { Chromium } from '../attacks/browser/chromium';
+import { findChromium, startChromium } from '../attacks/browser/chromium';
+import { Page } from './browser';
+
+/**
+ * Pages of lists that an API may have or not: answers of the agreed form are put in by the browser
+ * in place of the API's, which has none.
+ *
+ * @full
+ */
+
+let world: ApiWorld;
+let chromium: Chromium;
+let page: Page;
+beforeAll(async () => {
+  const program = findChromium(process.env['PATH'] ?? '');
+  if (program === null) throw new Error('Cannot find a Chromium on the PATH. Install it, or leave out this file.');
+  [chromium, world] = await Promise.all([startChromium(program), openWorld()]);
+  await world.client.submit('items', items('t', 'a'));
+  page = await Page.open(chromium, world.api.url);
+});
+afterAll(async () => {
+  await page.close();
+  await chromium.close();
+  await world.stop();
+});
+
+const minute = new Date(Math.floor(Date.now() / 60_000) * 60_000).toISOString();
+const SESSION = {
+  ...{ name: null, scopes: ['admin'], tenant: null, handlers: null, version: '1', namespace: 'default' },
+  temporalUi: 'https://temporal.example.com',
+  lists: ['listErrors', 'listOutcomes'],
+};
+const ERRORS = {
+  errors: [
+    {
+      ...{ handler: 'items', of: 'dead', text: 'HTTP <n> from <url>', count: 1_234, error: 'HTTP 503 from http://x' },
+      ...{ first: minute, last: minute, tasks: ['order-1'], batches: [17], callbacks: [] },
+      ...{ list: 'muster tasks items --state dead', again: 'muster redrive items --only dead' },
+    },
+  ],
+  ...{ since: minute, looked: 2_000, complete: false },
+};
+const OUTCOMES = {
+  outcomes: [{ handler: 'items', minute, ends: { succeeded: 4_000, failed: 3, dead: 0, unknown: 0 } }],
+  ...{ at: minute, next: null },
+};
+
+test('errors are listed by text with links to their tasks, and the overview has an hour as a line', async () => {
+  await page.answer({ '/dashboard/session': SESSION, '/v1/errors': ERRORS, '/v1/outcomes': OUTCOMES });
+  await page.load('#/errors');
+  await page.shows('HTTP <n> from <url>');
+  await page.shows('1,234');
+  await page.shows('Of the newest 2,000 rows; there are more.');
+  expect(await page.run(`[...document.querySelectorAll('tbody a')].map((one) => one.getAttribute('href'))`)).toEqual([
+    '#/handlers/items',
+    '#/handlers/items/tasks?state=dead',
+    '#/tasks/order-1',
+    '#/batches/17',
+  ]);
+  expect(await page.violations()).toEqual([]);
+  await page.go('#/', 'Overview');
+  await page.until(`document.querySelector('.spark')`);
+  expect(await page.run(`document.querySelector('.spark').getAttribute('aria-label')`)).toBe(
+    '4,000 succeeded, 3 did not; at most 4,000 per minute',
+  );
+  expect(await page.violations()).toEqual([]);
+  await page.go('#/handlers/items', 'items');
+  await page.until(`document.querySelector('a[href^="https://temporal.example.com/namespaces/default/workflows/"]')`);
+  expect(page.complaints).toEqual([]);
+});
+
+test('an API without the list says so, and does not offer it', async () => {
+  await page.answer({ '/dashboard/session': { ...SESSION, lists: [] } });
+  await page.load('#/errors');
+  await page.shows('Not available');
+  expect(await page.run(`[...document.querySelectorAll('header nav a')].map((one) => one.textContent)`)).not.toContain(
+    'Errors',
+  );
+});

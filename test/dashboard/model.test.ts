@@ -1,0 +1,203 @@
+import type { Overview, OverviewHandler } from '../../workflows/contracts/dashboard';
+import { cancelTasks, flush, redrive } from '../../workers/dashboard/model/actions';
+import { findingsOf, standingOf } from '../../workers/dashboard/model/findings';
+import { bytes, counted, duration, json, number, relative } from '../../workers/dashboard/model/format';
+import { apiPath, hrefOf, parsePlace } from '../../workers/dashboard/model/place';
+
+/** What the dashboard decides, without a browser. */
+
+const calm: OverviewHandler = {
+  handler: 'orders',
+  paused: null,
+  holdUntil: null,
+  counts: {
+    created: 0,
+    batched: 0,
+    'in-progress': 0,
+    unknown: 0,
+    succeeded: 10,
+    failed: 0,
+    dead: 0,
+    cancelled: 0,
+  },
+  accepted: 10,
+  estimated: false,
+  identityHolds: null,
+  held: 0,
+  oldestQueuedMs: null,
+  inFlightCalls: 0,
+  served: true,
+  stalled: [],
+  partitions: null,
+  leaders: { n: 4, unanswered: 0, oldestUnansweredMs: null },
+  limits: {
+    maxItems: 100,
+    maxBytes: null,
+    maxWeight: null,
+    minItems: 1,
+    lingerMs: 1_000,
+    quietMs: null,
+    perTarget: 4,
+    perHandler: 32,
+    slots: 0,
+    allowed: null,
+    maxAttemptMs: 30_000,
+  },
+};
+const nodes = { alive: 1, silent: 0, drained: 0, versions: ['1.0.0'] };
+const at = '2030-01-31T12:00:00.000Z';
+const overviewOf = (more: Partial<OverviewHandler>, rest: Partial<Overview> = {}): Overview => ({
+  at,
+  handlers: [{ ...calm, ...more }],
+  nodes,
+  queuers: [],
+  ...rest,
+});
+const found = (more: Partial<OverviewHandler>, rest: Partial<Overview> = {}): string[] =>
+  findingsOf(overviewOf(more, rest)).map(({ level, what, why, action }) =>
+    [level, what, why, ...(action === undefined ? [] : [action.label])].join(' | '),
+  );
+const waiting = { counts: { ...calm.counts, created: 7 } };
+
+describe('findings', () => {
+  test('none where all is well, also while tasks wait for their linger', () => {
+    expect(found({})).toEqual([]);
+    expect(found({ ...waiting, oldestQueuedMs: 30_000 })).toEqual([]);
+    expect(found({ served: false })).toEqual([]);
+  });
+
+  test.each<[string, Partial<OverviewHandler>, string]>([
+    [
+      'paused',
+      { ...waiting, paused: { since: at, reason: 'moving' } },
+      'bad | orders is paused: 7 tasks waiting | Reason: moving. | Resume',
+    ],
+    ['not served', { ...waiting, served: false }, 'bad | orders has no worker: 7 tasks waiting | No live worker has'],
+    [
+      'stalled',
+      { stalled: [{ kind: 'leader', name: '2', ms: 65_000, workflowId: 'w', runId: null }] },
+      'bad | orders: 1 workflow stalled | The leader 2 has made no progress for 1 min 5 s.',
+    ],
+    [
+      'partitions without a node',
+      { ...waiting, partitions: { n: 8, held: 5 } },
+      'warn | orders: 3 of 8 partitions have no node | ',
+    ],
+    [
+      'late, and held',
+      { ...waiting, oldestQueuedMs: 120_000, holdUntil: at },
+      'warn | orders is behind: the oldest task is 1 min 59 s late | The downstream asked to wait.',
+    ],
+    [
+      'late, at its limit',
+      { ...waiting, oldestQueuedMs: 120_000, limits: { ...calm.limits, slots: 32 } },
+      'warn | orders is behind: the oldest task is 1 min 59 s late | All 32 calls',
+    ],
+    [
+      'late, at what back pressure left',
+      { ...waiting, oldestQueuedMs: 120_000, limits: { ...calm.limits, slots: 3, allowed: 3 } },
+      'All 3 calls that it may make at once are in flight, fewer than configured: back pressure.',
+    ],
+    [
+      'late for another reason',
+      { ...waiting, oldestQueuedMs: 120_000 },
+      'warn | orders is behind: the oldest task is 1 min 59 s late | Some target is paused',
+    ],
+    ['parked', { counts: { ...calm.counts, unknown: 1 } }, 'warn | orders: 1 task parked | '],
+    ['dead', { counts: { ...calm.counts, dead: 2_000 } }, 'warn | orders: 2,000 tasks dead | All attempts'],
+    ['failed', { counts: { ...calm.counts, failed: 2 } }, 'warn | orders: 2 tasks failed | The downstream refused'],
+  ])('%s', (_, more, text) => {
+    expect(found(more)).toEqual([expect.stringContaining(text)]);
+  });
+
+  test('no worker, and lanes that are paused or halted; the worst come first', () => {
+    const queuer = {
+      id: 0,
+      state: 'idle',
+      epoch: 1,
+      slots: 8,
+      taken: 0,
+      strategy: 'single',
+      depth: 3,
+      grants: 0,
+    } as const;
+    const lanes = { lanes: 9, ready: 0, held: 0, reduced: [] };
+    const queuers = [{ ...queuer, ...lanes, paused: true, reason: 'audit', halted: 2, pausedLanes: 1 }];
+    expect(
+      found({ counts: { ...calm.counts, dead: 1 } }, { nodes: { ...nodes, alive: 0 }, queuers }).map((one) =>
+        one.split(' | ').slice(0, 2).join(' '),
+      ),
+    ).toEqual([
+      'bad No worker runs',
+      'bad All 9 lanes are paused',
+      'bad 2 lanes halted',
+      'warn orders: 1 task dead',
+      'warn 1 lane paused',
+    ]);
+  });
+
+  test('a handler has one word', () => {
+    const word = (more: Partial<OverviewHandler>): string =>
+      standingOf({ ...calm, ...more }, Date.parse(at) - 5_000).word;
+    expect(word({})).toBe('idle');
+    expect(word(waiting)).toBe('running');
+    expect(word({ ...waiting, holdUntil: at })).toBe('held');
+    expect(word({ holdUntil: at, paused: { since: at, reason: null } })).toBe('paused');
+    expect(word({ served: false })).toBe('not served');
+    expect(standingOf({ ...calm, holdUntil: at }, Date.parse(at) - 5_000).why).toBe('back pressure, 5 s left');
+  });
+});
+
+describe('addresses', () => {
+  test.each([
+    [['handlers', 'a/b', 'tasks'], { state: 'dead', error: 'x & y?' }],
+    [['tasks', 'acme/ö #1?'], {}],
+    [[], {}],
+  ])('%j %j is read as it was written', (path, query) => {
+    expect(parsePlace(hrefOf(path, query))).toEqual({ path, query });
+  });
+
+  test('what is left out is not in it; a broken one is still read', () => {
+    expect(hrefOf(['lanes'], { after: undefined, state: '', limit: 0 })).toBe('#/lanes?limit=0');
+    expect(apiPath(['v1', 'tasks', 'a/b'], { wait: null })).toBe('/v1/tasks/a%2Fb');
+    expect(parsePlace('#/tasks/%zz')).toEqual({ path: ['tasks', '%zz'], query: {} });
+  });
+});
+
+describe('texts', () => {
+  test.each([
+    [0, '0 s'],
+    [12, '12 ms'],
+    [999, '999 ms'],
+    [1_000, '1 s'],
+    [65_000, '1 min 5 s'],
+    [12 * 60_000, '12 min'],
+    [7_500_000, '2 h 5 min'],
+    [-2_000, '2 s'],
+    [3 * 86_400_000, '3 d'],
+  ])('%d ms is %s', (ms, text) => {
+    expect(duration(ms)).toBe(text);
+  });
+
+  test('times, numbers, bytes and JSON', () => {
+    expect([relative(0, 5_000), relative(5_000, 0), relative(0, 10)]).toEqual(['5 s ago', 'in 5 s', 'now']);
+    expect([number(1_234_567), number(1.25), counted(1, 'task'), counted(2, 'task')]).toEqual([
+      '1,234,567',
+      '1.3',
+      '1 task',
+      '2 tasks',
+    ]);
+    expect([bytes(12), bytes(1_500), bytes(4_000_000)]).toEqual(['12 B', '1.5 kB', '4 MB']);
+    expect(json({ a: 1 })).toBe('{\n  "a": 1\n}');
+    expect(json('x'.repeat(200_000))).toMatch(/… 100,002 more characters$/);
+  });
+
+  test('a question says how many, and which', () => {
+    expect(flush('orders', null, 1).question).toBe('Flush handler orders: 1 waiting task?');
+    expect(redrive('orders', 'dead', { n: 7, ids: ['a', 'b', 'c', 'd', 'e', 'f', 'g'] }).question).toBe(
+      'Redrive 7 dead tasks of handler orders: a, b, c, d, e and 2 more?',
+    );
+    expect(redrive('orders', 'dead', { n: 7, target: 'se' }).body).toEqual({ only: 'dead', target: 'se' });
+    expect(cancelTasks(['a']).path).toBe('/v1/tasks:cancel');
+  });
+});

@@ -1,0 +1,184 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import type { Chromium } from '../attacks/browser/chromium';
+import { findChromium, startChromium } from '../attacks/browser/chromium';
+import { ROOT } from '../project/project';
+import { DESK, Page, PHONE } from './browser';
+import type { DashboardWorld } from './world';
+import { openDashboard } from './world';
+
+/**
+ * Every page and action in a real Chromium: the console stays clean, axe finds nothing, nothing is
+ * asked of another host. Writes the screenshots of docs/dashboard with MUSTER_SCREENSHOTS set.
+ *
+ * @full
+ */
+
+let chromium: Chromium;
+let world: DashboardWorld;
+let page: Page;
+beforeAll(async () => {
+  const program = findChromium(process.env['PATH'] ?? '');
+  if (program === null) throw new Error('Cannot find a Chromium on the PATH. Install it, or leave out this file.');
+  [chromium, world] = await Promise.all([startChromium(program), openDashboard({ open: true })]);
+  page = await Page.open(chromium, world.world.api.url);
+  await page.load();
+});
+afterAll(async () => {
+  await page.close();
+  await chromium.close();
+  await world.stop();
+});
+
+const SHOTS = process.env['MUSTER_SCREENSHOTS'];
+/** Those that docs/dashboard.md shows. */
+const SHOWN = ['overview', 'target', 'tasks', 'task', 'lane', 'nodes'];
+const shot = async (name: string): Promise<void> => {
+  if (SHOTS === undefined || !SHOWN.includes(name)) return;
+  const folder = path.join(ROOT, 'docs', 'dashboard');
+  mkdirSync(folder, { recursive: true });
+  expect(await page.screenshot(path.join(folder, `${name}.png`))).toBeLessThan(100_000);
+};
+
+/** Each page: where it is, what it is called, what must be on it. */
+const pages = (): [name: string, place: string, title: string, shows: string[]][] => [
+  [
+    'overview',
+    '#/',
+    'Overview',
+    ['mail is paused: 150 tasks waiting', 'the SMTP host is being replaced', 'charge: 6 tasks parked'],
+  ],
+  ['handler', '#/handlers/index-city', 'index-city', ['Limits and use', 'Leaders', 'Targets', 'succeeded']],
+  ['target', '#/handlers/thumbnails/targets/eu-1', 'eu-1', ['37 of 100', 'of 10 min left', 'image-1']],
+  ['tasks', '#/handlers/index-city/tasks?state=dead', 'Tasks of index-city', ['dead-4', 'HTTP 502 from the index']],
+  ['task', '#/tasks/dead-1', 'dead-1', ['HTTP 502', 'Payload', 'Timeline', '"to": "se"', 'Redrive']],
+  ['batch', `#/batches/${world.batch}`, `Batch ${world.batch}`, ['Members', 'city-', 'idempotency key']],
+  ['lanes', '#/lanes', 'Lanes', ['po-17', 'halted']],
+  ['lane', '#/lanes/po-17', 'po-17', ['Batches in order', 'Halted by batch']],
+  ['fanouts', '#/fanouts', 'Fan-outs', ['import-17', '250 of 400']],
+  ['fanout', `#/fanouts/${world.fanout}`, world.fanout, ['250 of 400', 'import-17']],
+  ['executions', '#/executions', 'Executions', ['resize/run']],
+  ['execution', `#/executions/${world.execution}`, world.execution, ['a.png', 'Items']],
+  ['nodes', '#/nodes', 'Nodes', ['alive', 'Partitions of fleet']],
+  ['audit', '#/audit', 'Audit', ['pause', 'handler mail']],
+  ['nowhere', '#/no/such/page', 'No such page', ['See the overview.']],
+];
+
+test('each page shows what it is for, cleanly, in light and dark, on a desk and a phone', async () => {
+  for (const [name, place, title, shows] of pages()) {
+    await page.look(DESK);
+    await page.go(place, title);
+    for (const text of shows) await page.shows(text);
+    expect([name, await page.violations()]).toEqual([name, []]);
+    await shot(name);
+    await page.look(DESK, 'dark');
+    expect([name, await page.violations()]).toEqual([name, []]);
+    await page.look(PHONE);
+    expect([name, await page.run('document.documentElement.scrollWidth')]).toEqual([name, PHONE.width]);
+  }
+  await page.look(DESK);
+  expect(page.complaints).toEqual([]);
+  expect(page.asked.filter((url) => url !== 'about:blank' && !url.startsWith(world.world.api.url))).toEqual([]);
+});
+
+const state = async (id: string): Promise<string | undefined> => (await world.muster.client.getTask(id))?.state;
+
+test('each action asks how many and which, and does it', async () => {
+  const { client } = world.muster;
+  await page.go('#/handlers/index-city', 'index-city');
+  expect(await page.take('Pause', 'main', 'Paused.')).toBe('Pause handler index-city?');
+  await page.shows('paused by hand');
+  expect(await page.take('Resume', 'main', 'Resumed.')).toBe('Resume handler index-city?');
+  await page.go('#/handlers/thumbnails/targets/eu-1', 'eu-1');
+  await page.shows('37 of 100');
+  expect(await page.take('Flush', 'main', '37 tasks of 1 target are due.')).toBe(
+    'Flush target eu-1 of thumbnails: 37 waiting tasks?',
+  );
+  await client.waitFor(['image-1', 'image-37']);
+  await page.go('#/handlers/index-city/tasks?state=dead', 'Tasks of index-city');
+  await page.shows('dead-4');
+  expect(await page.take('Redrive all', 'main', '4 tasks wait again.')).toBe(
+    'Redrive 4 dead tasks of handler index-city?',
+  );
+  await page.go('#/handlers/mail/tasks?state=created', 'Tasks of mail');
+  await page.shows('mail-2');
+  await page.run(`document.querySelector('[aria-label="Choose mail-1"]').click()`);
+  await page.run(`document.querySelector('[aria-label="Choose mail-2"]').click()`);
+  expect(await page.take('Cancel selected', 'main', '2 tasks cancelled, 0 not.')).toBe(
+    'Cancel 2 tasks: mail-1, mail-2?',
+  );
+  expect([await state('mail-1'), await state('mail-2'), await state('mail-3')]).toEqual([
+    'cancelled',
+    'cancelled',
+    'created',
+  ]);
+  await page.go('#/tasks/charge-1', 'charge-1');
+  await page.shows('connection reset');
+  expect(await page.take('It succeeded', 'main', '1 task resolved.')).toBe('Resolve 1 parked task: charge-1?');
+  expect(await state('charge-1')).toBe('succeeded');
+  const parked = (await client.getTask('charge-2'))!.batch!;
+  await page.go(`#/batches/${parked}`, `Batch ${parked}`);
+  await page.take('It failed', 'main', '5 tasks resolved.');
+  expect(await state('charge-6')).toBe('failed');
+});
+
+test('lanes, executions and nodes are steered, and the reason of a pause is seen by all', async () => {
+  const { client } = world.muster;
+  const { haltedBy } = await client.lane('po-17');
+  await page.go('#/lanes/po-17', 'po-17');
+  expect(await page.take('Skip batch', 'main', 'Done.')).toBe(`Go on in lane po-17 without batch ${haltedBy}?`);
+  await page.click('Pause lane', 'main');
+  await page.type('dialog[open] input', 'the ledger is being closed');
+  await page.click('Pause lane', 'dialog');
+  await page.click('Close', 'dialog');
+  await page.shows('the ledger is being closed');
+  await page.take('Resume lane', 'main', 'Done.');
+  await page.go('#/lanes', 'Lanes');
+  expect(await page.take('Pause all lanes', 'main', 'Done.')).toBe('Pause all 1 lane?');
+  await page.take('Resume all lanes', 'main', 'Done.');
+  await page.go('#/nodes', 'Nodes');
+  await page.take('Drain', 'main', 'Done.');
+  await page.shows('drained');
+  await page.take('Undo drain', 'main', 'Done.');
+  const { id } = await client.execute({ functionId: 'resize', method: 'run', config: { numberOfNodes: 9 } }, [
+    ['d.png'],
+  ]);
+  await page.go(`#/executions/${id}`, id);
+  await page.take('Cancel execution', 'main', 'Done.');
+  expect((await client.execution(id).status()).state).toBe('cancelled');
+  const verbs = (await client.audit.list({ limit: 50 })).filter(({ door }) => door === 'api').map(({ verb }) => verb);
+  expect([...new Set(verbs)].sort()).toEqual([
+    'cancel',
+    'drain',
+    'flush',
+    'pause',
+    'redrive',
+    'resolve',
+    'resume',
+    'skip',
+  ]);
+  expect(page.complaints).toEqual([]);
+});
+
+test('a keyboard is enough: to a task by its id, into a question and out of it', async () => {
+  await page.go('#/', 'Overview');
+  await page.type('#find', 'mail-5');
+  await page.press('Enter', 13);
+  await page.until(`document.querySelector('h1')?.textContent === 'mail-5'`);
+  await page.until(`document.activeElement?.id === 'title'`, 'the focus on the name of the page');
+  await page.click('Cancel', 'main');
+  await page.until(`document.querySelector('dialog')?.contains(document.activeElement)`);
+  await page.press('Escape', 27);
+  await page.until(`document.querySelector('dialog') === null`);
+  expect(await state('mail-5')).toBe('created');
+});
+
+test('an address holds filters and page, also after it is loaded anew', async () => {
+  await page.load('#/handlers/mail/tasks?state=created&target=example.org');
+  await page.shows('letter-1');
+  expect(await page.text()).not.toContain('mail-7');
+  await page.go('#/handlers/mail/tasks?state=created', 'Tasks of mail');
+  await page.click('Next page', 'main');
+  await page.until(`location.hash.includes('after=')`);
+  await page.shows('First page');
+});

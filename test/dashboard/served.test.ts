@@ -1,0 +1,208 @@
+import { gunzipSync } from 'node:zlib';
+import { request } from 'node:http';
+import { upsertTenant } from '../../postgres/api/tenant';
+import { insertToken, revokeToken, SCOPES } from '../../postgres/api/token';
+import { hashToken, newToken } from '../../workers/api/tokens';
+import type { ApiWorld } from '../api/world';
+import { items, openWorld } from '../api/world';
+import { eventually } from '../helpers/eventually';
+
+/** What a browser gets, and how far its session reaches; without a browser. */
+
+let world: ApiWorld;
+/** All made before the first request: the API reads tokens again after two seconds. */
+const tokens: Record<'read' | 'leaving' | 'revoked' | 'operate' | 'submit' | 'all' | 'narrow' | 'acme', string> = {
+  ...{ read: '', leaving: '', revoked: '', operate: '', submit: '', all: '', narrow: '', acme: '' },
+};
+const NO_LIMITS = { maxQueued: null, maxBytes: null, maxTargets: null, maxExecutions: null, maxItems: null };
+beforeAll(async () => {
+  world = await openWorld({ open: false });
+  const { pool } = world.database;
+  await upsertTenant(pool, 'acme', NO_LIMITS);
+  const limited = async (limits: { tenant?: string; handlers?: string[] }): Promise<string> => {
+    const token = newToken();
+    await insertToken(pool, { name: 'limited', hash: hashToken(token), scopes: SCOPES, ...limits });
+    return token;
+  };
+  for (const name of ['read', 'leaving', 'revoked'] as const) tokens[name] = await world.token('read');
+  tokens.operate = await world.token('read', 'operate');
+  tokens.submit = await world.token('submit');
+  tokens.all = await world.token(...SCOPES);
+  tokens.narrow = await limited({ handlers: ['nar*'] });
+  tokens.acme = await limited({ tenant: 'acme' });
+});
+afterAll(() => world.stop());
+
+interface Got {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  body: Buffer;
+}
+/** As it is sent: `fetch` would unzip, and set headers by itself. */
+const get = (path: string, headers: Record<string, string> = {}, method = 'GET', body?: string): Promise<Got> =>
+  new Promise((resolve, reject) => {
+    const sized = body === undefined ? headers : { ...headers, 'content-length': String(Buffer.byteLength(body)) };
+    const sending = request(`${world.api.url}${path}`, { method, headers: sized }, (answer) => {
+      const parts: Buffer[] = [];
+      answer.on('data', (part: Buffer) => parts.push(part));
+      answer.on('end', () =>
+        resolve({ status: answer.statusCode!, headers: answer.headers, body: Buffer.concat(parts) }),
+      );
+    });
+    sending.on('error', reject);
+    sending.end(body);
+  });
+
+const ofPage = { 'x-muster-page': '1', 'content-type': 'application/json' };
+const begin = async (token: string, origin?: string): Promise<Got> =>
+  get(
+    '/dashboard/session',
+    { ...ofPage, authorization: `Bearer ${token}`, ...(origin === undefined ? {} : { origin }) },
+    'POST',
+    '{}',
+  );
+const cookieOf = ({ headers }: Got): string => String(headers['set-cookie']).split(';')[0]!;
+const withCookie = (cookie: string): Record<string, string> => ({ ...ofPage, cookie });
+
+describe('files', () => {
+  const assets = async (): Promise<string[]> =>
+    [...(await get('/')).body.toString().matchAll(/(?:src|href)="(assets\/[^"]+)"/g)].map(([, path]) => `/${path!}`);
+
+  test('the page and its three files are served to all, with a policy that permits nothing else', async () => {
+    const paths = ['/', ...(await assets())];
+    expect(paths).toHaveLength(4);
+    for (const path of paths) {
+      const { status, headers } = await get(path);
+      expect([path, status]).toEqual([path, 200]);
+      const policy = String(headers['content-security-policy']);
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).toContain("frame-ancestors 'none'");
+      expect(policy).not.toMatch(/unsafe|\*|https?:/);
+      expect(headers['x-content-type-options']).toBe('nosniff');
+    }
+    const page = (await get('/')).body.toString();
+    expect(page).not.toMatch(/<script>|<style>|style=|https?:\/\//);
+  });
+
+  test('assets have a hash in their name and never expire; the page is asked for anew', async () => {
+    for (const path of await assets()) {
+      expect(path).toMatch(/-[A-Z0-9]{8}\.(js|css|svg)$/);
+      expect((await get(path)).headers['cache-control']).toBe('public, max-age=31536000, immutable');
+    }
+    const { headers } = await get('/');
+    expect(headers['cache-control']).toBe('no-cache');
+    const again = await get('/', { 'if-none-match': String(headers['etag']) });
+    expect([again.status, again.body.length]).toEqual([304, 0]);
+  });
+
+  test('all of it has at most 150 KB zipped, and names no other host', async () => {
+    let bytes = 0;
+    for (const path of ['/', ...(await assets())]) {
+      const zipped = await get(path, { 'accept-encoding': 'gzip, br' });
+      expect(zipped.headers['content-encoding']).toBe('gzip');
+      expect(gunzipSync(zipped.body)).toEqual((await get(path)).body);
+      bytes += zipped.body.length;
+    }
+    expect(bytes).toBeLessThan(150_000);
+  });
+
+  test('nothing else of the folder is served, and no other method', async () => {
+    for (const path of ['/assets/', '/assets/../index.html', '/index.html', '/assets/none-AAAAAAAA.js'])
+      expect((await get(path)).status).toBeGreaterThanOrEqual(401);
+    expect((await get('/', {}, 'POST')).status).toBeGreaterThanOrEqual(401);
+  });
+});
+
+describe('a session', () => {
+  test('begins with a token, in a cookie that no script reads and no other site sends', async () => {
+    const first = await begin(tokens.read, world.api.url);
+    expect(String(first.headers['set-cookie'])).toMatch(
+      /^muster=[\w-]+; Path=\/; HttpOnly; SameSite=Strict; Max-Age=43200$/,
+    );
+    const seen = await get('/dashboard/session', withCookie(cookieOf(first)));
+    expect(JSON.parse(seen.body.toString())).toMatchObject({ name: 'read', scopes: ['read'], tenant: null });
+  });
+
+  test('is bound to the host and to TLS where the page came by TLS', async () => {
+    const secure = await begin(tokens.read, world.api.url.replace('http:', 'https:'));
+    expect(String(secure.headers['set-cookie'])).toMatch(/^__Host-muster=.*; Path=\/; .*; Secure$/);
+    expect((await get('/dashboard/overview', withCookie(cookieOf(secure)))).status).toBe(200);
+  });
+
+  test('may do what its token may, and no more', async () => {
+    const cookie = cookieOf(await begin(tokens.read));
+    expect((await get('/dashboard/overview', withCookie(cookie))).status).toBe(200);
+    for (const path of ['/v1/handlers/items/pause', '/v1/tasks:cancel'])
+      expect((await get(path, withCookie(cookie), 'POST', '{}')).status).toBe(403);
+    expect((await get('/v1/audit', withCookie(cookie))).status).toBe(403);
+    const operator = cookieOf(await begin(tokens.operate));
+    await world.client.submit('items', items('t', 'a'));
+    expect((await get('/v1/handlers/items/pause', withCookie(operator), 'POST', '{}')).status).toBe(200);
+    expect((await get('/v1/handlers/items/resume', withCookie(operator), 'POST', '{}')).status).toBe(200);
+  });
+
+  test('does not begin without the scope read, nor with a wrong token', async () => {
+    const refused = await begin(tokens.submit);
+    expect([refused.status, refused.headers['set-cookie']]).toEqual([403, undefined]);
+    expect((await begin(newToken())).status).toBe(401);
+    expect((await get('/dashboard/session', ofPage)).status).toBe(401);
+  });
+
+  test('counts for no page of another site, nor without the header of ours', async () => {
+    const cookie = cookieOf(await begin(tokens.all));
+    const { host } = new URL(world.api.url);
+    const pause = (headers: Record<string, string>): Promise<Got> =>
+      get('/v1/handlers/items/pause', { cookie, ...headers }, 'POST', '{}');
+    expect((await pause({ 'content-type': 'application/json' })).status).toBe(401);
+    for (const origin of ['https://evil.example.com', 'null', 'http://127.0.0.1:1'])
+      expect((await pause({ ...ofPage, origin })).status).toBe(403);
+    for (const site of ['cross-site', 'same-site'])
+      expect((await pause({ ...ofPage, 'sec-fetch-site': site })).status).toBe(403);
+    expect((await pause({ 'x-muster-page': '1', 'content-type': 'text/plain' })).status).toBe(415);
+    expect((await get('/dashboard/overview', { cookie })).status).toBe(401);
+    expect((await get('/dashboard/overview', { ...withCookie(cookie), 'sec-fetch-site': 'cross-site' })).status).toBe(
+      403,
+    );
+    expect((await pause({ ...ofPage, origin: `http://${host}`, 'sec-fetch-site': 'same-origin' })).status).toBe(200);
+    expect((await get('/v1/handlers/items/resume', withCookie(cookie), 'POST', '{}')).status).toBe(200);
+  });
+
+  test('ends within two seconds of the revocation of its token', async () => {
+    const cookie = cookieOf(await begin(tokens.revoked));
+    expect((await get('/dashboard/overview', withCookie(cookie))).status).toBe(200);
+    const { rows } = await world.database.pool.query<{ id: number }>('select id from api_token where hash = $1', [
+      hashToken(tokens.revoked),
+    ]);
+    await revokeToken(world.database.pool, rows[0]!.id);
+    const revokedAt = performance.now();
+    await eventually(async () => (await get('/dashboard/overview', withCookie(cookie))).status === 401);
+    expect(performance.now() - revokedAt).toBeLessThan(2_500);
+  });
+
+  test('is taken back at its end', async () => {
+    const cookie = cookieOf(await begin(tokens.leaving));
+    const ended = await get('/dashboard/session', withCookie(cookie), 'DELETE', '{}');
+    expect([ended.status, String(ended.headers['set-cookie'])]).toEqual([200, expect.stringContaining('Max-Age=0')]);
+  });
+});
+
+describe('limited tokens', () => {
+  const overview = async (cookie: string): Promise<{ handlers: { handler: string }[]; nodes: unknown }> =>
+    JSON.parse((await get('/dashboard/overview', withCookie(cookie))).body.toString());
+
+  test('see their handlers in the overview; a tenant sees none, and its own fan-outs', async () => {
+    for (const name of ['items', 'narrow']) await world.client.submit(name, items('t', `of-${name}`));
+    const cookies = [tokens.all, tokens.narrow, tokens.acme].map(async (token) => cookieOf(await begin(token)));
+    const [all, narrow, acme] = (await Promise.all(cookies)) as [string, string, string];
+    const names = async (cookie: string) => (await overview(cookie)).handlers.map(({ handler }) => handler);
+    expect(await names(all)).toEqual(expect.arrayContaining(['items', 'narrow']));
+    expect(await names(narrow)).toEqual(['narrow']);
+    expect(await overview(acme)).toMatchObject({ handlers: [], nodes: null, queuers: null });
+    await world.client.openFanout({ userKey: 'of no tenant' });
+    await get('/v1/fanouts', withCookie(acme), 'POST', '{"userKey":"of acme"}');
+    const fanouts = JSON.parse((await get('/dashboard/fanouts', withCookie(acme))).body.toString()).fanouts;
+    expect(fanouts.map(({ userKey }: { userKey: string }) => userKey)).toEqual(['of acme']);
+    expect((await get('/dashboard/handlers/items', withCookie(narrow))).status).toBe(404);
+    expect((await get('/dashboard/handlers/items/targets/t', withCookie(acme))).status).toBe(404);
+  });
+});

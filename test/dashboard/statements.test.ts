@@ -1,0 +1,78 @@
+import { request } from 'node:http';
+import pg from 'pg';
+import { insertToken } from '../../postgres/api/token';
+import { hashToken, newToken } from '../../workers/api/tokens';
+import type { ApiWorld } from '../api/world';
+import { items, openWorld } from '../api/world';
+
+/**
+ * What viewers of the overview cost in statements: 20 cost about what one does, and none none.
+ *
+ * @alone
+ */
+
+let world: ApiWorld;
+const token = newToken();
+/** Every statement of this process goes through it; a session takes it over when it is opened. */
+const sent = jest.spyOn(pg.Client.prototype, 'query');
+beforeAll(async () => {
+  world = await openWorld({ open: false });
+  await insertToken(world.database.pool, { name: 'viewer', hash: hashToken(token), scopes: ['read'] });
+  await world.client.submit('items', items('t', 'a', 'b'));
+});
+afterAll(async () => {
+  await world.stop();
+  sent.mockRestore();
+});
+
+const look = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const headers = { cookie: `muster=${token}`, 'x-muster-page': '1' };
+    const sending = request(`${world.api.url}/dashboard/overview`, { headers }, (answer) => {
+      answer.resume().on('end', () => resolve(answer.statusCode!));
+    });
+    sending.on('error', reject).end();
+  });
+
+const SECONDS = 4;
+
+/** Lets viewers look as the page does, each once per second, and counts all statements. */
+const statementsPerSecond = async (viewers: number): Promise<number> => {
+  sent.mockClear();
+  const until = performance.now() + SECONDS * 1_000;
+  const view = async (): Promise<void> => {
+    while (performance.now() < until) {
+      expect(await look()).toBe(200);
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+    }
+  };
+  await Promise.all(Array.from({ length: viewers }, view));
+  return sent.mock.calls.length / SECONDS;
+};
+
+test('20 viewers cost as many statements as one, and none cost none', async () => {
+  await look();
+  const one = await statementsPerSecond(1);
+  const twenty = await statementsPerSecond(20);
+  process.stdout.write(`statements per second: 1 viewer ${one}, 20 viewers ${twenty}\n`);
+  expect(one).toBeGreaterThan(3);
+  expect(twenty).toBeLessThan(2 * one);
+  sent.mockClear();
+  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  expect(sent.mock.calls.length).toBe(0);
+});
+
+test('viewers of another reach do not see what was read for these', async () => {
+  const narrow = newToken();
+  await insertToken(world.database.pool, {
+    name: 'n',
+    hash: hashToken(narrow),
+    scopes: ['read'],
+    handlers: ['narrow'],
+  });
+  await new Promise((resolve) => setTimeout(resolve, 2_100));
+  const of = async (one: string): Promise<unknown> =>
+    (await world.call('GET /dashboard/overview', { headers: { cookie: `muster=${one}`, 'x-muster-page': '1' } })).body;
+  const [all, some] = await Promise.all([of(token), of(narrow)]);
+  expect([all, some]).toMatchObject([{ handlers: [{ handler: 'items' }] }, { handlers: [] }]);
+});

@@ -1,0 +1,124 @@
+import { defineHandler } from '../../handlers';
+import type { Handler } from '../../handlers';
+import type { TestMuster } from '../helpers/muster';
+import { startMuster } from '../helpers/muster';
+import { eventually } from '../helpers/eventually';
+import type { ApiWorld, Place } from '../api/world';
+import { items, openWorld } from '../api/world';
+
+/** A Muster in which every state can be seen at once. */
+
+const to = (item: Place): string => item.to;
+
+const handlers: Handler[] = [
+  defineHandler<Place>({
+    name: 'index-city',
+    target: to,
+    limits: { maxItems: 50 },
+    linger: { lingerMs: 20 },
+    retry: { maxAttempts: 1 },
+    submit: async ({ tasks }) => ({
+      results: tasks.map(({ id }) => {
+        if (id.startsWith('bad')) return { id, status: 'failed' as const, error: 'no such country' };
+        if (id.startsWith('dead')) return { id, status: 'retry' as const, error: 'HTTP 502 from the index' };
+        return { id, status: 'ok' as const, result: { indexed: true } };
+      }),
+    }),
+  }),
+  defineHandler<Place>({
+    name: 'mail',
+    target: to,
+    limits: { maxItems: 100 },
+    linger: { lingerMs: 20 },
+    submit: async ({ tasks }) => ({ results: tasks.map(({ id }) => ({ id, status: 'ok' as const })) }),
+  }),
+  defineHandler<Place>({
+    name: 'charge',
+    target: to,
+    limits: { maxItems: 10 },
+    linger: { lingerMs: 20 },
+    submit: async () => {
+      throw new Error('connection reset while the answer was awaited');
+    },
+  }),
+  defineHandler<Place>({
+    name: 'thumbnails',
+    target: to,
+    limits: { maxItems: 100, maxBytes: 4_000, maxWeight: 500 },
+    linger: { lingerMs: 600_000 },
+    submit: async ({ tasks }) => ({ results: tasks.map(({ id }) => ({ id, status: 'ok' as const })) }),
+  }),
+  defineHandler<Place>({
+    name: 'ledger',
+    target: to,
+    limits: { maxItems: 10 },
+    linger: { lingerMs: 20 },
+    service: (target) => target,
+    lane: { approach: 'serial', onInvalid: 'halt' },
+    submit: async ({ tasks }) => ({
+      results: tasks.map(({ id }) =>
+        id.startsWith('wrong')
+          ? { id, status: 'failed' as const, error: 'debit without account' }
+          : { id, status: 'ok' as const },
+      ),
+    }),
+  }),
+  defineHandler<Place>({
+    name: 'fleet',
+    target: to,
+    limits: { maxItems: 10 },
+    linger: { lingerMs: 20 },
+    affinity: { partitions: 24 },
+    submit: async ({ tasks }) => ({ results: tasks.map(({ id }) => ({ id, status: 'ok' as const })) }),
+  }),
+];
+
+const named = (prefix: string, n: number): string[] => Array.from({ length: n }, (_, i) => `${prefix}-${i + 1}`);
+
+export interface DashboardWorld {
+  muster: TestMuster;
+  world: ApiWorld;
+  fanout: string;
+  execution: string;
+  /** A batch of index-city that has ended. */
+  batch: number;
+  stop(): Promise<void>;
+}
+
+/** Starts it, and waits until each handler stands as it is to be seen. `open`: without tokens. */
+export const openDashboard = async ({ open }: { open: boolean }): Promise<DashboardWorld> => {
+  const muster = await startMuster(handlers);
+  const { client, database, prefix } = muster;
+  await client.submit('mail', items('example.com', ...named('mail', 120)));
+  await client.pause('mail', { reason: 'the SMTP host is being replaced' });
+  await client.submit('mail', items('example.org', ...named('letter', 30)));
+  await client.submit('index-city', items('se', ...named('city', 140), ...named('bad', 3), ...named('dead', 4)));
+  await client.submit('charge', items('visa', ...named('charge', 6)));
+  await client.submit('thumbnails', items('eu-1', ...named('image', 37)));
+  await client.submit('fleet', items('car-1', ...named('car', 5)));
+  await client.submit('ledger', items('po-17', ...named('edit', 3)));
+  for (const id of ['wrong-1', ...named('after', 3)])
+    await client.submitBatch('ledger', 'po-17', items('po-17', id)).catch(() => undefined);
+  const { id: fanout } = await client.openFanout({ userKey: 'import-17' });
+  const added = await client.addItems(fanout, 400);
+  await client.ackItems([...added].slice(0, 250));
+  const { id: execution } = await client.execute({ functionId: 'resize', method: 'run' }, [
+    ['a.png'],
+    ['b.png'],
+    ['c.png'],
+  ]);
+  await eventually(async () => (await client.getTask('dead-4'))?.state === 'dead', { what: 'dead tasks' });
+  await eventually(async () => (await client.getTask('charge-6'))?.state === 'unknown', { what: 'parked tasks' });
+  await eventually(async () => (await client.partitions()).some(({ state }) => state === 'held'), {
+    what: 'partitions',
+  });
+  const batch = (await client.getTask('city-1'))!.batch!;
+  const world = await openWorld({ open, handlers, muster: { database, prefix } });
+  return {
+    ...{ muster, world, fanout, execution, batch },
+    stop: async () => {
+      await world.stop();
+      await muster.stop();
+    },
+  };
+};

@@ -1,0 +1,122 @@
+import type { Client } from '../../../client/client';
+import { NotFoundError } from '../../../client/errors';
+import { fanoutViewOf } from '../../../client/fanouts/fanout';
+import { findScope } from '../../../client/operations/scope';
+import { readNewestFanouts } from '../../../postgres/dashboard/fanouts';
+import { readForming } from '../../../postgres/dashboard/forming';
+import type { HandlerLimitsRow } from '../../../postgres/dashboard/limits';
+import { readHandlerLimits } from '../../../postgres/dashboard/limits';
+import { readLeaders } from '../../../postgres/operations/status';
+import { readTime } from '../../../postgres/time';
+import type {
+  HandlerLimits,
+  HandlerPage,
+  Overview,
+  OverviewHandler,
+  TargetPage,
+} from '../../../workflows/contracts/dashboard';
+import type { FanoutView } from '../../../workflows/contracts/fanout';
+import type { HandlerStatus } from '../../../workflows/contracts/handler';
+import { leaderWorkflowId } from '../../../workflows/naming';
+import type { Limits } from '../tenants/bounds';
+import { isAllowed, isUnlimited } from '../tenants/bounds';
+
+/** What the pages of the dashboard show, read as the rest of the API reads it. */
+
+const limitsOf = ({ handler: _, ...limits }: HandlerLimitsRow): HandlerLimits => limits;
+
+const briefly = (
+  { leaders, flushReasons: _, ...status }: HandlerStatus,
+  limits: ReadonlyMap<string, HandlerLimitsRow>,
+): OverviewHandler[] => {
+  const row = limits.get(status.handler);
+  // A handler may be registered between the two looks: it is in the next.
+  if (row === undefined) return [];
+  const late = leaders.flatMap(({ unansweredMs }) => unansweredMs ?? []);
+  return [
+    {
+      ...status,
+      leaders: {
+        n: leaders.length,
+        unanswered: late.length,
+        oldestUnansweredMs: late.length === 0 ? null : Math.max(...late),
+      },
+      limits: limitsOf(row),
+    },
+  ];
+};
+
+const countNodes = async (client: Client): Promise<Overview['nodes']> => {
+  const nodes = await client.nodes();
+  const alive = nodes.filter((node) => node.alive);
+  return {
+    alive: alive.length,
+    silent: nodes.filter((node) => !node.alive && !node.draining).length,
+    drained: alive.filter(({ drained }) => drained).length,
+    versions: [...new Set(alive.map(({ version }) => version))].sort(),
+  };
+};
+
+/** Returns all that is to be seen at a glance by a token with these limits. */
+export const readOverview = async (client: Client, limits: Limits): Promise<Overview> => {
+  const at = await readTime(client.pool);
+  // Handlers are shared among tenants, and not a tenant's to see.
+  if (limits.tenant !== null) return { at, handlers: [], nodes: null, queuers: null };
+  const settings = new Map((await readHandlerLimits(client.pool, null)).map((row) => [row.handler, row]));
+  const all = await client.status(undefined, { exact: false });
+  const mine = all.filter(({ handler }) => isAllowed(limits.handlers, handler));
+  const isWhole = isUnlimited(limits);
+  return {
+    at,
+    handlers: mine.flatMap((status) => briefly(status, settings)),
+    nodes: isWhole ? await countNodes(client) : null,
+    queuers: isWhole ? await client.queuer() : null,
+  };
+};
+
+export const readHandlerPage = async (client: Client, handler: string): Promise<HandlerPage> => {
+  const { handlerId } = await findScope(client, handler);
+  const [status] = await client.status(handler, { exact: false });
+  const [limits] = await readHandlerLimits(client.pool, handler);
+  const leaders = await readLeaders(client.pool, handlerId);
+  return {
+    status: status!,
+    limits: limitsOf(limits!),
+    workflows: Object.fromEntries(
+      leaders.map(({ id, name }) => [name, leaderWorkflowId(client.prefix, handler, name, id)]),
+    ),
+  };
+};
+
+const rounded = (ms: number | null): number | null => (ms === null ? null : Math.round(ms));
+
+export const readTargetPage = async (client: Client, handler: string, target: string): Promise<TargetPage> => {
+  const { handlerId } = await findScope(client, handler);
+  const row = await readForming(client.pool, handlerId, target);
+  if (row === null)
+    throw new NotFoundError(
+      'target',
+      target,
+      'A target is known once a task has been submitted for it.',
+      `handler "${handler}"`,
+    );
+  const { items, bytes, weight, more, maxItems, maxBytes, maxWeight, minItems, lingerMs, quietMs, perTarget } = row;
+  const { pausedAt, pauseReason, key, leader, busy, delayed, inFlight, unknown, overrides } = row;
+  return {
+    ...{ key, leader, busy, delayed, inFlight, unknown, overrides },
+    workflowId: leaderWorkflowId(client.prefix, handler, leader, row.leaderId),
+    paused: pausedAt === null ? null : { since: pausedAt.toISOString(), reason: pauseReason },
+    holdInMs: rounded(row.holdInMs),
+    dueInMs: rounded(row.dueInMs),
+    forming: { items, bytes, weight, oldestMs: rounded(row.oldestMs), newestMs: rounded(row.newestMs), more },
+    limits: { maxItems, maxBytes, maxWeight, minItems, lingerMs, quietMs, perTarget },
+    openBatches: row.openBatches.map(({ retryAt, ...batch }) => ({
+      ...batch,
+      retryAt: retryAt === null ? null : new Date(retryAt).toISOString(),
+    })),
+  };
+};
+
+/** Returns the newest fan-outs of a tenant, or of all. */
+export const listFanouts = async (client: Client, limit: number, tenant: string | null): Promise<FanoutView[]> =>
+  (await readNewestFanouts(client.pool, { limit, tenant })).map(({ open, ...row }) => fanoutViewOf(row, open));

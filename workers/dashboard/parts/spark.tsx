@@ -1,0 +1,66 @@
+import { useContext } from 'preact/hooks';
+import { useLive } from '../api/live';
+import { hasList, seesAll, SessionContext } from '../api/session';
+import { number } from '../model/format';
+
+interface Outcomes {
+  outcomes: { handler: string; minute: string; ends: Readonly<Record<string, number>> }[];
+  at: string;
+}
+
+const MINUTES = 60;
+const SIZE = { width: 120, height: 22 };
+const EVERY_MS = 10_000;
+
+export type Hour = ReadonlyMap<string, { succeeded: readonly number[]; failed: readonly number[] }>;
+
+/** Reads what became of tasks in each minute of the last hour, by handler; null: not available. */
+export const useHour = (): Hour | null => {
+  const session = useContext(SessionContext);
+  // Without a handler it is a list of all of them.
+  const isShown = seesAll(session) && hasList(session, 'listOutcomes');
+  const { data } = useLive<Outcomes>(isShown ? '/v1/outcomes' : null, EVERY_MS);
+  return data === null ? null : hourOf(data);
+};
+
+const hourOf = ({ outcomes, at }: Outcomes): Hour => {
+  const end = Math.floor(Date.parse(at) / 60_000);
+  const hour = new Map<string, { succeeded: number[]; failed: number[] }>();
+  for (const { handler, minute, ends } of outcomes) {
+    const lines = hour.get(handler) ?? {
+      succeeded: Array<number>(MINUTES).fill(0),
+      failed: Array<number>(MINUTES).fill(0),
+    };
+    hour.set(handler, lines);
+    const place = MINUTES - 1 - (end - Math.floor(Date.parse(minute) / 60_000));
+    if (place < 0 || place >= MINUTES) continue;
+    lines.succeeded[place] = (lines.succeeded[place] ?? 0) + (ends['succeeded'] ?? 0);
+    for (const of of ['failed', 'dead', 'unknown']) lines.failed[place] = (lines.failed[place] ?? 0) + (ends[of] ?? 0);
+  }
+  return hour;
+};
+
+const pathOf = (values: readonly number[], most: number): string =>
+  values
+    .map((value, i) => {
+      const x = (i / (MINUTES - 1)) * SIZE.width;
+      const y = SIZE.height - 1 - (value / most) * (SIZE.height - 2);
+      return `${i === 0 ? 'M' : 'L'}${x.toFixed(1)} ${y.toFixed(1)}`;
+    })
+    .join('');
+
+/** An hour of a handler as a line per outcome. */
+export const Spark = ({ hour, handler }: { hour: Hour; handler: string }) => {
+  const lines = hour.get(handler);
+  if (lines === undefined) return <span class="none">–</span>;
+  const most = Math.max(1, ...lines.succeeded, ...lines.failed);
+  const sum = (values: readonly number[]): string => number(values.reduce((all, n) => all + n, 0));
+  const text = `${sum(lines.succeeded)} succeeded, ${sum(lines.failed)} did not; at most ${number(most)} per minute`;
+  return (
+    <svg class="spark" viewBox={`0 0 ${SIZE.width} ${SIZE.height}`} role="img" aria-label={text}>
+      <title>{text}</title>
+      <path d={pathOf(lines.succeeded, most)} />
+      <path class="failed" d={pathOf(lines.failed, most)} />
+    </svg>
+  );
+};

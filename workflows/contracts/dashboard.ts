@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import { batchId, count, ms, paused, time } from './fields';
+import { fanoutView } from './fanout';
+import { handlerStatus, targetOverrides } from './handler';
+import { queuerView } from './lane';
+
+/** What the pages of the dashboard read beside the rest of the API. */
+
+export const sessionView = z
+  .object({
+    name: z.string().nullable().describe('Name of the token; null: none is required'),
+    scopes: z.array(z.string()),
+    tenant: z.string().nullable(),
+    handlers: z.array(z.string()).nullable().describe('Handlers that the token is limited to; null: all'),
+    version: z.string(),
+    namespace: z.string().describe('Namespace of Temporal'),
+    temporalUi: z.string().nullable().describe("Address of Temporal's Web UI; null: not known"),
+    lists: z.array(z.string()).describe('Operations of lists that this API has: a page of another is not offered'),
+  })
+  .meta({ id: 'Session' });
+export type SessionView = z.infer<typeof sessionView>;
+
+const limits = z
+  .object({
+    maxItems: count,
+    maxBytes: count.nullable(),
+    maxWeight: z.number().nullable(),
+    minItems: count,
+    lingerMs: count,
+    quietMs: count.nullable(),
+    perTarget: count.describe('Calls in flight, for one target'),
+    perHandler: count,
+    slots: count.describe('Calls in flight, or reserved, of perHandler'),
+    allowed: count.nullable().describe('Calls that back pressure still allows; null: as configured'),
+    maxAttemptMs: count.describe('Time limit of a call'),
+  })
+  .describe('Settings of a handler as the workers stored them, and what is used of them')
+  .meta({ id: 'HandlerLimits' });
+export type HandlerLimits = z.infer<typeof limits>;
+
+const overviewHandler = handlerStatus
+  .omit({ leaders: true, flushReasons: true })
+  .extend({
+    leaders: z.object({ n: count, unanswered: count, oldestUnansweredMs: ms.nullable() }),
+    limits,
+  })
+  .meta({ id: 'OverviewHandler' });
+export type OverviewHandler = z.infer<typeof overviewHandler>;
+
+export const overview = z
+  .object({
+    at: time.describe("Time of the look, by the database's clock"),
+    handlers: z.array(overviewHandler).describe('Those that the token may see as a whole, none for a tenant'),
+    nodes: z
+      .object({ alive: count, silent: count, drained: count, versions: z.array(z.string()) })
+      .nullable()
+      .describe('Null: not for a limited token'),
+    queuers: z.array(queuerView).nullable().describe('Null: not for a limited token'),
+  })
+  .meta({ id: 'Overview' });
+export type Overview = z.infer<typeof overview>;
+
+export const handlerPage = z
+  .object({
+    status: handlerStatus,
+    limits,
+    workflows: z
+      .record(z.string(), z.string())
+      .describe("Ids of the leaders' workflows, by the name of the leader; at most 1,000"),
+  })
+  .meta({ id: 'HandlerPage' });
+export type HandlerPage = z.infer<typeof handlerPage>;
+
+export const targetPage = z
+  .object({
+    key: z.string(),
+    leader: z.string(),
+    workflowId: z.string(),
+    paused,
+    busy: z.boolean(),
+    holdInMs: ms.nullable(),
+    dueInMs: ms.nullable(),
+    delayed: count,
+    inFlight: count,
+    unknown: count,
+    overrides: targetOverrides.nullable(),
+    forming: z
+      .object({
+        items: count.describe('Waiting tasks that the next batch would take, at most maxItems'),
+        bytes: count.describe('With the bytes of the call itself'),
+        weight: z.number(),
+        oldestMs: ms.nullable().describe('Age of the oldest of them; null: none waits'),
+        newestMs: ms.nullable(),
+        more: z.boolean().describe('More tasks wait behind them'),
+      })
+      .describe('The next batch, as far as the tasks that wait make it'),
+    limits: z.object({
+      maxItems: count,
+      maxBytes: count.nullable(),
+      maxWeight: z.number().nullable(),
+      minItems: count,
+      lingerMs: count,
+      quietMs: count.nullable(),
+      perTarget: count,
+    }),
+    openBatches: z.array(
+      z.object({ id: batchId, n: count, attempts: count, retryAt: time.nullable(), reference: z.string().nullable() }),
+    ),
+  })
+  .meta({ id: 'TargetPage' });
+export type TargetPage = z.infer<typeof targetPage>;
+
+export const fanoutList = z.object({ fanouts: z.array(fanoutView) }).meta({ id: 'FanoutList' });
