@@ -11,6 +11,7 @@ import { Batches } from './lanes/batches';
 import { Lanes } from './lanes/lanes';
 import { Queuers } from './lanes/queuers';
 import { Nodes, Partitions } from './nodes/nodes';
+import { Errors } from './listing/errors';
 import { bound, callable } from './noun';
 import type { Act, Actor } from './operations/auditLog';
 import { Audit } from './operations/audit';
@@ -45,6 +46,7 @@ export class Client implements ClientContext {
   /** A call is short for {@link Lanes.list}. */
   readonly lanes: Lanes & Lanes['list'];
   readonly queuers: Queuers;
+  readonly errors: Errors;
   readonly fanouts: Fanouts;
   readonly items: Items;
   /** A call is short for {@link Executions.list}. */
@@ -167,6 +169,7 @@ export class Client implements ClientContext {
     this.targets = callable(new Targets(this.connection), 'list', sealer);
     this.batches = bound(new Batches(this.connection), sealer);
     this.lanes = callable(new Lanes(this.connection), 'list', sealer);
+    this.errors = bound(new Errors(this.connection), sealer);
     this.queuers = bound(new Queuers(this.connection), sealer);
     this.fanouts = bound(new Fanouts(this.connection), sealer);
     this.items = bound(new Items(this.connection), sealer);

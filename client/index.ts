@@ -7,6 +7,8 @@ export type { Targets } from './operations/targets';
 export type { Batches } from './lanes/batches';
 export type { Lanes } from './lanes/lanes';
 export type { Queuers } from './lanes/queuers';
+export type { Errors } from './listing/errors';
+export type { ListErrorsOptions } from './listing/listErrors';
 export type { Fanouts } from './fanouts/fanouts';
 export type { AckResult, Items } from './fanouts/items';
 export type { Executions } from './executions/executions';

@@ -8,6 +8,12 @@ export type {
   BatchView,
 } from '../workflows/contracts/batch';
 export type {
+  /** Errors that have a text in common: how many, since when, and what to do. */
+  ErrorGroupView,
+  /** The most frequent errors, and whether all were counted. */
+  ErrorList,
+} from '../workflows/contracts/errors';
+export type {
   /** The status of one handler: counts by state, calls in flight, leaders, and what has stalled. */
   HandlerStatus,
   /** One leader of a handler: its state, and when it looks again. */

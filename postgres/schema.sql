@@ -254,6 +254,8 @@ create table delayed (
   attempts smallint not null default 0,
   weight double precision,
   key text,
+  error text,
+  failed_at timestamp with time zone,
   constraint delayed_pkey PRIMARY KEY (target_id, not_before, seq)
 ) with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=20000, vacuum_truncate=off);
 
@@ -866,11 +868,13 @@ CREATE INDEX batch_parent ON batch USING btree (parent_id) WHERE parent_id IS NO
 CREATE INDEX batch_poll ON batch USING btree (poll_at) WHERE reference IS NOT NULL AND state = 1;
 CREATE INDEX batch_reference ON batch USING btree (reference) WHERE reference IS NOT NULL;
 CREATE INDEX batch_target ON batch USING btree (target_id, id);
+CREATE INDEX batch_troubled ON batch USING btree (id) WHERE (state = ANY (ARRAY[1, 3])) AND error IS NOT NULL;
 CREATE INDEX busy_key_seq ON busy_key USING btree (seq);
 CREATE UNIQUE INDEX cancellation_batch ON cancellation USING btree (batch_id, md5(reference));
 CREATE INDEX cancellation_due ON cancellation USING btree (handler_id, next_at) WHERE state = 0;
 CREATE UNIQUE INDEX chunk_execution ON chunk USING btree (execution_id, round, place);
 CREATE INDEX chunk_taken ON chunk USING btree (expires_at) WHERE state = 1;
+CREATE INDEX delayed_failed ON delayed USING btree (failed_at, seq) WHERE error IS NOT NULL;
 CREATE UNIQUE INDEX delayed_seq ON delayed USING btree (seq);
 CREATE INDEX dependency_needs ON dependency USING btree (needs);
 CREATE INDEX dispatch_handler ON dispatch USING btree (handler_id);
@@ -904,6 +908,7 @@ CREATE INDEX lease_holder ON lease USING btree (holder);
 CREATE INDEX notification_due ON notification USING btree (next_at) WHERE done_at IS NULL;
 CREATE UNIQUE INDEX notification_fanout ON notification USING btree (fanout_id) WHERE fanout_id IS NOT NULL;
 CREATE INDEX notification_recipient ON notification USING btree (recipient_id);
+CREATE INDEX notification_undelivered ON notification USING btree (id) WHERE error IS NOT NULL;
 CREATE INDEX outcome_at ON outcome USING btree (at);
 CREATE INDEX outcome_target ON outcome USING btree (target_id, state, seq);
 CREATE INDEX recipient_used ON recipient USING btree (used_at);

@@ -7,6 +7,7 @@ import { certifyCommand } from './tasks/certify';
 import { completeCommand } from './steer/complete';
 import { devCommand } from './run/dev';
 import { doctorCommand } from './look/doctor';
+import { errorsCommand } from './look/errors';
 import { executeCommand } from './executions/execute';
 import { executionCommand } from './executions/execution';
 import { explainCommand } from './tasks/explain';
@@ -52,6 +53,7 @@ const GROUPS: readonly (readonly [title: string, commands: readonly (() => Comma
       targetsCommand,
       tasksCommand,
       batchCommand,
+      errorsCommand,
       verifyCommand,
       doctorCommand,
       replayCommand,

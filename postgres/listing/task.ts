@@ -25,7 +25,7 @@ export const readListed = async (db: Queryable, seqs: readonly number[]): Promis
 select s.seq, s.id, (select t.key from target t where t.id = s.target_id) as target, s.state, s.attempts,
   s.batch_id as "batchId", o.seq is not null as "isOwnEnd",
   k.created_at as "createdAt", coalesce(d.not_before, x.not_before) as "notBefore", k.priority,
-  case when o.seq is null then b.error else o.error end as error,
+  case when o.seq is null then coalesce(b.error, d.error) else o.error end as error,
   case when s.state >= 4 /* ended */ then coalesce(o.at, b.finished_at) end as "finishedAt"
 from task_state s join task k on k.seq = s.seq
   left join outcome o on o.seq = s.seq left join delayed d on d.seq = s.seq left join held x on x.seq = s.seq

@@ -166,6 +166,7 @@ const attacks = ({ batch, execution, fanout }: Things): Record<string, readonly 
     movePartition: [['/v1/partitions/items/0/move', { node: null }]],
     verify: [['/v1/verify']],
     listAudit: [['/v1/audit']],
+    listErrors: [['/v1/errors'], ['/v1/errors?handler=items'], ['/v1/errors?handler=lane&limit=1']],
     metrics: [['/metrics']],
   };
 };

@@ -94,6 +94,8 @@ const paths = (text: string): string[] => {
     `GET /v1/executions?limit=${one}`,
     `GET /v1/fanouts/${one}`,
     `GET /v1/partitions?handler=${one}`,
+    `GET /v1/errors?since=${one}`,
+    `GET /v1/errors?handler=${one}`,
     `GET /v1/audit?who=${one}`,
     `GET /v1/audit?before=${one}`,
     `POST /v1/nodes/${one}/drain`,
@@ -147,6 +149,7 @@ const expectReadable = async (): Promise<void> => {
     '/v1/handlers/items/targets',
     '/v1/handlers/items/tasks?state=failed',
     '/v1/handlers/items/tasks?state=created',
+    '/v1/errors',
     '/v1/audit',
   ])
     expect([route, (await world.call(`GET ${route}`, { token })).status]).toEqual([route, 200]);

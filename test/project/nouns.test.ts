@@ -7,6 +7,7 @@ import { Batches } from '../../client/lanes/batches';
 import { Lanes } from '../../client/lanes/lanes';
 import { Queuers } from '../../client/lanes/queuers';
 import { Nodes, Partitions } from '../../client/nodes/nodes';
+import { Errors } from '../../client/listing/errors';
 import { Audit } from '../../client/operations/audit';
 import { Handlers } from '../../client/operations/handlers';
 import { Targets } from '../../client/operations/targets';
@@ -33,6 +34,7 @@ const NOUNS: Readonly<Record<string, { prototype: object }>> = {
   nodes: Nodes,
   partitions: Partitions,
   audit: Audit,
+  errors: Errors,
 };
 const verbsOf = (prototype: object): string[] =>
   Object.getOwnPropertyNames(prototype).filter((name) => name !== 'constructor');

@@ -1,5 +1,6 @@
 import type { Route } from '../route';
 import { batchRoutes } from './batches';
+import { errorRoutes } from './errors';
 import { executionRoutes } from './executions';
 import { fanoutRoutes } from './fanouts';
 import { handlerRoutes } from './handlers';
@@ -16,6 +17,7 @@ export const allRoutes = (parts: SystemParts): Route[] => [
   ...handlerRoutes,
   ...targetRoutes,
   ...batchRoutes,
+  ...errorRoutes,
   ...laneRoutes,
   ...fanoutRoutes,
   ...executionRoutes,
