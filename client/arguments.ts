@@ -23,6 +23,15 @@ export const checkTime = (field: string, value: unknown): Date => {
   return time;
 };
 
+const ERROR_PART_MAX = 1_000;
+
+/** Checks a text that errors must contain. */
+export const checkErrorPart = (field: string, error: unknown): string => {
+  if (typeof error !== 'string' || error === '' || error.length > ERROR_PART_MAX)
+    throw new InvalidArgumentError(field, `a text of 1 to ${ERROR_PART_MAX} characters`, error);
+  return error;
+};
+
 const REASON_MAX = 1_000;
 
 /**

@@ -8,6 +8,7 @@ export type { Batches } from './lanes/batches';
 export type { Lanes } from './lanes/lanes';
 export type { Queuers } from './lanes/queuers';
 export type { Errors } from './listing/errors';
+export type { ListBatchesOptions } from './listing/listBatches';
 export type { ListErrorsOptions } from './listing/listErrors';
 export type { Fanouts } from './fanouts/fanouts';
 export type { AckResult, Items } from './fanouts/items';

@@ -4,6 +4,10 @@
  */
 
 export type {
+  /** Batches of a list, and where the next page begins. */
+  BatchPage,
+  /** One batch of a list, without its members. */
+  BatchSummary,
   /** One batch as it is now, with its first members. */
   BatchView,
 } from '../workflows/contracts/batch';

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { apiCommand } from './run/api';
 import { auditCommand } from './look/audit';
+import { batchesCommand } from './look/batches';
 import { batchCommand } from './look/batch';
 import { cancelCommand } from './tasks/cancel';
 import { certifyCommand } from './tasks/certify';
@@ -52,6 +53,7 @@ const GROUPS: readonly (readonly [title: string, commands: readonly (() => Comma
       statusCommand,
       targetsCommand,
       tasksCommand,
+      batchesCommand,
       batchCommand,
       errorsCommand,
       verifyCommand,

@@ -128,6 +128,7 @@ const attacks = ({ batch, execution, fanout }: Things): Record<string, readonly 
       ['/v1/handlers/unbound/batches', { batches: [{ service: 'acme/x', items: [mine] }] }],
       ['/v1/handlers/lane/batches', { batches: [{ service: 'acme/x', items: [mine], dependsOn: [batch] }] }],
     ],
+    listBatches: ofHandler('/batches?state=open'),
     getBatch: [[`/v1/batches/${batch}`]],
     getLaneBatch: [[`/v1/batches/${batch}/lane`]],
     getReceipts: [[`/v1/batches/${batch}/receipts`]],

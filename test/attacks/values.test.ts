@@ -87,6 +87,9 @@ const paths = (text: string): string[] => {
     `GET /v1/handlers/items/tasks?state=failed&error=${one}`,
     `GET /v1/handlers/items/tasks?state=created&target=${one}`,
     `GET /v1/handlers/items/tasks?state=created&after=${one}`,
+    `GET /v1/handlers/items/batches?error=${one}`,
+    `GET /v1/handlers/items/batches?target=${one}`,
+    `GET /v1/handlers/items/batches?after=${one}`,
     `GET /v1/lanes/${one}`,
     `GET /v1/lanes?after=${one}`,
     `GET /v1/batches/${one}`,
@@ -150,6 +153,7 @@ const expectReadable = async (): Promise<void> => {
     '/v1/handlers/items/tasks?state=failed',
     '/v1/handlers/items/tasks?state=created',
     '/v1/errors',
+    '/v1/handlers/items/batches',
     '/v1/audit',
   ])
     expect([route, (await world.call(`GET ${route}`, { token })).status]).toEqual([route, 200]);

@@ -1,11 +1,11 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
-import { PAGE_MAX } from '../../../workflows/planning/pages';
 import { TASK_STATES } from '../../../workflows/planning/states';
 import type { TaskState } from '../../../workflows/planning/states';
-import type { TaskPage, TaskSummary } from '../../views';
+import type { TaskPage } from '../../views';
 import { command, wholeOption } from '../support/command';
-import { table } from '../support/output';
+import { shortened, table } from '../support/output';
+import { allPages, MOST_LISTED } from '../support/pages';
 import type { Session } from '../support/session';
 import { runs } from '../support/session';
 
@@ -16,9 +16,6 @@ interface Options {
   after?: string;
   ids: boolean;
 }
-
-/** More are listed by a script that passes --after. */
-const MOST = 100_000;
 
 export const tasksCommand = (): Command =>
   command(
@@ -38,7 +35,7 @@ export const tasksCommand = (): Command =>
       new Option('--state <state>', 'the state of the tasks').choices(Object.keys(TASK_STATES)).makeOptionMandatory(),
     )
     .option('--error <text>', 'only tasks whose error contains this text')
-    .option('--limit <n>', 'maximum number of tasks to list', wholeOption(1, MOST), 100)
+    .option('--limit <n>', 'maximum number of tasks to list', wholeOption(1, MOST_LISTED), 100)
     .option('--after <next>', 'start after the last page')
     .option('--ids', 'print only ids, one per line', false)
     .action(runs(tasks));
@@ -50,22 +47,15 @@ async function tasks(session: Session<Options>, handler: string, target?: string
   session.out.answer(found, () => show(found, limit));
 }
 
-/** Reads pages until there are as many tasks as wanted. */
 const read = async (session: Session<Options>, handler: string, target?: string): Promise<TaskPage> => {
   const { state, error, limit, after } = session.options;
   const client = await session.client();
-  const found: TaskSummary[] = [];
   const wanted = { state, ...(target === undefined ? {} : { target }), ...(error === undefined ? {} : { error }) };
-  for (let next = after; ;) {
-    const page = await client.tasks.list(handler, {
-      ...wanted,
-      limit: Math.min(PAGE_MAX, limit - found.length),
-      ...(next === undefined ? {} : { after: next }),
-    });
-    found.push(...page.tasks);
-    if (page.next === null || found.length === limit) return { tasks: found, next: page.next };
-    next = page.next;
-  }
+  const { entries, next } = await allPages({ limit, after }, async (page) => {
+    const found = await client.tasks.list(handler, { ...wanted, ...page });
+    return { entries: found.tasks, next: found.next };
+  });
+  return { tasks: entries, next };
 };
 
 const show = ({ tasks: list, next }: TaskPage, limit: number): string => {
@@ -83,6 +73,3 @@ const show = ({ tasks: list, next }: TaskPage, limit: number): string => {
   const more = next === null ? '' : `\nShowing ${limit}; for more: --after ${next}`;
   return `${table(head, rows)}${more}`;
 };
-
-const ERROR_SHOWN = 80;
-const shortened = (error: string): string => (error.length > ERROR_SHOWN ? `${error.slice(0, ERROR_SHOWN)}...` : error);

@@ -18,7 +18,7 @@ const END_OF_TIME = 8e15;
 export const ENDED_FIRST: EndedPlace = [END_OF_TIME, 0, END_OF_TIME, 0, 0];
 
 /** Rows that a page looks at, of either kind. */
-const LOOKED = 2_000;
+export const LOOKED = 2_000;
 
 /** Reads the next tasks that ended in a state, newest first. */
 export const readEnded = async (

@@ -3,9 +3,8 @@ import { readListed } from '../../../postgres/listing/task';
 import { PAGE_MAX } from '../../../workflows/planning/pages';
 import type { TaskState } from '../../../workflows/planning/states';
 import { isTerminal, TASK_STATES, taskStateName } from '../../../workflows/planning/states';
-import { checkOneOf, checkWhole } from '../../arguments';
+import { checkErrorPart, checkOneOf, checkWhole } from '../../arguments';
 import type { ClientContext } from '../../context';
-import { InvalidArgumentError } from '../../errors';
 import { findScope } from '../../operations/scope';
 import type { TaskPage, TaskSummary } from '../../views';
 import type { Cursor } from './cursor';
@@ -28,7 +27,6 @@ export interface ListTasksOptions {
 }
 
 const STATES = Object.keys(TASK_STATES) as TaskState[];
-const ERROR_MAX = 1_000;
 /** Parts that one page is put together of at most, where few of the tasks match. */
 const MOST_PARTS = 10;
 
@@ -40,7 +38,7 @@ export const listTasks = async (
 ): Promise<TaskPage> => {
   const state = checkOneOf('state', options?.state, STATES);
   const limit = checkWhole('limit', options.limit ?? 100, 1, PAGE_MAX);
-  const error = options.error === undefined ? null : checkError(options.error);
+  const error = options.error === undefined ? null : checkErrorPart('error', options.error);
   const first: Cursor = { source: 0, place: SOURCES[state][0]!.first };
   let cursor: Cursor | null = options.after === undefined ? first : decodeCursor(state, options.after);
   const { handlerId, target } = await findScope(client, handler, options.target);
@@ -59,12 +57,6 @@ export const listTasks = async (
 const startOf = (state: TaskState, source: number): Cursor | null => {
   const found = SOURCES[state][source];
   return found === undefined ? null : { source, place: found.first };
-};
-
-const checkError = (error: unknown): string => {
-  if (typeof error !== 'string' || error === '' || error.length > ERROR_MAX)
-    throw new InvalidArgumentError('error', `a text of 1 to ${ERROR_MAX} characters`, error);
-  return error;
 };
 
 /** Reads the tasks as they are now, and leaves out those that have moved on or do not match. */

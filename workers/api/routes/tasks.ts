@@ -16,7 +16,15 @@ import {
   taskView,
 } from '../../../workflows/contracts/task';
 import { verdict } from '../../../workflows/contracts/batch';
-import { count, handlerName, pageLimit, targetKey, taskId } from '../../../workflows/contracts/fields';
+import {
+  afterPage,
+  count,
+  errorPart,
+  handlerName,
+  pageLimit,
+  targetKey,
+  taskId,
+} from '../../../workflows/contracts/fields';
 import type { TaskState } from '../../../workflows/planning/states';
 import { isTerminal } from '../../../workflows/planning/states';
 import { PAGE_BYTES } from '../bodies/memory';
@@ -81,9 +89,9 @@ const list = route({
   query: z.strictObject({
     state: taskState,
     target: targetKey.optional(),
-    error: z.string().min(1).max(1_000).optional().describe('Only tasks whose error contains this text'),
+    error: errorPart.describe('Only tasks whose error contains this text'),
     limit: pageLimit(100),
-    after: z.string().max(4_000).optional().describe('`next` of the page before'),
+    after: afterPage,
   }),
   answer: { status: 200, schema: taskPage, description: 'A page' },
   problems: ['not-found'],

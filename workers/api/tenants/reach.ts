@@ -185,6 +185,7 @@ export const REACH: Readonly<Record<string, Check>> = {
   pauseTarget: wholeHandler,
   resumeTarget: wholeHandler,
   submitBatches,
+  listBatches: wholeHandler,
   getBatch: batch,
   getLaneBatch: batch,
   getReceipts: batch,
