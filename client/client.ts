@@ -1,6 +1,7 @@
 import type { Client as TemporalClient } from '@temporalio/client';
 import type { Sealer } from '../handlers/codec/sealer';
 import type { Pool } from '../postgres/pool';
+import { Callbacks } from './callbacks/callbacks';
 import type { ClientOptions } from './clientOptions';
 import { Connection } from './connection';
 import type { ClientContext } from './context';
@@ -47,6 +48,7 @@ export class Client implements ClientContext {
   readonly lanes: Lanes & Lanes['list'];
   readonly queuers: Queuers;
   readonly errors: Errors;
+  readonly callbacks: Callbacks;
   readonly fanouts: Fanouts;
   readonly items: Items;
   /** A call is short for {@link Executions.list}. */
@@ -170,6 +172,7 @@ export class Client implements ClientContext {
     this.batches = bound(new Batches(this.connection), sealer);
     this.lanes = callable(new Lanes(this.connection), 'list', sealer);
     this.errors = bound(new Errors(this.connection), sealer);
+    this.callbacks = bound(new Callbacks(this.connection), sealer);
     this.queuers = bound(new Queuers(this.connection), sealer);
     this.fanouts = bound(new Fanouts(this.connection), sealer);
     this.items = bound(new Items(this.connection), sealer);

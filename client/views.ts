@@ -12,6 +12,16 @@ export type {
   BatchView,
 } from '../workflows/contracts/batch';
 export type {
+  /** Callbacks of a list, and where the next page begins. */
+  CallbackPage,
+  /** A callback that was tried and not delivered. */
+  UndeliveredCallback,
+} from '../workflows/contracts/callback';
+export type {
+  /** What became of a callback that was not delivered. */
+  CallbackState,
+} from '../workflows/planning/callbacks/undelivered';
+export type {
   /** Errors that have a text in common: how many, since when, and what to do. */
   ErrorGroupView,
   /** The most frequent errors, and whether all were counted. */

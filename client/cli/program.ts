@@ -3,6 +3,7 @@ import { apiCommand } from './run/api';
 import { auditCommand } from './look/audit';
 import { batchesCommand } from './look/batches';
 import { batchCommand } from './look/batch';
+import { callbacksCommand } from './look/callbacks';
 import { cancelCommand } from './tasks/cancel';
 import { certifyCommand } from './tasks/certify';
 import { completeCommand } from './steer/complete';
@@ -56,6 +57,7 @@ const GROUPS: readonly (readonly [title: string, commands: readonly (() => Comma
       batchesCommand,
       batchCommand,
       errorsCommand,
+      callbacksCommand,
       verifyCommand,
       doctorCommand,
       replayCommand,

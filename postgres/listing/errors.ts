@@ -33,11 +33,15 @@ export interface ErrorRow {
   batches: number[] | null;
 }
 
-/** `looked`: rows with target_id, state, error, n, at, id and batch_id. */
+/**
+ * `looked`: rows with target_id, state, error, n, at, id and batch_id, also such as are no errors
+ * since then.
+ */
 const grouped = (looked: string): string => `
 with looked as materialized (${looked}),
 named as (
-  select l.*, h.name as handler, coalesce($2::int is null or t.handler_id = $2, false) as mine
+  select l.*, h.name as handler, coalesce(($2::int is null or h.id = $2) and l.at >= $1
+    and l.state not in (4 /* succeeded */, 7 /* cancelled */), false) as mine
   from looked l left join target t on t.id = l.target_id left join handler h on h.id = t.handler_id)
 select case when n.mine then n.handler end as handler, n.mine, n.state,
   case when n.mine then coalesce(left(n.error, $4::int), n.error) end as error, count(*)::int as rows,
@@ -63,19 +67,18 @@ export const countEndedAlone = reading(
   'count-errors-of-outcomes',
   `
   select o.target_id, o.state, o.error, 1 as n, o.at, o.seq as id, o.batch_id
-  from (
-    select *
-    from outcome o
-    where o.at >= $1
-    order by o.at desc limit $3) o
-  where o.state in (5 /* failed */, 6 /* dead */)`,
+  from outcome o
+  where o.at >= $1
+  order by o.at desc limit $3`,
 );
+
+const BATCH = 'b.target_id, b.state, b.error, b.n - b.n_left as n, b.members[1] as id, b.id as batch_id';
 
 /** Batches that failed or died as a whole: `ids` are their first tasks. */
 export const countEndedBatches = reading(
   'count-errors-of-ended-batches',
   `
-  select b.target_id, b.state, b.error, b.n - b.n_left as n, b.finished_at as at, b.members[1] as id, b.id as batch_id
+  select ${BATCH}, b.finished_at as at
   from batch b
   where b.state in (5 /* failed */, 6 /* dead */) and b.finished_at >= $1
   order by b.finished_at desc, b.id desc limit $3`,
@@ -85,14 +88,10 @@ export const countEndedBatches = reading(
 export const countTroubled = reading(
   'count-errors-of-troubled-batches',
   `
-  select b.target_id, b.state, b.error, b.n - b.n_left as n, coalesce(b.called_at, b.created_at) as at,
-    b.members[1] as id, b.id as batch_id
-  from (
-    select *
-    from batch b
-    where b.state in (1 /* open */, 3 /* unknown */) and b.error is not null
-    order by b.id desc limit $3) b
-  where coalesce(b.called_at, b.created_at) >= $1`,
+  select ${BATCH}, coalesce(b.called_at, b.created_at) as at
+  from batch b
+  where b.state in (1 /* open */, 3 /* unknown */) and b.error is not null
+  order by b.id desc limit $3`,
 );
 
 /** Tasks that wait for another attempt in the queue. */
@@ -109,15 +108,17 @@ export const countRetried = reading(
 export const countUndelivered = reading(
   'count-errors-of-notifications',
   `
-  select b.target_id, 0 /* a callback */ as state, n.error, 1 as n, coalesce(n.done_at, n.created_at) as at, n.id,
-    n.batch_id
+  select coalesce(b.target_id, case when n.batch_id is null and n.fanout_id is null then (
+      select t.id
+      from handler h join target t on t.handler_id = h.id
+      where h.name = n.body->>'handler' and t.key = n.body->>'target') end) as target_id,
+    0 /* a callback */ as state, n.error, 1 as n, coalesce(n.done_at, n.created_at) as at, n.id, n.batch_id
   from (
     select *
     from notification n
     where n.error is not null
     order by n.id desc limit $3) n
-    left join batch b on b.id = n.batch_id
-  where coalesce(n.done_at, n.created_at) >= $1`,
+    left join batch b on b.id = n.batch_id`,
 );
 
 /** Returns the ids of tasks. */

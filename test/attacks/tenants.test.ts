@@ -167,6 +167,14 @@ const attacks = ({ batch, execution, fanout }: Things): Record<string, readonly 
     movePartition: [['/v1/partitions/items/0/move', { node: null }]],
     verify: [['/v1/verify']],
     listAudit: [['/v1/audit']],
+    listCallbacks: [['/v1/callbacks'], ['/v1/callbacks?handler=items']],
+    sendCallback: [['/v1/callbacks/1/send']],
+    sendCallbacks: [
+      ['/v1/callbacks:send', {}],
+      ['/v1/callbacks:send', { handler: 'items' }],
+      ['/v1/callbacks:send', { ids: [1] }],
+      ['/v1/callbacks:send', { ids: [1], handler: 'narrow' }],
+    ],
     listErrors: [['/v1/errors'], ['/v1/errors?handler=items'], ['/v1/errors?handler=lane&limit=1']],
     metrics: [['/metrics']],
   };

@@ -97,6 +97,9 @@ const paths = (text: string): string[] => {
     `GET /v1/executions?limit=${one}`,
     `GET /v1/fanouts/${one}`,
     `GET /v1/partitions?handler=${one}`,
+    `GET /v1/callbacks?handler=${one}`,
+    `GET /v1/callbacks?after=${one}`,
+    `POST /v1/callbacks/${one}/send`,
     `GET /v1/errors?since=${one}`,
     `GET /v1/errors?handler=${one}`,
     `GET /v1/audit?who=${one}`,
@@ -153,6 +156,7 @@ const expectReadable = async (): Promise<void> => {
     '/v1/handlers/items/tasks?state=failed',
     '/v1/handlers/items/tasks?state=created',
     '/v1/errors',
+    '/v1/callbacks',
     '/v1/handlers/items/batches',
     '/v1/audit',
   ])

@@ -7,6 +7,7 @@ import { Batches } from '../../client/lanes/batches';
 import { Lanes } from '../../client/lanes/lanes';
 import { Queuers } from '../../client/lanes/queuers';
 import { Nodes, Partitions } from '../../client/nodes/nodes';
+import { Callbacks } from '../../client/callbacks/callbacks';
 import { Errors } from '../../client/listing/errors';
 import { Audit } from '../../client/operations/audit';
 import { Handlers } from '../../client/operations/handlers';
@@ -35,6 +36,7 @@ const NOUNS: Readonly<Record<string, { prototype: object }>> = {
   partitions: Partitions,
   audit: Audit,
   errors: Errors,
+  callbacks: Callbacks,
 };
 const verbsOf = (prototype: object): string[] =>
   Object.getOwnPropertyNames(prototype).filter((name) => name !== 'constructor');

@@ -1,5 +1,6 @@
 import type { Route } from '../route';
 import { batchRoutes } from './batches';
+import { callbackRoutes } from './callbacks';
 import { errorRoutes } from './errors';
 import { executionRoutes } from './executions';
 import { fanoutRoutes } from './fanouts';
@@ -17,6 +18,7 @@ export const allRoutes = (parts: SystemParts): Route[] => [
   ...handlerRoutes,
   ...targetRoutes,
   ...batchRoutes,
+  ...callbackRoutes,
   ...errorRoutes,
   ...laneRoutes,
   ...fanoutRoutes,

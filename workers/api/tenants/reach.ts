@@ -32,6 +32,9 @@ const wholeHandler: Check = ({ bounds }, call) => bounds.wholeHandler(partsOf<{ 
 /** Of one handler that is the caller's; of all it concerns every caller. */
 const namedHandler: Check = (within, call) =>
   (partsOf<{ handler?: string }>(call).handler === undefined ? shared : wholeHandler)(within, call);
+/** Numbers of callbacks tell nothing of their handler. */
+const namedSend: Check = (within, call) =>
+  (partsOf<{ ids?: unknown }>(call).ids === undefined ? namedHandler : shared)(within, call);
 const task: Check = ({ bounds }, call) => bounds.task(partsOf<{ id: string }>(call).id);
 const batch: Check = ({ bounds }, call) => bounds.batches([partsOf<{ batch: number }>(call).batch]);
 const lane: Check = ({ bounds }, call) => bounds.lane(partsOf<{ service: string }>(call).service);
@@ -179,6 +182,9 @@ export const REACH: Readonly<Record<string, Check>> = {
   listTargets: wholeHandler,
   listTasks: wholeHandler,
   listErrors: namedHandler,
+  listCallbacks: namedHandler,
+  sendCallback: shared,
+  sendCallbacks: namedSend,
   setTarget: wholeHandler,
   unsetTarget: wholeHandler,
   flushTarget: wholeHandler,
