@@ -20,6 +20,7 @@ import { someOf } from './operations/auditLog';
 import { Handlers } from './operations/handlers';
 import type { ResolveWhat, Verdict } from './operations/resolve';
 import { auditOf, resolve } from './operations/resolve';
+import { Outcomes } from './outcomes/outcomes';
 import { Targets } from './operations/targets';
 import type { VerifyOptions } from './operations/verify';
 import { verify } from './operations/verify';
@@ -49,6 +50,7 @@ export class Client implements ClientContext {
   readonly queuers: Queuers;
   readonly errors: Errors;
   readonly callbacks: Callbacks;
+  readonly outcomes: Outcomes;
   readonly fanouts: Fanouts;
   readonly items: Items;
   /** A call is short for {@link Executions.list}. */
@@ -173,6 +175,7 @@ export class Client implements ClientContext {
     this.lanes = callable(new Lanes(this.connection), 'list', sealer);
     this.errors = bound(new Errors(this.connection), sealer);
     this.callbacks = bound(new Callbacks(this.connection), sealer);
+    this.outcomes = bound(new Outcomes(this.connection), sealer);
     this.queuers = bound(new Queuers(this.connection), sealer);
     this.fanouts = bound(new Fanouts(this.connection), sealer);
     this.items = bound(new Items(this.connection), sealer);

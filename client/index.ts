@@ -10,6 +10,8 @@ export type { Queuers } from './lanes/queuers';
 export type { Callbacks } from './callbacks/callbacks';
 export type { ListCallbacksOptions } from './callbacks/list';
 export type { SendCallbacksOptions } from './callbacks/send';
+export type { ListOutcomesOptions } from './outcomes/list';
+export type { Outcomes } from './outcomes/outcomes';
 export type { Errors } from './listing/errors';
 export type { ListBatchesOptions } from './listing/listBatches';
 export type { ListErrorsOptions } from './listing/listErrors';

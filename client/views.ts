@@ -22,6 +22,12 @@ export type {
   CallbackState,
 } from '../workflows/planning/callbacks/undelivered';
 export type {
+  /** What calls and tasks of a handler came to within one minute. */
+  MinuteOutcomes,
+  /** Minutes of a list, and where the next page begins. */
+  OutcomePage,
+} from '../workflows/contracts/outcomes';
+export type {
   /** Errors that have a text in common: how many, since when, and what to do. */
   ErrorGroupView,
   /** The most frequent errors, and whether all were counted. */

@@ -1,6 +1,14 @@
 -- The schema after all migrations, for review: written by `npm run schema:dump`, compared by test/postgres/schema.test.ts.
 -- Never run by Muster; postgres/migrations is what runs.
 
+CREATE OR REPLACE FUNCTION add_counts(a bigint[], b bigint[])
+ RETURNS bigint[]
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select array_agg(coalesce(u.a, 0) + coalesce(u.b, 0) order by u.i) from unnest(a, b) with ordinality u (a, b, i) $function$
+;
+
 CREATE OR REPLACE FUNCTION clock()
  RETURNS timestamp with time zone
  LANGUAGE sql
@@ -646,6 +654,19 @@ create table outcome (
   constraint outcome_state_check CHECK (state >= 4 AND state <= 7)
 );
 
+create table outcome_minute (
+  handler_id integer not null,
+  minute timestamp with time zone not null,
+  calls bigint[] not null,
+  ends bigint[] not null,
+  latency bigint[] not null,
+  sizes bigint[] not null,
+  reasons bigint[] not null,
+  tasks bigint not null,
+  call_ms double precision not null,
+  constraint outcome_minute_pkey PRIMARY KEY (minute, handler_id)
+) with (fillfactor=50);
+
 create table partition (
   resource text not null,
   handler_id integer not null,
@@ -850,6 +871,7 @@ alter table lane_state add constraint lane_state_blocked_by_fkey FOREIGN KEY (bl
 alter table lane_state add constraint lane_state_lane_id_fkey FOREIGN KEY (lane_id) REFERENCES lane(id);
 alter table leader add constraint leader_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
 alter table notification add constraint notification_recipient_id_fkey FOREIGN KEY (recipient_id) REFERENCES recipient(id);
+alter table outcome_minute add constraint outcome_minute_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
 alter table partition add constraint partition_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
 alter table partition add constraint partition_resource_fkey FOREIGN KEY (resource) REFERENCES lease(resource);
 alter table segment add constraint segment_fanout_id_fkey FOREIGN KEY (fanout_id) REFERENCES fanout(id);

@@ -40,6 +40,7 @@ import { tasksCommand } from './look/tasks';
 import { taskCommand } from './tasks/task';
 import { tenantCommand } from './run/tenant';
 import { tokenCommand } from './run/token';
+import { topCommand } from './look/top';
 import { tryCommand } from './tasks/try';
 import { verifyCommand } from './look/verify';
 import { versionCommand } from './look/version';
@@ -52,6 +53,7 @@ const GROUPS: readonly (readonly [title: string, commands: readonly (() => Comma
     'Look:',
     [
       statusCommand,
+      topCommand,
       targetsCommand,
       tasksCommand,
       batchesCommand,

@@ -175,6 +175,7 @@ const attacks = ({ batch, execution, fanout }: Things): Record<string, readonly 
       ['/v1/callbacks:send', { ids: [1] }],
       ['/v1/callbacks:send', { ids: [1], handler: 'narrow' }],
     ],
+    listOutcomes: [['/v1/outcomes'], ['/v1/outcomes?handler=items']],
     listErrors: [['/v1/errors'], ['/v1/errors?handler=items'], ['/v1/errors?handler=lane&limit=1']],
     metrics: [['/metrics']],
   };

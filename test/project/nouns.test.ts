@@ -12,6 +12,7 @@ import { Errors } from '../../client/listing/errors';
 import { Audit } from '../../client/operations/audit';
 import { Handlers } from '../../client/operations/handlers';
 import { Targets } from '../../client/operations/targets';
+import { Outcomes } from '../../client/outcomes/outcomes';
 import { Tasks } from '../../client/tasks/tasks';
 import { allRoutes } from '../../workers/api/routes';
 import { read } from './project';
@@ -36,6 +37,7 @@ const NOUNS: Readonly<Record<string, { prototype: object }>> = {
   partitions: Partitions,
   audit: Audit,
   errors: Errors,
+  outcomes: Outcomes,
   callbacks: Callbacks,
 };
 const verbsOf = (prototype: object): string[] =>

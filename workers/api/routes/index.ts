@@ -7,6 +7,7 @@ import { fanoutRoutes } from './fanouts';
 import { handlerRoutes } from './handlers';
 import { laneRoutes } from './lanes';
 import { nodeRoutes } from './nodes';
+import { outcomeRoutes } from './outcomes';
 import type { SystemParts } from './system';
 import { systemRoutes } from './system';
 import { targetRoutes } from './targets';
@@ -20,6 +21,7 @@ export const allRoutes = (parts: SystemParts): Route[] => [
   ...batchRoutes,
   ...callbackRoutes,
   ...errorRoutes,
+  ...outcomeRoutes,
   ...laneRoutes,
   ...fanoutRoutes,
   ...executionRoutes,

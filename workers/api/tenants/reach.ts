@@ -182,6 +182,7 @@ export const REACH: Readonly<Record<string, Check>> = {
   listTargets: wholeHandler,
   listTasks: wholeHandler,
   listErrors: namedHandler,
+  listOutcomes: namedHandler,
   listCallbacks: namedHandler,
   sendCallback: shared,
   sendCallbacks: namedSend,
