@@ -117,6 +117,7 @@ const attacks = ({ batch, execution, fanout }: Things): Record<string, readonly 
     completeBatch: ofHandler('/complete', { batchId: batch, status: 'expired' }),
     listTargets: ofHandler('/targets'),
     listTasks: ofHandler('/tasks?state=created'),
+    listAllTasks: [['/v1/tasks?state=failed']],
     setTarget: ofHandler(target, { lingerMs: 1 }),
     unsetTarget: ofHandler(target),
     flushTarget: ofHandler(`${target}/flush`),

@@ -80,6 +80,8 @@ function* crooked(body: unknown, value: unknown): Generator<unknown> {
 const paths = (text: string): string[] => {
   const one = encodeURIComponent(text.toWellFormed());
   return [
+    `GET /v1/tasks?state=failed&since=${one}`,
+    `GET /v1/tasks?state=${one}`,
     `GET /v1/tasks/${one}`,
     `GET /v1/tasks/${one}/explain`,
     `GET /v1/handlers/${one}`,

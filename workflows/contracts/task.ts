@@ -113,6 +113,7 @@ export type TaskView = z.infer<typeof taskView>;
 export const taskSummary = taskView
   .pick({
     id: true,
+    handler: true,
     target: true,
     state: true,
     attempts: true,

@@ -3,15 +3,17 @@ import type { Command } from 'commander';
 import { TASK_STATES } from '../../../workflows/planning/states';
 import type { TaskState } from '../../../workflows/planning/states';
 import type { TaskPage } from '../../views';
-import { command, wholeOption } from '../support/command';
+import { command, durationOption, wholeOption } from '../support/command';
 import { shortened, table } from '../support/output';
 import { allPages, MOST_LISTED } from '../support/pages';
 import type { Session } from '../support/session';
 import { runs } from '../support/session';
+import { timeAgo } from './timeAgo';
 
 interface Options {
   state: TaskState;
   error?: string;
+  since?: number;
   limit: number;
   after?: string;
   ids: boolean;
@@ -20,39 +22,46 @@ interface Options {
 export const tasksCommand = (): Command =>
   command(
     'tasks',
-    'List the tasks of a handler that are in one state.',
+    'List the tasks of a handler, or of all, that are in one state.',
     [
       'muster tasks orders --state dead',
+      'muster tasks --state failed --since 2h',
       'muster tasks orders customer-17 --state created --limit 20',
       'muster tasks orders --state created --ids | xargs muster cancel',
     ],
     'Tasks that have ended come newest first; all others by target, as they will be sent.\n' +
       'With --json: an object with `tasks`, and `next` for --after (null: that was all).',
   )
-    .argument('<handler>')
+    .argument('[handler]', 'default: all, of tasks that have ended')
     .argument('[target]')
     .addOption(
       new Option('--state <state>', 'the state of the tasks').choices(Object.keys(TASK_STATES)).makeOptionMandatory(),
     )
     .option('--error <text>', 'only tasks whose error contains this text')
+    .option('--since <duration>', 'only tasks that ended within this time', durationOption)
     .option('--limit <n>', 'maximum number of tasks to list', wholeOption(1, MOST_LISTED), 100)
     .option('--after <next>', 'start after the last page')
     .option('--ids', 'print only ids, one per line', false)
     .action(runs(tasks));
 
-async function tasks(session: Session<Options>, handler: string, target?: string): Promise<void> {
+async function tasks(session: Session<Options>, handler?: string, target?: string): Promise<void> {
   const { limit, ids } = session.options;
   const found = await read(session, handler, target);
   if (ids) return session.out.piece(found.tasks.map(({ id }) => `${id}\n`).join(''));
   session.out.answer(found, () => show(found, limit));
 }
 
-const read = async (session: Session<Options>, handler: string, target?: string): Promise<TaskPage> => {
-  const { state, error, limit, after } = session.options;
+const read = async (session: Session<Options>, handler: string | undefined, target?: string): Promise<TaskPage> => {
+  const { state, error, since, limit, after } = session.options;
   const client = await session.client();
-  const wanted = { state, ...(target === undefined ? {} : { target }), ...(error === undefined ? {} : { error }) };
+  const wanted = {
+    state,
+    ...(target === undefined ? {} : { target }),
+    ...(error === undefined ? {} : { error }),
+    ...(since === undefined ? {} : { since: await timeAgo(client, since) }),
+  };
   const { entries, next } = await allPages({ limit, after }, async (page) => {
-    const found = await client.tasks.list(handler, { ...wanted, ...page });
+    const found = await client.tasks.list(handler ?? null, { ...wanted, ...page });
     return { entries: found.tasks, next: found.next };
   });
   return { tasks: entries, next };
@@ -60,9 +69,10 @@ const read = async (session: Session<Options>, handler: string, target?: string)
 
 const show = ({ tasks: list, next }: TaskPage, limit: number): string => {
   if (list.length === 0) return 'No such tasks.';
-  const head = ['id', 'target', 'attempts', 'batch', 'submitted', 'ended', 'error'];
+  const head = ['id', 'handler', 'target', 'attempts', 'batch', 'submitted', 'ended', 'error'];
   const rows = list.map((task) => [
     task.id,
+    task.handler,
     task.target,
     task.attempts,
     task.batch,

@@ -24,6 +24,7 @@ import {
   pageLimit,
   targetKey,
   taskId,
+  time,
 } from '../../../workflows/contracts/fields';
 import type { TaskState } from '../../../workflows/planning/states';
 import { isTerminal } from '../../../workflows/planning/states';
@@ -75,6 +76,11 @@ const submit = route({
   },
 });
 
+const times = {
+  since: time.max(40).optional().describe('Only tasks that ended at this time or later; for a final state'),
+  until: time.max(40).optional().describe('Only tasks that ended before this time; for a final state'),
+};
+
 const list = route({
   id: 'listTasks',
   method: 'GET',
@@ -89,6 +95,7 @@ const list = route({
   query: z.strictObject({
     state: taskState,
     target: targetKey.optional(),
+    ...times,
     error: errorPart.describe('Only tasks whose error contains this text'),
     limit: pageLimit(100),
     after: afterPage,
@@ -97,6 +104,27 @@ const list = route({
   problems: ['not-found'],
   isLarge: true,
   run: ({ client, params: { handler }, query }) => client.tasks.list(handler, query),
+});
+
+const listAll = route({
+  id: 'listAllTasks',
+  method: 'GET',
+  path: '/v1/tasks',
+  scope: 'read',
+  tag,
+  summary: 'List the tasks of all handlers that have ended in one way, newest first',
+  description: 'A page looks at a bounded number of rows: it may be short, even empty, and still have a `next`.',
+  query: z.strictObject({
+    state: taskState,
+    ...times,
+    error: errorPart.describe('Only tasks whose error contains this text'),
+    limit: pageLimit(100),
+    after: afterPage,
+  }),
+  answer: { status: 200, schema: taskPage, description: 'A page' },
+  problems: ['not-found'],
+  isLarge: true,
+  run: ({ client, query }) => client.tasks.list(null, query),
 });
 
 const get = route({
@@ -210,4 +238,4 @@ const resolve = route({
   run: ({ client, body: { ids: tasks, ...end } }) => client.resolve({ tasks }, end),
 });
 
-export const taskRoutes = [submit, list, get, lookUp, explain, cancel, resolve];
+export const taskRoutes = [submit, list, listAll, get, lookUp, explain, cancel, resolve];

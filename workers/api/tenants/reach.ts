@@ -181,6 +181,7 @@ export const REACH: Readonly<Record<string, Check>> = {
   completeBatch: wholeHandler,
   listTargets: wholeHandler,
   listTasks: wholeHandler,
+  listAllTasks: shared,
   listErrors: namedHandler,
   listOutcomes: namedHandler,
   listCallbacks: namedHandler,
