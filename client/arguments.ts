@@ -10,6 +10,28 @@ export const checkName = (field: string, value: unknown): string => {
   return value;
 };
 
+/** The last millisecond of the year 9999. */
+const LAST_MS = 253_402_300_799_999;
+
+/** Returns a time that is given as a date, ISO time or Unix milliseconds. */
+export const checkTime = (field: string, value: unknown): Date => {
+  const isGiven = value instanceof Date || typeof value === 'number' || typeof value === 'string';
+  const time = isGiven ? new Date(value) : new Date(NaN);
+  const ms = time.getTime();
+  if (Number.isNaN(ms) || ms < 0 || ms > LAST_MS)
+    throw new InvalidArgumentError(field, 'a date, ISO time or Unix milliseconds from 1970 to 9999', value);
+  return time;
+};
+
+const ERROR_PART_MAX = 1_000;
+
+/** Checks a text that errors must contain. */
+export const checkErrorPart = (field: string, error: unknown): string => {
+  if (typeof error !== 'string' || error === '' || error.length > ERROR_PART_MAX)
+    throw new InvalidArgumentError(field, `a text of 1 to ${ERROR_PART_MAX} characters`, error);
+  return error;
+};
+
 const REASON_MAX = 1_000;
 
 /**

@@ -1,6 +1,7 @@
 import type { Client as TemporalClient } from '@temporalio/client';
 import type { Sealer } from '../handlers/codec/sealer';
 import type { Pool } from '../postgres/pool';
+import { Callbacks } from './callbacks/callbacks';
 import type { ClientOptions } from './clientOptions';
 import { Connection } from './connection';
 import type { ClientContext } from './context';
@@ -11,6 +12,7 @@ import { Batches } from './lanes/batches';
 import { Lanes } from './lanes/lanes';
 import { Queuers } from './lanes/queuers';
 import { Nodes, Partitions } from './nodes/nodes';
+import { Errors } from './listing/errors';
 import { bound, callable } from './noun';
 import type { Act, Actor } from './operations/auditLog';
 import { Audit } from './operations/audit';
@@ -18,6 +20,7 @@ import { someOf } from './operations/auditLog';
 import { Handlers } from './operations/handlers';
 import type { ResolveWhat, Verdict } from './operations/resolve';
 import { auditOf, resolve } from './operations/resolve';
+import { Outcomes } from './outcomes/outcomes';
 import { Targets } from './operations/targets';
 import type { VerifyOptions } from './operations/verify';
 import { verify } from './operations/verify';
@@ -45,6 +48,9 @@ export class Client implements ClientContext {
   /** A call is short for {@link Lanes.list}. */
   readonly lanes: Lanes & Lanes['list'];
   readonly queuers: Queuers;
+  readonly errors: Errors;
+  readonly callbacks: Callbacks;
+  readonly outcomes: Outcomes;
   readonly fanouts: Fanouts;
   readonly items: Items;
   /** A call is short for {@link Executions.list}. */
@@ -167,6 +173,9 @@ export class Client implements ClientContext {
     this.targets = callable(new Targets(this.connection), 'list', sealer);
     this.batches = bound(new Batches(this.connection), sealer);
     this.lanes = callable(new Lanes(this.connection), 'list', sealer);
+    this.errors = bound(new Errors(this.connection), sealer);
+    this.callbacks = bound(new Callbacks(this.connection), sealer);
+    this.outcomes = bound(new Outcomes(this.connection), sealer);
     this.queuers = bound(new Queuers(this.connection), sealer);
     this.fanouts = bound(new Fanouts(this.connection), sealer);
     this.items = bound(new Items(this.connection), sealer);

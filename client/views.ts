@@ -4,9 +4,35 @@
  */
 
 export type {
+  /** Batches of a list, and where the next page begins. */
+  BatchPage,
+  /** One batch of a list, without its members. */
+  BatchSummary,
   /** One batch as it is now, with its first members. */
   BatchView,
 } from '../workflows/contracts/batch';
+export type {
+  /** Callbacks of a list, and where the next page begins. */
+  CallbackPage,
+  /** A callback that was tried and not delivered. */
+  UndeliveredCallback,
+} from '../workflows/contracts/callback';
+export type {
+  /** What became of a callback that was not delivered. */
+  CallbackState,
+} from '../workflows/planning/callbacks/undelivered';
+export type {
+  /** What calls and tasks of a handler came to within one minute. */
+  MinuteOutcomes,
+  /** Minutes of a list, and where the next page begins. */
+  OutcomePage,
+} from '../workflows/contracts/outcomes';
+export type {
+  /** Errors that have a text in common: how many, since when, and what to do. */
+  ErrorGroupView,
+  /** The most frequent errors, and whether all were counted. */
+  ErrorList,
+} from '../workflows/contracts/errors';
 export type {
   /** The status of one handler: counts by state, calls in flight, leaders, and what has stalled. */
   HandlerStatus,

@@ -1,6 +1,14 @@
 -- The schema after all migrations, for review: written by `npm run schema:dump`, compared by test/postgres/schema.test.ts.
 -- Never run by Muster; postgres/migrations is what runs.
 
+CREATE OR REPLACE FUNCTION add_counts(a bigint[], b bigint[])
+ RETURNS bigint[]
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select array_agg(coalesce(u.a, 0) + coalesce(u.b, 0) order by u.i) from unnest(a, b) with ordinality u (a, b, i) $function$
+;
+
 CREATE OR REPLACE FUNCTION clock()
  RETURNS timestamp with time zone
  LANGUAGE sql
@@ -254,6 +262,8 @@ create table delayed (
   attempts smallint not null default 0,
   weight double precision,
   key text,
+  error text,
+  failed_at timestamp with time zone,
   constraint delayed_pkey PRIMARY KEY (target_id, not_before, seq)
 ) with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=20000, vacuum_truncate=off);
 
@@ -644,6 +654,19 @@ create table outcome (
   constraint outcome_state_check CHECK (state >= 4 AND state <= 7)
 );
 
+create table outcome_minute (
+  handler_id integer not null,
+  minute timestamp with time zone not null,
+  calls bigint[] not null,
+  ends bigint[] not null,
+  latency bigint[] not null,
+  sizes bigint[] not null,
+  reasons bigint[] not null,
+  tasks bigint not null,
+  call_ms double precision not null,
+  constraint outcome_minute_pkey PRIMARY KEY (minute, handler_id)
+) with (fillfactor=50);
+
 create table partition (
   resource text not null,
   handler_id integer not null,
@@ -850,6 +873,7 @@ alter table lane_state add constraint lane_state_blocked_by_fkey FOREIGN KEY (bl
 alter table lane_state add constraint lane_state_lane_id_fkey FOREIGN KEY (lane_id) REFERENCES lane(id);
 alter table leader add constraint leader_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
 alter table notification add constraint notification_recipient_id_fkey FOREIGN KEY (recipient_id) REFERENCES recipient(id);
+alter table outcome_minute add constraint outcome_minute_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
 alter table partition add constraint partition_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
 alter table partition add constraint partition_resource_fkey FOREIGN KEY (resource) REFERENCES lease(resource);
 alter table segment add constraint segment_fanout_id_fkey FOREIGN KEY (fanout_id) REFERENCES fanout(id);
@@ -868,11 +892,13 @@ CREATE INDEX batch_parent ON batch USING btree (parent_id) WHERE parent_id IS NO
 CREATE INDEX batch_poll ON batch USING btree (poll_at) WHERE reference IS NOT NULL AND state = 1;
 CREATE INDEX batch_reference ON batch USING btree (reference) WHERE reference IS NOT NULL;
 CREATE INDEX batch_target ON batch USING btree (target_id, id);
+CREATE INDEX batch_troubled ON batch USING btree (id) WHERE (state = ANY (ARRAY[1, 3])) AND error IS NOT NULL;
 CREATE INDEX busy_key_seq ON busy_key USING btree (seq);
 CREATE UNIQUE INDEX cancellation_batch ON cancellation USING btree (batch_id, md5(reference));
 CREATE INDEX cancellation_due ON cancellation USING btree (handler_id, next_at) WHERE state = 0;
 CREATE UNIQUE INDEX chunk_execution ON chunk USING btree (execution_id, round, place);
 CREATE INDEX chunk_taken ON chunk USING btree (expires_at) WHERE state = 1;
+CREATE INDEX delayed_failed ON delayed USING btree (failed_at, seq) WHERE error IS NOT NULL;
 CREATE UNIQUE INDEX delayed_seq ON delayed USING btree (seq);
 CREATE INDEX dependency_needs ON dependency USING btree (needs);
 CREATE INDEX dispatch_handler ON dispatch USING btree (handler_id);
@@ -906,6 +932,7 @@ CREATE INDEX lease_holder ON lease USING btree (holder);
 CREATE INDEX notification_due ON notification USING btree (next_at) WHERE done_at IS NULL;
 CREATE UNIQUE INDEX notification_fanout ON notification USING btree (fanout_id) WHERE fanout_id IS NOT NULL;
 CREATE INDEX notification_recipient ON notification USING btree (recipient_id);
+CREATE INDEX notification_undelivered ON notification USING btree (id) WHERE error IS NOT NULL;
 CREATE INDEX outcome_at ON outcome USING btree (at);
 CREATE INDEX outcome_target ON outcome USING btree (target_id, state, seq);
 CREATE INDEX recipient_used ON recipient USING btree (used_at);

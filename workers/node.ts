@@ -14,6 +14,7 @@ import { ringServed } from '../activities/nodes/served';
 import { HookMeters } from '../activities/hooks/meters';
 import { WorkerHooks } from '../activities/hooks/workerHooks';
 import { OutcomeMeters } from '../activities/outcomes/meters';
+import { OutcomeWriter } from '../activities/outcomes/writer';
 import { Outcomes } from '../activities/outcomes/outcomes';
 import { ThrownLog, withThrownLog } from '../activities/calls/thrownLog';
 import { Heartbeat } from '../activities/nodes/heartbeat';
@@ -21,6 +22,8 @@ import { sealerOf } from '../handlers/codec/sealer';
 import { withRetries } from '../postgres/errors';
 import { registerHandler } from '../postgres/grouping/handler';
 import { readInstallation } from '../postgres/installation';
+import type { Pool } from '../postgres/pool';
+import { Retention } from '../postgres/sweeper/retention';
 import { checkSchema } from '../postgres/migrating/migrate';
 import { workflowTaskQueue } from '../workflows/naming';
 import { createAcceptTasks } from './acceptTasks';
@@ -71,6 +74,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
   const served = new Map(handlers.map((handler) => [handler.name, withThrownLog(handler, thrown)]));
   const hooks = options.hooks === undefined ? undefined : new WorkerHooks(options.hooks, log, new HookMeters());
   const outcomes = new Outcomes(new OutcomeMeters(served.keys()), log);
+  const writer = new OutcomeWriter(pool, outcomes.minutes, log);
   const base = { pool, temporal, handlers: served, node: id, prefix, log, sealer, hooks, outcomes };
   const wakeWaiting = async (): Promise<void> => {
     if (deps.executions.serves) await wakeWaitingExecutions(deps);
@@ -96,8 +100,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
   const hasPartitions = handlers.some(({ affinity }) => affinity !== null);
   const workers = await createWorkers(options, id, createActivities(deps), deps.executions.serves || hasPartitions);
   const registry = await registryOf(deps, options.versioning);
-  const { sweepEveryMs: everyMs, fanouts, stuck } = options;
-  const sweeper = new Sweeper({ ...deps, everyMs, fanouts, stuck });
+  const sweeper = sweeperOf(deps, options);
   const shutdown = (): void => {
     draining.abort();
     deps.partitions.drain();
@@ -109,21 +112,33 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     await registry.start();
     if (hasPartitions) balancing.start();
     void wakeWaiting();
-    void ringServed(deps).catch((error: unknown) =>
-      log.warn({ err: error }, 'lanes that waited for a node were not woken; the sweeper wakes them'),
-    );
-    if (everyMs !== 0) sweeper.start();
+    ringAtStart(deps);
+    if (options.sweepEveryMs !== 0) sweeper.start();
+    writer.start();
   };
   const stop = async (): Promise<void> => {
     await sweeper.stop();
     if (hasPartitions) await balancing.stop();
     await registry.stop();
     await hooks?.idle();
+    await writer.stop();
     await deps.modules.close();
   };
   const run = (): Promise<void> => runWorkers(workers, { start, stop, shutdown, draining: draining.signal, log });
   return { id, deps, sweepCounts: sweeper.counts, checkWorkers: () => workers.forEach(checkWorker), run, shutdown };
 };
+
+const sweeperOf = (deps: ActivityDeps, options: NodeOptions): Sweeper => {
+  const { sweepEveryMs: everyMs, fanouts, stuck, keepOutcomesMs } = options;
+  const retention = new Retention(undefined, keepOutcomesMs);
+  const deleteExpired = (db: Pool, limit: number): Promise<number> => retention.deleteExpired(db, limit);
+  return new Sweeper({ ...deps, everyMs, fanouts, stuck, deleteExpired });
+};
+
+const ringAtStart = (deps: ActivityDeps): void =>
+  void ringServed(deps).catch((error: unknown) =>
+    deps.log.warn({ err: error }, 'lanes that waited for a node were not woken; the sweeper wakes them'),
+  );
 
 /** Says whether what goes to Temporal is encoded. */
 const hasCodecs = ({ dataConverter }: NodeOptions): boolean => (dataConverter?.payloadCodecs?.length ?? 0) > 0;

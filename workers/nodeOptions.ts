@@ -56,6 +56,8 @@ export interface NodeOptions extends TemporalPlugs, SealerOptions {
    * days after their end.
    */
   fanouts?: ReapIntervals | undefined;
+  /** How long outcomes per minute are kept (ms). Default 7 days. */
+  keepOutcomesMs?: number | undefined;
   /** When a run that makes no progress is restarted. Default: `STUCK_LIMITS`. */
   stuck?: Partial<StuckLimits> | undefined;
 }

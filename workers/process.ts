@@ -148,6 +148,7 @@ export const nodeOptions = (settings: Settings, options: WorkerOptions) => ({
   executions: settings.executions,
   nodes: settings.nodes,
   fanouts: settings.fanouts,
+  keepOutcomesMs: settings.keepOutcomesMs,
   maxCachedWorkflows: settings.maxCachedWorkflows ?? undefined,
   shutdownGraceMs: options.shutdownGraceMs ?? DEFAULT_SHUTDOWN_GRACE_MS,
 });

@@ -192,6 +192,7 @@ const settingsOf = (options: StartOptions): Settings => {
     executions: executionSettings(file.executions ?? {}, functions ?? [], process.cwd()),
     nodes,
     fanouts: { ...DEFAULT_REAP, ...file.fanouts },
+    keepOutcomesMs: file.outcomes?.keepMs,
     callback,
     api: DEFAULT_API,
     logLevel: 'info',

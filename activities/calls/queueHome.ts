@@ -100,6 +100,7 @@ export class QueueHome implements Home {
       seq: members[end.index]!.seq,
       attempts: members[end.index]!.attempts + 1,
       in_ms: end.to === 'retry' ? end.inMs : 0,
+      error: end.error,
     }));
     for (let i = 0; i < delayed.length; i += OUTCOME_CHUNK)
       await delayMembers(client, delayed.slice(i, i + OUTCOME_CHUNK));

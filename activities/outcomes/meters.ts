@@ -1,15 +1,7 @@
 import { Counter, Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
-import type { End } from './tally';
-import { ENDS } from './tally';
-
-/** From a call in the same network to one of minutes. */
-const SECONDS = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
-const TASKS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 5_000, 10_000];
-
-/** What a call came to, as it is counted. */
-export const CALL_OUTCOMES = ['results', 'accepted', 'later', 'rejected', 'halted', 'unknown', 'look-again'] as const;
-export type CallOutcome = (typeof CALL_OUTCOMES)[number];
+import type { CountedEnd, CountedOutcome } from '../../workflows/planning/outcomes/kinds';
+import { CALL_OUTCOMES, ENDS, LATENCY_MS, SIZES } from '../../workflows/planning/outcomes/kinds';
 
 /** Counts, since the start of this process, its calls and the ends that it has recorded. */
 export class OutcomeMeters {
@@ -23,14 +15,14 @@ export class OutcomeMeters {
     name: 'muster_call_seconds',
     help: 'Duration of the calls of this process',
     labelNames: ['handler'],
-    buckets: SECONDS,
+    buckets: LATENCY_MS.map((ms) => ms / 1_000),
     registers: [],
   });
   private readonly tasks = new Histogram({
     name: 'muster_call_tasks',
     help: 'Tasks per call of this process',
     labelNames: ['handler'],
-    buckets: TASKS,
+    buckets: [...SIZES],
     registers: [],
   });
   private readonly ends = new Counter({
@@ -52,13 +44,13 @@ export class OutcomeMeters {
     for (const metric of [this.calls, this.seconds, this.tasks, this.ends]) registry.registerMetric(metric);
   }
 
-  called(handler: string, outcome: CallOutcome, ms: number, tasks: number): void {
+  called(handler: string, outcome: CountedOutcome, ms: number, tasks: number): void {
     this.calls.inc({ handler, outcome });
     this.seconds.observe({ handler }, ms / 1_000);
     this.tasks.observe({ handler }, tasks);
   }
 
-  ended(handler: string, counts: ReadonlyMap<End, number>): void {
+  ended(handler: string, counts: ReadonlyMap<CountedEnd, number>): void {
     for (const [state, n] of counts) this.ends.inc({ handler, state }, n);
   }
 }

@@ -1,5 +1,7 @@
 import type { Logger } from 'pino';
-import type { CallOutcome, OutcomeMeters } from './meters';
+import type { CountedOutcome } from '../../workflows/planning/outcomes/kinds';
+import type { OutcomeMeters } from './meters';
+import { OutcomeMinutes } from './minutes';
 import type { Tally } from './tally';
 import type { OutcomesTold, ToldCall } from './told';
 
@@ -10,19 +12,24 @@ type Log = Pick<Logger, 'warn' | 'info' | 'debug'>;
  * have an unknown outcome, `info` for one that is tried again, `debug` for one that succeeded.
  */
 export class Outcomes implements OutcomesTold {
+  readonly minutes = new OutcomeMinutes();
+
   constructor(
     readonly meters: OutcomeMeters,
     private readonly log: Log,
   ) {}
 
-  called({ batch, members }: ToldCall, outcome: { kind: CallOutcome }, ms: number): void {
-    this.meters.called(batch.handler, outcome.kind, ms, members.length);
+  called({ batch, attempt, members }: ToldCall, { kind: outcome }: { kind: CountedOutcome }, ms: number): void {
+    const { handler } = batch;
+    this.meters.called(handler, outcome, ms, members.length);
+    this.minutes.called({ handler, outcome, ms, tasks: members.length, reason: attempt === 1 ? batch.reason : null });
   }
 
   settled(call: ToldCall, { written, kind }: { written: boolean; kind: string }, tally: Tally): void {
     if (!written) return; // another attempt has recorded its own
     const { batch, attempt, members } = call;
     this.meters.ended(batch.handler, tally.counts);
+    this.minutes.ended(batch.handler, tally.counts);
     const ends = Object.fromEntries(tally.counts);
     const fields = { handler: batch.handler, target: batch.target, batch: batch.id, attempt, tasks: members.length };
     // With a payload codec the errors are encoded by now.

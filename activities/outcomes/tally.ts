@@ -1,8 +1,5 @@
+import type { CountedEnd } from '../../workflows/planning/outcomes/kinds';
 import type { MemberEnd } from '../../workflows/planning/calls/plans';
-
-/** What a task's end is counted as; `retried`: it is tried again, in another batch. */
-export const ENDS = ['succeeded', 'failed', 'dead', 'cancelled', 'unknown', 'retried'] as const;
-export type End = (typeof ENDS)[number];
 
 /** A task that an operator may have to look at. */
 export interface BadEnd {
@@ -16,7 +13,7 @@ const MOST_NAMED = 10;
 
 /** Ends of the tasks of one settlement. */
 export class Tally {
-  readonly counts = new Map<End, number>();
+  readonly counts = new Map<CountedEnd, number>();
   /** The first of them that failed, died or have an unknown outcome. */
   readonly bad: BadEnd[] = [];
 
@@ -37,7 +34,7 @@ export class Tally {
     }
   }
 
-  count(end: End, n: number): void {
+  count(end: CountedEnd, n: number): void {
     if (n > 0) this.counts.set(end, (this.counts.get(end) ?? 0) + n);
   }
 

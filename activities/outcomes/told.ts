@@ -1,9 +1,9 @@
-import type { CallOutcome } from './meters';
+import type { CountedOutcome } from '../../workflows/planning/outcomes/kinds';
 import type { Tally } from './tally';
 
 /** A call, as it is counted and logged. */
 export interface ToldCall {
-  batch: { id: number; handler: string; target: string };
+  batch: { id: number; handler: string; target: string; reason: number };
   attempt: number;
   members: readonly { id: string }[];
 }
@@ -11,7 +11,7 @@ export interface ToldCall {
 /** Is told what became of calls. */
 export interface OutcomesTold {
   /** A call has ended; what it came to is not recorded yet. */
-  called(call: ToldCall, outcome: { kind: CallOutcome }, ms: number): void;
+  called(call: ToldCall, outcome: { kind: CountedOutcome }, ms: number): void;
   /** The outcome of a call is committed, if it was `written`. */
   settled(call: ToldCall, settled: { written: boolean; kind: string }, tally: Tally): void;
 }

@@ -1,12 +1,15 @@
 import type { Command } from 'commander';
 import { apiCommand } from './run/api';
 import { auditCommand } from './look/audit';
+import { batchesCommand } from './look/batches';
 import { batchCommand } from './look/batch';
+import { callbacksCommand } from './look/callbacks';
 import { cancelCommand } from './tasks/cancel';
 import { certifyCommand } from './tasks/certify';
 import { completeCommand } from './steer/complete';
 import { devCommand } from './run/dev';
 import { doctorCommand } from './look/doctor';
+import { errorsCommand } from './look/errors';
 import { executeCommand } from './executions/execute';
 import { executionCommand } from './executions/execution';
 import { explainCommand } from './tasks/explain';
@@ -37,6 +40,7 @@ import { tasksCommand } from './look/tasks';
 import { taskCommand } from './tasks/task';
 import { tenantCommand } from './run/tenant';
 import { tokenCommand } from './run/token';
+import { topCommand } from './look/top';
 import { tryCommand } from './tasks/try';
 import { verifyCommand } from './look/verify';
 import { versionCommand } from './look/version';
@@ -49,9 +53,13 @@ const GROUPS: readonly (readonly [title: string, commands: readonly (() => Comma
     'Look:',
     [
       statusCommand,
+      topCommand,
       targetsCommand,
       tasksCommand,
+      batchesCommand,
       batchCommand,
+      errorsCommand,
+      callbacksCommand,
       verifyCommand,
       doctorCommand,
       replayCommand,

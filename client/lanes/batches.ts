@@ -1,12 +1,14 @@
 import type { CompletionReport, CompletionWhat } from '../../activities/accepted/completion';
 import type { Contract } from '../../handlers/types';
 import type { Connection } from '../connection';
+import type { ListBatchesOptions } from '../listing/listBatches';
+import { listBatches } from '../listing/listBatches';
 import * as views from '../operations/batch';
 import * as completions from '../operations/complete';
 import * as resolves from '../operations/resolve';
 import type { TaskInput } from '../tasks/checkTasks';
 import { CHANGE, COMPLETE, SUBMIT, withFailureTexts } from '../tasks/failureTexts';
-import type { BatchView } from '../views';
+import type { BatchPage, BatchView } from '../views';
 import type { CancelledBatch } from './cancelBatch';
 import { cancelBatch } from './cancelBatch';
 import type { BatchInput } from './checkBatch';
@@ -73,6 +75,16 @@ export class Batches {
     options: SubmitBatchOptions = {},
   ): Promise<SubmittedBatch[]> {
     return store(this.connection, handler, batches, options);
+  }
+
+  /**
+   * Lists the batches of a handler, in any state or in one, the newest first; those of the whole
+   * handler that are open or unknown by target. A page looks at a bounded number of rows: it may be
+   * short, even empty, and still have a `next`. Throws `NotFoundError` for an unknown handler or
+   * target.
+   */
+  list(handler: string, options?: ListBatchesOptions): Promise<BatchPage> {
+    return listBatches(this.connection, handler, options);
   }
 
   /**

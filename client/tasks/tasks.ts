@@ -78,14 +78,15 @@ export class Tasks {
   }
 
   /**
-   * Lists the tasks of a handler that are in one state, without their payloads and results. Tasks
-   * that have ended come newest first; all others by target, those of a target as they will be
+   * Lists the tasks of a handler that are in one state, without their payloads and results; with
+   * null in place of the handler those of all, if the state is one in which tasks have ended. Those
+   * come newest first; all others by target, those of a target as they will be
    * sent, then those with a later `notBefore`, those held by `dependsOn`, and those of lanes.
    *
    * A page looks at a bounded number of rows: it may be short, even empty, and still have a `next`.
    * Throws `NotFoundError` for an unknown handler or target.
    */
-  list(handler: string, options: ListTasksOptions): Promise<views.TaskPage> {
+  list(handler: string | null, options: ListTasksOptions): Promise<views.TaskPage> {
     return listTasks(this.connection, handler, options);
   }
 

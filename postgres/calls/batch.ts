@@ -47,6 +47,8 @@ export interface CarriedBatch {
   handler: string;
   /** The batch is in a lane: no leader formed it. */
   inLane: boolean;
+  /** Why it was closed: of `FLUSH_REASONS`. */
+  reason: number;
   /**
    * Partition of its lane; null: any node may send it. For a batch outside of lanes its dispatch
    * names the partition.
@@ -64,7 +66,7 @@ select b.id, b.target_id as "targetId", t.key as target, b.n, b.weight, b.epoch,
   extract(epoch from b.started_at)::float8 * 1000 as "firstCallAtMs",
   extract(epoch from coalesce(b.called_at, b.started_at))::float8 * 1000 as "lastCallAtMs", least(h.per_target, t.allowed) as "perTarget",
   t.allowed is not null or h.allowed is not null as reduced, t.reductions as "targetReductions",
-  h.reductions as "handlerReductions", h.name as handler, b.leader_id = 0 as "inLane",
+  h.reductions as "handlerReductions", h.name as handler, b.leader_id = 0 as "inLane", b.reason,
   extract(epoch from clock())::float8 * 1000 as "aheadMs", case when b.leader_id = 0 and h.partitions > 0 then (
     select n.partition
     from lane n

@@ -126,20 +126,20 @@ where t.seq = any($3::bigint[])`,
 };
 
 /**
- * Puts members back into the queue after their backoff, with the attempts they have had. They keep
- * their distinctBy keys.
+ * Puts members back into the queue after their backoff, with their attempts and last error. They
+ * keep their distinctBy keys.
  */
 export const delayMembers = async (
   client: Client,
-  members: readonly { seq: number; attempts: number; in_ms: number }[],
+  members: readonly { seq: number; attempts: number; in_ms: number; error: string }[],
 ): Promise<void> => {
   await client.query({
     name: 'delay-members',
     text: `
-with back as (select * from json_to_recordset($1) b (seq bigint, attempts smallint, in_ms float8)),
+with back as (select * from json_to_recordset($1) b (seq bigint, attempts smallint, in_ms float8, error text)),
 gone as (delete from member where seq = any($2::bigint[]))
-insert into delayed (target_id, priority, seq, not_before, bytes, attempts, weight, key)
-select t.target_id, t.priority, t.seq, clock() + b.in_ms * interval '1 ms', t.bytes, b.attempts, t.weight, t.key
+insert into delayed (target_id, priority, seq, not_before, bytes, attempts, weight, key, error, failed_at)
+select target_id, priority, seq, clock() + in_ms * interval '1 ms', bytes, attempts, weight, key, error, clock()
 from back b join task t using (seq)
 where t.seq = any($2::bigint[])`,
     values: [JSON.stringify(members), members.map(({ seq }) => seq)],

@@ -22,14 +22,22 @@ export interface EndedOutcome {
 
 /** A subquery per row: joined, all targets there are would be read. */
 const isOfScope = (row: string): string =>
-  `(select t.handler_id = $3 and ($4::text is null or t.key = $4) from target t where t.id = ${row}.target_id)`;
+  `(select ($3::int is null or t.handler_id = $3) and ($4::text is null or t.key = $4)
+    from target t where t.id = ${row}.target_id)`;
 
-const MICROSECONDS = "timestamptz 'epoch' + $1::float8 * interval '1 microsecond'";
+const microseconds = (parameter: string): string =>
+  `timestamptz 'epoch' + ${parameter}::float8 * interval '1 microsecond'`;
+const MICROSECONDS = microseconds('$1');
+/** The earliest end that is listed. */
+const SINCE = microseconds('$7');
+
+/** Of which tasks, in which state, since when in microseconds. */
+export type EndedScope = ListScope & { state: number; sinceUs: number };
 
 /** Returns ends of single tasks in this state, and of those in others as not matching. */
 export const listOutcomes = async (
   db: Queryable,
-  { handlerId, target, state }: ListScope & { state: number },
+  { handlerId, target, state, sinceUs }: EndedScope,
   before: Before,
   limit: number,
 ): Promise<EndedOutcome[]> => {
@@ -41,10 +49,10 @@ select o.seq, o.batch_id as "batchId", (extract(epoch from o.at) * 1000000)::big
 from (
   select o.seq, o.batch_id, o.at, o.state, o.target_id
   from outcome o
-  where o.at <= ${MICROSECONDS} and (o.at, o.seq) < (${MICROSECONDS}, $2::bigint)
+  where o.at >= ${SINCE} and o.at <= ${MICROSECONDS} and (o.at, o.seq) < (${MICROSECONDS}, $2::bigint)
   order by o.at desc, o.seq desc limit $6) o
 order by o.at desc, o.seq desc`,
-    values: [before.us, before.id, handlerId, target, state, limit],
+    values: [before.us, before.id, handlerId, target, state, limit, sinceUs],
   });
   return rows;
 };
@@ -62,7 +70,8 @@ select b.id, b.n, (extract(epoch from b.finished_at) * 1000000)::bigint as us,
 from (
   select b.id, b.n, b.finished_at, b.state, b.target_id
   from batch b
-  where ${states} and b.finished_at <= ${MICROSECONDS} and (b.finished_at, b.id) < (${MICROSECONDS}, $2::bigint)
+  where ${states} and b.finished_at >= ${SINCE} and b.finished_at <= ${MICROSECONDS}
+    and (b.finished_at, b.id) < (${MICROSECONDS}, $2::bigint)
   order by b.finished_at desc, b.id desc limit $6) b
 order by b.finished_at desc, b.id desc`;
 
@@ -70,11 +79,11 @@ const reading =
   (name: string, text: string) =>
   async (
     db: Queryable,
-    { handlerId, target, state }: ListScope & { state: number },
+    { handlerId, target, state, sinceUs }: EndedScope,
     before: Before,
     limit: number,
   ): Promise<EndedBatch[]> => {
-    const values = [before.us, before.id, handlerId, target, state, limit];
+    const values = [before.us, before.id, handlerId, target, state, limit, sinceUs];
     const { rows } = await db.query<EndedBatch>({ name, text, values });
     return rows;
   };

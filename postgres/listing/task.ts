@@ -4,6 +4,7 @@ import type { Queryable } from '../pool';
 export interface ListedTask {
   seq: number;
   id: string;
+  handler: string;
   target: string;
   state: number;
   attempts: number;
@@ -24,12 +25,12 @@ export const readListed = async (db: Queryable, seqs: readonly number[]): Promis
   const { rows } = await db.query<ListedTask>({
     name: 'read-listed',
     text: `
-select s.seq, s.id, (select t.key from target t where t.id = s.target_id) as target, s.state, s.attempts,
+select s.seq, s.id, h.name as handler, t.key as target, s.state, s.attempts,
   s.batch_id as "batchId", o.seq is not null as "isOwnEnd",
   k.created_at as "createdAt", coalesce(d.not_before, x.not_before) as "notBefore", k.priority, k.version,
-  case when o.seq is null then b.error else o.error end as error,
+  case when o.seq is null then coalesce(b.error, d.error) else o.error end as error,
   case when s.state >= 4 /* ended */ then coalesce(o.at, b.finished_at) end as "finishedAt"
-from task_state s join task k on k.seq = s.seq
+from task_state s join task k on k.seq = s.seq join target t on t.id = s.target_id join handler h on h.id = t.handler_id
   left join outcome o on o.seq = s.seq left join delayed d on d.seq = s.seq left join held x on x.seq = s.seq
   left join batch b on b.id = s.batch_id
 where s.seq = any($1::bigint[])`,

@@ -6,7 +6,8 @@ import type { Queryable } from '../pool';
  * the next page begins.
  */
 export interface ListScope {
-  handlerId: number;
+  /** Null: all handlers; only what has ended is listed so. */
+  handlerId: number | null;
   /** Null: all targets of the handler. */
   target: string | null;
 }

@@ -41,7 +41,7 @@ select k.seq, k.id, h.name as handler, t.key as target, s.state, s.attempts, s.b
   k.created_at as "createdAt",
   coalesce(d.not_before, x.not_before) as "notBefore", k.priority, k.version, k.trace, k.payload::text as payload,
   o.result::text as "ownResult",
-  case when o.seq is null then b.error else o.error end as error, case
+  case when o.seq is null then coalesce(b.error, d.error) else o.error end as error, case
     when s.state >= 4 /* ended */ then coalesce(o.at, b.finished_at) end as "finishedAt",
   n."dependsOn", n."runsAnyway",
   case when x.seq is not null then coalesce(n."waitsFor", '{}') end as "waitsFor"

@@ -1,6 +1,8 @@
 import * as expired from './expired';
 import { deleteKeptAnswers } from '../api/idempotencyKey';
 import { deleteOldAudit } from '../operations/audit';
+import { deleteOldOutcomes } from '../outcomes/minute';
+import { DAY_MS } from '../../workflows/planning/duration';
 import type { Queryable } from '../pool';
 
 /** Rows that commit late carry an earlier time: this much is scanned again each time. */
@@ -20,6 +22,9 @@ const KEYS = 5_000;
 /** How long an entry of the audit is kept; the table refuses to delete it within a year. */
 const AUDIT_KEPT_MS = 400 * 86_400_000;
 const AUDIT = 5_000;
+/** How long outcomes per minute are kept, unless the config file says otherwise. */
+export const KEEP_OUTCOMES_MS = 7 * DAY_MS;
+const OUTCOMES = 5_000;
 
 interface Mark {
   batches: Date | null;
@@ -42,7 +47,10 @@ export class Retention {
   private recipientsAt = -Infinity;
   private turn = 0;
 
-  constructor(private readonly now: () => number = () => performance.now()) {}
+  constructor(
+    private readonly now: () => number = () => performance.now(),
+    private readonly keepOutcomesMs = KEEP_OUTCOMES_MS,
+  ) {}
 
   /**
    * Deletes about `limit` tasks at most (one batch goes whole); returns how many. To be called
@@ -64,6 +72,7 @@ export class Retention {
     this.turn++;
     await expired.deleteExpiredNotifications(db, limit);
     await deleteKeptAnswers(db, KEYS_KEPT_MS, KEYS);
+    await deleteOldOutcomes(db, this.keepOutcomesMs, OUTCOMES);
     if (this.now() - this.recipientsAt > RECIPIENTS_MS) {
       await deleteOldAudit(db, AUDIT_KEPT_MS, AUDIT);
       // A full chunk: there may be more, so the next call goes on.

@@ -28,6 +28,7 @@ export const bodies = (fanout: string): Record<string, readonly [path: string, b
     pauseHandler: ['/v1/handlers/items/pause', { target: 'a', reason: 'r' }],
     resumeHandler: ['/v1/handlers/items/resume', { target: 'a' }],
     redriveTasks: ['/v1/handlers/items/redrive', { only: 'failed', target: 'a' }],
+    sendCallbacks: ['/v1/callbacks:send', { handler: 'items', state: 'retrying', limit: 5 }],
     completeBatch: [
       '/v1/handlers/items/complete',
       { reference: 'r', results: [{ id: 't', status: 'failed', error: 'e', result: { a: 'b' } }] },

@@ -119,6 +119,7 @@ const attacks = ({ batch, execution, fanout }: Things): Record<string, readonly 
     getTargetPage: handlers.map((name) => [`/dashboard/handlers/${name}${target}`]),
     listTargets: ofHandler('/targets'),
     listTasks: ofHandler('/tasks?state=created'),
+    listAllTasks: [['/v1/tasks?state=failed']],
     setTarget: ofHandler(target, { lingerMs: 1 }),
     unsetTarget: ofHandler(target),
     flushTarget: ofHandler(`${target}/flush`),
@@ -130,6 +131,7 @@ const attacks = ({ batch, execution, fanout }: Things): Record<string, readonly 
       ['/v1/handlers/unbound/batches', { batches: [{ service: 'acme/x', items: [mine] }] }],
       ['/v1/handlers/lane/batches', { batches: [{ service: 'acme/x', items: [mine], dependsOn: [batch] }] }],
     ],
+    listBatches: ofHandler('/batches?state=open'),
     getBatch: [[`/v1/batches/${batch}`]],
     getLaneBatch: [[`/v1/batches/${batch}/lane`]],
     getReceipts: [[`/v1/batches/${batch}/receipts`]],
@@ -168,6 +170,16 @@ const attacks = ({ batch, execution, fanout }: Things): Record<string, readonly 
     movePartition: [['/v1/partitions/items/0/move', { node: null }]],
     verify: [['/v1/verify']],
     listAudit: [['/v1/audit']],
+    listCallbacks: [['/v1/callbacks'], ['/v1/callbacks?handler=items']],
+    sendCallback: [['/v1/callbacks/1/send']],
+    sendCallbacks: [
+      ['/v1/callbacks:send', {}],
+      ['/v1/callbacks:send', { handler: 'items' }],
+      ['/v1/callbacks:send', { ids: [1] }],
+      ['/v1/callbacks:send', { ids: [1], handler: 'narrow' }],
+    ],
+    listOutcomes: [['/v1/outcomes'], ['/v1/outcomes?handler=items']],
+    listErrors: [['/v1/errors'], ['/v1/errors?handler=items'], ['/v1/errors?handler=lane&limit=1']],
     metrics: [['/metrics']],
   };
 };

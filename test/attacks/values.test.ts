@@ -80,6 +80,8 @@ function* crooked(body: unknown, value: unknown): Generator<unknown> {
 const paths = (text: string): string[] => {
   const one = encodeURIComponent(text.toWellFormed());
   return [
+    `GET /v1/tasks?state=failed&since=${one}`,
+    `GET /v1/tasks?state=${one}`,
     `GET /v1/tasks/${one}`,
     `GET /v1/tasks/${one}/explain`,
     `GET /v1/handlers/${one}`,
@@ -87,6 +89,9 @@ const paths = (text: string): string[] => {
     `GET /v1/handlers/items/tasks?state=failed&error=${one}`,
     `GET /v1/handlers/items/tasks?state=created&target=${one}`,
     `GET /v1/handlers/items/tasks?state=created&after=${one}`,
+    `GET /v1/handlers/items/batches?error=${one}`,
+    `GET /v1/handlers/items/batches?target=${one}`,
+    `GET /v1/handlers/items/batches?after=${one}`,
     `GET /v1/lanes/${one}`,
     `GET /v1/lanes?after=${one}`,
     `GET /v1/batches/${one}`,
@@ -94,6 +99,14 @@ const paths = (text: string): string[] => {
     `GET /v1/executions?limit=${one}`,
     `GET /v1/fanouts/${one}`,
     `GET /v1/partitions?handler=${one}`,
+    `GET /v1/callbacks?handler=${one}`,
+    `GET /v1/callbacks?after=${one}`,
+    `POST /v1/callbacks/${one}/send`,
+    `GET /v1/outcomes?since=${one}`,
+    `GET /v1/outcomes?until=${one}`,
+    `GET /v1/outcomes?after=${one}`,
+    `GET /v1/errors?since=${one}`,
+    `GET /v1/errors?handler=${one}`,
     `GET /v1/audit?who=${one}`,
     `GET /v1/audit?before=${one}`,
     `POST /v1/nodes/${one}/drain`,
@@ -147,6 +160,10 @@ const expectReadable = async (): Promise<void> => {
     '/v1/handlers/items/targets',
     '/v1/handlers/items/tasks?state=failed',
     '/v1/handlers/items/tasks?state=created',
+    '/v1/errors',
+    '/v1/outcomes',
+    '/v1/callbacks',
+    '/v1/handlers/items/batches',
     '/v1/audit',
   ])
     expect([route, (await world.call(`GET ${route}`, { token })).status]).toEqual([route, 200]);

@@ -162,6 +162,7 @@ test('what cannot be undone is refused, and nothing is undone', async () => {
   await migrate(database.url);
   expect(await migrateDown(database.url, 'muster', '000001')).toEqual([
     '000015_traces',
+    '000014_lists',
     '000013_payload_versions',
     '000012_task_lists',
     '000011_audit',

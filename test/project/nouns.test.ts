@@ -7,9 +7,12 @@ import { Batches } from '../../client/lanes/batches';
 import { Lanes } from '../../client/lanes/lanes';
 import { Queuers } from '../../client/lanes/queuers';
 import { Nodes, Partitions } from '../../client/nodes/nodes';
+import { Callbacks } from '../../client/callbacks/callbacks';
+import { Errors } from '../../client/listing/errors';
 import { Audit } from '../../client/operations/audit';
 import { Handlers } from '../../client/operations/handlers';
 import { Targets } from '../../client/operations/targets';
+import { Outcomes } from '../../client/outcomes/outcomes';
 import { Tasks } from '../../client/tasks/tasks';
 import { allRoutes } from '../../workers/api/routes';
 import { read } from './project';
@@ -33,6 +36,9 @@ const NOUNS: Readonly<Record<string, { prototype: object }>> = {
   nodes: Nodes,
   partitions: Partitions,
   audit: Audit,
+  errors: Errors,
+  outcomes: Outcomes,
+  callbacks: Callbacks,
 };
 const verbsOf = (prototype: object): string[] =>
   Object.getOwnPropertyNames(prototype).filter((name) => name !== 'constructor');

@@ -76,6 +76,8 @@ export interface Settings extends SealerOptions {
   nodes: NodeSettings;
   /** When fan-outs expire and are deleted, if the config file sets it. */
   fanouts?: ReapIntervals;
+  /** How long outcomes per minute are kept, if the config file sets it. */
+  keepOutcomesMs?: number | undefined;
   /** Completion by HTTP; switched on by a port or a URL. */
   callback: CallbackSettings;
   /** Where the HTTP API listens, and its limits. */
@@ -158,6 +160,7 @@ export const loadSettings = async (
     ),
     nodes,
     fanouts: { ...DEFAULT_REAP, ...config?.settings.fanouts },
+    keepOutcomesMs: config?.settings.outcomes?.keepMs,
     callback,
     api,
     logLevel: logLevel ?? 'info',

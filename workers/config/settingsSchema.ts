@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Problem } from '../../handlers';
 import { didYouMean } from '../../handlers/suggest';
+import { KEEP_OUTCOMES_MS } from '../../postgres/sweeper/retention';
 import { SCHEMA_PATTERN } from '../../postgres/pool';
 import { DEFAULT_PREFIX } from '../../workflows/naming';
 import { WEB } from '../../workflows/planning/callbacks/address';
@@ -84,6 +85,10 @@ const fanoutShape = {
   keepEndedMs: setting(wait(60_000), 'How long an ended fan-out is kept.', DEFAULT_REAP.keepEndedMs),
 };
 
+const outcomeShape = {
+  keepMs: setting(wait(3_600_000), 'How long outcomes per minute are kept.', KEEP_OUTCOMES_MS),
+};
+
 const callerShape = {
   maxRequests: setting(
     whole(1, 100_000, 'requests'),
@@ -163,6 +168,7 @@ export const fileSchema = (options: SchemaOptions) =>
     prefix: setting(prefix, 'First part of all workflow ids and task queues.', DEFAULT_PREFIX),
     temporal: strict(temporalShape(options)).optional(),
     fanouts: strict(fanoutShape).optional(),
+    outcomes: strict(outcomeShape).optional(),
     ...codecShape(options.folder),
     api: strict(apiShape).optional(),
     callback: strict(callbackShape(options)).optional(),
@@ -189,6 +195,7 @@ export const SETTING_NAMES: readonly string[] = [
   'callback',
   'callbacks',
   'fanouts',
+  'outcomes',
   'hooks',
   'payloadCodec',
   'objectStore',

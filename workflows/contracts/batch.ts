@@ -10,9 +10,9 @@ import {
 import { STATUSES } from '../planning/lanes/statuses';
 import { BATCH_STATES, FLUSH_REASONS } from '../planning/states';
 import { taskInput, taskState } from './task';
-import { batchId, count, namesOf, plainName, service, time } from './fields';
+import { batchId, count, namesOf, nextPage, plainName, service, time } from './fields';
 
-const batchState = namesOf(BATCH_STATES);
+export const batchState = namesOf(BATCH_STATES);
 export const flushReason = namesOf(FLUSH_REASONS).describe('Why the batch was closed');
 
 const cancellationState = namesOf(CANCELLATION_STATES).describe(
@@ -75,6 +75,29 @@ export const batchView = z
   })
   .meta({ id: 'Batch' });
 export type BatchView = z.infer<typeof batchView>;
+
+export const batchSummary = batchView
+  .pick({
+    id: true,
+    target: true,
+    state: true,
+    reason: true,
+    n: true,
+    left: true,
+    bytes: true,
+    attempts: true,
+    retryAt: true,
+    reference: true,
+    error: true,
+    createdAt: true,
+    startedAt: true,
+    finishedAt: true,
+  })
+  .meta({ id: 'BatchSummary' });
+export type BatchSummary = z.infer<typeof batchSummary>;
+
+export const batchPage = z.object({ batches: z.array(batchSummary), next: nextPage }).meta({ id: 'BatchPage' });
+export type BatchPage = z.infer<typeof batchPage>;
 
 export const laneBatchStatus = namesOf(STATUSES).describe('Present for a lane batch');
 

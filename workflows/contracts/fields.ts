@@ -29,6 +29,14 @@ export const reason = z.string().max(1_000).describe('Reason shown by status, ta
 export const pageLimit = (fallback: number, max = PAGE_MAX) =>
   z.number().int().min(1).max(max).default(fallback).describe(`Entries per page, at most ${max}`);
 
+export const nextPage = z
+  .string()
+  .nullable()
+  .describe('Pass it as `after` to get the next page, also where this one is not full; null on the last page');
+/** The `next` of the page before, where a page begins. */
+export const afterPage = z.string().max(4_000).optional().describe('`next` of the page before');
+export const errorPart = z.string().min(1).max(1_000).optional();
+
 /**
  * The receiver of a callback: a signed webhook, if `callbacks.allow` of the workers allows its
  * host, or a workflow that gets a signal.

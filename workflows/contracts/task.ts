@@ -3,7 +3,7 @@ import type { ExplainFacts, ServedBy } from '../planning/explain/facts';
 import { WAITS_FOR } from '../planning/explain/facts';
 import { ON_DEPENDENCY_FAILURE, TASK_DEPENDENCIES_MAX } from '../planning/grouping/dependencies';
 import { TASK_STATES } from '../planning/states';
-import { batchId, callback, count, namesOf, taskId, time } from './fields';
+import { batchId, callback, count, namesOf, nextPage, taskId, time } from './fields';
 
 export const taskState = namesOf(TASK_STATES).describe(
   'succeeded, failed, dead and cancelled are final; unknown waits for resolve',
@@ -123,6 +123,7 @@ export type TaskView = z.infer<typeof taskView>;
 export const taskSummary = taskView
   .pick({
     id: true,
+    handler: true,
     target: true,
     state: true,
     attempts: true,
@@ -140,10 +141,7 @@ export type TaskSummary = z.infer<typeof taskSummary>;
 export const taskPage = z
   .object({
     tasks: z.array(taskSummary),
-    next: z
-      .string()
-      .nullable()
-      .describe('Pass it as `after` to get the next page, also where this one is not full; null on the last page'),
+    next: nextPage,
   })
   .meta({ id: 'TaskPage' });
 export type TaskPage = z.infer<typeof taskPage>;

@@ -53,7 +53,7 @@ const overview = (list: readonly HandlerStatus[]): string => {
   return table(head, rows);
 };
 
-const remark = (status: HandlerStatus): string => {
+export const remark = (status: HandlerStatus): string => {
   const { paused, holdUntil, held, served, partitions, identityHolds, estimated, stalled } = status;
   return [
     paused === null ? '' : `paused: ${paused.reason ?? 'no reason given'}`,

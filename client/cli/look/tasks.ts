@@ -1,78 +1,78 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
-import { PAGE_MAX } from '../../../workflows/planning/pages';
 import { TASK_STATES } from '../../../workflows/planning/states';
 import type { TaskState } from '../../../workflows/planning/states';
-import type { TaskPage, TaskSummary } from '../../views';
-import { command, wholeOption } from '../support/command';
-import { table } from '../support/output';
+import type { TaskPage } from '../../views';
+import { command, durationOption, wholeOption } from '../support/command';
+import { shortened, table } from '../support/output';
+import { allPages, MOST_LISTED } from '../support/pages';
 import type { Session } from '../support/session';
 import { runs } from '../support/session';
+import { timeAgo } from './timeAgo';
 
 interface Options {
   state: TaskState;
   error?: string;
+  since?: number;
   limit: number;
   after?: string;
   ids: boolean;
 }
 
-/** More are listed by a script that passes --after. */
-const MOST = 100_000;
-
 export const tasksCommand = (): Command =>
   command(
     'tasks',
-    'List the tasks of a handler that are in one state.',
+    'List the tasks of a handler, or of all, that are in one state.',
     [
       'muster tasks orders --state dead',
+      'muster tasks --state failed --since 2h',
       'muster tasks orders customer-17 --state created --limit 20',
       'muster tasks orders --state created --ids | xargs muster cancel',
     ],
     'Tasks that have ended come newest first; all others by target, as they will be sent.\n' +
       'With --json: an object with `tasks`, and `next` for --after (null: that was all).',
   )
-    .argument('<handler>')
+    .argument('[handler]', 'default: all, of tasks that have ended')
     .argument('[target]')
     .addOption(
       new Option('--state <state>', 'the state of the tasks').choices(Object.keys(TASK_STATES)).makeOptionMandatory(),
     )
     .option('--error <text>', 'only tasks whose error contains this text')
-    .option('--limit <n>', 'maximum number of tasks to list', wholeOption(1, MOST), 100)
+    .option('--since <duration>', 'only tasks that ended within this time', durationOption)
+    .option('--limit <n>', 'maximum number of tasks to list', wholeOption(1, MOST_LISTED), 100)
     .option('--after <next>', 'start after the last page')
     .option('--ids', 'print only ids, one per line', false)
     .action(runs(tasks));
 
-async function tasks(session: Session<Options>, handler: string, target?: string): Promise<void> {
+async function tasks(session: Session<Options>, handler?: string, target?: string): Promise<void> {
   const { limit, ids } = session.options;
   const found = await read(session, handler, target);
   if (ids) return session.out.piece(found.tasks.map(({ id }) => `${id}\n`).join(''));
   session.out.answer(found, () => show(found, limit));
 }
 
-/** Reads pages until there are as many tasks as wanted. */
-const read = async (session: Session<Options>, handler: string, target?: string): Promise<TaskPage> => {
-  const { state, error, limit, after } = session.options;
+const read = async (session: Session<Options>, handler: string | undefined, target?: string): Promise<TaskPage> => {
+  const { state, error, since, limit, after } = session.options;
   const client = await session.client();
-  const found: TaskSummary[] = [];
-  const wanted = { state, ...(target === undefined ? {} : { target }), ...(error === undefined ? {} : { error }) };
-  for (let next = after; ;) {
-    const page = await client.tasks.list(handler, {
-      ...wanted,
-      limit: Math.min(PAGE_MAX, limit - found.length),
-      ...(next === undefined ? {} : { after: next }),
-    });
-    found.push(...page.tasks);
-    if (page.next === null || found.length === limit) return { tasks: found, next: page.next };
-    next = page.next;
-  }
+  const wanted = {
+    state,
+    ...(target === undefined ? {} : { target }),
+    ...(error === undefined ? {} : { error }),
+    ...(since === undefined ? {} : { since: await timeAgo(client, since) }),
+  };
+  const { entries, next } = await allPages({ limit, after }, async (page) => {
+    const found = await client.tasks.list(handler ?? null, { ...wanted, ...page });
+    return { entries: found.tasks, next: found.next };
+  });
+  return { tasks: entries, next };
 };
 
 const show = ({ tasks: list, next }: TaskPage, limit: number): string => {
   if (list.length === 0) return 'No such tasks.';
-  const head = ['id', 'target', 'attempts', 'batch', 'submitted', 'ended', 'error'];
+  const head = ['id', 'handler', 'target', 'attempts', 'batch', 'submitted', 'ended', 'error'];
   const rows = list.map((task) => [
     task.id,
+    task.handler,
     task.target,
     task.attempts,
     task.batch,
@@ -83,6 +83,3 @@ const show = ({ tasks: list, next }: TaskPage, limit: number): string => {
   const more = next === null ? '' : `\nShowing ${limit}; for more: --after ${next}`;
   return `${table(head, rows)}${more}`;
 };
-
-const ERROR_SHOWN = 80;
-const shortened = (error: string): string => (error.length > ERROR_SHOWN ? `${error.slice(0, ERROR_SHOWN)}...` : error);

@@ -77,6 +77,12 @@ export const printable = (text: string): string =>
     (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 
+const ERROR_SHOWN = 80;
+
+/** Cuts an error to what fits into a table. */
+export const shortened = (error: string): string =>
+  error.length > ERROR_SHOWN ? `${error.slice(0, ERROR_SHOWN)}...` : error;
+
 export const plural = (n: number, one: string, many = `${one}s`): string =>
   `${n.toLocaleString('en-US')} ${n === 1 ? one : many}`;
 

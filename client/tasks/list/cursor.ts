@@ -1,5 +1,6 @@
 import type { TaskState } from '../../../workflows/planning/states';
 import { InvalidArgumentError } from '../../errors';
+import { CURSOR_MAX } from '../../listing/pageCursor';
 import type { Place, Source } from './sources';
 import { SOURCES } from './sources';
 
@@ -8,9 +9,6 @@ export interface Cursor {
   source: number;
   place: Place;
 }
-
-/** Longer than any: a target's key has at most 512 bytes. */
-const LONGEST = 4_000;
 
 export const encodeCursor = (state: TaskState, { source, place }: Cursor): string =>
   Buffer.from(JSON.stringify([state, SOURCES[state][source]!.name, ...place])).toString('base64url');
@@ -21,7 +19,7 @@ export const encodeCursor = (state: TaskState, { source, place }: Cursor): strin
  * @throws InvalidArgumentError when it is none, or one of another state's list.
  */
 export const decodeCursor = (state: TaskState, text: unknown): Cursor => {
-  const values = typeof text === 'string' && text.length <= LONGEST ? parsed(text) : null;
+  const values = typeof text === 'string' && text.length <= CURSOR_MAX ? parsed(text) : null;
   const [ofState, name, ...place] = values ?? [];
   const source = SOURCES[state].findIndex((one) => one.name === name);
   if (ofState !== state || source < 0 || !fits(SOURCES[state][source]!, place))

@@ -1,6 +1,5 @@
 import { listBadBatches, listEndedBatches, listMembers, listOutcomes } from '../../../postgres/listing/ended';
-import type { EndedBatch } from '../../../postgres/listing/ended';
-import type { ListScope } from '../../../postgres/listing/waiting';
+import type { EndedBatch, EndedScope } from '../../../postgres/listing/ended';
 import type { Pool } from '../../../postgres/pool';
 import { TASK_STATES } from '../../../workflows/planning/states';
 import type { Looked, Step } from './merge';
@@ -16,14 +15,16 @@ export type EndedPlace = readonly [outcomeUs: number, seq: number, batchUs: numb
 /** A time after all: in the year 2223, in microseconds. */
 const END_OF_TIME = 8e15;
 export const ENDED_FIRST: EndedPlace = [END_OF_TIME, 0, END_OF_TIME, 0, 0];
+/** Returns the place before what ended at this time or later. */
+export const endedBefore = (time: Date): EndedPlace => [time.getTime() * 1_000, 0, time.getTime() * 1_000, 0, 0];
 
 /** Rows that a page looks at, of either kind. */
-const LOOKED = 2_000;
+export const LOOKED = 2_000;
 
 /** Reads the next tasks that ended in a state, newest first. */
 export const readEnded = async (
   pool: Pool,
-  scope: ListScope & { state: number },
+  scope: EndedScope,
   place: EndedPlace,
   limit: number,
 ): Promise<Part<EndedPlace>> => {
@@ -60,7 +61,7 @@ const looked = <Row>(rows: readonly Row[]): Looked<Row> => ({ rows, hasMore: row
 
 const readBatches = async (
   pool: Pool,
-  scope: ListScope & { state: number },
+  scope: EndedScope,
   before: { us: number; id: number },
 ): Promise<EndedBatch[]> => {
   if (scope.state === TASK_STATES.cancelled) return []; // no batch is

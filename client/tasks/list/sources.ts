@@ -1,5 +1,6 @@
 import * as batches from '../../../postgres/listing/batches';
 import * as waiting from '../../../postgres/listing/waiting';
+import type { EndedScope } from '../../../postgres/listing/ended';
 import type { Listed, ListScope } from '../../../postgres/listing/waiting';
 import type { Pool } from '../../../postgres/pool';
 import type { TaskState } from '../../../workflows/planning/states';
@@ -14,7 +15,7 @@ export type Place = readonly (string | number)[];
 export interface Source {
   name: string;
   first: Place;
-  read(pool: Pool, scope: ListScope & { state: number }, after: Place, limit: number): Promise<Part<Place>>;
+  read(pool: Pool, scope: EndedScope, after: Place, limit: number): Promise<Part<Place>>;
 }
 
 const source = <P extends Place>(

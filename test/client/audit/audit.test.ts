@@ -46,6 +46,8 @@ const changes: readonly Change[] = [
   ['drainNode', (c) => c.drainNode('n'), { verb: 'drain', subject: 'node n', outcome: 'NOT_FOUND' }],
   ['movePartition', (c) => c.movePartition('items/0', null), { verb: 'move', subject: 'partition items/0' }],
   ['execution cancel', (c) => c.execution(none).cancel(), { verb: 'cancel', subject: `execution ${none}` }],
+  ['callbacks.send', (c) => c.callbacks.send(), { verb: 'send', subject: 'callbacks', answer: { sent: 0 } }],
+  ['send of one', (c) => c.callbacks.send({ ids: [9] }), { subject: 'callback 9', outcome: 'NOT_FOUND' }],
   ['reapFanouts', (c) => c.reapFanouts({}), { verb: 'reap', subject: 'fan-outs' }],
 ];
 

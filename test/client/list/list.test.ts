@@ -80,7 +80,7 @@ where h.name = $1 and s.state = $2 and ($3::text is null or t.key = $3)`,
   return rows.map(({ id }) => id).sort();
 };
 
-const listAll = async (handler: string, options: ListTasksOptions): Promise<TaskSummary[]> => {
+const listAll = async (handler: string | null, options: ListTasksOptions): Promise<TaskSummary[]> => {
   const all: TaskSummary[] = [];
   for (let after = options.after; ;) {
     const { tasks, next } = await client.tasks.list(handler, { ...options, ...(after === undefined ? {} : { after }) });
@@ -142,6 +142,7 @@ test('only tasks whose error contains a text are listed, also where few do', asy
   );
   expect(failed[0]).toEqual({
     id: expect.any(String),
+    handler: 'items',
     target: expect.any(String),
     state: 'failed',
     attempts: 1,
@@ -207,4 +208,42 @@ test('the place of another list, or one that was changed, is refused', async () 
         'failed',
         changed((values) => (values[at] = value)),
       );
+});
+
+const ENDED = ['succeeded', 'failed', 'dead', 'cancelled'] as const;
+
+test.each(ENDED)('of all handlers, every %s task is listed once, with its handler', async (state) => {
+  const expected = [...(await stored('items', state)), ...(await stored('others', state))].toSorted();
+  for (const limit of [3, 1_000]) {
+    const found = await listAll(null, { state, limit });
+    expect(found.map(({ id }) => id).toSorted()).toEqual(expected);
+    const others = found.filter(({ handler }) => handler === 'others').map(({ id }) => id);
+    expect(others.toSorted()).toEqual(await stored('others', state));
+  }
+});
+
+test.each(ENDED)(
+  '%s tasks are listed from a time on and before another, whatever the size of the pages',
+  async (state) => {
+    const all = await listAll('items', { state });
+    const times = all.map(({ finishedAt }) => Date.parse(finishedAt!));
+    const [since, until] = [times[Math.floor(times.length * 0.7)]!, times[Math.floor(times.length * 0.2)]! + 1];
+    const within = all.filter((_, i) => times[i]! >= since && times[i]! < until).map(({ id }) => id);
+    expect(within.length).toBeGreaterThan(0);
+    for (const limit of [1, 4, 1_000]) {
+      const found = await listAll('items', { state, since, until: new Date(until), limit });
+      expect(found.map(({ id }) => id).toSorted()).toEqual(within.toSorted());
+    }
+  },
+);
+
+test('what is in no order of time, and a target of no handler, is refused by name', async () => {
+  for (const [handler, options, message] of [
+    ['items', { state: 'created', since: 0 }, /^since: expected none with state created/],
+    ['items', { state: 'unknown', until: 0 }, /^until: expected none with state unknown/],
+    ['items', { state: 'failed', since: 'soon' }, /^since: expected a date/],
+    [null, { state: 'created' }, /^handler: expected one with state created/],
+    [null, { state: 'failed', target: 'a' }, /^target: expected none without a handler/],
+  ] as const)
+    await expect(client.tasks.list(handler, options)).rejects.toThrow(message);
 });

@@ -3,7 +3,15 @@ import { NotFoundError } from '../../../client/errors';
 import { MAX_BATCHES } from '../../../client/lanes/submitBatch';
 import * as contracts from '../../../workflows/contracts/batch';
 import { laneBatchView } from '../../../workflows/contracts/lane';
-import { batchId, count, handlerName } from '../../../workflows/contracts/fields';
+import {
+  afterPage,
+  batchId,
+  count,
+  errorPart,
+  handlerName,
+  pageLimit,
+  targetKey,
+} from '../../../workflows/contracts/fields';
 import { route } from '../route';
 import { callbacksOf, refuseWorkflows } from './operator';
 
@@ -35,6 +43,30 @@ const submit = route({
     if (tx !== undefined) afterCommit(() => client.ringLanes([...new Set(batches.map(({ service }) => service))]));
     return { batches };
   },
+});
+
+const list = route({
+  id: 'listBatches',
+  method: 'GET',
+  path: '/v1/handlers/{handler}/batches',
+  scope: 'read',
+  tag,
+  summary: 'List the batches of a handler, in any state or in one',
+  description:
+    'The newest come first; those that are open or unknown, of the whole handler, by target. ' +
+    'A page looks at a bounded number of rows: it may be short, even empty, and still have a `next`.',
+  params: z.object({ handler: handlerName }),
+  query: z.strictObject({
+    state: contracts.batchState.optional(),
+    target: targetKey.optional(),
+    error: errorPart.describe('Only batches whose error contains this text'),
+    limit: pageLimit(100),
+    after: afterPage,
+  }),
+  answer: { status: 200, schema: contracts.batchPage, description: 'A page' },
+  problems: ['not-found'],
+  isLarge: true,
+  run: ({ client, params: { handler }, query }) => client.batches.list(handler, query),
 });
 
 const get = route({
@@ -120,4 +152,4 @@ const found = <T>(view: T | null, what: string, batch: number): T => {
   return view;
 };
 
-export const batchRoutes = [submit, get, status, receipts, cancel, resolve];
+export const batchRoutes = [submit, list, get, status, receipts, cancel, resolve];

@@ -1,12 +1,15 @@
 import type { Route } from '../route';
 import { batchRoutes } from './batches';
+import { callbackRoutes } from './callbacks';
 import type { Site } from './dashboard';
 import { dashboardRoutes } from './dashboard';
+import { errorRoutes } from './errors';
 import { executionRoutes } from './executions';
 import { fanoutRoutes } from './fanouts';
 import { handlerRoutes } from './handlers';
 import { laneRoutes } from './lanes';
 import { nodeRoutes } from './nodes';
+import { outcomeRoutes } from './outcomes';
 import type { SystemParts } from './system';
 import { systemRoutes } from './system';
 import { targetRoutes } from './targets';
@@ -18,6 +21,9 @@ export const allRoutes = (parts: SystemParts & { site?: Site }): Route[] => [
   ...handlerRoutes,
   ...targetRoutes,
   ...batchRoutes,
+  ...callbackRoutes,
+  ...errorRoutes,
+  ...outcomeRoutes,
   ...laneRoutes,
   ...fanoutRoutes,
   ...executionRoutes,

@@ -16,7 +16,16 @@ import {
   taskView,
 } from '../../../workflows/contracts/task';
 import { verdict } from '../../../workflows/contracts/batch';
-import { count, handlerName, pageLimit, targetKey, taskId } from '../../../workflows/contracts/fields';
+import {
+  afterPage,
+  count,
+  errorPart,
+  handlerName,
+  pageLimit,
+  targetKey,
+  taskId,
+  time,
+} from '../../../workflows/contracts/fields';
 import type { TaskState } from '../../../workflows/planning/states';
 import { isTerminal } from '../../../workflows/planning/states';
 import { PAGE_BYTES } from '../bodies/memory';
@@ -68,6 +77,11 @@ const submit = route({
   },
 });
 
+const times = {
+  since: time.max(40).optional().describe('Only tasks that ended at this time or later; for a final state'),
+  until: time.max(40).optional().describe('Only tasks that ended before this time; for a final state'),
+};
+
 const list = route({
   id: 'listTasks',
   method: 'GET',
@@ -82,14 +96,36 @@ const list = route({
   query: z.strictObject({
     state: taskState,
     target: targetKey.optional(),
-    error: z.string().min(1).max(1_000).optional().describe('Only tasks whose error contains this text'),
+    ...times,
+    error: errorPart.describe('Only tasks whose error contains this text'),
     limit: pageLimit(100),
-    after: z.string().max(4_000).optional().describe('`next` of the page before'),
+    after: afterPage,
   }),
   answer: { status: 200, schema: taskPage, description: 'A page' },
   problems: ['not-found'],
   isLarge: true,
   run: ({ client, params: { handler }, query }) => client.tasks.list(handler, query),
+});
+
+const listAll = route({
+  id: 'listAllTasks',
+  method: 'GET',
+  path: '/v1/tasks',
+  scope: 'read',
+  tag,
+  summary: 'List the tasks of all handlers that have ended in one way, newest first',
+  description: 'A page looks at a bounded number of rows: it may be short, even empty, and still have a `next`.',
+  query: z.strictObject({
+    state: taskState,
+    ...times,
+    error: errorPart.describe('Only tasks whose error contains this text'),
+    limit: pageLimit(100),
+    after: afterPage,
+  }),
+  answer: { status: 200, schema: taskPage, description: 'A page' },
+  problems: ['not-found'],
+  isLarge: true,
+  run: ({ client, query }) => client.tasks.list(null, query),
 });
 
 const get = route({
@@ -203,4 +239,4 @@ const resolve = route({
   run: ({ client, body: { ids: tasks, ...end } }) => client.resolve({ tasks }, end),
 });
 
-export const taskRoutes = [submit, list, get, lookUp, explain, cancel, resolve];
+export const taskRoutes = [submit, list, listAll, get, lookUp, explain, cancel, resolve];

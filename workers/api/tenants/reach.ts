@@ -29,6 +29,12 @@ const shared: Check = () => {
 /** It shows nothing of any caller. */
 const harmless: Check = () => undefined;
 const wholeHandler: Check = ({ bounds }, call) => bounds.wholeHandler(partsOf<{ handler: string }>(call).handler);
+/** Of one handler that is the caller's; of all it concerns every caller. */
+const namedHandler: Check = (within, call) =>
+  (partsOf<{ handler?: string }>(call).handler === undefined ? shared : wholeHandler)(within, call);
+/** Numbers of callbacks tell nothing of their handler. */
+const namedSend: Check = (within, call) =>
+  (partsOf<{ ids?: unknown }>(call).ids === undefined ? namedHandler : shared)(within, call);
 const task: Check = ({ bounds }, call) => bounds.task(partsOf<{ id: string }>(call).id);
 const batch: Check = ({ bounds }, call) => bounds.batches([partsOf<{ batch: number }>(call).batch]);
 const lane: Check = ({ bounds }, call) => bounds.lane(partsOf<{ service: string }>(call).service);
@@ -175,12 +181,19 @@ export const REACH: Readonly<Record<string, Check>> = {
   completeBatch: wholeHandler,
   listTargets: wholeHandler,
   listTasks: wholeHandler,
+  listAllTasks: shared,
+  listErrors: namedHandler,
+  listOutcomes: namedHandler,
+  listCallbacks: namedHandler,
+  sendCallback: shared,
+  sendCallbacks: namedSend,
   setTarget: wholeHandler,
   unsetTarget: wholeHandler,
   flushTarget: wholeHandler,
   pauseTarget: wholeHandler,
   resumeTarget: wholeHandler,
   submitBatches,
+  listBatches: wholeHandler,
   getBatch: batch,
   getLaneBatch: batch,
   getReceipts: batch,

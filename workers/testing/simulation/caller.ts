@@ -1,3 +1,4 @@
+import { FLUSH_REASONS } from '../../../workflows/planning/states';
 import { concludeEarlier, makeCall } from '../../../activities/calls/attempt';
 import type { Call } from '../../../activities/calls/call';
 import type { CallEnd } from '../../../activities/calls/door';
@@ -120,6 +121,7 @@ export class Caller {
       handlerReductions: 0,
       handler: this.handler.name,
       inLane: false,
+      reason: FLUSH_REASONS[batch.reason],
       partition: null,
     };
   }
