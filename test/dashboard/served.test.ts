@@ -167,6 +167,23 @@ describe('a session', () => {
     expect((await get('/v1/handlers/items/resume', withCookie(cookie), 'POST', '{}')).status).toBe(200);
   });
 
+  test('is shown its own change at once, though what is shown is kept for a second', async () => {
+    const cookie = cookieOf(await begin(tokens.all));
+    await world.client.submit('items', items('t', 'shown'));
+    const isPaused = async (): Promise<boolean> => {
+      const { body } = await get('/dashboard/handlers/items', withCookie(cookie));
+      return JSON.parse(body.toString()).status.paused !== null;
+    };
+    for (const [verb, paused] of [
+      ['pause', true],
+      ['resume', false],
+    ] as const) {
+      expect(await isPaused()).toBe(!paused);
+      await get(`/v1/handlers/items/${verb}`, withCookie(cookie), 'POST', '{}');
+      expect(await isPaused()).toBe(paused);
+    }
+  });
+
   test('ends within two seconds of the revocation of its token', async () => {
     const cookie = cookieOf(await begin(tokens.revoked));
     expect((await get('/dashboard/overview', withCookie(cookie))).status).toBe(200);
