@@ -21,9 +21,10 @@ export interface EndedOutcome {
 }
 
 /** A subquery per row: joined, all targets there are would be read. */
-const isOfScope = (row: string): string =>
-  `(select ($3::int is null or t.handler_id = $3) and ($4::text is null or t.key = $4)
-    from target t where t.id = ${row}.target_id)`;
+const isOfScope = (row: string): string => `(
+  select ($3::int is null or t.handler_id = $3) and ($4::text is null or t.key = $4)
+  from target t
+  where t.id = ${row}.target_id)`;
 
 const microseconds = (parameter: string): string =>
   `timestamptz 'epoch' + ${parameter}::float8 * interval '1 microsecond'`;
