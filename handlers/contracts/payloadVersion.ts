@@ -2,7 +2,9 @@ import { describeThrown, show } from '../text';
 import { payloadBy } from './schema';
 import type { Contract } from './types';
 
-/** Payloads of the releases before: which version a payload has, and what today's code makes of it. */
+/**
+ * Payloads of the releases before: which version a payload has, and what today's code makes of it.
+ */
 
 /** The version of a contract that names none. */
 export const FIRST_VERSION = 1;

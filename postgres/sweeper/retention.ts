@@ -42,7 +42,10 @@ export class Retention {
   private recipientsAt = -Infinity;
   private turn = 0;
 
-  constructor(private readonly now: () => number = () => performance.now()) {}
+  constructor(
+    private readonly now: () => number = () => performance.now(),
+    private readonly notesObjects = false,
+  ) {}
 
   /**
    * Deletes about `limit` tasks at most (one batch goes whole); returns how many. To be called
@@ -75,10 +78,12 @@ export class Retention {
   private async deleteOf(db: Queryable, handler: expired.HandlerRetention, limit: number): Promise<number> {
     const mark = this.marks.get(handler.id) ?? { batches: null, outcomes: null };
     this.marks.set(handler.id, mark);
-    const alone = await expired.deleteExpiredOutcomes(db, handler, mark.outcomes, limit);
+    const { notesObjects } = this;
+    const alone = await expired.deleteExpiredOutcomes(db, handler, { from: mark.outcomes, limit, notesObjects });
     mark.outcomes = before(alone.seenTo);
     if (alone.tasks >= limit) return alone.tasks;
-    const whole = await expired.deleteExpiredBatches(db, handler, mark.batches, limit - alone.tasks);
+    const left = limit - alone.tasks;
+    const whole = await expired.deleteExpiredBatches(db, handler, { from: mark.batches, limit: left, notesObjects });
     mark.batches = before(whole.seenTo);
     return alone.tasks + whole.tasks;
   }

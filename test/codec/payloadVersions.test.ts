@@ -128,7 +128,8 @@ test('an old task whose upcast fails, or does not fit, dies alone with the versi
   const ended = await muster.client.waitFor(['a', 'b', 'c', 'd', 'below', 'text'], LIMIT);
   expect(ended.map(({ state }) => state)).toEqual([...'abcd'].map(() => 'succeeded').concat('dead', 'dead'));
   expect(ended[4]!.error).toBe(
-    'not sent: the payload of task "below" cannot be used: the upcast of handler "orders" from version 1 to 2 failed: ' +
+    'not sent: the payload of task "below" cannot be used: ' +
+      'the upcast of handler "orders" from version 1 to 2 failed: ' +
       'no total of version 1 is below 0. Mend it, then redrive the task',
   );
   expect(ended[5]!.error).toMatch(/from version 1 to 2 failed: payload\.total\.amount: .*expected number/);
@@ -142,7 +143,8 @@ test('an old task without an upcast is never sent: its error says what to do', a
   const [lost, found] = await muster.client.waitFor(['lost', 'found'], LIMIT);
   expect([lost!.state, found!.state]).toEqual(['dead', 'succeeded']);
   expect(lost!.error).toBe(
-    'not sent: the payload of task "lost" cannot be used: expected version 5 of the payloads of handler "bare", got 4, ' +
+    'not sent: the payload of task "lost" cannot be used: ' +
+      'expected version 5 of the payloads of handler "bare", got 4, ' +
       'and it has no upcast. Give it upcast(payload, fromVersion), then redrive the task',
   );
 });
