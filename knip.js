@@ -15,6 +15,7 @@ module.exports = {
     'workflows/helper.ts!',
     'handlers/trials/index.ts!', // exported as temporal-muster/certify
     'handlers/sinks/*/index.ts!', // exported as temporal-muster/sinks/<name>
+    'handlers/objectStores/*/index.ts!', // exported as temporal-muster/object-stores/<name>
     'workflows/index.ts!',
     'workflows/payloads/{payloadConverter,readableInput}.ts!', // named by path in the bundle
     '**/thread.ts!',

@@ -831,6 +831,15 @@ create table tenant (
   constraint tenant_name_check CHECK (name ~ '^[a-z0-9][a-z0-9-]{0,62}$'::text)
 );
 
+create table unneeded_object (
+  key text not null,
+  due_at timestamp with time zone,
+  taken boolean not null default false,
+  tries integer not null default 0,
+  error text,
+  constraint unneeded_object_pkey PRIMARY KEY (key)
+);
+
 create table work_item (
   execution_id uuid not null,
   "position" integer not null,
@@ -942,6 +951,7 @@ CREATE INDEX target_due ON target USING btree (leader_id, due_at) WHERE due_at I
 CREATE UNIQUE INDEX task_id ON task USING btree (id);
 CREATE INDEX task_recipient ON task USING btree (recipient_id) WHERE recipient_id IS NOT NULL;
 CREATE INDEX task_dependency_open ON task_dependency USING btree (needs) WHERE state IS NULL;
+CREATE INDEX unneeded_object_due ON unneeded_object USING btree (due_at);
 CREATE INDEX work_item_chunk ON work_item USING btree (chunk_id, "position") WHERE chunk_id IS NOT NULL;
 CREATE UNIQUE INDEX work_item_content ON work_item USING btree (execution_id, content_id, copy);
 CREATE INDEX work_item_state ON work_item USING btree (execution_id, state, "position") WHERE state <> 100;

@@ -22,8 +22,6 @@ import { sealerOf } from '../handlers/codec/sealer';
 import { withRetries } from '../postgres/errors';
 import { registerHandler } from '../postgres/grouping/handler';
 import { readInstallation } from '../postgres/installation';
-import type { Pool } from '../postgres/pool';
-import { Retention } from '../postgres/sweeper/retention';
 import { checkSchema } from '../postgres/migrating/migrate';
 import { workflowTaskQueue } from '../workflows/naming';
 import { createAcceptTasks } from './acceptTasks';
@@ -130,9 +128,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
 
 const sweeperOf = (deps: ActivityDeps, options: NodeOptions): Sweeper => {
   const { sweepEveryMs: everyMs, fanouts, stuck, keepOutcomesMs } = options;
-  const retention = new Retention(undefined, keepOutcomesMs);
-  const deleteExpired = (db: Pool, limit: number): Promise<number> => retention.deleteExpired(db, limit);
-  return new Sweeper({ ...deps, everyMs, fanouts, stuck, deleteExpired });
+  return new Sweeper({ ...deps, everyMs, fanouts, stuck, keepOutcomesMs });
 };
 
 const ringAtStart = (deps: ActivityDeps): void =>

@@ -20,6 +20,7 @@ import type { TaskInput } from '../tasks/checkTasks';
 import { InvalidArgumentError, MusterError, NotFoundError } from '../errors';
 import { requireLane } from './views';
 import { notificationsOfEnds } from '../../activities/callbacks/notificationsOfEnds';
+import { keepObjects, noting } from '../transactions/keptObjects';
 import { sealBatches } from '../tasks/sealPayloads';
 import type { TaskInserter } from '../tasks/taskInserter';
 
@@ -135,7 +136,8 @@ export const fixHead = async (
       throw new InvalidArgumentError('items', 'items of the same target as the batch that they replace', batch.target);
     await lockLanes(tx, [halted.laneId]);
     const recipientIds = await inserter.recipientIds(registry, batch.tasks);
-    const [payloads] = await sealBatches(inserter.sealer, handler, [batch]);
+    const { sealer } = inserter;
+    const [payloads] = await sealBatches(sealer, handler, [batch], noting(registry, sealer));
     const { batchId } = await insertLaneBatch(tx, {
       ...bound!,
       tasks: batch.tasks.map(({ id, bytes, weight }, i) => ({
@@ -158,6 +160,7 @@ export const fixHead = async (
         'new ids: the ids of the invalid batch are already used',
         batch.tasks.map(({ id }) => id),
       );
+    await keepObjects(tx, sealer, payloads!);
     return endHalt(tx, halted, batchId);
   });
 };

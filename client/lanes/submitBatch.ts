@@ -20,6 +20,7 @@ import { InvalidArgumentError, InvalidTaskError, MusterError } from '../errors';
 import type { Admit } from '../tasks/submitResult';
 import type { TaskInserter } from '../tasks/taskInserter';
 import { findKnown, isSamePayload } from '../tasks/repeats';
+import { keepObjects, noting } from '../transactions/keptObjects';
 import { sealBatches } from '../tasks/sealPayloads';
 
 /** Options of `batches.submit`. */
@@ -109,8 +110,8 @@ export const storeBatches = async (
   const items = batches.flatMap(({ tasks }) => tasks);
   await askAccepting(hooks, handler.name, items);
   await options.admit?.(items);
-  const payloads = await sealBatches(inserter.sealer, handler, batches);
   const registry = inserter.registry(options.tx);
+  const payloads = await sealBatches(inserter.sealer, handler, batches, noting(registry, inserter.sealer));
   const bound = await inserter.bindLanes(registry, handler, batches);
   const recipients = new Map<CheckedBatch, (number | null)[]>();
   for (const batch of batches) recipients.set(batch, await inserter.recipientIds(registry, batch.tasks));
@@ -179,6 +180,7 @@ const storeAll = async (
       version: storedVersionOf(handler),
       trace,
     });
+    if (batchId !== null) await keepObjects(db, sealer, payloads[i]!);
     const given = batchId ?? (await findRepeated(db, handler, batch, sealer));
     const { laneId } = bound[i]!;
     submitted.push({ batch: given, service: batch.service, accepted: batchId !== null, laneId });

@@ -12,6 +12,7 @@ import { joinTransaction } from '../transactions/join';
 import { checkKeys, checkText, withDistinctKeys } from './checkBatch';
 import type { CheckedTask } from '../tasks/checkTasks';
 import type { TaskProblem } from '../errors';
+import { keepObjects } from '../transactions/keptObjects';
 import { knownIds } from '../tasks/repeats';
 
 /** Stores single tasks of an ordered handler in the queues of their lanes. */
@@ -57,6 +58,12 @@ export const storeInLanes = async (
     await lockLanes(db, submit.laneIds);
     await checkBacklog(db, inLanes, submit.handler, submit.handlerId, submit.tasks, submit.targetIds);
     const inserted = await insertLaneTasks(db, tasks);
+    const fresh = submit.rows.filter(({ id }) => inserted.has(id));
+    await keepObjects(
+      db,
+      submit.sealer,
+      fresh.map(({ payload }) => payload),
+    );
     const refused: TaskProblem[] = [];
     if (inserted.size === tasks.length) return { accepted: inserted.size, repeated: 0, refused };
     const others = submit.tasks.filter((task) => !inserted.has(task.id));

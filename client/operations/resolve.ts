@@ -1,4 +1,5 @@
 import { CodecError } from '../../handlers/codec/codecError';
+import { isEnvelope } from '../../handlers/codec/envelope';
 import type { Sealer } from '../../handlers/codec/sealer';
 import { isStorableText } from '../../handlers/text';
 import { toStorable } from '../../handlers/storable';
@@ -53,6 +54,8 @@ export const resolve = async (
   verdict: Verdict,
 ): Promise<{ resolved: number }> => {
   const end = checkVerdict(verdict);
+  if (isEnvelope(end.result ?? '') && client.sealer?.sealsTexts !== true)
+    throw new InvalidArgumentError('result', 'a value whose first field is not "$codec"', verdict.result);
   if ((what?.batch === undefined) === (what?.tasks === undefined))
     throw new InvalidArgumentError('what', 'either {batch} or {tasks}', what);
   const ids = what.tasks === undefined ? null : checkIds('tasks', what.tasks, TASKS_MAX);

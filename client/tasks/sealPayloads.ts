@@ -1,4 +1,5 @@
 import { CodecError } from '../../handlers/codec/codecError';
+import type { Note } from '../../handlers/codec/claimCheck';
 import type { Sealer } from '../../handlers/codec/sealer';
 import type { Contract } from '../../handlers/types';
 import { MusterError, InvalidTaskError } from '../errors';
@@ -9,8 +10,9 @@ import type { CheckedTask } from './checkTasks';
 const ENVELOPE_BYTES = 4_096;
 
 /**
- * Encodes the payloads of tasks before anything is written. Returns those that can be stored; with
- * `partial`, those that are too large when they are encoded are added to `refused`.
+ * Encodes the payloads of tasks, before anything but their objects (by `note`) is written. Returns
+ * those that can be stored; with `partial`, those that are too large when they are encoded are
+ * added to `refused`.
  *
  * @throws InvalidTaskError for such payloads, unless `partial`.
  * @throws MusterError with code CODEC_FAILED if the codec or the object store does not work.
@@ -21,10 +23,12 @@ export const sealPayloads = async (
   tasks: readonly CheckedTask[],
   partial: boolean,
   refused: TaskProblem[],
+  note?: Note,
 ): Promise<{ tasks: CheckedTask[]; payloads: string[] }> => {
   const sealed = await sealAll(
     sealer,
     tasks.map(({ payload }) => payload),
+    note,
   );
   const most = 2 * handler.maxPayloadBytes + ENVELOPE_BYTES;
   const isLarge = (_: unknown, i: number): boolean => Buffer.byteLength(sealed[i]!) > most;
@@ -41,17 +45,18 @@ export const sealBatches = async (
   sealer: Sealer | null,
   handler: Contract,
   batches: readonly { tasks: readonly CheckedTask[] }[],
+  note?: Note,
 ): Promise<string[][]> => {
   if (sealer === null) return batches.map(({ tasks }) => tasks.map(({ payload }) => payload));
   const all = batches.flatMap(({ tasks }) => tasks);
-  const { payloads } = await sealPayloads(sealer, handler, all, false, []);
+  const { payloads } = await sealPayloads(sealer, handler, all, false, [], note);
   let at = 0;
   return batches.map(({ tasks }) => payloads.slice(at, (at += tasks.length)));
 };
 
-const sealAll = async (sealer: Sealer, payloads: readonly string[]): Promise<string[]> => {
+const sealAll = async (sealer: Sealer, payloads: readonly string[], note?: Note): Promise<string[]> => {
   try {
-    return await sealer.seal('payload', payloads);
+    return await sealer.seal('payload', payloads, note);
   } catch (error) {
     if (!(error instanceof CodecError)) throw error;
     throw new MusterError(

@@ -14,6 +14,7 @@ import { InvalidTaskError } from '../errors';
 import { joinTransaction } from '../transactions/join';
 import type { CheckedTask } from './checkTasks';
 import { countEnded } from './countEnded';
+import { keepObjects } from '../transactions/keptObjects';
 import { knownIds } from './repeats';
 
 /** Another call stored one of the ids at the same moment, so this transaction is rolled back. */
@@ -90,6 +91,11 @@ const storeDependents = async (db: Queryable, { handler, tasks, rows, partial, s
   const dependents = ordered.filter(({ task }) => task.dependsOn.length > 0);
   const external = dependents.flatMap(({ task }) => task.dependsOn.flatMap((id) => seqs.get(id) ?? []));
   await store(db, seqs, free, dependents);
+  await keepObjects(
+    db,
+    sealer,
+    ordered.map(({ row }) => row.payload),
+  );
   await countEnded(db, new Map(external.map((seq) => [seq, null])));
   return { inserted: ordered.length, repeated, problems };
 };

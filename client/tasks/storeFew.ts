@@ -9,6 +9,7 @@ import type { Settled } from '../../postgres/sharing/groupCommit';
 import { GroupCommit } from '../../postgres/sharing/groupCommit';
 import type { TaskProblem } from '../errors';
 import type { CheckedTask } from './checkTasks';
+import { keepObjects } from '../transactions/keptObjects';
 import { countRepeats, findKnown } from './repeats';
 
 /** A submit of few tasks, checked. */
@@ -106,13 +107,20 @@ const settle = <R>(work: () => R): Settled<R> => {
 const storeCalls = async (tx: Queryable, calls: readonly FewTasks[]): Promise<Settled<FewStored>[]> => {
   const rows = calls.flatMap((call) => call.rows);
   const inserted = await insertTasks(tx, rows);
+  const sealer = calls[0]!.sealer ?? null;
+  const fresh = sealer === null ? [] : rows.filter(({ id }) => inserted.has(id));
+  await keepObjects(
+    tx,
+    sealer,
+    fresh.map(({ payload }) => payload),
+  );
   const known =
     inserted.size === rows.length
       ? NONE
       : await findKnown(
           tx,
           rows.filter(({ id }) => !inserted.has(id)),
-          calls[0]!.sealer ?? null,
+          sealer,
         );
   const settled: Settled<FewStored>[] = [];
   for (const call of calls) {

@@ -4,7 +4,7 @@ import { isUniqueViolation, withRetries } from '../../postgres/errors';
 import { isHandler, unserved } from '../../handlers/contracts/implement';
 import { registerContract, registerHandler } from '../../postgres/grouping/handler';
 import type { HandlerRow } from '../../postgres/grouping/handler';
-import type { Pool, Queryable } from '../../postgres/pool';
+import type { Client, Pool, Queryable } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
 import { registerTargets } from '../../postgres/grouping/target';
 import type { NewTask } from '../../postgres/grouping/task';
@@ -12,6 +12,7 @@ import { copyTasks, RECIPIENT_MS, registerRecipient } from '../../postgres/group
 import { leaderIndex } from '../../workflows/planning/grouping/hash';
 import { LaneBindings } from '../lanes/bindings';
 import { conflict, knownIds } from './repeats';
+import { keepObjects, noting } from '../transactions/keptObjects';
 import { newTasks } from './newTasks';
 import { sealPayloads } from './sealPayloads';
 import { checkBacklog, inQueues } from './backlog';
@@ -99,9 +100,12 @@ export class TaskInserter {
     const refused: TaskProblem[] = [];
     const single = this.dropTwins(tasks, refused, options.partial);
     const { sealer } = this;
-    const sealed = sealer === null ? null : await sealPayloads(sealer, handler, single, options.partial, refused);
-    const { tasks: distinct, payloads } = sealed ?? { tasks: single, payloads: null };
     const registry = this.registry(options.tx);
+    const sealed =
+      sealer === null
+        ? null
+        : await sealPayloads(sealer, handler, single, options.partial, refused, noting(registry, sealer));
+    const { tasks: distinct, payloads } = sealed ?? { tasks: single, payloads: null };
     const row = await this.handlerRow(registry, handler);
     const ids = await this.targetIds(registry, handler, row, distinct);
     const check = (db: Queryable): Promise<void> => checkBacklog(db, inQueues, handler, row.id, distinct, ids);
@@ -277,7 +281,7 @@ export class TaskInserter {
       }
       if (fresh.length === 0) return { accepted: 0, repeated };
       try {
-        await withRetries(() => inTransaction(this.pool, (client) => copyTasks(client, fresh)));
+        await withRetries(() => inTransaction(this.pool, (client) => this.copy(client, fresh)));
         return { accepted: fresh.length, repeated };
       } catch (error) {
         if (!isUniqueViolation(error) || attempt >= 5) throw error;
@@ -286,4 +290,11 @@ export class TaskInserter {
       }
     }
   }
+
+  private async copy(client: Client, fresh: readonly NewTask[]): Promise<void> {
+    await copyTasks(client, fresh);
+    await keepObjects(client, this.sealer, payloadsOf(fresh));
+  }
 }
+
+const payloadsOf = (rows: readonly NewTask[]): string[] => rows.map(({ payload }) => payload);

@@ -2,6 +2,8 @@ import { createHash, randomUUID } from 'node:crypto';
 import { CodecError, reasonOf } from './codecError';
 import type { StoredObject } from './envelope';
 import { toReference } from './envelope';
+import { inParts } from './inParts';
+import { CALL_MS, inTime } from './inTime';
 import type { ObjectStore, ObjectStoreOptions } from './types';
 
 export const DEFAULT_OVER_BYTES = 65_536;
@@ -16,20 +18,42 @@ export class ClaimCheck {
     this.overBytes = overBytes;
   }
 
+  /** Says whether objects can be deleted. */
+  get deletes(): boolean {
+    return this.store.delete !== undefined;
+  }
+
   /**
-   * Returns JSON text as it is, or, if it is large, a reference to an object that holds it. The key
-   * is random: it says nothing of the value.
+   * Returns JSON texts, of which the large ones are replaced by references to objects that hold
+   * them. The keys are random: they say nothing of the values. `note` is told of them first.
    */
-  async put(json: string): Promise<string> {
-    if (json.length <= this.overBytes && Buffer.byteLength(json) <= this.overBytes) return json;
+  async putLarge(values: readonly string[], parallel: number, note?: Note): Promise<string[]> {
+    const keyed = values.map((json) => ({ json, key: this.isLarge(json) ? randomUUID() : null }));
+    const keys = keyed.flatMap(({ key }) => key ?? []);
+    if (keys.length === 0) return [...values];
+    await note?.(keys);
+    return inParts(keyed, 1, parallel, async ([one]) => [
+      one!.key === null ? one!.json : await this.put(one!.key, one!.json),
+    ]);
+  }
+
+  private isLarge(json: string): boolean {
+    return json.length > this.overBytes || Buffer.byteLength(json) > this.overBytes;
+  }
+
+  private async put(key: string, json: string): Promise<string> {
     const data = Buffer.from(json);
-    const key = randomUUID();
     try {
       await this.store.put(key, data);
     } catch (error) {
       throw new CodecError(`the object store did not take it: ${reasonOf(error)}`, true, { cause: error });
     }
     return toReference({ key, sha256: digestOf(data), bytes: data.length });
+  }
+
+  /** Deletes an object. Throws what the store throws, and an error after 30 s. */
+  async delete(key: string): Promise<void> {
+    await inTime(() => this.store.delete!(key), CALL_MS);
   }
 
   /** Returns the JSON text of an object. Throws `CodecError` if it is not what was stored. */
@@ -46,5 +70,8 @@ export class ClaimCheck {
     return Buffer.from(data).toString();
   }
 }
+
+/** Is told of the keys of objects before they are stored. */
+export type Note = (keys: string[]) => Promise<void>;
 
 const digestOf = (data: Uint8Array): string => createHash('sha256').update(data).digest('hex');

@@ -34,6 +34,15 @@ export const toEnvelope = ({ metadata, data }: EncodedPayload): string =>
     data: base64(data ?? new Uint8Array()),
   })}}`;
 
+const REFERENCE_MARK = `${MARK}{"object":`;
+
+/** Returns the key of the object to which JSON text is a reference; null: it is none. */
+export const objectKeyOf = (json: string): string | null => {
+  if (!json.startsWith(REFERENCE_MARK)) return null;
+  const read = readEnvelope(json);
+  return 'object' in read ? read.object.key : null;
+};
+
 export const toReference = (object: StoredObject): string => `${MARK}${JSON.stringify({ object })}}`;
 
 /** Reads an envelope. Throws for JSON that only looks like one. */

@@ -1,14 +1,14 @@
 import { ClaimCheck } from './claimCheck';
+import type { Note } from './claimCheck';
 import { CodecError, reasonOf } from './codecError';
 import { envelopesIn, hasTokens, isEnvelope, readEnvelope, replaceTokens, toEnvelope, toToken } from './envelope';
 import { inParts } from './inParts';
+import { CALL_MS, inTime } from './inTime';
 import type { EncodedPayload, ObjectStoreOptions, PayloadCodec, ValueKind } from './types';
 
 /** Values per call of a codec, and calls at once. */
 const PART = 100;
 const PARALLEL_CALLS = 4;
-/** Longest time of one call of a codec. */
-const CALL_MS = 30_000;
 
 /** What a process is given to encode the values of its callers. */
 export interface SealerOptions {
@@ -44,13 +44,24 @@ export class Sealer {
     return this.codec !== null;
   }
 
-  /** Encodes JSON texts. Throws `CodecError` if one of them cannot be. */
-  async seal(kind: ValueKind, values: readonly string[]): Promise<string[]> {
+  /** Says whether objects of large values can be deleted. */
+  get deletesObjects(): boolean {
+    return this.claims?.deletes === true;
+  }
+
+  /** Deletes an object of a large value. Throws what the store throws. */
+  async deleteObject(key: string): Promise<void> {
+    await this.claims?.delete(key);
+  }
+
+  /**
+   * Encodes JSON texts; `note` is told of objects before they are stored. Throws `CodecError` if
+   * one of them cannot be.
+   */
+  async seal(kind: ValueKind, values: readonly string[], note?: Note): Promise<string[]> {
     const { codec, claims } = this;
     const sealed = codec === null ? [...values] : await inParts(values, PART, PARALLEL_CALLS, encodeBy(codec, kind));
-    return claims === null || !CLAIMED.includes(kind)
-      ? sealed
-      : inParts(sealed, 1, PARALLEL_CALLS, async ([one]) => [await claims.put(one!)]);
+    return claims === null || !CLAIMED.includes(kind) ? sealed : claims.putLarge(sealed, PARALLEL_CALLS, note);
   }
 
   /**
@@ -141,7 +152,7 @@ const encodeBy =
   async (values: readonly string[]): Promise<string[]> => {
     const plain = values.map((value): EncodedPayload => ({ metadata: JSON_PLAIN, data: Buffer.from(value) }));
     try {
-      const encoded = await inTime(() => codec.encode(plain, contextOf(kind)));
+      const encoded = await inTime(() => codec.encode(plain, contextOf(kind)), CALL_MS);
       checkLength(encoded, values.length);
       return encoded.map(toEnvelope);
     } catch (error) {
@@ -151,7 +162,7 @@ const encodeBy =
 
 const decodeBy = async (codec: PayloadCodec, kind: ValueKind, envelopes: readonly string[]): Promise<string[]> => {
   const encoded = envelopes.map((one) => (readEnvelope(one) as { payload: EncodedPayload }).payload);
-  const decoded = await inTime(() => codec.decode(encoded, contextOf(kind)));
+  const decoded = await inTime(() => codec.decode(encoded, contextOf(kind)), CALL_MS);
   checkLength(decoded, envelopes.length);
   return decoded.map(({ data }) => {
     const json = Buffer.from(data ?? []).toString();
@@ -173,16 +184,4 @@ const works = async (codec: PayloadCodec): Promise<boolean> => {
 const checkLength = (got: unknown, expected: number): void => {
   if (!Array.isArray(got) || got.length !== expected)
     throw new Error(`expected ${expected} payloads, got ${Array.isArray(got) ? got.length : typeof got}`);
-};
-
-const inTime = async <T>(work: () => Promise<T>): Promise<T> => {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${CALL_MS} ms`)), CALL_MS);
-  });
-  try {
-    return await Promise.race([work(), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 };

@@ -36,6 +36,11 @@ export interface ObjectStore {
   put(key: string, data: Uint8Array): Promise<void>;
   /** Returns an object; null: there is none. Throws where the store does not answer. */
   get(key: string): Promise<Uint8Array | null>;
+  /**
+   * Deletes an object; one that is not there is deleted. With it Muster deletes objects that no
+   * task needs any more, and without it none.
+   */
+  delete?(key: string): Promise<void>;
 }
 
 /** Values of more than so many bytes, encoded, are kept in an object store. */

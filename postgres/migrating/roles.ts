@@ -47,6 +47,7 @@ const WRITES: readonly (readonly [table: string, rights: string])[] = [
   ['fanout_add', 'insert'],
   ['segment', 'insert, update (bits)'],
   ['notification', 'insert'],
+  ['unneeded_object', 'insert, update (due_at)'],
   ['audit', 'select (id), insert, update (outcome, answer)'],
 ];
 

@@ -18,12 +18,26 @@ export const readRetentions = async (db: Queryable): Promise<HandlerRetention[]>
   return rows;
 };
 
+/** Which part of what ended is looked at. */
+export interface Look {
+  /** From which end on; null: from the first. */
+  from: Date | null;
+  limit: number;
+  /** Objects to which what is deleted refers are noted, to be deleted: the store can. */
+  notesObjects: boolean;
+}
+
 export interface Deleted {
   tasks: number;
   batches: number;
   /** Everything that ended before this was scanned. */
   seenTo: Date;
 }
+
+/** SQL of the keys of objects to which JSON values refer: only short values are read. */
+const KEYS = `select v.value->'$codec'->'object'->>'key' as key
+  from referring v
+  where case when pg_column_size(v.value) <= 1000 then starts_with(v.value::text, '{"$codec":{"object":') end`;
 
 /**
  * Deletes tasks whose end differs from their batch's: failed, dead, cancelled, or resolved by hand.
@@ -32,8 +46,7 @@ export interface Deleted {
 export const deleteExpiredOutcomes = async (
   db: Queryable,
   handler: HandlerRetention,
-  from: Date | null,
-  limit: number,
+  { from, limit, notesObjects }: Look,
 ): Promise<Deleted> => {
   const { rows } = await db.query<Deleted>({
     name: 'delete-expired-outcomes',
@@ -44,13 +57,25 @@ with old as materialized (
   where o.at < clock() - $2 * interval '1 ms' and o.at >= coalesce($3::timestamptz, '-infinity')
     and not exists (select from notification n where n.batch_id = o.batch_id and n.done_at is null)
   order by o.at limit $4 for update of o skip locked),
-ended as (delete from outcome o using old where o.seq = old.seq returning o.seq),
-gone as (delete from task k using ended e where k.seq = e.seq returning k.seq),
-unneeded as (delete from task_dependency d using ended e where d.seq = e.seq)
+ended as (delete from outcome o using old where o.seq = old.seq returning o.seq, o.result),
+gone as (delete from task k using ended e where k.seq = e.seq returning k.seq, k.payload),
+unneeded as (delete from task_dependency d using ended e where d.seq = e.seq),
+referring as materialized (
+  select g.payload as value
+  from gone g
+  where $5
+  union all select e.result
+  from ended e
+  where $5),
+noted as (
+  insert into unneeded_object (key, due_at)
+  select k.key, clock()
+  from (${KEYS}) k
+  on conflict (key) do update set due_at = excluded.due_at)
 select (select count(*) from gone) as tasks, 0 as batches,
   case when (select count(*) from old) < $4 then clock() - $2 * interval '1 ms'
     else (select max(at) from old) end as "seenTo"`,
-    values: [handler.id, handler.retentionMs, from, limit],
+    values: [handler.id, handler.retentionMs, from, limit, notesObjects],
   });
   return rows[0]!;
 };
@@ -66,8 +91,7 @@ const MOST_BATCHES = 1_000;
 export const deleteExpiredBatches = async (
   db: Queryable,
   handler: HandlerRetention,
-  from: Date | null,
-  limit: number,
+  { from, limit, notesObjects }: Look,
 ): Promise<Deleted> => {
   const { rows } = await db.query<Deleted>({
     name: 'delete-expired-batches',
@@ -96,16 +120,28 @@ shared as (
   delete from member m using (select o.id, u.seq from old o cross join lateral unnest(o.members) u (seq)) x
   where m.seq = x.seq and m.batch_id = x.id
   returning m.seq),
-gone as (delete from task k using shared m where k.seq = m.seq returning k.seq),
+gone as (delete from task k using shared m where k.seq = m.seq returning k.seq, k.payload),
 unneeded as (delete from task_dependency d using shared m where d.seq = m.seq),
-pages as (delete from result_page p using old o where p.batch_id = o.id),
+pages as (delete from result_page p using old o where p.batch_id = o.id returning p.results),
 told as (delete from notification n using old o where n.batch_id = o.id),
 stopped as (delete from cancellation c using old o where c.batch_id = o.id),
-over as (delete from batch b using old o where b.id = o.id returning b.id)
+over as (delete from batch b using old o where b.id = o.id returning b.id),
+referring as materialized (
+  select g.payload as value
+  from gone g
+  where $6
+  union all select e.value->1
+  from pages p cross join lateral json_array_elements(p.results) e
+  where $6 and position('{"$codec":{"object":' in p.results::text) > 0),
+noted as (
+  insert into unneeded_object (key, due_at)
+  select k.key, clock()
+  from (${KEYS}) k
+  on conflict (key) do update set due_at = excluded.due_at)
 select (select count(*) from gone) as tasks, (select count(*) from over) as batches,
   case when (select count(*) from old) < $5 and (select count(*) from old) = (select count(*) from found)
     then clock() - $2 * interval '1 ms' else (select max(finished_at) from old) end as "seenTo"`,
-    values: [handler.id, handler.retentionMs, from, limit, MOST_BATCHES],
+    values: [handler.id, handler.retentionMs, from, limit, MOST_BATCHES, notesObjects],
   });
   return rows[0]!;
 };

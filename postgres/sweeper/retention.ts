@@ -31,6 +31,13 @@ interface Mark {
   outcomes: Date | null;
 }
 
+export interface RetentionOptions {
+  /** How long outcomes per minute are kept; default 7 days. */
+  keepOutcomesMs?: number | undefined;
+  /** Objects of what is deleted are noted, to be deleted too: the object store can. Default: false. */
+  notesObjects?: boolean;
+}
+
 /**
  * Deletes what ended longer ago than its handler's `retentionMs` (default 7 days), in bounded
  * transactions. The ids of deleted tasks are free again: duplicates are detected within the
@@ -47,10 +54,16 @@ export class Retention {
   private recipientsAt = -Infinity;
   private turn = 0;
 
+  private readonly keepOutcomesMs: number;
+  private readonly notesObjects: boolean;
+
   constructor(
     private readonly now: () => number = () => performance.now(),
-    private readonly keepOutcomesMs = KEEP_OUTCOMES_MS,
-  ) {}
+    { keepOutcomesMs = KEEP_OUTCOMES_MS, notesObjects = false }: RetentionOptions = {},
+  ) {
+    this.keepOutcomesMs = keepOutcomesMs;
+    this.notesObjects = notesObjects;
+  }
 
   /**
    * Deletes about `limit` tasks at most (one batch goes whole); returns how many. To be called
@@ -84,10 +97,12 @@ export class Retention {
   private async deleteOf(db: Queryable, handler: expired.HandlerRetention, limit: number): Promise<number> {
     const mark = this.marks.get(handler.id) ?? { batches: null, outcomes: null };
     this.marks.set(handler.id, mark);
-    const alone = await expired.deleteExpiredOutcomes(db, handler, mark.outcomes, limit);
+    const { notesObjects } = this;
+    const alone = await expired.deleteExpiredOutcomes(db, handler, { from: mark.outcomes, limit, notesObjects });
     mark.outcomes = before(alone.seenTo);
     if (alone.tasks >= limit) return alone.tasks;
-    const whole = await expired.deleteExpiredBatches(db, handler, mark.batches, limit - alone.tasks);
+    const left = limit - alone.tasks;
+    const whole = await expired.deleteExpiredBatches(db, handler, { from: mark.batches, limit: left, notesObjects });
     mark.batches = before(whole.seenTo);
     return alone.tasks + whole.tasks;
   }

@@ -163,7 +163,7 @@ test('what cannot be undone is refused, and nothing is undone', async () => {
   expect(await migrateDown(database.url, 'muster', '000001')).toEqual([
     '000015_traces',
     '000014_lists',
-    '000013_payload_versions',
+    '000013_payloads',
     '000012_task_lists',
     '000011_audit',
     '000010_tenants',

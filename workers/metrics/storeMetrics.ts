@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { NODE_LIVE_MS } from '../../postgres/nodes/node';
 import * as store from '../../postgres/operations/metrics';
 import type { Client, Pool } from '../../postgres/pool';
+import { countDueObjects } from '../../postgres/unneededObject';
 import { inTransaction } from '../../postgres/pool';
 import { flushReasonName, LEADER_STATES, leaderStateName } from '../../workflows/planning/states';
 import { ExecutionGauges } from './executionGauges';
@@ -62,6 +63,7 @@ export class StoreMetrics {
   private readonly leaders: Gauge<'handler' | 'state'>;
   private readonly batches: Counter<'handler' | 'reason'>;
   private readonly failures: Counter;
+  private readonly objects: Gauge;
   private readonly executions: ExecutionGauges;
   private readonly partitions: PartitionGauges;
   private readAt = -Infinity;
@@ -110,6 +112,11 @@ export class StoreMetrics {
       help: 'Reads of the store that failed or timed out',
       registers,
     });
+    this.objects = new Gauge({
+      name: 'muster_unneeded_objects',
+      help: 'Objects of the object store that are to be deleted; at most 100,000 are counted',
+      registers,
+    });
     const { sweepCounts } = options;
     if (sweepCounts !== undefined)
       addLiveGauge(
@@ -141,6 +148,7 @@ export class StoreMetrics {
         await this.executions.read(client);
         await this.partitions.read(client);
         await this.countBatches(client);
+        this.objects.set(await countDueObjects(client));
       });
       this.readAt = performance.now();
     } catch (error) {

@@ -24,6 +24,8 @@ export interface SweepCounts {
   /** Monitors that did not end by themselves, whose signals were read from their histories. */
   endedMonitors: number;
   deletedTasks: number;
+  /** Objects of the object store. */
+  deletedObjects: number;
   deletedNodes: number;
   deletedDispatches: number;
   expiredFanouts: number;
@@ -51,6 +53,7 @@ export const noCounts = (): SweepCounts => ({
   stuckRuns: 0,
   endedMonitors: 0,
   deletedTasks: 0,
+  deletedObjects: 0,
   deletedNodes: 0,
   deletedDispatches: 0,
   expiredFanouts: 0,

@@ -5,14 +5,14 @@ import { releaseDependents } from '../../activities/grouping/dependents';
 import { ring } from '../../activities/grouping/ring';
 import { ringServed } from '../../activities/nodes/served';
 import { releaseTargets } from '../../postgres/calls/batch';
+import type { Sealer } from '../../handlers/codec/sealer';
 import { acquireLease, releaseLease } from '../../postgres/lease';
 import { markForgottenLanes } from '../../postgres/lanes/queue';
-import { deleteStaleNodes, forgetDrains } from '../../postgres/nodes/node';
 import type { Pool } from '../../postgres/pool';
 import type { ReapIntervals } from '../../postgres/fanouts/reap';
-import { Retention } from '../../postgres/sweeper/retention';
 import * as sweep from '../../postgres/sweeper/sweep';
 import { WAKE_DEADLINE_MS } from '../../workflows/wake';
+import { Cleaning } from './cleaning';
 import { EndedMonitors } from './endedMonitors';
 import { ExecutionSweep } from './executions';
 import { Expired } from './expired';
@@ -44,6 +44,10 @@ export interface SweeperOptions {
   /** Lease of the leaders that it wakes. */
   leaseMs: number;
   log: Logger;
+  /** Deletes objects of the object store. */
+  sealer?: Sealer | null;
+  /** How long outcomes per minute are kept; default 7 days. */
+  keepOutcomesMs?: number | undefined;
   /** Ms from one round's start to the next. Default 2 s. */
   everyMs?: number;
   /** Deletes about `limit` expired tasks and returns how many. Default: `Retention`. */
@@ -77,11 +81,6 @@ const OTHER_BUDGET_MS = 50;
  */
 const RING = 500;
 const SAMPLE = 200;
-const EXPIRED_TASKS = 20_000;
-const STALE_NODE_MS = 3_600_000;
-/** A process that has been gone for this long does not come back. */
-const FORGET_DRAIN_MS = 7 * 24 * 3_600_000;
-const STALE_DISPATCH_MS = 600_000;
 
 export class Sweeper {
   readonly counts = noCounts();
@@ -99,7 +98,7 @@ export class Sweeper {
   private readonly executions: ExecutionSweep;
   /** Failing steps, logged once per outage and not once per round. */
   private readonly failing = new Set<string>();
-  private readonly retention = new Retention();
+  private readonly cleaning: Cleaning;
   private readonly silent: SilentRuns;
   private readonly stuck: StuckRuns;
   private readonly overdue: OverdueWakes;
@@ -109,6 +108,7 @@ export class Sweeper {
   private readonly lost: LostPartitions;
 
   constructor(private readonly options: SweeperOptions) {
+    this.cleaning = new Cleaning(options);
     this.silent = new SilentRuns(options, options.executions?.startupDelayMs);
     this.stuck = new StuckRuns(options);
     this.overdue = new OverdueWakes(options, this.silent, this.counts);
@@ -129,7 +129,7 @@ export class Sweeper {
   async stop(): Promise<void> {
     this.stopped = true;
     clearTimeout(this.timer);
-    await this.running;
+    await Promise.all([this.running, this.cleaning.stop()]);
     const { pool, node } = this.options;
     if (this.epoch !== null) await releaseLease(pool, RESOURCE, node, this.epoch).catch(() => undefined);
     this.epoch = null;
@@ -175,7 +175,7 @@ export class Sweeper {
     await this.step('executions', async () => this.silent.noteExecutions(await this.executions.round()));
     await this.step('stuck runs', async () => this.stuck.look(await this.silent.list(), this.counts));
     await this.step('ended monitors', () => this.endedMonitors.look(this.counts));
-    await this.step('retention', () => this.clean());
+    await this.step('retention', () => this.cleaning.round(this.counts));
     await this.step('fan-outs', () => this.fanouts.look(this.counts));
     await this.step('ended executions', () => this.executions.reap(this.counts));
   }
@@ -286,15 +286,5 @@ export class Sweeper {
   private async wakeQueuers(): Promise<void> {
     this.counts.forgottenLanes += await markForgottenLanes(this.options.pool, RING);
     this.counts.queuerWakes += (await this.expired.wakeQueuers()).length;
-  }
-
-  private async clean(): Promise<void> {
-    const { pool, deleteExpired } = this.options;
-    this.counts.deletedNodes += await deleteStaleNodes(pool, STALE_NODE_MS);
-    await forgetDrains(pool, FORGET_DRAIN_MS);
-    this.counts.deletedDispatches += await sweep.deleteStaleDispatches(pool, STALE_DISPATCH_MS);
-    this.counts.deletedTasks += await (deleteExpired === undefined
-      ? this.retention.deleteExpired(pool, EXPIRED_TASKS)
-      : deleteExpired(pool, EXPIRED_TASKS));
   }
 }

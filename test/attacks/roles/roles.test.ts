@@ -153,6 +153,7 @@ const OPEN_COLUMNS: Readonly<Record<string, RegExp>> = {
   fanout: /^(segments|items|open_segments|state|sealed_at|completed_at|expired_at|active_at)$/,
   execution: /^(items|n_created|state|resume_at|woken_at|wants_nodes)$/,
   handler: /^(?!(id|name|paused_at|pause_reason|hold_until|created_at|paces|allowed|tokens)$)/,
+  unneeded_object: /^due_at$/,
 };
 
 const SETTINGS_OF_DATABASE = [

@@ -132,6 +132,6 @@ from handler h, generate_series(5, 9) i where h.name = 'final'`);
   await new Retention().deleteExpired(pool, 10);
   expect(await count()).toBeGreaterThanOrEqual(2);
   expect(await count()).toBeLessThanOrEqual(3); // the seventh day ends while this runs
-  await new Retention(undefined, 3_600_000).deleteExpired(pool, 10);
+  await new Retention(undefined, { keepOutcomesMs: 3_600_000 }).deleteExpired(pool, 10);
   expect(await count()).toBe(0);
 });

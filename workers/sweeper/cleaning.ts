@@ -1,0 +1,50 @@
+import type { Logger } from 'pino';
+import type { Sealer } from '../../handlers/codec/sealer';
+import { deleteStaleNodes, forgetDrains } from '../../postgres/nodes/node';
+import type { Pool } from '../../postgres/pool';
+import { Retention } from '../../postgres/sweeper/retention';
+import { deleteStaleDispatches } from '../../postgres/sweeper/sweep';
+import type { SweepCounts } from './counts';
+import { UnneededObjects } from './unneededObjects';
+
+const EXPIRED_TASKS = 20_000;
+const STALE_NODE_MS = 3_600_000;
+/** A process that has been gone for this long does not come back. */
+const FORGET_DRAIN_MS = 7 * 24 * 3_600_000;
+const STALE_DISPATCH_MS = 600_000;
+
+interface Options {
+  pool: Pool;
+  log: Logger;
+  sealer?: Sealer | null;
+  keepOutcomesMs?: number | undefined;
+  deleteExpired?: (pool: Pool, limit: number) => Promise<number>;
+}
+
+/** Deletes what is kept no longer: nodes, dispatches, tasks, and objects of the object store. */
+export class Cleaning {
+  private readonly retention: Retention;
+  private readonly objects: UnneededObjects;
+
+  constructor(private readonly options: Options) {
+    const { pool, log, sealer = null, keepOutcomesMs } = options;
+    this.retention = new Retention(undefined, { keepOutcomesMs, notesObjects: sealer?.deletesObjects === true });
+    this.objects = new UnneededObjects({ pool, log, sealer });
+  }
+
+  async round(counts: SweepCounts): Promise<void> {
+    const { pool, deleteExpired } = this.options;
+    this.objects.begin(counts);
+    counts.deletedNodes += await deleteStaleNodes(pool, STALE_NODE_MS);
+    await forgetDrains(pool, FORGET_DRAIN_MS);
+    counts.deletedDispatches += await deleteStaleDispatches(pool, STALE_DISPATCH_MS);
+    counts.deletedTasks += await (deleteExpired === undefined
+      ? this.retention.deleteExpired(pool, EXPIRED_TASKS)
+      : deleteExpired(pool, EXPIRED_TASKS));
+  }
+
+  /** Waits for objects that are being deleted. */
+  stop(): Promise<void> {
+    return this.objects.stop();
+  }
+}
