@@ -98,7 +98,8 @@ const entries = async (): Promise<{ key: string; taken: boolean; tries: number; 
       'select key, taken, tries, error from unneeded_object where due_at is not null order by due_at',
     )
   ).rows;
-const makeDue = () => muster.database.pool.query('update unneeded_object set due_at = clock()');
+const makeDue = () =>
+  muster.database.pool.query('update unneeded_object set due_at = clock() where due_at is not null');
 const task = (id: string, text = big) => ({ id, payload: { to: 'x', text } });
 /** Waits until no object and no entry is left. */
 const empty = () =>
