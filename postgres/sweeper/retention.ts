@@ -34,7 +34,7 @@ interface Mark {
 export interface RetentionOptions {
   /** How long outcomes per minute are kept; default 7 days. */
   keepOutcomesMs?: number | undefined;
-  /** Objects of what is deleted are noted, to be deleted too: the object store can. Default: false. */
+  /** Objects of what is deleted are noted: the object store can delete them. Default: false. */
   notesObjects?: boolean;
 }
 
