@@ -13,7 +13,7 @@ const PARALLEL = 8;
 const STRUCK_OFF = 1_000;
 /** Wait after a failure of the store, doubled up to the last. */
 const FIRST_MS = 2_000;
-const LONGEST_MS = 300_000;
+const LONGEST_PAUSE_MS = 120_000;
 
 interface Options {
   pool: Pool;
@@ -88,7 +88,7 @@ export class UnneededObjects {
 
   private failed(error: string, log: Options['log']): void {
     if (this.waitMs === 0) log.warn({ error }, 'sweeper: objects of deleted tasks were not deleted; trying again');
-    this.waitMs = Math.min(LONGEST_MS, Math.max(FIRST_MS, 2 * this.waitMs));
+    this.waitMs = Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_MS, 2 * this.waitMs));
     this.notBefore = this.now() + this.waitMs;
   }
 }
