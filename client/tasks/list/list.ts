@@ -124,13 +124,15 @@ const summaries = async (
     client.pool,
     candidates.map(({ seq }) => seq),
   );
-  const bySeq = new Map(rows.map((row) => [row.seq, row]));
+  const { sealer } = client;
+  const texts = rows.map((row) => row.error ?? '');
+  const plain = sealer === null || error === null ? texts : await sealer.openTexts(texts);
+  const kept = rows.filter((_, i) => error === null || plain[i]!.includes(error));
+  const bySeq = new Map(kept.map((row) => [row.seq, row]));
   return candidates.flatMap((candidate) => {
     const row = bySeq.get(candidate.seq);
     if (row === undefined || !isStill(candidate, row) || row.state !== TASK_STATES[state]) return [];
-    return error === null || row.error?.includes(error) === true
-      ? [toSummary(client.handlers.get(row.handler), row)]
-      : [];
+    return [toSummary(client.handlers.get(row.handler), row)];
   });
 };
 

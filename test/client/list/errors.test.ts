@@ -86,6 +86,13 @@ test('with a codec they are grouped by what they say, which stands nowhere in th
   try {
     const { errors } = await sealed.client.errors.list();
     expect(errors).toMatchObject([{ text: 'no order <str>', count: 2 }]);
+    // As `list` says it.
+    const { tasks } = await sealed.client.tasks.list('orders', { state: 'failed', error: 'no order' });
+    expect(tasks.map(({ id, error }) => [id, error]).toSorted()).toEqual([
+      ['bad-1', 'no order "bad-1"'],
+      ['bad-2', 'no order "bad-2"'],
+    ]);
+    expect((await sealed.client.tasks.list('orders', { state: 'failed', error: 'other' })).tasks).toEqual([]);
     const { rows } = await sealed.database.pool.query('select from outcome where error ~ $1', ['no order']);
     expect(rows).toHaveLength(0);
   } finally {

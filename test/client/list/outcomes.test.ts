@@ -12,7 +12,7 @@ import { startTroubled, trouble } from './troubled';
 let muster: TestMuster;
 beforeAll(async () => {
   muster = await startTroubled(
-    {},
+    { keepOutcomesMs: 30 * 86_400_000 },
     {
       orders: [...trouble('fine', 'ok-1', 'ok-2', 'ok-3'), ...trouble('bad', 'bad-1'), ...trouble('again', 'again-1')],
     },
@@ -120,15 +120,17 @@ from handler h, generate_series(100, 109) i`);
     await expect(muster.client.outcomes.list(wrong)).rejects.toThrow(MusterError);
 });
 
-test('old minutes are deleted, by default after 7 days', async () => {
+test('old minutes are deleted: by a worker after its setting, by default after 7 days', async () => {
   const { pool } = muster.database;
   await pool.query(`
 insert into outcome_minute (handler_id, minute, calls, ends, latency, sizes, reasons, tasks, call_ms)
 select h.id, date_trunc('minute', clock()) - i * interval '1 day', '{1}', '{1}', '{1}', '{1}', '{1}', 1, 1
-from handler h, generate_series(5, 9) i where h.name = 'final'`);
+from handler h, unnest(array[5, 6, 7, 8, 9, 40]) i where h.name = 'final'`);
   const count = async (): Promise<number> =>
     (await muster.client.outcomes.list({ handler: 'final', since: 0, until: Date.now() - 4 * 86_400_000 })).outcomes
       .length;
+  await eventually(async () => (await count()) < 6);
+  expect(await count()).toBe(5);
   await new Retention().deleteExpired(pool, 10);
   expect(await count()).toBeGreaterThanOrEqual(2);
   expect(await count()).toBeLessThanOrEqual(3); // the seventh day ends while this runs
