@@ -5,8 +5,8 @@ import { findChromium, startChromium } from '../attacks/browser/chromium';
 import { Page } from './browser';
 
 /**
- * Pages of lists that an API may have or not: answers of the agreed form are put in by the browser
- * in place of the API's, which has none.
+ * Lists of errors and outcomes as no small store has them: the answers are put in by the browser.
+ * What the API answers is on the pages of pages.test.ts.
  *
  * @full
  */
@@ -31,7 +31,6 @@ const minute = new Date(Math.floor(Date.now() / 60_000) * 60_000).toISOString();
 const SESSION = {
   ...{ name: null, scopes: ['admin'], tenant: null, handlers: null, version: '1', namespace: 'default' },
   temporalUi: 'https://temporal.example.com',
-  lists: ['listErrors', 'listOutcomes'],
 };
 const ERRORS = {
   errors: [
@@ -70,13 +69,4 @@ test('errors are listed by text with links to their tasks, and the overview has 
   await page.go('#/handlers/items', 'items');
   await page.until(`document.querySelector('a[href^="https://temporal.example.com/namespaces/default/workflows/"]')`);
   expect(page.complaints).toEqual([]);
-});
-
-test('an API without the list says so, and does not offer it', async () => {
-  await page.answer({ '/dashboard/session': { ...SESSION, lists: [] } });
-  await page.load('#/errors');
-  await page.shows('Not available');
-  expect(await page.run(`[...document.querySelectorAll('header nav a')].map((one) => one.textContent)`)).not.toContain(
-    'Errors',
-  );
 });

@@ -52,6 +52,12 @@ const pages = (): [name: string, place: string, title: string, shows: string[]][
   ['target', '#/handlers/thumbnails/targets/eu-1', 'eu-1', ['37 of 100', 'of 10 min left', 'image-1']],
   ['tasks', '#/handlers/index-city/tasks?state=dead', 'Tasks of index-city', ['dead-4', 'HTTP 502 from the index']],
   ['task', '#/tasks/dead-1', 'dead-1', ['HTTP 502', 'Payload', 'Timeline', '"to": "se"', 'Redrive']],
+  [
+    'errors',
+    '#/errors',
+    'Errors',
+    ['no such country', 'HTTP 502 from the index', 'muster redrive index-city --only dead', 'dead-4'],
+  ],
   ['batch', `#/batches/${world.batch}`, `Batch ${world.batch}`, ['Members', 'city-', 'idempotency key']],
   ['lanes', '#/lanes', 'Lanes', ['po-17', 'halted']],
   ['lane', '#/lanes/po-17', 'po-17', ['Batches in order', 'Halted by batch']],
@@ -82,6 +88,11 @@ test('each page shows what it is for, cleanly, in light and dark, on a desk and 
 });
 
 const state = async (id: string): Promise<string | undefined> => (await world.muster.client.getTask(id))?.state;
+
+test('the overview has an hour of each handler as a line', async () => {
+  await page.go('#/', 'Overview');
+  await page.until(`document.querySelector('.spark[aria-label^="140 succeeded, 7 did not"]')`);
+});
 
 test('each action asks how many and which, and does it', async () => {
   const { client } = world.muster;

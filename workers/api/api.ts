@@ -106,7 +106,7 @@ export const startApi = async (settings: Settings, options: ApiOptions): Promise
       stopping: stopping.signal,
       metrics: () => metrics,
       document: () => document,
-      site: { ...siteOf(settings, version), operations: () => routes.map(({ id }) => id) },
+      site: siteOf(settings, version),
     });
     const document = openApi(routes, version);
     const guard = { book, open: open && isLoopback(host) };
@@ -152,7 +152,7 @@ export const startApi = async (settings: Settings, options: ApiOptions): Promise
 };
 
 /** Returns what the dashboard says of this installation. */
-const siteOf = ({ api, temporal }: Settings, version: string): Omit<Site, 'operations'> => ({
+const siteOf = ({ api, temporal }: Settings, version: string): Site => ({
   version,
   temporalUi: api.temporalUi,
   namespace: temporal.namespace,

@@ -3,7 +3,7 @@ import { useCallback, useContext, useEffect, useMemo, useState } from 'preact/ho
 import type { SessionView } from '../../workflows/contracts/dashboard';
 import { change, read, Refusal } from './api/call';
 import type { Session } from './api/session';
-import { hasList, may, seesAll, SessionContext } from './api/session';
+import { may, seesAll, SessionContext } from './api/session';
 import type { Place } from './model/place';
 import { hrefOf, parsePlace } from './model/place';
 import { Login } from './pages/login';
@@ -96,7 +96,7 @@ const SECTIONS: readonly (readonly [name: string, path: string, shown: (session:
   ['Fan-outs', 'fanouts', ({ view }) => view.handlers === null || view.tenant !== null],
   ['Executions', 'executions', ({ view }) => view.handlers === null || view.tenant !== null],
   ['Nodes', 'nodes', seesAll],
-  ['Errors', 'errors', (session) => hasList(session, 'listErrors')],
+  ['Errors', 'errors', ({ view }) => view.tenant === null],
   ['Audit', 'audit', (session) => seesAll(session) && may(session, 'admin')],
 ];
 

@@ -15,7 +15,6 @@ export const sessionView = z
     version: z.string(),
     namespace: z.string().describe('Namespace of Temporal'),
     temporalUi: z.string().nullable().describe("Address of Temporal's Web UI; null: not known"),
-    lists: z.array(z.string()).describe('Operations of lists that this API has: a page of another is not offered'),
   })
   .meta({ id: 'Session' });
 export type SessionView = z.infer<typeof sessionView>;

@@ -14,12 +14,7 @@ export interface Site {
   version: string;
   namespace: string;
   temporalUi: string | null;
-  /** Ids of the operations that are served. */
-  operations(this: void): readonly string[];
 }
-
-/** Lists that the page shows where the API has them. */
-const LISTS = ['listErrors', 'listOutcomes'] as const;
 
 const sessionOf = ({ caller }: Call<undefined, undefined, unknown>, site: Site | null): SessionView => ({
   name: caller.name,
@@ -29,7 +24,6 @@ const sessionOf = ({ caller }: Call<undefined, undefined, unknown>, site: Site |
   version: site?.version ?? '',
   namespace: site?.namespace ?? '',
   temporalUi: site?.temporalUi ?? null,
-  lists: LISTS.filter((id) => site?.operations().includes(id) === true),
 });
 
 const answer = { status: 200, schema: contracts.sessionView, description: 'Who calls, and what it may do' } as const;

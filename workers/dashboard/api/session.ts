@@ -17,7 +17,6 @@ export const SessionContext = createContext<Session>({
     version: '',
     namespace: '',
     temporalUi: null,
-    lists: [],
   },
   ended: () => undefined,
 });
@@ -28,10 +27,6 @@ export const may = ({ view }: Session, scope: string): boolean =>
 
 /** Says whether a session sees what all tenants and handlers share. */
 export const seesAll = ({ view }: Session): boolean => view.tenant === null && view.handlers === null;
-
-/** Says whether the API has a list, and shows it to this session. */
-export const hasList = ({ view }: Session, operation: string): boolean =>
-  view.tenant === null && view.lists.includes(operation);
 
 /** Returns the address of a workflow in Temporal's Web UI; null: where that is, is not known. */
 export const workflowUrl = ({ view }: Session, workflowId: string): string | null =>

@@ -1,6 +1,6 @@
 import { useContext } from 'preact/hooks';
 import { useLive } from '../api/live';
-import { hasList, seesAll, SessionContext } from '../api/session';
+import { seesAll, SessionContext } from '../api/session';
 import { number } from '../model/format';
 
 interface Outcomes {
@@ -18,8 +18,7 @@ export type Hour = ReadonlyMap<string, { succeeded: readonly number[]; failed: r
 export const useHour = (): Hour | null => {
   const session = useContext(SessionContext);
   // Without a handler it is a list of all of them.
-  const isShown = seesAll(session) && hasList(session, 'listOutcomes');
-  const { data } = useLive<Outcomes>(isShown ? '/v1/outcomes' : null, EVERY_MS);
+  const { data } = useLive<Outcomes>(seesAll(session) ? '/v1/outcomes' : null, EVERY_MS);
   return data === null ? null : hourOf(data);
 };
 
