@@ -51,28 +51,22 @@ export const runDev = async (settings: Settings, options: DevOptions): Promise<v
   );
   const log = openDevLog(path.join(dataDir, 'dev.log'), settings.logLevel, say);
   const running: Running = {};
+  const start = (wanted: Settings, isFirst: boolean): Promise<DevServers> =>
+    startWork(running, wanted, options, { log: log.logger, signal: stop.signal, isFirst });
+  const replace = async (wanted: Settings): Promise<void> => {
+    await stopWork(running, options);
+    await start(wanted, false);
+  };
   try {
+    const { load } = options;
+    // It watches from here on: what is saved while all starts is reloaded afterwards.
+    if (load !== undefined)
+      running.reload = new Reload({ cwd, load, replace, failed: (error) => running.failed?.(error), say }, settings);
     await startServers(running, options, log.logger);
     if (stop.signal.aborted) return;
-    const start = (wanted: Settings, isFirst: boolean): Promise<DevServers> =>
-      startWork(running, wanted, options, { log: log.logger, signal: stop.signal, isFirst });
     const up = await start(settings, true);
     options.onReady(up, log.file, running.worker!.callbackAddress!);
-    const { load } = options;
-    if (load !== undefined)
-      running.reload = new Reload(
-        {
-          cwd,
-          load,
-          replace: async (wanted) => {
-            await stopWork(running, options);
-            await start(wanted, false);
-          },
-          failed: (error) => running.failed?.(error),
-          say,
-        },
-        settings,
-      );
+    running.reload?.begin();
     await untilOver(running, stop.signal);
   } catch (error) {
     if (!stop.signal.aborted) throw error;

@@ -23,6 +23,7 @@ export class Reload {
   private working: Promise<void> | null = null;
   private again = false;
   private broken = false;
+  private begun = false;
   private stopped = false;
 
   constructor(
@@ -30,6 +31,12 @@ export class Reload {
     private settings: Settings,
   ) {
     this.watch.add(this.files());
+  }
+
+  /** Reloads what was saved since the settings were loaded, and from now on each save. */
+  begin(): void {
+    this.begun = true;
+    this.saved();
   }
 
   /** Waits for a replacement that has begun; none follows. */
@@ -45,6 +52,7 @@ export class Reload {
   }
 
   private saved(): void {
+    if (!this.begun) return;
     this.again = true;
     this.working ??= this.work().finally(() => (this.working = null));
   }

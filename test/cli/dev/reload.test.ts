@@ -115,6 +115,19 @@ test('handlers in JSON are reloaded', async () => {
   expect(await dev.exit).toBe(0);
 });
 
+test('what is saved while all starts is reloaded once it has started', async () => {
+  write('muster.config.ts', CONFIG);
+  write('handler.ts', handler('one'));
+  const dev = startCli(['dev', '--json'], { cwd: folder });
+  await dev.says(/Starting Postgres and Temporal/);
+  write('handler.ts', handler('two'));
+  await dev.says(/Reloaded muster\.config\.ts/);
+  ({ api } = JSON.parse(dev.stdout()) as { api: string });
+  expect(await handledBy()).toBe('two');
+  dev.child.kill('SIGTERM');
+  expect(await dev.exit).toBe(0);
+});
+
 test('with --no-reload nothing is reloaded', async () => {
   write('muster.config.ts', CONFIG);
   write('handler.ts', handler('one', 1_000));
