@@ -20,22 +20,26 @@ export const encodePlace = (list: string, place: Place): string =>
  */
 export const decodePlace = <P extends Place>(list: string, first: P, after: unknown): P => {
   if (after === undefined) return first;
-  const [of, ...place] = (typeof after === 'string' && after.length <= CURSOR_MAX ? parsed(after) : null) ?? [];
-  const fits =
-    of === list &&
-    place.length === first.length &&
-    place.every((value, i) =>
-      typeof first[i] === 'string' ? typeof value === 'string' && !value.includes('\0') : Number.isSafeInteger(value),
-    );
-  if (!fits) throw new InvalidArgumentError('after', 'the `next` of a page of the same list', after);
+  const [of, ...place] = readCursor(after);
+  if (of !== list || !fitsPlace(first, place))
+    throw new InvalidArgumentError('after', 'the `next` of a page of the same list', after);
   return place as unknown as P;
 };
 
-const parsed = (text: string): unknown[] | null => {
+/** Returns the values of a `next`; of anything else none. */
+export const readCursor = (text: unknown): unknown[] => {
+  if (typeof text !== 'string' || text.length > CURSOR_MAX) return [];
   try {
     const values: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
-    return Array.isArray(values) ? values : null;
+    return Array.isArray(values) ? values : [];
   } catch {
-    return null;
+    return [];
   }
 };
+
+/** Says whether a place has the columns of the first one, each of its type. */
+export const fitsPlace = (first: Place, place: readonly unknown[]): boolean =>
+  place.length === first.length &&
+  place.every((value, i) =>
+    typeof first[i] === 'string' ? typeof value === 'string' && !value.includes('\0') : Number.isSafeInteger(value),
+  );
