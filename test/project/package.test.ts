@@ -45,6 +45,12 @@ const packedFiles = async (): Promise<string[]> => {
   return Object.values(parsed).flatMap(({ files }) => files.map((file) => file.path));
 };
 
+interface RawMap {
+  sources: string[];
+  mappings: string;
+  sourcesContent?: string[];
+}
+
 describe('npm pack', () => {
   let packed: string[];
   beforeAll(async () => {
@@ -86,6 +92,10 @@ describe('npm pack', () => {
 
   test('holds no source maps: the compiled code reads like its source, and is half as large', () => {
     expect(packed.filter((file) => file.endsWith('.map'))).toEqual([]);
+    // Stacks of workflows are read by the places in the bundle's map, not by sources.
+    const map = read('dist/workers/workflow-bundle.js').split('sourceMappingURL=').at(-1)!.split('base64,').at(-1)!;
+    const { sources, mappings, sourcesContent } = JSON.parse(Buffer.from(map, 'base64').toString()) as RawMap;
+    expect([sources.length > 50, mappings.length > 10_000, sourcesContent]).toEqual([true, true, undefined]);
     expect(read('dist/client/index.js')).not.toContain('sourceMappingURL');
   });
 
