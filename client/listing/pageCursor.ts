@@ -4,7 +4,7 @@ import { InvalidArgumentError } from '../errors';
 export type Place = readonly (string | number)[];
 
 /** Longer than any cursor: a target's key has at most 512 bytes. */
-export const CURSOR_MAX = 4_000;
+const CURSOR_MAX = 4_000;
 
 /** Looks that one page makes at most, where few rows match. */
 export const MOST_LOOKS = 10;
