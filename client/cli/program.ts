@@ -18,6 +18,7 @@ import { flushCommand } from './steer/flush';
 import { initCommand } from './run/init';
 import { laneCommand } from './lanes/lane';
 import { lanesCommand } from './lanes/lanes';
+import { mcpCommand } from './run/mcp';
 import { migrateCommand } from './run/migrate';
 import { nodeCommand } from './nodes/node';
 import { nodesCommand } from './nodes/nodes';
@@ -47,7 +48,10 @@ import { versionCommand } from './look/version';
 import { workerCommand } from './run/worker';
 
 const GROUPS: readonly (readonly [title: string, commands: readonly (() => Command)[]])[] = [
-  ['Run:', [initCommand, devCommand, workerCommand, apiCommand, tokenCommand, tenantCommand, migrateCommand]],
+  [
+    'Run:',
+    [initCommand, devCommand, workerCommand, apiCommand, mcpCommand, tokenCommand, tenantCommand, migrateCommand],
+  ],
   ['Tasks:', [submitCommand, tryCommand, certifyCommand, taskCommand, explainCommand, cancelCommand]],
   [
     'Look:',

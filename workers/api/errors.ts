@@ -85,6 +85,8 @@ const BY_CODE: Readonly<Record<ErrorCode, ProblemName | null>> = {
   NOT_UNKNOWN: 'conflict',
   TIMEOUT: 'unavailable',
   DATABASE_BUSY: 'unavailable',
+  API_REFUSED: null,
+  API_UNAVAILABLE: null,
   DATABASE_ERROR: null,
   DATABASE_UNAVAILABLE: 'unavailable',
   SCHEMA_DIFFERS: 'unavailable',

@@ -12,6 +12,7 @@ import type { Looks } from './callers/looks';
 import type { Turns } from './callers/turns';
 import type { Validity } from './callers/validity';
 import { isOfPage } from './dashboard/cookie';
+import { asksDryRun, dryRunOf } from './dryRuns/dryRun';
 import type { Snapshots } from './dashboard/snapshots';
 import { checkKey, idOfKey, once, requestHash } from './idempotency';
 import type { Ticket } from './limits';
@@ -77,7 +78,8 @@ export const handle = async (deps: HandleDeps, route: Route, asked: Asked): Prom
 /** Handles a request whose turn it is, from its checked parts to its answer. */
 const respond = async (deps: HandleDeps, whole: Route, asked: Asked): Promise<FastifyReply> => {
   const { request, reply, caller, ticket } = asked;
-  const route = within(whole, caller.limits, { pool: deps.client.pool, quotas: deps.quotas });
+  const called = asksDryRun(request.headers) ? dryRunOf(whole) : whole;
+  const route = within(called, caller.limits, { pool: deps.client.pool, quotas: deps.quotas });
   const body = request.body as Body | undefined;
   const signal = endSignal(deps, route, asked);
   const { [TRACEPARENT]: traceparent } = request.headers;
@@ -111,7 +113,7 @@ const respond = async (deps: HandleDeps, whole: Route, asked: Asked): Promise<Fa
     const look = isOfPage(request.headers) ? shown(deps, route, made, run) : run;
     const text = route.isLarge === true ? await inTurn(deps, ticket, run) : await look();
     for (const work of later) await work();
-    return send(reply, route.answer.status, text);
+    return send(reply, route.answer, text);
   }
   const keyed = {
     caller: caller.id,
@@ -159,7 +161,7 @@ const underKey = async (
   );
   for (const work of later) await work();
   if (answer.replayed) void reply.header('idempotency-replayed', 'true');
-  return send(reply, answer.status, answer.text);
+  return send(reply, answer, answer.text);
 };
 
 /** Builds an answer that may be large when it is its turn, and keeps room for it until its end. */
@@ -174,8 +176,11 @@ const inTurn = async ({ memory }: HandleDeps, ticket: Ticket | null, run: () => 
   }
 };
 
-const send = (reply: FastifyReply, status: number, text: string): FastifyReply =>
-  reply.code(status).header('content-type', 'application/json; charset=utf-8').send(text);
+const send = (reply: FastifyReply, { status, type }: { status: number; type?: string }, text: string): FastifyReply =>
+  reply
+    .code(status)
+    .header('content-type', `${type ?? 'application/json'}; charset=utf-8`)
+    .send(text);
 
 const stream = ({ log }: HandleDeps, route: Route, made: unknown, reply: FastifyReply): FastifyReply => {
   void reply.code(route.answer.status).header('content-type', route.stream).header('x-accel-buffering', 'no');

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { dryRun } from '../../workflows/contracts/dryRun';
 import { problemDetails } from '../../workflows/contracts/problem';
+import { DRY_RUN_JSON, isChange } from './dryRuns/dryRun';
 import { MAX_WAIT_S } from './limits';
 import type { ProblemName } from './problem';
 import { PROBLEMS } from './problem';
@@ -91,13 +93,46 @@ const parametersOf = (route: Route, components: Schemas): Json[] => {
     description: 'Repeating the request with the same key within 24 h does nothing and returns the same answer',
     schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
   };
-  return [...of('path', route.params), ...of('query', route.query), ...(route.keyed === undefined ? [] : [key])];
+  const dry = {
+    name: 'Dry-Run',
+    in: 'header',
+    required: false,
+    description: 'true: the request is checked, and what it would act on is shown; nothing is done',
+    schema: { type: 'string', enum: ['true', 'false'] },
+  };
+  return [
+    ...of('path', route.params),
+    ...of('query', route.query),
+    ...(route.keyed === undefined ? [] : [key]),
+    ...(isChange(route) ? [dry] : []),
+  ];
+};
+
+/** Returns the answers of a route that are no problems, by status. */
+const answersOf = (route: Route, components: Schemas): Json => {
+  const { answer, stream } = route;
+  const content = stream === undefined ? 'application/json' : stream.split(';')[0]!;
+  const made: Json = {
+    description: answer.description,
+    content: { [content]: { schema: schemaOf(answer.schema, 'output', components) } },
+    ...(route.keyed === undefined ? {} : { headers: REPLAYED }),
+  };
+  if (!isChange(route)) return { [answer.status]: made };
+  const dry = { [DRY_RUN_JSON]: { schema: schemaOf(dryRun, 'output', components) } };
+  return answer.status === 200
+    ? { 200: { ...made, content: { ...(made['content'] as Json), ...dry } } }
+    : { 200: { description: 'With `Dry-Run`: nothing was done', content: dry }, [answer.status]: made };
+};
+
+const REPLAYED = {
+  'Idempotency-Replayed': {
+    description: 'Nothing was done: the answer repeats the first one under this key',
+    schema: { type: 'string', enum: ['true'] },
+  },
 };
 
 const operationOf = (route: Route, components: Schemas): Json => {
-  const { answer, stream } = route;
   const body = bodyOf(route);
-  const content = stream === undefined ? 'application/json' : stream.split(';')[0]!;
   return {
     operationId: route.id,
     tags: [route.tag],
@@ -114,20 +149,7 @@ const operationOf = (route: Route, components: Schemas): Json => {
           },
         }),
     responses: {
-      [answer.status]: {
-        description: answer.description,
-        content: { [content]: { schema: schemaOf(answer.schema, 'output', components) } },
-        ...(route.keyed === undefined
-          ? {}
-          : {
-              headers: {
-                'Idempotency-Replayed': {
-                  description: 'Nothing was done: the answer repeats the first one under this key',
-                  schema: { type: 'string', enum: ['true'] },
-                },
-              },
-            }),
-      },
+      ...answersOf(route, components),
       ...problemAnswers(route),
     },
   };
@@ -135,7 +157,8 @@ const operationOf = (route: Route, components: Schemas): Json => {
 
 const INTRODUCTION = `Everything the client library can do, for any language. Errors are problem details (RFC 9457). A POST with an
 \`Idempotency-Key\` may be repeated: it takes effect once. \`wait\` delays an answer for up to ${MAX_WAIT_S} s. A 429 or 503 carries \`Retry-After\`
-and means that nothing was accepted. Token scopes: \`submit\`, \`read\`, and \`admin\`, which grants every scope.`;
+and means that nothing was accepted. A change with \`Dry-Run: true\` is checked, and does nothing.
+Token scopes: \`submit\`, \`read\`, and \`admin\`, which grants every scope.`;
 
 export const openApi = (routes: readonly Route[], version: string): Json => {
   const schemas: Schemas = {};

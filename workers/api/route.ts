@@ -49,6 +49,8 @@ interface Answer<S extends z.ZodType = z.ZodType> {
   status: 200 | 201 | 202;
   schema: S;
   description: string;
+  /** Default: `application/json`. */
+  type?: string;
 }
 
 /**

@@ -13,6 +13,7 @@ import type { Body, HandleDeps } from './handle';
 import { handle } from './handle';
 import type { Admission, ApiLimits, Ticket } from './limits';
 import type { ApiMetrics } from './metrics';
+import { checkPreviews } from './dryRuns/dryRun';
 import { ApiProblem } from './problem';
 import type { Route } from './route';
 import { UNLIMITED } from './tenants/bounds';
@@ -76,6 +77,7 @@ export const createServer = (routes: readonly Route[], deps: ServerDeps): Fastif
     throw new ApiProblem('not-found', 'No such path; see /openapi.json.');
   });
   checkReach(routes);
+  checkPreviews(routes);
   for (const route of routes) addRoute(app, deps, route);
   for (const [path, methods] of methodsByPath(routes)) refuseOthers(app, path, methods);
   return app;

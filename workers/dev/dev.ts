@@ -28,6 +28,8 @@ export interface DevOptions {
   shutdownGraceMs?: number | undefined;
   /** Reads the settings anew, at each save of the user's code. Left out: nothing is reloaded. */
   load?: (() => Promise<Settings>) | undefined;
+  /** Unix milliseconds before the settings that it starts with were read. */
+  readSince: number;
   /** Shows progress to the user. */
   say: (line: string) => void;
   /** Called when all is up. */
@@ -58,10 +60,14 @@ export const runDev = async (settings: Settings, options: DevOptions): Promise<v
     await start(wanted, false);
   };
   try {
-    const { load } = options;
+    const { load, readSince } = options;
     // It watches from here on: what is saved while all starts is reloaded afterwards.
     if (load !== undefined)
-      running.reload = new Reload({ cwd, load, replace, failed: (error) => running.failed?.(error), say }, settings);
+      running.reload = new Reload(
+        { cwd, load, replace, failed: (error) => running.failed?.(error), say },
+        settings,
+        readSince,
+      );
     await startServers(running, options, log.logger);
     if (stop.signal.aborted) return;
     const up = await start(settings, true);

@@ -1,9 +1,11 @@
-import { readFileSync, watch } from 'node:fs';
+import { readFileSync, statSync, watch } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
 import path from 'node:path';
 
 /** An editor writes a file in several steps: they are one save. */
 const SETTLE_MS = 150;
+/** Times of files come from a clock that may be behind by so much. */
+const FILE_CLOCK_MS = 20;
 
 /**
  * Watches files through their folders, since an editor may replace a file, and calls `onSave` after
@@ -11,15 +13,20 @@ const SETTLE_MS = 150;
  */
 export class FileWatch {
   private readonly folders = new Map<string, FSWatcher>();
-  private contents = new Map<string, string | null>();
+  /** As they were read last; undefined: what was read is not known. */
+  private contents = new Map<string, string | null | undefined>();
   private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly onSave: () => void) {}
 
-  /** Adds files; of those that are known already, the content seen last stays. */
-  add(files: readonly string[]): void {
+  /**
+   * Adds files that were read at some time after `since` (Unix milliseconds): one that was saved
+   * after it counts as changed, since it may have been read before. Of files that are known
+   * already, the content seen last stays.
+   */
+  add(files: readonly string[], since: number): void {
     for (const file of files) {
-      if (!this.contents.has(file)) this.contents.set(file, contentOf(file));
+      if (!this.contents.has(file)) this.contents.set(file, savedAfter(file, since) ? undefined : contentOf(file));
       const folder = path.dirname(file);
       if (this.folders.has(folder)) continue;
       const watcher = watch(folder, { persistent: false }, () => this.settle());
@@ -47,6 +54,9 @@ export class FileWatch {
     this.timer = setTimeout(() => this.onSave(), SETTLE_MS);
   }
 }
+
+const savedAfter = (file: string, since: number): boolean =>
+  (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0) > since - FILE_CLOCK_MS;
 
 const contentOf = (file: string): string | null => {
   try {

@@ -29,8 +29,10 @@ export class Reload {
   constructor(
     private readonly options: ReloadOptions,
     private settings: Settings,
+    /** Unix milliseconds before the settings were read. */
+    readSince: number,
   ) {
-    this.watch.add(this.files());
+    this.watch.add(this.files(), readSince);
   }
 
   /** Reloads what was saved since the settings were loaded, and from now on each save. */
@@ -67,7 +69,7 @@ export class Reload {
 
   private async reload(): Promise<void> {
     const { say, load } = this.options;
-    const begun = performance.now();
+    const begun = Date.now();
     this.watch.see();
     forget(userModules());
     let settings: Settings;
@@ -75,17 +77,17 @@ export class Reload {
       settings = await load();
     } catch (error) {
       this.broken = true;
-      this.watch.add(this.files());
+      this.watch.add(this.files(), begun);
       return say(`Not reloaded, the code of before goes on. ${(error as Error).message}`);
     }
     this.broken = false;
     const before = this.settings;
     this.settings = settings;
-    this.watch.add(this.files());
+    this.watch.add(this.files(), begun);
     if (!(await this.replaceBy(settings, before))) return;
     const names = settings.handlers.map(({ name }) => name).join(', ');
     const file = path.relative(this.options.cwd, settings.config ?? '');
-    say(`Reloaded ${file} in ${Math.round(performance.now() - begun)} ms: ${names}`);
+    say(`Reloaded ${file} in ${Date.now() - begun} ms: ${names}`);
   }
 
   private async replaceBy(settings: Settings, before: Settings): Promise<boolean> {

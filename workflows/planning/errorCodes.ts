@@ -131,6 +131,11 @@ export const ERROR_CODES = {
     'Wait again, or see `muster explain <task>`.',
   ],
   // The servers.
+  API_REFUSED: [
+    'The HTTP API did not take the token, or it is no API of Muster.',
+    'Read the message: it names the address, and the variable of the token.',
+  ],
+  API_UNAVAILABLE: ['The HTTP API cannot be reached.', 'Start `muster api` or `muster dev`, or name another address.'],
   DATABASE_BUSY: [
     'Other transactions held locks, or a statement took too long: nothing was done.',
     'Repeat the call with the same ids.',

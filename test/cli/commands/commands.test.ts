@@ -24,6 +24,7 @@ const EXECUTION = '0b8f7f0e-5d0f-4f0c-9a52-3a6c5c1d2b11';
 /** Arguments, standard input, exit code, and what it says: on stdout with code 0, or stderr. */
 const COMMANDS: readonly (readonly [args: string, stdin: string, code: number, says: RegExp])[] = [
   ['init made --yes', '', 0, /^wrote made\/\.gitignore\n/],
+  ['mcp --url http://127.0.0.1:9', '', 3, /Cannot reach the API/],
   ['token list', '', 0, /id.*name.*scopes/],
   ['tenant list', '', 0, /tenant.*queued/],
   ['migrate', '', 0, /schema muster: up to date/],

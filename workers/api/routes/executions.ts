@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ExecutionConfig } from '../../../client/executions/check';
+import type { ExecutionConfig, Template } from '../../../client/executions/check';
 import type { ExecuteRequest } from '../../../workflows/contracts/execution';
 import * as contracts from '../../../workflows/contracts/execution';
 import { count, pageLimit } from '../../../workflows/contracts/fields';
@@ -7,6 +7,7 @@ import { ITEM_PAGE_MAX } from '../../../workflows/planning/pages';
 import { PAGE_BYTES } from '../bodies/memory';
 import { eventRoute, route } from '../route';
 import { events, waited } from '../streams';
+import type { OperatorLimits } from './operator';
 import { refuseAbove } from './operator';
 import { isWaiting, serverEvent, waitQuery } from './parts';
 
@@ -30,9 +31,7 @@ const start = route({
   keyed: 'id',
   run: async ({ client, body, keyId, tenant, operator }) => {
     const { template, arguments: lists, topic, max_attempts: maxAttempts } = body;
-    const { function_id: functionId, method } = template;
-    refuseAbove(operator, { concurrency: template.config?.concurrency, timeoutMs: template.config?.timeout_ms });
-    const execution = await client.execute({ functionId, method, config: configOf(template.config) }, lists, {
+    const execution = await client.execute(templateOf(operator, template), lists, {
       ...(topic === undefined ? {} : { topic }),
       ...(maxAttempts === undefined ? {} : { maxAttempts }),
       ...(keyId === undefined ? {} : { requestId: keyId }),
@@ -41,6 +40,13 @@ const start = route({
     return { request_id: execution.id, code: execution.code, message: execution.message };
   },
 });
+
+/** Returns what a request runs. @throws ApiProblem for what is above the operator's limits. */
+export const templateOf = (operator: OperatorLimits, template: ExecuteRequest['template']): Template => {
+  const { function_id: functionId, method, config } = template;
+  refuseAbove(operator, { concurrency: config?.concurrency, timeoutMs: config?.timeout_ms });
+  return { functionId, method, config: configOf(config) };
+};
 
 const configOf = (config: ExecuteRequest['template']['config'] = {}): ExecutionConfig => {
   const {
