@@ -104,14 +104,23 @@ export class SkippingMuster implements Omit<Skipping, 'stop'> {
   private async followTo(unixMs: number): Promise<void> {
     const targetMs = unixMs + this.serverAheadMs;
     await this.sleepServer(targetMs - (await this.env.currentTimeMs()));
-    await this.settle();
-    for (let step = 10; await this.isSomeoneLate(unixMs); step *= 2) {
+    for (let step = 10; !(await this.haveAllLooked(unixMs)); step *= 2) {
       const overMs = (await this.env.currentTimeMs()) - targetMs;
       if (overMs > TIMER_LATE_MS)
         throw new Error(`${await this.picture()}: one waits until ${unixMs - this.origin} and does not look`);
       await this.sleepServer(step);
-      await this.settle();
     }
+  }
+
+  /**
+   * Settles, and says whether nobody waits for a time that has come. A leader may look between the
+   * two: then what it has begun is waited for, too, or the clock would step away under its calls.
+   */
+  private async haveAllLooked(unixMs: number): Promise<boolean> {
+    await this.settle();
+    if (await this.isSomeoneLate(unixMs)) return false;
+    await this.settle();
+    return !(await this.isSomeoneLate(unixMs));
   }
   private async sleepServer(ms: number): Promise<void> {
     if (ms > 0) await this.env.sleep(Math.ceil(ms));
