@@ -948,6 +948,7 @@ CREATE INDEX recipient_used ON recipient USING btree (used_at);
 CREATE INDEX submitter_queuer ON submitter USING btree (queuer_id);
 CREATE INDEX target_busy ON target USING btree (leader_id) WHERE busy;
 CREATE INDEX target_due ON target USING btree (leader_id, due_at) WHERE due_at IS NOT NULL AND NOT paused AND NOT busy;
+CREATE INDEX target_paused ON target USING btree (handler_id) WHERE paused;
 CREATE UNIQUE INDEX task_id ON task USING btree (id);
 CREATE INDEX task_recipient ON task USING btree (recipient_id) WHERE recipient_id IS NOT NULL;
 CREATE INDEX task_dependency_open ON task_dependency USING btree (needs) WHERE state IS NULL;

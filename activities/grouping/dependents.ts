@@ -6,6 +6,7 @@ import { inTransaction } from '../../postgres/pool';
 import { planDependents } from '../../workflows/planning/grouping/dependents';
 import { wakeNotifier } from '../../workflows/wake';
 import { notificationsOfEnds } from '../callbacks/notificationsOfEnds';
+import type { OutcomesTold } from '../outcomes/told';
 import type { RingDeps } from './ring';
 import { awaitBriefly, ring } from './ring';
 
@@ -17,7 +18,12 @@ const FOLLOWED = 1_000;
 export interface Released {
   targetIds: number[];
   hasNotifications: boolean;
+  /** How many tasks of each handler failed, since one that they depend on did. */
+  failed: ReadonlyMap<string, number>;
 }
+
+/** Rings, and is told of dependents that failed, where this process counts ends. */
+type ReleaseDeps = RingDeps & { outcomes?: Pick<OutcomesTold, 'failedUnsent'> | undefined };
 
 /**
  * Works off what has ended and was waited for, until nothing is left that no other process works
@@ -26,51 +32,59 @@ export interface Released {
  */
 export const workOffEnded = async (pool: Pool): Promise<Released> => {
   const targetIds = new Set<number>();
+  const failed = new Map<string, number>();
   let hasNotifications = false;
-  if (!(await withRetries(() => store.hasEnded(pool)))) return { targetIds: [], hasNotifications };
+  if (!(await withRetries(() => store.hasEnded(pool)))) return { targetIds: [], hasNotifications, failed };
   for (let more = true; more;) {
     const step = await withRetries(() => inTransaction(pool, workOffSome));
     for (const id of step?.targetIds ?? []) targetIds.add(id);
+    for (const [handler, n] of step?.failed ?? []) failed.set(handler, (failed.get(handler) ?? 0) + n);
     hasNotifications ||= step?.hasNotifications ?? false;
     more = step !== null;
   }
-  return { targetIds: [...targetIds], hasNotifications };
+  return { targetIds: [...targetIds], hasNotifications, failed };
 };
 
 const workOffSome = async (client: Client): Promise<Released | null> => {
   const ended = await store.takeEnded(client, ENDS);
   if (ended.length === 0) return null;
   const seqs = await store.findDependents(client, ended, FOLLOWED);
-  const released: Released = { targetIds: [], hasNotifications: false };
+  let targetIds: number[] = [];
+  let failed: Failed = { hasNotifications: false, failed: new Map() };
   if (seqs.length > 0) {
     const held = new Set(await store.lockHeld(client, seqs));
     // In a new snapshot: another process may have had the lock, and marked other dependencies.
     const needs = await store.readNeeds(client, seqs);
     const plan = planDependents(new Map(ended.map(({ seq, state }) => [seq, state])), needs, held);
     if (plan.marks.length > 0) await store.markNeeds(client, plan.marks);
-    if (plan.released.length > 0) released.targetIds = await store.releaseHeld(client, plan.released);
-    if (plan.failed.length > 0) released.hasNotifications = await fail(client, plan.failed);
+    if (plan.released.length > 0) targetIds = await store.releaseHeld(client, plan.released);
+    if (plan.failed.length > 0) failed = await fail(client, plan.failed);
   }
   await store.deleteEnded(
     client,
     ended.map(({ id }) => id),
   );
-  return released;
+  return { targetIds, ...failed };
 };
 
-const fail = async (client: Client, failed: Parameters<typeof store.failHeld>[1]): Promise<boolean> => {
-  const ends = await store.failHeld(client, failed);
+type Failed = Pick<Released, 'hasNotifications' | 'failed'>;
+
+const fail = async (client: Client, those: Parameters<typeof store.failHeld>[1]): Promise<Failed> => {
+  const ends = await store.failHeld(client, those);
   const notifications = ends.flatMap(({ error, ...end }) =>
     notificationsOfEnds([{ ...end, batchId: null }], { state: 'failed', error }),
   );
   if (notifications.length > 0) await insertNotifications(client, notifications);
-  return notifications.length > 0;
+  const failed = new Map<string, number>();
+  for (const { handler } of ends) failed.set(handler, (failed.get(handler) ?? 0) + 1);
+  return { hasNotifications: notifications.length > 0, failed };
 };
 
 /** Works off ends and rings. A failure is logged only: the sweeper repeats it. */
-export const releaseDependents = async (deps: RingDeps): Promise<void> => {
+export const releaseDependents = async (deps: ReleaseDeps): Promise<void> => {
   try {
-    const { targetIds, hasNotifications } = await workOffEnded(deps.pool);
+    const { targetIds, hasNotifications, failed } = await workOffEnded(deps.pool);
+    for (const [handler, n] of failed) deps.outcomes?.failedUnsent(handler, n);
     await ring(deps, targetIds);
     if (hasNotifications)
       await awaitBriefly(deps, wakeNotifier(deps.temporal, deps.prefix), 'the notifier was not woken');

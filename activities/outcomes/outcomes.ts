@@ -39,4 +39,11 @@ export class Outcomes implements OutcomesTold {
       this.log.debug({ ...fields, ends }, 'a batch has ended');
     else this.log.info({ ...fields, ends, outcome: kind }, 'a batch is tried again, or waits');
   }
+
+  failedUnsent(handler: string, tasks: number): void {
+    const counts = new Map([['failed', tasks]] as const);
+    this.meters.ended(handler, counts);
+    this.minutes.ended(handler, counts);
+    this.log.warn({ handler, tasks }, 'tasks failed unsent: a task that they depend on did not succeed');
+  }
 }

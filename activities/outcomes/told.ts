@@ -14,4 +14,6 @@ export interface OutcomesTold {
   called(call: ToldCall, outcome: { kind: CountedOutcome }, ms: number): void;
   /** The outcome of a call is committed, if it was `written`. */
   settled(call: ToldCall, settled: { written: boolean; kind: string }, tally: Tally): void;
+  /** Tasks have failed without a call, since a task that they depend on did. */
+  failedUnsent(handler: string, tasks: number): void;
 }

@@ -1,7 +1,7 @@
 import type { CancellationRow } from '../../postgres/accepted/cancellation';
 import type { ExplainRow } from '../../postgres/operations/explain';
 import { readExplainFacts } from '../../postgres/operations/explain';
-import { findQueuedInLane } from '../../postgres/lanes/queue';
+import { findQueuedInLane } from '../../postgres/lanes/queuedTask';
 import { findLaneBatchOf } from '../../postgres/lanes/view';
 import { hasOverdueNotification } from '../../postgres/sweeper/overdueWork';
 import { readServedOf } from '../../postgres/nodes/partitionView';
@@ -14,6 +14,7 @@ import { servedBy, withServedBy } from '../../workflows/planning/explain/served'
 import { overdueText, remedyOf, isStalled, uncalledText } from '../../workflows/planning/explain/stalled';
 import { formatDuration } from '../../workflows/planning/duration';
 import { stopped } from '../../workflows/planning/explain/stopped';
+import { explainQueued } from '../../workflows/planning/lanes/explainQueued';
 import { STALLED_MS, UNANSWERED_MS } from '../../workflows/planning/liveness';
 import { isTerminal, leaderStateName, taskStateName } from '../../workflows/planning/states';
 import { checkName } from '../arguments';
@@ -77,12 +78,8 @@ const explainWaiting = async (client: ClientContext, id: string): Promise<Explan
   const explained = explainFacts(facts as unknown as ExplainFacts);
   const queued = facts.state === 'created' ? await findQueuedInLane(client.pool, id) : null;
   if (queued !== null) {
-    const { service, ahead, batches } = queued;
-    return {
-      ...explained,
-      waitsFor: 'lane',
-      text: `In the queue of lane ${service}, not in a batch yet: ${ahead} tasks and ${batches} batches are ahead of it.${await stalledQueuer(client)}`,
-    };
+    const pause = pauseOf(facts as unknown as ExplainFacts);
+    return { ...explained, waitsFor: 'lane', text: `${explainQueued(queued)}${pause}${await stalledQueuer(client)}` };
   }
   const batchId = await findLaneBatchOf(client.pool, id);
   const inLane = batchId === null || explained.waitsFor === null ? null : await batchStatus(client.pool, batchId);

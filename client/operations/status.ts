@@ -49,6 +49,7 @@ export const status = async (
       return {
         handler: one.name,
         paused: one.pausedAt === null ? null : { since: one.pausedAt.toISOString(), reason: one.pauseReason },
+        pausedTargets: one.pausedTargets,
         holdUntil: one.holdUntil?.toISOString() ?? null,
         counts,
         accepted: stored,

@@ -1,3 +1,4 @@
+import type { CallbackState } from '../../workflows/planning/callbacks/undelivered';
 import { createdUs } from '../created';
 import { INSTALLATION } from '../installation';
 import type { Queryable } from '../pool';
@@ -63,6 +64,23 @@ order by l.id desc`,
     values: [before, limit, handler, givenUp],
   });
   return rows;
+};
+
+/** Most callbacks that are counted: more say no more. */
+const COUNTED_MAX = 10_000;
+
+/** Counts callbacks that were tried and not delivered, by `CallbackState`. */
+export const UNDELIVERED_COUNTS = `
+select count(*) filter (where n.done_at is null)::float8 as retrying,
+  count(n.done_at)::float8 as "given-up"
+from (select done_at from notification where error is not null order by id desc limit ${COUNTED_MAX}) n`;
+
+export const countUndelivered = async (db: Queryable): Promise<Record<CallbackState, number>> => {
+  const { rows } = await db.query<Record<CallbackState, number>>({
+    name: 'count-undelivered',
+    text: UNDELIVERED_COUNTS,
+  });
+  return rows[0]!;
 };
 
 /** Makes them due, the given-up ones as if they had never been tried. */

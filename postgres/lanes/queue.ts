@@ -258,25 +258,6 @@ where t.id = any($1::int[])`,
   return rows;
 };
 
-/** Returns the place of a task that is in no batch yet; for `explain`. */
-export const findQueuedInLane = async (
-  db: Queryable,
-  taskId: string,
-): Promise<{ service: string; ahead: number; batches: number } | null> => {
-  const { rows } = await db.query<{ service: string; ahead: number; batches: number }>({
-    name: 'find-queued-in-lane',
-    text: `
-select l.service, (select count(*)::int from lane_queue a where a.lane_id = q.lane_id and a.seq < q.seq) as ahead,
-  (select count(*)::int
-   from lane_batch s
-   where s.lane_id = q.lane_id and s.status < 10 /* open */ and s.seq < q.seq) as batches
-from task k join lane_queue q on q.seq = k.seq join lane l on l.id = q.lane_id
-where k.id = $1`,
-    values: [taskId],
-  });
-  return rows[0] ?? null;
-};
-
 /**
  * Marks lanes that have something to send and are not marked: a ring was lost, or the caller died
  * between its commit and its ring. For the sweeper.

@@ -21,6 +21,9 @@ export interface HandlerGauges {
   unknown: number;
   dead: number;
   paused: boolean;
+  pausedTargets: number;
+  /** Most tasks that may wait (`maxQueued.perHandler`); null: any number. */
+  mostQueued: number | null;
 }
 
 export const readHandlerGauges = async (client: Client): Promise<HandlerGauges[]> => {
@@ -60,7 +63,10 @@ select h.name as handler, coalesce(w.n, 0)::float8 as queued, coalesce(l.n, 0)::
   coalesce(greatest(0, extract(epoch from clock() - w.oldest)), 0)::float8 as "oldestSeconds",
   coalesce(o.calls, 0)::float8 as "inFlight", coalesce(o.accepted, 0)::float8 as accepted,
   coalesce(b.unknown, 0)::float8 as unknown, (coalesce(b.dead, 0) + coalesce(e.dead, 0))::float8 as dead,
-  h.paused_at is not null as paused
+  h.paused_at is not null as paused, (
+    select count(*)::float8
+    from target t
+    where t.handler_id = h.id and t.paused) as "pausedTargets", h.queued_per_handler as "mostQueued"
 from handler h left join waiting w on w.handler_id = h.id left join later l on l.handler_id = h.id
   left join kept k on k.handler_id = h.id left join task f on f.seq = k.first
   left join open o on o.handler_id = h.id left join bad b on b.handler_id = h.id
@@ -147,14 +153,15 @@ export const readLaneGauges = async (client: Client): Promise<LaneGauges> => {
     text: `
 select count(*)::float8 as lanes,
   count(*) filter (where s.ready and s.paused_at is null and s.halted_by is null)::float8 as ready,
-  count(s.halted_by)::float8 as halted, count(s.paused_at)::float8 as paused,
+  count(s.halted_by)::float8 as halted,
+  count(*) filter (where s.paused_at is not null or u.paused_at is not null)::float8 as paused,
   coalesce(sum(s.pending), 0)::float8 as "inFlight",
   (select count(*)::float8 from lane_batch where status < 10 /* open */) as open, coalesce(
     (select extract(epoch from clock() - min(b.created_at))
      from lane_batch o join batch b on b.id = o.batch_id
      where o.status < 10 /* open */), 0)::float8 as "oldestSeconds", (select sum(slots)::float8 from queuer) as slots,
   coalesce((select sum(slots) from submitter), 0)::float8 as taken, (select sum(grants)::float8 from queuer) as grants
-from lane_state s`,
+from lane_state s join queuer u on u.id = s.queuer_id`,
   });
   return rows[0]!;
 };

@@ -13,6 +13,7 @@ export interface HandlerFacts {
   /** Null: not held, or no longer. */
   holdUntil: Date | null;
   inFlightCalls: number;
+  pausedTargets: number;
 }
 
 export const readHandlers = async (db: Queryable, handlerId: number | null): Promise<HandlerFacts[]> => {
@@ -25,7 +26,8 @@ select h.id, h.name, h.paused_at as "pausedAt", h.pause_reason as "pauseReason",
    from (
      select from leader l join batch b on b.leader_id = l.id and b.state = 1 /* open */
      where l.handler_id = h.id and b.attempt_until is not null
-       and b.dispatch is not null limit 100000) b) as "inFlightCalls"
+       and b.dispatch is not null limit 100000) b) as "inFlightCalls",
+  (select count(*)::int from target t where t.handler_id = h.id and t.paused) as "pausedTargets"
 from handler h
 where $1::int is null or h.id = $1
 order by h.name`,

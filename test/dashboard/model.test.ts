@@ -42,7 +42,10 @@ const calm: OverviewHandler = {
     slots: 0,
     allowed: null,
     maxAttemptMs: 30_000,
+    mostQueued: null,
   },
+  retrying: null,
+  pausedTargets: 0,
 };
 const nodes = { alive: 1, silent: 0, drained: 0, versions: ['1.0.0'] };
 const at = '2030-01-31T12:00:00.000Z';
@@ -51,6 +54,7 @@ const overviewOf = (more: Partial<OverviewHandler>, rest: Partial<Overview> = {}
   handlers: [{ ...calm, ...more }],
   nodes,
   queuers: [],
+  beside: null,
   ...rest,
 });
 const found = (more: Partial<OverviewHandler>, rest: Partial<Overview> = {}): string[] =>
@@ -71,6 +75,21 @@ describe('findings', () => {
       'paused',
       { ...waiting, paused: { since: at, reason: 'moving' } },
       'bad | orders is paused: 7 tasks waiting | Reason: moving. | Resume',
+    ],
+    [
+      'paused targets',
+      { ...waiting, pausedTargets: 2 },
+      'warn | orders: 2 targets paused | An operator paused them one by one',
+    ],
+    [
+      'a full backlog',
+      { ...waiting, limits: { ...calm.limits, mostQueued: 7 } },
+      'bad | orders takes no more tasks: 7 wait, and 7 may | Its backlog is full',
+    ],
+    [
+      'tried again',
+      { ...waiting, retrying: { tasks: 3, error: 'socket hang up' } },
+      'warn | orders: 3 tasks to be tried again | The last error: socket hang up.',
     ],
     ['not served', { ...waiting, served: false }, 'bad | orders has no worker: 7 tasks waiting | No live worker has'],
     [

@@ -2,10 +2,13 @@ import type { Registry } from 'prom-client';
 import { Counter, Gauge } from 'prom-client';
 import type { Logger } from 'pino';
 import { NODE_LIVE_MS } from '../../postgres/nodes/node';
+import { countUndelivered } from '../../postgres/callbacks/undelivered';
 import * as store from '../../postgres/operations/metrics';
 import type { Client, Pool } from '../../postgres/pool';
 import { countDueObjects } from '../../postgres/unneededObject';
 import { inTransaction } from '../../postgres/pool';
+import { CALLBACK_STATES } from '../../workflows/planning/callbacks/undelivered';
+import { briefly } from '../../workflows/behind';
 import { flushReasonName, LEADER_STATES, leaderStateName } from '../../workflows/planning/states';
 import { ExecutionGauges } from './executionGauges';
 import { addLiveGauge } from './liveGauge';
@@ -20,6 +23,8 @@ const CACHE_MS = 1_000;
  * `muster_scrape_failures_total` says so.
  */
 const STATEMENT_TIMEOUT_MS = 2_000;
+/** Less than a scrape may take: 10 s, where Prometheus is not told otherwise. */
+const LONGEST_REFRESH_MS = 5_000;
 /**
  * A batch's id is drawn before its transaction commits: those of the last seconds are counted
  * later, or some would be missed.
@@ -36,6 +41,7 @@ const PER_HANDLER = {
   accepted: ['muster_accepted_batches', 'Batches that the downstream accepted and has not finished'],
   unknown: ['muster_unknown_tasks', 'Parked tasks with an unknown outcome, to be resolved'],
   dead: ['muster_dead_tasks', 'Tasks whose attempts are used up'],
+  pausedTargets: ['muster_paused_targets', 'Targets that an operator has paused one by one'],
 } as const;
 
 const OF_LANES = {
@@ -59,6 +65,8 @@ export class StoreMetrics {
   private readonly lanes: Record<keyof typeof OF_LANES, Gauge>;
   private readonly stalled: StalledGauges;
   private readonly paused: Gauge<'handler'>;
+  private readonly mostQueued: Gauge<'handler'>;
+  private readonly callbacks: Gauge<'state'>;
   private readonly nodes: Gauge<'handler'>;
   private readonly leaders: Gauge<'handler' | 'state'>;
   private readonly batches: Counter<'handler' | 'reason'>;
@@ -94,6 +102,13 @@ export class StoreMetrics {
     this.partitions = new PartitionGauges(registry, options.partitions);
     this.stalled = new StalledGauges(registry);
     this.paused = gauge('muster_handler_paused', '1: the handler is paused');
+    this.mostQueued = gauge('muster_queue_limit', 'Tasks that may wait, after which submits are refused (maxQueued)');
+    this.callbacks = new Gauge({
+      name: 'muster_undelivered_callbacks',
+      help: 'Callbacks that were tried and not delivered; at most 10,000 are counted',
+      labelNames: ['state'],
+      registers,
+    });
     this.nodes = gauge('muster_nodes', 'Live worker processes that serve the handler');
     this.leaders = new Gauge({
       name: 'muster_leaders',
@@ -127,13 +142,14 @@ export class StoreMetrics {
   }
 
   /**
-   * Reads the store, unless that was done within the last second. Never rejects: old values are
-   * better than none.
+   * Reads the store, unless that was done within the last second. Never rejects, and does not wait
+   * for long: old values are better than none, and what this process says of itself is due while
+   * the store does not answer.
    */
   async refresh(): Promise<void> {
     if (performance.now() - this.readAt < CACHE_MS) return;
     this.reading ??= this.read().finally(() => (this.reading = null));
-    await this.reading;
+    await briefly(this.reading, LONGEST_REFRESH_MS);
   }
 
   private async read(): Promise<void> {
@@ -149,6 +165,8 @@ export class StoreMetrics {
         await this.partitions.read(client);
         await this.countBatches(client);
         this.objects.set(await countDueObjects(client));
+        const undelivered = await countUndelivered(client);
+        for (const state of CALLBACK_STATES) this.callbacks.set({ state }, undelivered[state]);
       });
       this.readAt = performance.now();
     } catch (error) {
@@ -166,6 +184,8 @@ export class StoreMetrics {
       for (const key of Object.keys(PER_HANDLER) as (keyof typeof PER_HANDLER)[])
         this.gauges[key].set({ handler }, row[key]);
       this.paused.set({ handler }, row.paused ? 1 : 0);
+      if (row.mostQueued === null) this.mostQueued.remove({ handler });
+      else this.mostQueued.set({ handler }, row.mostQueued);
       for (const state of Object.keys(LEADER_STATES)) this.leaders.set({ handler, state }, 0);
     }
     for (const { handler, state, n } of leaders) this.leaders.set({ handler, state: leaderStateName(state) }, n);

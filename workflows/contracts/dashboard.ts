@@ -32,6 +32,7 @@ const limits = z
     slots: count.describe('Calls in flight, or reserved, of perHandler'),
     allowed: count.nullable().describe('Calls that back pressure still allows; null: as configured'),
     maxAttemptMs: count.describe('Time limit of a call'),
+    mostQueued: count.nullable().describe('Tasks that may wait, after which submits are refused; null: any number'),
   })
   .describe('Settings of a handler as the workers stored them, and what is used of them')
   .meta({ id: 'HandlerLimits' });
@@ -42,6 +43,10 @@ const overviewHandler = handlerStatus
   .extend({
     leaders: z.object({ n: count, unanswered: count, oldestUnansweredMs: ms.nullable() }),
     limits,
+    retrying: z
+      .object({ tasks: count, error: z.string().describe('Why the newest of them was not done') })
+      .nullable()
+      .describe('Tasks that wait for another attempt after a failed call, among the newest; null: none'),
   })
   .meta({ id: 'OverviewHandler' });
 export type OverviewHandler = z.infer<typeof overviewHandler>;
@@ -55,6 +60,14 @@ export const overview = z
       .nullable()
       .describe('Null: not for a limited token'),
     queuers: z.array(queuerView).nullable().describe('Null: not for a limited token'),
+    beside: z
+      .object({
+        executionsWithoutNodes: count.describe('Executions that wait for nodes which can run them'),
+        retriedCallbacks: count.describe('Callbacks that were not delivered and are tried again'),
+        lostCallbacks: count.describe('Callbacks that were given up; at most 10,000 of both are counted'),
+      })
+      .nullable()
+      .describe('What belongs to no handler. Null: not for a limited token'),
   })
   .meta({ id: 'Overview' });
 export type Overview = z.infer<typeof overview>;

@@ -50,6 +50,7 @@ export const handlerStatus = z
   .object({
     handler: z.string(),
     paused,
+    pausedTargets: count.describe('Targets that an operator has paused one by one'),
     holdUntil: time.nullable().describe('Back pressure with scope handler: nothing is sent before this time'),
     counts: stateCounts,
     accepted: count.describe('Tasks in the store; the sum of the counts if identityHolds is null'),

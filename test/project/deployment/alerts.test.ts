@@ -53,6 +53,10 @@ test.each(rules)('%s: says whom it concerns and what to do, by commands that the
   for (const [, label] of labels) expect(rule.expr).toMatch(new RegExp(`by \\([^)]*\\b${label}\\b`));
 });
 
+test.each(rules)('%s: the page of incidents says what it is and what ends it', (name) => {
+  expect(read('docs/operations/incidents.md')).toContain(`| \`${name}\` `);
+});
+
 test('each kind of metric that a rule needs is told apart', () => {
   expect(rules.length).toBeGreaterThan(10);
   expect(metricOf('muster_task_ends_total')).toMatchObject({ type: 'counter', labels: ['handler', 'state'] });

@@ -2,10 +2,13 @@ import type { Client } from '../../../client/client';
 import { NotFoundError } from '../../../client/errors';
 import { fanoutViewOf } from '../../../client/fanouts/fanout';
 import { findScope } from '../../../client/operations/scope';
+import { readBeside } from '../../../postgres/dashboard/beside';
 import { readNewestFanouts } from '../../../postgres/dashboard/fanouts';
 import { readForming } from '../../../postgres/dashboard/forming';
 import type { HandlerLimitsRow } from '../../../postgres/dashboard/limits';
 import { readHandlerLimits } from '../../../postgres/dashboard/limits';
+import type { RetryingRow } from '../../../postgres/dashboard/retrying';
+import { readRetrying } from '../../../postgres/dashboard/retrying';
 import { readLeaders } from '../../../postgres/operations/status';
 import { readTime } from '../../../postgres/time';
 import type {
@@ -28,6 +31,7 @@ const limitsOf = ({ handler: _, ...limits }: HandlerLimitsRow): HandlerLimits =>
 const briefly = (
   { leaders, flushReasons: _, ...status }: HandlerStatus,
   limits: ReadonlyMap<string, HandlerLimitsRow>,
+  retrying: ReadonlyMap<string, RetryingRow>,
 ): OverviewHandler[] => {
   const row = limits.get(status.handler);
   // A handler may be registered between the two looks: it is in the next.
@@ -42,8 +46,20 @@ const briefly = (
         oldestUnansweredMs: late.length === 0 ? null : Math.max(...late),
       },
       limits: limitsOf(row),
+      retrying: retryingOf(retrying.get(status.handler)),
     },
   ];
+};
+
+const retryingOf = (row: RetryingRow | undefined): OverviewHandler['retrying'] =>
+  row === undefined ? null : { tasks: row.tasks, error: row.error };
+
+/** Returns what waits for another attempt, by handler, with the errors decoded. */
+const openedRetrying = async ({ pool, sealer }: Client): Promise<Map<string, RetryingRow>> => {
+  const rows = await readRetrying(pool);
+  const texts = rows.map(({ error }) => error);
+  const plain = sealer === null ? texts : await sealer.openTexts(texts);
+  return new Map(rows.map((row, i) => [row.handler, { ...row, error: plain[i]! }]));
 };
 
 const countNodes = async (client: Client): Promise<Overview['nodes']> => {
@@ -61,16 +77,18 @@ const countNodes = async (client: Client): Promise<Overview['nodes']> => {
 export const readOverview = async (client: Client, limits: Limits): Promise<Overview> => {
   const at = await readTime(client.pool);
   // Handlers are shared among tenants, and not a tenant's to see.
-  if (limits.tenant !== null) return { at, handlers: [], nodes: null, queuers: null };
+  if (limits.tenant !== null) return { at, handlers: [], nodes: null, queuers: null, beside: null };
   const settings = new Map((await readHandlerLimits(client.pool, null)).map((row) => [row.handler, row]));
+  const retrying = await openedRetrying(client);
   const all = await client.status(undefined, { exact: false });
   const mine = all.filter(({ handler }) => isAllowed(limits.handlers, handler));
   const isWhole = isUnlimited(limits);
   return {
     at,
-    handlers: mine.flatMap((status) => briefly(status, settings)),
+    handlers: mine.flatMap((status) => briefly(status, settings, retrying)),
     nodes: isWhole ? await countNodes(client) : null,
     queuers: isWhole ? await client.queuer() : null,
+    beside: isWhole ? await readBeside(client.pool) : null,
   };
 };
 

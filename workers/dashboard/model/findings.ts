@@ -19,7 +19,13 @@ export interface Finding {
 /** Beyond its linger, a task waits this long for no visible reason before that is a finding. */
 const LATE_MS = 60_000;
 
-const ofHandler = (handler: OverviewHandler): Finding[] => [...stopped(handler), ...stuck(handler), ...ended(handler)];
+const ofHandler = (handler: OverviewHandler): Finding[] => [
+  ...stopped(handler),
+  ...limited(handler),
+  ...stuck(handler),
+  ...again(handler),
+  ...ended(handler),
+];
 
 const reasonOf = (reason: string | null): string => (reason === null ? 'No reason was given.' : `Reason: ${reason}.`);
 const waitingOf = ({ counts }: OverviewHandler): number => counts.created;
@@ -49,6 +55,49 @@ const stopped = (handler: OverviewHandler): Finding[] => {
     });
   return found;
 };
+
+const again = ({ handler: name, retrying }: OverviewHandler): Finding[] =>
+  retrying === null
+    ? []
+    : [
+        {
+          level: 'warn',
+          what: `${name}: ${counted(retrying.tasks, 'task')} to be tried again`,
+          why: `The last error: ${cut(retrying.error)}.`,
+          next: 'It goes on by itself; see the errors if it does not.',
+          href: hrefOf(['errors'], { handler: name }),
+        },
+      ];
+
+/** What a line of the page holds. */
+const LONGEST_ERROR = 200;
+const cut = (text: string): string => (text.length > LONGEST_ERROR ? `${text.slice(0, LONGEST_ERROR)}...` : text);
+
+/** What an operator has paused and may have forgotten, and what takes no more. */
+const limited = ({ handler: name, pausedTargets, counts, limits: { mostQueued } }: OverviewHandler): Finding[] => [
+  ...(pausedTargets > 0
+    ? [
+        {
+          level: 'warn' as const,
+          what: `${name}: ${counted(pausedTargets, 'target')} paused`,
+          why: 'An operator paused them one by one: their tasks wait.',
+          next: 'Resume them once the reason is gone.',
+          href: hrefOf(['handlers', name]),
+        },
+      ]
+    : []),
+  ...(mostQueued !== null && counts.created >= mostQueued
+    ? [
+        {
+          level: 'bad' as const,
+          what: `${name} takes no more tasks: ${number(counts.created)} wait, and ${number(mostQueued)} may`,
+          why: 'Its backlog is full (maxQueued): submits are refused.',
+          next: 'See why so few are sent; else raise maxQueued.perHandler.',
+          href: hrefOf(['handlers', name]),
+        },
+      ]
+    : []),
+];
 
 const stuck = (handler: OverviewHandler): Finding[] => {
   const { handler: name, stalled, partitions, paused, holdUntil, oldestQueuedMs, limits, served } = handler;
@@ -131,7 +180,7 @@ const ofLanes = ({ queuers }: Overview): Finding[] =>
       ? [
           {
             level: 'bad' as const,
-            what: `All ${counted(lanes, 'lane')} are paused`,
+            what: lanes === 1 ? 'The only lane is paused' : `All ${counted(lanes, 'lane')} are paused`,
             why: reasonOf(reason),
             next: 'Resume them once the reason is gone.',
             href: hrefOf(['lanes']),
@@ -176,9 +225,37 @@ const ofNodes = ({ nodes, handlers }: Overview): Finding[] =>
       ]
     : [];
 
+const ofBeside = ({ beside }: Overview): Finding[] => {
+  if (beside === null) return [];
+  const { executionsWithoutNodes: n, retriedCallbacks: retried, lostCallbacks: lost } = beside;
+  const found: Finding[] = [];
+  if (n > 0)
+    found.push({
+      level: 'bad',
+      what: `${counted(n, 'execution')} without a node`,
+      why: 'No live worker has the function, topic or attributes that they ask for.',
+      next: 'Start a worker that has, or cancel them.',
+      href: hrefOf(['executions']),
+    });
+  if (retried + lost > 0)
+    found.push({
+      level: 'warn',
+      what: `${counted(retried + lost, 'callback')} not delivered`,
+      why: `${number(retried)} are tried again, ${number(lost)} were given up.`,
+      next: 'See their errors (muster callbacks); send them again once the receiver takes them.',
+      href: hrefOf(['errors']),
+    });
+  return found;
+};
+
 /** Returns what is wrong, the worst first. Empty: all is well. */
 export const findingsOf = (overview: Overview): Finding[] => {
-  const all = [...ofNodes(overview), ...overview.handlers.flatMap(ofHandler), ...ofLanes(overview)];
+  const all = [
+    ...ofNodes(overview),
+    ...overview.handlers.flatMap(ofHandler),
+    ...ofLanes(overview),
+    ...ofBeside(overview),
+  ];
   return [...all.filter(({ level }) => level === 'bad'), ...all.filter(({ level }) => level === 'warn')];
 };
 
