@@ -1,4 +1,5 @@
 import { withRetries } from '../../postgres/errors';
+import type { Client as Transaction } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
 import type { RedriveScope } from '../../postgres/operations/redrive';
 import * as store from '../../postgres/operations/redrive';
@@ -110,16 +111,22 @@ const stepsOfDependents = (
   ).map(
     (chunk): Step =>
       (limit) =>
-        inTransaction(client.pool, async (tx) => {
-          const chosen = await lockFailedDependents(tx, { ...scope, seqs: chunk }, limit);
-          if (chosen.length === 0) return [];
-          const needs = await readNeeds(tx, chosen);
-          const targetIds = await holdAgain(tx, chosen);
-          const ends = needs.filter(({ state: how }) => how !== TASK_STATES.succeeded);
-          await countEnded(tx, new Map(ends.map(({ needs: on, state: how }) => [on, how])));
-          return targetIds;
-        }),
+        inTransaction(client.pool, (tx) => redriveDependents(tx, { ...scope, seqs: chunk }, limit)),
   );
+
+/**
+ * Holds failed dependents again, in a transaction of the caller; returns the target of each.
+ * `releaseDependents` is due after it.
+ */
+export const redriveDependents = async (tx: Transaction, of: FailedDependents, limit: number): Promise<number[]> => {
+  const chosen = await lockFailedDependents(tx, of, limit);
+  if (chosen.length === 0) return [];
+  const needs = await readNeeds(tx, chosen);
+  const targetIds = await holdAgain(tx, chosen);
+  const ends = needs.filter(({ state: how }) => how !== TASK_STATES.succeeded);
+  await countEnded(tx, new Map(ends.map(({ needs: on, state: how }) => [on, how])));
+  return targetIds;
+};
 
 const findSeqs = async (
   client: ClientContext,

@@ -3,6 +3,7 @@ import type { Queryable } from '../pool';
 /** What lists say of a task: all but its payload and its result. */
 export interface ListedTask {
   seq: number;
+  targetId: number;
   id: string;
   handler: string;
   target: string;
@@ -14,6 +15,12 @@ export interface ListedTask {
   createdAt: Date;
   notBefore: Date | null;
   priority: number;
+  /** Null: 1. */
+  weight: number | null;
+  /** Its target feeds a lane. */
+  inLane: boolean;
+  /** When the attempt failed after which it waits for another; null: it does not. */
+  failedAt: Date | null;
   /** Version of the payload; null: the first. */
   version: number | null;
   error: string | null;
@@ -25,9 +32,10 @@ export const readListed = async (db: Queryable, seqs: readonly number[]): Promis
   const { rows } = await db.query<ListedTask>({
     name: 'read-listed',
     text: `
-select s.seq, s.id, h.name as handler, t.key as target, s.state, s.attempts,
+select s.seq, s.target_id as "targetId", s.id, h.name as handler, t.key as target, s.state, s.attempts,
   s.batch_id as "batchId", o.seq is not null as "isOwnEnd",
   k.created_at as "createdAt", coalesce(d.not_before, x.not_before) as "notBefore", k.priority, k.version,
+  k.weight, t.lane_id is not null as "inLane", d.failed_at as "failedAt",
   case when o.seq is null then coalesce(b.error, d.error) else o.error end as error,
   case when s.state >= 4 /* ended */ then coalesce(o.at, b.finished_at) end as "finishedAt"
 from task_state s join task k on k.seq = s.seq join target t on t.id = s.target_id join handler h on h.id = t.handler_id
