@@ -14,26 +14,30 @@ export interface WaitingRow {
   notBefore: Date | null;
 }
 
-/** Locks those of the tasks that wait outside of lanes, and returns where. */
+/**
+ * Part of statements: tasks with the place on disk of their row in the queue, null if they are not
+ * there. Looked up one by one: the table grows and empties faster than its statistics, and a plan
+ * for an empty one reads all of it for each task. Only their target's lock keeps the places valid.
+ */
+const NAMED = `named as materialized (
+  select k.seq, k.target_id, k.priority, k.weight, (
+      select q.ctid
+      from queue q
+      where q.target_id = k.target_id and q.priority = k.priority and q.seq = k.seq) as at
+  from task k
+  where k.seq = any($1::bigint[]))`;
+
+/** Returns where those of the tasks wait that do, and locks the rows of those that are held. */
 export const lockWaiting = async (client: Client, seqs: readonly number[]): Promise<WaitingRow[]> => {
   const { rows } = await client.query<WaitingRow>({
     name: 'lock-waiting',
     text: `
-with named as materialized (
-  select k.seq, k.target_id, k.priority, k.weight
-  from task k
-  where k.seq = any($1::bigint[])
-  order by k.seq for no key update),
-queued as (
-  select q.seq
-  from named n join queue q on q.target_id = n.target_id and q.priority = n.priority and q.seq = n.seq
-  for update of q),
-later as (select d.seq, d.not_before from delayed d where d.seq = any($1::bigint[]) for update),
+with ${NAMED},
 kept as (select x.seq, x.not_before from held x where x.seq = any($1::bigint[]) for update)
-select n.seq, n.target_id as "targetId", n.priority, n.weight, coalesce(l.not_before, x.not_before) as "notBefore",
-  case when q.seq is not null then 'queue' when l.seq is not null then 'delayed' else 'held' end as place
-from named n left join queued q on q.seq = n.seq left join later l on l.seq = n.seq left join kept x on x.seq = n.seq
-where coalesce(q.seq, l.seq, x.seq) is not null`,
+select n.seq, n.target_id as "targetId", n.priority, n.weight, coalesce(d.not_before, x.not_before) as "notBefore",
+  case when n.at is not null then 'queue' when d.seq is not null then 'delayed' else 'held' end as place
+from named n left join delayed d on d.seq = n.seq left join kept x on x.seq = n.seq
+where n.at is not null or d.seq is not null or x.seq is not null`,
     values: [seqs],
   });
   return rows;
@@ -44,10 +48,11 @@ export const delayQueued = async (client: Client, seqs: readonly number[], notBe
   await client.query({
     name: 'delay-queued',
     text: `
-with gone as (
-  delete from queue q using task k
-  where k.seq = any($1::bigint[]) and q.target_id = k.target_id and q.priority = k.priority and q.seq = k.seq
-  returning q.target_id, q.priority, q.seq, q.bytes, q.attempts, q.weight, q.key)
+with ${NAMED},
+gone as (
+  delete from queue q
+  where q.ctid = any(array(select n.at from named n where n.at is not null))
+  returning q.*)
 insert into delayed (target_id, priority, seq, not_before, bytes, attempts, weight, key)
 select target_id, priority, seq, to_timestamp($2::float8 / 1000), bytes, attempts, weight, key
 from gone`,
@@ -95,11 +100,10 @@ export const setOrder = async (
   await client.query({
     name: 'set-order',
     text: `
-with named as materialized (select seq, target_id, priority from task where seq = any($1::bigint[])),
+with ${NAMED},
 queued as (
   update queue q set priority = coalesce($2::smallint, q.priority), weight = coalesce($3::float8, q.weight)
-  from named n
-  where q.target_id = n.target_id and q.priority = n.priority and q.seq = n.seq),
+  where q.ctid = any(array(select n.at from named n where n.at is not null))),
 later as (
   update delayed set priority = coalesce($2::smallint, priority), weight = coalesce($3::float8, weight)
   where seq = any($1::bigint[]))

@@ -27,12 +27,23 @@ export interface ListedTask {
   finishedAt: Date | null;
 }
 
+/**
+ * Attempts of a task in a batch, in the queue or in that of a lane; null: it is in none. Looked up
+ * one by one, not joined as in the view: the queue grows and empties faster than its statistics,
+ * and a plan for an empty one reads all of it for each task.
+ */
+const ATTEMPTS = `
+  (select m.attempts + b.counted from member m where m.seq = s.seq),
+  (select q.attempts from queue q where q.target_id = k.target_id and q.priority = k.priority and q.seq = k.seq),
+  (select l.attempts from lane_queue l where l.seq = s.seq)`;
+
 /** Returns those of the tasks that exist, in no order, as they are now. */
 export const readListed = async (db: Queryable, seqs: readonly number[]): Promise<ListedTask[]> => {
   const { rows } = await db.query<ListedTask>({
     name: 'read-listed',
     text: `
-select s.seq, s.target_id as "targetId", s.id, h.name as handler, t.key as target, s.state, s.attempts,
+select s.seq, s.target_id as "targetId", s.id, h.name as handler, t.key as target, s.state,
+  coalesce(o.attempts, ${ATTEMPTS}, d.attempts, 0)::smallint as attempts,
   s.batch_id as "batchId", o.seq is not null as "isOwnEnd",
   k.created_at as "createdAt", coalesce(d.not_before, x.not_before) as "notBefore", k.priority, k.version,
   k.weight, t.lane_id is not null as "inLane", d.failed_at as "failedAt",

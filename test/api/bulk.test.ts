@@ -22,6 +22,9 @@ test('counted, started once per Idempotency-Key, followed and listed', async () 
     await world.call('POST /v1/bulk', { body, key: 'k-1' }),
   ];
   expect([first.status, again.status, again.body.id]).toEqual([202, 202, first.body.id]);
+  // As if the process had died before the answer was kept.
+  await world.database.pool.query('delete from idempotency_key');
+  expect((await world.call('POST /v1/bulk', { body, key: 'k-1' })).body.id).toBe(first.body.id);
   await makeSteps(world.client);
   const shown = await world.call(`GET /v1/bulk/${first.body.id}`);
   expect(shown.body).toMatchObject({ state: 'done', total: 2, done: 2, limit: 2, door: 'api' });

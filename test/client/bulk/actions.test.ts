@@ -145,6 +145,10 @@ test('failed tasks are sent again before those that failed because of them, alon
 update batch set state = 5, attempt = 1, counted = 1, dispatch = null, started_at = clock(), finished_at = clock()`,
   );
   await shop.pool.query('delete from dispatch');
+  // Between them so many that they are not in one step.
+  const others = Array.from({ length: 600 }, (_, i) => `o${i}`);
+  await shop.client.submit('items', items('se', ...others));
+  await cut(shop.pool, others, { state: 5 });
   await shop.client['connection'].releaseDependents();
   expect(await statesOf(shop.client, 'a', 'b', 'c', 'd')).toEqual([
     'a failed 1',
@@ -153,7 +157,7 @@ update batch set state = 5, attempt = 1, counted = 1, dispatch = null, started_a
     'd failed 0',
   ]);
   const input = { handler: 'items', where: { state: 'failed' }, action: { do: 'redrive' } } as const;
-  expect(await made(shop.client, input)).toMatchObject({ state: 'done', total: 4, done: 4, skipped: 0 });
+  expect(await made(shop.client, input)).toMatchObject({ state: 'done', total: 604, done: 604, skipped: 0 });
   expect(await statesOf(shop.client, 'a', 'b', 'c', 'd')).toEqual([
     ...['a created 0', 'b created 0', 'c created 0', 'd created 0'],
   ]);

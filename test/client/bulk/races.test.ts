@@ -119,6 +119,27 @@ test('what was accepted, failed or parked after the start is not touched, so tha
   expect(await statesOf(client, 'y', 'z', 'p')).toEqual(['y created 0', 'z failed 1', 'p unknown 1']);
 });
 
+test('what was sent at the start and fails later is not touched, and neither is a retry that waits since', async () => {
+  await client.submit('items', items('se', 'a', 'b', 'c'));
+  await cut(shop.pool, ['a', 'b'], { state: 4 }); // its settlement is still to come
+  const failed = await client.bulk.start({ handler: 'items', where: { state: 'failed' }, action: { do: 'redrive' } });
+  await endAlone(shop.pool, 'a', TASK_STATES.failed, 'no');
+  const sooner = await client.bulk.start({ handler: 'items', action: { do: 'update', notBefore: null } });
+  await shop.pool.query(`
+with gone as (delete from queue returning *)
+insert into delayed (target_id, priority, seq, not_before, bytes, attempts, weight, key, error, failed_at)
+select target_id, priority, seq, clock() + interval '1 hour', bytes, 1, weight, key, 'HTTP 503', clock()
+from gone`);
+  await makeSteps(client);
+  expect(await client.bulk.get(failed.id)).toMatchObject({ state: 'done', total: 0, done: 0 });
+  expect(await client.bulk.get(sooner.id)).toMatchObject({ state: 'done', total: 0, done: 0 });
+  expect(await statesOf(client, 'a', 'c')).toEqual(['a failed 1', 'c created 1']);
+  // Waited for since before the start it is sent at once.
+  expect(await made(client, { handler: 'items', action: { do: 'update', notBefore: null } })).toMatchObject({
+    done: 1,
+  });
+});
+
 test('after stop has answered nothing more is changed, although the step was chosen before', async () => {
   await client.submit('items', items('se', 'a'));
   const id = await counted({ handler: 'items', action: { do: 'cancel' } });
@@ -163,6 +184,10 @@ test('a step that fails says why and is tried again later, while others go on', 
   const step = await makeBulkStep(client);
   expect(step).toMatchObject({ id: broken.id, done: 0, failure: expect.any(Error) as Error });
   expect(await client.bulk.get(broken.id)).toMatchObject({ state: 'counting', error: expect.any(String) as string });
+  const { rows } = await shop.pool.query(`
+select tries, due_at > created_at + interval '900 ms' as later from bulk_action`);
+  expect(rows).toEqual([{ tries: 1, later: true }]);
+  await shop.pool.query(`update bulk_action set due_at = clock() + interval '1 hour'`); // this machine may be slow
   expect(await made(client, { handler: 'items', action: { do: 'cancel' } })).toMatchObject({ state: 'done', done: 1 });
   await shop.pool.query('update bulk_action set place = null, due_at = clock() where due_at is not null');
   await makeSteps(client);
