@@ -377,6 +377,12 @@ create table execution (
   constraint execution_state_check CHECK (state = ANY (ARRAY['-4'::integer, '-3'::integer, 0, 1, 2, 100]))
 ) with (fillfactor=50);
 
+create table expiry (
+  seq bigint not null,
+  at timestamp with time zone not null,
+  constraint expiry_pkey PRIMARY KEY (seq)
+);
+
 create table fanout (
   id bigint not null generated always as identity,
   public_id uuid not null default gen_random_uuid(),
@@ -952,6 +958,7 @@ CREATE INDEX execution_open ON execution USING btree (resume_at) WHERE state = A
 CREATE INDEX execution_staging ON execution USING btree (resume_at) WHERE state = 2;
 CREATE INDEX execution_tenant ON execution USING btree (tenant, created_at, id) WHERE tenant IS NOT NULL;
 CREATE INDEX execution_woken ON execution USING btree (woken_at) WHERE woken_at IS NOT NULL;
+CREATE INDEX expiry_at ON expiry USING btree (at);
 CREATE INDEX fanout_idle ON fanout USING btree (state, active_at);
 CREATE INDEX fanout_recipient ON fanout USING btree (recipient_id) WHERE recipient_id IS NOT NULL;
 CREATE INDEX fanout_tenant ON fanout USING btree (tenant) WHERE tenant IS NOT NULL;

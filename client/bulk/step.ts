@@ -92,9 +92,9 @@ const added = (before: Readonly<Record<string, number>>, more: Readonly<Record<s
 };
 
 /** Wakes what goes on because of a step. The sweeper repeats what is lost with this process. */
-const wakeAfter = async (
+export const wakeAfter = async (
   client: BulkContext,
-  { targetIds, laneIds, hasEnds }: Applied,
+  { targetIds, laneIds, hasEnds }: Pick<Applied, 'targetIds' | 'laneIds' | 'hasEnds'>,
   isResolved: boolean,
 ): Promise<void> => {
   const targets = [...new Set(targetIds)];

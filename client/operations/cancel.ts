@@ -8,7 +8,7 @@ import type { Client as Transaction } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
 import { insertNotifications } from '../../postgres/calls/records';
 import type { CancellationState } from '../../workflows/planning/calls/cancellation';
-import { isTerminal, taskStateName } from '../../workflows/planning/states';
+import { isTerminal, TASK_STATES, taskStateName } from '../../workflows/planning/states';
 import { checkIds } from '../arguments';
 import { cancelBatch } from '../lanes/cancelBatch';
 import type { ClientContext } from '../context';
@@ -96,17 +96,21 @@ const whyNot = async (client: ClientContext, batch: number): Promise<string | nu
   }
 };
 
-/** Cancels those of the tasks that are in no batch, in a transaction of the caller. */
-export const cancelIn = async (tx: Transaction, ids: readonly string[]): Promise<CancelledTask[]> => {
+/** Ends those of the tasks that are in no batch, in a transaction of the caller. */
+export const cancelIn = async (
+  tx: Transaction,
+  ids: readonly string[],
+  { state, error }: { state: 'cancelled' | 'failed'; error: string | null } = { state: 'cancelled', error: null },
+): Promise<CancelledTask[]> => {
   const targets = await findTargetsOf(tx, ids);
   await lockTargets(
     tx,
     targets.flatMap(({ targetId, laneId }) => (laneId === null ? [targetId] : [])),
   );
   await lockLaneStates(tx, [...new Set(targets.flatMap(({ laneId }) => laneId ?? []))]);
-  const rows = await cancelTasks(tx, ids);
+  const rows = await cancelTasks(tx, ids, { state: TASK_STATES[state], error });
   const ends = rows.filter((row) => row.cancelled).map((row) => ({ ...row, batchId: null }));
-  const notifications = notificationsOfEnds(ends, { state: 'cancelled' });
+  const notifications = notificationsOfEnds(ends, { state, ...(error === null ? {} : { error }) });
   if (notifications.length > 0) await insertNotifications(tx, notifications);
   return rows;
 };

@@ -38,6 +38,15 @@ create index bulk_action_due on bulk_action (due_at) where due_at is not null;
 create index bulk_action_created on bulk_action (created_at, id);
 comment on column bulk_action.state is '0 counting, 1 working, 2 done, 3 stopped';
 
+-- When a task expires that still waits then, by its seq: few tasks have it. A row is removed once its time has passed
+-- and the task has ended.
+create table expiry (
+  seq bigint primary key,
+  at timestamptz not null
+);
+create index expiry_at on expiry (at);
+
 -- Down Migration
 
+drop table expiry;
 drop table bulk_action;

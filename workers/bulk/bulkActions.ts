@@ -1,25 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Client } from '@temporalio/client';
-import type { Logger } from 'pino';
-import { releaseDependents } from '../../activities/grouping/dependents';
-import { awaitBriefly, ring } from '../../activities/grouping/ring';
-import { ringLanes } from '../../activities/lanes/ring';
 import type { BulkContext } from '../../client/bulk/step';
 import { makeBulkStep } from '../../client/bulk/step';
-import type { Sealer } from '../../handlers/codec/sealer';
-import type { Pool } from '../../postgres/pool';
 import type { SweepCounts } from '../sweeper/counts';
+import type { ChangingDeps } from './context';
+import { changing } from './context';
 
 /** Longest pause between two steps: a step's time, so that others have the database, too. */
 const LONGEST_REST_MS = 200;
-
-interface Options {
-  pool: Pool;
-  temporal: Client;
-  prefix: string;
-  log: Logger;
-  sealer?: Sealer | null;
-}
 
 /**
  * Works off bulk actions, beside the sweeper's rounds: a round begins what a process that died has
@@ -32,17 +19,8 @@ export class BulkActions {
   /** Bulk actions whose last step failed, each logged once. */
   private readonly failing = new Set<string>();
 
-  constructor(private readonly options: Options) {
-    const { pool, temporal, prefix, sealer = null } = options;
-    this.context = {
-      pool,
-      prefix,
-      sealer,
-      ring: (targetIds) => ring(options, [...targetIds]),
-      ringLaneIds: (laneIds) => ringLanes(options, [...laneIds]),
-      releaseDependents: () => releaseDependents(options),
-      wake: (send) => awaitBriefly(options, send(temporal), 'a wake failed'),
-    };
+  constructor(private readonly options: ChangingDeps) {
+    this.context = changing(options);
   }
 
   /** Begins to make the steps that are due, unless that is being done. */

@@ -13,6 +13,7 @@ import type { ReapIntervals } from '../../postgres/fanouts/reap';
 import * as sweep from '../../postgres/sweeper/sweep';
 import { WAKE_DEADLINE_MS } from '../../workflows/wake';
 import { BulkActions } from '../bulk/bulkActions';
+import { endExpired } from '../bulk/expiries';
 import { Cleaning } from './cleaning';
 import { EndedMonitors } from './endedMonitors';
 import { ExecutionSweep } from './executions';
@@ -165,6 +166,7 @@ export class Sweeper {
     await this.step('expired leaders', () => this.wakeExpired());
     await this.step('lost dispatches', () => this.wakeForLostDispatches());
     await this.step('ended dependencies', () => releaseDependents(this.options));
+    await this.step('expired tasks', () => endExpired(this.options, this.counts));
     await this.step('recent tasks', () => this.sweepRecent());
     await this.step('queued targets', () => this.sweepQueued());
     await this.step('delayed targets', () => this.sweepDelayed());
