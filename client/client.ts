@@ -1,6 +1,7 @@
 import type { Client as TemporalClient } from '@temporalio/client';
 import type { Sealer } from '../handlers/codec/sealer';
 import type { Pool } from '../postgres/pool';
+import { Bulk } from './bulk/bulk';
 import { Callbacks } from './callbacks/callbacks';
 import type { ClientOptions } from './clientOptions';
 import { Connection } from './connection';
@@ -45,6 +46,7 @@ export class Client implements ClientContext {
   /** A call is short for {@link Targets.list}. */
   readonly targets: Targets & Targets['list'];
   readonly batches: Batches;
+  readonly bulk: Bulk;
   /** A call is short for {@link Lanes.list}. */
   readonly lanes: Lanes & Lanes['list'];
   readonly queuers: Queuers;
@@ -172,6 +174,7 @@ export class Client implements ClientContext {
     this.handlers = bound(new Handlers(this.connection), sealer);
     this.targets = callable(new Targets(this.connection), 'list', sealer);
     this.batches = bound(new Batches(this.connection), sealer);
+    this.bulk = bound(new Bulk(this.connection), sealer);
     this.lanes = callable(new Lanes(this.connection), 'list', sealer);
     this.errors = bound(new Errors(this.connection), sealer);
     this.callbacks = bound(new Callbacks(this.connection), sealer);

@@ -7,6 +7,9 @@ export type { Targets } from './operations/targets';
 export type { Batches } from './lanes/batches';
 export type { Lanes } from './lanes/lanes';
 export type { Queuers } from './lanes/queuers';
+export type { Bulk } from './bulk/bulk';
+export type { BulkDeed, BulkFilter, BulkInput, BulkStart } from './bulk/input';
+export type { ListBulkOptions } from './bulk/list';
 export type { Callbacks } from './callbacks/callbacks';
 export type { ListCallbacksOptions } from './callbacks/list';
 export type { SendCallbacksOptions } from './callbacks/send';
@@ -139,6 +142,10 @@ export type {
    */
   TaskState,
 } from '../workflows/planning/states';
+export type {
+  /** State of a bulk action; `done` and `stopped` are final. */
+  BulkState,
+} from '../workflows/planning/bulk/states';
 export * from './errors';
 export * from './fanouts/errors';
 export * from './nodes/errors';

@@ -12,6 +12,14 @@ export type {
   BatchView,
 } from '../workflows/contracts/batch';
 export type {
+  /** What a bulk action would change. */
+  BulkDryRun,
+  /** Bulk actions of a list, and where the next page begins. */
+  BulkPage,
+  /** One bulk action as it is now: what it does, to which tasks, and how far it is. */
+  BulkView,
+} from '../workflows/contracts/bulk';
+export type {
   /** Callbacks of a list, and where the next page begins. */
   CallbackPage,
   /** A callback that was tried and not delivered. */

@@ -203,6 +203,37 @@ create table batch (
   constraint batch_state_check CHECK (state = ANY (ARRAY[1, 3, 4, 5, 6, 7]))
 ) with (fillfactor=70);
 
+create table bulk_action (
+  id uuid not null,
+  handler_id integer not null,
+  filter jsonb not null,
+  action jsonb not null,
+  state smallint not null default 0,
+  step bigint not null default 0,
+  place jsonb,
+  last_seq bigint not null,
+  last_batch_id bigint not null,
+  total bigint not null default 0,
+  n_done bigint not null default 0,
+  n_skipped bigint not null default 0,
+  failures jsonb not null default '{}'::jsonb,
+  tries integer not null default 0,
+  error text,
+  due_at timestamp with time zone,
+  who text not null,
+  door text not null,
+  origin text,
+  created_at timestamp with time zone not null,
+  worked_from timestamp with time zone,
+  changed_at timestamp with time zone not null,
+  finished_at timestamp with time zone,
+  constraint bulk_action_pkey PRIMARY KEY (id),
+  constraint bulk_action_counts_check CHECK (LEAST(total, n_done, n_skipped) >= 0),
+  constraint bulk_action_due_check CHECK ((state = ANY (ARRAY[0, 1])) = (due_at IS NOT NULL)),
+  constraint bulk_action_finished_check CHECK ((due_at IS NULL) = (finished_at IS NOT NULL)),
+  constraint bulk_action_state_check CHECK (state >= 0 AND state <= 3)
+) with (fillfactor=50);
+
 create table busy_key (
   target_id integer not null,
   key text not null,
@@ -345,6 +376,12 @@ create table execution (
   constraint execution_method_check CHECK (octet_length(method) >= 1 AND octet_length(method) <= 512),
   constraint execution_state_check CHECK (state = ANY (ARRAY['-4'::integer, '-3'::integer, 0, 1, 2, 100]))
 ) with (fillfactor=50);
+
+create table expiry (
+  seq bigint not null,
+  at timestamp with time zone not null,
+  constraint expiry_pkey PRIMARY KEY (seq)
+);
 
 create table fanout (
   id bigint not null generated always as identity,
@@ -863,6 +900,7 @@ create table work_item (
 ) with (autovacuum_vacuum_scale_factor=0.02, fillfactor=80);
 
 alter table batch add constraint batch_target_id_fkey FOREIGN KEY (target_id) REFERENCES target(id);
+alter table bulk_action add constraint bulk_action_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
 alter table cancellation add constraint cancellation_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
 alter table chunk add constraint chunk_execution_id_fkey FOREIGN KEY (execution_id) REFERENCES execution(id);
 alter table dependency add constraint dependency_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES lane_batch(batch_id) ON DELETE CASCADE;
@@ -902,6 +940,8 @@ CREATE INDEX batch_poll ON batch USING btree (poll_at) WHERE reference IS NOT NU
 CREATE INDEX batch_reference ON batch USING btree (reference) WHERE reference IS NOT NULL;
 CREATE INDEX batch_target ON batch USING btree (target_id, id);
 CREATE INDEX batch_troubled ON batch USING btree (id) WHERE (state = ANY (ARRAY[1, 3])) AND error IS NOT NULL;
+CREATE INDEX bulk_action_created ON bulk_action USING btree (created_at, id);
+CREATE INDEX bulk_action_due ON bulk_action USING btree (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX busy_key_seq ON busy_key USING btree (seq);
 CREATE UNIQUE INDEX cancellation_batch ON cancellation USING btree (batch_id, md5(reference));
 CREATE INDEX cancellation_due ON cancellation USING btree (handler_id, next_at) WHERE state = 0;
@@ -918,6 +958,7 @@ CREATE INDEX execution_open ON execution USING btree (resume_at) WHERE state = A
 CREATE INDEX execution_staging ON execution USING btree (resume_at) WHERE state = 2;
 CREATE INDEX execution_tenant ON execution USING btree (tenant, created_at, id) WHERE tenant IS NOT NULL;
 CREATE INDEX execution_woken ON execution USING btree (woken_at) WHERE woken_at IS NOT NULL;
+CREATE INDEX expiry_at ON expiry USING btree (at);
 CREATE INDEX fanout_idle ON fanout USING btree (state, active_at);
 CREATE INDEX fanout_recipient ON fanout USING btree (recipient_id) WHERE recipient_id IS NOT NULL;
 CREATE INDEX fanout_tenant ON fanout USING btree (tenant) WHERE tenant IS NOT NULL;
@@ -1037,6 +1078,7 @@ CREATE TRIGGER note_outcomes AFTER INSERT ON outcome REFERENCING NEW TABLE AS ne
 
 comment on column batch.state is '1 open, 3 unknown, 4 succeeded, 5 failed, 6 dead, 7 dissolved';
 comment on column batch.reason is '0 size, 1 bytes, 2 weight, 3 linger, 4 quiet, 5 manual, 6 shutdown, 7 bisect, 8 split, 9 given';
+comment on column bulk_action.state is '0 counting, 1 working, 2 done, 3 stopped';
 comment on column cancellation.why is '0 caller, 1 deadline, 2 decision';
 comment on column cancellation.state is '0 requested, 1 confirmed, 2 refused, 3 late, 4 unsupported, 5 withdrawn';
 comment on column chunk.state is '2 filling, 0 ready, 1 taken, 100 done, -1 closed';

@@ -3,6 +3,7 @@ import { apiCommand } from './run/api';
 import { auditCommand } from './look/audit';
 import { batchesCommand } from './look/batches';
 import { batchCommand } from './look/batch';
+import { bulkCommand } from './bulk/bulk';
 import { callbacksCommand } from './look/callbacks';
 import { cancelCommand } from './tasks/cancel';
 import { certifyCommand } from './tasks/certify';
@@ -75,7 +76,19 @@ const GROUPS: readonly (readonly [title: string, commands: readonly (() => Comma
   ['Nodes:', [nodesCommand, nodeCommand, partitionsCommand, partitionCommand]],
   ['Executions:', [executeCommand, executionCommand]],
   ['Fan-outs:', [fanoutCommand]],
-  ['Steer:', [flushCommand, pauseCommand, resumeCommand, setCommand, redriveCommand, resolveCommand, completeCommand]],
+  [
+    'Steer:',
+    [
+      flushCommand,
+      pauseCommand,
+      resumeCommand,
+      setCommand,
+      redriveCommand,
+      resolveCommand,
+      bulkCommand,
+      completeCommand,
+    ],
+  ],
 ];
 
 const HELP = `

@@ -50,6 +50,12 @@ export class AuditLog {
     return this.acting.run(actor, work);
   }
 
+  /** Returns who makes the changes just now, cut to what fits. */
+  actorNow(): Required<Omit<Actor, 'origin'>> & { origin: string | null } {
+    const { who, door, origin } = this.acting.getStore() ?? this.actor;
+    return { who: cutText(who, MOST_WHO), door, origin: origin ?? null };
+  }
+
   /**
    * Makes a change. Its entry is written when the change begins (`begin`), which it does once its
    * arguments are checked. An outcome that cannot be written stays open.
@@ -75,11 +81,8 @@ export class AuditLog {
   }
 
   private insert({ verb, subject, detail = {} }: Act): Promise<number> {
-    const { who, door, origin } = this.acting.getStore() ?? this.actor;
     return insertAudit(this.pool, {
-      who: cutText(who, MOST_WHO),
-      door,
-      origin: origin ?? null,
+      ...this.actorNow(),
       verb,
       subject: cutText(subject, MOST_SUBJECT),
       detail: jsonOf(detail),

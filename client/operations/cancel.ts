@@ -4,10 +4,11 @@ import type { NamedBatch } from '../../postgres/lanes/cancelBatch';
 import { findBatchesOfTasks } from '../../postgres/lanes/cancelBatch';
 import { withRetries } from '../../postgres/errors';
 import { lockLaneStates } from '../../postgres/lanes/lane';
+import type { Client as Transaction } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
 import { insertNotifications } from '../../postgres/calls/records';
 import type { CancellationState } from '../../workflows/planning/calls/cancellation';
-import { isTerminal, taskStateName } from '../../workflows/planning/states';
+import { isTerminal, TASK_STATES, taskStateName } from '../../workflows/planning/states';
 import { checkIds } from '../arguments';
 import { cancelBatch } from '../lanes/cancelBatch';
 import type { ClientContext } from '../context';
@@ -23,7 +24,7 @@ export const cancel = async (client: ClientContext, ids: string | readonly strin
   await client.ready();
   const answer: Cancellation = { cancelled: [], notCancelled: [] };
   for (const chunk of chunksOf(wanted, IDS_PER_STATEMENT)) {
-    const rows = await withRetries(() => cancelChunk(client, chunk));
+    const rows = await withRetries(() => inTransaction(client.pool, (tx) => cancelIn(tx, chunk)));
     const found = new Map(rows.map((row) => [row.id, row]));
     for (const id of chunk) {
       const row = found.get(id);
@@ -95,17 +96,21 @@ const whyNot = async (client: ClientContext, batch: number): Promise<string | nu
   }
 };
 
-const cancelChunk = (client: ClientContext, ids: readonly string[]): Promise<CancelledTask[]> =>
-  inTransaction(client.pool, async (tx) => {
-    const targets = await findTargetsOf(tx, ids);
-    await lockTargets(
-      tx,
-      targets.flatMap(({ targetId, laneId }) => (laneId === null ? [targetId] : [])),
-    );
-    await lockLaneStates(tx, [...new Set(targets.flatMap(({ laneId }) => laneId ?? []))]);
-    const rows = await cancelTasks(tx, ids);
-    const ends = rows.filter((row) => row.cancelled).map((row) => ({ ...row, batchId: null }));
-    const notifications = notificationsOfEnds(ends, { state: 'cancelled' });
-    if (notifications.length > 0) await insertNotifications(tx, notifications);
-    return rows;
-  });
+/** Ends those of the tasks that are in no batch, in a transaction of the caller. */
+export const cancelIn = async (
+  tx: Transaction,
+  ids: readonly string[],
+  { state, error }: { state: 'cancelled' | 'failed'; error: string | null } = { state: 'cancelled', error: null },
+): Promise<CancelledTask[]> => {
+  const targets = await findTargetsOf(tx, ids);
+  await lockTargets(
+    tx,
+    targets.flatMap(({ targetId, laneId }) => (laneId === null ? [targetId] : [])),
+  );
+  await lockLaneStates(tx, [...new Set(targets.flatMap(({ laneId }) => laneId ?? []))]);
+  const rows = await cancelTasks(tx, ids, { state: TASK_STATES[state], error });
+  const ends = rows.filter((row) => row.cancelled).map((row) => ({ ...row, batchId: null }));
+  const notifications = notificationsOfEnds(ends, { state, ...(error === null ? {} : { error }) });
+  if (notifications.length > 0) await insertNotifications(tx, notifications);
+  return rows;
+};

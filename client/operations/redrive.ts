@@ -1,8 +1,9 @@
 import { withRetries } from '../../postgres/errors';
+import type { Client as Transaction } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
 import type { RedriveScope } from '../../postgres/operations/redrive';
 import * as store from '../../postgres/operations/redrive';
-import { readNeeds } from '../../postgres/grouping/dependents';
+import { readNeeds, releaseHeld } from '../../postgres/grouping/dependents';
 import type { FailedDependents } from '../../postgres/operations/redriveDependents';
 import { holdAgain, lockFailedDependents } from '../../postgres/operations/redriveDependents';
 import { readTime } from '../../postgres/time';
@@ -110,16 +111,28 @@ const stepsOfDependents = (
   ).map(
     (chunk): Step =>
       (limit) =>
-        inTransaction(client.pool, async (tx) => {
-          const chosen = await lockFailedDependents(tx, { ...scope, seqs: chunk }, limit);
-          if (chosen.length === 0) return [];
-          const needs = await readNeeds(tx, chosen);
-          const targetIds = await holdAgain(tx, chosen);
-          const ends = needs.filter(({ state: how }) => how !== TASK_STATES.succeeded);
-          await countEnded(tx, new Map(ends.map(({ needs: on, state: how }) => [on, how])));
-          return targetIds;
-        }),
+        inTransaction(client.pool, (tx) => redriveDependents(tx, { ...scope, seqs: chunk }, limit)),
   );
+
+/**
+ * Holds failed dependents again, in a transaction of the caller; returns the target of each.
+ * `releaseDependents` is due after it.
+ */
+export const redriveDependents = async (tx: Transaction, of: FailedDependents, limit: number): Promise<number[]> => {
+  const chosen = await lockFailedDependents(tx, of, limit);
+  if (chosen.length === 0) return [];
+  const needs = await readNeeds(tx, chosen);
+  const targetIds = await holdAgain(tx, chosen);
+  // What waits for nothing failed because it expired.
+  const waiting = new Set(needs.flatMap(({ seq, state: how }) => (how === TASK_STATES.succeeded ? [] : [seq])));
+  await releaseHeld(
+    tx,
+    chosen.filter((seq) => !waiting.has(seq)),
+  );
+  const ends = needs.filter(({ state: how }) => how !== TASK_STATES.succeeded);
+  await countEnded(tx, new Map(ends.map(({ needs: on, state: how }) => [on, how])));
+  return targetIds;
+};
 
 const findSeqs = async (
   client: ClientContext,

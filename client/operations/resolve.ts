@@ -1,6 +1,5 @@
 import { CodecError } from '../../handlers/codec/codecError';
 import { isEnvelope } from '../../handlers/codec/envelope';
-import type { Sealer } from '../../handlers/codec/sealer';
 import { isStorableText } from '../../handlers/text';
 import { toStorable } from '../../handlers/storable';
 import { releaseTargets } from '../../postgres/calls/batch';
@@ -53,15 +52,13 @@ export const resolve = async (
   what: ResolveWhat,
   verdict: Verdict,
 ): Promise<{ resolved: number }> => {
-  const end = checkVerdict(verdict);
-  if (isEnvelope(end.result ?? '') && client.sealer?.sealsTexts !== true)
-    throw new InvalidArgumentError('result', 'a value whose first field is not "$codec"', verdict.result);
+  const end = checkVerdict(client, verdict);
   if ((what?.batch === undefined) === (what?.tasks === undefined))
     throw new InvalidArgumentError('what', 'either {batch} or {tasks}', what);
   const ids = what.tasks === undefined ? null : checkIds('tasks', what.tasks, TASKS_MAX);
   const batch = what.batch === undefined ? 0 : checkWhole('batch', what.batch, 1, Number.MAX_SAFE_INTEGER);
   await client.ready();
-  const sealed = client.sealer === null ? end : await sealVerdict(client.sealer, end);
+  const sealed = await sealVerdict(client, end);
   const parked = await withRetries(() =>
     inTransaction(client.pool, async (tx) => {
       await refuseLanes(tx, ids, batch);
@@ -92,14 +89,16 @@ const refuseLanes = async (tx: Transaction, ids: readonly string[] | null, batch
     );
 };
 
-interface CheckedVerdict {
+export interface CheckedVerdict {
   as: Verdict['as'];
   /** JSON text. */
   result: string | null;
   error: string | null;
 }
 
-const checkVerdict = (verdict: Verdict): CheckedVerdict => {
+type Sealing = Pick<ClientContext, 'sealer'>;
+
+export const checkVerdict = ({ sealer }: Sealing, verdict: Verdict): CheckedVerdict => {
   const as = checkOneOf('as', verdict?.as, AS);
   const { result, error } = verdict;
   if (result !== undefined && as !== 'succeeded')
@@ -118,14 +117,21 @@ const checkVerdict = (verdict: Verdict): CheckedVerdict => {
       result,
       `Of it: ${stored.note}.`,
     );
+  if (isEnvelope(stored?.json ?? '') && sealer?.sealsTexts !== true)
+    throw new InvalidArgumentError('result', 'a value whose first field is not "$codec"', result);
   return { as, result: stored?.json ?? null, error: as === 'failed' ? (error ?? NO_REASON) : null };
 };
 
-const sealVerdict = async (sealer: Sealer, { as, result, error }: CheckedVerdict): Promise<CheckedVerdict> => ({
-  as,
-  result: result === null ? null : (await sealed(() => sealer.seal('result', [result])))[0]!,
-  error: error === null ? null : await sealed(() => sealer.sealText(error)),
-});
+/** Encodes what a verdict writes, with a codec. */
+export const sealVerdict = async ({ sealer }: Sealing, end: CheckedVerdict): Promise<CheckedVerdict> => {
+  if (sealer === null) return end;
+  const { as, result, error } = end;
+  return {
+    as,
+    result: result === null ? null : (await sealed(() => sealer.seal('result', [result])))[0]!,
+    error: error === null ? null : await sealed(() => sealer.sealText(error)),
+  };
+};
 
 const sealed = async <T>(work: () => Promise<T>): Promise<T> => {
   try {
@@ -141,7 +147,7 @@ const sealed = async <T>(work: () => Promise<T>): Promise<T> => {
 };
 
 /** Returns what the audit shows of a verdict: with a codec not what it says of the outcome. */
-export const auditOf = ({ sealer }: Pick<ClientContext, 'sealer'>, verdict: Verdict): object =>
+export const auditOf = ({ sealer }: Sealing, verdict: Verdict): object =>
   sealer === null ? verdict : { as: verdict?.as };
 
 const resolveBatch = async (tx: Transaction, id: number, end: CheckedVerdict): Promise<ParkedTask[]> => {
@@ -176,11 +182,19 @@ const resolveTasks = async (tx: Transaction, ids: readonly string[], end: Checke
   });
   const seqs = tasks.map((task) => task.seq);
   if (end.as === 'created') await store.requeueParkedTasks(tx, seqs);
-  else {
-    await store.endParkedTasks(tx, seqs, { state: TASK_STATES[end.as], error: end.error, result: end.result });
-    await notify(tx, tasks, end);
-  }
+  else await endParked(tx, tasks, { ...end, as: end.as });
   return tasks;
+};
+
+/** Ends parked tasks, whose batches the caller's transaction has locked. */
+export const endParked = async (
+  tx: Transaction,
+  tasks: readonly ParkedTask[],
+  end: CheckedVerdict & { as: 'succeeded' | 'failed' },
+): Promise<void> => {
+  const seqs = tasks.map((task) => task.seq);
+  await store.endParkedTasks(tx, seqs, { state: TASK_STATES[end.as], error: end.error, result: end.result });
+  await notify(tx, tasks, end);
 };
 
 const notify = async (tx: Transaction, tasks: readonly ParkedTask[], end: CheckedVerdict): Promise<void> => {

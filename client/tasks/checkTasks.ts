@@ -12,7 +12,7 @@ import type { OnDependencyFailure } from '../../workflows/planning/grouping/depe
 import { AsyncSchemaError } from '../errors';
 import type { TaskProblem } from '../errors';
 import { checkDependsOn } from './checkDependsOn';
-import { describe } from './describe';
+import { checkTaskTime, describe } from './describe';
 import type { Reject } from './describe';
 
 /** A task as a caller submits it. */
@@ -26,6 +26,11 @@ export interface TaskInput<P = unknown> {
    * once. Not in a lane.
    */
   notBefore?: string | number | Date;
+  /**
+   * A task that is still waiting at this time, in no batch, fails with an error that begins with
+   * `Expired`: ISO text, a Date or Unix milliseconds. Default: never. Not in a lane.
+   */
+  expiresAt?: string | number | Date;
   /** A lower number goes first within a target: -32768..32767, default 0. Not in a lane. */
   priority?: number;
   /** The receiver of a message about the task's end; default: none. */
@@ -53,7 +58,7 @@ export type Callback = { url: string } | { workflowId: string; runId?: string; s
 
 /** The fields of a task. The library, the command line and the HTTP API refuse any other field. */
 export const TASK_FIELDS: readonly string[] = [
-  ...['id', 'payload', 'notBefore', 'priority', 'callback'],
+  ...['id', 'payload', 'notBefore', 'expiresAt', 'priority', 'callback'],
   ...['dependsOn', 'onDependencyFailure'],
 ];
 
@@ -68,6 +73,7 @@ export interface CheckedTask {
   key: string | null;
   priority: number;
   notBeforeMs: number | null;
+  expiresAtMs: number | null;
   callback: Callback | null;
   dependsOn: readonly string[];
   /** The task runs even if a dependency did not succeed. */
@@ -135,7 +141,7 @@ export const checkTask = (
       'INVALID_PRIORITY',
       `expected a whole number of -32768..32767 (lower goes first), got ${describe(given.priority)}`,
     );
-  const notBeforeMs = checkTime(given.notBefore, reject);
+  const times = checkTimes(given, reject);
   const callback = checkCallback(given.callback, reject);
   const dependsOn = checkDependsOn(handler, given, reject);
   if (problems.length > before) return null;
@@ -148,12 +154,20 @@ export const checkTask = (
     weight: weight === 1 ? null : (weight as number),
     key: key as string | null,
     priority,
-    notBeforeMs,
+    ...times,
     callback,
     dependsOn,
     runsAnyway: given.onDependencyFailure === 'run',
   };
 };
+
+const checkTimes = (
+  { notBefore, expiresAt }: Partial<TaskInput>,
+  reject: Reject,
+): Pick<CheckedTask, 'notBeforeMs' | 'expiresAtMs'> => ({
+  notBeforeMs: checkTaskTime('notBefore', notBefore, reject),
+  expiresAtMs: checkTaskTime('expiresAt', expiresAt, reject),
+});
 
 const refuseUnknownFields = (given: object, reject: Reject): void => {
   for (const field in given)
@@ -199,8 +213,8 @@ const jsonOf = (payload: unknown, reject: Reject): string | null => {
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : show(error));
 
-/** Refuses `priority` and `notBefore`: a lane has only the order of submission. */
-const refuseOrderings = ({ priority, notBefore }: Partial<TaskInput>, reject: Reject): void => {
+/** Refuses what would change the order of a lane, which is that of submission. */
+const refuseOrderings = ({ priority, notBefore, expiresAt }: Partial<TaskInput>, reject: Reject): void => {
   const refuse = (field: string, value: unknown): void =>
     reject(
       field,
@@ -209,6 +223,7 @@ const refuseOrderings = ({ priority, notBefore }: Partial<TaskInput>, reject: Re
     );
   if (priority !== undefined && priority !== 0) refuse('priority', priority);
   if (notBefore !== undefined && notBefore !== null) refuse('notBefore', notBefore);
+  if (expiresAt !== undefined && expiresAt !== null) refuse('expiresAt', expiresAt);
 };
 
 const FAILED = Symbol('failed');
@@ -264,25 +279,6 @@ const checkSize = (handler: Contract, bytes: number, weight: number, reject: Rej
     maxWeightInFlight.perHandler ?? Infinity,
   );
   if (weight > heaviest) reject('payload', 'TASK_TOO_HEAVY', `expected a weight of at most ${heaviest}, got ${weight}`);
-};
-
-const checkTime = (value: unknown, reject: Reject): number | null => {
-  if (value === undefined || value === null) return null;
-  const ms =
-    value instanceof Date
-      ? value.getTime()
-      : typeof value === 'number'
-        ? value
-        : typeof value === 'string'
-          ? Date.parse(value)
-          : NaN;
-  if (Number.isFinite(ms) && ms >= 0 && ms < 253_402_300_800_000) return ms;
-  reject(
-    'notBefore',
-    'INVALID_TIME',
-    `expected an ISO time such as 2030-01-31T12:00:00Z, a Date, or Unix milliseconds, got ${describe(value)}`,
-  );
-  return null;
 };
 
 export const checkCallback = (value: unknown, reject: Reject): Callback | null => {

@@ -16,3 +16,23 @@ export const describe = (value: unknown): string => {
           : String(value);
   return text.length > 80 ? `${text.slice(0, 80)}...` : text;
 };
+
+/** Returns a time of a task as Unix milliseconds; null: there is none, or it was refused. */
+export const checkTaskTime = (field: string, value: unknown, reject: Reject): number | null => {
+  if (value === undefined || value === null) return null;
+  const ms =
+    value instanceof Date
+      ? value.getTime()
+      : typeof value === 'number'
+        ? value
+        : typeof value === 'string'
+          ? Date.parse(value)
+          : NaN;
+  if (Number.isFinite(ms) && ms >= 0 && ms < 253_402_300_800_000) return ms;
+  reject(
+    field,
+    'INVALID_TIME',
+    `expected an ISO time such as 2030-01-31T12:00:00Z, a Date, or Unix milliseconds, got ${describe(value)}`,
+  );
+  return null;
+};

@@ -21,7 +21,7 @@ export const newTasks = (
 ): NewTask[] => {
   const version = storedVersionOf(handler);
   // The fields are listed one by one: a spread costs as much as all else that is done for a task.
-  return tasks.map(({ id, payload, bytes, weight, key, priority, notBeforeMs, target }, i) => ({
+  return tasks.map(({ id, payload, bytes, weight, key, priority, notBeforeMs, expiresAtMs, target }, i) => ({
     id,
     targetId: targetIds.get(target)!,
     payload: payloads === null ? payload : payloads[i]!,
@@ -31,6 +31,7 @@ export const newTasks = (
     priority,
     recipientId: recipientIds[i]!,
     notBeforeMs,
+    expiresAtMs,
     version,
     trace,
   }));

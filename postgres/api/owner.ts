@@ -50,6 +50,16 @@ export const handlerOfLane = async (db: Queryable, service: string): Promise<str
   return rows[0]?.handler ?? null;
 };
 
+/** Returns the handler of a bulk action; null: there is no such one. */
+export const handlerOfBulk = async (db: Queryable, id: string): Promise<string | null> => {
+  const { rows } = await db.query<{ handler: string }>({
+    name: 'handler-of-bulk',
+    text: 'select h.name as handler from bulk_action b join handler h on h.id = b.handler_id where b.id = $1',
+    values: [id],
+  });
+  return rows[0]?.handler ?? null;
+};
+
 /** Says whether there is an execution with this id that is the tenant's. */
 export const isExecutionOf = async (db: Queryable, id: string, tenant: string): Promise<boolean> => {
   const { rows } = await db.query({

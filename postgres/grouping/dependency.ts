@@ -1,5 +1,6 @@
 import type { Need } from '../../workflows/planning/grouping/dependents';
 import type { Queryable } from '../pool';
+import { insertExpiries } from './expiry';
 import type { NewTask } from './task';
 import { tracesOf, versionsOf } from './task';
 
@@ -72,7 +73,12 @@ from stored`,
       tracesOf(tasks),
     ],
   });
-  return new Map(rows.map(({ id, seq }) => [id, seq]));
+  const stored = new Map(rows.map(({ id, seq }) => [id, seq]));
+  await insertExpiries(
+    db,
+    tasks.filter(({ id }) => stored.has(id)),
+  );
+  return stored;
 };
 
 /** Writes what tasks wait for. */

@@ -2,6 +2,7 @@ import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
 import { from as copyFrom } from 'pg-copy-streams';
 import type { Client, Queryable } from '../pool';
+import { insertExpiries } from './expiry';
 
 /** Most tasks per call: `seq = submit_seq * 16384 + place` must not run into the next call's. */
 export const SEQ_STRIDE = 16_384;
@@ -19,6 +20,8 @@ export interface NewTask {
   recipientId: number | null;
   /** Unix ms; null: ready now. */
   notBeforeMs: number | null;
+  /** Unix ms after which it is not sent any more if it still waits; null: never. */
+  expiresAtMs: number | null;
   /** Version of the payload; null: the first. */
   version: number | null;
   /** The W3C trace context under which it was submitted; null: its trace is not recorded. */
@@ -99,7 +102,12 @@ from stored`,
       tracesOf(tasks),
     ],
   });
-  return new Set(rows.map((row) => row.id));
+  const stored = new Set(rows.map((row) => row.id));
+  await insertExpiries(
+    db,
+    tasks.filter(({ id }) => stored.has(id)),
+  );
+  return stored;
 };
 
 /**
@@ -146,6 +154,7 @@ export const copyTasks = async (client: Client, tasks: readonly NewTask[]): Prom
           ? [task.targetId, task.priority, base + i, new Date(task.notBeforeMs!).toISOString(), rest(task)].join('\t')
           : null,
     );
+  await insertExpiries(client, tasks);
 };
 
 const PLAIN = 'seq, created_at, target_id, bytes, priority, recipient_id, weight, id, key, payload';

@@ -3,6 +3,7 @@ import type { Queryable } from '../pool';
 /** What lists say of a task: all but its payload and its result. */
 export interface ListedTask {
   seq: number;
+  targetId: number;
   id: string;
   handler: string;
   target: string;
@@ -14,20 +15,38 @@ export interface ListedTask {
   createdAt: Date;
   notBefore: Date | null;
   priority: number;
+  /** Null: 1. */
+  weight: number | null;
+  /** Its target feeds a lane. */
+  inLane: boolean;
+  /** When the attempt failed after which it waits for another; null: it does not. */
+  failedAt: Date | null;
   /** Version of the payload; null: the first. */
   version: number | null;
   error: string | null;
   finishedAt: Date | null;
 }
 
+/**
+ * Attempts of a task in a batch, in the queue or in that of a lane; null: it is in none. Looked up
+ * one by one, not joined as in the view: the queue grows and empties faster than its statistics,
+ * and a plan for an empty one reads all of it for each task.
+ */
+const ATTEMPTS = `
+  (select m.attempts + b.counted from member m where m.seq = s.seq),
+  (select q.attempts from queue q where q.target_id = k.target_id and q.priority = k.priority and q.seq = k.seq),
+  (select l.attempts from lane_queue l where l.seq = s.seq)`;
+
 /** Returns those of the tasks that exist, in no order, as they are now. */
 export const readListed = async (db: Queryable, seqs: readonly number[]): Promise<ListedTask[]> => {
   const { rows } = await db.query<ListedTask>({
     name: 'read-listed',
     text: `
-select s.seq, s.id, h.name as handler, t.key as target, s.state, s.attempts,
+select s.seq, s.target_id as "targetId", s.id, h.name as handler, t.key as target, s.state,
+  coalesce(o.attempts, ${ATTEMPTS}, d.attempts, 0)::smallint as attempts,
   s.batch_id as "batchId", o.seq is not null as "isOwnEnd",
   k.created_at as "createdAt", coalesce(d.not_before, x.not_before) as "notBefore", k.priority, k.version,
+  k.weight, t.lane_id is not null as "inLane", d.failed_at as "failedAt",
   case when o.seq is null then coalesce(b.error, d.error) else o.error end as error,
   case when s.state >= 4 /* ended */ then coalesce(o.at, b.finished_at) end as "finishedAt"
 from task_state s join task k on k.seq = s.seq join target t on t.id = s.target_id join handler h on h.id = t.handler_id

@@ -27,6 +27,7 @@ const WRITES: readonly (readonly [table: string, rights: string])[] = [
   ['queue', 'insert'],
   ['delayed', 'insert'],
   ['held', 'insert, update (not_before)'],
+  ['expiry', 'insert'],
   ['task_dependency', 'insert'],
   ['ended_dependency', 'insert'],
   ['lane_queue', 'insert'],

@@ -34,6 +34,7 @@ export const lockTargets = async (client: Client, targetIds: readonly number[]):
 };
 
 export interface CancelledTask {
+  seq: number;
   id: string;
   targetId: number;
   /** Null: its target feeds no lane. */
@@ -46,21 +47,37 @@ export interface CancelledTask {
   state: number;
 }
 
+/** How tasks end that are taken out of where they wait. */
+export interface WaitingEnd {
+  /** A number of `TASK_STATES`. */
+  state: number;
+  error: string | null;
+}
+
 /**
- * Cancels tasks: removes them from `queue`, `delayed`, `lane_queue` and `held`, and inserts an
- * outcome; returns the others unchanged. A retried task frees its distinctBy key.
+ * Ends tasks that wait: removes them from `queue`, `delayed`, `lane_queue` and `held`, and inserts
+ * an outcome; returns the others unchanged. A retried task frees its distinctBy key. The place of a
+ * row in the queue is looked up for each task: joined, by a plan from when the queue was empty, all
+ * of it would be read for each.
  */
-export const cancelTasks = async (client: Client, ids: readonly string[]): Promise<CancelledTask[]> => {
+export const cancelTasks = async (
+  client: Client,
+  ids: readonly string[],
+  { state, error }: WaitingEnd,
+): Promise<CancelledTask[]> => {
   const { rows } = await client.query<CancelledTask>({
     name: 'cancel-tasks',
     text: `
 with named as materialized (
-  select k.seq, k.id, k.target_id, k.priority, k.recipient_id, s.state
+  select k.seq, k.id, k.target_id, k.recipient_id, s.state, (
+      select q.ctid
+      from queue q
+      where q.target_id = k.target_id and q.priority = k.priority and q.seq = k.seq) as at
   from task_state s join task k on k.seq = s.seq
   where s.id = any($1::text[])),
 dequeued as (
-  delete from queue q using named n
-  where q.target_id = n.target_id and q.priority = n.priority and q.seq = n.seq
+  delete from queue q
+  where q.ctid = any(array(select n.at from named n where n.at is not null))
   returning q.seq, q.attempts),
 undelayed as (
   delete from delayed d using named n
@@ -85,14 +102,14 @@ gone as (
   from unheld),
 freed as (delete from busy_key b using gone g where b.seq = g.seq),
 ended as (
-  insert into outcome (seq, target_id, state, attempts, at)
-  select g.seq, n.target_id, 7, g.attempts, clock()
+  insert into outcome (seq, target_id, state, attempts, error, at)
+  select g.seq, n.target_id, $2::smallint, g.attempts, $3, clock()
   from gone g join named n on n.seq = g.seq)
-select n.id, n.target_id as "targetId", t.lane_id as "laneId", h.name as handler, t.key as target,
+select n.seq, n.id, n.target_id as "targetId", t.lane_id as "laneId", h.name as handler, t.key as target,
   n.recipient_id as "recipientId", g.seq is not null as cancelled, n.state
 from named n join target t on t.id = n.target_id join handler h on h.id = t.handler_id
   left join gone g on g.seq = n.seq`,
-    values: [ids],
+    values: [ids, state, error],
   });
   return rows;
 };

@@ -1,4 +1,5 @@
 import * as expired from './expired';
+import { deleteOldBulks } from '../bulk/action';
 import { deleteKeptAnswers } from '../api/idempotencyKey';
 import { deleteOldAudit } from '../operations/audit';
 import { deleteOldOutcomes } from '../outcomes/minute';
@@ -22,6 +23,9 @@ const KEYS = 5_000;
 /** How long an entry of the audit is kept; the table refuses to delete it within a year. */
 const AUDIT_KEPT_MS = 400 * 86_400_000;
 const AUDIT = 5_000;
+/** How long a bulk action that has ended is kept. */
+const BULKS_KEPT_MS = 30 * DAY_MS;
+const BULKS = 1_000;
 /** How long outcomes per minute are kept, unless the config file says otherwise. */
 export const KEEP_OUTCOMES_MS = 7 * DAY_MS;
 const OUTCOMES = 5_000;
@@ -88,6 +92,7 @@ export class Retention {
     await deleteOldOutcomes(db, this.keepOutcomesMs, OUTCOMES);
     if (this.now() - this.recipientsAt > RECIPIENTS_MS) {
       await deleteOldAudit(db, AUDIT_KEPT_MS, AUDIT);
+      await deleteOldBulks(db, BULKS_KEPT_MS, BULKS);
       // A full chunk: there may be more, so the next call goes on.
       if ((await expired.deleteUnusedRecipients(db, RECIPIENTS)) < RECIPIENTS) this.recipientsAt = this.now();
     }

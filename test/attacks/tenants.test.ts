@@ -43,6 +43,7 @@ afterAll(async () => {
 });
 
 interface Things {
+  bulk: string;
   batch: number;
   execution: string;
   fanout: string;
@@ -67,13 +68,16 @@ const makeThings = async (tenant: 'acme' | 'rival'): Promise<Things> => {
   });
   const { id: fanout } = await call('POST /v1/fanouts', {});
   await call(`POST /v1/fanouts/${fanout}/items`, { items: 3 });
-  return { batch: batches[0].batch, execution, fanout };
+  const { id: bulk } = await world.client.bulk.start(cancelAll);
+  return { batch: batches[0].batch, execution, fanout, bulk };
 };
 
+const cancelAll = { handler: 'items', action: { do: 'cancel' } } as const;
 const mine = { id: 'acme/new', payload: { to: 'acme/x' } };
 
+type Attacks = Record<string, readonly [path: string, body?: unknown][]>;
 /** For each route how a thing of the other is named; `many`: several forms of it. */
-const attacks = ({ batch, execution, fanout }: Things): Record<string, readonly [path: string, body?: unknown][]> => {
+const attacks = ({ batch, execution, fanout, bulk }: Things): Attacks => {
   const stolen = { id: 'rival/3', payload: { to: 'rival/x' } };
   const handlers = ['items', 'lane'];
   const ofHandler = (verb: string, body?: unknown): [string, unknown?][] =>
@@ -170,6 +174,11 @@ const attacks = ({ batch, execution, fanout }: Things): Record<string, readonly 
     movePartition: [['/v1/partitions/items/0/move', { node: null }]],
     verify: [['/v1/verify']],
     listAudit: [['/v1/audit']],
+    startBulk: [['/v1/bulk', cancelAll]],
+    dryRunBulk: [['/v1/bulk:dry-run', cancelAll]],
+    listBulk: [['/v1/bulk'], ['/v1/bulk?handler=items']],
+    getBulk: [[`/v1/bulk/${bulk}`]],
+    stopBulk: [[`/v1/bulk/${bulk}/stop`]],
     listCallbacks: [['/v1/callbacks'], ['/v1/callbacks?handler=items']],
     sendCallback: [['/v1/callbacks/1/send']],
     sendCallbacks: [
@@ -189,8 +198,8 @@ const OWN_PART = [
   ...['getSession', 'beginSession', 'endSession', 'getOverview', 'listFanouts'], // test/dashboard/served.test.ts
 ];
 
-/** Everything that the other has, as its owner sees it; ages left out. */
-const seen = async ({ batch, execution, fanout }: Things): Promise<string> => {
+/** Everything that the other has; ages left out. */
+const seen = async ({ batch, execution, fanout, bulk }: Things): Promise<string> => {
   const paths = [
     '/v1/tasks/rival%2F1',
     '/v1/tasks/rival%2F2',
@@ -202,6 +211,7 @@ const seen = async ({ batch, execution, fanout }: Things): Promise<string> => {
   ];
   const texts = [];
   for (const path of paths) texts.push((await world.call(`GET ${path}`, { token: tokens.rival })).text);
+  texts.push((await world.call(`GET /v1/bulk/${bulk}`, { token: tokens.all })).text);
   return texts.join('\n').replace(/"(\w*(Ms|At))":[^,}]+/g, '');
 };
 
@@ -239,7 +249,7 @@ const attempt = async (
 };
 
 test('a thing of another is answered exactly as one that does not exist', async () => {
-  const { fanout, execution, batch } = await makeThingsOnce();
+  const { fanout, execution, batch, bulk } = await makeThingsOnce();
   const none = '00000000-0000-4000-8000-000000000000';
   for (const [path, other] of [
     ['/v1/tasks/rival%2F1', '/v1/tasks/rival%2F9'],
@@ -247,6 +257,7 @@ test('a thing of another is answered exactly as one that does not exist', async 
     [`/v1/executions/${execution}`, `/v1/executions/${none}`],
     ['/v1/lanes/rival%2Fx', '/v1/lanes/rival%2F9'],
     [`/v1/batches/${batch}`, '/v1/batches/999999'],
+    [`/v1/bulk/${bulk}`, `/v1/bulk/${none}`],
   ]) {
     const [a, b] = await Promise.all([path, other].map((one) => world.call(`GET ${one}`, { token: tokens.acme })));
     const words = (text: string): string => text.replace(/rival\/\w+|[0-9a-f-]{36}|\b\d+\b/g, '_');

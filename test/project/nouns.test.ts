@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { createClient } from '../../client';
+import { Bulk } from '../../client/bulk/bulk';
 import { Executions } from '../../client/executions/executions';
 import { Fanouts } from '../../client/fanouts/fanouts';
 import { Items } from '../../client/fanouts/items';
@@ -28,6 +29,7 @@ const NOUNS: Readonly<Record<string, { prototype: object }>> = {
   handlers: Handlers,
   targets: Targets,
   batches: Batches,
+  bulk: Bulk,
   lanes: Lanes,
   queuers: Queuers,
   fanouts: Fanouts,
@@ -212,5 +214,6 @@ test('what changes something has one word in the client, the command line and th
       ...(cli === '' || words.some((word) => said.includes(word)) ? [] : [cli]),
     ];
   });
-  expect(others).toEqual(['muster queuer --slots']); // its options are what is set
+  // The word of a bulk action is what it does; the options of a queuer are what is set.
+  expect(others).toEqual(['muster bulk redrive', 'muster queuer --slots']);
 });

@@ -1,3 +1,4 @@
+import { BULK_STATES } from '../../workflows/planning/bulk/states';
 import { CANCELLATION_CAUSES, CANCELLATION_STATES } from '../../workflows/planning/calls/cancellation';
 import { CHUNK, EXECUTION, ITEM } from '../../workflows/planning/executions/states';
 import { FANOUT_STATES } from '../../workflows/planning/fanouts/states';
@@ -11,7 +12,10 @@ import { read, trackedFiles } from './project';
  * repository: `b.state in (1 /* open *\/, 3 /* unknown *\/)`, `then 7 /* dissolved *\/`.
  */
 type Names = Readonly<Record<string, number>>;
-const OF_STATE = [TASK_STATES, BATCH_STATES, LEADER_STATES, FANOUT_STATES, EXECUTION, CHUNK, ITEM, CANCELLATION_STATES];
+const OF_STATE = [
+  ...[TASK_STATES, BATCH_STATES, LEADER_STATES, FANOUT_STATES],
+  ...[EXECUTION, CHUNK, ITEM, CANCELLATION_STATES, BULK_STATES],
+];
 const NAMES: Readonly<Record<string, readonly Names[]>> = {
   state: OF_STATE,
   status: [STATUSES],

@@ -10,6 +10,7 @@ import { inTransaction } from '../../postgres/pool';
 import { CALLBACK_STATES } from '../../workflows/planning/callbacks/undelivered';
 import { briefly } from '../../workflows/behind';
 import { flushReasonName, LEADER_STATES, leaderStateName } from '../../workflows/planning/states';
+import { BulkGauges } from './bulkGauges';
 import { ExecutionGauges } from './executionGauges';
 import { addLiveGauge } from './liveGauge';
 import { PartitionGauges } from './partitionGauges';
@@ -73,6 +74,7 @@ export class StoreMetrics {
   private readonly failures: Counter;
   private readonly objects: Gauge;
   private readonly executions: ExecutionGauges;
+  private readonly bulk: BulkGauges;
   private readonly partitions: PartitionGauges;
   private readAt = -Infinity;
   private reading: Promise<void> | null = null;
@@ -99,6 +101,7 @@ export class StoreMetrics {
       Object.entries(OF_LANES).map(([key, [name, help]]) => [key, new Gauge({ name, help, registers })]),
     ) as typeof this.lanes;
     this.executions = new ExecutionGauges(registry);
+    this.bulk = new BulkGauges(registry);
     this.partitions = new PartitionGauges(registry, options.partitions);
     this.stalled = new StalledGauges(registry);
     this.paused = gauge('muster_handler_paused', '1: the handler is paused');
@@ -162,6 +165,7 @@ export class StoreMetrics {
         for (const key of Object.keys(OF_LANES) as (keyof typeof OF_LANES)[]) this.lanes[key].set(lanes[key]);
         await this.stalled.read(client);
         await this.executions.read(client);
+        await this.bulk.read(client);
         await this.partitions.read(client);
         await this.countBatches(client);
         this.objects.set(await countDueObjects(client));

@@ -23,6 +23,10 @@ export interface SweepCounts {
   stuckRuns: number;
   /** Monitors that did not end by themselves, whose signals were read from their histories. */
   endedMonitors: number;
+  /** Tasks whose `expiresAt` had passed: those that still waited were ended. */
+  expiries: number;
+  /** Tasks that bulk actions changed. */
+  bulkTasks: number;
   deletedTasks: number;
   /** Objects of the object store. */
   deletedObjects: number;
@@ -52,6 +56,8 @@ export const noCounts = (): SweepCounts => ({
   strandedHalves: 0,
   stuckRuns: 0,
   endedMonitors: 0,
+  expiries: 0,
+  bulkTasks: 0,
   deletedTasks: 0,
   deletedObjects: 0,
   deletedNodes: 0,

@@ -12,6 +12,8 @@ import type { Pool } from '../../postgres/pool';
 import type { ReapIntervals } from '../../postgres/fanouts/reap';
 import * as sweep from '../../postgres/sweeper/sweep';
 import { WAKE_DEADLINE_MS } from '../../workflows/wake';
+import { BulkActions } from '../bulk/bulkActions';
+import { endExpired } from '../bulk/expiries';
 import { Cleaning } from './cleaning';
 import { EndedMonitors } from './endedMonitors';
 import { ExecutionSweep } from './executions';
@@ -99,6 +101,7 @@ export class Sweeper {
   /** Failing steps, logged once per outage and not once per round. */
   private readonly failing = new Set<string>();
   private readonly cleaning: Cleaning;
+  private readonly bulk: BulkActions;
   private readonly silent: SilentRuns;
   private readonly stuck: StuckRuns;
   private readonly overdue: OverdueWakes;
@@ -109,6 +112,7 @@ export class Sweeper {
 
   constructor(private readonly options: SweeperOptions) {
     this.cleaning = new Cleaning(options);
+    this.bulk = new BulkActions(options);
     this.silent = new SilentRuns(options, options.executions?.startupDelayMs);
     this.stuck = new StuckRuns(options);
     this.overdue = new OverdueWakes(options, this.silent, this.counts);
@@ -129,7 +133,7 @@ export class Sweeper {
   async stop(): Promise<void> {
     this.stopped = true;
     clearTimeout(this.timer);
-    await Promise.all([this.running, this.cleaning.stop()]);
+    await Promise.all([this.running, this.cleaning.stop(), this.bulk.stop()]);
     const { pool, node } = this.options;
     if (this.epoch !== null) await releaseLease(pool, RESOURCE, node, this.epoch).catch(() => undefined);
     this.epoch = null;
@@ -162,6 +166,7 @@ export class Sweeper {
     await this.step('expired leaders', () => this.wakeExpired());
     await this.step('lost dispatches', () => this.wakeForLostDispatches());
     await this.step('ended dependencies', () => releaseDependents(this.options));
+    await this.step('expired tasks', () => endExpired(this.options, this.counts));
     await this.step('recent tasks', () => this.sweepRecent());
     await this.step('queued targets', () => this.sweepQueued());
     await this.step('delayed targets', () => this.sweepDelayed());
@@ -175,6 +180,7 @@ export class Sweeper {
     await this.step('executions', async () => this.silent.noteExecutions(await this.executions.round()));
     await this.step('stuck runs', async () => this.stuck.look(await this.silent.list(), this.counts));
     await this.step('ended monitors', () => this.endedMonitors.look(this.counts));
+    this.bulk.begin(this.counts);
     await this.step('retention', () => this.cleaning.round(this.counts));
     await this.step('fan-outs', () => this.fanouts.look(this.counts));
     await this.step('ended executions', () => this.executions.reap(this.counts));

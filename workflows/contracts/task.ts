@@ -20,6 +20,10 @@ export const taskInput = z
       .union([z.string().max(40), z.number().min(0).max(253_402_300_799_999)])
       .optional()
       .describe('Earliest time to join a batch: ISO time or Unix milliseconds'),
+    expiresAt: z
+      .union([z.string().max(40), z.number().min(0).max(253_402_300_799_999)])
+      .optional()
+      .describe('A task that is still waiting then fails: ISO time or Unix milliseconds; not in a lane'),
     priority: z
       .number()
       .int()

@@ -5,7 +5,7 @@
  *     created ──claim──▶ batched ──mark──▶ in-progress ──settle──▶ succeeded · failed · dead
  *        ▲                  │                  │  ├──────────────▶ unknown ──resolve──▶ succeeded · failed · created
  *        │                  └── handed back ───┘  └── retry, refused handler: created again
- *        └── redrive of failed, dead, unknown          cancel of created ▶ cancelled
+ *        └── redrive of failed, dead, unknown, succeeded          cancel of created ▶ cancelled
  *
  * The members of an open batch (stored as 1) are `batched`, or `in-progress` once an attempt of the
  * batch is marked (attempt > 0). In a lane, the status of the lane batch decides

@@ -18,11 +18,11 @@ interface Options {
   timeout?: number;
 }
 
-const NOTES = `Each line is one task: {"id", "payload"} and, optionally, "notBefore" (ISO time), "priority" (lower goes
-first), "callback" ({"url"} or {"workflowId"}), "dependsOn" (ids of tasks that must succeed first; put them
-before it in the file) and "onDependencyFailure" ("fail" or "run"). The whole file is checked, then accepted in one
-transaction; if a line is bad, nothing is accepted. Submitting it again is safe: the same id with the
-same payload is the same task.
+const NOTES = `Each line is one task: {"id", "payload"} and, optionally, "notBefore" and "expiresAt" (ISO times),
+"priority" (lower goes first), "callback" ({"url"} or {"workflowId"}), "dependsOn" (ids of tasks that must
+succeed first; put them before it in the file) and "onDependencyFailure" ("fail" or "run"). The whole file is
+checked, then accepted in one transaction; if a line is bad, nothing is accepted. Submitting it again is
+safe: the same id with the same payload is the same task.
 
 With --json: {"handler", "accepted", "repeated", "refused", "problems"}; with --json --wait, NDJSON: one
 line per task as it ends, and finally {"summary": ...}.`;

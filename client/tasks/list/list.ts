@@ -39,7 +39,7 @@ export interface ListTasksOptions {
 
 const STATES = Object.keys(TASK_STATES) as TaskState[];
 /** Parts that one page is put together of at most, where few of the tasks match. */
-const MOST_PARTS = 10;
+export const MOST_PARTS = 10;
 
 /** Lists the tasks of a handler, or of all, that are in one state, page by page. */
 export const listTasks = async (
@@ -137,10 +137,11 @@ const summaries = async (
 };
 
 /** A task that was sent again has its end elsewhere, and would be listed twice. */
-const isStill = ({ batchId, isOwnEnd }: Candidate, row: ListedTask): boolean =>
+export const isStill = ({ batchId, isOwnEnd }: Candidate, row: ListedTask): boolean =>
   batchId === row.batchId && (isOwnEnd === null || isOwnEnd === row.isOwnEnd);
 
-const toSummary = (contract: Contract | undefined, row: ListedTask): TaskSummary => {
+/** Returns what lists show of a task. */
+export const toSummary = (contract: Contract | undefined, row: ListedTask): TaskSummary => {
   const state = taskStateName(row.state);
   return {
     id: row.id,

@@ -48,6 +48,12 @@ const changes: readonly Change[] = [
   ['execution cancel', (c) => c.execution(none).cancel(), { verb: 'cancel', subject: `execution ${none}` }],
   ['callbacks.send', (c) => c.callbacks.send(), { verb: 'send', subject: 'callbacks', answer: { sent: 0 } }],
   ['send of one', (c) => c.callbacks.send({ ids: [9] }), { subject: 'callback 9', outcome: 'NOT_FOUND' }],
+  [
+    'bulk.start',
+    (c) => c.bulk.start({ handler: 'items', action: { do: 'cancel' }, where: { target: 'a' } }),
+    { verb: 'bulk cancel', subject: 'target items/a', detail: { where: { target: 'a' } }, outcome: 'done' },
+  ],
+  ['bulk.stop', (c) => c.bulk.stop(none), { verb: 'stop', subject: `bulk action ${none}`, outcome: 'NOT_FOUND' }],
   ['reapFanouts', (c) => c.reapFanouts({}), { verb: 'reap', subject: 'fan-outs' }],
 ];
 

@@ -16,6 +16,7 @@ const PLAIN = {
   priority: 0,
   recipientId: null,
   notBeforeMs: null,
+  expiresAtMs: null,
   version: null,
   trace: null,
 };

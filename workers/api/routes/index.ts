@@ -1,5 +1,6 @@
 import type { Route } from '../route';
 import { batchRoutes } from './batches';
+import { bulkRoutes } from './bulk';
 import { callbackRoutes } from './callbacks';
 import type { Site } from './dashboard';
 import { dashboardRoutes } from './dashboard';
@@ -21,6 +22,7 @@ export const allRoutes = (parts: SystemParts & { site?: Site }): Route[] => [
   ...handlerRoutes,
   ...targetRoutes,
   ...batchRoutes,
+  ...bulkRoutes,
   ...callbackRoutes,
   ...errorRoutes,
   ...outcomeRoutes,

@@ -109,6 +109,13 @@ export class Bounds {
     return this.limits.tenant;
   }
 
+  /** Throws for bulk actions on other handlers, and for tenants, which share a handler. */
+  async bulk(id: string): Promise<void> {
+    const handler = await owners.handlerOfBulk(this.pool, id);
+    const isMine = handler !== null && this.limits.tenant === null && isAllowed(this.limits.handlers, handler);
+    if (!isMine) throw notFound('bulk action', id);
+  }
+
   async execution(id: string): Promise<void> {
     if (!(await owners.isExecutionOf(this.pool, id, this.tenant()))) throw notFound('execution', id);
   }

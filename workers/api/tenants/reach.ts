@@ -37,6 +37,7 @@ const namedSend: Check = (within, call) =>
   (partsOf<{ ids?: unknown }>(call).ids === undefined ? namedHandler : shared)(within, call);
 const task: Check = ({ bounds }, call) => bounds.task(partsOf<{ id: string }>(call).id);
 const batch: Check = ({ bounds }, call) => bounds.batches([partsOf<{ batch: number }>(call).batch]);
+const bulk: Check = ({ bounds }, call) => bounds.bulk(partsOf<{ bulk: string }>(call).bulk);
 const lane: Check = ({ bounds }, call) => bounds.lane(partsOf<{ service: string }>(call).service);
 const execution: Check = ({ bounds }, call) => bounds.execution(partsOf<{ execution: string }>(call).execution);
 const fanout: Check = ({ bounds }, call) => bounds.fanouts([partsOf<{ fanout: string }>(call).fanout]);
@@ -184,6 +185,11 @@ export const REACH: Readonly<Record<string, Check>> = {
   listAllTasks: shared,
   listErrors: namedHandler,
   listOutcomes: namedHandler,
+  startBulk: wholeHandler,
+  dryRunBulk: wholeHandler,
+  listBulk: namedHandler,
+  getBulk: bulk,
+  stopBulk: bulk,
   listCallbacks: namedHandler,
   sendCallback: shared,
   sendCallbacks: namedSend,

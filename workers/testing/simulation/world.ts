@@ -183,8 +183,20 @@ export class World<P = unknown, I = P> {
     return [...fresh.values()];
   }
 
-  private store({ id, payload, target, bytes, weight, key, priority, notBeforeMs, dependsOn }: CheckedTask): void {
+  private store({
+    id,
+    payload,
+    target,
+    bytes,
+    weight,
+    key,
+    priority,
+    notBeforeMs,
+    expiresAtMs,
+    dependsOn,
+  }: CheckedTask): void {
     if (dependsOn.length > 0) throw new Error('Cannot simulate dependsOn: expected no dependencies. Use startMuster.');
+    if (expiresAtMs !== null) throw new Error('Cannot simulate expiresAt: expected none. Use startMuster.');
     const { tables } = this;
     const row: TaskRow = {
       id,

@@ -1,0 +1,146 @@
+import { lockEnds } from '../../postgres/bulk/ended';
+import * as waits from '../../postgres/bulk/waiting';
+import type { ListedTask } from '../../postgres/listing/task';
+import { lockTargets } from '../../postgres/operations/cancel';
+import * as redrives from '../../postgres/operations/redrive';
+import { readParkedTasks } from '../../postgres/operations/resolve';
+import type { Client as Transaction } from '../../postgres/pool';
+import { readTime } from '../../postgres/time';
+import { IN_LANE, IN_LANE_BATCH } from '../../workflows/planning/bulk/actions';
+import { planMoves } from '../../workflows/planning/bulk/update';
+import { TASK_STATES } from '../../workflows/planning/states';
+import { cancelIn } from '../operations/cancel';
+import { redriveDependents } from '../operations/redrive';
+import { endParked } from '../operations/resolve';
+import type { Bounds } from './selection';
+import type { StoredDeed, StoredFilter } from './stored';
+
+/** What was done to some tasks, and what there is to wake after the commit. */
+export interface Applied {
+  done: number;
+  /** Number of tasks that could not be changed, by reason. */
+  failures: Record<string, number>;
+  targetIds: number[];
+  laneIds: number[];
+  /** Tasks have ended: others may depend on them, and callbacks wait. */
+  hasEnds: boolean;
+}
+
+const NOTHING: Applied = { done: 0, failures: {}, targetIds: [], laneIds: [], hasEnds: false };
+
+/** What is done to which tasks. */
+export interface Order {
+  filter: StoredFilter;
+  deed: StoredDeed;
+  bounds: Bounds;
+}
+
+/**
+ * Changes tasks in a transaction of the caller, each only if it still is as it was found. All else
+ * is skipped.
+ */
+export const applyTo = async (tx: Transaction, order: Order, tasks: readonly ListedTask[]): Promise<Applied> => {
+  const { deed } = order;
+  if (deed.do === 'cancel') return cancel(tx, tasks);
+  const outside = tasks.filter(({ inLane }) => !inLane);
+  const failures = failing(IN_LANE, tasks.length - outside.length);
+  if (outside.length === 0) return { ...NOTHING, failures };
+  if (deed.do === 'redrive') return { ...(await redrive(tx, order, outside)), failures };
+  return { ...(await (deed.do === 'resolve' ? resolve(tx, deed, outside) : update(tx, deed, outside))), failures };
+};
+
+const failing = (reason: string, n: number): Applied['failures'] => (n === 0 ? {} : { [reason]: n });
+const seqsOf = (tasks: readonly { seq: number }[]): number[] => tasks.map(({ seq }) => seq);
+
+const cancel = async (tx: Transaction, tasks: readonly ListedTask[]): Promise<Applied> => {
+  const alone = tasks.filter(({ batchId }) => batchId === null);
+  const failures = failing(IN_LANE_BATCH, tasks.length - alone.length);
+  if (alone.length === 0) return { ...NOTHING, failures };
+  const rows = await cancelIn(
+    tx,
+    alone.map(({ id }) => id),
+  );
+  const gone = rows.filter(({ cancelled }) => cancelled);
+  return {
+    done: gone.length,
+    failures,
+    targetIds: gone.map(({ targetId }) => targetId),
+    laneIds: gone.flatMap(({ laneId }) => laneId ?? []),
+    hasEnds: gone.length > 0,
+  };
+};
+
+/** Locks the batches in which the tasks were found, as far as they still are in that state. */
+const lockFound = async (tx: Transaction, tasks: readonly ListedTask[], state: number): Promise<number[]> => {
+  const found = new Set(tasks.map(({ batchId }) => batchId));
+  return (await redrives.lockBatchesOf(tx, seqsOf(tasks), state)).filter((id) => found.has(id));
+};
+
+const redrive = async (
+  tx: Transaction,
+  { filter, bounds }: Order,
+  tasks: readonly ListedTask[],
+): Promise<Omit<Applied, 'failures'>> => {
+  const state = TASK_STATES[filter.state];
+  const members = tasks.filter(({ isOwnEnd }) => !isOwnEnd);
+  const ends = tasks.filter(({ isOwnEnd, batchId }) => isOwnEnd && batchId !== null);
+  const dependents = tasks.filter(({ isOwnEnd, batchId }) => isOwnEnd && batchId === null);
+  const targetIds: number[] = [];
+  if (members.length > 0) {
+    const batchIds = await lockFound(tx, members, state);
+    targetIds.push(...(await redrives.redriveMembers(tx, batchIds, seqsOf(members), members.length)));
+  }
+  if (ends.length > 0) {
+    const seqs = await lockEnds(tx, ends, state);
+    targetIds.push(...(await redrives.redriveOutcomesOf(tx, seqs, state, seqs.length)));
+  }
+  if (dependents.length > 0) {
+    const before = new Date(bounds.startUs / 1_000 + 1).toISOString();
+    const scope = { handlerId: bounds.handlerId, target: filter.target ?? null, seqs: seqsOf(dependents), before };
+    targetIds.push(...(await redriveDependents(tx, scope, dependents.length)));
+  }
+  return { done: targetIds.length, targetIds, laneIds: [], hasEnds: dependents.length > 0 };
+};
+
+const resolve = async (
+  tx: Transaction,
+  deed: StoredDeed & { do: 'resolve' },
+  tasks: readonly ListedTask[],
+): Promise<Omit<Applied, 'failures'>> => {
+  const batchIds = new Set(await lockFound(tx, tasks, TASK_STATES.unknown));
+  const rows = await readParkedTasks(
+    tx,
+    tasks.map(({ id }) => id),
+  );
+  const parked = rows.filter(
+    ({ state, batchId }) => state === TASK_STATES.unknown && batchId !== null && batchIds.has(batchId),
+  );
+  if (parked.length > 0) await endParked(tx, parked, deed);
+  const targetIds = parked.map(({ targetId }) => targetId);
+  return { done: parked.length, targetIds, laneIds: [], hasEnds: parked.length > 0 };
+};
+
+const update = async (
+  tx: Transaction,
+  deed: StoredDeed & { do: 'update' },
+  tasks: readonly ListedTask[],
+): Promise<Omit<Applied, 'failures'>> => {
+  const targets = [...new Set(tasks.map(({ targetId }) => targetId))];
+  await lockTargets(tx, targets);
+  const waiting = await waits.lockWaiting(tx, seqsOf(tasks));
+  const moves = planMoves(
+    deed,
+    waiting.map(({ notBefore, ...row }) => ({ ...row, notBeforeMs: notBefore?.getTime() ?? null })),
+    Date.parse(await readTime(tx)),
+  );
+  if (moves.changed.length > 0) {
+    if (moves.toQueue.length > 0) await waits.queueDelayed(tx, moves.toQueue);
+    if (moves.toDelayed.length > 0) await waits.delayQueued(tx, moves.toDelayed, moves.notBeforeMs!);
+    if (moves.notBeforeMs !== undefined) await waits.setNotBefore(tx, moves.changed, moves.notBeforeMs);
+    const { priority = null, weight = null } = deed;
+    if (priority !== null || weight !== null) await waits.setOrder(tx, moves.changed, { priority, weight });
+  }
+  const changed = new Set(moves.changed);
+  const targetIds = waiting.filter(({ seq }) => changed.has(seq)).map(({ targetId }) => targetId);
+  return { done: moves.changed.length, targetIds, laneIds: [], hasEnds: false };
+};

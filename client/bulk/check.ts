@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto';
+import { NORMALISED_MAX } from '../../workflows/planning/errors/normalise';
+import type { BulkVerb } from '../../workflows/planning/bulk/actions';
+import { BULK_VERBS, STATES_OF_ACTION } from '../../workflows/planning/bulk/actions';
+import { LOWER_UUID } from '../../workflows/planning/uuid';
+import type { TaskState } from '../../workflows/planning/states';
+import { checkErrorPart, checkName, checkOneOf, checkTime, checkWhole } from '../arguments';
+import type { ClientContext } from '../context';
+import { InvalidArgumentError } from '../errors';
+import { checkVerdict } from '../operations/resolve';
+import type { BulkDeed, BulkFilter, BulkInput } from './input';
+import type { StoredDeed, StoredFilter } from './stored';
+
+const CODE_MAX = 100;
+const LOWER = new RegExp(`^${LOWER_UUID}$`);
+const MOST = 1_000_000_000;
+
+export const checkBulkId = (id: unknown): string => {
+  if (typeof id !== 'string' || !LOWER.test(id))
+    throw new InvalidArgumentError('id', 'the id of a bulk action, a UUID in lower case', id);
+  return id;
+};
+
+/** Returns the id that was given, or a new one. */
+export const newBulkId = (given: string | undefined): string =>
+  given === undefined ? randomUUID() : checkBulkId(given);
+
+/** A bulk action as it is stored, before its texts are encoded. */
+export interface CheckedBulk {
+  filter: StoredFilter;
+  deed: StoredDeed;
+}
+
+export const checkBulk = (client: Pick<ClientContext, 'sealer'>, input: BulkInput): CheckedBulk => {
+  const verb = checkOneOf('action.do', input?.action?.do, BULK_VERBS);
+  refuseOthers('action', input.action, FIELDS[verb]);
+  const where = input.where ?? {};
+  refuseOthers('where', where, FILTER);
+  const filter: StoredFilter = {
+    state: checkState(verb, where.state),
+    ...given('target', where.target, checkName),
+    ...given('error', where.error, checkErrorPart),
+    ...given('errorCode', where.errorCode, (field, value) => checkText(field, value, CODE_MAX)),
+    ...given('errorGroup', where.errorGroup, (field, value) => checkText(field, value, NORMALISED_MAX)),
+    ...given('since', where.since, (field, value) => checkTime(field, value).toISOString()),
+    ...given('until', where.until, (field, value) => checkTime(field, value).toISOString()),
+    ...(input.limit === undefined ? {} : { limit: checkWhole('limit', input.limit, 1, MOST) }),
+  };
+  return { filter, deed: checkDeed(client, input.action) };
+};
+
+const FILTER = ['state', 'target', 'error', 'errorCode', 'errorGroup', 'since', 'until'];
+const FIELDS: Readonly<Record<BulkVerb, readonly string[]>> = {
+  cancel: ['do'],
+  redrive: ['do'],
+  resolve: ['do', 'as', 'result', 'error'],
+  update: ['do', 'priority', 'weight', 'notBefore'],
+};
+
+/** A field that is misspelt would change more tasks than are meant. */
+const refuseOthers = (of: string, value: object, known: readonly string[]): void => {
+  const other = Object.keys(value).find((field) => !known.includes(field));
+  if (other !== undefined) throw new InvalidArgumentError(`${of}.${other}`, `only ${known.join(', ')}`, other);
+};
+
+const given = <F extends keyof BulkFilter, T>(
+  field: F,
+  value: unknown,
+  check: (field: string, value: unknown) => T,
+): Partial<Record<F, T>> =>
+  value === undefined ? {} : ({ [field]: check(`where.${field}`, value) } as Partial<Record<F, T>>);
+
+const checkText = (field: string, value: unknown, most: number): string => {
+  const text = checkName(field, value);
+  if (text.length > most) throw new InvalidArgumentError(field, `at most ${most} characters`, text);
+  return text;
+};
+
+const checkState = (verb: BulkVerb, state: unknown): TaskState => {
+  const states: readonly TaskState[] = STATES_OF_ACTION[verb];
+  if (state === undefined && states.length === 1) return states[0]!;
+  return checkOneOf('where.state', state, states);
+};
+
+const checkDeed = (client: Pick<ClientContext, 'sealer'>, deed: BulkDeed): StoredDeed => {
+  if (deed.do === 'resolve') {
+    const { do: verb, ...verdict } = deed;
+    const as = checkOneOf('action.as', verdict.as, ['succeeded', 'failed']);
+    return { do: verb, ...checkVerdict(client, { ...verdict, as }), as };
+  }
+  return deed.do === 'update' ? checkUpdate(deed) : { do: deed.do };
+};
+
+const checkUpdate = ({ priority, weight, notBefore }: BulkDeed & { do: 'update' }): StoredDeed => {
+  if (priority === undefined && weight === undefined && notBefore === undefined)
+    throw new InvalidArgumentError('action', 'priority, weight or notBefore with update', { do: 'update' });
+  if (weight !== undefined && !(Number.isFinite(weight) && weight >= 0))
+    throw new InvalidArgumentError('action.weight', 'a number of at least 0', weight);
+  return {
+    do: 'update',
+    ...(priority === undefined ? {} : { priority: checkWhole('action.priority', priority, -32_768, 32_767) }),
+    ...(weight === undefined ? {} : { weight }),
+    ...(notBefore === undefined
+      ? {}
+      : { notBeforeMs: notBefore === null ? null : checkTime('action.notBefore', notBefore).getTime() }),
+  };
+};

@@ -1,0 +1,107 @@
+import { releaseTargets } from '../../postgres/calls/batch';
+import * as store from '../../postgres/bulk/action';
+import type { BulkRow } from '../../postgres/bulk/action';
+import { withRetries } from '../../postgres/errors';
+import { inTransaction } from '../../postgres/pool';
+import { BULK_STATES } from '../../workflows/planning/bulk/states';
+import { wakeGivenUp } from '../operations/cancellation';
+import type { ClientContext } from '../context';
+import { wakeNotifierOf } from '../operations/wakeNotifier';
+import type { Applied } from './apply';
+import { applyTo } from './apply';
+import type { BulkCursor } from './selection';
+import { Selection } from './selection';
+import { deedOf, failedOf, filterOf } from './stored';
+
+/** What a step needs. */
+export type BulkContext = Pick<
+  ClientContext,
+  'pool' | 'prefix' | 'sealer' | 'ring' | 'ringLaneIds' | 'releaseDependents' | 'wake'
+>;
+
+/** Tasks that one transaction changes, and that one step of counting looks at. */
+const PER_STEP = 500;
+const COUNTED_PER_STEP = 5_000;
+const MOST_ERROR = 1_000;
+
+/** What a step came to. */
+export interface BulkStep {
+  id: string;
+  /** Tasks that it changed. */
+  done: number;
+  /** Why it was not made; null: it was. */
+  failure: unknown;
+}
+
+/**
+ * Makes the next step of the bulk action that has waited for longest: counts some tasks, or changes
+ * some of them and moves the cursor in one transaction. Null: none is due. A step that fails is
+ * noted, and tried again later; meanwhile others go on.
+ */
+export const makeBulkStep = async (client: BulkContext): Promise<BulkStep | null> => {
+  const row = await withRetries(() => store.findDueBulk(client.pool));
+  if (row === null) return null;
+  try {
+    const done = row.state === BULK_STATES.counting ? await countSome(client, row) : await changeSome(client, row);
+    return { id: row.id, done, failure: null };
+  } catch (failure) {
+    const text = failure instanceof Error ? failure.message : String(failure);
+    await store.noteFailedStep(client.pool, row.id, row.step, text.slice(0, MOST_ERROR));
+    return { id: row.id, done: 0, failure };
+  }
+};
+
+const cursorOf = (row: BulkRow): BulkCursor | null => row.place as BulkCursor | null;
+const placeOf = (next: BulkCursor | null): string | null => (next === null ? null : JSON.stringify(next));
+
+const countSome = async (client: BulkContext, row: BulkRow): Promise<number> => {
+  const selection = await Selection.of(client.sealer, row);
+  const left = (filterOf(row).limit ?? Infinity) - row.total;
+  const { tasks, next } = await selection.page(client.pool, cursorOf(row), Math.min(COUNTED_PER_STEP, left));
+  const place = tasks.length === left ? null : placeOf(next);
+  await withRetries(() => store.noteCounted(client.pool, row.id, row.step, { total: tasks.length, place }));
+  return 0;
+};
+
+const changeSome = async (client: BulkContext, row: BulkRow): Promise<number> => {
+  const selection = await Selection.of(client.sealer, row);
+  const filter = filterOf(row);
+  const left = (filter.limit ?? Infinity) - (row.done + row.skipped + failedOf(row.failures));
+  const { tasks, next } = await selection.page(client.pool, cursorOf(row), Math.min(PER_STEP, left));
+  const place = tasks.length === left ? null : placeOf(next);
+  const order = { filter, deed: deedOf(row), bounds: row };
+  const applied = await withRetries(() =>
+    inTransaction(client.pool, async (tx) => {
+      if (!(await store.lockStep(tx, row.id, row.step))) return null;
+      const some = tasks.length === 0 ? null : await applyTo(tx, order, tasks);
+      const failed = failedOf(some?.failures ?? {});
+      const done = some?.done ?? 0;
+      const failures = JSON.stringify(added(row.failures, some?.failures ?? {}));
+      await store.noteWorked(tx, row.id, { done, skipped: tasks.length - done - failed, failures, place });
+      return some;
+    }),
+  );
+  if (applied !== null && applied.done > 0) await wakeAfter(client, applied, order.deed.do === 'resolve');
+  return applied?.done ?? 0;
+};
+
+const added = (before: Readonly<Record<string, number>>, more: Readonly<Record<string, number>>): object => {
+  const sum: Record<string, number> = { ...before };
+  for (const [reason, n] of Object.entries(more)) sum[reason] = (sum[reason] ?? 0) + n;
+  return sum;
+};
+
+/** Wakes what goes on because of a step. The sweeper repeats what is lost with this process. */
+export const wakeAfter = async (
+  client: BulkContext,
+  { targetIds, laneIds, hasEnds }: Pick<Applied, 'targetIds' | 'laneIds' | 'hasEnds'>,
+  isResolved: boolean,
+): Promise<void> => {
+  const targets = [...new Set(targetIds)];
+  if (isResolved) await releaseTargets(client.pool, targets);
+  await client.ring(targets);
+  await client.ringLaneIds(new Set(laneIds));
+  if (hasEnds) await client.releaseDependents();
+  await wakeGivenUp(client, targets);
+  if (hasEnds) await wakeNotifierOf(client);
+};

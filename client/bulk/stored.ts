@@ -1,0 +1,93 @@
+import type { Sealer } from '../../handlers/codec/sealer';
+import type { BulkRow } from '../../postgres/bulk/action';
+import type { BulkView } from '../../workflows/contracts/bulk';
+import { bulkStateName } from '../../workflows/planning/bulk/states';
+import type { Change } from '../../workflows/planning/bulk/update';
+import type { TaskState } from '../../workflows/planning/states';
+import type { CheckedVerdict } from '../operations/resolve';
+import { sealVerdict } from '../operations/resolve';
+
+/** The filter of a bulk action in its row. Texts of errors are encoded, with a codec. */
+export interface StoredFilter {
+  state: TaskState;
+  target?: string;
+  error?: string;
+  errorCode?: string;
+  errorGroup?: string;
+  since?: string;
+  until?: string;
+  limit?: number;
+}
+
+/** What a bulk action does, in its row. */
+export type StoredDeed =
+  | { do: 'cancel' }
+  | { do: 'redrive' }
+  | ({ do: 'resolve' } & CheckedVerdict & { as: 'succeeded' | 'failed' })
+  | ({ do: 'update' } & Change);
+
+const ERRORS = ['error', 'errorCode', 'errorGroup'] as const;
+
+/** Encodes what may stand in errors or results. */
+export const sealBulk = async (
+  sealer: Sealer | null,
+  { filter, deed }: { filter: StoredFilter; deed: StoredDeed },
+): Promise<{ filter: StoredFilter; deed: StoredDeed }> => {
+  if (sealer === null) return { filter, deed };
+  const sealed: StoredFilter = { ...filter };
+  for (const field of ERRORS) if (filter[field] !== undefined) sealed[field] = await sealer.sealText(filter[field]);
+  if (deed.do !== 'resolve') return { filter: sealed, deed };
+  return { filter: sealed, deed: { ...deed, ...(await sealVerdict({ sealer }, deed)), as: deed.as } };
+};
+
+/** Decodes the filter of a row. */
+export const openFilter = async (sealer: Sealer | null, filter: StoredFilter): Promise<StoredFilter> => {
+  if (sealer === null) return filter;
+  const opened: StoredFilter = { ...filter };
+  for (const field of ERRORS)
+    if (filter[field] !== undefined) opened[field] = (await sealer.openTexts([filter[field]]))[0]!;
+  return opened;
+};
+
+export const filterOf = (row: BulkRow): StoredFilter => row.filter as unknown as StoredFilter;
+export const deedOf = (row: BulkRow): StoredDeed => row.action as unknown as StoredDeed;
+
+/** Counts the tasks that could not be changed. */
+export const failedOf = (failures: Readonly<Record<string, number>>): number =>
+  Object.values(failures).reduce((sum, n) => sum + n, 0);
+
+export const toBulkView = (row: BulkRow): BulkView => {
+  const { limit = null, ...where } = filterOf(row);
+  const failed = failedOf(row.failures);
+  const looked = row.done + row.skipped + failed;
+  const seconds = row.seconds === null ? null : Math.max(row.seconds, 0.001);
+  return {
+    id: row.id,
+    handler: row.handler,
+    action: shownDeed(deedOf(row)),
+    where,
+    limit,
+    state: bulkStateName(row.state),
+    total: row.total,
+    done: row.done,
+    skipped: row.skipped,
+    failed,
+    failures: row.failures,
+    perSecond: seconds === null ? null : Math.round((10 * looked) / seconds) / 10,
+    error: row.error,
+    who: row.who,
+    door: row.door,
+    origin: row.origin,
+    createdAt: row.createdAt.toISOString(),
+    changedAt: row.changedAt.toISOString(),
+    finishedAt: row.finishedAt?.toISOString() ?? null,
+  };
+};
+
+const shownDeed = (deed: StoredDeed): BulkView['action'] => {
+  if (deed.do === 'resolve') return { do: deed.do, as: deed.as, ...(deed.error === null ? {} : { error: deed.error }) };
+  if (deed.do !== 'update') return { do: deed.do };
+  const { notBeforeMs, ...rest } = deed;
+  if (notBeforeMs === undefined) return rest;
+  return { ...rest, notBefore: notBeforeMs === null ? null : new Date(notBeforeMs).toISOString() };
+};

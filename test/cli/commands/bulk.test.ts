@@ -1,0 +1,75 @@
+import type { BulkView } from '../../../client';
+import type { CliProcess } from '../process';
+import type { World } from '../world';
+import { createWorld, order } from '../world';
+
+/** `muster bulk`: counted, confirmed, followed, listed, stopped. */
+
+let world: World;
+let worker: CliProcess;
+beforeAll(async () => {
+  world = await createWorld();
+  worker = await world.worker();
+  await world.ended('orders', order('bad-1', 'se', 1, 'failed'), order('bad-2', 'no', 1, 'failed'));
+  await world.submit('slow', ...Array.from({ length: 12 }, (_, i) => order(`w-${i}`, 'se')));
+});
+afterAll(async () => {
+  worker.child.kill('SIGTERM');
+  await worker.exit;
+  await world.close();
+});
+
+test('--dry-run counts and shows some, and nothing is started', async () => {
+  const text = (await world.run('bulk cancel slow --dry-run')).stdout;
+  expect(text).toMatch(/^12 tasks; the first 10:\n/);
+  expect(text).toContain('w-9');
+  const document = (await world.run('bulk redrive orders --state failed --target se --dry-run --json')).json();
+  expect(document).toMatchObject({ count: 1, complete: true, sample: [{ id: 'bad-1' }] });
+  expect((await world.run('bulk cancel slow --target none --dry-run')).code).toBe(1);
+  expect((await world.run('bulk cancel slow --error x --dry-run')).stdout).toBe('No such tasks.\n');
+  expect((await world.run('bulk list --json')).json()).toEqual({ actions: [], next: null });
+});
+
+test('where stdin is no terminal it needs --yes: nothing is changed without', async () => {
+  const refused = await world.run('bulk cancel slow');
+  expect([refused.code, refused.stdout]).toEqual([2, '']);
+  expect(refused.stderr).toContain('--yes: expected it where stdin is no terminal, got nothing.');
+  expect((await world.run('bulk list')).stdout).toBe('No bulk actions.\n');
+});
+
+test('it is followed to its end, and shown and listed afterwards', async () => {
+  const { code, stdout, stderr } = await world.run('bulk cancel slow --limit 5 --yes --json');
+  const view = JSON.parse(stdout) as BulkView;
+  expect([code, view]).toEqual([0, expect.objectContaining({ state: 'done', done: 5, limit: 5, door: 'cli' })]);
+  expect(stderr).toContain(`\`muster bulk stop ${view.id}\` stops it`);
+  const shown = (await world.run(`bulk show ${view.id} --follow`)).stdout;
+  expect(shown).toMatch(/^looked at +5 of 5$/m);
+  expect(shown).toMatch(/^started .+ by .+@/m);
+  expect((await world.run('bulk list --handler slow')).stdout).toMatch(/cancel created .* done/);
+  expect((await world.run('bulk show 00000000-0000-4000-8000-000000000000')).code).toBe(1);
+});
+
+test('--detach only starts it; a stopped one says so', async () => {
+  const id = (await world.run('bulk redrive orders --state failed --yes --detach')).stdout.trim();
+  expect(id).toMatch(/^[0-9a-f-]{36}$/);
+  const ended = (await world.run(`bulk show ${id} --follow --json`)).json<BulkView>();
+  expect(ended).toMatchObject({ state: 'done', done: 2, action: { do: 'redrive' } });
+  expect((await world.run(`bulk stop ${id} --json`)).json()).toMatchObject({ state: 'done' }); // it had ended
+});
+
+test('update and resolve take what they change', async () => {
+  const update = (
+    await world.run('bulk update slow --priority -3 --not-before 2099-01-01T00:00:00Z --yes --json')
+  ).json();
+  expect(update).toMatchObject({
+    state: 'done',
+    done: 7,
+    action: { priority: -3, notBefore: '2099-01-01T00:00:00.000Z' },
+  });
+  expect((await world.run('bulk update slow --not-before now --yes')).stdout).toMatch(/^done +7$/m);
+  const none = await world.run('bulk update slow --yes');
+  expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('--priority, --weight or --not-before')]);
+  const resolve = await world.run(`bulk resolve orders --as failed --reason 'by hand' --yes --json`);
+  expect(resolve.json()).toMatchObject({ state: 'done', total: 0, action: { as: 'failed', error: 'by hand' } });
+  expect((await world.run('bulk redrive orders --yes')).code).toBe(2);
+});

@@ -1,0 +1,100 @@
+import { expireSome } from '../../../client/operations/expire';
+import { eventually } from '../../helpers/eventually';
+import type { Shop } from '../shop';
+import { broken, cut, items, openShop, placesOf, statesOf } from '../shop';
+
+/** Tasks that still wait when their time has passed. */
+
+let shop: Shop;
+beforeEach(async () => {
+  shop = await openShop({ distinctBy: (item) => item.key ?? `own ${item.note ?? ''}` });
+});
+afterEach(async () => {
+  const found = await broken(shop.client);
+  await shop.stop();
+  expect(found).toEqual({});
+});
+
+const SOON = '2099-01-01T00:00:00Z';
+const named = (id: string, more: object = {}) => ({ id, payload: { to: 'se', note: id }, expiresAt: SOON, ...more });
+/** The time has come. */
+const pass = async (): Promise<number> => {
+  await shop.pool.query(`update expiry set at = clock() - interval '1 s'`);
+  return expireSome(shop.client);
+};
+const rows = async (): Promise<number> => (await shop.pool.query('select from expiry')).rowCount!;
+
+test('a task that waits fails, wherever it waits; so do its dependents, and its recipient is told why', async () => {
+  await shop.client.submit('items', [
+    named('a', { callback: { url: 'https://hooks.example.com/x' } }),
+    named('later', { notBefore: '2098-01-01' }),
+    named('held', { dependsOn: ['free'] }),
+    { id: 'free', payload: { to: 'se', note: 'free' } },
+    { id: 'b', payload: { to: 'no', note: 'b' }, dependsOn: ['a'] },
+  ]);
+  expect(await expireSome(shop.client)).toBe(0);
+  expect(await pass()).toBe(3);
+  expect(await statesOf(shop.client, 'a', 'later', 'held', 'free')).toEqual([
+    ...['a failed 0', 'later failed 0', 'held failed 0', 'free created 0'],
+  ]);
+  expect(await shop.client.getTask('a')).toMatchObject({
+    error: 'Expired: it was still waiting when its expiresAt had passed.',
+  });
+  await eventually(async () => (await shop.client.getTask('b'))!.state === 'failed');
+  const { rows: told } = await shop.pool.query<{ body: object }>('select body from notification');
+  expect(told).toHaveLength(1);
+  expect(JSON.stringify(told)).toContain('Expired: it was still waiting');
+  expect(await rows()).toBe(0);
+});
+
+test('what is in a batch is sent; if it comes back to wait, it expires', async () => {
+  await shop.client.submit('items', [named('a'), named('b'), named('c')]);
+  await cut(shop.pool, ['a']);
+  await cut(shop.pool, ['b'], { state: 4 });
+  expect(await pass()).toBe(3);
+  expect(await statesOf(shop.client, 'a', 'b', 'c')).toEqual(['a batched 0', 'b succeeded 1', 'c failed 0']);
+  expect(await rows()).toBe(1); // that of a, which is looked at again
+  expect(await expireSome(shop.client)).toBe(0);
+  await shop.pool.query('delete from member using batch b where b.id = batch_id and b.state = 1');
+  await shop.pool.query('delete from batch where state = 1; delete from dispatch');
+  await shop.pool.query('update leader set state = 0, expires_at = null, wake_at = null');
+  await shop.pool.query(`
+insert into queue (target_id, priority, seq, ready_at, bytes, key)
+select target_id, priority, seq, clock(), bytes, key from task where id = 'a'`);
+  expect(await pass()).toBe(1);
+  expect(await statesOf(shop.client, 'a')).toEqual(['a failed 0']);
+});
+
+test('a redrive sends it, whatever its time was; a repeated submit gives it no other', async () => {
+  await shop.client.submit('items', named('a'));
+  await shop.client.submit('items', named('a', { expiresAt: '2001-01-01' }));
+  expect(await expireSome(shop.client)).toBe(0);
+  await pass();
+  expect(await shop.client.redrive('items', { only: 'failed' })).toEqual({ redriven: 1 });
+  expect(await placesOf(shop.pool, 'a')).toEqual(['queue']);
+  expect(await pass()).toBe(0);
+  expect(await statesOf(shop.client, 'a')).toEqual(['a created 0']);
+});
+
+test('many in one call, and in a transaction of the caller; in a lane it is refused', async () => {
+  const many = Array.from({ length: 120 }, (_, i) => named(`m${i}`));
+  await shop.client.submit('items', many);
+  const tx = await shop.pool.connect();
+  try {
+    await tx.query('begin');
+    await shop.client.submit('items', named('t'), { tx });
+    await tx.query('commit');
+  } finally {
+    tx.release();
+  }
+  expect(await pass()).toBe(121);
+  expect(await statesOf(shop.client, 'm0', 'm119', 't')).toEqual(['m0 failed 0', 'm119 failed 0', 't failed 0']);
+  await shop.stop();
+  shop = await openShop({ service: (target) => target, lane: { approach: 'serial' } });
+  await expect(shop.client.submit('items', { ...items('se', 'x')[0]!, expiresAt: SOON })).rejects.toThrow(
+    'expiresAt: expected no expiresAt in a lane',
+  );
+  await expect(shop.client.submit('items', { ...items('se', 'x')[0]!, expiresAt: 'soon' })).rejects.toThrow(
+    'expiresAt',
+  );
+});

@@ -1,0 +1,84 @@
+import { createClient } from '../../../client';
+import { eventually } from '../../helpers/eventually';
+import { expectWhole } from '../../helpers/whole';
+import type { World } from '../../cli/world';
+import { createWorld, order } from '../../cli/world';
+
+/** Bulk actions, made by real worker processes. */
+
+const TASKS = 12_000;
+let world: World;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.close());
+
+const fill = async (): Promise<void> => {
+  for (let from = 0; from < TASKS; from += 4_000)
+    await world.submit(
+      'slow',
+      ...Array.from({ length: 4_000 }, (_, i) => order(`t${from + i}`, `c${Math.floor((from + i) / 1_000)}`)),
+    );
+  // As a downstream that refused all of them would have left them, half of them beside others.
+  await world.database.pool.query(`
+with b as (
+  insert into batch (target_id, leader_id, epoch, turn, state, reason, attempt, counted, n, members, bytes, weight,
+    error, created_at, started_at, finished_at)
+  select q.target_id, t.leader_id, 1, 1, 5, 0, 1, 1, count(*), array_agg(q.seq order by q.seq), 1, 1, 'HTTP 503',
+    clock(), clock(), clock()
+  from (select *, seq % 20 as part from queue) q join target t on t.id = q.target_id
+  group by q.target_id, t.leader_id, q.part returning id, members)
+insert into member (seq, batch_id, attempts) select u.seq, b.id, 0 from b, unnest(b.members) u (seq);
+delete from queue;
+create table moved (seq bigint, at timestamptz default now());
+create function note_move() returns trigger language plpgsql as $$
+begin insert into moved values (new.seq); return null; end $$;
+create trigger note_move after insert on queue for each row execute function note_move()`);
+};
+
+test('a SIGKILL of the worker in the middle: another one goes on, and no task is changed twice', async () => {
+  const client = createClient({ databaseUrl: world.database.url, prefix: world.env['MUSTER_PREFIX']! });
+  try {
+    const first = await world.worker();
+    await fill();
+    await client.pause('slow');
+    const { id } = await client.bulk.start({
+      handler: 'slow',
+      where: { state: 'failed', errorCode: '503' },
+      action: { do: 'redrive' },
+    });
+    const view = await eventually(
+      async () => {
+        const found = (await client.bulk.get(id))!;
+        return found.done > 0 && found;
+      },
+      { everyMs: 2 },
+    );
+    first.child.kill('SIGKILL');
+    await first.exit;
+    expect(view.state).toBe('working');
+    const left = (await client.bulk.get(id))!;
+    expect(left.state).toBe('working');
+    expect(left.done).toBeLessThan(TASKS);
+    const second = await world.worker();
+    const ended = await eventually(async () => {
+      const found = (await client.bulk.get(id))!;
+      return found.state === 'done' && found;
+    });
+    expect(ended).toMatchObject({ total: TASKS, done: TASKS, skipped: 0, failed: 0 });
+    const { rows } = await world.database.pool.query<{ n: number; tasks: number }>(
+      'select count(*) as n, count(distinct seq) as tasks from moved',
+    );
+    expect(rows).toEqual([{ n: TASKS, tasks: TASKS }]);
+    await world.database.pool.query('drop trigger note_move on queue; drop function note_move(); drop table moved');
+    await expectWhole(client);
+    // What was sent again is sent, once nothing holds it back.
+    await client.resume('slow');
+    await client.flush('slow');
+    await eventually(async () => (await client.getTask('t0'))!.state === 'succeeded');
+    second.child.kill('SIGTERM');
+    await second.exit;
+  } finally {
+    await client.close();
+  }
+});

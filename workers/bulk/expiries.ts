@@ -1,0 +1,16 @@
+import { EXPIRED_AT_ONCE, expireSome } from '../../client/operations/expire';
+import { pages } from '../sweeper/pages';
+import type { SweepCounts } from '../sweeper/counts';
+import type { ChangingDeps } from './context';
+import { changing } from './context';
+
+/** Longest that one round ends tasks; the next one goes on. */
+const ROUND_MS = 250;
+
+/** Ends tasks that still wait although their time has passed. */
+export const endExpired = (deps: ChangingDeps, counts: Pick<SweepCounts, 'expiries'>): Promise<void> =>
+  pages(ROUND_MS, async () => {
+    const looked = await expireSome(changing(deps));
+    counts.expiries += looked;
+    return looked === EXPIRED_AT_ONCE;
+  });

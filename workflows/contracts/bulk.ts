@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import { BULK_VERBS } from '../planning/bulk/actions';
+import { BULK_STATES } from '../planning/bulk/states';
+import { LOWER_UUID } from '../planning/uuid';
+import { count, errorPart, handlerName, namesOf, nextPage, plainName, targetKey, time } from './fields';
+import { taskState, taskSummary } from './task';
+
+export const bulkId = z
+  .string()
+  .regex(new RegExp(`^${LOWER_UUID}$`))
+  .describe('Id of a bulk action');
+const bulkState = namesOf(BULK_STATES).describe(
+  'counting, then working; done: all that matched were looked at; stopped: by an operator',
+);
+
+const bulkFilter = z
+  .strictObject({
+    state: taskState
+      .optional()
+      .describe('With redrive: failed, dead, unknown or succeeded. Otherwise there is only one: default'),
+    target: targetKey.optional().describe('Only this target; default: the whole handler'),
+    error: errorPart.describe('Only tasks whose error contains this text'),
+    errorCode: plainName(100).optional().describe('Only tasks in whose error this stands as a word, such as 503'),
+    errorGroup: plainName(1_000).optional().describe('Only errors of this group: `text` of `GET /v1/errors`'),
+    since: time.max(40).optional().describe('Only tasks that ended, or while they wait were accepted, since then'),
+    until: time.max(40).optional().describe('Only tasks that ended, or while they wait were accepted, before'),
+  })
+  .meta({ id: 'BulkFilter' });
+
+const bulkActionInput = z
+  .discriminatedUnion('do', [
+    z.strictObject({ do: z.literal('cancel') }),
+    z.strictObject({ do: z.literal('redrive') }),
+    z.strictObject({
+      do: z.literal('resolve'),
+      as: z.enum(['succeeded', 'failed']),
+      result: z.unknown().optional().describe('With succeeded: the value of each task'),
+      error: z.string().max(10_000).optional().describe('With failed: why'),
+    }),
+    z.strictObject({
+      do: z.literal('update'),
+      priority: z.number().int().min(-32_768).max(32_767).optional(),
+      weight: z.number().min(0).optional(),
+      notBefore: time.max(40).nullable().optional().describe('Null: at once'),
+    }),
+  ])
+  .describe('What is done to each task')
+  .meta({ id: 'BulkDeed' });
+
+export const bulkInput = z
+  .strictObject({
+    handler: handlerName,
+    where: bulkFilter.optional().describe('Default: all tasks of the handler that are in the state'),
+    action: bulkActionInput,
+    limit: z.number().int().min(1).max(1_000_000_000).optional().describe('Most tasks; default: no limit'),
+  })
+  .meta({ id: 'BulkInput' });
+
+export const bulkDryRun = z
+  .object({
+    count: count.describe('Tasks that match now'),
+    complete: z.boolean().describe('False: there are more, and counting them would take too long'),
+    sample: z.array(taskSummary).describe('The first of them'),
+  })
+  .meta({ id: 'BulkDryRun' });
+export type BulkDryRun = z.infer<typeof bulkDryRun>;
+
+export const bulkView = z
+  .object({
+    id: bulkId,
+    handler: z.string(),
+    action: z
+      .looseObject({ do: z.enum(BULK_VERBS) })
+      .describe('What is done to each task; the result of a resolve is left out'),
+    where: z.looseObject({ state: taskState }).describe('The filter'),
+    limit: count.nullable(),
+    state: bulkState,
+    total: count.describe('Tasks that matched when they were counted; so far, while it is counting'),
+    done: count.describe('Tasks that were changed'),
+    skipped: count.describe('Tasks that had left the state when their turn came'),
+    failed: count.describe('Tasks that could not be changed'),
+    failures: z.record(z.string(), count).describe('Their number, by reason'),
+    perSecond: z.number().nullable().describe('Tasks per second since it began to work; null: it has not'),
+    error: z.string().nullable().describe('Why its last step failed, which is tried again; null: it did not'),
+    who: z.string().describe('Who started it, as in the audit'),
+    door: z.enum(['client', 'cli', 'api']),
+    origin: z.string().nullable().describe('Address of the caller over HTTP'),
+    createdAt: time,
+    changedAt: time.describe('When it last made a step'),
+    finishedAt: time.nullable(),
+  })
+  .meta({ id: 'BulkAction' });
+export type BulkView = z.infer<typeof bulkView>;
+
+export const bulkPage = z.object({ actions: z.array(bulkView), next: nextPage }).meta({ id: 'BulkPage' });
+export type BulkPage = z.infer<typeof bulkPage>;
