@@ -19,7 +19,8 @@ const namesIn = <T extends object>(table: T): (keyof T & string)[] => Object.key
  */
 
 const BYTES_MAX = 1_073_741_824;
-const inFlight = () => whole(1, 10_000, 'calls').optional();
+const calls = () => whole(1, 10_000, 'calls');
+const inFlight = () => calls().optional();
 const queued = () => whole(1, 1_000_000_000, 'tasks').optional();
 
 const limits = settings({
@@ -84,6 +85,21 @@ export const contractShape = {
   maxQueued: settings({ perTarget: queued(), perHandler: queued() }).optional(),
   maxPayloadBytes: whole(1, 67_108_864, 'bytes').optional(),
   payloadVersion: whole(1, MAX_PAYLOAD_VERSION).optional(),
+};
+
+/** Limits that may be set while workers run; null: as defined. */
+export const limitShape = {
+  rate: either<Rate | Rate[] | null>((v) =>
+    v === null ? z.null() : Array.isArray(v) ? z.array(rate) : rate,
+  ).optional(),
+  concurrency: settings({
+    perTarget: calls().nullable().optional(),
+    perHandler: calls().nullable().optional(),
+  }).optional(),
+  maxWeightInFlight: settings({
+    perTarget: above0('a number').nullable().optional(),
+    perHandler: above0('a number').nullable().optional(),
+  }).optional(),
 };
 
 /** The settings by which calls are made, paced and tried again. */

@@ -283,6 +283,7 @@ create table dispatch (
   node text,
   started_at timestamp with time zone not null,
   seen_at timestamp with time zone not null,
+  rate_changes integer not null default 0,
   constraint dispatch_pkey PRIMARY KEY (leader_id, no),
   constraint dispatch_slots_check CHECK (slots >= 0)
 ) with (fillfactor=50);
@@ -430,6 +431,10 @@ create table handler (
   cancels boolean not null default false,
   reductions integer not null default 0,
   hands_dependencies boolean not null default false,
+  defined jsonb,
+  limits jsonb,
+  limits_until timestamp with time zone,
+  rate_changes integer not null default 0,
   constraint handler_pkey PRIMARY KEY (id),
   constraint handler_name_key UNIQUE (name),
   constraint handler_allowed_check CHECK (allowed > 0),
@@ -782,12 +787,19 @@ create table target (
   allowed integer,
   reductions integer not null default 0,
   lane_id integer,
+  per_target integer,
+  weight_per_target double precision,
+  rates jsonb,
+  limits jsonb,
+  limits_until timestamp with time zone,
   constraint target_pkey PRIMARY KEY (id),
   constraint target_handler_id_key_key UNIQUE (handler_id, key),
   constraint target_lane UNIQUE (id, lane_id),
   constraint target_allowed_check CHECK (allowed > 0),
   constraint target_check CHECK (paused = (paused_at IS NOT NULL)),
-  constraint target_key_check CHECK (octet_length(key) >= 1 AND octet_length(key) <= 512)
+  constraint target_key_check CHECK (octet_length(key) >= 1 AND octet_length(key) <= 512),
+  constraint target_per_target_check CHECK (per_target > 0),
+  constraint target_weight_per_target_check CHECK (weight_per_target > 0::double precision)
 ) with (fillfactor=60);
 
 create table task (
@@ -922,6 +934,7 @@ CREATE INDEX fanout_idle ON fanout USING btree (state, active_at);
 CREATE INDEX fanout_recipient ON fanout USING btree (recipient_id) WHERE recipient_id IS NOT NULL;
 CREATE INDEX fanout_tenant ON fanout USING btree (tenant) WHERE tenant IS NOT NULL;
 CREATE UNIQUE INDEX fault_stack ON fault USING btree (handler_id, md5(stack));
+CREATE INDEX handler_limits ON handler USING btree (limits_until) WHERE limits_until IS NOT NULL;
 CREATE INDEX held_target ON held USING btree (target_id);
 CREATE INDEX idempotency_key_created ON idempotency_key USING btree (created_at);
 CREATE INDEX lane_partition ON lane USING btree (partition) WHERE partition IS NOT NULL;
@@ -948,6 +961,8 @@ CREATE INDEX recipient_used ON recipient USING btree (used_at);
 CREATE INDEX submitter_queuer ON submitter USING btree (queuer_id);
 CREATE INDEX target_busy ON target USING btree (leader_id) WHERE busy;
 CREATE INDEX target_due ON target USING btree (leader_id, due_at) WHERE due_at IS NOT NULL AND NOT paused AND NOT busy;
+CREATE INDEX target_limits ON target USING btree (handler_id, id) WHERE limits IS NOT NULL;
+CREATE INDEX target_limits_until ON target USING btree (limits_until) WHERE limits_until IS NOT NULL;
 CREATE UNIQUE INDEX task_id ON task USING btree (id);
 CREATE INDEX task_recipient ON task USING btree (recipient_id) WHERE recipient_id IS NOT NULL;
 CREATE INDEX task_dependency_open ON task_dependency USING btree (needs) WHERE state IS NULL;

@@ -55,6 +55,9 @@ export class Allowance {
     return this.mayCall(now) || (await this.touch(input.slots)).known;
   }
 
+  /** The rates have changed since the starts of the calls were planned: the rest is handed back. */
+  repaced = false;
+
   /** Remembers the limits as they were when these batches were read. */
   know(batches: readonly CarriedBatch[]): void {
     for (const { targetId, targetReductions, handlerReductions, reduced } of batches) {
@@ -128,6 +131,7 @@ export class Allowance {
   }
 
   private follow(pressure: Pressure, targets: readonly number[], now: number): void {
+    this.repaced ||= pressure.repaced;
     this.handlerReductions = pressure.reductions;
     this.handlerReduced = pressure.reduced;
     if (pressure.holdInMs !== null) this.schedule.holdAll(now + pressure.holdInMs);
@@ -139,8 +143,8 @@ export class Allowance {
         this.known.set(id, { reductions: this.known.get(id)?.reductions ?? 0, reduced: false });
         continue;
       }
-      const { calls, others, reduced, reductions, holdInMs } = target;
-      this.schedule.setLimit(id, reduced ? Math.max(0, calls - others) : calls);
+      const { calls, others, reduced, own, reductions, holdInMs } = target;
+      this.schedule.setLimit(id, reduced || own ? Math.max(0, calls - others) : calls);
       this.known.set(id, { reductions, reduced });
       if (holdInMs !== null) this.schedule.holdTarget(id, now + holdInMs);
     }

@@ -9,6 +9,7 @@ import type { CallEnd } from './door';
 import type { PartitionUse } from '../nodes/partitions';
 import type { CallerDeps, Carried } from './carried';
 import { openMembers } from '../codec/openMembers';
+import { ratesOfTarget } from '../../workflows/planning/limits/limits';
 import { startCallSpan } from '../tracing/callSpan';
 import { contextOf, newPages, toBatch, toCall } from './request';
 
@@ -72,12 +73,13 @@ export const isStale = ({ use }: Pick<CallerDeps, 'use'>, carried: Carried): boo
  */
 export const mayStart = async (
   { paces, handler }: Pick<CallerDeps, 'paces' | 'handler'>,
-  { targetId, n, weight, aheadMs }: CarriedBatch,
+  { targetId, n, weight, aheadMs, ratesSet }: CarriedBatch,
   givesUp: () => boolean,
 ): Promise<boolean> => {
-  if (handler.rates.length === 0) return true;
+  const rates = ratesSet == null ? handler.rates : ratesOfTarget(ratesSet.handler, ratesSet.target);
+  if (rates.length === 0) return true;
   const pace = paces.of(handler);
-  return pace.turn(targetId, { calls: 1, items: n, weight }, pace.clock(aheadMs), givesUp);
+  return pace.turn(targetId, { calls: 1, items: n, weight }, pace.clock(aheadMs), givesUp, rates);
 };
 
 /**

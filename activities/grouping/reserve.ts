@@ -63,6 +63,13 @@ export interface Reservation {
   wholeHandler: boolean;
 }
 
+/** Says whether the handler has limits over all its targets besides slots. */
+export const hasLimitsOverTargets = ({
+  weightPerHandler,
+  rates,
+}: Pick<LockedLeader, 'weightPerHandler' | 'rates'>): boolean =>
+  weightPerHandler !== null || rates.some((rate) => rate.scope === 'handler');
+
 /**
  * Forgets the slots of dead dispatches, and takes some for this turn, if it may claim and there is
  * anything to claim; the claim gives back what it does not use. A process that dies in between
@@ -94,9 +101,10 @@ export const reserveSlots = async (client: Client, input: TurnInput): Promise<Re
           wanted: limit,
         });
   const no = leadership.epoch * TURNS_PER_EPOCH + input.turn;
-  if (slots > 0) await insertDispatch(client, { leaderId: input.leaderId, no, handlerId: leader.handlerId, slots });
-  const wholeHandler = leader.weightPerHandler !== null || leader.rates.some((rate) => rate.scope === 'handler');
-  return { no, slots, wanting: slots === 0, wholeHandler };
+  const { rateChanges } = leader;
+  if (slots > 0)
+    await insertDispatch(client, { leaderId: input.leaderId, no, handlerId: leader.handlerId, slots, rateChanges });
+  return { no, slots, wanting: slots === 0, wholeHandler: hasLimitsOverTargets(leader) };
 };
 
 /**

@@ -18,6 +18,7 @@ import { flushCommand } from './steer/flush';
 import { initCommand } from './run/init';
 import { laneCommand } from './lanes/lane';
 import { lanesCommand } from './lanes/lanes';
+import { limitsCommand } from './steer/limits';
 import { migrateCommand } from './run/migrate';
 import { nodeCommand } from './nodes/node';
 import { nodesCommand } from './nodes/nodes';
@@ -71,7 +72,19 @@ const GROUPS: readonly (readonly [title: string, commands: readonly (() => Comma
   ['Nodes:', [nodesCommand, nodeCommand, partitionsCommand, partitionCommand]],
   ['Executions:', [executeCommand, executionCommand]],
   ['Fan-outs:', [fanoutCommand]],
-  ['Steer:', [flushCommand, pauseCommand, resumeCommand, setCommand, redriveCommand, resolveCommand, completeCommand]],
+  [
+    'Steer:',
+    [
+      flushCommand,
+      pauseCommand,
+      resumeCommand,
+      setCommand,
+      limitsCommand,
+      redriveCommand,
+      resolveCommand,
+      completeCommand,
+    ],
+  ],
 ];
 
 const HELP = `

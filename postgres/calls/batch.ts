@@ -1,7 +1,9 @@
 import type { Queryable } from '../pool';
+import type { RateLimit } from '../../workflows/planning/limits/limits';
 import { REPORTED_LOST } from '../../workflows/planning/calls/reportedLost';
 import { DISPATCH_LIFE_MS } from '../grouping/slots';
 import { createdUs } from '../created';
+import { CALLS_OF_TARGET } from '../limits/inForce';
 import { KEY_OF_BATCH } from './idempotencyKey';
 
 /** Statements around one call: read, mark, defer. Settling is in `settle.ts`. */
@@ -37,6 +39,8 @@ export interface CarriedBatch {
   /** How far the database's clock, at the read, was ahead of this process's `performance.now()`. */
   aheadMs: number;
   perTarget: number;
+  /** Rates that were set at run time; null: those of the handler's definition count. */
+  ratesSet?: { handler: RateLimit[]; target: RateLimit[] | null } | null;
   /**
    * Back pressure left its target or its handler fewer calls; how often it had reduced each
    * (`Under`).
@@ -56,6 +60,10 @@ export interface CarriedBatch {
   partition: string | null;
 }
 
+/** The rates in force, where they are not those of the definition; null: they are. */
+const RATES_SET = `case when t.rates is not null or h.limits ? 'rate' then json_build_object('handler', h.rates,
+    'target', t.rates) end`;
+
 export const CARRIED = `
 select b.id, b.target_id as "targetId", t.key as target, b.n, b.weight, b.epoch, b.attempt, b.counted, b.refusals,
   b.depth, b.parent_id as "parentId", ${KEY_OF_BATCH} as "idempotencyKey", ${createdUs('b')} as "createdUs",
@@ -64,7 +72,8 @@ select b.id, b.target_id as "targetId", t.key as target, b.n, b.weight, b.epoch,
     then b.error end as "reportedLost",
   greatest(0, extract(epoch from b.retry_at - clock()))::float8 * 1000 as "startInMs",
   extract(epoch from b.started_at)::float8 * 1000 as "firstCallAtMs",
-  extract(epoch from coalesce(b.called_at, b.started_at))::float8 * 1000 as "lastCallAtMs", least(h.per_target, t.allowed) as "perTarget",
+  extract(epoch from coalesce(b.called_at, b.started_at))::float8 * 1000 as "lastCallAtMs", 
+  least(${CALLS_OF_TARGET}, t.allowed) as "perTarget", ${RATES_SET} as "ratesSet",
   t.allowed is not null or h.allowed is not null as reduced, t.reductions as "targetReductions",
   h.reductions as "handlerReductions", h.name as handler, b.leader_id = 0 as "inLane", b.reason,
   extract(epoch from clock())::float8 * 1000 as "aheadMs", case when b.leader_id = 0 and h.partitions > 0 then (

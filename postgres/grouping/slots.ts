@@ -108,14 +108,14 @@ where l.id = $1 and l.blocked and l.wants_slots`,
  */
 export const insertDispatch = async (
   db: Queryable,
-  d: { leaderId: number; no: number; handlerId: number; slots: number },
+  d: { leaderId: number; no: number; handlerId: number; slots: number; rateChanges: number },
 ): Promise<void> => {
   await db.query({
     name: 'insert-dispatch',
     text: `
-insert into dispatch (leader_id, no, handler_id, slots, started_at, seen_at)
-values ($1, $2, $3, $4, clock(), clock())`,
-    values: [d.leaderId, d.no, d.handlerId, d.slots],
+insert into dispatch (leader_id, no, handler_id, slots, rate_changes, started_at, seen_at)
+values ($1, $2, $3, $4, $5, clock(), clock())`,
+    values: [d.leaderId, d.no, d.handlerId, d.slots, d.rateChanges],
   });
 };
 

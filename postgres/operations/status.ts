@@ -1,3 +1,4 @@
+import type { Overrides } from '../../workflows/planning/limits/limits';
 import type { Queryable } from '../pool';
 
 /**
@@ -13,6 +14,8 @@ export interface HandlerFacts {
   /** Null: not held, or no longer. */
   holdUntil: Date | null;
   inFlightCalls: number;
+  /** Limits that were set at run time; null: none. */
+  limitsSet: Overrides | null;
 }
 
 export const readHandlers = async (db: Queryable, handlerId: number | null): Promise<HandlerFacts[]> => {
@@ -25,7 +28,7 @@ select h.id, h.name, h.paused_at as "pausedAt", h.pause_reason as "pauseReason",
    from (
      select from leader l join batch b on b.leader_id = l.id and b.state = 1 /* open */
      where l.handler_id = h.id and b.attempt_until is not null
-       and b.dispatch is not null limit 100000) b) as "inFlightCalls"
+       and b.dispatch is not null limit 100000) b) as "inFlightCalls", h.limits as "limitsSet"
 from handler h
 where $1::int is null or h.id = $1
 order by h.name`,

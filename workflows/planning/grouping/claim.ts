@@ -1,6 +1,8 @@
 import { cutBatches } from './batches';
 import { takePaced } from './pacing';
 import type { BatchLimits, CutBatch, WaitingTask } from '../calls/plans';
+import type { RateLimit } from '../limits/limits';
+import { ratesOfTarget } from '../limits/limits';
 
 /**
  * What one claim may take, and what the store holds for it. All times are Unix milliseconds of the
@@ -11,7 +13,7 @@ export interface ClaimInput {
   perTarget: number;
   weightPerTarget: number | null;
   weightPerHandler: number | null;
-  rates: readonly { limit: number; perMs: number; unit: 'calls' | 'items' | 'weight'; scope: 'target' | 'handler' }[];
+  rates: readonly RateLimit[];
   /**
    * State of the rates with scope `handler`, in their order: when the next call may start. A
    * missing entry: the rate was never used.
@@ -33,6 +35,10 @@ interface ClaimTarget {
   flushSeq: number | null;
   paces: readonly number[];
   allowed: number | null;
+  /** Limits that are set for it. Absent or null: the handler's count. */
+  perTarget?: number | null;
+  weightPerTarget?: number | null;
+  rates?: readonly RateLimit[] | null;
   holdMs: number | null;
   inFlight: number;
   /** Of its open batches. */
@@ -49,6 +55,8 @@ interface ClaimTarget {
 
 export interface ClaimPlan {
   take: number[];
+  /** Those taken whose calls may not start at once, and when they may. */
+  later: { id: number; startAtMs: number }[];
   cut: (CutBatch & { targetId: number; startAtMs: number | null })[];
   targets: { id: number; dueAtMs: number | null; busy: boolean; paces: number[] | null; holdMs: number | null }[];
   paces: number[];
@@ -74,6 +82,7 @@ export const PACE_HORIZON_MS = 1_000;
 export const planClaim = (input: ClaimInput, nowMs: number): ClaimPlan => {
   const plan: ClaimPlan = {
     take: [],
+    later: [],
     cut: [],
     targets: [],
     paces: [...input.paces],
@@ -100,8 +109,9 @@ const planTarget = (target: ClaimTarget, budget: Budget): void => {
     due.dueAtMs = target.holdMs;
     return;
   }
-  const perTarget = Math.min(input.perTarget, target.allowed ?? input.perTarget);
-  budget.flying = 0;
+  const calls = target.perTarget ?? input.perTarget;
+  const perTarget = Math.min(calls, target.allowed ?? calls);
+  budget.begin(target);
   // No batch of the target is with a dispatch: take any number, since the one dispatch keeps to
   // perTarget. Otherwise take only what the limit leaves, or two dispatches together would exceed
   // it.
@@ -118,6 +128,7 @@ const planTarget = (target: ClaimTarget, budget: Budget): void => {
     mayTake--;
     budget.flying += batch.weight;
     plan.take.push(batch.id);
+    if (start > nowMs) plan.later.push({ id: batch.id, startAtMs: start });
     plan.tasks += batch.n;
     due.paces = paces;
   }
@@ -133,9 +144,10 @@ const cutTarget = (
 ): void => {
   const { input, nowMs } = budget;
   const room = Math.max(0, budget.roomForBatches());
-  const targetLeft = (input.weightPerTarget ?? Infinity) - target.weight;
+  const perTarget = target.weightPerTarget ?? input.weightPerTarget ?? Infinity;
+  const targetLeft = perTarget - target.weight;
   const handlerLeft = budget.weightLeft();
-  const weightBudget = Math.min(input.weightPerTarget ?? Infinity, input.weightPerHandler ?? Infinity);
+  const weightBudget = Math.min(perTarget, input.weightPerHandler ?? Infinity);
   const cut = cutBatches(
     {
       tasks: target.head,
@@ -186,12 +198,20 @@ class Budget {
   private weight: number;
   /** Weight of the present target that this claim has taken. */
   flying = 0;
+  /** Rates of the present target. */
+  private rates: readonly RateLimit[] = [];
   constructor(
     readonly input: ClaimInput,
     readonly plan: ClaimPlan,
     readonly nowMs: number,
   ) {
     this.weight = input.weightInFlight;
+  }
+
+  /** Turns to the next target. */
+  begin(target: ClaimTarget): void {
+    this.flying = 0;
+    this.rates = ratesOfTarget(this.input.rates, target.rates ?? null);
   }
 
   roomForBatches(): number {
@@ -218,7 +238,7 @@ class Budget {
    */
   pace(batch: { n: number; weight: number }, targetPaces: number[], due: { holdMs: number | null }): number | null {
     const places = { target: 0, handler: 0 };
-    const rates = this.input.rates.map((rate) => {
+    const rates = this.rates.map((rate) => {
       const at = places[rate.scope]++;
       const nextAtMs = (rate.scope === 'target' ? targetPaces[at] : this.plan.paces[at]) ?? 0;
       return { rate, at, nextAtMs, cost: rate.unit === 'calls' ? 1 : rate.unit === 'items' ? batch.n : batch.weight };
