@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { afterPage, handlerName, pageLimit, targetKey } from '../../../workflows/contracts/fields';
 import { limitsChanged, limitSettings, limitsPage, limitsView } from '../../../workflows/contracts/limits';
 import { route } from '../route';
+import { refuseLimitsAbove } from './operator';
 
 const tag = 'Limits';
 const ofHandler = z.object({ handler: handlerName });
@@ -47,9 +48,11 @@ const set = route({
   params: ofHandler,
   body: limitSettings,
   answer: changed,
-  problems: ['not-found'],
-  run: ({ client, params: { handler }, body: { until, forMs, ...limits } }) =>
-    client.limits.set(handler, limits, untilOf({ until, forMs })),
+  problems: ['not-found', 'refused'],
+  run: ({ client, operator, params: { handler }, body: { until, forMs, ...limits } }) => {
+    refuseLimitsAbove(operator, { handler }, limits);
+    return client.limits.set(handler, limits, untilOf({ until, forMs }));
+  },
 });
 
 const remove = route({
@@ -89,9 +92,11 @@ const setOfTarget = route({
   params: ofTarget,
   body: limitSettings,
   answer: changed,
-  problems: ['not-found'],
-  run: ({ client, params: { handler, target }, body: { until, forMs, ...limits } }) =>
-    client.limits.set(handler, limits, { target, ...untilOf({ until, forMs }) }),
+  problems: ['not-found', 'refused'],
+  run: ({ client, operator, params: { handler, target }, body: { until, forMs, ...limits } }) => {
+    refuseLimitsAbove(operator, { handler, target }, limits);
+    return client.limits.set(handler, limits, { target, ...untilOf({ until, forMs }) });
+  },
 });
 
 const removeOfTarget = route({
