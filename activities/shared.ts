@@ -3,6 +3,7 @@ import type { Fence, Mark } from '../postgres/calls/mark';
 import type { GrantedMark } from '../postgres/lanes/submitter';
 import type { Handler } from '../handlers/types';
 import type { RateLimit } from '../workflows/planning/limits/limits';
+import type { SharedRate } from '../workflows/planning/limits/sharing';
 import type { CompletionRinger } from './accepted/rings';
 import type { Home } from './calls/call';
 import type { ModuleProcesses } from './executions/executors';
@@ -54,7 +55,7 @@ export interface Pace {
     cost: CallCost,
     clock: () => number,
     givesUp: () => boolean,
-    rates?: readonly RateLimit[],
+    rates?: readonly (RateLimit | SharedRate)[],
   ): Promise<boolean>;
 }
 

@@ -5,7 +5,7 @@ import { above0, either, flag, oneOf, settings, text, whole } from './checks';
 import type { Problem } from './configError';
 import { MAX_PAYLOAD_VERSION } from './contracts/payloadVersion';
 import { show } from './text';
-import type { Affinity, Handler, Idempotency, LaneRules, Rate } from './types';
+import type { Affinity, Handler, Idempotency, LaneRules, Rate, SharedLimit } from './types';
 import { RATE_UNITS } from './types';
 import { HOLD_SCOPES } from './contract';
 import { DAY_MS } from '../workflows/planning/duration';
@@ -87,6 +87,17 @@ export const contractShape = {
   payloadVersion: whole(1, MAX_PAYLOAD_VERSION).optional(),
 };
 
+const sharedRate = settings({
+  limit: above0('a number'),
+  perMs: above0('milliseconds'),
+  unit: oneOf(RATE_UNITS),
+});
+const sharedLimit = settings({
+  name: text('1-64 characters of a-z, A-Z, 0-9, _, - and .', (v) => /^[\w.-]{1,64}$/.test(v)),
+  rate: either<SharedLimit['rate']>((v) => (Array.isArray(v) ? z.array(sharedRate) : sharedRate)).optional(),
+  concurrency: calls().optional(),
+});
+
 /** Limits that may be set while workers run; null: as defined. */
 export const limitShape = {
   rate: either<Rate | Rate[] | null>((v) =>
@@ -110,6 +121,7 @@ export const callShape = {
   }).optional(),
   concurrency: settings({ perTarget: inFlight(), perHandler: inFlight() }).optional(),
   rate: either<Rate | Rate[]>((v) => (Array.isArray(v) ? z.array(rate) : rate)).optional(),
+  sharesLimit: sharedLimit.optional(),
   retry: retry.optional(),
   // A call that takes more than a day should be accepted by the downstream and polled by `status`.
   timeoutMs: whole(1, DAY_MS, 'milliseconds').optional(),
@@ -155,7 +167,14 @@ export function crossProblems(raw: unknown): Problem[] {
     path: small,
     message: `expected at most ${large} (${number(large)}), got ${number(small)}: ${why}`,
   }));
-  return [...ordered, ...laneProblems(raw), ...affinityProblems(raw)];
+  return [...ordered, ...laneProblems(raw), ...affinityProblems(raw), ...sharedProblems(raw)];
+}
+
+/** Lanes have their own order and submitters: a limit that is shared would hold back all lanes. */
+function sharedProblems(raw: unknown): Problem[] {
+  const { sharesLimit, service } = (raw ?? {}) as { sharesLimit?: unknown; service?: unknown };
+  if (sharesLimit === undefined || service === undefined) return [];
+  return [{ path: 'sharesLimit', message: `expected none beside service, got ${show(sharesLimit)}: lanes share none` }];
 }
 
 function affinityProblems(raw: unknown): Problem[] {

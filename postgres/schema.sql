@@ -435,6 +435,9 @@ create table handler (
   limits jsonb,
   limits_until timestamp with time zone,
   rate_changes integer not null default 0,
+  shares integer,
+  share_ms double precision,
+  share_until timestamp with time zone,
   constraint handler_pkey PRIMARY KEY (id),
   constraint handler_name_key UNIQUE (name),
   constraint handler_allowed_check CHECK (allowed > 0),
@@ -758,6 +761,19 @@ create table segment (
   constraint segment_size_check CHECK (size >= 1 AND size <= 8000)
 ) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000, fillfactor=50);
 
+create table shared_limit (
+  id integer not null generated always as identity,
+  name text not null,
+  concurrency integer,
+  rates jsonb not null default '[]'::jsonb,
+  paces double precision[] not null default '{}'::double precision[],
+  defined jsonb not null,
+  constraint shared_limit_pkey PRIMARY KEY (id),
+  constraint shared_limit_name_key UNIQUE (name),
+  constraint shared_limit_concurrency_check CHECK (concurrency > 0),
+  constraint shared_limit_name_check CHECK (octet_length(name) >= 1 AND octet_length(name) <= 64)
+) with (fillfactor=50);
+
 create table submitter (
   no bigint not null generated always as identity,
   queuer_id smallint not null,
@@ -883,6 +899,7 @@ alter table dispatch add constraint dispatch_leader_id_fkey FOREIGN KEY (leader_
 alter table fanout add constraint fanout_recipient_id_fkey FOREIGN KEY (recipient_id) REFERENCES recipient(id);
 alter table fanout_add add constraint fanout_add_fanout_id_fkey FOREIGN KEY (fanout_id) REFERENCES fanout(id);
 alter table fault add constraint fault_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
+alter table handler add constraint handler_shares_fkey FOREIGN KEY (shares) REFERENCES shared_limit(id);
 alter table lane add constraint lane_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
 alter table lane add constraint lane_partition_fkey FOREIGN KEY (partition) REFERENCES partition(resource);
 alter table lane add constraint lane_queuer_id_fkey FOREIGN KEY (queuer_id) REFERENCES queuer(id);

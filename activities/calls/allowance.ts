@@ -7,7 +7,8 @@ import { wakeForFreeSlots } from '../../postgres/grouping/leaderWakes';
 import type { Pool } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
 import { WAKE_LEASE_MS } from '../../postgres/grouping/ring';
-import { DISPATCH_LIFE_MS, readDispatchSlots } from '../../postgres/grouping/slots';
+import { DISPATCH_LIFE_MS } from '../../postgres/grouping/alive';
+import { readDispatchSlots } from '../../postgres/grouping/slots';
 import type { DispatchInput } from '../../workflows/messages';
 import type { ActivityDeps } from '../deps';
 import { IN_PROCESS_MS } from './putOff';
@@ -120,10 +121,11 @@ export class Allowance {
     if (pressure === null) return null;
     const now = performance.now();
     this.follow(pressure, targets, now);
-    const { taken, limit, wanted } = pressure;
+    const { taken, limit, wanted, sharedOver } = pressure;
     const more = Math.max(pressure.slots, this.schedule.slotsWanted(now));
     let { slots } = pressure;
-    if (taken > limit || (taken < limit && more > slots && !wanted)) slots = await this.adjust(pressure, more);
+    if (taken > limit || sharedOver || (taken < limit && more > slots && !wanted))
+      slots = await this.adjust(pressure, more);
     else if (taken < limit && wanted)
       await wake(this.deps, await wakeForFreeSlots(pool, pressure.handlerId, input.leaderId, WAKE_LEASE_MS));
     this.schedule.setSlots(slots);

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Handler } from '../../handlers';
 import type { RateLimit } from '../../workflows/planning/limits/limits';
+import type { SharedRate } from '../../workflows/planning/limits/sharing';
 import type { CallCost, Pace, Paces } from '../shared';
 
 /** How often a waiting caller checks whether it should give up. */
@@ -30,7 +31,7 @@ export class CallPace implements Pace {
     cost: CallCost,
     clock: () => number,
     givesUp: () => boolean,
-    rates: readonly RateLimit[] = this.rates,
+    rates: readonly (RateLimit | SharedRate)[] = this.rates,
   ): Promise<boolean> {
     if (this.windows.size > MOST_WINDOWS) this.forget(clock());
     const windows = rates.map((rate, at) => ({ cost: cost[rate.unit], window: this.windowOf(rate, at, targetId) }));
@@ -46,7 +47,7 @@ export class CallPace implements Pace {
     }
   }
 
-  private windowOf({ scope, unit, limit, perMs }: RateLimit, at: number, targetId: number): Window {
+  private windowOf({ scope, unit, limit, perMs }: RateLimit | SharedRate, at: number, targetId: number): Window {
     const key = scope === 'target' ? `${at}/${unit}/${targetId}` : `${at}/${unit}`;
     let window = this.windows.get(key);
     if (window === undefined) this.windows.set(key, (window = new Window()));

@@ -11,6 +11,8 @@ import type { HeadTask } from '../../postgres/grouping/queueHead';
 import { promoteDelayed, readQueueHeads } from '../../postgres/grouping/queueHead';
 import { startTakenBatches } from '../../postgres/grouping/start';
 import { hasFreeSlot, readHandlerWeight, useDispatch } from '../../postgres/grouping/slots';
+import type { LockedShare } from '../../postgres/limits/shared';
+import { lockShare, writeShare } from '../../postgres/limits/shared';
 import type { Serving } from '../../postgres/nodes/partition';
 import { readServing } from '../../postgres/nodes/partition';
 import type { Client, Pool } from '../../postgres/pool';
@@ -149,7 +151,8 @@ const claimDue = async (
   const maxBatches = Math.min(MAX_BATCHES, reserved.slots * BATCHES_PER_SLOT);
   // Every due target gives a batch: more targets would be read, and written back, for nothing.
   const targets = await claim.lockDueTargets(client, input.leaderId, Math.min(MAX_TARGETS, maxBatches));
-  const { plan, heads } = await planDue(client, leader, targets, maxBatches);
+  const share = leader.shares === null ? null : await lockShare(client, leader.handlerId);
+  const { plan, heads } = await planDue(client, leader, targets, maxBatches, share);
   const count = plan.take.length + plan.cut.length;
   const slots = Math.min(reserved.slots, count);
   const dispatch =
@@ -166,6 +169,7 @@ const claimDue = async (
   if (!(await useDispatch(client, input.leaderId, reserved.no, slots)))
     throw new ReserveAgainError(`leader ${input.leaderId}: the slots of turn ${input.turn} are gone; rolled back`);
   await writeClaim(client, leader, input, epoch, plan, dispatch, heads);
+  if (share !== null) await writeShareOf(client, leader, share.id, plan);
   return { plan, touched: targets.map(({ id }) => id), dispatch, slotsLeft: true };
 };
 
@@ -182,6 +186,7 @@ const planDue = async (
   leader: LockedLeader,
   targets: readonly claim.DueTarget[],
   maxBatches: number,
+  shared: LockedShare | null,
 ): Promise<{ plan: ClaimPlan; heads: Map<number, HeadTask[]> }> => {
   const ids = targets.map((target) => target.id);
   if (ids.length > 0) await promoteDelayed(client, ids, MAX_TASKS);
@@ -200,6 +205,7 @@ const planDue = async (
       weightPerHandler: leader.weightPerHandler,
       rates: leader.rates,
       paces: leader.paces,
+      shared,
       weightInFlight: leader.weightPerHandler === null ? 0 : await readHandlerWeight(client, leader.handlerId),
       targets: targets.map((target, i) => {
         const head = heads.get(target.id) ?? [];
@@ -259,6 +265,13 @@ const writeClaim = async (
     );
   if (leader.rates.some((rate) => rate.scope === 'handler') && dispatch !== null)
     await claim.updateHandlerPaces(client, leader.handlerId, plan.paces);
+};
+
+const writeShareOf = async (client: Client, leader: LockedLeader, id: number, plan: ClaimPlan): Promise<void> => {
+  if (plan.shared === undefined) return;
+  const { paces, ownMs, wants } = plan.shared;
+  const wantsMs = wants ? Math.max(leader.nowMs, plan.pacedUntilMs ?? 0) : null;
+  await writeShare(client, { id, handlerId: leader.handlerId, paces, ownMs, wantsMs });
 };
 
 const itemsOf = (leader: LockedLeader, target: claim.DueTarget): number =>

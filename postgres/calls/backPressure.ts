@@ -1,6 +1,7 @@
 import type { Queryable } from '../pool';
 import { SLOTS_TAKEN } from '../grouping/slots';
 import { CALLS_OF_TARGET } from '../limits/inForce';
+import { SHARED_OVER, sharersWait } from '../limits/shared';
 
 /**
  * The slots of a target's queuer: a lane never has more calls in flight than these, so a limit
@@ -104,7 +105,9 @@ export interface Pressure {
   holdInMs: number | null;
   /** The handler's rates have changed since the dispatch's calls were planned. */
   repaced: boolean;
-  /** Another leader waits for slots. */
+  /** The handlers that share its limit hold more calls than that has. */
+  sharedOver: boolean;
+  /** Another leader waits for slots, of this handler or of one with which it shares a limit. */
   wanted: boolean;
   /**
    * Targets that back pressure holds or has reduced, those reduced since they were `known`, and
@@ -136,7 +139,8 @@ export const readPressure = async (
 select h.id as "handlerId", o.slots, ${SLOTS_TAKEN} as taken, least(h.per_handler, h.allowed) as "limit",
   h.per_target as "perTarget", h.allowed is not null as reduced, h.reductions,
   extract(epoch from h.hold_until - clock())::float8 * 1000 as "holdInMs",
-  exists (select from leader l where l.handler_id = h.id and l.blocked and l.wants_slots) as wanted,
+  exists (select from leader l where l.handler_id = h.id and l.blocked and l.wants_slots)
+  or ${sharersWait('h.id')} as wanted, ${SHARED_OVER} as "sharedOver",
   o.rate_changes <> h.rate_changes as repaced, coalesce((select json_agg(json_build_object(
          'id', t.id, 'calls', least(${CALLS_OF_TARGET}, t.allowed), 'reduced', t.allowed is not null, 'own',
          t.per_target is not null, 'reductions',

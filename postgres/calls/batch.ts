@@ -1,9 +1,11 @@
 import type { Queryable } from '../pool';
 import type { RateLimit } from '../../workflows/planning/limits/limits';
+import type { SharedRate } from '../../workflows/planning/limits/sharing';
 import { REPORTED_LOST } from '../../workflows/planning/calls/reportedLost';
-import { DISPATCH_LIFE_MS } from '../grouping/slots';
+import { DISPATCH_LIFE_MS } from '../grouping/alive';
 import { createdUs } from '../created';
 import { CALLS_OF_TARGET } from '../limits/inForce';
+import { sharersWait } from '../limits/shared';
 import { KEY_OF_BATCH } from './idempotencyKey';
 
 /** Statements around one call: read, mark, defer. Settling is in `settle.ts`. */
@@ -39,8 +41,12 @@ export interface CarriedBatch {
   /** How far the database's clock, at the read, was ahead of this process's `performance.now()`. */
   aheadMs: number;
   perTarget: number;
-  /** Rates that were set at run time; null: those of the handler's definition count. */
-  ratesSet?: { handler: RateLimit[]; target: RateLimit[] | null } | null;
+  /** Rates that were set at run time or are shared; null: those of the definition count. */
+  ratesSet?: {
+    handler: RateLimit[];
+    target: RateLimit[] | null;
+    shared: { name: string; rates: SharedRate[] } | null;
+  } | null;
   /**
    * Back pressure left its target or its handler fewer calls; how often it had reduced each
    * (`Under`).
@@ -61,8 +67,11 @@ export interface CarriedBatch {
 }
 
 /** The rates in force, where they are not those of the definition; null: they are. */
-const RATES_SET = `case when t.rates is not null or h.limits ? 'rate' then json_build_object('handler', h.rates,
-    'target', t.rates) end`;
+const RATES_SET = `case when t.rates is not null or h.limits ? 'rate' or h.shares is not null then json_build_object(
+    'handler', h.rates, 'target', t.rates, 'shared', (
+      select json_build_object('name', s.name, 'rates', s.rates)
+      from shared_limit s
+      where s.id = h.shares)) end`;
 
 export const CARRIED = `
 select b.id, b.target_id as "targetId", t.key as target, b.n, b.weight, b.epoch, b.attempt, b.counted, b.refusals,
@@ -198,7 +207,8 @@ export const touchDispatch = async (
     text: `
 update dispatch d set seen_at = clock(), slots = least(d.slots, $3), node = $4
 where d.leader_id = $1 and d.no = $2 and d.seen_at > clock() - interval '${DISPATCH_LIFE_MS} ms'
-returning exists (select from leader l where l.handler_id = d.handler_id and l.blocked and l.wants_slots) as wanted,
+returning exists (select from leader l where l.handler_id = d.handler_id and l.blocked and l.wants_slots)
+  or ${sharersWait('d.handler_id')} as wanted,
   d.handler_id as "handlerId"`,
     values: [leaderId, no, slots, node],
   });

@@ -48,6 +48,8 @@ export interface LockedLeader extends LastRun {
   paces: number[];
   /** How often the rates of the handler, or of targets, were changed at run time. */
   rateChanges: number;
+  /** The limit that the handler shares with others; null: none. */
+  shares: number | null;
   keyed: boolean;
   /** Longest that one call may take. */
   timeoutMs: number;
@@ -66,7 +68,7 @@ select h.id as "handlerId", h.name as handler, l.name, ${INSTALLATION} as instal
     'minItems', h.min_items, 'lingerMs', h.linger_ms, 'quietMs', h.quiet_ms) as limits, h.per_target as "perTarget",
   h.per_handler as "perHandler", h.allowed, h.weight_per_target as "weightPerTarget",
   h.weight_per_handler as "weightPerHandler", h.rates, h.paces, h.keyed, h.timeout_ms as "timeoutMs", h.partitions,
-  h.rate_changes as "rateChanges"
+  h.rate_changes as "rateChanges", h.shares
 from leader l join handler h on h.id = l.handler_id
 where l.id = $1 for no key update of`;
 

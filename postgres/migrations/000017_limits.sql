@@ -23,9 +23,25 @@ create index if not exists target_limits_until on target (limits_until) where li
 -- what it has not started.
 alter table dispatch add column rate_changes integer not null default 0;
 
+-- Limits that several handlers share: the budget of one key. `share_ms` is when a handler has had its share, `share_until` until when it wants more than it got.
+create table shared_limit (
+  id integer generated always as identity primary key,
+  name text not null unique check (octet_length(name) between 1 and 64),
+  concurrency integer check (concurrency > 0),
+  rates jsonb not null default '[]',
+  paces double precision[] not null default '{}',
+  defined jsonb not null
+) with (fillfactor = 50);
+alter table handler
+  add column shares integer references shared_limit (id),
+  add column share_ms double precision,
+  add column share_until timestamptz;
+
 -- Down Migration
 
 alter table dispatch drop column rate_changes;
 alter table target
   drop column per_target, drop column weight_per_target, drop column rates, drop column limits, drop column limits_until;
+alter table handler drop column shares, drop column share_ms, drop column share_until;
+drop table shared_limit;
 alter table handler drop column defined, drop column limits, drop column limits_until, drop column rate_changes;

@@ -38,7 +38,10 @@ const HANDLER = `json_build_object('name', h.name, 'paused', h.paused_at is not 
   'holdInMs', ${inMs('h.hold_until')},
   'perTarget', least(${CALLS_OF_TARGET}, t.allowed), 'perHandler', least(h.per_handler, h.allowed),
   'slotsTaken', ${SLOTS_TAKEN}, 'weightPerTarget', ${WEIGHT_OF_TARGET},
-  'limitsSet', h.limits, 'served', exists (select from node n where h.name = any(n.handlers) and not n.draining
+  'limitsSet', h.limits, 'sharesLimit', (
+    select s.name
+    from shared_limit s
+    where s.id = h.shares), 'served', exists (select from node n where h.name = any(n.handlers) and not n.draining
     and n.seen_at > clock() - $2 * interval '1 ms'))`;
 
 const TARGET = `json_build_object('key', t.key, 'paused', t.paused, 'pauseReason', t.pause_reason, 'busy', t.busy,

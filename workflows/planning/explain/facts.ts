@@ -65,6 +65,8 @@ interface HandlerPart {
   /** How many of the `perHandler` calls are granted to leaders now. */
   slotsTaken: number;
   weightPerTarget: number | null;
+  /** Name of the limit that it shares with other handlers; absent or null: none. */
+  sharesLimit?: string | null;
   /** Limits that were set at run time; absent or null: none was. */
   limitsSet?: Overrides | null;
   /** A live worker node has this handler. */

@@ -19,3 +19,7 @@ export const rateSetting = (facts: Scopes): string => {
   const setting = settingOf(facts, 'rate');
   return setting === undefined ? '' : ` The rate is ${describeValue(setting.value)}, ${describeSetting(setting)}.`;
 };
+
+/** Says of which limit that its handler shares a task waits for. */
+export const sharedText = ({ handler }: Pick<ExplainFacts, 'handler'>): string =>
+  `limit "${handler.sharesLimit}", which handler "${handler.name}" shares, allows it no call`;

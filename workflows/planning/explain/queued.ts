@@ -1,11 +1,11 @@
-import { OWN_CALLS } from '../grouping/next';
+import { OWN_CALLS, SHARED_RATE } from '../grouping/next';
 import type { ExplainFacts, HeldPart, QueuedPart, Reason } from './facts';
 import { waitForLeader } from './leader';
 import type { LimitName } from '../limits/limits';
 import { isStalled } from './stalled';
 import { formatDuration } from '../duration';
 import { count } from './format';
-import { bySetting, rateSetting } from './limitsSet';
+import { bySetting, rateSetting, sharedText } from './limitsSet';
 import { stopped } from './stopped';
 
 /**
@@ -133,6 +133,12 @@ const waitForRoom = (facts: ExplainFacts, behind: string): Reason | null => {
       waitsFor: 'hold',
       inMs: leader.wakeInMs,
       text: `${due} the rate limit of handler "${handler.name}" allows no call for ${formatDuration(leader.wakeInMs)}.${rateSetting(facts)}`,
+    };
+  if (leader.heldBy === SHARED_RATE && leader.wakeInMs !== null && leader.wakeInMs > 0)
+    return {
+      waitsFor: 'hold',
+      inMs: leader.wakeInMs,
+      text: `${due} ${sharedText(facts)} for ${formatDuration(leader.wakeInMs)}.`,
     };
   return leader.heldBy?.startsWith('calls in flight') === true ? waitForCalls(facts, leader.heldBy, behind) : null;
 };

@@ -3,6 +3,8 @@ import { takePaced } from './pacing';
 import type { BatchLimits, CutBatch, WaitingTask } from '../calls/plans';
 import type { RateLimit } from '../limits/limits';
 import { ratesOfTarget } from '../limits/limits';
+import type { SharedBudget, SharedRate } from '../limits/sharing';
+import { shareAfter } from '../limits/sharing';
 
 /**
  * What one claim may take, and what the store holds for it. All times are Unix milliseconds of the
@@ -19,6 +21,8 @@ export interface ClaimInput {
    * missing entry: the rate was never used.
    */
   paces: readonly number[];
+  /** A limit that the handler shares with others; absent or null: none. */
+  shared?: SharedBudget | null;
   /** Weight of all open batches of the handler. */
   weightInFlight: number;
   /** In the order in which they are due. */
@@ -65,6 +69,10 @@ export interface ClaimPlan {
    * The handler's rate limit lets nothing be claimed until then (Unix milliseconds); null: it does.
    */
   pacedUntilMs: number | null;
+  /**
+   * What is left of the shared limit; `wants`: it left some of what is due. Absent: none is shared.
+   */
+  shared?: { paces: number[]; ownMs: number; wants: boolean };
   /** The handler's weight in flight is used up. */
   weightBlocked: boolean;
 }
@@ -90,6 +98,8 @@ export const planClaim = (input: ClaimInput, nowMs: number): ClaimPlan => {
     pacedUntilMs: null,
     weightBlocked: false,
   };
+  const { shared } = input;
+  if (shared != null) plan.shared = { paces: [...shared.paces], ownMs: shared.ownMs, wants: false };
   const budget = new Budget(input, plan, nowMs);
   for (const target of input.targets) planTarget(target, budget);
   return plan;
@@ -199,7 +209,7 @@ class Budget {
   /** Weight of the present target that this claim has taken. */
   flying = 0;
   /** Rates of the present target. */
-  private rates: readonly RateLimit[] = [];
+  private rates: readonly (RateLimit | SharedRate)[] = [];
   constructor(
     readonly input: ClaimInput,
     readonly plan: ClaimPlan,
@@ -211,7 +221,7 @@ class Budget {
   /** Turns to the next target. */
   begin(target: ClaimTarget): void {
     this.flying = 0;
-    this.rates = ratesOfTarget(this.input.rates, target.rates ?? null);
+    this.rates = [...ratesOfTarget(this.input.rates, target.rates ?? null), ...(this.input.shared?.rates ?? [])];
   }
 
   roomForBatches(): number {
@@ -237,25 +247,47 @@ class Budget {
    * the horizon; then nothing is taken, and the plan notes for which rate the batch waits.
    */
   pace(batch: { n: number; weight: number }, targetPaces: number[], due: { holdMs: number | null }): number | null {
-    const places = { target: 0, handler: 0 };
+    const { plan, nowMs } = this;
+    if (this.hasHadItsShare()) return null;
+    const places = { target: 0, handler: 0, shared: 0 };
+    const pacesOf = { target: targetPaces, handler: plan.paces, shared: plan.shared?.paces ?? [] };
+    const costOf = (unit: RateLimit['unit']): number =>
+      unit === 'calls' ? 1 : unit === 'items' ? batch.n : batch.weight;
     const rates = this.rates.map((rate) => {
       const at = places[rate.scope]++;
-      const nextAtMs = (rate.scope === 'target' ? targetPaces[at] : this.plan.paces[at]) ?? 0;
-      return { rate, at, nextAtMs, cost: rate.unit === 'calls' ? 1 : rate.unit === 'items' ? batch.n : batch.weight };
+      return { rate, at, nextAtMs: pacesOf[rate.scope][at] ?? 0, cost: costOf(rate.unit) };
     });
     for (const { rate, nextAtMs } of rates) {
-      if (nextAtMs <= this.nowMs + PACE_HORIZON_MS) continue;
+      if (nextAtMs <= nowMs + PACE_HORIZON_MS) continue;
       const until = nextAtMs - PACE_HORIZON_MS / 2;
       if (rate.scope === 'target') due.holdMs = until;
-      else this.plan.pacedUntilMs = Math.max(until, this.plan.pacedUntilMs ?? 0);
+      else this.wait(until, rate.scope === 'shared');
       return null;
     }
     // The call starts when the slowest of its rates lets it, and every rate counts from that start.
-    const startAtMs = rates.reduce((start, { nextAtMs }) => Math.max(start, nextAtMs), this.nowMs);
+    const startAtMs = rates.reduce((start, { nextAtMs }) => Math.max(start, nextAtMs), nowMs);
     for (const { rate, at, cost } of rates) {
       const step = takePaced({ limit: rate.limit, perMs: rate.perMs, nextAtMs: startAtMs }, cost, startAtMs, 0);
-      (rate.scope === 'target' ? targetPaces : this.plan.paces)[at] = step!.pace.nextAtMs;
+      pacesOf[rate.scope][at] = step!.pace.nextAtMs;
     }
+    const { shared } = this.input;
+    if (shared != null && plan.shared !== undefined)
+      plan.shared.ownMs = shareAfter({ ...shared, ownMs: plan.shared.ownMs }, costOf, nowMs);
     return startAtMs;
+  }
+
+  /** Says whether others want of what is shared, and this handler has had its part of it. */
+  private hasHadItsShare(): boolean {
+    const { input, plan, nowMs } = this;
+    const ownMs = plan.shared?.ownMs ?? 0;
+    if (input.shared == null || input.shared.active <= 1 || ownMs <= nowMs + PACE_HORIZON_MS) return false;
+    this.wait(ownMs - PACE_HORIZON_MS / 2, true);
+    return true;
+  }
+
+  private wait(untilMs: number, isShared: boolean): void {
+    const { plan } = this;
+    plan.pacedUntilMs = Math.max(untilMs, plan.pacedUntilMs ?? 0);
+    if (isShared && plan.shared !== undefined) plan.shared.wants = true;
   }
 }
