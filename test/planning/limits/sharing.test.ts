@@ -107,6 +107,7 @@ test.each<[string, Parameters<typeof grantShared>[0], number, number]>([
     1,
   ],
   ['none, when it has its part', { concurrency: 6, slots: [{ handler: 1, slots: 3 }], active: 2, blocked: true }, 9, 0],
+  ['its part of three', { concurrency: 9, slots: [{ handler: 1, slots: 2 }], active: 3, blocked: true }, 9, 1],
   ['none, when none is free', { concurrency: 4, slots: [{ handler: 2, slots: 4 }], active: 2, blocked: false }, 9, 0],
 ])('calls at once: %s', (_, grant, wanted, expected) => {
   expect(grantShared(grant, 1, wanted)).toBe(expected);
