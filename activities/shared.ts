@@ -2,6 +2,8 @@ import type { CarriedBatch, MemberTask } from '../postgres/calls/batch';
 import type { Fence, Mark } from '../postgres/calls/mark';
 import type { GrantedMark } from '../postgres/lanes/submitter';
 import type { Handler } from '../handlers/types';
+import type { RateLimit } from '../workflows/planning/limits/limits';
+import type { SharedRate } from '../workflows/planning/limits/sharing';
 import type { CompletionRinger } from './accepted/rings';
 import type { Home } from './calls/call';
 import type { ModuleProcesses } from './executions/executors';
@@ -45,9 +47,16 @@ export interface Pace {
   clock(aheadMs: number): () => number;
   /**
    * Resolves with true right when the call may start, and counts it; with false, uncounted, once
-   * `givesUp`. `clock`: the database's time in ms, as the plan's.
+   * `givesUp`. `clock`: the database's time in ms, as the plan's. `rates`: those that were set at
+   * run time; absent: those of the handler's definition.
    */
-  turn(targetId: number, cost: CallCost, clock: () => number, givesUp: () => boolean): Promise<boolean>;
+  turn(
+    targetId: number,
+    cost: CallCost,
+    clock: () => number,
+    givesUp: () => boolean,
+    rates?: readonly (RateLimit | SharedRate)[],
+  ): Promise<boolean>;
 }
 
 /** Returns the pace that all calls of a handler in this process keep. */

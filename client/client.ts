@@ -11,6 +11,7 @@ import { Fanouts } from './fanouts/fanouts';
 import { Items } from './fanouts/items';
 import { Batches } from './lanes/batches';
 import { Lanes } from './lanes/lanes';
+import { Limits } from './limits/limits';
 import { Queuers } from './lanes/queuers';
 import { Nodes, Partitions } from './nodes/nodes';
 import { Errors } from './listing/errors';
@@ -51,6 +52,7 @@ export class Client implements ClientContext {
   readonly lanes: Lanes & Lanes['list'];
   readonly queuers: Queuers;
   readonly errors: Errors;
+  readonly limits: Limits;
   readonly callbacks: Callbacks;
   readonly outcomes: Outcomes;
   readonly fanouts: Fanouts;
@@ -177,6 +179,7 @@ export class Client implements ClientContext {
     this.bulk = bound(new Bulk(this.connection), sealer);
     this.lanes = callable(new Lanes(this.connection), 'list', sealer);
     this.errors = bound(new Errors(this.connection), sealer);
+    this.limits = bound(new Limits(this.connection), sealer);
     this.callbacks = bound(new Callbacks(this.connection), sealer);
     this.outcomes = bound(new Outcomes(this.connection), sealer);
     this.queuers = bound(new Queuers(this.connection), sealer);

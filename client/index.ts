@@ -21,6 +21,8 @@ export type { ListErrorsOptions } from './listing/listErrors';
 export type { Fanouts } from './fanouts/fanouts';
 export type { AckResult, Items } from './fanouts/items';
 export type { Executions } from './executions/executions';
+export type { Limits, ListLimitsOptions } from './limits/limits';
+export type { LimitSettings, SetLimitsOptions } from './limits/check';
 export type { Nodes, Partitions } from './nodes/nodes';
 export type { ClientOptions } from './clientOptions';
 export type { SubmitOptions, SubmitResult, TaskSource } from './tasks/submitResult';

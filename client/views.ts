@@ -54,6 +54,18 @@ export type {
   Verification,
 } from '../workflows/contracts/handler';
 export type {
+  /** A limit that is set, by whom and until when. */
+  LimitSetting,
+  /** One limit: what counts, what is defined, and who set it until when. */
+  LimitView,
+  /** The limits of a handler or a target after a change, and what counts differently. */
+  LimitsChange,
+  /** Handlers and targets for which limits are set, and where the next page begins. */
+  LimitsPage,
+  /** The limits of a handler or a target. */
+  LimitsView,
+} from '../workflows/contracts/limits';
+export type {
   /** Which tasks were cancelled, and the state of those that could not be. */
   Cancellation,
   /** Tasks of a list, and where the next page begins. */

@@ -5,7 +5,7 @@ import { above0, either, flag, oneOf, settings, text, whole } from './checks';
 import type { Problem } from './configError';
 import { MAX_PAYLOAD_VERSION } from './contracts/payloadVersion';
 import { show } from './text';
-import type { Affinity, Handler, Idempotency, LaneRules, Rate } from './types';
+import type { Affinity, Handler, Idempotency, LaneRules, Rate, SharedLimit } from './types';
 import { RATE_UNITS } from './types';
 import { HOLD_SCOPES } from './contract';
 import { DAY_MS } from '../workflows/planning/duration';
@@ -19,7 +19,8 @@ const namesIn = <T extends object>(table: T): (keyof T & string)[] => Object.key
  */
 
 const BYTES_MAX = 1_073_741_824;
-const inFlight = () => whole(1, 10_000, 'calls').optional();
+const calls = () => whole(1, 10_000, 'calls');
+const inFlight = () => calls().optional();
 const queued = () => whole(1, 1_000_000_000, 'tasks').optional();
 
 const limits = settings({
@@ -86,6 +87,32 @@ export const contractShape = {
   payloadVersion: whole(1, MAX_PAYLOAD_VERSION).optional(),
 };
 
+const sharedRate = settings({
+  limit: above0('a number'),
+  perMs: above0('milliseconds'),
+  unit: oneOf(RATE_UNITS),
+});
+const sharedLimit = settings({
+  name: text('1-64 characters of a-z, A-Z, 0-9, _, - and .', (v) => /^[\w.-]{1,64}$/.test(v)),
+  rate: either<SharedLimit['rate']>((v) => (Array.isArray(v) ? z.array(sharedRate) : sharedRate)).optional(),
+  concurrency: calls().optional(),
+});
+
+/** Limits that may be set while workers run; null: as defined. */
+export const limitShape = {
+  rate: either<Rate | Rate[] | null>((v) =>
+    v === null ? z.null() : Array.isArray(v) ? z.array(rate) : rate,
+  ).optional(),
+  concurrency: settings({
+    perTarget: calls().nullable().optional(),
+    perHandler: calls().nullable().optional(),
+  }).optional(),
+  maxWeightInFlight: settings({
+    perTarget: above0('a number').nullable().optional(),
+    perHandler: above0('a number').nullable().optional(),
+  }).optional(),
+};
+
 /** The settings by which calls are made, paced and tried again. */
 export const callShape = {
   linger: settings({
@@ -94,6 +121,7 @@ export const callShape = {
   }).optional(),
   concurrency: settings({ perTarget: inFlight(), perHandler: inFlight() }).optional(),
   rate: either<Rate | Rate[]>((v) => (Array.isArray(v) ? z.array(rate) : rate)).optional(),
+  sharesLimit: sharedLimit.optional(),
   retry: retry.optional(),
   // A call that takes more than a day should be accepted by the downstream and polled by `status`.
   timeoutMs: whole(1, DAY_MS, 'milliseconds').optional(),
@@ -139,7 +167,14 @@ export function crossProblems(raw: unknown): Problem[] {
     path: small,
     message: `expected at most ${large} (${number(large)}), got ${number(small)}: ${why}`,
   }));
-  return [...ordered, ...laneProblems(raw), ...affinityProblems(raw)];
+  return [...ordered, ...laneProblems(raw), ...affinityProblems(raw), ...sharedProblems(raw)];
+}
+
+/** Lanes have their own order and submitters: a limit that is shared would hold back all lanes. */
+function sharedProblems(raw: unknown): Problem[] {
+  const { sharesLimit, service } = (raw ?? {}) as { sharesLimit?: unknown; service?: unknown };
+  if (sharesLimit === undefined || service === undefined) return [];
+  return [{ path: 'sharesLimit', message: `expected none beside service, got ${show(sharesLimit)}: lanes share none` }];
 }
 
 function affinityProblems(raw: unknown): Problem[] {

@@ -28,6 +28,16 @@ export interface Rate {
   scope?: HoldScope;
 }
 
+/** A limit over all handlers that name it: their calls on all workers together keep to it. */
+export interface SharedLimit {
+  /** 1-64 characters of a-z, A-Z, 0-9, _, - and . */
+  name: string;
+  /** At most `limit` units per `perMs`, evenly paced. Default: no rate. */
+  rate?: Omit<Rate, 'scope'> | Omit<Rate, 'scope'>[];
+  /** Most calls at once, 1 to 10,000. Default: no limit. */
+  concurrency?: number;
+}
+
 /** How often, and after which waits, failed calls and tasks are tried again. */
 export interface RetryPolicy {
   /**
@@ -57,6 +67,8 @@ export interface Implementation<P = unknown> {
   /** Most calls in flight, 1 to 10,000; default 4 per target, 32 per handler; in lanes no limit. */
   concurrency?: { perTarget?: number; perHandler?: number };
   rate?: Rate | Rate[];
+  /** A limit that it shares with others, such as the budget of one API key. Not in lanes. */
+  sharesLimit?: SharedLimit;
   retry?: {
     inPlace?: Partial<RetryPolicy['inPlace']>;
     delayed?: Partial<RetryPolicy['delayed']>;
@@ -107,6 +119,12 @@ export interface Handler<P = unknown, I = P> extends Contract<P, I> {
   readonly linger: { readonly lingerMs: number; readonly quietPeriodMs?: number };
   readonly concurrency: { readonly perTarget: number; readonly perHandler: number };
   readonly rates: readonly Required<Rate>[];
+  /** Null: it shares none. */
+  readonly sharesLimit: {
+    readonly name: string;
+    readonly rates: readonly Omit<Rate, 'scope'>[];
+    readonly concurrency: number | null;
+  } | null;
   readonly retry: RetryPolicy;
   readonly timeoutMs: number;
   readonly idempotency: Idempotency;

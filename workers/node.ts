@@ -21,6 +21,7 @@ import { Heartbeat } from '../activities/nodes/heartbeat';
 import { sealerOf } from '../handlers/codec/sealer';
 import { withRetries } from '../postgres/errors';
 import { registerHandler } from '../postgres/grouping/handler';
+import { registerShare } from '../postgres/limits/shared';
 import { readInstallation } from '../postgres/installation';
 import { checkSchema } from '../postgres/migrating/migrate';
 import { workflowTaskQueue } from '../workflows/naming';
@@ -55,10 +56,15 @@ export interface Node {
   shutdown(): void;
 }
 
+const register = async (pool: NodeOptions['pool'], handler: NodeOptions['handlers'][number]): Promise<void> => {
+  await withRetries(() => registerHandler(pool, handler));
+  await withRetries(() => registerShare(pool, handler.name, handler.sharesLimit));
+};
+
 export const createNode = async (options: NodeOptions): Promise<Node> => {
   const { pool, connection, namespace, prefix, handlers, log, leaseMs = DEFAULT_LEASE_MS } = options;
   await checkSchema(pool);
-  for (const handler of handlers) await withRetries(() => registerHandler(pool, handler));
+  for (const handler of handlers) await register(pool, handler);
   const id = `${os.hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const sealer = sealerOf(options);
   const thrown = new ThrownLog(log, undefined, sealer?.sealsTexts !== true);

@@ -7,7 +7,8 @@ import { wakeForFreeSlots } from '../../postgres/grouping/leaderWakes';
 import type { Pool } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
 import { WAKE_LEASE_MS } from '../../postgres/grouping/ring';
-import { DISPATCH_LIFE_MS, readDispatchSlots } from '../../postgres/grouping/slots';
+import { DISPATCH_LIFE_MS } from '../../postgres/grouping/alive';
+import { readDispatchSlots } from '../../postgres/grouping/slots';
 import type { DispatchInput } from '../../workflows/messages';
 import type { ActivityDeps } from '../deps';
 import { IN_PROCESS_MS } from './putOff';
@@ -54,6 +55,9 @@ export class Allowance {
     this.aliveAt = now - own.seenAgoMs;
     return this.mayCall(now) || (await this.touch(input.slots)).known;
   }
+
+  /** The rates have changed since the starts of the calls were planned: the rest is handed back. */
+  repaced = false;
 
   /** Remembers the limits as they were when these batches were read. */
   know(batches: readonly CarriedBatch[]): void {
@@ -117,10 +121,11 @@ export class Allowance {
     if (pressure === null) return null;
     const now = performance.now();
     this.follow(pressure, targets, now);
-    const { taken, limit, wanted } = pressure;
+    const { taken, limit, wanted, sharedOver } = pressure;
     const more = Math.max(pressure.slots, this.schedule.slotsWanted(now));
     let { slots } = pressure;
-    if (taken > limit || (taken < limit && more > slots && !wanted)) slots = await this.adjust(pressure, more);
+    if (taken > limit || sharedOver || (taken < limit && more > slots && !wanted))
+      slots = await this.adjust(pressure, more);
     else if (taken < limit && wanted)
       await wake(this.deps, await wakeForFreeSlots(pool, pressure.handlerId, input.leaderId, WAKE_LEASE_MS));
     this.schedule.setSlots(slots);
@@ -128,6 +133,7 @@ export class Allowance {
   }
 
   private follow(pressure: Pressure, targets: readonly number[], now: number): void {
+    this.repaced ||= pressure.repaced;
     this.handlerReductions = pressure.reductions;
     this.handlerReduced = pressure.reduced;
     if (pressure.holdInMs !== null) this.schedule.holdAll(now + pressure.holdInMs);
@@ -139,8 +145,8 @@ export class Allowance {
         this.known.set(id, { reductions: this.known.get(id)?.reductions ?? 0, reduced: false });
         continue;
       }
-      const { calls, others, reduced, reductions, holdInMs } = target;
-      this.schedule.setLimit(id, reduced ? Math.max(0, calls - others) : calls);
+      const { calls, others, reduced, own, reductions, holdInMs } = target;
+      this.schedule.setLimit(id, reduced || own ? Math.max(0, calls - others) : calls);
       this.known.set(id, { reductions, reduced });
       if (holdInMs !== null) this.schedule.holdTarget(id, now + holdInMs);
     }

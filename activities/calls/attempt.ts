@@ -9,6 +9,9 @@ import type { CallEnd } from './door';
 import type { PartitionUse } from '../nodes/partitions';
 import type { CallerDeps, Carried } from './carried';
 import { openMembers } from '../codec/openMembers';
+import type { RateLimit } from '../../workflows/planning/limits/limits';
+import { ratesOfTarget } from '../../workflows/planning/limits/limits';
+import type { SharedRate } from '../../workflows/planning/limits/sharing';
 import { startCallSpan } from '../tracing/callSpan';
 import { contextOf, newPages, toBatch, toCall } from './request';
 
@@ -72,12 +75,21 @@ export const isStale = ({ use }: Pick<CallerDeps, 'use'>, carried: Carried): boo
  */
 export const mayStart = async (
   { paces, handler }: Pick<CallerDeps, 'paces' | 'handler'>,
-  { targetId, n, weight, aheadMs }: CarriedBatch,
+  { targetId, n, weight, aheadMs, ratesSet }: CarriedBatch,
   givesUp: () => boolean,
 ): Promise<boolean> => {
-  if (handler.rates.length === 0) return true;
-  const pace = paces.of(handler);
-  return pace.turn(targetId, { calls: 1, items: n, weight }, pace.clock(aheadMs), givesUp);
+  const rates = ratesSet == null ? handler.rates : ratesOfTarget(ratesSet.handler, ratesSet.target);
+  const cost = { calls: 1 as const, items: n, weight };
+  const takes = (name: string, all: readonly (RateLimit | SharedRate)[]): Promise<boolean> => {
+    if (all.length === 0) return Promise.resolve(true);
+    const pace = paces.of({ name, rates: [] });
+    return pace.turn(targetId, cost, pace.clock(aheadMs), givesUp, all);
+  };
+  const shared = ratesSet?.shared ?? null;
+  // A handler's name has no blank: what it shares has a pace of all that share it.
+  return (
+    (await takes(handler.name, rates)) && (shared === null || (await takes(`shared ${shared.name}`, shared.rates)))
+  );
 };
 
 /**

@@ -216,7 +216,7 @@ export class DispatchRun {
     if (kinds.includes('touch')) await this.touch();
     const held = await this.allowance.look();
     await this.unmark(this.schedule.takeBack(performance.now()));
-    if (held === null) this.stop();
+    if (held === null || this.allowance.repaced) this.stop();
     else if (held.length > 0) this.launch(this.giveBack(held));
     this.changed();
   }

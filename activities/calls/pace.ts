@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Handler } from '../../handlers';
+import type { RateLimit } from '../../workflows/planning/limits/limits';
+import type { SharedRate } from '../../workflows/planning/limits/sharing';
 import type { CallCost, Pace, Paces } from '../shared';
 
 /** How often a waiting caller checks whether it should give up. */
@@ -24,9 +26,15 @@ export class CallPace implements Pace {
     return () => performance.now() + this.aheadMs;
   }
 
-  async turn(targetId: number, cost: CallCost, clock: () => number, givesUp: () => boolean): Promise<boolean> {
+  async turn(
+    targetId: number,
+    cost: CallCost,
+    clock: () => number,
+    givesUp: () => boolean,
+    rates: readonly (RateLimit | SharedRate)[] = this.rates,
+  ): Promise<boolean> {
     if (this.windows.size > MOST_WINDOWS) this.forget(clock());
-    const windows = this.rates.map((rate, at) => ({ cost: cost[rate.unit], window: this.windowOf(at, targetId) }));
+    const windows = rates.map((rate, at) => ({ cost: cost[rate.unit], window: this.windowOf(rate, at, targetId) }));
     for (;;) {
       const now = clock();
       const at = Math.max(now, ...windows.map(({ window }) => window.freeAt(now)));
@@ -39,11 +47,11 @@ export class CallPace implements Pace {
     }
   }
 
-  private windowOf(at: number, targetId: number): Window {
-    const { scope, limit, perMs } = this.rates[at]!;
-    const key = scope === 'target' ? `${at}/${targetId}` : String(at);
+  private windowOf({ scope, unit, limit, perMs }: RateLimit | SharedRate, at: number, targetId: number): Window {
+    const key = scope === 'target' ? `${at}/${unit}/${targetId}` : `${at}/${unit}`;
     let window = this.windows.get(key);
-    if (window === undefined) this.windows.set(key, (window = new Window(limit, perMs)));
+    if (window === undefined) this.windows.set(key, (window = new Window()));
+    window.allow(limit, perMs);
     return window;
   }
 
@@ -63,10 +71,14 @@ class Window {
   private readonly starts: { at: number; units: number }[] = [];
   private units = 0;
 
-  constructor(
-    private readonly limit: number,
-    private readonly perMs: number,
-  ) {}
+  private limit = 0;
+  private perMs = 0;
+
+  /** Sets how many units may start within `perMs`: a rate may change, its starts remain. */
+  allow(limit: number, perMs: number): void {
+    this.limit = limit;
+    this.perMs = perMs;
+  }
 
   /** Returns when less than `limit` units will have started within the last `perMs`. */
   freeAt(now: number): number {

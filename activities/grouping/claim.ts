@@ -9,7 +9,10 @@ import { countBacklog, isDueEarlier, lockLeader, lockLeaderAndHandler } from '..
 import { wakeForFreeSlots } from '../../postgres/grouping/leaderWakes';
 import type { HeadTask } from '../../postgres/grouping/queueHead';
 import { promoteDelayed, readQueueHeads } from '../../postgres/grouping/queueHead';
+import { startTakenBatches } from '../../postgres/grouping/start';
 import { hasFreeSlot, readHandlerWeight, useDispatch } from '../../postgres/grouping/slots';
+import type { LockedShare } from '../../postgres/limits/shared';
+import { lockShare, writeShare } from '../../postgres/limits/shared';
 import type { Serving } from '../../postgres/nodes/partition';
 import { readServing } from '../../postgres/nodes/partition';
 import type { Client, Pool } from '../../postgres/pool';
@@ -22,7 +25,7 @@ import type { Claimed, Turn } from './publish';
 import { BEGIN_SHORT } from '../../postgres/shortTransaction';
 import { deposed, foreign, publish, repeated, touchedBy } from './publish';
 import type { Reservation } from './reserve';
-import { isOwn, reserveSlots, leadershipOf } from './reserve';
+import { hasLimitsOverTargets, isOwn, reserveSlots, leadershipOf } from './reserve';
 
 /**
  * Most targets, batches and tasks per claim: bounds its transaction and the time that its dispatch
@@ -71,10 +74,11 @@ export const claimBatches = async (deps: ClaimDeps, input: TurnInput): Promise<T
 };
 
 /**
- * Of two runs that reserve at once, the later one forgets what the earlier one took: the earlier
- * one reserves again, if it leads then.
+ * What was reserved does not hold any more. Of two runs that reserve at once, the later one forgets
+ * what the earlier one took: the earlier one reserves again, if it leads then. So does one whose
+ * handler got a rate or a weight in between: the claim did not lock what those are counted in.
  */
-class SlotsGoneError extends Error {}
+class ReserveAgainError extends Error {}
 
 const reserveAndTake = async (deps: ClaimDeps, input: TurnInput): Promise<Turn> => {
   for (let attempt = 1; ; attempt++) {
@@ -85,7 +89,7 @@ const reserveAndTake = async (deps: ClaimDeps, input: TurnInput): Promise<Turn> 
       const take = (client: Client): Promise<Turn> => takeTurn(client, deps, input, reserved);
       return await withRetries(() => inTransaction(deps.pool, take, BEGIN_SHORT));
     } catch (error) {
-      if (!(error instanceof SlotsGoneError) || attempt >= 5) throw error;
+      if (!(error instanceof ReserveAgainError) || attempt >= 5) throw error;
     }
   }
 };
@@ -103,6 +107,10 @@ const takeTurn = async (
   const leadership = leadershipOf(leader, input);
   if (leadership.kind === 'deposed') return deposed(leader);
   if (leadership.kind === 'repeated') return repeated(leader, input);
+  if (reserved?.wholeHandler === false && hasLimitsOverTargets(leader))
+    throw new ReserveAgainError(
+      `leader ${input.leaderId}: its handler got limits over all targets since turn ${input.turn} reserved`,
+    );
   const { epoch, live } = leadership;
   // The look that was to follow the last run's turn may have died with that run; the stored answer
   // names its targets.
@@ -143,7 +151,8 @@ const claimDue = async (
   const maxBatches = Math.min(MAX_BATCHES, reserved.slots * BATCHES_PER_SLOT);
   // Every due target gives a batch: more targets would be read, and written back, for nothing.
   const targets = await claim.lockDueTargets(client, input.leaderId, Math.min(MAX_TARGETS, maxBatches));
-  const { plan, heads } = await planDue(client, leader, targets, maxBatches);
+  const share = leader.shares === null ? null : await lockShare(client, leader.handlerId);
+  const { plan, heads } = await planDue(client, leader, targets, maxBatches, share);
   const count = plan.take.length + plan.cut.length;
   const slots = Math.min(reserved.slots, count);
   const dispatch =
@@ -158,8 +167,9 @@ const claimDue = async (
           ...servedBy(serving),
         };
   if (!(await useDispatch(client, input.leaderId, reserved.no, slots)))
-    throw new SlotsGoneError(`leader ${input.leaderId}: the slots of turn ${input.turn} are gone; rolled back`);
+    throw new ReserveAgainError(`leader ${input.leaderId}: the slots of turn ${input.turn} are gone; rolled back`);
   await writeClaim(client, leader, input, epoch, plan, dispatch, heads);
+  if (share !== null) await writeShareOf(client, leader, share.id, plan);
   return { plan, touched: targets.map(({ id }) => id), dispatch, slotsLeft: true };
 };
 
@@ -176,6 +186,7 @@ const planDue = async (
   leader: LockedLeader,
   targets: readonly claim.DueTarget[],
   maxBatches: number,
+  shared: LockedShare | null,
 ): Promise<{ plan: ClaimPlan; heads: Map<number, HeadTask[]> }> => {
   const ids = targets.map((target) => target.id);
   if (ids.length > 0) await promoteDelayed(client, ids, MAX_TASKS);
@@ -194,6 +205,7 @@ const planDue = async (
       weightPerHandler: leader.weightPerHandler,
       rates: leader.rates,
       paces: leader.paces,
+      shared,
       weightInFlight: leader.weightPerHandler === null ? 0 : await readHandlerWeight(client, leader.handlerId),
       targets: targets.map((target, i) => {
         const head = heads.get(target.id) ?? [];
@@ -221,6 +233,7 @@ const writeClaim = async (
 ): Promise<void> => {
   if (dispatch !== null) {
     if (plan.take.length > 0) await claim.takeBatches(client, plan.take, dispatch.no);
+    if (plan.later.length > 0) await startTakenBatches(client, plan.later);
     if (plan.cut.length > 0) {
       const by = { leaderId: input.leaderId, epoch, turn: input.turn, dispatch: dispatch.no, keyed: leader.keyed };
       const tasks = new Map<number, HeadTask>();
@@ -252,6 +265,13 @@ const writeClaim = async (
     );
   if (leader.rates.some((rate) => rate.scope === 'handler') && dispatch !== null)
     await claim.updateHandlerPaces(client, leader.handlerId, plan.paces);
+};
+
+const writeShareOf = async (client: Client, leader: LockedLeader, id: number, plan: ClaimPlan): Promise<void> => {
+  if (plan.shared === undefined) return;
+  const { paces, ownMs, wants } = plan.shared;
+  const wantsMs = wants ? Math.max(leader.nowMs, plan.pacedUntilMs ?? 0) : null;
+  await writeShare(client, { id, handlerId: leader.handlerId, paces, ownMs, wantsMs });
 };
 
 const itemsOf = (leader: LockedLeader, target: claim.DueTarget): number =>

@@ -2,6 +2,8 @@ import type { TurnInput } from '../../workflows/messages';
 import { grantSlots, shareSlots } from '../../workflows/planning/grouping/slots';
 import type { LastRun, LockedLeader } from '../../postgres/grouping/leader';
 import { lockLeaderAndHandler } from '../../postgres/grouping/leader';
+import { lockSharedSlots } from '../../postgres/limits/shared';
+import { grantShared } from '../../workflows/planning/limits/sharing';
 import type { Client } from '../../postgres/pool';
 import {
   forgetDispatches,
@@ -63,6 +65,14 @@ export interface Reservation {
   wholeHandler: boolean;
 }
 
+/** Says whether the handler has limits over all its targets besides slots. */
+export const hasLimitsOverTargets = ({
+  weightPerHandler,
+  rates,
+  shares,
+}: Pick<LockedLeader, 'weightPerHandler' | 'rates' | 'shares'>): boolean =>
+  shares !== null || weightPerHandler !== null || rates.some((rate) => rate.scope === 'handler');
+
 /**
  * Forgets the slots of dead dispatches, and takes some for this turn, if it may claim and there is
  * anything to claim; the claim gives back what it does not use. A process that dies in between
@@ -82,7 +92,7 @@ export const reserveSlots = async (client: Client, input: TurnInput): Promise<Re
   // granted nothing while a slot is free, and ask without end.
   const isGone = ({ leader, no }: { leader: number; no: number }): boolean =>
     leader === input.leaderId && no < leadership.epoch * TURNS_PER_EPOCH;
-  const slots =
+  const granted =
     leadership.live.length >= MAX_DISPATCHES
       ? 0
       : grantSlots({
@@ -93,10 +103,45 @@ export const reserveSlots = async (client: Client, input: TurnInput): Promise<Re
           granted: tokens.slots.map((held) => ({ ...held, leader: isGone(held) ? 'gone' : held.leader })),
           wanted: limit,
         });
+  const slots = await sharedSlots(client, leader.shares, leader.handlerId, granted);
   const no = leadership.epoch * TURNS_PER_EPOCH + input.turn;
-  if (slots > 0) await insertDispatch(client, { leaderId: input.leaderId, no, handlerId: leader.handlerId, slots });
-  const wholeHandler = leader.weightPerHandler !== null || leader.rates.some((rate) => rate.scope === 'handler');
-  return { no, slots, wanting: slots === 0, wholeHandler };
+  const { rateChanges } = leader;
+  if (slots > 0)
+    await insertDispatch(client, { leaderId: input.leaderId, no, handlerId: leader.handlerId, slots, rateChanges });
+  return { no, slots, wanting: slots === 0, wholeHandler: hasLimitsOverTargets(leader) };
+};
+
+/** Returns how many of these new slots the limit leaves that the handler shares with others. */
+const sharedSlots = async (
+  client: Client,
+  shares: number | null,
+  handlerId: number,
+  wanted: number,
+): Promise<number> =>
+  shares === null || wanted === 0
+    ? wanted
+    : grantShared(await lockSharedSlots(client, shares, handlerId), handlerId, wanted);
+
+/**
+ * Lets all dispatches of the handlers that share a limit give up their part, where they hold more
+ * than it has now. Returns what this one keeps; null: they do not.
+ */
+const keepToShared = async (
+  client: Client,
+  shares: number,
+  { handlerId, leaderId, no }: { handlerId: number; leaderId: number; no: number },
+): Promise<number | null> => {
+  const { concurrency, slots } = await lockSharedSlots(client, shares, handlerId);
+  const parts = shareSlots(
+    concurrency ?? Infinity,
+    slots.map((held) => held.slots),
+  );
+  const less = slots
+    .map((held, i) => ({ ...held, slots: parts[i]! }))
+    .filter((held, i) => held.slots < slots[i]!.slots);
+  if (less.length === 0) return null;
+  await setSlots(client, less);
+  return parts[slots.findIndex((held) => held.leader === leaderId && held.no === no)] ?? 0;
 };
 
 /**
@@ -110,29 +155,32 @@ export const adjustSlots = async (
   dispatch: { handlerId: number; leaderId: number; no: number; wanted: number },
 ): Promise<number> => {
   const { handlerId, leaderId, no, wanted } = dispatch;
-  const limit = await lockHandlerLimit(client, handlerId);
+  const { limit, shares } = await lockHandlerLimit(client, handlerId);
+  if (shares !== null) {
+    const kept = await keepToShared(client, shares, dispatch);
+    if (kept !== null) return kept;
+  }
   const { slots: held, active, blocked } = await readSlotTokens(client, handlerId, leaderId, [no]);
   const at = held.findIndex((one) => one.leader === leaderId && one.no === no);
-  const shares = shareSlots(
+  const parts = shareSlots(
     limit,
     held.map(({ slots }) => slots),
   );
-  const less = held.map((one, i) => ({ ...one, slots: shares[i]! })).filter(({ slots }, i) => slots < held[i]!.slots);
+  const less = held.map((one, i) => ({ ...one, slots: parts[i]! })).filter(({ slots }, i) => slots < held[i]!.slots);
   if (less.length > 0) {
     await setSlots(client, less);
-    return shares[at] ?? 0;
+    return parts[at] ?? 0;
   }
   const own = held[at]?.slots ?? 0;
-  const slots =
-    own +
-    grantSlots({
-      limit,
-      leader: leaderId,
-      activeLeaders: active,
-      othersBlocked: blocked > 0,
-      granted: held,
-      wanted: wanted - own,
-    });
+  const more = grantSlots({
+    limit,
+    leader: leaderId,
+    activeLeaders: active,
+    othersBlocked: blocked > 0,
+    granted: held,
+    wanted: wanted - own,
+  });
+  const slots = own + (await sharedSlots(client, shares, handlerId, more));
   if (at < 0) return slots > 0 && (await reviveDispatch(client, leaderId, no, slots)) ? slots : 0;
   if (slots > own) await setSlots(client, [{ leader: leaderId, no, slots }]);
   return slots;

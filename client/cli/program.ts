@@ -20,6 +20,7 @@ import { initCommand } from './run/init';
 import { laneCommand } from './lanes/lane';
 import { lanesCommand } from './lanes/lanes';
 import { mcpCommand } from './run/mcp';
+import { limitsCommand } from './steer/limits';
 import { migrateCommand } from './run/migrate';
 import { nodeCommand } from './nodes/node';
 import { nodesCommand } from './nodes/nodes';
@@ -83,6 +84,7 @@ const GROUPS: readonly (readonly [title: string, commands: readonly (() => Comma
       pauseCommand,
       resumeCommand,
       setCommand,
+      limitsCommand,
       redriveCommand,
       resolveCommand,
       bulkCommand,

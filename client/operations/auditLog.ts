@@ -80,6 +80,11 @@ export class AuditLog {
     if (change !== undefined) await (change.entry ??= this.insert(change.act));
   }
 
+  /** Names who makes the present change. */
+  who(): string {
+    return cutText((this.acting.getStore() ?? this.actor).who, MOST_WHO);
+  }
+
   private insert({ verb, subject, detail = {} }: Act): Promise<number> {
     return insertAudit(this.pool, {
       ...this.actorNow(),

@@ -10,6 +10,7 @@ import type { TaskState } from '../../workflows/planning/states';
 import { flushReasonName, leaderStateName, TASK_STATES, taskStateName } from '../../workflows/planning/states';
 import { checkName, checkWhole } from '../arguments';
 import type { ClientContext } from '../context';
+import { setLimitsOf } from '../limits/view';
 import { NODE_LIVE_MS } from '../context';
 import { InvalidArgumentError } from '../errors';
 import { findScope } from './scope';
@@ -58,6 +59,7 @@ export const status = async (
         held: mine(counted.held)[0]?.n ?? 0,
         oldestQueuedMs: mine(counted.oldest)[0]?.ageMs ?? null,
         inFlightCalls: one.inFlightCalls,
+        limitsSet: setLimitsOf(one.limitsSet),
         leaders: mine(leaders).map(({ name, state, epoch, wakeInMs, expiresInMs, unansweredMs }) => ({
           name,
           state: leaderStateName(state),
@@ -107,6 +109,7 @@ export const targets = async (
   const rows = await readTargets(client.pool, handlerId, { after, limit, dueOnly: options.dueOnly === true });
   return rows.map(({ pausedAt, pauseReason, ...row }) => ({
     ...row,
+    limitsSet: setLimitsOf(row.limitsSet),
     paused: pausedAt === null ? null : { since: pausedAt.toISOString(), reason: pauseReason },
     holdInMs: roundMs(row.holdInMs),
     dueInMs: roundMs(row.dueInMs),

@@ -4,7 +4,7 @@ import type { Problem } from '../configError';
 import { ConfigError } from '../configError';
 import { callShape, crossProblems } from '../settings';
 import { show } from '../text';
-import type { Contract, Handler, Implementation, Rate } from '../types';
+import type { Contract, Handler, Implementation, Rate, SharedLimit } from '../types';
 import { agreed, isContract, subjectOf } from './defineContract';
 
 /** The functions of an implementation, beside the settings that one in JSON has, too. */
@@ -51,6 +51,11 @@ export const defaultTimeoutMs = (isOrdered: boolean): number => (isOrdered ? 15_
 const listOf = (rate: Rate | Rate[] | undefined): Required<Rate>[] =>
   (rate === undefined ? [] : [rate].flat()).map((r) => ({ ...r, scope: r.scope ?? 'handler' }));
 
+const sharedOf = (shared: SharedLimit | undefined): Handler['sharesLimit'] =>
+  shared === undefined
+    ? null
+    : { name: shared.name, rates: [shared.rate ?? []].flat(), concurrency: shared.concurrency ?? null };
+
 /** Marks handlers that were made by `defineHandler`, even by another copy of this module. */
 const MADE = Symbol.for('muster.handler');
 /**
@@ -77,6 +82,7 @@ export function fillHandler<P, I = P>(
       perHandler: how.concurrency?.perHandler ?? perHandler,
     },
     rates: listOf(how.rate),
+    sharesLimit: sharedOf(how.sharesLimit),
     retry: {
       inPlace: { times: retry?.inPlace?.times ?? 2, baseMs: retry?.inPlace?.baseMs ?? 250 },
       delayed: defaultsWithin(retry?.delayed?.baseMs, 1_000, retry?.delayed?.maxMs, 300_000, 'baseMs', 'maxMs'),

@@ -158,6 +158,7 @@ function build(config: HttpHandlerConfig, plan: Plan, options: HttpHandlerOption
     {
       linger: config.linger,
       concurrency: config.concurrency,
+      sharesLimit: config.sharesLimit,
       rate: config.rate,
       retry: config.retry,
       timeoutMs,

@@ -9,6 +9,7 @@ export type SinkOptions = Pick<
   | 'description'
   | 'linger'
   | 'concurrency'
+  | 'sharesLimit'
   | 'rate'
   | 'retry'
   | 'timeoutMs'
@@ -32,13 +33,14 @@ export interface UnknownOptions {
 
 /** Returns the common settings alone, without the sink's own options. */
 export function settingsOf(options: SinkOptions): SinkOptions {
-  const { name, description, linger, concurrency, rate, retry, timeoutMs } = options;
+  const { name, description, linger, concurrency, sharesLimit, rate, retry, timeoutMs } = options;
   const { leaders, affinity, maxQueued, retentionMs } = options;
   return {
     name,
     description,
     linger,
     concurrency,
+    sharesLimit,
     rate,
     retry,
     timeoutMs,

@@ -1,5 +1,7 @@
 import type { Queryable } from '../pool';
 import { SLOTS_TAKEN } from '../grouping/slots';
+import { CALLS_OF_TARGET } from '../limits/inForce';
+import { SHARED_OVER, sharersWait } from '../limits/shared';
 
 /**
  * The slots of a target's queuer: a lane never has more calls in flight than these, so a limit
@@ -29,7 +31,8 @@ export const holdTarget = async (db: Queryable, under: Under, inMs: number): Pro
     text: `
 update target t set hold_until = greatest(t.hold_until, clock() + $2 * interval '1 ms'),
   due_at = greatest(t.due_at, t.hold_until, clock() + $2 * interval '1 ms'),
-  allowed = case when t.reductions = $3 then greatest(1, coalesce(t.allowed, h.per_target) / 2) else t.allowed end,
+  allowed = case when t.reductions = $3 then greatest(1, coalesce(t.allowed, ${CALLS_OF_TARGET}) / 2)
+    else t.allowed end,
   reductions = t.reductions + (t.reductions = $3)::int
 from handler h
 where t.id = $1 and h.id = t.handler_id`,
@@ -59,7 +62,7 @@ export const reduceTargetInLane = async (db: Queryable, under: Under): Promise<v
   await db.query({
     name: 'reduce-target-in-lane',
     text: `
-update target t set allowed = greatest(1, coalesce(t.allowed, least(h.per_target, h.per_handler, q.slots)) / 2),
+update target t set allowed = greatest(1, coalesce(t.allowed, least(${CALLS_OF_TARGET}, h.per_handler, q.slots)) / 2),
   reductions = t.reductions + 1
 from handler h, lane l, queuer q
 where t.id = $1 and t.reductions = $2 and h.id = t.handler_id and l.id = t.lane_id and q.id = l.queuer_id
@@ -73,7 +76,7 @@ export const recoverAllowed = async (db: Queryable, under: Under): Promise<void>
   await db.query({
     name: 'recover-target',
     text: `
-update target t set allowed = case when t.allowed + 1 < least(h.per_target, ${SLOTS}) then t.allowed + 1 end
+update target t set allowed = case when t.allowed + 1 < least(${CALLS_OF_TARGET}, ${SLOTS}) then t.allowed + 1 end
   from handler h
 where t.id = $1 and h.id = t.handler_id and t.allowed is not null and t.reductions = $2`,
     values: [under.targetId, under.targetReductions],
@@ -100,13 +103,22 @@ export interface Pressure {
   reduced: boolean;
   reductions: number;
   holdInMs: number | null;
-  /** Another leader waits for slots. */
+  /** The handler's rates have changed since the dispatch's calls were planned. */
+  repaced: boolean;
+  /** The handlers that share its limit hold more calls than that has. */
+  sharedOver: boolean;
+  /** Another leader waits for slots, of this handler or of one with which it shares a limit. */
   wanted: boolean;
-  /** Targets that back pressure holds or has reduced, and those reduced since they were `known`. */
+  /**
+   * Targets that back pressure holds or has reduced, those reduced since they were `known`, and
+   * those for which calls are set.
+   */
   targets: {
     id: number;
     calls: number;
     reduced: boolean;
+    /** Its calls were set at run time. */
+    own: boolean;
     reductions: number;
     holdInMs: number | null;
     /** Calls that other dispatches have in flight. */
@@ -127,15 +139,18 @@ export const readPressure = async (
 select h.id as "handlerId", o.slots, ${SLOTS_TAKEN} as taken, least(h.per_handler, h.allowed) as "limit",
   h.per_target as "perTarget", h.allowed is not null as reduced, h.reductions,
   extract(epoch from h.hold_until - clock())::float8 * 1000 as "holdInMs",
-  exists (select from leader l where l.handler_id = h.id and l.blocked and l.wants_slots) as wanted,
-  coalesce((select json_agg(json_build_object(
-         'id', t.id, 'calls', least(h.per_target, t.allowed), 'reduced', t.allowed is not null, 'reductions',
+  exists (select from leader l where l.handler_id = h.id and l.blocked and l.wants_slots)
+  or ${sharersWait('h.id')} as wanted, ${SHARED_OVER} as "sharedOver",
+  o.rate_changes <> h.rate_changes as repaced, coalesce((select json_agg(json_build_object(
+         'id', t.id, 'calls', least(${CALLS_OF_TARGET}, t.allowed), 'reduced', t.allowed is not null, 'own',
+         t.per_target is not null, 'reductions',
          t.reductions, 'holdInMs', extract(epoch from t.hold_until - clock())::float8 * 1000, 'others',
          (select count(*)
           from batch b
           where b.target_id = t.id and b.state = 1 /* open */ and b.dispatch <> $2 and b.attempt_until is not null)))
      from unnest($3::int[], $4::int[]) k (id, reductions) join target t on t.id = k.id
-     where t.allowed is not null or t.hold_until > clock() or t.reductions <> k.reductions), '[]') as targets
+     where t.allowed is not null or t.per_target is not null or t.hold_until > clock()
+       or t.reductions <> k.reductions), '[]') as targets
 from dispatch o join handler h on h.id = o.handler_id
 where o.leader_id = $1 and o.no = $2`,
     values: [leaderId, no, known.map(({ id }) => id), known.map(({ reductions }) => reductions)],

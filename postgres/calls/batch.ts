@@ -1,7 +1,11 @@
 import type { Queryable } from '../pool';
+import type { RateLimit } from '../../workflows/planning/limits/limits';
+import type { SharedRate } from '../../workflows/planning/limits/sharing';
 import { REPORTED_LOST } from '../../workflows/planning/calls/reportedLost';
-import { DISPATCH_LIFE_MS } from '../grouping/slots';
+import { DISPATCH_LIFE_MS } from '../grouping/alive';
 import { createdUs } from '../created';
+import { CALLS_OF_TARGET } from '../limits/inForce';
+import { sharersWait } from '../limits/shared';
 import { KEY_OF_BATCH } from './idempotencyKey';
 
 /** Statements around one call: read, mark, defer. Settling is in `settle.ts`. */
@@ -37,6 +41,12 @@ export interface CarriedBatch {
   /** How far the database's clock, at the read, was ahead of this process's `performance.now()`. */
   aheadMs: number;
   perTarget: number;
+  /** Rates that were set at run time or are shared; null: those of the definition count. */
+  ratesSet?: {
+    handler: RateLimit[];
+    target: RateLimit[] | null;
+    shared: { name: string; rates: SharedRate[] } | null;
+  } | null;
   /**
    * Back pressure left its target or its handler fewer calls; how often it had reduced each
    * (`Under`).
@@ -56,6 +66,13 @@ export interface CarriedBatch {
   partition: string | null;
 }
 
+/** The rates in force, where they are not those of the definition; null: they are. */
+const RATES_SET = `case when t.rates is not null or h.limits ? 'rate' or h.shares is not null then json_build_object(
+    'handler', h.rates, 'target', t.rates, 'shared', (
+      select json_build_object('name', s.name, 'rates', s.rates)
+      from shared_limit s
+      where s.id = h.shares)) end`;
+
 export const CARRIED = `
 select b.id, b.target_id as "targetId", t.key as target, b.n, b.weight, b.epoch, b.attempt, b.counted, b.refusals,
   b.depth, b.parent_id as "parentId", ${KEY_OF_BATCH} as "idempotencyKey", ${createdUs('b')} as "createdUs",
@@ -64,7 +81,8 @@ select b.id, b.target_id as "targetId", t.key as target, b.n, b.weight, b.epoch,
     then b.error end as "reportedLost",
   greatest(0, extract(epoch from b.retry_at - clock()))::float8 * 1000 as "startInMs",
   extract(epoch from b.started_at)::float8 * 1000 as "firstCallAtMs",
-  extract(epoch from coalesce(b.called_at, b.started_at))::float8 * 1000 as "lastCallAtMs", least(h.per_target, t.allowed) as "perTarget",
+  extract(epoch from coalesce(b.called_at, b.started_at))::float8 * 1000 as "lastCallAtMs", 
+  least(${CALLS_OF_TARGET}, t.allowed) as "perTarget", ${RATES_SET} as "ratesSet",
   t.allowed is not null or h.allowed is not null as reduced, t.reductions as "targetReductions",
   h.reductions as "handlerReductions", h.name as handler, b.leader_id = 0 as "inLane", b.reason,
   extract(epoch from clock())::float8 * 1000 as "aheadMs", case when b.leader_id = 0 and h.partitions > 0 then (
@@ -189,7 +207,8 @@ export const touchDispatch = async (
     text: `
 update dispatch d set seen_at = clock(), slots = least(d.slots, $3), node = $4
 where d.leader_id = $1 and d.no = $2 and d.seen_at > clock() - interval '${DISPATCH_LIFE_MS} ms'
-returning exists (select from leader l where l.handler_id = d.handler_id and l.blocked and l.wants_slots) as wanted,
+returning exists (select from leader l where l.handler_id = d.handler_id and l.blocked and l.wants_slots)
+  or ${sharersWait('d.handler_id')} as wanted,
   d.handler_id as "handlerId"`,
     values: [leaderId, no, slots, node],
   });

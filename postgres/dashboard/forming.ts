@@ -1,3 +1,5 @@
+import { CALLS_OF_TARGET } from '../limits/inForce';
+import type { Overrides } from '../../workflows/planning/limits/limits';
 import type { Queryable } from '../pool';
 
 export interface FormingRow {
@@ -13,6 +15,7 @@ export interface FormingRow {
   inFlight: number;
   unknown: number;
   overrides: Record<string, number> | null;
+  limitsSet: Overrides | null;
   maxItems: number;
   maxBytes: number | null;
   maxWeight: number | null;
@@ -40,7 +43,7 @@ export const readForming = async (db: Queryable, handlerId: number, key: string)
     name: 'read-forming',
     text: `
 with one as (
-  select t.*, h.max_bytes, h.overhead_bytes, h.per_target, h.max_weight,
+  select t.*, h.max_bytes, h.overhead_bytes, ${CALLS_OF_TARGET} as calls_of_target, h.max_weight,
     coalesce((t.overrides->>'maxItems')::int, h.max_items) as max_items,
     coalesce((t.overrides->>'minItems')::int, h.min_items) as min_items,
     coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) as linger_ms,
@@ -58,8 +61,9 @@ select t.key, l.id as "leaderId", l.name as leader, t.paused_at as "pausedAt", t
    from batch b
    where b.target_id = t.id and b.state = 3 /* unknown */
      and b.state in (3 /* unknown */, 5 /* failed */, 6 /* dead */)) as unknown,
-  t.overrides, t.max_items as "maxItems", t.max_bytes as "maxBytes", t.max_weight as "maxWeight",
-  t.min_items as "minItems", t.linger_ms as "lingerMs", t.quiet_ms as "quietMs", t.per_target as "perTarget",
+  t.overrides, t.limits as "limitsSet",
+  t.max_items as "maxItems", t.max_bytes as "maxBytes", t.max_weight as "maxWeight",
+  t.min_items as "minItems", t.linger_ms as "lingerMs", t.quiet_ms as "quietMs", t.calls_of_target as "perTarget",
   least(w.n, t.max_items) as items, coalesce(w.bytes, 0) + t.overhead_bytes as bytes, coalesce(w.weight, 0) as weight,
   (extract(epoch from clock() - w.oldest) * 1000)::float8 as "oldestMs",
   (extract(epoch from clock() - w.newest) * 1000)::float8 as "newestMs", w.n > t.max_items as more,

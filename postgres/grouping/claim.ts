@@ -1,3 +1,4 @@
+import type { RateLimit } from '../../workflows/planning/limits/limits';
 import type { Queryable } from '../pool';
 import type { HeadTask } from './queueHead';
 import { HAS_ROOM } from './room';
@@ -56,6 +57,10 @@ export interface DueTarget {
   flushSeq: number | null;
   paces: number[];
   allowed: number | null;
+  /** Limits that were set for it at run time; null: the handler's count. */
+  perTarget: number | null;
+  weightPerTarget: number | null;
+  rates: RateLimit[] | null;
   holdMs: number | null;
   /** Batches of the target that dispatches carry. */
   inFlight: number;
@@ -80,7 +85,7 @@ with due as materialized (
   where t.leader_id = $1 and t.due_at <= clock() and not t.paused and not t.busy
   order by t.due_at limit $2)
 select t.id, extract(epoch from t.due_at)::float8 * 1000 as "dueAtMs", t.overrides, t.flush_seq as "flushSeq",
-  t.paces, t.allowed,
+  t.paces, t.allowed, t.per_target as "perTarget", t.weight_per_target as "weightPerTarget", t.rates,
   case when t.hold_until > clock() then extract(epoch from t.hold_until)::float8 * 1000 end as "holdMs",
   b.n as "inFlight", b.weight, b.later
 from target t cross join lateral (

@@ -1,4 +1,5 @@
 import type { Handler } from '../../handlers/types';
+import type { LimitName, LimitValues } from '../../workflows/planning/limits/limits';
 import { registerPartitions } from '../nodes/partition';
 import type { Queryable } from '../pool';
 
@@ -15,6 +16,15 @@ export interface HandlerRow {
 const AUTO_LEADERS = 4;
 const leaderCount = (leaders: Handler['leaders']): number =>
   leaders === 'auto' ? AUTO_LEADERS : leaders === 'target' ? 0 : leaders;
+
+/** Returns the limits that can be changed at run time, as the handler's definition has them. */
+const definedLimits = ({ rates, concurrency, limits }: Handler): LimitValues => ({
+  rate: rates,
+  'concurrency.perTarget': concurrency.perTarget,
+  'concurrency.perHandler': concurrency.perHandler,
+  'maxWeightInFlight.perTarget': limits.maxWeightInFlight.perTarget ?? null,
+  'maxWeightInFlight.perHandler': limits.maxWeightInFlight.perHandler ?? null,
+});
 
 /** Returns what the ring, the claim and other processes read of a handler, by column. */
 const settingsOf = (handler: Handler): object => ({
@@ -40,6 +50,7 @@ const settingsOf = (handler: Handler): object => ({
   timeout_ms: handler.timeoutMs,
   cancels: handler.cancel !== undefined,
   hands_dependencies: handler.lane.dependencies === 'downstream',
+  defined: definedLimits(handler),
 });
 
 /** `$1`: the name, `$2`: the settings. */
@@ -47,12 +58,15 @@ const INSERT = `
 insert into handler as h (name, leaders, max_items, max_bytes, overhead_bytes, max_weight, min_items, linger_ms,
   quiet_ms, per_target, per_handler,
   weight_per_target, weight_per_handler, rates, keyed, queued_per_target, queued_per_handler, retention_ms,
-    timeout_ms, partitions, needs, cancels, hands_dependencies)
+    timeout_ms, partitions, needs, cancels, hands_dependencies, defined)
 select $1, s.leaders, s.max_items, s.max_bytes, s.overhead_bytes, s.max_weight, s.min_items, s.linger_ms, s.quiet_ms,
   s.per_target, s.per_handler,
   s.weight_per_target, s.weight_per_handler, s.rates, s.keyed, s.queued_per_target, s.queued_per_handler,
-    s.retention_ms, s.timeout_ms, s.partitions, s.needs, s.cancels, s.hands_dependencies
+    s.retention_ms, s.timeout_ms, s.partitions, s.needs, s.cancels, s.hands_dependencies, s.defined
 from json_populate_record(null::handler, $2) s`;
+
+/** SQL of a limit that was set at run time in place of the definition's; null: none was. */
+const set = (limit: LimitName, type: 'int' | 'float8'): string => `(h.limits->'${limit}'->>'value')::${type}`;
 
 /**
  * Writes the handler's settings where the ring, the claim and other processes read them; writes
@@ -66,24 +80,25 @@ on conflict (name) do update set leaders = excluded.leaders, max_items = exclude
   max_bytes = excluded.max_bytes,
   overhead_bytes = excluded.overhead_bytes, max_weight = excluded.max_weight, min_items = excluded.min_items,
     linger_ms = excluded.linger_ms,
-  quiet_ms = excluded.quiet_ms, per_target = excluded.per_target, per_handler = excluded.per_handler,
-    weight_per_target = excluded.weight_per_target,
-  weight_per_handler = excluded.weight_per_handler, rates = excluded.rates, keyed = excluded.keyed,
+  quiet_ms = excluded.quiet_ms,
+  per_target = coalesce(${set('concurrency.perTarget', 'int')}, excluded.per_target),
+  per_handler = coalesce(${set('concurrency.perHandler', 'int')}, excluded.per_handler),
+  weight_per_target = coalesce(${set('maxWeightInFlight.perTarget', 'float8')}, excluded.weight_per_target),
+  weight_per_handler = coalesce(${set('maxWeightInFlight.perHandler', 'float8')}, excluded.weight_per_handler),
+  rates = coalesce(h.limits->'rate'->'value', excluded.rates), defined = excluded.defined, keyed = excluded.keyed,
     queued_per_target = excluded.queued_per_target,
   queued_per_handler = excluded.queued_per_handler, retention_ms = excluded.retention_ms,
     timeout_ms = excluded.timeout_ms,
   partitions = excluded.partitions, needs = excluded.needs, cancels = excluded.cancels,
   hands_dependencies = excluded.hands_dependencies
 where (h.leaders, h.max_items, h.max_bytes, h.overhead_bytes, h.max_weight, h.min_items, h.linger_ms, h.quiet_ms,
-  h.per_target, h.per_handler,
-  h.weight_per_target, h.weight_per_handler, h.rates, h.keyed, h.queued_per_target, h.queued_per_handler,
+  h.defined, h.keyed, h.queued_per_target, h.queued_per_handler,
     h.retention_ms, h.timeout_ms,
   h.partitions, h.needs, h.cancels, h.hands_dependencies)
   is distinct from (excluded.leaders, excluded.max_items, excluded.max_bytes, excluded.overhead_bytes,
     excluded.max_weight, excluded.min_items,
-  excluded.linger_ms, excluded.quiet_ms, excluded.per_target, excluded.per_handler, excluded.weight_per_target,
-    excluded.weight_per_handler,
-  excluded.rates, excluded.keyed, excluded.queued_per_target, excluded.queued_per_handler, excluded.retention_ms,
+  excluded.linger_ms, excluded.quiet_ms, excluded.defined, excluded.keyed, excluded.queued_per_target,
+  excluded.queued_per_handler, excluded.retention_ms,
     excluded.timeout_ms,
   excluded.partitions, excluded.needs, excluded.cancels, excluded.hands_dependencies)`,
     values: [handler.name, JSON.stringify(settingsOf(handler))],

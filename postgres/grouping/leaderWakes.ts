@@ -1,4 +1,5 @@
 import { INSTALLATION } from '../installation';
+import { SHARED_FREE } from '../limits/shared';
 import type { Queryable } from '../pool';
 import type { WokenLeader } from './ring';
 import { SLOTS_TAKEN } from './slots';
@@ -11,6 +12,9 @@ import type { SilentTurn } from './leader';
 
 export const WOKEN = `returning l.id as "leaderId", h.name as handler, l.name, 0::float8 as "dueInMs",
   ${INSTALLATION} as installation`;
+
+/** Holds where handler `h` is the one named, or shares a limit with it. */
+const OF_SHARERS = `(h.id = $1 or h.shares = (select m.shares from handler m where m.id = $1))`;
 
 /**
  * Wakes leaders that wait for what another one held (slots, weight in flight), once some of it is
@@ -29,8 +33,8 @@ export const wakeBlockedLeaders = async (
 update leader l set state = 1 /* working */, wake_at = null, blocked = false,
   expires_at = clock() + $3 * interval '1 ms', woken_at = clock()
 from handler h
-where h.id = $1 and l.handler_id = h.id and l.state = 2 /* waiting */ and l.blocked
-  and (l.id, l.epoch) is distinct from ($2::int, $4::bigint) ${WOKEN}`,
+where ${OF_SHARERS} and l.handler_id = h.id and l.state = 2 /* waiting */ and l.blocked
+  and (h.id = $1 or l.wants_slots) and (l.id, l.epoch) is distinct from ($2::int, $4::bigint) ${WOKEN}`,
     values: [handlerId, except?.leaderId ?? null, leaseMs, except?.epoch ?? null],
   });
   return rows;
@@ -73,8 +77,8 @@ export const wakeForFreeSlots = async (
 update leader l set state = 1 /* working */, wake_at = null, blocked = false,
   expires_at = clock() + $3 * interval '1 ms', woken_at = clock()
 from handler h
-where h.id = $1 and l.handler_id = h.id and l.state = 2 /* waiting */ and l.blocked and l.wants_slots and l.id <> $2
-  and ${SLOTS_TAKEN} < least(h.per_handler, h.allowed) ${WOKEN}`,
+where ${OF_SHARERS} and l.handler_id = h.id and l.state = 2 /* waiting */ and l.blocked and l.wants_slots and l.id <> $2
+  and ${SLOTS_TAKEN} < least(h.per_handler, h.allowed) and ${SHARED_FREE} ${WOKEN}`,
     values: [handlerId, exceptLeaderId, leaseMs],
   });
   return rows;

@@ -1,4 +1,5 @@
 import { INSTALLATION } from '../installation';
+import { WEIGHT_OF_TARGET } from '../limits/inForce';
 import type { Queryable } from '../pool';
 
 /**
@@ -36,7 +37,7 @@ update target t set due_at = greatest(d.hold_until, d.due_at)
 from (
   select t.id, t.hold_until, case when w.n is null then least(next.not_before, open.ready_at)
     when w.n >= coalesce((t.overrides->>'maxItems')::int, h.max_items) or w.bytes + h.overhead_bytes >= h.max_bytes
-      or w.weight >= least(h.max_weight, h.weight_per_target, h.weight_per_handler)
+      or w.weight >= least(h.max_weight, ${WEIGHT_OF_TARGET}, h.weight_per_handler)
       or w.first_seq <= t.flush_seq then clock() else least(
         w.oldest + coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) * interval '1 ms',
         case when w.n >= coalesce((t.overrides->>'minItems')::int, h.min_items) then w.newest + coalesce(

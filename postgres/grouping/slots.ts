@@ -1,17 +1,11 @@
+import { SHARED_FREE } from '../limits/shared';
 import type { Queryable } from '../pool';
+import { ALIVE } from './alive';
 
 /**
  * Statements about a handler's calls in flight: every live dispatch holds some of the handler's
  * slots, as a row of `dispatch`. Also the weight of its open batches.
  */
-
-/**
- * How long a row of `dispatch` counts after its last sign of life, whatever its leader's lease: a
- * leader may be late with its turn while its calls are in flight. A dispatch gives a sign every
- * second and makes no call without a recent one; after this long a dead one's slots are free.
- */
-export const DISPATCH_LIFE_MS = 15_000;
-const ALIVE = `d.seen_at > clock() - interval '${DISPATCH_LIFE_MS} ms'`;
 
 /** Slots of the handler `h` that live dispatches hold. */
 export const SLOTS_TAKEN = `(select coalesce(sum(d.slots), 0)::int from dispatch d where d.handler_id = h.id
@@ -94,7 +88,7 @@ export const hasFreeSlot = async (db: Queryable, leaderId: number): Promise<bool
   const { rows } = await db.query<{ free: boolean }>({
     name: 'has-free-slot',
     text: `
-select ${SLOTS_TAKEN} < least(h.per_handler, h.allowed) as free
+select ${SLOTS_TAKEN} < least(h.per_handler, h.allowed) and ${SHARED_FREE} as free
 from leader l join handler h on h.id = l.handler_id
 where l.id = $1 and l.blocked and l.wants_slots`,
     values: [leaderId],
@@ -108,14 +102,14 @@ where l.id = $1 and l.blocked and l.wants_slots`,
  */
 export const insertDispatch = async (
   db: Queryable,
-  d: { leaderId: number; no: number; handlerId: number; slots: number },
+  d: { leaderId: number; no: number; handlerId: number; slots: number; rateChanges: number },
 ): Promise<void> => {
   await db.query({
     name: 'insert-dispatch',
     text: `
-insert into dispatch (leader_id, no, handler_id, slots, started_at, seen_at)
-values ($1, $2, $3, $4, clock(), clock())`,
-    values: [d.leaderId, d.no, d.handlerId, d.slots],
+insert into dispatch (leader_id, no, handler_id, slots, rate_changes, started_at, seen_at)
+values ($1, $2, $3, $4, $5, clock(), clock())`,
+    values: [d.leaderId, d.no, d.handlerId, d.slots, d.rateChanges],
   });
 };
 
@@ -140,13 +134,16 @@ export const useDispatch = async (db: Queryable, leaderId: number, no: number, s
  * Locks a handler's limit of calls in flight: the lock's holder may give slots to a dispatch, or
  * take some from it.
  */
-export const lockHandlerLimit = async (db: Queryable, handlerId: number): Promise<number> => {
-  const { rows } = await db.query<{ limit: number }>({
+export const lockHandlerLimit = async (
+  db: Queryable,
+  handlerId: number,
+): Promise<{ limit: number; shares: number | null }> => {
+  const { rows } = await db.query<{ limit: number; shares: number | null }>({
     name: 'lock-handler-limit',
-    text: 'select least(h.per_handler, h.allowed) as "limit" from handler h where h.id = $1 for no key update',
+    text: 'select least(h.per_handler, h.allowed) as "limit", h.shares from handler h where h.id = $1 for no key update',
     values: [handlerId],
   });
-  return rows[0]?.limit ?? 0;
+  return rows[0] ?? { limit: 0, shares: null };
 };
 
 /** Sets the slots of dispatches, under the handler's lock. */

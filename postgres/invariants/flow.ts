@@ -124,12 +124,13 @@ from looked l join target t on t.leader_id = l.id join handler h on h.id = t.han
 where t.busy and (l.state = 0 /* idle */ or l.expires_at < clock() - ${SILENT}) and ${ATTENDED} and (
   select count(*)
   from batch b
-  where b.target_id = t.id and b.state = 1 /* open */ and b.dispatch is not null) < least(h.per_target, t.allowed)
-  and (h.weight_per_target is null
+  where b.target_id = t.id and b.state = 1 /* open */ and b.dispatch is not null)
+    < least(coalesce(t.per_target, h.per_target), t.allowed)
+  and (coalesce(t.weight_per_target, h.weight_per_target) is null
     or (
       select coalesce(sum(b.weight), 0)
       from batch b
-      where b.target_id = t.id and b.state = 1 /* open */) < h.weight_per_target
+      where b.target_id = t.id and b.state = 1 /* open */) < coalesce(t.weight_per_target, h.weight_per_target)
     or exists (
       select from batch b
       where b.target_id = t.id and b.state = 1 /* open */ and b.dispatch is null and b.reference is null

@@ -139,7 +139,8 @@ export const readOpenBatches = async (
 select s.lane_id as "laneId", s.batch_id as id, s.seq, s.status, s.resolving, s.reads, s.writes, s.weight,
   h.name as handler, h.id as "handlerId", h.timeout_ms as "timeoutMs", s.target_id as "targetId", b.weight as load,
   b.n, h.per_target < ${UNLIMITED} or h.per_handler < ${UNLIMITED} or h.weight_per_target is not null
-  or h.weight_per_handler is not null or h.rates <> '[]' or h.allowed is not null or t.allowed is not null as limited,
+  or h.weight_per_handler is not null or h.rates <> '[]' or h.allowed is not null or t.allowed is not null
+  or t.limits is not null as limited,
   extract(epoch from clock() - s.changed_at)::float8 * 1000 as "ageMs",
   case when s.granted_attempt = b.attempt
     and s.changed_at > clock() - interval '${SAME_GRANT}' then extract(

@@ -1,5 +1,6 @@
 import type { StoredLimits } from '../grouping/leader';
 import { SEQ_STRIDE, tracesOf, versionsOf } from '../grouping/task';
+import { WEIGHT_OF_TARGET } from '../limits/inForce';
 import type { Client, Queryable } from '../pool';
 
 /**
@@ -109,9 +110,9 @@ select w.lane_id as "laneId", f.target_id as "targetId", h.id as "handlerId", h.
   or t.paused as paused, json_build_object(
     'maxItems', coalesce((t.overrides->>'maxItems')::int, h.max_items), 'maxBytes', h.max_bytes, 'overheadBytes',
     h.overhead_bytes, 'maxWeight', h.max_weight, 'minItems', coalesce((t.overrides->>'minItems')::int, h.min_items),
-    'lingerMs', coalesce((t.overrides->>'lingerMs')::int, h.linger_ms), 'quietMs',
-    coalesce((t.overrides->>'quietPeriodMs')::int, h.quiet_ms), 'weightBudget',
-    least(h.weight_per_target, h.weight_per_handler)) as limits, t.flush_seq as "flushSeq",
+    'lingerMs', coalesce((t.overrides->>'lingerMs')::int, h.linger_ms),
+    'quietMs', coalesce((t.overrides->>'quietPeriodMs')::int, h.quiet_ms),
+    'weightBudget', least(${WEIGHT_OF_TARGET}, h.weight_per_handler)) as limits, t.flush_seq as "flushSeq",
   extract(epoch from clock())::float8 * 1000 as "nowMs", o.unsent, o.open, o.boundary
 from unnest($1::int[]) w (lane_id) cross join lateral (
   select q.target_id, q.seq
@@ -235,10 +236,7 @@ from (select distinct lane_id from target where handler_id = $1 and lane_id is n
   return rows[0]!.n;
 };
 
-/**
- * Counts waiting tasks in lanes for each of these targets, as `countQueuedInLanes` does for a
- * handler.
- */
+/** Counts the tasks that wait in lanes for each of these targets, as of a handler. */
 export const countQueuedInLanesOfTargets = async (
   db: Queryable,
   targetIds: readonly number[],

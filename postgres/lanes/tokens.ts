@@ -1,3 +1,4 @@
+import type { RateLimit } from '../../workflows/planning/limits/limits';
 import { UNLIMITED_CALLS } from '../../workflows/planning/lanes/tokens';
 import type { HandlerTokens } from '../../workflows/planning/lanes/types';
 import type { Client } from '../pool';
@@ -18,7 +19,8 @@ select h.id, nullif(h.per_target, $3) as "perTarget", least(nullif(h.per_handler
   h.weight_per_target as "weightPerTarget", h.weight_per_handler as "weightPerHandler", h.rates, h.paces,
   coalesce(sum(u.calls), 0)::int as calls, coalesce(sum(u.weight), 0)::float8 as weight, coalesce(json_agg(
       json_build_object('id', t.id, 'paces', t.paces, 'allowed', t.allowed, 'calls', coalesce(u.calls, 0), 'weight',
-        coalesce(u.weight, 0))) filter (where t.id = any($2::int[])), '[]') as targets
+        coalesce(u.weight, 0), 'perTarget', t.per_target, 'weightPerTarget', t.weight_per_target, 'rates', t.rates))
+      filter (where t.id = any($2::int[])), '[]') as targets
 from handler h left join lateral (
   select s.target_id, count(*) filter (where s.status = 3 /* submitted */) as calls, sum(b.weight) as weight
   from lane_batch s join batch b on b.id = s.batch_id
@@ -34,10 +36,7 @@ group by h.id`,
     const others = idle.filter(({ id, handlerId }) => handlerId === row.id && !known.has(id));
     return {
       ...row,
-      targets: [
-        ...row.targets,
-        ...others.map(({ id, paces, allowed }) => ({ id, paces, allowed, calls: 0, weight: 0 })),
-      ],
+      targets: [...row.targets, ...others.map(({ handlerId: _, ...target }) => ({ ...target, calls: 0, weight: 0 }))],
     };
   });
 };
@@ -47,12 +46,19 @@ interface IdleTarget {
   handlerId: number;
   paces: number[];
   allowed: number | null;
+  perTarget: number | null;
+  weightPerTarget: number | null;
+  rates: RateLimit[] | null;
 }
 
 const readIdlePaces = async (client: Client, targetIds: readonly number[]): Promise<IdleTarget[]> => {
   const { rows } = await client.query<IdleTarget>({
     name: 'read-paces',
-    text: 'select id, handler_id as "handlerId", paces, allowed from target where id = any($1::int[])',
+    text: `
+select id, handler_id as "handlerId", paces, allowed, per_target as "perTarget", weight_per_target as "weightPerTarget",
+  rates
+from target
+where id = any($1::int[])`,
     values: [targetIds],
   });
   return rows;

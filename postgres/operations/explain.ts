@@ -1,5 +1,6 @@
 import { CANCELLATION_OF_BATCH } from '../accepted/cancellation';
 import { STACK_OF_BATCH } from '../calls/fault';
+import { CALLS_OF_TARGET, WEIGHT_OF_TARGET } from '../limits/inForce';
 import type { Queryable } from '../pool';
 import { SLOTS_TAKEN } from '../grouping/slots';
 
@@ -35,9 +36,12 @@ const inMs = (time: string): string => `(extract(epoch from ${time} - clock()) *
 
 const HANDLER = `json_build_object('name', h.name, 'paused', h.paused_at is not null, 'pauseReason', h.pause_reason,
   'holdInMs', ${inMs('h.hold_until')},
-  'perTarget', least(h.per_target, t.allowed), 'perHandler', least(h.per_handler, h.allowed),
-  'slotsTaken', ${SLOTS_TAKEN}, 'weightPerTarget', h.weight_per_target,
-  'served', exists (select from node n where h.name = any(n.handlers) and not n.draining
+  'perTarget', least(${CALLS_OF_TARGET}, t.allowed), 'perHandler', least(h.per_handler, h.allowed),
+  'slotsTaken', ${SLOTS_TAKEN}, 'weightPerTarget', ${WEIGHT_OF_TARGET},
+  'limitsSet', h.limits, 'sharesLimit', (
+    select s.name
+    from shared_limit s
+    where s.id = h.shares), 'served', exists (select from node n where h.name = any(n.handlers) and not n.draining
     and n.seen_at > clock() - $2 * interval '1 ms'))`;
 
 const TARGET = `json_build_object('key', t.key, 'paused', t.paused, 'pauseReason', t.pause_reason, 'busy', t.busy,
@@ -45,7 +49,8 @@ const TARGET = `json_build_object('key', t.key, 'paused', t.paused, 'pauseReason
   'inFlight', (select count(*) from batch b where b.target_id = t.id and b.state = 1 /* open */
     and b.dispatch is not null),
   'weight', (select coalesce(sum(b.weight), 0) from batch b where b.target_id = t.id and b.state = 1 /* open */),
-  'maxItems', o.max_items, 'minItems', o.min_items, 'lingerMs', o.linger_ms, 'quietMs', o.quiet_ms)`;
+  'limitsSet', t.limits, 'maxItems', o.max_items, 'minItems', o.min_items, 'lingerMs', o.linger_ms,
+  'quietMs', o.quiet_ms)`;
 
 const LEADER = `json_build_object('id', l.id, 'name', l.name, 'state', l.state, 'wakeInMs', ${inMs('l.wake_at')},
   'expiresInMs', ${inMs('l.expires_at')},
@@ -64,7 +69,7 @@ const QUEUED = `case when q.seq is not null then json_build_object('key', q.key,
   'waiting', w.n, 'oldestMs', -${inMs('w.oldest')}, 'newestMs', -${inMs('w.newest')}, 'flushed',
     coalesce(w.first_seq <= t.flush_seq, false),
   'full', coalesce(w.bytes + h.overhead_bytes >= h.max_bytes, false) or coalesce(w.weight >= least(h.max_weight,
-    h.weight_per_target, h.weight_per_handler), false)) end`;
+    ${WEIGHT_OF_TARGET}, h.weight_per_handler), false)) end`;
 
 const BATCH = `case when b.id is not null then json_build_object('id', b.id, 'n', b.n - b.n_left, 'attempt',
   b.attempt, 'dispatched', b.dispatch is not null,

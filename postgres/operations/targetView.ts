@@ -1,3 +1,4 @@
+import type { Overrides } from '../../workflows/planning/limits/limits';
 import type { Queryable } from '../pool';
 
 export interface TargetFacts {
@@ -21,6 +22,8 @@ export interface TargetFacts {
   inFlight: number;
   unknown: number;
   overrides: Record<string, number> | null;
+  /** Limits that were set for it at run time; null: none. */
+  limitsSet: Overrides | null;
   lastFlushReason: number | null;
 }
 
@@ -52,7 +55,7 @@ select t.key, l.name as leader, l.epoch, t.paused_at as "pausedAt", t.pause_reas
   (select coalesce(sum(b.n - b.n_left), 0)::bigint
    from batch b
    where b.target_id = t.id and b.state = 3 /* unknown */
-     and b.state in (3 /* unknown */, 5 /* failed */, 6 /* dead */)) as unknown, t.overrides,
+     and b.state in (3 /* unknown */, 5 /* failed */, 6 /* dead */)) as unknown, t.overrides, t.limits as "limitsSet",
   (select b.reason
    from batch b
    where b.target_id = t.id and b.parent_id is null

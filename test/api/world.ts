@@ -16,6 +16,7 @@ import type { GivenLimits } from '../../workers/api/limits';
 import { limitsOf } from '../../workers/api/limits';
 import { DEFAULT_API } from '../../workers/api/settings';
 import { hashToken, newToken } from '../../workers/api/tokens';
+import type { CeilingsByHandler } from '../../workflows/planning/limits/ceilings';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase, temporalAddress } from '../helpers/database';
 import type { Settings } from '../../workers/config/config';
@@ -116,6 +117,8 @@ export interface WorldOptions {
   maxConnections?: number;
   callbacks?: CallbackPolicy;
   executions?: Partial<ExecutionSettings>;
+  /** The most that callers may set of limits. */
+  maxLimits?: CeilingsByHandler;
 }
 
 export const settingsFor = (
@@ -128,6 +131,7 @@ export const settingsFor = (
     open = true,
     callbacks,
     executions,
+    maxLimits = {},
   }: WorldOptions,
 ): Settings => ({
   databaseUrl: database.url,
@@ -140,7 +144,7 @@ export const settingsFor = (
   callback: callbackSettings(() => undefined),
   executions: { ...DEFAULT_EXECUTION_SETTINGS, ...executions },
   nodes: DEFAULT_NODE_SETTINGS,
-  api: { ...DEFAULT_API, port: 0, host, open, limits: limitsOf(limits) },
+  api: { ...DEFAULT_API, port: 0, host, open, limits: limitsOf(limits), maxLimits },
   logLevel: 'silent',
   config: null,
   configNamed: false,

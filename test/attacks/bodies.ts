@@ -34,6 +34,8 @@ export const bodies = (fanout: string): Record<string, readonly [path: string, b
       { reference: 'r', results: [{ id: 't', status: 'failed', error: 'e', result: { a: 'b' } }] },
     ],
     setTarget: ['/v1/handlers/items/targets/a', { maxItems: 5, lingerMs: 5 }],
+    setLimits: ['/v1/limits/items', { rate: { limit: 5, perMs: 9, unit: 'calls' }, concurrency: { perHandler: 5 } }],
+    setTargetLimits: ['/v1/limits/items/targets/a', { concurrency: { perTarget: 5 }, until: '2999-01-01T00:00:00Z' }],
     pauseTarget: ['/v1/handlers/items/targets/a/pause', { reason: 'r' }],
     submitBatches: [
       '/v1/handlers/lane/batches',

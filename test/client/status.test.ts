@@ -53,6 +53,7 @@ test('status: counts of every state, the identity, what waits longest, calls, le
     handler: 'items',
     paused: null,
     holdUntil: null,
+    limitsSet: [],
     counts: { created: 3, batched: 2, 'in-progress': 1, unknown: 1, succeeded: 2, failed: 1, dead: 1, cancelled: 1 },
     accepted: 12,
     identityHolds: true,
@@ -124,6 +125,7 @@ test('targets: counts, what holds them, pages in the order of the keys', async (
     unknown: 0,
     overrides: null,
     lastFlushReason: null,
+    limitsSet: [],
   });
   expect(se).toMatchObject({ key: 'se', queued: 2, delayed: 0, inFlight: 3, unknown: 1, lastFlushReason: 'linger' });
   await shop.pool.query({

@@ -10,6 +10,7 @@ const calm: OverviewHandler = {
   handler: 'orders',
   paused: null,
   holdUntil: null,
+  limitsSet: [],
   counts: {
     created: 0,
     batched: 0,

@@ -6,6 +6,7 @@ import { Fanouts } from '../../client/fanouts/fanouts';
 import { Items } from '../../client/fanouts/items';
 import { Batches } from '../../client/lanes/batches';
 import { Lanes } from '../../client/lanes/lanes';
+import { Limits } from '../../client/limits/limits';
 import { Queuers } from '../../client/lanes/queuers';
 import { Nodes, Partitions } from '../../client/nodes/nodes';
 import { Callbacks } from '../../client/callbacks/callbacks';
@@ -40,6 +41,7 @@ const NOUNS: Readonly<Record<string, { prototype: object }>> = {
   audit: Audit,
   errors: Errors,
   outcomes: Outcomes,
+  limits: Limits,
   callbacks: Callbacks,
 };
 const verbsOf = (prototype: object): string[] =>

@@ -119,6 +119,7 @@ export const startApi = async (settings: Settings, options: ApiOptions): Promise
       operator: {
         workflows: settings.callbacks.workflows ?? DEFAULT_WORKFLOWS,
         executions: settings.executions,
+        limits: settings.api.maxLimits,
       },
       stopping: stopping.signal,
       guard,

@@ -2,6 +2,8 @@ import type { z } from 'zod';
 import { LOCAL_HOST } from '../config/defaults';
 import type { FileSettings } from '../config/settingsSchema';
 import * as schemas from '../config/callbacksSchema';
+import { ceilingsByHandler } from '../config/limitCeilings';
+import type { CeilingsByHandler } from '../../workflows/planning/limits/ceilings';
 import type { ApiLimits } from './limits';
 import { DEFAULT_LIMITS, limitsOf } from './limits';
 
@@ -13,6 +15,8 @@ export interface ApiSettings {
   /** Without a token, until one was made; for this machine only. */
   open: boolean;
   limits: ApiLimits;
+  /** The most that callers may set of the limits of handlers. */
+  maxLimits: CeilingsByHandler;
   /** Where Temporal's Web UI is, without a slash at the end; null: not known. */
   temporalUi: string | null;
 }
@@ -31,6 +35,7 @@ export const apiSettings = (read: Read, file: FileSettings['api'] = {}): ApiSett
     host: read('apiHost', 'MUSTER_API_HOST', schemas.hostName) ?? file.host ?? LOCAL_HOST,
     open: open === undefined ? (file.open ?? false) : open === 'true',
     limits: limitsOf(file),
+    maxLimits: ceilingsByHandler(file.maxLimits),
     temporalUi: file.temporalUi?.replace(/\/+$/, '') ?? null,
   };
 };
@@ -41,5 +46,6 @@ export const DEFAULT_API: ApiSettings = {
   host: LOCAL_HOST,
   open: false,
   limits: DEFAULT_LIMITS,
+  maxLimits: {},
   temporalUi: null,
 };

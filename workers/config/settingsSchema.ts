@@ -12,6 +12,7 @@ import { executionShape } from './executions';
 import { callbackShape, callbacksShape, hostName, hosts, isPort, PORT } from './callbacksSchema';
 import { checked, setting, strict, text, whole } from './checked';
 import { LOCAL_HOST, USUAL_API_PORT } from './defaults';
+import { maxLimits } from './limitCeilings';
 import { isNodeName, NODE_NAME, nodeShape } from './nodes';
 import { plugsShape } from './plugs';
 import { hooks } from './hooks';
@@ -136,6 +137,11 @@ const apiShape = {
     DEFAULT_LIMITS.maxWaitS,
   ),
   perCaller: strict(callerShape).optional(),
+  maxLimits: setting(
+    maxLimits,
+    'The most that callers may set of the limits of a handler, by its name, or `*` for all others.',
+    'none',
+  ),
   temporalUi: setting(
     text('an http or https URL', (url) => WEB.test(url) && URL.canParse(url)),
     "Address of Temporal's Web UI, for links of the dashboard.",

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { NodeSettings } from '../../activities/nodes/settings';
 import { releaseDependents } from '../../activities/grouping/dependents';
 import { ring } from '../../activities/grouping/ring';
+import { endLimits } from '../../activities/limits/endLimits';
 import { ringServed } from '../../activities/nodes/served';
 import { releaseTargets } from '../../postgres/calls/batch';
 import type { Sealer } from '../../handlers/codec/sealer';
@@ -167,6 +168,7 @@ export class Sweeper {
     await this.step('lost dispatches', () => this.wakeForLostDispatches());
     await this.step('ended dependencies', () => releaseDependents(this.options));
     await this.step('expired tasks', () => endExpired(this.options, this.counts));
+    await this.step('ended limits', () => endLimits(this.options));
     await this.step('recent tasks', () => this.sweepRecent());
     await this.step('queued targets', () => this.sweepQueued());
     await this.step('delayed targets', () => this.sweepDelayed());

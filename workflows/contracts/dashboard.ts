@@ -3,6 +3,7 @@ import { batchId, count, ms, paused, time } from './fields';
 import { fanoutView } from './fanout';
 import { handlerStatus, targetOverrides } from './handler';
 import { queuerView } from './lane';
+import { limitSetting } from './limits';
 
 /** What the pages of the dashboard read beside the rest of the API. */
 
@@ -96,6 +97,7 @@ export const targetPage = z
     inFlight: count,
     unknown: count,
     overrides: targetOverrides.nullable(),
+    limitsSet: z.array(limitSetting).describe("Limits that were set in place of the handler's"),
     forming: z
       .object({
         items: count.describe('Waiting tasks that the next batch would take, at most maxItems'),

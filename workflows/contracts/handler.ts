@@ -3,6 +3,7 @@ import { LEADER_STATES, TASK_STATES } from '../planning/states';
 import type { FlushReason, TaskState } from '../planning/states';
 import { flushReason } from './batch';
 import { count, ms, namesOf, paused, plainName, targetKey, taskId, time } from './fields';
+import { limitSetting } from './limits';
 import { MAX_LINGER_MS } from '../planning/grouping/longest';
 
 const leaderView = z
@@ -62,6 +63,7 @@ export const handlerStatus = z
     held: count.describe('Created tasks that wait for tasks that they depend on'),
     oldestQueuedMs: ms.nullable().describe('Age of the oldest ready task; null: none is waiting'),
     inFlightCalls: count,
+    limitsSet: z.array(limitSetting).describe('Limits that were set in place of those of the definition'),
     leaders: z.array(leaderView).describe('At most 1,000, unresponsive leaders first'),
     flushReasons: reasonCounts.describe('Number of batches in the store by close reason'),
     served: z.boolean().describe('True if a live worker has this handler; otherwise nothing is sent'),
@@ -105,6 +107,7 @@ export const targetStatus = z
     inFlight: count,
     unknown: count,
     overrides: targetOverrides.nullable(),
+    limitsSet: z.array(limitSetting).describe("Limits that were set in place of the handler's"),
     lastFlushReason: flushReason.nullable(),
   })
   .meta({ id: 'Target' });

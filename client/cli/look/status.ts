@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { HandlerStatus } from '../../views';
 import { command } from '../support/command';
+import { limitsText } from './limitsText';
 import { duration, fields, table } from '../support/output';
 import type { Session } from '../support/session';
 import { runs } from '../support/session';
@@ -54,7 +55,7 @@ const overview = (list: readonly HandlerStatus[]): string => {
 };
 
 export const remark = (status: HandlerStatus): string => {
-  const { paused, holdUntil, held, served, partitions, identityHolds, estimated, stalled } = status;
+  const { paused, holdUntil, held, served, partitions, identityHolds, estimated, stalled, limitsSet } = status;
   return [
     paused === null ? '' : `paused: ${paused.reason ?? 'no reason given'}`,
     holdUntil === null ? '' : `held until ${holdUntil}`,
@@ -63,6 +64,7 @@ export const remark = (status: HandlerStatus): string => {
     partitions === null || partitions.held === partitions.n
       ? ''
       : `${partitions.n - partitions.held} of ${partitions.n} partitions have no node`,
+    limitsSet.length === 0 ? '' : limitsText(limitsSet),
     stalled.length === 0 ? '' : stalledText(stalled[0]!, stalled.length - 1),
     estimated ? 'counts of large tables are estimated from a sample (use --exact)' : '',
     identityHolds === false ? 'COUNTS DO NOT ADD UP: run muster verify' : '',

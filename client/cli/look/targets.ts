@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { PAGE_MAX } from '../../../workflows/planning/pages';
 import type { TargetStatus } from '../../views';
 import { command, wholeOption } from '../support/command';
+import { limitsText } from './limitsText';
 import { duration, table } from '../support/output';
 import type { Session } from '../support/session';
 import { runs } from '../support/session';
@@ -48,7 +49,7 @@ const show = (list: readonly TargetStatus[], limit: number): string => {
   return `${table(head, rows)}${more}`;
 };
 
-const remark = ({ paused, busy, holdInMs, overrides }: TargetStatus): string =>
+const remark = ({ paused, busy, holdInMs, overrides, limitsSet }: TargetStatus): string =>
   [
     paused === null ? '' : `paused: ${paused.reason ?? 'no reason given'}`,
     busy ? 'busy: its calls in flight are at the limit' : '',
@@ -58,6 +59,7 @@ const remark = ({ paused, busy, holdInMs, overrides }: TargetStatus): string =>
       : Object.entries(overrides)
           .map(([name, value]) => `${name} ${value}`)
           .join(', '),
+    limitsSet.length === 0 ? '' : limitsText(limitsSet),
   ]
     .filter((text) => text !== '')
     .join('; ');

@@ -1,6 +1,7 @@
 import type { Client } from '../../../client/client';
 import { NotFoundError } from '../../../client/errors';
 import { fanoutViewOf } from '../../../client/fanouts/fanout';
+import { setLimitsOf } from '../../../client/limits/view';
 import { findScope } from '../../../client/operations/scope';
 import { readBeside } from '../../../postgres/dashboard/beside';
 import { readNewestFanouts } from '../../../postgres/dashboard/fanouts';
@@ -122,6 +123,7 @@ export const readTargetPage = async (client: Client, handler: string, target: st
   const { pausedAt, pauseReason, key, leader, busy, delayed, inFlight, unknown, overrides } = row;
   return {
     ...{ key, leader, busy, delayed, inFlight, unknown, overrides },
+    limitsSet: setLimitsOf(row.limitsSet),
     workflowId: leaderWorkflowId(client.prefix, handler, leader, row.leaderId),
     paused: pausedAt === null ? null : { since: pausedAt.toISOString(), reason: pauseReason },
     holdInMs: rounded(row.holdInMs),

@@ -9,6 +9,7 @@ import { executionRoutes } from './executions';
 import { fanoutRoutes } from './fanouts';
 import { handlerRoutes } from './handlers';
 import { laneRoutes } from './lanes';
+import { limitRoutes } from './limits';
 import { nodeRoutes } from './nodes';
 import { outcomeRoutes } from './outcomes';
 import type { SystemParts } from './system';
@@ -26,6 +27,7 @@ export const allRoutes = (parts: SystemParts & { site?: Site }): Route[] => [
   ...callbackRoutes,
   ...errorRoutes,
   ...outcomeRoutes,
+  ...limitRoutes,
   ...laneRoutes,
   ...fanoutRoutes,
   ...executionRoutes,

@@ -3,6 +3,10 @@ import type { WorkflowPolicy } from '../../../workflows/planning/callbacks/workf
 import { workflowRefusal } from '../../../workflows/planning/callbacks/workflows';
 import type { Ceilings } from '../../../workflows/planning/executions/ceilings';
 import { ceilingRefusal } from '../../../workflows/planning/executions/ceilings';
+import type { LimitSettings } from '../../../client/limits/check';
+import { checkLimits } from '../../../client/limits/check';
+import type { CeilingsByHandler } from '../../../workflows/planning/limits/ceilings';
+import { aboveCeilings, ceilingsOf } from '../../../workflows/planning/limits/ceilings';
 import { ApiProblem } from '../problem';
 import { MOST_NAMED } from '../validate';
 
@@ -11,6 +15,8 @@ export interface OperatorLimits {
   /** Workflows that their callbacks may signal. */
   workflows: WorkflowPolicy;
   executions: Ceilings;
+  /** The most that they may set of the limits of handlers. */
+  limits: CeilingsByHandler;
 }
 
 /**
@@ -56,6 +62,23 @@ export const refuseAbove = (
     );
 };
 const SETTINGS = { concurrency: 'maxConcurrency', timeoutMs: 'maxTimeoutMs' } as const;
+
+/** Throws if a caller sets limits above the operator's ceilings. */
+export const refuseLimitsAbove = (
+  { limits }: OperatorLimits,
+  scope: { handler: string; target?: string },
+  asked: LimitSettings,
+): void => {
+  const { handler, target } = scope;
+  const above = aboveCeilings(ceilingsOf(limits, handler), checkLimits(asked, target), target !== undefined);
+  if (above.length > 0)
+    throw refused(
+      above.map(({ limit, most }) => ({
+        field: limit,
+        message: `expected at most ${most} (api.maxLimits of the config file for handler ${shown(handler)})`,
+      })),
+    );
+};
 
 const refused = (errors: { field: string; message: string }[]): ApiProblem =>
   new ApiProblem(

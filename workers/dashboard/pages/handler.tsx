@@ -8,6 +8,7 @@ import type { Place } from '../model/place';
 import { apiPath, hrefOf } from '../model/place';
 import { Count, Empty, Facts, Meter, Ms, Shown, State, Table, Time, Title, Workflow } from '../parts/basic';
 import { Actions } from '../parts/buttons';
+import { LimitsSet } from '../parts/limitsSet';
 import { Pager } from '../parts/pager';
 
 /** One handler: what it may do, what it does, and where its tasks go. */
@@ -87,6 +88,7 @@ const States = ({ page: { status } }: { page: HandlerPage }) => (
 const Limits = ({ page: { status, limits } }: { page: HandlerPage }) => (
   <>
     <h2>Limits and use</h2>
+    <LimitsSet limits={status.limitsSet} />
     <div class="meters">
       <Meter
         label="Calls"

@@ -7,6 +7,7 @@ import type { Place } from '../model/place';
 import { apiPath, hrefOf } from '../model/place';
 import { Empty, Facts, Meter, Ms, Shown, Table, Time, Title, useNow, Workflow } from '../parts/basic';
 import { Actions } from '../parts/buttons';
+import { LimitsSet } from '../parts/limitsSet';
 
 /** One target: the batch that its waiting tasks form, and what holds it back. */
 export const Target = ({ place }: { place: Place }) => {
@@ -23,6 +24,7 @@ export const Target = ({ place }: { place: Place }) => {
         {(page) => (
           <>
             <Standing page={page} />
+            <LimitsSet limits={page.limitsSet} />
             <Actions
               then={live.again}
               actions={[

@@ -164,6 +164,7 @@ export class Claims {
   private write(plan: ClaimPlan): BatchRow[] {
     const { tables } = this;
     const taken = plan.take.map((id) => tables.batch(id));
+    for (const { id, startAtMs } of plan.later) tables.batch(id).retryAtMs = startAtMs;
     for (const { targetId, seqs, reason, weight, startAtMs } of plan.cut) {
       const target = tables.targetOf(targetId);
       const members = seqs.map((seq) => tables.bySeq.get(seq)!);

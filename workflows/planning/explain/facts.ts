@@ -1,4 +1,5 @@
 import type { CancellationFacts } from '../calls/cancellation';
+import type { Overrides } from '../limits/limits';
 import type { TaskState } from '../states';
 
 /** The facts from which `explain` decides, and its result. */
@@ -64,6 +65,10 @@ interface HandlerPart {
   /** How many of the `perHandler` calls are granted to leaders now. */
   slotsTaken: number;
   weightPerTarget: number | null;
+  /** Name of the limit that it shares with other handlers; absent or null: none. */
+  sharesLimit?: string | null;
+  /** Limits that were set at run time; absent or null: none was. */
+  limitsSet?: Overrides | null;
   /** A live worker node has this handler. */
   served: boolean;
 }
@@ -78,6 +83,8 @@ interface TargetPart {
   /** How many of the target's batches dispatches carry, and the weight of its open batches. */
   inFlight: number;
   weight: number;
+  /** Limits of the target itself that were set at run time; absent or null: none was. */
+  limitsSet?: Overrides | null;
   /** These limits include the target's overrides. */
   maxItems: number;
   minItems: number;

@@ -1,9 +1,11 @@
-import { OWN_CALLS } from '../grouping/next';
+import { OWN_CALLS, SHARED_RATE } from '../grouping/next';
 import type { ExplainFacts, HeldPart, QueuedPart, Reason } from './facts';
 import { waitForLeader } from './leader';
+import type { LimitName } from '../limits/limits';
 import { isStalled } from './stalled';
 import { formatDuration } from '../duration';
 import { count } from './format';
+import { bySetting, rateSetting, sharedText } from './limitsSet';
 import { stopped } from './stopped';
 
 /**
@@ -105,30 +107,38 @@ const closesIn = ({ target }: ExplainFacts, queued: QueuedPart): Reason | null =
 const waitForRoom = (facts: ExplainFacts, behind: string): Reason | null => {
   const { handler, target, leader } = facts;
   if (!handler.served || leader.state === 'idle' || (leader.expiresInMs ?? 0) <= 0 || isStalled(leader)) return null;
+  const of = (name: LimitName): string => bySetting(facts, name);
+  const due = `Its batch is due${behind}, but`;
   const heavy = handler.weightPerTarget !== null && target.weight > 0 && target.inFlight < handler.perTarget;
   if (target.busy && heavy)
     return {
       waitsFor: 'weight',
       inMs: null,
-      text: `Its batch is due${behind}, but target "${target.key}" has ${target.weight} of ${handler.weightPerTarget} weight in flight; it is sent when some of that has ended.`,
+      text: `${due} target "${target.key}" has ${target.weight} of ${handler.weightPerTarget} weight in flight${of('maxWeightInFlight.perTarget')}; it is sent when some of that has ended.`,
     };
   if (target.busy)
     return {
       waitsFor: 'slot',
       inMs: null,
-      text: `Its batch is due${behind}, but target "${target.key}" has ${count(target.inFlight, 'call')} in flight of at most ${handler.perTarget}; it is sent when a call has ended.`,
+      text: `${due} target "${target.key}" has ${count(target.inFlight, 'call')} in flight of at most ${handler.perTarget}${of('concurrency.perTarget')}; it is sent when a call has ended.`,
     };
   if (leader.heldBy === 'weight in flight')
     return {
       waitsFor: 'weight',
       inMs: null,
-      text: `Its batch is due${behind}, but the weight in flight of handler "${handler.name}" is at its limit; it is sent when some of that has ended.`,
+      text: `${due} the weight in flight of handler "${handler.name}" is at its limit${of('maxWeightInFlight.perHandler')}; it is sent when some of that has ended.`,
     };
   if (leader.heldBy === 'rate' && leader.wakeInMs !== null && leader.wakeInMs > 0)
     return {
       waitsFor: 'hold',
       inMs: leader.wakeInMs,
-      text: `Its batch is due${behind}, but the rate limit of handler "${handler.name}" allows no call for ${formatDuration(leader.wakeInMs)}.`,
+      text: `${due} the rate limit of handler "${handler.name}" allows no call for ${formatDuration(leader.wakeInMs)}.${rateSetting(facts)}`,
+    };
+  if (leader.heldBy === SHARED_RATE && leader.wakeInMs !== null && leader.wakeInMs > 0)
+    return {
+      waitsFor: 'hold',
+      inMs: leader.wakeInMs,
+      text: `${due} ${sharedText(facts)} for ${formatDuration(leader.wakeInMs)}.`,
     };
   return leader.heldBy?.startsWith('calls in flight') === true ? waitForCalls(facts, leader.heldBy, behind) : null;
 };
@@ -137,13 +147,15 @@ const waitForRoom = (facts: ExplainFacts, behind: string): Reason | null => {
  * Explains a task whose leader found no free call when it last looked. Calls may have ended since
  * then: in that case the task waits for the leader's next look.
  */
-const waitForCalls = ({ handler, leader }: ExplainFacts, heldBy: string, behind: string): Reason => {
+const waitForCalls = (facts: ExplainFacts, heldBy: string, behind: string): Reason => {
+  const { handler, leader } = facts;
   const { name, slotsTaken, perHandler } = handler;
+  const by = bySetting(facts, 'concurrency.perHandler');
   if (slotsTaken >= perHandler)
     return {
       waitsFor: 'slot',
       inMs: null,
-      text: `Its batch is due${behind}, but the calls in flight of handler "${name}" are at their limit (${slotsTaken} of ${perHandler}); it is sent when a call has ended.`,
+      text: `Its batch is due${behind}, but the calls in flight of handler "${name}" are at their limit (${slotsTaken} of ${perHandler})${by}; it is sent when a call has ended.`,
     };
   const found = `Its batch is due${behind}, but leader "${leader.name}" found no free call of handler "${name}" when it looked last`;
   const now = `${slotsTaken} of ${perHandler} are in flight now`;

@@ -1,12 +1,14 @@
 import type { ExplainFacts, Reason } from './facts';
 import { formatDuration } from '../duration';
 import { because } from './format';
+import { rateSetting } from './limitsSet';
 
 /**
  * Explains a pause or a hold of the handler or target, which stops all of their tasks that are not
  * in a call. Null: there is neither.
  */
-export const stopped = ({ handler, target }: ExplainFacts): Reason | null => {
+export const stopped = (facts: ExplainFacts): Reason | null => {
+  const { handler, target } = facts;
   if (handler.paused)
     return {
       waitsFor: 'pause',
@@ -26,6 +28,6 @@ export const stopped = ({ handler, target }: ExplainFacts): Reason | null => {
   return {
     waitsFor: 'hold',
     inMs,
-    text: `${what} is held back by the downstream's back pressure or a rate limit: nothing is sent for ${formatDuration(inMs)}.`,
+    text: `${what} is held back by the downstream's back pressure or a rate limit: nothing is sent for ${formatDuration(inMs)}.${rateSetting(facts)}`,
   };
 };

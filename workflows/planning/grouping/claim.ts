@@ -1,6 +1,10 @@
 import { cutBatches } from './batches';
 import { takePaced } from './pacing';
 import type { BatchLimits, CutBatch, WaitingTask } from '../calls/plans';
+import type { RateLimit } from '../limits/limits';
+import { ratesOfTarget } from '../limits/limits';
+import type { SharedBudget, SharedRate } from '../limits/sharing';
+import { shareAfter } from '../limits/sharing';
 
 /**
  * What one claim may take, and what the store holds for it. All times are Unix milliseconds of the
@@ -11,12 +15,14 @@ export interface ClaimInput {
   perTarget: number;
   weightPerTarget: number | null;
   weightPerHandler: number | null;
-  rates: readonly { limit: number; perMs: number; unit: 'calls' | 'items' | 'weight'; scope: 'target' | 'handler' }[];
+  rates: readonly RateLimit[];
   /**
    * State of the rates with scope `handler`, in their order: when the next call may start. A
    * missing entry: the rate was never used.
    */
   paces: readonly number[];
+  /** A limit that the handler shares with others; absent or null: none. */
+  shared?: SharedBudget | null;
   /** Weight of all open batches of the handler. */
   weightInFlight: number;
   /** In the order in which they are due. */
@@ -33,6 +39,10 @@ interface ClaimTarget {
   flushSeq: number | null;
   paces: readonly number[];
   allowed: number | null;
+  /** Limits that are set for it. Absent or null: the handler's count. */
+  perTarget?: number | null;
+  weightPerTarget?: number | null;
+  rates?: readonly RateLimit[] | null;
   holdMs: number | null;
   inFlight: number;
   /** Of its open batches. */
@@ -49,6 +59,8 @@ interface ClaimTarget {
 
 export interface ClaimPlan {
   take: number[];
+  /** Those taken whose calls may not start at once, and when they may. */
+  later: { id: number; startAtMs: number }[];
   cut: (CutBatch & { targetId: number; startAtMs: number | null })[];
   targets: { id: number; dueAtMs: number | null; busy: boolean; paces: number[] | null; holdMs: number | null }[];
   paces: number[];
@@ -57,6 +69,10 @@ export interface ClaimPlan {
    * The handler's rate limit lets nothing be claimed until then (Unix milliseconds); null: it does.
    */
   pacedUntilMs: number | null;
+  /**
+   * What is left of the shared limit; `wants`: it left some of what is due. Absent: none is shared.
+   */
+  shared?: { paces: number[]; ownMs: number; wants: boolean };
   /** The handler's weight in flight is used up. */
   weightBlocked: boolean;
 }
@@ -74,6 +90,7 @@ export const PACE_HORIZON_MS = 1_000;
 export const planClaim = (input: ClaimInput, nowMs: number): ClaimPlan => {
   const plan: ClaimPlan = {
     take: [],
+    later: [],
     cut: [],
     targets: [],
     paces: [...input.paces],
@@ -81,6 +98,8 @@ export const planClaim = (input: ClaimInput, nowMs: number): ClaimPlan => {
     pacedUntilMs: null,
     weightBlocked: false,
   };
+  const { shared } = input;
+  if (shared != null) plan.shared = { paces: [...shared.paces], ownMs: shared.ownMs, wants: false };
   const budget = new Budget(input, plan, nowMs);
   for (const target of input.targets) planTarget(target, budget);
   return plan;
@@ -100,8 +119,9 @@ const planTarget = (target: ClaimTarget, budget: Budget): void => {
     due.dueAtMs = target.holdMs;
     return;
   }
-  const perTarget = Math.min(input.perTarget, target.allowed ?? input.perTarget);
-  budget.flying = 0;
+  const calls = target.perTarget ?? input.perTarget;
+  const perTarget = Math.min(calls, target.allowed ?? calls);
+  budget.begin(target);
   // No batch of the target is with a dispatch: take any number, since the one dispatch keeps to
   // perTarget. Otherwise take only what the limit leaves, or two dispatches together would exceed
   // it.
@@ -118,6 +138,7 @@ const planTarget = (target: ClaimTarget, budget: Budget): void => {
     mayTake--;
     budget.flying += batch.weight;
     plan.take.push(batch.id);
+    if (start > nowMs) plan.later.push({ id: batch.id, startAtMs: start });
     plan.tasks += batch.n;
     due.paces = paces;
   }
@@ -133,9 +154,10 @@ const cutTarget = (
 ): void => {
   const { input, nowMs } = budget;
   const room = Math.max(0, budget.roomForBatches());
-  const targetLeft = (input.weightPerTarget ?? Infinity) - target.weight;
+  const perTarget = target.weightPerTarget ?? input.weightPerTarget ?? Infinity;
+  const targetLeft = perTarget - target.weight;
   const handlerLeft = budget.weightLeft();
-  const weightBudget = Math.min(input.weightPerTarget ?? Infinity, input.weightPerHandler ?? Infinity);
+  const weightBudget = Math.min(perTarget, input.weightPerHandler ?? Infinity);
   const cut = cutBatches(
     {
       tasks: target.head,
@@ -186,12 +208,20 @@ class Budget {
   private weight: number;
   /** Weight of the present target that this claim has taken. */
   flying = 0;
+  /** Rates of the present target. */
+  private rates: readonly (RateLimit | SharedRate)[] = [];
   constructor(
     readonly input: ClaimInput,
     readonly plan: ClaimPlan,
     readonly nowMs: number,
   ) {
     this.weight = input.weightInFlight;
+  }
+
+  /** Turns to the next target. */
+  begin(target: ClaimTarget): void {
+    this.flying = 0;
+    this.rates = [...ratesOfTarget(this.input.rates, target.rates ?? null), ...(this.input.shared?.rates ?? [])];
   }
 
   roomForBatches(): number {
@@ -217,25 +247,47 @@ class Budget {
    * the horizon; then nothing is taken, and the plan notes for which rate the batch waits.
    */
   pace(batch: { n: number; weight: number }, targetPaces: number[], due: { holdMs: number | null }): number | null {
-    const places = { target: 0, handler: 0 };
-    const rates = this.input.rates.map((rate) => {
+    const { plan, nowMs } = this;
+    if (this.hasHadItsShare()) return null;
+    const places = { target: 0, handler: 0, shared: 0 };
+    const pacesOf = { target: targetPaces, handler: plan.paces, shared: plan.shared?.paces ?? [] };
+    const costOf = (unit: RateLimit['unit']): number =>
+      unit === 'calls' ? 1 : unit === 'items' ? batch.n : batch.weight;
+    const rates = this.rates.map((rate) => {
       const at = places[rate.scope]++;
-      const nextAtMs = (rate.scope === 'target' ? targetPaces[at] : this.plan.paces[at]) ?? 0;
-      return { rate, at, nextAtMs, cost: rate.unit === 'calls' ? 1 : rate.unit === 'items' ? batch.n : batch.weight };
+      return { rate, at, nextAtMs: pacesOf[rate.scope][at] ?? 0, cost: costOf(rate.unit) };
     });
     for (const { rate, nextAtMs } of rates) {
-      if (nextAtMs <= this.nowMs + PACE_HORIZON_MS) continue;
+      if (nextAtMs <= nowMs + PACE_HORIZON_MS) continue;
       const until = nextAtMs - PACE_HORIZON_MS / 2;
       if (rate.scope === 'target') due.holdMs = until;
-      else this.plan.pacedUntilMs = Math.max(until, this.plan.pacedUntilMs ?? 0);
+      else this.wait(until, rate.scope === 'shared');
       return null;
     }
     // The call starts when the slowest of its rates lets it, and every rate counts from that start.
-    const startAtMs = rates.reduce((start, { nextAtMs }) => Math.max(start, nextAtMs), this.nowMs);
+    const startAtMs = rates.reduce((start, { nextAtMs }) => Math.max(start, nextAtMs), nowMs);
     for (const { rate, at, cost } of rates) {
       const step = takePaced({ limit: rate.limit, perMs: rate.perMs, nextAtMs: startAtMs }, cost, startAtMs, 0);
-      (rate.scope === 'target' ? targetPaces : this.plan.paces)[at] = step!.pace.nextAtMs;
+      pacesOf[rate.scope][at] = step!.pace.nextAtMs;
     }
+    const { shared } = this.input;
+    if (shared != null && plan.shared !== undefined)
+      plan.shared.ownMs = shareAfter({ ...shared, ownMs: plan.shared.ownMs }, costOf, nowMs);
     return startAtMs;
+  }
+
+  /** Says whether others want of what is shared, and this handler has had its part of it. */
+  private hasHadItsShare(): boolean {
+    const { input, plan, nowMs } = this;
+    const ownMs = plan.shared?.ownMs ?? 0;
+    if (input.shared == null || input.shared.active <= 1 || ownMs <= nowMs + PACE_HORIZON_MS) return false;
+    this.wait(ownMs - PACE_HORIZON_MS / 2, true);
+    return true;
+  }
+
+  private wait(untilMs: number, isShared: boolean): void {
+    const { plan } = this;
+    plan.pacedUntilMs = Math.max(untilMs, plan.pacedUntilMs ?? 0);
+    if (isShared && plan.shared !== undefined) plan.shared.wants = true;
   }
 }

@@ -10,6 +10,7 @@ const BLOCKED_LOOK_MS = 10_000;
 const UNSERVED_LOOK_MS = { first: 2_000, most: 60_000 };
 export const UNSERVED = 'no node holds its partition';
 export const OWN_CALLS = 'calls in flight';
+export const SHARED_RATE = 'shared rate';
 
 /** What a leader does next, after a turn. */
 export interface Next {
@@ -44,7 +45,7 @@ export interface LastAnswer {
 export const decideNext = (
   leader: { paused: boolean; handlerHoldMs: number | null; nowMs: number },
   claimed: {
-    plan: Pick<ClaimPlan, 'cut' | 'take' | 'pacedUntilMs' | 'weightBlocked'> | null;
+    plan: Pick<ClaimPlan, 'cut' | 'take' | 'pacedUntilMs' | 'weightBlocked' | 'shared'> | null;
     slotsLeft: boolean;
     unserved?: boolean;
   },
@@ -76,7 +77,10 @@ export const decideNext = (
   // From here on, something is due now and was not taken.
   if (!mayClaim) return working('continue-as-new');
   if (claimed.unserved === true) return waiting(unservedLookMs(last), true, UNSERVED);
-  if (claimed.plan?.pacedUntilMs != null) return waiting(claimed.plan.pacedUntilMs - leader.nowMs, true, 'rate');
+  if (claimed.plan?.pacedUntilMs != null) {
+    const heldBy = claimed.plan.shared?.wants === true ? SHARED_RATE : 'rate';
+    return waiting(claimed.plan.pacedUntilMs - leader.nowMs, true, heldBy);
+  }
   if (claimed.plan?.weightBlocked) return waiting(BLOCKED_LOOK_MS, true, 'weight in flight');
   if (claimed.slotsLeft) {
     const tookOrNotLooked = claimed.plan === null || claimed.plan.cut.length + claimed.plan.take.length > 0;

@@ -1,6 +1,7 @@
 import { PACE_HORIZON_MS } from '../grouping/claim';
 import { takePaced } from '../grouping/pacing';
-import type { BatchTokens, HandlerTokens, QueuedBatch } from './types';
+import { ratesOfTarget } from '../limits/limits';
+import type { BatchTokens, HandlerTokens, QueuedBatch, TargetTokens } from './types';
 
 /**
  * Stands for no limit of calls in flight of an ordered handler: more than there can be submitters.
@@ -23,8 +24,12 @@ export interface Held {
 
 export type Taken = { startInMs: number } | { held: Held };
 
-/** What is in use. `allowed`: calls that back pressure has left to a target. */
-type Used = { calls: number; weight: number; paces: number[]; allowed?: number | null };
+/** What is in use; of a target with what back pressure has left, and its own limits. */
+type Used = Partial<Pick<TargetTokens, 'allowed' | 'perTarget' | 'weightPerTarget' | 'rates'>> & {
+  calls: number;
+  weight: number;
+  paces: number[];
+};
 
 /** The limits of handlers and targets, as one plan uses them up. */
 export class TokenBudget {
@@ -57,8 +62,9 @@ export class TokenBudget {
     const weight = batch.status === 'unknown' ? 0 : tokens.weight;
     if (isFull(handler, limits.perHandler, weight, limits.weightPerHandler))
       return { held: { inMs: null, handlerId: limits.id } };
-    const ofTarget = Math.min(limits.perTarget ?? Infinity, target.allowed ?? Infinity);
-    if (isFull(target, ofTarget, weight, limits.weightPerTarget)) return { held: { inMs: null, handlerId: limits.id } };
+    const ofTarget = Math.min(target.perTarget ?? limits.perTarget ?? Infinity, target.allowed ?? Infinity);
+    if (isFull(target, ofTarget, weight, target.weightPerTarget ?? limits.weightPerTarget))
+      return { held: { inMs: null, handlerId: limits.id } };
     const startInMs = this.pace(limits, tokens, handler, target);
     if (startInMs > PACE_HORIZON_MS) return { held: { inMs: startInMs - PACE_HORIZON_MS / 2, handlerId: null } };
     for (const used of [handler, target]) {
@@ -74,9 +80,10 @@ export class TokenBudget {
    */
   private pace(limits: HandlerTokens, tokens: BatchTokens, handler: Used, target: Used): number {
     const { nowMs } = this;
-    if (limits.rates.length === 0) return 0;
+    const all = ratesOfTarget(limits.rates, target.rates ?? null);
+    if (all.length === 0) return 0;
     const places = { target: 0, handler: 0 };
-    const rates = limits.rates.map((rate) => {
+    const rates = all.map((rate) => {
       const paces = rate.scope === 'target' ? target.paces : handler.paces;
       const at = places[rate.scope]++;
       const cost = rate.unit === 'calls' ? 1 : rate.unit === 'items' ? tokens.n : tokens.weight;
@@ -98,8 +105,9 @@ export class TokenBudget {
 }
 
 /**
- * Says whether the batch does not fit now. It does once others have ended: a batch that alone
- * exceeds the weight that may be in flight is refused when it is submitted.
+ * Says whether the batch does not fit now. It does once others have ended: one that alone exceeds
+ * the weight that may be in flight, since that was lowered meanwhile, goes alone.
  */
 const isFull = (used: Used, calls: number | null, weight: number, mostWeight: number | null): boolean =>
-  (calls !== null && used.calls >= calls) || (mostWeight !== null && weight > 0 && used.weight + weight > mostWeight);
+  (calls !== null && used.calls >= calls) ||
+  (mostWeight !== null && weight > 0 && used.weight > 0 && used.weight + weight > mostWeight);

@@ -1,3 +1,4 @@
+import type { RateLimit } from '../limits/limits';
 import type { LaneBatchStatus } from './statuses';
 
 /**
@@ -255,7 +256,7 @@ export interface HandlerTokens {
   perHandler: number | null;
   weightPerTarget: number | null;
   weightPerHandler: number | null;
-  rates: readonly { limit: number; perMs: number; unit: 'calls' | 'items' | 'weight'; scope: 'target' | 'handler' }[];
+  rates: readonly RateLimit[];
   /**
    * State of the rates with scope `handler`, in their order: Unix milliseconds before which nothing
    * more may start. A missing entry: the rate was never used.
@@ -267,7 +268,19 @@ export interface HandlerTokens {
    */
   calls: number;
   weight: number;
-  targets: readonly { id: number; paces: readonly number[]; allowed?: number | null; calls: number; weight: number }[];
+  targets: readonly TargetTokens[];
+}
+
+/** What is in use of one target, and what is set for it (absent or null: the handler's count). */
+export interface TargetTokens {
+  id: number;
+  paces: readonly number[];
+  allowed?: number | null;
+  perTarget?: number | null;
+  weightPerTarget?: number | null;
+  rates?: readonly RateLimit[] | null;
+  calls: number;
+  weight: number;
 }
 
 /** What a batch takes of its handler's limits. */

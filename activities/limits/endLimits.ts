@@ -1,0 +1,30 @@
+import type { Client } from '@temporalio/client';
+import type { Logger } from 'pino';
+import { changeLimits, expired } from './change';
+import { dueUnderLimits } from './wakes';
+import { wake } from '../grouping/ring';
+import { ringLanes } from '../lanes/ring';
+import { markReady } from '../../postgres/lanes/lane';
+import { findExpiredLimits } from '../../postgres/limits/overrides';
+import type { Pool } from '../../postgres/pool';
+
+/** Most handlers and targets per round. */
+const MOST = 100;
+
+/** Removes limits whose time has passed: what is defined counts again. */
+export const endLimits = async (deps: {
+  pool: Pool;
+  temporal: Client;
+  prefix: string;
+  log: Pick<Logger, 'info' | 'warn'>;
+}): Promise<void> => {
+  for (const { handlerId, handler, targetId, target } of await findExpiredLimits(deps.pool, MOST)) {
+    const done = await changeLimits(deps.pool, { handlerId, targetId }, expired);
+    if (done === null) continue;
+    deps.log.info({ handler, target, changed: done.changed }, 'limits that were set have ended by themselves');
+    const { leaders, laneIds } = await dueUnderLimits(deps.pool, handler, target);
+    await wake(deps, leaders);
+    await markReady(deps.pool, laneIds);
+    await ringLanes(deps, laneIds);
+  }
+};

@@ -1,0 +1,73 @@
+import { defineHandler } from '../../handlers';
+import { anotherNode } from '../helpers/anotherNode';
+import { eventually } from '../helpers/eventually';
+import type { TestMuster } from '../helpers/muster';
+import { startMuster } from '../helpers/muster';
+import { expectWhole } from '../helpers/whole';
+
+/** Limits that end by themselves, and waits that end with them, on two nodes. */
+
+const calls: { at: number; to: string }[] = [];
+const quick = defineHandler<{ to: string }>({
+  name: 'quick',
+  limits: { maxItems: 1 },
+  linger: { lingerMs: 0 },
+  target: ({ to }) => to,
+  submit: (batch) => {
+    calls.push({ at: performance.now(), to: batch.target });
+    return Promise.resolve({ results: batch.tasks.map(({ id }) => ({ id, status: 'ok' as const })) });
+  },
+});
+
+let muster: TestMuster;
+let other: Awaited<ReturnType<typeof anotherNode>>;
+beforeAll(async () => {
+  muster = await startMuster([quick]);
+  other = await anotherNode(muster, [quick]);
+});
+afterAll(async () => {
+  await other.stop();
+  await muster.stop();
+});
+
+const submit = (to: string, ...ids: string[]) =>
+  muster.client.submit(
+    'quick',
+    ids.map((id) => ({ id, payload: { to } })),
+  );
+
+test('a rate of one call per hour ends after 3 s, by itself, and what waited for it goes', async () => {
+  await submit('a', 'first');
+  await muster.client.waitFor('first');
+  await muster.client.limits.set('quick', { rate: { limit: 1, perMs: 3_600_000, unit: 'calls' } }, { forMs: 3_000 });
+  const setAt = performance.now();
+  await submit('a', 'a1', 'a2');
+  await submit('b', 'b1');
+  await muster.client.waitFor(['a1', 'a2', 'b1'], { timeoutMs: 20_000 });
+  const begun = calls.filter(({ at }) => at > setAt).map(({ at }) => at - setAt);
+  expect(begun.filter((ms) => ms < 2_900).length).toBeLessThanOrEqual(1);
+  expect((await muster.client.status('quick'))[0]!.limitsSet).toEqual([]);
+});
+
+test('removing a slow rate of one target sends what waited for it at once, and holds nothing of others', async () => {
+  await muster.client.limits.set(
+    'quick',
+    { rate: { limit: 1, perMs: 3_600_000, unit: 'calls' } },
+    {
+      target: 'a',
+    },
+  );
+  await submit('a', 'a3', 'a4', 'a5');
+  await submit('b', 'b2', 'b3');
+  await muster.client.waitFor(['b2', 'b3']);
+  await eventually(async () => {
+    const waiting = await muster.client.explain('a5');
+    return /The rate is 1 call per 60 min and target, set by /.test(waiting.text);
+  });
+  const removedAt = performance.now();
+  await muster.client.limits.remove('quick', { target: 'a' });
+  await muster.client.waitFor(['a3', 'a4', 'a5'], { timeoutMs: 20_000 });
+  expect(performance.now() - removedAt).toBeLessThan(5_000);
+});
+
+test('no invariant is violated', () => expectWhole(muster.client));
