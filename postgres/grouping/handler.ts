@@ -40,6 +40,8 @@ const settingsOf = (handler: Handler): object => ({
   timeout_ms: handler.timeoutMs,
   cancels: handler.cancel !== undefined,
   hands_dependencies: handler.lane.dependencies === 'downstream',
+  ordered: handler.ordered,
+  max_payload_bytes: handler.maxPayloadBytes,
 });
 
 /** `$1`: the name, `$2`: the settings. */
@@ -47,11 +49,12 @@ const INSERT = `
 insert into handler as h (name, leaders, max_items, max_bytes, overhead_bytes, max_weight, min_items, linger_ms,
   quiet_ms, per_target, per_handler,
   weight_per_target, weight_per_handler, rates, keyed, queued_per_target, queued_per_handler, retention_ms,
-    timeout_ms, partitions, needs, cancels, hands_dependencies)
+    timeout_ms, partitions, needs, cancels, hands_dependencies, ordered, max_payload_bytes)
 select $1, s.leaders, s.max_items, s.max_bytes, s.overhead_bytes, s.max_weight, s.min_items, s.linger_ms, s.quiet_ms,
   s.per_target, s.per_handler,
   s.weight_per_target, s.weight_per_handler, s.rates, s.keyed, s.queued_per_target, s.queued_per_handler,
-    s.retention_ms, s.timeout_ms, s.partitions, s.needs, s.cancels, s.hands_dependencies
+    s.retention_ms, s.timeout_ms, s.partitions, s.needs, s.cancels, s.hands_dependencies, s.ordered,
+    s.max_payload_bytes
 from json_populate_record(null::handler, $2) s`;
 
 /**
@@ -73,19 +76,21 @@ on conflict (name) do update set leaders = excluded.leaders, max_items = exclude
   queued_per_handler = excluded.queued_per_handler, retention_ms = excluded.retention_ms,
     timeout_ms = excluded.timeout_ms,
   partitions = excluded.partitions, needs = excluded.needs, cancels = excluded.cancels,
-  hands_dependencies = excluded.hands_dependencies
+  hands_dependencies = excluded.hands_dependencies, ordered = excluded.ordered,
+  max_payload_bytes = excluded.max_payload_bytes
 where (h.leaders, h.max_items, h.max_bytes, h.overhead_bytes, h.max_weight, h.min_items, h.linger_ms, h.quiet_ms,
   h.per_target, h.per_handler,
   h.weight_per_target, h.weight_per_handler, h.rates, h.keyed, h.queued_per_target, h.queued_per_handler,
     h.retention_ms, h.timeout_ms,
-  h.partitions, h.needs, h.cancels, h.hands_dependencies)
+  h.partitions, h.needs, h.cancels, h.hands_dependencies, h.ordered, h.max_payload_bytes)
   is distinct from (excluded.leaders, excluded.max_items, excluded.max_bytes, excluded.overhead_bytes,
     excluded.max_weight, excluded.min_items,
   excluded.linger_ms, excluded.quiet_ms, excluded.per_target, excluded.per_handler, excluded.weight_per_target,
     excluded.weight_per_handler,
   excluded.rates, excluded.keyed, excluded.queued_per_target, excluded.queued_per_handler, excluded.retention_ms,
     excluded.timeout_ms,
-  excluded.partitions, excluded.needs, excluded.cancels, excluded.hands_dependencies)`,
+  excluded.partitions, excluded.needs, excluded.cancels, excluded.hands_dependencies, excluded.ordered,
+  excluded.max_payload_bytes)`,
     values: [handler.name, JSON.stringify(settingsOf(handler))],
   });
   return registered(db, handler);
