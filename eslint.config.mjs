@@ -16,6 +16,7 @@ export default defineConfig(
     '.muster/',
     'site/.cache/',
     'test/replay/histories/',
+    'examples/nestjs/',
     'test/libraries/adapters.libraries.ts',
     'test/libraries/generated/',
     'test/bench/peers/sides/',

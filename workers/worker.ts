@@ -38,8 +38,8 @@ export interface StartOptions extends Omit<FileSettings, 'api'> {
   databaseUrl: string;
   /**
    * Your own pool of `pg`, in place of `maxConnections` connections of the worker's; it is not
-   * closed. It needs some 10 connections. The worker's sign of life, in a thread, has one
-   * connection besides, by `databaseUrl`.
+   * closed. It needs some 10 connections. The worker's sign of life, in a thread, and what hears of
+   * submits by SQL have one connection each besides, by `databaseUrl`.
    */
   pool?: Pool;
   /**

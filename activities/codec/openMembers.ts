@@ -39,9 +39,10 @@ const toFailed = ({ place, error }: Undecoded): Failed => ({ place, why: `cannot
 const isAway = ({ error }: Undecoded): boolean => error.away;
 
 const unsentOf = (call: Call, failed: readonly Failed[], isAway = false): Unsent => {
-  const { place, why } = failed[0]!;
+  const { place, why, isLasting } = failed[0]!;
   const others = failed.length === 1 ? '' : ` and of ${failed.length - 1} more`;
   const error = `not sent: the payload of task ${JSON.stringify(call.members[place]!.id)}${others} ${why}`;
   const keepsWhole = call.members.length > 1 && (call.batch.unsure || call.batch.inLane);
-  return isAway || keepsWhole ? { kind: 'later', scope: 'target', error } : { kind: 'unreadable', error };
+  if (isAway || keepsWhole) return { kind: 'later', scope: 'target', error };
+  return { kind: 'unreadable', error, ...(isLasting === true ? { isLasting } : {}) };
 };

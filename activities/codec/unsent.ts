@@ -8,4 +8,6 @@ export interface Failed {
   place: number;
   /** What is said of "the payload of task X", such as "cannot be decoded: ...". */
   why: string;
+  /** Trying again cannot help. */
+  isLasting?: boolean;
 }

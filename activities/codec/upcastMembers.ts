@@ -1,4 +1,5 @@
 import { FIRST_VERSION, storedVersionOf, upcastJson, versionOf } from '../../handlers/contracts/payloadVersion';
+import { checkedJson, UNCHECKED } from '../../handlers/contracts/uncheckedPayload';
 import type { MemberTask } from '../../postgres/calls/batch';
 import type { Call } from '../calls/call';
 import type { Failed, Unsent } from './unsent';
@@ -22,7 +23,10 @@ export const findNewer = ({ handler, members }: Call): Unsent | null => {
   return { kind: 'later', scope: 'target', retryAfterMs: NEWER_WAIT_MS, error };
 };
 
-/** Makes payloads of older versions today's. Returns those for which that fails. */
+/**
+ * Makes payloads of older versions, and those that were not checked, today's. Returns those for
+ * which that fails.
+ */
 export const upcastMembers = (call: Call): Failed[] => {
   const { handler, members } = call;
   const ours = storedVersionOf(handler);
@@ -30,14 +34,14 @@ export const upcastMembers = (call: Call): Failed[] => {
   const failed: Failed[] = [];
   const upcast = (member: MemberTask, place: number): MemberTask => {
     if (member.version === ours) return member;
+    const isUnchecked = member.version === UNCHECKED;
     try {
-      return {
-        ...member,
-        payload: upcastJson(handler, member.payload, member.version ?? FIRST_VERSION),
-        version: ours,
-      };
+      const payload = isUnchecked
+        ? checkedJson(handler, member.payload, call.batch.target)
+        : upcastJson(handler, member.payload, member.version ?? FIRST_VERSION);
+      return { ...member, payload, version: ours };
     } catch (error) {
-      failed.push({ place, why: `cannot be used: ${(error as Error).message}` });
+      failed.push({ place, why: `cannot be used: ${(error as Error).message}`, isLasting: isUnchecked });
       return member;
     }
   };

@@ -1,4 +1,5 @@
 import { FIRST_VERSION, upcastJson, versionOf } from '../../handlers/contracts/payloadVersion';
+import { checkedJson, UNCHECKED } from '../../handlers/contracts/uncheckedPayload';
 import type { Contract } from '../../handlers/types';
 import type { Queryable } from '../../postgres/pool';
 import type { StoredTask } from '../../postgres/grouping/task';
@@ -82,9 +83,11 @@ export const conflict = (task: CheckedTask, what: string): TaskProblem => ({
 export const isSamePayload = (handler: Contract, stored: StoredTask, payload: string): boolean => {
   if (sameJson(stored.payload, payload)) return true;
   const from = stored.version ?? FIRST_VERSION;
-  if (from >= versionOf(handler) || handler.upcast === undefined) return false;
+  const isUnchecked = from === UNCHECKED;
+  if (!isUnchecked && (from >= versionOf(handler) || handler.upcast === undefined)) return false;
   try {
-    return sameJson(upcastJson(handler, stored.payload, from), payload);
+    const today = isUnchecked ? checkedJson(handler, stored.payload, null) : upcastJson(handler, stored.payload, from);
+    return sameJson(today, payload);
   } catch {
     return false; // what it was then is not known now
   }

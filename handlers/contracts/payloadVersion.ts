@@ -1,5 +1,6 @@
 import { describeThrown, show } from '../text';
 import { payloadBy } from './schema';
+import { UNCHECKED } from './uncheckedPayload';
 import type { Contract } from './types';
 
 /** Payloads of earlier releases: which version one has, and what today's code makes of it. */
@@ -21,13 +22,13 @@ export const storedVersionOf = (contract: Pick<Versioned, 'payloadVersion'>): nu
   return version === FIRST_VERSION ? null : version;
 };
 
-/** Returns what a view shows of a stored version: nothing if it is today's. */
+/** Returns what a view shows of a stored version: nothing if it is today's, or was not checked. */
 export const shownVersion = (
   contract: Pick<Versioned, 'payloadVersion'> | undefined,
   stored: number | null,
 ): { payloadVersion?: number } => {
   const version = stored ?? FIRST_VERSION;
-  return version === versionOf(contract ?? {}) ? {} : { payloadVersion: version };
+  return version === UNCHECKED || version === versionOf(contract ?? {}) ? {} : { payloadVersion: version };
 };
 
 /**

@@ -277,3 +277,11 @@ describe('decideSettlement: refused for the content (H4, G3)', () => {
     expect(decide(context)).toEqual(settlement);
   });
 });
+
+test('a payload that its handler refuses is split off at no attempt, and fails where trying again is vain', () => {
+  const of = (attempts: number[], isLasting?: boolean): Settlement =>
+    decideSettlement({ kind: 'unreadable', error: 'no', isLasting }, buildContext({ attempts }));
+  expect(of([0, 0, 0], true)).toEqual({ kind: 'split', at: 2, error: 'no', counts: false });
+  expect(of([0], true)).toMatchObject({ kind: 'finish', ends: [{ index: 0, to: 'failed', error: 'no' }] });
+  expect(of([0])).toMatchObject({ kind: 'finish', ends: [{ index: 0, to: 'retry', error: 'no' }] });
+});

@@ -162,6 +162,7 @@ test('what cannot be undone is refused, and nothing is undone', async () => {
   await migrate(database.url);
   expect(await migrateDown(database.url, 'muster', '000001')).toEqual([
     '000019_paused',
+    '000018_submit',
     '000017_limits',
     '000016_bulk_actions',
     '000015_traces',

@@ -21,14 +21,20 @@ const HEADER = `-- The schema after all migrations, for review: written by \`npm
 
 const OURS = `n.oid = c.relnamespace and n.nspname = $1`;
 
-/**
- * Before the tables: defaults, checks and views may call them. The schema's own name, which may
- * differ, stands in the first line only.
- */
-const FUNCTIONS = `
-select regexp_replace(pg_get_functiondef(p.oid), '^(CREATE OR REPLACE \\w+ )' || quote_ident(n.nspname) || '\\.', '\\1') || ';' as text
+/** Their schema's name, which may differ, stands in the first line, and in a path that is set. */
+const functions = (when: string): string => `
+select replace(regexp_replace(pg_get_functiondef(p.oid), '^(CREATE OR REPLACE \\w+ )' || quote_ident(n.nspname) || '\\.', '\\1'),
+  'SET search_path TO ' || quote_literal(n.nspname), 'SET search_path TO ''muster''') || ';' as text
 from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-where n.nspname = $1 and p.prokind in ('f', 'p') order by p.proname, p.oid::regprocedure::text`;
+where n.nspname = $1 and p.prokind in ('f', 'p') and ${when} order by p.proname, p.oid::regprocedure::text`;
+
+/** They name the row of a table: as an argument, or as a variable. */
+const OF_ROWS = `(p.prosrc ~ '%rowtype' or exists (
+  select from unnest(p.proargtypes) a (oid) join pg_type y on y.oid = a.oid where y.typrelid <> 0))`;
+
+/** Before the tables: defaults, checks and views may call them. */
+const FUNCTIONS = functions(`not ${OF_ROWS}`);
+const FUNCTIONS_OF_ROWS = functions(OF_ROWS);
 
 /** Those that no column owns. */
 const SEQUENCES = `
@@ -100,6 +106,7 @@ const PARTS: readonly { query: string; between: string }[] = [
   { query: FUNCTIONS, between: '\n\n' },
   { query: SEQUENCES, between: '\n' },
   { query: TABLES, between: '\n\n' },
+  { query: FUNCTIONS_OF_ROWS, between: '\n\n' },
   { query: FOREIGN_KEYS, between: '\n' },
   { query: INDEXES, between: '\n' },
   { query: VIEWS, between: '\n\n' },

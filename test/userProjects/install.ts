@@ -10,9 +10,10 @@ const PACKAGE = 'temporal-muster';
 /**
  * Puts the package into a project's `node_modules` as npm would: the files that `npm pack` packs,
  * linked and not copied. What they need is found further up, in the repository's `node_modules`.
+ * `project`: a folder, or the name of one here.
  */
 export const installPackage = async (project: string): Promise<string> => {
-  const folder = path.join(PROJECTS, project);
+  const folder = path.resolve(PROJECTS, project);
   const target = path.join(folder, 'node_modules', PACKAGE);
   const pack = ['pack', '--dry-run', '--json', '--ignore-scripts'];
   const { stdout } = await promisify(execFile)('npm', pack, { cwd: ROOT, maxBuffer: 16e6 });

@@ -27,6 +27,7 @@ import { Pace } from './backOff';
 import { sampleOf } from './sample';
 import { SilentRuns } from './silentRuns';
 import { StuckRuns } from './stuckRuns';
+import { SubmitListener } from '../submits/listener';
 import { noCounts } from './counts';
 
 /**
@@ -110,6 +111,7 @@ export class Sweeper {
   private readonly expired: Expired;
   private readonly fanouts: FanoutReaper;
   private readonly lost: LostPartitions;
+  private readonly submits: SubmitListener;
 
   constructor(private readonly options: SweeperOptions) {
     this.cleaning = new Cleaning(options);
@@ -120,6 +122,7 @@ export class Sweeper {
     this.endedMonitors = new EndedMonitors(options);
     this.expired = new Expired(options, this.counts);
     this.lost = new LostPartitions(options);
+    this.submits = new SubmitListener({ ...options, ring: (ids) => this.ring(ids) });
     this.fanouts = new FanoutReaper(options.pool, options.fanouts);
     this.pace = new Pace(options.everyMs ?? ROUND_MS);
     this.executions = new ExecutionSweep(options, options.executions);
@@ -135,6 +138,7 @@ export class Sweeper {
     this.stopped = true;
     clearTimeout(this.timer);
     await Promise.all([this.running, this.cleaning.stop(), this.bulk.stop()]);
+    await this.submits.close();
     const { pool, node } = this.options;
     if (this.epoch !== null) await releaseLease(pool, RESOURCE, node, this.epoch).catch(() => undefined);
     this.epoch = null;
@@ -162,8 +166,9 @@ export class Sweeper {
       this.epoch = null;
       this.epoch = await acquireLease(pool, RESOURCE, node, LEASE_MS);
     });
-    if (this.epoch === null) return;
+    if (this.epoch === null) return this.submits.close();
     this.counts.rounds++;
+    await this.step('submits by SQL', () => this.submits.listen());
     await this.step('expired leaders', () => this.wakeExpired());
     await this.step('lost dispatches', () => this.wakeForLostDispatches());
     await this.step('ended dependencies', () => releaseDependents(this.options));

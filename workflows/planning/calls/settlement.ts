@@ -20,7 +20,7 @@ export function decideSettlement(outcome: CallOutcome, context: SettlementContex
     case 'rejected':
       return settleRejected(outcome.error, context);
     case 'unreadable':
-      return settleUnreadable(outcome.error, context);
+      return settleUnreadable(outcome, context);
     case 'halted':
       // A refused credential or address is not the tasks' fault.
       return { kind: 'halt', reason: outcome.error, ...(outcome.scope === undefined ? {} : { scope: outcome.scope }) };
@@ -135,12 +135,17 @@ function settleRejected(error: string, context: SettlementContext): Settlement {
 
 /**
  * Settles a batch that was not sent since some of its payloads cannot be decoded: it is halved, at
- * no attempt, until each of those is alone. That one is tried again, until no attempt is left.
+ * no attempt, until each of those is alone. That one is tried again, until no attempt is left; one
+ * that its handler refuses has failed.
  */
-function settleUnreadable(error: string, context: SettlementContext): Settlement {
+function settleUnreadable(
+  outcome: Extract<CallOutcome, { kind: 'unreadable' }>,
+  context: SettlementContext,
+): Settlement {
+  const { error, isLasting = false } = outcome;
   const members = context.attempts.length;
   if (members > 1) return { kind: 'split', at: Math.ceil(members / 2), error, counts: false };
-  return settleResults([{ index: 0, status: 'retry', error }], context);
+  return settleResults([{ index: 0, status: isLasting ? 'failed' : 'retry', error }], context);
 }
 
 /**

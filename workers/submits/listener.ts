@@ -1,0 +1,69 @@
+import type { Logger } from 'pino';
+import type pg from 'pg';
+import { Coalescer } from '../../postgres/sharing/coalescer';
+import { listenForSubmitted, SUBMITTED, submittedTarget } from '../../postgres/grouping/submitted';
+import type { Client, Pool } from '../../postgres/pool';
+import { createPool, poolOptions, readUrl } from '../../postgres/pool';
+
+interface Options {
+  pool: Pool;
+  log: Logger;
+  ring: (targetIds: readonly number[]) => Promise<void>;
+}
+
+/**
+ * Hears of tasks that `submit` of the database has stored, at their commit, and rings their targets
+ * at once: who submits by SQL cannot ring. Has a connection for itself; behind a pooler, which
+ * lends none out for long, it hears nothing, and the sweeper finds the targets.
+ */
+export class SubmitListener {
+  private readonly rung: Coalescer<number>;
+  private readonly schema: string;
+  /** What it listens by; null: it does not listen. */
+  private readonly makePool: (() => Pool) | null;
+  private listening: { client: Client; pool: Pool } | null = null;
+
+  constructor(private readonly options: Options) {
+    const ofPool = poolOptions(options.pool);
+    const { databaseUrl, schema = 'muster' } = ofPool;
+    const mayListen = databaseUrl !== '' && !readUrl(databaseUrl).isPooler;
+    this.schema = schema;
+    this.makePool = mayListen ? () => createPool({ ...ofPool, max: 1, applicationName: 'muster submits' }) : null;
+    this.rung = new Coalescer((ids) => options.ring(ids));
+  }
+
+  /** Listens if it does not, or does so no more. Rejects where that is not possible now. */
+  async listen(): Promise<void> {
+    if (this.listening !== null || this.makePool === null) return;
+    const pool = this.makePool();
+    try {
+      const client = await pool.connect();
+      client.on('notification', (message) => this.hear(message));
+      client.once('end', () => void this.close());
+      this.listening = { client, pool };
+      await listenForSubmitted(client);
+    } catch (error) {
+      await (this.listening === null ? pool.end() : this.close());
+      throw error;
+    }
+  }
+
+  /** Listens no more: another worker does. */
+  async close(): Promise<void> {
+    const { listening } = this;
+    this.listening = null;
+    if (listening === null) return;
+    listening.client.release(true);
+    await listening.pool.end();
+  }
+
+  private hear({ channel, payload = '' }: pg.Notification): void {
+    const targetId = channel === SUBMITTED ? submittedTarget(payload, this.schema) : null;
+    if (targetId === null) return;
+    this.rung
+      .add([targetId])
+      .catch((error: unknown) =>
+        this.options.log.warn({ err: error, targetId }, 'a submitted task was not rung; the sweeper will do it'),
+      );
+  }
+}
