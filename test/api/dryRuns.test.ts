@@ -79,6 +79,12 @@ beforeAll(async () => {
     resumeQueuers: ['POST /v1/queuers/resume'],
     drainNode: ['POST /v1/nodes/n/drain', {}],
     movePartition: ['POST /v1/partitions/items/0/move', { node: null }],
+    startBulk: ['POST /v1/bulk', { handler: 'items', action: { do: 'cancel' } }],
+    stopBulk: [`POST /v1/bulk/${NOWHERE}/stop`],
+    setLimits: ['PATCH /v1/limits/items', { concurrency: { perHandler: 2 } }],
+    removeLimits: ['DELETE /v1/limits/items'],
+    setTargetLimits: ['PATCH /v1/limits/items/targets/a', { concurrency: { perTarget: 2 } }],
+    removeTargetLimits: ['DELETE /v1/limits/items/targets/a'],
     beginSession: ['POST /dashboard/session', {}],
     endSession: ['DELETE /dashboard/session'],
   };
@@ -92,7 +98,7 @@ const dry = (route: string, body?: unknown, more: { token?: string; key?: string
   world.call(route, { body: body ?? {}, token: tokens.admin, headers: { 'dry-run': 'true' }, ...more });
 
 /** There is no node without a worker, and no partition of these handlers. */
-const MISSING: Record<string, number> = { drainNode: 404, movePartition: 422 };
+const MISSING: Record<string, number> = { drainNode: 404, movePartition: 422, stopBulk: 404 };
 
 test('every change has a dry run, which does nothing, under a key neither', async () => {
   const changes = world.api.routes.filter(isChange).map(({ id }) => id);

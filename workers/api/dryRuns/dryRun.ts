@@ -9,7 +9,7 @@ const DRY_RUN = 'dry-run';
 export const DRY_RUN_JSON = 'application/vnd.muster.dry-run+json';
 
 /** Routes that change nothing though they have a body: they run as they are. */
-const READS: ReadonlySet<string> = new Set(['lookUpTasks', 'readItems']);
+const READS: ReadonlySet<string> = new Set(['lookUpTasks', 'readItems', 'dryRunBulk']);
 
 /** Says whether a call of this route changes anything. */
 export const isChange = ({ method, id }: Pick<Route, 'method' | 'id'>): boolean => method !== 'GET' && !READS.has(id);

@@ -27,6 +27,7 @@ interface Named {
   execution: string;
   fanout: string;
   node: string;
+  bulk: string;
   no: number;
 }
 /** What the path and the body name: their contracts have checked it. */
@@ -98,6 +99,20 @@ const partition: Preview = async (call) => {
 const callbacks: Preview = async (call) => {
   const { handler: name } = bodyOf<{ handler?: string }>(call);
   return call.client.callbacks.list({ ...(name === undefined ? {} : { handler: name }), limit: MOST_NAMED });
+};
+
+const bulk: Preview = (call) => call.client.bulk.dryRun(bodyOf(call));
+
+const startedBulk: Preview = async (call) => {
+  const { bulk: id } = named(call);
+  const found = await call.client.bulk.get(id);
+  if (found === null) throw new NotFoundError('bulk action', id, 'See `GET /v1/bulk`.');
+  return found;
+};
+
+const limits: Preview = (call) => {
+  const { handler: name, target } = named(call);
+  return call.client.limits.get(name, target === undefined ? {} : { target });
 };
 
 /** Checks the tasks as a submit does, and says to which targets they would go. */
@@ -179,6 +194,12 @@ export const PREVIEWS: Readonly<Record<string, Preview>> = {
   resumeQueuers: queuers,
   drainNode: node,
   movePartition: partition,
+  startBulk: bulk,
+  stopBulk: startedBulk,
+  setLimits: limits,
+  removeLimits: limits,
+  setTargetLimits: limits,
+  removeTargetLimits: limits,
   beginSession: nothing,
   endSession: nothing,
 };
