@@ -141,7 +141,9 @@ module.exports = {
     tsConfig: { fileName: 'tsconfig.json' },
     doNotFollow: { path: 'node_modules' },
     // Projects of their own, and what is generated there.
-    exclude: { path: '^test/(libraries/(generated/|adapters)|userProjects/[^/]+/|bench/peers/(sides|dist)/)' },
+    exclude: {
+      path: '^(examples/nestjs/|test/(libraries/(generated/|adapters)|userProjects/[^/]+/|bench/peers/(sides|dist)/))',
+    },
     enhancedResolveOptions: {
       exportsFields: ['exports'],
       conditionNames: ['import', 'require', 'node', 'default', 'types'],

@@ -14,7 +14,7 @@ import { servedBy, withServedBy } from '../../workflows/planning/explain/served'
 import { overdueText, remedyOf, isStalled, uncalledText } from '../../workflows/planning/explain/stalled';
 import { formatDuration } from '../../workflows/planning/duration';
 import { stopped } from '../../workflows/planning/explain/stopped';
-import { explainQueued } from '../../workflows/planning/lanes/explainQueued';
+import { explainQueued } from '../../workflows/planning/explain/queuedInLane';
 import { STALLED_MS, UNANSWERED_MS } from '../../workflows/planning/liveness';
 import { isTerminal, leaderStateName, taskStateName } from '../../workflows/planning/states';
 import { checkName } from '../arguments';

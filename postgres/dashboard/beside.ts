@@ -7,7 +7,7 @@ export interface BesideRow {
   lostCallbacks: number;
 }
 
-/** Counts what belongs to no handler and needs somebody's attention. */
+/** Counts what belongs to no handler and needs attention. */
 export const readBeside = async (db: Queryable): Promise<BesideRow> => {
   const { rows } = await db.query<BesideRow>({
     name: 'read-beside',

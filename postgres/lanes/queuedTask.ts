@@ -1,4 +1,4 @@
-import type { QueuedFacts } from '../../workflows/planning/lanes/explainQueued';
+import type { QueuedFacts } from '../../workflows/planning/explain/queuedInLane';
 import type { Queryable } from '../pool';
 
 /** Returns the place of a task that is in no batch yet, and what stops its lane; for `explain`. */

@@ -42,12 +42,7 @@ afterAll(async () => {
   await world.stop();
 });
 
-interface Things {
-  bulk: string;
-  batch: number;
-  execution: string;
-  fanout: string;
-}
+type Things = Record<'bulk' | 'execution' | 'fanout', string> & { batch: number };
 
 /** Makes one of everything as this tenant. */
 const makeThings = async (tenant: 'acme' | 'rival'): Promise<Things> => {
@@ -208,9 +203,7 @@ const OWN_PART = [
 /** Everything that the other has; ages left out. */
 const seen = async ({ batch, execution, fanout, bulk }: Things): Promise<string> => {
   const paths = [
-    '/v1/tasks/rival%2F1',
-    '/v1/tasks/rival%2F2',
-    '/v1/tasks/rival%2Fl',
+    ...['1', '2', 'l'].map((id) => `/v1/tasks/rival%2F${id}`),
     `/v1/batches/${batch}`,
     `/v1/lanes/${encodeURIComponent('rival/x')}`,
     `/v1/executions/${execution}`,

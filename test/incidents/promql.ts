@@ -1,6 +1,6 @@
 /**
  * Evaluates the expressions of deploy/prometheus against scrapes of `/metrics`, as far as the rules
- * go: selectors, rate and increase, min, max and sum, arithmetic, comparisons, `and`, and quantiles.
+ * go: selectors, rate and increase, min, max and sum, products, comparisons, `and`, and quantiles.
  */
 
 export interface Sample {

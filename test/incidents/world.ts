@@ -171,7 +171,7 @@ interface Rule {
   expr: string;
 }
 const { groups } = load(read('deploy/prometheus/muster.rules.yml')) as { groups: { rules: Rule[] }[] };
-export const RULES = groups.flatMap(({ rules }) => rules);
+const RULES = groups.flatMap(({ rules }) => rules);
 
 /** As Prometheus waits by default; a process that stands still does not answer. */
 const SCRAPE_MS = 10_000;

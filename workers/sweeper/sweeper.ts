@@ -69,9 +69,7 @@ const ROUND_MS = 2_000;
 /** A dead sweeper's successor begins after this. Two that sweep at once do no harm. */
 const LEASE_MS = 8_000;
 const PAGE = 5_000;
-/**
- * Newest tasks looked at per round, and how far back: longer than a transaction is usually open.
- */
+/** Newest tasks looked at per round, and how far back: longer than most transactions are open. */
 const RECENT = 10_000;
 const RECENT_MS = 20_000;
 /**
@@ -79,10 +77,7 @@ const RECENT_MS = 20_000;
  * it stopped. Queued ones: `Pace`.
  */
 const OTHER_BUDGET_MS = 50;
-/**
- * Targets in one ring, and targets due later that are rung in a round to see whether they filled
- * up.
- */
+/** Targets in one ring, and of those due later so many per round, to see whether they filled up. */
 const RING = 500;
 const SAMPLE = 200;
 
@@ -195,7 +190,8 @@ export class Sweeper {
 
   private async step(name: string, work: () => Promise<void>): Promise<void> {
     try {
-      await this.options.temporal.withDeadline(Date.now() + WAKE_DEADLINE_MS, work); // Temporal may hang, the other steps have their turn
+      // Temporal may hang: the other steps have their turn.
+      await this.options.temporal.withDeadline(Date.now() + WAKE_DEADLINE_MS, work);
       this.failing.delete(name);
     } catch (error) {
       this.counts.failures++;

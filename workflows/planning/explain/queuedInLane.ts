@@ -29,7 +29,8 @@ const stop = ({ queuerPaused, lanePaused, halted, holdInMs }: QueuedFacts): stri
   const because = (reason: string | null): string => (reason === null ? '' : `: ${reason}`);
   if (queuerPaused !== null) return `; all lanes are paused${because(queuerPaused.reason)}; resume them`;
   if (lanePaused !== null) return `; the lane is paused${because(lanePaused.reason)}; resume it`;
-  if (halted !== null) return `; the lane is halted by batch ${halted.batch}${because(halted.reason)}; skip or fix that batch`;
+  if (halted !== null)
+    return `; the lane is halted by batch ${halted.batch}${because(halted.reason)}; skip or fix that batch`;
   if (holdInMs !== null && holdInMs > 0)
     return `; the downstream asked this service to wait another ${formatDuration(holdInMs)}`;
   return '';

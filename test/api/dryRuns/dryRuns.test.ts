@@ -1,12 +1,12 @@
-import { upsertTenant } from '../../postgres/api/tenant';
-import { insertToken, SCOPES } from '../../postgres/api/token';
-import { isChange } from '../../workers/api/dryRuns/dryRun';
-import { PREVIEWS } from '../../workers/api/dryRuns/previews';
-import { hashToken, newToken } from '../../workers/api/tokens';
-import { snapshot } from '../attacks/snapshot';
-import { expectWhole } from '../helpers/whole';
-import type { ApiWorld } from './world';
-import { items, openWorld } from './world';
+import { upsertTenant } from '../../../postgres/api/tenant';
+import { insertToken, SCOPES } from '../../../postgres/api/token';
+import { isChange } from '../../../workers/api/dryRuns/dryRun';
+import { PREVIEWS } from '../../../workers/api/dryRuns/previews';
+import { hashToken, newToken } from '../../../workers/api/tokens';
+import { snapshot } from '../../attacks/snapshot';
+import { expectWhole } from '../../helpers/whole';
+import type { ApiWorld } from '../world';
+import { items, openWorld } from '../world';
 
 /** Every change of the API with `Dry-Run: true`: checked as the real one, shown, and not done. */
 

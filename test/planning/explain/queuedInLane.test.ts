@@ -1,5 +1,5 @@
-import type { QueuedFacts } from '../../../workflows/planning/lanes/explainQueued';
-import { explainQueued } from '../../../workflows/planning/lanes/explainQueued';
+import type { QueuedFacts } from '../../../workflows/planning/explain/queuedInLane';
+import { explainQueued } from '../../../workflows/planning/explain/queuedInLane';
 
 /** What `explain` says of a task in the queue of a lane. */
 
