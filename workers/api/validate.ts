@@ -5,7 +5,7 @@ import { ApiProblem } from './problem';
 
 type Place = 'path' | 'query' | 'body';
 
-/** Most problems of a request that are named one by one. */
+/** Most problems of a request, or things that it would change, that are named one by one. */
 export const MOST_NAMED = 100;
 /** Of a name that the caller chose. */
 const LONGEST_NAME = 200;

@@ -12,12 +12,11 @@ import { readTargetPage } from '../dashboard/reads';
 import type { Call } from '../route';
 import { templateOf } from '../routes/executions';
 import { callbacksOf, refuseWorkflows } from '../routes/operator';
+import { MOST_NAMED } from '../validate';
 
 /** Reads what a change would act on. It writes nothing, and takes no lock. */
 export type Preview = (call: Call) => Promise<unknown>;
 
-/** Most things of a preview that are named one by one. */
-const MOST_NAMED = 100;
 
 interface Named {
   handler: string;
