@@ -37,7 +37,10 @@ const ERRORS = {
     {
       ...{ handler: 'items', of: 'dead', text: 'HTTP <n> from <url>', count: 1_234, error: 'HTTP 503 from http://x' },
       ...{ first: minute, last: minute, tasks: ['order-1'], batches: [17], callbacks: [] },
-      ...{ list: 'muster tasks items --state dead', again: 'muster redrive items --only dead' },
+      ...{
+        list: 'muster tasks items --state dead',
+        again: `muster bulk redrive items --state dead --error-group 'HTTP <n> from <url>'`,
+      },
     },
   ],
   ...{ since: minute, looked: 2_000, complete: false },

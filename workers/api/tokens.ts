@@ -26,6 +26,8 @@ export interface Caller {
 
 /** A revoked token is refused after this at the latest. */
 const FRESH_MS = 2_000;
+/** A token that is not known is looked for once more, so often at most: it may have just been made. */
+const UNKNOWN_FRESH_MS = 250;
 
 interface Known extends Caller {
   hash: Buffer;
@@ -64,15 +66,19 @@ export class TokenBook {
   /** Returns the caller with this token; null: there is none. */
   async find(token: string): Promise<Caller | null> {
     await this.refresh();
-    const found = findCaller(this.known, token);
+    let found = findCaller(this.known, token);
+    if (found === null) {
+      await this.refresh(UNKNOWN_FRESH_MS);
+      found = findCaller(this.known, token);
+    }
     if (found !== null) this.used.add(found.tokenId);
     return found;
   }
 
-  private async refresh(): Promise<void> {
+  private async refresh(freshMs = FRESH_MS): Promise<void> {
     // While there is no token, any caller on this machine may be admitted: the first token counts
     // at once.
-    if (this.known.length > 0 && this.now() - this.readAt < FRESH_MS) return;
+    if (this.known.length > 0 && this.now() - this.readAt < freshMs) return;
     this.reading ??= this.read().finally(() => (this.reading = null));
     await this.reading;
   }

@@ -20,15 +20,19 @@ afterAll(async () => {
 });
 
 test('errors names the error with how many, and what lists them and sends them again', async () => {
-  const { errors } = (await world.run('errors orders --json')).json<{ errors: { list: string; of: string }[] }>();
+  const { errors } = (await world.run('errors orders --json')).json<{
+    errors: { list: string; again: string; of: string }[];
+  }>();
   const failed = errors.find(({ of }) => of === 'failed')!;
   expect(failed).toMatchObject({ handler: 'orders', count: 1, tasks: ['bad-1'] });
   const text = (await world.run('errors')).stdout;
   expect(text).toContain('orders: 1 task failed');
-  expect(text).toContain('muster redrive orders --only failed');
+  expect(text).toContain('muster bulk redrive orders --state failed --error-group ');
   // What it says to run runs, and finds the task.
   const listed = await world.run(`${failed.list.replace(/^muster /, '')} --json`);
   expect(listed.json<{ tasks: { id: string }[] }>().tasks.map(({ id }) => id)).toEqual(['bad-1']);
+  const again = await world.run(`${failed.again.replace(/^muster /, '')} --dry-run --json`);
+  expect(again.json()).toMatchObject({ count: 1, sample: [{ id: 'bad-1' }] });
   expect((await world.run('errors --since 1ms')).stdout).toMatch(/^No errors since /);
 });
 

@@ -36,7 +36,8 @@ test.each(rules)('%s: asks for what there is, in the way of its kind', (_name, {
     // Counters only grow; what is the store's is the same from every process.
     const isRated = new RegExp(`(rate|increase)\\(${name}(\\{[^}]*\\})?\\[`).test(expr);
     expect([name, isRated]).toEqual([name, metric!.type !== 'gauge']);
-    if (metric!.type === 'gauge') expect(expr).toMatch(new RegExp(`(max|min)( by \\([^)]*\\))? ?\\(${name}(\\{[^}]*\\})?\\)`));
+    if (metric!.type === 'gauge')
+      expect(expr).toMatch(new RegExp(`(max|min)( by \\([^)]*\\))? ?\\(${name}(\\{[^}]*\\})?\\)`));
   }
   const known = new Set(['le', ...names.flatMap((name) => metricOf(name)!.labels)]);
   expect(labels.filter((label) => !known.has(label))).toEqual([]);

@@ -17,7 +17,6 @@ import { MOST_NAMED } from '../validate';
 /** Reads what a change would act on. It writes nothing, and takes no lock. */
 export type Preview = (call: Call) => Promise<unknown>;
 
-
 interface Named {
   handler: string;
   target?: string;

@@ -19,7 +19,8 @@ export const remedyOf = (handler: string | null, of: ErrorSource, normalised: st
   }
   const name = quoted(handler!);
   const list = `muster tasks ${name} --state ${STATES[of]}${error}`;
-  return { list, again: of === 'retrying' ? null : `muster redrive ${name} --only ${of}` };
+  const again = `muster bulk redrive ${name} --state ${of} --error-group ${quoted(normalised)}`;
+  return { list, again: of === 'retrying' ? null : again };
 };
 
 /** Quotes an argument for a shell, if it needs to be. */
