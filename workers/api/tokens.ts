@@ -26,7 +26,7 @@ export interface Caller {
 
 /** A revoked token is refused after this at the latest. */
 const FRESH_MS = 2_000;
-/** A token that is not known is looked for once more, so often at most: it may have just been made. */
+/** A token that is not known is looked for once more, so often at most: it may be a new one. */
 const UNKNOWN_FRESH_MS = 250;
 
 interface Known extends Caller {
