@@ -68,7 +68,16 @@ const given = <F extends keyof BulkFilter, T>(
   value: unknown,
   check: (field: string, value: unknown) => T,
 ): Partial<Record<F, T>> =>
-  value === undefined ? {} : ({ [field]: check(`where.${field}`, value) } as Partial<Record<F, T>>);
+  value === undefined
+    ? {}
+    : ({ [field]: storable(`where.${field}`, check(`where.${field}`, value)) } as Partial<Record<F, T>>);
+
+/** Refuses text that Postgres does not store: no error or target contains it. */
+const storable = <T>(field: string, value: T): T => {
+  if (typeof value === 'string' && (value.includes('\0') || !value.isWellFormed()))
+    throw new InvalidArgumentError(field, 'well-formed text without NUL', value);
+  return value;
+};
 
 const checkText = (field: string, value: unknown, most: number): string => {
   const text = checkName(field, value);

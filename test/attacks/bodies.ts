@@ -1,3 +1,13 @@
+const BULK = {
+  handler: 'items',
+  where: {
+    ...{ state: 'created', target: 'a', error: 'e', errorCode: '503', errorGroup: 'HTTP <n>' },
+    ...{ since: '2000-01-01T00:00:00Z', until: '2999-01-01T00:00:00Z' },
+  },
+  action: { do: 'update', priority: 5, weight: 1, notBefore: '2999-01-01T00:00:00Z' },
+  limit: 5,
+};
+
 /**
  * Returns for each operation with a body one that is accepted, or refused for nothing but what it
  * names.
@@ -34,6 +44,8 @@ export const bodies = (fanout: string): Record<string, readonly [path: string, b
       { reference: 'r', results: [{ id: 't', status: 'failed', error: 'e', result: { a: 'b' } }] },
     ],
     setTarget: ['/v1/handlers/items/targets/a', { maxItems: 5, lingerMs: 5 }],
+    startBulk: ['/v1/bulk', BULK],
+    dryRunBulk: ['/v1/bulk:dry-run', BULK],
     setLimits: ['/v1/limits/items', { rate: { limit: 5, perMs: 9, unit: 'calls' }, concurrency: { perHandler: 5 } }],
     setTargetLimits: ['/v1/limits/items/targets/a', { concurrency: { perTarget: 5 }, until: '2999-01-01T00:00:00Z' }],
     pauseTarget: ['/v1/handlers/items/targets/a/pause', { reason: 'r' }],

@@ -29,9 +29,8 @@ export class FileWatch {
       if (!this.contents.has(file)) this.contents.set(file, savedAfter(file, since) ? undefined : contentOf(file));
       const folder = path.dirname(file);
       if (this.folders.has(folder)) continue;
-      const watcher = watch(folder, { persistent: false }, () => this.settle());
-      watcher.on('error', () => undefined); // the folder is gone; its files have changed, too
-      this.folders.set(folder, watcher);
+      const watcher = this.watchFolder(folder);
+      if (watcher !== null) this.folders.set(folder, watcher);
     }
   }
 
@@ -47,6 +46,17 @@ export class FileWatch {
   stop(): void {
     clearTimeout(this.timer);
     for (const watcher of this.folders.values()) watcher.close();
+  }
+
+  /** Null: the folder is gone, and its files with it. */
+  private watchFolder(folder: string): FSWatcher | null {
+    try {
+      const watcher = watch(folder, { persistent: false }, () => this.settle());
+      watcher.on('error', () => undefined); // the folder is gone; its files have changed, too
+      return watcher;
+    } catch {
+      return null;
+    }
   }
 
   private settle(): void {

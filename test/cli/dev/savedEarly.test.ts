@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { FileWatch } from '../../../workers/dev/fileWatch';
 import type { Settings } from '../../../workers/config/config';
 import { Reload } from '../../../workers/dev/reload';
 import { eventually } from '../../helpers/eventually';
@@ -59,4 +60,11 @@ test('a file that was saved before is not', async () => {
   begin(since);
   await reload!.stop();
   expect(loads).toBe(0);
+});
+
+test('a module whose folder is gone is no reason to fail', () => {
+  const watch = new FileWatch(() => undefined);
+  watch.add([config, path.join(folder, 'gone', 'handler.ts')], Date.now());
+  expect(watch.hasChanged()).toBe(false);
+  watch.stop();
 });
