@@ -61,6 +61,8 @@ const COMMANDS: readonly (readonly [args: string, stdin: string, code: number, s
   ['pause slow', '', 0, /^paused slow\n$/],
   ['resume slow', '', 0, /slow/],
   ['set slow se --max-items 7', '', 0, /target se of slow: maxItems 7/],
+  ['limits list', '', 0, /^No limit is set/],
+  ['bulk list', '', 0, /^No bulk actions/],
   ['redrive slow --only failed', '', 0, /\b0\b/],
   ['resolve --task waits --as failed', '', 1, /^Error: .*waits/],
   ['complete orders --reference nowhere --file -', '{"id":"waits","status":"ok"}', 1, /"nowhere" not found/],
