@@ -71,7 +71,7 @@ test('while a batch is on its way the next one fills', async () => {
   await client.submit('slow', first!);
   await eventually(() => slow.seen.length === 1);
   for (const task of rest) await client.submit('slow', task);
-  expect((await client.explain(rest[1]!.id)).text).toMatch(/queue of lane o-4.*1 tasks and 1 batches/);
+  expect((await client.explain(rest[1]!.id)).text).toMatch(/queue of lane o-4.*1 task and 1 batch are ahead/);
   open();
   await client.waitFor(ids([first!, ...rest]));
   expect(slow.seen.map((call) => call.ids)).toEqual([[first!.id], ids(rest)]);
