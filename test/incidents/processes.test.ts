@@ -5,7 +5,11 @@ import { temporalAddress } from '../helpers/database';
 import type { IncidentWorld, Signs } from './world';
 import { act, ends, expectOver, expectSeen, openIncidents } from './world';
 
-/** What goes wrong with processes, networks and receivers: seen and ended through the HTTP API. */
+/**
+ * What goes wrong with processes, networks and receivers: seen and ended through the HTTP API.
+ *
+ * @full
+ */
 
 let world: IncidentWorld;
 let toTemporal: Proxy;

@@ -9,7 +9,11 @@ import { createWorld } from '../cli/world';
 import type { Metered } from './meter';
 import { callsIn, mostWithin, startMetered } from './meter';
 
-/** The budget of one key, which two handlers share on two workers, as the downstream sees it. */
+/**
+ * The budget of one key, which two handlers share on two workers, as the downstream sees it.
+ *
+ * @full
+ */
 
 const KEY = { name: 'key', rate: { limit: 20, perMs: 1_000, unit: 'calls' as const }, concurrency: 6 };
 const CONFIG = `

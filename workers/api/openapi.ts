@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { dryRun } from '../../workflows/contracts/dryRun';
 import { problemDetails } from '../../workflows/contracts/problem';
-import { DRY_RUN_JSON, isChange } from './dryRuns/dryRun';
+import { isChange } from './dryRuns/dryRun';
 import { MAX_WAIT_S } from './limits';
 import type { ProblemName } from './problem';
 import { PROBLEMS } from './problem';
@@ -93,35 +92,7 @@ const parametersOf = (route: Route, components: Schemas): Json[] => {
     description: 'Repeating the request with the same key within 24 h does nothing and returns the same answer',
     schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
   };
-  const dry = {
-    name: 'Dry-Run',
-    in: 'header',
-    required: false,
-    description: 'true: the request is checked, and what it would act on is shown; nothing is done',
-    schema: { type: 'string', enum: ['true', 'false'] },
-  };
-  return [
-    ...of('path', route.params),
-    ...of('query', route.query),
-    ...(route.keyed === undefined ? [] : [key]),
-    ...(isChange(route) ? [dry] : []),
-  ];
-};
-
-/** Returns the answers of a route that are no problems, by status. */
-const answersOf = (route: Route, components: Schemas): Json => {
-  const { answer, stream } = route;
-  const content = stream === undefined ? 'application/json' : stream.split(';')[0]!;
-  const made: Json = {
-    description: answer.description,
-    content: { [content]: { schema: schemaOf(answer.schema, 'output', components) } },
-    ...(route.keyed === undefined ? {} : { headers: REPLAYED }),
-  };
-  if (!isChange(route)) return { [answer.status]: made };
-  const dry = { [DRY_RUN_JSON]: { schema: schemaOf(dryRun, 'output', components) } };
-  return answer.status === 200
-    ? { 200: { ...made, content: { ...(made['content'] as Json), ...dry } } }
-    : { 200: { description: 'With `Dry-Run`: nothing was done', content: dry }, [answer.status]: made };
+  return [...of('path', route.params), ...of('query', route.query), ...(route.keyed === undefined ? [] : [key])];
 };
 
 const REPLAYED = {
@@ -132,13 +103,17 @@ const REPLAYED = {
 };
 
 const operationOf = (route: Route, components: Schemas): Json => {
+  const { answer, stream } = route;
   const body = bodyOf(route);
+  const content = stream === undefined ? 'application/json' : stream.split(';')[0]!;
   return {
     operationId: route.id,
     tags: [route.tag],
     summary: route.summary,
     ...(route.description === undefined ? {} : { description: route.description }),
     ...(route.scope === 'open' ? { security: [] } : { security: [{ token: [] }], 'x-scope': route.scope }),
+    // Not among the answers: a generated client would have to tell the two apart in each call.
+    ...(isChange(route) ? { 'x-dry-run': true } : {}),
     parameters: parametersOf(route, components),
     ...(body === null
       ? {}
@@ -149,7 +124,11 @@ const operationOf = (route: Route, components: Schemas): Json => {
           },
         }),
     responses: {
-      ...answersOf(route, components),
+      [answer.status]: {
+        description: answer.description,
+        content: { [content]: { schema: schemaOf(answer.schema, 'output', components) } },
+        ...(route.keyed === undefined ? {} : { headers: REPLAYED }),
+      },
       ...problemAnswers(route),
     },
   };

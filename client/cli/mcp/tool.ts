@@ -16,6 +16,8 @@ interface Operation {
   summary: string;
   description?: string;
   'x-scope'?: string;
+  /** It changes something, and has a dry run. */
+  'x-dry-run'?: true;
   parameters: readonly Parameter[];
   requestBody?: { required: boolean; content: Record<string, { schema: Json }> };
   responses: Record<string, { content?: Json }>;
@@ -45,8 +47,7 @@ export interface Tool {
   hasBody: boolean;
 }
 
-/** The headers that become arguments of tools. */
-const DRY_RUN = 'Dry-Run';
+/** The header that becomes an argument of tools. */
 const KEY = 'Idempotency-Key';
 
 /** Sessions are for browsers. */
@@ -79,7 +80,7 @@ const answersJson = ({ responses }: Operation): boolean =>
 
 const toolOf = (document: ApiDocument, path: string, method: string, operation: Operation): Tool => {
   const { operationId: name, summary, description, parameters, requestBody } = operation;
-  const isChange = parameters.some((one) => one.name === DRY_RUN);
+  const isChange = operation['x-dry-run'] === true;
   const isKeyed = parameters.some((one) => one.name === KEY);
   const own = parameters.filter((one) => one.in !== 'header');
   const body = requestBody?.content['application/json']?.schema;

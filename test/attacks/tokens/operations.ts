@@ -1,5 +1,3 @@
-import { DRY_RUN_JSON, isChange } from '../../../workers/api/dryRuns/dryRun';
-import { dryRun } from '../../../workflows/contracts/dryRun';
 import type { Scope } from '../../../postgres/api/token';
 import type { Route } from '../../../workers/api/route';
 import { PROBLEM_JSON } from '../../../workers/problemType';
@@ -82,13 +80,11 @@ const accessFault = ({ scopes }: Kind, { scope }: Operation, status: number): st
   return status === 403 ? null : `status ${status} without scope ${scope} in place of 403`;
 };
 
-const bodyFault = (route: Route, status: number, type: string, text: string): string | null => {
+const bodyFault = ({ answer, stream }: Route, status: number, type: string, text: string): string | null => {
   const isProblem = status >= 400;
-  const isDry = isChange(route) && type.startsWith(DRY_RUN_JSON);
-  const { answer, stream } = isDry && status === 200 ? { answer: { schema: dryRun }, stream: DRY_RUN_JSON } : route;
   const expected = isProblem ? PROBLEM_JSON : (stream?.split(';')[0] ?? 'application/json');
   if (!type.startsWith(expected)) return `status ${status} as ${type} in place of ${expected}`;
-  if (!isProblem && !isDry && stream !== undefined) return null;
+  if (!isProblem && stream !== undefined) return null;
   const { error } = (isProblem ? problemDetails : answer.schema).safeParse(JSON.parse(text));
   return error === undefined ? null : `status ${status} with a body that is not as documented: ${error.message}`;
 };

@@ -6,7 +6,7 @@ import { PREVIEWS } from './previews';
 
 /** The header that asks for a dry run. */
 const DRY_RUN = 'dry-run';
-export const DRY_RUN_JSON = 'application/vnd.muster.dry-run+json';
+const DRY_RUN_JSON = 'application/vnd.muster.dry-run+json';
 
 /** Routes that change nothing though they have a body: they run as they are. */
 const READS: ReadonlySet<string> = new Set(['lookUpTasks', 'readItems', 'dryRunBulk']);
