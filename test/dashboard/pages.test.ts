@@ -56,7 +56,7 @@ const pages = (): [name: string, place: string, title: string, shows: string[]][
     'errors',
     '#/errors',
     'Errors',
-    ['no such country', 'HTTP 502 from the index', 'muster redrive index-city --only dead', 'dead-4'],
+    ['no such country', 'HTTP 502 from the index', 'muster bulk redrive index-city --state dead', 'dead-4'],
   ],
   ['batch', `#/batches/${world.batch}`, `Batch ${world.batch}`, ['Members', 'city-', 'idempotency key']],
   ['lanes', '#/lanes', 'Lanes', ['po-17', 'halted']],
