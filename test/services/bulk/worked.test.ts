@@ -20,7 +20,9 @@ const fill = async (): Promise<void> => {
       ...Array.from({ length: 4_000 }, (_, i) => order(`t${from + i}`, `c${Math.floor((from + i) / 1_000)}`)),
     );
   // As a downstream that refused all of them would have left them, half of them beside others.
+  // Locked first: what the worker writes beside it could otherwise hold up the trigger, and be held up by it.
   await world.database.pool.query(`
+lock table queue in share row exclusive mode;
 with b as (
   insert into batch (target_id, leader_id, epoch, turn, state, reason, attempt, counted, n, members, bytes, weight,
     error, created_at, started_at, finished_at)
@@ -40,8 +42,8 @@ test('a SIGKILL of the worker in the middle: another one goes on, and no task is
   const client = createClient({ databaseUrl: world.database.url, prefix: world.env['MUSTER_PREFIX']! });
   try {
     const first = await world.worker();
+    await client.pause('slow'); // or it might claim what is to be failed
     await fill();
-    await client.pause('slow');
     const { id } = await client.bulk.start({
       handler: 'slow',
       where: { state: 'failed', errorCode: '503' },
