@@ -23,7 +23,7 @@ export interface Released {
 }
 
 /** Rings, and is told of dependents that failed, where this process counts ends. */
-type ReleaseDeps = RingDeps & { outcomes?: Pick<OutcomesTold, 'failedUnsent'> | undefined };
+export type ReleaseDeps = RingDeps & { outcomes?: Pick<OutcomesTold, 'failedUnsent'> | undefined };
 
 /**
  * Works off what has ended and was waited for, until nothing is left that no other process works

@@ -1,7 +1,11 @@
+import { Registry } from 'prom-client';
 import { workOffEnded } from '../../activities/grouping/dependents';
 import { defineHandler } from '../../handlers';
 import type { ItemResult } from '../../handlers';
 import { settleSucceeded } from '../../postgres/calls/settle';
+import { cancelTasks } from '../../postgres/operations/cancel';
+import { inTransaction } from '../../postgres/pool';
+import { TASK_STATES } from '../../workflows/planning/states';
 import { cut } from '../client/shop';
 import type { TaskView } from '../../client';
 import { eventually } from '../helpers/eventually';
@@ -135,6 +139,22 @@ test('what a process leaves that dies before it releases, or before it wakes the
   await settled('unrung');
   await workOffEnded(pool);
   expect((await ended('silent'))[0]!.state).toBe('succeeded');
+});
+
+test('dependents that only the sweeper fails are counted as the others are', async () => {
+  const { pool } = muster.database;
+  const registry = new Registry();
+  muster.node.deps.outcomes!.meters.register(registry);
+  const counted = async (): Promise<number> => {
+    const { values } = await registry.getSingleMetric('muster_task_ends_total')!.get();
+    return values.find(({ labels }) => labels['handler'] === 'steps' && labels['state'] === 'failed')!.value;
+  };
+  const never = { notBefore: '2099-01-01' };
+  await muster.client.submit('steps', [step('given-up', {}, [], never), step('vain', {}, ['given-up'])]);
+  const before = await counted();
+  await inTransaction(pool, (tx) => cancelTasks(tx, ['given-up'], { state: TASK_STATES.cancelled, error: null }));
+  expect((await ended('vain'))[0]!.state).toBe('failed');
+  await eventually(async () => (await counted()) === before + 1);
 });
 
 // Last: it judges what the tests before it made.

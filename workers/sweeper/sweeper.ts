@@ -1,6 +1,6 @@
-import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { NodeSettings } from '../../activities/nodes/settings';
+import type { ReleaseDeps } from '../../activities/grouping/dependents';
 import { releaseDependents } from '../../activities/grouping/dependents';
 import { ring } from '../../activities/grouping/ring';
 import { endLimits } from '../../activities/limits/endLimits';
@@ -39,10 +39,7 @@ import { noCounts } from './counts';
  * history, and keeps a time-skipping server from skipping. It needs no fencing either: all it does
  * is lower due times, wake, and delete what has ended, which is safe to do concurrently.
  */
-export interface SweeperOptions {
-  pool: Pool;
-  temporal: Client;
-  prefix: string;
+export interface SweeperOptions extends ReleaseDeps {
   /** Id of this worker process: the lease's holder. */
   node: string;
   /** Lease of the leaders that it wakes. */
