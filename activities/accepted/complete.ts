@@ -24,6 +24,7 @@ import { ringLanes } from '../lanes/ring';
 import type { Call, Settled } from '../calls/call';
 import { settle } from '../calls/settle';
 import { toCall } from '../calls/request';
+import { recordReported } from '../tracing/acceptedSpan';
 import { createHomes, homeOf } from '../homes';
 
 /**
@@ -132,6 +133,7 @@ const conclude = async (
   }
   call.completion = { digest, results: countsOf(outcome, members.length) };
   const settled = await settle(call, outcome);
+  if (settled.written) recordReported(call, outcome);
   return concluded(pool, handler, call, settled, outcome);
 };
 

@@ -14,6 +14,7 @@ import type { AskAgain } from './lookUp';
 import { sealError } from '../codec/sealed';
 import { settle } from '../calls/settle';
 import { toCall } from '../calls/request';
+import { recordReported } from '../tracing/acceptedSpan';
 import type { CallEnd } from '../calls/door';
 import { homeOf } from '../homes';
 import type { Call } from '../calls/call';
@@ -266,6 +267,7 @@ export class Conclusions {
       );
       return;
     }
+    recordReported(call, outcome);
     this.settled++;
     this.hasNotifications ||= settled.hasNotifications;
     if (settled.awaited) await releaseDependents(this.deps);

@@ -56,7 +56,7 @@ class TracedCall implements CallSpan {
     const options = {
       kind: SpanKind.CLIENT,
       startTime: this.startedAtMs,
-      attributes: this.attributes('send', call.members.length),
+      attributes: spanAttributes(call, 'send', call.members.length),
       links: parent === null ? traces.map(({ context }) => ({ context })) : [],
     };
     this.span = trace.getTracer(TRACER).startSpan(`muster call ${call.handler.name}`, options, root);
@@ -70,7 +70,7 @@ class TracedCall implements CallSpan {
 
   end(outcome: CallEnd): void {
     const endedAtMs = Date.now();
-    conclude(this.otel, this.span, outcome, this.call.members.length, null);
+    noteOutcome(this.otel, this.span, outcome, this.call.members.length, null);
     this.span.end(endedAtMs);
     for (const traced of this.traces) this.tell(traced, outcome, endedAtMs);
   }
@@ -83,36 +83,42 @@ class TracedCall implements CallSpan {
     const startTime = Math.min(this.startedAtMs, localTimes(this.call).queuedAt(sinceMs, places));
     const { name } = this.call.handler;
     tracer
-      .startSpan(`muster queued ${name}`, { startTime, attributes: this.attributes('queue', places.length) }, theirs)
+      .startSpan(
+        `muster queued ${name}`,
+        { startTime, attributes: spanAttributes(this.call, 'queue', places.length) },
+        theirs,
+      )
       .end(this.startedAtMs);
     if (this.parent !== null) return; // the call itself is in this trace
     const options = {
       kind: SpanKind.CONSUMER,
       startTime: this.startedAtMs,
-      attributes: this.attributes('process', places.length),
+      attributes: spanAttributes(this.call, 'process', places.length),
       links: [{ context: this.span.spanContext() }],
     };
     const span = tracer.startSpan(`muster handle ${name}`, options, theirs);
-    conclude(this.otel, span, outcome, places.length, new Set(places));
+    noteOutcome(this.otel, span, outcome, places.length, new Set(places));
     span.end(endedAtMs);
-  }
-
-  private attributes(operation: string, tasks: number): Record<string, string | number> {
-    const { batch, attempt, handler } = this.call;
-    return {
-      'messaging.system': 'muster',
-      'messaging.operation.type': operation,
-      'messaging.destination.name': handler.name,
-      'messaging.batch.message_count': tasks,
-      'muster.target': batch.target,
-      'muster.batch': String(batch.id),
-      'muster.attempt': attempt,
-    };
   }
 }
 
+/** Returns what every span of a batch says of it. */
+export const spanAttributes = (
+  { batch, attempt, handler }: Call,
+  operation: string,
+  tasks: number,
+): Record<string, string | number> => ({
+  'messaging.system': 'muster',
+  'messaging.operation.type': operation,
+  'messaging.destination.name': handler.name,
+  'messaging.batch.message_count': tasks,
+  'muster.target': batch.target,
+  'muster.batch': String(batch.id),
+  'muster.attempt': attempt,
+});
+
 /** Notes on a span what became of a call, as far as it concerns these places; null: all. */
-const conclude = (
+export const noteOutcome = (
   otel: OpenTelemetry,
   span: Span,
   outcome: CallEnd,

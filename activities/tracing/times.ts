@@ -10,6 +10,8 @@ export const localTimes = ({ attempt, batch, members }: Timed) => {
   const dateAhead = Date.now() - now;
   const ofDatabase = (ms: number): number => ms - batch.aheadMs + dateAhead;
   return {
+    /** When the last call of the batch was made; now, if that is not known. */
+    calledAt: (): number => (batch.lastCallAtMs ?? now) + dateAhead,
     /**
      * Returns since when the members at these places have been waiting for this call: since the
      * call before it, since their batch was formed if others were made for them, or since they were

@@ -119,8 +119,8 @@ export const readMemberIds = async (db: Queryable, batchId: number): Promise<Mem
     name: 'read-member-ids',
     text: `
 select b.id as "batchId", k.seq, k.id, 'null' as payload, m.attempts + b.counted as attempts,
-  k.recipient_id as "recipientId", null::integer as version, null::text as trace,
-  null::double precision as "tracedAtMs"
+  k.recipient_id as "recipientId", null::integer as version, k.trace,
+  case when k.trace is not null then extract(epoch from k.created_at)::float8 * 1000 end as "tracedAtMs"
 from batch b cross join lateral unnest(b.members) with ordinality u (seq, place) join member m on m.seq = u.seq
   and m.batch_id = b.id join task k on k.seq = u.seq
 where b.id = $1 order by u.place`,

@@ -1,7 +1,7 @@
 import { SpanStatusCode, trace } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
 import { defineHandler } from '../../handlers';
-import type { CallContext } from '../../handlers';
+import type { CallContext, ItemResult } from '../../handlers';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
@@ -32,6 +32,12 @@ const jobs = (name: string, more: object = {}) =>
     ...more,
   });
 
+const reportOf = (handler: string): ItemResult[] => [
+  { id: `${handler}-good`, status: 'ok' },
+  { id: `${handler}-bad`, status: 'failed', error: 'not so' },
+  { id: `${handler}-none`, status: 'ok' },
+];
+
 let recorder: Recorder;
 let muster: TestMuster;
 beforeAll(async () => {
@@ -39,6 +45,14 @@ beforeAll(async () => {
   muster = await startMuster([
     ...['one', 'many', 'again'].map((name) => jobs(name)),
     ...['given', 'copied', 'needs'].map((name) => jobs(name, { linger: { lingerMs: 10 } })),
+    ...['polled', 'told'].map((name) =>
+      jobs(name, {
+        submit: () => Promise.resolve({ status: 'accepted', reference: name }),
+        status: () => Promise.resolve([{ reference: name, status: 'done' }]),
+        results: () => reportOf(name),
+        poll: { everyMs: name === 'polled' ? 100 : 3_600_000 },
+      }),
+    ),
     jobs('ordered', { service: (to: string) => to, linger: { lingerMs: 10 } }),
   ]);
 });
@@ -173,6 +187,41 @@ test('before a second call a task is queued since the first', async () => {
   expect(queued).toHaveLength(2);
   expect(msOf(queued[1]!.endTime)).toBe(msOf(second!.startTime));
   expect(msOf(queued[1]!.startTime)).toBeGreaterThanOrEqual(msOf(first!.startTime) - 50);
+});
+
+test.each([
+  ['polls find', 'polled', () => Promise.resolve()],
+  [
+    'a completion says',
+    'told',
+    () => muster.client.complete('told', { reference: 'told', results: reportOf('told') }).then(() => undefined),
+  ],
+])('an accepted batch has a span in each trace, from its call to what %s', async (_, handler, report) => {
+  const submitIn = (id: string) =>
+    recorder.within(id, async (span) => {
+      await muster.client.submit(handler, task(id));
+      return span.spanContext().traceId;
+    });
+  const traces = [await submitIn(`${handler}-good`), await submitIn(`${handler}-bad`)];
+  await muster.client.submit(handler, task(`${handler}-none`));
+  await muster.client.flush(handler);
+  await eventually(async () => (await muster.client.getTask(`${handler}-good`))!.state === 'in-progress');
+  await report();
+  await muster.client.waitFor([`${handler}-good`, `${handler}-bad`, `${handler}-none`]);
+  await eventually(() => named(handler, 'accepted').length === 3);
+  const [call] = named(handler, 'call');
+  const submits = named(handler, 'submit');
+  const spans = traces.map((id) => named(handler, 'accepted').find((span) => span.spanContext().traceId === id));
+  for (const [i, span] of spans.entries()) {
+    expect(parentOf(span)).toBe(idOf(submits[i]));
+    expect(Math.abs(msOf(span!.startTime) - msOf(call!.startTime))).toBeLessThan(1_000);
+    expect(msOf(span!.endTime)).toBeGreaterThanOrEqual(msOf(call!.endTime));
+    expect(span!.attributes).toMatchObject({ 'muster.outcome': 'results', 'messaging.batch.message_count': 1 });
+  }
+  expect(spans.map((span) => span!.status)).toEqual([
+    { code: SpanStatusCode.UNSET },
+    { code: SpanStatusCode.ERROR, message: 'not so' },
+  ]);
 });
 
 test('a submit that fails is an error of its span', async () => {
