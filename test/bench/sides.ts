@@ -86,7 +86,8 @@ const openFloors = async (
   return { sides: kinds.map(side), stop };
 };
 
-const openMuster = async (
+/** Muster's side alone. */
+export const openMuster = async (
   servers: Servers,
   benchCase: BenchCase,
   nodeArgs: string[],
