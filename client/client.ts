@@ -12,6 +12,7 @@ import { Items } from './fanouts/items';
 import { Batches } from './lanes/batches';
 import { Lanes } from './lanes/lanes';
 import { Limits } from './limits/limits';
+import { SharedLimits } from './limits/sharedLimits';
 import { Queuers } from './lanes/queuers';
 import { Nodes, Partitions } from './nodes/nodes';
 import { Errors } from './listing/errors';
@@ -53,6 +54,7 @@ export class Client implements ClientContext {
   readonly queuers: Queuers;
   readonly errors: Errors;
   readonly limits: Limits;
+  readonly sharedLimits: SharedLimits;
   readonly callbacks: Callbacks;
   readonly outcomes: Outcomes;
   readonly fanouts: Fanouts;
@@ -63,6 +65,7 @@ export class Client implements ClientContext {
   readonly nodes: Nodes & Nodes['list'];
   /** A call is short for {@link Partitions.list}. */
   readonly partitions: Partitions & Partitions['list'];
+  readonly audit: Audit;
 
   // The short forms are properties, assigned in the constructor: a method would have to repeat the
   // signature of its noun's verb, and the overloads of `submit`.
@@ -162,8 +165,6 @@ export class Client implements ClientContext {
   /** Short for {@link Partitions.move}. */
   readonly movePartition: Partitions['move'];
 
-  readonly audit: Audit;
-
   private readonly connection: Connection;
 
   constructor(options: ClientOptions) {
@@ -180,6 +181,7 @@ export class Client implements ClientContext {
     this.lanes = callable(new Lanes(this.connection), 'list', sealer);
     this.errors = bound(new Errors(this.connection), sealer);
     this.limits = bound(new Limits(this.connection), sealer);
+    this.sharedLimits = bound(new SharedLimits(this.connection), sealer);
     this.callbacks = bound(new Callbacks(this.connection), sealer);
     this.outcomes = bound(new Outcomes(this.connection), sealer);
     this.queuers = bound(new Queuers(this.connection), sealer);

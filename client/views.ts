@@ -64,6 +64,12 @@ export type {
   LimitsPage,
   /** The limits of a handler or a target. */
   LimitsView,
+  /** A limit that handlers share after a change, and what counts differently. */
+  SharedLimitChange,
+  /** Limits that handlers share, and where the next page begins. */
+  SharedLimitsPage,
+  /** A limit that handlers share: which do, what counts, and who set it. */
+  SharedLimitView,
 } from '../workflows/contracts/limits';
 export type {
   /** Which tasks were cancelled, and the state of those that could not be. */

@@ -113,6 +113,14 @@ export const limitShape = {
   }).optional(),
 };
 
+/** The same of a limit that handlers share. */
+export const sharedLimitShape = {
+  rate: either<SharedLimit['rate'] | null>((v) =>
+    v === null ? z.null() : Array.isArray(v) ? z.array(sharedRate) : sharedRate,
+  ).optional(),
+  concurrency: calls().nullable().optional(),
+};
+
 /** The settings by which calls are made, paced and tried again. */
 export const callShape = {
   linger: settings({

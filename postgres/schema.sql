@@ -851,6 +851,8 @@ create table shared_limit (
   rates jsonb not null default '[]'::jsonb,
   paces double precision[] not null default '{}'::double precision[],
   defined jsonb not null,
+  limits jsonb,
+  limits_until timestamp with time zone,
   constraint shared_limit_pkey PRIMARY KEY (id),
   constraint shared_limit_name_key UNIQUE (name),
   constraint shared_limit_concurrency_check CHECK (concurrency > 0),
@@ -1262,6 +1264,7 @@ CREATE INDEX notification_undelivered ON notification USING btree (id) WHERE err
 CREATE INDEX outcome_at ON outcome USING btree (at);
 CREATE INDEX outcome_target ON outcome USING btree (target_id, state, seq);
 CREATE INDEX recipient_used ON recipient USING btree (used_at);
+CREATE INDEX shared_limit_until ON shared_limit USING btree (limits_until) WHERE limits_until IS NOT NULL;
 CREATE INDEX submitter_queuer ON submitter USING btree (queuer_id);
 CREATE INDEX target_busy ON target USING btree (leader_id) WHERE busy;
 CREATE INDEX target_due ON target USING btree (leader_id, due_at) WHERE due_at IS NOT NULL AND NOT paused AND NOT busy;

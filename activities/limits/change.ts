@@ -5,13 +5,14 @@ import type {
   Overrides,
   RateLimit,
 } from '../../workflows/planning/limits/limits';
+import type { Settings } from '../../workflows/planning/limits/overrides';
 import {
   changedLimits,
   changeOverrides,
   firstUntilMs,
   inForce,
   unexpired,
-} from '../../workflows/planning/limits/limits';
+} from '../../workflows/planning/limits/overrides';
 import { repaced, repacings } from '../../workflows/planning/limits/repace';
 import type { HandlerLimitsFacts } from '../../postgres/limits/handlerLimits';
 import { countRateChange, lockHandlerLimits, writeHandlerLimits } from '../../postgres/limits/handlerLimits';
@@ -111,7 +112,8 @@ const changeTarget = async (
   return { changed, overrides, defined };
 };
 
-const storedOf = (overrides: Overrides): { overrides: Overrides | null; untilMs: number | null } => ({
+/** Returns what is set as it is stored: null, nothing is. */
+export const storedOf = <V>(overrides: Settings<V>): { overrides: Settings<V> | null; untilMs: number | null } => ({
   overrides: Object.keys(overrides).length === 0 ? null : overrides,
   untilMs: firstUntilMs(overrides),
 });

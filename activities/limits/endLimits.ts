@@ -1,11 +1,13 @@
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import { changeLimits, expired } from './change';
+import { changeSharedLimit, dueUnderSharedLimit } from './changeShared';
 import { dueUnderLimits } from './wakes';
 import { wake } from '../grouping/ring';
 import { ringLanes } from '../lanes/ring';
 import { markReady } from '../../postgres/lanes/lane';
 import { findExpiredLimits } from '../../postgres/limits/overrides';
+import { findExpiredSharedLimits } from '../../postgres/limits/sharedSettings';
 import type { Pool } from '../../postgres/pool';
 
 /** Most handlers and targets per round. */
@@ -26,5 +28,11 @@ export const endLimits = async (deps: {
     await wake(deps, leaders);
     await markReady(deps.pool, laneIds);
     await ringLanes(deps, laneIds);
+  }
+  for (const name of await findExpiredSharedLimits(deps.pool, MOST)) {
+    const done = await changeSharedLimit(deps.pool, name, (overrides) => overrides);
+    if (done === null) continue;
+    deps.log.info({ sharedLimit: name, changed: done.changed }, 'a shared limit that was set has ended by itself');
+    await wake(deps, await dueUnderSharedLimit(deps.pool, name));
   }
 };

@@ -33,6 +33,7 @@ import { replayCommand } from './look/replay';
 import { resolveCommand } from './steer/resolve';
 import { resumeCommand } from './steer/resume';
 import { setCommand } from './steer/set';
+import { sharedLimitsCommand } from './steer/sharedLimits';
 import { statusCommand } from './look/status';
 import { submitCommand } from './tasks/submit';
 import { CommandLine } from './support/commandLine';
@@ -85,6 +86,7 @@ const GROUPS: readonly (readonly [title: string, commands: readonly (() => Comma
       resumeCommand,
       setCommand,
       limitsCommand,
+      sharedLimitsCommand,
       redriveCommand,
       resolveCommand,
       bulkCommand,

@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { problemsOf, settings } from '../../handlers/checks';
 import { limitShape } from '../../handlers/settings';
 import type { Rate } from '../../handlers/types';
@@ -20,14 +21,18 @@ export interface LimitSettings {
   maxWeightInFlight?: { perTarget?: number | null; perHandler?: number | null };
 }
 
-/** Options of `limits.set`: of what, and until when. */
-export interface SetLimitsOptions {
-  /** Only this target; default: the handler. */
-  target?: string;
+/** When what is set ends by itself; default: when it is removed. */
+export interface LastingOptions {
   /** When it ends by itself: a date, ISO time or Unix milliseconds, by the database's clock. */
   until?: Date | string | number;
   /** The same as a duration from now, in ms: 1 to 10 years. */
   forMs?: number;
+}
+
+/** Options of `limits.set`: of what, and until when. */
+export interface SetLimitsOptions extends LastingOptions {
+  /** Only this target; default: the handler. */
+  target?: string;
 }
 
 const LONGEST_MS = 3_650 * 86_400_000;
@@ -35,12 +40,9 @@ const schema = settings(limitShape);
 
 /** Returns the change that was asked for. Throws a `MusterError` with code INVALID_ARGUMENT. */
 export const checkLimits = (given: LimitSettings, target: string | undefined): LimitChange => {
-  const lines = problemsOf(schema, given).map(
-    ({ path, message }) => `${path === '' ? 'limits' : `limits.${path}`}: ${message}`,
-  );
-  if (lines.length > 0) throw new MusterError('INVALID_ARGUMENT', lines.join('\n'));
+  refuseProblems(schema, given);
   const { rate, concurrency = {}, maxWeightInFlight = {} } = given;
-  const change: LimitChange = withoutUndefined({
+  const change = withoutUndefined<LimitChange>({
     rate: rate == null ? rate : ratesOf(rate, target),
     'concurrency.perTarget': concurrency.perTarget,
     'concurrency.perHandler': concurrency.perHandler,
@@ -64,21 +66,36 @@ export const checkLimits = (given: LimitSettings, target: string | undefined): L
 
 /** Throws for numbers of which no time could be made. */
 const refuseBeyond = (change: LimitChange): void => {
-  const { least, most, longestMs } = SETTABLE;
-  const check = (field: string, value: number | null | undefined, min: number, max: number): void => {
-    if (value != null && (value < min || value > max))
-      throw new InvalidArgumentError(`limits.${field}`, `a number from ${min} to ${max}`, value);
-  };
   for (const name of ['maxWeightInFlight.perTarget', 'maxWeightInFlight.perHandler'] as const)
-    check(name, change[name], least, most);
-  for (const [i, { limit, perMs }] of (change.rate ?? []).entries()) {
-    check(`rate[${i}].limit`, limit, least, most);
-    check(`rate[${i}].perMs`, perMs, 1, longestMs);
+    refuseOutside(name, change[name], SETTABLE.least, SETTABLE.most);
+  refuseRatesBeyond(change.rate ?? []);
+};
+
+/** Throws for rates of which no time could be made. */
+export const refuseRatesBeyond = (rates: readonly { limit: number; perMs: number }[]): void => {
+  const { least, most, longestMs } = SETTABLE;
+  for (const [i, { limit, perMs }] of rates.entries()) {
+    refuseOutside(`rate[${i}].limit`, limit, least, most);
+    refuseOutside(`rate[${i}].perMs`, perMs, 1, longestMs);
   }
 };
 
-const withoutUndefined = (change: { [N in keyof LimitChange]: LimitChange[N] | undefined }): LimitChange =>
-  Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+const refuseOutside = (field: string, value: number | null | undefined, min: number, max: number): void => {
+  if (value != null && (value < min || value > max))
+    throw new InvalidArgumentError(`limits.${field}`, `a number from ${min} to ${max}`, value);
+};
+
+/** Throws a `MusterError` with code INVALID_ARGUMENT that names each wrong field. */
+export const refuseProblems = (shape: z.ZodType, given: unknown): void => {
+  const lines = problemsOf(shape, given).map(
+    ({ path, message }) => `${path === '' ? 'limits' : `limits.${path}`}: ${message}`,
+  );
+  if (lines.length > 0) throw new MusterError('INVALID_ARGUMENT', lines.join('\n'));
+};
+
+/** Returns a change without the limits that were not named. */
+export const withoutUndefined = <C extends object>(change: { [N in keyof C]: C[N] | undefined }): C =>
+  Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as C;
 
 const ratesOf = (rate: Rate | Rate[], target: string | undefined): RateLimit[] =>
   (Array.isArray(rate) ? rate : [rate]).map((one, i) => {
@@ -89,7 +106,7 @@ const ratesOf = (rate: Rate | Rate[], target: string | undefined): RateLimit[] =
   });
 
 /** Returns what says when a change ends, by the database's clock. */
-export const checkUntil = ({ until, forMs }: SetLimitsOptions): ((nowMs: number) => number | null) => {
+export const checkUntil = ({ until, forMs }: LastingOptions): ((nowMs: number) => number | null) => {
   if (until !== undefined && forMs !== undefined)
     throw new InvalidArgumentError('forMs', 'nothing beside until', forMs);
   if (forMs !== undefined) {

@@ -3,7 +3,7 @@ import { readHandlerLimits } from '../../postgres/limits/handlerLimits';
 import { listOverrides } from '../../postgres/limits/overrides';
 import { readTargetLimits } from '../../postgres/limits/targetLimits';
 import type { LimitsChange, LimitsPage, LimitsView } from '../../workflows/contracts/limits';
-import { inForce } from '../../workflows/planning/limits/limits';
+import { inForce } from '../../workflows/planning/limits/overrides';
 import { PAGE_MAX } from '../../workflows/planning/pages';
 import { checkWhole } from '../arguments';
 import type { Connection } from '../connection';

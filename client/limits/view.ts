@@ -1,5 +1,6 @@
 import type { LimitName, LimitValue, LimitValues, Overrides } from '../../workflows/planning/limits/limits';
-import { inForce, LIMIT_NAMES, TARGET_LIMIT_NAMES } from '../../workflows/planning/limits/limits';
+import { LIMIT_NAMES, TARGET_LIMIT_NAMES } from '../../workflows/planning/limits/limits';
+import { inForce } from '../../workflows/planning/limits/overrides';
 import type { LimitSetting, LimitsView, LimitView } from '../../workflows/contracts/limits';
 
 /** Returns the limits of a handler or a target as they are shown. */

@@ -19,7 +19,10 @@ export const registerShare = async (db: Queryable, handler: string, shared: Hand
       text: `
 insert into shared_limit as s (name, concurrency, rates, defined)
 values ($1, $2, $3, jsonb_build_object('concurrency', $2::int, 'rate', $3::jsonb))
-on conflict (name) do update set concurrency = excluded.concurrency, rates = excluded.rates, defined = excluded.defined
+on conflict (name) do update set
+  concurrency = case when s.limits ? 'concurrency' then s.concurrency else excluded.concurrency end,
+  rates = case when s.limits ? 'rate' then s.rates else excluded.rates end,
+  defined = excluded.defined
 where s.defined is distinct from excluded.defined`,
       values: [
         shared.name,

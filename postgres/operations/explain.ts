@@ -41,6 +41,9 @@ const HANDLER = `json_build_object('name', h.name, 'paused', h.paused_at is not 
   'limitsSet', h.limits, 'sharesLimit', (
     select s.name
     from shared_limit s
+    where s.id = h.shares), 'sharedLimitSet', (
+    select s.limits
+    from shared_limit s
     where s.id = h.shares), 'served', exists (select from node n where h.name = any(n.handlers) and not n.draining
     and n.seen_at > clock() - $2 * interval '1 ms'))`;
 

@@ -114,6 +114,9 @@ const paths = (text: string): string[] => {
     `GET /v1/limits?handler=${one}`,
     `GET /v1/limits/${one}`,
     `DELETE /v1/limits/items/targets/${one}`,
+    `GET /v1/shared-limits/${one}`,
+    `GET /v1/shared-limits?after=${one}`,
+    `DELETE /v1/shared-limits/${one}`,
     `GET /v1/audit?who=${one}`,
     `GET /v1/audit?before=${one}`,
     `POST /v1/nodes/${one}/drain`,
@@ -172,6 +175,7 @@ const expectReadable = async (): Promise<void> => {
     '/v1/callbacks',
     '/v1/bulk',
     '/v1/limits',
+    '/v1/shared-limits',
     '/v1/handlers/items/batches',
     '/v1/audit',
   ])

@@ -1,4 +1,5 @@
 import { defineHandler } from '../../handlers';
+import { registerShare } from '../../postgres/limits/shared';
 import { anotherNode } from '../helpers/anotherNode';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
@@ -8,22 +9,25 @@ import { expectWhole } from '../helpers/whole';
 /** Limits that end by themselves, and waits that end with them, on two nodes. */
 
 const calls: { at: number; to: string }[] = [];
-const quick = defineHandler<{ to: string }>({
-  name: 'quick',
-  limits: { maxItems: 1 },
-  linger: { lingerMs: 0 },
-  target: ({ to }) => to,
-  submit: (batch) => {
-    calls.push({ at: performance.now(), to: batch.target });
-    return Promise.resolve({ results: batch.tasks.map(({ id }) => ({ id, status: 'ok' as const })) });
-  },
-});
+const handlerOf = (name: string) =>
+  defineHandler<{ to: string }>({
+    name,
+    limits: { maxItems: 1 },
+    linger: { lingerMs: 0 },
+    target: ({ to }) => to,
+    submit: (batch) => {
+      calls.push({ at: performance.now(), to: batch.target });
+      return Promise.resolve({ results: batch.tasks.map(({ id }) => ({ id, status: 'ok' as const })) });
+    },
+  });
+
+const [quick, twin] = [handlerOf('quick'), handlerOf('twin')];
 
 let muster: TestMuster;
 let other: Awaited<ReturnType<typeof anotherNode>>;
 beforeAll(async () => {
-  muster = await startMuster([quick]);
-  other = await anotherNode(muster, [quick]);
+  muster = await startMuster([quick, twin]);
+  other = await anotherNode(muster, [quick, twin]);
 });
 afterAll(async () => {
   await other.stop();
@@ -67,6 +71,29 @@ test('removing a slow rate of one target sends what waited for it at once, and h
   const removedAt = performance.now();
   await muster.client.limits.remove('quick', { target: 'a' });
   await muster.client.waitFor(['a3', 'a4', 'a5'], { timeoutMs: 20_000 });
+  expect(performance.now() - removedAt).toBeLessThan(5_000);
+});
+
+test('a shared rate of one call per hour holds both handlers, on both nodes, until it is removed', async () => {
+  for (const name of ['quick', 'twin'])
+    await registerShare(muster.database.pool, name, { name: 'key', rates: [], concurrency: 4 });
+  await muster.client.sharedLimits.set('key', { rate: { limit: 1, perMs: 3_600_000, unit: 'calls' } });
+  await submit('a', 'c1', 'c2');
+  await muster.client.submit('twin', [
+    { id: 'd1', payload: { to: 'a' } },
+    { id: 'd2', payload: { to: 'a' } },
+  ]);
+  await eventually(async () => {
+    const texts = await Promise.all(['c1', 'c2', 'd1', 'd2'].map((id) => muster.client.explain(id)));
+    const held = texts.filter(({ text }) =>
+      /limit "key", which handler "\w+" shares \(rate 1 call per 60 min, set by /.test(text),
+    );
+    return held.length >= 2;
+  });
+  const removedAt = performance.now();
+  expect(await muster.client.status('quick')).toMatchObject([{ counts: { created: expect.any(Number) } }]);
+  await muster.client.sharedLimits.remove('key');
+  await muster.client.waitFor(['c1', 'c2', 'd1', 'd2'], { timeoutMs: 20_000 });
   expect(performance.now() - removedAt).toBeLessThan(5_000);
 });
 

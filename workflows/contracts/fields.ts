@@ -25,6 +25,7 @@ export const targetKey = plainName(512).describe('Batch key, computed by the han
 export const service = plainName(SERVICE_BYTES_MAX).describe(
   'Service whose batches are sent in order; its queue is a lane',
 );
+export const sharedLimitName = plainName(64).describe('A limit that handlers share');
 export const reason = z.string().max(1_000).describe('Reason shown by status, targets and explain');
 export const pageLimit = (fallback: number, max = PAGE_MAX) =>
   z.number().int().min(1).max(max).default(fallback).describe(`Entries per page, at most ${max}`);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { LIMIT_NAMES, SETTABLE } from '../planning/limits/limits';
+import { SHARED_LIMIT_NAMES } from '../planning/limits/sharing';
 import { nextPage, time } from './fields';
 
 /** What may be set of the limits of a handler or a target, and what is shown of them. */
@@ -11,10 +12,16 @@ const calls = z.number().int().min(1).max(10_000).nullable().optional();
 const number = z.number().min(SETTABLE.least).max(SETTABLE.most);
 const weight = number.nullable().optional();
 
+const rateMs = z.number().min(1).max(SETTABLE.longestMs);
+const lasting = {
+  until: time.max(40).optional().describe('When what is set ends by itself; default: when it is removed'),
+  forMs: z.number().int().min(1).optional().describe('The same as a duration from now'),
+};
+
 const rateLimit = z
   .strictObject({
     limit: number,
-    perMs: z.number().min(1).max(SETTABLE.longestMs),
+    perMs: rateMs,
     unit: z.enum(UNITS),
     scope: z.enum(SCOPES).optional(),
   })
@@ -36,10 +43,25 @@ export const limitSettings = z
       .strictObject({ perTarget: weight, perHandler: weight })
       .optional()
       .describe(`Weight of the batches that have not ended; ${asDefined}`),
-    until: time.max(40).optional().describe('When what is set ends by itself; default: when it is removed'),
-    forMs: z.number().int().min(1).optional().describe('The same as a duration from now'),
+    ...lasting,
   })
   .meta({ id: 'LimitSettings' });
+
+const sharedRate = z
+  .strictObject({ limit: number, perMs: rateMs, unit: z.enum(UNITS) })
+  .describe('At most `limit` units per `perMs`, evenly paced, over all handlers that share it')
+  .meta({ id: 'SharedRate' });
+export const sharedLimitSettings = z
+  .strictObject({
+    rate: z
+      .union([sharedRate, z.array(sharedRate).max(10)])
+      .nullable()
+      .optional()
+      .describe(`All of its rates; [] for none; ${asDefined}`),
+    concurrency: calls.describe(`Calls at once of all handlers that share it; ${asDefined}`),
+    ...lasting,
+  })
+  .meta({ id: 'SharedLimitSettings' });
 
 const rateInForce = z
   .object({ limit: z.number(), perMs: z.number(), unit: z.enum(UNITS), scope: z.enum(SCOPES) })
@@ -58,15 +80,17 @@ export const limitSetting = z
   .meta({ id: 'LimitSetting' });
 export type LimitSetting = z.infer<typeof limitSetting>;
 
+const whoSet = z
+  .object({ by: z.string(), at: time, until: time.nullable().describe('null: until it is removed') })
+  .nullable()
+  .describe('Who set it in place of what is defined; null: it is as defined');
+
 const limitView = z
   .object({
     limit: z.enum(LIMIT_NAMES),
     inForce: limitValue,
     defined: limitValue.describe('What counts where nothing is set: of a target, what its handler has'),
-    set: z
-      .object({ by: z.string(), at: time, until: time.nullable().describe('null: until it is removed') })
-      .nullable()
-      .describe('Who set it in place of what is defined; null: it is as defined'),
+    set: whoSet,
   })
   .meta({ id: 'Limit' });
 export type LimitView = z.infer<typeof limitView>;
@@ -96,3 +120,33 @@ export const limitsPage = z
   })
   .meta({ id: 'LimitsPage' });
 export type LimitsPage = z.infer<typeof limitsPage>;
+
+const sharedRateInForce = rateInForce.extend({ scope: z.literal('shared') }).meta({ id: 'SharedRateInForce' });
+const sharedValue = z.union([z.number(), z.array(sharedRateInForce), z.null()]).describe('null: no limit');
+
+export const sharedLimitView = z
+  .object({
+    name: z.string(),
+    handlers: z.array(z.string()).describe('Handlers that share it'),
+    limits: z.array(
+      z
+        .object({ limit: z.enum(SHARED_LIMIT_NAMES), inForce: sharedValue, defined: sharedValue, set: whoSet })
+        .meta({ id: 'SharedLimitValue' }),
+    ),
+  })
+  .meta({ id: 'SharedLimit' });
+export type SharedLimitView = z.infer<typeof sharedLimitView>;
+
+export const sharedLimitChanged = sharedLimitView
+  .extend({
+    changed: z
+      .array(z.object({ limit: z.enum(SHARED_LIMIT_NAMES), from: sharedValue, to: sharedValue }))
+      .describe('What counts differently now'),
+  })
+  .meta({ id: 'SharedLimitChanged' });
+export type SharedLimitChange = z.infer<typeof sharedLimitChanged>;
+
+export const sharedLimitsPage = z
+  .object({ limits: z.array(sharedLimitView).describe('All of them, set or not, by name'), next: nextPage })
+  .meta({ id: 'SharedLimitsPage' });
+export type SharedLimitsPage = z.infer<typeof sharedLimitsPage>;

@@ -2,6 +2,7 @@ import { upsertTenant } from '../../../postgres/api/tenant';
 import { insertToken, SCOPES } from '../../../postgres/api/token';
 import { isChange } from '../../../workers/api/dryRuns/dryRun';
 import { PREVIEWS } from '../../../workers/api/dryRuns/previews';
+import { registerShare } from '../../../postgres/limits/shared';
 import { hashToken, newToken } from '../../../workers/api/tokens';
 import { snapshot } from '../../attacks/snapshot';
 import { expectWhole } from '../../helpers/whole';
@@ -19,7 +20,7 @@ let requests: Record<string, readonly [route: string, body?: unknown]>;
 const NOWHERE = '00000000-0000-4000-8000-000000000000';
 
 beforeAll(async () => {
-  world = await openWorld();
+  world = await openWorld({ maxLimits: { items: { 'concurrency.perHandler': 8 } } });
   tokens.admin = await world.token('admin', 'submit', 'read', 'operate', 'complete');
   tokens.reader = await world.token('read');
   const quotas = { maxQueued: null, maxBytes: null, maxTargets: null, maxExecutions: null, maxItems: null };
@@ -32,6 +33,7 @@ beforeAll(async () => {
     return answer.body;
   };
   await call('POST /v1/handlers/items/tasks', { tasks: items('a', '1', '2') });
+  await registerShare(world.database.pool, 'items', { name: 'key', rates: [], concurrency: 4 });
   const { batches } = await call('POST /v1/handlers/lane/batches', {
     batches: [{ service: 's', items: items('s', 'l') }],
   });
@@ -85,6 +87,8 @@ beforeAll(async () => {
     removeLimits: ['DELETE /v1/limits/items'],
     setTargetLimits: ['PATCH /v1/limits/items/targets/a', { concurrency: { perTarget: 2 } }],
     removeTargetLimits: ['DELETE /v1/limits/items/targets/a'],
+    setSharedLimit: ['PATCH /v1/shared-limits/key', { concurrency: 2 }],
+    removeSharedLimit: ['DELETE /v1/shared-limits/key'],
     beginSession: ['POST /dashboard/session', {}],
     endSession: ['DELETE /dashboard/session'],
   };
@@ -148,6 +152,8 @@ test('what the change refuses, its dry run refuses in the same words', async () 
     ['POST /v1/handlers/none/tasks', { tasks: items('b', '5') }],
     ['POST /v1/handlers/items/batches', { batches: [{ service: 's', items: items('s', 'm') }] }],
     ['POST /v1/handlers/none/flush', {}],
+    ['PATCH /v1/limits/items', { concurrency: { perHandler: 9 } }],
+    ['PATCH /v1/shared-limits/key', { concurrency: 5 }],
     ['POST /v1/handlers/items/targets/none/pause', {}],
     ['POST /v1/lanes/none/pause', {}],
     ['POST /v1/executions', { template: { function_id: 'f', method: 'm' }, arguments: [['\u0000']] }],

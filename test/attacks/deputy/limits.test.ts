@@ -1,5 +1,8 @@
 import type { ApiWorld } from '../../api/world';
 import { items, openWorld } from '../../api/world';
+import { insertToken } from '../../../postgres/api/token';
+import { registerShare } from '../../../postgres/limits/shared';
+import { hashToken, newToken } from '../../../workers/api/tokens';
 import { Tally } from '../tally';
 
 /** What callers set of a handler's limits stays under the operator's ceilings. */
@@ -8,6 +11,7 @@ const rate = (limit: number, perMs = 1_000) => ({ limit, perMs, unit: 'calls' as
 const tally = new Tally('limits above their ceilings');
 let world: ApiWorld;
 let token: string;
+let few: string;
 let others: Record<'read' | 'submit', string>;
 beforeAll(async () => {
   const maxLimits = {
@@ -20,7 +24,17 @@ beforeAll(async () => {
   world = await openWorld({ maxLimits });
   await world.client.submit('items', items('a', 'i1'));
   await world.client.submit('narrow', items('a', 'n1'));
+  const shared = [{ ...rate(10), scope: 'shared' as const }];
+  await registerShare(world.database.pool, 'items', { name: 'key', rates: shared, concurrency: 8 });
   token = await world.token('operate');
+  few = newToken();
+  const scopes = ['read', 'operate'] as const;
+  await insertToken(world.database.pool, {
+    name: 'few',
+    hash: hashToken(few),
+    scopes: [...scopes],
+    handlers: ['items'],
+  });
   others = { read: await world.token('read'), submit: await world.token('submit') };
 });
 afterAll(() => world.stop());
@@ -43,7 +57,30 @@ test.each<[string, string, object]>([
   expect((await world.client.limits.list()).limits).toEqual([]);
 });
 
-test('none got through', () => tally.expectNoneThrough(7));
+test.each<[string, object]>([
+  ['shared calls', { concurrency: 9 }],
+  ['a shared rate', { rate: rate(11) }],
+  ['no shared rate', { rate: [] }],
+  ['a shared rate of another unit', { rate: { ...rate(1), unit: 'items' } }],
+])('refused above its definition: %s', async (what, body) => {
+  const { status, body: answer } = await world.call('PATCH /v1/shared-limits/key', { body, token });
+  tally.add(what, status === 422 ? null : `answered ${status}`);
+  expect([status, answer.code]).toEqual([422, 'NOT_ALLOWED']);
+  expect(answer.detail).toMatch(/expected at most .*, as shared limit "key" is defined/);
+  expect((await world.client.sharedLimits.get('key')).limits.map(({ set }) => set)).toEqual([null, null]);
+});
+
+test('none got through', () => tally.expectNoneThrough(11));
+
+test('less than a shared limit is set and removed; a limited token does not see it', async () => {
+  const path = '/v1/shared-limits/key';
+  for (const route of [`GET ${path}`, 'GET /v1/shared-limits', `DELETE ${path}`])
+    expect([route, (await world.call(route, { token: few })).status]).toEqual([route, 404]);
+  const set = await world.call(`PATCH ${path}`, { body: { rate: rate(600, 60_000), concurrency: 8 }, token });
+  expect([set.status, set.body.changed.length]).toEqual([200, 1]);
+  const removed = await world.call(`DELETE ${path}`, { token });
+  expect([removed.status, removed.body.changed.length]).toEqual([200, 1]);
+});
 
 test('what is below is set, with who asked; as defined is always allowed; others have no ceiling', async () => {
   const { status, body } = await set('items', {

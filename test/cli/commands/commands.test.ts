@@ -62,6 +62,7 @@ const COMMANDS: readonly (readonly [args: string, stdin: string, code: number, s
   ['resume slow', '', 0, /slow/],
   ['set slow se --max-items 7', '', 0, /target se of slow: maxItems 7/],
   ['limits list', '', 0, /^No limit is set/],
+  ['shared-limits list', '', 0, /^No handler shares a limit/],
   ['bulk list', '', 0, /^No bulk actions/],
   ['redrive slow --only failed', '', 0, /\b0\b/],
   ['resolve --task waits --as failed', '', 1, /^Error: .*waits/],

@@ -1,13 +1,12 @@
 import fc from 'fast-check';
+import { LIMIT_NAMES, ratesOfTarget } from '../../../workflows/planning/limits/limits';
 import {
   changedLimits,
   changeOverrides,
   firstUntilMs,
   inForce,
-  LIMIT_NAMES,
-  ratesOfTarget,
   unexpired,
-} from '../../../workflows/planning/limits/limits';
+} from '../../../workflows/planning/limits/overrides';
 import type { LimitChange, LimitValues, Overrides, RateLimit } from '../../../workflows/planning/limits/limits';
 
 /** Limits that are set in place of those of a definition. */

@@ -3,6 +3,8 @@ import { InvalidTaskError, NotFoundError } from '../../../client/errors';
 import { checkArguments, checkTemplate } from '../../../client/executions/check';
 import type { BatchInput } from '../../../client/lanes/checkBatch';
 import { checkBatch } from '../../../client/lanes/checkBatch';
+import type { LastingOptions, LimitSettings } from '../../../client/limits/check';
+import type { SharedLimitSettings } from '../../../client/limits/checkShared';
 import type { TaskInput } from '../../../client/tasks/checkTasks';
 import { checkTask } from '../../../client/tasks/checkTasks';
 import { readTaskStates } from '../../../postgres/operations/taskView';
@@ -11,7 +13,7 @@ import { taskStateName } from '../../../workflows/planning/states';
 import { readTargetPage } from '../dashboard/reads';
 import type { Call } from '../route';
 import { templateOf } from '../routes/executions';
-import { callbacksOf, refuseWorkflows } from '../routes/operator';
+import { callbacksOf, refuseLimitsAbove, refuseSharedAbove, refuseWorkflows } from '../routes/operator';
 import { MOST_NAMED } from '../validate';
 
 /** Reads what a change would act on. It writes nothing, and takes no lock. */
@@ -26,6 +28,7 @@ interface Named {
   fanout: string;
   node: string;
   bulk: string;
+  name: string;
   no: number;
 }
 /** What the path and the body name: their contracts have checked it. */
@@ -112,6 +115,19 @@ const limits: Preview = (call) => {
   const { handler: name, target } = named(call);
   return call.client.limits.get(name, target === undefined ? {} : { target });
 };
+const newLimits: Preview = (call) => {
+  const { until: _until, forMs: _forMs, ...asked } = bodyOf<LimitSettings & LastingOptions>(call);
+  refuseLimitsAbove(call.operator, named(call), asked);
+  return limits(call);
+};
+
+const sharedLimit: Preview = (call) => call.client.sharedLimits.get(named(call).name);
+const newSharedLimit: Preview = async (call) => {
+  const { until: _until, forMs: _forMs, ...asked } = bodyOf<SharedLimitSettings & LastingOptions>(call);
+  const view = await call.client.sharedLimits.get(named(call).name);
+  refuseSharedAbove(view, asked);
+  return view;
+};
 
 /** Checks the tasks as a submit does, and says to which targets they would go. */
 const newTasks: Preview = async (call) => {
@@ -194,10 +210,12 @@ export const PREVIEWS: Readonly<Record<string, Preview>> = {
   movePartition: partition,
   startBulk: bulk,
   stopBulk: startedBulk,
-  setLimits: limits,
+  setLimits: newLimits,
   removeLimits: limits,
-  setTargetLimits: limits,
+  setTargetLimits: newLimits,
   removeTargetLimits: limits,
+  setSharedLimit: newSharedLimit,
+  removeSharedLimit: sharedLimit,
   beginSession: nothing,
   endSession: nothing,
 };

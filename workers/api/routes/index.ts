@@ -10,6 +10,7 @@ import { fanoutRoutes } from './fanouts';
 import { handlerRoutes } from './handlers';
 import { laneRoutes } from './lanes';
 import { limitRoutes } from './limits';
+import { sharedLimitRoutes } from './sharedLimits';
 import { nodeRoutes } from './nodes';
 import { outcomeRoutes } from './outcomes';
 import type { SystemParts } from './system';
@@ -28,6 +29,7 @@ export const allRoutes = (parts: SystemParts & { site?: Site }): Route[] => [
   ...errorRoutes,
   ...outcomeRoutes,
   ...limitRoutes,
+  ...sharedLimitRoutes,
   ...laneRoutes,
   ...fanoutRoutes,
   ...executionRoutes,

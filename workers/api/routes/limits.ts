@@ -112,7 +112,8 @@ const removeOfTarget = route({
   run: ({ client, params: { handler, target } }) => client.limits.remove(handler, { target }),
 });
 
-const untilOf = ({ until, forMs }: { until?: string | undefined; forMs?: number | undefined }) => ({
+/** Returns when what is asked for ends, without what was not given. */
+export const untilOf = ({ until, forMs }: { until?: string | undefined; forMs?: number | undefined }) => ({
   ...(until === undefined ? {} : { until }),
   ...(forMs === undefined ? {} : { forMs }),
 });

@@ -5,8 +5,12 @@ import type { Ceilings } from '../../../workflows/planning/executions/ceilings';
 import { ceilingRefusal } from '../../../workflows/planning/executions/ceilings';
 import type { LimitSettings } from '../../../client/limits/check';
 import { checkLimits } from '../../../client/limits/check';
+import type { SharedLimitSettings } from '../../../client/limits/checkShared';
+import { checkSharedLimit } from '../../../client/limits/checkShared';
+import type { SharedLimitView } from '../../../workflows/contracts/limits';
+import type { SharedValues } from '../../../workflows/planning/limits/sharing';
 import type { CeilingsByHandler } from '../../../workflows/planning/limits/ceilings';
-import { aboveCeilings, ceilingsOf } from '../../../workflows/planning/limits/ceilings';
+import { aboveCeilings, aboveDefined, ceilingsOf } from '../../../workflows/planning/limits/ceilings';
 import { ApiProblem } from '../problem';
 import { MOST_NAMED } from '../validate';
 
@@ -76,6 +80,21 @@ export const refuseLimitsAbove = (
       above.map(({ limit, most }) => ({
         field: limit,
         message: `expected at most ${most} (api.maxLimits of the config file for handler ${shown(handler)})`,
+      })),
+    );
+};
+
+/** Throws if a caller sets more than the definition of a limit that handlers share. */
+export const refuseSharedAbove = ({ name, limits }: SharedLimitView, asked: SharedLimitSettings): void => {
+  const definedOf = <N extends keyof SharedValues>(limit: N) =>
+    limits.find((one) => one.limit === limit)!.defined as SharedValues[N];
+  const defined = { rate: definedOf('rate'), concurrency: definedOf('concurrency') };
+  const above = aboveDefined(defined, checkSharedLimit(asked));
+  if (above.length > 0)
+    throw refused(
+      above.map(({ limit, most }) => ({
+        field: limit,
+        message: `expected at most ${most}, as shared limit ${shown(name)} is defined: set more by the command line`,
       })),
     );
 };

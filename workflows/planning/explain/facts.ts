@@ -1,5 +1,6 @@
 import type { CancellationFacts } from '../calls/cancellation';
 import type { Overrides } from '../limits/limits';
+import type { SharedOverrides } from '../limits/sharing';
 import type { TaskState } from '../states';
 
 /** The facts from which `explain` decides, and its result. */
@@ -67,6 +68,8 @@ interface HandlerPart {
   weightPerTarget: number | null;
   /** Name of the limit that it shares with other handlers; absent or null: none. */
   sharesLimit?: string | null;
+  /** What was set in place of its definition. */
+  sharedLimitSet?: SharedOverrides | null;
   /** Limits that were set at run time; absent or null: none was. */
   limitsSet?: Overrides | null;
   /** A live worker node has this handler. */

@@ -1,5 +1,6 @@
-import { describeSetting, describeValue } from '../limits/describe';
+import { describeSetting, describeValue, wordOfShared } from '../limits/describe';
 import type { LimitName, Override } from '../limits/limits';
+import { SHARED_LIMIT_NAMES } from '../limits/sharing';
 import type { ExplainFacts } from './facts';
 
 type Scopes = Pick<ExplainFacts, 'handler' | 'target'>;
@@ -22,4 +23,15 @@ export const rateSetting = (facts: Scopes): string => {
 
 /** Says of which limit that its handler shares a task waits for. */
 export const sharedText = ({ handler }: Pick<ExplainFacts, 'handler'>): string =>
-  `limit "${handler.sharesLimit}", which handler "${handler.name}" shares, allows it no call`;
+  `limit "${handler.sharesLimit}", which handler "${handler.name}" shares${sharedSettings(handler)}, allows it no call`;
+
+/** Says in brackets what was set of the shared limit, and by whom; nothing if it is as defined. */
+const sharedSettings = ({ sharedLimitSet }: ExplainFacts['handler']): string => {
+  const settings = SHARED_LIMIT_NAMES.flatMap((limit) => {
+    const setting = sharedLimitSet?.[limit];
+    return setting === undefined
+      ? []
+      : [`${wordOfShared(limit)} ${describeValue(setting.value)}, ${describeSetting(setting)}`];
+  });
+  return settings.length === 0 ? '' : ` (${settings.join('; ')})`;
+};

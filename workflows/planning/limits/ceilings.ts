@@ -1,4 +1,5 @@
 import type { LimitChange, LimitName, RateLimit } from './limits';
+import type { SharedChange, SharedLimitName, SharedRate, SharedValues } from './sharing';
 
 /** The most that callers of the HTTP API may set; what is left out has no ceiling. */
 export type LimitCeilings = Omit<LimitChange, 'rate'> & { readonly rate?: readonly RateLimit[] };
@@ -27,16 +28,34 @@ export const aboveCeilings = (ceilings: LimitCeilings, change: LimitChange, ofTa
     return most == null || asked == null || asked <= most ? [] : [{ limit, most: String(most) }];
   });
   if (change.rate == null) return numbers;
-  const asked = change.rate;
-  const rates = (ceilings.rate ?? [])
-    .filter(({ scope }) => !ofTarget || scope === 'target')
-    .filter((ceiling) => !asked.some((one) => isWithin(one, ceiling)))
-    .map(({ limit, perMs, unit, scope }) => ({
-      limit: 'rate' as const,
-      most: `${limit} ${unit} per ${perMs} ms and ${scope}`,
-    }));
-  return [...numbers, ...rates];
+  const rates = (ceilings.rate ?? []).filter(({ scope }) => !ofTarget || scope === 'target');
+  return [...numbers, ...ratesAbove(rates, change.rate).map((most) => ({ limit: 'rate' as const, most }))];
 };
+
+/**
+ * Returns what is asked for above the definition of a limit that handlers share: it is what the
+ * key of all of them allows, so callers of the HTTP API may only set less.
+ */
+export const aboveDefined = (
+  defined: SharedValues,
+  { rate, concurrency }: SharedChange,
+): { limit: SharedLimitName; most: string }[] => {
+  const calls = defined.concurrency;
+  const isAbove = calls !== null && concurrency != null && concurrency > calls;
+  return [
+    ...(rate == null ? [] : ratesAbove(defined.rate, rate).map((most) => ({ limit: 'rate' as const, most }))),
+    ...(isAbove ? [{ limit: 'concurrency' as const, most: String(calls) }] : []),
+  ];
+};
+
+type AnyRate = RateLimit | SharedRate;
+
+const ratesAbove = (ceilings: readonly AnyRate[], asked: readonly AnyRate[]): string[] =>
+  ceilings
+    .filter((ceiling) => !asked.some((one) => isWithin(one, ceiling)))
+    .map(({ limit, perMs, unit, scope }) =>
+      [`${limit} ${unit} per ${perMs} ms`, ...(scope === 'shared' ? [] : [scope])].join(' and '),
+    );
 
 const NUMBERS = [
   'concurrency.perTarget',
@@ -45,7 +64,7 @@ const NUMBERS = [
   'maxWeightInFlight.perHandler',
 ] as const satisfies readonly LimitName[];
 
-const isWithin = (rate: RateLimit, ceiling: RateLimit): boolean =>
+const isWithin = (rate: AnyRate, ceiling: AnyRate): boolean =>
   rate.unit === ceiling.unit &&
   (rate.scope === ceiling.scope || rate.scope === 'handler') &&
   rate.limit * ceiling.perMs <= ceiling.limit * rate.perMs;

@@ -1,5 +1,6 @@
 import { formatDuration } from '../duration';
 import type { LimitName, LimitValue, Override, RateLimit } from './limits';
+import type { SharedLimitName, SharedRate, SharedValues } from './sharing';
 
 /** Names of limits in sentences. */
 const WORDS: Readonly<Record<LimitName, string>> = {
@@ -13,14 +14,17 @@ const WORDS: Readonly<Record<LimitName, string>> = {
 /** Returns the name of a limit for people. */
 export const wordOf = (limit: LimitName): string => WORDS[limit];
 
+/** Returns the name of a limit that handlers share for people. */
+export const wordOfShared = (limit: SharedLimitName): string => (limit === 'rate' ? 'rate' : 'calls at once');
+
 /** Returns a value for people: `10 calls per 1 s`, `5`, `none`. */
-export const describeValue = (value: LimitValue): string => {
+export const describeValue = (value: LimitValue | SharedValues[SharedLimitName]): string => {
   if (value === null) return 'none';
   if (typeof value === 'number') return String(value);
   return value.length === 0 ? 'none' : value.map(describeRate).join(', ');
 };
 
-const describeRate = ({ limit, perMs, unit, scope }: RateLimit): string =>
+const describeRate = ({ limit, perMs, unit, scope }: RateLimit | SharedRate): string =>
   [
     limit,
     limit === 1 && unit !== 'weight' ? unit.slice(0, -1) : unit,

@@ -1,4 +1,5 @@
 import type { RateLimit } from './limits';
+import type { SharedRate } from './sharing';
 
 /**
  * How the state of one rate follows a change: what is left of its wait is multiplied by `factor`,
@@ -9,7 +10,8 @@ export interface Repacing {
   mostMs: number;
 }
 
-type Step = Pick<RateLimit, 'limit' | 'perMs' | 'unit' | 'scope'>;
+type Scope = (RateLimit | SharedRate)['scope'];
+type Step = Pick<RateLimit, 'limit' | 'perMs' | 'unit'> & { scope: Scope };
 
 const stepMs = ({ limit, perMs }: Step): number => perMs / limit;
 
@@ -19,7 +21,7 @@ const stepMs = ({ limit, perMs }: Step): number => perMs / limit;
  * planned ahead are handed back, so they need not be waited for. A rate that takes the place of one
  * with another unit begins anew.
  */
-export const repacings = (before: readonly Step[], after: readonly Step[], scope: RateLimit['scope']): Repacing[] => {
+export const repacings = (before: readonly Step[], after: readonly Step[], scope: Scope): Repacing[] => {
   const old = before.filter((rate) => rate.scope === scope);
   return after
     .filter((rate) => rate.scope === scope)

@@ -1,4 +1,5 @@
 import { grantSlots } from '../grouping/slots';
+import type { Change, Settings } from './overrides';
 
 /** A limit that several handlers share, such as the budget of one API key, as one claim sees it. */
 export interface SharedBudget {
@@ -21,6 +22,17 @@ export interface SharedRate {
   unit: 'calls' | 'items' | 'weight';
   scope: 'shared';
 }
+
+/** The value of each limit that handlers share, by its name. */
+export interface SharedValues {
+  rate: readonly SharedRate[];
+  /** Calls at once of all of them; null: no limit. */
+  concurrency: number | null;
+}
+export type SharedLimitName = keyof SharedValues;
+export const SHARED_LIMIT_NAMES = ['rate', 'concurrency'] as const satisfies readonly SharedLimitName[];
+export type SharedOverrides = Settings<SharedValues>;
+export type SharedChange = Change<SharedValues>;
 
 /**
  * Returns when a handler has had its share once it takes these units: one of `active` handlers gets
