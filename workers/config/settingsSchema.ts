@@ -18,6 +18,7 @@ import { plugsShape } from './plugs';
 import { hooks } from './hooks';
 import type { SecretOptions } from './secret';
 import { masked, secret } from './secret';
+import { tls } from './tls';
 
 /** Checks each setting, wherever it comes from. Messages say what came, except for a secret. */
 
@@ -62,11 +63,8 @@ const temporalShape = (options: SchemaOptions) => ({
   namespace: setting(namespace, 'The Temporal namespace.', 'default'),
   apiKey: setting(secret(options, apiKey), 'API key of Temporal Cloud, in JSON as `{"env": "NAME"}`.', 'none'),
   tls: setting(
-    checked<boolean | object>(
-      'true, false or TLS options',
-      (tls) => typeof tls === 'boolean' || (typeof tls === 'object' && tls !== null),
-    ),
-    'Whether and how to use TLS.',
+    tls(options),
+    'Whether and how to use TLS. Certificates in PEM; in JSON the key as `{"env": "NAME"}`.',
     false,
   ),
   ...plugsShape(options.folder),

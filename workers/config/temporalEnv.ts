@@ -4,6 +4,7 @@ import type { Problem } from '../../handlers';
 import type { Env } from '../../handlers/environment/variable';
 import { readVariable, variableOf } from '../../handlers/environment/variable';
 import { API_KEY, apiKey } from './settingsSchema';
+import type { TlsOptions } from './tls';
 
 /** What the environment says of Temporal. */
 interface TemporalEnv {
@@ -56,7 +57,7 @@ type Secured = Pick<TemporalEnv['connection'], 'tls' | 'apiKey'>;
  */
 export const tlsOf = (
   env: TemporalEnv['connection'],
-  file: { tls?: boolean | object; apiKey?: string },
+  file: { tls?: boolean | TlsOptions; apiKey?: string },
 ): Secured['tls'] => {
   if (env.tls === true && typeof file.tls === 'object') return file.tls;
   return env.tls ?? file.tls ?? (file.apiKey === undefined ? undefined : true);
