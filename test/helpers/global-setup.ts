@@ -6,6 +6,9 @@ import { createStore } from '../../examples/support/database';
 import { isCurrent } from '../../workers/buildState';
 import { startPostgres, startTemporalDev } from '../../workers/embedded';
 import { timeSkippingServerBinary } from '../embedded/timeSkippingServer';
+import type { Cluster } from '../cluster/cluster';
+import { startCluster } from '../cluster/cluster';
+import { buildPrograms } from '../cluster/programs';
 import { startPgBouncer } from '../pooler/pgbouncer';
 import { TEMPLATE_DATABASE } from './database';
 
@@ -29,7 +32,7 @@ export default async function globalSetup(): Promise<void> {
     // The tests crash processes, not the machine: without fsync they take half the time. The bench
     // keeps it on.
     startPostgres({ settings: { fsync: 'off' }, ...memoryFolder(), log }),
-    startTemporalDev({ ui: false, log }),
+    startTemporal(log),
     timeSkippingServerBinary(),
   ]);
   await createStore(postgres.url, TEMPLATE_DATABASE);
@@ -41,6 +44,12 @@ export default async function globalSetup(): Promise<void> {
   process.env['MUSTER_TEST_SERVER'] = testServer.path;
   (globalThis as { musterServers?: unknown }).musterServers = { postgres, temporal, pooler };
 }
+
+/** The dev server; with MUSTER_TEST_SHARDS a real server of that many history shards (`npm run test:cluster`). */
+const startTemporal = async (log: (line: string) => void): Promise<Pick<Cluster, 'address' | 'stop'>> => {
+  const shards = process.env['MUSTER_TEST_SHARDS'];
+  return shards === undefined ? startTemporalDev({ ui: false, log }) : startCluster(buildPrograms(log), Number(shards));
+};
 
 const MEMORY = '/dev/shm';
 /** Several times of what the databases of four files and their log take at once. */

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { processFlags, textFlag } from '../../examples/support/flags';
 import { runToEnd } from '../helpers/runToEnd';
+import { FILES } from './files';
 import { findPgBouncer } from './pgbouncer';
 
 /** `npm run test:pooler`: tests through a real PgBouncer in transaction mode. */
@@ -21,15 +22,6 @@ const flags = processFlags(
   },
 );
 
-/** What takes its world from `startMuster`, and starts no process on an address of its own. */
-const FILES = [
-  'test/end-to-end/',
-  'test/lanes/(ordered|lanes|input)\\.',
-  'test/fanouts/(lifecycle|portions)\\.',
-  'test/executions/(execution|usage)\\.',
-  'test/nodes/(affinity|checkpoints)\\.',
-  'test/client/(nouns|transactions)',
-];
 const ROOT = path.join(__dirname, '..', '..');
 
 const jest = (args: readonly string[], env: NodeJS.ProcessEnv): boolean =>

@@ -8,9 +8,9 @@ import type { Servers } from '../rig/servers';
 import { startServers } from '../rig/servers';
 import { measureRun } from '../run';
 import { openMuster } from '../sides';
-import type { Cluster } from './cluster';
-import { startCluster } from './cluster';
-import { buildPrograms } from './programs';
+import type { Cluster } from '../../cluster/cluster';
+import { startCluster } from '../../cluster/cluster';
+import { buildPrograms } from '../../cluster/programs';
 
 /** `npm run bench:cluster`: what Muster asks of a real Temporal server, and of the dev server. */
 

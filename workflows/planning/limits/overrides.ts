@@ -39,7 +39,7 @@ export const changeOverrides = <V extends object>(
   for (const name of namesOf(change)) {
     const value = change[name];
     if (value === null) delete after[name];
-    else if (value !== undefined) after[name] = { value: value as V[typeof name], ...stamp };
+    else if (value !== undefined) after[name] = { value: value, ...stamp };
   }
   return after;
 };

@@ -1,4 +1,4 @@
-module muster.invalid/bench/cluster
+module muster.invalid/cluster
 
 go 1.25.7
 

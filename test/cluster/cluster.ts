@@ -1,12 +1,13 @@
+import { randomInt } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { Connection } from '@temporalio/client';
-import { createDatabase } from '../../../postgres/testing/database';
-import { startPostgres } from '../../../workers/embedded';
-import { Guard } from '../../../workers/embedded/guard';
-import { choosePorts, LOOPBACK } from '../../../workers/embedded/ports';
-import { startServer } from '../../../workers/embedded/server';
+import { createDatabase } from '../../postgres/testing/database';
+import { startPostgres } from '../../workers/embedded';
+import { Guard } from '../../workers/embedded/guard';
+import { choosePorts, LOOPBACK } from '../../workers/embedded/ports';
+import { startServer } from '../../workers/embedded/server';
 import type { ClusterPorts } from './config';
 import { configOf, DATABASES, PORT_NAMES } from './config';
 import type { Programs } from './programs';
@@ -46,9 +47,7 @@ export const startCluster = async ({ server, sqlTool }: Programs, shards: number
       runTool(sqlTool, [...to, '--database', database, 'update-schema', '--schema-name', schema], password);
     }
     const plan = async () => {
-      const ports: ClusterPorts = await choosePorts(
-        Object.fromEntries(PORT_NAMES.map((name) => [name, {}])) as Record<keyof ClusterPorts, object>,
-      );
+      const ports = await lowPorts();
       const config = path.join(folder, 'config');
       mkdirSync(config, { recursive: true });
       const store = { address: host, user, password };
@@ -76,6 +75,17 @@ export const startCluster = async ({ server, sqlTool }: Programs, shards: number
   } catch (error) {
     await stop();
     throw error;
+  }
+};
+
+/** The store of the cluster's members has 15 bits for a port. */
+const PORTS = { least: 20_000, most: 32_767 };
+
+const lowPorts = async (): Promise<ClusterPorts> => {
+  for (;;) {
+    const wanted = PORT_NAMES.map((name) => [name, { usual: randomInt(PORTS.least, PORTS.most) }] as const);
+    const ports = await choosePorts(Object.fromEntries(wanted) as Record<keyof ClusterPorts, { usual: number }>);
+    if (Object.values(ports).every((port) => port <= PORTS.most)) return ports;
   }
 };
 

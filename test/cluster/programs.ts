@@ -7,11 +7,13 @@ import path from 'node:path';
  * and `go.sum` beside this file: the first time takes some minutes.
  */
 
-const ROOT = path.join(__dirname, '..', '..', '..', '..');
-const FOLDER = path.join(ROOT, 'test', 'bench', 'cluster');
+/** Where `go.mod` lies: beside this file, or where it was compiled from. */
+const FOLDER = [__dirname, path.join(__dirname, '..', '..', '..', 'test', 'cluster')].find((folder) =>
+  existsSync(path.join(folder, 'go.mod')),
+)!;
 const BIN = path.join(FOLDER, 'bin');
 /** The dynamic config with which Muster is deployed. */
-export const DYNAMIC_CONFIG = path.join(ROOT, 'deploy', 'temporal-dynamic-config.yaml');
+export const DYNAMIC_CONFIG = path.join(FOLDER, '..', '..', 'deploy', 'temporal-dynamic-config.yaml');
 
 export interface Programs {
   server: string;
