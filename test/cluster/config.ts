@@ -1,4 +1,4 @@
-/** The config file of one Temporal server with all of its services, on loopback, with its store in Postgres. */
+/** The config file of one Temporal server with all services, on loopback and Postgres. */
 
 export interface ClusterPorts {
   frontend: number;

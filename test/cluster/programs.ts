@@ -22,7 +22,7 @@ export interface Programs {
 
 const PACKAGES = { server: 'go.temporal.io/server/cmd/server', sqlTool: 'go.temporal.io/server/cmd/tools/sql' };
 
-/** Returns the programs, built if they are not there. Throws where there is no Go, or no module proxy. */
+/** Returns the programs, built if they are not there. Throws without Go or a module proxy. */
 export const buildPrograms = (say: (line: string) => void): Programs => {
   mkdirSync(BIN, { recursive: true });
   const build = (name: keyof Programs): string => {

@@ -5,7 +5,7 @@ import type { Shop } from '../client/shop';
 import { itemHandler, items, openShop } from '../client/shop';
 import { registerHandler } from '../../postgres/grouping/handler';
 
-/** The verbs for limits that handlers share, on a store where nothing moves but by the test's own hand. */
+/** The verbs for limits that handlers share, on a store where nothing moves but by the test. */
 
 const rate = (limit: number, perMs = 1_000) => ({ limit, perMs, unit: 'calls' as const });
 const stored = (limit: number, perMs = 1_000) => [{ ...rate(limit, perMs), scope: 'shared' as const }];

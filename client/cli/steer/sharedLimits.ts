@@ -12,8 +12,8 @@ import type { Session } from '../support/session';
 import { runs } from '../support/session';
 import { collectedRates } from './rateOption';
 
-const NOTES = `What is set counts in place of the definitions (sharesLimit), on all workers, within about a second, until it is
-removed or its time has passed. Calls that have begun are not broken off.`;
+const NOTES = `What is set counts in place of the definitions (sharesLimit), on all workers, within about a second,
+until it is removed or its time has passed. Calls that have begun are not broken off.`;
 
 export const sharedLimitsCommand = (): Command => {
   const limits = command(

@@ -51,7 +51,7 @@ interface Counted {
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 const sum = (actions: Readonly<Record<string, number>>): number => Object.values(actions).reduce((a, b) => a + b, 0);
 
-/** A store and workers of its own per case, on the same server; then nothing is done for a while. */
+/** A new store and workers per case, on the same server; then nothing is done for a while. */
 const count = async (servers: Servers, server: string, benchCase: BenchCase): Promise<Counted> => {
   const { side, stop } = await openMuster(servers, benchCase, []);
   try {

@@ -196,49 +196,6 @@ test('times of nodes that contradict each other are refused in the config file a
   await expect(started).rejects.toMatchObject(refused);
 });
 
-const CERTIFICATE = '-----BEGIN CERTIFICATE-----\nMII=\n-----END CERTIFICATE-----\n';
-const KEY = '-----BEGIN PRIVATE KEY-----\nhidden\n-----END PRIVATE KEY-----\n';
-
-test('TLS options of a JSON file are text in PEM, and the key comes from the environment', async () => {
-  const pair = { crt: CERTIFICATE, key: { env: 'CLIENT_KEY' } };
-  const tls = { serverNameOverride: 'temporal', serverRootCACertificate: CERTIFICATE, clientCertPair: pair };
-  writeConfig({ temporal: { tls } });
-  const { connection } = (await load({}, { CLIENT_KEY: KEY })).temporal;
-  expect(connection.tls).toEqual({
-    serverNameOverride: 'temporal',
-    serverRootCACertificate: Buffer.from(CERTIFICATE),
-    clientCertPair: { crt: Buffer.from(CERTIFICATE), key: Buffer.from(KEY) },
-  });
-});
-
-test.each<[string, unknown, RegExp]>([
-  [
-    'a misspelt option',
-    { serverRootCACertificat: CERTIFICATE },
-    /temporal\.tls\.serverRootCACertificat: unknown setting/,
-  ],
-  [
-    'a path',
-    { serverRootCACertificate: 'ca.pem' },
-    /tls\.serverRootCACertificate: expected text in PEM.*got another string/,
-  ],
-  [
-    'a key in a JSON file',
-    { clientCertPair: { crt: CERTIFICATE, key: KEY } },
-    /clientCertPair\.key: expected \{"env": "NAME"\}/,
-  ],
-  ['half a pair', { clientCertPair: { crt: CERTIFICATE } }, /temporal\.tls\.clientCertPair\.key: /],
-  ['a text', 'yes', /temporal\.tls: expected true, false, or \{serverNameOverride.*got "yes"/],
-])('refused as TLS options, by name and without the secret: %s', async (_, tls, message) => {
-  writeConfig({ temporal: { tls } });
-  const error = await load().then(
-    () => null,
-    (reason: Error) => reason,
-  );
-  expect(error?.message).toMatch(message);
-  expect(error?.message).not.toContain('hidden');
-});
-
 test('TLS and API key as every Temporal tool has them; an API key means TLS', async () => {
   const env = { TEMPORAL_ADDRESS: 'cloud:7233', TEMPORAL_API_KEY: 'key' };
   expect((await load({}, env)).temporal).toMatchObject({

@@ -20,7 +20,7 @@ const fill = async (): Promise<void> => {
       ...Array.from({ length: 4_000 }, (_, i) => order(`t${from + i}`, `c${Math.floor((from + i) / 1_000)}`)),
     );
   // As a downstream that refused all of them would have left them, half of them beside others.
-  // Locked first: what the worker writes beside it could otherwise hold up the trigger, and be held up by it.
+  // Locked first: it and what the worker writes beside it could otherwise wait for each other.
   await world.database.pool.query(`
 lock table queue in share row exclusive mode;
 with b as (

@@ -1,0 +1,60 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { loadSettings } from '../../../workers/config/config';
+import { makeFolder } from '../../cli/world';
+
+/** `temporal.tls` of a JSON config file. */
+
+let cwd: string;
+beforeEach(() => {
+  cwd = makeFolder();
+});
+afterEach(() => rmSync(cwd, { recursive: true }));
+
+const load = (env: Record<string, string> = {}) =>
+  loadSettings({}, {}, { cwd, env: { HOME: cwd, XDG_CONFIG_HOME: cwd, ...env } });
+const writeConfig = (settings: object): void =>
+  writeFileSync(path.join(cwd, 'muster.config.json'), JSON.stringify({ handlers: [], ...settings }));
+
+const CERTIFICATE = '-----BEGIN CERTIFICATE-----\nMII=\n-----END CERTIFICATE-----\n';
+const KEY = '-----BEGIN PRIVATE KEY-----\nhidden\n-----END PRIVATE KEY-----\n';
+
+test('TLS options of a JSON file are text in PEM, and the key comes from the environment', async () => {
+  const pair = { crt: CERTIFICATE, key: { env: 'CLIENT_KEY' } };
+  const tls = { serverNameOverride: 'temporal', serverRootCACertificate: CERTIFICATE, clientCertPair: pair };
+  writeConfig({ temporal: { tls } });
+  const { connection } = (await load({ CLIENT_KEY: KEY })).temporal;
+  expect(connection.tls).toEqual({
+    serverNameOverride: 'temporal',
+    serverRootCACertificate: Buffer.from(CERTIFICATE),
+    clientCertPair: { crt: Buffer.from(CERTIFICATE), key: Buffer.from(KEY) },
+  });
+});
+
+test.each<[string, unknown, RegExp]>([
+  [
+    'a misspelt option',
+    { serverRootCACertificat: CERTIFICATE },
+    /temporal\.tls\.serverRootCACertificat: unknown setting/,
+  ],
+  [
+    'a path',
+    { serverRootCACertificate: 'ca.pem' },
+    /tls\.serverRootCACertificate: expected text in PEM.*got another string/,
+  ],
+  [
+    'a key in a JSON file',
+    { clientCertPair: { crt: CERTIFICATE, key: KEY } },
+    /clientCertPair\.key: expected \{"env": "NAME"\}/,
+  ],
+  ['half a pair', { clientCertPair: { crt: CERTIFICATE } }, /temporal\.tls\.clientCertPair\.key: /],
+  ['a text', 'yes', /temporal\.tls: expected true, false, or \{serverNameOverride.*got "yes"/],
+])('refused as TLS options, by name and without the secret: %s', async (_, tls, message) => {
+  writeConfig({ temporal: { tls } });
+  const error = await load().then(
+    () => null,
+    (reason: Error) => reason,
+  );
+  expect(error?.message).toMatch(message);
+  expect(error?.message).not.toContain('hidden');
+});
