@@ -63,10 +63,7 @@ const LEASE_MS = 6_000;
 const PARALLELISM = 4;
 /** Most batches in hand: status requests are sent only while there is room. */
 const MOST_IN_HAND = 100;
-/**
- * A status request without an answer says nothing: past its deadline a batch is polled for this
- * many rounds more.
- */
+/** Rounds for which a batch past its deadline is still polled, if no request was answered. */
 export const GRACE_ROUNDS = 10;
 
 /**
@@ -199,7 +196,8 @@ export class Conclusions {
       call.overdue = overdue ?? false;
       outcome = await lookUpAccepted(this.deps, call, { ...batch, overdue: outcome.overdue }, outcome, this.signal);
     }
-    if (this.signal.aborted && outcome.kind !== 'results') return this.postpone(batch, call.attempt, 0, null); // it says nothing then
+    // It says nothing then.
+    if (this.signal.aborted && outcome.kind !== 'results') return this.postpone(batch, call.attempt, 0, null);
     if (outcome.kind === 'ask-again') return this.postpone(batch, call.attempt, outcome.inMs, outcome.error);
     await this.settle(call, outcome);
   }

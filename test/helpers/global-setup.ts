@@ -45,7 +45,7 @@ export default async function globalSetup(): Promise<void> {
   (globalThis as { musterServers?: unknown }).musterServers = { postgres, temporal, pooler };
 }
 
-/** The dev server; with MUSTER_TEST_SHARDS a real one of so many shards (`npm run test:cluster`). */
+/** The dev server; for `npm run test:cluster` a real one of MUSTER_TEST_SHARDS shards. */
 const startTemporal = async (log: (line: string) => void): Promise<Pick<Cluster, 'address' | 'stop'>> => {
   const shards = process.env['MUSTER_TEST_SHARDS'];
   return shards === undefined ? startTemporalDev({ ui: false, log }) : startCluster(buildPrograms(log), Number(shards));

@@ -13,8 +13,16 @@ afterEach(() => rmSync(cwd, { recursive: true }));
 
 const load = (env: Record<string, string> = {}) =>
   loadSettings({}, {}, { cwd, env: { HOME: cwd, XDG_CONFIG_HOME: cwd, ...env } });
+const HANDLER = {
+  kind: 'http',
+  name: 'a',
+  target: 'x',
+  limits: { maxItems: 5 },
+  request: { method: 'POST', url: 'http://127.0.0.1/', encode: 'json', item: '{{payload}}' },
+  response: { results: 'items', matchBy: 'position', status: { path: 'status', ok: [200] } },
+};
 const writeConfig = (settings: object): void =>
-  writeFileSync(path.join(cwd, 'muster.config.json'), JSON.stringify({ handlers: [], ...settings }));
+  writeFileSync(path.join(cwd, 'muster.config.json'), JSON.stringify({ handlers: [HANDLER], ...settings }));
 
 const CERTIFICATE = '-----BEGIN CERTIFICATE-----\nMII=\n-----END CERTIFICATE-----\n';
 const KEY = '-----BEGIN PRIVATE KEY-----\nhidden\n-----END PRIVATE KEY-----\n';
