@@ -201,8 +201,7 @@ export class Client implements ClientContext {
     ({ status: this.batchStatus, receipts: this.receipts } = this.batches);
     ({ cancel: this.cancelBatch, complete: this.complete } = this.batches);
     ({ get: this.lane, pause: this.pauseLane, resume: this.resumeLane, setWeight: this.setLaneWeight } = this.lanes);
-    ({ skip: this.skipHead, fix: this.fixHead, ring: this.ringLanes } = this.lanes);
-    ({ reportLost: this.reportLost } = this.lanes);
+    ({ skip: this.skipHead, fix: this.fixHead, ring: this.ringLanes, reportLost: this.reportLost } = this.lanes);
     ({ list: this.queuer, set: this.setQueuer, pause: this.pauseQueuer, resume: this.resumeQueuer } = this.queuers);
     ({ open: this.openFanout, seal: this.sealFanout, get: this.getFanout } = this.fanouts);
     ({ waitFor: this.waitForFanout, reap: this.reapFanouts } = this.fanouts);
