@@ -62,6 +62,7 @@ test('errors are listed by text with links to their tasks, and the overview has 
     '#/tasks/order-1',
     '#/batches/17',
   ]);
+  expect(await page.run(`document.querySelector('tbody td:last-of-type').textContent`)).toContain('Redrive all');
   expect(await page.violations()).toEqual([]);
   await page.go('#/', 'Overview');
   await page.until(`document.querySelector('.spark')`);
@@ -71,5 +72,24 @@ test('errors are listed by text with links to their tasks, and the overview has 
   expect(await page.violations()).toEqual([]);
   await page.go('#/handlers/items', 'items');
   await page.until(`document.querySelector('a[href^="https://temporal.example.com/namespaces/default/workflows/"]')`);
+  expect(page.complaints).toEqual([]);
+});
+
+test('a bulk action is started from a list after a dry run, once, and stopped', async () => {
+  await page.load('#/handlers/items/tasks?state=created');
+  await page.click('Cancel all', 'main');
+  await page.shows('1 task matches now: a.');
+  expect(await page.run(`document.querySelector('dialog h2').textContent`)).toBe('Cancel all waiting tasks of items?');
+  await page.click('Cancel all', 'dialog');
+  await page.shows('Started.');
+  const { actions } = await world.client.bulk.list({ handler: 'items' });
+  expect(actions).toMatchObject([{ action: { do: 'cancel' }, where: { state: 'created' }, door: 'api' }]);
+  await page.click('See how far it is', 'dialog');
+  await page.until(`document.querySelector('h1').textContent === 'Bulk action ${actions[0]!.id}'`);
+  await page.shows('counting');
+  expect(await page.take('Stop', 'main', 'Stopped.')).toBe('Stop after 0 of 0 tasks: cancel waiting tasks of items?');
+  await page.shows('stopped');
+  expect(await world.client.bulk.get(actions[0]!.id)).toMatchObject({ state: 'stopped', done: 0 });
+  expect(await page.violations()).toEqual([]);
   expect(page.complaints).toEqual([]);
 });
