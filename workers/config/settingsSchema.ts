@@ -53,6 +53,8 @@ const isTruth = (value: unknown): boolean => typeof value === 'boolean';
 const LONGEST_WAIT_MS = 3_650 * 86_400_000;
 const wait = (leastMs: number) => whole(leastMs, LONGEST_WAIT_MS, 'milliseconds');
 
+const webAddress = text('an http or https URL', (url) => WEB.test(url) && URL.canParse(url));
+
 interface SchemaOptions extends SecretOptions {
   folder: string;
 }
@@ -68,6 +70,11 @@ const temporalShape = (options: SchemaOptions) => ({
     ),
     'Whether and how to use TLS.',
     false,
+  ),
+  dashboardUrl: setting(
+    webAddress,
+    "Address of the dashboard, to which Muster's workflows link in Temporal's Web UI.",
+    'none; `muster dev` knows its own',
   ),
   ...plugsShape(options.folder),
 });
@@ -143,7 +150,7 @@ const apiShape = {
     'none',
   ),
   temporalUi: setting(
-    text('an http or https URL', (url) => WEB.test(url) && URL.canParse(url)),
+    webAddress,
     "Address of Temporal's Web UI, for links of the dashboard.",
     'none; `muster dev` knows its own',
   ),

@@ -46,6 +46,7 @@ test.each([
     '{ dataConverter: { failureConverterPath: 5 } }',
     /failureConverterPath: expected the path of a JavaScript module that exports failureConverter, .*got 5/,
   ],
+  ["{ dashboardUrl: 'muster.example.com' }", /temporal\.dashboardUrl: expected an http or https URL, got "muster/],
   ['{ interceptors: [] }', /temporal\.interceptors: expected an object, got \[\]/],
   ['{ interceptors: { clients: {} } }', /temporal\.interceptors\.clients: unknown setting.*client/],
   [
@@ -71,12 +72,14 @@ test('what is right is taken: paths are from the folder of the config file, code
   writeFileSync(path.join(cwd, 'interceptors.ts'), 'export const interceptors = () => ({});');
   config(`{
     address: 'there:7233',
+    dashboardUrl: 'https://muster.example.com',
     dataConverter: { payloadConverterPath: './converter.cjs', payloadCodecs: [{ encode: (p) => p, decode: (p) => p }] },
     interceptors: { client: { workflow: [{}] }, activity: [() => ({})], workflowModules: ['./interceptors'] },
   }`);
   const { temporal } = await load();
   expect(temporal).toMatchObject({
     address: 'there:7233',
+    dashboardUrl: 'https://muster.example.com',
     dataConverter: {
       payloadConverterPath: path.join(cwd, 'converter.cjs'),
       payloadCodecs: [{ encode: expect.any(Function), decode: expect.any(Function) }],
