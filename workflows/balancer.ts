@@ -9,7 +9,7 @@ import {
 import type { Activities } from '../activities';
 import type { BalanceAnswer, BalancerInput } from './messages';
 import { balancerStatusQuery, lookSignal } from './definitions';
-import { showDetails } from './details';
+import { showDetails } from './loops/details';
 import type { BalancerStatus } from './definitions';
 import { balancerDetails } from './planning/nodes/details';
 import { balancerStart } from './planning/webUi/starts';

@@ -10,7 +10,7 @@ import type { Activities } from '../activities';
 import type { TakeAnswer } from '../activities/accepted/takeSignalled';
 import { MAX_BACKOFF } from './loops/backOff';
 import type { CompletionInput, CompletionSignal, ReadSignals, SignalledCompletion } from './definitions';
-import { showDetails } from './details';
+import { showDetails } from './loops/details';
 import { upgradedWhileWaiting } from './versioning';
 import { handlerTaskQueue } from './naming';
 import type { UnreadRun } from './planning/unread';

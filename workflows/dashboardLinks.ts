@@ -1,5 +1,4 @@
 import type { ClientInterceptors, WorkflowClientInterceptor } from '@temporalio/client';
-import type { MusterMemo } from './planning/webUi/starts';
 import { linkTo, pageOf } from './planning/webUi/starts';
 
 /** What a start of a workflow shows in Temporal's Web UI. */
@@ -9,7 +8,7 @@ interface Shown {
 }
 
 const linked = <O extends Shown>(dashboardUrl: string, options: O): O => {
-  const page = pageOf((options.memo ?? {}) as Partial<MusterMemo>);
+  const page = pageOf(options.memo ?? {});
   if (page === null) return options;
   const url = `${dashboardUrl.replace(/\/+$/, '')}/${page}`;
   const { memo, staticDetails = '' } = options;

@@ -13,7 +13,7 @@ import {
 import type { Activities } from '../activities';
 import type { ExecutionInput, RollCallResponse } from './messages';
 import { lookSignal } from './definitions';
-import { showDetails } from './details';
+import { showDetails } from './loops/details';
 import { upgradedWhileWaiting } from './versioning';
 import { nodeTaskQueue } from './naming';
 import { checkOwnScope } from './ownScope';

@@ -10,7 +10,7 @@ import {
 import type { Activities } from '../activities';
 import type { LeaderInput, TurnAnswer } from './messages';
 import { leaderStatusQuery, lookSignal } from './definitions';
-import { showDetails } from './details';
+import { showDetails } from './loops/details';
 import { handlerTaskQueue, nodeTaskQueue } from './naming';
 import type { Backlog } from './planning/grouping/leaderDetails';
 import { leaderDetails } from './planning/grouping/leaderDetails';

@@ -11,7 +11,7 @@ import {
 import type { Activities } from '../activities';
 import type { GrantAnswer, QueuerInput } from './messages';
 import { lookSignal, queuerStatusQuery } from './definitions';
-import { showDetails } from './details';
+import { showDetails } from './loops/details';
 import type { QueuerStatus } from './definitions';
 import { upgradedWhileWaiting } from './versioning';
 import { handlerTaskQueue, nodeTaskQueue } from './naming';

@@ -1,6 +1,6 @@
 import type { Client as TemporalClient, WorkflowExecutionDescription } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
-import { temporal as proto } from '@temporalio/proto';
+import type { temporal as proto } from '@temporalio/proto';
 import { measureTimers } from '../../workers/temporal/timerProbe';
 import { lookSignal } from '../../workflows/definitions';
 import { executionWorkflowId } from '../../workflows/naming';

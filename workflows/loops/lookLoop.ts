@@ -1,6 +1,6 @@
 import { CancellationScope, condition, isCancellation, setHandler, workflowInfo } from '@temporalio/workflow';
 import { lookSignal } from '../definitions';
-import { showDetails } from '../details';
+import { showDetails } from './details';
 import { checkOwnScope } from '../ownScope';
 import type { LookAnswer } from '../planning/lookDetails';
 import { LookStory } from '../planning/lookDetails';

@@ -16,7 +16,7 @@ export interface Action {
   body: object;
   /** Asks for this text, and sends it in the body under this name. */
   asks?: { name: string; label: string };
-  /** Counts first what it would change, by the same body. Where it finds nothing, it is not sent. */
+  /** Counts first what the same body would change. Where that is nothing, it is not sent. */
   dryRun?: { path: string; found(answer: Answer): Found };
   /** It is done once, however often it is sent. */
   isKeyed?: boolean;

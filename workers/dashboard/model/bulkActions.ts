@@ -20,7 +20,7 @@ export interface Where {
 const LONGEST_ERROR = 120;
 const quoted = (text: string): string => `“${shorten(text, LONGEST_ERROR)}”`;
 
-/** Says which tasks are meant: `dead tasks of target se of index-city whose error contains “502”`. */
+/** Says which tasks are meant: `dead tasks of target se of orders whose error contains “502”`. */
 export const describeWhere = (handler: string, { state, target, error, errorGroup }: Where): string =>
   [
     `${state === 'created' ? 'waiting' : state} tasks of`,

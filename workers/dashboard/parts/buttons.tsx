@@ -145,7 +145,7 @@ const Came = ({ state, leave }: { state: State; leave: () => void }) => {
   );
 };
 
-/** Says what an action would change now; null: it is being counted, or the action has no dry run. */
+/** Says what an action would change now; null: it is being counted, or there is no dry run. */
 const useDryRun = ({ dryRun, body }: Action): Found | null => {
   const [found, setFound] = useState<Found | null>(null);
   useEffect(() => {

@@ -56,8 +56,8 @@ export const leaderStart = ({ handler, name }: { handler: string; name: string }
     memo: { muster: 'leader', handler, set: plain(name) },
     summary: `Leader of ${handler}, set ${plain(name)}`,
     does:
-      `Forms the batches of handler **${handler}** for the targets of set \`${plain(name)}\`: a turn claims them, and one ` +
-      'activity carries many of them. It ends when nothing waits; a submit starts it again.',
+      `Forms the batches of handler **${handler}** for the targets of set \`${plain(name)}\`: ` +
+      'a turn claims them, and one activity carries many of them. It ends when nothing waits; a submit starts it again.',
     see: [
       [`status ${handler}`, 'what waits, and what holds it back'],
       ['explain <task>', 'where a task is'],
@@ -70,8 +70,8 @@ export const queuerStart = (queuerId: number): ShownStart =>
     memo: { muster: 'queuer', queuer: queuerId },
     summary: `Queuer of partition ${queuerId}`,
     does:
-      'Grants submitters to lanes, in the order that their strategy says. A submitter is an activity that sends one batch after ' +
-      'the other; its last heartbeat says how many. It ends when no lane has anything to send.',
+      'Grants submitters to lanes, in the order that their strategy says. ' +
+      'A submitter is an activity that sends one batch after the other; its last heartbeat says how many. It ends when no lane has anything to send.',
     see: [
       ['queuer', 'slots, grants and strategy'],
       ['lane <service>', 'the batches of a lane in order, and what halts it'],
@@ -84,8 +84,8 @@ export const executionStart = (executionId: string): ShownStart =>
     memo: { muster: 'execution', execution: executionId },
     summary: `Execution ${plain(executionId)}`,
     does:
-      'Hands the items of an execution to nodes in chunks, each of which is one activity, round by round until all have ended. ' +
-      'The store has the state of each item.',
+      'Hands the items of an execution to nodes in chunks, each of which is one activity, ' +
+      'round by round until all have ended. The store has the state of each item.',
     see: [[`execution ${plain(executionId)}`, 'items by state, and what it waits for']],
     cancel: 'the execution is cancelled: running items are interrupted, finished ones are kept.',
   });
@@ -95,8 +95,8 @@ export const monitorStart = (handler: string): ShownStart =>
     memo: { muster: 'monitor', handler },
     summary: `Asks what became of accepted batches of ${handler}`,
     does:
-      `Polls the batches that the downstream of handler **${handler}** has accepted and not finished, and takes completions that ` +
-      'are signalled to it. It ends when there are none.',
+      `Polls the batches that the downstream of handler **${handler}** has accepted and not finished, ` +
+      'and takes completions that are signalled to it. It ends when there are none.',
     see: [['batch <number>', 'when a batch is asked for next']],
     cancel: AGAIN,
   });
@@ -106,8 +106,8 @@ export const notifierStart = (): ShownStart =>
     memo: { muster: 'notifier' },
     summary: 'Delivers callbacks',
     does:
-      'Tells callers by webhooks and signals what became of their tasks, batches and fan-outs, and tries again what its receiver ' +
-      'does not take. It ends when nothing is due.',
+      'Tells callers by webhooks and signals what became of their tasks, batches and fan-outs, ' +
+      'and tries again what its receiver does not take. It ends when nothing is due.',
     see: [['callbacks', 'those that were not delivered, and why']],
     cancel: AGAIN,
   });
@@ -132,7 +132,7 @@ export const completionStart = (handler: string, batches: number | null): ShownS
       batches === null
         ? `Reads the completions left by an ended monitor of ${handler}`
         : `What became of ${batches === 1 ? 'a batch' : `${batches} batches`} of ${handler}`,
-    does: `Has a worker that serves **${handler}** record what the downstream reported. Its result says what came of it.`,
+    does: `Has a worker that serves **${handler}** record what the downstream reported. Its result says what came.`,
     see: [['batch <number>', 'the outcome']],
     cancel: 'what it has not recorded yet is not recorded; send the completion again.',
   });

@@ -1,6 +1,6 @@
 import { setCurrentDetails, workflowInfo } from '@temporalio/workflow';
-import type { ShownStart } from './planning/webUi/starts';
-import { linkTo } from './planning/webUi/starts';
+import type { ShownStart } from '../planning/webUi/starts';
+import { linkTo } from '../planning/webUi/starts';
 
 /**
  * Shows the state of this run in Temporal's Web UI, with a link to the dashboard if the memo has
