@@ -21,7 +21,7 @@ const LONGEST_ERROR = 120;
 const quoted = (text: string): string => `“${shorten(text, LONGEST_ERROR)}”`;
 
 /** Says which tasks are meant: `dead tasks of target se of orders whose error contains “502”`. */
-export const describeWhere = (handler: string, { state, target, error, errorGroup }: Where): string =>
+const describeWhere = (handler: string, { state, target, error, errorGroup }: Where): string =>
   [
     `${state === 'created' ? 'waiting' : state} tasks of`,
     ...(target === undefined ? [] : [`target ${target} of`]),
@@ -73,7 +73,7 @@ const REDRIVES: Partial<Record<TaskState, string>> = {
   succeeded: 'They had their effect, and are sent once more: their results are gone, and callbacks are sent again.',
 };
 
-export const redriveAll = (handler: string, where: Where): Action =>
+const redriveAll = (handler: string, where: Where): Action =>
   bulk(handler, where, {
     label: 'Redrive all',
     does: 'Redrive',
