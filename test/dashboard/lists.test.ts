@@ -84,6 +84,7 @@ test('a bulk action is started from a list after a dry run, once, and stopped', 
   await page.shows('Started.');
   const { actions } = await world.client.bulk.list({ handler: 'items' });
   expect(actions).toMatchObject([{ action: { do: 'cancel' }, where: { state: 'created' }, door: 'api' }]);
+  expect(actions[0]!.id).toMatch(/^.{14}8/); // made of the key of the request: sent twice, it is started once
   await page.click('See how far it is', 'dialog');
   await page.until(`document.querySelector('h1').textContent === 'Bulk action ${actions[0]!.id}'`);
   await page.shows('counting');

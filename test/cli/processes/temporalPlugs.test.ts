@@ -1,6 +1,8 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import pino from 'pino';
 import { loadSettings } from '../../../workers/config/config';
+import { nodeOptions } from '../../../workers/process';
 import { startWorker } from '../../../workers/worker';
 import { makeFolder } from '../world';
 
@@ -76,7 +78,9 @@ test('what is right is taken: paths are from the folder of the config file, code
     dataConverter: { payloadConverterPath: './converter.cjs', payloadCodecs: [{ encode: (p) => p, decode: (p) => p }] },
     interceptors: { client: { workflow: [{}] }, activity: [() => ({})], workflowModules: ['./interceptors'] },
   }`);
-  const { temporal } = await load();
+  const settings = await load();
+  const { temporal } = settings;
+  expect(nodeOptions(settings, { log: pino({ level: 'silent' }) }).dashboardUrl).toBe(temporal.dashboardUrl);
   expect(temporal).toMatchObject({
     address: 'there:7233',
     dashboardUrl: 'https://muster.example.com',
