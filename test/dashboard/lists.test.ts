@@ -46,7 +46,13 @@ const ERRORS = {
   ...{ since: minute, looked: 2_000, complete: false },
 };
 const OUTCOMES = {
-  outcomes: [{ handler: 'items', minute, ends: { succeeded: 4_000, failed: 3, dead: 0, unknown: 0 } }],
+  outcomes: [
+    {
+      ...{ handler: 'items', minute, ends: { succeeded: 4_000, failed: 3, dead: 0, unknown: 0 } },
+      // All between 50 and 100 ms.
+      ...{ calls: { results: 38, later: 2 }, tasks: 4_003, callMs: 3_000, latency: [0, 0, 0, 40] },
+    },
+  ],
   ...{ at: minute, next: null },
 };
 
@@ -71,6 +77,8 @@ test('errors are listed by text with links to their tasks, and the overview has 
   );
   expect(await page.violations()).toEqual([]);
   await page.go('#/handlers/items', 'items');
+  await page.shows('p50 75 ms, p99 100 ms');
+  await page.shows('40 calls: 38 results, 2 later');
   await page.until(`document.querySelector('a[href^="https://temporal.example.com/namespaces/default/workflows/"]')`);
   expect(page.complaints).toEqual([]);
 });
