@@ -28,6 +28,7 @@ afterAll(async () => {
 });
 
 const minute = new Date(Math.floor(Date.now() / 60_000) * 60_000).toISOString();
+const earlier = new Date(Date.parse(minute) - 1_800_000).toISOString();
 const SESSION = {
   ...{ name: null, scopes: ['admin'], tenant: null, handlers: null, version: '1', namespace: 'default' },
   temporalUi: 'https://temporal.example.com',
@@ -51,6 +52,11 @@ const OUTCOMES = {
       ...{ handler: 'items', minute, ends: { succeeded: 4_000, failed: 3, dead: 0, unknown: 0 } },
       // All between 50 and 100 ms.
       ...{ calls: { results: 38, later: 2 }, tasks: 4_003, callMs: 3_000, latency: [0, 0, 0, 40] },
+    },
+    {
+      ...{ handler: 'items', minute: earlier, ends: { succeeded: 0, failed: 0, dead: 0, unknown: 0 } },
+      // All between 10 and 30 s.
+      ...{ calls: { results: 60, later: 0 }, tasks: 60, callMs: 1_200_000, latency: [...Array<number>(10).fill(0), 60] },
     },
   ],
   ...{ at: minute, next: null },
@@ -78,7 +84,8 @@ test('errors are listed by text with links to their tasks, and the overview has 
   expect(await page.violations()).toEqual([]);
   await page.go('#/handlers/items', 'items');
   await page.shows('p50 75 ms, p99 100 ms');
-  await page.shows('40 calls: 38 results, 2 later');
+  await page.shows('p50 13 s, p99 29 s'); // of the hour
+  await page.shows('100 calls: 98 results, 2 later');
   await page.until(`document.querySelector('a[href^="https://temporal.example.com/namespaces/default/workflows/"]')`);
   expect(page.complaints).toEqual([]);
 });
