@@ -15,7 +15,7 @@
 
 /** Of workflows, what the layers use: names, messages, wakes and contracts, never a workflow's own code. */
 const SHARED_BY_WORKFLOWS =
-  '^workflows/(planning/|contracts/|messages\\.ts$|definitions\\.ts$|naming\\.ts$|wake\\.ts$|behind\\.ts$)';
+  '^workflows/(planning/|contracts/|messages\\.ts$|definitions\\.ts$|naming\\.ts$|wake\\.ts$|behind\\.ts$|dashboardLinks\\.ts$)';
 const CONTRACTS = '^workflows/contracts/';
 const PRODUCT = '^(workflows|handlers|activities|postgres|client|workers)/';
 

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import type * as Sdk from '@temporalio/client';
 import type { Client as TemporalClient, ClientInterceptors, Connection, ConnectionOptions } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
+import { withDashboardLinks } from '../workflows/dashboardLinks';
 import { failOnClosedChannel } from './closedChannel';
 import type { MusterError } from './errors';
 import { temporalFailure } from './temporalFailure';
@@ -21,6 +22,11 @@ export interface TemporalOptions {
   dataConverter?: DataConverter;
   /** Interceptors of the calls to Temporal. */
   interceptors?: ClientInterceptors;
+  /**
+   * Address of the dashboard, to which the workflows that this client starts link in Temporal's Web
+   * UI. Default: no links.
+   */
+  dashboardUrl?: string;
   /**
    * The caller's own client, in place of all other options: it has its own data converter and
    * interceptors. It is not closed.
@@ -51,7 +57,7 @@ export const loadClient = (): typeof Sdk => createRequire(__filename)('@temporal
  */
 export const connectTemporal = async (options: TemporalOptions = {}): Promise<TemporalClient> => {
   const { client, address = LOCAL, namespace = 'default', connection } = options;
-  const { dataConverter, interceptors } = options;
+  const { dataConverter } = options;
   if (client !== undefined) return client;
   const { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } = loadClient();
   const channelArgs = { ...KEEP_ALIVE, ...connection?.channelArgs };
@@ -66,6 +72,7 @@ export const connectTemporal = async (options: TemporalOptions = {}): Promise<Te
       interceptors: [...retries, failOnClosedChannel],
     });
     await opened.ensureConnected();
+    const interceptors = withDashboardLinks(options.dashboardUrl, options.interceptors);
     return new Client({ connection: opened, namespace, dataConverter, interceptors });
   } catch (error) {
     await opened?.close().catch(() => undefined); // its channel would keep trying

@@ -139,6 +139,7 @@ export const nodeOptions = (settings: Settings, options: WorkerOptions) => ({
   ...sealing(settings),
   dataConverter: settings.temporal.dataConverter,
   interceptors: settings.temporal.interceptors,
+  dashboardUrl: settings.temporal.dashboardUrl,
   namespace: settings.temporal.namespace,
   prefix: settings.prefix,
   handlers: settings.handlers,

@@ -171,7 +171,8 @@ const settingsOf = (options: StartOptions): Settings => {
   const nodes = nodeSettings(file.nodes ?? {}, undefined);
   problems.push(...callbackProblems(callback), ...nodeProblems(nodes));
   if (problems.length > 0) throw new SettingsError(problems);
-  const { address = 'localhost:7233', namespace = 'default', apiKey, tls, dataConverter, interceptors } = temporal;
+  const { address = 'localhost:7233', namespace = 'default', apiKey, tls } = temporal;
+  const { dataConverter, interceptors, dashboardUrl } = temporal;
   return {
     databaseUrl: file.databaseUrl!,
     schema: file.schema ?? 'muster',
@@ -184,6 +185,7 @@ const settingsOf = (options: StartOptions): Settings => {
       connection: { apiKey, tls: tls ?? (apiKey === undefined ? undefined : true) },
       dataConverter,
       interceptors,
+      dashboardUrl,
     },
     ...sealing(file),
     handlers: handlers ?? [],

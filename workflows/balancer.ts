@@ -2,7 +2,6 @@ import {
   continueAsNew,
   makeContinueAsNewFunc,
   proxyLocalActivities,
-  setCurrentDetails,
   setHandler,
   setWorkflowOptions,
   workflowInfo,
@@ -10,8 +9,10 @@ import {
 import type { Activities } from '../activities';
 import type { BalanceAnswer, BalancerInput } from './messages';
 import { balancerStatusQuery, lookSignal } from './definitions';
+import { showDetails } from './loops/details';
 import type { BalancerStatus } from './definitions';
 import { balancerDetails } from './planning/nodes/details';
+import { balancerStart } from './planning/webUi/starts';
 import { upgradedWhileWaiting } from './versioning';
 import type { Turn } from './loops/turnLoop';
 import { MOST_EVENTS, TurnLoop, TURNS_PER_RUN } from './loops/turnLoop';
@@ -78,6 +79,7 @@ class BalancerRun extends TurnLoop<Round> {
 
   protected describe(): void {
     const { last, turn, moves } = this;
-    if (last !== null) setCurrentDetails(balancerDetails({ ...last, nowMs: Date.now(), rounds: turn, moves }));
+    if (last !== null)
+      showDetails(balancerDetails({ ...last, nowMs: Date.now(), rounds: turn, moves }), balancerStart());
   }
 }

@@ -10,9 +10,11 @@ import type { Activities } from '../activities';
 import type { TakeAnswer } from '../activities/accepted/takeSignalled';
 import { MAX_BACKOFF } from './loops/backOff';
 import type { CompletionInput, CompletionSignal, ReadSignals, SignalledCompletion } from './definitions';
+import { showDetails } from './loops/details';
 import { upgradedWhileWaiting } from './versioning';
 import { handlerTaskQueue } from './naming';
 import type { UnreadRun } from './planning/unread';
+import { completionStart } from './planning/webUi/starts';
 import { whyUnreadable } from './planning/unreadable';
 import { signalReader } from './signals/signalReader';
 
@@ -65,6 +67,11 @@ export async function completion(
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     summary: `told about a batch of ${handler}`,
   });
+  showDetails(
+    `Waits, a day at most, for a worker that serves **${handler}** to record ` +
+      `${handedOn.length > 1 ? `${handedOn.length} completions` : 'the completion'}.`,
+    completionStart(handler, Math.max(1, handedOn.length)),
+  );
   if (handedOn.length === 0) return completeAccepted({ handler, told: input });
   const ends = await Promise.allSettled(handedOn.map((told) => completeAccepted({ handler, told })));
   return ends.map((end) => {
@@ -86,6 +93,12 @@ const readEndedMonitor = async (handler: string, ended: string): Promise<ReadSig
     );
     for (const key of ['completed', 'repeated', 'handedOn'] as const) sum[key] += answer[key];
     unread = answer.unread;
+    const { completed, repeated, handedOn } = sum;
+    showDetails(
+      `Reads what was signalled to an ended monitor of **${handler}**: ` +
+        `${completed} completed, ${repeated} repeated, ${handedOn} handed on; ${unread.length} runs left to read.`,
+      completionStart(handler, null),
+    );
   }
   return sum;
 };

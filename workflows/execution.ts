@@ -5,7 +5,6 @@ import {
   continueAsNew,
   proxyActivities,
   proxyLocalActivities,
-  setCurrentDetails,
   setHandler,
   setWorkflowOptions,
   sleep,
@@ -14,9 +13,12 @@ import {
 import type { Activities } from '../activities';
 import type { ExecutionInput, RollCallResponse } from './messages';
 import { lookSignal } from './definitions';
+import { showDetails } from './loops/details';
 import { upgradedWhileWaiting } from './versioning';
 import { nodeTaskQueue } from './naming';
 import { checkOwnScope } from './ownScope';
+import { some } from './planning/webUi/some';
+import { executionStart } from './planning/webUi/starts';
 import { pendingOf } from './planning/executions/states';
 import { roundPauseMs } from './planning/executions/turn';
 import { StartLimits } from './loops/startLimits';
@@ -26,11 +28,9 @@ setWorkflowOptions(upgradedWhileWaiting, execution);
 /**
  * A turn that is repeated finds what the first try has done. A turn hands out at most 50,000 items.
  */
-const { rollCall, cancelExecution } = proxyLocalActivities<Activities>({
-  startToCloseTimeout: '30s',
-  retry: { initialInterval: '200ms', maximumInterval: '5s' },
-  summary: 'calls the roll',
-});
+const TURN = { startToCloseTimeout: '30s', retry: { initialInterval: '200ms', maximumInterval: '5s' } } as const;
+const { rollCall } = proxyLocalActivities<Activities>({ ...TURN, summary: 'calls the roll' });
+const { cancelExecution } = proxyLocalActivities<Activities>({ ...TURN, summary: 'cancels the execution' });
 
 /** A chunk takes as long as its items do. A dead node is found by its missing heartbeats. */
 const LONGEST_CHUNK = '30 days';
@@ -153,7 +153,7 @@ class ExecutionRun {
       heartbeatTimeout: leaseMs,
       retry: { maximumAttempts: 1 },
       cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-      summary: `${items} items on ${node}`,
+      summary: `${some(items, 'item')} on ${node}`,
     });
     const taken = this.scope
       .run(() => workOrderBatch({ chunkId: id }))
@@ -209,12 +209,13 @@ class ExecutionRun {
 
   private describe({ counts, round, note }: RollCallResponse): void {
     const { created, inProgress, done, failed, permanentlyFailed } = counts;
-    setCurrentDetails(
+    showDetails(
       [
         `As of ${new Date().toISOString()}, round ${round}:`,
         `${done} done, ${permanentlyFailed} permanently failed, ${failed} failed, ${inProgress} in progress, ${created} created; ${this.running.size} chunks on nodes`,
         ...(note === null ? [] : [note]),
       ].join('\n\n'),
+      executionStart(this.executionId),
     );
   }
 }

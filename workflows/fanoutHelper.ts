@@ -3,6 +3,7 @@ import type { FanoutEnded } from './definitions';
 import { fanoutEndedSignal } from './definitions';
 import { musterActivities, orRefusal } from './musterActivities';
 import { DEFAULT_PREFIX } from './naming';
+import { some } from './planning/webUi/some';
 import type { SegmentRange } from './planning/fanouts/segments';
 import { itemIds, joinRanges } from './planning/fanouts/segments';
 
@@ -35,6 +36,7 @@ export const FANOUT_FAILURE_TYPES = {
 
 /** Interval in milliseconds at which the end is polled, in case its message was given up. */
 const ASK_MS = 3_600_000;
+const WAITS = 'until the fan-out has ended';
 /** Most items per activity, which takes seconds. */
 const ITEMS_PER_ACTIVITY = 10_000_000;
 
@@ -63,9 +65,8 @@ export class FanoutHandle {
     const ranges: SegmentRange[] = [];
     for (let left = items, part = 0; left > 0 || part === 0; left -= ITEMS_PER_ACTIVITY, part++) {
       const n = Math.min(left, ITEMS_PER_ACTIVITY);
-      const added = await orRefusal(
-        activitiesOf(this.prefix).addFanoutItems({ id: this.id, items: n, key: `${key}/${part}` }),
-      );
+      const { addFanoutItems } = this.activities(`adds ${some(n, 'item')} to fan-out`);
+      const added = await orRefusal(addFanoutItems({ id: this.id, items: n, key: `${key}/${part}` }));
       for (const range of added) joinRanges(ranges, range);
     }
     return ranges;
@@ -76,7 +77,7 @@ export class FanoutHandle {
    * already.
    */
   async seal(): Promise<boolean> {
-    const { state } = await orRefusal(activitiesOf(this.prefix).sealFanout({ id: this.id }));
+    const { state } = await orRefusal(this.activities('seals fan-out').sealFanout({ id: this.id }));
     return state === 'complete';
   }
 
@@ -94,7 +95,7 @@ export class FanoutHandle {
     for (; ended === null; ended = this.now()) {
       const leftMs = deadline - Date.now();
       if (leftMs <= 0) throw failure('timeout', `fan-out ${this.id} is not complete after ${timeout} ms; it goes on`);
-      const isTold = await condition(() => this.ended !== null, Math.min(leftMs, ASK_MS));
+      const isTold = await condition(() => this.ended !== null, Math.min(leftMs, ASK_MS), { summary: WAITS });
       if (!isTold && deadline - Date.now() > 0) await this.ask();
     }
     if (ended.type === 'fanout.expired')
@@ -107,13 +108,18 @@ export class FanoutHandle {
     return itemIds(this.id, ranges);
   }
 
+  private activities(does: string): FanoutActivities {
+    return activitiesOf(this.prefix, `${does} ${this.id}`);
+  }
+
   /** Reads the end, which a signal may change while a function waits. */
   private now(): FanoutEnded | null {
     return this.ended;
   }
 
   private async ask(): Promise<void> {
-    const answer = await orRefusal(activitiesOf(this.prefix).readFanoutEnd({ id: this.id }));
+    const { readFanoutEnd } = this.activities('asks for the end of fan-out');
+    const answer = await orRefusal(readFanoutEnd({ id: this.id }));
     this.ended ??= answer; // assigned only now: the signal may have arrived meanwhile
   }
 }
@@ -126,7 +132,7 @@ export const openFanout = async (options: FanoutOptions = {}): Promise<FanoutHan
   const { prefix = DEFAULT_PREFIX, ...opening } = options;
   const id = uuid4(); // made by the workflow, so that a retried activity opens the same fan-out
   const handle = new FanoutHandle(id, prefix, true);
-  await orRefusal(activitiesOf(prefix).openFanout({ ...opening, id }));
+  await orRefusal(activitiesOf(prefix, `opens fan-out ${id}`).openFanout({ ...opening, id }));
   return handle;
 };
 
@@ -147,7 +153,8 @@ type FanoutActivities = Pick<
  * Returns the activities of this module, which may be repeated safely. Invalid input is not
  * retried.
  */
-const activitiesOf = (prefix: string): FanoutActivities => musterActivities(prefix, '5 minutes'); // enough for ten million items in segments of one
+const activitiesOf = (prefix: string, summary: string): FanoutActivities =>
+  musterActivities(prefix, '5 minutes', summary); // enough for ten million items in segments of one
 
 const failure = (type: keyof typeof FANOUT_FAILURE_TYPES, message: string): ApplicationFailure =>
   ApplicationFailure.create({ type: FANOUT_FAILURE_TYPES[type], message, nonRetryable: true });

@@ -4,6 +4,7 @@ import { tasksEndedSignal } from './definitions';
 import { musterActivities, orRefusal } from './musterActivities';
 import { RARE_ASK_MS, rareAsks } from './loops/rareAsks';
 import { DEFAULT_PREFIX } from './naming';
+import { some } from './planning/webUi/some';
 
 /**
  * Options of `submitTask` and `submitTasks`, by which a user's own workflow submits tasks and
@@ -88,37 +89,23 @@ export const submitTasks = async <R = unknown, P = unknown>(
   const inbox = theInbox();
   const wait = inbox.expect(tasks.map((task) => task.id));
   try {
-    const activities = activitiesOf(options.prefix ?? DEFAULT_PREFIX);
-    const { ends, foreign } = await orRefusal(activities.submitTasks({ handler, tasks: [...tasks] }));
+    const prefix = options.prefix ?? DEFAULT_PREFIX;
+    const { submitTasks: submit } = musterActivities(prefix, '1 minute', `${some(tasks.length, 'task')} of ${handler}`);
+    const { ends, foreign } = await orRefusal(submit({ handler, tasks: [...tasks] }));
     wait.take(ends);
-    await untilEnded(wait, foreign, deadline, activities);
-    await fetchOmitted(wait, activities);
+    await untilEnded(wait, foreign, deadline, prefix);
+    await fetchOmitted(wait, prefix);
     return tasks.map((task) => wait.endOf(task.id) as TaskResult<R>);
   } finally {
     inbox.forget(wait);
   }
 };
 
-type HelperActivities = Pick<ReturnType<typeof musterActivities>, 'submitTasks' | 'readTaskEnds'>;
-
-/**
- * Returns the activities of this module. They are retried until Muster's store is available; an
- * invalid task or an unknown handler is not retried.
- */
-const activitiesOf = (prefix: string): HelperActivities => musterActivities(prefix, '1 minute');
-
-const untilEnded = async (
-  wait: Wait,
-  foreign: readonly string[],
-  deadline: number,
-  activities: HelperActivities,
-): Promise<void> => {
+const untilEnded = async (wait: Wait, foreign: readonly string[], deadline: number, prefix: string): Promise<void> => {
   if (wait.isOver()) return;
   const rare = foreign.length === 0 && deadline === Infinity ? rareAsks.begin() : null;
   try {
-    await (rare === null
-      ? untilEndedByTimers(wait, foreign, deadline, activities)
-      : untilEndedOrAsked(wait, rare, activities));
+    await (rare === null ? untilEndedByTimers(wait, foreign, deadline, prefix) : untilEndedOrAsked(wait, rare, prefix));
   } finally {
     rare?.end();
   }
@@ -127,12 +114,12 @@ const untilEnded = async (
 const untilEndedOrAsked = async (
   wait: Wait,
   rare: NonNullable<ReturnType<typeof rareAsks.begin>>,
-  activities: HelperActivities,
+  prefix: string,
 ): Promise<void> => {
   for (;;) {
     await condition(() => wait.isOver() || rare.isDue());
     if (wait.isOver()) return;
-    await ask(wait, activities);
+    await ask(wait, prefix);
     rare.asked();
   }
 };
@@ -141,23 +128,24 @@ const untilEndedByTimers = async (
   wait: Wait,
   foreign: readonly string[],
   deadline: number,
-  activities: HelperActivities,
+  prefix: string,
 ): Promise<void> => {
   let askMs = foreign.length > 0 ? FIRST_ASK_MS : RARE_ASK_MS;
   while (!wait.isOver()) {
     const leftMs = deadline - Date.now();
     if (leftMs <= 0) throw timedOut(wait);
-    if (await condition(() => wait.isOver(), Math.min(leftMs, askMs))) return;
+    const summary = `until ${some(wait.missing().length, 'task')} ended`;
+    if (await condition(() => wait.isOver(), Math.min(leftMs, askMs), { summary })) return;
     if (deadline - Date.now() <= 0) continue;
-    await ask(wait, activities);
+    await ask(wait, prefix);
     askMs = foreign.length > 0 ? Math.min(LONGEST_ASK_MS, askMs * 2) : RARE_ASK_MS;
   }
 };
 
-const ask = async (wait: Wait, activities: HelperActivities): Promise<void> => {
+const ask = async (wait: Wait, prefix: string): Promise<void> => {
   const missing = wait.missing();
-  for (let i = 0; i < missing.length; i += ASK)
-    wait.take(await activities.readTaskEnds({ ids: missing.slice(i, i + ASK) }));
+  const { readTaskEnds } = musterActivities(prefix, '1 minute', `asks whether ${some(missing.length, 'task')} ended`);
+  for (let i = 0; i < missing.length; i += ASK) wait.take(await readTaskEnds({ ids: missing.slice(i, i + ASK) }));
 };
 
 const timedOut = (wait: Wait): ApplicationFailure => {
@@ -175,10 +163,11 @@ const timedOut = (wait: Wait): ApplicationFailure => {
  * Reads results that were too large for a message, as many at a time as fit into an activity's
  * result, until only those are left that are too large for one.
  */
-const fetchOmitted = async (wait: Wait, activities: HelperActivities): Promise<void> => {
+const fetchOmitted = async (wait: Wait, prefix: string): Promise<void> => {
   let omitted = wait.omitted();
+  const { readTaskEnds } = musterActivities(prefix, '1 minute', 'reads large results');
   while (omitted.length > 0) {
-    wait.take(await activities.readTaskEnds({ ids: omitted.slice(0, ASK) }), true);
+    wait.take(await readTaskEnds({ ids: omitted.slice(0, ASK) }), true);
     const left = wait.omitted();
     // The first one did not fit even as the first of an answer: it is too large.
     omitted = left[0] === omitted[0] ? wait.giveUp(left[0]!) : left;

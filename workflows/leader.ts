@@ -4,16 +4,18 @@ import {
   makeContinueAsNewFunc,
   proxyActivities,
   proxyLocalActivities,
-  setCurrentDetails,
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities';
 import type { LeaderInput, TurnAnswer } from './messages';
 import { leaderStatusQuery, lookSignal } from './definitions';
+import { showDetails } from './loops/details';
 import { handlerTaskQueue, nodeTaskQueue } from './naming';
 import type { Backlog } from './planning/grouping/leaderDetails';
 import { leaderDetails } from './planning/grouping/leaderDetails';
+import { some } from './planning/webUi/some';
+import { leaderStart } from './planning/webUi/starts';
 import { StartLimits } from './loops/startLimits';
 import type { Turn } from './loops/turnLoop';
 import { MOST_EVENTS, dispatchLimitMs, TurnLoop, TURNS_PER_RUN } from './loops/turnLoop';
@@ -108,7 +110,7 @@ class LeaderRun extends TurnLoop<TurnAnswer> {
       // adopts the batches that are left.
       retry: { maximumAttempts: 1 },
       cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-      summary: `${dispatch.batches} batches, ${dispatch.tasks} tasks`,
+      summary: `${some(dispatch.batches, 'batch')}, ${some(dispatch.tasks, 'task')}`,
     });
     const { turn } = this;
     const work = submitBatches({
@@ -150,7 +152,7 @@ class LeaderRun extends TurnLoop<TurnAnswer> {
     const next = this.isOver ? 'idle' : last.next;
     const nowMs = Date.now();
     const dueAtMs = last.dueInMs === null ? null : this.lastAtMs + last.dueInMs;
-    setCurrentDetails(
+    showDetails(
       leaderDetails({
         handler,
         name,
@@ -167,6 +169,7 @@ class LeaderRun extends TurnLoop<TurnAnswer> {
         tasks,
         lastReason,
       }),
+      leaderStart(this.input),
     );
   }
 }

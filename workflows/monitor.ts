@@ -13,6 +13,7 @@ import { completeSignal } from './definitions';
 import type { MonitorInput, PollAnswer } from './definitions';
 import { lookUntilIdle } from './loops/lookLoop';
 import { handlerOfMonitor, handlerTaskQueue, monitorWorkflowId } from './naming';
+import { monitorStart } from './planning/webUi/starts';
 import { isLateStart } from './loops/startLimits';
 import { Signals } from './signals/signals';
 import { upgradedWhileWaiting } from './versioning';
@@ -55,7 +56,7 @@ export async function monitor(input?: Partial<MonitorInput>): Promise<void> {
       return { dueInMs, lastError, did: { asked, settled } };
     },
     () => continueAsNew<typeof monitor>({ handler, unread: signals.carried() }),
-    { title: `Monitor of ${handler}`, waitsFor: 'next question' },
+    { title: `Monitor of ${handler}`, waitsFor: 'next question', start: monitorStart(handler) },
     signals,
   );
 }

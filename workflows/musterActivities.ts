@@ -5,16 +5,18 @@ import { workflowTaskQueue } from './naming';
 
 /**
  * Returns Muster's activities for a user's own workflow. They run in Muster's workers, on their
- * task queue, and may be repeated safely.
+ * task queue, and may be repeated safely. The Web UI shows `summary` beside each.
  */
 export const musterActivities = (
   prefix: string,
   startToCloseTimeout: '1 minute' | '5 minutes',
+  summary: string,
 ): ReturnType<typeof proxyActivities<Activities>> =>
   proxyActivities<Activities>({
     taskQueue: workflowTaskQueue(prefix),
     startToCloseTimeout,
     retry: { initialInterval: '500ms', maximumInterval: MAX_BACKOFF },
+    summary,
   });
 
 /**

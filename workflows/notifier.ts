@@ -2,6 +2,7 @@ import { continueAsNew, proxyActivities, setWorkflowOptions } from '@temporalio/
 import type { Activities } from '../activities';
 import { MAX_BACKOFF } from './loops/backOff';
 import { lookUntilIdle } from './loops/lookLoop';
+import { notifierStart } from './planning/webUi/starts';
 import { upgradedWhileWaiting } from './versioning';
 
 /**
@@ -12,6 +13,7 @@ const { deliverNotifications } = proxyActivities<Activities>({
   startToCloseTimeout: '2 minutes',
   heartbeatTimeout: '20s',
   retry: { initialInterval: '500ms', maximumInterval: MAX_BACKOFF },
+  summary: 'delivers callbacks',
 });
 
 setWorkflowOptions(upgradedWhileWaiting, notifier);
@@ -28,6 +30,6 @@ export async function notifier(): Promise<void> {
       return { dueInMs, lastError, did: { delivered, 'put off': putOff, 'given up': givenUp } };
     },
     () => continueAsNew<typeof notifier>(),
-    { title: 'Notifier', waitsFor: 'next delivery' },
+    { title: 'Notifier', waitsFor: 'next delivery', start: notifierStart() },
   );
 }

@@ -4,7 +4,6 @@ import {
   makeContinueAsNewFunc,
   proxyActivities,
   proxyLocalActivities,
-  setCurrentDetails,
   setHandler,
   setWorkflowOptions,
   workflowInfo,
@@ -12,9 +11,12 @@ import {
 import type { Activities } from '../activities';
 import type { GrantAnswer, QueuerInput } from './messages';
 import { lookSignal, queuerStatusQuery } from './definitions';
+import { showDetails } from './loops/details';
 import type { QueuerStatus } from './definitions';
 import { upgradedWhileWaiting } from './versioning';
 import { handlerTaskQueue, nodeTaskQueue } from './naming';
+import { some } from './planning/webUi/some';
+import { queuerStart } from './planning/webUi/starts';
 import { START_LIMIT_MS } from './planning/startLimit';
 import { USUAL } from './priorities';
 import type { Turn } from './loops/turnLoop';
@@ -81,7 +83,7 @@ class QueuerRun extends TurnLoop<GrantAnswer> {
       priority: USUAL,
       retry: { maximumAttempts: 1 }, // the next turn recovers what it left
       cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-      summary: `${slots} submitters, ${batches} batches to begin with`,
+      summary: `${some(slots, 'submitter')}, ${some(batches, 'batch')} to begin with`,
     });
     const { queuerId } = this.input;
     const { turn } = this;
@@ -109,12 +111,14 @@ class QueuerRun extends TurnLoop<GrantAnswer> {
     const last = this.last;
     if (last === null) return;
     const next = last.next === 'waiting' && last.dueInMs !== null ? `looks again in ${last.dueInMs} ms` : last.next;
-    setCurrentDetails(
+    showDetails(
       [
         `**Queuer** of partition ${this.input.queuerId}, as of ${new Date().toISOString()}`,
+        '',
         `- epoch ${last.epoch}, turn ${this.turn}; ${next}${last.heldBy === null ? '' : `, held by: ${last.heldBy}`}`,
         `- submitting activities: ${this.live.size}; batches of this run: ${this.batches}`,
       ].join('\n'),
+      queuerStart(this.input.queuerId),
     );
   }
 }

@@ -11,6 +11,15 @@ import {
   workflowTaskQueue,
 } from './naming';
 import type { LeaderInput } from './messages';
+import type { ShownStart } from './planning/webUi/starts';
+import {
+  balancerStart,
+  executionStart,
+  leaderStart,
+  monitorStart,
+  notifierStart,
+  queuerStart,
+} from './planning/webUi/starts';
 import { BEFORE_LEADERS } from './priorities';
 
 /**
@@ -138,7 +147,7 @@ export const wakeLeaderWorkflows = (
           signal: lookSignal,
           signalArgs: [],
           workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
-          staticSummary: `Leader of ${leader.handler}, set ${leader.name.slice(0, 100).replaceAll('\n', ' ')}`,
+          ...leaderStart(leader),
           ...attributes,
         }),
       );
@@ -190,7 +199,7 @@ const wakeOne = async (
   workflowId: string,
   prefix: string,
   args: unknown[],
-  summary: string,
+  shown: ShownStart,
   handler?: string,
 ): Promise<Error | null> => {
   const start: Start = (attributes) =>
@@ -203,7 +212,7 @@ const wakeOne = async (
         signalArgs: [],
         workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
         priority: BEFORE_LEADERS,
-        staticSummary: summary,
+        ...shown,
         ...attributes,
       }),
     );
@@ -216,10 +225,10 @@ const wakeOne = async (
 };
 
 export const wakeNotifier = (temporal: Client, prefix: string): Promise<Error | null> =>
-  wakeOne(temporal, 'notifier', notifierWorkflowId(prefix), prefix, [], 'Delivers callbacks');
+  wakeOne(temporal, 'notifier', notifierWorkflowId(prefix), prefix, [], notifierStart());
 
 export const wakeBalancer = (temporal: Client, prefix: string): Promise<Error | null> =>
-  wakeOne(temporal, 'balancer', balancerWorkflowId(prefix), prefix, [{}], 'Spreads partitions over the nodes');
+  wakeOne(temporal, 'balancer', balancerWorkflowId(prefix), prefix, [{}], balancerStart());
 
 export const wakeMonitor = (temporal: Client, prefix: string, handler: string): Promise<Error | null> =>
   wakeOne(
@@ -228,7 +237,7 @@ export const wakeMonitor = (temporal: Client, prefix: string, handler: string): 
     monitorWorkflowId(prefix, handler),
     prefix,
     [{ handler }],
-    `Asks what became of accepted batches of ${handler}`,
+    monitorStart(handler),
     handler,
   );
 
@@ -251,7 +260,7 @@ export const wakeQueuerWorkflows = (
         signalArgs: [],
         workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
         priority: BEFORE_LEADERS,
-        staticSummary: `Queuer of partition ${queuerId}`,
+        ...queuerStart(queuerId),
       }),
     ),
   );
@@ -276,7 +285,7 @@ export const wakeExecutions = (
         signal: lookSignal,
         signalArgs: [],
         workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
-        staticSummary: `Execution ${executionId}`,
+        ...executionStart(executionId),
       }),
     ),
   );

@@ -2,6 +2,7 @@ import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { isRegisteredHandler } from '../../postgres/grouping/handler';
 import type { CompletionSignal, MonitorInput, SignalledCompletion } from '../../workflows/definitions';
 import { workflowTaskQueue } from '../../workflows/naming';
+import { completionStart } from '../../workflows/planning/webUi/starts';
 import type { ActivityDeps } from '../deps';
 import { completeAtOnce } from './completeSignalled';
 import { isStorableText } from '../../handlers/text';
@@ -24,7 +25,7 @@ export const handOnCompletions = async (
     taskQueue: workflowTaskQueue(prefix),
     args: [{ handler }, ...told],
     workflowIdReusePolicy: 'REJECT_DUPLICATE' as const,
-    staticSummary: `What became of ${told.length === 1 ? 'a batch' : `${told.length} batches`} of ${handler}`,
+    ...completionStart(handler, told.length),
   };
   try {
     await temporal.withDeadline(Date.now() + START_DEADLINE_MS, () => temporal.workflow.start('completion', options));

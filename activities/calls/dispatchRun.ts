@@ -203,7 +203,8 @@ export class DispatchRun {
    * between two, one was always in progress, and the dispatch could not end.
    */
   private tick(touches: boolean): void {
-    Context.current().heartbeat();
+    const { batches, tasks, handedBack } = this;
+    Context.current().heartbeat({ batches, tasks, handedBack }); // shown in the Web UI
     this.touchIsDue ||= touches;
     if (this.ticking) return;
     const kind = this.touchIsDue ? 'touch' : 'look';

@@ -35,6 +35,9 @@ import { TICK_MS } from '../tick';
  */
 const MARK_LATE_MS = 2_000;
 
+/** Batches at work that a heartbeat names. */
+const MOST_SHOWN = 20;
+
 /** A batch that was not sent, and the attempt marked for it; null: no attempt was marked. */
 interface Unsent {
   attempt: number | null;
@@ -48,6 +51,8 @@ const UNMARKED: Unsent = { attempt: null };
  */
 export class SubmitterRun {
   private readonly running = new Set<Promise<void>>();
+  /** Numbers of the batches at work. */
+  private readonly sending = new Set<number>();
   private readonly startedAt = performance.now();
   private slots: number;
   private idle = 0;
@@ -112,6 +117,11 @@ export class SubmitterRun {
    * the batch.
    */
   private async carryOne(batch: CarriedBatch): Promise<void> {
+    this.sending.add(batch.id);
+    await this.carryHere(batch).finally(() => this.sending.delete(batch.id));
+  }
+
+  private async carryHere(batch: CarriedBatch): Promise<void> {
     const handler = this.deps.handlers.get(batch.handler);
     if (handler === undefined || this.stopping) return this.giveBack(batch.id, null);
     const use =
@@ -235,12 +245,18 @@ export class SubmitterRun {
     }
   }
 
+  /** Returns what the Web UI shows with the last heartbeat, which is sent anyway. */
+  private progress(): object {
+    const { slots, batches, tasks, handedBack } = this;
+    return { slots, sending: [...this.sending].slice(0, MOST_SHOWN), batches, tasks, handedBack };
+  }
+
   /**
    * Runs one tick at a time: if ticks overlapped while the store is slow, the submitter could never
    * end.
    */
   private async tick(): Promise<void> {
-    Context.current().heartbeat();
+    Context.current().heartbeat(this.progress());
     if (this.ticking) return;
     this.ticking = true;
     try {

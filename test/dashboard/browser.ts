@@ -118,10 +118,10 @@ export class Page {
     await this.until(`document.body.innerText.includes(${JSON.stringify(text)})`, text);
   }
 
-  /** Clicks on the first visible button or link with this text. */
+  /** Clicks on the first button or link with this text that can be clicked. */
   async click(text: string, within = 'body'): Promise<void> {
     const all = JSON.stringify(`${within} button, ${within} a`);
-    const isIt = `(one) => one.textContent.trim() === ${JSON.stringify(text)}`;
+    const isIt = `(one) => one.textContent.trim() === ${JSON.stringify(text)} && !one.disabled`;
     const find = `[...document.querySelectorAll(${all})].find(${isIt})`;
     await this.until(find, `a button ${text}`);
     await this.run(`${find}.click()`);

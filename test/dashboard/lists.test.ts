@@ -28,6 +28,7 @@ afterAll(async () => {
 });
 
 const minute = new Date(Math.floor(Date.now() / 60_000) * 60_000).toISOString();
+const earlier = new Date(Date.parse(minute) - 1_800_000).toISOString();
 const SESSION = {
   ...{ name: null, scopes: ['admin'], tenant: null, handlers: null, version: '1', namespace: 'default' },
   temporalUi: 'https://temporal.example.com',
@@ -46,7 +47,18 @@ const ERRORS = {
   ...{ since: minute, looked: 2_000, complete: false },
 };
 const OUTCOMES = {
-  outcomes: [{ handler: 'items', minute, ends: { succeeded: 4_000, failed: 3, dead: 0, unknown: 0 } }],
+  outcomes: [
+    {
+      ...{ handler: 'items', minute, ends: { succeeded: 4_000, failed: 3, dead: 0, unknown: 0 } },
+      // All between 50 and 100 ms.
+      ...{ calls: { results: 38, later: 2 }, tasks: 4_003, callMs: 3_000, latency: [0, 0, 0, 40] },
+    },
+    {
+      ...{ handler: 'items', minute: earlier, ends: { succeeded: 0, failed: 0, dead: 0, unknown: 0 } },
+      // All between 10 and 30 s.
+      ...{ calls: { results: 60, later: 0 }, tasks: 60, callMs: 1_200_000, latency: [...Array<number>(10).fill(0), 60] },
+    },
+  ],
   ...{ at: minute, next: null },
 };
 
@@ -62,6 +74,7 @@ test('errors are listed by text with links to their tasks, and the overview has 
     '#/tasks/order-1',
     '#/batches/17',
   ]);
+  expect(await page.run(`document.querySelector('tbody td:last-of-type').textContent`)).toContain('Redrive all');
   expect(await page.violations()).toEqual([]);
   await page.go('#/', 'Overview');
   await page.until(`document.querySelector('.spark')`);
@@ -70,6 +83,29 @@ test('errors are listed by text with links to their tasks, and the overview has 
   );
   expect(await page.violations()).toEqual([]);
   await page.go('#/handlers/items', 'items');
+  await page.shows('p50 75 ms, p99 100 ms');
+  await page.shows('p50 13 s, p99 29 s'); // of the hour
+  await page.shows('100 calls: 98 results, 2 later');
   await page.until(`document.querySelector('a[href^="https://temporal.example.com/namespaces/default/workflows/"]')`);
+  expect(page.complaints).toEqual([]);
+});
+
+test('a bulk action is started from a list after a dry run, once, and stopped', async () => {
+  await page.load('#/handlers/items/tasks?state=created');
+  await page.click('Cancel all', 'main');
+  await page.shows('1 task matches now: a.');
+  expect(await page.run(`document.querySelector('dialog h2').textContent`)).toBe('Cancel all waiting tasks of items?');
+  await page.click('Cancel all', 'dialog');
+  await page.shows('Started.');
+  const { actions } = await world.client.bulk.list({ handler: 'items' });
+  expect(actions).toMatchObject([{ action: { do: 'cancel' }, where: { state: 'created' }, door: 'api' }]);
+  expect(actions[0]!.id).toMatch(/^.{14}8/); // made of the key of the request: sent twice, it is started once
+  await page.click('See how far it is', 'dialog');
+  await page.until(`document.querySelector('h1').textContent === 'Bulk action ${actions[0]!.id}'`);
+  await page.shows('counting');
+  expect(await page.take('Stop', 'main', 'Stopped.')).toBe('Stop after 0 of 0 tasks: cancel waiting tasks of items?');
+  await page.shows('stopped');
+  expect(await world.client.bulk.get(actions[0]!.id)).toMatchObject({ state: 'stopped', done: 0 });
+  expect(await page.violations()).toEqual([]);
   expect(page.complaints).toEqual([]);
 });

@@ -1,5 +1,9 @@
 import type { Overview, OverviewHandler } from '../../workflows/contracts/dashboard';
+import type { BulkVerb } from '../../workflows/planning/bulk/actions';
+import { STATES_OF_ACTION } from '../../workflows/planning/bulk/actions';
+import type { TaskState } from '../../workflows/planning/states';
 import { cancelTasks, flush, redrive } from '../../workers/dashboard/model/actions';
+import { actionsOnAll, actionsOnErrors } from '../../workers/dashboard/model/bulkActions';
 import { findingsOf, standingOf } from '../../workers/dashboard/model/findings';
 import { bytes, counted, duration, json, number, relative } from '../../workers/dashboard/model/format';
 import { apiPath, hrefOf, parsePlace } from '../../workers/dashboard/model/place';
@@ -214,10 +218,63 @@ describe('texts', () => {
 
   test('a question says how many, and which', () => {
     expect(flush('orders', null, 1).question).toBe('Flush handler orders: 1 waiting task?');
-    expect(redrive('orders', 'dead', { n: 7, ids: ['a', 'b', 'c', 'd', 'e', 'f', 'g'] }).question).toBe(
+    expect(redrive('orders', 'dead', ['a', 'b', 'c', 'd', 'e', 'f', 'g']).question).toBe(
       'Redrive 7 dead tasks of handler orders: a, b, c, d, e and 2 more?',
     );
-    expect(redrive('orders', 'dead', { n: 7, target: 'se' }).body).toEqual({ only: 'dead', target: 'se' });
+    expect(redrive('orders', 'dead', ['a']).body).toEqual({ only: 'dead', ids: ['a'] });
     expect(cancelTasks(['a']).path).toBe('/v1/tasks:cancel');
+  });
+});
+
+describe('bulk actions', () => {
+  const labels = (state: TaskState): string[] => actionsOnAll('orders', { state }).map(({ label }) => label);
+
+  test.each<[TaskState, string[]]>([
+    ['created', ['Send all now', 'Cancel all']],
+    ['batched', []],
+    ['in-progress', []],
+    ['unknown', ['Redrive all', 'All succeeded', 'All failed']],
+    ['succeeded', ['Redrive all']],
+    ['failed', ['Redrive all']],
+    ['dead', ['Redrive all']],
+    ['cancelled', []],
+  ])('tasks that are %s offer %j, as the store allows', (state, offered) => {
+    expect(labels(state)).toEqual(offered);
+    for (const { body } of actionsOnAll('orders', { state }))
+      expect(STATES_OF_ACTION[(body as { action: { do: BulkVerb } }).action.do]).toContain(state);
+  });
+
+  test('the question names the filter, and the body has it', () => {
+    const [redriven] = actionsOnAll('orders', { state: 'dead', target: 'se', error: '502' });
+    expect(redriven!.question).toBe('Redrive all dead tasks of target se of orders whose error contains “502”?');
+    const where = { state: 'dead', target: 'se', error: '502' };
+    expect(redriven!.body).toEqual({ handler: 'orders', where, action: { do: 'redrive' } });
+    expect(redriven!.goesTo!({ id: 'b-1' })).toEqual({ href: '#/bulk/b-1', text: 'See how far it is' });
+  });
+
+  test.each([
+    [{ count: 0, complete: true, sample: [] }, 0, 'No task matches now.'],
+    [{ count: 1, complete: true, sample: [{ id: 'a' }] }, 1, '1 task matches now: a.'],
+    [
+      { count: 2_000, complete: false, sample: ['a', 'b', 'c', 'd', 'e', 'f'].map((id) => ({ id })) },
+      2_000,
+      'At least 2,000 tasks match now: a, b, c, d, e and 1,995 more.',
+    ],
+  ])('a dry run that found %j', (answer, n, text) => {
+    const [action] = actionsOnAll('orders', { state: 'dead' });
+    expect(action!.dryRun!.found(answer)).toEqual({ n, text });
+  });
+
+  test('a group of errors is redriven, or tried at once where it waits; callbacks have their own page', () => {
+    const of = (...given: Parameters<typeof actionsOnErrors>) =>
+      actionsOnErrors(...given).map(({ label, body }) => [label, body]);
+    const where = (state: string) => ({ state, errorGroup: 'HTTP 503' });
+    expect(of('orders', 'dead', 'HTTP 503')).toEqual([
+      ['Redrive all', { handler: 'orders', where: where('dead'), action: { do: 'redrive' } }],
+    ]);
+    expect(of('orders', 'retrying', 'HTTP 503')).toEqual([
+      ['Send all now', { handler: 'orders', where: where('created'), action: { do: 'update', notBefore: null } }],
+    ]);
+    expect([...of(null, 'callback', 'x'), ...of('orders', 'callback', 'x')]).toEqual([]);
   });
 });

@@ -5,6 +5,7 @@ import { startMuster } from '../helpers/muster';
 import { eventually } from '../helpers/eventually';
 import type { ApiWorld, Place } from '../api/world';
 import { items, openWorld } from '../api/world';
+import { SECRET, startReceiver } from '../services/notifier/receiver';
 
 /** A Muster in which every state can be seen at once. */
 
@@ -82,12 +83,18 @@ export interface DashboardWorld {
   execution: string;
   /** A batch of index-city that has ended. */
   batch: number;
+  /** A bulk action that has ended. */
+  bulk: string;
+  /** How often a callback was tried. */
+  tried(): number;
   stop(): Promise<void>;
 }
 
 /** Starts it, and waits until each handler stands as it is to be seen. `open`: without tokens. */
 export const openDashboard = async ({ open }: { open: boolean }): Promise<DashboardWorld> => {
-  const muster = await startMuster(handlers);
+  const receiver = await startReceiver();
+  receiver.answer = (response) => void response.writeHead(410).end();
+  const muster = await startMuster(handlers, { callbacks: { allow: ['127.0.0.1:*'], secret: SECRET } });
   const { client, database, prefix } = muster;
   await client.submit('mail', items('example.com', ...named('mail', 120)));
   await client.pause('mail', { reason: 'the SMTP host is being replaced' });
@@ -96,6 +103,8 @@ export const openDashboard = async ({ open }: { open: boolean }): Promise<Dashbo
   await client.submit('charge', items('visa', ...named('charge', 6)));
   await client.submit('thumbnails', items('eu-1', ...named('image', 37)));
   await client.submit('fleet', items('car-1', ...named('car', 5)));
+  const callback = { url: `${receiver.url}/orders/ended` };
+  await client.submit('fleet', { id: 'told-1', payload: { to: 'car-1' }, callback });
   await client.submit('ledger', items('po-17', ...named('edit', 3)));
   for (const id of ['wrong-1', ...named('after', 3)])
     await client.submitBatch('ledger', 'po-17', items('po-17', id)).catch(() => undefined);
@@ -112,13 +121,21 @@ export const openDashboard = async ({ open }: { open: boolean }): Promise<Dashbo
   await eventually(async () => (await client.partitions()).some(({ state }) => state === 'held'), {
     what: 'partitions',
   });
+  await eventually(async () => (await client.callbacks.list({ state: 'given-up' })).callbacks.length === 1, {
+    what: 'a callback that was given up',
+  });
+  const where = { state: 'created', target: 'example.org' } as const;
+  const { id: bulk } = await client.bulk.start({ handler: 'mail', where, action: { do: 'update', priority: 5 } });
+  await eventually(async () => (await client.bulk.get(bulk))?.state === 'done', { what: 'the end of a bulk action' });
   const batch = (await client.getTask('city-1'))!.batch!;
   const world = await openWorld({ open, handlers, muster: { database, prefix } });
   return {
-    ...{ muster, world, fanout, execution, batch },
+    ...{ muster, world, fanout, execution, batch, bulk },
+    tried: () => receiver.received.length,
     stop: async () => {
       await world.stop();
       await muster.stop();
+      await receiver.close();
     },
   };
 };

@@ -8,6 +8,7 @@ import { createClient, defineFunction, defineHandler } from '../../client';
 import type { Client, Handler } from '../../client';
 import type { StartedWorker, StartOptions } from '../../workers/worker';
 import { startWorker } from '../../workers/worker';
+import { notifierWorkflowId } from '../../workflows/naming';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase, temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
@@ -142,4 +143,14 @@ test('without handlers and functions a worker keeps fan-outs', async () => {
   await items.ack(added);
   await eventually(async () => (await fanouts.get(id))?.state === 'complete');
   expect((await worker.health()).healthy).toBe(true);
+});
+
+test('the workflows that it starts link to the dashboard', async () => {
+  const handler = handlerOf('told', []);
+  await begin({ handlers: [handler], temporal: { address: temporalAddress(), dashboardUrl: 'https://m.example.com' } });
+  const client = clientOf(handler);
+  await client.submit('told', { ...task('a'), callback: { workflowId: 'none-has-this-id' } });
+  const notifier = (await client.temporal()).workflow.getHandle(notifierWorkflowId(prefix));
+  const { memo } = await eventually(() => notifier.describe().catch(() => null)); // until it is there
+  expect(memo).toEqual({ muster: 'notifier', dashboard: 'https://m.example.com/#/callbacks' });
 });

@@ -54,6 +54,7 @@ test('the Web UI tells the story: a person finds a handler’s leaders, what the
   await eventually(async () => /; idle\n/.test(await details()), { what: details });
   expect((await details()).split('\n')).toEqual([
     expect.stringMatching(/^\*\*shown\*\*, set `[0-3]`, as of \d{4}-\d\d-\d\dT[\d:.]+Z$/),
+    '',
     expect.stringMatching(/^- epoch 1, turn \d+; idle$/),
     '- waiting: nothing',
     '- in flight: 0 dispatches',

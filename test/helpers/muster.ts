@@ -54,7 +54,7 @@ export const startMuster = async (
     handlers,
     prefix,
     ...sealing(options),
-    temporal: { address, dataConverter: options.dataConverter },
+    temporal: { address, dataConverter: options.dataConverter, dashboardUrl: options.dashboardUrl },
   });
   return {
     database,

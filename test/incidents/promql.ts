@@ -1,6 +1,8 @@
 /**
- * Evaluates the expressions of deploy/prometheus against scrapes of `/metrics`, as far as the rules
- * go: selectors, rate and increase, min, max and sum, products, comparisons, `and`, and quantiles.
+ * Evaluates the expressions of deploy/prometheus and deploy/grafana against scrapes of `/metrics`,
+ * as far as these go: selectors, rate and increase, min, max and sum, the four operations,
+ * comparisons, `and`, and quantiles. A metric or label that the scrape does not have is an error if
+ * that is asked for.
  */
 
 export interface Sample {
@@ -25,8 +27,13 @@ export const scrapeOf = (...texts: string[]): Scrape => {
 type Value = readonly Sample[] | number;
 
 /** Returns the samples for which a rule fires: what its expression yields of two scrapes. */
-export const evaluate = (expr: string, before: Scrape, now: Scrape): readonly Sample[] => {
-  const value = new Evaluation(expr, before, now).all();
+export const evaluate = (
+  expr: string,
+  before: Scrape,
+  now: Scrape,
+  { strict = false }: { strict?: boolean } = {},
+): readonly Sample[] => {
+  const value = new Evaluation(expr, before, now, strict).all();
   if (typeof value === 'number') throw new Error(`${expr}: expected a vector, got ${value}`);
   return value;
 };
@@ -41,6 +48,7 @@ class Evaluation {
     private readonly expr: string,
     private readonly before: Scrape,
     private readonly now: Scrape,
+    private readonly strict: boolean,
   ) {
     TOKEN.lastIndex = 0;
     for (let found = TOKEN.exec(expr); found !== null; found = TOKEN.exec(expr)) this.tokens.push(found[1]!);
@@ -76,19 +84,25 @@ class Evaluation {
   }
 
   private comparison(): Value {
-    const left = this.product();
+    const left = this.sum();
     const holds = HOLDS.get(this.tokens[this.at] ?? '');
     if (holds === undefined) return left;
     this.at++;
-    const right = this.product();
+    const right = this.sum();
     return paired(left as readonly Sample[], right, (a, b) => (holds(a, b) ? a : null));
   }
 
+  private sum(): Value {
+    return this.operations('+-', () => this.product());
+  }
   private product(): Value {
-    let left = this.factor();
-    while (this.has('*')) {
-      const right = this.factor();
-      left = typeof left === 'number' ? times(right, left) : times(left, right as number);
+    return this.operations('*/', () => this.factor());
+  }
+  private operations(operators: string, operand: () => Value): Value {
+    let left = operand();
+    for (let next = this.tokens[this.at]; next !== undefined && operators.includes(next); next = this.tokens[this.at]) {
+      this.at++;
+      left = combined(left, operand(), OPERATIONS.get(next)!);
     }
     return left;
   }
@@ -116,6 +130,7 @@ class Evaluation {
     this.take('(');
     const inner = this.conjunction() as readonly Sample[];
     this.take(')');
+    for (const name of by) this.expectLabel(name, inner);
     const groups = new Map<string, Sample>();
     for (const { labels, value } of inner) {
       const kept = Object.fromEntries(by.map((name) => [name, labels[name] ?? '']));
@@ -168,17 +183,26 @@ class Evaluation {
     });
   }
 
+  private expectLabel(name: string, samples: readonly Sample[]): void {
+    if (this.strict && !samples.some(({ labels }) => name in labels))
+      throw new Error(`${this.expr}: no sample has the label ${name}`);
+  }
+
   private select(name: string, of: Scrape): readonly Sample[] {
+    const all = of.get(name) ?? [];
+    // Counters may begin between the two scrapes.
+    if (this.strict && of === this.now && all.length === 0) throw new Error(`${this.expr}: there is no metric ${name}`);
     const wanted: ((labels: Record<string, string>) => boolean)[] = [];
     if (this.has('{'))
       while (!this.has('}')) {
         if (this.has(',')) continue;
         const [label, operator, text] = [this.take(), this.take(), this.take().slice(1, -1)];
+        if (of === this.now) this.expectLabel(label, all);
         wanted.push((labels) =>
           operator === '=' ? labels[label] === text : new RegExp(`^(?:${text})$`).test(labels[label] ?? ''),
         );
       }
-    return (of.get(name) ?? []).filter(({ labels }) => wanted.every((fits) => fits(labels)));
+    return all.filter(({ labels }) => wanted.every((fits) => fits(labels)));
   }
 }
 
@@ -194,8 +218,19 @@ const COMBINED = { min: Math.min, max: Math.max, sum: (a: number, b: number): nu
 const isSame = (a: Record<string, string>, b: Record<string, string>): boolean =>
   Object.keys(a).length === Object.keys(b).length && Object.entries(a).every(([name, value]) => b[name] === value);
 
-const times = (vector: Value, by: number): Value =>
-  typeof vector === 'number' ? vector * by : vector.map(({ labels, value }) => ({ labels, value: value * by }));
+type Operation = (a: number, b: number) => number;
+const OPERATIONS: ReadonlyMap<string, Operation> = new Map<string, Operation>([
+  ['+', (a, b) => a + b],
+  ['-', (a, b) => a - b],
+  ['*', (a, b) => a * b],
+  ['/', (a, b) => a / b],
+]);
+
+const combined = (left: Value, right: Value, operation: Operation): Value => {
+  if (typeof left !== 'number') return paired(left, right, operation);
+  if (typeof right === 'number') return operation(left, right);
+  return right.map(({ labels, value }) => ({ labels, value: operation(left, value) }));
+};
 
 /** Combines each sample with the number, or with the sample of the same labels. */
 const paired = (

@@ -48,6 +48,8 @@ export interface IncidentWorld {
   alerts(name: string): Promise<Sample['labels'][]>;
   /** Scrapes: what counters count from here on is new. */
   quiet(): Promise<void>;
+  /** Returns what the API and all workers answer at `/metrics`. */
+  scrape(): Promise<Scrape>;
   stop(): Promise<void>;
 }
 
@@ -156,6 +158,7 @@ export const openIncidents = async (): Promise<IncidentWorld> => {
       return evaluate(rule.expr, before, await scrape()).map(({ labels }) => labels);
     },
     quiet: async () => void (before = await scrape()),
+    scrape,
     stop: async () => {
       killLeftovers();
       downstream.closeAllConnections();

@@ -20,6 +20,7 @@ const facts: LeaderFacts = {
 test('what the Web UI shows of a leader: targets, queued, in flight, epoch, last flush reason, next due [G12 Build 4]', () => {
   expect(leaderDetails(facts).split('\n')).toEqual([
     '**orders**, set `3`, as of 2026-01-02T03:04:05.000Z',
+    '',
     '- epoch 2, turn 7; looks again at 2026-01-02T03:04:06.500Z',
     '- waiting: 1,234 tasks of 3 targets',
     '- in flight: 1 dispatch (last: 1 batch, 500 tasks)',

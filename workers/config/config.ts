@@ -148,7 +148,7 @@ export const loadSettings = async (
     maxConnections: maxConnections === undefined ? (config?.settings.maxConnections ?? null) : Number(maxConnections),
     maxCachedWorkflows: maxCached === undefined ? (config?.settings.maxCachedWorkflows ?? null) : Number(maxCached),
     prefix: own.prefix ?? servers?.prefix ?? DEFAULT_PREFIX,
-    temporal: servers === null ? temporal.settings : { ...temporal.settings, ...addressOf(servers), connection: {} },
+    temporal: servers === null ? temporal.settings : ofDev(temporal.settings, servers),
     ...sealing(config?.settings ?? {}),
     handlers: config?.handlers ?? [],
     hooks: config?.settings.hooks,
@@ -171,7 +171,16 @@ export const loadSettings = async (
   };
 };
 
-const addressOf = ({ temporal: { address, namespace } }: DevServers) => ({ address, namespace });
+const ofDev = (
+  settings: TemporalSettings,
+  { temporal: { address, namespace }, api }: DevServers,
+): TemporalSettings => ({
+  ...settings, // with what is plugged in
+  address,
+  namespace,
+  connection: {},
+  dashboardUrl: settings.dashboardUrl ?? api,
+});
 
 const FLAG_NAMES: Readonly<Record<string, string>> = {
   databaseUrl: '--database-url',
@@ -241,6 +250,7 @@ const temporalOf = (
       },
       dataConverter: fromFile.dataConverter,
       interceptors: fromFile.interceptors,
+      dashboardUrl: fromFile.dashboardUrl,
     },
     // A profile in the home directory names the user's usual server; it does not override a dev
     // server started here.

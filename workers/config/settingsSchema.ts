@@ -54,6 +54,8 @@ const isTruth = (value: unknown): boolean => typeof value === 'boolean';
 const LONGEST_WAIT_MS = 3_650 * 86_400_000;
 const wait = (leastMs: number) => whole(leastMs, LONGEST_WAIT_MS, 'milliseconds');
 
+const webAddress = text('an http or https URL', (url) => WEB.test(url) && URL.canParse(url));
+
 interface SchemaOptions extends SecretOptions {
   folder: string;
 }
@@ -66,6 +68,11 @@ const temporalShape = (options: SchemaOptions) => ({
     tls(options),
     'Whether and how to use TLS. Certificates in PEM; in JSON the key as `{"env": "NAME"}`.',
     false,
+  ),
+  dashboardUrl: setting(
+    webAddress,
+    "Address of the dashboard, to which Muster's workflows link in Temporal's Web UI.",
+    'none; `muster dev` knows its own',
   ),
   ...plugsShape(options.folder),
 });
@@ -141,7 +148,7 @@ const apiShape = {
     'none',
   ),
   temporalUi: setting(
-    text('an http or https URL', (url) => WEB.test(url) && URL.canParse(url)),
+    webAddress,
     "Address of Temporal's Web UI, for links of the dashboard.",
     'none; `muster dev` knows its own',
   ),

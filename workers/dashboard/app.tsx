@@ -97,6 +97,8 @@ const SECTIONS: readonly (readonly [name: string, path: string, shown: (session:
   ['Executions', 'executions', ({ view }) => view.handlers === null || view.tenant !== null],
   ['Nodes', 'nodes', seesAll],
   ['Errors', 'errors', ({ view }) => view.tenant === null],
+  ['Callbacks', 'callbacks', ({ view }) => view.tenant === null],
+  ['Bulk', 'bulk', ({ view }) => view.tenant === null],
   ['Audit', 'audit', (session) => seesAll(session) && may(session, 'admin')],
 ];
 

@@ -2,6 +2,9 @@ import type { ComponentType } from 'preact';
 import type { Place } from './model/place';
 import { Audit } from './pages/audit';
 import { Batch } from './pages/batch';
+import { Batches } from './pages/batches';
+import { BulkAction, BulkActions } from './pages/bulk';
+import { Callbacks } from './pages/callbacks';
 import { ErrorList } from './pages/errors';
 import { Execution, Executions } from './pages/executions';
 import { Fanout, Fanouts } from './pages/fanouts';
@@ -18,6 +21,7 @@ type Page = ComponentType<{ place: Place }>;
 const PAGES: Readonly<Record<string, Page>> = {
   'handlers/*': Handler,
   'handlers/*/tasks': Tasks,
+  'handlers/*/batches': Batches,
   'handlers/*/targets/*': Target,
   'tasks/*': Task,
   'batches/*': Batch,
@@ -29,6 +33,9 @@ const PAGES: Readonly<Record<string, Page>> = {
   'executions/*': Execution,
   nodes: Nodes,
   errors: ErrorList,
+  callbacks: Callbacks,
+  bulk: BulkActions,
+  'bulk/*': BulkAction,
   audit: Audit,
 };
 

@@ -13,6 +13,7 @@ import { startApi } from '../api/api';
 import { USUAL_API_PORT } from '../config/defaults';
 import { startPostgres, startTemporalDev } from '../embedded';
 import type { EmbeddedPostgres, TemporalDev } from '../embedded';
+import { choosePorts } from '../embedded/ports';
 import { DEFAULT_SHUTDOWN_GRACE_MS, startWorker } from '../process';
 import type { RunningWorker } from '../process';
 import { stopOnSignals } from '../signals';
@@ -92,10 +93,12 @@ const startWork = async (
   { log, signal, isFirst }: { log: Logger; signal: AbortSignal; isFirst: boolean },
 ): Promise<DevServers> => {
   const servers = serversOf(running, settings);
+  const port = await apiPort(settings);
+  const wanted = withServers(settings, servers, port);
   await migrate(servers.databaseUrl, servers.schema);
   const callback = devCallback(dataDir, settings.callback);
   running.worker = await startWorker(
-    { ...withServers(settings, servers), callback },
+    { ...wanted, callback },
     {
       log,
       shutdownGraceMs,
@@ -109,7 +112,7 @@ const startWork = async (
   );
   watchWorker(running);
   await running.worker.current;
-  running.api = await startDevApi(withServers(settings, servers), servers.temporal.uiUrl, log, say);
+  running.api = await startDevApi(wanted, port, servers.temporal.uiUrl, { log, say });
   const up = { ...servers, api: running.api.url };
   writeDevFile(cwd, up);
   running.written = true;
@@ -217,7 +220,7 @@ const serversOf = ({ postgres, temporal }: Running, settings: Settings): DevServ
  * Never the servers that the config file or the environment names: what is tried out here must not
  * reach them.
  */
-const withServers = (settings: Settings, servers: DevServers): Settings => ({
+const withServers = (settings: Settings, servers: DevServers, port: number): Settings => ({
   ...settings,
   databaseUrl: servers.databaseUrl,
   temporal: {
@@ -225,22 +228,28 @@ const withServers = (settings: Settings, servers: DevServers): Settings => ({
     address: servers.temporal.address,
     namespace: servers.temporal.namespace,
     connection: {},
+    dashboardUrl: settings.temporal.dashboardUrl ?? `http://127.0.0.1:${port}`,
   },
 });
+
+/** Chooses the API's port before it listens there: workflows that start meanwhile link to it. */
+const apiPort = async ({ api: { port } }: Settings): Promise<number> => {
+  if (port !== null && port !== 0) return port;
+  return (await choosePorts({ api: port === 0 ? {} : { usual: USUAL_API_PORT } })).api;
+};
 
 /** Starts the API for this machine only, and open: without a token until one was made. */
 const startDevApi = async (
   settings: Settings,
+  port: number,
   temporalUi: string | null,
-  log: Logger,
-  say: DevOptions['say'],
+  { log, say }: { log: Logger; say: DevOptions['say'] },
 ): Promise<RunningApi> => {
-  const port = settings.api.port ?? USUAL_API_PORT;
   const api = await startApi(
     { ...settings, api: { ...settings.api, port, host: '127.0.0.1', open: true, temporalUi } },
     { log, elsewhere: settings.api.port === null, maxConnections: 5 },
   );
-  sayIfOther(say, 'the HTTP API', port === 0 ? Number(new URL(api.url).port) : port, api.url);
+  sayIfOther(say, 'the HTTP API', settings.api.port === 0 ? port : (settings.api.port ?? USUAL_API_PORT), api.url);
   return api;
 };
 

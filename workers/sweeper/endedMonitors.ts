@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import type { Logger } from 'pino';
 import { completionWorkflowId, handlerOfMonitor, monitorWorkflowId, workflowTaskQueue } from '../../workflows/naming';
+import { completionStart } from '../../workflows/planning/webUi/starts';
 import type { SweepCounts } from './counts';
 
 interface Options {
@@ -66,7 +67,7 @@ export class EndedMonitors {
         taskQueue: workflowTaskQueue(prefix),
         args: [{ handler, endedMonitor }],
         workflowIdReusePolicy: 'REJECT_DUPLICATE',
-        staticSummary: `Reads the completions left by an ended monitor of ${handler}`,
+        ...completionStart(handler, null),
       });
       return true;
     } catch (error) {

@@ -1,6 +1,7 @@
 import type { ClientInterceptors } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import type { ActivityInterceptorsFactory, WorkerInterceptors } from '@temporalio/worker';
+import { withDashboardLinks } from '../../workflows/dashboardLinks';
 
 /** What users plug into Muster's use of Temporal. The names are the SDK's. */
 export interface TemporalPlugs {
@@ -11,6 +12,8 @@ export interface TemporalPlugs {
    */
   dataConverter?: PluggedDataConverter | undefined;
   interceptors?: TemporalInterceptors | undefined;
+  /** Address of the dashboard, to which Muster's workflows link; undefined: they do not. */
+  dashboardUrl?: string | undefined;
 }
 
 /** A data converter of the SDK, without external storage. */
@@ -38,7 +41,10 @@ export const workerInterceptors = ({ client, activity }: TemporalInterceptors = 
 });
 
 /** Returns what a client of the SDK gets of them. */
-export const clientPlugs = ({ dataConverter, interceptors }: TemporalPlugs) => ({
-  ...(dataConverter === undefined ? {} : { dataConverter }),
-  ...(interceptors?.client === undefined ? {} : { interceptors: interceptors.client }),
-});
+export const clientPlugs = ({ dataConverter, interceptors: given, dashboardUrl }: TemporalPlugs) => {
+  const interceptors = withDashboardLinks(dashboardUrl, given?.client);
+  return {
+    ...(dataConverter === undefined ? {} : { dataConverter }),
+    ...(interceptors === undefined ? {} : { interceptors }),
+  };
+};

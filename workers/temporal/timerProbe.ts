@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import type { NativeConnection } from '@temporalio/worker';
 import type { Logger } from 'pino';
+import { timerProbeStart } from '../../workflows/planning/webUi/starts';
 
 export interface TimerProbeOptions {
   connection: NativeConnection;
@@ -85,7 +86,7 @@ const measureTimer = async ({ connection, namespace, prefix }: TimerProbeOptions
         taskQueue: name,
         startDelay: DELAY_MS,
         workflowRunTimeout: 3 * PROBE_DEADLINE_MS,
-        staticSummary: 'Measures the delay of timers; no worker serves it',
+        ...timerProbeStart(),
       }),
     );
     try {

@@ -1,15 +1,10 @@
-import {
-  CancellationScope,
-  condition,
-  isCancellation,
-  setCurrentDetails,
-  setHandler,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { CancellationScope, condition, isCancellation, setHandler, workflowInfo } from '@temporalio/workflow';
 import { lookSignal } from '../definitions';
+import { showDetails } from './details';
 import { checkOwnScope } from '../ownScope';
 import type { LookAnswer } from '../planning/lookDetails';
 import { LookStory } from '../planning/lookDetails';
+import type { ShownStart } from '../planning/webUi/starts';
 
 /**
  * Looks after which a run continues as new, if the server does not suggest it before. After a kill,
@@ -58,13 +53,13 @@ const NO_SIDE_WORK: SideWork = { isAtRest: () => true, stop: () => undefined, ma
 export const lookUntilIdle = async (
   look: () => Promise<LookAnswer>,
   again: () => Promise<never>,
-  { title, waitsFor }: { title: string; waitsFor: string },
+  { title, waitsFor, start }: { title: string; waitsFor: string; start: ShownStart },
   sideWork = NO_SIDE_WORK,
 ): Promise<void> => {
   checkOwnScope();
   let woken = false;
   const story = new LookStory(title);
-  const describe = (next: string): void => setCurrentDetails(story.details(next, Date.now()));
+  const describe = (next: string): void => showDetails(story.details(next, Date.now()), start);
   setHandler(lookSignal, () => void (woken = true), { description: 'There is something new in the store' });
   for (let looks = 0; ; looks++) {
     if (looks >= LOOKS_PER_RUN || isLarge()) {

@@ -30,6 +30,7 @@ export class LookStory {
     const did = [...this.sums].map(([name, n]) => `${n} ${name}`);
     return [
       `**${this.title}**, as of ${timeOf(nowMs)}`,
+      '',
       `- ${next}`,
       `- this run: ${[`${this.looks} look${this.looks === 1 ? '' : 's'}`, ...did].join(', ')}`,
       `- last error: ${this.error ?? 'none'}`,

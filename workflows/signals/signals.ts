@@ -81,7 +81,7 @@ export class Signals implements SideWork {
     } catch (error) {
       if (isCancellation(error)) return this.stop(); // the run ends; the sweeper has the rest read
       log.warn('completions by signal could not be read; trying again', { error: String(error) });
-      await sleep('1 minute');
+      await sleep('1 minute', { summary: 'then reads them again' });
     }
   }
 }

@@ -1,12 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { Client } from '@temporalio/client';
 import type { Downstream } from '../downstream';
 import { startDownstream } from '../downstream';
 import type { CliProcess } from '../process';
 import { killLeftovers, runCli, runProcess, startCli } from '../process';
 import { CONFIG, makeFolder, order } from '../world';
 import { connectTo } from '../../helpers/database';
+import { eventually } from '../../helpers/eventually';
 
 /** `muster dev` in a user's own folder: the real embedded servers, twice. */
 
@@ -55,6 +57,21 @@ const currentBuild = async (address: string): Promise<string | null | undefined>
   }
 };
 
+/** Where the leaders that a command has started lead to in Temporal's Web UI. */
+const linksOfLeaders = async (address: string): Promise<unknown[]> => {
+  const connection = await connectTo({ address });
+  try {
+    const { workflow } = new Client({ connection });
+    return await eventually(async () => {
+      const links: unknown[] = [];
+      for await (const { memo } of workflow.list({ query: `WorkflowType = 'leader'` })) links.push(memo?.['dashboard']);
+      return links.length > 0 && [...new Set(links)];
+    });
+  } finally {
+    await connection.close();
+  }
+};
+
 /** Processes that hold something of the folder open, or were started with it. */
 const processesOf = (): string[] =>
   execFileSync('ps', ['-eo', 'pid,args'], { encoding: 'utf8' })
@@ -92,6 +109,7 @@ test('dev: submit from the same folder without any setting; Ctrl-C stops all; th
     JSON.stringify(order('kept', 'se', 4)),
   );
   expect(done).toMatchObject({ code: 0, stderr: expect.not.stringContaining('Error') });
+  expect(await linksOfLeaders(first.ready.temporal.address)).toEqual([`${first.ready.api}/#/handlers/orders`]);
   const waits = await run(['submit', 'slow', '--file', '-', '--json'], JSON.stringify(order('waits', 'se')));
   expect(waits.code).toBe(0);
 

@@ -1,6 +1,8 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import pino from 'pino';
 import { loadSettings } from '../../../workers/config/config';
+import { nodeOptions } from '../../../workers/process';
 import { startWorker } from '../../../workers/worker';
 import { makeFolder } from '../world';
 
@@ -46,6 +48,7 @@ test.each([
     '{ dataConverter: { failureConverterPath: 5 } }',
     /failureConverterPath: expected the path of a JavaScript module that exports failureConverter, .*got 5/,
   ],
+  ["{ dashboardUrl: 'muster.example.com' }", /temporal\.dashboardUrl: expected an http or https URL, got "muster/],
   ['{ interceptors: [] }', /temporal\.interceptors: expected an object, got \[\]/],
   ['{ interceptors: { clients: {} } }', /temporal\.interceptors\.clients: unknown setting.*client/],
   [
@@ -71,12 +74,16 @@ test('what is right is taken: paths are from the folder of the config file, code
   writeFileSync(path.join(cwd, 'interceptors.ts'), 'export const interceptors = () => ({});');
   config(`{
     address: 'there:7233',
+    dashboardUrl: 'https://muster.example.com',
     dataConverter: { payloadConverterPath: './converter.cjs', payloadCodecs: [{ encode: (p) => p, decode: (p) => p }] },
     interceptors: { client: { workflow: [{}] }, activity: [() => ({})], workflowModules: ['./interceptors'] },
   }`);
-  const { temporal } = await load();
+  const settings = await load();
+  const { temporal } = settings;
+  expect(nodeOptions(settings, { log: pino({ level: 'silent' }) }).dashboardUrl).toBe(temporal.dashboardUrl);
   expect(temporal).toMatchObject({
     address: 'there:7233',
+    dashboardUrl: 'https://muster.example.com',
     dataConverter: {
       payloadConverterPath: path.join(cwd, 'converter.cjs'),
       payloadCodecs: [{ encode: expect.any(Function), decode: expect.any(Function) }],

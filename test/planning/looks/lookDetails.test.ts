@@ -6,6 +6,7 @@ test('a run that looks tells what its looks did in all, and the last error with 
   const story = new LookStory('Notifier');
   expect(story.details('looks', at).split('\n')).toEqual([
     '**Notifier**, as of 2026-01-02T03:04:05.000Z',
+    '',
     '- looks',
     '- this run: 0 looks',
     '- last error: none',
@@ -15,6 +16,7 @@ test('a run that looks tells what its looks did in all, and the last error with 
   story.add({ did: { delivered: 0, 'put off': 0 } }, at + 60_000);
   expect(story.details('next delivery in 5 ms', at + 60_000).split('\n')).toEqual([
     '**Notifier**, as of 2026-01-02T03:05:05.000Z',
+    '',
     '- next delivery in 5 ms',
     '- this run: 3 looks, 3 delivered, 1 put off',
     `- last error: 2026-01-02T03:04:05.000Z: refused ${'x'.repeat(492)}`,

@@ -1,4 +1,4 @@
-import { counted } from './format';
+import { counted, number } from './format';
 import { apiPath } from './place';
 
 /** A change that a viewer can make: what is asked before it, what is sent, what is said after. */
@@ -16,7 +16,20 @@ export interface Action {
   body: object;
   /** Asks for this text, and sends it in the body under this name. */
   asks?: { name: string; label: string };
-  done(answer: Readonly<Record<string, unknown>>): string;
+  /** Counts first what the same body would change. Where that is nothing, it is not sent. */
+  dryRun?: { path: string; found(answer: Answer): Found };
+  /** It is done once, however often it is sent. */
+  isKeyed?: boolean;
+  done(answer: Answer): string;
+  /** Where it can be followed. */
+  goesTo?(answer: Answer): { href: string; text: string };
+}
+type Answer = Readonly<Record<string, unknown>>;
+
+/** What a dry run found: how many, and that in words. */
+export interface Found {
+  n: number;
+  text: string;
 }
 
 interface Given extends Partial<Action> {
@@ -70,19 +83,14 @@ const REDRIVEN = ['failed', 'dead', 'unknown'] as const;
 export type Redriven = (typeof REDRIVEN)[number];
 export const isRedriven = (state: string): state is Redriven => (REDRIVEN as readonly string[]).includes(state);
 
-/** `which`: the tasks themselves; null: all of the state, and of the target if there is one. */
-export const redrive = (
-  handler: string,
-  only: Redriven,
-  { n, target, ids }: { n: number; target?: string | undefined; ids?: readonly string[] },
-): Action =>
+export const redrive = (handler: string, only: Redriven, ids: readonly string[]): Action =>
   action({
-    label: ids === undefined ? 'Redrive all' : 'Redrive selected',
-    question: `Redrive ${counted(n, `${only} task`)} of ${named(handler, target ?? null)}${listed(ids)}?`,
+    label: 'Redrive selected',
+    question: `Redrive ${counted(ids.length, `${only} task`)} of handler ${handler}${listed(ids)}?`,
     effect: `They are sent again with fresh attempts.${only === 'unknown' ? ' Some may have had their effect.' : ''}`,
     path: handlerPath(handler, null, 'redrive'),
-    body: { only, ...(target === undefined ? {} : { target }), ...(ids === undefined ? {} : { ids }) },
-    done: ({ redriven }) => `${counted(Number(redriven), 'task')} wait again.`,
+    body: { only, ids },
+    done: ({ redriven }) => `${counted(Number(redriven), 'task')} ${Number(redriven) === 1 ? 'waits' : 'wait'} again.`,
   });
 
 export const cancelTasks = (ids: readonly string[]): Action =>
@@ -138,8 +146,9 @@ export const cancelBatch = (batch: number, n: number): Action =>
   });
 
 const SHOWN_IDS = 5;
-const listed = (ids?: readonly string[]): string => {
+/** Names the first ids of `n`. */
+export const listed = (ids?: readonly string[], n = ids?.length ?? 0): string => {
   if (ids === undefined) return '';
-  const more = ids.length - SHOWN_IDS;
-  return `: ${ids.slice(0, SHOWN_IDS).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  const more = n - Math.min(SHOWN_IDS, ids.length);
+  return `: ${ids.slice(0, SHOWN_IDS).join(', ')}${more > 0 ? ` and ${number(more)} more` : ''}`;
 };

@@ -242,8 +242,8 @@ const ofBeside = ({ beside }: Overview): Finding[] => {
       level: 'warn',
       what: `${counted(retried + lost, 'callback')} not delivered`,
       why: `${number(retried)} are tried again, ${number(lost)} were given up.`,
-      next: 'See their errors (muster callbacks); send them again once the receiver takes them.',
-      href: hrefOf(['errors']),
+      next: 'See their errors; send them again once the receiver takes them.',
+      href: hrefOf(['callbacks']),
     });
   return found;
 };

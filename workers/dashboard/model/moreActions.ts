@@ -2,7 +2,7 @@ import type { Action } from './actions';
 import { counted } from './format';
 import { apiPath } from './place';
 
-/** Changes of lanes, executions and nodes. */
+/** Changes of lanes, executions, nodes and callbacks. */
 
 const base = { scope: 'operate', method: 'POST', body: {}, done: () => 'Done.' } as const;
 const lanePath = (service: string, verb: string): string => apiPath(['v1', 'lanes', service, verb]);
@@ -78,3 +78,26 @@ export const drainNode = (node: string, partitions: number, undo: boolean): Acti
   path: apiPath(['v1', 'nodes', node, 'drain']),
   body: { undo },
 });
+
+/** Sends a callback again that was not delivered. */
+export const sendCallback = (id: number): Action => ({
+  ...base,
+  label: 'Send again',
+  question: `Send callback ${id} again?`,
+  effect: DUE,
+  path: apiPath(['v1', 'callbacks', String(id), 'send']),
+  done: sentText,
+});
+
+/** Sends all callbacks again that were given up, of one handler or of all. */
+export const sendCallbacks = (handler?: string): Action => ({
+  ...base,
+  label: 'Send all given up',
+  question: `Send all callbacks${handler === undefined ? '' : ` of ${handler}`} again that were given up?`,
+  effect: DUE,
+  path: apiPath(['v1', 'callbacks:send']),
+  body: handler === undefined ? {} : { handler },
+  done: sentText,
+});
+const DUE = 'They are due at once. A receiver that has one already knows it by its id.';
+const sentText: Action['done'] = ({ sent }) => `Due at once: ${counted(Number(sent), 'callback')}.`;

@@ -1,9 +1,11 @@
 import { useLive } from '../api/live';
+import { actionsOnErrors } from '../model/bulkActions';
 import { number } from '../model/format';
 import type { Place } from '../model/place';
 import { apiPath, hrefOf } from '../model/place';
 import { Count, Empty, Shown, State, Table, Time, Title } from '../parts/basic';
-import { refine } from '../parts/pager';
+import { Actions } from '../parts/buttons';
+import { Filters, HANDLER_FIELD } from '../parts/filters';
 
 interface ErrorGroup {
   handler: string | null;
@@ -30,20 +32,7 @@ export const ErrorList = ({ place }: { place: Place }) => {
   return (
     <>
       <Title>Errors</Title>
-      <form
-        class="filters"
-        key={handler ?? ''}
-        onSubmit={(event) => {
-          event.preventDefault();
-          refine(place, { handler: String(new FormData(event.currentTarget).get('handler') ?? '') });
-        }}
-      >
-        <label>
-          Handler
-          <input name="handler" defaultValue={handler ?? ''} maxLength={64} />
-        </label>
-        <button type="submit">Filter</button>
-      </form>
+      <Filters place={place} fields={[HANDLER_FIELD]} />
       <Shown live={live} missing="Not available: this API has no list of errors, or not for this token.">
         {({ errors, looked, complete }) =>
           errors.length === 0 ? (
@@ -52,7 +41,7 @@ export const ErrorList = ({ place }: { place: Place }) => {
             <>
               <Table caption="Errors" head={['Handler', 'Of', '#Times', 'Error', 'First', 'Last', 'Tasks', 'Again']}>
                 {errors.map((group) => (
-                  <Line key={`${group.handler} ${group.of} ${group.text}`} group={group} />
+                  <Line key={`${group.handler} ${group.of} ${group.text}`} group={group} then={live.again} />
                 ))}
               </Table>
               {!complete && <p class="foot">Of the newest {number(looked)} rows; there are more.</p>}
@@ -66,8 +55,8 @@ export const ErrorList = ({ place }: { place: Place }) => {
 
 const STATES = { dead: 'dead', failed: 'failed', unknown: 'unknown', retrying: 'created', callback: null } as const;
 
-const Line = ({ group }: { group: ErrorGroup }) => {
-  const { handler, of, count, tasks, batches } = group;
+const Line = ({ group, then }: { group: ErrorGroup; then: () => void }) => {
+  const { handler, of, text, count, tasks, batches } = group;
   const state = STATES[of];
   const href = handler === null || state === null ? undefined : hrefOf(['handlers', handler, 'tasks'], { state });
   return (
@@ -80,7 +69,7 @@ const Line = ({ group }: { group: ErrorGroup }) => {
         <Count n={count} href={href} />
       </td>
       <td class="wide" title={group.error}>
-        {group.text}
+        {text}
       </td>
       <td>
         <Time at={group.first} />
@@ -101,6 +90,12 @@ const Line = ({ group }: { group: ErrorGroup }) => {
         ))}
       </td>
       <td>
+        <Actions actions={actionsOnErrors(handler, of, text)} then={then} />
+        {of === 'callback' && (
+          <div>
+            <a href={hrefOf(['callbacks'], { handler })}>See them</a>
+          </div>
+        )}
         <code>{group.again ?? 'by itself'}</code>
       </td>
     </tr>

@@ -8,6 +8,7 @@ import type { Place } from '../model/place';
 import { apiPath, hrefOf } from '../model/place';
 import { Count, Empty, Facts, Meter, Ms, Shown, State, Table, Time, Title, Workflow } from '../parts/basic';
 import { Actions } from '../parts/buttons';
+import { Calls } from '../parts/calls';
 import { LimitsSet } from '../parts/limitsSet';
 import { Pager } from '../parts/pager';
 
@@ -57,6 +58,7 @@ const Whole = ({ page, again }: { page: HandlerPage; again: () => void }) => {
         ]}
       />
       <States page={page} />
+      <Calls handler={handler} />
       <Limits page={page} />
       <Leaders page={page} />
     </>
@@ -80,6 +82,7 @@ const States = ({ page: { status } }: { page: HandlerPage }) => (
         ),
         ['oldest waiting', <Ms ms={status.oldestQueuedMs} />],
         ['of them held for others', number(status.held)],
+        ['batches', <a href={hrefOf(['handlers', status.handler, 'batches'])}>list them</a>],
       ]}
     />
   </>

@@ -51,9 +51,7 @@ const trailOf = (task: TaskView | null): readonly (readonly [string, string])[] 
 const actionsFor = ({ id, handler, state }: TaskView): Action[] => [
   ...(state === 'created' || state === 'batched' ? [cancelTasks([id])] : []),
   ...(state === 'unknown' ? (Object.keys(VERDICTS) as VerdictName[]).map((as) => resolveTasks([id], as)) : []),
-  ...(isRedriven(state) && state !== 'unknown'
-    ? [{ ...redrive(handler, state, { n: 1, ids: [id] }), label: 'Redrive' }]
-    : []),
+  ...(isRedriven(state) && state !== 'unknown' ? [{ ...redrive(handler, state, [id]), label: 'Redrive' }] : []),
 ];
 
 const Known = ({ task }: { task: TaskView }) => (

@@ -3,23 +3,27 @@ import type { TaskPage, TaskSummary } from '../../../workflows/contracts/task';
 import type { TaskState } from '../../../workflows/planning/states';
 import { TASK_STATES } from '../../../workflows/planning/states';
 import { useLive } from '../api/live';
-import type { HandlerPage } from '../../../workflows/contracts/dashboard';
 import { cancelTasks, isRedriven, redrive, resolveTasks, VERDICTS } from '../model/actions';
 import type { Action, VerdictName } from '../model/actions';
+import { actionsOnAll } from '../model/bulkActions';
 import { counted } from '../model/format';
 import type { Place } from '../model/place';
 import { apiPath, hrefOf } from '../model/place';
 import { Empty, Shown, State, Table, Time, Title } from '../parts/basic';
 import { Actions } from '../parts/buttons';
-import { Pager, refine } from '../parts/pager';
+import { ERROR_FIELD, Filters, TARGET_FIELD } from '../parts/filters';
+import { Pager } from '../parts/pager';
 
 const STATES = Object.keys(TASK_STATES) as TaskState[];
+const CHOICES = STATES.map((state) => [state, state === 'created' ? 'created (waiting)' : state] as const);
 const PER_PAGE = 100;
+const stateIn = ({ query }: Place): TaskState => STATES.find((one) => one === query['state']) ?? 'created';
 
 /** The tasks of a handler in one state; filters and page are in the address. */
 export const Tasks = ({ place }: { place: Place }) => {
   const handler = place.path[1]!;
-  const { state = 'created', target, error, after } = place.query;
+  const { target, error, after } = place.query;
+  const state = stateIn(place);
   const live = useLive<TaskPage>(
     apiPath(['v1', 'handlers', handler, 'tasks'], { state, target, error, after, limit: PER_PAGE }),
   );
@@ -35,7 +39,10 @@ export const Tasks = ({ place }: { place: Place }) => {
   return (
     <>
       <Title trail={trail}>{`Tasks of ${handler}`}</Title>
-      <Filters place={place} state={state} />
+      <Filters
+        place={place}
+        fields={[{ name: 'state', label: 'State', choices: CHOICES, chosen: state }, TARGET_FIELD, ERROR_FIELD]}
+      />
       <Shown live={live} missing={`There is no handler ${handler}.`}>
         {({ tasks, next }) => {
           const ids = tasks.map(({ id }) => id).filter((id) => chosen.has(id));
@@ -59,63 +66,23 @@ export const Tasks = ({ place }: { place: Place }) => {
   );
 };
 
-const Filters = ({ place, state }: { place: Place; state: string }) => (
-  <form
-    class="filters"
-    key={JSON.stringify(place.query)}
-    onSubmit={(event) => {
-      event.preventDefault();
-      const given = new FormData(event.currentTarget);
-      refine(
-        place,
-        Object.fromEntries(['state', 'target', 'error'].map((name) => [name, String(given.get(name) ?? '')])),
-      );
-    }}
-  >
-    <label>
-      State
-      <select name="state" onChange={(event) => event.currentTarget.form?.requestSubmit()}>
-        {STATES.map((one) => (
-          <option key={one} value={one} selected={one === state}>
-            {one === 'created' ? 'created (waiting)' : one}
-          </option>
-        ))}
-      </select>
-    </label>
-    <label>
-      Target
-      <input name="target" defaultValue={place.query['target'] ?? ''} maxLength={512} />
-    </label>
-    <label>
-      Error contains
-      <input name="error" defaultValue={place.query['error'] ?? ''} maxLength={1_000} />
-    </label>
-    <button type="submit">Filter</button>
-  </form>
-);
-
 interface StepsProps {
   handler: string;
   place: Place;
-  state: string;
+  state: TaskState;
   ids: readonly string[];
   then: () => void;
 }
-/** What may be done with all tasks of the state, or with those that are chosen. */
+/** What may be done with all tasks that match, or with those that are chosen. */
 const Steps = ({ handler, place, state, ids, then }: StepsProps) => {
   const { target, error } = place.query;
-  const isAll = isRedriven(state) && error === undefined;
-  // How many there are is known by the handler's page; of one target, by no one number.
-  const live = useLive<HandlerPage>(isAll && target === undefined ? apiPath(['dashboard', 'handlers', handler]) : null);
-  const n = live.data?.status.counts[state as TaskState];
   const actions: Action[] = [
-    ...(isRedriven(state) && ids.length > 0 ? [redrive(handler, state, { n: ids.length, ids })] : []),
+    ...(isRedriven(state) && ids.length > 0 ? [redrive(handler, state, ids)] : []),
     ...(state === 'unknown' && ids.length > 0
       ? (Object.keys(VERDICTS) as VerdictName[]).map((as) => resolveTasks(ids, as))
       : []),
     ...((state === 'created' || state === 'batched') && ids.length > 0 ? [cancelTasks(ids)] : []),
-    ...(isRedriven(state) && isAll && n !== undefined && n > 0 ? [redrive(handler, state, { n })] : []),
-    ...(isRedriven(state) && isAll && target !== undefined ? [redriveTarget(handler, state, target)] : []),
+    ...(ids.length === 0 ? actionsOnAll(handler, { state, target, error }) : []),
   ];
   return (
     <>
@@ -124,11 +91,6 @@ const Steps = ({ handler, place, state, ids, then }: StepsProps) => {
     </>
   );
 };
-
-const redriveTarget = (handler: string, state: 'failed' | 'dead' | 'unknown', target: string): Action => ({
-  ...redrive(handler, state, { n: 0, target }),
-  question: `Redrive all ${state} tasks of target ${target} of ${handler}?`,
-});
 
 interface ListProps {
   tasks: readonly TaskSummary[];

@@ -33,6 +33,7 @@ const LEVELS: Readonly<Record<string, Level>> = {
   drained: 'warn',
   draining: 'warn',
   retrying: 'warn',
+  stopped: 'warn',
 };
 
 /** A time relative to now, with the exact one on hover. */

@@ -3,9 +3,13 @@ import { createContext } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { change, Refusal } from '../api/call';
 import { may, SessionContext } from '../api/session';
-import type { Action } from '../model/actions';
+import type { Action, Found } from '../model/actions';
 
-type State = 'asked' | 'sent' | { done: string } | { problem: string };
+type State =
+  | 'asked'
+  | 'sent'
+  | { done: string; goesTo: ReturnType<NonNullable<Action['goesTo']>> | undefined }
+  | { problem: string };
 
 interface Asked {
   action: Action;
@@ -63,6 +67,8 @@ const Confirm = ({ action, close }: { action: Action; close: (isDone: boolean) =
   const dialog = useRef<HTMLDialogElement>(null);
   const input = useRef<HTMLInputElement>(null);
   const [state, setState] = useState<State>('asked');
+  const found = useDryRun(action);
+  const [key] = useState(newKey);
   useEffect(() => dialog.current?.showModal(), []);
   const send = async (): Promise<void> => {
     setState('sent');
@@ -70,12 +76,15 @@ const Confirm = ({ action, close }: { action: Action; close: (isDone: boolean) =
     const body =
       action.asks !== undefined && given !== '' ? { ...action.body, [action.asks.name]: given } : action.body;
     try {
-      setState({ done: action.done(await change(action.method, action.path, body)) });
+      const headers: Record<string, string> = action.isKeyed === true ? { 'idempotency-key': key } : {};
+      const answer = await change(action.method, action.path, body, headers);
+      setState({ done: action.done(answer), goesTo: action.goesTo?.(answer) });
     } catch (error) {
-      setState({ problem: error instanceof Refusal ? error.detail : String(error) });
+      setState({ problem: detailOf(error) });
     }
   };
   const isDone = typeof state === 'object' && 'done' in state;
+  const leave = (): void => dialog.current?.close();
   return (
     <dialog ref={dialog} aria-labelledby="question" onClose={() => close(isDone)}>
       <form
@@ -88,22 +97,25 @@ const Confirm = ({ action, close }: { action: Action; close: (isDone: boolean) =
       >
         <h2 id="question">{action.question}</h2>
         <p>{action.effect}</p>
+        {action.dryRun !== undefined && !isDone && <p role="status">{found === null ? 'Counting…' : found.text}</p>}
         {action.asks !== undefined && !isDone && (
           <label>
             {action.asks.label}
             <input ref={input} type="text" maxLength={1_000} autocomplete="off" />
           </label>
         )}
-        <p role="status" class={typeof state === 'object' && 'problem' in state ? 'problem' : ''}>
-          {typeof state === 'object' ? ('done' in state ? state.done : state.problem) : ''}
-        </p>
+        <Came state={state} leave={leave} />
         <div class="actions">
           {!isDone && (
-            <button type="button" onClick={() => dialog.current?.close()}>
+            <button type="button" onClick={leave}>
               Leave it
             </button>
           )}
-          <button type="submit" class={action.isFinal ? 'final main' : 'main'} disabled={state === 'sent'}>
+          <button
+            type="submit"
+            class={action.isFinal ? 'final main' : 'main'}
+            disabled={state === 'sent' || (action.dryRun !== undefined && !isDone && !(found !== null && found.n > 0))}
+          >
             {isDone ? 'Close' : action.label}
           </button>
         </div>
@@ -111,3 +123,42 @@ const Confirm = ({ action, close }: { action: Action; close: (isDone: boolean) =
     </dialog>
   );
 };
+
+const Came = ({ state, leave }: { state: State; leave: () => void }) => {
+  if (typeof state !== 'object') return <p role="status" />;
+  if ('problem' in state)
+    return (
+      <p role="status" class="problem">
+        {state.problem}
+      </p>
+    );
+  const { done, goesTo } = state;
+  return (
+    <p role="status">
+      {done}{' '}
+      {goesTo !== undefined && (
+        <a href={goesTo.href} onClick={leave}>
+          {goesTo.text}
+        </a>
+      )}
+    </p>
+  );
+};
+
+/** Says what an action would change now; null: it is being counted, or there is no dry run. */
+const useDryRun = ({ dryRun, body }: Action): Found | null => {
+  const [found, setFound] = useState<Found | null>(null);
+  useEffect(() => {
+    if (dryRun === undefined) return;
+    change('POST', dryRun.path, body).then(
+      (answer) => setFound(dryRun.found(answer)),
+      (error: unknown) => setFound({ n: 0, text: detailOf(error) }),
+    );
+  }, [dryRun, body]);
+  return found;
+};
+
+const detailOf = (error: unknown): string => (error instanceof Refusal ? error.detail : String(error));
+
+/** Not `randomUUID`, which a page without TLS does not have. */
+const newKey = (): string => [...crypto.getRandomValues(new Uint32Array(4))].map((n) => n.toString(36)).join('-');

@@ -22,7 +22,8 @@ export const useHour = (): Hour | null => {
   return data === null ? null : hourOf(data);
 };
 
-const hourOf = ({ outcomes, at }: Outcomes): Hour => {
+/** Sorts outcomes into the minutes of the last hour. */
+export const hourOf = ({ outcomes, at }: Outcomes): Hour => {
   const end = Math.floor(Date.parse(at) / 60_000);
   const hour = new Map<string, { succeeded: number[]; failed: number[] }>();
   for (const { handler, minute, ends } of outcomes) {

@@ -7,6 +7,7 @@ import type { Handler } from '../../../handlers/types';
 import type { DeliveryAnswer, TaskEnd, WorkflowSubmitAnswer, WorkflowTask } from '../../../workflows/definitions';
 import { lookSignal } from '../../../workflows/definitions';
 import { DEFAULT_PREFIX, notifierWorkflowId, workflowTaskQueue } from '../../../workflows/naming';
+import { notifierStart } from '../../../workflows/planning/webUi/starts';
 import { textOfProblems } from '../../acceptTasks';
 import { createLogger } from '../../logging';
 import { workflowBundle } from '../../temporal/workflowBundle';
@@ -98,6 +99,7 @@ export class FakeMuster {
       args: [],
       signal: lookSignal,
       signalArgs: [],
+      ...notifierStart(),
     });
   }
 

@@ -1,3 +1,5 @@
+import { some } from '../webUi/some';
+
 /**
  * Formats what Temporal's Web UI shows of a leader, as of its last turn. Showing it costs no
  * Temporal action.
@@ -38,6 +40,7 @@ export const leaderDetails = (facts: LeaderFacts): string => {
   const looks = next === 'waiting' && dueAtMs !== null ? `looks again at ${iso(dueAtMs)}` : next;
   return [
     `**${handler}**, set \`${name}\`, as of ${iso(nowMs)}`,
+    '',
     `- epoch ${epoch}, turn ${turn}; ${looks}${heldBy === null ? '' : `, held by ${heldBy}`}`,
     `- waiting: ${waiting(facts)}`,
     `- in flight: ${some(live, 'dispatch')}${dispatch === null || live === 0 ? '' : ` (last: ${some(dispatch.batches, 'batch')}, ${some(dispatch.tasks, 'task')})`}`,
@@ -52,8 +55,5 @@ const waiting = ({ next, backlog, nowMs }: LeaderFacts): string => {
   const of = `${some(tasks, 'task', MOST_COUNTED.tasks)} of ${some(targets, 'target', MOST_COUNTED.targets)}`;
   return atMs === nowMs ? of : `${of} (counted ${iso(atMs)})`;
 };
-
-const some = (n: number, noun: string, most = Infinity): string =>
-  `${n.toLocaleString('en-US')}${n >= most ? '+' : ''} ${n === 1 ? noun : noun.endsWith('ch') ? `${noun}es` : `${noun}s`}`;
 
 const iso = (ms: number): string => new Date(ms).toISOString();

@@ -21,10 +21,11 @@ export const balancerDetails = (facts: {
       : `looks again ${new Date(nowMs + dueInMs).toISOString()}`;
   return [
     `**Balancer**, as of ${new Date(nowMs).toISOString()}`,
+    '',
     `- assignor epoch ${epoch}, ${rounds} rounds and ${moves} moves in this run; ${next}`,
     `- before this round ${held} of ${partitions} partitions were held, by ${nodes} live nodes; ${waiting} revoked and not yet given up`,
     ...(last.length === 0
       ? ['- nothing has moved yet']
-      : ['', 'Last moves, newest first:', ...last.map((line) => `- ${line}`)]),
+      : ['', 'Last moves, newest first:', '', ...last.map((line) => `- ${line}`)]),
   ].join('\n');
 };
