@@ -31,12 +31,12 @@ const OF_URL = new Set([404, 410, 414]);
 export type Judgement = { verdict: Exclude<Verdict, 'halt'> } | { verdict: 'halt'; scope: HoldScope };
 
 /**
- * Returns the verdict on a status that is no 2xx. 3xx: halt, since redirects are not followed. A 4xx that is not listed above halts, too: it refuses whatever is
- * sent (credentials, URL, method, media type), and treating it as a content error would fail a
- * whole backlog. Where the target stands in the URL, a caller chose it: a 404 then rejects the
- * batch, and only credentials halt other targets, too. A 5xx that is not listed is unknown, since
- * the work may have been done. For 4xx and 5xx, `overrides` (the setting `answers`) take
- * precedence.
+ * Returns the verdict on a status that is no 2xx. 3xx: halt, since redirects are not followed. A
+ * 4xx that is not listed above halts, too: it refuses whatever is sent (credentials, URL, method,
+ * media type), and treating it as a content error would fail a whole backlog. Where the target
+ * stands in the URL, a caller chose it: a 404 then rejects the batch, and only credentials halt
+ * other targets, too. A 5xx that is not listed is unknown, since the work may have been done. For
+ * 4xx and 5xx, `overrides` (the setting `answers`) take precedence.
  */
 export function verdictOf(status: number, overrides: StatusTable<Verdict>, hasTarget = false): Judgement {
   const halt: Judgement = {

@@ -16,7 +16,8 @@ import { useEverySystem } from './everySystem';
 /** Statements that make a table for each of ours, which nothing of ours can use. */
 const tablesLikeOurs = async (pool: Pool, kind: 'table' | 'temporary table', place: string): Promise<string[]> => {
   const { rows } = await pool.query<{ name: string }>({
-    text: `select relname as name from pg_class where relnamespace = 'muster'::regnamespace and relkind in ('r', 'p', 'S')`,
+    text: `select relname as name from pg_class
+      where relnamespace = 'muster'::regnamespace and relkind in ('r', 'p', 'S')`,
   });
   expect(rows.length).toBeGreaterThan(40);
   return rows.map(({ name }) => `create ${kind} ${place}"${name}" (hostile int)`);
@@ -25,7 +26,8 @@ const tablesLikeOurs = async (pool: Pool, kind: 'table' | 'temporary table', pla
 /** The same for each function, and some functions and operators of Postgres itself. */
 const functionsLikeOurs = async (pool: Pool): Promise<string[]> => {
   const { rows } = await pool.query<{ name: string; args: string; result: string }>({
-    text: `select p.proname as name, pg_get_function_identity_arguments(p.oid) as args, pg_get_function_result(p.oid) as result
+    text: `select p.proname as name, pg_get_function_identity_arguments(p.oid) as args,
+        pg_get_function_result(p.oid) as result
       from pg_proc p where p.pronamespace = 'muster'::regnamespace and p.prokind = 'f'`,
   });
   expect(rows.length).toBeGreaterThan(2);
@@ -38,7 +40,8 @@ const functionsLikeOurs = async (pool: Pool): Promise<string[]> => {
   return [
     ...[...rows.filter(({ result }) => result !== 'trigger'), ...theirs].map(
       ({ name, args, result }) =>
-        `create function public."${name}"(${args}) returns ${result} language plpgsql as $$ begin raise 'hostile'; end $$`,
+        `create function public."${name}"(${args}) returns ${result} language plpgsql
+          as $$ begin raise 'hostile'; end $$`,
     ),
     'create operator public.= (leftarg = bigint, rightarg = bigint, function = public.same)',
     'create operator public.> (leftarg = bigint, rightarg = bigint, function = public.same)',

@@ -18,7 +18,7 @@ interface Accepted {
 }
 
 /** Polls at times of no other kind: what two of one instant make of each other is chance. */
-export const EVERY_MS = 1_777;
+const EVERY_MS = 1_777;
 const DEADLINE_MS = 7_919;
 
 export class AsynchronousDownstream<P> {

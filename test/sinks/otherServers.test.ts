@@ -5,7 +5,7 @@ import type { At } from './protocols/sent';
 import { LOCAL } from './protocols/sent';
 import { testSqs } from './protocols/sqs';
 
-/** Sinks against servers that others wrote, ElasticMQ (Java) and Dynalite: `npm run test:servers`. @full */
+/** Sinks against ElasticMQ (Java) and Dynalite: `npm run test:servers`. @full */
 
 const START_MS = 400_000;
 

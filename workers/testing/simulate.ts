@@ -9,7 +9,8 @@ import { World } from './simulation/world';
  *
  * A call of `submit` takes no time in the world, and calls are made one after the other; time
  * limits of calls count real time. Batches that a downstream accepts are polled, or completed by
- * `complete`. Lanes, affinity, `expiresAt` and callbacks are not simulated: `startMuster` runs them.
+ * `complete`. Lanes, affinity, `expiresAt` and callbacks are not simulated: `startMuster` runs
+ * them.
  */
 export const simulate = <P, I = P>(handler: Handler<P, I>, options: SimulateOptions = {}): World<P, I> =>
   new World(handler, options);

@@ -63,7 +63,7 @@ export function countedText(node: ASTNode): string {
 }
 
 /** Returns a literal as it was written. */
-export const sourceOf = ({ input, range }: ASTNode): string => input.slice(range.start, range.end);
+const sourceOf = ({ input, range }: ASTNode): string => input.slice(range.start, range.end);
 
 const spentText = (node: ASTNode): string => (node.op === 'value' ? sourceOf(node) : `${SPEND}(${countedText(node)})`);
 

@@ -26,7 +26,7 @@ export interface Wanted {
 /** Returns an expression's value. Throws an Error that names the setting if it has none. */
 export type Evaluate = (scope: Readonly<Record<string, unknown>>) => unknown;
 
-export const EXPRESSION_CHARACTERS_MAX = 4_096;
+const EXPRESSION_CHARACTERS_MAX = 4_096;
 
 /** Returns the text of `{"cel": "..."}`; undefined: the setting is something else. */
 export function celIn(raw: unknown): string | undefined {

@@ -1,5 +1,5 @@
 /** Values that one evaluation may look at: about 30 ms. */
-export const VALUES_MAX = 1_000_000;
+const VALUES_MAX = 1_000_000;
 /** Text that is looked for in another text: the search may cost the product of both lengths. */
 export const NEEDLE_CHARACTERS_MAX = 256;
 /** Characters that cost as much as a value. */

@@ -31,7 +31,7 @@ import { Death } from './death';
 import { Holds } from './holds';
 import type { Operations } from './leaderRun';
 import { LeaderRun } from './leaderRun';
-import { Monitors } from './monitorRun';
+import { Monitors } from './tools/monitors';
 import { TurnCounter } from './tools/turnCounter';
 
 export const LEASE_MS = 15_000;

@@ -183,7 +183,7 @@ export const STATEMENTS: Readonly<Record<string, Statement>> = {
   'move-members': moveMembers,
   'defer-batch': deferBatch,
   'note-fault': nothing,
-  // What is due is looked up at each instant: nobody sleeps who would have to be woken.
+  // What is due is looked up at each instant: nothing sleeps that would have to be woken.
   'release-targets': nothing,
   'lower-due': nothing,
   'wake-leaders': nothing,

@@ -1,9 +1,9 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
-import { pollAccepted } from '../../../activities/accepted/poll';
-import type { ActivityDeps } from '../../../activities/deps';
-import type { PollAnswer } from '../../../workflows/definitions';
-import type { Clock } from './tools/clock';
+import { pollAccepted } from '../../../../activities/accepted/poll';
+import type { ActivityDeps } from '../../../../activities/deps';
+import type { PollAnswer } from '../../../../workflows/definitions';
+import type { Clock } from './clock';
 
 /** The world around a monitor. */
 interface Around {
