@@ -15,7 +15,11 @@ export interface Engine {
   readonly written: Environment;
   /** Reads the same expressions with what counts their cost. */
   readonly counted: Environment;
+  /** Returns a pattern that is matched in linear time. Throws for what has no such matcher. */
+  patternOf(pattern: string): Pattern;
 }
+
+type Pattern = ReturnType<typeof linearPattern>;
 
 const AST_NODES_MAX = 500;
 const DEPTH_MAX = 50;
@@ -48,6 +52,7 @@ export function loadEngine(): Engine | undefined {
 
 function createEngine(celJs: typeof CelJs): Engine {
   const meter = new Meter();
+  const patternOf = patternCache();
   // Lists of JSON have members of any type, so may those of an expression.
   const options = { homogeneousAggregateLiterals: false };
   const counted = new celJs.Environment({ ...options, limits: COUNTED_LIMITS })
@@ -57,7 +62,7 @@ function createEngine(celJs: typeof CelJs): Engine {
     .registerFunction(`string.${MATCHES}(string): bool`, (text: string, pattern: string) =>
       patternOf(pattern).test(meter.readText(text)),
     );
-  return { meter, counted, written: new celJs.Environment({ ...options, limits: LIMITS }) };
+  return { meter, counted, patternOf, written: new celJs.Environment({ ...options, limits: LIMITS }) };
 }
 
 function checkNeedle(value: unknown): unknown {
@@ -66,12 +71,12 @@ function checkNeedle(value: unknown): unknown {
   return value;
 }
 
-/** The patterns of expressions, each a literal of a configuration. */
-const patterns = new Map<string, ReturnType<typeof linearPattern>>();
-
-/** Returns a pattern that is matched in linear time. Throws for what has no such matcher. */
-export function patternOf(pattern: string): ReturnType<typeof linearPattern> {
-  const known = patterns.get(pattern) ?? linearPattern(pattern);
-  patterns.set(pattern, known);
-  return known;
+/** Returns what compiles a pattern once: each is a literal of a configuration. */
+function patternCache(): (pattern: string) => Pattern {
+  const known = new Map<string, Pattern>();
+  return (pattern) => {
+    const compiled = known.get(pattern) ?? linearPattern(pattern);
+    known.set(pattern, compiled);
+    return compiled;
+  };
 }

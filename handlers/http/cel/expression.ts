@@ -4,7 +4,7 @@ import { cutText, show } from '../../text';
 import { member } from '../path';
 import { countedText, visitNodes } from './counted';
 import type { Engine, Environment, Program } from './engine';
-import { CEL_PACKAGE, loadEngine, patternOf } from './engine';
+import { CEL_PACKAGE, loadEngine } from './engine';
 import { OVER } from './meter';
 
 /** What an expression may name, with the type of each in CEL. */
@@ -63,7 +63,7 @@ export function compileExpression(
   }
   try {
     const written = declared(engine.written, names).parse(text);
-    checkWritten(written, wanted);
+    checkWritten(engine, written, wanted);
     return evaluator(engine, declared(engine.counted, names).parse(countedText(written.ast)), at);
   } catch (error) {
     findings.add(place, problemOf(error, text, names));
@@ -75,7 +75,7 @@ const declared = (environment: Environment, names: Names): Environment =>
   Object.entries(names).reduce((all, [name, type]) => all.registerVariable(name, type), environment.clone());
 
 /** Checks what the expression gives, and its patterns. Throws what is wrong with it. */
-function checkWritten(program: Program, { what, types }: Wanted): void {
+function checkWritten({ patternOf }: Engine, program: Program, { what, types }: Wanted): void {
   const { valid, type = '', error } = program.check();
   if (!valid) throw error!;
   if (!types.test(type)) throw new Error(`expected an expression that gives ${what}, got one that gives ${type}`);
