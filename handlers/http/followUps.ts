@@ -1,6 +1,9 @@
 import type { Findings } from '../configError';
 import type { Env } from '../environment/variable';
 import { show } from '../text';
+import type { Conditions } from './cel/conditions';
+import { compileConditions } from './cel/conditions';
+import { celIn, OF_ANSWER } from './cel/expression';
 import type { Headers } from './headers';
 import { compileHeaders } from './headers';
 import type { Path } from './path';
@@ -8,7 +11,7 @@ import { member } from './path';
 import type { StatusTable } from './patterns';
 import { compileTable } from './patterns';
 import type { ResponsePlan } from './response';
-import { answerPath, compileResponse } from './response';
+import { answerPath, checkPath, compileResponse } from './response';
 import type { UrlTemplate } from './urlTemplate';
 import { compileUrl } from './urlTemplate';
 
@@ -21,18 +24,24 @@ export interface FollowUp {
 type PollStatus = 'pending' | 'done' | 'expired' | 'failed' | 'lost';
 type LookUpStatus = 'done' | 'accepted' | 'absent' | 'unsure';
 
+/** How an answer says a status: by conditions first, then by what stands at a path. */
+export interface Asked<N extends string> {
+  readonly conditions?: Conditions<N>;
+  readonly path?: Path;
+  readonly table: StatusTable<N>;
+}
+
 export interface FollowUps {
   readonly accepted?: { readonly status: number; readonly reference: Path };
-  readonly status?: FollowUp & { readonly path: Path; readonly table: StatusTable<PollStatus>; readonly error?: Path };
+  readonly status?: FollowUp & Asked<PollStatus> & { readonly error?: Path };
   readonly results?: FollowUp & { readonly response: ResponsePlan };
   readonly cancel?: FollowUp;
-  readonly reconcile?: FollowUp & {
-    readonly path?: Path;
-    readonly table: StatusTable<LookUpStatus>;
-    readonly absent: StatusTable<'absent'>;
-    readonly reference?: Path;
-    readonly response: ResponsePlan;
-  };
+  readonly reconcile?: FollowUp &
+    Asked<LookUpStatus> & {
+      readonly absent: StatusTable<'absent'>;
+      readonly reference?: Path;
+      readonly response: ResponsePlan;
+    };
 }
 
 /** Status names of known batch APIs. The setting `statuses` adds to them, and takes precedence. */
@@ -133,18 +142,30 @@ function compileAccepted(config: unknown, findings: Findings): FollowUps['accept
   return reference && { status: typeof status === 'number' ? status : 202, reference };
 }
 
-function compileStatus(raw: unknown, findings: Findings) {
+function compileAsked<N extends string>(
+  raw: unknown,
+  defaults: Record<N, string[]>,
+  at: string,
+  findings: Findings,
+): Asked<N> {
+  const statuses = member(raw, 'statuses');
+  const names = Object.keys(defaults) as N[];
   return {
-    path: answerPath(raw, 'status', 'statusUrl', findings) ?? [],
-    table: tableWithDefaults(member(raw, 'statuses'), POLL_NAMES, 'statusUrl.statuses', findings),
-    error: answerPath(raw, 'error', 'statusUrl', findings),
+    conditions: compileConditions(statuses, names, `${at}.statuses`, OF_ANSWER, findings),
+    path: answerPath(raw, 'status', at, findings),
+    table: tableWithDefaults(statuses, defaults, `${at}.statuses`, findings),
   };
+}
+
+function compileStatus(raw: unknown, findings: Findings) {
+  const asked = compileAsked(raw, POLL_NAMES, 'statusUrl', findings);
+  checkPath(raw, 'status', 'statusUrl', member(raw, 'statuses'), findings);
+  return { ...asked, error: answerPath(raw, 'error', 'statusUrl', findings) };
 }
 
 function compileReconcile(raw: unknown, findings: Findings) {
   return {
-    path: answerPath(raw, 'status', 'reconcileUrl', findings),
-    table: tableWithDefaults(member(raw, 'statuses'), LOOK_UP_NAMES, 'reconcileUrl.statuses', findings),
+    ...compileAsked(raw, LOOK_UP_NAMES, 'reconcileUrl', findings),
     absent: compileTable({ absent: member(raw, 'absent') ?? [404] }, ['absent'], 'reconcileUrl', findings),
     reference: answerPath(raw, 'reference', 'reconcileUrl', findings),
   };
@@ -168,7 +189,8 @@ function crossFollowUps(config: unknown, findings: Findings): void {
   if (has('absentAfterMs') && !has('reconcileUrl'))
     findings.add('absentAfterMs', 'expected reconcileUrl beside it, got nothing: nothing else can answer absent');
   const reconcileUrl = member(config, 'reconcileUrl');
-  if (member(reconcileUrl, 'statuses') !== undefined && member(reconcileUrl, 'status') === undefined) {
+  const lists = Object.values(member(reconcileUrl, 'statuses') ?? {}).filter((list) => celIn(list) === undefined);
+  if (lists.length > 0 && member(reconcileUrl, 'status') === undefined) {
     findings.add(
       'reconcileUrl.statuses',
       'expected status (the path of the status in the answer) beside it, got nothing',

@@ -7,6 +7,8 @@ import type { Env } from '../environment/variable';
 import { crossProblems } from '../settings';
 import type { Handler } from '../types';
 import type { Batch } from '../contract';
+import { compileConditions } from './cel/conditions';
+import { OF_REFUSAL } from './cel/expression';
 import type { Follower } from './follow';
 import { cancel, reconcile, resultsOf, statuses } from './follow';
 import type { FollowUps } from './followUps';
@@ -70,6 +72,7 @@ function compile(config: unknown, env: Env): { plan: Plan; problems: Problem[] }
     sample: compileSample(config, request.body.references, findings),
     accepted: followUps.accepted,
     answers: compileTable(member(config, 'answers'), VERDICTS, 'answers', findings),
+    conditions: compileConditions(member(config, 'answers'), VERDICTS, 'answers', OF_REFUSAL, findings),
     refused,
     maxBytes: typeof maxBytes === 'number' ? maxBytes : undefined,
     maxResponseBytes: typeof maxResponseBytes === 'number' ? maxResponseBytes : DEFAULT_MAX_RESPONSE_BYTES,

@@ -2,6 +2,9 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Findings } from '../configError';
 import { didYouMean } from '../suggest';
 import { show } from '../text';
+import type { Wanted } from './cel/expression';
+import { compileExpression, OF_PAYLOAD } from './cel/expression';
+import { jsonOf, KEY, NUMBER } from './cel/values';
 import type { Fault } from './jsonSchema/jsonSchema';
 import { compileJsonSchema } from './jsonSchema/jsonSchema';
 import type { Path } from './path';
@@ -24,35 +27,57 @@ export interface PayloadPlan {
 
 const TARGET_BYTES_MAX = 512;
 
+/** How a setting is read from a payload: by a path into it, or by an expression. */
+interface Reader<T> {
+  readonly read: (payload: unknown) => T;
+  /** Undefined: an expression, of which a JSON Schema cannot say whether it is declared. */
+  readonly path?: Path;
+}
+
 /**
- * Compiles the paths into the payload. `references` are those of the item template, whose values
- * must be there too.
+ * Compiles the paths into the payload, and expressions over it. `references` are those of the item
+ * template, whose values must be there too.
  */
 export function compilePayload(config: unknown, references: readonly Reference[], findings: Findings): PayloadPlan {
   const target = member(config, 'target');
   const constant = member(target, 'constant');
-  const keyAt = payloadPath(target, 'target', findings);
-  const weightAt = payloadPath(member(config, 'weight'), 'weight', findings);
-  const distinctAt = payloadPath(member(config, 'distinctBy'), 'distinctBy', findings);
+  const key = compileReader(target, 'target', KEY, asKey(TARGET_BYTES_MAX), findings);
+  const weight = compileReader(member(config, 'weight'), 'weight', NUMBER, asWeight, findings);
+  const distinct = compileReader(member(config, 'distinctBy'), 'distinctBy', KEY, asKey(Infinity), findings);
   const order = compileOrder(config, findings);
   const plan = {
     order,
-    target:
-      typeof constant === 'string'
-        ? () => constant
-        : (payload: unknown) => readKey(payload, keyAt ?? [], 'target', TARGET_BYTES_MAX),
-    weightOf: weightAt && ((payload: unknown) => readWeight(payload, weightAt)),
-    distinctBy: distinctAt && ((payload: unknown) => readKey(payload, distinctAt, 'distinctBy', Infinity)),
+    target: typeof constant === 'string' ? () => constant : (key?.read ?? (() => '')),
+    weightOf: weight?.read,
+    distinctBy: distinct?.read,
   };
   const used: [string, Path | undefined][] = [
-    ['target', keyAt],
-    ['weight', weightAt],
-    ['distinctBy', distinctAt],
+    ['target', key?.path],
+    ['weight', weight?.path],
+    ['distinctBy', distinct?.path],
     ...order.paths.map(([at, path]): [string, Path] => [at, path]),
   ];
   for (const reference of references)
     if (reference.root === 'payload' && !reference.optional) used.push(['request.item', reference.path]);
   return { ...plan, schema: compileSchema(member(config, 'schema'), used, plan, references, findings) };
+}
+
+/** Checks a value that was read `at` a place of the payload, or by the expression of a setting. */
+type Check<T> = (value: unknown, at: string, setting: string) => T;
+
+function compileReader<T>(
+  raw: unknown,
+  setting: string,
+  wanted: Wanted,
+  check: Check<T>,
+  findings: Findings,
+): Reader<T> | undefined {
+  const evaluate = compileExpression(raw, setting, OF_PAYLOAD, wanted, findings);
+  if (evaluate !== undefined)
+    return { read: (payload) => check(jsonOf(evaluate({ payload })), `${setting}.cel`, setting) };
+  const path = payloadPath(raw, setting, findings);
+  if (path === undefined) return undefined;
+  return { path, read: (payload) => check(readPath(payload, path), `payload ${path.join('.')}`, setting) };
 }
 
 function payloadPath(text: unknown, at: string, findings: Findings): Path | undefined {
@@ -67,23 +92,23 @@ function payloadPath(text: unknown, at: string, findings: Findings): Path | unde
   return undefined;
 }
 
-/** Reads a key from a payload: text, or a number or boolean as text. */
-function readKey(payload: unknown, path: Path, setting: string, bytesMax: number): string {
-  const value = readPath(payload, path);
-  const key = typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
-  if (typeof key !== 'string')
-    throw new Error(`payload ${path.join('.')}: expected text or a number (the ${setting}), got ${show(value)}`);
-  const bytes = Buffer.byteLength(key);
-  if (bytes < 1 || bytes > bytesMax)
-    throw new Error(`payload ${path.join('.')}: expected 1-${bytesMax} bytes (the ${setting}), got ${bytes}`);
-  return key;
-}
+/** Returns a check for a key: text, or a number or boolean as text. */
+const asKey =
+  (bytesMax: number): Check<string> =>
+  (value, at, setting) => {
+    const key = typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
+    if (typeof key !== 'string')
+      throw new Error(`${at}: expected text or a number (the ${setting}), got ${show(value)}`);
+    const bytes = Buffer.byteLength(key);
+    if (bytes < 1 || bytes > bytesMax)
+      throw new Error(`${at}: expected 1-${bytesMax} bytes (the ${setting}), got ${bytes}`);
+    return key;
+  };
 
-function readWeight(payload: unknown, path: Path): number {
-  const weight = readPath(payload, path);
+const asWeight: Check<number> = (weight, at) => {
   if (typeof weight === 'number' && Number.isFinite(weight) && weight >= 0) return weight;
-  throw new Error(`payload ${path.join('.')}: expected a number of at least 0 (the weight), got ${show(weight)}`);
-}
+  throw new Error(`${at}: expected a number of at least 0 (the weight), got ${show(weight)}`);
+};
 
 /**
  * Compiles the user's JSON Schema, if there is one, and a check that everything is there that the

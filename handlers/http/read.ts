@@ -40,13 +40,20 @@ const encodingOf = ({ headers }: IncomingAnswer): string => {
  * redirect.
  */
 export async function errorOf(answer: IncomingAnswer, secrets: readonly string[]): Promise<string> {
-  const { statusCode, headers } = answer;
-  const evidence = quote(await readEvidence(answer.body));
+  return errorText(answer, await readEvidence(answer.body), secrets);
+}
+
+/** The same, for an answer whose body was read. */
+export function errorText(
+  { statusCode, headers }: IncomingAnswer,
+  evidence: Buffer,
+  secrets: readonly string[],
+): string {
   const isRedirect = statusCode >= 300 && statusCode <= 399;
   const remedy = isRedirect
     ? ` to ${show(headers.location)}: redirects are not followed, put the final URL into the configuration`
     : '';
-  return cutText(withoutSecrets(`HTTP ${statusCode}${remedy}: ${evidence}`, secrets));
+  return cutText(withoutSecrets(`HTTP ${statusCode}${remedy}: ${quote(evidence)}`, secrets));
 }
 
 /**

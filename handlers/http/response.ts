@@ -1,12 +1,24 @@
 import type { Findings } from '../configError';
-import { show } from '../text';
+import { describeThrown, show } from '../text';
 import type { ItemResult, ItemStatus } from '../contract';
 import { ITEM_STATUSES } from '../contract';
+import type { Conditions } from './cel/conditions';
+import { compileConditions } from './cel/conditions';
+import { celIn, OF_ITEM } from './cel/expression';
 import type { Path } from './path';
 import { isBad, member, parsePath, readPath } from './path';
 import type { StatusTable } from './patterns';
 import { compileTable } from './patterns';
 import { asText } from './template';
+
+/** How an item's status is found: by conditions first, then by what stands at a path. */
+interface StatusPlan {
+  readonly conditions?: Conditions<ItemStatus>;
+  /** Undefined: by conditions alone. */
+  readonly path?: Path;
+  readonly table: StatusTable<ItemStatus>;
+  readonly otherwise?: ItemStatus;
+}
 
 /** The compiled settings by which results are read from an answer. */
 export interface ResponsePlan {
@@ -15,7 +27,7 @@ export interface ResponsePlan {
   readonly results: Path;
   readonly matchBy: 'id' | 'position';
   readonly id: Path;
-  readonly status?: { readonly path: Path; readonly table: StatusTable<ItemStatus>; readonly otherwise?: ItemStatus };
+  readonly status?: StatusPlan;
   readonly error?: Path;
   /** Null: no result is kept. */
   readonly result: Path | null;
@@ -45,20 +57,33 @@ export function compileResponse(raw: unknown, at: string, findings: Findings): R
   const decode = member(raw, 'decode') === 'ndjson' ? 'ndjson' : 'json';
   if (decode === 'ndjson' && results.length > 0)
     findings.add(`${at}.results`, "expected none with decode 'ndjson': each line is a result");
-  const rawStatus = member(raw, 'status');
-  const path = answerPath(rawStatus, 'path', `${at}.status`, findings);
-  const otherwise = member(rawStatus, 'otherwise') as ItemStatus | undefined;
-  const table = compileTable(rawStatus, ITEM_STATUSES, `${at}.status`, findings);
   return {
     perItem,
     decode,
     results,
     matchBy: matchBy === 'position' ? 'position' : 'id',
     id: answerPath(raw, 'id', at, findings) ?? ['id'],
-    status: path === undefined ? undefined : { path, table, otherwise },
+    status: compileStatus(member(raw, 'status'), `${at}.status`, findings),
     error: answerPath(raw, 'error', at, findings),
     result: member(raw, 'result') === false ? null : (answerPath(raw, 'result', at, findings) ?? []),
   };
+}
+
+function compileStatus(raw: unknown, at: string, findings: Findings): StatusPlan | undefined {
+  const conditions = compileConditions(raw, ITEM_STATUSES, at, OF_ITEM, findings);
+  const path = answerPath(raw, 'path', at, findings);
+  checkPath(raw, 'path', at, raw, findings);
+  if (path === undefined && conditions === undefined) return undefined;
+  const otherwise = member(raw, 'otherwise') as ItemStatus | undefined;
+  return { conditions, path, otherwise, table: compileTable(raw, ITEM_STATUSES, at, findings) };
+}
+
+/** Reports a path that is missing: it may be left out only where conditions alone are written. */
+export function checkPath(raw: unknown, key: string, at: string, table: unknown, findings: Findings): void {
+  if (raw === undefined || member(raw, key) !== undefined) return;
+  const entries = Object.entries(table ?? {}).filter(([name]) => name !== 'otherwise');
+  if (entries.length > 0 && entries.every(([, entry]) => celIn(entry) !== undefined)) return;
+  findings.add(`${at}.${key}`, 'expected a path such as customer.id or /customer/id, got nothing');
 }
 
 /**
@@ -78,7 +103,14 @@ function verdictOf(plan: ResponsePlan, element: unknown): { status: ItemStatus; 
     const isError = error !== undefined && error !== null && error !== false && error !== '';
     return { status: isError ? 'failed' : 'ok', said: 'an error' };
   }
-  const { path, table, otherwise } = plan.status;
+  const { conditions, path, table, otherwise } = plan.status;
+  try {
+    const met = conditions?.find({ item: element });
+    if (met !== undefined) return { status: met, said: `the condition of ${met}` };
+  } catch (error) {
+    return { status: 'unknown', said: `${describeThrown(error)} of ${show(element)}` };
+  }
+  if (path === undefined) return { status: otherwise ?? 'unknown', said: `no condition holds of ${show(element)}` };
   const value = readPath(element, path);
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') {
     return { status: otherwise ?? 'unknown', said: `no readable status at ${path.join('.')}: ${show(element)}` };

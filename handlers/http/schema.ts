@@ -20,7 +20,14 @@ const status = () =>
       error: "expected a status: a number, text, or a class such as '4xx'",
     },
   );
-const statuses = () => z.array(status(), { error: 'expected an array of statuses' }).optional();
+const cel = settings({ cel: text('an expression in CEL, of at least 1 character', (v) => v !== '') });
+type Cel = z.infer<typeof cel>;
+const isObject = (v: unknown): v is object => typeof v === 'object' && v !== null && !Array.isArray(v);
+const isCel = (v: unknown): boolean => isObject(v) && !('constant' in v);
+/** A list, or a condition in CEL. */
+const orCel = <T>(list: z.ZodType<T>) => either<T | Cel>((v) => (isObject(v) ? cel : list));
+const statuses = () =>
+  orCel(z.array(status(), { error: 'expected an array of statuses, or {"cel": "..."}' })).optional();
 const errorStatus = () =>
   z.array(
     z.custom<string | number>((v) => /^[45](\d\d|xx)$/i.test(String(v)), {
@@ -28,6 +35,7 @@ const errorStatus = () =>
     }),
     { error: 'expected an array of HTTP statuses' },
   );
+const errorStatuses = () => orCel(errorStatus()).optional();
 
 /** Where the results are in an answer, and how to read a result. */
 const response = settings({
@@ -40,7 +48,7 @@ const response = settings({
   matchBy: oneOf(['id', 'position']).optional(),
   id: path().optional(),
   status: settings({
-    path: path(),
+    path: path().optional(),
     ok: statuses(),
     retry: statuses(),
     failed: statuses(),
@@ -56,18 +64,27 @@ const response = settings({
 
 const pathOrTemplate = () =>
   text('a path such as order.id, or a template such as "order-{{payload.order.id}}"', () => true);
-const keys = () => z.array(pathOrTemplate(), { error: 'expected an array of paths or templates' }).optional();
+const keys = () =>
+  z
+    .array(
+      either<string | Cel>((v) => (isObject(v) ? cel : pathOrTemplate())),
+      { error: 'expected an array of paths, templates or expressions' },
+    )
+    .optional();
+const pathOrCel = () => either<string | Cel>((v) => (isObject(v) ? cel : path())).optional();
 
 const constant = settings({ constant: text('text of 1-512 bytes', (v) => v !== '' && Buffer.byteLength(v) <= 512) });
+
+type Constant = z.infer<typeof constant>;
 
 export const httpSchema = settings({
   kind: z.custom<'http'>((v) => v === 'http', { error: "expected 'http'" }),
   ...commonShape,
-  target: either<string | { constant: string }>((v) => (typeof v === 'object' && v !== null ? constant : path())),
-  weight: path().optional(),
-  distinctBy: path().optional(),
-  service: either<string | { constant: string }>((v) =>
-    typeof v === 'object' && v !== null ? constant : pathOrTemplate(),
+  target: either<string | Constant | Cel>((v) => (isCel(v) ? cel : isObject(v) ? constant : path())),
+  weight: pathOrCel(),
+  distinctBy: pathOrCel(),
+  service: either<string | Constant | Cel>((v) =>
+    isCel(v) ? cel : isObject(v) ? constant : pathOrTemplate(),
   ).optional(),
   reads: keys(),
   writes: keys(),
@@ -100,16 +117,16 @@ export const httpSchema = settings({
   }),
   response,
   answers: settings({
-    later: errorStatus().optional(),
-    rejected: errorStatus().optional(),
-    halt: errorStatus().optional(),
-    unknown: errorStatus().optional(),
+    later: errorStatuses(),
+    rejected: errorStatuses(),
+    halt: errorStatuses(),
+    unknown: errorStatuses(),
   }).optional(),
   accepted: settings({ status: whole(200, 299, 'HTTP').optional(), reference: path() }).optional(),
   statusUrl: settings({
     url: url(),
     headers,
-    status: path(),
+    status: path().optional(),
     statuses: settings({
       pending: statuses(),
       done: statuses(),

@@ -1,6 +1,9 @@
 import { SERVICE_BYTES_MAX } from '../../workflows/planning/lanes/limits';
 import type { Findings } from '../configError';
 import { show } from '../text';
+import type { Wanted } from './cel/expression';
+import { compileExpression, OF_PAYLOAD } from './cel/expression';
+import { jsonOf, KEY, KEYS } from './cel/values';
 import type { Path } from './path';
 import { isBad, member, parsePath, readPath } from './path';
 import { compileTemplate } from './template';
@@ -21,7 +24,9 @@ export function compileOrder(config: unknown, findings: Findings): OrderPlan {
   const paths: [string, Path][] = [];
   const constant = member(member(config, 'service'), 'constant');
   const service =
-    typeof constant === 'string' ? () => [constant] : compileOne(member(config, 'service'), 'service', findings, paths);
+    typeof constant === 'string'
+      ? () => [constant]
+      : compileOne(member(config, 'service'), 'service', KEY, findings, paths);
   return {
     ...(service === undefined ? {} : { service: (_: string, payload: unknown) => oneService(service(payload)) }),
     ...compileKeys(config, 'reads', findings, paths),
@@ -40,15 +45,23 @@ function compileKeys(
 ): Partial<Record<'reads' | 'writes', Read>> {
   const entries = member(config, setting);
   if (!Array.isArray(entries)) return {};
-  const all = entries.flatMap((entry, place) => compileOne(entry, `${setting}.${place}`, findings, paths) ?? []);
+  const all = entries.flatMap((entry, place) => compileOne(entry, `${setting}.${place}`, KEYS, findings, paths) ?? []);
   return { [setting]: (payload: unknown) => [...new Set(all.flatMap((read) => read(payload)))] };
 }
 
 /**
- * Compiles a path into the payload, or a template over `payload`. An array at that place stands for
- * all of its members.
+ * Compiles a path into the payload, or a template or an expression over `payload`. An array stands
+ * for all of its members.
  */
-function compileOne(text: unknown, at: string, findings: Findings, paths: [string, Path][]): Read | undefined {
+function compileOne(
+  text: unknown,
+  at: string,
+  wanted: Wanted,
+  findings: Findings,
+  paths: [string, Path][],
+): Read | undefined {
+  const evaluate = compileExpression(text, at, OF_PAYLOAD, wanted, findings);
+  if (evaluate !== undefined) return (payload) => asKeys(jsonOf(evaluate({ payload })), at, false);
   if (typeof text !== 'string') return undefined;
   if (text.includes('{{')) {
     const template = compileTemplate(text, ['payload'], at, findings);

@@ -31,25 +31,27 @@ const OF_URL = new Set([404, 410, 414]);
 export type Judgement = { verdict: Exclude<Verdict, 'halt'> } | { verdict: 'halt'; scope: HoldScope };
 
 /**
- * Returns the verdict on a status. 2xx: undefined, since the body decides. 3xx: halt, since
- * redirects are not followed. A 4xx that is not listed above halts, too: it refuses whatever is
- * sent (credentials, URL, method, media type), and treating it as a content error would fail a
- * whole backlog. Where the target stands in the URL, a caller chose it: a 404 then rejects the
- * batch, and only credentials halt other targets, too. A 5xx that is not listed is unknown, since
- * the work may have been done. For 4xx and 5xx, `overrides` (the setting `answers`) take
- * precedence.
+ * Returns the verdict on a status that is no 2xx. 3xx: halt, since redirects are not followed. A
+ * 4xx that is not listed above halts, too: it refuses whatever is sent (credentials, URL, method,
+ * media type), and treating it as a content error would fail a whole backlog. Where the target
+ * stands in the URL, a caller chose it: a 404 then rejects the batch, and only credentials halt
+ * other targets, too. A 5xx that is not listed is unknown, since the work may have been done. For
+ * 4xx and 5xx, `overrides` (the setting `answers`) take precedence.
  */
-export function verdictOf(status: number, overrides: StatusTable<Verdict>, hasTarget = false): Judgement | undefined {
-  if (status >= 200 && status <= 299) return undefined;
+export function verdictOf(status: number, overrides: StatusTable<Verdict>, hasTarget = false): Judgement {
   const halt: Judgement = {
     verdict: 'halt',
     scope: hasTarget && status < 500 && !CREDENTIALS.has(status) ? 'target' : 'handler',
   };
   if (status >= 300 && status <= 399) return halt;
   const chosen = overrides.find(String(status));
-  if (chosen !== undefined) return chosen === 'halt' ? { verdict: chosen, scope: 'handler' } : { verdict: chosen };
+  if (chosen !== undefined) return judgementOf(chosen);
   if (LATER.has(status)) return { verdict: 'later' };
   if (REJECTED.has(status) || (hasTarget && OF_URL.has(status))) return { verdict: 'rejected' };
   if (UNKNOWN.has(status)) return { verdict: 'unknown' };
   return (status >= 400 && status <= 499) || HALT_5XX.has(status) ? halt : { verdict: 'unknown' };
 }
+
+/** Returns what `answers` says of a call: its `halt` means the handler. */
+export const judgementOf = (chosen: Verdict): Judgement =>
+  chosen === 'halt' ? { verdict: chosen, scope: 'handler' } : { verdict: chosen };

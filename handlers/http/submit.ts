@@ -1,16 +1,18 @@
 import { HaltError, RejectedError } from '../errors';
-import { show } from '../text';
+import { cutText, describeThrown, show } from '../text';
 import { TRACEPARENT } from '../tracing/traceparent';
 import type { Batch, CallContext, HoldScope, SubmitAnswer } from '../contract';
+import { parseJson, readEvidence } from './body';
+import type { Conditions } from './cel/conditions';
 import type { FollowUps } from './followUps';
 import { readPath } from './path';
 import type { StatusTable } from './patterns';
-import { errorOf, readItems, readJson, unreadable } from './read';
+import { errorText, isSuccess, readItems, readJson, unreadable } from './read';
 import type { RequestPlan } from './request';
 import type { ResponsePlan } from './response';
 import { retryAfterMs } from './retryAfter';
-import type { Verdict } from './statusCodes';
-import { verdictOf } from './statusCodes';
+import type { Judgement, Verdict } from './statusCodes';
+import { judgementOf, verdictOf } from './statusCodes';
 import type { IncomingAnswer, Transport } from './transport';
 
 /** Everything that a call needs besides the batch. */
@@ -19,6 +21,8 @@ export interface SubmitPlan {
   readonly response: ResponsePlan;
   readonly accepted: FollowUps['accepted'];
   readonly answers: StatusTable<Verdict>;
+  /** What is said of an answer above 399 before its status is looked at. */
+  readonly conditions: Conditions<Verdict> | undefined;
   /** What waits after a 425, 429 or 503. */
   readonly refused: HoldScope;
   readonly maxBytes: number | undefined;
@@ -63,9 +67,10 @@ export async function submit(
   const trace: Record<string, string> = context.traceparent === undefined ? {} : { [TRACEPARENT]: context.traceparent };
   const sent = { ...trace, ...headers.sent, ...key, ...callback };
   const answer = await transport.send({ ...call, headers: sent, signal: context.signal });
-  const judgement = verdictOf(answer.statusCode, plan.answers, plan.request.url.roots.has('target'));
-  if (judgement === undefined) return await readSuccess(plan, answer, batch.tasks.length);
-  const error = await errorOf(answer, headers.secrets);
+  if (isSuccess(answer)) return await readSuccess(plan, answer, batch.tasks.length);
+  const evidence = await readEvidence(answer.body);
+  const error = errorText(answer, evidence, headers.secrets);
+  const judgement = judge(plan, answer.statusCode, evidence, error);
   switch (judgement.verdict) {
     case 'later':
       return { status: 'later', retryAfterMs: retryAfterMs(answer.headers, Date.now()), scope: plan.refused, error };
@@ -75,6 +80,33 @@ export async function submit(
       throw new HaltError(error, { scope: judgement.scope });
     case 'unknown':
       throw new Error(error);
+  }
+}
+
+/** Judges an answer by the conditions first. Throws an Error for one that cannot be evaluated. */
+function judge(
+  { conditions, answers, request }: SubmitPlan,
+  status: number,
+  evidence: Buffer,
+  error: string,
+): Judgement {
+  const chosen = status < 400 ? undefined : conditionOf(conditions, status, evidence, error);
+  if (chosen !== undefined) return judgementOf(chosen);
+  return verdictOf(status, answers, request.url.roots.has('target'));
+}
+
+function conditionOf(
+  conditions: SubmitPlan['conditions'],
+  status: number,
+  evidence: Buffer,
+  error: string,
+): Verdict | undefined {
+  if (conditions === undefined) return undefined;
+  const parsed = parseJson(evidence);
+  try {
+    return conditions.find({ status: BigInt(status), body: 'problem' in parsed ? null : parsed.value });
+  } catch (cause) {
+    throw new Error(cutText(`${error}; ${describeThrown(cause)}`), { cause });
   }
 }
 

@@ -1,4 +1,5 @@
 import { knownMigrations, readMigration } from './files';
+import { setSearchPath } from '../searchPath';
 import { parseMigrationName } from './name';
 
 export const MIGRATIONS_TABLE = 'migration';
@@ -28,7 +29,7 @@ export const planUp = (schema: string, applied: readonly string[] | null): Plann
     const setUp = applied === null && index === 0 ? SET_UP(schema) : [];
     const { up } = readMigration(name);
     const mark = `insert into "${schema}".${MIGRATIONS_TABLE} (name, run_on) values ('${name}', now());`;
-    return planned(schema, name, 'up', [...setUp, `set local search_path to "${schema}";`, up.trim(), mark]);
+    return planned(schema, name, 'up', [...setUp, `${setSearchPath(schema)};`, up.trim(), mark]);
   });
 };
 
@@ -52,7 +53,7 @@ export const planDown = (schema: string, applied: readonly string[], to?: string
       if (down === null)
         throw new DownRefusedError(`${name} has no "Down Migration": what it changed cannot be brought back`);
       const mark = `delete from "${schema}".${MIGRATIONS_TABLE} where name = '${name}';`;
-      return planned(schema, name, 'down', [`set local search_path to "${schema}";`, down.trim(), mark]);
+      return planned(schema, name, 'down', [`${setSearchPath(schema)};`, down.trim(), mark]);
     });
 };
 

@@ -1,5 +1,7 @@
+import type pg from 'pg';
 import pino from 'pino';
 import { createClient } from '../../client';
+import type { Pool } from '../../postgres/pool';
 import { createPool } from '../../postgres/pool';
 import type { Batch, SubmitAnswer } from '../../handlers';
 import { defineHandler } from '../../handlers';
@@ -24,13 +26,22 @@ export interface Used {
   max: number;
   /** Leads an address of the database elsewhere, such as through a pooler. */
   through?: (url: string) => string;
+  /** Done to the database before it is used. */
+  prepare?: (pool: Pool) => Promise<void>;
+  /** Done to each session of the worker and of the client before it is used. */
+  open?: (session: pg.PoolClient) => void;
 }
 
 /**
  * Does some work of each system. Returns what the worker logged as a warning or worse: a wait for a
  * connection that only the waiting one could give back ends with one.
  */
-export const useEverySystem = async ({ max, through = (url) => url }: Used): Promise<string[]> => {
+export const useEverySystem = async ({
+  max,
+  through = (url) => url,
+  prepare,
+  open = () => undefined,
+}: Used): Promise<string[]> => {
   const said: string[] = [];
   const placed: string[] = [];
   const jobs = defineHandler<Job>({ name: 'jobs', target, limits: { maxItems: 20 }, linger: { lingerMs: 20 }, submit });
@@ -51,7 +62,9 @@ export const useEverySystem = async ({ max, through = (url) => url }: Used): Pro
   // It makes the database, and drops it.
   const outer = await startMuster([], { sweepEveryMs: 0 });
   const databaseUrl = through(outer.database.url);
-  const pool = createPool({ databaseUrl, max });
+  await prepare?.(outer.database.pool);
+  const pool = createPool({ databaseUrl, max }).on('connect', open);
+  const own = createPool({ databaseUrl, max }).on('connect', open);
   const node = await startMuster(handlers, {
     pool,
     sweepEveryMs: 500,
@@ -60,9 +73,9 @@ export const useEverySystem = async ({ max, through = (url) => url }: Used): Pro
   });
   const client = createClient({
     databaseUrl,
+    pool: own,
     handlers,
     prefix: node.prefix,
-    maxConnections: max,
     temporal: { address: temporalAddress() },
   });
   try {
@@ -94,7 +107,7 @@ export const useEverySystem = async ({ max, through = (url) => url }: Used): Pro
   } finally {
     await client.close();
     await node.stop();
-    await pool.end();
+    await Promise.all([pool.end(), own.end()]);
     await outer.stop();
   }
   return said;

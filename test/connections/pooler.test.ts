@@ -107,7 +107,7 @@ test('each transaction begins with what a session of ours has set, also one that
   const names = ['search_path', 'enable_seqscan', 'jit', 'lock_timeout', 'statement_timeout', 'transaction_isolation'];
   const text = `select ${names.map((name) => `current_setting('${name}') as ${name}`).join(', ')}, current_setting('idle_in_transaction_session_timeout') as idle`;
   const { rows } = await usual!.query<Record<string, string>>(text);
-  expect(rows[0]).toMatchObject({ search_path: 'muster', enable_seqscan: 'off', idle: '15s' });
+  expect(rows[0]).toMatchObject({ search_path: 'muster, pg_temp', enable_seqscan: 'off', idle: '15s' });
   expect((await pooled!.query(text)).rows).toEqual(rows);
   const begin = `begin; set local idle_in_transaction_session_timeout = '4s'`;
   const inside = await inTransaction(pooled!, (tx) => tx.query(text), begin);

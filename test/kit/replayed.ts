@@ -3,7 +3,7 @@ import type { TestDatabase } from '../helpers/database';
 import type { Clock } from '../postgres/ring-protocol/tools/clock';
 import { World } from '../postgres/ring-protocol/world';
 import type { Scenario, Story } from './scenario';
-import { EPILOGUE_MS, handlerOf } from './scenario';
+import { EPILOGUE_MS, handlerOf, inputOf, onlyStale } from './scenario';
 
 /**
  * Plays a scenario on the real store: the product's client, claims and dispatches, on Postgres; the
@@ -19,7 +19,7 @@ export class Replay {
 
   async play(scenario: Scenario): Promise<Story> {
     const name = `s${++this.no}`;
-    const handler = handlerOf(scenario, name);
+    const { handler, downstream } = handlerOf(scenario, name);
     const world = await World.open(this.database, this.clock, [handler]);
     const begunMs = this.clock.nowMs();
     let next = 0;
@@ -27,11 +27,14 @@ export class Replay {
       for (const step of scenario.steps) {
         const target = 'target' in step && step.target !== null ? { target: step.target } : {};
         if (step.kind === 'submit') {
-          const tasks = step.tasks.map(({ cargo, priority, inMs }) => ({
-            ...{ id: `${name}/t${next++}`, payload: cargo, priority },
-            ...(inMs === null ? {} : { notBefore: this.clock.nowMs() + inMs }),
+          const tasks = step.tasks.map((task) => ({
+            ...inputOf(task, next++, (place) => `${name}/t${place}`),
+            ...(task.inMs === null ? {} : { notBefore: this.clock.nowMs() + task.inMs }),
           }));
           await world.calling(() => world.client.submit(handler, tasks));
+        } else if (step.kind === 'complete') {
+          const oldest = downstream.takeOldest();
+          if (oldest !== null) await world.calling(() => world.client.complete(handler.name, oldest).catch(onlyStale));
         } else if (step.kind === 'advance') await this.advance(world, step.ms);
         else await this.steer(world, name, step.kind, target, step.kind === 'set' ? step.overrides : null);
         await world.rest();
@@ -95,6 +98,7 @@ export class Replay {
              (m.attempts + b.counted)::int, ${since('b.finished_at')}
              from member m join batch b on b.id = m.batch_id where m.seq = k.seq
            union all select 'created', q.attempts::int, null from queue q where q.seq = k.seq
+           union all select 'created', 0, null from held e where e.seq = k.seq
            union all select 'created', d.attempts::int, null from delayed d where d.seq = k.seq) s
        where h.name = $1 order by k.seq`,
       [handler, begunMs],

@@ -1,6 +1,9 @@
 import fc from 'fast-check';
-import type { Batch, Handler, HandlerOptions, SubmitAnswer } from '../../handlers';
+import type { TaskInput } from '../../client';
+import type { Batch, Handler, HandlerOptions, ItemResult } from '../../handlers';
 import { defineHandler, LaterError, RejectedError } from '../../handlers';
+import type { Later } from './asynchronous';
+import { AsynchronousDownstream } from './asynchronous';
 
 /** Scenarios of one handler: what is done to it at which time, and what its downstream answers. */
 
@@ -18,17 +21,31 @@ export interface Cargo {
   later: number;
   poison: boolean;
   throws: number;
+  /** What becomes of a batch whose first task it is, where batches are accepted. */
+  accepted: Later;
+}
+
+interface Submitted {
+  cargo: Cargo;
+  priority: number;
+  inMs: number | null;
+  /** How many tasks before it those are that it depends on. */
+  after: number[];
+  runsAnyway: boolean;
 }
 
 export type Step =
-  | { kind: 'submit'; tasks: { cargo: Cargo; priority: number; inMs: number | null }[] }
+  | { kind: 'submit'; tasks: Submitted[] }
   | { kind: 'advance'; ms: number }
+  | { kind: 'complete' }
   | { kind: 'pause' | 'resume' | 'flush'; target: string | null }
   | { kind: 'set'; target: string; overrides: Record<string, number> | null };
 
 export interface Scenario {
   options: Omit<Partial<HandlerOptions<Cargo>>, 'schema'>;
   keyed: boolean;
+  /** The downstream accepts batches, and ends them later. */
+  accepts: boolean;
   steps: Step[];
 }
 
@@ -50,6 +67,18 @@ const cargo: fc.Arbitrary<Cargo> = fc.record({
   later: fc.oneof({ weight: 9, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.integer({ min: 1, max: 2 }) }),
   poison: fc.oneof({ weight: 12, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
   throws: fc.oneof({ weight: 14, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.integer({ min: 1, max: 3 }) }),
+  accepted: fc.record({
+    pending: fc.integer({ min: 0, max: 5 }),
+    then: fc.oneof(
+      { weight: 6, arbitrary: fc.constant('done' as const) },
+      { weight: 3, arbitrary: fc.constantFrom('expired' as const, 'failed' as const, 'lost' as const) },
+      { weight: 1, arbitrary: fc.constant('pending' as const) },
+    ),
+    missing: fc.oneof(
+      { weight: 4, arbitrary: fc.constant(0) },
+      { weight: 1, arbitrary: fc.integer({ min: 1, max: 2 }) },
+    ),
+  }),
 });
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -62,6 +91,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
           cargo,
           priority: fc.integer({ min: -1, max: 1 }),
           inMs: fc.option(fc.integer({ min: 1, max: 6_000 }), { freq: 4 }),
+          after: fc.oneof(
+            { weight: 4, arbitrary: fc.constant<number[]>([]) },
+            { weight: 1, arbitrary: fc.uniqueArray(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 3 }) },
+          ),
+          runsAnyway: fc.boolean(),
         }),
         { minLength: 1, maxLength: 6 },
       ),
@@ -71,6 +105,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 5,
     arbitrary: fc.record({ kind: fc.constant('advance' as const), ms: fc.integer({ min: 1, max: 5_000 }) }),
   },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('complete' as const) }) },
   {
     weight: 2,
     arbitrary: fc.record({
@@ -144,8 +179,20 @@ const withOneTarget = (steps: readonly Step[]): Step[] =>
     return 'target' in one && one.target !== null ? ({ ...one, target: TARGETS[0] } as Step) : one;
   });
 
+const withoutWeightInFlight = <S extends Pick<Scenario, 'options'>>(one: S): S => {
+  const { limits } = one.options;
+  return { ...one, options: { ...one.options, limits: { ...limits!, maxWeightInFlight: {} } } };
+};
+
 export const scenario: fc.Arbitrary<Scenario> = fc
-  .record({ options, keyed: fc.boolean(), steps: fc.array(step, { minLength: 2, maxLength: 14 }) })
+  .record({
+    options,
+    keyed: fc.boolean(),
+    accepts: fc.boolean(),
+    steps: fc.array(step, { minLength: 2, maxLength: 14 }),
+  })
+  // When a batch goes that waits for the weight of accepted ones is not simulated exactly.
+  .map((one) => (one.accepts ? withoutWeightInFlight(one) : one))
   .map(({ steps, ...rest }) => {
     const { perTarget, perHandler } = rest.options.limits?.maxWeightInFlight ?? {};
     // A resume that ends a hold while batches wait that share the weight is not simulated exactly.
@@ -156,15 +203,30 @@ export const scenario: fc.Arbitrary<Scenario> = fc
     return { ...rest, steps: steerable(perHandler === undefined ? calm : withOneTarget(calm)) };
   });
 
+/** What a task of a scenario is submitted with, beside its time; `idOf`: of the nth task. */
+export const inputOf = (
+  { cargo: payload, priority, after, runsAnyway }: Submitted,
+  place: number,
+  idOf: (place: number) => string,
+): TaskInput<Cargo> => ({
+  ...{ id: idOf(place), payload, priority },
+  dependsOn: after.filter((back) => back <= place).map((back) => idOf(place - back)),
+  onDependencyFailure: runsAnyway ? 'run' : 'fail',
+});
+
 /** Returns the scenario's handler, with a downstream that remembers nothing of another one. */
-export const handlerOf = ({ options: given, keyed }: Scenario, name: string): Handler<Cargo> => {
+export const handlerOf = (
+  { options: given, keyed, accepts }: Scenario,
+  name: string,
+): { handler: Handler<Cargo>; downstream: AsynchronousDownstream<Cargo> } => {
+  const downstream = new AsynchronousDownstream<Cargo>(({ tasks }) => tasks[0]!.payload.accepted);
   const refusals = new Map<string, number>();
   const isLeft = (id: string, what: 'later' | 'throws', n: number): boolean => {
     const before = refusals.get(`${what}/${id}`) ?? 0;
     refusals.set(`${what}/${id}`, before + 1);
     return before < n;
   };
-  return defineHandler<Cargo>({
+  const handler = defineHandler<Cargo>({
     limits: { maxItems: 1 },
     ...given,
     name,
@@ -175,27 +237,30 @@ export const handlerOf = ({ options: given, keyed }: Scenario, name: string): Ha
     // One leader and one call at once: what several do at one instant has no order.
     leaders: 1,
     concurrency: { perTarget: 1, perHandler: 1 },
-    submit: async (batch) => answerOf(batch, isLeft),
+    ...(accepts ? downstream.options : {}),
+    submit: async (batch) => {
+      const results = resultsOf(batch, isLeft);
+      return accepts ? downstream.accept(batch, results) : { results };
+    },
   });
+  return { handler, downstream };
 };
 
-const answerOf = (
+const resultsOf = (
   { tasks }: Batch<Cargo>,
   isLeft: (id: string, what: 'later' | 'throws', n: number) => boolean,
-): SubmitAnswer => {
+): ItemResult[] => {
   for (const { id, payload } of tasks) {
     if (payload.later > 0 && isLeft(id, 'later', payload.later))
       throw new LaterError('busy', { retryAfterMs: times.later });
     if (payload.throws > 0 && isLeft(id, 'throws', payload.throws)) throw new Error('no answer');
   }
   if (tasks.some(({ payload }) => payload.poison)) throw new RejectedError('poison');
-  return {
-    results: tasks.map(({ id, payload, attempts }) => {
-      const answer = payload.answers[attempts] ?? 'ok';
-      if (answer === 'retry-later') return { id, status: 'retry', retryAfterMs: 4_000, error: 'later' };
-      return { id, status: answer, ...(answer === 'ok' ? { result: id } : { error: answer }) };
-    }),
-  };
+  return tasks.map(({ id, payload, attempts }) => {
+    const answer = payload.answers[attempts] ?? 'ok';
+    if (answer === 'retry-later') return { id, status: 'retry', retryAfterMs: 4_000, error: 'later' };
+    return { id, status: answer, ...(answer === 'ok' ? { result: id } : { error: answer }) };
+  });
 };
 
 /** What happened, in both worlds in the same form. Times are ms since the beginning. */
@@ -215,3 +280,8 @@ export const inOrder = ({ batches, tasks }: Story): Story => {
 
 /** Long enough for every retry of every task. */
 export const EPILOGUE_MS = 300_000;
+
+/** A batch may have ended without its downstream, or be sent again under another reference. */
+export const onlyStale = (error: unknown): void => {
+  if (!['COMPLETION_STALE', 'NOT_FOUND'].includes((error as { code: string }).code)) throw error;
+};

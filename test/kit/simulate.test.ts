@@ -155,13 +155,125 @@ test('a task is checked as by the client, and the same id is the same task', asy
   await expect(world.submit({ id: 'a1', payload: { to: 'b' } })).rejects.toThrow('expected an unused id');
 });
 
+describe('batches that the downstream accepts', () => {
+  const accepting = (options: Partial<HandlerOptions<Parcel>> = {}) =>
+    handlerWith({
+      linger: { lingerMs: 0 },
+      poll: { everyMs: 1_000, deadlineMs: 10_000 },
+      submit: async ({ id }) => ({ status: 'accepted', reference: `job-${id}` }),
+      ...options,
+    });
+  const result = (id: string) => ({ id, status: 'ok' as const, result: `did ${id}` });
+
+  test('are polled until they have ended, and their results are read', async () => {
+    let asked = 0;
+    const world = simulate(
+      accepting({
+        status: async (references) =>
+          references.map((reference) => ({ reference, status: ++asked < 3 ? 'pending' : 'done' })),
+        results: async () => [result('a1'), { id: 'a2', status: 'failed', error: 'bad' }],
+      }),
+    );
+    await world.submit(parcels('a1', 'a2'));
+    await world.advance('2s');
+    expect([world.task('a1'), world.calls]).toMatchObject([{ state: 'in-progress' }, [{ outcome: 'accepted' }]]);
+    await world.advance('1 hour');
+    expect(world.task('a1')).toMatchObject({ state: 'succeeded', result: 'did a1', endedAtMs: 3_000, attempts: 1 });
+    expect(world.task('a2')).toMatchObject({ state: 'failed', error: 'bad', endedAtMs: 3_000 });
+    expect([asked, world.calls.length]).toEqual([3, 1]);
+  });
+
+  test('are parked at their deadline, or sent again where the downstream honours the key', async () => {
+    const status = async (references: readonly string[]) =>
+      references.map((reference) => ({ reference, status: 'pending' as const }));
+    const results = async () => [];
+    const parked = simulate(accepting({ status, results, onUnknown: 'park' }));
+    const sent = simulate(accepting({ status, results, idempotency: { by: 'batch' } }));
+    for (const world of [parked, sent]) {
+      await world.submit(parcels('a1'));
+      await world.advance('11s');
+    }
+    expect(parked.task('a1')).toMatchObject({ state: 'unknown' });
+    await sent.advance('1 minute');
+    expect(sent.calls.length).toBeGreaterThan(1);
+  });
+
+  test('are completed from outside, once', async () => {
+    const world = simulate(accepting({ poll: { deadlineMs: 10_000 } }));
+    await world.submit(parcels('a1'));
+    await world.advance('500ms');
+    const told = { reference: 'job-1', results: [result('a1')] };
+    expect(await world.complete(told)).toMatchObject({ batch: 1, state: 'succeeded', repeated: false });
+    expect(world.task('a1')).toMatchObject({ state: 'succeeded', result: 'did a1', endedAtMs: 500 });
+    expect(await world.complete(told)).toMatchObject({ repeated: true });
+    await expect(world.complete({ reference: 'job-1', status: 'failed' })).rejects.toMatchObject({
+      code: 'COMPLETION_STALE',
+    });
+    await expect(world.complete({ reference: 'job-2', results: [] })).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+});
+
+describe('dependencies', () => {
+  test('a task is held until those before it have ended, and fails with them unless it runs anyway', async () => {
+    const refusing: Answer = ({ tasks }) => ({
+      results: tasks.map(({ id }) => ({ id, status: id === 'a2' ? 'failed' : 'ok', error: 'no' })),
+    });
+    const world = simulate(handlerWith({}, refusing));
+    await world.submit([
+      { ...parcels('b1')[0]!, dependsOn: ['a1'] },
+      { ...parcels('c1')[0]!, dependsOn: ['a1', 'a2'] },
+      { ...parcels('d1')[0]!, dependsOn: ['c1'] },
+      { ...parcels('e1')[0]!, dependsOn: ['c1', 'b1'], onDependencyFailure: 'run' },
+      ...parcels('a1', 'a2'),
+    ]);
+    await world.advance('2s');
+    expect(said(world)).toEqual([[2_000, 'a', 'linger', 'a1 a2']]);
+    expect(world.task('c1')).toMatchObject({ state: 'failed', error: 'dependency "a2" failed', endedAtMs: 2_000 });
+    expect(world.task('d1')).toMatchObject({ state: 'failed', error: 'dependency "c1" failed' });
+    expect([world.task('b1'), world.task('e1')]).toMatchObject([{ state: 'created' }, { state: 'created' }]);
+    await world.advance('2s');
+    expect(said(world).slice(1)).toEqual([[4_000, 'b', 'linger', 'b1']]);
+    await world.advance('2s');
+    expect(said(world).slice(2)).toEqual([[6_000, 'e', 'linger', 'e1']]);
+  });
+
+  test('one that was accepted releases what waits when its status says that it has ended', async () => {
+    const world = simulate(
+      handlerWith({
+        linger: { lingerMs: 0 },
+        poll: { everyMs: 1_000, deadlineMs: 10_000 },
+        submit: async ({ tasks }) => ({ status: 'accepted', reference: tasks[0]!.id }),
+        status: async (references) => references.map((reference) => ({ reference, status: 'done' })),
+        results: async (reference) => [{ id: reference, status: 'ok' }],
+      }),
+    );
+    await world.submit([{ ...parcels('b1')[0]!, dependsOn: ['a1'] }, ...parcels('a1')]);
+    await world.advance('1s');
+    expect(said(world).map(([atMs, target]) => [atMs, target])).toEqual([
+      [0, 'a'],
+      [1_000, 'b'],
+    ]);
+  });
+
+  test('one that ended before is none, and one that does not exist is refused', async () => {
+    const world = simulate(handlerWith({ linger: { lingerMs: 0 } }));
+    await world.submit(parcels('a1'));
+    await world.submit({ ...parcels('b1')[0]!, dependsOn: ['a1'] });
+    expect(world.task('b1')).toMatchObject({ state: 'succeeded', endedAtMs: 0 });
+    await expect(world.submit({ ...parcels('b2')[0]!, dependsOn: ['none'] })).rejects.toThrow(
+      'expected ids of accepted tasks or of this call, got "none"',
+    );
+  });
+});
+
 test('what is not simulated is refused, and names what runs it', async () => {
   expect(() => simulate(handlerWith({ affinity: 'partition' }))).toThrow(
     'Cannot simulate handler "parcels": expected one without lanes and affinity, got affinity.',
   );
-  const accepted: Answer = () => ({ status: 'accepted', reference: 'job-1' });
-  const world = simulate(handlerWith({ linger: { lingerMs: 0 } }, accepted));
-  await expect(world.submit(parcels('a1'))).rejects.toThrow('Cannot simulate a batch that the downstream accepts');
+  const world = simulate(handlerWith({ linger: { lingerMs: 0 } }));
+  await expect(world.submit({ ...parcels('a1')[0]!, expiresAt: '2030-01-01T00:00:00Z' })).rejects.toThrow(
+    'Cannot simulate expiresAt',
+  );
   await expect(world.advance('soon' as never)).rejects.toThrow('Cannot advance the world: expected a duration');
   await expect(world.resume({ target: 'nowhere' })).rejects.toThrow('Cannot find the target');
 });

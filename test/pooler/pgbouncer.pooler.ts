@@ -73,6 +73,25 @@ test('submits in transactions of a pool of the caller’s own; nothing stays in 
   }
 });
 
+test('temporary tables that another program leaves in the session of the pooler are not taken for ours', async () => {
+  const pooler = await start({ sessions: 1 });
+  const url = pooler.through(database.url);
+  const other = new pg.Client({ connectionString: url });
+  const client = createClient({ databaseUrl: `${url}?pgbouncer=true`, handlers: [jobs] });
+  await other.connect();
+  try {
+    await other.query('create temporary table task (hostile int); create temporary table queue (hostile int)');
+    await client.submit('jobs', job('beside-theirs'));
+    expect(await client.getTask('beside-theirs')).toMatchObject({ state: 'created' });
+    const { rows } = await other.query(`select to_regclass('pg_temp.task') is not null as stays`);
+    expect(rows).toEqual([{ stays: true }]);
+  } finally {
+    await client.close();
+    await other.query('drop table if exists pg_temp.task, pg_temp.queue');
+    await other.end();
+  }
+});
+
 test('an address without pgbouncer=true is refused, also where the pooler drops our settings', async () => {
   for (const ignored of ['', 'options']) {
     const pooler = await start({ ignored });

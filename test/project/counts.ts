@@ -80,6 +80,7 @@ const lost = markdown
 /** State of a module that changes, and why it may: else it is built once and handed over. */
 const STATE_OF_MODULES: Readonly<Record<string, string>> = {
   'handlers/http/jsonSchema/jsonSchema.ts meta': 'the compiled meta-schema, a constant: 50 ms per schema otherwise',
+  'handlers/http/cel/engine.ts engine': 'the functions of expressions, a constant; its meter begins anew with each',
   'client/cli/main.ts decided': 'the program itself',
   'handlers/tracing/openTelemetry.ts loaded': 'what require keeps: the API, or that it is not there',
   'postgres/pool.ts created': 'beside a class of pg, as weak as a field',

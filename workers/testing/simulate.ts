@@ -8,8 +8,9 @@ import { World } from './simulation/world';
  * and back pressure takes less than a millisecond.
  *
  * A call of `submit` takes no time in the world, and calls are made one after the other; time
- * limits of calls count real time. Lanes, affinity, dependencies between tasks, callbacks and
- * batches that a downstream accepts and ends later are not simulated: `startMuster` runs them.
+ * limits of calls count real time. Batches that a downstream accepts are polled, or completed by
+ * `complete`. Lanes, affinity, `expiresAt` and callbacks are not simulated: `startMuster` runs
+ * them.
  */
 export const simulate = <P, I = P>(handler: Handler<P, I>, options: SimulateOptions = {}): World<P, I> =>
   new World(handler, options);

@@ -1,6 +1,7 @@
 import type { Findings } from '../../configError';
 import type { Trial } from '../../trials/trial';
 import type { Handler } from '../../types';
+import { celIn } from '../cel/expression';
 import { member } from '../path';
 import type { Reference, Template } from '../template';
 import { compileTemplate } from '../template';
@@ -22,8 +23,14 @@ export function compileSample(
     findings.add('request.item', 'expected {{id}} in it beside sample, got none: a certificate finds the tasks by it');
   if (member(config, 'accepted') !== undefined)
     findings.add('sample', 'expected none beside accepted: an asynchronous downstream cannot be certified yet');
+  const tables = [member(member(config, 'response'), 'status'), member(config, 'answers')];
+  if (tables.some((table) => hasCondition(table)))
+    findings.add('sample', 'expected none beside conditions in CEL: no answer is known that makes one true');
   return compileTemplate(sample, ['text'], 'sample', findings);
 }
+
+const hasCondition = (table: unknown): boolean =>
+  Object.values((table ?? {}) as Record<string, unknown>).some((entry) => celIn(entry) !== undefined);
 
 const ORIGIN = /^https?:\/\/[^/]+/;
 

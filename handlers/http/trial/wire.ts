@@ -39,7 +39,7 @@ export function wireOf({ config, response, answers, keyHeader, hasTarget, limits
   const statuses = new Map(
     (Object.keys(STATUSES) as Refusal[]).flatMap((refusal) => {
       const [verdict, all] = STATUSES[refusal];
-      const found = all.find((status) => verdictOf(status, answers, hasTarget)?.verdict === verdict);
+      const found = all.find((status) => verdictOf(status, answers, hasTarget).verdict === verdict);
       return found === undefined ? [] : [[refusal, found] as const];
     }),
   );
@@ -116,7 +116,8 @@ function resultOf({ matchBy, id, status, error }: ResponsePlan, config: unknown,
   const { verdict, mark } = item;
   let result: unknown = {};
   if (matchBy === 'id') result = placed(id, `certify ${mark}`, result);
-  if (status !== undefined && verdict !== 'omitted') result = placed(status.path, statusFor(verdict, config), result);
+  if (status?.path !== undefined && verdict !== 'omitted')
+    result = placed(status.path, statusFor(verdict, config), result);
   if (error !== undefined && verdict !== 'ok') result = placed(error, `told so: ${verdict}`, result);
   return result;
 }

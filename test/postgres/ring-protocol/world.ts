@@ -13,6 +13,7 @@ import type { ActivityDeps } from '../../../activities/deps';
 import type { Handler } from '../../../handlers';
 import { ring, wake } from '../../../activities/grouping/ring';
 import { submitBatches } from '../../../activities/submit';
+import type { MonitorInput } from '../../../workflows/definitions';
 import type { Client } from '../../../client';
 import { createClient } from '../../../client';
 import { isOutage } from './outage';
@@ -30,6 +31,7 @@ import { Death } from './death';
 import { Holds } from './holds';
 import type { Operations } from './leaderRun';
 import { LeaderRun } from './leaderRun';
+import { Monitors } from './tools/monitors';
 import { TurnCounter } from './tools/turnCounter';
 
 export const LEASE_MS = 15_000;
@@ -46,6 +48,7 @@ export class World {
   readonly dispatches: Pool;
   readonly client: Client;
   readonly runs = new Map<number, LeaderRun>();
+  private readonly monitors: Monitors;
   /** Deaths that the net (the sweeper, in the product) has yet to make up for. */
   readonly unrung = new Set<number>();
   /** Leaders that nobody may have told of what their rows say, until they take a turn. */
@@ -56,16 +59,14 @@ export class World {
   /** What must not happen in the simulation itself. */
   failure: unknown;
   private runNo = 0;
-  private closed = false;
+  closed = false;
   private active = 0;
   private readonly turns = new TurnCounter();
   private atRest: (() => void)[] = [];
   private readonly holds = new Holds();
-
   /** For whoever has to explain a finding. */
   readonly recorder = new Recorder();
   private readonly deps: ActivityDeps;
-
   private constructor(
     readonly pool: Pool,
     readonly clock: Clock,
@@ -108,6 +109,7 @@ export class World {
       acceptTasks: () => Promise.reject(new Error('no workflow submits here')),
       draining: new AbortController().signal,
     };
+    this.monitors = new Monitors(this.deps, clock, this);
   }
 
   static async open(
@@ -199,6 +201,7 @@ export class World {
   }
 
   private async signal(type: string, [input]: unknown[]): Promise<void> {
+    if (type === 'monitor') this.monitors.look((input as MonitorInput).handler);
     if (type !== 'leader') return;
     const leader = input as LeaderInput;
     try {

@@ -1,14 +1,15 @@
-import { FLUSH_REASONS } from '../../../workflows/planning/states';
 import { concludeEarlier, makeCall } from '../../../activities/calls/attempt';
 import type { Call } from '../../../activities/calls/call';
 import type { CallEnd } from '../../../activities/calls/door';
 import type { CallerDeps } from '../../../activities/calls/carried';
-import { QueueHome } from '../../../activities/calls/queueHome';
+import type { QueueHome } from '../../../activities/calls/queueHome';
 import { settle } from '../../../activities/calls/settle';
+import { workOffEnded } from '../../../activities/grouping/dependents';
 import { storedVersionOf } from '../../../handlers/contracts/payloadVersion';
 import type { Handler } from '../../../handlers/types';
 import type { CarriedBatch, MemberTask } from '../../../postgres/calls/batch';
-import { memoryPool } from './memoryPool';
+import type { Pool } from '../../../postgres/pool';
+import { storedBatch } from './carried';
 import type { BatchRow, Tables } from './tables';
 import { membersIn } from './tables';
 
@@ -25,11 +26,10 @@ export class Caller {
   constructor(
     private readonly tables: Tables,
     private readonly handler: Handler,
-    random: () => number,
+    private readonly pool: Pool,
+    home: QueueHome,
     private readonly onCall: OnCall,
   ) {
-    const pool = memoryPool(tables);
-    const home = new QueueHome(pool, {}, random);
     const { signal } = new AbortController();
     // What a call of a batch outside of lanes and partitions uses of what a worker has.
     this.deps = { pool, handler, home, signal, use: null } as unknown as CallerDeps;
@@ -79,6 +79,7 @@ export class Caller {
   /** The end of a call brings a leader back that waits for what it held. */
   private async settle(call: Call, outcome: CallEnd): Promise<void> {
     await settle(call, outcome);
+    if (this.tables.ended.length > 0) await workOffEnded(this.pool);
     this.tables.handler.blockedUntilMs = null;
   }
 
@@ -91,38 +92,12 @@ export class Caller {
   private carriedOf(batch: BatchRow): CarriedBatch {
     const { nowMs } = this.tables;
     const now = performance.now();
-    const { id, weight, attempt, counted, refusals, depth, parentId, unsure, target } = batch;
+    const stored = storedBatch(batch, this.handler, nowMs);
     // The same ages by the clock of this process, by which the product counts them.
     const here = (atMs: number | null): number | null => (atMs === null ? null : now - (nowMs - atMs));
-    // Listed one by one: a call of a simulated world is mostly this.
-    return {
-      id,
-      targetId: target.id,
-      target: target.key,
-      n: batch.members.length,
-      weight,
-      epoch: 1,
-      attempt,
-      counted,
-      refusals,
-      depth,
-      parentId,
-      idempotencyKey: `simulated-${batch.sentAs}`,
-      createdUs: batch.createdAtMs * 1_000,
-      unconcluded: batch.marked,
-      unsure,
-      startInMs: 0,
-      firstCallAtMs: here(batch.startedAtMs),
-      lastCallAtMs: here(batch.calledAtMs ?? batch.startedAtMs),
-      aheadMs: nowMs - now,
-      perTarget: this.handler.concurrency.perTarget,
-      reduced: false,
-      targetReductions: 0,
-      handlerReductions: 0,
-      handler: this.handler.name,
-      inLane: false,
-      reason: FLUSH_REASONS[batch.reason],
-      partition: null,
-    };
+    stored.firstCallAtMs = here(stored.firstCallAtMs);
+    stored.lastCallAtMs = here(stored.lastCallAtMs);
+    stored.aheadMs = nowMs - now;
+    return stored;
   }
 }

@@ -193,4 +193,5 @@ const laterOf = (batches: readonly BatchRow[], nowMs: number): { weight: number;
 const weigh = (batches: readonly BatchRow[]): number => batches.reduce((sum, { weight }) => sum + weight, 0);
 
 /** Says whether a batch waits in the store for a dispatch. */
-const isWaiting = ({ state, carried, refused }: BatchRow): boolean => state === 'open' && !carried && !refused;
+const isWaiting = ({ state, carried, refused, reference }: BatchRow): boolean =>
+  state === 'open' && !carried && !refused && reference === null;

@@ -5,6 +5,10 @@ import {
   flushReasonName,
   taskStateName,
 } from '../../../workflows/planning/states';
+import { ACCEPTED } from './acceptedStatements';
+import { DEPENDENTS } from './dependentStatements';
+import type { Statement } from './statement';
+import { NO_ROWS } from './statement';
 import type { BatchRow, Tables, TaskRow } from './tables';
 import { membersIn } from './tables';
 
@@ -13,9 +17,6 @@ import { membersIn } from './tables';
  * store: by the name of each. Which of them are run, and with what, the product's own settlement
  * decides. That both do the same is checked by a test, against the real store.
  */
-type Statement = (tables: Tables, values: readonly unknown[]) => object[];
-
-const NO_ROWS: object[] = [];
 const nothing: Statement = () => NO_ROWS;
 const open = (tables: Tables, id: unknown, attempt: unknown): BatchRow | null => {
   const batch = tables.batch(id as number);
@@ -48,7 +49,7 @@ const settleSucceeded: Statement = (tables, [batches, pages]) => {
       if (keyed === true) tables.freeKey(task);
     }
     close(batch, 'succeeded', null);
-    rows.push({ id, awaited: false });
+    rows.push({ id, awaited: tables.ended.length > 0 });
   }
   for (const page of JSON.parse(pages as string) as Page[]) keepPage(tables, page);
   return rows;
@@ -158,7 +159,8 @@ const deferBatch: Statement = (tables, [id, attempt, inMs, refused, counts, keep
   batch.refusals = refused === true ? batch.refusals + 1 : 0;
   batch.unsure ||= counts === 1;
   batch.carried &&= keep === true;
-  Object.assign(batch, { marked: false, retryAtMs: tables.nowMs + (inMs as number), error });
+  const unaccepted = { reference: null, pollAtMs: null };
+  Object.assign(batch, { marked: false, retryAtMs: tables.nowMs + (inMs as number), error, ...unaccepted });
   return [batch];
 };
 
@@ -170,6 +172,8 @@ const toMember = (batch: BatchRow, { seq, id, payload, attempts }: TaskRow): obj
 });
 
 export const STATEMENTS: Readonly<Record<string, Statement>> = {
+  ...ACCEPTED,
+  ...DEPENDENTS,
   'settle-succeeded': settleSucceeded,
   'finish-batch': finishBatch,
   'insert-outcomes': insertOutcomes,
@@ -179,6 +183,11 @@ export const STATEMENTS: Readonly<Record<string, Statement>> = {
   'move-members': moveMembers,
   'defer-batch': deferBatch,
   'note-fault': nothing,
+  // What is due is looked up at each instant: nothing sleeps that would have to be woken.
+  'release-targets': nothing,
+  'lower-due': nothing,
+  'wake-leaders': nothing,
+  'find-handler': nothing,
   'lock-parent': nothing,
   'insert-result-page': (tables, [batch_id, attempt, , , , results]) => {
     const parsed = JSON.parse(results as string) as Page['results'];
@@ -193,7 +202,9 @@ export const STATEMENTS: Readonly<Record<string, Statement>> = {
   'lock-attempt': (tables, [id, attempt]) => {
     const batch = tables.batch(id as number);
     if (batch.attempt !== attempt || (batch.state !== 'open' && batch.state !== 'unknown')) return NO_ROWS;
-    return [{ state: BATCH_STATES[batch.state], concluded: !batch.marked, reference: null }];
+    const { reference } = batch;
+    const concluded = !batch.marked && reference === null;
+    return [{ state: BATCH_STATES[batch.state], concluded, reference }];
   },
   'find-sibling': (tables, [parentId, id]) =>
     [...tables.batches.values()]
@@ -211,7 +222,7 @@ export const STATEMENTS: Readonly<Record<string, Statement>> = {
     if (batch === null) return NO_ROWS;
     count(batch, counts);
     rest(batch);
-    Object.assign(batch, { state: 'unknown', error });
+    Object.assign(batch, { state: 'unknown', pollAtMs: null, error });
     return [batch];
   },
   'postpone-look-up': (tables, [id, attempt, inMs]) => {

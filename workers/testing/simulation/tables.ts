@@ -1,5 +1,7 @@
 import type { WaitingTask } from '../../../workflows/planning/calls/plans';
+import type { Need } from '../../../workflows/planning/grouping/dependents';
 import type { BatchState, FlushReason, TaskState } from '../../../workflows/planning/states';
+import { TASK_STATES } from '../../../workflows/planning/states';
 
 /** The rows of a simulated store. Times are Unix milliseconds of its clock. */
 
@@ -15,8 +17,8 @@ export interface TaskRow extends WaitingTask {
   payload: string;
   target: TargetRow;
   createdAtMs: number;
-  place: 'queue' | 'delayed' | 'batch' | 'ended';
-  /** Where it is delayed. */
+  place: 'queue' | 'delayed' | 'held' | 'batch' | 'ended';
+  /** Where it is delayed, or held. */
   notBeforeMs: number;
   /** Counted attempts before it joined its batch. */
   attempts: number;
@@ -68,6 +70,12 @@ export interface BatchRow {
   createdAtMs: number;
   startedAtMs: number | null;
   calledAtMs: number | null;
+  /** Under what the downstream accepted it; null: it did not. */
+  reference: string | null;
+  /** When its status is asked for next; null: it is not. */
+  pollAtMs: number | null;
+  pollUntilMs: number | null;
+  completion: unknown;
   /** Results by place, of the attempt that they belong to. */
   results: { readonly attempt: number; readonly values: Map<number, unknown> };
 }
@@ -82,6 +90,14 @@ export interface HandlerRow {
   blockedUntilMs: number | null;
 }
 
+/** A task that has ended, and that others depended on then. */
+export interface EndedRow {
+  id: number;
+  seq: number;
+  /** A number of `TASK_STATES`. */
+  state: number;
+}
+
 /** No attempt has the number 0: results replace it. */
 const NO_RESULTS: BatchRow['results'] = { attempt: 0, values: new Map() };
 
@@ -92,8 +108,13 @@ export class Tables {
   readonly tasks = new Map<string, TaskRow>();
   readonly bySeq = new Map<number, TaskRow>();
   readonly batches = new Map<number, BatchRow>();
+  /** What tasks depend on. */
+  readonly needs: Need[] = [];
+  /** Ends that dependents wait for to be worked off. */
+  ended: EndedRow[] = [];
   private readonly byId: TargetRow[] = [];
   private seq = 0;
+  private endedNo = 0;
 
   constructor(
     handler: string,
@@ -156,6 +177,10 @@ export class Tables {
       createdAtMs: this.nowMs,
       startedAtMs: rest.startedAtMs ?? null,
       calledAtMs: rest.calledAtMs ?? null,
+      reference: null,
+      pollAtMs: null,
+      pollUntilMs: null,
+      completion: null,
       results: NO_RESULTS,
     };
     for (const task of members) {
@@ -189,6 +214,13 @@ export class Tables {
     task.place = 'ended';
     task.end = { state, attempts, error, atMs: this.nowMs };
     this.freeKey(task);
+    this.noteEnded(task);
+  }
+
+  /** Keeps the end of a task for those that depend on it, if there are any. */
+  noteEnded({ seq, end }: TaskRow): void {
+    if (end === null || !this.needs.some(({ needs, state }) => needs === seq && state === null)) return;
+    this.ended.push({ id: ++this.endedNo, seq, state: TASK_STATES[end.state] });
   }
 
   freeKey({ key, seq, target }: TaskRow): void {

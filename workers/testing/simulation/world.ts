@@ -1,15 +1,18 @@
 import type { Duration } from '@temporalio/common';
-import { InvalidTaskError } from '../../../client/errors';
-import type { TaskProblem } from '../../../client/errors';
-import type { CheckedTask, TaskInput } from '../../../client/tasks/checkTasks';
-import { checkTask } from '../../../client/tasks/checkTasks';
-import { conflict, sameJson } from '../../../client/tasks/repeats';
+import type { CompletionReport, CompletionWhat } from '../../../activities/accepted/completion';
+import { QueueHome } from '../../../activities/calls/queueHome';
+import type { CompletionAnswer } from '../../../client/operations/complete';
+import { completionError } from '../../../client/operations/complete';
+import type { TaskInput } from '../../../client/tasks/checkTasks';
 import type { Handler } from '../../../handlers/types';
 import { durationMs } from '../duration';
 import { Caller } from './caller';
 import { Claims } from './claim';
+import { memoryPool } from './memoryPool';
+import { Monitor } from './monitor';
 import { refuseUnsimulated } from './refusals';
-import type { BatchRow, HandlerRow, Overrides, TargetRow, TaskRow } from './tables';
+import { Submission } from './submission';
+import type { BatchRow, HandlerRow, Overrides, TargetRow } from './tables';
 import { Tables } from './tables';
 import type { SimulatedBatch, SimulatedCall, SimulatedTask } from './views';
 import { batchView, taskView } from './views';
@@ -35,18 +38,21 @@ export class World<P = unknown, I = P> {
   private readonly tables: Tables;
   private readonly claims: Claims;
   private readonly caller: Caller;
+  private readonly monitor: Monitor;
+  private readonly submission: Submission;
   private running: Promise<void> = Promise.resolve();
 
   /** @internal */
-  constructor(
-    private readonly handler: Handler<P, I>,
-    { startMs = Date.UTC(2026, 0, 1), seed = 1 }: SimulateOptions,
-  ) {
+  constructor(handler: Handler<P, I>, { startMs = Date.UTC(2026, 0, 1), seed = 1 }: SimulateOptions) {
     refuseUnsimulated(handler);
     this.startMs = startMs;
     this.tables = new Tables(handler.name, startMs);
     this.claims = new Claims(this.tables, handler);
-    this.caller = new Caller(this.tables, handler, uniform(seed), (batch, members, outcome) => {
+    const pool = memoryPool(this.tables, handler);
+    const home = new QueueHome(pool, {}, uniform(seed));
+    this.submission = new Submission(this.tables, handler, pool);
+    this.monitor = new Monitor(this.tables, handler, pool, home);
+    this.caller = new Caller(this.tables, handler, pool, home, (batch, members, outcome) => {
       const tasks = members.map(({ id, payload, attempts }) => ({ id, payload: JSON.parse(payload) as P, attempts }));
       const { attempt, reason, target } = batch;
       const atMs = this.tables.nowMs - startMs;
@@ -82,12 +88,23 @@ export class World<P = unknown, I = P> {
    */
   submit(tasks: TaskInput<I> | readonly TaskInput<I>[]): Promise<void> {
     const all = Array.isArray(tasks) ? (tasks as readonly TaskInput<I>[]) : [tasks as TaskInput<I>];
-    return this.inTurn(() => {
-      const checked = this.checked(all);
-      // In the order in which a submit registers them.
-      for (const key of checked.map(({ target }) => target).sort()) this.tables.target(key);
-      for (const task of checked) this.store(task);
-      return this.run(this.tables.nowMs);
+    return this.inTurn(async () => {
+      await this.submission.accept(all);
+      await this.run(this.tables.nowMs);
+    });
+  }
+
+  /**
+   * Reports from outside how a batch ended that the downstream had accepted, as the client's
+   * `complete` does, and throws what that throws. Resolves when what it made due has been called.
+   */
+  complete(completion: CompletionWhat & CompletionReport): Promise<CompletionAnswer> {
+    return this.inTurn(async () => {
+      const end = await this.monitor.complete(completion);
+      if (end.kind !== 'completed') throw completionError(end, completion);
+      await this.run(this.tables.nowMs);
+      const { batch, reference, state, results, repeated } = end;
+      return { batch, reference, state, results, repeated };
     });
   }
 
@@ -162,63 +179,13 @@ export class World<P = unknown, I = P> {
   }
 
   /** Runs one after the other, also what a test does not await. */
-  private inTurn(work: () => Promise<void>): Promise<void> {
+  private inTurn<T>(work: () => Promise<T>): Promise<T> {
     const next = this.running.then(work);
-    this.running = next.catch(() => undefined);
+    this.running = next.then(
+      () => undefined,
+      () => undefined,
+    );
     return next;
-  }
-
-  private checked(tasks: readonly TaskInput<I>[]): CheckedTask[] {
-    const problems: TaskProblem[] = [];
-    const checked = tasks.map((task, index) => checkTask(this.handler as Handler, task, index, problems));
-    const fresh = new Map<string, CheckedTask>();
-    for (const task of checked) {
-      if (task === null) continue;
-      const other = this.tables.tasks.get(task.id) ?? fresh.get(task.id);
-      if (other === undefined) fresh.set(task.id, task);
-      else if (!sameJson(other.payload, task.payload))
-        problems.push(conflict(task, 'a task that was submitted before'));
-    }
-    if (problems.length > 0) throw new InvalidTaskError(problems);
-    return [...fresh.values()];
-  }
-
-  private store({
-    id,
-    payload,
-    target,
-    bytes,
-    weight,
-    key,
-    priority,
-    notBeforeMs,
-    expiresAtMs,
-    dependsOn,
-  }: CheckedTask): void {
-    if (dependsOn.length > 0) throw new Error('Cannot simulate dependsOn: expected no dependencies. Use startMuster.');
-    if (expiresAtMs !== null) throw new Error('Cannot simulate expiresAt: expected none. Use startMuster.');
-    const { tables } = this;
-    const row: TaskRow = {
-      id,
-      payload,
-      target: tables.target(target),
-      bytes,
-      weight: weight ?? 1,
-      key,
-      priority,
-      seq: tables.nextSeq(),
-      createdAtMs: tables.nowMs,
-      readyAtMs: tables.nowMs,
-      notBeforeMs: 0,
-      attempts: 0,
-      place: 'queue',
-      batch: null,
-      end: null,
-    };
-    tables.tasks.set(id, row);
-    tables.bySeq.set(row.seq, row);
-    if (notBeforeMs !== null && notBeforeMs > tables.nowMs) tables.delay(row, notBeforeMs);
-    else tables.enqueue(row, tables.nowMs);
   }
 
   private async run(untilMs: number): Promise<void> {
@@ -238,6 +205,7 @@ export class World<P = unknown, I = P> {
     for (let turn = 0; ; turn++) {
       if (turn > MOST_TURNS)
         throw new Error(`Cannot simulate: expected an end of what is due at one instant, got ${MOST_TURNS} turns.`);
+      if (this.monitor.nextAtMs() <= this.tables.nowMs) await this.monitor.look();
       const due = this.startable();
       const batches = due.length > 0 ? due : this.claims.take();
       if (batches.length === 0) return;
@@ -261,6 +229,7 @@ export class World<P = unknown, I = P> {
     const consider = (atMs: number): void => {
       if (atMs > afterMs && atMs < next) next = atMs;
     };
+    consider(this.monitor.nextAtMs());
     for (const target of this.tables.targets.values()) {
       consider(Math.max(heldMs, this.claims.dueAtMs(target)));
       for (const batch of target.batches) if (batch.carried) consider(batch.retryAtMs ?? 0);

@@ -1,0 +1,22 @@
+import { show } from '../../text';
+import type { Wanted } from './expression';
+
+/** Types of CEL, as the type checker names them; `dyn`: known when it is evaluated. */
+const ONE = 'string|int|uint|double|bool|dyn.*';
+export const KEY: Wanted = { what: 'text, a number or a boolean', types: new RegExp(`^(${ONE})$`) };
+export const KEYS: Wanted = { what: 'a key or a list of keys', types: new RegExp(`^(${ONE}|list.*)$`) };
+export const NUMBER: Wanted = { what: 'a number', types: /^(int|uint|double|dyn.*)$/ };
+export const CONDITION: Wanted = { what: 'true or false', types: /^(bool|dyn.*)$/ };
+
+/** Returns a value of CEL as JSON has it: whole numbers are bigints there. */
+export function jsonOf(value: unknown): unknown {
+  const plain: unknown = typeof value === 'object' && value !== null ? value.valueOf() : value;
+  if (typeof plain !== 'bigint') return Array.isArray(value) ? value.map(jsonOf) : value;
+  const number = Number(plain);
+  return Number.isSafeInteger(number) ? number : String(plain);
+}
+
+export function isTrue(value: unknown, at: string): boolean {
+  if (typeof value === 'boolean') return value;
+  throw new Error(`${at}: expected an expression that gives true or false, got ${show(jsonOf(value))}`);
+}
