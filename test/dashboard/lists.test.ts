@@ -56,7 +56,12 @@ const OUTCOMES = {
     {
       ...{ handler: 'items', minute: earlier, ends: { succeeded: 0, failed: 0, dead: 0, unknown: 0 } },
       // All between 10 and 30 s.
-      ...{ calls: { results: 60, later: 0 }, tasks: 60, callMs: 1_200_000, latency: [...Array<number>(10).fill(0), 60] },
+      ...{
+        calls: { results: 60, later: 0 },
+        tasks: 60,
+        callMs: 1_200_000,
+        latency: [...Array<number>(10).fill(0), 60],
+      },
     },
   ],
   ...{ at: minute, next: null },
