@@ -122,12 +122,21 @@ test('tasks lists those in a state, by target or error, page by page, or only th
     tasks: [expect.objectContaining({ id: 'worse', target: 'es', state: 'failed' })],
     next: null,
   });
+  await world.submit('slow', { ...order('tagged', 'fi'), tags: ['red', 'of-pt'], metadata: { by: 'me' } });
+  expect((await list('--tag red')).stdout).toMatch(/state[^]*tagged .* fi .* created /);
+  expect((await list('slow --tag of-pt --state created --ids')).stdout).toBe('tagged\n');
+  expect((await list('slow --tag red --state dead')).stdout).toBe('No such tasks.\n');
+  expect((await world.run('task tagged')).stdout).toMatch(/tags +.*red.*\n[^]*metadata +.*"by"/);
+  expect((await world.run('bulk cancel slow --tag red --yes --dry-run')).stdout).toMatch(/^1 task/);
   expect((await list('orders --state dead')).stdout).toBe('No such tasks.\n');
   expect(await list('orders --state lost')).toMatchObject({
     code: 2,
     stderr: expect.stringMatching(/Allowed choices are created/),
   });
-  expect(await list('orders')).toMatchObject({ code: 2, stderr: expect.stringMatching(/--state <state>/) });
+  expect(await list('orders')).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/--state: expected a state, or --tag/),
+  });
   expect(await list('orders --state dead --after x')).toMatchObject({
     code: 2,
     stderr: expect.stringMatching(/after: expected/),

@@ -15,13 +15,16 @@ import { Pager, refine } from '../parts/pager';
 
 const STATES = Object.keys(TASK_STATES) as TaskState[];
 const PER_PAGE = 100;
+/** Tasks with a tag are listed in any state, too. */
+const ANY = '';
 
-/** The tasks of a handler in one state; filters and page are in the address. */
+/** The tasks of a handler in one state, or with a tag; filters and page are in the address. */
 export const Tasks = ({ place }: { place: Place }) => {
   const handler = place.path[1]!;
-  const { state = 'created', target, error, after } = place.query;
+  const { tag, target, error, after } = place.query;
+  const state = place.query['state'] ?? (tag === undefined ? 'created' : ANY);
   const live = useLive<TaskPage>(
-    apiPath(['v1', 'handlers', handler, 'tasks'], { state, target, error, after, limit: PER_PAGE }),
+    apiPath(['v1', 'handlers', handler, 'tasks'], { state, tag, target, error, after, limit: PER_PAGE }),
   );
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const trail = [
@@ -44,7 +47,7 @@ export const Tasks = ({ place }: { place: Place }) => {
               <Steps handler={handler} place={place} state={state} ids={ids} then={done} />
               {tasks.length === 0 ? (
                 <Empty>
-                  No task {state === 'created' ? 'waits' : `is ${state}`} here
+                  No task {EMPTY[state] ?? `is ${state}`} here
                   {next === null ? '.' : ' on this page: go on to the next.'}
                 </Empty>
               ) : (
@@ -59,6 +62,8 @@ export const Tasks = ({ place }: { place: Place }) => {
   );
 };
 
+const EMPTY: Readonly<Record<string, string>> = { created: 'waits', [ANY]: 'has this tag' };
+
 const Filters = ({ place, state }: { place: Place; state: string }) => (
   <form
     class="filters"
@@ -68,19 +73,24 @@ const Filters = ({ place, state }: { place: Place; state: string }) => (
       const given = new FormData(event.currentTarget);
       refine(
         place,
-        Object.fromEntries(['state', 'target', 'error'].map((name) => [name, String(given.get(name) ?? '')])),
+        Object.fromEntries(['state', 'tag', 'target', 'error'].map((name) => [name, String(given.get(name) ?? '')])),
       );
     }}
   >
     <label>
       State
       <select name="state" onChange={(event) => event.currentTarget.form?.requestSubmit()}>
+        {place.query['tag'] !== undefined && <option value={ANY}>any</option>}
         {STATES.map((one) => (
           <option key={one} value={one} selected={one === state}>
             {one === 'created' ? 'created (waiting)' : one}
           </option>
         ))}
       </select>
+    </label>
+    <label>
+      Tag
+      <input name="tag" defaultValue={place.query['tag'] ?? ''} maxLength={100} />
     </label>
     <label>
       Target
@@ -103,8 +113,8 @@ interface StepsProps {
 }
 /** What may be done with all tasks of the state, or with those that are chosen. */
 const Steps = ({ handler, place, state, ids, then }: StepsProps) => {
-  const { target, error } = place.query;
-  const isAll = isRedriven(state) && error === undefined;
+  const { tag, target, error } = place.query;
+  const isAll = isRedriven(state) && tag === undefined && error === undefined;
   // How many there are is known by the handler's page; of one target, by no one number.
   const live = useLive<HandlerPage>(isAll && target === undefined ? apiPath(['dashboard', 'handlers', handler]) : null);
   const n = live.data?.status.counts[state as TaskState];
