@@ -60,6 +60,7 @@ const toView = (contract: Contract | undefined, row: TaskRow, found: PagedResult
     batch: row.batchId,
     createdAt: row.createdAt.toISOString(),
     ...(row.notBefore === null ? {} : { notBefore: row.notBefore.toISOString() }),
+    ...shownExpiry(row),
     priority: row.priority,
     ...dependenciesOf(row),
     ...shownVersion(contract, row.version),
@@ -87,6 +88,10 @@ const resultOf = ({ result, note }: PagedResult): Pick<TaskView, 'result' | 'res
   result: JSON.parse(result) as unknown,
   ...(note === null ? {} : { resultNote: note }),
 });
+
+/** Returns when a task expires, if it does. */
+export const shownExpiry = ({ expiresAt }: { expiresAt: Date | null }): { expiresAt?: string } =>
+  expiresAt === null ? {} : { expiresAt: expiresAt.toISOString() };
 
 /** Returns the tags of a task, if it has any. */
 export const shownTags = ({ tags }: { tags: string[] | null }): { tags?: string[] } =>

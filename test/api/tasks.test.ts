@@ -90,14 +90,15 @@ test('HTTP API: tasks that depend on others: held, shown, refused by name', asyn
 test('HTTP API: tags and metadata are shown, found, and refused by name', async () => {
   const post = (tasks: object[]) => world.call('POST /v1/handlers/slow/tasks', { body: { tasks } });
   const [one, two] = items('dk', 'one', 'two');
+  const expiresAt = '2099-01-01T00:00:00.000Z';
   const labels = { tags: ['red', 'ä&b'], metadata: { by: 'me' } };
   expect(
     await post([
-      { ...one, ...labels },
+      { ...one, ...labels, expiresAt },
       { ...two, tags: ['red'] },
     ]),
   ).toMatchObject({ status: 200 });
-  expect((await world.call('GET /v1/tasks/one')).body).toMatchObject(labels);
+  expect((await world.call('GET /v1/tasks/one')).body).toMatchObject({ ...labels, expiresAt });
   const list = async (query: string): Promise<unknown> =>
     ((await world.call(`GET ${query}`)).body.tasks as { id: string }[]).map(({ id }) => id);
   expect(await list('/v1/tasks?tag=red')).toEqual(['two', 'one']);

@@ -52,7 +52,12 @@ const pages = (): [name: string, place: string, title: string, shows: string[]][
   ['target', '#/handlers/thumbnails/targets/eu-1', 'eu-1', ['37 of 100', 'of 10 min left', 'image-1']],
   ['tasks', '#/handlers/index-city/tasks?state=dead', 'Tasks of index-city', ['dead-4', 'HTTP 502 from the index']],
   ['task', '#/tasks/dead-1', 'dead-1', ['HTTP 502', 'Payload', 'Timeline', '"to": "se"', 'Redrive']],
-  ['labelled', '#/tasks/letter-1', 'letter-1', ['newsletter', 'Metadata', '"campaign": "spring"']],
+  [
+    'labelled',
+    '#/tasks/letter-1',
+    'letter-1',
+    ['newsletter', 'Metadata', '"campaign": "spring"', 'It expires at 2099-01-01', 'expires, if it still waits then'],
+  ],
   ['tagged', '#/handlers/mail/tasks?tag=newsletter', 'Tasks of mail', ['letter-1', 'any']],
   [
     'errors',

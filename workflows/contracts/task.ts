@@ -91,6 +91,9 @@ export const taskView = z
       .describe(
         'Earliest time to join a batch: from the caller, or the backoff of a retry. Present only while waiting',
       ),
+    expiresAt: time
+      .optional()
+      .describe('When it fails if it still waits then, in no batch. Present only until it has ended'),
     priority: z.number().int(),
     dependsOn: z.array(z.string()).optional().describe('Present only if it was submitted with dependencies'),
     onDependencyFailure: z.enum(ON_DEPENDENCY_FAILURE).optional().describe('Present only with dependsOn'),
@@ -146,6 +149,7 @@ export const taskSummary = taskView
     batch: true,
     createdAt: true,
     notBefore: true,
+    expiresAt: true,
     priority: true,
     payloadVersion: true,
     tags: true,

@@ -75,6 +75,7 @@ const read = async (session: Session<Options>, handler: string | undefined, targ
 
 const show = ({ tasks: list, next }: TaskPage, limit: number, isOfState: boolean): string => {
   if (list.length === 0) return 'No such tasks.';
+  const expires = list.some(({ expiresAt }) => expiresAt !== undefined);
   const head = [
     'id',
     'handler',
@@ -83,6 +84,7 @@ const show = ({ tasks: list, next }: TaskPage, limit: number, isOfState: boolean
     'attempts',
     'batch',
     'submitted',
+    ...(expires ? ['expires'] : []),
     'ended',
     'error',
   ];
@@ -94,6 +96,7 @@ const show = ({ tasks: list, next }: TaskPage, limit: number, isOfState: boolean
     task.attempts,
     task.batch,
     task.createdAt,
+    ...(expires ? [task.expiresAt] : []),
     task.finishedAt,
     task.error === null || task.error === undefined ? null : shortened(task.error),
   ]);

@@ -11,7 +11,7 @@ import { InvalidArgumentError } from '../../errors';
 import { findScope } from '../../operations/scope';
 import type { TaskPage, TaskSummary } from '../../views';
 import { checkTag } from '../labels/check';
-import { shownTags } from '../read';
+import { shownExpiry, shownTags } from '../read';
 import type { Cursor, Listing } from './cursor';
 import { decodeCursor, encodeCursor } from './cursor';
 import { ENDED_FIRST, endedBefore } from './ended';
@@ -175,6 +175,7 @@ export const toSummary = (contract: Contract | undefined, row: ListedTask): Task
     batch: row.batchId,
     createdAt: row.createdAt.toISOString(),
     ...(row.notBefore === null ? {} : { notBefore: row.notBefore.toISOString() }),
+    ...shownExpiry(row),
     priority: row.priority,
     ...shownVersion(contract, row.version),
     ...shownTags(row),

@@ -122,12 +122,14 @@ test('tasks lists those in a state, by target or error, page by page, or only th
     tasks: [expect.objectContaining({ id: 'worse', target: 'es', state: 'failed' })],
     next: null,
   });
-  await world.submit('slow', { ...order('tagged', 'fi'), tags: ['red', 'of-pt'], metadata: { by: 'me' } });
-  expect((await list('--tag red')).stdout).toMatch(/state[^]*tagged .* fi .* created /);
+  const expiresAt = '2099-01-01T00:00:00.000Z';
+  await world.submit('slow', { ...order('tagged', 'fi'), tags: ['red', 'of-pt'], metadata: { by: 'me' }, expiresAt });
+  expect((await list('--tag red')).stdout).toMatch(/state.*expires.*[^]*tagged .* fi .* created .* 2099-01-01/);
   expect((await list('slow --tag of-pt --state created --ids')).stdout).toBe('tagged\n');
   expect((await list('slow --tag red --state dead')).stdout).toBe('No such tasks.\n');
   expect((await world.run('task tagged')).stdout).toMatch(/tags +.*red.*\n[^]*metadata +.*"by"/);
   expect((await world.run('bulk cancel slow --tag red --yes --dry-run')).stdout).toMatch(/^1 task/);
+  expect((await world.run('explain tagged')).stdout).toContain(`It expires at ${expiresAt} if it has not been sent`);
   expect((await list('orders --state dead')).stdout).toBe('No such tasks.\n');
   expect(await list('orders --state lost')).toMatchObject({
     code: 2,

@@ -64,6 +64,7 @@ const Known = ({ task }: { task: TaskView }) => (
         ['attempts', task.attempts],
         ['priority', task.priority],
         ['batch', task.batch === null ? 'none' : <a href={hrefOf(['batches', String(task.batch)])}>{task.batch}</a>],
+        ...(task.expiresAt === undefined ? [] : [['expires', <Time at={task.expiresAt} />] as const]),
         ...(task.tags === undefined ? [] : [['tags', <Tags task={task} />] as const]),
         ...(task.dependsOn === undefined ? [] : [['depends on', <Ids ids={task.dependsOn} />] as const]),
         ...(task.waitsFor === undefined ? [] : [['waits for', <Ids ids={task.waitsFor} />] as const]),
@@ -140,8 +141,9 @@ const Timeline = ({ task }: { task: TaskView }) => {
   );
 };
 
-const stepsOf = ({ notBefore, finishedAt, state }: TaskView): Step[] => [
+const stepsOf = ({ notBefore, expiresAt, finishedAt, state }: TaskView): Step[] => [
   ...(notBefore === undefined ? [] : [[notBefore, 'may join a batch'] as const]),
+  ...(expiresAt === undefined ? [] : [[expiresAt, 'expires, if it still waits then'] as const]),
   ...(finishedAt === undefined ? [] : [[finishedAt, `ended as ${state}`] as const]),
 ];
 
