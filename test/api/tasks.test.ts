@@ -87,7 +87,7 @@ test('HTTP API: tasks that depend on others: held, shown, refused by name', asyn
   expect(JSON.stringify(refused.body)).toMatch(/INVALID_DEPENDENCY.*nobody/s);
 });
 
-test('HTTP API: tags and metadata are shown, found, and refused by name', async () => {
+test('HTTP API: tags and metadata are shown, found, and refused by name; waiting tasks come by time', async () => {
   const post = (tasks: object[]) => world.call('POST /v1/handlers/slow/tasks', { body: { tasks } });
   const [one, two] = items('dk', 'one', 'two');
   const expiresAt = '2099-01-01T00:00:00.000Z';
@@ -104,12 +104,15 @@ test('HTTP API: tags and metadata are shown, found, and refused by name', async 
   expect(await list('/v1/tasks?tag=red')).toEqual(['two', 'one']);
   expect(await list('/v1/handlers/slow/tasks?tag=%C3%A4%26b&state=created')).toEqual(['one']);
   expect(await list('/v1/handlers/items/tasks?tag=red')).toEqual([]);
+  expect(await list('/v1/handlers/slow/tasks?state=created&target=dk&order=newest')).toEqual(['two', 'one']);
+  expect(await list('/v1/handlers/slow/tasks?state=created&target=dk&order=oldest')).toEqual(['one', 'two']);
   const { body } = await world.call('GET /v1/tasks?tag=red&limit=1');
   expect(body.tasks).toMatchObject([{ id: 'two', tags: ['red'] }]);
   expect(await list(`/v1/tasks?tag=red&limit=1&after=${String(body.next)}`)).toEqual(['one']);
   for (const [path, why] of [
     ['/v1/handlers/slow/tasks', /state: expected one of/],
-    ['/v1/handlers/slow/tasks?tag=red&since=2000-01-01', /since: expected a state with it/],
+    ['/v1/tasks?tag=red&state=created&order=newest', /order/],
+    ['/v1/handlers/slow/tasks?tag=red&state=created&order=newest', /order: expected none with a tag/],
   ] as const) {
     const refused = await world.call(`GET ${path}`);
     expect([refused.status, refused.text]).toEqual([expect.any(Number), expect.stringMatching(why)]);

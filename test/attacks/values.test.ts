@@ -91,6 +91,7 @@ const paths = (text: string): string[] => {
     `GET /v1/handlers/items/tasks?state=created&target=${one}`,
     `GET /v1/handlers/items/tasks?state=created&after=${one}`,
     `GET /v1/handlers/items/tasks?tag=t&after=${one}`,
+    `GET /v1/handlers/items/tasks?state=created&order=${one}`,
     `GET /v1/handlers/items/batches?error=${one}`,
     `GET /v1/handlers/items/batches?target=${one}`,
     `GET /v1/handlers/items/batches?after=${one}`,

@@ -59,6 +59,7 @@ const pages = (): [name: string, place: string, title: string, shows: string[]][
     ['newsletter', 'Metadata', '"campaign": "spring"', 'It expires at 2099-01-01', 'expires, if it still waits then'],
   ],
   ['tagged', '#/handlers/mail/tasks?tag=newsletter', 'Tasks of mail', ['letter-1', 'any']],
+  ['by time', '#/handlers/mail/tasks?state=created&order=newest', 'Tasks of mail', ['letter-30', 'newest first']],
   [
     'errors',
     '#/errors',

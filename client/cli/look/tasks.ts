@@ -1,5 +1,7 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
+import type { TimeOrder } from '../../../workflows/planning/pages';
+import { TIME_ORDERS } from '../../../workflows/planning/pages';
 import { TASK_STATES } from '../../../workflows/planning/states';
 import type { TaskState } from '../../../workflows/planning/states';
 import { MusterError } from '../../errors';
@@ -14,6 +16,7 @@ import { timeAgo } from './timeAgo';
 interface Options {
   state?: TaskState;
   tag?: string;
+  order?: TimeOrder;
   error?: string;
   since?: number;
   limit: number;
@@ -29,6 +32,7 @@ export const tasksCommand = (): Command =>
       'muster tasks orders --state dead',
       'muster tasks --state failed --since 2h',
       'muster tasks --tag order-17',
+      'muster tasks orders --state created --order oldest --limit 5',
       'muster tasks orders customer-17 --state created --limit 20',
       'muster tasks orders --state created --ids | xargs muster cancel',
     ],
@@ -40,6 +44,7 @@ export const tasksCommand = (): Command =>
     .argument('[target]')
     .addOption(new Option('--state <state>', 'only tasks in this state').choices(Object.keys(TASK_STATES)))
     .option('--tag <tag>', 'only tasks that were submitted with this tag')
+    .addOption(new Option('--order <order>', 'with --state created: over all targets').choices(TIME_ORDERS))
     .option('--error <text>', 'only tasks whose error contains this text')
     .option('--since <duration>', 'only tasks that ended within this time', durationOption)
     .option('--limit <n>', 'maximum number of tasks to list', wholeOption(1, MOST_LISTED), 100)
@@ -55,13 +60,14 @@ async function tasks(session: Session<Options>, handler?: string, target?: strin
 }
 
 const read = async (session: Session<Options>, handler: string | undefined, target?: string): Promise<TaskPage> => {
-  const { state, tag, error, since, limit, after } = session.options;
+  const { state, tag, order, error, since, limit, after } = session.options;
   if (state === undefined && tag === undefined)
     throw new MusterError('INVALID_ARGUMENT', '--state: expected a state, or --tag, got nothing. Give one of them.');
   const client = await session.client();
   const wanted = {
     ...(state === undefined ? {} : { state }),
     ...(tag === undefined ? {} : { tag }),
+    ...(order === undefined ? {} : { order }),
     ...(target === undefined ? {} : { target }),
     ...(error === undefined ? {} : { error }),
     ...(since === undefined ? {} : { since: await timeAgo(client, since) }),

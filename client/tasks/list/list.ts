@@ -1,8 +1,10 @@
 import { shownVersion } from '../../../handlers/contracts/payloadVersion';
 import type { Contract } from '../../../handlers/types';
 import type { ListedTask } from '../../../postgres/listing/task';
+import { isOrdered } from '../../../postgres/listing/byTime';
 import { readListed } from '../../../postgres/listing/task';
-import { PAGE_MAX } from '../../../workflows/planning/pages';
+import type { TimeOrder } from '../../../workflows/planning/pages';
+import { PAGE_MAX, TIME_ORDERS } from '../../../workflows/planning/pages';
 import type { TaskState } from '../../../workflows/planning/states';
 import { isTerminal, TASK_STATES, taskStateName } from '../../../workflows/planning/states';
 import { checkErrorPart, checkOneOf, checkTime, checkWhole } from '../../arguments';
@@ -12,6 +14,7 @@ import { findScope } from '../../operations/scope';
 import type { TaskPage, TaskSummary } from '../../views';
 import { checkTag } from '../labels/check';
 import { shownExpiry, shownTags } from '../read';
+import { byTime } from './byTime';
 import type { Cursor, Listing } from './cursor';
 import { decodeCursor, encodeCursor } from './cursor';
 import { ENDED_FIRST, endedBefore } from './ended';
@@ -26,6 +29,11 @@ export interface ListTasksOptions {
   state?: TaskState;
   /** Only tasks that were submitted with this tag, those that were accepted last first. */
   tag?: string;
+  /**
+   * Waiting tasks, those with state `created`, over all targets in the order in which they were
+   * accepted. Default: by target, as they will be sent. Not of a handler with lanes.
+   */
+  order?: TimeOrder;
   /** Only tasks of this target, which needs a handler; default: of the whole handler. */
   target?: string;
   /** Only tasks whose error contains this text (1 to 1,000 characters, as it is written). */
@@ -74,12 +82,13 @@ export const listTasks = async (
 interface Wanted extends Listing {
   state: TaskState | null;
   tag: string | null;
+  order: TimeOrder | null;
   error: string | null;
   since: Date | null;
   until: Date | null;
 }
 
-const checkWanted = ({ state, tag, error, since, until }: ListTasksOptions): Wanted => {
+const checkWanted = ({ state, tag, order, error, since, until }: ListTasksOptions): Wanted => {
   const of = state === undefined && tag !== undefined ? null : checkOneOf('state', state, STATES);
   // Only the tables of what has ended are ordered by time.
   for (const [field, value] of Object.entries({ since, until }))
@@ -91,13 +100,28 @@ const checkWanted = ({ state, tag, error, since, until }: ListTasksOptions): Wan
       );
   return {
     name: of ?? 'tagged',
-    sources: tag === undefined ? SOURCES[of!] : [tagged(checkTag('tag', tag))],
+    sources: sourcesOf(of, tag, checkOrder(of, tag, order)),
     state: of,
     tag: tag ?? null,
+    order: order ?? null,
     error: error === undefined ? null : checkErrorPart('error', error),
     since: since === undefined ? null : checkTime('since', since),
     until: until === undefined ? null : checkTime('until', until),
   };
+};
+
+const checkOrder = (state: TaskState | null, tag: string | undefined, order: unknown): TimeOrder | null => {
+  if (order === undefined) return null;
+  const checked = checkOneOf('order', order, TIME_ORDERS);
+  if (tag !== undefined)
+    throw new InvalidArgumentError('order', 'none with a tag: such tasks come newest first', order);
+  if (state === 'created') return checked;
+  throw new InvalidArgumentError('order', 'state created with it', `state ${state}`);
+};
+
+const sourcesOf = (state: TaskState | null, tag: string | undefined, order: TimeOrder | null): readonly Source[] => {
+  if (tag !== undefined) return [tagged(checkTag('tag', tag))];
+  return order === null ? SOURCES[state!] : [byTime(order)];
 };
 
 const firstPlace = ({ sources, until }: Wanted): Place => {
@@ -108,10 +132,20 @@ const firstPlace = ({ sources, until }: Wanted): Place => {
 const scopeOf = async (
   client: KnowingContext,
   handler: string | null,
-  { state, tag }: Wanted,
+  { state, tag, order }: Wanted,
   target: string | undefined,
 ): Promise<{ handlerId: number | null; target: string | null }> => {
-  if (handler !== null) return findScope(client, handler, target);
+  if (handler !== null) {
+    const scope = await findScope(client, handler, target);
+    if (order !== null && (await isOrdered(client.pool, scope.handlerId)))
+      throw new InvalidArgumentError(
+        'order',
+        `none for handler "${handler}", whose tasks wait in lanes`,
+        order,
+        'A lane sends them in the order of submission.',
+      );
+    return scope;
+  }
   if (target !== undefined) throw new InvalidArgumentError('target', 'none without a handler', target);
   if (tag === null && state !== null && !isTerminal(state))
     throw new InvalidArgumentError(

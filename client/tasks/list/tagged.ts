@@ -9,7 +9,7 @@ import type { Place, Source, SourceScope } from './sources';
 /** Tasks with the tag that one part of a page looks at, where not all of them match. */
 const LOOKED = 500;
 /** Later than any task. */
-const NEWEST = Number.MAX_SAFE_INTEGER;
+export const NEWEST = Number.MAX_SAFE_INTEGER;
 
 /** Returns where tasks with this tag are found, newest first, in the scope's state or in any. */
 export const tagged = (tag: string): Source => ({

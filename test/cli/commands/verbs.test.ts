@@ -122,6 +122,8 @@ test('tasks lists those in a state, by target or error, page by page, or only th
     tasks: [expect.objectContaining({ id: 'worse', target: 'es', state: 'failed' })],
     next: null,
   });
+  expect((await list('slow pt --state created --order newest --limit 2 --ids')).stdout).toBe('many-4\nmany-3\n');
+  expect((await list('slow pt --state created --order oldest --limit 2 --ids')).stdout).toBe('many-0\nmany-1\n');
   const expiresAt = '2099-01-01T00:00:00.000Z';
   await world.submit('slow', { ...order('tagged', 'fi'), tags: ['red', 'of-pt'], metadata: { by: 'me' }, expiresAt });
   expect((await list('--tag red')).stdout).toMatch(/state.*expires.*[^]*tagged .* fi .* created .* 2099-01-01/);

@@ -1,3 +1,4 @@
+import { listWaitingAfter, listWaitingBefore } from '../../../postgres/listing/byTime';
 import { inOrder } from '../../../postgres/listing/inOrder';
 import { listTagged, listTaggedOfAll } from '../../../postgres/listing/tagged';
 import type { Queryable } from '../../../postgres/pool';
@@ -5,7 +6,7 @@ import type { Shop } from '../shop';
 import { itemHandler, items, openShop } from '../shop';
 import { createClient } from '../../../client';
 
-/** What a page reads of its indexes, by Postgres's own account, in a store with many other tasks. */
+/** What a page reads of its indexes, by Postgres's own account, among many other tasks. */
 
 const TASKS = 20_000;
 const TARGETS = 40;
@@ -31,10 +32,9 @@ queued as (
   select target_id, 0, seq, clock(), 2 from filled)
 insert into task_tag (tag, handler_id, seq)
 select 'all', t.handler_id, f.seq from filled f join target t on t.id = f.target_id`);
-  // As autovacuum leaves them that came when they were empty.
   await shop.pool.query(`
-update pg_class set relpages = 1000, reltuples = 0
-where oid = any(array['task', 'task_tag', 'queue', 'delayed', 'held']::regclass[])`);
+insert into delayed (target_id, seq, not_before, bytes)
+select 1, (2000000 + g)::bigint * 16384, clock() + interval '1 day', 2 from generate_series(1, ${TASKS}) g`);
   const { rows } = await shop.pool.query<{ id: number }>(`select id from handler where name = 'items'`);
   handlerId = rows[0]!.id;
 }, 120_000);
@@ -76,12 +76,45 @@ const reads = async (run: (db: Queryable) => Promise<unknown>): Promise<Record<s
 const NEWEST = Number.MAX_SAFE_INTEGER;
 const MIDDLE = 1_010_000 * 16_384;
 
-test.each([NEWEST, MIDDLE])('a page by tag before %d reads its tasks only', async (place) => {
-  const scope = { handlerId, target: null };
-  const page = await reads((db) => listTagged(db, 'all', scope, place, 100));
-  expect(page['task_tag']).toBe(100);
-  expect(page['task']).toBe(100);
-  const all = await reads((db) => listTaggedOfAll(db, 'all', { handlerId: null, target: null }, place, 100));
-  expect(all['task_tag']).toBe(200); // of each handler a page
-  expect(all['task']).toBe(100);
+/** What the planner knows: all, or what autovacuum found that came when the tables were empty. */
+const STATISTICS = [
+  ['as they are', 'analyze task; analyze task_tag; analyze queue; analyze delayed; analyze target'],
+  [
+    'when they were empty',
+    `update pg_class set relpages = 1000, reltuples = 0
+where oid = any(array['task', 'task_tag', 'queue', 'delayed', 'held']::regclass[])`,
+  ],
+] as const;
+
+describe.each(STATISTICS)('by statistics of the tables %s', (_, statistics) => {
+  beforeAll(async () => {
+    await shop.pool.query(statistics);
+  });
+
+  test.each([NEWEST, MIDDLE])('a page by tag before %d reads its tasks only', async (place) => {
+    const scope = { handlerId, target: null };
+    const page = await reads((db) => listTagged(db, 'all', scope, place, 100));
+    expect(page['task_tag']).toBe(100);
+    expect(page['task']).toBe(100);
+    const all = await reads((db) => listTaggedOfAll(db, 'all', { handlerId: null, target: null }, place, 100));
+    expect(all['task_tag']).toBe(200); // of each handler a page
+    expect(all['task']).toBe(100);
+  });
+
+  test.each([
+    ['newest', listWaitingBefore, NEWEST],
+    ['newest of the rest', listWaitingBefore, MIDDLE],
+    ['oldest', listWaitingAfter, 0],
+    ['oldest of the rest', listWaitingAfter, MIDDLE],
+  ] as const)(
+    'a page of waiting tasks, %s first, looks at the heads of targets and reads no more than a page of each',
+    async (_, list, place) => {
+      const scope = { handlerId, target: null };
+      const page = await reads((db) => list(db, scope, place, { queued: 100, looked: 1_000 }));
+      // Per target: its first priority, that there is no other, the head of its list; then a page.
+      expect(page['queue']).toBeLessThanOrEqual(TARGETS * 3 + TARGETS * 100);
+      expect(page['delayed'] ?? 0).toBeLessThanOrEqual(1_000);
+      expect(page['task']).toBeUndefined();
+    },
+  );
 });

@@ -27,6 +27,7 @@ import {
   taskTag,
   time,
 } from '../../../workflows/contracts/fields';
+import { TIME_ORDERS } from '../../../workflows/planning/pages';
 import type { TaskState } from '../../../workflows/planning/states';
 import { isTerminal } from '../../../workflows/planning/states';
 import { PAGE_BYTES } from '../bodies/memory';
@@ -101,6 +102,10 @@ const list = route({
   params: z.object({ handler: handlerName }),
   query: z.strictObject({
     ...which,
+    order: z
+      .enum(TIME_ORDERS)
+      .optional()
+      .describe('Waiting tasks (created) over all targets, by when they were accepted; not of a handler with lanes'),
     target: targetKey.optional(),
     ...times,
     error: errorPart.describe('Only tasks whose error contains this text'),

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { TaskPage, TaskSummary } from '../../../workflows/contracts/task';
+import { TIME_ORDERS } from '../../../workflows/planning/pages';
 import type { TaskState } from '../../../workflows/planning/states';
 import { TASK_STATES } from '../../../workflows/planning/states';
 import { useLive } from '../api/live';
@@ -23,8 +24,9 @@ export const Tasks = ({ place }: { place: Place }) => {
   const handler = place.path[1]!;
   const { tag, target, error, after } = place.query;
   const state = place.query['state'] ?? (tag === undefined ? 'created' : ANY);
+  const order = state === 'created' && tag === undefined ? place.query['order'] : undefined;
   const live = useLive<TaskPage>(
-    apiPath(['v1', 'handlers', handler, 'tasks'], { state, tag, target, error, after, limit: PER_PAGE }),
+    apiPath(['v1', 'handlers', handler, 'tasks'], { state, tag, order, target, error, after, limit: PER_PAGE }),
   );
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const trail = [
@@ -73,7 +75,9 @@ const Filters = ({ place, state }: { place: Place; state: string }) => (
       const given = new FormData(event.currentTarget);
       refine(
         place,
-        Object.fromEntries(['state', 'tag', 'target', 'error'].map((name) => [name, String(given.get(name) ?? '')])),
+        Object.fromEntries(
+          ['state', 'tag', 'order', 'target', 'error'].map((name) => [name, String(given.get(name) ?? '')]),
+        ),
       );
     }}
   >
@@ -88,6 +92,18 @@ const Filters = ({ place, state }: { place: Place; state: string }) => (
         ))}
       </select>
     </label>
+    {state === 'created' && place.query['tag'] === undefined && (
+      <label>
+        Order
+        <select name="order" onChange={(event) => event.currentTarget.form?.requestSubmit()}>
+          {['', ...TIME_ORDERS].map((one) => (
+            <option key={one} value={one} selected={one === (place.query['order'] ?? '')}>
+              {one === '' ? 'as they will be sent' : `${one} first`}
+            </option>
+          ))}
+        </select>
+      </label>
+    )}
     <label>
       Tag
       <input name="tag" defaultValue={place.query['tag'] ?? ''} maxLength={100} />
