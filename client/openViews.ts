@@ -5,6 +5,7 @@ import type { ValueKind } from '../handlers/codec/types';
 /** Fields that hold a value of the caller or of the downstream, and what it is. */
 const FIELDS: Readonly<Record<string, ValueKind>> = {
   payload: 'payload',
+  metadata: 'metadata',
   result: 'result',
   data: 'result',
 };

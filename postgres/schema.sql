@@ -425,6 +425,7 @@ create table execution (
 create table expiry (
   seq bigint not null,
   at timestamp with time zone not null,
+  expires_at timestamp with time zone,
   constraint expiry_pkey PRIMARY KEY (seq)
 );
 
@@ -929,6 +930,23 @@ create table task_dependency (
   constraint task_dependency_pkey PRIMARY KEY (seq, needs),
   constraint task_dependency_check CHECK (needs < seq),
   constraint task_dependency_state_check CHECK (state >= 4 AND state <= 7)
+);
+
+create table task_label (
+  seq bigint not null,
+  handler_id integer not null,
+  tags text[] not null,
+  metadata json,
+  constraint task_label_pkey PRIMARY KEY (seq),
+  constraint task_label_tags_check CHECK (cardinality(tags) <= 10)
+);
+
+create table task_tag (
+  tag text not null,
+  handler_id integer not null,
+  seq bigint not null,
+  constraint task_tag_pkey PRIMARY KEY (tag, handler_id, seq),
+  constraint task_tag_tag_check CHECK (octet_length(tag) >= 1 AND octet_length(tag) <= 100)
 );
 
 create table tenant (

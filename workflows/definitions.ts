@@ -195,6 +195,10 @@ export interface WorkflowTask<P = unknown> {
    * runs once all dependencies have ended (`run`).
    */
   onDependencyFailure?: 'fail' | 'run';
+  /** At most 10 texts of 1-100 bytes by which lists and bulk actions find the task. */
+  tags?: readonly string[];
+  /** Texts by name, at most 4,096 bytes of JSON, which are shown with the task. */
+  metadata?: Readonly<Record<string, string>>;
 }
 /**
  * The result of a submit from a workflow: the ends of tasks that have ended already, and the ids of

@@ -8,6 +8,7 @@ import { checkErrorPart, checkName, checkOneOf, checkTime, checkWhole } from '..
 import type { ClientContext } from '../context';
 import { InvalidArgumentError } from '../errors';
 import { checkVerdict } from '../operations/resolve';
+import { checkTag } from '../tasks/labels/check';
 import type { BulkDeed, BulkFilter, BulkInput } from './input';
 import type { StoredDeed, StoredFilter } from './stored';
 
@@ -39,6 +40,7 @@ export const checkBulk = (client: Pick<ClientContext, 'sealer'>, input: BulkInpu
   const filter: StoredFilter = {
     state: checkState(verb, where.state),
     ...given('target', where.target, checkName),
+    ...given('tag', where.tag, checkTag),
     ...given('error', where.error, checkErrorPart),
     ...given('errorCode', where.errorCode, (field, value) => checkText(field, value, CODE_MAX)),
     ...given('errorGroup', where.errorGroup, (field, value) => checkText(field, value, NORMALISED_MAX)),
@@ -49,7 +51,7 @@ export const checkBulk = (client: Pick<ClientContext, 'sealer'>, input: BulkInpu
   return { filter, deed: checkDeed(client, input.action) };
 };
 
-const FILTER = ['state', 'target', 'error', 'errorCode', 'errorGroup', 'since', 'until'];
+const FILTER = ['state', 'target', 'tag', 'error', 'errorCode', 'errorGroup', 'since', 'until'];
 const FIELDS: Readonly<Record<BulkVerb, readonly string[]>> = {
   cancel: ['do'],
   redrive: ['do'],

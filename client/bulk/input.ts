@@ -10,6 +10,8 @@ export interface BulkFilter {
   state?: TaskState;
   /** Only tasks of this target; default: of the whole handler. */
   target?: string;
+  /** Only tasks that were submitted with this tag. */
+  tag?: string;
   /** Only tasks whose error contains this text (1 to 1,000 characters, as it is written). */
   error?: string;
   /**

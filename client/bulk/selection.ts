@@ -14,6 +14,7 @@ import { isStill, MOST_PARTS } from '../tasks/list/list';
 import type { Candidate } from '../tasks/list/part';
 import type { Place, Source } from '../tasks/list/sources';
 import { SOURCES } from '../tasks/list/sources';
+import { tagged, taggedDependents } from '../tasks/list/tagged';
 import type { StoredDeed, StoredFilter } from './stored';
 import { deedOf, filterOf, openFilter } from './stored';
 
@@ -37,6 +38,8 @@ export interface Page {
  */
 export class Selection {
   private readonly sources: readonly Source[];
+  /** Where tasks are found that failed with a task which they depend on. */
+  private readonly dependents: Source;
   private readonly scope: EndedScope;
   private readonly criteria: Criteria;
 
@@ -46,11 +49,14 @@ export class Selection {
     private readonly filter: StoredFilter,
     private readonly deed: StoredDeed,
   ) {
-    const { state, target = null, since, until } = filter;
+    const { state, target = null, tag, since, until } = filter;
     this.criteria = { ...filter, sinceMs: msOf(since), untilMs: msOf(until) };
+    const [found, dependents] =
+      tag === undefined ? [SOURCES[state], DEPENDENTS] : [[tagged(tag)], taggedDependents(tag)];
+    this.dependents = dependents;
     const sinceUs = isTerminal(state) ? (this.criteria.sinceMs ?? 0) * 1_000 : 0;
     this.scope = { handlerId: bounds.handlerId, target, state: TASK_STATES[state], sinceUs };
-    this.sources = this.isInTwo ? [...SOURCES[state], DEPENDENTS] : SOURCES[state];
+    this.sources = this.isInTwo ? [...found, dependents] : found;
   }
 
   static async of(sealer: Sealer | null, row: BulkRow): Promise<Selection> {
@@ -98,7 +104,7 @@ export class Selection {
       ({ seq, batchId, isOwnEnd }) =>
         seq <= lastSeq &&
         (batchId === null || batchId <= lastBatchId) &&
-        !(this.isInTwo && source !== DEPENDENTS && isOwnEnd === true && batchId === null),
+        !(this.isInTwo && source !== this.dependents && isOwnEnd === true && batchId === null),
     );
     if (old.length === 0) return [];
     const rows = await readListed(

@@ -11,6 +11,7 @@ import { sealVerdict } from '../operations/resolve';
 export interface StoredFilter {
   state: TaskState;
   target?: string;
+  tag?: string;
   error?: string;
   errorCode?: string;
   errorGroup?: string;

@@ -2,6 +2,7 @@ import { storedVersionOf } from '../../handlers/contracts/payloadVersion';
 import type { Contract } from '../../handlers/types';
 import { withRetries } from '../../postgres/errors';
 import * as store from '../../postgres/lanes/control';
+import { insertLabels } from '../../postgres/grouping/labels';
 import { lockLanes } from '../../postgres/lanes/lane';
 import { moveLaneBatch, readyDependents } from '../../postgres/lanes/settle';
 import type { Client as Transaction, Pool } from '../../postgres/pool';
@@ -137,12 +138,12 @@ export const fixHead = async (
     await lockLanes(tx, [halted.laneId]);
     const recipientIds = await inserter.recipientIds(registry, batch.tasks);
     const { sealer } = inserter;
-    const [payloads] = await sealBatches(sealer, handler, [batch], noting(registry, sealer));
+    const [sealed] = await sealBatches(sealer, handler, [batch], noting(registry, sealer));
     const { batchId } = await insertLaneBatch(tx, {
       ...bound!,
       tasks: batch.tasks.map(({ id, bytes, weight }, i) => ({
         id,
-        payload: payloads![i]!,
+        payload: sealed!.payloads[i]!,
         bytes,
         weight,
         recipientId: recipientIds[i]!,
@@ -160,7 +161,8 @@ export const fixHead = async (
         'new ids: the ids of the invalid batch are already used',
         batch.tasks.map(({ id }) => id),
       );
-    await keepObjects(tx, sealer, payloads!);
+    await insertLabels(tx, sealed!.labels);
+    await keepObjects(tx, sealer, sealed!.payloads);
     return endHalt(tx, halted, batchId);
   });
 };

@@ -7,6 +7,7 @@ import { withRetries } from '../../postgres/errors';
 import type { Queryable } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
 import * as store from '../../postgres/lanes/laneBatch';
+import { insertLabels } from '../../postgres/grouping/labels';
 import { lockLanes } from '../../postgres/lanes/lane';
 import { checkDependencies } from '../../workflows/planning/lanes/dependencies';
 import { statusName } from '../../workflows/planning/lanes/statuses';
@@ -21,6 +22,7 @@ import type { Admit } from '../tasks/submitResult';
 import type { TaskInserter } from '../tasks/taskInserter';
 import { findKnown, isSamePayload } from '../tasks/repeats';
 import { keepObjects, noting } from '../transactions/keptObjects';
+import type { SealedBatch } from '../tasks/sealPayloads';
 import { sealBatches } from '../tasks/sealPayloads';
 
 /** Options of `batches.submit`. */
@@ -111,14 +113,14 @@ export const storeBatches = async (
   await askAccepting(hooks, handler.name, items);
   await options.admit?.(items);
   const registry = inserter.registry(options.tx);
-  const payloads = await sealBatches(inserter.sealer, handler, batches, noting(registry, inserter.sealer));
+  const sealed = await sealBatches(inserter.sealer, handler, batches, noting(registry, inserter.sealer));
   const bound = await inserter.bindLanes(registry, handler, batches);
   const recipients = new Map<CheckedBatch, (number | null)[]>();
   for (const batch of batches) recipients.set(batch, await inserter.recipientIds(registry, batch.tasks));
   const laneIds = [...new Set(bound.map((one) => one.laneId))];
   const of = { handler: handler.name, tasks: items.length, traceparent: options.traceparent };
   const submitted = await withinSubmitSpan(of, (trace) => {
-    const storing = { batches, payloads, bound, recipients, laneIds, trace };
+    const storing = { batches, sealed, bound, recipients, laneIds, trace };
     const work = (db: Queryable): Promise<StoredBatch[]> => storeAll(db, handler, storing, inserter.sealer);
     return options.tx === undefined
       ? withRetries(() => inTransaction(inserter.pool, work))
@@ -135,8 +137,8 @@ interface BoundBatch {
 
 interface Storing {
   batches: readonly CheckedBatch[];
-  /** The payloads of each batch, as they are stored. */
-  payloads: readonly (readonly string[])[];
+  /** What is stored of the items of each batch. */
+  sealed: readonly SealedBatch[];
   bound: readonly BoundBatch[];
   recipients: ReadonlyMap<CheckedBatch, (number | null)[]>;
   laneIds: readonly number[];
@@ -147,7 +149,7 @@ interface Storing {
 const storeAll = async (
   db: Queryable,
   handler: Contract,
-  { batches, payloads, bound, recipients, laneIds, trace }: Storing,
+  { batches, sealed, bound, recipients, laneIds, trace }: Storing,
   sealer: Sealer | null,
 ): Promise<StoredBatch[]> => {
   await lockLanes(db, laneIds);
@@ -165,11 +167,12 @@ const storeAll = async (
   const pairs: { batchId: number; needs: number }[] = [];
   for (const [i, batch] of batches.entries()) {
     const of = recipients.get(batch)!;
+    const { payloads, labels } = sealed[i]!;
     const { batchId } = await store.insertLaneBatch(db, {
       ...bound[i]!,
       tasks: batch.tasks.map(({ id, bytes, weight }, at) => ({
         id,
-        payload: payloads[i]![at]!,
+        payload: payloads[at]!,
         bytes,
         weight,
         recipientId: of[at]!,
@@ -180,7 +183,10 @@ const storeAll = async (
       version: storedVersionOf(handler),
       trace,
     });
-    if (batchId !== null) await keepObjects(db, sealer, payloads[i]!);
+    if (batchId !== null) {
+      await insertLabels(db, labels);
+      await keepObjects(db, sealer, payloads);
+    }
     const given = batchId ?? (await findRepeated(db, handler, batch, sealer));
     const { laneId } = bound[i]!;
     submitted.push({ batch: given, service: batch.service, accepted: batchId !== null, laneId });

@@ -1,6 +1,7 @@
 import type { Sealer } from '../../handlers/codec/sealer';
 import type { Contract } from '../../handlers/types';
 import { withRetries } from '../../postgres/errors';
+import { insertLabels } from '../../postgres/grouping/labels';
 import { lockLanes } from '../../postgres/lanes/lane';
 import { insertLaneTasks } from '../../postgres/lanes/queue';
 import type { Pool, Queryable } from '../../postgres/pool';
@@ -59,6 +60,7 @@ export const storeInLanes = async (
     await checkBacklog(db, inLanes, submit.handler, submit.handlerId, submit.tasks, submit.targetIds);
     const inserted = await insertLaneTasks(db, tasks);
     const fresh = submit.rows.filter(({ id }) => inserted.has(id));
+    await insertLabels(db, fresh);
     await keepObjects(
       db,
       submit.sealer,

@@ -72,6 +72,7 @@ const explainWaiting = async (client: ClientContext, id: string): Promise<Explan
   const facts = {
     ...row,
     batch: withCancellation(row.batch),
+    expiresAt: row.expiresAt?.toISOString() ?? null,
     state: taskStateName(row.state),
     leader: { ...row.leader, state: leaderStateName(row.leader.state), ...(await runOf(client, row)) },
   };

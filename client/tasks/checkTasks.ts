@@ -9,11 +9,13 @@ import { show } from '../../handlers/text';
 import { depthOf, MAX_JSON_DEPTH } from '../../workflows/planning/jsonText';
 import { callbackFault } from '../../workflows/planning/callbacks/address';
 import type { OnDependencyFailure } from '../../workflows/planning/grouping/dependencies';
+import type { Labels } from '../../postgres/grouping/labels';
 import { AsyncSchemaError } from '../errors';
 import type { TaskProblem } from '../errors';
 import { checkDependsOn } from './checkDependsOn';
-import { checkTaskTime, describe } from './describe';
+import { checkPriority, checkTaskTime, describe } from './describe';
 import type { Reject } from './describe';
+import { checkLabels } from './labels/check';
 
 /** A task as a caller submits it. */
 export interface TaskInput<P = unknown> {
@@ -46,6 +48,13 @@ export interface TaskInput<P = unknown> {
    * default), or it runs once all dependencies have ended (`run`).
    */
   onDependencyFailure?: OnDependencyFailure;
+  /**
+   * At most 10 texts of 1-100 bytes by which lists and bulk actions find the task. They are stored
+   * as they are, never encoded.
+   */
+  tags?: readonly string[];
+  /** Texts by name, at most 4,096 bytes of JSON, which are shown with the task. */
+  metadata?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -59,7 +68,7 @@ export type Callback = { url: string } | { workflowId: string; runId?: string; s
 /** The fields of a task. The library, the command line and the HTTP API refuse any other field. */
 export const TASK_FIELDS: readonly string[] = [
   ...['id', 'payload', 'notBefore', 'expiresAt', 'priority', 'callback'],
-  ...['dependsOn', 'onDependencyFailure'],
+  ...['dependsOn', 'onDependencyFailure', 'tags', 'metadata'],
 ];
 
 /** A task that passed every check, with the values that its handler computed from the payload. */
@@ -78,6 +87,8 @@ export interface CheckedTask {
   dependsOn: readonly string[];
   /** The task runs even if a dependency did not succeed. */
   runsAnyway: boolean;
+  /** Null: it has none. */
+  labels: Labels | null;
 }
 
 const MAX_ID_BYTES = 256;
@@ -134,16 +145,12 @@ export const checkTask = (
     handler.bytesOf === jsonBytes ? size : compute(() => handler.bytesOf(content, id ?? ''), 'bytesOf', reject);
   const weight = compute(() => handler.weightOf(content), 'weightOf', reject);
   if (bytes !== FAILED && weight !== FAILED) checkSize(handler, bytes, weight, reject);
-  const priority = given.priority ?? 0;
-  if (!Number.isInteger(priority) || priority < -32_768 || priority > 32_767)
-    reject(
-      'priority',
-      'INVALID_PRIORITY',
-      `expected a whole number of -32768..32767 (lower goes first), got ${describe(given.priority)}`,
-    );
-  const times = checkTimes(given, reject);
+  const priority = checkPriority(given.priority, reject);
+  const notBeforeMs = checkTaskTime('notBefore', given.notBefore, reject);
+  const expiresAtMs = checkTaskTime('expiresAt', given.expiresAt, reject);
   const callback = checkCallback(given.callback, reject);
   const dependsOn = checkDependsOn(handler, given, reject);
+  const labels = checkLabels(given, reject);
   if (problems.length > before) return null;
   return {
     index,
@@ -154,20 +161,14 @@ export const checkTask = (
     weight: weight === 1 ? null : (weight as number),
     key: key as string | null,
     priority,
-    ...times,
+    notBeforeMs,
+    expiresAtMs,
     callback,
     dependsOn,
     runsAnyway: given.onDependencyFailure === 'run',
+    labels,
   };
 };
-
-const checkTimes = (
-  { notBefore, expiresAt }: Partial<TaskInput>,
-  reject: Reject,
-): Pick<CheckedTask, 'notBeforeMs' | 'expiresAtMs'> => ({
-  notBeforeMs: checkTaskTime('notBefore', notBefore, reject),
-  expiresAtMs: checkTaskTime('expiresAt', expiresAt, reject),
-});
 
 const refuseUnknownFields = (given: object, reject: Reject): void => {
   for (const field in given)

@@ -36,3 +36,15 @@ export const checkTaskTime = (field: string, value: unknown, reject: Reject): nu
   );
   return null;
 };
+
+/** Returns the priority of a task, 0 if none is given. */
+export const checkPriority = (priority: number | undefined, reject: Reject): number => {
+  const given = priority ?? 0;
+  if (!Number.isInteger(given) || given < -32_768 || given > 32_767)
+    reject(
+      'priority',
+      'INVALID_PRIORITY',
+      `expected a whole number of -32768..32767 (lower goes first), got ${describe(priority)}`,
+    );
+  return given;
+};

@@ -21,7 +21,7 @@ export const newTasks = (
 ): NewTask[] => {
   const version = storedVersionOf(handler);
   // The fields are listed one by one: a spread costs as much as all else that is done for a task.
-  return tasks.map(({ id, payload, bytes, weight, key, priority, notBeforeMs, expiresAtMs, target }, i) => ({
+  return tasks.map(({ id, payload, bytes, weight, key, priority, notBeforeMs, expiresAtMs, target, labels }, i) => ({
     id,
     targetId: targetIds.get(target)!,
     payload: payloads === null ? payload : payloads[i]!,
@@ -34,5 +34,6 @@ export const newTasks = (
     expiresAtMs,
     version,
     trace,
+    labels,
   }));
 };

@@ -60,16 +60,17 @@ const toView = (contract: Contract | undefined, row: TaskRow, found: PagedResult
     batch: row.batchId,
     createdAt: row.createdAt.toISOString(),
     ...(row.notBefore === null ? {} : { notBefore: row.notBefore.toISOString() }),
+    ...shownExpiry(row),
     priority: row.priority,
     ...dependenciesOf(row),
     ...shownVersion(contract, row.version),
     ...(row.trace === null ? {} : { traceparent: row.trace }),
     payload: JSON.parse(row.payload) as unknown,
+    ...shownTags(row),
+    ...(row.metadata === null ? {} : { metadata: JSON.parse(row.metadata) as Record<string, string> }),
     ...((state === 'succeeded' || state === 'failed') && found !== undefined ? resultOf(found) : {}),
     error: row.error,
-    ...(isEnvelope(row.payload) || isEnvelope(found?.result ?? '') || hasTokens(row.error ?? '')
-      ? { encoded: encodedIn(row, found) }
-      : {}),
+    ...encodedOf(row, found),
     ...(isTerminal(state) && row.finishedAt !== null ? { finishedAt: row.finishedAt.toISOString() } : {}),
   };
 };
@@ -88,10 +89,25 @@ const resultOf = ({ result, note }: PagedResult): Pick<TaskView, 'result' | 'res
   ...(note === null ? {} : { resultNote: note }),
 });
 
+/** Returns when a task expires, if it does. */
+export const shownExpiry = ({ expiresAt }: { expiresAt: Date | null }): { expiresAt?: string } =>
+  expiresAt === null ? {} : { expiresAt: expiresAt.toISOString() };
+
+/** Returns the tags of a task, if it has any. */
+export const shownTags = ({ tags }: { tags: string[] | null }): { tags?: string[] } =>
+  tags === null || tags.length === 0 ? {} : { tags };
+
 /** Names the encoded fields; a client with the codec decodes them and removes their entries. */
-const encodedIn = ({ payload, error }: TaskRow, found: PagedResult | undefined): NonNullable<TaskView['encoded']> => ({
-  ...(isEnvelope(payload) ? { payload: NOT_HERE } : {}),
-  ...(isEnvelope(found?.result ?? '') ? { result: NOT_HERE } : {}),
-  ...(hasTokens(error ?? '') ? { error: NOT_HERE } : {}),
-});
+const encodedOf = (
+  { payload, metadata, error }: TaskRow,
+  found: PagedResult | undefined,
+): Pick<TaskView, 'encoded'> => {
+  const encoded = {
+    ...(isEnvelope(payload) ? { payload: NOT_HERE } : {}),
+    ...(isEnvelope(metadata ?? '') ? { metadata: NOT_HERE } : {}),
+    ...(isEnvelope(found?.result ?? '') ? { result: NOT_HERE } : {}),
+    ...(hasTokens(error ?? '') ? { error: NOT_HERE } : {}),
+  };
+  return Object.keys(encoded).length === 0 ? {} : { encoded };
+};
 const NOT_HERE = 'it is encoded, and no payloadCodec is configured here';

@@ -2,17 +2,19 @@ import { CodecError } from '../../handlers/codec/codecError';
 import type { Note } from '../../handlers/codec/claimCheck';
 import type { Sealer } from '../../handlers/codec/sealer';
 import type { Contract } from '../../handlers/types';
+import type { Labels } from '../../postgres/grouping/labels';
 import { MusterError, InvalidTaskError } from '../errors';
 import type { TaskProblem } from '../errors';
 import type { CheckedTask } from './checkTasks';
+import { sealLabels } from './labels/seal';
 
 /** Most bytes of an encoded payload, beyond twice the handler's limit of plain ones. */
 const ENVELOPE_BYTES = 4_096;
 
 /**
- * Encodes the payloads of tasks, before anything but their objects (by `note`) is written. Returns
- * those that can be stored; with `partial`, those that are too large when they are encoded are
- * added to `refused`.
+ * Encodes the payloads and metadata of tasks, before anything but their objects (by `note`) is
+ * written. Returns those that can be stored; with `partial`, those that are too large when they are
+ * encoded are added to `refused`.
  *
  * @throws InvalidTaskError for such payloads, unless `partial`.
  * @throws MusterError with code CODEC_FAILED if the codec or the object store does not work.
@@ -33,25 +35,36 @@ export const sealPayloads = async (
   const most = 2 * handler.maxPayloadBytes + ENVELOPE_BYTES;
   const isLarge = (_: unknown, i: number): boolean => Buffer.byteLength(sealed[i]!) > most;
   const large = tasks.flatMap((task, i) => (isLarge(task, i) ? [problemOf(task, most, sealed[i]!)] : []));
-  if (large.length === 0) return { tasks: [...tasks], payloads: sealed };
+  if (large.length === 0) return { tasks: await sealLabels(sealer, tasks), payloads: sealed };
   if (!partial) throw new InvalidTaskError(large);
   refused.push(...large);
   const fits = tasks.flatMap((task, i) => (isLarge(task, i) ? [] : [{ task, payload: sealed[i]! }]));
-  return { tasks: fits.map(({ task }) => task), payloads: fits.map(({ payload }) => payload) };
+  const kept = fits.map(({ task }) => task);
+  return { tasks: await sealLabels(sealer, kept), payloads: fits.map(({ payload }) => payload) };
 };
 
-/** Returns the payloads of each batch as they are stored. Throws as `sealPayloads` does. */
+/** What is stored of the items of a lane batch, in their order. */
+export interface SealedBatch {
+  payloads: string[];
+  labels: { id: string; labels: Labels | null }[];
+}
+
+/** Returns what is stored of the items of each batch. Throws as `sealPayloads` does. */
 export const sealBatches = async (
   sealer: Sealer | null,
   handler: Contract,
   batches: readonly { tasks: readonly CheckedTask[] }[],
   note?: Note,
-): Promise<string[][]> => {
-  if (sealer === null) return batches.map(({ tasks }) => tasks.map(({ payload }) => payload));
+): Promise<SealedBatch[]> => {
+  if (sealer === null)
+    return batches.map(({ tasks }) => ({ payloads: tasks.map(({ payload }) => payload), labels: [...tasks] }));
   const all = batches.flatMap(({ tasks }) => tasks);
-  const { payloads } = await sealPayloads(sealer, handler, all, false, [], note);
+  const sealed = await sealPayloads(sealer, handler, all, false, [], note);
   let at = 0;
-  return batches.map(({ tasks }) => payloads.slice(at, (at += tasks.length)));
+  return batches.map(({ tasks: { length } }) => {
+    const [from, to] = [at, (at += length)];
+    return { payloads: sealed.payloads.slice(from, to), labels: sealed.tasks.slice(from, to) };
+  });
 };
 
 const sealAll = async (sealer: Sealer, payloads: readonly string[], note?: Note): Promise<string[]> => {

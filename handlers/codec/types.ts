@@ -8,7 +8,7 @@ export interface EncodedPayload {
 }
 
 /** What a value is. */
-export type ValueKind = 'payload' | 'result' | 'error' | 'arguments' | 'output';
+export type ValueKind = 'payload' | 'result' | 'error' | 'arguments' | 'output' | 'metadata';
 
 /** Whose value it is: the same when it is encoded and when it is decoded. */
 export interface CodecContext {

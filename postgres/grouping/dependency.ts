@@ -1,8 +1,7 @@
 import type { Need } from '../../workflows/planning/grouping/dependents';
 import type { Queryable } from '../pool';
-import { insertExpiries } from './expiry';
 import type { NewTask } from './task';
-import { tracesOf, versionsOf } from './task';
+import { insertBeside, tracesOf, versionsOf } from './task';
 
 /**
  * What a submit of tasks with dependencies writes and locks. One transaction, in this order: the
@@ -74,7 +73,7 @@ from stored`,
     ],
   });
   const stored = new Map(rows.map(({ id, seq }) => [id, seq]));
-  await insertExpiries(
+  await insertBeside(
     db,
     tasks.filter(({ id }) => stored.has(id)),
   );

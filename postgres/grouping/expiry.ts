@@ -55,7 +55,9 @@ export const deleteExpiries = async (client: Client, seqs: readonly number[]): P
 export const putOffExpiries = async (client: Client, seqs: readonly number[], ms: number): Promise<void> => {
   await client.query({
     name: 'put-off-expiries',
-    text: `update expiry set at = clock() + $2 * interval '1 ms' where seq = any($1::bigint[])`,
+    text: `
+update expiry set at = clock() + $2 * interval '1 ms', expires_at = coalesce(expires_at, at)
+where seq = any($1::bigint[])`,
     values: [seqs, ms],
   });
 };

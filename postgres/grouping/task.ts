@@ -3,6 +3,8 @@ import { Readable } from 'node:stream';
 import { from as copyFrom } from 'pg-copy-streams';
 import type { Client, Queryable } from '../pool';
 import { insertExpiries } from './expiry';
+import type { Labels } from './labels';
+import { insertLabels } from './labels';
 
 /** Most tasks per call: `seq = submit_seq * 16384 + place` must not run into the next call's. */
 export const SEQ_STRIDE = 16_384;
@@ -26,6 +28,8 @@ export interface NewTask {
   version: number | null;
   /** The W3C trace context under which it was submitted; null: its trace is not recorded. */
   trace: string | null;
+  /** Null: it has none. */
+  labels: Labels | null;
 }
 
 export interface StoredTask {
@@ -103,7 +107,7 @@ from stored`,
     ],
   });
   const stored = new Set(rows.map((row) => row.id));
-  await insertExpiries(
+  await insertBeside(
     db,
     tasks.filter(({ id }) => stored.has(id)),
   );
@@ -154,7 +158,13 @@ export const copyTasks = async (client: Client, tasks: readonly NewTask[]): Prom
           ? [task.targetId, task.priority, base + i, new Date(task.notBeforeMs!).toISOString(), rest(task)].join('\t')
           : null,
     );
-  await insertExpiries(client, tasks);
+  await insertBeside(client, tasks);
+};
+
+/** Writes down what only few tasks have, in other tables: the rest pays nothing for it. */
+export const insertBeside = async (db: Queryable, tasks: readonly NewTask[]): Promise<void> => {
+  await insertExpiries(db, tasks);
+  await insertLabels(db, tasks);
 };
 
 const PLAIN = 'seq, created_at, target_id, bytes, priority, recipient_id, weight, id, key, payload';

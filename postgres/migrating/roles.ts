@@ -29,6 +29,8 @@ const WRITES: readonly (readonly [table: string, rights: string])[] = [
   ['delayed', 'insert'],
   ['held', 'insert, update (not_before)'],
   ['expiry', 'insert'],
+  ['task_label', 'insert'],
+  ['task_tag', 'insert'],
   ['task_dependency', 'insert'],
   ['ended_dependency', 'insert'],
   ['lane_queue', 'insert'],

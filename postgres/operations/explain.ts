@@ -19,6 +19,7 @@ export interface ExplainRow {
   queued: Record<string, unknown> | null;
   held: Record<string, unknown> | null;
   delayedInMs: number | null;
+  expiresAt: Date | null;
   batch: Record<string, unknown> | null;
 }
 
@@ -93,7 +94,8 @@ const HELD = `(select json_build_object('dependencies', count(*), 'open', count(
 const FACTS = `
 select s.id, s.state, s.attempts, coalesce(e.error, b.error) as error, ${HANDLER} as handler, ${TARGET} as target,
   ${LEADER} as leader, ${QUEUED} as queued,
-  ${HELD} as held, ${inMs('d.not_before')} as "delayedInMs", ${BATCH} as batch
+  ${HELD} as held, ${inMs('d.not_before')} as "delayedInMs",
+  coalesce(y.expires_at, y.at) as "expiresAt", ${BATCH} as batch
 from task_state s join task k on k.seq = s.seq join target t on t.id = k.target_id
   join handler h on h.id = t.handler_id join leader l on l.id = t.leader_id cross join lateral (
     select coalesce((t.overrides->>'maxItems')::int, h.max_items) as max_items,
@@ -101,6 +103,7 @@ from task_state s join task k on k.seq = s.seq join target t on t.id = k.target_
       coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) as linger_ms,
       coalesce((t.overrides->>'quietPeriodMs')::bigint, h.quiet_ms) as quiet_ms) o
   left join outcome e on e.seq = k.seq left join member m on m.seq = k.seq left join batch b on b.id = m.batch_id
+  left join expiry y on y.seq = k.seq
   left join delayed d on d.seq = k.seq left join queue q on q.target_id = k.target_id and q.priority = k.priority
     and q.seq = k.seq left join lateral (
       select count(*) as n, sum(f.bytes) as bytes, sum(coalesce(f.weight, 1)) as weight, min(f.ready_at) as oldest,

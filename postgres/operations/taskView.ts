@@ -14,11 +14,17 @@ export interface TaskRow {
   paged: boolean;
   createdAt: Date;
   notBefore: Date | null;
+  /** When it expires if it still waits then; null: never, or it has ended. */
+  expiresAt: Date | null;
   priority: number;
   /** Version of the payload; null: the first. */
   version: number | null;
   trace: string | null;
   payload: string;
+  /** Null: none. */
+  tags: string[] | null;
+  /** JSON text; null: none. */
+  metadata: string | null;
   /** JSON text of a result set by hand; null: none. */
   ownResult: string | null;
   error: string | null;
@@ -39,7 +45,10 @@ export const readTasks = async (db: Queryable, ids: readonly string[]): Promise<
 select k.seq, k.id, h.name as handler, t.key as target, s.state, s.attempts, s.batch_id as "batchId",
   coalesce(b.state >= 4 /* ended */ and (o.seq is null or o.state = 5 /* failed */), false) as paged,
   k.created_at as "createdAt",
-  coalesce(d.not_before, x.not_before) as "notBefore", k.priority, k.version, k.trace, k.payload::text as payload,
+  coalesce(d.not_before, x.not_before) as "notBefore",
+  case when s.state < 4 /* ended */ then coalesce(y.expires_at, y.at) end as "expiresAt",
+  k.priority, k.version, k.trace, k.payload::text as payload,
+  l.tags, l.metadata::text as metadata,
   o.result::text as "ownResult",
   case when o.seq is null then coalesce(b.error, d.error) else o.error end as error, case
     when s.state >= 4 /* ended */ then coalesce(o.at, b.finished_at) end as "finishedAt",
@@ -47,6 +56,7 @@ select k.seq, k.id, h.name as handler, t.key as target, s.state, s.attempts, s.b
   case when x.seq is not null then coalesce(n."waitsFor", '{}') end as "waitsFor"
 from task_state s join task k on k.seq = s.seq join target t on t.id = k.target_id join handler h on h.id = t.handler_id
   left join outcome o on o.seq = k.seq left join delayed d on d.seq = k.seq left join batch b on b.id = s.batch_id
+  left join task_label l on l.seq = k.seq left join expiry y on y.seq = k.seq
   left join held x on x.seq = k.seq left join lateral (
     select array_agg(y.needs_id order by y.place) as "dependsOn", bool_or(y.run) as "runsAnyway",
       array_agg(y.needs_id order by y.place) filter (where y.state is null) as "waitsFor"

@@ -87,6 +87,41 @@ test('HTTP API: tasks that depend on others: held, shown, refused by name', asyn
   expect(JSON.stringify(refused.body)).toMatch(/INVALID_DEPENDENCY.*nobody/s);
 });
 
+test('HTTP API: tags and metadata are shown, found, and refused by name; waiting tasks come by time', async () => {
+  const post = (tasks: object[]) => world.call('POST /v1/handlers/slow/tasks', { body: { tasks } });
+  const [one, two] = items('dk', 'one', 'two');
+  const expiresAt = '2099-01-01T00:00:00.000Z';
+  const labels = { tags: ['red', 'ä&b'], metadata: { by: 'me' } };
+  expect(
+    await post([
+      { ...one, ...labels, expiresAt },
+      { ...two, tags: ['red'] },
+    ]),
+  ).toMatchObject({ status: 200 });
+  expect((await world.call('GET /v1/tasks/one')).body).toMatchObject({ ...labels, expiresAt });
+  const list = async (query: string): Promise<unknown> =>
+    ((await world.call(`GET ${query}`)).body.tasks as { id: string }[]).map(({ id }) => id);
+  expect(await list('/v1/tasks?tag=red')).toEqual(['two', 'one']);
+  expect(await list('/v1/handlers/slow/tasks?tag=%C3%A4%26b&state=created')).toEqual(['one']);
+  expect(await list('/v1/handlers/items/tasks?tag=red')).toEqual([]);
+  expect(await list('/v1/handlers/slow/tasks?state=created&target=dk&order=newest')).toEqual(['two', 'one']);
+  expect(await list('/v1/handlers/slow/tasks?state=created&target=dk&order=oldest')).toEqual(['one', 'two']);
+  const { body } = await world.call('GET /v1/tasks?tag=red&limit=1');
+  expect(body.tasks).toMatchObject([{ id: 'two', tags: ['red'] }]);
+  expect(await list(`/v1/tasks?tag=red&limit=1&after=${String(body.next)}`)).toEqual(['one']);
+  for (const [path, why] of [
+    ['/v1/handlers/slow/tasks', /state: expected one of/],
+    ['/v1/tasks?tag=red&state=created&order=newest', /order/],
+    ['/v1/handlers/slow/tasks?tag=red&state=created&order=newest', /order: expected none with a tag/],
+  ] as const) {
+    const refused = await world.call(`GET ${path}`);
+    expect([refused.status, refused.text]).toEqual([expect.any(Number), expect.stringMatching(why)]);
+    expect([400, 422]).toContain(refused.status);
+  }
+  const long = await post([{ ...items('dk', 'three')[0], tags: ['ü'.repeat(51)] }]);
+  expect([long.status, JSON.stringify(long.body)]).toEqual([422, expect.stringMatching(/INVALID_TAG/)]);
+});
+
 test('HTTP API: an id with slashes, blanks and umlauts; one that is longer than any framework expects', async () => {
   const odd = 'a/b c?ä#%2F:é';
   const long = 'x'.repeat(256);
@@ -123,7 +158,7 @@ test('HTTP API: failed tasks are redriven; a handler is paused, told and resumed
   });
   expect((await list('state=failed&target=fi&error=good')).body).toEqual({ tasks: [], next: null });
   expect((await list('state=lost')).status).toBe(400);
-  expect((await list('limit=5')).status).toBe(400);
+  expect((await list('limit=5')).status).toBe(422); // a state, or a tag
   expect((await world.call('POST /v1/handlers/items/pause', { body: { reason: 'lunch' } })).body).toEqual({
     paused: true,
   });

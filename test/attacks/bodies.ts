@@ -1,7 +1,7 @@
 const BULK = {
   handler: 'items',
   where: {
-    ...{ state: 'created', target: 'a', error: 'e', errorCode: '503', errorGroup: 'HTTP <n>' },
+    ...{ state: 'created', target: 'a', tag: 't', error: 'e', errorCode: '503', errorGroup: 'HTTP <n>' },
     ...{ since: '2000-01-01T00:00:00Z', until: '2999-01-01T00:00:00Z' },
   },
   action: { do: 'update', priority: 5, weight: 1, notBefore: '2999-01-01T00:00:00Z' },
@@ -26,6 +26,8 @@ export const bodies = (fanout: string): Record<string, readonly [path: string, b
             callback: { url: 'https://example.com/x' },
             dependsOn: ['before'],
             onDependencyFailure: 'run',
+            tags: ['t'],
+            metadata: { m: 'n' },
           },
         ],
         partial: false,

@@ -82,6 +82,7 @@ const paths = (text: string): string[] => {
   return [
     `GET /v1/tasks?state=failed&since=${one}`,
     `GET /v1/tasks?state=${one}`,
+    `GET /v1/tasks?tag=${one}`,
     `GET /v1/tasks/${one}`,
     `GET /v1/tasks/${one}/explain`,
     `GET /v1/handlers/${one}`,
@@ -89,6 +90,8 @@ const paths = (text: string): string[] => {
     `GET /v1/handlers/items/tasks?state=failed&error=${one}`,
     `GET /v1/handlers/items/tasks?state=created&target=${one}`,
     `GET /v1/handlers/items/tasks?state=created&after=${one}`,
+    `GET /v1/handlers/items/tasks?tag=t&after=${one}`,
+    `GET /v1/handlers/items/tasks?state=created&order=${one}`,
     `GET /v1/handlers/items/batches?error=${one}`,
     `GET /v1/handlers/items/batches?target=${one}`,
     `GET /v1/handlers/items/batches?after=${one}`,

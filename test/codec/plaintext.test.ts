@@ -86,7 +86,7 @@ const throughOrders = async (): Promise<void> => {
     task('dead', 'dead', { callback: hook() }),
     task('failed', 'failed', { callback: { workflowId } }),
     task('later', 'later', { callback: { workflowId } }),
-    task('throws', 'throws'),
+    task('throws', 'throws', { tags: ['open'], metadata: { secret: SECRET } }),
     task('garbage', 'garbage'),
     task('halts', 'halts'),
     task('after', 'ok', { dependsOn: ['ok'] }),
@@ -105,6 +105,7 @@ const throughOrders = async (): Promise<void> => {
   expect(ended[2]!.error).toBe(`no: ${SECRET}`);
   expect(ended[3]).toMatchObject({ error: `no: ${SECRET}`, result: { secret: SECRET } });
   expect(ended[5]!.error).toContain(`it said ${SECRET}`);
+  expect(ended[5]).toMatchObject({ tags: ['open'], metadata: { secret: SECRET } });
   expect(ended[6]!.error).toContain(`unreadable ${SECRET}`);
   expect(ended.every((one) => one.encoded === undefined)).toBe(true);
   await client.resolve({ tasks: ['throws'] }, { as: 'succeeded', result: { by: SECRET } });

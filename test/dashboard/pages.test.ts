@@ -60,6 +60,14 @@ const pages = (): [name: string, place: string, title: string, shows: string[]][
   ['tasks', '#/handlers/index-city/tasks?state=dead', 'Tasks of index-city', ['dead-4', 'HTTP 502 from the index']],
   ['task', '#/tasks/dead-1', 'dead-1', ['HTTP 502', 'Payload', 'Timeline', '"to": "se"', 'Redrive']],
   [
+    'labelled',
+    '#/tasks/letter-1',
+    'letter-1',
+    ['newsletter', 'Metadata', '"campaign": "spring"', 'It expires at 2099-01-01', 'expires, if it still waits then'],
+  ],
+  ['tagged', '#/handlers/mail/tasks?tag=newsletter', 'Tasks of mail', ['letter-1', 'any']],
+  ['by time', '#/handlers/mail/tasks?state=created&order=newest', 'Tasks of mail', ['letter-30', 'newest first']],
+  [
     'errors',
     '#/errors',
     'Errors',

@@ -98,7 +98,9 @@ export const openDashboard = async ({ open }: { open: boolean }): Promise<Dashbo
   const { client, database, prefix } = muster;
   await client.submit('mail', items('example.com', ...named('mail', 120)));
   await client.pause('mail', { reason: 'the SMTP host is being replaced' });
-  await client.submit('mail', items('example.org', ...named('letter', 30)));
+  const labels = { tags: ['newsletter'], metadata: { campaign: 'spring' }, expiresAt: '2099-01-01' };
+  const letters = items('example.org', ...named('letter', 30));
+  await client.submit('mail', [{ ...letters[0]!, ...labels }, ...letters.slice(1)]);
   await client.submit('index-city', items('se', ...named('city', 140), ...named('bad', 3), ...named('dead', 4)));
   await client.submit('charge', items('visa', ...named('charge', 6)));
   await client.submit('thumbnails', items('eu-1', ...named('image', 37)));

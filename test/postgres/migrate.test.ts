@@ -161,7 +161,8 @@ test('tables that began with another migration are refused, with a remedy, and n
 test('what cannot be undone is refused, and nothing is undone', async () => {
   await migrate(database.url);
   expect(await migrateDown(database.url, 'muster', '000001')).toEqual([
-    '000025_shared_limits',
+    '000021_shared_limits',
+    '000020_labels',
     '000019_paused',
     '000018_submit',
     '000017_limits',

@@ -15,10 +15,12 @@ import { findStatements } from './statements/find';
 /** Statements made at run time, by file: tables, columns or conditions come as arguments. */
 const MADE_AT_RUN_TIME: Readonly<Record<string, number>> = {
   'postgres/callersTransaction.ts': 1, // hands statements on
-  'postgres/listing/batchList.ts': 1, // these five: each is run by test/client/list
+  'postgres/listing/batchList.ts': 1, // these seven: each is run by test/client/list
   'postgres/listing/batches.ts': 1,
+  'postgres/listing/byTime.ts': 1,
   'postgres/listing/ended.ts': 1,
   'postgres/listing/errors.ts': 1,
+  'postgres/listing/tagged.ts': 1,
   'postgres/listing/waiting.ts': 1,
   'postgres/migrating/migrate.ts': 1, // of any schema
   'postgres/operations/sample.ts': 6, // of any table

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { BULK_VERBS } from '../planning/bulk/actions';
 import { BULK_STATES } from '../planning/bulk/states';
 import { LOWER_UUID } from '../planning/uuid';
-import { count, errorPart, handlerName, namesOf, nextPage, plainName, targetKey, time } from './fields';
+import { count, errorPart, handlerName, namesOf, nextPage, plainName, targetKey, taskTag, time } from './fields';
 import { taskState, taskSummary } from './task';
 
 export const bulkId = z
@@ -19,6 +19,7 @@ const bulkFilter = z
       .optional()
       .describe('With redrive: failed, dead, unknown or succeeded. Otherwise there is only one: default'),
     target: targetKey.optional().describe('Only this target; default: the whole handler'),
+    tag: taskTag.optional().describe('Only tasks that were submitted with this tag'),
     error: errorPart.describe('Only tasks whose error contains this text'),
     errorCode: plainName(100).optional().describe('Only tasks in whose error this stands as a word, such as 503'),
     errorGroup: plainName(1_000).optional().describe('Only errors of this group: `text` of `GET /v1/errors`'),

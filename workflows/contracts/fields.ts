@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { NAME_MAX, URL_MAX, WEB } from '../planning/callbacks/address';
 import { SERVICE_BYTES_MAX } from '../planning/lanes/limits';
 import { PAGE_MAX } from '../planning/pages';
+import { TAG_BYTES_MAX } from '../planning/tags';
 
 /** Fields that the contracts of the client library, the command line and the HTTP API share. */
 
@@ -36,6 +37,7 @@ export const nextPage = z
   .describe('Pass it as `after` to get the next page, also where this one is not full; null on the last page');
 /** The `next` of the page before, where a page begins. */
 export const afterPage = z.string().max(4_000).optional().describe('`next` of the page before');
+export const taskTag = plainName(TAG_BYTES_MAX).describe('A tag that tasks were submitted with');
 export const errorPart = z.string().min(1).max(1_000).optional();
 
 /**

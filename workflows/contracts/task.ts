@@ -3,6 +3,7 @@ import type { ExplainFacts, ServedBy } from '../planning/explain/facts';
 import { WAITS_FOR } from '../planning/explain/facts';
 import { ON_DEPENDENCY_FAILURE, TASK_DEPENDENCIES_MAX } from '../planning/grouping/dependencies';
 import { TASK_STATES } from '../planning/states';
+import { TASK_METADATA_BYTES_MAX, TAG_BYTES_MAX, TAGS_MAX } from '../planning/tags';
 import { batchId, callback, count, namesOf, nextPage, taskId, time } from './fields';
 
 export const taskState = namesOf(TASK_STATES).describe(
@@ -45,6 +46,15 @@ export const taskInput = z
       .describe(
         'If one of them does not succeed: the task fails too (fail, default), or runs once all have ended (run)',
       ),
+    tags: z
+      .array(z.string().min(1).max(TAG_BYTES_MAX))
+      .max(TAGS_MAX)
+      .optional()
+      .describe('Texts of 1-100 bytes by which lists and bulk actions find it; never encoded'),
+    metadata: z
+      .record(z.string().max(TASK_METADATA_BYTES_MAX), z.string().max(TASK_METADATA_BYTES_MAX))
+      .optional()
+      .describe('Texts by name that are shown with it, at most 4,096 bytes of JSON'),
   })
   .meta({ id: 'TaskInput' });
 
@@ -81,6 +91,9 @@ export const taskView = z
       .describe(
         'Earliest time to join a batch: from the caller, or the backoff of a retry. Present only while waiting',
       ),
+    expiresAt: time
+      .optional()
+      .describe('When it fails if it still waits then, in no batch. Present only until it has ended'),
     priority: z.number().int(),
     dependsOn: z.array(z.string()).optional().describe('Present only if it was submitted with dependencies'),
     onDependencyFailure: z.enum(ON_DEPENDENCY_FAILURE).optional().describe('Present only with dependsOn'),
@@ -99,6 +112,8 @@ export const taskView = z
       .optional()
       .describe('W3C trace context under which it was submitted. Present only if that trace was recorded'),
     payload: z.unknown(),
+    tags: z.array(z.string()).optional().describe('Present only if it was submitted with tags'),
+    metadata: z.record(z.string(), z.string()).optional().describe('Present only if it was submitted with metadata'),
     result: z
       .unknown()
       .optional()
@@ -116,7 +131,7 @@ export const taskView = z
       .describe('Why the task failed, died, is unknown or is waiting for another attempt'),
     finishedAt: time.optional().describe('Present only in a final state'),
     encoded: z
-      .partialRecord(z.enum(['payload', 'result', 'error']), z.string())
+      .partialRecord(z.enum(['payload', 'metadata', 'result', 'error']), z.string())
       .optional()
       .describe('Why these fields stand here as they are stored: encoded by the payload codec, or kept as objects'),
   })
@@ -134,8 +149,10 @@ export const taskSummary = taskView
     batch: true,
     createdAt: true,
     notBefore: true,
+    expiresAt: true,
     priority: true,
     payloadVersion: true,
+    tags: true,
     error: true,
     finishedAt: true,
   })

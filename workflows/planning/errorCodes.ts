@@ -43,6 +43,10 @@ export const ERROR_CODES = {
   INVALID_JSON: ['Text that should be JSON is not.', 'Write one JSON value per line.'],
   INVALID_KEY: ['`distinctBy` returned a key that cannot be stored.', 'Return short text from `distinctBy`.'],
   INVALID_LINES: ['Lines of an argument file are wrong.', 'Correct the line that the message names.'],
+  INVALID_METADATA: [
+    'The metadata of a task is no small object of texts.',
+    'Pass texts by name, at most 4,096 bytes of JSON together.',
+  ],
   INVALID_NODE: ['The node lacks the handler or attributes that the partition requires.', 'Choose another node.'],
   INVALID_ORDERING: [
     '`priority` or `notBefore` was given for a task in a lane.',
@@ -52,6 +56,7 @@ export const ERROR_CODES = {
   INVALID_PRIORITY: ['The priority is not a whole number from -32768 to 32767.', 'Lower numbers go first.'],
   INVALID_REQUEST: ['A request does not have the documented form.', 'Compare it with the OpenAPI document.'],
   INVALID_SETTINGS: ['A setting is missing or wrong.', 'Correct the setting that the message names.'],
+  INVALID_TAG: ['A tag of a task cannot be stored, or there are more than 10.', 'Use 1 to 100 bytes of text per tag.'],
   INVALID_TARGET: ['The target computed from the payload cannot be stored.', 'Return 1 to 512 bytes of text.'],
   INVALID_TASK: ['A task is not an object with the documented fields.', 'Pass `{id, payload}`.'],
   INVALID_TIME: ['`notBefore` is not a time.', 'Pass an ISO time, a Date, or Unix milliseconds.'],

@@ -3,3 +3,7 @@ export const PAGE_MAX = 1_000;
 
 /** Most work items, or results of them, of a page. */
 export const ITEM_PAGE_MAX = 10_000;
+
+/** Orders in which waiting tasks are listed over all targets, by when they were accepted. */
+export const TIME_ORDERS = ['newest', 'oldest'] as const;
+export type TimeOrder = (typeof TIME_ORDERS)[number];

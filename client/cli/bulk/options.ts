@@ -9,6 +9,7 @@ import { durationOption, wholeOption } from '../support/command';
 export interface ChoosingOptions {
   state?: TaskState;
   target?: string;
+  tag?: string;
   error?: string;
   errorCode?: string;
   errorGroup?: string;
@@ -24,6 +25,7 @@ export interface ChoosingOptions {
 export const choosing = (command: Command): Command =>
   command
     .option('--target <key>', 'only tasks of this target')
+    .option('--tag <tag>', 'only tasks that were submitted with this tag')
     .option('--error <text>', 'only tasks whose error contains this text')
     .option('--error-code <word>', 'only tasks whose error has this word, such as 503')
     .option('--error-group <text>', 'only errors of this group, as `muster errors` prints it')
@@ -36,8 +38,8 @@ export const choosing = (command: Command): Command =>
 
 /** Returns the filter that the options name, with times by the database's clock. */
 export const whereOf = async (client: Client, options: ChoosingOptions): Promise<BulkFilter> => {
-  const { state, target, error, errorCode, errorGroup, since, until } = options;
-  const given = { state, target, error, errorCode, errorGroup };
+  const { state, target, tag, error, errorCode, errorGroup, since, until } = options;
+  const given = { state, target, tag, error, errorCode, errorGroup };
   return {
     ...(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as BulkFilter),
     ...(since === undefined ? {} : { since: await timeAgo(client, since) }),

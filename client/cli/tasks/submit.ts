@@ -20,7 +20,8 @@ interface Options {
 
 const NOTES = `Each line is one task: {"id", "payload"} and, optionally, "notBefore" and "expiresAt" (ISO times),
 "priority" (lower goes first), "callback" ({"url"} or {"workflowId"}), "dependsOn" (ids of tasks that must
-succeed first; put them before it in the file) and "onDependencyFailure" ("fail" or "run"). The whole file is
+succeed first; put them before it in the file), "onDependencyFailure" ("fail" or "run"), "tags" (texts by
+which "muster tasks --tag" finds it) and "metadata" (texts by name, shown with it). The whole file is
 checked, then accepted in one transaction; if a line is bad, nothing is accepted. Submitting it again is
 safe: the same id with the same payload is the same task.
 

@@ -1,8 +1,10 @@
 import { shownVersion } from '../../../handlers/contracts/payloadVersion';
 import type { Contract } from '../../../handlers/types';
 import type { ListedTask } from '../../../postgres/listing/task';
+import { isOrdered } from '../../../postgres/listing/byTime';
 import { readListed } from '../../../postgres/listing/task';
-import { PAGE_MAX } from '../../../workflows/planning/pages';
+import type { TimeOrder } from '../../../workflows/planning/pages';
+import { PAGE_MAX, TIME_ORDERS } from '../../../workflows/planning/pages';
 import type { TaskState } from '../../../workflows/planning/states';
 import { isTerminal, TASK_STATES, taskStateName } from '../../../workflows/planning/states';
 import { checkErrorPart, checkOneOf, checkTime, checkWhole } from '../../arguments';
@@ -10,16 +12,28 @@ import type { KnowingContext } from '../../context';
 import { InvalidArgumentError } from '../../errors';
 import { findScope } from '../../operations/scope';
 import type { TaskPage, TaskSummary } from '../../views';
-import type { Cursor } from './cursor';
+import { checkTag } from '../labels/check';
+import { shownExpiry, shownTags } from '../read';
+import { byTime } from './byTime';
+import type { Cursor, Listing } from './cursor';
 import { decodeCursor, encodeCursor } from './cursor';
-import { endedBefore } from './ended';
+import { ENDED_FIRST, endedBefore } from './ended';
 import type { Candidate } from './part';
+import type { Place, Source } from './sources';
 import { SOURCES } from './sources';
+import { tagged } from './tagged';
 
-/** Options of `tasks.list`: which tasks, and which page of them. */
+/** Options of `tasks.list`: which tasks, by `state`, `tag` or both, and which page of them. */
 export interface ListTasksOptions {
-  /** Only tasks in this state. */
-  state: TaskState;
+  /** Only tasks in this state. Default, with `tag`: in any. */
+  state?: TaskState;
+  /** Only tasks that were submitted with this tag, those that were accepted last first. */
+  tag?: string;
+  /**
+   * Waiting tasks, those with state `created`, over all targets in the order in which they were
+   * accepted. Default: by target, as they will be sent. Not of a handler with lanes.
+   */
+  order?: TimeOrder;
   /** Only tasks of this target, which needs a handler; default: of the whole handler. */
   target?: string;
   /** Only tasks whose error contains this text (1 to 1,000 characters, as it is written). */
@@ -41,74 +55,111 @@ const STATES = Object.keys(TASK_STATES) as TaskState[];
 /** Parts that one page is put together of at most, where few of the tasks match. */
 export const MOST_PARTS = 10;
 
-/** Lists the tasks of a handler, or of all, that are in one state, page by page. */
+/** Lists the tasks of a handler, or of all, that are in one state or have a tag, page by page. */
 export const listTasks = async (
   client: KnowingContext,
   handler: string | null,
   options: ListTasksOptions,
 ): Promise<TaskPage> => {
-  const state = checkOneOf('state', options?.state, STATES);
+  const wanted = checkWanted(options ?? {});
   const limit = checkWhole('limit', options.limit ?? 100, 1, PAGE_MAX);
-  const error = options.error === undefined ? null : checkErrorPart('error', options.error);
-  const { first, sinceUs } = checkTimes(state, options);
-  let cursor: Cursor | null = options.after === undefined ? first : decodeCursor(state, options.after);
-  const { handlerId, target } = await scopeOf(client, handler, state, options.target);
+  const { sources } = wanted;
+  const first: Cursor = { source: 0, place: firstPlace(wanted) };
+  let cursor: Cursor | null = options.after === undefined ? first : decodeCursor(wanted, options.after);
+  const { handlerId, target } = await scopeOf(client, handler, wanted, options.target);
+  const sinceUs = (wanted.since?.getTime() ?? 0) * 1_000;
+  const scope = { handlerId, target, state: wanted.state === null ? null : TASK_STATES[wanted.state], sinceUs };
   const tasks: TaskSummary[] = [];
   for (let parts = 0; cursor !== null && tasks.length < limit && parts < MOST_PARTS; parts++) {
     const at: Cursor = cursor;
-    const source = SOURCES[state][at.source]!;
-    const scope = { handlerId, target, state: TASK_STATES[state], sinceUs };
-    const { candidates, next } = await source.read(client.pool, scope, at.place, limit - tasks.length);
-    tasks.push(...(await summaries(client, candidates, state, error)));
-    cursor = next === null ? startOf(state, at.source + 1) : { ...at, place: next };
+    const { candidates, next } = await sources[at.source]!.read(client.pool, scope, at.place, limit - tasks.length);
+    tasks.push(...(await summaries(client, candidates, wanted)));
+    cursor = next === null ? startOf(sources, at.source + 1) : { ...at, place: next };
   }
-  return { tasks, next: cursor === null ? null : encodeCursor(state, cursor) };
+  return { tasks, next: cursor === null ? null : encodeCursor(wanted, cursor) };
 };
 
-/**
- * Checks the times, which only the tables of what has ended are ordered by. Returns where the list
- * begins.
- */
-const checkTimes = (
-  state: TaskState,
-  { since, until }: Pick<ListTasksOptions, 'since' | 'until'>,
-): { first: Cursor; sinceUs: number } => {
-  for (const [field, value] of [
-    ['since', since],
-    ['until', until],
-  ] as const)
-    if (value !== undefined && !isTerminal(state))
+interface Wanted extends Listing {
+  state: TaskState | null;
+  tag: string | null;
+  order: TimeOrder | null;
+  error: string | null;
+  since: Date | null;
+  until: Date | null;
+}
+
+const checkWanted = ({ state, tag, order, error, since, until }: ListTasksOptions): Wanted => {
+  const of = state === undefined && tag !== undefined ? null : checkOneOf('state', state, STATES);
+  // Only the tables of what has ended are ordered by time.
+  for (const [field, value] of Object.entries({ since, until }))
+    if (value !== undefined && (of === null || !isTerminal(of)))
       throw new InvalidArgumentError(
         field,
-        `none with state ${state}, of which only the order of sending is kept`,
+        of === null ? 'a state with it' : `none with state ${of}, of which only the order of sending is kept`,
         value,
       );
-  const place = until === undefined ? SOURCES[state][0]!.first : endedBefore(checkTime('until', until));
-  const sinceUs = since === undefined ? 0 : checkTime('since', since).getTime() * 1_000;
-  return { first: { source: 0, place }, sinceUs };
+  return {
+    name: of ?? 'tagged',
+    sources: sourcesOf(of, tag, checkOrder(of, tag, order)),
+    state: of,
+    tag: tag ?? null,
+    order: order ?? null,
+    error: error === undefined ? null : checkErrorPart('error', error),
+    since: since === undefined ? null : checkTime('since', since),
+    until: until === undefined ? null : checkTime('until', until),
+  };
+};
+
+const checkOrder = (state: TaskState | null, tag: string | undefined, order: unknown): TimeOrder | null => {
+  if (order === undefined) return null;
+  const checked = checkOneOf('order', order, TIME_ORDERS);
+  if (tag !== undefined)
+    throw new InvalidArgumentError('order', 'none with a tag: such tasks come newest first', order);
+  if (state === 'created') return checked;
+  throw new InvalidArgumentError('order', 'state created with it', `state ${state}`);
+};
+
+const sourcesOf = (state: TaskState | null, tag: string | undefined, order: TimeOrder | null): readonly Source[] => {
+  if (tag !== undefined) return [tagged(checkTag('tag', tag))];
+  return order === null ? SOURCES[state!] : [byTime(order)];
+};
+
+const firstPlace = ({ sources, until }: Wanted): Place => {
+  const { first } = sources[0]!;
+  return until === null || first !== ENDED_FIRST ? first : endedBefore(until);
 };
 
 const scopeOf = async (
   client: KnowingContext,
   handler: string | null,
-  state: TaskState,
+  { state, tag, order }: Wanted,
   target: string | undefined,
 ): Promise<{ handlerId: number | null; target: string | null }> => {
-  if (handler !== null) return findScope(client, handler, target);
+  if (handler !== null) {
+    const scope = await findScope(client, handler, target);
+    if (order !== null && (await isOrdered(client.pool, scope.handlerId)))
+      throw new InvalidArgumentError(
+        'order',
+        `none for handler "${handler}", whose tasks wait in lanes`,
+        order,
+        'A lane sends them in the order of submission.',
+      );
+    return scope;
+  }
   if (target !== undefined) throw new InvalidArgumentError('target', 'none without a handler', target);
-  if (!isTerminal(state))
+  if (tag === null && state !== null && !isTerminal(state))
     throw new InvalidArgumentError(
       'handler',
       `one with state ${state}`,
       null,
-      'Only tasks that have ended are listed of all handlers.',
+      'Only tasks that have ended, or have a tag, are listed of all handlers.',
     );
   await client.ready();
   return { handlerId: null, target: null };
 };
 
-const startOf = (state: TaskState, source: number): Cursor | null => {
-  const found = SOURCES[state][source];
+const startOf = (sources: readonly Source[], source: number): Cursor | null => {
+  const found = sources[source];
   return found === undefined ? null : { source, place: found.first };
 };
 
@@ -116,10 +167,10 @@ const startOf = (state: TaskState, source: number): Cursor | null => {
 const summaries = async (
   client: KnowingContext,
   candidates: readonly Candidate[],
-  state: TaskState,
-  error: string | null,
+  wanted: Wanted,
 ): Promise<TaskSummary[]> => {
   if (candidates.length === 0) return [];
+  const { error, state } = wanted;
   const rows = await readListed(
     client.pool,
     candidates.map(({ seq }) => seq),
@@ -127,14 +178,20 @@ const summaries = async (
   const { sealer } = client;
   const texts = rows.map((row) => row.error ?? '');
   const plain = sealer === null || error === null ? texts : await sealer.openTexts(texts);
-  const kept = rows.filter((_, i) => error === null || plain[i]!.includes(error));
+  const kept = rows.filter((row, i) => (error === null || plain[i]!.includes(error)) && isInTime(wanted, row));
   const bySeq = new Map(kept.map((row) => [row.seq, row]));
   return candidates.flatMap((candidate) => {
     const row = bySeq.get(candidate.seq);
-    if (row === undefined || !isStill(candidate, row) || row.state !== TASK_STATES[state]) return [];
+    if (row === undefined) return [];
+    if (state !== null && (!isStill(candidate, row) || row.state !== TASK_STATES[state])) return [];
     return [toSummary(client.handlers.get(row.handler), row)];
   });
 };
+
+/** Says so of the tables that are not ordered by time, too. */
+const isInTime = ({ since, until }: Wanted, { finishedAt }: ListedTask): boolean =>
+  (since === null || (finishedAt !== null && finishedAt >= since)) &&
+  (until === null || (finishedAt !== null && finishedAt < until));
 
 /** A task that was sent again has its end elsewhere, and would be listed twice. */
 export const isStill = ({ batchId, isOwnEnd }: Candidate, row: ListedTask): boolean =>
@@ -152,8 +209,10 @@ export const toSummary = (contract: Contract | undefined, row: ListedTask): Task
     batch: row.batchId,
     createdAt: row.createdAt.toISOString(),
     ...(row.notBefore === null ? {} : { notBefore: row.notBefore.toISOString() }),
+    ...shownExpiry(row),
     priority: row.priority,
     ...shownVersion(contract, row.version),
+    ...shownTags(row),
     error: row.error,
     ...(isTerminal(state) && row.finishedAt !== null ? { finishedAt: row.finishedAt.toISOString() } : {}),
   };

@@ -1,3 +1,4 @@
+import type { TimeOrder } from '../../../workflows/planning/pages';
 import type { EndedBatch, EndedOutcome } from '../../../postgres/listing/ended';
 
 /** A part of what ended by time, newest first. */
@@ -39,3 +40,24 @@ export const mergeEnded = (
 };
 
 const floorOf = ({ rows, hasMore }: Looked<{ us: number }>): number => (hasMore ? rows.at(-1)!.us : -Infinity);
+
+/**
+ * Merges lists of waiting tasks, each in the same order, and returns the first `limit` that match.
+ * It ends where one of the lists was not looked at any further; null: all of them were.
+ */
+export const mergeWaiting = (
+  lists: readonly Looked<{ seq: number; matches: boolean }>[],
+  order: TimeOrder,
+  limit: number,
+): { seqs: number[]; next: number | null } => {
+  // As they come in the list, from the first to the last.
+  const at = (seq: number): number => (order === 'newest' ? -seq : seq);
+  const lookedTo = lists.flatMap(({ rows, hasMore }) => (hasMore ? [Math.max(...rows.map(({ seq }) => at(seq)))] : []));
+  const end = Math.min(...lookedTo);
+  const found = lists
+    .flatMap(({ rows }) => rows.flatMap(({ seq, matches }) => (matches && at(seq) <= end ? [seq] : [])))
+    .sort((a, b) => at(a) - at(b));
+  const seqs = found.slice(0, limit);
+  const floor = Number.isFinite(end) ? Math.abs(end) : null;
+  return { seqs, next: found.length > limit ? seqs.at(-1)! : floor };
+};

@@ -11,11 +11,14 @@ import type { Part } from './part';
 /** Where a list stands: values of the columns of an index, which the next page begins after. */
 export type Place = readonly (string | number)[];
 
+/** Of which tasks; `state` null: in any. */
+export type SourceScope = Omit<EndedScope, 'state'> & { state: number | null };
+
 /** One of the tables in which tasks of a state are found. */
 export interface Source {
   name: string;
   first: Place;
-  read(pool: Pool, scope: EndedScope, after: Place, limit: number): Promise<Part<Place>>;
+  read(pool: Pool, scope: SourceScope, after: Place, limit: number): Promise<Part<Place>>;
 }
 
 const source = <P extends Place>(
@@ -42,7 +45,7 @@ const parked = source('parked', batches.BATCHES_FIRST, batches.listParked);
 const ended: Source = {
   name: 'ended',
   first: ENDED_FIRST,
-  read: (pool, scope, after, limit) => readEnded(pool, scope, after as EndedPlace, limit),
+  read: (pool, scope, after, limit) => readEnded(pool, { ...scope, state: scope.state! }, after as EndedPlace, limit),
 };
 
 /** The tables that tasks of a state are in, in the order in which they are listed. */

@@ -52,7 +52,7 @@ describe('a worker as muster_worker and a client as muster_submit', () => {
     );
     await client.submit('jobs', [
       { id: 'called', payload: { to: 'b' }, callback: { workflowId: 'never-was' } },
-      { id: 'later', payload: { to: 'b' }, notBefore: Date.now() + 200, priority: 3 },
+      { id: 'later', payload: { to: 'b' }, notBefore: Date.now() + 200, priority: 3, tags: ['red'] },
       { id: 'after', payload: { to: 'b' }, dependsOn: ['a0', 'later'] },
     ]);
     await client.submit('jobs', [{ id: 'a0', payload: { to: 'a0' } }]); // again
@@ -63,7 +63,7 @@ describe('a worker as muster_worker and a client as muster_submit', () => {
     await client.submit('jobs', [{ id: 'after the end', payload: { to: 'b' }, dependsOn: ['a0', 'a1'] }]);
     expect((await client.waitFor(['after the end'], { timeoutMs: 60_000 }))[0]).toMatchObject({ state: 'succeeded' });
     expect(await client.explain('after')).toMatchObject({ text: expect.any(String) });
-    expect(await client.getTask('later')).toMatchObject({ state: 'succeeded' });
+    expect(await client.getTask('later')).toMatchObject({ state: 'succeeded', tags: ['red'] });
     expect((await client.status()).length).toBeGreaterThan(0);
   });
 

@@ -134,7 +134,7 @@ test('bad lines are named by number and reason, all of them, and nothing of the 
   expect(text.stderr).toMatch(/line 4 \(id "bad-4"\), payload\.n: .*expected number/);
   expect(text.stderr).toContain(
     'line 5 (id "bad-5"): expected only id, payload, notBefore, expiresAt, priority, callback, dependsOn, ' +
-      'onDependencyFailure, got "notbefore"; did you mean "notBefore"?',
+      'onDependencyFailure, tags, metadata, got "notbefore"; did you mean "notBefore"?',
   );
   expect(text.stderr).toContain('line 6 (id "bad-6"), notBefore: expected an ISO time');
   expect(text.stderr).not.toContain('    at ');

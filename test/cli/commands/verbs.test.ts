@@ -122,12 +122,25 @@ test('tasks lists those in a state, by target or error, page by page, or only th
     tasks: [expect.objectContaining({ id: 'worse', target: 'es', state: 'failed' })],
     next: null,
   });
+  expect((await list('slow pt --state created --order newest --limit 2 --ids')).stdout).toBe('many-4\nmany-3\n');
+  expect((await list('slow pt --state created --order oldest --limit 2 --ids')).stdout).toBe('many-0\nmany-1\n');
+  const expiresAt = '2099-01-01T00:00:00.000Z';
+  await world.submit('slow', { ...order('tagged', 'fi'), tags: ['red', 'of-pt'], metadata: { by: 'me' }, expiresAt });
+  expect((await list('--tag red')).stdout).toMatch(/state.*expires.*[^]*tagged .* fi .* created .* 2099-01-01/);
+  expect((await list('slow --tag of-pt --state created --ids')).stdout).toBe('tagged\n');
+  expect((await list('slow --tag red --state dead')).stdout).toBe('No such tasks.\n');
+  expect((await world.run('task tagged')).stdout).toMatch(/tags +.*red.*\n[^]*metadata +.*"by"/);
+  expect((await world.run('bulk cancel slow --tag red --yes --dry-run')).stdout).toMatch(/^1 task/);
+  expect((await world.run('explain tagged')).stdout).toContain(`It expires at ${expiresAt} if it has not been sent`);
   expect((await list('orders --state dead')).stdout).toBe('No such tasks.\n');
   expect(await list('orders --state lost')).toMatchObject({
     code: 2,
     stderr: expect.stringMatching(/Allowed choices are created/),
   });
-  expect(await list('orders')).toMatchObject({ code: 2, stderr: expect.stringMatching(/--state <state>/) });
+  expect(await list('orders')).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/--state: expected a state, or --tag/),
+  });
   expect(await list('orders --state dead --after x')).toMatchObject({
     code: 2,
     stderr: expect.stringMatching(/after: expected/),

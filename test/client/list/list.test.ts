@@ -135,6 +135,31 @@ test('tasks that wait come as they will be sent: by target and priority, then th
   ]);
 });
 
+test.each(['newest', 'oldest'] as const)(
+  'tasks that wait come %s first, over all targets and places',
+  async (order) => {
+    const { rows } = await shop.pool.query<{ id: string; key: string }>(`
+select s.id, t.key from task_state s join target t on t.id = s.target_id join handler h on h.id = t.handler_id
+where h.name = 'items' and s.state = 0 order by s.seq ${order === 'newest' ? 'desc' : ''}`);
+    for (const limit of [1, 7, 1_000]) {
+      const found = await listAll('items', { state: 'created', order, limit });
+      expect(found.map(({ id }) => id)).toEqual(rows.map(({ id }) => id));
+      const ofB = await listAll('items', { state: 'created', order, limit, target: 'b' });
+      expect(ofB.map(({ id }) => id)).toEqual(rows.flatMap(({ id, key }) => (key === 'b' ? [id] : [])));
+    }
+    expect(rows.length).toBeGreaterThan(30);
+    const { next } = await client.tasks.list('items', { state: 'created', order, limit: 1 });
+    for (const other of [undefined, order === 'newest' ? ('oldest' as const) : ('newest' as const)])
+      await expect(
+        client.tasks.list('items', {
+          state: 'created',
+          after: next!,
+          ...(other === undefined ? {} : { order: other }),
+        }),
+      ).rejects.toThrow(/^after: expected the `next`/);
+  },
+);
+
 test('only tasks whose error contains a text are listed, also where few do', async () => {
   const failed = await listAll('items', { state: 'failed', error: 'status 404', limit: 2 });
   expect(failed.map(({ id }) => id).sort()).toEqual(
@@ -243,6 +268,19 @@ test('what is in no order of time, and a target of no handler, is refused by nam
     ['items', { state: 'unknown', until: 0 }, /^until: expected none with state unknown/],
     ['items', { state: 'failed', since: 'soon' }, /^since: expected a date/],
     [null, { state: 'created' }, /^handler: expected one with state created/],
+    [null, { state: 'created', order: 'newest' }, /^handler: expected one with state created/],
+    ['items', { state: 'failed', order: 'newest' }, /^order: expected state created with it, got "state failed"/],
+    [
+      'items',
+      { state: 'created', order: 'last' as 'newest' },
+      /^order: expected one of "newest", "oldest", got "last"/,
+    ],
+    ['items', { state: 'created', tag: 'x', order: 'newest' }, /^order: expected none with a tag/],
+    [
+      'letters',
+      { state: 'created', order: 'newest' },
+      /^order: expected none for handler "letters", whose tasks wait in lanes/,
+    ],
     [null, { state: 'failed', target: 'a' }, /^target: expected none without a handler/],
   ] as const)
     await expect(client.tasks.list(handler, options)).rejects.toThrow(message);

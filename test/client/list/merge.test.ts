@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { mergeEnded } from '../../../client/tasks/list/merge';
+import { mergeEnded, mergeWaiting } from '../../../client/tasks/list/merge';
 import type { EndedBatch, EndedOutcome } from '../../../postgres/listing/ended';
 
 /** Few rows are looked at per part, so that every end of what was looked at is met. */
@@ -54,5 +54,41 @@ test('part by part, everything that matches comes once and newest first, however
       },
     ),
     { numRuns: 2_000 },
+  );
+});
+
+test.each(['newest', 'oldest'] as const)('%s first, waiting tasks of all places come once and in order', (order) => {
+  const places = fc.array(fc.array(fc.record({ seq: fc.integer({ min: 1, max: 60 }), matches: fc.boolean() })), {
+    minLength: 1,
+    maxLength: 3,
+  });
+  const sizes = fc.integer({ min: 1, max: 5 });
+  fc.assert(
+    fc.property(places, sizes, sizes, (given, looked, limit) => {
+      const seen = new Set<number>();
+      const isBefore = (a: number, b: number): boolean => (order === 'newest' ? a > b : a < b);
+      // A task is in one place.
+      const lists = given.map((rows) =>
+        rows.filter(({ seq }) => !seen.has(seq) && seen.add(seq)).toSorted((a, b) => (isBefore(a.seq, b.seq) ? -1 : 1)),
+      );
+      const all = lists.flat().filter(({ matches }) => matches);
+      const expected = all.map(({ seq }) => seq).toSorted((a, b) => (isBefore(a, b) ? -1 : 1));
+      const found: number[] = [];
+      let place: number | null = order === 'newest' ? 100 : 0;
+      for (let parts = 0; place !== null; parts++) {
+        expect(parts).toBeLessThanOrEqual(seen.size);
+        const from: number = place;
+        const pages = lists.map((rows) => {
+          const page = rows.filter(({ seq }) => isBefore(from, seq)).slice(0, looked);
+          return { rows: page, hasMore: page.length === looked };
+        });
+        const merged = mergeWaiting(pages, order, limit);
+        expect(merged.seqs.length).toBeLessThanOrEqual(limit);
+        found.push(...merged.seqs);
+        place = merged.next;
+      }
+      expect(found).toEqual(expected);
+    }),
+    { numRuns: 1_000 },
   );
 });

@@ -65,6 +65,40 @@ select target_id, priority, seq, clock(), bytes, key from task where id = 'a'`);
   expect(await statesOf(shop.client, 'a')).toEqual(['a failed 0']);
 });
 
+test('until it has ended it is shown when it expires, also where the next look was put off', async () => {
+  const at = new Date(SOON).toISOString();
+  await shop.client.submit('items', [named('a'), named('b'), { id: 'plain', payload: { to: 'se', note: 'plain' } }]);
+  const shown = async (id: string): Promise<(string | undefined)[]> => [
+    (await shop.client.getTask(id))!.expiresAt,
+    ...(await listed(id)),
+  ];
+  const listed = async (id: string): Promise<(string | undefined)[]> => {
+    const state = (await shop.client.getTask(id))!.state;
+    const { tasks } = await shop.client.tasks.list('items', { state });
+    return tasks.filter((task) => task.id === id).map(({ expiresAt }) => expiresAt);
+  };
+  expect([await shown('a'), await shown('plain')]).toEqual([
+    [at, at],
+    [undefined, undefined],
+  ]);
+  expect((await shop.client.explain('a')).text).toMatch(
+    / closes in [^.]+, or when it is full\. It expires at 2099-01-01T00:00:00\.000Z if it has not been sent by then\.$/,
+  );
+  expect((await shop.client.explain('plain')).text).not.toContain('expires');
+  await cut(shop.pool, ['a']);
+  await cut(shop.pool, ['b'], { state: 4 });
+  expect(await shown('b')).toEqual([undefined, undefined]);
+  const { expiresAt: before } = (await shop.client.getTask('a'))!;
+  await pass();
+  const passed = (await shop.client.getTask('a'))!.expiresAt;
+  expect(before).toBe(at);
+  expect(Date.parse(passed!)).toBeLessThan(Date.now() + 5_000); // when it was to expire, not when it is looked at again
+  expect(await shown('a')).toEqual([passed, passed]);
+  expect((await shop.client.explain('a')).text).not.toContain('expires');
+  expect(await shown('b')).toEqual([undefined, undefined]);
+  await shop.pool.query(`insert into busy_key select target_id, key, seq from task where id = 'a'`);
+});
+
 test('a redrive sends it, whatever its time was; a repeated submit gives it no other', async () => {
   await shop.client.submit('items', named('a'));
   await shop.client.submit('items', named('a', { expiresAt: '2001-01-01' }));

@@ -231,7 +231,9 @@ describe('in a store', () => {
     const add = (id: string, key: string | null = null) => {
       const task = { id, payload: '{"to":"a"}' } as FewTasks['tasks'][number];
       const row = { ...{ id, targetId, payload: task.payload, bytes: 10, weight: null, key }, priority: 0 };
-      const rows = [{ ...row, recipientId: null, notBeforeMs: null, expiresAtMs: null, version: null, trace: null }];
+      const rows = [
+        { ...row, recipientId: null, notBeforeMs: null, expiresAtMs: null, version: null, trace: null, labels: null },
+      ];
       return shared.add({ handler, tasks: [task], rows, partial: false });
     };
     const settled = await Promise.allSettled([add('ahead-5'), add('fine-1'), add('nul', 'a\u0000b'), add('fine-2')]);

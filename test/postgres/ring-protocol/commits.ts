@@ -19,6 +19,7 @@ const PLAIN = {
   expiresAtMs: null,
   version: null,
   trace: null,
+  labels: null,
 };
 
 export const commitScenes: Scene[] = [

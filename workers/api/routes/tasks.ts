@@ -24,8 +24,10 @@ import {
   pageLimit,
   targetKey,
   taskId,
+  taskTag,
   time,
 } from '../../../workflows/contracts/fields';
+import { TIME_ORDERS } from '../../../workflows/planning/pages';
 import type { TaskState } from '../../../workflows/planning/states';
 import { isTerminal } from '../../../workflows/planning/states';
 import { PAGE_BYTES } from '../bodies/memory';
@@ -82,19 +84,28 @@ const times = {
   until: time.max(40).optional().describe('Only tasks that ended before this time; for a final state'),
 };
 
+const which = {
+  state: taskState.optional().describe('Only tasks in this state; may be left out with `tag`'),
+  tag: taskTag.optional().describe('Only tasks that were submitted with this tag'),
+};
+
 const list = route({
   id: 'listTasks',
   method: 'GET',
   path: '/v1/handlers/{handler}/tasks',
   scope: 'read',
   tag,
-  summary: 'List the tasks of a handler that are in one state',
+  summary: 'List the tasks of a handler that are in one state, or have a tag',
   description:
-    'Tasks that have ended come newest first, others by target, as they will be sent. ' +
+    'Tasks that have ended come newest first, others by target, as they will be sent; with a tag, newest first. ' +
     'A page looks at a bounded number of rows: it may be short, even empty, and still have a `next`.',
   params: z.object({ handler: handlerName }),
   query: z.strictObject({
-    state: taskState,
+    ...which,
+    order: z
+      .enum(TIME_ORDERS)
+      .optional()
+      .describe('Waiting tasks (created) over all targets, by when they were accepted; not of a handler with lanes'),
     target: targetKey.optional(),
     ...times,
     error: errorPart.describe('Only tasks whose error contains this text'),
@@ -113,10 +124,10 @@ const listAll = route({
   path: '/v1/tasks',
   scope: 'read',
   tag,
-  summary: 'List the tasks of all handlers that have ended in one way, newest first',
+  summary: 'List the tasks of all handlers that have ended in one way, or have a tag, newest first',
   description: 'A page looks at a bounded number of rows: it may be short, even empty, and still have a `next`.',
   query: z.strictObject({
-    state: taskState,
+    ...which,
     ...times,
     error: errorPart.describe('Only tasks whose error contains this text'),
     limit: pageLimit(100),

@@ -62,6 +62,8 @@ const Known = ({ task }: { task: TaskView }) => (
         ['attempts', task.attempts],
         ['priority', task.priority],
         ['batch', task.batch === null ? 'none' : <a href={hrefOf(['batches', String(task.batch)])}>{task.batch}</a>],
+        ...(task.expiresAt === undefined ? [] : [['expires', <Time at={task.expiresAt} />] as const]),
+        ...(task.tags === undefined ? [] : [['tags', <Tags task={task} />] as const]),
         ...(task.dependsOn === undefined ? [] : [['depends on', <Ids ids={task.dependsOn} />] as const]),
         ...(task.waitsFor === undefined ? [] : [['waits for', <Ids ids={task.waitsFor} />] as const]),
       ]}
@@ -81,6 +83,23 @@ const Known = ({ task }: { task: TaskView }) => (
     )}
     <h2>Payload</h2>
     <pre tabIndex={0}>{json(task.payload)}</pre>
+    {task.metadata !== undefined && (
+      <>
+        <h2>Metadata</h2>
+        <pre tabIndex={0}>{json(task.metadata)}</pre>
+      </>
+    )}
+  </>
+);
+
+/** Each tag leads to the tasks of the handler that have it. */
+const Tags = ({ task: { handler, tags = [] } }: { task: TaskView }) => (
+  <>
+    {tags.map((tag) => (
+      <span key={tag}>
+        <a href={hrefOf(['handlers', handler, 'tasks'], { tag })}>{tag}</a>{' '}
+      </span>
+    ))}
   </>
 );
 
@@ -120,8 +139,9 @@ const Timeline = ({ task }: { task: TaskView }) => {
   );
 };
 
-const stepsOf = ({ notBefore, finishedAt, state }: TaskView): Step[] => [
+const stepsOf = ({ notBefore, expiresAt, finishedAt, state }: TaskView): Step[] => [
   ...(notBefore === undefined ? [] : [[notBefore, 'may join a batch'] as const]),
+  ...(expiresAt === undefined ? [] : [[expiresAt, 'expires, if it still waits then'] as const]),
   ...(finishedAt === undefined ? [] : [[finishedAt, `ended as ${state}`] as const]),
 ];
 

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { TaskPage, TaskSummary } from '../../../workflows/contracts/task';
+import { TIME_ORDERS } from '../../../workflows/planning/pages';
 import type { TaskState } from '../../../workflows/planning/states';
 import { TASK_STATES } from '../../../workflows/planning/states';
 import { useLive } from '../api/live';
@@ -11,21 +12,34 @@ import type { Place } from '../model/place';
 import { apiPath, hrefOf } from '../model/place';
 import { Empty, Shown, State, Table, Time, Title } from '../parts/basic';
 import { Actions } from '../parts/buttons';
-import { ERROR_FIELD, Filters, TARGET_FIELD } from '../parts/filters';
+import { ANY, ERROR_FIELD, Filters, TARGET_FIELD } from '../parts/filters';
 import { Pager } from '../parts/pager';
 
 const STATES = Object.keys(TASK_STATES) as TaskState[];
 const CHOICES = STATES.map((state) => [state, state === 'created' ? 'created (waiting)' : state] as const);
 const PER_PAGE = 100;
-const stateIn = ({ query }: Place): TaskState => STATES.find((one) => one === query['state']) ?? 'created';
+const ORDERS = ['', ...TIME_ORDERS].map((one) => [one, one === '' ? 'as they will be sent' : `${one} first`] as const);
+/** Null: any state. Tasks with a tag are listed so, too. */
+const stateIn = ({ query: { state, tag } }: Place): TaskState | null =>
+  STATES.find((one) => one === state) ?? (tag === undefined ? 'created' : null);
 
-/** The tasks of a handler in one state; filters and page are in the address. */
+/** The tasks of a handler in one state, or with a tag; filters and page are in the address. */
 export const Tasks = ({ place }: { place: Place }) => {
   const handler = place.path[1]!;
-  const { target, error, after } = place.query;
+  const { tag, target, error, after } = place.query;
   const state = stateIn(place);
+  const isQueue = state === 'created' && tag === undefined;
+  const order = isQueue ? place.query['order'] : undefined;
   const live = useLive<TaskPage>(
-    apiPath(['v1', 'handlers', handler, 'tasks'], { state, target, error, after, limit: PER_PAGE }),
+    apiPath(['v1', 'handlers', handler, 'tasks'], {
+      state: state ?? undefined,
+      tag,
+      order,
+      target,
+      error,
+      after,
+      limit: PER_PAGE,
+    }),
   );
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const trail = [
@@ -41,7 +55,18 @@ export const Tasks = ({ place }: { place: Place }) => {
       <Title trail={trail}>{`Tasks of ${handler}`}</Title>
       <Filters
         place={place}
-        fields={[{ name: 'state', label: 'State', choices: CHOICES, chosen: state }, TARGET_FIELD, ERROR_FIELD]}
+        fields={[
+          {
+            name: 'state',
+            label: 'State',
+            choices: tag === undefined ? CHOICES : [ANY, ...CHOICES],
+            chosen: state ?? '',
+          },
+          ...(isQueue ? [{ name: 'order', label: 'Order', choices: ORDERS }] : []),
+          { name: 'tag', label: 'Tag', maxLength: 100 },
+          TARGET_FIELD,
+          ERROR_FIELD,
+        ]}
       />
       <Shown live={live} missing={`There is no handler ${handler}.`}>
         {({ tasks, next }) => {
@@ -51,7 +76,7 @@ export const Tasks = ({ place }: { place: Place }) => {
               <Steps handler={handler} place={place} state={state} ids={ids} then={done} />
               {tasks.length === 0 ? (
                 <Empty>
-                  No task {state === 'created' ? 'waits' : `is ${state}`} here
+                  No task {state === null ? 'has this tag' : state === 'created' ? 'waits' : `is ${state}`} here
                   {next === null ? '.' : ' on this page: go on to the next.'}
                 </Empty>
               ) : (
@@ -69,20 +94,20 @@ export const Tasks = ({ place }: { place: Place }) => {
 interface StepsProps {
   handler: string;
   place: Place;
-  state: TaskState;
+  state: TaskState | null;
   ids: readonly string[];
   then: () => void;
 }
 /** What may be done with all tasks that match, or with those that are chosen. */
 const Steps = ({ handler, place, state, ids, then }: StepsProps) => {
-  const { target, error } = place.query;
+  const { tag, target, error } = place.query;
   const actions: Action[] = [
-    ...(isRedriven(state) && ids.length > 0 ? [redrive(handler, state, ids)] : []),
+    ...(state !== null && isRedriven(state) && ids.length > 0 ? [redrive(handler, state, ids)] : []),
     ...(state === 'unknown' && ids.length > 0
       ? (Object.keys(VERDICTS) as VerdictName[]).map((as) => resolveTasks(ids, as))
       : []),
     ...((state === 'created' || state === 'batched') && ids.length > 0 ? [cancelTasks(ids)] : []),
-    ...(ids.length === 0 ? actionsOnAll(handler, { state, target, error }) : []),
+    ...(ids.length === 0 && state !== null ? actionsOnAll(handler, { state, tag, target, error }) : []),
   ];
   return (
     <>

@@ -47,6 +47,8 @@ export interface ExplainFacts {
   queued: QueuedPart | null;
   /** Milliseconds until a delayed task is due; null: it is not delayed. */
   delayedInMs: number | null;
+  /** ISO time at which it fails if it still waits then; absent or null: never. */
+  expiresAt?: string | null;
   batch: BatchPart | null;
 }
 export interface HeldPart {

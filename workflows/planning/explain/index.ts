@@ -17,12 +17,16 @@ export const explain = (facts: ExplainFacts): Explanation => {
   return {
     id: facts.id,
     state: facts.state,
-    text: `${text}${explainTrouble(facts)}`,
+    text: `${text}${expiryText(facts)}${explainTrouble(facts)}`,
     waitsFor,
     nextStepInMs,
     facts,
   };
 };
+
+/** Says when a task expires that waits in no batch. Empty: never. */
+const expiryText = ({ state, expiresAt }: ExplainFacts): string =>
+  state !== 'created' || expiresAt == null ? '' : ` It expires at ${expiresAt} if it has not been sent by then.`;
 
 /** Most stack frames in the text; the facts have more. */
 const FRAMES = 3;

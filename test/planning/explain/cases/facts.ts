@@ -44,6 +44,7 @@ export const facts = (parts: Parts): ExplainFacts => ({
   state: parts.state ?? (parts.batch === undefined || parts.batch === null ? 'created' : 'batched'),
   attempts: parts.attempts ?? 0,
   error: parts.error ?? null,
+  ...(parts.expiresAt === undefined ? {} : { expiresAt: parts.expiresAt }),
   handler: {
     name: 'orders',
     paused: false,

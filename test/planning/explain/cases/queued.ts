@@ -11,6 +11,14 @@ export const QUEUED_CASES: Case[] = [
     /^2 of at most 50 tasks wait in target "se"; the batch closes in 150 ms, when the oldest of them has waited 250 ms \(linger\)/,
   ],
   [
+    'lingers, and expires',
+    { queued: {}, expiresAt: '2030-01-31T12:00:00.000Z' },
+    'linger',
+    150,
+    /, or when it is full\. It expires at 2030-01-31T12:00:00\.000Z if it has not been sent by then\.$/,
+  ],
+  ['does not expire', { queued: {}, expiresAt: null }, 'linger', 150, /or when it is full\.$/],
+  [
     'quiet period',
     { queued: {}, target: { quietMs: 60 } },
     'quiet',

@@ -1,0 +1,38 @@
+import { CodecError } from '../../../handlers/codec/codecError';
+import type { Sealer } from '../../../handlers/codec/sealer';
+import type { Labels } from '../../../postgres/grouping/labels';
+import { MusterError } from '../../errors';
+
+/**
+ * Encodes the metadata of tasks, where there is a codec; tags stay as they are, since they are
+ * searched for.
+ *
+ * @throws MusterError with code CODEC_FAILED if the codec does not work.
+ */
+export const sealLabels = async <T extends { labels: Labels | null }>(
+  sealer: Sealer | null,
+  tasks: readonly T[],
+): Promise<T[]> => {
+  const plain = tasks.flatMap(({ labels }) => labels?.metadata ?? []);
+  if (sealer === null || plain.length === 0) return [...tasks];
+  const sealed = await sealAll(sealer, plain);
+  let at = 0;
+  return tasks.map((task) =>
+    (task.labels?.metadata ?? null) === null
+      ? task
+      : { ...task, labels: { tags: task.labels!.tags, metadata: sealed[at++]! } },
+  );
+};
+
+const sealAll = async (sealer: Sealer, metadata: readonly string[]): Promise<string[]> => {
+  try {
+    return await sealer.seal('metadata', metadata);
+  } catch (error) {
+    if (!(error instanceof CodecError)) throw error;
+    throw new MusterError(
+      error.code,
+      `Cannot encode the metadata: ${error.message}. Submit again once it works: nothing was accepted.`,
+      { cause: error },
+    );
+  }
+};

@@ -1,0 +1,104 @@
+import type { Queryable } from '../pool';
+import type { ListScope } from './waiting';
+
+/** Statements that list waiting tasks of a handler in the order in which they were accepted. */
+
+/** A task that waits, outside of lanes; `matches`: it is of the scope. */
+export interface WaitingByTime {
+  place: 'queue' | 'delayed' | 'held';
+  seq: number;
+  matches: boolean;
+}
+
+/** The priorities that waiting tasks of a target have, each found by one look into the index. */
+const PRIORITIES = `
+    with recursive p (priority) as (
+      (select q.priority
+      from queue q
+      where q.target_id = t.id
+      order by q.priority limit 1)
+      union all
+      select (
+        select q.priority
+        from queue q
+        where q.target_id = t.id and q.priority > p.priority
+        order by q.priority limit 1)
+      from p
+      where p.priority is not null)
+    select p.priority
+    from p
+    where p.priority is not null`;
+
+const ofScope = (row: string): string => `(
+    select t.handler_id = $1 and ($2::text is null or t.key = $2)
+    from target t
+    where t.id = ${row}.target_id)`;
+
+/**
+ * Part of statements. No index of the queue is by time alone, since each submit would pay for it:
+ * the first task per target and priority is looked up, and a page comes from as many of these lists
+ * as it has tasks, those that begin first. All places are read in one snapshot: a task is in one.
+ */
+const listing = (past: '<' | '>', order: '' | ' desc'): string => `
+with heads as materialized (
+  select t.id, p.priority, h.seq
+  from target t cross join lateral (${PRIORITIES}) p cross join lateral (
+    select q.seq
+    from queue q
+    where q.target_id = t.id and q.priority = p.priority and q.seq ${past} $3::bigint
+    order by q.seq${order} limit 1) h
+  where t.handler_id = $1 and ($2::text is null or t.key = $2)
+  order by h.seq${order} limit $4),
+queued as (
+  select q.seq
+  from heads h cross join lateral (
+    select q.seq
+    from queue q
+    where q.target_id = h.id and q.priority = h.priority and q.seq ${past} $3::bigint
+    order by q.seq${order} limit $4) q
+  order by q.seq${order} limit $4),
+later as (
+  select d.seq, d.target_id
+  from delayed d
+  where d.seq ${past} $3::bigint
+  order by d.seq${order} limit $5),
+kept as (
+  select h.seq, h.target_id
+  from held h
+  where h.seq ${past} $3::bigint
+  order by h.seq${order} limit $5)
+select 'queue' as place, q.seq, true as matches
+from queued q
+union all select 'delayed' as place, d.seq, ${ofScope('d')} as matches
+from later d
+union all select 'held' as place, h.seq, ${ofScope('h')} as matches
+from kept h`;
+
+type Read = (
+  db: Queryable,
+  scope: ListScope,
+  place: number,
+  limits: { queued: number; looked: number },
+) => Promise<WaitingByTime[]>;
+
+const reading =
+  (name: string, text: string): Read =>
+  async (db, { handlerId, target }, place, { queued, looked }) => {
+    const { rows } = await db.query<WaitingByTime>({ name, text, values: [handlerId, target, place, queued, looked] });
+    return rows;
+  };
+
+/** Lists those that were accepted before a seq. */
+export const listWaitingBefore = reading('list-waiting-before', listing('<', ' desc'));
+/** Lists those that were accepted after a seq. */
+export const listWaitingAfter = reading('list-waiting-after', listing('>', ''));
+
+/** Says whether the tasks of a handler wait in lanes, which have an order. */
+export const isOrdered = async (db: Queryable, handlerId: number): Promise<boolean> => {
+  const { rows } = await db.query<{ ordered: boolean }>({
+    name: 'is-ordered',
+    text: 'select coalesce(ordered, false) as ordered from handler where id = $1',
+    values: [handlerId],
+  });
+  return rows[0]!.ordered;
+};

@@ -1,0 +1,120 @@
+import { listWaitingAfter, listWaitingBefore } from '../../../postgres/listing/byTime';
+import { inOrder } from '../../../postgres/listing/inOrder';
+import { listTagged, listTaggedOfAll } from '../../../postgres/listing/tagged';
+import type { Queryable } from '../../../postgres/pool';
+import type { Shop } from '../shop';
+import { itemHandler, items, openShop } from '../shop';
+import { createClient } from '../../../client';
+
+/** What a page reads of its indexes, by Postgres's own account, among many other tasks. */
+
+const TASKS = 20_000;
+const TARGETS = 40;
+
+let shop: Shop;
+let handlerId: number;
+beforeAll(async () => {
+  shop = await openShop();
+  const handlers = [shop.handler, itemHandler({ name: 'others' })];
+  const client = createClient({ databaseUrl: shop.database.url, prefix: 'costs', handlers });
+  for (const { name } of handlers)
+    for (let i = 0; i < TARGETS; i++) await client.submit(name, items(`t${i}`, `${name}-first-${i}`));
+  await client.close();
+  await shop.pool.query(`
+with filled as (
+  insert into task (seq, created_at, target_id, bytes, id, payload)
+  select (1000000 + g)::bigint * 16384, clock(), t.id, 2, 'filled-' || g, '{}'
+  from generate_series(1, ${TASKS}) g join (
+    select t.id, row_number() over (order by t.id) as n from target t) t on t.n = 1 + g % ${2 * TARGETS}
+  returning seq, target_id),
+queued as (
+  insert into queue (target_id, priority, seq, ready_at, bytes)
+  select target_id, 0, seq, clock(), 2 from filled)
+insert into task_tag (tag, handler_id, seq)
+select 'all', t.handler_id, f.seq from filled f join target t on t.id = f.target_id`);
+  await shop.pool.query(`
+insert into delayed (target_id, seq, not_before, bytes)
+select 1, (2000000 + g)::bigint * 16384, clock() + interval '1 day', 2 from generate_series(1, ${TASKS}) g`);
+  const { rows } = await shop.pool.query<{ id: number }>(`select id from handler where name = 'items'`);
+  handlerId = rows[0]!.id;
+}, 120_000);
+afterAll(() => shop.stop());
+
+interface Node {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Rows Removed by Filter'?: number;
+  Plans?: Node[];
+}
+
+/** Runs a statement and returns how many rows of each table it read. */
+const reads = async (run: (db: Queryable) => Promise<unknown>): Promise<Record<string, number>> => {
+  const read: Record<string, number> = {};
+  const count = (node: Node): void => {
+    const table = node['Relation Name'];
+    const rows = (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'];
+    if (table !== undefined) read[table] = (read[table] ?? 0) + rows;
+    if (table !== 'handler') expect(node['Node Type']).not.toBe('Seq Scan');
+    for (const one of node.Plans ?? []) count(one);
+  };
+  const db = {
+    query: async ({ text, values }: { text: string; values: unknown[] }) => {
+      const explained = { text: `explain (analyze, format json) ${text}`, values };
+      const { rows } = await inOrder(shop.pool, (client) =>
+        client.query<{ 'QUERY PLAN': { Plan: Node }[] }>(explained),
+      );
+      count(rows[0]!['QUERY PLAN'][0]!.Plan);
+      return { rows: [] };
+    },
+  };
+  await run(db as unknown as Queryable);
+  return read;
+};
+
+const NEWEST = Number.MAX_SAFE_INTEGER;
+const MIDDLE = 1_010_000 * 16_384;
+
+/** What the planner knows: all, or what autovacuum found that came when the tables were empty. */
+const STATISTICS = [
+  ['as they are', 'analyze task; analyze task_tag; analyze queue; analyze delayed; analyze target'],
+  [
+    'when they were empty',
+    `update pg_class set relpages = 1000, reltuples = 0
+where oid = any(array['task', 'task_tag', 'queue', 'delayed', 'held']::regclass[])`,
+  ],
+] as const;
+
+describe.each(STATISTICS)('by statistics of the tables %s', (_, statistics) => {
+  beforeAll(async () => {
+    await shop.pool.query(statistics);
+  });
+
+  test.each([NEWEST, MIDDLE])('a page by tag before %d reads its tasks only', async (place) => {
+    const scope = { handlerId, target: null };
+    const page = await reads((db) => listTagged(db, 'all', scope, place, 100));
+    expect(page['task_tag']).toBe(100);
+    expect(page['task']).toBe(100);
+    const all = await reads((db) => listTaggedOfAll(db, 'all', { handlerId: null, target: null }, place, 100));
+    expect(all['task_tag']).toBe(200); // of each handler a page
+    expect(all['task']).toBe(100);
+  });
+
+  test.each([
+    ['newest', listWaitingBefore, NEWEST],
+    ['newest of the rest', listWaitingBefore, MIDDLE],
+    ['oldest', listWaitingAfter, 0],
+    ['oldest of the rest', listWaitingAfter, MIDDLE],
+  ] as const)(
+    'a page of waiting tasks, %s first, looks at the heads of targets and reads no more than a page of each',
+    async (_, list, place) => {
+      const scope = { handlerId, target: null };
+      const page = await reads((db) => list(db, scope, place, { queued: 100, looked: 1_000 }));
+      // Per target: its first priority, that there is no other, the head of its list; then a page.
+      expect(page['queue']).toBeLessThanOrEqual(TARGETS * 3 + TARGETS * 100);
+      expect(page['delayed'] ?? 0).toBeLessThanOrEqual(1_000);
+      expect(page['task']).toBeUndefined();
+    },
+  );
+});
