@@ -11,7 +11,7 @@ import { simulated } from './simulated';
  * A simulated world is worth no more than its likeness: each scenario is played on the store, too.
  */
 
-/** The long form takes half a second per scenario. */
+/** The long form takes a second per scenario. */
 const LONG_MS = 900_000;
 
 let database: TestDatabase;

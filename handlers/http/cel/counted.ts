@@ -5,6 +5,7 @@ import type { ASTNode } from '@marcbachmann/cel-js' with { 'resolution-mode': 'i
  * counted environment alone.
  */
 export const TURN = 'musterTurn';
+export const GIVEN = 'musterGiven';
 export const SPEND = 'musterSpend';
 export const NEEDLE = 'musterNeedle';
 export const MATCHES = 'musterMatches';
@@ -91,9 +92,9 @@ const isLoop = (name: string, args: readonly ASTNode[]): boolean =>
 function loopText(name: string, receiver: ASTNode, args: readonly ASTNode[]): string {
   const [variable, body, transformed] = args.map(countedText);
   const over = `${countedText(receiver)}.${name}(${variable}, `;
-  if (name === 'exists') return `${over}!${TURN}() || ${body})`;
-  if (name !== 'map') return `${over}${TURN}() && ${body})`;
-  return transformed === undefined ? `${over}${TURN}(), ${body})` : `${over}${TURN}() && ${body}, ${transformed})`;
+  if (transformed !== undefined) return `${over}${TURN}() && ${GIVEN}(${body}), ${transformed})`;
+  if (name === 'map') return `${over}${TURN}(), ${GIVEN}(${body}))`;
+  return name === 'exists' ? `${over}!${TURN}() || ${GIVEN}(${body}))` : `${over}${TURN}() && ${GIVEN}(${body}))`;
 }
 
 /** Calls `visit` with a node and all that is in it. */

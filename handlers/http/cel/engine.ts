@@ -1,6 +1,6 @@
 import type * as CelJs from '@marcbachmann/cel-js' with { 'resolution-mode': 'import' };
 import { lazily, linearPattern } from '../jsonSchema/linearPattern';
-import { MATCHES, NEEDLE, SPEND, TURN } from './counted';
+import { GIVEN, MATCHES, NEEDLE, SPEND, TURN } from './counted';
 import { Meter, NEEDLE_CHARACTERS_MAX } from './meter';
 
 export const CEL_PACKAGE = '@marcbachmann/cel-js';
@@ -57,6 +57,7 @@ function createEngine(celJs: typeof CelJs): Engine {
   const options = { homogeneousAggregateLiterals: false };
   const counted = new celJs.Environment({ ...options, limits: COUNTED_LIMITS })
     .registerFunction(`${TURN}(): bool`, () => meter.turn())
+    .registerFunction(`${GIVEN}(dyn): dyn`, (value: unknown) => meter.given(value))
     .registerFunction(`${SPEND}(dyn): dyn`, (value: unknown) => meter.spend(value))
     .registerFunction(`${NEEDLE}(dyn): dyn`, (value: unknown) => checkNeedle(meter.spend(value)))
     .registerFunction(`string.${MATCHES}(string): bool`, (text: string, pattern: string) =>

@@ -1,11 +1,15 @@
-/** Values that one evaluation may look at: about 30 ms. */
-const VALUES_MAX = 1_000_000;
+/** Values that one evaluation may look at: about 0.1 s. */
+const VALUES_MAX = 250_000;
 /** Text that is looked for in another text: the search may cost the product of both lengths. */
 export const NEEDLE_CHARACTERS_MAX = 256;
 /** Characters that cost as much as a value. */
 const CHARACTERS_PER_VALUE = 64;
-/** What a turn costs, in values: it may end with an error, which takes some microseconds. */
-const VALUES_PER_TURN = 10;
+/** What a turn costs, in values. */
+const VALUES_PER_TURN = 5;
+/** Characters that cost as much as a value where a pattern reads them. */
+const CHARACTERS_PER_VALUE_READ = 2;
+/** Turns that may end with an error: the package takes 30 µs for one, 100 times a turn. */
+const ERRORS_MAX = 1_000;
 
 /**
  * Counts what an evaluation looks at. Payloads and answers come from outside, and an expression
@@ -13,9 +17,12 @@ const VALUES_PER_TURN = 10;
  */
 export class Meter {
   #left = VALUES_MAX;
+  /** Turns that were begun and have not given a value: they go on, or ended with an error. */
+  #open = 0;
 
   begin(): void {
     this.#left = VALUES_MAX;
+    this.#open = 0;
   }
 
   get isOver(): boolean {
@@ -25,12 +32,20 @@ export class Meter {
   /** Counts one turn of a loop. False: the loop must end. */
   turn(): boolean {
     this.#left -= VALUES_PER_TURN;
+    this.#open += 1;
+    if (this.#open > ERRORS_MAX) this.#left = -1;
     return this.#left >= 0;
+  }
+
+  /** Notes that a turn has given a value, and returns it. */
+  given(value: unknown): unknown {
+    this.#open -= 1;
+    return value;
   }
 
   /** Counts a text that is read character by character. */
   readText(text: string): string {
-    this.#left -= text.length;
+    this.#left -= text.length / CHARACTERS_PER_VALUE_READ;
     this.#check();
     return text;
   }
@@ -47,13 +62,13 @@ export class Meter {
       const one = open.pop();
       this.#left -= 1;
       if (typeof one === 'string') this.#left -= one.length / CHARACTERS_PER_VALUE;
-      else if (typeof one === 'object' && one !== null) this.#open(one, open);
+      else if (typeof one === 'object' && one !== null) this.#enter(one, open);
       this.#check();
     }
     return value;
   }
 
-  #open(one: object, open: unknown[]): void {
+  #enter(one: object, open: unknown[]): void {
     const members: readonly unknown[] | Uint8Array =
       Array.isArray(one) || one instanceof Uint8Array ? one : Object.values(one);
     if (members instanceof Uint8Array) this.#left -= members.length / CHARACTERS_PER_VALUE;
@@ -66,4 +81,7 @@ export class Meter {
   }
 }
 
-export const OVER = `expected to be done with ${VALUES_MAX.toLocaleString('en-US')} values, got more`;
+const digits = (n: number): string => n.toLocaleString('en-US');
+export const OVER =
+  `expected at most ${digits(VALUES_MAX)} values to read, ` +
+  `and ${digits(ERRORS_MAX)} turns of loops with an error, got more`;

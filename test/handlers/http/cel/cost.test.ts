@@ -15,7 +15,7 @@ const N = 60_000;
 const numbers = Array.from({ length: N }, (_, n) => n);
 const long = 'a'.repeat(250_000);
 /** Each is judged in well under a tenth of it; without a meter each takes from seconds to days. */
-const CPU_MS_MAX = 1_500;
+const CPU_MS_MAX = 600;
 
 /** How much of the processor's time a judgement took. */
 const cpuMs = (work: () => void): number => {
@@ -26,7 +26,7 @@ const cpuMs = (work: () => void): number => {
 };
 
 describe('hostile payloads', () => {
-  const over = /expected to be done with 1,000,000 values, got more/;
+  const over = /expected at most 250,000 values to read, and 1,000 turns of loops with an error, got more/;
   test.each([
     ['two loops', 'payload.a.all(x, !payload.b.exists(y, x == y))', { a: numbers, b: numbers.map((n) => n + 0.5) }],
     ['three loops', 'payload.a.all(x, payload.a.all(y, payload.a.all(z, x + y + z >= 0.0)))', { a: numbers }],
@@ -106,7 +106,8 @@ test('any JSON is judged: a key, or a fault', () => {
 
 test('what one evaluation used is not missing from the next', () => {
   const handler = make("payload.a.all(x, x >= 0.0) ? 'yes' : 'no'");
-  for (let n = 0; n < 40; n++) expect(handler.target({ a: numbers })).toBe('yes');
+  const some = { a: numbers.slice(0, 20_000) };
+  for (let n = 0; n < 40; n++) expect(handler.target(some)).toBe('yes');
 });
 
 test('the package is loaded for an expression alone', () => {
