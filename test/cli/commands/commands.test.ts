@@ -91,7 +91,7 @@ test.each(COMMANDS)('muster %s', async (args, stdin, code, says) => {
 test('every command of --help is among them', async () => {
   const { stdout } = await runProcess(['--help'], { cwd: world.folder });
   const listed = stdout.split('Run:')[1]!.split('Settings come from')[0]!;
-  const names = [...listed.matchAll(/^ {2}(\w+)/gm)].map(([, name]) => name!);
+  const names = [...listed.matchAll(/^ {2}([\w-]+)/gm)].map(([, name]) => name!);
   expect(names.filter((name) => name !== 'help').sort()).toEqual(
     [...COMMANDS.map(([args]) => args.split(' ')[0]!), ...SERVERS].sort(),
   );
