@@ -80,7 +80,9 @@ test('what is right is taken: paths are from the folder of the config file, code
   }`);
   const settings = await load();
   const { temporal } = settings;
-  expect(nodeOptions(settings, { log: pino({ level: 'silent' }) }).dashboardUrl).toBe(temporal.dashboardUrl);
+  expect(
+    nodeOptions(settings, { log: pino({ level: 'silent' }), signal: new AbortController().signal }).dashboardUrl,
+  ).toBe(temporal.dashboardUrl);
   expect(temporal).toMatchObject({
     address: 'there:7233',
     dashboardUrl: 'https://muster.example.com',
