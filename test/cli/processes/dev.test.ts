@@ -57,14 +57,15 @@ const currentBuild = async (address: string): Promise<string | null | undefined>
   }
 };
 
-/** Where the leaders that a command has started lead to in Temporal's Web UI. */
-const linksOfLeaders = async (address: string): Promise<unknown[]> => {
+/** Where workflows of a type lead to in Temporal's Web UI. */
+const linksOf = async (address: string, type: string): Promise<unknown[]> => {
   const connection = await connectTo({ address });
   try {
     const { workflow } = new Client({ connection });
     return await eventually(async () => {
       const links: unknown[] = [];
-      for await (const { memo } of workflow.list({ query: `WorkflowType = 'leader'` })) links.push(memo?.['dashboard']);
+      for await (const { memo } of workflow.list({ query: `WorkflowType = '${type}'` }))
+        links.push(memo?.['dashboard']);
       return links.length > 0 && [...new Set(links)];
     });
   } finally {
@@ -106,10 +107,13 @@ test('dev: submit from the same folder without any setting; Ctrl-C stops all; th
 
   const done = await run(
     ['submit', 'orders', '--file', '-', '--wait', '--json'],
-    JSON.stringify(order('kept', 'se', 4)),
+    JSON.stringify({ ...order('kept', 'se', 4), callback: { workflowId: 'none-has-this-id' } }),
   );
   expect(done).toMatchObject({ code: 0, stderr: expect.not.stringContaining('Error') });
-  expect(await linksOfLeaders(first.ready.temporal.address)).toEqual([`${first.ready.api}/#/handlers/orders`]);
+  // The command has started the leader, and the worker what delivers the callback.
+  const { address } = first.ready.temporal;
+  expect(await linksOf(address, 'leader')).toEqual([`${first.ready.api}/#/handlers/orders`]);
+  expect(await linksOf(address, 'notifier')).toEqual([`${first.ready.api}/#/callbacks`]);
   const waits = await run(['submit', 'slow', '--file', '-', '--json'], JSON.stringify(order('waits', 'se')));
   expect(waits.code).toBe(0);
 
