@@ -50,7 +50,10 @@ export const bodies = (fanout: string): Record<string, readonly [path: string, b
     dryRunBulk: ['/v1/bulk:dry-run', BULK],
     setLimits: ['/v1/limits/items', { rate: { limit: 5, perMs: 9, unit: 'calls' }, concurrency: { perHandler: 5 } }],
     setTargetLimits: ['/v1/limits/items/targets/a', { concurrency: { perTarget: 5 }, until: '2999-01-01T00:00:00Z' }],
-    setSharedLimit: ['/v1/shared-limits/k', { rate: [{ limit: 5, perMs: 9, unit: 'calls' }], concurrency: 1, forMs: 9 }],
+    setSharedLimit: [
+      '/v1/shared-limits/k',
+      { rate: [{ limit: 5, perMs: 9, unit: 'calls' }], concurrency: 1, forMs: 9 },
+    ],
     pauseTarget: ['/v1/handlers/items/targets/a/pause', { reason: 'r' }],
     submitBatches: [
       '/v1/handlers/lane/batches',

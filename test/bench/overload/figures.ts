@@ -11,7 +11,7 @@ export interface Observed {
   to: number;
   /** Applied tasks of the limited handler. */
   applied: readonly { id: string; at: number }[];
-  /** How long each task beside it took to the downstream, in ms: before the overload, and within. */
+  /** How long tasks beside it took to the downstream, in ms: before the overload, and within. */
   besideBefore: readonly number[];
   besideWithin: readonly number[];
   /** Memory of all workers, in MB, sampled evenly over the overload. */

@@ -3,7 +3,7 @@ import type { Handler, SubmitAnswer } from '../../../handlers';
 import { LIMITED } from './downstream';
 import { BESIDE, ITEMS, MOST_QUEUED, URL_VARIABLE } from './shape';
 
-/** What the workers of the overload bench serve: one handler beyond its downstream's rate, and one beside it. */
+/** What the workers of the overload bench serve: what its downstream refuses, and another. */
 
 interface Job {
   to: string;

@@ -69,7 +69,7 @@ test.each([
   await expect(load()).rejects.toThrow(message);
 });
 
-test('what is right is taken: paths are from the folder of the config file, codecs and interceptors as they are', async () => {
+test('what is right is taken: paths from the folder of the config file, codecs and interceptors as they are', async () => {
   writeFileSync(path.join(cwd, 'converter.cjs'), 'exports.payloadConverter = { toPayload() {}, fromPayload() {} };');
   writeFileSync(path.join(cwd, 'interceptors.ts'), 'export const interceptors = () => ({});');
   config(`{
