@@ -41,7 +41,7 @@ export class SharedLimits {
     return this.connection.steer(CHANGE_IN_STEPS, act, () => {
       const change = checkSharedLimit(limits);
       const untilMs = checkUntil(options);
-      return this.change(name, (overrides, { nowMs }) =>
+      return changed(this.connection, name, (overrides, { nowMs }) =>
         changeOverrides(overrides, change, { by: this.connection.audit.who(), nowMs, untilMs: untilMs(nowMs) }),
       );
     });
@@ -50,7 +50,7 @@ export class SharedLimits {
   /** Removes what is set of a shared limit: its definition counts again. */
   remove(name: string): Promise<SharedLimitChange> {
     const act = { verb: 'remove shared limit', subject: subjectOf(name) };
-    return this.connection.steer(CHANGE_IN_STEPS, act, () => this.change(name, () => ({})));
+    return this.connection.steer(CHANGE_IN_STEPS, act, () => changed(this.connection, name, () => ({})));
   }
 
   /** Returns a shared limit: which handlers share it, what counts, and who set it until when. */
@@ -74,23 +74,23 @@ export class SharedLimits {
       next: last === undefined || rows.length < limit ? null : encodePlace('sharedLimits', [last.name]),
     };
   }
-
-  private async change(name: string, decide: DecideShared): Promise<SharedLimitChange> {
-    checkName('name', name);
-    const { connection } = this;
-    await connection.ready();
-    const done = await changeSharedLimit(connection.pool, name, decide);
-    if (done === null) throw new NotFoundError('shared limit', name, REMEDY);
-    const leaders = await dueUnderSharedLimit(connection.pool, name);
-    if (leaders.length > 0)
-      await connection.wake((temporal) => wakeLeaderWorkflows(temporal, connection.prefix, leaders));
-    return answerOf(name, done);
-  }
 }
+
+/** Changes a shared limit, and wakes what waits under it. */
+const changed = async (connection: Connection, name: string, decide: DecideShared): Promise<SharedLimitChange> => {
+  checkName('name', name);
+  await connection.ready();
+  const done = await changeSharedLimit(connection.pool, name, decide);
+  if (done === null) throw new NotFoundError('shared limit', name, REMEDY);
+  const leaders = await dueUnderSharedLimit(connection.pool, name);
+  if (leaders.length > 0)
+    await connection.wake((temporal) => wakeLeaderWorkflows(temporal, connection.prefix, leaders));
+  return answerOf(name, done);
+};
 
 const subjectOf = (name: string): string => `shared limit ${name}`;
 
-const answerOf = (name: string, { changed, ...facts }: SharedLimitChanged): SharedLimitChange => ({
-  changed: changed.map(({ limit, from, to }) => ({ limit, from: shownShared(from), to: shownShared(to) })),
+const answerOf = (name: string, { changed: limits, ...facts }: SharedLimitChanged): SharedLimitChange => ({
+  changed: limits.map(({ limit, from, to }) => ({ limit, from: shownShared(from), to: shownShared(to) })),
   ...toSharedLimitView({ name, ...facts }),
 });

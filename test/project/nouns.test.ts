@@ -7,6 +7,7 @@ import { Items } from '../../client/fanouts/items';
 import { Batches } from '../../client/lanes/batches';
 import { Lanes } from '../../client/lanes/lanes';
 import { Limits } from '../../client/limits/limits';
+import { SharedLimits } from '../../client/limits/sharedLimits';
 import { Queuers } from '../../client/lanes/queuers';
 import { Nodes, Partitions } from '../../client/nodes/nodes';
 import { Callbacks } from '../../client/callbacks/callbacks';
@@ -42,6 +43,7 @@ const NOUNS: Readonly<Record<string, { prototype: object }>> = {
   errors: Errors,
   outcomes: Outcomes,
   limits: Limits,
+  sharedLimits: SharedLimits,
   callbacks: Callbacks,
 };
 const verbsOf = (prototype: object): string[] =>
