@@ -80,6 +80,7 @@ test('the curl commands of docs/http-api.md, for each of the five systems, as th
   expect(json).toMatchObject([
     { accepted: 1 },
     { id: 'city-1', state: 'succeeded' },
+    { tasks: [], next: null }, // no task has the tag
     { batches: [{ service: 'po-17', accepted: true }] },
     { service: 'po-17' },
     { state: 'open', userKey: 'import-17' },
