@@ -1,6 +1,6 @@
 import type { HoldScope } from '../../contract';
 import { HaltError, LaterError, RejectedError } from '../../errors';
-import { errorOf } from '../../http/read';
+import { errorOf, isSuccess } from '../../http/read';
 import { retryAfterMs } from '../../http/retryAfter';
 import { verdictOf } from '../../http/statusCodes';
 import type { Verdict } from '../../http/statusCodes';
@@ -68,9 +68,9 @@ export class HttpCaller {
    */
   async call(call: HttpCall): Promise<IncomingAnswer> {
     const answer = await this.send(call);
+    if (isSuccess(answer)) return answer;
     const { verdicts = {}, scope } = this.options;
     const judgement = verdictOf(answer.statusCode, { find: (status) => verdicts[Number(status)] });
-    if (judgement === undefined) return answer;
     const error = await errorOf(answer, this.secrets);
     switch (judgement.verdict) {
       case 'later':

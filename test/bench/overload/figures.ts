@@ -14,6 +14,8 @@ export interface Observed {
   /** How long tasks beside it took to the downstream, in ms: before the overload, and within. */
   besideBefore: readonly number[];
   besideWithin: readonly number[];
+  /** Those submitted around the time when a worker was killed: some were that worker's. */
+  besideKill: readonly number[];
   /** Memory of all workers, in MB, sampled evenly over the overload. */
   memoryMb: readonly number[];
 }
@@ -22,7 +24,7 @@ export interface Figures {
   /** Tasks applied, of those that the downstream would take in that time. Goal: 0.95. */
   goodput: number;
   doubled: number;
-  beside: { p50Ms: [number, number]; p99Ms: [number, number] };
+  beside: { p50Ms: [number, number]; p99Ms: [number, number]; longestAroundKillMs: number };
   /** Memory of the last quarter, of that of the second: the first warms up. */
   memoryGrowth: number;
 }
@@ -39,7 +41,7 @@ export const figuresOf = ({ perSecond, items, from, to, ...seen }: Observed): Fi
   return {
     goodput: round(within.length / possible, 3),
     doubled: seen.applied.length - new Set(seen.applied.map(({ id }) => id)).size,
-    beside: { p50Ms: both(0.5), p99Ms: both(0.99) },
+    beside: { p50Ms: both(0.5), p99Ms: both(0.99), longestAroundKillMs: Math.round(Math.max(0, ...seen.besideKill)) },
     memoryGrowth: round(
       mean(seen.memoryMb.slice(-quarter)) / Math.max(1, mean(seen.memoryMb.slice(quarter, 2 * quarter))),
     ),

@@ -38,6 +38,8 @@ const BESIDE_EVERY_MS = 50;
 const OFFER_EVERY_MS = 100;
 const TARGETS = 20;
 const WARM_UP_MS = 5_000;
+/** What a killed worker had goes on within this time; who submits then is looked at apart. */
+const AROUND_KILL_MS = 20_000;
 /** Before the burst, and after it. */
 const BURST_WINDOW_MS = 10_000;
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -106,11 +108,11 @@ const overloaded = async (rig: Rig): Promise<Overloaded> => {
   const perRound = Math.round((perSecond * ITEMS * times * OFFER_EVERY_MS) / 1_000);
   const limited = offer(rig, LIMITED, perRound, OFFER_EVERY_MS, () => performance.now() >= to);
   const memory: number[] = [];
-  let killed = false;
+  let killedAt = Infinity;
   while (performance.now() < to) {
     memory.push(workers.reduce((sum, worker) => sum + memoryMb(worker), 0));
-    if (!killed && performance.now() > from + (to - from) / 2) {
-      killed = true;
+    if (killedAt === Infinity && performance.now() > from + (to - from) / 2) {
+      killedAt = performance.now();
       say('a worker is killed');
       workers[0]!.child.kill('SIGKILL');
       await workers[0]!.exit;
@@ -133,7 +135,8 @@ const overloaded = async (rig: Rig): Promise<Overloaded> => {
     to,
     applied: applied.filter(({ handler }) => handler === LIMITED),
     besideBefore: tookMs(calm, from),
-    besideWithin: tookMs(from, to),
+    besideWithin: [...tookMs(from, killedAt - AROUND_KILL_MS), ...tookMs(killedAt + AROUND_KILL_MS, to)],
+    besideKill: tookMs(killedAt - AROUND_KILL_MS, killedAt + AROUND_KILL_MS),
     memoryMb: memory,
   });
   await stop(workers);
