@@ -72,7 +72,7 @@ export const connectTemporal = async (options: TemporalOptions = {}): Promise<Te
       interceptors: [...retries, failOnClosedChannel],
     });
     await opened.ensureConnected();
-    const interceptors = withDashboardLinks(options.dashboardUrl, options.interceptors);
+    const interceptors = withDashboardLinks(options.dashboardUrl, options.interceptors, dataConverter);
     return new Client({ connection: opened, namespace, dataConverter, interceptors });
   } catch (error) {
     await opened?.close().catch(() => undefined); // its channel would keep trying

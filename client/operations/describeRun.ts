@@ -1,5 +1,6 @@
 import type { Client as TemporalClient } from '@temporalio/client';
 import type { RunPart } from '../../workflows/planning/explain/facts';
+import { GRPC_NOT_FOUND, RUNNING } from '../../workflows/planning/protocol';
 import { loadClient } from '../connectTemporal';
 
 /**
@@ -33,16 +34,22 @@ export const describeRun = async (
 
 const describe = async (connect: () => Promise<TemporalClient>, workflowId: string): Promise<RunPart> => {
   const temporal = await connect();
+  const none = { workflowId, runId: null, attempt: null, lastFailure: null };
   return temporal.connection.withDeadline(Date.now() + MOST_MS, async () => {
     try {
-      const { raw, status, runId } = await temporal.workflow.getHandle(workflowId).describe();
-      if (status.name !== 'RUNNING') return { workflowId, runId: null, attempt: null, lastFailure: null };
-      const attempt = raw.pendingWorkflowTask?.attempt ?? null;
+      // Not by a handle: that decodes the memo, which this client may have no codec for.
+      const { workflowExecutionInfo, pendingWorkflowTask } = await temporal.workflowService.describeWorkflowExecution({
+        namespace: temporal.options.namespace,
+        execution: { workflowId },
+      });
+      if (workflowExecutionInfo?.status !== RUNNING) return none;
+      const runId = workflowExecutionInfo.execution!.runId!;
+      const attempt = pendingWorkflowTask?.attempt ?? null;
       const lastFailure = attempt !== null && attempt > 1 ? await lastFailureOf(temporal, workflowId, runId) : null;
       return { workflowId, runId, attempt, lastFailure };
     } catch (error) {
-      const { WorkflowNotFoundError } = loadClient();
-      if (error instanceof WorkflowNotFoundError) return { workflowId, runId: null, attempt: null, lastFailure: null };
+      const { isGrpcServiceError } = loadClient();
+      if (isGrpcServiceError(error) && error.code === GRPC_NOT_FOUND) return none;
       throw error;
     }
   });

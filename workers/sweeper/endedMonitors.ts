@@ -3,6 +3,7 @@ import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import type { Logger } from 'pino';
 import { completionWorkflowId, handlerOfMonitor, monitorWorkflowId, workflowTaskQueue } from '../../workflows/naming';
 import { completionStart } from '../../workflows/planning/webUi/starts';
+import { listRuns } from '../temporal/listRuns';
 import type { SweepCounts } from './counts';
 
 interface Options {
@@ -42,14 +43,14 @@ export class EndedMonitors {
       `WorkflowType = 'monitor' AND WorkflowId STARTS_WITH '${monitorWorkflowId(prefix, '')}' AND ` +
       `ExecutionStatus IN ('Terminated', 'Failed', 'TimedOut', 'Canceled') AND CloseTime > '${since}'`;
     let left = MOST_LISTED;
-    for await (const { workflowId, runId, status } of temporal.workflow.list({ query, pageSize: MOST_LISTED })) {
+    for await (const { workflowId, runId, status } of listRuns(temporal, query, MOST_LISTED)) {
       const handler = handlerOfMonitor(workflowId);
       if (handler === null || this.seen.has(runId)) continue;
       if (left-- === 0) return; // the next look goes on
       if (await this.read(handler, runId)) {
         counts.endedMonitors++;
         log.warn(
-          { handler, workflowId, runId, status: status.name },
+          { handler, workflowId, runId, status },
           'a monitor was ended from outside: the completions signalled to it are read from its history',
         );
       }

@@ -1,8 +1,9 @@
 import type { Client } from '@temporalio/client';
-import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
+import { isGrpcServiceError, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Logger } from 'pino';
 import type { Pool } from '../../postgres/pool';
+import { GRPC_NOT_FOUND, RUNNING } from '../../workflows/planning/protocol';
 import type { StuckLimits } from './stuckRun';
 import type { SweepCounts } from './counts';
 import { STUCK_LIMITS, whyStuck } from './stuckRun';
@@ -44,7 +45,6 @@ const PARALLELISM = 8;
 const PINNED = 1;
 const STARTED = 2;
 const SCHEDULED = 1;
-const RUNNING = 1;
 const FAILED = 3;
 
 /** What is remembered of a workflow between two looks. */
@@ -176,7 +176,12 @@ export class StuckRuns {
   /** Returns its open run; null: there is none. */
   private async describe(workflowId: string): Promise<Run | null> {
     try {
-      const { raw } = await this.options.temporal.workflow.getHandle(workflowId).describe();
+      const { workflowService, options } = this.options.temporal;
+      // Not by a handle: that decodes the memo, which no codec of today may be able to.
+      const raw = await workflowService.describeWorkflowExecution({
+        namespace: options.namespace,
+        execution: { workflowId },
+      });
       const { status, versioningInfo, execution, startTime } = raw.workflowExecutionInfo ?? {};
       const runId = execution!.runId!;
       if (status === FAILED) await this.logFailure(workflowId, runId);
@@ -195,7 +200,7 @@ export class StuckRuns {
         untaken: pending.filter(({ state, attempt }) => state === SCHEDULED && (attempt ?? 1) <= 1).length,
       };
     } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return null;
+      if (isGrpcServiceError(error) && error.code === GRPC_NOT_FOUND) return null;
       throw error;
     }
   }

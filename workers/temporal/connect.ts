@@ -8,6 +8,7 @@ import { temporalFailure } from '../../client/temporalFailure';
 import { checkSchema } from '../../postgres/migrating/migrate';
 import type { Pool } from '../../postgres/pool';
 import type { TemporalSettings } from '../config/config';
+import { GRPC_NOT_FOUND } from '../../workflows/planning/protocol';
 
 /**
  * How a start waits for servers that come up later, as they do when a machine or a compose project
@@ -86,9 +87,6 @@ const connectOnce = async (settings: TemporalSettings): Promise<NativeConnection
     throw await explained(settings, error);
   }
 };
-
-/** gRPC's code for what does not exist. */
-export const GRPC_NOT_FOUND = 5;
 
 const explained = async (
   { address, namespace, connection }: TemporalSettings,

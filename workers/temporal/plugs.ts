@@ -42,7 +42,7 @@ export const workerInterceptors = ({ client, activity }: TemporalInterceptors = 
 
 /** Returns what a client of the SDK gets of them. */
 export const clientPlugs = ({ dataConverter, interceptors: given, dashboardUrl }: TemporalPlugs) => {
-  const interceptors = withDashboardLinks(dashboardUrl, given?.client);
+  const interceptors = withDashboardLinks(dashboardUrl, given?.client, dataConverter);
   return {
     ...(dataConverter === undefined ? {} : { dataConverter }),
     ...(interceptors === undefined ? {} : { interceptors }),

@@ -71,6 +71,15 @@ describe('links to the dashboard', () => {
     expect(await start('https://m.example.com', {})).toEqual({});
   });
 
+  test('what goes to Temporal is encoded: there is no memo, which no list could read', async () => {
+    const options = { memo, staticDetails, taskQueue: 'q' };
+    const [one] = withDashboardLinks(undefined, undefined, { payloadCodecs: [{} as never] })!.workflow as {
+      signalWithStart: (input: unknown, next: (input: unknown) => unknown) => unknown;
+    }[];
+    expect(one!.signalWithStart({ options }, (input) => input)).toEqual({ options: { staticDetails, taskQueue: 'q' } });
+    expect(withDashboardLinks(undefined, undefined, { payloadCodecs: [] })).toBeUndefined();
+  });
+
   test('leave the interceptors that were given, those of the old form alone', () => {
     const mine = { signal: () => Promise.resolve() };
     expect(withDashboardLinks('https://m', { workflow: [mine] })?.workflow).toEqual([mine, expect.anything()]);

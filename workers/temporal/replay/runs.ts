@@ -2,7 +2,8 @@ import type { Client } from '@temporalio/client';
 import { isGrpcServiceError, WorkflowNotFoundError } from '@temporalio/client';
 import type { History } from '@temporalio/common/lib/proto-utils';
 import { workflowTaskQueue } from '../../../workflows/naming';
-import { GRPC_NOT_FOUND } from '../connect';
+import { GRPC_NOT_FOUND } from '../../../workflows/planning/protocol';
+import { listRuns } from '../listRuns';
 
 /** The history of a run, and the id of its workflow. */
 export interface RunHistory {
@@ -28,7 +29,7 @@ const queryOf = (prefix: string, running: '=' | '!='): string =>
 
 async function* histories(temporal: Client, query: string, most: number): AsyncGenerator<RunHistory> {
   let told = 0;
-  for await (const { workflowId, runId } of temporal.workflow.list({ query })) {
+  for await (const { workflowId, runId } of listRuns(temporal, query)) {
     if (told >= most) return;
     const history = await readHistory(temporal, workflowId, runId);
     if (history === null) continue;
