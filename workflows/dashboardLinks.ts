@@ -12,7 +12,7 @@ interface Shown {
 interface How {
   /** Undefined: without a link. */
   dashboardUrl: string | undefined;
-  /** What goes to Temporal is encoded, so there is no memo: who lists workflows could not read it. */
+  /** What goes to Temporal is encoded, so there is no memo: a list could not read it. */
   isEncoded: boolean;
 }
 
