@@ -1,6 +1,6 @@
 import type { Client as TemporalClient } from '@temporalio/client';
 import type { RunPart } from '../../workflows/planning/explain/facts';
-import { GRPC_NOT_FOUND, RUNNING } from '../../workflows/planning/protocol';
+import { RUNNING, saysNoRun } from '../../workflows/planning/protocol';
 import { loadClient } from '../connectTemporal';
 
 /**
@@ -49,7 +49,7 @@ const describe = async (connect: () => Promise<TemporalClient>, workflowId: stri
       return { workflowId, runId, attempt, lastFailure };
     } catch (error) {
       const { isGrpcServiceError } = loadClient();
-      if (isGrpcServiceError(error) && error.code === GRPC_NOT_FOUND) return none;
+      if (isGrpcServiceError(error) && saysNoRun(error)) return none;
       throw error;
     }
   });

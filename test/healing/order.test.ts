@@ -8,19 +8,12 @@ test('among silent runs, those that more waits for are looked at before the lead
   const database = await createDatabase();
   const connection = await connectTo({ address: temporalAddress() });
   const looks: string[] = [];
-  const temporal = new Client({
-    connection,
-    interceptors: {
-      workflow: [
-        {
-          describe: (input, next) => {
-            looks.push(input.workflowExecution.workflowId);
-            return next(input);
-          },
-        },
-      ],
-    },
-  });
+  const { workflowService: service, workflow, options } = new Client({ connection });
+  const describeWorkflowExecution = (request: { execution: { workflowId: string } }) => {
+    looks.push(request.execution.workflowId);
+    return service.describeWorkflowExecution(request);
+  };
+  const temporal = { workflow, options, workflowService: { describeWorkflowExecution } } as unknown as Client;
   const silent = (type: string, workflowId: string): SilentRun => ({
     ...{ type, workflowId, silentMs: 90_000, takesTurns: true },
     wake: () => Promise.resolve(),

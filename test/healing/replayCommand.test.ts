@@ -113,12 +113,13 @@ const LATER_EVENTS = JSON.stringify({
 test('a run that the server deletes meanwhile is left out', async () => {
   await world.worker('one');
   await allRest();
-  const { workflow } = world.temporal;
-  const list = async function* (options: { query: string }) {
-    yield { workflowId: `${world.prefix}/leader/gone`, runId: randomUUID() };
-    yield* workflow.list(options);
+  const { workflow, workflowService, options } = world.temporal;
+  const gone = { execution: { workflowId: `${world.prefix}/leader/gone`, runId: randomUUID() }, status: 1 };
+  const listWorkflowExecutions = async (request: object) => {
+    const page = await workflowService.listWorkflowExecutions(request);
+    return Object.assign(page, { executions: [gone, ...page.executions] });
   };
-  const deleting = { workflow: { list, getHandle: workflow.getHandle.bind(workflow) } } as unknown as Client;
+  const deleting = { workflow, options, workflowService: { listWorkflowExecutions } } as unknown as Client;
   expect(await replayHistories(openRuns(deleting, world.prefix))).toMatchObject({ ok: true, types: each });
 });
 

@@ -4,6 +4,8 @@ import type { DataConverter } from '@temporalio/common';
 import { defineHandler } from '../../handlers';
 import type { ItemResult } from '../../handlers';
 import { createClient } from '../../client';
+import { describeRun } from '../../client/operations/describeRun';
+import { listRuns } from '../../workers/temporal/listRuns';
 import { connectTo, temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
@@ -203,4 +205,23 @@ test('a completion that is started without the codec says that it cannot be read
   await expect(run).rejects.toThrow(); // its answer is encrypted
   const answer = await knowing.workflow.getHandle(`${muster.prefix}/completion/by-hand`).result();
   expect(answer).toMatchObject({ kind: 'unreadable', error: expect.stringContaining('not encrypted') });
+});
+
+test('a run with a memo that the codec of today cannot read is looked at, and listed', async () => {
+  const workflowId = `${muster.prefix}/of-before`;
+  const handle = await plain.workflow.start('of-before', {
+    workflowId,
+    taskQueue: 'nowhere',
+    args: [],
+    memo: { muster: 'leader' },
+  });
+  const runId = handle.firstExecutionRunId;
+  await expect(knowing.workflow.getHandle(workflowId).describe()).rejects.toThrow(/not encrypted/);
+  expect(await describeRun(() => Promise.resolve(knowing), workflowId)).toMatchObject({ workflowId, runId });
+  const listed = await eventually(async () => {
+    for await (const run of listRuns(knowing, `WorkflowId = '${workflowId}'`)) return run;
+    return null;
+  });
+  expect(listed).toEqual({ workflowId, runId, status: 'RUNNING' });
+  await handle.terminate('the test is done');
 });

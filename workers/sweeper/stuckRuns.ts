@@ -3,7 +3,7 @@ import { isGrpcServiceError, WorkflowFailedError, WorkflowNotFoundError } from '
 import { ApplicationFailure } from '@temporalio/common';
 import type { Logger } from 'pino';
 import type { Pool } from '../../postgres/pool';
-import { GRPC_NOT_FOUND, RUNNING } from '../../workflows/planning/protocol';
+import { RUNNING, saysNoRun } from '../../workflows/planning/protocol';
 import type { StuckLimits } from './stuckRun';
 import type { SweepCounts } from './counts';
 import { STUCK_LIMITS, whyStuck } from './stuckRun';
@@ -200,7 +200,7 @@ export class StuckRuns {
         untaken: pending.filter(({ state, attempt }) => state === SCHEDULED && (attempt ?? 1) <= 1).length,
       };
     } catch (error) {
-      if (isGrpcServiceError(error) && error.code === GRPC_NOT_FOUND) return null;
+      if (isGrpcServiceError(error) && saysNoRun(error)) return null;
       throw error;
     }
   }
