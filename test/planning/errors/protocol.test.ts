@@ -1,4 +1,4 @@
-import { saysNoRun } from '../../workflows/planning/protocol';
+import { saysNoRun } from '../../../workflows/planning/protocol';
 
 /** What the server's errors say of a run. */
 
