@@ -39,6 +39,17 @@ const KEYS = `select v.value->'$codec'->'object'->>'key' as key
   from referring v
   where case when pg_column_size(v.value) <= 1000 then starts_with(v.value::text, '{"$codec":{"object":') end`;
 
+/** Parts of a statement that delete the labels of the tasks that an earlier part has deleted. */
+const labelsOf = (deleted: 'ended' | 'shared'): string => `labels as (
+  delete from task_label l using ${deleted} d
+  where l.seq = d.seq
+  returning l.seq, l.handler_id, l.tags),
+tags as (
+  delete from task_tag g using (
+    select l.seq, l.handler_id, u.tag
+    from labels l cross join lateral unnest(l.tags) u (tag)) u
+  where g.tag = u.tag and g.handler_id = u.handler_id and g.seq = u.seq)`;
+
 /**
  * Deletes tasks whose end differs from their batch's: failed, dead, cancelled, or resolved by hand.
  * Skips what a redrive holds.
@@ -60,12 +71,7 @@ with old as materialized (
 ended as (delete from outcome o using old where o.seq = old.seq returning o.seq, o.result),
 gone as (delete from task k using ended e where k.seq = e.seq returning k.seq, k.payload),
 unneeded as (delete from task_dependency d using ended e where d.seq = e.seq),
-labels as (delete from task_label l using ended e where l.seq = e.seq returning l.seq, l.handler_id, l.tags),
-tags as (
-  delete from task_tag g using (
-    select l.seq, l.handler_id, u.tag
-    from labels l cross join lateral unnest(l.tags) u (tag)) u
-  where g.tag = u.tag and g.handler_id = u.handler_id and g.seq = u.seq),
+${labelsOf('ended')},
 referring as materialized (
   select g.payload as value
   from gone g
@@ -128,12 +134,7 @@ shared as (
   returning m.seq),
 gone as (delete from task k using shared m where k.seq = m.seq returning k.seq, k.payload),
 unneeded as (delete from task_dependency d using shared m where d.seq = m.seq),
-labels as (delete from task_label l using shared m where l.seq = m.seq returning l.seq, l.handler_id, l.tags),
-tags as (
-  delete from task_tag g using (
-    select l.seq, l.handler_id, u.tag
-    from labels l cross join lateral unnest(l.tags) u (tag)) u
-  where g.tag = u.tag and g.handler_id = u.handler_id and g.seq = u.seq),
+${labelsOf('shared')},
 pages as (delete from result_page p using old o where p.batch_id = o.id returning p.results),
 told as (delete from notification n using old o where n.batch_id = o.id),
 stopped as (delete from cancellation c using old o where c.batch_id = o.id),
