@@ -5,7 +5,9 @@ import { defineHandler } from '../../handlers';
 import type { ItemResult } from '../../handlers';
 import { createClient } from '../../client';
 import { describeRun } from '../../client/operations/describeRun';
+import { EndedMonitors } from '../../workers/sweeper/endedMonitors';
 import { listRuns } from '../../workers/temporal/listRuns';
+import { completionWorkflowId, monitorWorkflowId } from '../../workflows/naming';
 import { connectTo, temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
@@ -224,4 +226,22 @@ test('a run with a memo that the codec of today cannot read is looked at, and li
   });
   expect(listed).toEqual({ workflowId, runId, status: 'RUNNING' });
   await handle.terminate('the test is done');
+});
+
+test('a monitor with such a memo, ended from outside, is found by the sweeper', async () => {
+  const prefix = `${muster.prefix}-before`;
+  const handle = await plain.workflow.start('monitor', {
+    workflowId: monitorWorkflowId(prefix, 'later'),
+    taskQueue: 'nowhere',
+    args: [],
+    memo: { muster: 'monitor' },
+  });
+  await handle.terminate('as an operator does');
+  const counts = { endedMonitors: 0 };
+  await eventually(async () => {
+    await new EndedMonitors({ temporal: knowing, prefix, log: { warn: () => undefined } }).look(counts);
+    return counts.endedMonitors === 1;
+  });
+  const reading = completionWorkflowId(prefix, 'later', `of-${handle.firstExecutionRunId}`);
+  await plain.workflow.getHandle(reading).terminate('the test is done');
 });
