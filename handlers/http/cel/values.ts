@@ -8,9 +8,13 @@ export const KEYS: Wanted = { what: 'a key or a list of keys', types: new RegExp
 export const NUMBER: Wanted = { what: 'a number', types: /^(int|uint|double|dyn.*)$/ };
 export const CONDITION: Wanted = { what: 'true or false', types: /^(bool|dyn.*)$/ };
 
+/** Of a class of CEL's numbers. A payload may have a field named `valueOf`, which is data. */
+const isNumber = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Object.hasOwn(value, 'valueOf') && !Array.isArray(value);
+
 /** Returns a value of CEL as JSON has it: whole numbers are bigints there. */
 export function jsonOf(value: unknown): unknown {
-  const plain: unknown = typeof value === 'object' && value !== null ? value.valueOf() : value;
+  const plain: unknown = isNumber(value) ? value.valueOf() : value;
   if (typeof plain !== 'bigint') return Array.isArray(value) ? value.map(jsonOf) : value;
   const number = Number(plain);
   return Number.isSafeInteger(number) ? number : String(plain);

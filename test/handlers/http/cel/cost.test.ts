@@ -104,6 +104,24 @@ test('any JSON is judged: a key, or a fault', () => {
   );
 });
 
+test.each(['valueOf', 'toString', 'toJSON', '__proto__', 'hasOwnProperty', 'then', 'length'])(
+  'a field that is named %s is data, and judged',
+  (name) => {
+    const handler = make("has(payload.a) ? payload.b : 'none'");
+    const payload = JSON.parse(`{"a": [{"${name}": 0}], "b": {"${name}": 0}}`) as object;
+    expect(faultsIn(handler, payload)).toEqual([expect.stringMatching(/^: target/)]);
+    expect(faultsIn(handler, JSON.parse(`{"${name}": 0, "a": 1, "b": "x"}`) as object)).toEqual([]);
+  },
+);
+
+test('an object with a field that is named constructor is refused where an expression looks at it', () => {
+  const handler = make("has(payload.a) ? payload.b : 'none'");
+  expect(faultsIn(handler, { a: 1, b: 'x', constructor: 0 })).toEqual([
+    expect.stringMatching(/target: cannot be evaluated/),
+  ]);
+  expect(faultsIn(handler, { a: 1, b: 'x', c: { constructor: 0 } })).toEqual([]);
+});
+
 test('what one evaluation used is not missing from the next', () => {
   const handler = make("payload.a.all(x, x >= 0.0) ? 'yes' : 'no'");
   const some = { a: numbers.slice(0, 20_000) };
