@@ -1,4 +1,5 @@
-import type { CarriedBatch, MemberTask } from '../postgres/calls/batch';
+import type { CarriedBatch } from '../postgres/calls/batch';
+import type { MemberTask } from '../postgres/calls/members';
 import type { Fence, Mark } from '../postgres/calls/mark';
 import type { GrantedMark } from '../postgres/lanes/submitter';
 import type { Handler } from '../handlers/types';

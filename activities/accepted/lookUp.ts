@@ -1,4 +1,4 @@
-import { readMembers } from '../../postgres/calls/batch';
+import { readMembers } from '../../postgres/calls/members';
 import type { ActivityDeps } from '../deps';
 import { reconcileOutcome } from '../../handlers';
 import type { Call } from '../calls/call';

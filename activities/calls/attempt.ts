@@ -1,8 +1,9 @@
 import { reconcileOutcome } from '../../handlers/reconcile';
 import { callHandler } from '../../handlers/call';
 import { stackOf } from '../../handlers/stack';
-import * as store from '../../postgres/calls/batch';
-import type { CarriedBatch, MemberTask } from '../../postgres/calls/batch';
+import type { CarriedBatch } from '../../postgres/calls/batch';
+import type { MemberTask } from '../../postgres/calls/members';
+import { readMembers } from '../../postgres/calls/members';
 import type { Fence } from '../../postgres/calls/mark';
 import type { Call } from './call';
 import type { CallEnd } from './door';
@@ -131,7 +132,7 @@ export const concludeEarlier = async (
   deps: CallerDeps,
   batch: CarriedBatch,
 ): Promise<{ call: Call; outcome: CallEnd }> => {
-  const members = await store.readMembers(deps.pool, [batch.id]);
+  const members = await readMembers(deps.pool, [batch.id]);
   const call = toCall(deps, { batch, members, attempt: batch.attempt, fence: fenceOf(deps.use) });
   const error =
     batch.reportedLost ?? `attempt ${batch.attempt} was not concluded: its process died during or around the call`;

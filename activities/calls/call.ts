@@ -1,4 +1,5 @@
-import type { CarriedBatch, MemberTask } from '../../postgres/calls/batch';
+import type { CarriedBatch } from '../../postgres/calls/batch';
+import type { MemberTask } from '../../postgres/calls/members';
 import type { Fence } from '../../postgres/calls/mark';
 import type { CompletionNote } from '../../postgres/accepted/completion';
 import type { Client, Pool } from '../../postgres/pool';

@@ -1,6 +1,6 @@
 import { FLUSH_REASONS, BATCH_STATES, TASK_STATES } from '../../workflows/planning/states';
 import type { MemberEnd } from '../../workflows/planning/calls/plans';
-import type { MemberTask } from '../../postgres/calls/batch';
+import type { MemberTask } from '../../postgres/calls/members';
 import type { Client } from '../../postgres/pool';
 import { insertNotifications } from '../../postgres/calls/records';
 import * as settle from '../../postgres/calls/settle';

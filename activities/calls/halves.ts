@@ -1,7 +1,7 @@
 import { BATCH_STATES, FLUSH_REASONS, TASK_STATES } from '../../workflows/planning/states';
 import type { Settlement } from '../../workflows/planning/calls/plans';
 import type { CarriedBatch } from '../../postgres/calls/batch';
-import { readMembers } from '../../postgres/calls/batch';
+import { readMembers } from '../../postgres/calls/members';
 import type { Client } from '../../postgres/pool';
 import { lockRefused } from '../../postgres/calls/halves';
 import * as settle from '../../postgres/calls/settle';

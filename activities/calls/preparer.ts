@@ -1,5 +1,5 @@
 import type { Fence, Mark } from '../../postgres/calls/mark';
-import { readMembers } from '../../postgres/calls/batch';
+import { readMembers } from '../../postgres/calls/members';
 import { markAttempts, markFenced } from '../../postgres/calls/mark';
 import { withRetries } from '../../postgres/errors';
 import type { Pool } from '../../postgres/pool';

@@ -1,6 +1,6 @@
 import { FIRST_VERSION, storedVersionOf, upcastJson, versionOf } from '../../handlers/contracts/payloadVersion';
 import { checkedJson, UNCHECKED } from '../../handlers/contracts/uncheckedPayload';
-import type { MemberTask } from '../../postgres/calls/batch';
+import type { MemberTask } from '../../postgres/calls/members';
 import type { Call } from '../calls/call';
 import type { Failed, Unsent } from './unsent';
 

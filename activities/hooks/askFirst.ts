@@ -1,4 +1,4 @@
-import { readMembers } from '../../postgres/calls/batch';
+import { readMembers } from '../../postgres/calls/members';
 import type { CarriedBatch } from '../../postgres/calls/batch';
 import { withRetries } from '../../postgres/errors';
 import { fenceOf, isStale, makeCall, mayStart, prepare } from '../calls/attempt';

@@ -4,7 +4,7 @@ import { HookTimeoutError, runHook } from '../../handlers/hooks/bounded';
 import type { CallReport, EndedTask, EndedTasks, HookedBatch, Hooks } from '../../handlers/hooks/types';
 import { cutText, describeThrown } from '../../handlers/text';
 import { thrownOutcome } from '../../handlers/thrown';
-import type { MemberTask } from '../../postgres/calls/batch';
+import type { MemberTask } from '../../postgres/calls/members';
 import type { CallOutcome, MemberEnd } from '../../workflows/planning/calls/plans';
 import type { Call } from '../calls/call';
 import type { MadeEnd } from '../calls/door';

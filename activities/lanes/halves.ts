@@ -1,4 +1,4 @@
-import { readMembers } from '../../postgres/calls/batch';
+import { readMembers } from '../../postgres/calls/members';
 import { lockRefused, reopenRefused } from '../../postgres/calls/halves';
 import * as lane from '../../postgres/lanes/settle';
 import type { Client } from '../../postgres/pool';

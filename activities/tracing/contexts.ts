@@ -1,6 +1,6 @@
 import type { SpanContext } from '@opentelemetry/api';
 import { parseTraceparent } from '../../handlers/tracing/traceparent';
-import type { MemberTask } from '../../postgres/calls/batch';
+import type { MemberTask } from '../../postgres/calls/members';
 
 /** Most traces of one batch that are followed: as many as a span may have links by default. */
 const TRACES_MAX = 128;

@@ -1,4 +1,4 @@
-import type { MemberTask } from '../calls/batch';
+import type { MemberTask } from '../calls/members';
 import type { Queryable } from '../pool';
 
 /**

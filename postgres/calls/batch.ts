@@ -138,45 +138,6 @@ order by b.poll_at`,
   return aheadOf(rows);
 };
 
-export interface MemberTask {
-  batchId: number;
-  seq: number;
-  id: string;
-  payload: string;
-  attempts: number;
-  recipientId: number | null;
-  /** Version of the payload; null: the first. */
-  version: number | null;
-  /** The trace context under which it was submitted; null: its trace is not recorded. */
-  trace: string | null;
-  /** Only with a trace: when it was accepted, in Unix milliseconds of the database's clock. */
-  tracedAtMs: number | null;
-}
-
-/**
- * Returns the tasks of some batches, in member order, which is the order the call must have. As
- * long as none has left and none was tried before, their member rows add nothing and are not read.
- */
-export const readMembers = async (db: Queryable, batchIds: readonly number[]): Promise<MemberTask[]> => {
-  const { rows } = await db.query<MemberTask>({
-    name: 'read-members',
-    text: `
-select b.id as "batchId", k.seq, k.id, k.payload::text as payload, m.attempts + b.counted as attempts,
-  k.recipient_id as "recipientId", k.version, k.trace,
-  case when k.trace is not null then extract(epoch from k.created_at)::float8 * 1000 end as "tracedAtMs"
-from batch b cross join lateral unnest(b.members) with ordinality u (seq, place) cross join lateral (
-  select 0::smallint as attempts
-  where b.fresh and b.n_left = 0
-  union all select m.attempts
-  from member m
-  where not (b.fresh and b.n_left = 0) and m.seq = u.seq and m.batch_id = b.id) m join task k on k.seq = u.seq
-where b.id = any($1::bigint[])
-order by b.id, u.place`,
-    values: [batchIds],
-  });
-  return rows;
-};
-
 /** Hands unstarted batches back to the store; the caller rings their targets. */
 export const handBack = async (db: Queryable, ids: readonly number[], dispatch: number): Promise<number[]> => {
   const { rows } = await db.query<{ targetId: number }>({

@@ -141,12 +141,14 @@ export interface NewBatch {
   startAtMs: number | null;
 }
 
+/** Keeps the check sum of a claim's tasks among whole numbers that are exact in JavaScript. */
+const SUM_MODULO = 1_000_003;
+
 /**
  * Deletes the queue rows and inserts batch and member rows: one statement, so that a task is in
  * exactly one place. Throws if a task was not in the queue. The queue rows are addressed where the
- * claim has just read them: looking each up again costs a quarter of the statement. `seq + 0` hides
- * the index, by which a plan made on a small table would read a target's whole queue for every
- * task.
+ * claim has just read them, by nothing but a list of places: looked up by the index, a plan made on
+ * a small table would read the whole queue for each batch. A check sum shows that they are these.
  */
 export const insertBatches = async (
   db: Queryable,
@@ -154,32 +156,29 @@ export const insertBatches = async (
   batches: readonly NewBatch[],
 ): Promise<void> => {
   const tasks = batches.flatMap((batch) => batch.tasks);
-  const { rows } = await db.query<{ moved: number }>({
+  const { rows } = await db.query<{ moved: number; sum: number }>({
     name: 'insert-batches',
     text: `
 with cut as materialized (
   select nextval('batch_id_seq') as id, x.*
   from json_to_recordset($1) x (
-    no int, target_id int, reason smallint, seqs bigint[], fresh bool, bytes bigint, weight float8,
+    target_id int, reason smallint, seqs bigint[], attempts smallint[], bytes bigint, weight float8,
     start_at_ms float8)),
 formed as (
   insert into batch (
     id, target_id, leader_id, epoch, turn, dispatch, reason, n, members, fresh, bytes,
     weight, created_at, retry_at) overriding system value
-  select id, target_id, $2, $3, $4, $5, reason, cardinality(seqs), seqs, fresh, bytes, weight, clock(),
+  select id, target_id, $2, $3, $4, $5, reason, cardinality(seqs), seqs, attempts is null, bytes, weight, clock(),
     to_timestamp(start_at_ms / 1000)
   from cut),
 taken as (
-  delete from queue q using (
-    select m.at, m.seq, c.id
-    from unnest($7::text::tid[], $8::text::bigint[], $9::text::int[]) m (at, seq, no) join cut c on c.no = m.no) m
-  where q.ctid = m.at and q.seq + 0 = m.seq
-  returning q.seq, q.target_id, q.attempts, q.key, m.id),
+  delete from queue
+  where ctid = any($7::text::tid[])
+  returning seq, target_id, key),
 joined as (
   insert into member (seq, batch_id, attempts)
-  select seq, id, attempts
-  from taken
-  returning seq),
+  select u.seq, c.id, coalesce(c.attempts[u.place], 0)
+  from cut c cross join lateral unnest(c.seqs) with ordinality u (seq, place)),
 held as (
   insert into busy_key (target_id, key, seq)
   select target_id, key, seq
@@ -187,8 +186,8 @@ held as (
   where $6 and key is not null
   on conflict (target_id, key) do update set seq = excluded.seq
   where busy_key.seq = excluded.seq)
-select count(*) as moved
-from joined`,
+select count(*) as moved, coalesce(sum(seq % $8), 0)::int8 as sum
+from taken`,
     values: [
       JSON.stringify(batches.map(toRecord)),
       by.leaderId,
@@ -196,22 +195,25 @@ from joined`,
       by.turn,
       by.dispatch,
       by.keyed,
-      // Array literals: the driver would build its own element by element.
+      // An array literal: the driver would build its own element by element.
       tasks.length === 0 ? '{}' : `{"${tasks.map((task) => task.place).join('","')}"}`,
-      `{${tasks.map((task) => task.seq).join(',')}}`,
-      `{${batches.map((batch, no) => batch.tasks.map(() => no).join(',')).join(',')}}`,
+      SUM_MODULO,
     ],
   });
-  if (rows[0]?.moved !== tasks.length)
-    throw new Error(`claim: expected to move ${tasks.length} tasks, moved ${rows[0]?.moved}; rolled back`);
+  const { moved, sum } = rows[0]!;
+  const wanted = tasks.reduce((all, { seq }) => all + (seq % SUM_MODULO), 0);
+  if (moved !== tasks.length || sum !== wanted)
+    throw new Error(
+      `claim: expected to move ${tasks.length} tasks (sum ${wanted}), moved ${moved} (${sum}); rolled back`,
+    );
 };
 
-const toRecord = ({ targetId, tasks, bytes, weight, startAtMs, ...batch }: NewBatch, no: number): object => ({
+const toRecord = ({ targetId, tasks, bytes, weight, startAtMs, ...batch }: NewBatch): object => ({
   ...batch,
-  no,
   target_id: targetId,
   seqs: tasks.map((task) => task.seq),
-  fresh: tasks.every((task) => task.attempts === 0),
+  // Null: none of them was tried before.
+  attempts: tasks.every((task) => task.attempts === 0) ? null : tasks.map((task) => task.attempts),
   bytes,
   weight,
   start_at_ms: startAtMs,

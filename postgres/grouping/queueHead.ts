@@ -1,4 +1,5 @@
 import type { WaitingTask } from '../../workflows/planning/calls/plans';
+import { elementsOf } from '../arrayText';
 import type { Queryable } from '../pool';
 
 /**
@@ -84,9 +85,6 @@ const tasksOf = ({ keys, places, ...columns }: HeadColumns): HeadTask[] => {
     attempts: Number(attempts![i]),
   }));
 };
-
-/** Returns the elements of an array of numbers, as Postgres writes it. */
-const elementsOf = (array: string): string[] => array.slice(1, -1).split(',');
 
 /** By `place` alone: it is what the rows come sorted by, so that no sort disturbs their order. */
 const columnsOf = (head: string, keys: string): string => `

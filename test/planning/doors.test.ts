@@ -6,7 +6,8 @@ import { QUEUE_RULES } from '../../activities/calls/queueRules';
 import { settle } from '../../activities/calls/settle';
 import { LANE_RULES } from '../../activities/lanes/rules';
 import { defineHandler } from '../../handlers';
-import type { CarriedBatch, MemberTask } from '../../postgres/calls/batch';
+import type { CarriedBatch } from '../../postgres/calls/batch';
+import type { MemberTask } from '../../postgres/calls/members';
 import type { Deviant } from '../../workflows/planning/calls/plans';
 import { BATCH_STATES } from '../../workflows/planning/states';
 

@@ -167,9 +167,16 @@ const deferBatch: Statement = (tables, [id, attempt, inMs, refused, counts, keep
 const later = (heldMs: number | null, tables: Tables, inMs: unknown): number =>
   Math.max(heldMs ?? 0, tables.nowMs + (inMs as number));
 
-const toMember = (batch: BatchRow, { seq, id, payload, attempts }: TaskRow): object => ({
-  ...{ batchId: batch.id, seq, id, payload, attempts: attempts + batch.counted, recipientId: null },
-});
+const arrayText = (numbers: readonly number[]): string => `{${numbers.join(',')}}`;
+
+const toMembers = (batch: BatchRow): object => {
+  const members = membersIn(batch);
+  const seqs = arrayText(members.map(({ seq }) => seq));
+  const attempts = arrayText(members.map((task) => task.attempts));
+  return { batchId: batch.id, counted: batch.counted, seqs, attempts };
+};
+
+const toContent = ({ seq, id, payload }: TaskRow): object => ({ seq, id, payload, recipientId: null });
 
 export const STATEMENTS: Readonly<Record<string, Statement>> = {
   ...ACCEPTED,
@@ -194,11 +201,9 @@ export const STATEMENTS: Readonly<Record<string, Statement>> = {
     keepPage(tables, { batch_id: batch_id as number, attempt: attempt as number, results: parsed });
     return NO_ROWS;
   },
-  'read-members': (tables, [ids]) =>
-    (ids as number[]).flatMap((id) => {
-      const batch = tables.batch(id);
-      return membersIn(batch).map((task) => toMember(batch, task));
-    }),
+  'read-members': (tables, [ids]) => (ids as number[]).map((id) => toMembers(tables.batch(id))),
+  'read-member-contents': (tables, [ids]) =>
+    (ids as number[]).flatMap((id) => membersIn(tables.batch(id)).map(toContent)),
   'lock-attempt': (tables, [id, attempt]) => {
     const batch = tables.batch(id as number);
     if (batch.attempt !== attempt || (batch.state !== 'open' && batch.state !== 'unknown')) return NO_ROWS;

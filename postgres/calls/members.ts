@@ -1,0 +1,98 @@
+import { elementsOf } from '../arrayText';
+import type { Queryable } from '../pool';
+
+/** The tasks of batches, as a call needs them. */
+
+export interface MemberTask {
+  batchId: number;
+  seq: number;
+  id: string;
+  payload: string;
+  attempts: number;
+  recipientId: number | null;
+  /** Version of the payload; null: the first. */
+  version: number | null;
+  /** The trace context under which it was submitted; null: its trace is not recorded. */
+  trace: string | null;
+  /** Only with a trace: when it was accepted, in Unix milliseconds of the database's clock. */
+  tracedAtMs: number | null;
+}
+
+/**
+ * Returns the tasks of some batches, in member order, which is the order the call must have. Which
+ * they are and what they hold is read apart: joined row by row and sorted, with their payloads, it
+ * would cost the database three times as much.
+ */
+export const readMembers = async (db: Queryable, batchIds: readonly number[]): Promise<MemberTask[]> => {
+  const lists = await readLists(db, batchIds);
+  const contents = new Map((await readContents(db, batchIds)).map((content) => [content.seq, content]));
+  const members: MemberTask[] = [];
+  for (const { batchId, counted, seqs, attempts } of lists) {
+    const before = attempts === null ? null : elementsOf(attempts);
+    for (const [i, seq] of elementsOf(seqs).entries()) {
+      const content = contents.get(Number(seq));
+      if (content === undefined) continue; // deleted with the task's batch, after its retention
+      const { id, payload, recipientId, version, trace, tracedAtMs } = content;
+      const tried = counted + (before === null ? 0 : Number(before[i]));
+      members.push({
+        batchId,
+        seq: content.seq,
+        id,
+        payload,
+        attempts: tried,
+        recipientId,
+        version,
+        trace,
+        tracedAtMs,
+      });
+    }
+  }
+  return members;
+};
+
+/** The members that are still in a batch, in their order: a text per column, as rows cost more. */
+interface MemberList {
+  batchId: number;
+  /** Attempts of the batch that count for all of them. */
+  counted: number;
+  seqs: string;
+  /** Attempts of each before it joined; null: none of any. */
+  attempts: string | null;
+}
+
+/** As long as none has left and none was tried before, their member rows add nothing and are not read. */
+const readLists = async (db: Queryable, batchIds: readonly number[]): Promise<MemberList[]> => {
+  const { rows } = await db.query<MemberList>({
+    name: 'read-members',
+    text: `
+select b.id as "batchId", b.counted,
+  case when b.fresh and b.n_left = 0 then b.members else coalesce(left_in.seqs, '{}') end::text as seqs,
+  left_in.attempts::text as attempts
+from batch b left join lateral (
+  select array_agg(m.seq order by u.place) as seqs, array_agg(m.attempts order by u.place) as attempts
+  from unnest(b.members) with ordinality u (seq, place) join member m on m.seq = u.seq and m.batch_id = b.id) left_in
+    on not (b.fresh and b.n_left = 0)
+where b.id = any($1::bigint[])
+order by b.id`,
+    values: [batchIds],
+  });
+  return rows;
+};
+
+type MemberContent = Omit<MemberTask, 'batchId' | 'attempts'>;
+
+const readContents = async (db: Queryable, batchIds: readonly number[]): Promise<MemberContent[]> => {
+  const { rows } = await db.query<MemberContent>({
+    name: 'read-member-contents',
+    text: `
+select k.seq, k.id, k.payload::text as payload, k.recipient_id as "recipientId", k.version, k.trace,
+  case when k.trace is not null then extract(epoch from k.created_at)::float8 * 1000 end as "tracedAtMs"
+from task k
+where k.seq = any(array(
+  select u.seq
+  from batch b cross join lateral unnest(b.members) u (seq)
+  where b.id = any($1::bigint[])))`,
+    values: [batchIds],
+  });
+  return rows;
+};
