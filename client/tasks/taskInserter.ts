@@ -294,8 +294,7 @@ export class TaskInserter {
 
   private async copy(client: Client, fresh: readonly NewTask[]): Promise<void> {
     await copyTasks(client, fresh);
-    await keepObjects(client, this.sealer, payloadsOf(fresh));
+    const payloads = fresh.map(({ payload }) => payload);
+    await keepObjects(client, this.sealer, payloads);
   }
 }
-
-const payloadsOf = (rows: readonly NewTask[]): string[] => rows.map(({ payload }) => payload);

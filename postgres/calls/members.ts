@@ -60,7 +60,7 @@ interface MemberList {
   attempts: string | null;
 }
 
-/** As long as none has left and none was tried before, their member rows add nothing and are not read. */
+/** As long as none has left and none was tried before, their member rows are not read. */
 const readLists = async (db: Queryable, batchIds: readonly number[]): Promise<MemberList[]> => {
   const { rows } = await db.query<MemberList>({
     name: 'read-members',
