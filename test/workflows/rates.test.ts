@@ -1,6 +1,6 @@
 import { leaderWorkflowId } from '../../workflows/naming';
 import { eventually } from '../helpers/eventually';
-import { leaderStory } from '../helpers/leaderStory';
+import { lateTimersMs, leaderStory } from '../helpers/leaderStory';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { allOk, scripted } from './scripted';
@@ -76,7 +76,8 @@ const callsOf = async ({ handler, calls }: Scripted, n: number): Promise<Scripte
 const EARLY_MS = 20; // the dispatch waits by another clock than the database's
 /**
  * Call number n begins `slotMs * n` after the submit at the earliest. It is late by what a turn and
- * a call take on this machine, never by a whole slot after the plan that the first call shows.
+ * a call take on this machine, never by a whole slot after the plan that the first call shows,
+ * beside what the server's own timers were late: one was once, by 11 s, when all others were not.
  */
 const expectSlots = async (handler: Scripted, calls: Scripted['calls'], slotMs: number): Promise<void> => {
   const { name } = handler.handler;
@@ -84,7 +85,8 @@ const expectSlots = async (handler: Scripted, calls: Scripted['calls'], slotMs: 
   for (const [i, { at }] of calls.entries()) {
     expect(at).toBeGreaterThanOrEqual(from + i * slotMs - EARLY_MS);
     const lateMs = at - (calls[0]!.at + (i + 1) * slotMs);
-    if (lateMs >= 0) throw new Error(`call ${i} began ${lateMs} ms late; ${await leaderStory(muster, name, '0')}`);
+    if (lateMs >= 0 && lateMs >= (await lateTimersMs(muster, name)))
+      throw new Error(`call ${i} began ${lateMs} ms late; ${await leaderStory(muster, name, '0')}`);
   }
 };
 
