@@ -522,6 +522,7 @@ create table handler (
   share_until timestamp with time zone,
   max_payload_bytes integer,
   ordered boolean not null default false,
+  coalesces boolean not null default false,
   constraint handler_pkey PRIMARY KEY (id),
   constraint handler_name_key UNIQUE (name),
   constraint handler_allowed_check CHECK (allowed > 0),
@@ -1082,11 +1083,11 @@ begin
   elsif weight > heaviest then
     perform refuse_task('TASK_TOO_HEAVY', format('weight: expected at most %s, got %s', heaviest, weight),
       'Make it lighter, or raise the handler''s limits.', '54000');
-  elsif distinct_key is not null and not h.keyed then
+  elsif distinct_key is not null and not (h.keyed or h.coalesces) then
     perform refuse_task('INVALID_KEY',
       format('distinct_key: expected none, since handler "%s" has no distinctBy, got one', h.name), 'Leave it out.');
   end if;
-  if h.keyed then
+  if h.keyed or h.coalesces then
     perform check_text('distinct_key', 'INVALID_KEY', distinct_key, 512);
   end if;
 end $function$
@@ -1132,6 +1133,7 @@ declare
   size constant int := coalesce(submit.bytes, octet_length(submit.payload::text));
   found_target int;
   stored bigint;
+  stored_key text;
 begin
   perform check_text('handler', 'INVALID_ARGUMENT', submit.handler, 64);
   perform check_text('id', 'INVALID_ID', submit.id, 256);
@@ -1146,11 +1148,13 @@ begin
   if not is_new_task(submit.id, h, submit.payload) then
     return false;
   end if;
+  -- COALESCE_PREFIX: keys of distinctBy, which the handler may have had before, stand in the same column.
+  stored_key := case when h.coalesces then 'coalesce:' else '' end || submit.distinct_key;
   found_target := target_of(h, submit.target);
   perform check_backlog(h, found_target, submit.target);
   insert into task (seq, created_at, target_id, bytes, priority, weight, id, key, payload, version)
   values (nextval('submit_seq') * 16384, clock(), found_target, size, submit.priority, nullif(submit.weight, 1),
-    submit.id, submit.distinct_key, submit.payload::text::json, 0 /* not checked by the handler's code */)
+    submit.id, stored_key, submit.payload::text::json, 0 /* not checked by the handler's code */)
   on conflict (id) do nothing
   returning seq into stored;
   if stored is null then
@@ -1159,10 +1163,10 @@ begin
   end if;
   if submit.not_before > clock() then
     insert into delayed (target_id, priority, seq, not_before, bytes, weight, key)
-    values (found_target, submit.priority, stored, submit.not_before, size, nullif(submit.weight, 1), submit.distinct_key);
+    values (found_target, submit.priority, stored, submit.not_before, size, nullif(submit.weight, 1), stored_key);
   else
     insert into queue (target_id, priority, seq, ready_at, bytes, weight, key)
-    values (found_target, submit.priority, stored, clock(), size, nullif(submit.weight, 1), submit.distinct_key);
+    values (found_target, submit.priority, stored, clock(), size, nullif(submit.weight, 1), stored_key);
   end if;
   -- Equal ones of a transaction are one.
   perform pg_notify('muster_submitted', current_schema() || ' ' || found_target);
