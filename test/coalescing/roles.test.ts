@@ -1,3 +1,4 @@
+import { createClient } from '../../client';
 import { defineHandler } from '../../handlers';
 import type { RolesWorld } from '../attacks/roles/world';
 import { openRolesWorld } from '../attacks/roles/world';
@@ -34,5 +35,7 @@ test('the client and SQL submit, and the worker ends what is not sent', async ()
     ['cancelled', 'superseded by task u3'],
     ['succeeded', null],
   ]);
-  await expectWhole(client);
+  const owner = createClient({ databaseUrl: world.database.url, handlers: [updates] });
+  await expectWhole(owner);
+  await owner.close();
 });

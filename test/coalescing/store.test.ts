@@ -144,6 +144,9 @@ test('priorities change which goes first, never which of a key is the last', asy
 });
 
 test('at most so many updates are collected, at the ring and at the claim', async () => {
+  // So few calls that a claim would read fewer tasks.
+  await shop.stop();
+  shop = await openShop({ ...options, concurrency: { perHandler: 1 } });
   const most = mostCollected(2);
   const updates = Array.from({ length: most }, (_, i) => item(`u${i}`, 'a'));
   await shop.client.submit('items', updates.slice(1));
@@ -180,6 +183,14 @@ test('tasks from before the handler had a coalesceBy are all sent', async () => 
   await flush();
   await claim();
   expect([await batches(), await ends()]).toEqual([['1 2', '4'], ['3: superseded by task 4']]);
+});
+
+test('a key that was held under a distinctBy in between is freed', async () => {
+  await shop.client.submit('items', [item('1', 'a'), item('2', 'a')]);
+  await query(`insert into busy_key (target_id, key, seq) select target_id, key, seq from task where id = '1'`);
+  await flush();
+  await claim();
+  expect([await ends(), await query('select from busy_key')]).toEqual([['1: superseded by task 2'], []]);
 });
 
 test('a task by SQL has the same key as one of the client', async () => {
