@@ -170,9 +170,9 @@ test('a target may have another maxItems, which counts for both', async () => {
   expect(await batches()).toEqual(['1 3 4']);
 });
 
-test('tasks from before the handler had a coalesceBy are all sent', async () => {
+test.each(['distinctBy', 'no key'])('tasks from when the handler had %s are all sent', async (by) => {
   const { coalesceBy, ...rest } = options;
-  const before = itemHandler({ ...rest, distinctBy: coalesceBy });
+  const before = itemHandler({ ...rest, ...(by === 'distinctBy' ? { distinctBy: coalesceBy } : {}) });
   await registerHandler(shop.pool, before);
   const temporal = { address: temporalAddress() };
   const old = createClient({ databaseUrl: shop.database.url, handlers: [before], temporal });
