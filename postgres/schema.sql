@@ -30,6 +30,51 @@ CREATE OR REPLACE FUNCTION clock()
 AS $function$ select statement_timestamp() + coalesce(nullif(current_setting('muster.clock', true), ''), '0')::interval $function$
 ;
 
+CREATE OR REPLACE FUNCTION coalesced_due(of_target integer, max_items integer, heaviest double precision, most integer, prefix text)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  w record;
+begin
+  select count(*) as waiting, count(*) filter (where e.goes) as n, sum(e.bytes) filter (where e.goes) as bytes,
+    sum(coalesce(e.weight, 1)) filter (where e.goes) as weight, min(e.ready_at) as oldest, max(e.ready_at) as newest,
+    min(e.seq) as first_seq
+  into w
+  from coalesced_head(of_target, most, prefix) e;
+  return (
+    select case when w.waiting = 0 then null
+      when w.waiting >= most or w.n >= coalesced_due.max_items or w.bytes + h.overhead_bytes >= h.max_bytes
+        or w.weight >= heaviest or w.first_seq <= t.flush_seq then clock()
+      else least(
+        w.oldest + coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) * interval '1 ms',
+        case when w.n >= coalesce((t.overrides->>'minItems')::int, h.min_items) then w.newest + coalesce(
+          (t.overrides->>'quietPeriodMs')::bigint, h.quiet_ms) * interval '1 ms' end) end
+    from target t join handler h on h.id = t.handler_id
+    where t.id = of_target);
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION coalesced_head(of_target integer, most integer, prefix text)
+ RETURNS TABLE(priority smallint, seq bigint, key text, bytes integer, weight double precision, ready_at timestamp with time zone, goes boolean, since timestamp with time zone)
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+  select q.priority, q.seq, q.key, q.bytes, q.weight, q.ready_at, q.seq = max(q.seq) over one_key,
+    min(q.ready_at) over one_key
+  from (
+    select q.*, case when starts_with(q.key, prefix) then q.key else q.seq::text end as own_key
+    from queue q
+    where q.target_id = of_target
+    order by q.priority, q.seq limit most) q
+  window one_key as (partition by q.own_key);
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION fanout_event(public_id uuid, user_key text, state smallint, items bigint, at timestamp with time zone)
  RETURNS jsonb
  LANGUAGE sql

@@ -92,8 +92,8 @@ cross join lateral (
        where not t.coalesces and q.target_id = t.id
        order by q.priority, q.seq limit t.max_items + 1)
       union all select e.priority, e.seq, e.bytes, e.weight, e.since
-      from (${coalescedHead('t.max_items', 't.coalesces')}) e
-      where e.goes) q) q) w`,
+      from ${coalescedHead('t.max_items')} e
+      where t.coalesces and e.goes) q) q) w`,
     values: [handlerId, key],
   });
   return rows[0] ?? null;

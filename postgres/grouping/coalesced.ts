@@ -8,16 +8,14 @@ const mostCollected = (maxItems: string): string =>
 
 /**
  * SQL of the head of a target's queue, of which `goes` says what would be sent: of each key the
- * last task. `since`: when its first became ready. No row if `when` does not hold.
+ * last task. `since`: when its first became ready.
  */
-export const coalescedHead = (maxItems: string, when: string): string => `
-      select q.*, q.seq = max(q.seq) over one_key as goes, min(q.ready_at) over one_key as since
-      from (
-        select q.*, case when starts_with(q.key, '${COALESCE_PREFIX}') then q.key else q.seq::text end as own_key
-        from queue q
-        where ${when} and q.target_id = t.id
-        order by q.priority, q.seq limit ${mostCollected(maxItems)}) q
-      window one_key as (partition by q.own_key)`;
+export const coalescedHead = (maxItems: string): string =>
+  `coalesced_head(t.id, ${mostCollected(maxItems)}, '${COALESCE_PREFIX}')`;
+
+/** SQL of when the target's waiting tasks are due; `heaviest`: SQL of what a batch may weigh. */
+export const coalescedDue = (maxItems: string, heaviest: string): string =>
+  `coalesced_due(t.id, ${maxItems}, ${heaviest}, ${mostCollected(maxItems)}, '${COALESCE_PREFIX}')`;
 
 /**
  * SQL of how many tasks of that head `e` would be sent; as many as fill a batch if too many wait.

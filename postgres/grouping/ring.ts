@@ -1,7 +1,7 @@
 import { INSTALLATION } from '../installation';
 import { WEIGHT_OF_TARGET } from '../limits/inForce';
 import type { Queryable } from '../pool';
-import { coalescedCount, coalescedHead } from './coalesced';
+import { coalescedDue } from './coalesced';
 
 /**
  * Time for a woken leader to take its turn before the sweeper wakes it again: the wake itself may
@@ -12,6 +12,9 @@ export const WAKE_LEASE_MS = 3_000;
 
 /** SQL of the tasks that fill a batch of the target. */
 const MAX_ITEMS = "coalesce((t.overrides->>'maxItems')::int, h.max_items)";
+
+/** SQL of the most weight of one of its batches; null: any. */
+const HEAVIEST = `least(h.max_weight, ${WEIGHT_OF_TARGET}, h.weight_per_handler)`;
 
 /** A leader to wake: what `signalWithStart` needs (its workflow id comes from `naming`). */
 export interface WokenLeader {
@@ -39,9 +42,11 @@ export const lowerDue = async (db: Queryable, targetIds: readonly number[]): Pro
     text: `
 update target t set due_at = greatest(d.hold_until, d.due_at)
 from (
-  select t.id, t.hold_until, case when w.n is null then least(next.not_before, open.ready_at)
+  select t.id, t.hold_until, case
+    when h.coalesces then least(next.not_before, open.ready_at, ${coalescedDue(MAX_ITEMS, HEAVIEST)})
+    when w.n is null then least(next.not_before, open.ready_at)
     when w.n >= ${MAX_ITEMS} or w.bytes + h.overhead_bytes >= h.max_bytes
-      or w.weight >= least(h.max_weight, ${WEIGHT_OF_TARGET}, h.weight_per_handler)
+      or w.weight >= ${HEAVIEST}
       or w.first_seq <= t.flush_seq then clock() else least(
         w.oldest + coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) * interval '1 ms',
         case when w.n >= coalesce((t.overrides->>'minItems')::int, h.min_items) then w.newest + coalesce(
@@ -53,9 +58,9 @@ from (
     from (
       select q.bytes, q.weight, q.ready_at, q.seq
       from queue q
-      where not (h.keyed or h.coalesces) and q.target_id = t.id
+      where not h.keyed and q.target_id = t.id
       order by q.priority, q.seq limit ${MAX_ITEMS}) e
-    having not (h.keyed or h.coalesces) and count(*) > 0
+    having not h.keyed and count(*) > 0
     union all select count(*), sum(e.bytes), sum(coalesce(e.weight, 1)), min(e.ready_at), max(e.ready_at), min(e.seq)
     from (
       select distinct on (q.key) q.*
@@ -66,12 +71,7 @@ from (
         order by q.priority, q.seq limit 4 * h.max_items + 1000) q
       where not exists (select from busy_key b where b.target_id = t.id and b.key = q.key and b.seq <> q.seq)
       order by q.key, q.priority, q.seq) e
-    having h.keyed and count(*) > 0
-    union all select ${coalescedCount(MAX_ITEMS)},
-      sum(e.bytes) filter (where e.goes), sum(coalesce(e.weight, 1)) filter (where e.goes), min(e.ready_at),
-      max(e.ready_at), min(e.seq)
-    from (${coalescedHead(MAX_ITEMS, 'h.coalesces')}) e
-    having h.coalesces and count(*) > 0) w on true
+    having h.keyed and count(*) > 0) w on true
     left join lateral (
       select d.not_before
       from delayed d

@@ -3,6 +3,54 @@
 -- Of waiting tasks with one key only the last is sent (coalesceBy).
 alter table handler add column coalesces boolean not null default false;
 
+-- The head of a target's queue as a claim sees it that coalesces: at most so many tasks, of which those go that were
+-- submitted last of their key, if it has the prefix; since: when the first of the key became ready.
+create function coalesced_head(of_target int, most int, prefix text) returns table (
+  priority smallint,
+  seq bigint,
+  key text,
+  bytes int,
+  weight float8,
+  ready_at timestamptz,
+  goes boolean,
+  since timestamptz) language plpgsql stable as $$
+#variable_conflict use_column
+begin
+  return query
+  select q.priority, q.seq, q.key, q.bytes, q.weight, q.ready_at, q.seq = max(q.seq) over one_key,
+    min(q.ready_at) over one_key
+  from (
+    select q.*, case when starts_with(q.key, prefix) then q.key else q.seq::text end as own_key
+    from queue q
+    where q.target_id = of_target
+    order by q.priority, q.seq limit most) q
+  window one_key as (partition by q.own_key);
+end $$;
+
+-- When the waiting tasks of such a target are due, as the statement lower-due says it of others; null: none waits. A
+-- function, so that that statement, which serves all handlers, is not planned the longer for this.
+create function coalesced_due(of_target int, max_items int, heaviest float8, most int, prefix text)
+returns timestamptz language plpgsql stable as $$
+declare
+  w record;
+begin
+  select count(*) as waiting, count(*) filter (where e.goes) as n, sum(e.bytes) filter (where e.goes) as bytes,
+    sum(coalesce(e.weight, 1)) filter (where e.goes) as weight, min(e.ready_at) as oldest, max(e.ready_at) as newest,
+    min(e.seq) as first_seq
+  into w
+  from coalesced_head(of_target, most, prefix) e;
+  return (
+    select case when w.waiting = 0 then null
+      when w.waiting >= most or w.n >= coalesced_due.max_items or w.bytes + h.overhead_bytes >= h.max_bytes
+        or w.weight >= heaviest or w.first_seq <= t.flush_seq then clock()
+      else least(
+        w.oldest + coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) * interval '1 ms',
+        case when w.n >= coalesce((t.overrides->>'minItems')::int, h.min_items) then w.newest + coalesce(
+          (t.overrides->>'quietPeriodMs')::bigint, h.quiet_ms) * interval '1 ms' end) end
+    from target t join handler h on h.id = t.handler_id
+    where t.id = of_target);
+end $$;
+
 -- Refuses what the client library refuses, in the same words. Target, weight and key, which it computes by the
 -- handler's code, are the caller's here; the payload is checked by that code when a worker reads it.
 create or replace function check_task(
@@ -262,4 +310,6 @@ do $$ begin
   execute 'alter function submit set enable_seqscan = off';
 end $$;
 
+drop function coalesced_due;
+drop function coalesced_head;
 alter table handler drop column coalesces;

@@ -74,8 +74,8 @@ const QUEUED = `case when q.seq is not null then json_build_object('key', q.key,
       order by a.priority, a.seq limit 1)) end,
   'successor', case when h.coalesces then (
     select x.id
-    from (${coalescedHead('o.max_items', `starts_with(q.key, '${COALESCE_PREFIX}')`)}) e join task x on x.seq = e.seq
-    where e.key = k.key and e.goes and e.seq > k.seq) end,
+    from ${coalescedHead('o.max_items')} e join task x on x.seq = e.seq
+    where starts_with(e.key, '${COALESCE_PREFIX}') and e.key = k.key and e.goes and e.seq > k.seq) end,
   'waiting', w.n, 'oldestMs', -${inMs('w.oldest')}, 'newestMs', -${inMs('w.newest')}, 'flushed',
     coalesce(w.first_seq <= t.flush_seq, false),
   'full', coalesce(w.bytes + h.overhead_bytes >= h.max_bytes, false) or coalesce(w.weight >= least(h.max_weight,
@@ -132,6 +132,7 @@ from task_state s join task k on k.seq = s.seq join target t on t.id = k.target_
       having not h.coalesces
       union all select least(${coalescedCount('o.max_items')}, o.max_items), sum(e.bytes) filter (where e.goes),
         sum(coalesce(e.weight, 1)) filter (where e.goes), min(e.ready_at), max(e.ready_at), min(e.seq)
-      from (${coalescedHead('o.max_items', 'h.coalesces and s.state = 0 /* created */')}) e
+      from ${coalescedHead('o.max_items')} e
+      where h.coalesces and q.seq is not null
       having h.coalesces) w on true
 where s.id = $1`;

@@ -3,6 +3,7 @@ import { claimBatches } from '../../activities/grouping/claim';
 import { DEFAULT_NODE_SETTINGS } from '../../activities/nodes/settings';
 import { createClient } from '../../client';
 import type { TaskInput } from '../../client';
+import type { HandlerOptions } from '../../handlers';
 import { readForming } from '../../postgres/dashboard/forming';
 import { findHandler, registerHandler } from '../../postgres/grouping/handler';
 import { lowerDue } from '../../postgres/grouping/ring';
@@ -92,6 +93,39 @@ test('a full batch is due at once, and full is of those that are sent', async ()
   expect(told).toEqual(['1', '2', '4']);
   expect(await query(`select reason, n from batch`)).toMatchObject([{ reason: 0 /* size */, n: 2 }]);
   expect(await dueInMs()).toBeNull();
+});
+
+const sized = ({ note }: Item): number => Number(note);
+test.each<[string, Partial<HandlerOptions<Item>>]>([
+  ['bytes', { bytesOf: sized, limits: { maxItems: 9, maxBytes: 100, overheadBytes: 5 } }],
+  ['weight', { weightOf: sized, limits: { maxItems: 9, maxWeight: 100 } }],
+  ['weight in flight', { weightOf: sized, limits: { maxItems: 9, maxWeightInFlight: { perTarget: 100 } } }],
+])('full by %s, too, is of those that are sent, at the ring and at the claim', async (_what, given) => {
+  await shop.stop();
+  shop = await openShop({ ...options, ...given });
+  const sizedItem = (id: string, key: string, size: number) =>
+    item(id, key, { payload: { to: 'se', key, note: String(size) } });
+  await shop.client.submit('items', [sizedItem('1', 'a', 90), sizedItem('2', 'a', 10), sizedItem('3', 'b', 80)]);
+  expect(await dueInMs()).toBeGreaterThan(HOUR_MS - 60_000);
+  await shop.client.submit('items', sizedItem('4', 'c', 15));
+  expect(await dueInMs()).toBeLessThanOrEqual(0);
+  await claim();
+  expect([await batches(), await waiting()]).toEqual([['2 3'], ['4']]);
+});
+
+test('the quiet period needs as many that are sent as minItems says, and a flush counts for all', async () => {
+  await shop.stop();
+  const limits = { maxItems: 9, minItems: 2 };
+  shop = await openShop({ ...options, limits, linger: { lingerMs: HOUR_MS, quietPeriodMs: HOUR_MS / 2 } });
+  await shop.client.submit('items', [item('1', 'a'), item('2', 'a')]);
+  expect(await dueInMs()).toBeGreaterThan(HOUR_MS - 60_000);
+  await shop.client.submit('items', item('3', 'b'));
+  expect(await dueInMs()).toBeLessThan(HOUR_MS / 2 + 1_000);
+  expect(await dueInMs()).toBeGreaterThan(HOUR_MS / 2 - 60_000);
+  await query(`update target set flush_seq = (select seq from task where id = '1')`);
+  expect(await dueInMs()).toBeLessThanOrEqual(0);
+  await claim();
+  expect([await batches(), await ends()]).toEqual([['2 3'], ['1: superseded by task 2']]);
 });
 
 test('a claim that is rolled back ends nothing, and a turn that is repeated nothing more', async () => {
