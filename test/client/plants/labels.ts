@@ -19,6 +19,7 @@ export const labelPlants = (run: Run): Record<string, Plant[]> => ({
   ],
   'a tag finds a task that has it': [
     { plant: () => run('delete from task_label'), row: () => ({ tag: 'red' }) },
+    { plant: () => run(`update task_label set tags = '{}'`), row: () => ({ tag: 'red' }) },
     {
       plant: () => run(`insert into task_tag (tag, handler_id, seq) values ('lost', 1, ${seqOf('queued')})`),
       row: () => ({ tag: 'lost' }),
