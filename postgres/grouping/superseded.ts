@@ -1,7 +1,7 @@
 import { SUPERSEDED_BY } from '../../workflows/planning/grouping/coalescing';
 import type { Queryable } from '../pool';
 
-/** A queued task that is not sent, where the claim has just read it, and the one that goes for it. */
+/** A queued task that is not sent, where the claim has read it, and the one that goes for it. */
 export interface SupersededRow {
   place: string;
   seq: number;

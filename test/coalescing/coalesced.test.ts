@@ -10,7 +10,7 @@ import { expectWhole } from '../helpers/whole';
 import type { Receiver } from '../services/notifier/receiver';
 import { messagesOf, SECRET, startReceiver } from '../services/notifier/receiver';
 
-/** `coalesceBy`: of waiting tasks with one key only the last is sent, and each of them ends once. */
+/** `coalesceBy`: of waiting tasks with one key only the last is sent; each of them ends once. */
 
 interface Update {
   index: string;

@@ -14,7 +14,7 @@ export const COLLECTED = { perItem: 4, more: 1_000, most: 20_000 } as const;
 
 /**
  * Returns how many tasks may wait in a target, those included that will not be sent, until a batch
- * goes that is not full: more would be read at each claim for ever fewer that are sent.
+ * goes that is not full: more would be read at each claim for the few that are sent.
  */
 export const mostCollected = (maxItems: number): number =>
   Math.max(maxItems, Math.min(COLLECTED.perItem * maxItems + COLLECTED.more, COLLECTED.most));
