@@ -13,6 +13,7 @@ import { pollAccepted } from './accepted/poll';
 import { refusedWhileStopping } from './refuseTurns';
 import { refuseUnreadable } from './refuseUnreadable';
 import { wake } from './grouping/ring';
+import { tellUnsent } from './grouping/superseded';
 import { rollCall } from './executions/rollCall';
 import { submitBatches } from './submit';
 import { grantLanes } from './lanes/grant';
@@ -47,7 +48,13 @@ export const createActivities = (deps: ActivityDeps) => refuseUnreadable(activit
 const activitiesOf = (deps: ActivityDeps) => ({
   claimBatches: refusedWhileStopping(deps, (input: TurnInput): Promise<TurnAnswer> =>
     claimBatches(
-      { pool: deps.pool, leaseMs: deps.leaseMs, nodes: deps.nodes, wake: (leaders) => wake(deps, leaders) },
+      {
+        pool: deps.pool,
+        leaseMs: deps.leaseMs,
+        nodes: deps.nodes,
+        wake: (leaders) => wake(deps, leaders),
+        tellUnsent: (handler, ended) => tellUnsent(deps, handler, ended),
+      },
       input,
     ).then((answer) => {
       const { leaderId, handler, name, installation } = input;

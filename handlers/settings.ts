@@ -175,7 +175,7 @@ export function crossProblems(raw: unknown): Problem[] {
     path: small,
     message: `expected at most ${large} (${number(large)}), got ${number(small)}: ${why}`,
   }));
-  return [...ordered, ...laneProblems(raw), ...affinityProblems(raw), ...sharedProblems(raw)];
+  return [...ordered, ...laneProblems(raw), ...affinityProblems(raw), ...sharedProblems(raw), ...coalesceProblems(raw)];
 }
 
 /** Lanes have their own order and submitters: a limit that is shared would hold back all lanes. */
@@ -183,6 +183,24 @@ function sharedProblems(raw: unknown): Problem[] {
   const { sharesLimit, service } = (raw ?? {}) as { sharesLimit?: unknown; service?: unknown };
   if (sharesLimit === undefined || service === undefined) return [];
   return [{ path: 'sharesLimit', message: `expected none beside service, got ${show(sharesLimit)}: lanes share none` }];
+}
+
+/**
+ * Returns the problems of `coalesceBy`: equal keys of `distinctBy` are all sent, one after the
+ * other, and a lane sends what was submitted, in its order.
+ */
+function coalesceProblems(raw: unknown): Problem[] {
+  const { coalesceBy, distinctBy, service, lane } = (raw ?? {}) as Record<string, unknown>;
+  if (coalesceBy === undefined) return [];
+  const beside = { distinctBy, service, lane };
+  const why = {
+    distinctBy: 'it sends every task of a key',
+    service: 'a lane sends every task in its order',
+    lane: 'a lane sends every task in its order',
+  };
+  return (['distinctBy', 'service', 'lane'] as const)
+    .filter((name) => beside[name] !== undefined)
+    .map((name) => ({ path: 'coalesceBy', message: `expected none beside ${name}, got both: ${why[name]}` }));
 }
 
 function affinityProblems(raw: unknown): Problem[] {

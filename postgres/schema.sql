@@ -30,6 +30,51 @@ CREATE OR REPLACE FUNCTION clock()
 AS $function$ select statement_timestamp() + coalesce(nullif(current_setting('muster.clock', true), ''), '0')::interval $function$
 ;
 
+CREATE OR REPLACE FUNCTION coalesced_due(of_target integer, max_items integer, heaviest double precision, most integer, prefix text)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  w record;
+begin
+  select count(*) as waiting, count(*) filter (where e.goes) as n, sum(e.bytes) filter (where e.goes) as bytes,
+    sum(coalesce(e.weight, 1)) filter (where e.goes) as weight, min(e.ready_at) as oldest, max(e.ready_at) as newest,
+    min(e.seq) as first_seq
+  into w
+  from coalesced_head(of_target, most, prefix) e;
+  return (
+    select case when w.waiting = 0 then null
+      when w.waiting >= most or w.n >= coalesced_due.max_items or w.bytes + h.overhead_bytes >= h.max_bytes
+        or w.weight >= heaviest or w.first_seq <= t.flush_seq then clock()
+      else least(
+        w.oldest + coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) * interval '1 ms',
+        case when w.n >= coalesce((t.overrides->>'minItems')::int, h.min_items) then w.newest + coalesce(
+          (t.overrides->>'quietPeriodMs')::bigint, h.quiet_ms) * interval '1 ms' end) end
+    from target t join handler h on h.id = t.handler_id
+    where t.id = of_target);
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION coalesced_head(of_target integer, most integer, prefix text)
+ RETURNS TABLE(priority smallint, seq bigint, key text, bytes integer, weight double precision, ready_at timestamp with time zone, goes boolean, since timestamp with time zone)
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+  select q.priority, q.seq, q.key, q.bytes, q.weight, q.ready_at, q.seq = max(q.seq) over one_key,
+    min(q.ready_at) over one_key
+  from (
+    select q.*, case when starts_with(q.key, prefix) then q.key else q.seq::text end as own_key
+    from queue q
+    where q.target_id = of_target
+    order by q.priority, q.seq limit most) q
+  window one_key as (partition by q.own_key);
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION fanout_event(public_id uuid, user_key text, state smallint, items bigint, at timestamp with time zone)
  RETURNS jsonb
  LANGUAGE sql
@@ -522,6 +567,7 @@ create table handler (
   share_until timestamp with time zone,
   max_payload_bytes integer,
   ordered boolean not null default false,
+  coalesces boolean not null default false,
   constraint handler_pkey PRIMARY KEY (id),
   constraint handler_name_key UNIQUE (name),
   constraint handler_allowed_check CHECK (allowed > 0),
@@ -1082,11 +1128,11 @@ begin
   elsif weight > heaviest then
     perform refuse_task('TASK_TOO_HEAVY', format('weight: expected at most %s, got %s', heaviest, weight),
       'Make it lighter, or raise the handler''s limits.', '54000');
-  elsif distinct_key is not null and not h.keyed then
+  elsif distinct_key is not null and not (h.keyed or h.coalesces) then
     perform refuse_task('INVALID_KEY',
       format('distinct_key: expected none, since handler "%s" has no distinctBy, got one', h.name), 'Leave it out.');
   end if;
-  if h.keyed then
+  if h.keyed or h.coalesces then
     perform check_text('distinct_key', 'INVALID_KEY', distinct_key, 512);
   end if;
 end $function$
@@ -1132,6 +1178,7 @@ declare
   size constant int := coalesce(submit.bytes, octet_length(submit.payload::text));
   found_target int;
   stored bigint;
+  stored_key text;
 begin
   perform check_text('handler', 'INVALID_ARGUMENT', submit.handler, 64);
   perform check_text('id', 'INVALID_ID', submit.id, 256);
@@ -1146,11 +1193,13 @@ begin
   if not is_new_task(submit.id, h, submit.payload) then
     return false;
   end if;
+  -- COALESCE_PREFIX: keys of distinctBy, which the handler may have had before, stand in the same column.
+  stored_key := case when h.coalesces then 'coalesce:' else '' end || submit.distinct_key;
   found_target := target_of(h, submit.target);
   perform check_backlog(h, found_target, submit.target);
   insert into task (seq, created_at, target_id, bytes, priority, weight, id, key, payload, version)
   values (nextval('submit_seq') * 16384, clock(), found_target, size, submit.priority, nullif(submit.weight, 1),
-    submit.id, submit.distinct_key, submit.payload::text::json, 0 /* not checked by the handler's code */)
+    submit.id, stored_key, submit.payload::text::json, 0 /* not checked by the handler's code */)
   on conflict (id) do nothing
   returning seq into stored;
   if stored is null then
@@ -1159,10 +1208,10 @@ begin
   end if;
   if submit.not_before > clock() then
     insert into delayed (target_id, priority, seq, not_before, bytes, weight, key)
-    values (found_target, submit.priority, stored, submit.not_before, size, nullif(submit.weight, 1), submit.distinct_key);
+    values (found_target, submit.priority, stored, submit.not_before, size, nullif(submit.weight, 1), stored_key);
   else
     insert into queue (target_id, priority, seq, ready_at, bytes, weight, key)
-    values (found_target, submit.priority, stored, clock(), size, nullif(submit.weight, 1), submit.distinct_key);
+    values (found_target, submit.priority, stored, clock(), size, nullif(submit.weight, 1), stored_key);
   end if;
   -- Equal ones of a transaction are one.
   perform pg_notify('muster_submitted', current_schema() || ' ' || found_target);

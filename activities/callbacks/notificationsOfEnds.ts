@@ -1,13 +1,15 @@
 import type { NewNotification } from '../../postgres/calls/records';
 import type { TaskEnd, TasksEnded } from '../../workflows/definitions';
 
-/** A task that an operator ended, and its recipient. */
+/** A task that no call ended, and its recipient. */
 export interface EndedByHand {
   id: string;
   handler: string;
   target: string;
   recipientId: number | null;
   batchId: number | null;
+  /** If not all of them have the same. */
+  error?: string;
 }
 
 /**
@@ -17,7 +19,7 @@ export interface EndedByHand {
  */
 export const notificationsOfEnds = (ends: readonly EndedByHand[], end: Omit<TaskEnd, 'id'>): NewNotification[] => {
   const messages = new Map<string, NewNotification & { body: TasksEnded }>();
-  for (const { id, handler, target, recipientId, batchId } of ends) {
+  for (const { id, handler, target, recipientId, batchId, error } of ends) {
     if (recipientId === null) continue;
     const key = JSON.stringify([recipientId, batchId, handler, target]);
     let message = messages.get(key);
@@ -25,7 +27,7 @@ export const notificationsOfEnds = (ends: readonly EndedByHand[], end: Omit<Task
       const body: TasksEnded = { handler, target, batch: batchId, tasks: [] };
       messages.set(key, (message = { batch_id: batchId, attempt: null, recipient_id: recipientId, body }));
     }
-    message.body.tasks.push({ id, ...end });
+    message.body.tasks.push({ id, ...end, ...(error === undefined ? {} : { error }) });
   }
   return [...messages.values()];
 };

@@ -8,6 +8,7 @@ import type { LockedLeader } from '../../postgres/grouping/leader';
 import { countBacklog, isDueEarlier, lockLeader, lockLeaderAndHandler } from '../../postgres/grouping/leader';
 import { wakeForFreeSlots } from '../../postgres/grouping/leaderWakes';
 import type { HeadTask } from '../../postgres/grouping/queueHead';
+import type { SupersededTask } from '../../postgres/grouping/superseded';
 import { promoteDelayed, readQueueHeads } from '../../postgres/grouping/queueHead';
 import { startTakenBatches } from '../../postgres/grouping/start';
 import { hasFreeSlot, readHandlerWeight, useDispatch } from '../../postgres/grouping/slots';
@@ -25,15 +26,10 @@ import type { Claimed, Turn } from './publish';
 import { BEGIN_SHORT } from '../../postgres/shortTransaction';
 import { deposed, foreign, publish, repeated, touchedBy } from './publish';
 import type { Reservation } from './reserve';
+import { batchLimits, itemsOf, MAX_BATCHES, MAX_TARGETS, MAX_TASKS, wantedOf } from './mostOfClaim';
+import { endUnsent } from './superseded';
 import { hasLimitsOverTargets, isOwn, reserveSlots, leadershipOf } from './reserve';
 
-/**
- * Most targets, batches and tasks per claim: bounds its transaction and the time that its dispatch
- * takes.
- */
-export const MAX_TARGETS = 512;
-export const MAX_BATCHES = 512;
-export const MAX_TASKS = 20_000;
 /**
  * Batches claimed ahead for each slot: small ones too keep it busy while the next claim is being
  * made. Full ones meet MAX_TASKS first.
@@ -47,6 +43,8 @@ export interface ClaimDeps {
   nodes: Pick<NodeSettings, 'leaseMs'>;
   /** Sends `signalWithStart` to leaders that another statement has already written as working. */
   wake: (leaders: readonly WokenLeader[]) => Promise<void>;
+  /** Tells of tasks that a claim has ended: they are not sent. */
+  tellUnsent: (handler: string, ended: readonly SupersededTask[]) => Promise<void>;
 }
 
 /**
@@ -69,6 +67,8 @@ export const claimBatches = async (deps: ClaimDeps, input: TurnInput): Promise<T
   if (turn.wantsSlots && (await hasFreeSlot(deps.pool, input.leaderId))) answer.again = true;
   if (input.backlog === true && answer.next !== 'idle')
     answer.backlog = await countBacklog(deps.pool, input.leaderId, MOST_COUNTED);
+  const { handler, ended } = turn.unsent ?? { handler: '', ended: [] };
+  if (ended.length > 0) await deps.tellUnsent(handler, ended);
   await deps.wake(await wakeForFreeSlots(deps.pool, turn.handlerId, input.leaderId, WAKE_LEASE_MS));
   return answer;
 };
@@ -130,7 +130,8 @@ const takeTurn = async (
   );
   const touched = [...new Set([...inherited, ...adopted, ...released, ...claimed.touched])];
   const published = await publish(client, deps.leaseMs, leader, input, epoch, live.length, claimed, touched);
-  return { ...published, touched, handlerId: leader.handlerId };
+  const { unsent } = claimed;
+  return { ...published, touched, handlerId: leader.handlerId, ...(unsent === undefined ? {} : { unsent }) };
 };
 
 const claimDue = async (
@@ -168,9 +169,10 @@ const claimDue = async (
         };
   if (!(await useDispatch(client, input.leaderId, reserved.no, slots)))
     throw new ReserveAgainError(`leader ${input.leaderId}: the slots of turn ${input.turn} are gone; rolled back`);
-  await writeClaim(client, leader, input, epoch, plan, dispatch, heads);
+  const ended = await writeClaim(client, leader, input, epoch, plan, dispatch, heads);
   if (share !== null) await writeShareOf(client, leader, share.id, plan);
-  return { plan, touched: targets.map(({ id }) => id), dispatch, slotsLeft: true };
+  const unsent = { handler: leader.handler, ended };
+  return { plan, touched: targets.map(({ id }) => id), dispatch, slotsLeft: true, unsent };
 };
 
 /**
@@ -190,11 +192,9 @@ const planDue = async (
 ): Promise<{ plan: ClaimPlan; heads: Map<number, HeadTask[]> }> => {
   const ids = targets.map((target) => target.id);
   if (ids.length > 0) await promoteDelayed(client, ids, MAX_TASKS);
-  const wanted = targets.map(
-    (target) => Math.max(Math.min(MAX_TASKS, maxBatches * itemsOf(leader, target)), itemsOf(leader, target)) + 1,
-  );
+  const wanted = targets.map((target) => wantedOf(leader, itemsOf(leader, target), maxBatches));
   const total = Math.max(MAX_TASKS + MAX_TARGETS, ...targets.map((target) => itemsOf(leader, target) + 1));
-  const heads = await readQueueHeads(client, ids, wanted, total, leader.keyed);
+  const heads = await readQueueHeads(client, ids, wanted, total, leader);
   const seen = [...heads.values()].reduce((sum, head) => sum + head.length, 0);
   const lastSeen = [...heads.keys()].at(-1);
   const plan = planClaim(
@@ -216,6 +216,7 @@ const planDue = async (
       waiting: ids.length === 0 ? [] : await claim.findReadyBatches(client, ids, maxBatches),
       maxBatches,
       maxTasks: MAX_TASKS,
+      coalesces: leader.coalesces,
     },
     leader.nowMs,
   );
@@ -230,7 +231,8 @@ const writeClaim = async (
   plan: ClaimPlan,
   dispatch: TurnAnswer['dispatch'],
   heads: Awaited<ReturnType<typeof readQueueHeads>>,
-): Promise<void> => {
+): Promise<SupersededTask[]> => {
+  let ended: SupersededTask[] = [];
   if (dispatch !== null) {
     if (plan.take.length > 0) await claim.takeBatches(client, plan.take, dispatch.no);
     if (plan.later.length > 0) await startTakenBatches(client, plan.later);
@@ -250,6 +252,8 @@ const writeClaim = async (
           startAtMs,
         })),
       );
+      const superseded = plan.cut.flatMap((batch) => batch.superseded ?? []);
+      if (superseded.length > 0) ended = await endUnsent(client, leader.handler, superseded, tasks);
     }
   }
   if (plan.targets.length > 0)
@@ -265,6 +269,7 @@ const writeClaim = async (
     );
   if (leader.rates.some((rate) => rate.scope === 'handler') && dispatch !== null)
     await claim.updateHandlerPaces(client, leader.handlerId, plan.paces);
+  return ended;
 };
 
 const writeShareOf = async (client: Client, leader: LockedLeader, id: number, plan: ClaimPlan): Promise<void> => {
@@ -273,16 +278,3 @@ const writeShareOf = async (client: Client, leader: LockedLeader, id: number, pl
   const wantsMs = wants ? Math.max(leader.nowMs, plan.pacedUntilMs ?? 0) : null;
   await writeShare(client, { id, handlerId: leader.handlerId, paces, ownMs, wantsMs });
 };
-
-const itemsOf = (leader: LockedLeader, target: claim.DueTarget): number =>
-  target.overrides?.maxItems ?? leader.limits.maxItems;
-
-const batchLimits = (leader: LockedLeader): Parameters<typeof planClaim>[0]['limits'] => ({
-  maxItems: leader.limits.maxItems,
-  overheadBytes: leader.limits.overheadBytes,
-  minItems: leader.limits.minItems,
-  lingerMs: leader.limits.lingerMs,
-  ...(leader.limits.maxBytes === null ? {} : { maxBytes: leader.limits.maxBytes }),
-  ...(leader.limits.maxWeight === null ? {} : { maxWeight: leader.limits.maxWeight }),
-  ...(leader.limits.quietMs === null ? {} : { quietPeriodMs: leader.limits.quietMs }),
-});

@@ -5,6 +5,7 @@ import { FLUSH_REASONS, LEADER_STATES } from '../../workflows/planning/states';
 import { readNextDue } from '../../postgres/grouping/claim';
 import type { LockedLeader } from '../../postgres/grouping/leader';
 import { publishTurn } from '../../postgres/grouping/leader';
+import type { SupersededTask } from '../../postgres/grouping/superseded';
 import type { Client } from '../../postgres/pool';
 
 /** The result of a turn, for the workflow and for what follows the turn's commit. */
@@ -13,6 +14,8 @@ export interface Turn {
   touched: number[];
   handlerId: number;
   wantsSlots: boolean;
+  /** Tasks that it has ended; absent: it wrote nothing. */
+  unsent?: Unsent;
 }
 
 export interface Claimed {
@@ -23,6 +26,14 @@ export interface Claimed {
   slotsLeft: boolean;
   /** True: no node holds the leader's partition, so nothing was looked at. */
   unserved?: boolean;
+  /** Absent: nothing was claimed. */
+  unsent?: Unsent;
+}
+
+/** Tasks of a handler that a claim has ended, since they are not sent. */
+interface Unsent {
+  handler: string;
+  ended: readonly SupersededTask[];
 }
 
 /**

@@ -40,6 +40,13 @@ export class Outcomes implements OutcomesTold {
     else this.log.info({ ...fields, ends, outcome: kind }, 'a batch is tried again, or waits');
   }
 
+  superseded(handler: string, tasks: number): void {
+    const counts = new Map([['cancelled', tasks]] as const);
+    this.meters.ended(handler, counts);
+    this.minutes.ended(handler, counts);
+    this.log.debug({ handler, tasks }, 'tasks ended unsent: a later one of their coalesceBy key is sent');
+  }
+
   failedUnsent(handler: string, tasks: number): void {
     const counts = new Map([['failed', tasks]] as const);
     this.meters.ended(handler, counts);

@@ -16,4 +16,6 @@ export interface OutcomesTold {
   settled(call: ToldCall, settled: { written: boolean; kind: string }, tally: Tally): void;
   /** Tasks have failed without a call, since a task that they depend on did. */
   failedUnsent(handler: string, tasks: number): void;
+  /** Tasks were cancelled by a claim, since a later one of their `coalesceBy` key is sent. */
+  superseded(handler: string, tasks: number): void;
 }

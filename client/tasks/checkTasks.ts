@@ -8,6 +8,7 @@ import { didYouMean } from '../../handlers/suggest';
 import { show } from '../../handlers/text';
 import { depthOf, MAX_JSON_DEPTH } from '../../workflows/planning/jsonText';
 import { callbackFault } from '../../workflows/planning/callbacks/address';
+import { COALESCE_PREFIX } from '../../workflows/planning/grouping/coalescing';
 import type { OnDependencyFailure } from '../../workflows/planning/grouping/dependencies';
 import type { Labels } from '../../postgres/grouping/labels';
 import { AsyncSchemaError } from '../errors';
@@ -136,10 +137,7 @@ export const checkTask = (
   const target = compute(() => handler.target(content), 'target', reject);
   if (target !== FAILED)
     checkText('target', 'INVALID_TARGET', target, MAX_TARGET_BYTES, reject, 'computed by the handler from the payload');
-  const key =
-    handler.distinctBy === undefined ? null : compute(() => handler.distinctBy!(content), 'distinctBy', reject);
-  if (key !== null && key !== FAILED)
-    checkText('distinctBy', 'INVALID_KEY', key, MAX_KEY_BYTES, reject, 'computed by the handler from the payload');
+  const key = keyOf(handler, content, reject);
   // The default `bytesOf` would count the same again, in a fifth of this check's time.
   const bytes =
     handler.bytesOf === jsonBytes ? size : compute(() => handler.bytesOf(content, id ?? ''), 'bytesOf', reject);
@@ -239,6 +237,15 @@ const compute = <T>(work: () => T, field: string, reject: Reject): T | typeof FA
     );
     return FAILED;
   }
+};
+
+/** Returns the key of `distinctBy` or of `coalesceBy`; null: the handler has neither. */
+const keyOf = (handler: Contract, content: unknown, reject: Reject): string | null | typeof FAILED => {
+  const by = handler.distinctBy === undefined ? 'coalesceBy' : 'distinctBy';
+  const key = handler[by] === undefined ? null : compute(() => handler[by]!(content), by, reject);
+  if (key === null || key === FAILED) return key;
+  checkText(by, 'INVALID_KEY', key, MAX_KEY_BYTES, reject, 'computed by the handler from the payload');
+  return by === 'distinctBy' ? key : COALESCE_PREFIX + key;
 };
 
 type CheckText = (

@@ -1,6 +1,7 @@
 import type { Queryable } from '../../postgres/pool';
 import type { TaskInput } from './checkTasks';
 import type { TaskProblem } from '../errors';
+import type { Labels } from '../../postgres/grouping/labels';
 
 /** Options of `submit`. */
 export interface SubmitOptions {
@@ -35,6 +36,8 @@ export interface Checked {
   readonly payload: string;
   /** Of the payload. */
   readonly bytes: number;
+  /** Null or absent: it has none. */
+  readonly labels?: Labels | null;
 }
 
 /** Refuses tasks by throwing. */

@@ -17,6 +17,7 @@ export const contractFunctions = {
   bytesOf: callable('(payload, id) => bytes').optional(),
   weightOf: callable('(payload) => weight').optional(),
   distinctBy: callable('(payload) => key').optional(),
+  coalesceBy: callable('(payload) => key').optional(),
   service: callable('(target, payload) => service').optional(),
   reads: callable('(payload) => keys').optional(),
   writes: callable('(payload) => keys').optional(),
@@ -66,6 +67,7 @@ export function fillContract<P, I = P>(options: ContractOptions<P, I>): Contract
     bytesOf: options.bytesOf ?? jsonBytes,
     weightOf: options.weightOf ?? (() => 1),
     distinctBy: options.distinctBy,
+    coalesceBy: options.coalesceBy,
     limits: {
       ...limits,
       overheadBytes: limits.overheadBytes ?? 0,

@@ -111,6 +111,11 @@ export interface ContractOptions<P = unknown, I = P> {
    * together.
    */
   distinctBy?: (payload: P) => string;
+  /**
+   * Of waiting tasks of a target with equal keys (1-512 bytes) only the last that was submitted is
+   * sent; the others end as `cancelled` when it is. Not beside `distinctBy` and lanes.
+   */
+  coalesceBy?: (payload: P) => string;
   limits: Limits;
   /**
    * Returns the service, 1-512 bytes, in whose lane a target's batches are sent in the order of
@@ -176,6 +181,8 @@ export interface Contract<P = unknown, I = P> {
   weightOf(payload: P): number;
   /** As in `ContractOptions`. */
   distinctBy?(payload: P): string;
+  /** As in `ContractOptions`. */
+  coalesceBy?(payload: P): string;
   readonly limits: {
     readonly maxItems: number;
     readonly maxBytes?: number;

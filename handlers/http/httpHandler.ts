@@ -154,6 +154,7 @@ function build(config: HttpHandlerConfig, plan: Plan, options: HttpHandlerOption
     target: payload.target,
     weightOf: payload.weightOf,
     distinctBy: payload.distinctBy,
+    coalesceBy: payload.coalesceBy,
     bytesOf: (value, id) => request.body.bytesOf(value, id, payload.target(value)),
   });
   return fillHandler(

@@ -14,14 +14,15 @@ import { isBad, member, parsePath, readPath } from './path';
 import type { Reference } from './template';
 
 /**
- * What a handler reads from a payload: the target, weight, `distinctBy` key, service and state
- * keys; with the schema that checks that all of it is there.
+ * What a handler reads from a payload: the target, weight, key (`distinctBy`, `coalesceBy`),
+ * service and state keys; with the schema that checks that all of it is there.
  */
 export interface PayloadPlan {
   readonly schema: StandardSchemaV1;
   target(payload: unknown): string;
   readonly weightOf?: (payload: unknown) => number;
   readonly distinctBy?: (payload: unknown) => string;
+  readonly coalesceBy?: (payload: unknown) => string;
   readonly order: OrderPlan;
 }
 
@@ -44,17 +45,20 @@ export function compilePayload(config: unknown, references: readonly Reference[]
   const key = compileReader(target, 'target', KEY, asKey(TARGET_BYTES_MAX), findings);
   const weight = compileReader(member(config, 'weight'), 'weight', NUMBER, asWeight, findings);
   const distinct = compileReader(member(config, 'distinctBy'), 'distinctBy', KEY, asKey(Infinity), findings);
+  const coalesce = compileReader(member(config, 'coalesceBy'), 'coalesceBy', KEY, asKey(Infinity), findings);
   const order = compileOrder(config, findings);
   const plan = {
     order,
     target: typeof constant === 'string' ? () => constant : (key?.read ?? (() => '')),
     weightOf: weight?.read,
     distinctBy: distinct?.read,
+    coalesceBy: coalesce?.read,
   };
   const used: [string, Path | undefined][] = [
     ['target', key?.path],
     ['weight', weight?.path],
     ['distinctBy', distinct?.path],
+    ['coalesceBy', coalesce?.path],
     ...order.paths.map(([at, path]): [string, Path] => [at, path]),
   ];
   for (const reference of references)
@@ -145,7 +149,7 @@ const missing = (references: readonly Reference[], payload: unknown): Fault[] =>
 function unreadable(plan: Omit<PayloadPlan, 'schema'>, payload: unknown): Fault[] {
   const { service, reads, writes } = plan.order;
   const named = service && ((value: unknown) => service('', value));
-  return [plan.target, plan.weightOf, plan.distinctBy, named, reads, writes].flatMap((read) => {
+  return [plan.target, plan.weightOf, plan.distinctBy, plan.coalesceBy, named, reads, writes].flatMap((read) => {
     try {
       read?.(payload);
       return [];

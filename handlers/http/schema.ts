@@ -83,6 +83,7 @@ export const httpSchema = settings({
   target: either<string | Constant | Cel>((v) => (isCel(v) ? cel : isObject(v) ? constant : path())),
   weight: pathOrCel(),
   distinctBy: pathOrCel(),
+  coalesceBy: pathOrCel(),
   service: either<string | Constant | Cel>((v) =>
     isCel(v) ? cel : isObject(v) ? constant : pathOrTemplate(),
   ).optional(),

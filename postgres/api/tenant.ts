@@ -6,7 +6,7 @@ import type { Queryable } from '../pool';
 export interface TenantLimits {
   /** Tasks that wait to be put into batches. */
   maxQueued: number | null;
-  /** Bytes of their payloads. */
+  /** Bytes of their payloads, tags and metadata. */
   maxBytes: number | null;
   /** Targets with such tasks. */
   maxTargets: number | null;
@@ -88,7 +88,8 @@ export const readBacklog = async (db: Queryable, prefix: string, maxTargets: num
     name: 'read-tenant-backlog',
     text: `
 with waiting as (
-  select w.target_id, count(*) as n, sum(t.bytes) as bytes
+  select w.target_id, count(*) as n, sum(t.bytes + coalesce(octet_length(array_to_string(l.tags, '')), 0)
+    + coalesce(octet_length(l.metadata::text), 0)) as bytes
   from (
     select target_id, seq
     from queue
@@ -103,6 +104,7 @@ with waiting as (
     from held
   ) w
   join task t on t.seq = w.seq
+  left join task_label l on l.seq = w.seq
   where starts_with(t.id, $1)
   group by w.target_id
 )

@@ -1,3 +1,4 @@
+import { coalescedHead } from '../grouping/coalesced';
 import { CALLS_OF_TARGET } from '../limits/inForce';
 import type { Overrides } from '../../workflows/planning/limits/limits';
 import type { Queryable } from '../pool';
@@ -36,14 +37,15 @@ const MOST_BATCHES = 20;
 
 /**
  * Reads a target, and the batch that its waiting tasks would make now: at most as many rows as a
- * batch has, and one more. Null: there is no such target.
+ * batch has, and one more; with `coalesceBy`, what would be sent of those that are collected. Null:
+ * there is no such target.
  */
 export const readForming = async (db: Queryable, handlerId: number, key: string): Promise<FormingRow | null> => {
   const { rows } = await db.query<FormingRow>({
     name: 'read-forming',
     text: `
 with one as (
-  select t.*, h.max_bytes, h.overhead_bytes, ${CALLS_OF_TARGET} as calls_of_target, h.max_weight,
+  select t.*, h.coalesces, h.max_bytes, h.overhead_bytes, ${CALLS_OF_TARGET} as calls_of_target, h.max_weight,
     coalesce((t.overrides->>'maxItems')::int, h.max_items) as max_items,
     coalesce((t.overrides->>'minItems')::int, h.min_items) as min_items,
     coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) as linger_ms,
@@ -84,9 +86,14 @@ cross join lateral (
     max(q.ready_at) filter (where q.place <= t.max_items) as newest
   from (
     select q.bytes, q.weight, q.ready_at, row_number() over (order by q.priority, q.seq) as place
-    from queue q
-    where q.target_id = t.id
-    order by q.priority, q.seq limit t.max_items + 1) q) w`,
+    from (
+      (select q.priority, q.seq, q.bytes, q.weight, q.ready_at
+       from queue q
+       where not t.coalesces and q.target_id = t.id
+       order by q.priority, q.seq limit t.max_items + 1)
+      union all select e.priority, e.seq, e.bytes, e.weight, e.since
+      from ${coalescedHead('t.max_items')} e
+      where t.coalesces and e.goes) q) q) w`,
     values: [handlerId, key],
   });
   return rows[0] ?? null;

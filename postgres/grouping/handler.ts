@@ -44,6 +44,7 @@ const settingsOf = (handler: Handler): object => ({
   weight_per_handler: handler.limits.maxWeightInFlight.perHandler ?? null,
   rates: handler.rates,
   keyed: handler.distinctBy !== undefined,
+  coalesces: handler.coalesceBy !== undefined,
   queued_per_target: handler.maxQueued.perTarget ?? null,
   queued_per_handler: handler.maxQueued.perHandler ?? null,
   retention_ms: handler.retentionMs,
@@ -60,12 +61,13 @@ const INSERT = `
 insert into handler as h (name, leaders, max_items, max_bytes, overhead_bytes, max_weight, min_items, linger_ms,
   quiet_ms, per_target, per_handler,
   weight_per_target, weight_per_handler, rates, keyed, queued_per_target, queued_per_handler, retention_ms,
-    timeout_ms, partitions, needs, cancels, hands_dependencies, defined, ordered, max_payload_bytes)
+    timeout_ms, partitions, needs, cancels, hands_dependencies, defined, ordered, max_payload_bytes,
+    coalesces)
 select $1, s.leaders, s.max_items, s.max_bytes, s.overhead_bytes, s.max_weight, s.min_items, s.linger_ms, s.quiet_ms,
   s.per_target, s.per_handler,
   s.weight_per_target, s.weight_per_handler, s.rates, s.keyed, s.queued_per_target, s.queued_per_handler,
     s.retention_ms, s.timeout_ms, s.partitions, s.needs, s.cancels, s.hands_dependencies, s.defined, s.ordered,
-    s.max_payload_bytes
+    s.max_payload_bytes, s.coalesces
 from json_populate_record(null::handler, $2) s`;
 
 /** SQL of a limit that was set at run time in place of the definition's; null: none was. */
@@ -94,18 +96,19 @@ on conflict (name) do update set leaders = excluded.leaders, max_items = exclude
     timeout_ms = excluded.timeout_ms,
   partitions = excluded.partitions, needs = excluded.needs, cancels = excluded.cancels,
   hands_dependencies = excluded.hands_dependencies, ordered = excluded.ordered,
-  max_payload_bytes = excluded.max_payload_bytes
+  max_payload_bytes = excluded.max_payload_bytes, coalesces = excluded.coalesces
 where (h.leaders, h.max_items, h.max_bytes, h.overhead_bytes, h.max_weight, h.min_items, h.linger_ms, h.quiet_ms,
   h.defined, h.keyed, h.queued_per_target, h.queued_per_handler,
     h.retention_ms, h.timeout_ms,
-  h.partitions, h.needs, h.cancels, h.hands_dependencies, h.ordered, h.max_payload_bytes)
+  h.partitions, h.needs, h.cancels, h.hands_dependencies, h.ordered, h.max_payload_bytes,
+  h.coalesces)
   is distinct from (excluded.leaders, excluded.max_items, excluded.max_bytes, excluded.overhead_bytes,
     excluded.max_weight, excluded.min_items,
   excluded.linger_ms, excluded.quiet_ms, excluded.defined, excluded.keyed, excluded.queued_per_target,
   excluded.queued_per_handler, excluded.retention_ms,
     excluded.timeout_ms,
   excluded.partitions, excluded.needs, excluded.cancels, excluded.hands_dependencies, excluded.ordered,
-  excluded.max_payload_bytes)`,
+  excluded.max_payload_bytes, excluded.coalesces)`,
     values: [handler.name, JSON.stringify(settingsOf(handler))],
   });
   return registered(db, handler);

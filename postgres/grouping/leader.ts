@@ -51,6 +51,7 @@ export interface LockedLeader extends LastRun {
   /** The limit that the handler shares with others; null: none. */
   shares: number | null;
   keyed: boolean;
+  coalesces: boolean;
   /** Longest that one call may take. */
   timeoutMs: number;
   /** 0: any node makes its calls. */
@@ -67,8 +68,8 @@ select h.id as "handlerId", h.name as handler, l.name, ${INSTALLATION} as instal
     'maxItems', h.max_items, 'maxBytes', h.max_bytes, 'overheadBytes', h.overhead_bytes, 'maxWeight', h.max_weight,
     'minItems', h.min_items, 'lingerMs', h.linger_ms, 'quietMs', h.quiet_ms) as limits, h.per_target as "perTarget",
   h.per_handler as "perHandler", h.allowed, h.weight_per_target as "weightPerTarget",
-  h.weight_per_handler as "weightPerHandler", h.rates, h.paces, h.keyed, h.timeout_ms as "timeoutMs", h.partitions,
-  h.rate_changes as "rateChanges", h.shares
+  h.weight_per_handler as "weightPerHandler", h.rates, h.paces, h.keyed, h.coalesces,
+  h.timeout_ms as "timeoutMs", h.partitions, h.rate_changes as "rateChanges", h.shares
 from leader l join handler h on h.id = l.handler_id
 where l.id = $1 for no key update of`;
 

@@ -63,9 +63,9 @@ export const readQueueHeads = async (
   targetIds: readonly number[],
   limits: readonly number[],
   total: number,
-  keyed: boolean,
+  { keyed, coalesces }: { keyed: boolean; coalesces: boolean },
 ): Promise<Map<number, HeadTask[]>> => {
-  const source = keyed ? KEYED_HEAD : PLAIN_HEAD;
+  const source = keyed ? KEYED_HEAD : coalesces ? COALESCED_HEAD : PLAIN_HEAD;
   const { rows } = await db.query<HeadColumns>({ ...source, values: [targetIds, limits, total] });
   return new Map(rows.map((columns) => [columns.targetId, tasksOf(columns)]));
 };
@@ -102,20 +102,17 @@ from (${head}) q
 group by q.place
 order by q.place`;
 
-const PLAIN_HEAD = {
-  name: 'read-queue-heads',
-  text: columnsOf(
-    `
+const IN_ORDER = `
   select t.place, q.*
   from unnest($1::int[], $2::int[]) with ordinality t (id, n, place) cross join lateral (
     select q.ctid as at, q.*
     from queue q
     where q.target_id = t.id
     order by q.priority, q.seq limit t.n) q
-  order by t.place, q.priority, q.seq limit $3`,
-    'null',
-  ),
-};
+  order by t.place, q.priority, q.seq limit $3`;
+const PLAIN_HEAD = { name: 'read-queue-heads', text: columnsOf(IN_ORDER, 'null') };
+/** coalesceBy: the planner takes of each key the last. */
+const COALESCED_HEAD = { name: 'read-coalesced-queue-heads', text: columnsOf(IN_ORDER, 'json_agg(q.key)') };
 /**
  * distinctBy: the first task of every key that no live task holds. Reads the same window as
  * `lowerDue`.

@@ -1,6 +1,7 @@
 import { INSTALLATION } from '../installation';
 import { WEIGHT_OF_TARGET } from '../limits/inForce';
 import type { Queryable } from '../pool';
+import { coalescedDue } from './coalesced';
 
 /**
  * Time for a woken leader to take its turn before the sweeper wakes it again: the wake itself may
@@ -8,6 +9,12 @@ import type { Queryable } from '../pool';
  * longer than 5 s. A leader that is merely slow gets one superfluous signal.
  */
 export const WAKE_LEASE_MS = 3_000;
+
+/** SQL of the tasks that fill a batch of the target. */
+const MAX_ITEMS = "coalesce((t.overrides->>'maxItems')::int, h.max_items)";
+
+/** SQL of the most weight of one of its batches; null: any. */
+const HEAVIEST = `least(h.max_weight, ${WEIGHT_OF_TARGET}, h.weight_per_handler)`;
 
 /** A leader to wake: what `signalWithStart` needs (its workflow id comes from `naming`). */
 export interface WokenLeader {
@@ -35,9 +42,11 @@ export const lowerDue = async (db: Queryable, targetIds: readonly number[]): Pro
     text: `
 update target t set due_at = greatest(d.hold_until, d.due_at)
 from (
-  select t.id, t.hold_until, case when w.n is null then least(next.not_before, open.ready_at)
-    when w.n >= coalesce((t.overrides->>'maxItems')::int, h.max_items) or w.bytes + h.overhead_bytes >= h.max_bytes
-      or w.weight >= least(h.max_weight, ${WEIGHT_OF_TARGET}, h.weight_per_handler)
+  select t.id, t.hold_until, case
+    when h.coalesces then least(next.not_before, open.ready_at, ${coalescedDue(MAX_ITEMS, HEAVIEST)})
+    when w.n is null then least(next.not_before, open.ready_at)
+    when w.n >= ${MAX_ITEMS} or w.bytes + h.overhead_bytes >= h.max_bytes
+      or w.weight >= ${HEAVIEST}
       or w.first_seq <= t.flush_seq then clock() else least(
         w.oldest + coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) * interval '1 ms',
         case when w.n >= coalesce((t.overrides->>'minItems')::int, h.min_items) then w.newest + coalesce(
@@ -50,7 +59,7 @@ from (
       select q.bytes, q.weight, q.ready_at, q.seq
       from queue q
       where not h.keyed and q.target_id = t.id
-      order by q.priority, q.seq limit coalesce((t.overrides->>'maxItems')::int, h.max_items)) e
+      order by q.priority, q.seq limit ${MAX_ITEMS}) e
     having not h.keyed and count(*) > 0
     union all select count(*), sum(e.bytes), sum(coalesce(e.weight, 1)), min(e.ready_at), max(e.ready_at), min(e.seq)
     from (

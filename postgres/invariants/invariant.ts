@@ -57,6 +57,7 @@ const SAMPLED = {
   held: { column: 'seq', type: 'bigint' },
   task_dependency: { column: 'seq', type: 'bigint' },
   busy_key: { column: 'seq', type: 'bigint' },
+  task_label: { column: 'seq', type: 'bigint' },
   batch: { column: 'id', type: 'bigint', weight: 'n' },
   result_page: { column: 'batch_id', type: 'bigint' },
   notification: { column: 'id', type: 'bigint' },

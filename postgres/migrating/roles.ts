@@ -18,7 +18,7 @@ const HANDLER_SETTINGS = [
   ...['leaders', 'max_items', 'max_bytes', 'overhead_bytes', 'max_weight', 'min_items', 'linger_ms', 'quiet_ms'],
   ...['per_target', 'per_handler', 'weight_per_target', 'weight_per_handler', 'rates', 'keyed', 'queued_per_target'],
   ...['queued_per_handler', 'retention_ms', 'timeout_ms', 'partitions', 'needs', 'cancels', 'hands_dependencies'],
-  ...['defined', 'ordered', 'max_payload_bytes'],
+  ...['defined', 'ordered', 'max_payload_bytes', 'coalesces'],
 ];
 const BATCH = 'id, target_id, leader_id, epoch, turn, reason, n, members, bytes, weight, created_at';
 

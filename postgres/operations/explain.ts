@@ -2,6 +2,8 @@ import { CANCELLATION_OF_BATCH } from '../accepted/cancellation';
 import { STACK_OF_BATCH } from '../calls/fault';
 import { CALLS_OF_TARGET, WEIGHT_OF_TARGET } from '../limits/inForce';
 import type { Queryable } from '../pool';
+import { COALESCE_PREFIX } from '../../workflows/planning/grouping/coalescing';
+import { coalescedCount, coalescedHead } from '../grouping/coalesced';
 import { SLOTS_TAKEN } from '../grouping/slots';
 
 /**
@@ -70,6 +72,10 @@ const QUEUED = `case when q.seq is not null then json_build_object('key', q.key,
     (select x.id from queue a join task x on x.seq = a.seq where a.target_id = q.target_id and a.key = q.key
       and (a.priority, a.seq) < (q.priority, q.seq)
       order by a.priority, a.seq limit 1)) end,
+  'successor', case when h.coalesces then (
+    select x.id
+    from ${coalescedHead('o.max_items')} e join task x on x.seq = e.seq
+    where starts_with(e.key, '${COALESCE_PREFIX}') and e.key = k.key and e.goes and e.seq > k.seq) end,
   'waiting', w.n, 'oldestMs', -${inMs('w.oldest')}, 'newestMs', -${inMs('w.newest')}, 'flushed',
     coalesce(w.first_seq <= t.flush_seq, false),
   'full', coalesce(w.bytes + h.overhead_bytes >= h.max_bytes, false) or coalesce(w.weight >= least(h.max_weight,
@@ -122,5 +128,11 @@ from task_state s join task k on k.seq = s.seq join target t on t.id = k.target_
             or not exists (select from busy_key x where x.target_id = t.id and x.key = g.key and x.seq <> g.seq)
           order by case when h.keyed then g.key end, case when h.keyed and g.key is not null then 0 else g.seq end,
             g.priority, g.seq) g
-        order by g.priority, g.seq limit o.max_items) f) w on true
+        order by g.priority, g.seq limit o.max_items) f
+      having not h.coalesces
+      union all select least(${coalescedCount('o.max_items')}, o.max_items), sum(e.bytes) filter (where e.goes),
+        sum(coalesce(e.weight, 1)) filter (where e.goes), min(e.ready_at), max(e.ready_at), min(e.seq)
+      from ${coalescedHead('o.max_items')} e
+      where h.coalesces and q.seq is not null
+      having h.coalesces) w on true
 where s.id = $1`;

@@ -6,6 +6,7 @@ import { flow } from '../invariants/flow';
 import { identity } from '../invariants/identity';
 import type { Invariant } from '../invariants/invariant';
 import { keys, notifications } from '../invariants/keys';
+import { labels } from '../invariants/labels';
 import { lanes } from '../invariants/lanes';
 import { leases } from '../invariants/leases';
 import { places } from '../invariants/places';
@@ -23,6 +24,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ...dependencies,
   ...leases,
   ...keys,
+  ...labels,
   ...notifications,
   ...lanes,
   ...executions,

@@ -29,7 +29,7 @@ const fill = async (): Promise<Ids> => {
       payload: { ...task.payload, note: task.id },
     })),
     ...items('se', 'told').map((task) => ({ ...task, payload: { ...task.payload, note: 'told' }, callback: told })),
-    { id: 'delayed', payload: { to: 'no' }, notBefore: Date.now() + 3_600_000 },
+    { id: 'delayed', payload: { to: 'no' }, notBefore: Date.now() + 3_600_000, tags: ['red'] },
   ]);
   const open = await cut(shop.pool, ['open1', 'open2']);
   const parked = await cut(shop.pool, ['parked'], { state: TASK_STATES.unknown, attempt: 1 });

@@ -1,5 +1,6 @@
 import { batchPlants } from './plants/batches';
 import { flowPlants } from './plants/flow';
+import { labelPlants } from './plants/labels';
 import { leasePlants } from './plants/leases';
 import { placePlants } from './plants/places';
 import type { Plant, Run } from './plants/plant';
@@ -13,4 +14,5 @@ export const plantsOf = (run: Run): Record<string, Plant[]> => ({
   ...leasePlants(run),
   ...batchPlants(run),
   ...flowPlants(run),
+  ...labelPlants(run),
 });

@@ -62,6 +62,8 @@ describe('the defaults', () => {
   });
 });
 
+const keyed = (): string => 'k';
+
 describe('problems', () => {
   test('are all listed at once, each with its path, what was expected and what came (H10)', () => {
     const make = () =>
@@ -124,6 +126,10 @@ describe('problems', () => {
     [{ payloadVersion: 1_000_001 }, 'payloadVersion'],
     [{ upcast: 2 }, 'upcast'],
     [{ bisect: 'yes' }, 'bisect'],
+    [{ coalesceBy: 'key' }, 'coalesceBy'],
+    [{ coalesceBy: keyed, distinctBy: keyed }, 'coalesceBy'],
+    [{ coalesceBy: keyed, service: () => 's' }, 'coalesceBy'],
+    [{ coalesceBy: keyed, lane: {} }, 'coalesceBy'],
   ])('%j is refused at %s', (changes, path) => {
     const problems = define(changes);
     expect(problems).toHaveLength(1);

@@ -37,7 +37,8 @@ const loseDispatch = async (): Promise<void> => {
   await eventually(async () => (await query('select from target where due_at <= clock()')).length > 0);
   const run = { runId: randomUUID(), runStartedAtMs: Date.now(), turn: 1, live: [], mayClaim: true };
   const { rows } = await database.pool.query<{ id: number }>('select id from leader');
-  const deps = { pool: database.pool, leaseMs: 15_000, nodes: DEFAULT_NODE_SETTINGS, wake: () => Promise.resolve() };
+  const none = (): Promise<void> => Promise.resolve();
+  const deps = { pool: database.pool, leaseMs: 15_000, nodes: DEFAULT_NODE_SETTINGS, wake: none, tellUnsent: none };
   const { dispatch } = await claimBatches(deps, { ...run, leaderId: rows[0]!.id });
   expect(dispatch).toMatchObject({ batches: 1 });
   expect(await query(`select state, wake_at > clock() + interval '20 hours' as "waitsLong" from leader`)).toEqual([

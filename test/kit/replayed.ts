@@ -91,7 +91,8 @@ export class Replay {
     const { rows: tasks } = await pool.query<{ id: string; state: string; attempts: number; endedAtMs: number | null }>(
       `select k.id, s.state, s.attempts, s."endedAtMs" from task k join target t on t.id = k.target_id
          join handler h on h.id = t.handler_id cross join lateral (
-           select case o.state when 4 then 'succeeded' when 5 then 'failed' when 6 then 'dead' else '' end as state,
+           select case o.state when 4 then 'succeeded' when 5 then 'failed' when 6 then 'dead' when 7 then 'cancelled'
+             else '' end as state,
              o.attempts::int as attempts, ${since('o.at')} as "endedAtMs" from outcome o where o.seq = k.seq
            union all select case b.state when 4 then 'succeeded' when 5 then 'failed' when 3 then 'unknown'
                else case when b.attempt > 0 then 'in-progress' else 'batched' end end,

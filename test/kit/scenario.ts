@@ -43,7 +43,8 @@ export type Step =
 
 export interface Scenario {
   options: Omit<Partial<HandlerOptions<Cargo>>, 'schema'>;
-  keyed: boolean;
+  /** Which of the two has the key of a cargo. */
+  key: 'distinctBy' | 'coalesceBy' | null;
   /** The downstream accepts batches, and ends them later. */
   accepts: boolean;
   steps: Step[];
@@ -187,7 +188,7 @@ const withoutWeightInFlight = <S extends Pick<Scenario, 'options'>>(one: S): S =
 export const scenario: fc.Arbitrary<Scenario> = fc
   .record({
     options,
-    keyed: fc.boolean(),
+    key: fc.constantFrom('distinctBy' as const, 'coalesceBy' as const, null),
     accepts: fc.boolean(),
     steps: fc.array(step, { minLength: 2, maxLength: 14 }),
   })
@@ -216,7 +217,7 @@ export const inputOf = (
 
 /** Returns the scenario's handler, with a downstream that remembers nothing of another one. */
 export const handlerOf = (
-  { options: given, keyed, accepts }: Scenario,
+  { options: given, key: by, accepts }: Scenario,
   name: string,
 ): { handler: Handler<Cargo>; downstream: AsynchronousDownstream<Cargo> } => {
   const downstream = new AsynchronousDownstream<Cargo>(({ tasks }) => tasks[0]!.payload.accepted);
@@ -233,7 +234,7 @@ export const handlerOf = (
     target: ({ to }) => to,
     bytesOf: ({ bytes }) => bytes,
     weightOf: ({ weight }) => weight,
-    ...(keyed ? { distinctBy: ({ key }: Cargo) => key } : {}),
+    ...(by === null ? {} : { [by]: ({ key }: Cargo) => key }),
     // One leader and one call at once: what several do at one instant has no order.
     leaders: 1,
     concurrency: { perTarget: 1, perHandler: 1 },

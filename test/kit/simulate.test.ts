@@ -146,6 +146,21 @@ test('keys, priorities, flushes, overrides and notBefore count as in Muster', as
   ]);
 });
 
+test('with coalesceBy the last of a key goes, and what depends on another hears of its end at the claim', async () => {
+  const rate = { limit: 1, perMs: 800, unit: 'calls' as const };
+  const world = simulate(handlerWith({ coalesceBy: ({ weight }) => String(weight), linger: { lingerMs: 0 }, rate }));
+  const parcel = (id: string, weight: number) => ({ id, payload: { to: 'a', weight } });
+  await world.submit(parcel('a1', 1));
+  await world.submit([parcel('a2', 1), { ...parcel('after', 3), dependsOn: ['a2'] }, parcel('a3', 2), parcel('a4', 1)]);
+  expect(world.task('a2')).toMatchObject({ state: 'cancelled', error: 'superseded by task a4', endedAtMs: 0 });
+  expect(world.task('after')).toMatchObject({ state: 'failed', endedAtMs: 0 });
+  await world.advance('1 minute');
+  expect(said(world)).toEqual([
+    [0, 'a', 'linger', 'a1'],
+    [800, 'a', 'linger', 'a4 a3'],
+  ]);
+});
+
 test('a task is checked as by the client, and the same id is the same task', async () => {
   const world = simulate(handlerWith());
   await expect(world.submit({ id: '', payload: { to: 'a' } })).rejects.toThrow('id');

@@ -12,6 +12,13 @@ import { breakingChanges, readCatalog } from './compatible';
 /** The first one: no program runs on less. */
 const FIRST = 1;
 
+/** Functions that were replaced, and that answer the version before as they did. */
+const WIDENED = [
+  // Other answers only of a handler with coalesceBy, which that version does not have.
+  '000022_coalesce: function check_task has changed',
+  '000022_coalesce: function submit has changed',
+];
+
 let database: TestDatabase;
 let db: pg.Client;
 beforeAll(async () => {
@@ -34,7 +41,7 @@ test('a migration without the mark breaks nothing for the version before', async
     const changes = breakingChanges(before, await readCatalog(db, 'muster'));
     broken.push(...changes.map((change) => `${name}: ${change}`));
   }
-  expect(broken).toEqual([]);
+  expect(broken.sort()).toEqual(WIDENED);
 });
 
 describe('what breaks the version before', () => {

@@ -73,7 +73,7 @@ export const openBench = async (handlers: readonly Handler[]): Promise<Bench> =>
     wakes,
     turn: (run, turn, { live = [], mayClaim = true, leaderId = 1 } = {}) =>
       claimBatches(
-        { pool: database.pool, leaseMs: LEASE_MS, nodes: DEFAULT_NODE_SETTINGS, wake },
+        { pool: database.pool, leaseMs: LEASE_MS, nodes: DEFAULT_NODE_SETTINGS, wake, tellUnsent: wake },
         { ...run, leaderId, turn, live, mayClaim },
       ),
     dispatch: async (answer, handler, leaderId = 1) => ({

@@ -41,7 +41,10 @@ export const ERROR_CODES = {
     'Correct the ids that the error lists.',
   ],
   INVALID_JSON: ['Text that should be JSON is not.', 'Write one JSON value per line.'],
-  INVALID_KEY: ['`distinctBy` returned a key that cannot be stored.', 'Return short text from `distinctBy`.'],
+  INVALID_KEY: [
+    '`distinctBy` or `coalesceBy` returned a key that cannot be stored.',
+    'Return short text from `distinctBy` or `coalesceBy`.',
+  ],
   INVALID_LINES: ['Lines of an argument file are wrong.', 'Correct the line that the message names.'],
   INVALID_METADATA: [
     'The metadata of a task is no small object of texts.',

@@ -1,6 +1,7 @@
 import type { Handler } from '../../../handlers';
 import { batchLimitsOf } from '../../../handlers/settings';
 import { cutBatches } from '../../../workflows/planning/grouping/batches';
+import { mostCollected } from '../../../workflows/planning/grouping/coalescing';
 import type { CutBatch, WaitingTask } from '../../../workflows/planning/calls/plans';
 
 /** A batch that would be formed, with its tasks as line numbers. */
@@ -23,7 +24,7 @@ export const planBatches = (handler: Handler, byTarget: ReadonlyMap<string, Wait
     while (waiting.length > 0) {
       const cut = cutAll(handler, waiting);
       batches.push(...cut.map((batch) => ({ ...batch, target })));
-      const gone = new Set(cut.flatMap((batch) => batch.seqs));
+      const gone = new Set(cut.flatMap(({ seqs, superseded = [] }) => [...seqs, ...superseded.map(({ seq }) => seq)]));
       waiting = waiting.filter((task) => !gone.has(task.seq));
     }
   }
@@ -43,6 +44,7 @@ const cutAll = (handler: Handler, tasks: readonly WaitingTask[]): CutBatch[] => 
       maxBatches: Infinity,
       weightLeft: Infinity,
       ...(Number.isFinite(budget) ? { weightBudget: budget } : {}),
+      ...(handler.coalesceBy === undefined ? {} : { mostCollected: mostCollected(handler.limits.maxItems) }),
     },
     handler.linger.lingerMs + ONE_DAY_LATER_MS,
   ).batches;

@@ -57,13 +57,14 @@ async function tryHandler(session: Session<Options>, name: string): Promise<numb
     const call = batch === null ? null : callOf(handler, batch);
     const outcome = batch === null || send !== true ? null : await sendOnce(handler, batch);
     const tasks = [...byTarget.values()].reduce((sum, list) => sum + list.length, 0);
-    const shown = batches.map(({ target, seqs, reason, bytes, weight }) => ({
+    const shown = batches.map(({ target, seqs, reason, bytes, weight, superseded }) => ({
       target,
       items: seqs.length,
       bytes,
       weight,
       reason,
       lines: seqs,
+      ...(superseded === undefined ? {} : { superseded: superseded.map(({ seq }) => seq) }),
     }));
     session.out.answer({ handler: name, tasks, batches: shown, call, outcome }, () =>
       describe(tasks, batches, call, outcome),
@@ -126,8 +127,10 @@ const describe = (tasks: number, batches: readonly TryBatch[], call: object | nu
     .map(({ target, seqs, bytes, weight, reason }) => [target, seqs.length, bytes, weight, reason]);
   const more =
     batches.length > rows.length ? [`and ${plural(batches.length - rows.length, 'more batch', 'more batches')}`] : [];
+  const unsent = batches.reduce((sum, { superseded = [] }) => sum + superseded.length, 0);
+  const instead = unsent === 0 ? '' : ` (${unsent} not sent, for later ones of their coalesceBy keys)`;
   return [
-    `${plural(tasks, 'task')} would go in ${plural(batches.length, 'batch', 'batches')}:`,
+    `${plural(tasks, 'task')} would go in ${plural(batches.length, 'batch', 'batches')}${instead}:`,
     table(['target', 'items', 'bytes', 'weight', 'closed by'], rows),
     ...more,
     '',

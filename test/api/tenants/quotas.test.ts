@@ -73,6 +73,23 @@ test('bytes and targets: those of the call count, too', async () => {
   expect(await countOf('targets')).toBe(3);
 });
 
+test('bytes are those of tags and metadata, too, of the call and of what waits', async () => {
+  const { call } = await tenant('labelled', { maxBytes: 100 });
+  const submit = (id: string, more: object) =>
+    call('POST /v1/handlers/items/tasks', {
+      tasks: [{ id: `labelled/${id}`, payload: { to: 'a' }, notBefore: '2100-01-01T00:00:00Z', ...more }],
+    });
+  const one = { tags: ['réd', 'blue'], metadata: { by: 'ada' } }; // 10 + 4 + 4 + 12 bytes
+  expect((await submit('1', one)).status).toBe(200);
+  const since = Date.now();
+  await eventually(async () => {
+    expect((await submit('2', { tags: ['x'.repeat(61)] })).body).toMatchObject({ has: 30 });
+    return Date.now() - since > 2_500; // counted anew in the meantime
+  });
+  expect((await submit('3', { metadata: { by: 'x'.repeat(55) } })).body).toMatchObject({ has: 30 });
+  expect((await submit('4', { tags: ['x'.repeat(60)] })).status).toBe(200);
+});
+
 test('executions and items: of lists and of fan-outs together', async () => {
   const { call } = await tenant('running', { maxExecutions: 1, maxItems: 5 });
   const execute = (n: number) =>

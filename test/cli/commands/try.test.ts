@@ -71,6 +71,19 @@ test('--send makes the first call only, and says how its answer is understood [H
   expect(downstream.calls).toEqual([{ target: 'se', ids: ['a', 'b'] }]);
 });
 
+test('with coalesceBy, what would not be sent is counted, and named by line', async () => {
+  write(
+    'coalescing.json',
+    JSON.stringify([{ ...HTTP, coalesceBy: 'country', limits: { maxItems: 10 }, target: { constant: 'all' } }]),
+  );
+  const tasks = [order('a', 'se', 1), order('b', 'no', 2), order('c', 'se', 3)];
+  const args = ['try', 'index', '--file', '-', '--config', 'coalescing.json'];
+  const text = await run(args, lines(tasks));
+  expect(text.stdout).toContain('3 tasks would go in 1 batch (1 not sent, for later ones of their coalesceBy keys):');
+  const json = (await run([...args, '--json'], lines(tasks))).json<{ batches: object[] }>();
+  expect(json.batches).toEqual([expect.objectContaining({ items: 2, lines: [3, 2], superseded: [1] })]);
+});
+
 test('the call of a handler in JSON, encoded, without its secret [H10 H11]', async () => {
   write('http.json', JSON.stringify([HTTP]));
   const args = ['try', 'index', '--config', 'http.json', '--file', '-'];

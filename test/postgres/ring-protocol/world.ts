@@ -1,9 +1,9 @@
-import { DEFAULT_NODE_SETTINGS } from '../../../activities/nodes/settings';
 import { noPartitions } from '../../helpers/noPartitions';
 import type { Client as TemporalClient } from '@temporalio/client';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import pino from 'pino';
+import type { ClaimDeps } from '../../../activities/grouping/claim';
 import { claimBatches } from '../../../activities/grouping/claim';
 import { createShared } from '../../../activities/createShared';
 import { ExecutionMeters } from '../../../activities/executions/meters';
@@ -12,6 +12,7 @@ import { Heartbeat } from '../../../activities/nodes/heartbeat';
 import type { ActivityDeps } from '../../../activities/deps';
 import type { Handler } from '../../../handlers';
 import { ring, wake } from '../../../activities/grouping/ring';
+import { tellUnsent } from '../../../activities/grouping/superseded';
 import { submitBatches } from '../../../activities/submit';
 import type { MonitorInput } from '../../../workflows/definitions';
 import type { Client } from '../../../client';
@@ -194,10 +195,9 @@ export class World {
   }
 
   takeTurn(input: TurnInput): Promise<TurnAnswer> {
-    return claimBatches(
-      { pool: this.leaders, leaseMs: LEASE_MS, nodes: DEFAULT_NODE_SETTINGS, wake: (woken) => wake(this.deps, woken) },
-      input,
-    );
+    const { deps } = this;
+    const tell: ClaimDeps['tellUnsent'] = (handler, ended) => tellUnsent(deps, handler, ended);
+    return claimBatches({ ...deps, pool: this.leaders, wake: (woken) => wake(deps, woken), tellUnsent: tell }, input);
   }
 
   private async signal(type: string, [input]: unknown[]): Promise<void> {

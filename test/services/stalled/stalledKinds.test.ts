@@ -99,7 +99,8 @@ const giveOut = async (): Promise<void> => {
   let turn = 0;
   const claimed = await eventually(async () => {
     const input = { ...run, turn: ++turn, leaderId: rows[0]!.id };
-    return (await claimBatches({ ...deps, wake: () => Promise.resolve() }, input)).dispatch;
+    return (await claimBatches({ ...deps, wake: () => Promise.resolve(), tellUnsent: () => Promise.resolve() }, input))
+      .dispatch;
   });
   expect(claimed).toMatchObject({ batches: 1 });
   const log = { error: () => undefined };

@@ -45,7 +45,8 @@ const holdTurn = async (statement: string, turn: number): Promise<{ goOn: () => 
       return continued;
     },
   });
-  const deps = { pool, leaseMs: 15_000, nodes: DEFAULT_NODE_SETTINGS, wake: () => Promise.resolve() };
+  const none = (): Promise<void> => Promise.resolve();
+  const deps = { pool, leaseMs: 15_000, nodes: DEFAULT_NODE_SETTINGS, wake: none, tellUnsent: none };
   const answer = claimBatches(deps, { ...older, leaderId: 1, turn, live: [], mayClaim: true });
   await inside;
   return {

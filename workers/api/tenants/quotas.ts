@@ -1,4 +1,5 @@
 import type { Admit } from '../../../client/tasks/submitResult';
+import type { Labels } from '../../../postgres/grouping/labels';
 import { findTenant, readBacklog, readUnfinished } from '../../../postgres/api/tenant';
 import type { TenantRow } from '../../../postgres/api/tenant';
 import type { Pool } from '../../../postgres/pool';
@@ -41,7 +42,7 @@ export class Quotas {
     return async (tasks) => {
       const usage = await this.usage(name);
       const { maxQueued, maxBytes, maxTargets } = usage.tenant;
-      const bytes = tasks.reduce((sum, task) => sum + task.bytes, 0);
+      const bytes = tasks.reduce((sum, task) => sum + task.bytes + bytesOf(task.labels ?? null), 0);
       const targets = new Set(
         tasks.map(({ target }) => `${handler}\n${target}`).filter((one) => !usage.targets.has(one)),
       );
@@ -96,6 +97,10 @@ export class Quotas {
     return { tenant, queued, bytes, targets: new Set(targets.map((one) => one.join('\n'))), ...unfinished, until };
   }
 }
+
+/** As `readBacklog` counts them in the store. */
+const bytesOf = (labels: Labels | null): number =>
+  labels === null ? 0 : [...labels.tags, labels.metadata ?? ''].reduce((sum, text) => sum + Buffer.byteLength(text), 0);
 
 const check = (what: string, has: number, more: number, most: number | null): void => {
   if (most === null || more === 0 || has + more <= most) return;

@@ -4,9 +4,10 @@ import type { BatchLimits, WaitingTask } from '../../../workflows/planning/calls
 import { cutBatches } from '../../../workflows/planning/grouping/batches';
 import { planClaim } from '../../../workflows/planning/grouping/claim';
 import type { ClaimPlan } from '../../../workflows/planning/grouping/claim';
-import { MAX_BATCHES, MAX_TARGETS, MAX_TASKS } from '../../../activities/grouping/claim';
+import { MAX_BATCHES, MAX_TARGETS, MAX_TASKS, wantedOf } from '../../../activities/grouping/mostOfClaim';
+import { mostCollected, SUPERSEDED_BY } from '../../../workflows/planning/grouping/coalescing';
 import { decideNext } from '../../../workflows/planning/grouping/next';
-import type { BatchRow, Tables, TargetRow } from './tables';
+import type { BatchRow, Tables, TargetRow, TaskRow } from './tables';
 
 /**
  * Claims of a simulated store: which targets are due, and the batches that `planClaim` cuts of
@@ -17,12 +18,14 @@ import type { BatchRow, Tables, TargetRow } from './tables';
  */
 export class Claims {
   private readonly limits: BatchLimits;
+  readonly coalesces: boolean;
 
   constructor(
     private readonly tables: Tables,
     private readonly handler: Handler,
   ) {
     this.limits = batchLimitsOf(handler);
+    this.coalesces = handler.coalesceBy !== undefined;
   }
 
   /** Returns when this target is due, whatever holds its handler; Infinity: it has nothing. */
@@ -67,16 +70,18 @@ export class Claims {
 
   private cutDueAtMs(target: TargetRow): number {
     const { nowMs } = this.tables;
+    const limits = { ...this.limits, ...target.overrides };
     const plan = cutBatches(
       {
         tasks: this.mayGo(target),
         more: false,
-        limits: { ...this.limits, ...target.overrides },
+        limits,
         flushSeq: target.flushSeq,
         busyKeys: target.busyKeys,
         maxBatches: 0,
         weightLeft: Infinity,
         ...this.weightBudget(),
+        ...(this.coalesces ? { mostCollected: mostCollected(limits.maxItems) } : {}),
       },
       nowMs,
     );
@@ -126,7 +131,7 @@ export class Claims {
         if (isWaiting(batch) && (batch.retryAtMs ?? 0) <= tables.nowMs)
           waiting.push({ id: batch.id, targetId: target.id, n: batch.members.length, weight: batch.weight });
       const maxItems = target.overrides?.maxItems ?? this.limits.maxItems;
-      const wanted = Math.max(Math.min(MAX_TASKS, MAX_BATCHES * maxItems), maxItems) + 1;
+      const wanted = wantedOf(this, maxItems, MAX_BATCHES);
       const tasks = this.mayGo(target);
       return {
         id: target.id,
@@ -156,6 +161,7 @@ export class Claims {
         waiting: waiting.sort((a, b) => a.id - b.id),
         maxBatches: MAX_BATCHES,
         maxTasks: MAX_TASKS,
+        coalesces: this.coalesces,
       },
       tables.nowMs,
     );
@@ -165,12 +171,13 @@ export class Claims {
     const { tables } = this;
     const taken = plan.take.map((id) => tables.batch(id));
     for (const { id, startAtMs } of plan.later) tables.batch(id).retryAtMs = startAtMs;
-    for (const { targetId, seqs, reason, weight, startAtMs } of plan.cut) {
+    for (const { targetId, seqs, reason, weight, startAtMs, superseded = [] } of plan.cut) {
       const target = tables.targetOf(targetId);
       const members = seqs.map((seq) => tables.bySeq.get(seq)!);
-      const gone = new Set<WaitingTask>(members);
-      target.queue = target.queue.filter((task) => !gone.has(task));
-      for (const { key, seq } of members) if (key !== null) target.busyKeys.set(key, seq);
+      const gone = new Set<number>([...seqs, ...superseded.map(({ seq }) => seq)]);
+      target.queue = target.queue.filter(({ seq }) => !gone.has(seq));
+      for (const { seq, by } of superseded) this.endUnsent(tables.bySeq.get(seq)!, tables.bySeq.get(by)!);
+      if (!this.coalesces) for (const { key, seq } of members) if (key !== null) target.busyKeys.set(key, seq);
       taken.push(tables.addBatch(target, members, { reason, weight, retryAtMs: startAtMs }));
     }
     for (const batch of taken) batch.carried = true;
@@ -181,6 +188,10 @@ export class Claims {
     }
     if (taken.length > 0) tables.handler.paces = plan.paces;
     return taken.sort((a, b) => a.id - b.id);
+  }
+
+  private endUnsent(task: TaskRow, goes: TaskRow): void {
+    this.tables.end(task, 'cancelled', task.attempts, SUPERSEDED_BY + goes.id);
   }
 }
 

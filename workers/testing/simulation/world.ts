@@ -1,10 +1,12 @@
 import type { Duration } from '@temporalio/common';
 import type { CompletionReport, CompletionWhat } from '../../../activities/accepted/completion';
+import { workOffEnded } from '../../../activities/grouping/dependents';
 import { QueueHome } from '../../../activities/calls/queueHome';
 import type { CompletionAnswer } from '../../../client/operations/complete';
 import { completionError } from '../../../client/operations/complete';
 import type { TaskInput } from '../../../client/tasks/checkTasks';
 import type { Handler } from '../../../handlers/types';
+import type { Pool } from '../../../postgres/pool';
 import { durationMs } from '../duration';
 import { Caller } from './caller';
 import { Claims } from './claim';
@@ -48,7 +50,7 @@ export class World<P = unknown, I = P> {
     this.startMs = startMs;
     this.tables = new Tables(handler.name, startMs);
     this.claims = new Claims(this.tables, handler);
-    const pool = memoryPool(this.tables, handler);
+    const pool = (this.pool = memoryPool(this.tables, handler));
     const home = new QueueHome(pool, {}, uniform(seed));
     this.submission = new Submission(this.tables, handler, pool);
     this.monitor = new Monitor(this.tables, handler, pool, home);
@@ -60,6 +62,7 @@ export class World<P = unknown, I = P> {
     });
   }
   private readonly startMs: number;
+  private readonly pool: Pool;
 
   /** Returns the world's time as Unix milliseconds, for `notBefore`. */
   now(): number {
@@ -208,6 +211,8 @@ export class World<P = unknown, I = P> {
       if (this.monitor.nextAtMs() <= this.tables.nowMs) await this.monitor.look();
       const due = this.startable();
       const batches = due.length > 0 ? due : this.claims.take();
+      // Of tasks that end unsent with the claim.
+      if (this.tables.ended.length > 0) await workOffEnded(this.pool);
       if (batches.length === 0) return;
       for (const batch of batches) if ((batch.retryAtMs ?? 0) <= this.tables.nowMs) await this.caller.call(batch);
     }

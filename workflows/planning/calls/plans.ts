@@ -13,7 +13,10 @@ export interface WaitingTask {
   bytes: number;
   weight: number;
   readyAtMs: number;
-  /** The task's key by the handler's `distinctBy`; null: the handler has none. */
+  /**
+   * The task's key by the handler's `distinctBy`, or (behind `COALESCE_PREFIX`) `coalesceBy`; null:
+   * the handler has neither.
+   */
   key: string | null;
 }
 
@@ -50,6 +53,11 @@ export interface CutInput {
    * sent.
    */
   weightBudget?: number;
+  /**
+   * Of tasks with one key only the last is sent (`coalesceBy`), and a batch goes when so many wait
+   * for it, those included that are not sent. Absent: all are sent.
+   */
+  mostCollected?: number;
 }
 
 export interface CutBatch {
@@ -57,6 +65,14 @@ export interface CutBatch {
   reason: FlushReason;
   bytes: number;
   weight: number;
+  /** Tasks that end with the cut since they are not sent. Absent: none does. */
+  superseded?: Superseded[];
+}
+
+/** A task that is not sent, since a later one with its key goes for it. */
+export interface Superseded {
+  seq: number;
+  by: number;
 }
 
 export interface CutPlan {

@@ -153,6 +153,10 @@ export interface QueuedPart {
    */
   key: string | null;
   keyHolder: string | null;
+  /**
+   * A waiting task with the same `coalesceBy` key that was submitted later. Null or absent: none.
+   */
+  successor?: string | null;
 }
 export interface BatchPart {
   id: number;

@@ -26,8 +26,13 @@ export const explainQueued = (facts: ExplainFacts): Reason => {
       inMs: null,
       text: `Task "${queued.keyHolder}" has the same distinctBy key "${queued.key}" and goes first; this task waits until it has ended.`,
     };
-  return explainReady(facts, queued);
+  const ready = explainReady(facts, queued);
+  return queued.successor == null ? ready : { ...ready, text: `${ready.text} ${withSuccessor(queued.successor)}` };
 };
+
+const withSuccessor = (id: string): string =>
+  `Task "${id}" has the same coalesceBy key and is later: if both still wait then, only that one is sent, ` +
+  `and this one ends as cancelled.`;
 
 /**
  * Explains a held task: its dependencies have not all ended, or they have and the task is about to

@@ -1,5 +1,7 @@
 import type { CutBatch, CutInput, CutPlan, WaitingTask } from '../calls/plans';
 import type { FlushReason } from '../states';
+import type { CoalescedTask } from './coalescing';
+import { lastOfEachKey, supersededBy } from './coalescing';
 
 /**
  * Cuts the due tasks of one target's queue into batches. The cut is greedy: each batch is the
@@ -15,40 +17,54 @@ import type { FlushReason } from '../states';
  *   `minItems` tasks. So `minItems` never delays a task beyond the linger.
  * - A task whose `distinctBy` key is busy, or that comes after another task with its key, is
  *   ignored: it counts neither towards a full batch nor towards a due time.
+ * - With `coalesceBy` only the last task of a key fills a batch, and has bytes and weight. But it
+ *   is due when any task of its key is: it waits no longer than they would have.
  * - A due batch that is heavier than `weightLeft` blocks the queue and is not made smaller, which
  *   would cost one more call. That cannot deadlock: batches are also cut to `weightBudget`, so the
  *   next one fits once the whole budget is free, and a single task above the budget goes when the
  *   whole budget is free.
  *
  * The result for a queue does not depend on how much of it was read: `readMore` says that the
- * prefix was too short to decide.
+ * prefix was too short to decide. With `coalesceBy` it does: the last of what was read is taken.
  */
 export function cutBatches(input: CutInput, nowMs: number): CutPlan {
-  const waiting = withoutHeldKeys(input);
+  const coalesced = input.mostCollected === undefined ? null : lastOfEachKey(input.tasks);
+  const waiting = coalesced ?? withoutHeldKeys(input);
   const batches: CutBatch[] = [];
   let weightLeft = input.weightLeft;
   for (let from = 0; ;) {
     const next = fillBatch(waiting, from, input);
+    // Of an open batch: it has all that is left.
+    const those = next.full === null ? (coalesced === null ? next.tasks : withEarlier(coalesced, from)) : [];
+    if (those.length >= (input.mostCollected ?? Infinity)) next.full = 'size';
     const open = next.full === null;
     const mayGo = batches.length < input.maxBatches;
     if (open && input.more) return { batches, dueAtMs: nowMs, blocked: mayGo ? null : 'slots', readMore: mayGo };
     if (next.tasks.length === 0) return { batches, dueAtMs: null, blocked: null, readMore: false };
 
-    const due = next.full === null ? dueOf(next.tasks, input, nowMs) : { reason: next.full, atMs: nowMs };
+    const due = next.full === null ? dueOf(those, next.tasks.length, input, nowMs) : { reason: next.full, atMs: nowMs };
     if (due.reason === null) return { batches, dueAtMs: due.atMs, blocked: null, readMore: false };
     if (!mayGo) return { batches, dueAtMs: nowMs, blocked: 'slots', readMore: false };
     if (!fitsInFlight(next, weightLeft, input.weightBudget)) {
       return { batches, dueAtMs: nowMs, blocked: 'weight', readMore: false };
     }
+    const to = from + next.tasks.length;
+    const superseded = coalesced === null ? [] : supersededBy(coalesced.slice(from, to));
     batches.push({
       seqs: next.tasks.map((task) => task.seq),
       reason: due.reason,
       bytes: next.bytes,
       weight: next.weight,
+      ...(superseded.length === 0 ? {} : { superseded }),
     });
     weightLeft -= next.weight;
-    from += next.tasks.length;
+    from = to;
   }
+}
+
+/** Returns the tasks from a place on, with those that are not sent. */
+function withEarlier(coalesced: readonly CoalescedTask[], from: number): WaitingTask[] {
+  return coalesced.slice(from).flatMap(({ earlier, ...task }) => [task, ...earlier]);
 }
 
 interface Filled {
@@ -100,11 +116,13 @@ function fillBatch(waiting: readonly WaitingTask[], from: number, input: CutInpu
 }
 
 /**
- * Returns when a batch that is not full is due, and the reason if it is due now. The oldest and the
+ * Returns when a batch that is not full is due, and the reason if it is due now. Of `tasks` so many
+ * are `sent`. The oldest and the
  * newest task are found by time, since the order of priority is not the order of arrival.
  */
 function dueOf(
   tasks: readonly WaitingTask[],
+  sent: number,
   { limits, flushSeq }: CutInput,
   nowMs: number,
 ): { reason: FlushReason | null; atMs: number } {
@@ -118,7 +136,7 @@ function dueOf(
   }
   const { lingerMs, quietPeriodMs, minItems } = limits;
   const lingerAtMs = oldestMs + lingerMs;
-  const quietAtMs = quietPeriodMs !== undefined && tasks.length >= minItems ? newestMs + quietPeriodMs : Infinity;
+  const quietAtMs = quietPeriodMs !== undefined && sent >= minItems ? newestMs + quietPeriodMs : Infinity;
   if (flushed) return { reason: 'manual', atMs: nowMs };
   if (lingerAtMs <= nowMs) return { reason: 'linger', atMs: nowMs };
   if (quietAtMs <= nowMs) return { reason: 'quiet', atMs: nowMs };

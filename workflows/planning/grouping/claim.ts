@@ -1,4 +1,5 @@
 import { cutBatches } from './batches';
+import { mostCollected } from './coalescing';
 import { takePaced } from './pacing';
 import type { BatchLimits, CutBatch, WaitingTask } from '../calls/plans';
 import type { RateLimit } from '../limits/limits';
@@ -31,6 +32,8 @@ export interface ClaimInput {
   waiting: readonly { id: number; targetId: number; n: number; weight: number }[];
   maxBatches: number;
   maxTasks: number;
+  /** The handler has a `coalesceBy`. Absent: it has none. */
+  coalesces?: boolean;
 }
 
 interface ClaimTarget {
@@ -158,16 +161,18 @@ const cutTarget = (
   const targetLeft = perTarget - target.weight;
   const handlerLeft = budget.weightLeft();
   const weightBudget = Math.min(perTarget, input.weightPerHandler ?? Infinity);
+  const limits = { ...input.limits, ...target.overrides };
   const cut = cutBatches(
     {
       tasks: target.head,
       more: target.more,
-      limits: { ...input.limits, ...target.overrides },
+      limits,
       flushSeq: target.flushSeq,
       busyKeys: new Map(), // the statement that read the head left them out
       maxBatches: Math.min(mayTake, room),
       weightLeft: Math.min(targetLeft, handlerLeft),
       ...(weightBudget === Infinity ? {} : { weightBudget }),
+      ...(input.coalesces === true ? { mostCollected: mostCollected(limits.maxItems) } : {}),
     },
     nowMs,
   );

@@ -74,6 +74,16 @@ test('weight, distinctBy, service, reads and writes', () => {
   ]);
 });
 
+test('coalesceBy, by a path or an expression, and not beside distinctBy or a lane', () => {
+  expect(make({ coalesceBy: 'region' }).coalesceBy!(order)).toBe('se');
+  expect(make({ coalesceBy: cel("payload.region + '/' + payload.lines[0].sku") }).coalesceBy!(order)).toBe('se/a');
+  expect(make({}).coalesceBy).toBeUndefined();
+  expect(problems({ coalesceBy: 'region', distinctBy: 'n', lane: {} })).toEqual([
+    'coalesceBy: expected none beside distinctBy, got both: it sends every task of a key',
+    'coalesceBy: expected none beside lane, got both: a lane sends every task in its order',
+  ]);
+});
+
 test.each([
   [
     { weight: cel('payload.n') },
@@ -83,6 +93,8 @@ test.each([
   [{ weight: cel('payload.n') }, { to: 'a', n: 'x' }, 'weight.cel: expected a number of at least 0'],
   [{ weight: cel('0.0 / 0.0') }, { to: 'a' }, 'weight.cel: expected a number of at least 0 (the weight), got NaN'],
   [{ distinctBy: cel('payload.n') }, { to: 'a', n: {} }, 'distinctBy.cel: expected text or a number'],
+  [{ coalesceBy: cel('payload.n') }, { to: 'a', n: {} }, 'coalesceBy.cel: expected text or a number'],
+  [{ coalesceBy: 'n' }, { to: 'a' }, 'payload n: expected text or a number (the coalesceBy), got'],
   [{ lane: {}, reads: [cel('payload.n')] }, { to: 'a', n: [{}] }, 'reads.0: expected text or a number (a state key'],
   [{ lane: {}, service: cel('payload.n') }, { to: 'a', n: ['x', 'y'] }, 'service: expected one text, got 2'],
 ])('a value of another kind is refused: %j', (changes, payload, fault) => {

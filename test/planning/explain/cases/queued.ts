@@ -145,4 +145,11 @@ export const QUEUED_CASES: Case[] = [
     null,
     /^Task "t0" has the same distinctBy key "k" and goes first/,
   ],
+  [
+    'a later one of its coalesceBy key waits',
+    { queued: { successor: 't9' } },
+    'linger',
+    150,
+    /\(linger\), or when it is full\. Task "t9" has the same coalesceBy key and is later: .* ends as cancelled\.$/,
+  ],
 ];
