@@ -6,7 +6,8 @@ import { planClaim } from '../../../workflows/planning/grouping/claim';
 import type { ClaimPlan } from '../../../workflows/planning/grouping/claim';
 import { MAX_BATCHES, MAX_TARGETS, MAX_TASKS } from '../../../activities/grouping/claim';
 import { decideNext } from '../../../workflows/planning/grouping/next';
-import type { BatchRow, Tables, TargetRow } from './tables';
+import type { Tables } from './tables';
+import type { BatchRow, TargetRow } from './rows';
 
 /**
  * Claims of a simulated store: which targets are due, and the batches that `planClaim` cuts of
@@ -27,7 +28,7 @@ export class Claims {
 
   /** Returns when this target is due, whatever holds its handler; Infinity: it has nothing. */
   dueAtMs(target: TargetRow): number {
-    if (target.pausedFor !== null) return Infinity;
+    if (target.pausedFor !== null || this.tables.servingOf(target.key) === null) return Infinity;
     let at = Infinity;
     for (const { notBeforeMs } of target.delayed) at = Math.min(at, notBeforeMs);
     for (const batch of target.batches) if (isWaiting(batch)) at = Math.min(at, batch.retryAtMs ?? batch.createdAtMs);
