@@ -59,7 +59,7 @@ test('a node that leaves hands its targets over at once; those of a killed one w
   expect(world.task(`${ofGreen}-3`)).toMatchObject({ endedAtMs: 10_000 });
 });
 
-test('a node that joins gets its share once partitions have stayed for a while, and a drained one gives up its', async () => {
+test('a node that joins gets its share after a while, and a drained one gives up its own', async () => {
   const world = simulate(orders(), { nodes: ['blue'] });
   await world.submit(ofAll(1));
   await world.nodes.join('green');

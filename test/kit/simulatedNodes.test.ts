@@ -143,7 +143,8 @@ class Fleet {
     const live = [...this.live];
     await this.pool.query('update node set seen_at = clock() where id = any($1)', [live]);
     await this.pool.query(
-      `update lease set expires_at = clock() + interval '10 s' where holder = any($1) and expires_at < clock() + interval '10 s'`,
+      `update lease set expires_at = clock() + interval '10 s'
+       where holder = any($1) and expires_at < clock() + interval '10 s'`,
       [live],
     );
   }

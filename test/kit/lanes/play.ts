@@ -24,7 +24,7 @@ export interface LaneVerbs {
 }
 
 /** Long enough for every retry, look-up and deadline. */
-export const LANE_EPILOGUE_MS = 300_000;
+const EPILOGUE_MS = 300_000;
 
 /** Plays the steps of a scenario, and returns what each was refused with. */
 export const playSteps = async (
@@ -84,7 +84,7 @@ export const playSteps = async (
       ),
     );
   await verbs.all('resumeAll');
-  await verbs.advance(LANE_EPILOGUE_MS);
+  await verbs.advance(EPILOGUE_MS);
   return refusals;
 };
 

@@ -44,7 +44,7 @@ export const TARGETS = ['se', 'no', 'dk', 'fi'];
 export const serviceOf = (target: string): string => (target === 'se' || target === 'no' ? 'west' : target);
 const SERVICES = ['west', 'dk', 'fi'];
 
-/** Eighths of a second: in seconds exact, so that no sum of two is a millisecond more on the store. */
+/** Eighths of a second: exact in seconds, so that no sum is a millisecond more on the store. */
 const exactMs = (min: number, max: number): fc.Arbitrary<number> =>
   fc.integer({ min: Math.ceil(min / 125), max: Math.floor(max / 125) }).map((eighths) => eighths * 125);
 

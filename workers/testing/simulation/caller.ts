@@ -18,7 +18,7 @@ import type { Tables } from './tables';
 import { membersIn } from './tables';
 import type { BatchRow } from './rows';
 
-/** Told of each call, once it has ended; `serving`: the node that made it, if the handler has any. */
+/** Told of each call, once it has ended; `serving`: the node that made it, with affinity. */
 export type OnCall = (
   batch: BatchRow,
   members: readonly MemberTask[],

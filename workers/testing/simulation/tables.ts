@@ -59,8 +59,8 @@ export class Tables {
   }
 
   /**
-   * Returns who may call the batches of a target, or of a service: `any` node, where the handler has
-   * no affinity; null: no node does now.
+   * Returns who may call the batches of a target, or of a service: `any` node, where the handler
+   * has no affinity; null: no node does now.
    */
   servingOf(key: string): Serving | 'any' | null {
     return this.nodes.isOff ? 'any' : this.nodes.servingOf(this.nodes.partitionOf(key), this.nowMs);

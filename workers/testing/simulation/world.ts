@@ -133,8 +133,8 @@ export class World<P = unknown, I = P> {
   }
 
   /**
-   * Submits one batch to a lane, which is sent as it is, as `batches.submit` of the client does, and
-   * throws what that throws. Resolves when what it made due has been called.
+   * Submits one batch to a lane, which is sent as it is, as `batches.submit` of the client does,
+   * and throws what that throws. Resolves when what it made due has been called.
    */
   async submitBatch(
     service: string,

@@ -53,7 +53,7 @@ const cancelMembers: Statement = (tables, [id]) => {
   }));
 };
 
-/** Makes accepted batches behind a place unknown, as the notice that a downstream lost them does. */
+/** Makes accepted batches behind a place unknown, as the notice that they were lost does. */
 const loseAccepted: Statement = (tables, [laneId, afterSeq, before, error]) => {
   const lane = tables.lanes.lane(laneId as number);
   const beforeMs = Date.parse(before as string);

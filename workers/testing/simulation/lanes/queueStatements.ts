@@ -48,7 +48,7 @@ const readLaneQueue: Statement = ({ lanes }, [laneId, before, limit]) => {
   });
 };
 
-/** What a batch of these tasks reads or writes; nothing declared, if one of them declares nothing. */
+/** What a batch of these tasks reads or writes; empty, if one of them declares nothing. */
 const unionOf = (tasks: readonly TaskRow[], of: 'reads' | 'writes'): string[] => {
   const isUndeclared = tasks.some(({ sets }) => sets!.reads.length + sets!.writes.length === 0);
   return isUndeclared ? [] : [...new Set(tasks.flatMap(({ sets }) => sets![of]))].sort();
