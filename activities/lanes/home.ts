@@ -26,6 +26,7 @@ const PLAIN = { ring: false, againInMs: null, accepted: false, hasNotifications:
 /** A lane batch. */
 export class LaneHome implements Home {
   readonly rules = LANE_RULES;
+  readonly random = (): number => Math.random();
   readonly hooks: EndsTold | undefined;
   readonly outcomes: OutcomesTold | undefined;
   readonly sealer: Sealer | null;
@@ -35,7 +36,6 @@ export class LaneHome implements Home {
   constructor(
     readonly pool: Pool,
     { hooks, outcomes, sealer = null }: HomeDeps = {},
-    readonly random: () => number = () => Math.random(),
   ) {
     this.hooks = hooks;
     this.outcomes = outcomes;

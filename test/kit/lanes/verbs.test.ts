@@ -1,34 +1,9 @@
-import type { Batch, HandlerOptions, SubmitAnswer } from '../../../handlers';
-import { defineHandler, LaterError, RejectedError } from '../../../handlers';
+import { defineHandler, HaltError, LaterError, RejectedError } from '../../../handlers';
 import { simulate } from '../../../workers/testing';
+import type { Answer, Edit } from './ledger';
+import { edits, ledger, lost, ok, order, said } from './ledger';
 
 /** Lanes in a world without servers. */
-
-interface Edit {
-  order: string;
-  weight?: number;
-}
-type Answer = (batch: Batch<Edit>) => SubmitAnswer;
-const ok: Answer = ({ tasks }) => ({ results: tasks.map(({ id }) => ({ id, status: 'ok' })) });
-const lost: Answer = () => {
-  throw new Error('connection reset');
-};
-
-const ledger = (options: Partial<HandlerOptions<Edit>> = {}, ...answers: Answer[]) =>
-  defineHandler<Edit>({
-    name: 'ledger',
-    target: ({ order }) => order,
-    service: (order) => order,
-    lane: {},
-    limits: { maxItems: 3 },
-    submit: async (batch) => (answers.shift() ?? ok)(batch),
-    ...options,
-  });
-const edits = (...ids: string[]) => ids.map((id) => ({ id, payload: { order: id[0]! } }));
-type AnyWorld = Pick<ReturnType<typeof simulate>, 'calls'>;
-const said = (world: AnyWorld): [number, string | null, string][] =>
-  world.calls.map(({ atMs, service, tasks }) => [atMs, service, tasks.map(({ id }) => id).join(' ')]);
-const order = (world: AnyWorld): string[] => said(world).map(([, , ids]) => ids);
 
 /** Calls that stand in the way until the test lets the handler go. */
 const held = async (world: ReturnType<typeof simulate<Edit>>): Promise<void> => {
@@ -186,58 +161,16 @@ test('a paused lane sends nothing, and a batch that was not sent can be cancelle
   await expect(world.cancelBatch(1)).rejects.toMatchObject({ code: 'NOT_CANCELLABLE' });
 });
 
-describe('batches that the downstream accepts', () => {
-  const accepting = (options: Partial<HandlerOptions<Edit>> = {}) => {
-    let isDone = false;
-    const handler = ledger({
-      poll: { everyMs: 1_000, deadlineMs: 60_000 },
-      submit: async ({ id, attempt }) => ({ status: 'accepted', reference: `job-${id}-${attempt}` }),
-      status: async (references) =>
-        references.map((reference) => ({ reference, status: isDone ? ('done' as const) : ('pending' as const) })),
-      results: async (reference) => [{ id: reference === 'job-1-1' ? 'a1' : 'a2', status: 'ok' }],
-      ...options,
-    });
-    return { handler, end: () => void (isDone = true) };
+test('what was granted beside a call that pauses the handler goes back unsent', async () => {
+  const halt: Answer = () => {
+    throw new HaltError('the key has expired');
   };
-
-  test('are waited for before the next one of a serial lane goes', async () => {
-    const { handler, end } = accepting();
-    const world = simulate(handler);
-    await world.submitBatch('a', edits('a1'));
-    await world.submitBatch('a', edits('a2'));
-    await world.advance('5s');
-    expect([order(world), world.lanes.get('a')?.state]).toEqual([['a1'], 'waiting for commit']);
-    end();
-    await world.advance('1s');
-    expect(said(world)).toEqual([
-      [0, 'a', 'a1'],
-      [6_000, 'a', 'a2'],
-    ]);
-  });
-
-  test('are limited per lane, and sent again in order when the downstream has lost them', async () => {
-    const lane = { kind: 'guaranteed' as const, pendingLimit: 2 };
-    const { handler } = accepting({ lane, idempotency: { by: 'batch' } });
-    const world = simulate(handler);
-    for (const id of ['a1', 'a2', 'a3']) await world.submitBatch('a', edits(id));
-    expect([order(world), world.lanes.get('a')?.state]).toEqual([['a1', 'a2'], 'back pressure']);
-    expect(await world.lanes.reportLost('a')).toMatchObject({ batches: 2, first: 1, last: 2 });
-    await world.advance('10s');
-    expect(order(world)).toEqual(['a1', 'a2', 'a1']); // it goes again once what was before it has ended
-    await world.complete({ batchId: 1, results: [{ id: 'a1', status: 'ok' }] });
-    await world.advance('10s');
-    expect(order(world)).toEqual(['a1', 'a2', 'a1', 'a2', 'a3']);
-  });
-
-  test('cannot be cancelled here, and the refusal names what can', async () => {
-    const { handler } = accepting({ cancel: async () => ({ status: 'cancelled' }) });
-    const world = simulate(handler);
-    const { batch } = await world.submitBatch('a', edits('a1'));
-    await expect(world.cancelBatch(batch)).rejects.toThrow(
-      'Cannot simulate the cancellation of batch 1: expected one that the downstream does not have, ' +
-        'got one that it has accepted. Test it with startMuster.',
-    );
-  });
+  const world = simulate(ledger({}, halt));
+  await world.submitBatches(['a1', 'b1'].map((id) => ({ service: id[0]!, items: edits(id) })));
+  expect(order(world)).toEqual(['a1']);
+  expect(world.batches.map(({ lane }) => lane?.status)).toEqual(['unsubmitted', 'unsubmitted']);
+  await world.resume();
+  expect(order(world)).toEqual(['a1', 'a1', 'b1']);
 });
 
 test('batches whose sets do not meet overtake each other in a parallel lane', async () => {
@@ -257,6 +190,18 @@ test('a rate holds calls back in lanes, too', async () => {
   for (const id of ['a1', 'b1', 'c1', 'd1']) await world.submitBatch(id[0]!, edits(id));
   await world.advance('10s');
   expect(said(world).map(([atMs]) => atMs)).toEqual([0, 500, 1_000, 1_500]);
+});
+
+test('a pause of all lanes leaves the timer of the queuer as it was: a batch is still cut, and not sent', async () => {
+  const world = simulate(ledger({ linger: { lingerMs: 2_000 } }));
+  await world.submit(edits('a1'));
+  await world.lanes.pauseAll();
+  await world.advance('1 minute');
+  expect(world.batches.map(({ atMs, lane }) => [atMs, lane])).toEqual([
+    [2_000, { service: 'a', status: 'unsubmitted' }],
+  ]);
+  await world.lanes.resumeAll();
+  expect(said(world)).toEqual([[60_000, 'a', 'a1']]);
 });
 
 test('what is refused is refused as a whole, and leaves nothing behind', async () => {

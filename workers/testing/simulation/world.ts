@@ -78,7 +78,7 @@ export class World<P = unknown, I = P> {
     const pool = memoryPool(this.tables, handler);
     this.balancer = new Balancer(this.tables, pool, DEFAULT_NODE_SETTINGS);
     const random = uniform(seed);
-    const homes = { queue: new QueueHome(pool, {}, random), lane: new LaneHome(pool, {}, random) };
+    const homes = { queue: new QueueHome(pool, {}, random), lane: new LaneHome(pool) };
     this.pool = pool;
     this.submission = new Submission(this.tables, handler, pool);
     this.laneSubmission = new LaneSubmission(this.tables, handler, pool);
