@@ -90,6 +90,8 @@ export class PollRun {
     private readonly conclusions: Conclusions,
     private readonly sign: Pick<LookSign, 'give'>,
     private readonly signal: AbortSignal,
+    /** Below 0 where the store's clock does not go on during a look. */
+    private readonly waitsHereMs = HERE_MS,
   ) {}
 
   async run(): Promise<PollAnswer> {
@@ -107,7 +109,7 @@ export class PollRun {
         const dueInMs = await nextPollInMs(this.deps.pool, this.handler.name);
         // Wait here: the lane is stalled until then, and a workflow timer plus a new activity would
         // take longer.
-        if (mayAsk && this.inLanes && dueInMs !== null && dueInMs <= HERE_MS)
+        if (mayAsk && this.inLanes && dueInMs !== null && dueInMs <= this.waitsHereMs)
           await this.conclusions.nextChange(dueInMs + COALESCE_MS);
         else return this.answer(dueInMs);
       }

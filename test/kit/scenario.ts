@@ -53,7 +53,7 @@ export interface Scenario {
 const TARGETS = ['se', 'no', 'dk'];
 const times = { retries: 2_500, later: 2_700 };
 
-const cargo: fc.Arbitrary<Cargo> = fc.record({
+export const cargo: fc.Arbitrary<Cargo> = fc.record({
   to: fc.constantFrom(...TARGETS),
   key: fc.constantFrom('a', 'b', 'c', 'd'),
   bytes: fc.integer({ min: 1, max: 40 }),
@@ -247,7 +247,7 @@ export const handlerOf = (
   return { handler, downstream };
 };
 
-const resultsOf = (
+export const resultsOf = (
   { tasks }: Batch<Cargo>,
   isLeft: (id: string, what: 'later' | 'throws', n: number) => boolean,
 ): ItemResult[] => {

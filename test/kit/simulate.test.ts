@@ -282,9 +282,6 @@ describe('dependencies', () => {
 });
 
 test('what is not simulated is refused, and names what runs it', async () => {
-  expect(() => simulate(handlerWith({ affinity: 'partition' }))).toThrow(
-    'Cannot simulate handler "parcels": expected one without lanes and affinity, got affinity.',
-  );
   const world = simulate(handlerWith({ linger: { lingerMs: 0 } }));
   await expect(world.submit({ ...parcels('a1')[0]!, expiresAt: '2030-01-01T00:00:00Z' })).rejects.toThrow(
     'Cannot simulate expiresAt',

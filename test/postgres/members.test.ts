@@ -112,7 +112,7 @@ test('a claim that would move other rows than it has read is refused, and moves 
   const [{ id: targetId, leader }] = (await rows<{ id: number; leader: number }>(
     'select id, leader_id as leader from target',
   )) as [{ id: number; leader: number }];
-  const head = (await readQueueHeads(pool, [targetId], [10], 10, false)).get(targetId)!;
+  const head = (await readQueueHeads(pool, [targetId], [10], 10, { keyed: false, coalesces: false })).get(targetId)!;
   const by = { leaderId: leader, epoch: 1, turn: 1, dispatch: 1, keyed: false };
   const rest = { targetId, reason: 1, bytes: 1, weight: 1, startAtMs: null };
   const swapped = [{ ...head[0]!, place: head[2]!.place }, head[1]!];

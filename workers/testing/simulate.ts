@@ -9,8 +9,8 @@ import { World } from './simulation/world';
  *
  * A call of `submit` takes no time in the world, and calls are made one after the other; time
  * limits of calls count real time. Batches that a downstream accepts are polled, or completed by
- * `complete`. Lanes, affinity, `expiresAt` and callbacks are not simulated: `startMuster` runs
- * them.
+ * `complete`. Lanes are granted and nodes get their partitions as in Muster. `expiresAt`, callbacks
+ * and the cancellation of accepted batches are not simulated: `startMuster` runs them.
  */
 export const simulate = <P, I = P>(handler: Handler<P, I>, options: SimulateOptions = {}): World<P, I> =>
   new World(handler, options);

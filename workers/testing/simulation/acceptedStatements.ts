@@ -3,8 +3,9 @@ import { BATCH_STATES } from '../../../workflows/planning/states';
 import { storedBatch } from './carried';
 import type { Statement } from './statement';
 import { NO_ROWS } from './statement';
-import type { BatchRow, Tables } from './tables';
+import type { Tables } from './tables';
 import { membersIn } from './tables';
+import type { BatchRow } from './rows';
 
 /**
  * What the statements of `postgres/accepted` do to a simulated store: of batches that a downstream
@@ -28,7 +29,7 @@ const reported = (tables: Tables, handler: Handler, fits: (batch: BatchRow) => b
     .sort((a, b) => Number(isLive(b)) - Number(isLive(a)) || b.id - a.id)
     .slice(0, 2)
     .map((batch) => ({
-      ...storedBatch(batch, handler, tables.nowMs),
+      ...storedBatch(batch, handler, tables),
       leaderId: 1,
       state: BATCH_STATES[batch.state],
       reference: batch.reference,
@@ -55,11 +56,11 @@ export const ACCEPTED: Readonly<Record<string, Statement>> = {
       .sort((a, b) => a.pollAtMs! - b.pollAtMs!)
       .slice(0, limit as number)
       .map((batch) => ({
-        ...storedBatch(batch, handler, tables.nowMs),
+        ...storedBatch(batch, handler, tables),
         reference: batch.reference,
         leaderId: 1,
         overdue: batch.pollUntilMs! <= tables.nowMs,
-        deadlinesPassed: null,
+        deadlinesPassed: batch.inLane?.overdue ?? null,
       })),
   'claim-reads': (tables, [ids, attempts, leaseMs]) =>
     (ids as number[]).flatMap((id, i) => {

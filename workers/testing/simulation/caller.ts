@@ -1,8 +1,11 @@
 import { concludeEarlier, makeCall } from '../../../activities/calls/attempt';
-import type { Call } from '../../../activities/calls/call';
+import type { Call, Home } from '../../../activities/calls/call';
 import type { CallEnd } from '../../../activities/calls/door';
 import type { CallerDeps } from '../../../activities/calls/carried';
-import type { QueueHome } from '../../../activities/calls/queueHome';
+import { dependenciesOf } from '../../../activities/lanes/handOver';
+import { Checkpoints } from '../../../activities/nodes/checkpoints';
+import type { BatchDependency } from '../../../handlers/contract';
+import { returnGranted } from '../../../postgres/lanes/submitter';
 import { settle } from '../../../activities/calls/settle';
 import { workOffEnded } from '../../../activities/grouping/dependents';
 import { storedVersionOf } from '../../../handlers/contracts/payloadVersion';
@@ -11,11 +14,18 @@ import type { CarriedBatch } from '../../../postgres/calls/batch';
 import type { MemberTask } from '../../../postgres/calls/members';
 import type { Pool } from '../../../postgres/pool';
 import { storedBatch } from './carried';
-import type { BatchRow, Tables } from './tables';
+import type { Serving } from './nodes/nodeTables';
+import type { Tables } from './tables';
 import { membersIn } from './tables';
+import type { BatchRow } from './rows';
 
-/** Told of each call, once it has ended. */
-export type OnCall = (batch: BatchRow, members: readonly MemberTask[], outcome: CallEnd) => void;
+/** Told of each call, once it has ended; `serving`: the node that made it, with affinity. */
+export type OnCall = (
+  batch: BatchRow,
+  members: readonly MemberTask[],
+  outcome: CallEnd,
+  serving: Serving | null,
+) => void;
 
 /**
  * Makes the calls of a simulated store, one after the other: the product's call and settlement, on
@@ -23,12 +33,14 @@ export type OnCall = (batch: BatchRow, members: readonly MemberTask[], outcome: 
  */
 export class Caller {
   private readonly deps: CallerDeps;
+  /** By node. */
+  private readonly checkpoints = new Map<string, Checkpoints>();
 
   constructor(
     private readonly tables: Tables,
     private readonly handler: Handler,
     private readonly pool: Pool,
-    home: QueueHome,
+    home: Home,
     private readonly onCall: OnCall,
   ) {
     const { signal } = new AbortController();
@@ -42,7 +54,20 @@ export class Caller {
       batch.carried = false;
       return;
     }
+    return batch.marked ? this.lookUp(batch) : this.send(batch);
+  }
+
+  /**
+   * Calls a batch that a queuer granted. One that may not be sent any more goes back to its lane.
+   */
+  async callInLane(batch: BatchRow): Promise<void> {
     if (batch.marked) return this.lookUp(batch);
+    const dependsOn = await dependenciesOf({ pool: this.pool, handler: this.handler }, batch);
+    if (dependsOn === null || !this.isStillGranted(batch)) await returnGranted(this.pool, batch.id, 1, null);
+    else await this.send(batch, dependsOn);
+  }
+
+  private async send(batch: BatchRow, dependsOn: readonly BatchDependency[] = []): Promise<void> {
     const { nowMs } = this.tables;
     batch.attempt++;
     batch.marked = true;
@@ -65,15 +90,17 @@ export class Caller {
     });
     const before = this.carriedOf(batch);
     before.attempt--;
-    const carried = { batch: before, members, attempt: batch.attempt, markedAtMs: performance.now(), fence: null };
-    const { call, outcome } = await makeCall(this.deps, carried);
-    this.onCall(batch, members, outcome);
+    const serving = this.servingOf(batch);
+    const marked = { attempt: batch.attempt, markedAtMs: performance.now(), fence: serving };
+    const carried = { batch: before, members, ...marked, dependsOn };
+    const { call, outcome } = await makeCall(this.depsOf(serving), carried);
+    this.onCall(batch, members, outcome, serving);
     await this.settle(call, outcome);
   }
 
   /** Concludes an attempt whose outcome is not known, by the handler's `reconcile`. */
   private async lookUp(batch: BatchRow): Promise<void> {
-    const { call, outcome } = await concludeEarlier(this.deps, this.carriedOf(batch));
+    const { call, outcome } = await concludeEarlier(this.depsOf(this.servingOf(batch)), this.carriedOf(batch));
     await this.settle(call, outcome);
   }
 
@@ -84,16 +111,41 @@ export class Caller {
     this.tables.handler.blockedUntilMs = null;
   }
 
+  /** Returns the node that calls the batch; null: the handler has no affinity. */
+  private servingOf({ target, inLane }: BatchRow): Serving | null {
+    const serving = this.tables.servingOf(inLane?.lane.service ?? target.key);
+    return serving === 'any' ? null : serving;
+  }
+
+  /** Returns what a call uses on this node, which has the partition in hand. */
+  private depsOf(serving: Serving | null): CallerDeps {
+    if (serving === null) return this.deps;
+    const { node } = serving;
+    const checkpoints = this.checkpoints.get(node) ?? new Checkpoints(this.pool, node);
+    this.checkpoints.set(node, checkpoints);
+    return { ...this.deps, use: serving, partitions: { checkpoints } } as unknown as CallerDeps;
+  }
+
   private isHeld({ target }: BatchRow): boolean {
     const { nowMs, handler } = this.tables;
+    if (this.tables.servingOf(target.key) === null) return true;
     const isPaused = target.pausedFor !== null || handler.pausedFor !== null;
     return isPaused || Math.max(target.holdMs ?? 0, handler.holdMs ?? 0) > nowMs;
+  }
+
+  /** As the mark of a call in a lane asks: nothing was paused or halted since the grant. */
+  private isStillGranted({ target, inLane }: BatchRow): boolean {
+    const { handler, lanes } = this.tables;
+    const { pausedFor, haltedBy, service } = inLane!.lane;
+    if (this.tables.servingOf(service) === null) return false;
+    const pauses = [pausedFor, haltedBy, target.pausedFor, handler.pausedFor, lanes.queuer.pausedFor];
+    return pauses.every((one) => one === null);
   }
 
   private carriedOf(batch: BatchRow): CarriedBatch {
     const { nowMs } = this.tables;
     const now = performance.now();
-    const stored = storedBatch(batch, this.handler, nowMs);
+    const stored = storedBatch(batch, this.handler, this.tables);
     // The same ages by the clock of this process, by which the product counts them.
     const here = (atMs: number | null): number | null => (atMs === null ? null : now - (nowMs - atMs));
     stored.firstCallAtMs = here(stored.firstCallAtMs);

@@ -7,7 +7,8 @@ import type { ClaimPlan } from '../../../workflows/planning/grouping/claim';
 import { MAX_BATCHES, MAX_TARGETS, MAX_TASKS, wantedOf } from '../../../activities/grouping/mostOfClaim';
 import { mostCollected, SUPERSEDED_BY } from '../../../workflows/planning/grouping/coalescing';
 import { decideNext } from '../../../workflows/planning/grouping/next';
-import type { BatchRow, Tables, TargetRow, TaskRow } from './tables';
+import type { Tables } from './tables';
+import type { BatchRow, TargetRow, TaskRow } from './rows';
 
 /**
  * Claims of a simulated store: which targets are due, and the batches that `planClaim` cuts of
@@ -30,7 +31,7 @@ export class Claims {
 
   /** Returns when this target is due, whatever holds its handler; Infinity: it has nothing. */
   dueAtMs(target: TargetRow): number {
-    if (target.pausedFor !== null) return Infinity;
+    if (target.pausedFor !== null || this.tables.servingOf(target.key) === null) return Infinity;
     let at = Infinity;
     for (const { notBeforeMs } of target.delayed) at = Math.min(at, notBeforeMs);
     for (const batch of target.batches) if (isWaiting(batch)) at = Math.min(at, batch.retryAtMs ?? batch.createdAtMs);

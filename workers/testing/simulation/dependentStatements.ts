@@ -2,7 +2,8 @@ import { TASK_STATES } from '../../../workflows/planning/states';
 import type { Need } from '../../../workflows/planning/grouping/dependents';
 import type { Statement } from './statement';
 import { NO_ROWS } from './statement';
-import type { EndedRow, Tables } from './tables';
+import type { Tables } from './tables';
+import type { EndedRow } from './rows';
 
 /**
  * What the statements of `postgres/grouping/dependents.ts` do to a simulated store: of tasks that

@@ -4,7 +4,7 @@ import { completeAccepted } from '../../../activities/accepted/complete';
 import type { Completion } from '../../../activities/accepted/completion';
 import { Conclusions } from '../../../activities/accepted/conclusions';
 import { PollRun } from '../../../activities/accepted/poll';
-import type { QueueHome } from '../../../activities/calls/queueHome';
+import type { Homes } from '../../../activities/shared';
 import type { ActivityDeps } from '../../../activities/deps';
 import { workOffEnded } from '../../../activities/grouping/dependents';
 import type { Handler } from '../../../handlers/types';
@@ -27,11 +27,11 @@ export class Monitor {
     private readonly tables: Tables,
     private readonly handler: Handler,
     private readonly pool: Pool,
-    home: QueueHome,
+    homes: Homes,
   ) {
     // What a look uses of what a worker has. Nothing is rung: the world looks at all that is due.
     this.deps = {
-      ...{ pool, sealer: null, homes: { queue: home }, draining: this.signal },
+      ...{ pool, sealer: null, homes, draining: this.signal },
       log: pino({ level: 'silent' }),
     } as unknown as ActivityDeps;
   }
@@ -43,7 +43,7 @@ export class Monitor {
 
   async look(): Promise<void> {
     const conclusions = new Conclusions(this.deps, this.handler, this.signal);
-    await new PollRun(this.deps, this.handler, conclusions, UNSIGNED, this.signal).run();
+    await new PollRun(this.deps, this.handler, conclusions, UNSIGNED, this.signal, -1).run();
     await conclusions.end();
     this.tables.handler.blockedUntilMs = null;
   }

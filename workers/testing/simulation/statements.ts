@@ -1,3 +1,6 @@
+import { storedVersionOf } from '../../../handlers/contracts/payloadVersion';
+import type { Handler } from '../../../handlers/types';
+import type { MemberTask } from '../../../postgres/calls/members';
 import {
   BATCH_STATES,
   batchStateName,
@@ -7,10 +10,15 @@ import {
 } from '../../../workflows/planning/states';
 import { ACCEPTED } from './acceptedStatements';
 import { DEPENDENTS } from './dependentStatements';
+import { LANES } from './lanes/statements';
+import { NODES } from './nodes/nodeStatements';
 import type { Statement } from './statement';
 import { NO_ROWS } from './statement';
-import type { BatchRow, Tables, TaskRow } from './tables';
+import type { Page } from './settling';
+import { close, countAttempt, keepPage, openAttempt, rest } from './settling';
+import type { Tables } from './tables';
 import { membersIn } from './tables';
+import type { BatchRow, TaskRow } from './rows';
 
 /**
  * What the statements of `postgres/calls`, by which a settlement is written, do to a simulated
@@ -18,24 +26,6 @@ import { membersIn } from './tables';
  * decides. That both do the same is checked by a test, against the real store.
  */
 const nothing: Statement = () => NO_ROWS;
-const open = (tables: Tables, id: unknown, attempt: unknown): BatchRow | null => {
-  const batch = tables.batch(id as number);
-  return batch.attempt === attempt && batch.state === 'open' ? batch : null;
-};
-const count = (batch: BatchRow, counts: unknown): void => {
-  batch.counted = Math.min(batch.attempt, batch.counted + Number(counts));
-};
-/** No dispatch has it any more, and no outcome is waited for. */
-const rest = (batch: BatchRow): void => {
-  batch.marked = false;
-  batch.carried = false;
-  batch.retryAtMs = null;
-};
-const close = (batch: BatchRow, state: BatchRow['state'], error: unknown): void => {
-  rest(batch);
-  Object.assign(batch, { state, error });
-  batch.target.batches.delete(batch);
-};
 
 const settleSucceeded: Statement = (tables, [batches, pages]) => {
   const rows: object[] = [];
@@ -43,7 +33,7 @@ const settleSucceeded: Statement = (tables, [batches, pages]) => {
   for (const { id, attempt, counts, keyed } of settled) {
     const batch = tables.batch(id);
     if (batch.attempt !== attempt || (batch.state !== 'open' && batch.state !== 'unknown')) continue;
-    count(batch, counts);
+    countAttempt(batch, counts);
     for (const task of membersIn(batch)) {
       tables.end(task, 'succeeded', task.attempts + batch.counted, null);
       if (keyed === true) tables.freeKey(task);
@@ -55,20 +45,9 @@ const settleSucceeded: Statement = (tables, [batches, pages]) => {
   return rows;
 };
 
-interface Page {
-  batch_id: number;
-  attempt: number;
-  results: [place: number, value: unknown][];
-}
-const keepPage = (tables: Tables, { batch_id, attempt, results }: Page): void => {
-  const batch = tables.batch(batch_id);
-  if (batch.results.attempt !== attempt) batch.results = { attempt, values: new Map() };
-  for (const [place, value] of results) batch.results.values.set(place, value);
-};
-
 const finishBatch: Statement = (tables, [id, state, counts, left, error]) => {
   const batch = tables.batch(id as number);
-  count(batch, counts);
+  countAttempt(batch, counts);
   batch.left += left as number;
   const end = batchStateName(state as number);
   for (const task of membersIn(batch))
@@ -109,7 +88,7 @@ const delayMembers: Statement = (tables, [json]) => {
 
 const dissolveBatch: Statement = (tables, [id, counts, error]) => {
   const batch = tables.batch(id as number);
-  count(batch, counts);
+  countAttempt(batch, counts);
   const members = membersIn(batch);
   batch.refused = false;
   batch.left = batch.members.length;
@@ -153,9 +132,9 @@ const moveMembers: Statement = (tables, [parentId, childId, seqs]) => {
 };
 
 const deferBatch: Statement = (tables, [id, attempt, inMs, refused, counts, keep, error]) => {
-  const batch = open(tables, id, attempt);
+  const batch = openAttempt(tables, id, attempt);
   if (batch === null) return NO_ROWS;
-  count(batch, counts);
+  countAttempt(batch, counts);
   batch.refusals = refused === true ? batch.refusals + 1 : 0;
   batch.unsure ||= counts === 1;
   batch.carried &&= keep === true;
@@ -176,11 +155,16 @@ const toMembers = (batch: BatchRow): object => {
   return { batchId: batch.id, counted: batch.counted, seqs, attempts };
 };
 
-const toContent = ({ seq, id, payload }: TaskRow): object => ({ seq, id, payload, recipientId: null });
+type Content = Omit<MemberTask, 'batchId' | 'attempts'>;
+const toContent = ({ seq, id, payload }: TaskRow, handler: Handler): Content => ({
+  ...{ seq, id, payload, recipientId: null, version: storedVersionOf(handler), trace: null, tracedAtMs: null },
+});
 
 export const STATEMENTS: Readonly<Record<string, Statement>> = {
   ...ACCEPTED,
   ...DEPENDENTS,
+  ...LANES,
+  ...NODES,
   'settle-succeeded': settleSucceeded,
   'finish-batch': finishBatch,
   'insert-outcomes': insertOutcomes,
@@ -194,7 +178,6 @@ export const STATEMENTS: Readonly<Record<string, Statement>> = {
   'release-targets': nothing,
   'lower-due': nothing,
   'wake-leaders': nothing,
-  'find-handler': nothing,
   'lock-parent': nothing,
   'insert-result-page': (tables, [batch_id, attempt, , , , results]) => {
     const parsed = JSON.parse(results as string) as Page['results'];
@@ -202,8 +185,8 @@ export const STATEMENTS: Readonly<Record<string, Statement>> = {
     return NO_ROWS;
   },
   'read-members': (tables, [ids]) => (ids as number[]).map((id) => toMembers(tables.batch(id))),
-  'read-member-contents': (tables, [ids]) =>
-    (ids as number[]).flatMap((id) => membersIn(tables.batch(id)).map(toContent)),
+  'read-member-contents': (tables, [ids], handler) =>
+    (ids as number[]).flatMap((id) => membersIn(tables.batch(id)).map((task) => toContent(task, handler))),
   'lock-attempt': (tables, [id, attempt]) => {
     const batch = tables.batch(id as number);
     if (batch.attempt !== attempt || (batch.state !== 'open' && batch.state !== 'unknown')) return NO_ROWS;
@@ -223,15 +206,15 @@ export const STATEMENTS: Readonly<Record<string, Statement>> = {
   },
   'lock-refused': (tables, [id]) => [{ error: tables.batch(id as number).error }],
   'park-batch': (tables, [id, attempt, counts, error]) => {
-    const batch = open(tables, id, attempt);
+    const batch = openAttempt(tables, id, attempt);
     if (batch === null) return NO_ROWS;
-    count(batch, counts);
+    countAttempt(batch, counts);
     rest(batch);
     Object.assign(batch, { state: 'unknown', pollAtMs: null, error });
     return [batch];
   },
   'postpone-look-up': (tables, [id, attempt, inMs]) => {
-    const batch = open(tables, id, attempt);
+    const batch = openAttempt(tables, id, attempt);
     if (batch !== null) Object.assign(batch, { carried: false, retryAtMs: tables.nowMs + (inMs as number) });
     return NO_ROWS;
   },
@@ -242,10 +225,6 @@ export const STATEMENTS: Readonly<Record<string, Statement>> = {
   'hold-target': (tables, [id, inMs]) => {
     const target = tables.targetOf(id as number);
     target.holdMs = later(target.holdMs, tables, inMs);
-    return NO_ROWS;
-  },
-  'hold-handler': (tables, [, inMs]) => {
-    tables.handler.holdMs = later(tables.handler.holdMs, tables, inMs);
     return NO_ROWS;
   },
   'pause-handler': (tables, [, reason]) => {

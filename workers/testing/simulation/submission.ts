@@ -8,7 +8,8 @@ import { dependencyProblem } from '../../../client/tasks/storeDependents';
 import type { Handler } from '../../../handlers/types';
 import type { Pool } from '../../../postgres/pool';
 import { orderDependents } from '../../../workflows/planning/grouping/dependencies';
-import type { Tables, TaskRow } from './tables';
+import type { Tables } from './tables';
+import type { TaskRow } from './rows';
 
 /** Accepts tasks in a simulated store as the client does: all of them, or none. */
 export class Submission {
@@ -63,6 +64,7 @@ export class Submission {
       attempts: 0,
       place: 'held',
       batch: null,
+      sets: null,
       end: null,
     };
     tables.tasks.set(id, row);

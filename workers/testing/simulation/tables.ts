@@ -1,102 +1,12 @@
-import type { WaitingTask } from '../../../workflows/planning/calls/plans';
+import type { Handler } from '../../../handlers/types';
 import type { Need } from '../../../workflows/planning/grouping/dependents';
-import type { BatchState, FlushReason, TaskState } from '../../../workflows/planning/states';
+import type { TaskState } from '../../../workflows/planning/states';
 import { TASK_STATES } from '../../../workflows/planning/states';
-
-/** The rows of a simulated store. Times are Unix milliseconds of its clock. */
-
-export type Overrides = Partial<Record<'lingerMs' | 'quietPeriodMs' | 'maxItems' | 'minItems', number>>;
-
-/**
- * A task, with the place where it is: in its target's queue, delayed, a member of a batch, or
- * ended.
- */
-export interface TaskRow extends WaitingTask {
-  id: string;
-  /** JSON text. */
-  payload: string;
-  target: TargetRow;
-  createdAtMs: number;
-  place: 'queue' | 'delayed' | 'held' | 'batch' | 'ended';
-  /** Where it is delayed, or held. */
-  notBeforeMs: number;
-  /** Counted attempts before it joined its batch. */
-  attempts: number;
-  batch: BatchRow | null;
-  end: { state: TaskState; attempts: number; error: string | null; atMs: number } | null;
-}
-
-export interface TargetRow {
-  id: number;
-  key: string;
-  pausedFor: string | null;
-  holdMs: number | null;
-  flushSeq: number | null;
-  overrides: Overrides | null;
-  paces: number[];
-  /** In claim order. */
-  queue: TaskRow[];
-  delayed: TaskRow[];
-  /** Keys of `distinctBy`, with the seq of the task that holds each. */
-  busyKeys: Map<string, number>;
-  /** Batches that are open or parked. */
-  batches: Set<BatchRow>;
-}
-
-export interface BatchRow {
-  id: number;
-  target: TargetRow;
-  members: readonly TaskRow[];
-  /** How many members have left it. */
-  left: number;
-  state: BatchState;
-  reason: FlushReason;
-  attempt: number;
-  counted: number;
-  refusals: number;
-  /** A call was marked, and its outcome is not written yet. */
-  marked: boolean;
-  /** A dispatch has it. */
-  carried: boolean;
-  retryAtMs: number | null;
-  refused: boolean;
-  unsure: boolean;
-  depth: number;
-  parentId: number | null;
-  /** The batch under whose key the downstream may know it. */
-  sentAs: number;
-  weight: number;
-  error: string | null;
-  createdAtMs: number;
-  startedAtMs: number | null;
-  calledAtMs: number | null;
-  /** Under what the downstream accepted it; null: it did not. */
-  reference: string | null;
-  /** When its status is asked for next; null: it is not. */
-  pollAtMs: number | null;
-  pollUntilMs: number | null;
-  completion: unknown;
-  /** Results by place, of the attempt that they belong to. */
-  results: { readonly attempt: number; readonly values: Map<number, unknown> };
-}
-
-/** The handler's own row. */
-export interface HandlerRow {
-  name: string;
-  pausedFor: string | null;
-  holdMs: number | null;
-  paces: number[];
-  /** Its leader waits until then for a rate, or for weight in flight; null: it does not. */
-  blockedUntilMs: number | null;
-}
-
-/** A task that has ended, and that others depended on then. */
-export interface EndedRow {
-  id: number;
-  seq: number;
-  /** A number of `TASK_STATES`. */
-  state: number;
-}
+import { LaneTables } from './lanes/laneTables';
+import type { Serving } from './nodes/nodeTables';
+import { NodeTables } from './nodes/nodeTables';
+import { DEFAULT_NODE_SETTINGS } from '../../../activities/nodes/settings';
+import type { BatchRow, EndedRow, HandlerRow, TargetRow, TaskRow } from './rows';
 
 /** No attempt has the number 0: results replace it. */
 const NO_RESULTS: BatchRow['results'] = { attempt: 0, values: new Map() };
@@ -112,15 +22,23 @@ export class Tables {
   readonly needs: Need[] = [];
   /** Ends that dependents wait for to be worked off. */
   ended: EndedRow[] = [];
+  readonly lanes: LaneTables;
+  readonly nodes: NodeTables;
+  /** Takes back what the open transaction has inserted, in reverse. */
+  undo: (() => void)[] = [];
   private readonly byId: TargetRow[] = [];
   private seq = 0;
+  private calls = 0;
   private endedNo = 0;
 
   constructor(
-    handler: string,
+    { name, lane, affinity }: Pick<Handler, 'name' | 'lane' | 'affinity'>,
     public nowMs: number,
   ) {
-    this.handler = { name: handler, pausedFor: null, holdMs: null, paces: [], blockedUntilMs: null };
+    this.nodes = new NodeTables({ name, affinity }, nowMs, DEFAULT_NODE_SETTINGS.leaseMs);
+    const free = { pausedFor: null, holdMs: null, paces: [], blockedUntilMs: null };
+    this.handler = { name, ...free, allowed: null, reductions: 0 };
+    this.lanes = new LaneTables(lane);
   }
 
   target(key: string): TargetRow {
@@ -128,7 +46,8 @@ export class Tables {
     if (target === undefined) {
       const lists = { queue: [], delayed: [], busyKeys: new Map<string, number>(), batches: new Set<BatchRow>() };
       const free = { pausedFor: null, holdMs: null, flushSeq: null, overrides: null, paces: [] };
-      target = { id: this.targets.size + 1, key, ...free, ...lists };
+      const calls = { lane: null, allowed: null, reductions: 0 };
+      target = { id: this.targets.size + 1, key, ...free, ...calls, ...lists };
       this.targets.set(key, target);
       this.byId.push(target);
     }
@@ -139,8 +58,21 @@ export class Tables {
     return this.byId[id - 1]!;
   }
 
+  /**
+   * Returns who may call the batches of a target, or of a service: `any` node, where the handler
+   * has no affinity; null: no node does now.
+   */
+  servingOf(key: string): Serving | 'any' | null {
+    return this.nodes.isOff ? 'any' : this.nodes.servingOf(this.nodes.partitionOf(key), this.nowMs);
+  }
+
   nextSeq(): number {
     return ++this.seq;
+  }
+
+  /** Returns the number of a call that submits into lanes. */
+  nextCall(): number {
+    return ++this.calls;
   }
 
   batch(id: number): BatchRow {
@@ -181,6 +113,7 @@ export class Tables {
       pollAtMs: null,
       pollUntilMs: null,
       completion: null,
+      inLane: null,
       results: NO_RESULTS,
     };
     for (const task of members) {

@@ -1,7 +1,10 @@
 import type { Duration } from '@temporalio/common';
 import type { CompletionReport, CompletionWhat } from '../../../activities/accepted/completion';
-import { workOffEnded } from '../../../activities/grouping/dependents';
 import { QueueHome } from '../../../activities/calls/queueHome';
+import { LaneHome } from '../../../activities/lanes/home';
+import { DEFAULT_NODE_SETTINGS } from '../../../activities/nodes/settings';
+import type { CancelledBatch } from '../../../client/lanes/cancelBatch';
+import type { BatchInput } from '../../../client/lanes/checkBatch';
 import type { CompletionAnswer } from '../../../client/operations/complete';
 import { completionError } from '../../../client/operations/complete';
 import type { TaskInput } from '../../../client/tasks/checkTasks';
@@ -10,19 +13,34 @@ import type { Pool } from '../../../postgres/pool';
 import { durationMs } from '../duration';
 import { Caller } from './caller';
 import { Claims } from './claim';
+import { cancelInLane } from './lanes/cancelInLane';
+import type { SimulatedSubmit } from './lanes/laneSubmission';
+import { LaneSubmission } from './lanes/laneSubmission';
+import { LaneWork } from './lanes/laneWork';
+import { flushLanes } from './lanes/queueStatements';
+import { SimulatedLanes } from './lanes/simulatedLanes';
 import { memoryPool } from './memoryPool';
 import { Monitor } from './monitor';
-import { refuseUnsimulated } from './refusals';
+import { Balancer } from './nodes/balancer';
+import { newNode } from './nodes/nodeTables';
+import { SimulatedNodes } from './nodes/simulatedNodes';
+import { QueueWork } from './queueWork';
 import { Submission } from './submission';
-import type { BatchRow, HandlerRow, Overrides, TargetRow } from './tables';
 import { Tables } from './tables';
 import type { SimulatedBatch, SimulatedCall, SimulatedTask } from './views';
-import { batchView, taskView } from './views';
+import { batchView, partitionView, taskView } from './views';
+import type { Work } from './work';
+import type { HandlerRow, Overrides, TargetRow } from './rows';
 
 /** Options of `simulate`. */
 export interface SimulateOptions {
   /** When the world begins: Unix milliseconds. Default: 2026-01-01T00:00:00Z. */
   startMs?: number;
+  /**
+   * The nodes over which partitions are spread, where the handler has affinity: ids of nodes with
+   * the attributes that it asks for. Default: one, `node-1`. Others join by `world.nodes.join`.
+   */
+  nodes?: readonly string[];
   /** Of the jitter after back pressure without `retryAfterMs`. Default 1. */
   seed?: number;
 }
@@ -38,31 +56,51 @@ export class World<P = unknown, I = P> {
   /** Calls of the handler's `submit`, in order. */
   readonly calls: SimulatedCall<P>[] = [];
   private readonly tables: Tables;
-  private readonly claims: Claims;
-  private readonly caller: Caller;
+  /** Its lanes, and the verbs of `muster.lanes`. */
+  readonly lanes: SimulatedLanes;
+  /** Its nodes, where the handler has affinity. */
+  readonly nodes: SimulatedNodes;
+  private readonly pool: Pool;
+  private readonly balancer: Balancer;
+  private readonly work: Work;
   private readonly monitor: Monitor;
   private readonly submission: Submission;
+  private readonly laneSubmission: LaneSubmission;
   private running: Promise<void> = Promise.resolve();
 
   /** @internal */
-  constructor(handler: Handler<P, I>, { startMs = Date.UTC(2026, 0, 1), seed = 1 }: SimulateOptions) {
-    refuseUnsimulated(handler);
+  constructor(
+    private readonly handler: Handler<P, I>,
+    { startMs = Date.UTC(2026, 0, 1), seed = 1, nodes = ['node-1'] }: SimulateOptions,
+  ) {
     this.startMs = startMs;
-    this.tables = new Tables(handler.name, startMs);
-    this.claims = new Claims(this.tables, handler);
-    const pool = (this.pool = memoryPool(this.tables, handler));
-    const home = new QueueHome(pool, {}, uniform(seed));
+    this.tables = new Tables(handler, startMs);
+    const pool = memoryPool(this.tables, handler);
+    this.balancer = new Balancer(this.tables, pool, DEFAULT_NODE_SETTINGS);
+    const random = uniform(seed);
+    const homes = { queue: new QueueHome(pool, {}, random), lane: new LaneHome(pool) };
+    this.pool = pool;
     this.submission = new Submission(this.tables, handler, pool);
-    this.monitor = new Monitor(this.tables, handler, pool, home);
-    this.caller = new Caller(this.tables, handler, pool, home, (batch, members, outcome) => {
+    this.laneSubmission = new LaneSubmission(this.tables, handler, pool);
+    this.monitor = new Monitor(this.tables, handler, pool, homes);
+    const home = handler.ordered ? homes.lane : homes.queue;
+    const caller = new Caller(this.tables, handler, pool, home, (batch, members, outcome, serving) => {
       const tasks = members.map(({ id, payload, attempts }) => ({ id, payload: JSON.parse(payload) as P, attempts }));
-      const { attempt, reason, target } = batch;
-      const atMs = this.tables.nowMs - startMs;
-      this.calls.push({ atMs, target: target.key, batch: batch.id, attempt, reason, tasks, outcome: outcome.kind });
+      const { attempt, reason, target, inLane } = batch;
+      const at = { atMs: this.tables.nowMs - startMs, target: target.key, service: inLane?.lane.service ?? null };
+      const by = { node: serving?.node ?? null, partition: partitionView(serving) };
+      this.calls.push({ ...at, ...by, batch: batch.id, attempt, reason, tasks, outcome: outcome.kind });
     });
+    this.work = handler.ordered
+      ? new LaneWork(this.tables, pool, caller)
+      : new QueueWork(this.tables, pool, new Claims(this.tables, handler), caller);
+    const change = <T>(work: () => Promise<T>): Promise<T> => this.changed(work);
+    this.lanes = new SimulatedLanes(this.tables, handler, pool, this.laneSubmission, change);
+    this.nodes = new SimulatedNodes(this.tables, this.balancer, change);
+    for (const id of handler.affinity === null ? [] : nodes)
+      this.tables.nodes.nodes.set(id, newNode(id, handler.affinity!.attributes, startMs));
   }
   private readonly startMs: number;
-  private readonly pool: Pool;
 
   /** Returns the world's time as Unix milliseconds, for `notBefore`. */
   now(): number {
@@ -91,10 +129,30 @@ export class World<P = unknown, I = P> {
    */
   submit(tasks: TaskInput<I> | readonly TaskInput<I>[]): Promise<void> {
     const all = Array.isArray(tasks) ? (tasks as readonly TaskInput<I>[]) : [tasks as TaskInput<I>];
-    return this.inTurn(async () => {
-      await this.submission.accept(all);
-      await this.run(this.tables.nowMs);
-    });
+    return this.changed(() => (this.handler.ordered ? this.laneSubmission : this.submission).accept(all));
+  }
+
+  /**
+   * Submits one batch to a lane, which is sent as it is, as `batches.submit` of the client does,
+   * and throws what that throws. Resolves when what it made due has been called.
+   */
+  async submitBatch(
+    service: string,
+    items: readonly TaskInput<I>[],
+    options: Omit<BatchInput, 'service' | 'items'> = {},
+  ): Promise<SimulatedSubmit> {
+    const [submitted] = await this.submitBatches([{ ...options, service, items }]);
+    return submitted!;
+  }
+
+  /** Submits batches to lanes, in this order: all are accepted, or none. */
+  submitBatches(batches: readonly BatchInput<I>[]): Promise<SimulatedSubmit[]> {
+    return this.changed(() => this.laneSubmission.acceptBatches(batches));
+  }
+
+  /** Cancels a lane batch that has not reached the downstream, as `batches.cancel` does. */
+  cancelBatch(batch: number): Promise<CancelledBatch> {
+    return this.changed(() => cancelInLane(this.pool, batch));
   }
 
   /**
@@ -102,10 +160,9 @@ export class World<P = unknown, I = P> {
    * `complete` does, and throws what that throws. Resolves when what it made due has been called.
    */
   complete(completion: CompletionWhat & CompletionReport): Promise<CompletionAnswer> {
-    return this.inTurn(async () => {
+    return this.changed(async () => {
       const end = await this.monitor.complete(completion);
       if (end.kind !== 'completed') throw completionError(end, completion);
-      await this.run(this.tables.nowMs);
       const { batch, reference, state, results, repeated } = end;
       return { batch, reference, state, results, repeated };
     });
@@ -139,16 +196,19 @@ export class World<P = unknown, I = P> {
 
   /** Lets the handler, or one target, go on, also from a hold. */
   resume({ target }: { target?: string } = {}): Promise<void> {
-    return this.changed(() => {
+    return this.changed(async () => {
       Object.assign(this.named(target), { pausedFor: null, holdMs: null });
       this.tables.handler.blockedUntilMs = null;
+      for (const row of this.tables.targets.values())
+        if (row.lane !== null && (target === undefined || row.key === target)) row.lane.ready = true;
     });
   }
 
   /** Makes what waits in the queues of the handler, or of one target, due at once. */
   flush({ target }: { target?: string } = {}): Promise<void> {
-    return this.changed(() => {
+    return this.changed(async () => {
       if (target !== undefined) this.targetNamed(target);
+      flushLanes(this.tables.lanes.all, target);
       for (const row of this.tables.targets.values()) {
         if ((target !== undefined && row.key !== target) || row.queue.length === 0) continue;
         row.flushSeq = row.queue.reduce((last, { seq }) => Math.max(last, seq), row.flushSeq ?? 0);
@@ -158,7 +218,7 @@ export class World<P = unknown, I = P> {
 
   /** Sets limits of one target in place of the handler's; null removes them. */
   setTarget(target: string, overrides: Overrides | null): Promise<void> {
-    return this.changed(() => {
+    return this.changed(async () => {
       this.targetNamed(target).overrides = overrides;
     });
   }
@@ -174,10 +234,11 @@ export class World<P = unknown, I = P> {
     throw new Error(`Cannot find the target: expected one that a task was submitted to (${known}), got "${key}".`);
   }
 
-  private changed(change: () => void): Promise<void> {
-    return this.inTurn(() => {
-      change();
-      return this.run(this.tables.nowMs);
+  private changed<T>(change: () => Promise<T>): Promise<T> {
+    return this.inTurn(async () => {
+      const changed = await change();
+      await this.run(this.tables.nowMs);
+      return changed;
     });
   }
 
@@ -208,38 +269,17 @@ export class World<P = unknown, I = P> {
     for (let turn = 0; ; turn++) {
       if (turn > MOST_TURNS)
         throw new Error(`Cannot simulate: expected an end of what is due at one instant, got ${MOST_TURNS} turns.`);
+      if (this.balancer.nextAtMs() <= this.tables.nowMs) await this.balancer.run();
       if (this.monitor.nextAtMs() <= this.tables.nowMs) await this.monitor.look();
-      const due = this.startable();
-      const batches = due.length > 0 ? due : this.claims.take();
-      // Of tasks that end unsent with the claim.
-      if (this.tables.ended.length > 0) await workOffEnded(this.pool);
-      if (batches.length === 0) return;
-      for (const batch of batches) if ((batch.retryAtMs ?? 0) <= this.tables.nowMs) await this.caller.call(batch);
+      if (!(await this.work.step())) return;
     }
-  }
-
-  /** Returns batches that a dispatch has and that may start now. */
-  private startable(): BatchRow[] {
-    const due: BatchRow[] = [];
-    for (const target of this.tables.targets.values())
-      for (const batch of target.batches)
-        if (batch.carried && (batch.retryAtMs ?? 0) <= this.tables.nowMs) due.push(batch);
-    return due.sort((a, b) => a.id - b.id);
   }
 
   /** Returns the next instant after `afterMs` at which something is due or starts. */
   private nextInstant(afterMs: number): number {
-    const heldMs = this.claims.heldUntilMs();
-    let next = Infinity;
-    const consider = (atMs: number): void => {
-      if (atMs > afterMs && atMs < next) next = atMs;
-    };
-    consider(this.monitor.nextAtMs());
-    for (const target of this.tables.targets.values()) {
-      consider(Math.max(heldMs, this.claims.dueAtMs(target)));
-      for (const batch of target.batches) if (batch.carried) consider(batch.retryAtMs ?? 0);
-    }
-    return next;
+    const later = (atMs: number): number => (atMs > afterMs ? atMs : Infinity);
+    const otherMs = Math.min(later(this.monitor.nextAtMs()), later(this.balancer.nextAtMs()));
+    return Math.min(otherMs, this.work.nextAtMs(afterMs));
   }
 }
 
