@@ -8,7 +8,7 @@ import type { Client, Pool, Queryable } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
 import { registerTargets } from '../../postgres/grouping/target';
 import type { NewTask } from '../../postgres/grouping/task';
-import { copyTasks } from '../../postgres/grouping/copyTasks';
+import { copyTasks } from '../../postgres/grouping/submitting/copyTasks';
 import { RECIPIENT_MS, registerRecipient } from '../../postgres/grouping/task';
 import { leaderIndex } from '../../workflows/planning/grouping/hash';
 import { LaneBindings } from '../lanes/bindings';

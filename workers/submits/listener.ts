@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type pg from 'pg';
 import { Coalescer } from '../../postgres/sharing/coalescer';
-import { listenForSubmitted, SUBMITTED, submittedTarget } from '../../postgres/grouping/submitted';
+import { listenForSubmitted, SUBMITTED, submittedTarget } from '../../postgres/grouping/submitting/submitted';
 import type { Client, Pool } from '../../postgres/pool';
 import { createPool, poolOptions, readUrl } from '../../postgres/pool';
 

@@ -1,4 +1,4 @@
-import type { Queryable } from '../pool';
+import type { Queryable } from '../../pool';
 
 /** What the database's `submit` tells at the commit: in which schema, and of which target. */
 

@@ -1,9 +1,9 @@
 import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
 import { from as copyFrom } from 'pg-copy-streams';
-import type { Client } from '../pool';
-import type { NewTask } from './task';
-import { insertBeside } from './task';
+import type { Client } from '../../pool';
+import type { NewTask } from '../task';
+import { insertBeside } from '../task';
 
 /**
  * Inserts many tasks fast: COPY into `task`, from which the database fills the queue itself: a
