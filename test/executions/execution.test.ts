@@ -257,6 +257,7 @@ describe('executions', () => {
   });
 
   test('a rate per target host: 10 runs at 20 a second to one host take at least 450 ms, other hosts wait for none', async () => {
+    const LATE_MS = 40; // a faster rate, of 22 a second, would be seen
     const at: Record<string, number[]> = {};
     const node = await fleet.node(
       functionsOf({ call: ([url]) => void (at[new URL(url!).host] ??= []).push(performance.now()) }),
@@ -265,7 +266,8 @@ describe('executions', () => {
     await ended(await run('call', urls, { ratePerHost: 20, concurrency: 4 }));
     for (const times of Object.values(at)) {
       expect(times).toHaveLength(10);
-      expect(times.at(-1)! - times[0]!).toBeGreaterThan(440);
+      // The turns are 450 ms apart; the first run may begin late after its turn, the last in time.
+      expect(times.at(-1)! - times[0]!).toBeGreaterThan(450 - LATE_MS);
     }
     await node();
   });
