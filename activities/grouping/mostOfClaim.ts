@@ -10,6 +10,7 @@ import { mostCollected } from '../../workflows/planning/grouping/coalescing';
 export const MAX_TARGETS = 512;
 export const MAX_BATCHES = 512;
 export const MAX_TASKS = 20_000;
+
 /** Returns how many tasks of a target are read: those of its batches, and one more. */
 export const wantedOf = (
   { coalesces }: Pick<LockedLeader, 'coalesces'>,

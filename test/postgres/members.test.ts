@@ -78,6 +78,8 @@ test('of a batch that some have left, the others are read, with the attempts of 
     ['o-1', 1],
     ['o-new', 0],
   ]);
+  await rows(`delete from task where seq = ${members[0]}`);
+  await expect(read()).rejects.toThrow(`batch ${id}: expected a row of its task ${members[0]}, got none`);
   expect(answer.dispatch).toMatchObject({ tasks: 3 });
 });
 
