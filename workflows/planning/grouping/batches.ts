@@ -116,9 +116,9 @@ function fillBatch(waiting: readonly WaitingTask[], from: number, input: CutInpu
 }
 
 /**
- * Returns when a batch that is not full is due, and the reason if it is due now. `sent` of the tasks
- * would be sent. The oldest and the newest one are found by time, since the order of priority is not
- * the order of arrival.
+ * Returns when a batch that is not full is due, and the reason if it is due now. `sent` of the
+ * tasks would be sent. The oldest and the newest are found by time, since the order of priority is
+ * not the order of arrival.
  */
 function dueOf(
   tasks: readonly WaitingTask[],
