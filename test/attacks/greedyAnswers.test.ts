@@ -6,7 +6,11 @@ import { rounds } from '../helpers/long';
 import { MEMORY_MB, peakMb, startSmallApi } from './apiWithLittleMemory';
 import { Tally } from './tally';
 
-/** Requests whose answers would fill the memory of an API with little of it. */
+/**
+ * Requests whose answers would fill the memory of an API with little of it.
+ *
+ * @full
+ */
 
 const tally = new Tally('HTTP API: greedy answers');
 const TASKS = rounds(60, 200);

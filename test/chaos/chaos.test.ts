@@ -3,7 +3,11 @@ import { POINTS } from './points';
 import type { Outcome } from './judge/report';
 import { runShort } from './shortForm';
 
-/** The short form of `npm run test:chaos`. */
+/**
+ * The short form of `npm run test:chaos`; `systems/chaos.test.ts` runs in `npm test`.
+ *
+ * @full
+ */
 const KILLS = POINTS.length + 1;
 const TASKS = rounds(600, 1_500);
 

@@ -4,7 +4,11 @@ import { eventually } from '../helpers/eventually';
 import type { World } from '../cli/world';
 import { CONFIG, createWorld, order } from '../cli/world';
 
-/** Hooks of a config file, in real processes: a worker that is killed in them, and the API. */
+/**
+ * Hooks of a config file, in real processes: a worker that is killed in them, and the API.
+ *
+ * @full
+ */
 
 const HOOKS = `
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs';

@@ -21,6 +21,8 @@ import { compiledEmbedded, postgresPackage, removeTemporary, runParent, temporar
  * A copy of the Postgres programs in the cache: made from an installation that its server's user
  * cannot use where it lies. For root (whose Postgres runs as another user) that is any directory of
  * mode 0700; the lost permissions make the same of it for an ordinary user.
+ *
+ * @full
  */
 
 const asRoot = process.getuid?.() === 0;

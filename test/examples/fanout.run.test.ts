@@ -3,6 +3,8 @@ import { runTrial } from './trial';
 /**
  * The fan-out example in short: real queue, consumers killed in turns, acks twice, exactly one
  * completion. The long form: `npm run example:fanout`.
+ *
+ * @full
  */
 
 test('under kills, redelivery and double acks: exactly one completion, all items acked', async () => {

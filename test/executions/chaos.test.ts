@@ -3,7 +3,9 @@ import path from 'node:path';
 
 /**
  * The short form of `npm run test:execution`, in its own processes with its own servers: it kills
- * those too.
+ * those too. `chaos/systems/chaos.test.ts` has executions and runs in `npm test`.
+ *
+ * @full
  */
 const CHAOS = path.join(__dirname, '..', '..', 'dist', 'test', 'executions', 'chaos', 'chaos.js');
 

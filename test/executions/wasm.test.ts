@@ -43,7 +43,7 @@ const stored = async (body: string): Promise<string> =>
 const runOf = async (
   id: string,
   args: string[] = [],
-  { env = {}, ms = 5_000, over = {} } = {},
+  { env = {}, ms = 60_000, over = {} } = {},
 ): Promise<RunOutcome> => {
   const executor = await makeExecutor(source(over), processes, {
     functionId: id,

@@ -9,7 +9,11 @@ import { createWorld } from '../cli/world';
 import type { Metered } from './meter';
 import { callsIn, mostWithin, startMetered } from './meter';
 
-/** Limits that change while two worker processes send, as the downstream sees them. */
+/**
+ * Limits that change while two worker processes send, as the downstream sees them.
+ *
+ * @full
+ */
 
 const CONFIG = `
 import { defineHandler } from 'temporal-muster';

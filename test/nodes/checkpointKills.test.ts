@@ -11,7 +11,11 @@ import { createDatabase, temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import type { NodeProcess } from './serveNode';
 
-/** Real processes that are killed and stopped: the next holder begins at the checkpoint. */
+/**
+ * Real processes that are killed and stopped: the next holder begins at the checkpoint.
+ *
+ * @full
+ */
 
 const SCRIPT = path.join(__dirname, '..', '..', 'dist', 'test', 'nodes', 'checkpointProcess.js');
 /** Steps between two checkpoints of a process. */

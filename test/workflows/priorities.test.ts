@@ -17,7 +17,11 @@ import { eventually } from '../helpers/eventually';
 import { startMuster } from '../helpers/muster';
 import { Downstream, items, okay } from '../lanes/downstream';
 
-/** Which task a worker gets first when many wait, as after a restart. */
+/**
+ * Which task a worker gets first when many wait, as after a restart.
+ *
+ * @full
+ */
 
 const { TASK_QUEUE_TYPE_WORKFLOW } = proto.api.enums.v1.TaskQueueType;
 

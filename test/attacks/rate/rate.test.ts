@@ -3,7 +3,11 @@ import { distPath } from '../../examples/paths';
 import { Tally } from '../tally';
 import { KIND_NAMES } from './attackers';
 
-/** `attack:rate` in small: what it counts, not how fast anything was. */
+/**
+ * `attack:rate` in small: what it counts, not how fast anything was.
+ *
+ * @full
+ */
 
 const tally = new Tally('honest tenant under all attacks at once');
 /** What an API answers that is attacked; of crooked values it takes those that are none to it. */

@@ -14,6 +14,8 @@ import { startTokenChanger } from './tokenChanger';
  * The API against its own document, tried by a schema-driven generator with what keeps to it, as
  * callers of every kind in turn. The long form also tries what breaks it, at random, and in
  * sequences; `npm run test:fuzz` does that for longer, as one caller who may everything.
+ *
+ * @full
  */
 
 const tallies = new Map(KINDS.map((kind) => [kind, new Tally(`HTTP API by its document: token ${kind.name}`)]));

@@ -6,6 +6,8 @@ import type { Measure } from './queuerMeasure';
 /**
  * `bench:queuer` in small: what does not depend on the machine. The long form: `npm run
  * bench:queuer`.
+ *
+ * @full
  */
 const SIZES = ['--backlog', '300', '--grants', '100', '--batches', '32', '--commit', '20', '--flow', '240'];
 

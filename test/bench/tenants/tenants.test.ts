@@ -1,7 +1,11 @@
 import { execFile } from 'node:child_process';
 import { distPath } from '../../examples/paths';
 
-/** `bench:tenants` in small: what it counts, not how long things take. */
+/**
+ * `bench:tenants` in small: what it counts, not how long things take.
+ *
+ * @full
+ */
 
 interface Side {
   sent: number;

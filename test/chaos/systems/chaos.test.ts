@@ -2,11 +2,7 @@ import { execFile } from 'node:child_process';
 import path from 'node:path';
 import type { Outcome } from './report';
 
-/**
- * The short form of `npm run chaos`: its own processes and servers.
- *
- * @alone
- */
+/** The short form of `npm run chaos`: its own processes and servers. */
 
 const CHAOS = path.join(__dirname, '..', '..', '..', 'dist', 'test', 'chaos', 'systems', 'chaos.js');
 

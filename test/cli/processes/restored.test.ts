@@ -14,6 +14,8 @@ import { createWorld } from '../world';
 /**
  * After a restored backup the numbers of batches and messages come again. What a downstream or a
  * receiver remembers them by does not, and is the same in every process that sends it.
+ *
+ * @full
  */
 
 const CONFIG = `

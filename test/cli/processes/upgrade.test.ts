@@ -9,7 +9,9 @@ import { createWorld, order } from '../world';
 
 /**
  * A leader that lingers for an hour is pinned to version one; then version two becomes the current
- * one.
+ * one. `rolling.test.ts` runs in `npm test`.
+ *
+ * @full
  */
 let world: World;
 let client: Client;

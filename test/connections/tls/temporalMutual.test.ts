@@ -4,7 +4,11 @@ import { startMutualFront } from './mutualFront';
 import type { Env, TlsWorld } from './world';
 import { createTlsWorld, expectAcceptedUntold, expectRefusedAtOnce, identityOf, useEveryDoor } from './world';
 
-/** A Temporal behind TLS that demands a certificate: the command line as processes. */
+/**
+ * A Temporal behind TLS that demands a certificate: the command line as processes.
+ *
+ * @full
+ */
 
 let world: TlsWorld;
 let front: MutualFront;

@@ -4,6 +4,7 @@ const { HERE, keepGlobals } = require('./oneContext');
 const { letGo } = require('./promiseStorage');
 const { forgetRuntime } = require('./sharedModules');
 const { timesOf } = require('./times');
+const { reuseThreads } = require('./workflowThreads');
 
 /**
  * Node's environment, which also runs the command line (`test/cli/process.ts`), and measures a file
@@ -23,6 +24,7 @@ class Environment extends TestEnvironment {
   }
 
   handleTestEvent(event) {
+    if (event.name === 'run_start') reuseThreads();
     this.times?.see(event);
   }
 

@@ -10,6 +10,8 @@ import { expectWhole } from '../../helpers/whole';
  * is settled, by a monitor that continues as new in time; and also when its run was ended with all
  * of them unread. With `MUSTER_STORMS=80x900000,9900x100` it measures others: how many, and their
  * bytes.
+ *
+ * @full
  */
 const SHORT = '10x900000,100x100';
 const storms = (process.env['MUSTER_STORMS'] ?? SHORT)
