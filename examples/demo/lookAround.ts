@@ -5,13 +5,13 @@ import type { Stack } from './stack';
 
 /** Where the Web UI is and what to look at in it. */
 export function lookAround({ temporal, downstream }: Stack, keep: boolean): string {
-  const leaders = `${DEFAULT_PREFIX}/leader/index-city/0 to /3`;
+  const leaders = `${DEFAULT_PREFIX}/leader/index-city/0 and /1`;
   if (!keep) {
     return `To look around in the Web UI: npm run demo -- --keep (leaders are the workflows ${leaders}).`;
   }
   return [
     `Web UI      ${temporal.uiUrl}`,
-    `            ${leaders}: each leads a quarter of the countries. A run's summary and details tell its state;`,
+    `            ${leaders}: each leads half of the countries. A run's summary and details tell its state;`,
     '            its history has one dispatch for many calls, and no task.',
     `downstream  ${downstream.url}/stats`,
     'muster      in another terminal, in this folder: npx muster status, npx muster task city-2988507, npx muster verify',

@@ -136,7 +136,7 @@ export interface ContractOptions<P = unknown, I = P> {
    * tasks of a target that is not bound yet are refused.
    */
   lane?: Partial<LaneRules>;
-  /** How many leader workflows share the targets, 1 to 1,024. Default `auto`, which is 4. */
+  /** How many leader workflows share the targets, 1 to 1,024. Default `auto`, which is 2. */
   leaders?: 'auto' | 'target' | number;
   /**
    * `partition`: the handler's targets (or lanes) are divided among partitions, each served by one

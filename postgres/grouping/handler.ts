@@ -12,8 +12,10 @@ export interface HandlerRow {
 
 /**
  * Number of leaders for `leaders: 'auto'`: each leads a set of targets, from the first target on.
+ * Each turn of a leader costs processor time, however little it claims, so fewer leaders are
+ * cheaper; of two, one still claims while the other's process is found to be dead.
  */
-const AUTO_LEADERS = 4;
+const AUTO_LEADERS = 2;
 const leaderCount = (leaders: Handler['leaders']): number =>
   leaders === 'auto' ? AUTO_LEADERS : leaders === 'target' ? 0 : leaders;
 

@@ -84,14 +84,14 @@ test("with leaders: 'target' one lock row per target, with holder, epoch, when i
   expect(free).toMatchObject({ holder: null, epoch: 0, acquired: false });
 });
 
-test('by default four lock rows share the targets by their keys: a turn on one row serves its set, and leaves the others alone [A3]', async () => {
+test('by default two lock rows share the targets by their keys: a turn on one row serves its set, and leaves the others alone [A3]', async () => {
   const keys = Array.from({ length: 24 }, (_, i) => `t-${i}`).sort();
   await submit('shared', ...keys.map((key): [string, string] => [`a-${key}`, key]));
   const led = await rows<{ key: string; leaderId: number; name: string }>(
     'select t.key, l.id as "leaderId", l.name from target t join leader l on l.id = t.leader_id order by t.key collate "C"',
   );
-  expect(led.map(({ key, name }) => [key, name])).toEqual(keys.map((key) => [key, String(leaderIndex(key, 4))]));
-  expect(new Set(led.map(({ name }) => name)).size).toBe(4);
+  expect(led.map(({ key, name }) => [key, name])).toEqual(keys.map((key) => [key, String(leaderIndex(key, 2))]));
+  expect(new Set(led.map(({ name }) => name)).size).toBe(2);
   const own = led.filter(({ leaderId }) => leaderId === led[0]!.leaderId).map(({ key }) => key);
   const { dispatch } = await bench.turn(run, 1, { leaderId: led[0]!.leaderId });
   expect(dispatch).toMatchObject({ batches: own.length, tasks: own.length });
