@@ -22,31 +22,52 @@ interface Program {
   path: string;
 }
 
-const ELASTICMQ_VERSION = '1.6.12';
-const POM = `<project xmlns="http://maven.apache.org/POM/4.0.0">
+/** Copies a program of Maven's, with all it needs, into `lib`. */
+const byMaven = (group: string, artifact: string, version: string): Program['install'] => ({
+  command: 'mvn',
+  args: ['-q', '-B', 'dependency:copy-dependencies', '-DoutputDirectory=lib'],
+  files: {
+    'pom.xml': `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion><groupId>local</groupId><artifactId>servers</artifactId><version>1</version>
   <dependencies><dependency>
-    <groupId>org.elasticmq</groupId><artifactId>elasticmq-server_2.13</artifactId>
-    <version>${ELASTICMQ_VERSION}</version>
+    <groupId>${group}</groupId><artifactId>${artifact}</artifactId><version>${version}</version>
   </dependency></dependencies>
-</project>`;
+</project>`,
+  },
+});
+const jarsOf = (installed: string): string => path.join(installed, 'lib', '*');
 
+const ELASTICMQ_VERSION = '1.6.12';
 export const ELASTICMQ: Program = {
   name: 'elasticmq',
   version: ELASTICMQ_VERSION,
-  install: {
-    command: 'mvn',
-    args: ['-q', '-B', 'dependency:copy-dependencies', '-DoutputDirectory=lib'],
-    files: { 'pom.xml': POM },
-  },
+  install: byMaven('org.elasticmq', 'elasticmq-server_2.13', ELASTICMQ_VERSION),
   serve: async (installed, port, folder) => {
     const config = path.join(folder, 'elasticmq.conf');
     const settings = `rest-sqs { bind-hostname = "127.0.0.1", bind-port = ${port} }\nrest-stats.enabled = false\n`;
     await writeFile(config, `include classpath("application.conf")\n${settings}`);
-    const jars = path.join(installed, 'lib', '*');
-    return { command: 'java', args: [`-Dconfig.file=${config}`, '-cp', jars, 'org.elasticmq.server.Main'] };
+    return {
+      command: 'java',
+      args: [`-Dconfig.file=${config}`, '-cp', jarsOf(installed), 'org.elasticmq.server.Main'],
+    };
   },
   path: '/health',
+};
+
+const DYNAMODB_LOCAL_VERSION = '2.5.4';
+export const DYNAMODB_LOCAL: Program = {
+  name: 'dynamodb-local',
+  version: DYNAMODB_LOCAL_VERSION,
+  install: byMaven('com.amazonaws', 'DynamoDBLocal', DYNAMODB_LOCAL_VERSION),
+  serve: async (installed, port) => ({
+    command: 'java',
+    args: [
+      `-Dsqlite4java.library.path=${path.join(installed, 'lib')}`, // its native code
+      ...['-cp', jarsOf(installed), 'com.amazonaws.services.dynamodbv2.local.main.ServerRunner'],
+      ...['-inMemory', '-disableTelemetry', '-port', String(port)],
+    ],
+  }),
+  path: '/',
 };
 
 const DYNALITE_VERSION = '4.0.0';

@@ -3,11 +3,11 @@ import { processFlags } from '../../examples/support/flags';
 import { runToEnd } from '../helpers/runToEnd';
 import { ROOT } from '../project/project';
 
-/** `npm run test:servers`: the sinks against ElasticMQ and Dynalite. */
+/** `npm run test:servers`: the sinks against ElasticMQ, DynamoDB Local and Dynalite. */
 processFlags(
   {
     name: 'npm run test:servers --',
-    summary: 'Runs the sinks of SQS and DynamoDB against ElasticMQ and Dynalite, installed once.',
+    summary: 'Runs the sinks of SQS and DynamoDB against ElasticMQ, DynamoDB Local and Dynalite, installed once.',
     result: 'The tests. Exit code 1 if one fails; 2 without Java and Maven: then nothing was tried.',
     examples: [''],
   },
@@ -17,7 +17,9 @@ processFlags(
 runToEnd(async () => {
   const missing = ['java', 'mvn'].filter((program) => spawnSync(program, ['-version']).status !== 0);
   if (missing.length > 0) {
-    process.stderr.write(`Cannot test against ElasticMQ: expected java and mvn, got no ${missing.join(', ')}.\n`);
+    process.stderr.write(
+      `Cannot test against ElasticMQ and DynamoDB Local: expected java and mvn, got no ${missing.join(', ')}.\n`,
+    );
     process.exitCode = 2;
     return true;
   }
