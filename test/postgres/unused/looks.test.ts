@@ -139,6 +139,29 @@ describe.each(Object.entries(WAYS))('%s', (_, way) => {
   });
 });
 
+test('the oldest look-up of those that a process keeps counts', async () => {
+  const process = store.process();
+  await submit(process, loose, 'a', [newId()]);
+  const before = lookedUpAt(process);
+  await store.hoursLater(7);
+  await submit(process, loose, newId(), [newId()]);
+  expect(lookedUpAt(process)).toBe(before);
+  await store.hoursLater(7);
+  await submit(process, loose, 'a', [newId()]);
+  expect(lookedUpAt(process) - before).toBeGreaterThan(14 * HOUR_MS);
+});
+
+test('a transaction has its number when its ids are checked: the sweeper can wait for it', async () => {
+  await inTransaction(store.database.pool, async (db) => {
+    const drawn = async (): Promise<unknown> =>
+      (await db.query<{ xid: string | null }>({ text: 'select pg_current_xact_id_if_assigned()::text as xid' }))
+        .rows[0]!.xid;
+    expect(await drawn()).toBeNull();
+    await db.query({ text: 'select check_targets(server_time())' });
+    expect(await drawn()).not.toBeNull();
+  });
+});
+
 test('submits that share a statement are each served, whichever of them knows old ids', async () => {
   const [old, fresh] = [store.process(), store.process()];
   await submit(old, loose, 'a', [newId()]);
