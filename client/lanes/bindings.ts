@@ -126,7 +126,7 @@ const expectTargets = async (pool: Pool, ids: readonly number[]): Promise<void> 
   if (ids.length > 0 && (await withRetries(() => findGoneTargets(pool, ids))).length > 0) throw new TargetGoneError();
 };
 
-/** Throws if one of these lanes, which their targets do not feed, is not what its service names any more. */
+/** Throws if a service of these, whose lane the target does not feed, names another lane by now. */
 const expectLanes = async (
   pool: Pool,
   wanted: readonly Wanted[],

@@ -72,7 +72,8 @@ from (
   select t.id, t.key, t.leader_id
   from target t
   where t.handler_id = $1 and t.key = any($2::text[]) and t.unused_at is null
-  union all select * from kept) f`,
+  union all select k.id, k.key, k.leader_id
+  from kept k) f`,
     values: [handlerId, keys],
   });
   return rows;
@@ -82,7 +83,10 @@ from (
 export const findGoneTargets = async (db: Queryable, ids: readonly number[]): Promise<number[]> => {
   const { rows } = await db.query<{ id: number }>({
     name: 'find-gone-targets',
-    text: `select u.id from unnest($1::int[]) u (id) where not exists (select from target t where t.id = u.id)`,
+    text: `
+select u.id
+from unnest($1::int[]) u (id)
+where not exists (select from target t where t.id = u.id)`,
     values: [ids],
   });
   return rows.map(({ id }) => id);

@@ -77,7 +77,7 @@ export class UnusedStore {
     return this.rows.look(this.database.pool);
   }
 
-  /** The time of the server, by which marks and look-ups are told, goes on: that of no process does. */
+  /** The server's time goes on, by which marks and look-ups are told: that of no process does. */
   async hoursLater(hours: number): Promise<void> {
     await this.query(`update ahead set hours = hours + $1 * interval '1 hour'`, [hours]);
   }
