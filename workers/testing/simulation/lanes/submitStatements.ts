@@ -134,6 +134,8 @@ export const SUBMITS: Readonly<Record<string, Statement>> = {
       const target = tables.targets.get(key);
       return target === undefined ? [] : [{ id: target.id, key, leaderId: 1, lookedUpAtMs: tables.nowMs }];
     }),
+  // A world deletes no target.
+  'find-gone-targets': nothing,
   'register-lanes': ({ lanes }, [services]) => {
     for (const service of [...(services as string[])].sort()) lanes.register(service);
     return NO_ROWS;
