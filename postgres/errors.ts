@@ -4,6 +4,7 @@ import {
   AGAIN,
   CHECK,
   codeOf,
+  FOREIGN_KEY_VIOLATION,
   INVALID_SCHEMA,
   LOST,
   LOST_CONNECTION,
@@ -15,6 +16,7 @@ import {
   REFUSED,
   SILENT,
   SQLSTATE,
+  STALE_TARGETS,
   UNANSWERED,
   UNDEFINED_COLUMN,
   UNDEFINED_TABLE,
@@ -201,6 +203,26 @@ export const isLockTimeout = (error: unknown): boolean => ['55P03', '40P01'].inc
 export const isOutsideTransaction = (error: unknown): boolean => sqlStateOf(error) === NO_TRANSACTION;
 
 export const isUniqueViolation = (error: unknown): boolean => codeOf(error) === UNIQUE_VIOLATION;
+
+/** A target, or its lane, was deleted as unused between its look-up and its use. */
+export class TargetGoneError extends Error {
+  override readonly name = 'TargetGoneError';
+  constructor() {
+    super('Cannot use a target: it was deleted, since nothing had used it for long. Look it up again.');
+  }
+}
+
+const TO_TARGETS =
+  /^(batch_target_id|lane_batch_lane_id|lane_batch_target_id_lane_id|lane_state_lane_id|target_lane_id)_fkey$/;
+/**
+ * Says whether nothing was stored because the ids of targets were looked up too long ago
+ * (`check_targets`), or because a target, or its lane, had been deleted.
+ */
+export const isTargetGone = (error: unknown): boolean =>
+  error instanceof TargetGoneError ||
+  codeOf(error) === STALE_TARGETS ||
+  (codeOf(error) === FOREIGN_KEY_VIOLATION && TO_TARGETS.test(String((error as { constraint?: unknown }).constraint)));
+
 export const isMissingSchema = (error: unknown): boolean =>
   [UNDEFINED_TABLE, INVALID_SCHEMA].includes(sqlStateOf(error) ?? '');
 

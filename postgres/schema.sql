@@ -1,12 +1,25 @@
 -- The schema after all migrations, for review: written by `npm run schema:dump`, compared by test/postgres/schema.test.ts.
 -- Never run by Muster; postgres/migrations is what runs.
 
+-- Functions come by name: one of SQL may call a later one.
+set check_function_bodies = off;
+
 CREATE OR REPLACE FUNCTION add_counts(a bigint[], b bigint[])
  RETURNS bigint[]
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
 AS $function$
   select array_agg(coalesce(u.a, 0) + coalesce(u.b, 0) order by u.i) from unnest(a, b) with ordinality u (a, b, i) $function$
+;
+
+CREATE OR REPLACE FUNCTION check_targets(looked_up_at timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE sql
+AS $function$
+  select case when pg_current_xact_id() is not null
+    and looked_up_at >= server_time() - targets_serve() then true
+  else refuse_targets(looked_up_at) end
+$function$
 ;
 
 CREATE OR REPLACE FUNCTION check_text(field text, code text, value text, most integer)
@@ -198,6 +211,18 @@ begin
 end $function$
 ;
 
+CREATE OR REPLACE FUNCTION refuse_targets(looked_up_at timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception using errcode = 'MU002', message = format(
+      'Cannot store tasks: expected targets that were looked up within %s hours, got a look at %s. Submit again.',
+      extract(hour from targets_serve()), coalesce(looked_up_at::text, 'no time')),
+    hint = 'Nothing was stored. A transaction that has been open for as long must end first.';
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION refuse_task(code text, message text, remedy text, state text DEFAULT '22023'::text)
  RETURNS void
  LANGUAGE plpgsql
@@ -205,6 +230,19 @@ AS $function$
 begin
   raise exception using errcode = state, message = 'Cannot submit the task: ' || message || '.', hint = remedy, detail = code;
 end $function$
+;
+
+CREATE OR REPLACE FUNCTION server_time()
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+AS $function$ select clock_timestamp() $function$
+;
+
+CREATE OR REPLACE FUNCTION targets_serve()
+ RETURNS interval
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$ select interval '12 hours' $function$
 ;
 
 create sequence submit_seq as bigint start 1 increment 1 cache 1;
@@ -618,6 +656,7 @@ create table lane (
   on_invalid smallint not null,
   pending_limit integer,
   partition text,
+  unused_at timestamp with time zone,
   constraint lane_pkey PRIMARY KEY (id),
   constraint lane_service_key UNIQUE (service),
   constraint lane_approach_check CHECK (approach >= 0 AND approach <= 2),
@@ -940,6 +979,7 @@ create table target (
   rates jsonb,
   limits jsonb,
   limits_until timestamp with time zone,
+  unused_at timestamp with time zone,
   constraint target_pkey PRIMARY KEY (id),
   constraint target_handler_id_key_key UNIQUE (handler_id, key),
   constraint target_lane UNIQUE (id, lane_id),
@@ -1225,19 +1265,29 @@ CREATE OR REPLACE FUNCTION target_of(h handler, of_key text)
 AS $function$
 declare
   leads constant text := case when h.leaders = 0 then of_key else leader_index(of_key, h.leaders)::text end;
+  -- Before what the statements below see: each takes a look of its own, or all take that of the transaction.
+  looked_up_at constant timestamptz := server_time() - case
+    when current_setting('transaction_isolation') in ('repeatable read', 'serializable')
+      then clock_timestamp() - transaction_timestamp()
+    else interval '0' end;
   found_id int;
+  marked boolean;
 begin
-  select id into found_id from target where handler_id = h.id and key = of_key;
-  if found then
-    return found_id;
-  end if;
-  insert into leader (handler_id, name) values (h.id, leads) on conflict do nothing;
-  insert into target (handler_id, key, leader_id)
-  select h.id, of_key, id
-  from leader
-  where handler_id = h.id and name = leads
-  on conflict do nothing;
-  select id into found_id from target where handler_id = h.id and key = of_key;
+  loop
+    select id, unused_at is not null into found_id, marked from target where handler_id = h.id and key = of_key;
+    if found and marked then
+      update target set unused_at = null where id = found_id and unused_at is not null;
+      continue when not found; -- deleted, or another transaction was faster
+    end if;
+    exit when found_id is not null;
+    insert into leader (handler_id, name) values (h.id, leads) on conflict do nothing;
+    insert into target (handler_id, key, leader_id)
+    select h.id, of_key, id
+    from leader
+    where handler_id = h.id and name = leads
+    on conflict do nothing;
+  end loop;
+  perform check_targets(looked_up_at);
   return found_id;
 end $function$
 ;
@@ -1335,6 +1385,7 @@ CREATE INDEX shared_limit_until ON shared_limit USING btree (limits_until) WHERE
 CREATE INDEX submitter_queuer ON submitter USING btree (queuer_id);
 CREATE INDEX target_busy ON target USING btree (leader_id) WHERE busy;
 CREATE INDEX target_due ON target USING btree (leader_id, due_at) WHERE due_at IS NOT NULL AND NOT paused AND NOT busy;
+CREATE INDEX target_lane_id ON target USING btree (lane_id) WHERE lane_id IS NOT NULL;
 CREATE INDEX target_limits ON target USING btree (handler_id, id) WHERE limits IS NOT NULL;
 CREATE INDEX target_limits_until ON target USING btree (limits_until) WHERE limits_until IS NOT NULL;
 CREATE INDEX target_paused ON target USING btree (handler_id) WHERE paused;

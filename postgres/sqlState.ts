@@ -80,6 +80,9 @@ export const POOLER: Meaning = {
 export const UNANSWERED: Meaning = { kind: 'refused', lasting: true };
 
 export const UNIQUE_VIOLATION = '23505';
+export const FOREIGN_KEY_VIOLATION = '23503';
+/** Raised by `check_targets`. */
+export const STALE_TARGETS = 'MU002';
 export const NO_TRANSACTION = '25P01';
 export const UNDEFINED_TABLE = '42P01';
 export const INVALID_SCHEMA = '3F000';

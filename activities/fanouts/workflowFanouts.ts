@@ -1,7 +1,7 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { isUniqueViolation } from '../../postgres/errors';
 import * as store from '../../postgres/fanouts/fanout';
-import { registerRecipient } from '../../postgres/grouping/task';
+import { registerRecipient } from '../../postgres/callbacks/recipient';
 import type { FanoutEnded } from '../../workflows/definitions';
 import { isFanoutId, MAX_SEGMENT_SIZE } from '../../workflows/planning/fanouts/itemId';
 import type { SegmentRange } from '../../workflows/planning/fanouts/segments';

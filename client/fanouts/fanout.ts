@@ -1,7 +1,7 @@
 import { isUniqueViolation, withRetries } from '../../postgres/errors';
 import * as store from '../../postgres/fanouts/fanout';
 import type { Pool } from '../../postgres/pool';
-import { registerRecipient } from '../../postgres/grouping/task';
+import { registerRecipient } from '../../postgres/callbacks/recipient';
 import type { FanoutView } from '../../workflows/contracts/fanout';
 import type { SegmentRange } from '../../workflows/planning/fanouts/segments';
 import { itemIds, joinRanges, splitAdd } from '../../workflows/planning/fanouts/segments';

@@ -1,9 +1,11 @@
 import type { Contract } from '../../handlers/types';
-import { withRetries } from '../../postgres/errors';
+import { TargetGoneError, withRetries } from '../../postgres/errors';
+import { findGoneTargets } from '../../postgres/grouping/target';
 import {
   bindTargets,
   changeRules,
   findChangedLanes,
+  findLanes,
   findLanesOfTargets,
   lockLaneStates,
   registerLanes,
@@ -52,6 +54,7 @@ export class LaneBindings {
       const lanes = await withRetries(() =>
         registerLanes(pool, handlerId, missing, handler.lane, partitionsOf(handler, missing)),
       );
+      if (lanes.length < missing.length) throw new TargetGoneError();
       await takeRules(pool, handler, handlerId, missing);
       for (const lane of lanes) known.set(keyOf(lane.service), lane.id);
     }
@@ -68,14 +71,23 @@ export class LaneBindings {
         ),
       );
       for (const [targetId, laneId] of found) bound.set(targetId, laneId);
+      await expectTargets(
+        pool,
+        targets.filter((id) => !found.has(id)),
+      );
     }
-    for (const one of wanted) check(handler, one, laneOf(one.service), bound.get(one.targetId));
+    const moved = wanted.filter(({ service, targetId }) => bound.get(targetId) !== laneOf(service));
+    await expectLanes(pool, moved, laneOf);
+    for (const one of moved) check(handler, one, laneOf(one.service), bound.get(one.targetId));
     return wanted.map(({ service }) => laneOf(service));
   }
 
   /** The memory of a process must not grow with the names that callers invent. */
   private forgetIfMany(): void {
-    if (this.lanes.size <= this.most && this.bound.size <= this.most) return;
+    if (this.lanes.size > this.most || this.bound.size > this.most) this.forget();
+  }
+
+  forget(): void {
     this.lanes = new Map();
     this.bound = new Map();
   }
@@ -91,6 +103,10 @@ export class LaneBindings {
     if (unknown.length > 0)
       for (const [targetId, laneId] of await withRetries(() => findLanesOfTargets(pool, unknown)))
         bound.set(targetId, laneId);
+    await expectTargets(
+      pool,
+      unknown.filter((id) => !bound.has(id)),
+    );
     return wanted.map(({ target, targetId }) => {
       const laneId = bound.get(targetId);
       if (laneId === undefined)
@@ -104,6 +120,23 @@ export class LaneBindings {
     });
   }
 }
+
+/** Throws if one of these targets, which feed no lane, was deleted since it was looked up. */
+const expectTargets = async (pool: Pool, ids: readonly number[]): Promise<void> => {
+  if (ids.length > 0 && (await withRetries(() => findGoneTargets(pool, ids))).length > 0) throw new TargetGoneError();
+};
+
+/** Throws if a service of these, whose lane the target does not feed, names another lane by now. */
+const expectLanes = async (
+  pool: Pool,
+  wanted: readonly Wanted[],
+  laneOf: (service: string) => number,
+): Promise<void> => {
+  if (wanted.length === 0) return;
+  const services = [...new Set(wanted.map(({ service }) => service))];
+  const lanes = new Map((await withRetries(() => findLanes(pool, services))).map(({ service, id }) => [service, id]));
+  if (services.some((service) => lanes.get(service) !== laneOf(service))) throw new TargetGoneError();
+};
 
 const check = ({ name }: Contract, { service, target }: Wanted, laneId: number, bound: number | undefined): void => {
   if (bound === undefined)

@@ -114,7 +114,7 @@ export const fixHead = async (
       return endHalt(tx, halted, halted.haltedBy);
     });
   }
-  return onHalted(pool, service, async (tx, halted) => {
+  const replace = async (tx: Transaction, halted: Halted): Promise<{ batch: number; laneIds: number[] }> => {
     const { handler: name, targetId, seq, status } = halted;
     if (name === null || targetId === null || seq === null)
       throw new NotFoundError(
@@ -136,7 +136,7 @@ export const fixHead = async (
     if (bound!.targetId !== targetId)
       throw new InvalidArgumentError('items', 'items of the same target as the batch that they replace', batch.target);
     await lockLanes(tx, [halted.laneId]);
-    const recipientIds = await inserter.recipientIds(registry, batch.tasks);
+    const recipientIds = await inserter.recipients.idsOf(registry, batch.tasks);
     const { sealer } = inserter;
     const [sealed] = await sealBatches(sealer, handler, [batch], noting(registry, sealer));
     const { batchId } = await insertLaneBatch(tx, {
@@ -164,7 +164,8 @@ export const fixHead = async (
     await insertLabels(tx, sealed!.labels);
     await keepObjects(tx, sealer, sealed!.payloads);
     return endHalt(tx, halted, batchId);
-  });
+  };
+  return inserter.targets.use(() => onHalted(pool, service, replace));
 };
 
 const onHalted = async <T>(

@@ -19,7 +19,7 @@ import type { BatchInput, CheckedBatch } from './checkBatch';
 import { checkBatch } from './checkBatch';
 import { InvalidArgumentError, InvalidTaskError, MusterError } from '../errors';
 import type { Admit } from '../tasks/submitResult';
-import type { TaskInserter } from '../tasks/taskInserter';
+import type { BoundTarget, TaskInserter } from '../tasks/taskInserter';
 import { findKnown, isSamePayload } from '../tasks/repeats';
 import { keepObjects, noting } from '../transactions/keptObjects';
 import type { SealedBatch } from '../tasks/sealPayloads';
@@ -114,32 +114,28 @@ export const storeBatches = async (
   await options.admit?.(items);
   const registry = inserter.registry(options.tx);
   const sealed = await sealBatches(inserter.sealer, handler, batches, noting(registry, inserter.sealer));
-  const bound = await inserter.bindLanes(registry, handler, batches);
-  const recipients = new Map<CheckedBatch, (number | null)[]>();
-  for (const batch of batches) recipients.set(batch, await inserter.recipientIds(registry, batch.tasks));
-  const laneIds = [...new Set(bound.map((one) => one.laneId))];
-  const of = { handler: handler.name, tasks: items.length, traceparent: options.traceparent };
-  const submitted = await withinSubmitSpan(of, (trace) => {
-    const storing = { batches, sealed, bound, recipients, laneIds, trace };
-    const work = (db: Queryable): Promise<StoredBatch[]> => storeAll(db, handler, storing, inserter.sealer);
-    return options.tx === undefined
-      ? withRetries(() => inTransaction(inserter.pool, work))
-      : joinTransaction(options.tx, schema, work);
+  return inserter.targets.use(async () => {
+    const bound = await inserter.bindLanes(registry, handler, batches);
+    const recipients = new Map<CheckedBatch, (number | null)[]>();
+    for (const batch of batches) recipients.set(batch, await inserter.recipients.idsOf(registry, batch.tasks));
+    const laneIds = [...new Set(bound.map((one) => one.laneId))];
+    const of = { handler: handler.name, tasks: items.length, traceparent: options.traceparent };
+    const submitted = await withinSubmitSpan(of, (trace) => {
+      const storing = { batches, sealed, bound, recipients, laneIds, trace };
+      const work = (db: Queryable): Promise<StoredBatch[]> => storeAll(db, handler, storing, inserter.sealer);
+      return options.tx === undefined
+        ? withRetries(() => inTransaction(inserter.pool, work))
+        : joinTransaction(options.tx, schema, work);
+    });
+    return { batches: submitted, laneIds };
   });
-  return { batches: submitted, laneIds };
 };
-
-interface BoundBatch {
-  laneId: number;
-  targetId: number;
-  handlerId: number;
-}
 
 interface Storing {
   batches: readonly CheckedBatch[];
   /** What is stored of the items of each batch. */
   sealed: readonly SealedBatch[];
-  bound: readonly BoundBatch[];
+  bound: readonly BoundTarget[];
   recipients: ReadonlyMap<CheckedBatch, (number | null)[]>;
   laneIds: readonly number[];
   /** The trace context under which they are submitted; null: their trace is not recorded. */

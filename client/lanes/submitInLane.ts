@@ -7,6 +7,7 @@ import { insertLaneTasks } from '../../postgres/lanes/queue';
 import type { Pool, Queryable } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
 import { SERVICE_BYTES_MAX } from '../../workflows/planning/lanes/limits';
+import type { LookedUpAtMs } from '../../postgres/grouping/target';
 import type { NewTask } from '../../postgres/grouping/task';
 import { checkBacklog, inLanes } from '../tasks/backlog';
 import { joinTransaction } from '../transactions/join';
@@ -31,6 +32,7 @@ export interface LaneSubmit {
   targetIds: ReadonlyMap<string, number>;
   tasks: readonly CheckedTask[];
   rows: readonly NewTask[];
+  lookedUpAtMs: LookedUpAtMs;
   /** The lane of each task. */
   lanes: readonly number[];
   laneIds: readonly number[];
@@ -58,7 +60,7 @@ export const storeInLanes = async (
   const work = async (db: Queryable): Promise<{ accepted: number; repeated: number; refused: TaskProblem[] }> => {
     await lockLanes(db, submit.laneIds);
     await checkBacklog(db, inLanes, submit.handler, submit.handlerId, submit.tasks, submit.targetIds);
-    const inserted = await insertLaneTasks(db, tasks);
+    const inserted = await insertLaneTasks(db, tasks, submit.lookedUpAtMs);
     const fresh = submit.rows.filter(({ id }) => inserted.has(id));
     await insertLabels(db, fresh);
     await keepObjects(

@@ -25,6 +25,8 @@ export const changeLimitsOf = async (
     return asked(change, connection.audit.who(), until)(overrides, at);
   };
   const done = await changeLimits(connection.pool, { handlerId, targetId }, decide);
+  if (done === null && target !== null)
+    throw new NotFoundError('target', target, 'It was deleted meanwhile, since nothing had used it.');
   if (done === null) throw new NotFoundError('handler', handler, 'It was removed meanwhile.');
   await wakeUnderLimits(connection, handler, target);
   return {

@@ -11,7 +11,7 @@ import { readLimits } from '../../postgres/operations/status';
 import { wakeLeaderWorkflows } from '../../workflows/wake';
 import type { ClientContext } from '../context';
 import { chunksOf, IDS_PER_STATEMENT } from '../context';
-import { InvalidArgumentError, MusterError } from '../errors';
+import { InvalidArgumentError, MusterError, NotFoundError } from '../errors';
 import { findScope } from './scope';
 import type { TargetOverrides } from '../views';
 import { checkReason } from '../arguments';
@@ -103,6 +103,7 @@ export const setTarget = async (
   const given = Object.entries<number | undefined>(overrides ?? {}).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value] as const],
   );
-  await setTargetOverrides(client.pool, targetId!, given.length === 0 ? null : Object.fromEntries(given));
+  if (!(await setTargetOverrides(client.pool, targetId!, given.length === 0 ? null : Object.fromEntries(given))))
+    throw new NotFoundError('target', target, 'It was deleted meanwhile, since nothing had used it.');
   await client.ring([targetId!]);
 };

@@ -2,6 +2,7 @@ import type { Sealer } from '../../handlers/codec/sealer';
 import type { Contract } from '../../handlers/types';
 import * as dependency from '../../postgres/grouping/dependency';
 import { withRetries } from '../../postgres/errors';
+import type { LookedUpAtMs } from '../../postgres/grouping/target';
 import type { NewTask } from '../../postgres/grouping/task';
 import { insertTasks } from '../../postgres/grouping/task';
 import type { Pool, Queryable } from '../../postgres/pool';
@@ -31,6 +32,7 @@ interface Storing {
   tasks: readonly CheckedTask[];
   /** The tasks as they are to be stored, in the same order. */
   rows: readonly NewTask[];
+  lookedUpAtMs: LookedUpAtMs;
   partial: boolean;
   sealer: Sealer | null;
 }
@@ -70,7 +72,8 @@ export const storeWithDependents = async (
  * already stay as they are. Of the others, tasks without dependencies are stored first, then the
  * dependents, each after its dependencies.
  */
-const storeDependents = async (db: Queryable, { handler, tasks, rows, partial, sealer }: Storing): Promise<Stored> => {
+const storeDependents = async (db: Queryable, storing: Storing): Promise<Stored> => {
+  const { handler, tasks, rows, lookedUpAtMs, partial, sealer } = storing;
   const problems: TaskProblem[] = [];
   const seqs = await dependency.lockTasks(
     db,
@@ -90,7 +93,7 @@ const storeDependents = async (db: Queryable, { handler, tasks, rows, partial, s
   const free = ordered.filter(({ task }) => task.dependsOn.length === 0).sort((a, b) => a.task.index - b.task.index);
   const dependents = ordered.filter(({ task }) => task.dependsOn.length > 0);
   const external = dependents.flatMap(({ task }) => task.dependsOn.flatMap((id) => seqs.get(id) ?? []));
-  await store(db, seqs, free, dependents);
+  await store(db, seqs, { free, dependents, lookedUpAtMs });
   await keepObjects(
     db,
     sealer,
@@ -108,13 +111,17 @@ interface Fresh {
 const store = async (
   db: Queryable,
   seqs: Map<string, number>,
-  free: readonly Fresh[],
-  dependents: readonly Fresh[],
+  {
+    free,
+    dependents,
+    lookedUpAtMs,
+  }: { free: readonly Fresh[]; dependents: readonly Fresh[]; lookedUpAtMs: LookedUpAtMs },
 ): Promise<void> => {
   if (free.length > 0) {
     const ids = await insertTasks(
       db,
       free.map(({ row }) => row),
+      lookedUpAtMs,
     );
     if (ids.size < free.length) throw new StoredMeanwhile();
     for (const [id, seq] of await dependency.lockTasks(db, [...ids])) seqs.set(id, seq);
@@ -123,6 +130,7 @@ const store = async (
   const held = await dependency.insertHeld(
     db,
     dependents.map(({ row }) => row),
+    lookedUpAtMs,
   );
   if (held.size < dependents.length) throw new StoredMeanwhile();
   for (const [id, seq] of held) seqs.set(id, seq);

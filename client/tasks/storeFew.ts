@@ -1,6 +1,7 @@
 import type { Sealer } from '../../handlers/codec/sealer';
 import type { Contract } from '../../handlers/types';
 import { isLockTimeout, isUnavailable, withRetries } from '../../postgres/errors';
+import type { LookedUpAtMs } from '../../postgres/grouping/target';
 import type { NewTask, StoredTask } from '../../postgres/grouping/task';
 import { insertTasks } from '../../postgres/grouping/task';
 import type { Pool, Queryable } from '../../postgres/pool';
@@ -18,6 +19,7 @@ export interface FewTasks {
   tasks: readonly CheckedTask[];
   /** The tasks as they are to be stored, in the same order. */
   rows: readonly NewTask[];
+  lookedUpAtMs: LookedUpAtMs;
   partial: boolean;
   /** What encodes the payloads; default: nothing. */
   sealer?: Sealer | null;
@@ -106,7 +108,8 @@ const settle = <R>(work: () => R): Settled<R> => {
  */
 const storeCalls = async (tx: Queryable, calls: readonly FewTasks[]): Promise<Settled<FewStored>[]> => {
   const rows = calls.flatMap((call) => call.rows);
-  const inserted = await insertTasks(tx, rows);
+  const oldest = calls.reduce((least, { lookedUpAtMs }) => Math.min(least, lookedUpAtMs), Infinity);
+  const inserted = await insertTasks(tx, rows, oldest);
   const sealer = calls[0]!.sealer ?? null;
   const fresh = sealer === null ? [] : rows.filter(({ id }) => inserted.has(id));
   await keepObjects(

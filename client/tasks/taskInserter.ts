@@ -6,11 +6,11 @@ import { registerContract, registerHandler } from '../../postgres/grouping/handl
 import type { HandlerRow } from '../../postgres/grouping/handler';
 import type { Client, Pool, Queryable } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
-import { registerTargets } from '../../postgres/grouping/target';
 import type { NewTask } from '../../postgres/grouping/task';
 import { copyTasks } from '../../postgres/grouping/submitting/copyTasks';
-import { RECIPIENT_MS, registerRecipient } from '../../postgres/grouping/task';
-import { leaderIndex } from '../../workflows/planning/grouping/hash';
+import type { LookedUpAtMs } from '../../postgres/grouping/target';
+import { TargetIds } from '../targetIds';
+import { Recipients } from '../callbacks/recipients';
 import { LaneBindings } from '../lanes/bindings';
 import { conflict, knownIds } from './repeats';
 import { keepObjects, noting } from '../transactions/keptObjects';
@@ -24,7 +24,7 @@ import type { Counted } from './storeInTheirs';
 import { storeInTheirs } from './storeInTheirs';
 import { storeWithDependents } from './storeDependents';
 import { serviceOf, storeInLanes } from '../lanes/submitInLane';
-import type { Callback, CheckedTask } from './checkTasks';
+import type { CheckedTask } from './checkTasks';
 import type { TaskProblem } from '../errors';
 import { InvalidTaskError } from '../errors';
 
@@ -36,7 +36,6 @@ export const COPY_FROM = 50;
  * read anew.
  */
 const MOST_KEPT = 100_000;
-
 export interface Accepted {
   /** Number of tasks that were newly stored. */
   accepted: number;
@@ -49,6 +48,20 @@ export interface Accepted {
   hasDependents: boolean;
   /** Lanes of an ordered handler, which are rung in place of its targets. */
   laneIds: number[];
+}
+
+/** A target and the lane that it feeds. */
+export interface BoundTarget {
+  laneId: number;
+  targetId: number;
+  handlerId: number;
+  lookedUpAtMs: LookedUpAtMs;
+}
+
+interface StoreOptions {
+  partial: boolean;
+  tx?: Queryable;
+  trace?: string | null;
 }
 
 interface InserterOptions {
@@ -71,14 +84,13 @@ interface InserterOptions {
  */
 export class TaskInserter {
   private readonly handlers = new Map<string, HandlerRow>();
-  private readonly targets = new Map<string, Map<string, number>>();
-  private readonly recipients = new Map<string, { id: number; until: number }>();
+  readonly recipients = new Recipients();
+  readonly targets: TargetIds;
   private expectRepeats = false;
   readonly lanes: LaneBindings;
   readonly sealer: Sealer | null;
   private readonly schema: string;
   private readonly beside: () => Pool;
-  private readonly most: number;
   private readonly few: GroupCommit<FewTasks, FewStored>;
 
   constructor(
@@ -88,16 +100,16 @@ export class TaskInserter {
     this.sealer = sealer;
     this.schema = schema;
     this.beside = beside;
-    this.most = most;
     this.lanes = new LaneBindings(most);
+    this.targets = new TargetIds(most, () => this.lanes.forget());
     this.few = sharedInserts(pool);
   }
 
-  async store(
-    handler: Contract,
-    tasks: readonly CheckedTask[],
-    options: { partial: boolean; tx?: Queryable; trace?: string | null },
-  ): Promise<Accepted> {
+  store(handler: Contract, tasks: readonly CheckedTask[], options: StoreOptions): Promise<Accepted> {
+    return this.targets.use(() => this.storeFor(handler, tasks, options));
+  }
+
+  private async storeFor(handler: Contract, tasks: readonly CheckedTask[], options: StoreOptions): Promise<Accepted> {
     const refused: TaskProblem[] = [];
     const single = this.dropTwins(tasks, refused, options.partial);
     const { sealer } = this;
@@ -108,15 +120,15 @@ export class TaskInserter {
         : await sealPayloads(sealer, handler, single, options.partial, refused, noting(registry, sealer));
     const { tasks: distinct, payloads } = sealed ?? { tasks: single, payloads: null };
     const row = await this.handlerRow(registry, handler);
-    const ids = await this.targetIds(registry, handler, row, distinct);
+    const { ids, lookedUpAtMs } = await this.targets.of(registry, handler, row, distinct);
     const check = (db: Queryable): Promise<void> => checkBacklog(db, inQueues, handler, row.id, distinct, ids);
     if (options.tx === undefined && !handler.ordered) await check(this.pool);
     const lanes = handler.ordered ? await this.lanesOf(registry, handler, row, distinct, ids) : null;
-    const recipientIds = await this.recipientIds(registry, distinct);
+    const recipientIds = await this.recipients.idsOf(registry, distinct);
     const { trace = null } = options;
     const rows = newTasks(handler, distinct, { payloads, targetIds: ids, recipientIds, trace });
     const { partial, tx } = options;
-    const storing = { handler, tasks: distinct, rows, partial, sealer };
+    const storing = { handler, tasks: distinct, rows, lookedUpAtMs, partial, sealer };
     const twins = tasks.length - distinct.length - refused.length;
     const targetIds = [...new Set(rows.map((task) => task.targetId))];
     const laneIds = [...new Set(lanes ?? [])];
@@ -141,7 +153,7 @@ export class TaskInserter {
     }
     const stored =
       tx === undefined
-        ? await this.storeInOwn(handler, distinct, rows, refused, partial)
+        ? await this.storeInOwn(storing, refused)
         : await storeInTheirs(tx, this.schema, check, storing, refused);
     const repeated = stored.repeated + twins;
     return { accepted: stored.accepted, repeated, refused, targetIds, laneIds, hasDependents };
@@ -172,31 +184,6 @@ export class TaskInserter {
   }
 
   /**
-   * Returns the ids of the tasks' targets. Unknown targets are registered in a separate commit
-   * before the tasks, or wakes would be lost. The ids are cached, so that a known target costs
-   * nothing.
-   */
-  private async targetIds(
-    registry: Pool,
-    handler: Contract,
-    row: HandlerRow,
-    tasks: readonly CheckedTask[],
-  ): Promise<Map<string, number>> {
-    let known = this.targets.get(handler.name);
-    if (known === undefined || known.size > this.most)
-      this.targets.set(handler.name, (known = new Map<string, number>()));
-    const missing = new Set<string>();
-    for (const { target } of tasks) if (!known.has(target)) missing.add(target);
-    if (missing.size > 0) {
-      const keys = [...missing].sort(); // the same order in every process, so that two registrations cannot deadlock
-      const names = keys.map((key) => (row.leaders === 0 ? key : String(leaderIndex(key, row.leaders))));
-      const rows = await withRetries(() => registerTargets(registry, row.id, keys, names));
-      for (const { key, id } of rows) known.set(key, id);
-    }
-    return known;
-  }
-
-  /**
    * Registers the targets and lanes of these batches and binds them to each other, in separate
    * commits before the batches are stored.
    */
@@ -204,9 +191,9 @@ export class TaskInserter {
     registry: Pool,
     handler: Contract,
     batches: readonly { service: string; target: string; tasks: readonly CheckedTask[] }[],
-  ): Promise<{ laneId: number; targetId: number; handlerId: number }[]> {
+  ): Promise<BoundTarget[]> {
     const row = await this.handlerRow(registry, handler);
-    const targets = await this.targetIds(
+    const { ids: targets, lookedUpAtMs } = await this.targets.of(
       registry,
       handler,
       row,
@@ -218,7 +205,10 @@ export class TaskInserter {
       row.id,
       batches.map(({ service, target }) => ({ service, target, targetId: targets.get(target)! })),
     );
-    return bound.map((laneId, i) => ({ laneId, targetId: targets.get(batches[i]!.target)!, handlerId: row.id }));
+    return bound.map((laneId, i) => {
+      const targetId = targets.get(batches[i]!.target)!;
+      return { laneId, targetId, handlerId: row.id, lookedUpAtMs };
+    });
   }
 
   /** Returns the lane of each task. */
@@ -243,34 +233,13 @@ export class TaskInserter {
     return tx === undefined ? this.pool : this.beside();
   }
 
-  async recipientIds(registry: Pool, tasks: readonly CheckedTask[]): Promise<(number | null)[]> {
-    const ids: (number | null)[] = [];
-    for (const { callback } of tasks) ids.push(callback === null ? null : await this.recipientId(registry, callback));
-    return ids;
-  }
-  private async recipientId(registry: Pool, callback: Callback): Promise<number> {
-    const key = JSON.stringify(callback);
-    const known = this.recipients.get(key);
-    if (known !== undefined && performance.now() < known.until) return known.id;
-    const until = performance.now() + RECIPIENT_MS;
-    const id = await registerRecipient(registry, 'url' in callback ? 'webhook' : 'workflow', callback);
-    if (this.recipients.size > 10_000) this.recipients.clear(); // bounds the memory, with an address per task
-    this.recipients.set(key, { id, until });
-    return id;
-  }
-
-  private async storeInOwn(
-    handler: Contract,
-    tasks: readonly CheckedTask[],
-    rows: readonly NewTask[],
-    refused: TaskProblem[],
-    partial: boolean,
-  ): Promise<Counted> {
+  private async storeInOwn(call: FewTasks, refused: TaskProblem[]): Promise<Counted> {
+    const { handler, tasks, rows, partial, lookedUpAtMs } = call;
     const refusedBefore = refused.length;
     let fresh = rows;
     let repeated = 0;
     if (rows.length < COPY_FROM) {
-      const stored = await this.few.add({ handler, tasks, rows, partial, sealer: this.sealer });
+      const stored = await this.few.add(call);
       refused.push(...stored.problems);
       return { accepted: stored.inserted, repeated: stored.repeated };
     }
@@ -282,7 +251,7 @@ export class TaskInserter {
       }
       if (fresh.length === 0) return { accepted: 0, repeated };
       try {
-        await withRetries(() => inTransaction(this.pool, (client) => this.copy(client, fresh)));
+        await withRetries(() => inTransaction(this.pool, (client) => this.copy(client, fresh, lookedUpAtMs)));
         return { accepted: fresh.length, repeated };
       } catch (error) {
         if (!isUniqueViolation(error) || attempt >= 5) throw error;
@@ -292,8 +261,8 @@ export class TaskInserter {
     }
   }
 
-  private async copy(client: Client, fresh: readonly NewTask[]): Promise<void> {
-    await copyTasks(client, fresh);
+  private async copy(client: Client, fresh: readonly NewTask[], lookedUpAtMs: LookedUpAtMs): Promise<void> {
+    await copyTasks(client, fresh, lookedUpAtMs);
     const payloads = fresh.map(({ payload }) => payload);
     await keepObjects(client, this.sealer, payloads);
   }

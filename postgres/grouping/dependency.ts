@@ -1,5 +1,6 @@
 import type { Need } from '../../workflows/planning/grouping/dependents';
 import type { Queryable } from '../pool';
+import type { LookedUpAtMs } from './target';
 import type { NewTask } from './task';
 import { insertBeside, tracesOf, versionsOf } from './task';
 
@@ -24,11 +25,16 @@ export const lockTasks = async (db: Queryable, ids: readonly string[]): Promise<
 };
 
 /** Inserts held tasks, leaving out ids that exist; returns the seq of each inserted one. */
-export const insertHeld = async (db: Queryable, tasks: readonly NewTask[]): Promise<Map<string, number>> => {
+export const insertHeld = async (
+  db: Queryable,
+  tasks: readonly NewTask[],
+  lookedUpAtMs: LookedUpAtMs,
+): Promise<Map<string, number>> => {
   const { rows } = await db.query<{ id: string; seq: number }>({
     name: 'insert-held',
     text: `
-with call as materialized (select nextval('submit_seq') * 16384 as base),
+with call as materialized (
+  select nextval('submit_seq') * 16384 as base, check_targets(to_timestamp($12::float8 / 1000)) as checked),
 new as (
   select call.base + n.i - 1 as seq, n.*
   from call, unnest(
@@ -70,6 +76,7 @@ from stored`,
       tasks.map((task) => task.notBeforeMs),
       versionsOf(tasks),
       tracesOf(tasks),
+      lookedUpAtMs,
     ],
   });
   const stored = new Map(rows.map(({ id, seq }) => [id, seq]));

@@ -1,10 +1,18 @@
 import type { Queryable } from '../pool';
 
+/**
+ * When ids of targets were looked up, in Unix ms of the server: the oldest of those that a
+ * statement uses. An unused target is deleted long after its ids can be used no more
+ * (`check_targets`, decision record 26).
+ */
+export type LookedUpAtMs = number;
+
 /** A target and the leader that forms its batches (stored at registration, and never changed). */
 export interface TargetRow {
   id: number;
   key: string;
   leaderId: number;
+  lookedUpAtMs: LookedUpAtMs;
 }
 
 /**
@@ -39,13 +47,49 @@ on conflict do nothing`,
   return findTargets(db, handlerId, keys);
 };
 
+/**
+ * Looks targets up by their keys, and takes the mark from those that are marked as unused. Leaves
+ * out those that are being deleted. The time is that of this statement's transaction, which began
+ * before it saw anything.
+ */
 const findTargets = async (db: Queryable, handlerId: number, keys: readonly string[]): Promise<TargetRow[]> => {
   const { rows } = await db.query<TargetRow>({
     name: 'find-targets',
-    text: `select id, key, leader_id as "leaderId" from target where handler_id = $1 and key = any($2::text[])`,
+    text: `
+with marked as materialized (
+  select t.id
+  from target t
+  where t.handler_id = $1 and t.key = any($2::text[]) and t.unused_at is not null
+  order by t.id for no key update),
+kept as (
+  update target t set unused_at = null
+  from marked m
+  where t.id = m.id
+  returning t.id, t.key, t.leader_id)
+select f.id, f.key, f.leader_id as "leaderId",
+  extract(epoch from server_time() - (clock_timestamp() - transaction_timestamp()))::float8 * 1000 as "lookedUpAtMs"
+from (
+  select t.id, t.key, t.leader_id
+  from target t
+  where t.handler_id = $1 and t.key = any($2::text[]) and t.unused_at is null
+  union all select k.id, k.key, k.leader_id
+  from kept k) f`,
     values: [handlerId, keys],
   });
   return rows;
+};
+
+/** Returns those of the ids that no target has. */
+export const findGoneTargets = async (db: Queryable, ids: readonly number[]): Promise<number[]> => {
+  const { rows } = await db.query<{ id: number }>({
+    name: 'find-gone-targets',
+    text: `
+select u.id
+from unnest($1::int[]) u (id)
+where not exists (select from target t where t.id = u.id)`,
+    values: [ids],
+  });
+  return rows.map(({ id }) => id);
 };
 
 /** Returns the target ids of a handler, or of one key of it. */
@@ -84,17 +128,21 @@ returning t.id`,
   return rows[0]?.id ?? null;
 };
 
-/** Sets one target's settings in place of the handler's; null removes them all. */
+/**
+ * Sets one target's settings in place of the handler's; null removes them all. False: there is no
+ * such target any more.
+ */
 export const setTargetOverrides = async (
   db: Queryable,
   targetId: number,
   overrides: Record<string, number> | null,
-): Promise<void> => {
-  await db.query({
+): Promise<boolean> => {
+  const { rowCount } = await db.query({
     name: 'set-target-overrides',
     text: 'update target set overrides = $2 where id = $1',
     values: [targetId, overrides === null ? null : JSON.stringify(overrides)],
   });
+  return rowCount === 1;
 };
 
 /**

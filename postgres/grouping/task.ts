@@ -1,6 +1,7 @@
 import type { Queryable } from '../pool';
 import { insertExpiries } from './expiry';
 import type { Labels } from './labels';
+import type { LookedUpAtMs } from './target';
 import { insertLabels } from './labels';
 
 /** Most tasks per call: `seq = submit_seq * 16384 + place` must not run into the next call's. */
@@ -49,11 +50,16 @@ export const tracesOf = (tasks: readonly { trace: string | null }[]): readonly (
  * Inserts tasks in one statement, leaving out ids that exist; returns the inserted ids. For a few
  * tasks, or inside a caller's transaction (COPY cannot skip a repeated id).
  */
-export const insertTasks = async (db: Queryable, tasks: readonly NewTask[]): Promise<Set<string>> => {
+export const insertTasks = async (
+  db: Queryable,
+  tasks: readonly NewTask[],
+  lookedUpAtMs: LookedUpAtMs,
+): Promise<Set<string>> => {
   const { rows } = await db.query<{ id: string }>({
     name: 'insert-tasks',
     text: `
-with call as materialized (select nextval('submit_seq') * 16384 as base),
+with call as materialized (
+  select nextval('submit_seq') * 16384 as base, check_targets(to_timestamp($12::float8 / 1000)) as checked),
 new as (
   select call.base + n.i - 1 as seq, n.*
   from call, unnest(
@@ -101,6 +107,7 @@ from stored`,
       tasks.map((task) => task.notBeforeMs),
       versionsOf(tasks),
       tracesOf(tasks),
+      lookedUpAtMs,
     ],
   });
   const stored = new Set(rows.map((row) => row.id));
@@ -131,37 +138,6 @@ where t.id = any($1::text[])`,
     values: [ids],
   });
   return rows;
-};
-
-/**
- * How long a registered recipient of callbacks may be used without being
- * registered again. The same address is one row.
- */
-export const RECIPIENT_MS = 300_000;
-
-/**
- * Registers a recipient, again if the last time was `RECIPIENT_MS` ago: one that no row refers to
- * is deleted some time later (`deleteUnusedRecipients`).
- */
-export const registerRecipient = async (
-  db: Queryable,
-  kind: 'workflow' | 'webhook',
-  address: object,
-): Promise<number> => {
-  const values = [kind, JSON.stringify(address)];
-  await db.query({
-    name: 'register-recipient',
-    text: `
-insert into recipient (kind, address, used_at) values ($1, $2::jsonb, clock())
-on conflict (address) do update set used_at = clock()`,
-    values,
-  });
-  const { rows } = await db.query<{ id: number }>({
-    name: 'find-recipient',
-    text: 'select id from recipient where kind = $1 and address = $2::jsonb',
-    values,
-  });
-  return rows[0]!.id;
 };
 
 /**

@@ -1,3 +1,4 @@
+import type { LookedUpAtMs } from '../grouping/target';
 import { SEQ_STRIDE } from '../grouping/task';
 import type { Queryable } from '../pool';
 
@@ -19,6 +20,7 @@ export interface NewLaneBatch {
   version: number | null;
   /** The W3C trace context under which it was submitted; null: its trace is not recorded. */
   trace: string | null;
+  lookedUpAtMs: LookedUpAtMs;
   /** Place of an ended batch that this one replaces; default: behind all others. */
   seq?: number;
 }
@@ -37,7 +39,9 @@ export const insertLaneBatch = async (db: Queryable, s: NewLaneBatch): Promise<I
   const { rows } = await db.query<InsertedLaneBatch>({
     name: 'insert-lane-batch',
     text: `
-with call as materialized (select nextval('submit_seq') * ${SEQ_STRIDE} as base, nextval('batch_id_seq') as id),
+with call as materialized (
+  select nextval('submit_seq') * ${SEQ_STRIDE} as base, nextval('batch_id_seq') as id,
+    check_targets(to_timestamp($15::float8 / 1000)) as checked),
 new as (
   select call.base + n.i - 1 as seq, n.*
   from call, unnest(
@@ -84,6 +88,7 @@ from call`,
       s.seq ?? null,
       s.version,
       s.trace,
+      s.lookedUpAtMs,
     ],
   });
   return rows[0]!;

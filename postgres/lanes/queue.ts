@@ -1,4 +1,5 @@
 import type { StoredLimits } from '../grouping/leader';
+import type { LookedUpAtMs } from '../grouping/target';
 import { SEQ_STRIDE, tracesOf, versionsOf } from '../grouping/task';
 import { WEIGHT_OF_TARGET } from '../limits/inForce';
 import type { Client, Queryable } from '../pool';
@@ -29,11 +30,16 @@ export interface NewLaneTask {
  * order of numbers is the order of commits. Leaves out ids that exist; returns those that it
  * inserted.
  */
-export const insertLaneTasks = async (db: Queryable, tasks: readonly NewLaneTask[]): Promise<Set<string>> => {
+export const insertLaneTasks = async (
+  db: Queryable,
+  tasks: readonly NewLaneTask[],
+  lookedUpAtMs: LookedUpAtMs,
+): Promise<Set<string>> => {
   const { rows } = await db.query<{ id: string }>({
     name: 'insert-lane-tasks',
     text: `
-with call as materialized (select nextval('submit_seq') * ${SEQ_STRIDE} as base),
+with call as materialized (
+  select nextval('submit_seq') * ${SEQ_STRIDE} as base, check_targets(to_timestamp($13::float8 / 1000)) as checked),
 new as (
   select call.base + n.i - 1 as seq, n.*
   from call, unnest(
@@ -77,6 +83,7 @@ from stored`,
       tasks.map((task) => task.key),
       versionsOf(tasks),
       tracesOf(tasks),
+      lookedUpAtMs,
     ],
   });
   return new Set(rows.map((row) => row.id));

@@ -36,7 +36,7 @@ const WRITES: readonly (readonly [table: string, rights: string])[] = [
   ['lane_queue', 'insert'],
   ['recipient', 'insert, update (used_at)'],
   ['handler', `insert, update (${HANDLER_SETTINGS.join(', ')})`],
-  ['target', 'insert, update (due_at, lane_id)'],
+  ['target', 'insert, update (due_at, lane_id, unused_at)'],
   ['leader', 'insert (handler_id, name), update (state, wake_at, blocked, expires_at, woken_at)'],
   ['lane', 'insert, update (kind, approach, on_invalid, pending_limit, partition)'],
   ['lane_state', 'insert (lane_id, queuer_id, served), update (ready)'],

@@ -31,7 +31,7 @@ export default async function globalSetup(): Promise<void> {
   const [postgres, temporal, testServer] = await Promise.all([
     // The tests crash processes, not the machine: without fsync they take half the time. The bench
     // keeps it on.
-    startPostgres({ settings: { fsync: 'off' }, ...memoryFolder(), log }),
+    startPostgres({ settings: { fsync: 'off', max_prepared_transactions: '4' }, ...memoryFolder(), log }),
     startTemporal(log),
     timeSkippingServerBinary(),
   ]);

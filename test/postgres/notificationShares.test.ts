@@ -1,7 +1,7 @@
 import { putOffNotification, takeDueNotifications } from '../../postgres/callbacks/notification';
 import type { Take } from '../../postgres/callbacks/notification';
 import { insertNotifications } from '../../postgres/calls/records';
-import { registerRecipient } from '../../postgres/grouping/task';
+import { registerRecipient } from '../../postgres/callbacks/recipient';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase } from '../helpers/database';
 

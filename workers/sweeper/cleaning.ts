@@ -4,6 +4,8 @@ import { deleteStaleNodes, forgetDrains } from '../../postgres/nodes/node';
 import type { Pool } from '../../postgres/pool';
 import { Retention } from '../../postgres/sweeper/retention';
 import { deleteStaleDispatches } from '../../postgres/sweeper/sweep';
+import { UnusedRows } from '../../postgres/sweeper/unusedRows';
+import { DAY_MS } from '../../workflows/planning/duration';
 import type { SweepCounts } from './counts';
 import { UnneededObjects } from './unneededObjects';
 
@@ -13,6 +15,12 @@ const STALE_NODE_MS = 3_600_000;
 const FORGET_DRAIN_MS = 7 * 24 * 3_600_000;
 const STALE_DISPATCH_MS = 600_000;
 
+/** A transaction that is open for longer was forgotten. */
+const KEPT_MS = DAY_MS;
+const UNUSED_KEPT =
+  'unused targets are kept, since a transaction does not end: look for the oldest backend_xid in ' +
+  'pg_stat_activity, and at pg_prepared_xacts';
+
 interface Options {
   pool: Pool;
   log: Logger;
@@ -21,10 +29,11 @@ interface Options {
   deleteExpired?: (pool: Pool, limit: number) => Promise<number>;
 }
 
-/** Deletes what is kept no longer: nodes, dispatches, tasks, and objects of the object store. */
+/** Deletes what is kept no longer: nodes, dispatches, tasks, targets, lanes, and stored objects. */
 export class Cleaning {
   private readonly retention: Retention;
   private readonly objects: UnneededObjects;
+  private readonly unused = new UnusedRows();
 
   constructor(private readonly options: Options) {
     const { pool, log, sealer = null, keepOutcomesMs } = options;
@@ -33,7 +42,7 @@ export class Cleaning {
   }
 
   async round(counts: SweepCounts): Promise<void> {
-    const { pool, deleteExpired } = this.options;
+    const { pool, log, deleteExpired } = this.options;
     this.objects.begin(counts);
     counts.deletedNodes += await deleteStaleNodes(pool, STALE_NODE_MS);
     await forgetDrains(pool, FORGET_DRAIN_MS);
@@ -41,6 +50,10 @@ export class Cleaning {
     counts.deletedTasks += await (deleteExpired === undefined
       ? this.retention.deleteExpired(pool, EXPIRED_TASKS)
       : deleteExpired(pool, EXPIRED_TASKS));
+    const { targets, lanes, keptForMs } = await this.unused.look(pool);
+    if (keptForMs > KEPT_MS) log.warn({ keptForMs }, UNUSED_KEPT);
+    counts.deletedTargets += targets;
+    counts.deletedLanes += lanes;
   }
 
   /** Waits for objects that are being deleted. */

@@ -32,6 +32,9 @@ export interface SweepCounts {
   deletedObjects: number;
   deletedNodes: number;
   deletedDispatches: number;
+  /** Targets and lanes that were unused. */
+  deletedTargets: number;
+  deletedLanes: number;
   expiredFanouts: number;
   deletedFanouts: number;
   deletedExecutions: number;
@@ -62,6 +65,8 @@ export const noCounts = (): SweepCounts => ({
   deletedObjects: 0,
   deletedNodes: 0,
   deletedDispatches: 0,
+  deletedTargets: 0,
+  deletedLanes: 0,
   expiredFanouts: 0,
   deletedFanouts: 0,
   deletedExecutions: 0,

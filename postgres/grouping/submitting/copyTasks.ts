@@ -2,6 +2,7 @@ import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
 import { from as copyFrom } from 'pg-copy-streams';
 import type { Client } from '../../pool';
+import type { LookedUpAtMs } from '../target';
 import type { NewTask } from '../task';
 import { insertBeside } from '../task';
 
@@ -10,11 +11,18 @@ import { insertBeside } from '../task';
  * second COPY would cost this process as much as the first. A repeated id throws 23505, and the
  * caller must roll back. They are of one version and one trace context.
  */
-export const copyTasks = async (client: Client, tasks: readonly NewTask[]): Promise<void> => {
-  const { rows } = await client.query<{ base: number; now: string; nowMs: number }>({
+export const copyTasks = async (
+  client: Client,
+  tasks: readonly NewTask[],
+  lookedUpAtMs: LookedUpAtMs,
+): Promise<void> => {
+  const { rows } = await client.query<{ base: number; now: string; nowMs: number; checked: boolean }>({
     name: 'begin-copy',
-    text: `select nextval('submit_seq') * 16384 as base, clock()::text as now, extract(epoch
-      from clock())::float8 * 1000 as "nowMs"`,
+    text: `
+select nextval('submit_seq') * 16384 as base, clock()::text as now,
+  extract(epoch from clock())::float8 * 1000 as "nowMs",
+  check_targets(to_timestamp($1::float8 / 1000)) as checked`,
+    values: [lookedUpAtMs],
   });
   const { base, now, nowMs } = rows[0]!;
   const isPlain = tasks[0]?.version == null && tasks[0]?.trace == null;

@@ -140,7 +140,7 @@ const OWNERS = ['api_token', 'tenant', 'migration', 'installation'];
 const OPEN_COLUMNS: Readonly<Record<string, RegExp>> = {
   leader: /^(state|wake_at|blocked|expires_at|woken_at)$/,
   queuer: /^(state|wake_at|expires_at|woken_at)$/,
-  target: /^(due_at|lane_id)$/,
+  target: /^(due_at|lane_id|unused_at)$/,
   batch: /^bytes$/,
   task: /^bytes$/,
   held: /^not_before$/,

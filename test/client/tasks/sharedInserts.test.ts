@@ -234,7 +234,7 @@ describe('in a store', () => {
       const rows = [
         { ...row, recipientId: null, notBeforeMs: null, expiresAtMs: null, version: null, trace: null, labels: null },
       ];
-      return shared.add({ handler, tasks: [task], rows, partial: false });
+      return shared.add({ handler, tasks: [task], rows, lookedUpAtMs: Date.now(), partial: false });
     };
     const settled = await Promise.allSettled([add('ahead-5'), add('fine-1'), add('nul', 'a\u0000b'), add('fine-2')]);
     expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Pool } from '../../../postgres/pool';
 import { lowerDue, wakeLeaders } from '../../../postgres/grouping/ring';
+import type { TargetRow } from '../../../postgres/grouping/target';
 import { registerTargets } from '../../../postgres/grouping/target';
 import { insertTasks } from '../../../postgres/grouping/task';
 import type { Scene } from './scene';
@@ -30,15 +31,16 @@ export const commitScenes: Scene[] = [
     play: async (stage, wrong) => {
       await introduce(stage);
       const { client, pool } = stage.world;
-      let id = 0;
+      let target: TargetRow | undefined;
       const register = async (db: Pool): Promise<void> => {
-        id = (await registerTargets(db, 1, ['b'], ['0']))[0]!.id;
+        [target] = await registerTargets(db, 1, ['b'], ['0']);
       };
       let commit: () => Promise<void> = () => Promise.resolve();
       if (wrong) commit = await inTransaction(pool, register);
       else await register(pool);
       // Another submit of the same client, which knows the target by now.
-      await insertTasks(pool, [{ ...PLAIN, id: 'second', targetId: id }]);
+      const { id, lookedUpAtMs } = target!;
+      await insertTasks(pool, [{ ...PLAIN, id: 'second', targetId: id }], lookedUpAtMs);
       await client.ring([id]);
       await commit();
     },

@@ -2,7 +2,7 @@ import { Deliveries } from '../../../activities/callbacks/deliveries';
 import type { TakenNotification } from '../../../postgres/callbacks/notification';
 import { inTransaction } from '../../../postgres/pool';
 import { insertNotifications } from '../../../postgres/calls/records';
-import { registerRecipient } from '../../../postgres/grouping/task';
+import { registerRecipient } from '../../../postgres/callbacks/recipient';
 import { aheadOf, DELIVERY_LIMITS } from '../../../workflows/planning/callbacks/turns';
 import type { TestDatabase } from '../../helpers/database';
 import { createDatabase } from '../../helpers/database';

@@ -4,7 +4,7 @@ import { deliveryWaitMs } from '../../../activities/callbacks/notify';
 import { partsOf } from '../../../activities/callbacks/message';
 import { endNotification, putOffNotification, takeDueNotifications } from '../../../postgres/callbacks/notification';
 import { insertNotifications } from '../../../postgres/calls/records';
-import { registerRecipient } from '../../../postgres/grouping/task';
+import { registerRecipient } from '../../../postgres/callbacks/recipient';
 import { DEFAULT_WORKFLOWS } from '../../../workflows/planning/callbacks/workflows';
 import { wakeNotifier } from '../../../workflows/wake';
 import type { TaskEnd, TasksEnded } from '../../../workflows/definitions';

@@ -1,5 +1,5 @@
 import { bundleWorkflowCode } from '@temporalio/worker';
-import { registerRecipient } from '../../../postgres/grouping/task';
+import { registerRecipient } from '../../../postgres/callbacks/recipient';
 import { insertNotifications } from '../../../postgres/calls/records';
 import { wakeNotifier } from '../../../workflows/wake';
 import type { NodeOptions } from '../../../workers/nodeOptions';

@@ -132,8 +132,10 @@ export const SUBMITS: Readonly<Record<string, Statement>> = {
   'find-targets': (tables, [, keys]) =>
     (keys as string[]).flatMap((key) => {
       const target = tables.targets.get(key);
-      return target === undefined ? [] : [{ id: target.id, key, leaderId: 1 }];
+      return target === undefined ? [] : [{ id: target.id, key, leaderId: 1, lookedUpAtMs: tables.nowMs }];
     }),
+  // A world deletes no target.
+  'find-gone-targets': nothing,
   'register-lanes': ({ lanes }, [services]) => {
     for (const service of [...(services as string[])].sort()) lanes.register(service);
     return NO_ROWS;
