@@ -1,4 +1,5 @@
-import { pastDeadline, putOffPolls, readMemberIds, stopPolling, claimRead } from '../../postgres/accepted/poll';
+import { pastDeadline, putOffPolls, stopPolling, claimRead } from '../../postgres/accepted/poll';
+import { readMemberIds } from '../../postgres/calls/members';
 import { Coalescer } from '../../postgres/sharing/coalescer';
 import { claimReads } from '../../postgres/accepted/readClaims';
 import type { ActivityDeps } from '../deps';
@@ -228,7 +229,7 @@ export class Conclusions {
     const attempt = known ?? (await claimRead(pool, batch.id, expected, LEASE_MS));
     if (attempt === null) return null;
     this.inHand.set(batch.id, attempt);
-    const members = await readMemberIds(pool, batch.id);
+    const members = await readMemberIds(pool, [batch.id]);
     const callers = { handler: this.handler, home: homeOf(homes, batch) };
     return toCall(callers, { batch: { ...batch, attempt }, members, attempt });
   }
