@@ -1,6 +1,7 @@
 import type { StoredLimits } from '../grouping/leader';
 import { SEQ_STRIDE, tracesOf, versionsOf } from '../grouping/task';
 import { WEIGHT_OF_TARGET } from '../limits/inForce';
+import type { QueuedTask } from '../../workflows/planning/grouping/orderedQueue';
 import type { Client, Queryable } from '../pool';
 
 /**
@@ -128,15 +129,6 @@ from unnest($1::int[]) w (lane_id) cross join lateral (
   });
   return rows;
 };
-
-export interface QueuedTask {
-  seq: number;
-  targetId: number;
-  bytes: number;
-  weight: number | null;
-  key: string | null;
-  readyAtMs: number;
-}
 
 /** Returns the first tasks of a lane's queue. */
 export const readLaneQueue = async (
