@@ -155,8 +155,8 @@ where h.id = l.handler_id and o.id = l.id /* as it was */ and l.id in (
   from leader
   where state <> 0 /* idle */ and expires_at < clock()
   order by expires_at limit $1 for no key update skip locked) ${WOKEN}, l.epoch, l.turn, l.holder,
-  case when o.state <> 0 /* idle */ and o.expires_at < clock() then extract(
-    epoch from clock() - coalesce(o.woken_at, o.expires_at - $2 * interval '1 ms'))::float8 * 1000
+  case when o.state <> 0 /* idle */ and o.expires_at < clock() then (extract(
+    epoch from clock() - coalesce(o.woken_at, o.expires_at - $2 * interval '1 ms')) * 1000)::float8
     else 0 end as "silentMs"`,
     values: [limit, leaseMs],
   });

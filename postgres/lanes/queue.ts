@@ -114,7 +114,7 @@ select w.lane_id as "laneId", f.target_id as "targetId", h.id as "handlerId", h.
     'lingerMs', coalesce((t.overrides->>'lingerMs')::int, h.linger_ms),
     'quietMs', coalesce((t.overrides->>'quietPeriodMs')::int, h.quiet_ms),
     'weightBudget', least(${WEIGHT_OF_TARGET}, h.weight_per_handler)) as limits, t.flush_seq as "flushSeq",
-  extract(epoch from clock())::float8 * 1000 as "nowMs", o.unsent, o.open, o.boundary
+  (extract(epoch from clock()) * 1000)::float8 as "nowMs", o.unsent, o.open, o.boundary
 from unnest($1::int[]) w (lane_id) cross join lateral (
   select q.target_id, q.seq
   from lane_queue q
@@ -140,7 +140,7 @@ export const readLaneQueue = async (
   const { rows } = await db.query<QueuedTask>({
     name: 'read-lane-queue',
     text: `
-select seq, target_id as "targetId", bytes, weight, key, extract(epoch from ready_at)::float8 * 1000 as "readyAtMs"
+select seq, target_id as "targetId", bytes, weight, key, (extract(epoch from ready_at) * 1000)::float8 as "readyAtMs"
 from lane_queue
 where lane_id = $1 and ($2::bigint is null or seq < $2)
 order by seq limit $3`,

@@ -201,3 +201,10 @@ test.each([
 ])('of "%s" %i are wrong', (sql, n) => {
   expect(wrongIn(sql)).toHaveLength(n);
 });
+
+test('milliseconds are computed of exact seconds: floating point made of 2.023 s more than 2,023 ms, and of a wait one more', () => {
+  const inexact = trackedFiles()
+    .filter((file) => /^postgres\/.*\.ts$/.test(file))
+    .filter((file) => /::float8\)* \* 1000\b/.test(read(file)));
+  expect(inexact).toEqual([]);
+});

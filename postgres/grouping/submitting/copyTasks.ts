@@ -13,8 +13,8 @@ import { insertBeside } from '../task';
 export const copyTasks = async (client: Client, tasks: readonly NewTask[]): Promise<void> => {
   const { rows } = await client.query<{ base: number; now: string; nowMs: number }>({
     name: 'begin-copy',
-    text: `select nextval('submit_seq') * 16384 as base, clock()::text as now, extract(epoch
-      from clock())::float8 * 1000 as "nowMs"`,
+    text: `select nextval('submit_seq') * 16384 as base, clock()::text as now, (extract(epoch
+      from clock()) * 1000)::float8 as "nowMs"`,
   });
   const { base, now, nowMs } = rows[0]!;
   const isPlain = tasks[0]?.version == null && tasks[0]?.trace == null;
