@@ -20,10 +20,7 @@ import type { CallEnd } from '../calls/door';
 import { homeOf } from '../homes';
 import type { Call } from '../calls/call';
 
-/**
- * `deadlinesPassed`: number of deadlines passed so far by a lane batch; null: the batch is in no
- * lane.
- */
+/** `deadlinesPassed`: how many it has passed, of a lane batch; null: it is in no lane. */
 export type AcceptedBatch = CarriedBatch & {
   reference: string;
   overdue: boolean;

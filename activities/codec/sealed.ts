@@ -37,8 +37,8 @@ export const sealError = async (sealer: Sealer | null, text: string): Promise<st
   sealer === null ? text : patiently(() => sealer.sealText(text)).catch(() => UNSEALED);
 
 /**
- * Encodes results, each for its task by `idOf`. Where the codec does not work for seconds they are left out, with a note: their
- * tasks keep their status.
+ * Encodes results, each for its task by `idOf`. Where the codec does not work for seconds they are
+ * left out, with a note: their tasks keep their status.
  */
 export const sealResults = async (
   sealer: Sealer,

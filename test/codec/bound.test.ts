@@ -9,7 +9,7 @@ import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { expectWhole } from '../helpers/whole';
 
-/** A stored value belongs to its task: with the codec of the example one that was moved is refused. */
+/** A stored value belongs to its task: the example's codec refuses one that was moved. */
 
 const codec = codecOf(`k1:${randomBytes(32).toString('base64')}`);
 const moved = (kind: ValueKind, id: string): string =>

@@ -6,8 +6,8 @@ import { scenario } from './scenario';
 import { simulated } from './simulated';
 
 /**
- * `npm run bench:simulate -- [--scenarios N] [--seed S] [--lanes]`: how many scenarios per second of
- * one core `simulate` plays, of those that the tests also play on the store. One JSON line on
+ * `npm run bench:simulate -- [--scenarios N] [--seed S] [--lanes]`: how many scenarios `simulate`
+ * plays per second of one core, of those that the tests also play on the store. One JSON line on
  * stdout.
  */
 const flags = processFlags(

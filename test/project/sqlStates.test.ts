@@ -202,7 +202,8 @@ test.each([
   expect(wrongIn(sql)).toHaveLength(n);
 });
 
-test('milliseconds are computed of exact seconds: floating point made of 2.023 s more than 2,023 ms, and of a wait one more', () => {
+// Floating point made more than 2,023 ms of 2.023 s, and what rounds up waited one more.
+test('milliseconds are computed of exact seconds', () => {
   const inexact = trackedFiles()
     .filter((file) => /^postgres\/.*\.ts$/.test(file))
     .filter((file) => /::float8\)* \* 1000\b/.test(read(file)));

@@ -102,7 +102,7 @@ test.each<[string, Extras, string, string]>([
   const { problems } = theirs as InvalidTaskError;
   expect(theirs).toBeInstanceOf(InvalidTaskError);
   expect(problems).toMatchObject([{ code: detail }]);
-  // A list is shown as JSON here and as a value of JavaScript there; the remedy is a field of its own.
+  // A list is shown as JSON here, as a value of JavaScript there; the remedy is another field.
   const words = (text: string) => text.replace(/[[\] ]|\.$|\. ?Put what is.*/g, '');
   expect(words(refused.message)).toBe(words(`Cannot submit the task: ${problems[0]!.field}: ${problems[0]!.message}`));
   expect(refused).toMatchObject({ code, detail, hint: expect.stringMatching(/^[A-Z].*\.$/) });
