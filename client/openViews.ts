@@ -27,6 +27,8 @@ const openViews = async <T>(sealer: Sealer, view: T): Promise<T> => {
     const opened = await sealer.open(
       kind,
       some.map(({ holder, field }) => JSON.stringify(holder[field])),
+      // What has such a field is a task, an item of a lane or its end, by its id.
+      some.map(({ holder: { id } }) => (typeof id === 'string' ? id : null)),
     );
     some.forEach(({ holder, field }, i) => {
       const one = opened[i]!;

@@ -12,6 +12,58 @@ AS $function$
   select array_agg(coalesce(u.a, 0) + coalesce(u.b, 0) order by u.i) from unnest(a, b) with ordinality u (a, b, i) $function$
 ;
 
+CREATE OR REPLACE FUNCTION check_metadata(metadata jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  wrong record;
+begin
+  if metadata is null or metadata = 'null' then
+    return;
+  elsif jsonb_typeof(metadata) <> 'object' then
+    perform refuse_task('INVALID_METADATA',
+      format('metadata: expected an object of texts, got %s', shown(metadata)), 'Give each text a name.');
+  end if;
+  select m.key, m.value into wrong from jsonb_each(metadata) m where jsonb_typeof(m.value) <> 'string' limit 1;
+  if found then
+    perform refuse_task('INVALID_METADATA',
+      format('metadata.%s: expected text, got %s', left(wrong.key, 80), shown(wrong.value)), 'Write it as text.');
+  elsif octet_length(metadata_text(metadata)) > 4096 then
+    perform refuse_task('INVALID_METADATA', format('metadata: expected at most 4096 bytes of JSON, got %s',
+      octet_length(metadata_text(metadata))), 'Put what is longer into the payload.', '54000');
+  elsif starts_with(metadata_text(metadata), '{"$codec":') then
+    perform refuse_task('INVALID_METADATA',
+      'metadata: expected no "$codec" as the first field: that is the form of encoded values', 'Rename it.');
+  end if;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION check_tags(tags text[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  wrong record;
+begin
+  if cardinality(tags) > 10 then
+    perform refuse_task('INVALID_TAG', format('tags: expected an array of at most 10 texts, got %s', cardinality(tags)),
+      'Put the others into metadata.');
+  end if;
+  select u.tag, u.place - 1 as place
+  into wrong
+  from unnest(tags) with ordinality u (tag, place)
+  where u.tag is null or octet_length(u.tag) not between 1 and 100
+  order by u.place limit 1;
+  if found then
+    perform refuse_task('INVALID_TAG',
+      format('tags.%s: expected 1-100 bytes of well-formed text without NUL, got %s', wrong.place,
+        shown(to_jsonb(wrong.tag))),
+      'Use 1 to 100 bytes of text.');
+  end if;
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION check_targets(looked_up_at timestamp with time zone)
  RETURNS boolean
  LANGUAGE sql
@@ -32,6 +84,18 @@ begin
   elsif octet_length(value) not between 1 and most then
     perform refuse_task(code, format('%s: expected 1-%s bytes of text, got %s', field, most, octet_length(value)),
       format('Use 1 to %s bytes of text.', most));
+  end if;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION check_time(field text, value timestamp with time zone, otherwise text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if value not between '1970-01-01 00:00Z' and '9999-12-31 00:00Z' then
+    perform refuse_task('INVALID_TIME', format('%s: expected a time from 1970 to 9999, got %s', field, value),
+      format('Leave it out for %s.', otherwise));
   end if;
 end $function$
 ;
@@ -119,6 +183,25 @@ begin
 end $function$
 ;
 
+CREATE OR REPLACE FUNCTION label_task(of_seq bigint, of_handler integer, tags text[], metadata jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  named constant text[] := array(
+    select u.tag
+    from unnest(tags) with ordinality u (tag, place)
+    group by u.tag
+    order by min(u.place));
+  carried constant text := case when jsonb_typeof(metadata) = 'object' then metadata_text(metadata) end;
+begin
+  if cardinality(named) > 0 or carried is not null then
+    insert into task_label (seq, handler_id, tags, metadata) values (of_seq, of_handler, named, carried::json);
+    insert into task_tag (tag, handler_id, seq) select u.tag, of_handler, of_seq from unnest(named) u (tag);
+  end if;
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION lane_task_state(status smallint)
  RETURNS smallint
  LANGUAGE sql
@@ -147,6 +230,16 @@ begin
   h := ((h & 65535) * 3266489909 + ((((h >> 16) * 3266489909) & 65535) << 16)) & low;
   return (h # (h >> 16)) % n;
 end $function$
+;
+
+CREATE OR REPLACE FUNCTION metadata_text(metadata jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select '{' || string_agg(to_json(m.key)::text || ':' || to_json(m.value)::text, ',') || '}'
+  from jsonb_each_text(metadata) m
+$function$
 ;
 
 CREATE OR REPLACE FUNCTION note_batch_end()
@@ -236,6 +329,16 @@ CREATE OR REPLACE FUNCTION server_time()
  RETURNS timestamp with time zone
  LANGUAGE sql
 AS $function$ select clock_timestamp() $function$
+;
+
+CREATE OR REPLACE FUNCTION shown(value jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select case when length(q.text) > 80 then left(q.text, 80) || '...' else q.text end
+  from (select coalesce(value::text, 'null') as text) q
+$function$
 ;
 
 CREATE OR REPLACE FUNCTION targets_serve()
@@ -1205,7 +1308,7 @@ begin
 end $function$
 ;
 
-CREATE OR REPLACE FUNCTION submit(handler text, id text, payload jsonb, target text, not_before timestamp with time zone DEFAULT NULL::timestamp with time zone, priority integer DEFAULT 0, weight double precision DEFAULT 1, bytes integer DEFAULT NULL::integer, distinct_key text DEFAULT NULL::text)
+CREATE OR REPLACE FUNCTION submit(handler text, id text, payload jsonb, target text, not_before timestamp with time zone DEFAULT NULL::timestamp with time zone, priority integer DEFAULT 0, weight double precision DEFAULT 1, bytes integer DEFAULT NULL::integer, distinct_key text DEFAULT NULL::text, tags text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone)
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -1230,6 +1333,9 @@ begin
   end if;
   perform check_task(h, submit.payload, submit.target, submit.not_before, submit.priority, submit.weight, size,
     submit.distinct_key);
+  perform check_time('expires_at', submit.expires_at, 'never');
+  perform check_tags(submit.tags);
+  perform check_metadata(submit.metadata);
   if not is_new_task(submit.id, h, submit.payload) then
     return false;
   end if;
@@ -1253,6 +1359,10 @@ begin
     insert into queue (target_id, priority, seq, ready_at, bytes, weight, key)
     values (found_target, submit.priority, stored, clock(), size, nullif(submit.weight, 1), stored_key);
   end if;
+  if submit.expires_at is not null then
+    insert into expiry (seq, at) values (stored, submit.expires_at);
+  end if;
+  perform label_task(stored, h.id, submit.tags, submit.metadata);
   -- Equal ones of a transaction are one.
   perform pg_notify('muster_submitted', current_schema() || ' ' || found_target);
   return true;

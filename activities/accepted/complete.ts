@@ -7,7 +7,8 @@ import {
   takeCompletion,
 } from '../../postgres/accepted/completion';
 import { withRetries } from '../../postgres/errors';
-import { putOffPolls, readMemberIds, stopPolling } from '../../postgres/accepted/poll';
+import { putOffPolls, stopPolling } from '../../postgres/accepted/poll';
+import { readMemberIds } from '../../postgres/calls/members';
 import type { CallOutcome } from '../../workflows/planning/calls/plans';
 import type { BatchState } from '../../workflows/planning/states';
 import { BATCH_STATES, batchStateName } from '../../workflows/planning/states';
@@ -110,7 +111,7 @@ const conclude = async (
   reader: CompletionReader,
 ): Promise<CompletionEnd> => {
   const { attempt } = batch;
-  const members = await readMemberIds(pool, batch.id);
+  const members = await readMemberIds(pool, [batch.id]);
   const home = homeOf(homes, batch);
   const call = toCall({ handler, home }, { batch, members, attempt });
   const putOff = (inMs: number): Promise<void> => putOffPolls(pool, [{ id: batch.id, attempt, error: null }], inMs);

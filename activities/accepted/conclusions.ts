@@ -1,4 +1,5 @@
-import { pastDeadline, putOffPolls, readMemberIds, stopPolling, claimRead } from '../../postgres/accepted/poll';
+import { pastDeadline, putOffPolls, stopPolling, claimRead } from '../../postgres/accepted/poll';
+import { readMemberIds } from '../../postgres/calls/members';
 import { Coalescer } from '../../postgres/sharing/coalescer';
 import { claimReads } from '../../postgres/accepted/readClaims';
 import type { ActivityDeps } from '../deps';
@@ -19,10 +20,7 @@ import type { CallEnd } from '../calls/door';
 import { homeOf } from '../homes';
 import type { Call } from '../calls/call';
 
-/**
- * `deadlinesPassed`: number of deadlines passed so far by a lane batch; null: the batch is in no
- * lane.
- */
+/** `deadlinesPassed`: how many it has passed, of a lane batch; null: it is in no lane. */
 export type AcceptedBatch = CarriedBatch & {
   reference: string;
   overdue: boolean;
@@ -228,7 +226,7 @@ export class Conclusions {
     const attempt = known ?? (await claimRead(pool, batch.id, expected, LEASE_MS));
     if (attempt === null) return null;
     this.inHand.set(batch.id, attempt);
-    const members = await readMemberIds(pool, batch.id);
+    const members = await readMemberIds(pool, [batch.id]);
     const callers = { handler: this.handler, home: homeOf(homes, batch) };
     return toCall(callers, { batch: { ...batch, attempt }, members, attempt });
   }

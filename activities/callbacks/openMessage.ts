@@ -13,6 +13,7 @@ export const openEnds = async (sealer: Sealer, ends: readonly TaskEnd[]): Promis
   const results = await sealer.open(
     'result',
     ends.map(({ result }) => (isEnveloped(result) ? JSON.stringify(result) : 'null')),
+    ends.map(({ id }) => id),
   );
   return ends.map((end, i) => {
     const withError = end.error === undefined ? end : { ...end, error: errors[i]! };

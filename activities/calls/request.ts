@@ -39,14 +39,16 @@ export const toCall = (
  */
 const PAGE_TRIES = 9;
 
-export const newPages = ({ batch, attempt, home }: Call): ResultPages =>
-  new ResultPages(
-    batch.id,
-    attempt,
-    (page) => withRetries(() => insertResultPage(home.pool, page), PAGE_TRIES),
+export const newPages = (call: Call): ResultPages => {
+  const { pool, sealer } = call.home;
+  return new ResultPages(
+    call.batch.id,
+    call.attempt,
+    (page) => withRetries(() => insertResultPage(pool, page), PAGE_TRIES),
     RESULT_LIMITS,
-    home.sealer,
+    sealer === null ? null : { sealer, idOf: (index) => call.members[index]!.id },
   );
+};
 
 export const toBatch = (handler: Handler, call: Call): Batch => ({
   id: String(call.batch.id),

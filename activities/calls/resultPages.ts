@@ -30,12 +30,13 @@ export class ResultPages implements ResultSink {
   private total = 0;
   private no = 0;
 
+  /** `sealing`: what encodes values, and the id of the task at each index; null: nothing does. */
   constructor(
     private readonly batchId: number,
     private readonly attempt: number,
     private readonly write: (page: ResultPage) => Promise<void>,
     private readonly limits: ResultLimits = RESULT_LIMITS,
-    private readonly sealer: Sealer | null = null,
+    private readonly sealing: { sealer: Sealer; idOf: (index: number) => string } | null = null,
   ) {}
 
   /** Returns a promise only where a page is written: each costs as much as its value. */
@@ -44,7 +45,7 @@ export class ResultPages implements ResultSink {
     if (value === null) return undefined;
     if (this.total + value.bytes > this.limits.batchBytes && value.json !== 'null')
       value = leftOut(`the results of its batch are more than ${this.limits.batchBytes} bytes of JSON in all`);
-    if (isEnvelope(value.json) && this.sealer?.sealsTexts !== true) value = leftOut(RESERVED_FORM);
+    if (isEnvelope(value.json) && this.sealing?.sealer.sealsTexts !== true) value = leftOut(RESERVED_FORM);
     const kept = value;
     if (this.entries.length > 0 && (this.entries.length >= PAGE_MEMBERS || this.bytes + kept.bytes > PAGE_BYTES))
       return this.writePage().then(() => this.keep(index, kept));
@@ -78,7 +79,8 @@ export class ResultPages implements ResultSink {
   }
 
   private async page(): Promise<ResultPage> {
-    const entries = this.sealer === null ? this.entries : await sealResults(this.sealer, this.entries);
+    const { sealing } = this;
+    const entries = sealing === null ? this.entries : await sealResults(sealing.sealer, this.entries, sealing.idOf);
     return {
       batch_id: this.batchId,
       attempt: this.attempt,

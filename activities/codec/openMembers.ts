@@ -24,6 +24,7 @@ const decodeMembers = async (sealer: Sealer, call: Call): Promise<Unsent | null>
   const opened = await sealer.open(
     'payload',
     call.members.map(({ payload }) => payload),
+    call.members.map(({ id }) => id),
   );
   const failed = opened.flatMap((one, place) => (typeof one === 'string' ? [] : [{ place, error: one }]));
   if (failed.length > 0) return unsentOf(call, failed.map(toFailed), failed.some(isAway));

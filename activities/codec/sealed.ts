@@ -37,13 +37,18 @@ export const sealError = async (sealer: Sealer | null, text: string): Promise<st
   sealer === null ? text : patiently(() => sealer.sealText(text)).catch(() => UNSEALED);
 
 /**
- * Encodes results. Where the codec does not work for seconds they are left out, with a note: their
- * tasks keep their status.
+ * Encodes results, each for its task by `idOf`. Where the codec does not work for seconds they are
+ * left out, with a note: their tasks keep their status.
  */
-export const sealResults = async (sealer: Sealer, entries: readonly Entry[]): Promise<Entry[]> => {
+export const sealResults = async (
+  sealer: Sealer,
+  entries: readonly Entry[],
+  idOf: (index: number) => string,
+): Promise<Entry[]> => {
   const values = entries.map(({ json }) => json);
+  const ids = entries.map(({ index }) => idOf(index));
   try {
-    const sealed = await patiently(() => sealer.seal('result', values));
+    const sealed = await patiently(() => sealer.seal('result', values, ids));
     return entries.map((entry, i) => ({ ...entry, json: sealed[i]! }));
   } catch (error) {
     const { json, note } = leftOut(`it could not be encoded (${reasonOf(error)})`);

@@ -12,6 +12,7 @@ export const openGiven = async (sealer: Sealer, items: readonly GivenItem[]): Pr
   const lists = await sealer.open(
     'arguments',
     items.map((item) => JSON.stringify(item.arguments)),
+    null,
   );
   return items.map(({ position }, i) => {
     const list = lists[i]!;

@@ -1,4 +1,4 @@
-import { readMembers } from '../../postgres/calls/members';
+import { readMemberIds } from '../../postgres/calls/members';
 import type { CarriedBatch } from '../../postgres/calls/batch';
 import { withRetries } from '../../postgres/errors';
 import { fenceOf, isStale, makeCall, mayStart, prepare } from '../calls/attempt';
@@ -12,11 +12,15 @@ import { toCall } from '../calls/request';
  * process that dies in it leaves no attempt behind.
  */
 
-/** Reads the members of batches that are about to be called, and marks nothing. */
+/**
+ * Reads which tasks are in batches that are about to be called, and marks nothing. What the tasks
+ * hold is read with the mark, as without the hook: until the hook has answered, it may change, and
+ * it would stand in memory.
+ */
 export const readAhead = async (deps: CallerDeps, batches: readonly CarriedBatch[]): Promise<Carried[]> => {
   const markedAtMs = performance.now();
   const members = await withRetries(() =>
-    readMembers(
+    readMemberIds(
       deps.pool,
       batches.map(({ id }) => id),
     ),

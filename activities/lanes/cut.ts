@@ -1,9 +1,9 @@
 import type { LaneFacts } from '../../postgres/lanes/grant';
-import type { LaneHead, QueuedTask } from '../../postgres/lanes/queue';
+import type { LaneHead } from '../../postgres/lanes/queue';
 import { formLaneBatch, readLaneHeads, readLaneQueue } from '../../postgres/lanes/queue';
 import type { Client } from '../../postgres/pool';
-import { cutBatches } from '../../workflows/planning/grouping/batches';
 import type { CutBatch } from '../../workflows/planning/calls/plans';
+import { cutFirst, isStrict } from '../../workflows/planning/grouping/orderedQueue';
 import { FLUSH_REASONS } from '../../workflows/planning/states';
 
 /** What is left in a lane's queue after its batches were cut. */
@@ -43,7 +43,7 @@ const cutLane = async (client: Client, lane: LaneFacts, head: LaneHead): Promise
   const waits: LeftInQueue = { dueInMs: null, ready: false, blocks: head.boundary !== null };
   if (head.paused) return waits;
   if (head.boundary !== null) return cutBefore(client, head, head.boundary);
-  const strict = lane.onInvalid === 1 || (lane.approach === 1 && lane.kind === 1);
+  const strict = isStrict(lane);
   // Wait until the lane could send it: until then the batch may still grow.
   if (strict ? head.open > 0 : head.unsent > 0) return { ...waits, blocks: false };
   const tasks = await readLaneQueue(client, lane.id, null, head.limits.maxItems + 1);
@@ -75,51 +75,6 @@ const cutBefore = async (client: Client, head: LaneHead, boundary: number): Prom
     tasks = tasks.slice(batch!.seqs.length);
   }
   return { dueInMs: null, ready: more, blocks: more };
-};
-
-const cutFirst = (
-  head: LaneHead,
-  tasks: readonly QueuedTask[],
-  more: boolean,
-): { batch: CutBatch | null; dueAtMs: number | null; all: boolean } => {
-  const keys = new Set<string>();
-  // The first task that cannot join: of another target, or with a key that is in already.
-  const other = tasks.findIndex(({ targetId, key }) => {
-    if (targetId !== tasks[0]!.targetId || (key !== null && keys.has(key))) return true;
-    if (key !== null) keys.add(key);
-    return false;
-  });
-  const prefix = other < 0 ? tasks : tasks.slice(0, other);
-  const { maxBytes, quietMs, maxWeight: ofBatch, weightBudget, ...limits } = head.limits;
-  const maxWeight = weightBudget === null ? ofBatch : Math.min(weightBudget, ofBatch ?? Infinity);
-  const cut = cutBatches(
-    {
-      tasks: prefix.map(({ seq, bytes, weight, readyAtMs }) => ({
-        seq,
-        priority: 0,
-        bytes,
-        weight: weight ?? 1,
-        readyAtMs,
-        key: null,
-      })),
-      more: more && other < 0,
-      limits: {
-        ...limits,
-        // The task behind it cannot join: this batch can take in no more.
-        ...(other < 0 ? {} : { lingerMs: 0 }),
-        ...(maxBytes === null ? {} : { maxBytes }),
-        ...(maxWeight === null ? {} : { maxWeight }),
-        ...(quietMs === null ? {} : { quietPeriodMs: quietMs }),
-      },
-      flushSeq: head.flushSeq,
-      busyKeys: new Map(),
-      maxBatches: 1,
-      weightLeft: Infinity,
-    },
-    head.nowMs,
-  );
-  const batch = cut.batches[0] ?? null;
-  return { batch, dueAtMs: cut.dueAtMs, all: batch !== null && batch.seqs.length === tasks.length && !more };
 };
 
 const form = (client: Client, head: LaneHead, targetId: number, batch: CutBatch): Promise<void> =>

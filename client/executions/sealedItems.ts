@@ -9,7 +9,7 @@ import { MusterError } from '../errors';
 export const sealArguments = async (sealer: Sealer | null, lists: readonly string[]): Promise<string[]> => {
   if (sealer === null) return [...lists];
   try {
-    return await sealer.seal('arguments', lists);
+    return await sealer.seal('arguments', lists, null);
   } catch (error) {
     if (!(error instanceof CodecError)) throw error;
     throw new MusterError(
@@ -36,6 +36,7 @@ export const openItems = async <T extends Item>(sealer: Sealer | null, items: re
   const lists = await sealer.open(
     'arguments',
     items.map((item) => JSON.stringify(item.arguments)),
+    null,
   );
   const texts = await sealer.openTexts(items.flatMap(({ stdout, stderr }) => [stdout ?? '', stderr ?? '']));
   return items.map((item, i) => {

@@ -128,7 +128,7 @@ export const sealVerdict = async ({ sealer }: Sealing, end: CheckedVerdict): Pro
   const { as, result, error } = end;
   return {
     as,
-    result: result === null ? null : (await sealed(() => sealer.seal('result', [result])))[0]!,
+    result: result === null ? null : (await sealed(() => sealer.seal('result', [result], null)))[0]!,
     error: error === null ? null : await sealed(() => sealer.sealText(error)),
   };
 };

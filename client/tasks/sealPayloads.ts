@@ -27,11 +27,7 @@ export const sealPayloads = async (
   refused: TaskProblem[],
   note?: Note,
 ): Promise<{ tasks: CheckedTask[]; payloads: string[] }> => {
-  const sealed = await sealAll(
-    sealer,
-    tasks.map(({ payload }) => payload),
-    note,
-  );
+  const sealed = await sealAll(sealer, tasks, note);
   const most = 2 * handler.maxPayloadBytes + ENVELOPE_BYTES;
   const isLarge = (_: unknown, i: number): boolean => Buffer.byteLength(sealed[i]!) > most;
   const large = tasks.flatMap((task, i) => (isLarge(task, i) ? [problemOf(task, most, sealed[i]!)] : []));
@@ -67,9 +63,11 @@ export const sealBatches = async (
   });
 };
 
-const sealAll = async (sealer: Sealer, payloads: readonly string[], note?: Note): Promise<string[]> => {
+const sealAll = async (sealer: Sealer, tasks: readonly CheckedTask[], note?: Note): Promise<string[]> => {
+  const payloads = tasks.map(({ payload }) => payload);
+  const ids = tasks.map(({ id }) => id);
   try {
-    return await sealer.seal('payload', payloads, note);
+    return await sealer.seal('payload', payloads, ids, note);
   } catch (error) {
     if (!(error instanceof CodecError)) throw error;
     throw new MusterError(
@@ -98,6 +96,7 @@ export const openStored = async <T extends { id: string; payload: string }>(
   const opened = await sealer.open(
     'payload',
     stored.map(({ payload }) => payload),
+    stored.map(({ id }) => id),
   );
   return stored.map((task, i) => {
     const payload = opened[i]!;

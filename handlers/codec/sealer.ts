@@ -4,7 +4,7 @@ import { CodecError, reasonOf } from './codecError';
 import { envelopesIn, hasTokens, isEnvelope, readEnvelope, replaceTokens, toEnvelope, toToken } from './envelope';
 import { inParts } from './inParts';
 import { CALL_MS, inTime } from './inTime';
-import type { EncodedPayload, ObjectStoreOptions, PayloadCodec, ValueKind } from './types';
+import type { CodecContext, EncodedPayload, ObjectStoreOptions, PayloadCodec, ValueKind } from './types';
 
 /** Values per call of a codec, and calls at once. */
 const PART = 100;
@@ -23,7 +23,7 @@ export const sealerOf = ({ payloadCodec, objectStore }: SealerOptions): Sealer |
 const JSON_PLAIN = { encoding: Buffer.from('json/plain') };
 /** What may become an object. */
 const CLAIMED: readonly ValueKind[] = ['payload', 'result'];
-const PROBE = '"muster"';
+const PROBE: Owned = { value: '"muster"', taskId: 'muster' };
 
 /**
  * Encodes the values of callers on their way into the store and decodes them on their way out: many
@@ -55,26 +55,28 @@ export class Sealer {
   }
 
   /**
-   * Encodes JSON texts; `note` is told of objects before they are stored. Throws `CodecError` if
-   * one of them cannot be.
+   * Encodes JSON texts, each for its task (null: of no single one); `note` is told of objects
+   * before they are stored. Throws `CodecError` if one of them cannot be.
    */
-  async seal(kind: ValueKind, values: readonly string[], note?: Note): Promise<string[]> {
+  async seal(kind: ValueKind, values: readonly string[], taskIds: TaskIds, note?: Note): Promise<string[]> {
     const { codec, claims } = this;
-    const sealed = codec === null ? [...values] : await inParts(values, PART, PARALLEL_CALLS, encodeBy(codec, kind));
+    const owned = ownedBy(taskIds, values);
+    const sealed = codec === null ? [...values] : await inParts(owned, PART, PARALLEL_CALLS, encodeBy(codec, kind));
     return claims === null || !CLAIMED.includes(kind) ? sealed : claims.putLarge(sealed, PARALLEL_CALLS, note);
   }
 
   /**
-   * Decodes JSON texts, each by itself: one that cannot be decoded is answered by the error. Plain
-   * ones, from before there was a codec, are returned as they are.
+   * Decodes JSON texts, each of its task and by itself: one that cannot be decoded is answered by
+   * the error. Plain ones, from before there was a codec, are returned as they are.
    */
-  async open(kind: ValueKind, values: readonly string[]): Promise<(string | CodecError)[]> {
+  async open(kind: ValueKind, values: readonly string[], taskIds: TaskIds): Promise<(string | CodecError)[]> {
+    const owned = ownedBy(taskIds, values);
     const places = values.flatMap((value, place) => (isEnvelope(value) ? [place] : []));
     const opened: (string | CodecError)[] = [...values];
     const read = await inParts(places, PART, PARALLEL_CALLS, (part) =>
       this.openPart(
         kind,
-        part.map((place) => values[place]!),
+        part.map((place) => owned[place]!),
       ),
     );
     places.forEach((place, i) => (opened[place] = read[i]!));
@@ -89,7 +91,7 @@ export class Sealer {
   async sealTexts(texts: readonly string[]): Promise<string[]> {
     const { codec } = this;
     if (codec === null || texts.length === 0) return [...texts];
-    const json = texts.map((text) => JSON.stringify(text));
+    const json = texts.map((text) => ({ value: JSON.stringify(text), taskId: null }));
     return (await inParts(json, PART, PARALLEL_CALLS, encodeBy(codec, 'error'))).map(toToken);
   }
 
@@ -97,18 +99,18 @@ export class Sealer {
   async openTexts(texts: readonly string[]): Promise<string[]> {
     const envelopes = [...new Set(texts.flatMap((text) => (hasTokens(text) ? envelopesIn(text) : [])))];
     if (envelopes.length === 0) return [...texts];
-    const opened = await this.open('error', envelopes);
+    const opened = await this.open('error', envelopes, null);
     const read = new Map(envelopes.map((envelope, i) => [envelope, textOf(opened[i]!)]));
     return texts.map((text) => replaceTokens(text, (envelope) => read.get(envelope)!));
   }
 
-  private async openPart(kind: ValueKind, part: readonly string[]): Promise<(string | CodecError)[]> {
-    const whole = await inParts(part, 1, PARALLEL_CALLS, async ([one]) => [await this.fetched(one!)]);
+  private async openPart(kind: ValueKind, part: readonly Owned[]): Promise<(string | CodecError)[]> {
+    const whole = await inParts(part, 1, PARALLEL_CALLS, async ([one]) => [await this.fetched(one!.value)]);
     const good = whole.flatMap((one, place) => (typeof one === 'string' && isEnvelope(one) ? [place] : []));
     if (good.length === 0) return whole;
     const decoded = await this.decodeAll(
       kind,
-      good.map((place) => whole[place] as string),
+      good.map((place) => ({ value: whole[place] as string, taskId: part[place]!.taskId })),
     );
     good.forEach((place, i) => (whole[place] = decoded[i]!));
     return whole;
@@ -127,7 +129,7 @@ export class Sealer {
     }
   }
 
-  private async decodeAll(kind: ValueKind, envelopes: readonly string[]): Promise<(string | CodecError)[]> {
+  private async decodeAll(kind: ValueKind, envelopes: readonly Owned[]): Promise<(string | CodecError)[]> {
     const { codec } = this;
     if (codec === null)
       return envelopes.map(() => new CodecError('it is encoded, and no payloadCodec is configured here', false));
@@ -145,25 +147,41 @@ export class Sealer {
 const textOf = (opened: string | CodecError): string =>
   typeof opened === 'string' ? String(JSON.parse(opened)) : `(cannot be decoded: ${opened.message})`;
 
-const contextOf = (kind: ValueKind) => ({ type: 'muster' as const, kind });
+/** Ids of the tasks of a list of values; null: they are of no single task. */
+type TaskIds = readonly (string | null)[] | null;
+
+/** A stored value and the id of its task. */
+interface Owned {
+  value: string;
+  taskId: string | null;
+}
+
+const ownedBy = (taskIds: TaskIds, values: readonly string[]): Owned[] =>
+  values.map((value, i) => ({ value, taskId: taskIds?.[i] ?? null }));
+
+const contextOf = (kind: ValueKind, owned: readonly Owned[]): CodecContext => ({
+  type: 'muster',
+  kind,
+  taskIds: owned.map(({ taskId }) => taskId),
+});
 
 const encodeBy =
   (codec: PayloadCodec, kind: ValueKind) =>
-  async (values: readonly string[]): Promise<string[]> => {
-    const plain = values.map((value): EncodedPayload => ({ metadata: JSON_PLAIN, data: Buffer.from(value) }));
+  async (owned: readonly Owned[]): Promise<string[]> => {
+    const plain = owned.map(({ value }): EncodedPayload => ({ metadata: JSON_PLAIN, data: Buffer.from(value) }));
     try {
-      const encoded = await inTime(() => codec.encode(plain, contextOf(kind)), CALL_MS);
-      checkLength(encoded, values.length);
+      const encoded = await inTime(() => codec.encode(plain, contextOf(kind, owned)), CALL_MS);
+      checkLength(encoded, owned.length);
       return encoded.map(toEnvelope);
     } catch (error) {
       throw new CodecError(`the codec could not encode it: ${reasonOf(error)}`, true, { cause: error });
     }
   };
 
-const decodeBy = async (codec: PayloadCodec, kind: ValueKind, envelopes: readonly string[]): Promise<string[]> => {
-  const encoded = envelopes.map((one) => (readEnvelope(one) as { payload: EncodedPayload }).payload);
-  const decoded = await inTime(() => codec.decode(encoded, contextOf(kind)), CALL_MS);
-  checkLength(decoded, envelopes.length);
+const decodeBy = async (codec: PayloadCodec, kind: ValueKind, owned: readonly Owned[]): Promise<string[]> => {
+  const encoded = owned.map(({ value }) => (readEnvelope(value) as { payload: EncodedPayload }).payload);
+  const decoded = await inTime(() => codec.decode(encoded, contextOf(kind, owned)), CALL_MS);
+  checkLength(decoded, owned.length);
   return decoded.map(({ data }) => {
     const json = Buffer.from(data ?? []).toString();
     JSON.parse(json); // or its readers would fail
@@ -174,8 +192,9 @@ const decodeBy = async (codec: PayloadCodec, kind: ValueKind, envelopes: readonl
 /** Says whether a codec can decode what it has encoded just now. */
 const works = async (codec: PayloadCodec): Promise<boolean> => {
   try {
-    const [read] = await decodeBy(codec, 'payload', await encodeBy(codec, 'payload')([PROBE]));
-    return read === PROBE;
+    const [value] = await encodeBy(codec, 'payload')([PROBE]);
+    const [read] = await decodeBy(codec, 'payload', [{ ...PROBE, value: value! }]);
+    return read === PROBE.value;
   } catch {
     return false;
   }

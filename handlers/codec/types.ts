@@ -8,12 +8,22 @@ export interface EncodedPayload {
 }
 
 /** What a value is. */
-export type ValueKind = 'payload' | 'result' | 'error' | 'arguments' | 'output' | 'metadata';
+export type ValueKind = 'payload' | 'result' | 'error' | 'arguments' | 'metadata';
 
-/** Whose value it is: the same when it is encoded and when it is decoded. */
+/**
+ * Whose values they are, so that a codec can bind each value to its place (associated data of an
+ * AEAD cipher): one that was moved to another task is then refused.
+ */
 export interface CodecContext {
   type: 'muster';
+  /** The same when a value is encoded and when it is decoded. */
   kind: ValueKind;
+  /**
+   * The id of each value's task, in the order of the values. Null where a value is of no single
+   * task: an error text, a list of arguments, a result that was set by hand. A value that was
+   * encoded with null may be decoded with an id, never the other way round.
+   */
+  taskIds: readonly (string | null)[];
 }
 
 /**

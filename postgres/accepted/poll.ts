@@ -1,4 +1,3 @@
-import type { MemberTask } from '../calls/members';
 import type { Queryable } from '../pool';
 
 /**
@@ -108,25 +107,6 @@ export const haltTarget = async (db: Queryable, targetId: number, reason: string
     text: 'update target set paused = true, paused_at = clock(), pause_reason = $2 where id = $1 and not paused',
     values: [targetId, reason],
   });
-};
-
-/**
- * Returns the members without their payloads: all that settling needs, so that a large batch
- * settles in bounded memory.
- */
-export const readMemberIds = async (db: Queryable, batchId: number): Promise<MemberTask[]> => {
-  const { rows } = await db.query<MemberTask>({
-    name: 'read-member-ids',
-    text: `
-select b.id as "batchId", k.seq, k.id, 'null' as payload, m.attempts + b.counted as attempts,
-  k.recipient_id as "recipientId", null::integer as version, k.trace,
-  case when k.trace is not null then extract(epoch from k.created_at)::float8 * 1000 end as "tracedAtMs"
-from batch b cross join lateral unnest(b.members) with ordinality u (seq, place) join member m on m.seq = u.seq
-  and m.batch_id = b.id join task k on k.seq = u.seq
-where b.id = $1 order by u.place`,
-    values: [batchId],
-  });
-  return rows;
 };
 
 /**

@@ -138,13 +138,13 @@ export const readPressure = async (
     text: `
 select h.id as "handlerId", o.slots, ${SLOTS_TAKEN} as taken, least(h.per_handler, h.allowed) as "limit",
   h.per_target as "perTarget", h.allowed is not null as reduced, h.reductions,
-  extract(epoch from h.hold_until - clock())::float8 * 1000 as "holdInMs",
+  (extract(epoch from h.hold_until - clock()) * 1000)::float8 as "holdInMs",
   exists (select from leader l where l.handler_id = h.id and l.blocked and l.wants_slots)
   or ${sharersWait('h.id')} as wanted, ${SHARED_OVER} as "sharedOver",
   o.rate_changes <> h.rate_changes as repaced, coalesce((select json_agg(json_build_object(
          'id', t.id, 'calls', least(${CALLS_OF_TARGET}, t.allowed), 'reduced', t.allowed is not null, 'own',
          t.per_target is not null, 'reductions',
-         t.reductions, 'holdInMs', extract(epoch from t.hold_until - clock())::float8 * 1000, 'others',
+         t.reductions, 'holdInMs', (extract(epoch from t.hold_until - clock()) * 1000)::float8, 'others',
          (select count(*)
           from batch b
           where b.target_id = t.id and b.state = 1 /* open */ and b.dispatch <> $2 and b.attempt_until is not null)))

@@ -79,13 +79,13 @@ select b.id, b.target_id as "targetId", t.key as target, b.n, b.weight, b.epoch,
   b.attempt_until is not null as unconcluded, b.unsure,
   case when b.reference is not null and b.attempt_until is not null and starts_with(b.error, '${REPORTED_LOST}')
     then b.error end as "reportedLost",
-  greatest(0, extract(epoch from b.retry_at - clock()))::float8 * 1000 as "startInMs",
-  extract(epoch from b.started_at)::float8 * 1000 as "firstCallAtMs",
-  extract(epoch from coalesce(b.called_at, b.started_at))::float8 * 1000 as "lastCallAtMs", 
+  (greatest(0, extract(epoch from b.retry_at - clock())) * 1000)::float8 as "startInMs",
+  (extract(epoch from b.started_at) * 1000)::float8 as "firstCallAtMs",
+  (extract(epoch from coalesce(b.called_at, b.started_at)) * 1000)::float8 as "lastCallAtMs", 
   least(${CALLS_OF_TARGET}, t.allowed) as "perTarget", ${RATES_SET} as "ratesSet",
   t.allowed is not null or h.allowed is not null as reduced, t.reductions as "targetReductions",
   h.reductions as "handlerReductions", h.name as handler, b.leader_id = 0 as "inLane", b.reason,
-  extract(epoch from clock())::float8 * 1000 as "aheadMs", case when b.leader_id = 0 and h.partitions > 0 then (
+  (extract(epoch from clock()) * 1000)::float8 as "aheadMs", case when b.leader_id = 0 and h.partitions > 0 then (
     select n.partition
     from lane n
     where n.id = t.lane_id) end as partition

@@ -87,12 +87,32 @@ const readContents = async (db: Queryable, batchIds: readonly number[]): Promise
     name: 'read-member-contents',
     text: `
 select k.seq, k.id, k.payload::text as payload, k.recipient_id as "recipientId", k.version, k.trace,
-  case when k.trace is not null then extract(epoch from k.created_at)::float8 * 1000 end as "tracedAtMs"
+  case when k.trace is not null then (extract(epoch from k.created_at) * 1000)::float8 end as "tracedAtMs"
 from task k
 where k.seq = any(array(
   select u.seq
   from batch b cross join lateral unnest(b.members) u (seq)
   where b.id = any($1::bigint[])))`,
+    values: [batchIds],
+  });
+  return rows;
+};
+
+/**
+ * Returns the members of batches, in their order, without their payloads: all that settling and
+ * `beforeCall` need, so that a large batch settles in bounded memory.
+ */
+export const readMemberIds = async (db: Queryable, batchIds: readonly number[]): Promise<MemberTask[]> => {
+  const { rows } = await db.query<MemberTask>({
+    name: 'read-member-ids',
+    text: `
+select b.id as "batchId", k.seq, k.id, 'null' as payload, m.attempts + b.counted as attempts,
+  k.recipient_id as "recipientId", null::integer as version, k.trace,
+  case when k.trace is not null then (extract(epoch from k.created_at) * 1000)::float8 end as "tracedAtMs"
+from batch b cross join lateral unnest(b.members) with ordinality u (seq, place) join member m on m.seq = u.seq
+  and m.batch_id = b.id join task k on k.seq = u.seq
+where b.id = any($1::bigint[])
+order by b.id, u.place`,
     values: [batchIds],
   });
   return rows;

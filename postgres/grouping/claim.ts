@@ -84,15 +84,15 @@ with due as materialized (
   from target t
   where t.leader_id = $1 and t.due_at <= clock() and not t.paused and not t.busy
   order by t.due_at limit $2)
-select t.id, extract(epoch from t.due_at)::float8 * 1000 as "dueAtMs", t.overrides, t.flush_seq as "flushSeq",
+select t.id, (extract(epoch from t.due_at) * 1000)::float8 as "dueAtMs", t.overrides, t.flush_seq as "flushSeq",
   t.paces, t.allowed, t.per_target as "perTarget", t.weight_per_target as "weightPerTarget", t.rates,
-  case when t.hold_until > clock() then extract(epoch from t.hold_until)::float8 * 1000 end as "holdMs",
+  case when t.hold_until > clock() then (extract(epoch from t.hold_until) * 1000)::float8 end as "holdMs",
   b.n as "inFlight", b.weight, b.later
 from target t cross join lateral (
   select count(*) filter (where dispatch is not null)::int n, coalesce(sum(weight), 0)::float8 weight,
     case when count(*) filter (where ${WAITS_FOR_LATER}) > 0 then json_build_object(
       'weight', sum(weight) filter (where ${WAITS_FOR_LATER}),
-      'fromMs', extract(epoch from min(retry_at) filter (where ${WAITS_FOR_LATER}))::float8 * 1000) end later
+      'fromMs', (extract(epoch from min(retry_at) filter (where ${WAITS_FOR_LATER})) * 1000)::float8) end later
   from batch b
   where b.target_id = t.id and b.state = 1 /* open */) b
 where t.id = any(array(select id from due)) and t.due_at <= clock() and not t.paused and not t.busy
@@ -286,7 +286,7 @@ export const readNextDue = async (
     name: 'read-next-due',
     text: `
 select (
-  select extract(epoch from t.due_at)::float8 * 1000
+  select (extract(epoch from t.due_at) * 1000)::float8
   from target t
   where t.leader_id = $1 and t.due_at is not null and not t.paused and not t.busy
   order by t.due_at limit 1) as "dueAtMs",

@@ -60,10 +60,10 @@ export interface LockedLeader extends LastRun {
 
 const LEADER = `
 select h.id as "handlerId", h.name as handler, l.name, ${INSTALLATION} as installation, l.state, l.holder,
-  extract(epoch from l.run_started_at)::float8 * 1000 as "runStartedAtMs", l.epoch, l.turn, l.answer,
-  extract(epoch from l.wake_at)::float8 * 1000 as "wakeAtMs", extract(epoch from clock())::float8 * 1000 as "nowMs",
+  (extract(epoch from l.run_started_at) * 1000)::float8 as "runStartedAtMs", l.epoch, l.turn, l.answer,
+  (extract(epoch from l.wake_at) * 1000)::float8 as "wakeAtMs", (extract(epoch from clock()) * 1000)::float8 as "nowMs",
   h.paused_at is not null as paused,
-  case when h.hold_until > clock() then extract(epoch from h.hold_until)::float8 * 1000 end as "handlerHoldMs",
+  case when h.hold_until > clock() then (extract(epoch from h.hold_until) * 1000)::float8 end as "handlerHoldMs",
   json_build_object(
     'maxItems', h.max_items, 'maxBytes', h.max_bytes, 'overheadBytes', h.overhead_bytes, 'maxWeight', h.max_weight,
     'minItems', h.min_items, 'lingerMs', h.linger_ms, 'quietMs', h.quiet_ms) as limits, h.per_target as "perTarget",

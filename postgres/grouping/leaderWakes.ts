@@ -102,6 +102,21 @@ where l.id = $1 and l.state = 1 /* working */
 };
 
 /**
+ * SQL that wakes every leader of handler $1 (or of its target $2) that has work, idle or waiting;
+ * `orBusy`: calls in flight are work, too.
+ */
+export const wakingThoseWithWork = (orBusy: '' | 'or t.busy'): string => `
+update leader l set state = 1 /* working */, wake_at = null, blocked = false,
+  expires_at = clock() + $3 * interval '1 ms', woken_at = clock()
+from handler h
+where h.name = $1 and l.handler_id = h.id and l.state <> 1 /* working */ and exists (
+  select from target t
+  where t.leader_id = l.id and ($2::text is null or t.key = $2) and (t.due_at is not null ${orBusy}
+    or exists (
+      select from batch b
+      where b.target_id = t.id and b.state = 1 /* open */ and b.dispatch is null))) ${WOKEN}`;
+
+/**
  * Wakes, after a resume, every leader of the handler (or of one target) that has work, idle or
  * waiting.
  */
@@ -113,16 +128,7 @@ export const wakeResumedLeaders = async (
 ): Promise<WokenLeader[]> => {
   const { rows } = await db.query<WokenLeader>({
     name: 'wake-resumed-leaders',
-    text: `
-update leader l set state = 1 /* working */, wake_at = null, blocked = false,
-  expires_at = clock() + $3 * interval '1 ms', woken_at = clock()
-from handler h
-where h.name = $1 and l.handler_id = h.id and l.state <> 1 /* working */ and exists (
-  select from target t
-  where t.leader_id = l.id and ($2::text is null or t.key = $2) and (t.due_at is not null
-    or exists (
-      select from batch b
-      where b.target_id = t.id and b.state = 1 /* open */ and b.dispatch is null))) ${WOKEN}`,
+    text: wakingThoseWithWork(''),
     values: [handler, key, leaseMs],
   });
   return rows;
@@ -149,8 +155,8 @@ where h.id = l.handler_id and o.id = l.id /* as it was */ and l.id in (
   from leader
   where state <> 0 /* idle */ and expires_at < clock()
   order by expires_at limit $1 for no key update skip locked) ${WOKEN}, l.epoch, l.turn, l.holder,
-  case when o.state <> 0 /* idle */ and o.expires_at < clock() then extract(
-    epoch from clock() - coalesce(o.woken_at, o.expires_at - $2 * interval '1 ms'))::float8 * 1000
+  case when o.state <> 0 /* idle */ and o.expires_at < clock() then (extract(
+    epoch from clock() - coalesce(o.woken_at, o.expires_at - $2 * interval '1 ms')) * 1000)::float8
     else 0 end as "silentMs"`,
     values: [limit, leaseMs],
   });

@@ -190,7 +190,7 @@ export const readDispatchSlots = async (
   const { rows } = await db.query<{ slots: number; seenAgoMs: number }>({
     name: 'read-dispatch-slots',
     text: `
-select slots, greatest(0, extract(epoch from clock() - seen_at))::float8 * 1000 as "seenAgoMs"
+select slots, (greatest(0, extract(epoch from clock() - seen_at)) * 1000)::float8 as "seenAgoMs"
 from dispatch
 where leader_id = $1 and no = $2`,
     values: [leaderId, no],

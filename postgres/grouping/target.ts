@@ -67,7 +67,8 @@ kept as (
   where t.id = m.id
   returning t.id, t.key, t.leader_id)
 select f.id, f.key, f.leader_id as "leaderId",
-  extract(epoch from server_time() - (clock_timestamp() - transaction_timestamp()))::float8 * 1000 as "lookedUpAtMs"
+  (extract(
+    epoch from server_time() - (clock_timestamp() - transaction_timestamp())) * 1000)::float8 as "lookedUpAtMs"
 from (
   select t.id, t.key, t.leader_id
   from target t

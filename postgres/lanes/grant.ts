@@ -47,7 +47,7 @@ export const lockReadyLanes = async (
     text: `
 select l.id, l.service, l.kind, l.approach, l.on_invalid as "onInvalid", l.pending_limit as "pendingLimit", s.weight,
   s.deficit, s.served, s.pending, s.saturated,
-  extract(epoch from s.hold_until - clock())::float8 * 1000 as "holdInMs", case
+  (extract(epoch from s.hold_until - clock()) * 1000)::float8 as "holdInMs", case
     when h.partitions > 0 then l.partition end as partition
 from lane_state s join lane l on l.id = s.lane_id join handler h on h.id = l.handler_id
   where s.lane_id = any($1::int[]) and s.paused_at is null and s.halted_by is null
@@ -141,11 +141,11 @@ select s.lane_id as "laneId", s.batch_id as id, s.seq, s.status, s.resolving, s.
   b.n, h.per_target < ${UNLIMITED} or h.per_handler < ${UNLIMITED} or h.weight_per_target is not null
   or h.weight_per_handler is not null or h.rates <> '[]' or h.allowed is not null or t.allowed is not null
   or t.limits is not null as limited,
-  extract(epoch from clock() - s.changed_at)::float8 * 1000 as "ageMs",
+  (extract(epoch from clock() - s.changed_at) * 1000)::float8 as "ageMs",
   case when s.granted_attempt = b.attempt
-    and s.changed_at > clock() - interval '${SAME_GRANT}' then extract(
-      epoch from clock() - s.granted_at)::float8 * 1000 else 0 end as "inVainMs",
-  extract(epoch from greatest(s.not_before, h.hold_until, t.hold_until) - clock())::float8 * 1000 as "notBeforeInMs",
+    and s.changed_at > clock() - interval '${SAME_GRANT}' then (extract(
+      epoch from clock() - s.granted_at) * 1000)::float8 else 0 end as "inVainMs",
+  (extract(epoch from greatest(s.not_before, h.hold_until, t.hold_until) - clock()) * 1000)::float8 as "notBeforeInMs",
   h.paused_at is not null or t.paused as paused, array(
     select d.needs
     from dependency d join lane_batch o on o.batch_id = d.needs and o.status < 10 /* open */
@@ -254,8 +254,8 @@ export const nextLaneDue = async (
   const { rows } = await db.query<{ nowMs: number; dueInMs: number | null }>({
     name: 'next-lane-due',
     text: `
-select extract(epoch from clock())::float8 * 1000 as "nowMs", extract(epoch
-  from min(s.due_at) - clock())::float8 * 1000 as "dueInMs"
+select (extract(epoch from clock()) * 1000)::float8 as "nowMs", (extract(epoch
+  from min(s.due_at) - clock()) * 1000)::float8 as "dueInMs"
 from lane_state s
 where s.queuer_id = $1 and s.due_at is not null and not s.ready and s.paused_at is null and s.halted_by is null`,
     values: [queuerId],

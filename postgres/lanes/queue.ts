@@ -2,6 +2,7 @@ import type { StoredLimits } from '../grouping/leader';
 import type { LookedUpAtMs } from '../grouping/target';
 import { SEQ_STRIDE, tracesOf, versionsOf } from '../grouping/task';
 import { WEIGHT_OF_TARGET } from '../limits/inForce';
+import type { QueuedTask } from '../../workflows/planning/grouping/orderedQueue';
 import type { Client, Queryable } from '../pool';
 
 /**
@@ -120,7 +121,7 @@ select w.lane_id as "laneId", f.target_id as "targetId", h.id as "handlerId", h.
     'lingerMs', coalesce((t.overrides->>'lingerMs')::int, h.linger_ms),
     'quietMs', coalesce((t.overrides->>'quietPeriodMs')::int, h.quiet_ms),
     'weightBudget', least(${WEIGHT_OF_TARGET}, h.weight_per_handler)) as limits, t.flush_seq as "flushSeq",
-  extract(epoch from clock())::float8 * 1000 as "nowMs", o.unsent, o.open, o.boundary
+  (extract(epoch from clock()) * 1000)::float8 as "nowMs", o.unsent, o.open, o.boundary
 from unnest($1::int[]) w (lane_id) cross join lateral (
   select q.target_id, q.seq
   from lane_queue q
@@ -136,15 +137,6 @@ from unnest($1::int[]) w (lane_id) cross join lateral (
   return rows;
 };
 
-export interface QueuedTask {
-  seq: number;
-  targetId: number;
-  bytes: number;
-  weight: number | null;
-  key: string | null;
-  readyAtMs: number;
-}
-
 /** Returns the first tasks of a lane's queue. */
 export const readLaneQueue = async (
   db: Queryable,
@@ -155,7 +147,7 @@ export const readLaneQueue = async (
   const { rows } = await db.query<QueuedTask>({
     name: 'read-lane-queue',
     text: `
-select seq, target_id as "targetId", bytes, weight, key, extract(epoch from ready_at)::float8 * 1000 as "readyAtMs"
+select seq, target_id as "targetId", bytes, weight, key, (extract(epoch from ready_at) * 1000)::float8 as "readyAtMs"
 from lane_queue
 where lane_id = $1 and ($2::bigint is null or seq < $2)
 order by seq limit $3`,

@@ -60,8 +60,8 @@ from queuer o
 where o.id = q.id /* as it was */ and (q.state <> 0 /* idle */ and q.expires_at < clock()
   or q.paused_at is null and (q.state = 0 /* idle */ or q.wake_at > clock() + interval '2 s') and ${HAS_WORK})
 returning q.id as "queuerId", q.epoch, q.turn, q.holder,
-  case when o.state <> 0 /* idle */ and o.expires_at < clock() then extract(
-    epoch from clock() - coalesce(o.woken_at, o.expires_at - $1 * interval '1 ms'))::float8 * 1000
+  case when o.state <> 0 /* idle */ and o.expires_at < clock() then (extract(
+    epoch from clock() - coalesce(o.woken_at, o.expires_at - $1 * interval '1 ms')) * 1000)::float8
     else 0 end as "silentMs"`,
     values: [leaseMs],
   });

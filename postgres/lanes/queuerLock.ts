@@ -27,8 +27,8 @@ export const lockQueuer = async (client: Client, queuerId: number): Promise<Lock
   const { rows } = await client.query<LockedQueuer>({
     name: 'read-queuer',
     text: `
-select q.holder, extract(epoch from q.run_started_at)::float8 * 1000 as "runStartedAtMs", q.epoch, q.turn, q.answer,
-  extract(epoch from q.wake_at)::float8 * 1000 as "wakeAtMs", extract(epoch from clock())::float8 * 1000 as "nowMs",
+select q.holder, (extract(epoch from q.run_started_at) * 1000)::float8 as "runStartedAtMs", q.epoch, q.turn, q.answer,
+  (extract(epoch from q.wake_at) * 1000)::float8 as "wakeAtMs", (extract(epoch from clock()) * 1000)::float8 as "nowMs",
   q.slots, coalesce(
     (select sum(m.slots) from submitter m where m.queuer_id = q.id and m.expires_at > clock()), 0)::int as taken,
   exists (select from submitter m where m.queuer_id = q.id and m.expires_at <= clock()) as expired, q.strategy,

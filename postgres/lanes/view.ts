@@ -20,7 +20,7 @@ export interface LaneRowView extends LaneFacts {
 const LANE = `
 select l.id, l.service, substr(l.partition, 11) as partition, l.kind, l.approach, l.on_invalid as "onInvalid",
   l.pending_limit as "pendingLimit", s.weight, s.deficit, s.served, s.pending, s.saturated,
-  extract(epoch from s.hold_until - clock())::float8 * 1000 as "holdInMs", s.paused_at is not null as paused,
+  (extract(epoch from s.hold_until - clock()) * 1000)::float8 as "holdInMs", s.paused_at is not null as paused,
   s.pause_reason as "pauseReason", s.halted_by as "haltedBy", s.halt_reason as "haltReason", s.granted,
   s.blocked_by is not null as held,
   (select least(t.allowed, h.allowed)
@@ -29,7 +29,7 @@ select l.id, l.service, substr(l.partition, 11) as partition, l.kind, l.approach
    order by o.seq limit 1) as "callsAllowed",
   (select count(*)::int from lane_batch o where o.lane_id = l.id and o.status < 10 /* open */) as depth,
   (select count(*)::int from lane_queue q where q.lane_id = l.id) as queued,
-  extract(epoch from clock() - w.since)::float8 * 1000 as "oldestMs"
+  (extract(epoch from clock() - w.since) * 1000)::float8 as "oldestMs"
 from lane l join lane_state s on s.lane_id = l.id
 cross join lateral (select least((select k.created_at
      from lane_batch o join batch k on k.id = o.batch_id
@@ -108,8 +108,8 @@ export interface LaneBatchRow {
 const LANE_BATCH = `
 select s.batch_id as "batchId", l.service, h.name as handler, t.key as target, s.status, s.seq, b.attempt as attempts,
   b.n, b.error, s.reads, s.writes, b.reference, t.allowed as "targetAllowed", h.allowed as "handlerAllowed",
-  extract(epoch from b.poll_at - clock())::float8 * 1000 as "pollInMs",
-  extract(epoch from b.poll_until - clock())::float8 * 1000 as "pollEndsInMs",
+  (extract(epoch from b.poll_at - clock()) * 1000)::float8 as "pollInMs",
+  (extract(epoch from b.poll_until - clock()) * 1000)::float8 as "pollEndsInMs",
   case when s.status < 10 /* open */ then (
     select count(*)::int
     from lane_batch o
@@ -117,7 +117,7 @@ select s.batch_id as "batchId", l.service, h.name as handler, t.key as target, s
   array(select d.needs from dependency d where d.batch_id = s.batch_id order by 1) as needs,
   array(select p.id from batch p where p.parent_id = s.batch_id order by 1) as parts, s.not_before as "notBefore",
   b.created_at as "createdAt", s.changed_at as "changedAt",
-  extract(epoch from clock() - s.changed_at)::float8 * 1000 as "ageMs"
+  (extract(epoch from clock() - s.changed_at) * 1000)::float8 as "ageMs"
 from lane_batch s join batch b on b.id = s.batch_id join lane l on l.id = s.lane_id
   join target t on t.id = s.target_id join handler h on h.id = s.handler_id`;
 
@@ -175,7 +175,7 @@ select q.id, q.state, q.epoch, q.slots,
        json_build_object('handler', h.name, 'calls', h.allowed, 'of', least(h.per_handler, q.slots)) order by h.name)
      from handler h
      where h.allowed is not null and exists (select from lane l where l.handler_id = h.id and l.queuer_id = q.id)),
-    '[]') as reduced, extract(epoch from q.expires_at - clock())::float8 * 1000 as "expiresInMs"
+    '[]') as reduced, (extract(epoch from q.expires_at - clock()) * 1000)::float8 as "expiresInMs"
 from queuer q left join lane_state s on s.queuer_id = q.id
 group by q.id
 order by q.id`,

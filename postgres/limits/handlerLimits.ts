@@ -22,7 +22,7 @@ export const DEFINED = `coalesce(h.defined, ${IN_FORCE})`;
 
 const FACTS = `
 select h.id, h.name, ${DEFINED} as defined, coalesce(h.limits, '{}') as overrides, h.max_weight as "maxWeight", h.paces,
-  extract(epoch from clock())::float8 * 1000 as "nowMs"
+  (extract(epoch from clock()) * 1000)::float8 as "nowMs"
 from handler h
 where h.id = $1`;
 

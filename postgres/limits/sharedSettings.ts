@@ -18,7 +18,7 @@ select s.id, s.name, s.defined, coalesce(s.limits, '{}') as overrides, s.paces, 
     select json_agg(h.name order by h.name)
     from handler h
     where h.shares = s.id), '[]') as handlers,
-  extract(epoch from clock())::float8 * 1000 as "nowMs"
+  (extract(epoch from clock()) * 1000)::float8 as "nowMs"
 from shared_limit s`;
 
 /** Returns a limit that handlers share. Null: there is none of this name. */

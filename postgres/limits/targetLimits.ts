@@ -41,7 +41,7 @@ export const lockTargetLimits = async (db: Queryable, targetId: number): Promise
  */
 const HELD_BY_RATE = `exists (
   select from unnest(t.paces) p (at)
-  where abs(extract(epoch from t.hold_until)::float8 * 1000 + ${PACE_HORIZON_MS / 2} - p.at) < 1)`;
+  where abs((extract(epoch from t.hold_until) * 1000)::float8 + ${PACE_HORIZON_MS / 2} - p.at) < 1)`;
 
 /** Writes what was set for a target; null in place of a value: the handler's counts. */
 export const writeTargetLimits = async (
@@ -93,7 +93,7 @@ update target t set hold_until = case when not ${HELD_BY_RATE} then t.hold_until
   from unnest(t.paces, $2::float8[], $3::float8[]) with ordinality u (at, factor, most, place)
   where u.factor is not null
   order by u.place)
-from paced, (select extract(epoch from clock())::float8 * 1000 as ms) c
+from paced, (select (extract(epoch from clock()) * 1000)::float8 as ms) c
 where t.id = paced.id`,
     values: [handlerId, how.map(({ factor }) => factor), how.map(({ mostMs }) => mostMs)],
   });

@@ -1,4 +1,4 @@
-import { WOKEN } from '../grouping/leaderWakes';
+import { wakingThoseWithWork } from '../grouping/leaderWakes';
 import type { WokenLeader } from '../grouping/ring';
 import { INSTALLATION } from '../installation';
 import type { Queryable } from '../pool';
@@ -17,16 +17,7 @@ export const wakeLimitedLeaders = async (
   const { rows } = await db.query<WokenLeader>({
     name: 'wake-limited-leaders',
     text: `
-with woken as (
-  update leader l set state = 1 /* working */, wake_at = null, blocked = false,
-    expires_at = clock() + $3 * interval '1 ms', woken_at = clock()
-  from handler h
-  where h.name = $1 and l.handler_id = h.id and l.state <> 1 /* working */ and exists (
-    select from target t
-    where t.leader_id = l.id and ($2::text is null or t.key = $2) and (t.due_at is not null or t.busy
-      or exists (
-        select from batch b
-        where b.target_id = t.id and b.state = 1 /* open */ and b.dispatch is null))) ${WOKEN})
+with woken as (${wakingThoseWithWork('or t.busy')})
 select *
 from woken
 union all select l.id, h.name, l.name, 0::float8, ${INSTALLATION}

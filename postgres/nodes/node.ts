@@ -42,7 +42,7 @@ values ($1, $2, $3, $4, clock(), clock(), $5, $6, $7, $8, $9,
   exists (select from drain d where d.node = $1 or d.is_name and d.node = $9), $10, clock() - $11 * interval '1 ms')
 on conflict (id) do update set seen_at = excluded.seen_at, draining = n.draining or excluded.draining,
   functions = excluded.functions, drained = excluded.drained, answered_at = excluded.answered_at
-returning extract(epoch from clock() - (select seen_at from was))::float8 * 1000 as "silentMs"`,
+returning (extract(epoch from clock() - (select seen_at from was)) * 1000)::float8 as "silentMs"`,
     values: [
       node.id,
       node.taskQueue,
@@ -119,8 +119,8 @@ export const readNodeFacts = async (db: Queryable, withinMs: number): Promise<No
     name: 'read-node-facts',
     text: `
 select id, name, handlers, attributes, drained, draining as stopping,
-  seen_at > clock() - $1 * interval '1 ms' as alive, extract(epoch from clock() - seen_at)::float8 * 1000 as "seenMs",
-  extract(epoch from started_at)::float8 * 1000 as "startedMs"
+  seen_at > clock() - $1 * interval '1 ms' as alive, (extract(epoch from clock() - seen_at) * 1000)::float8 as "seenMs",
+  (extract(epoch from started_at) * 1000)::float8 as "startedMs"
 from node
 order by id`,
     values: [withinMs],

@@ -51,8 +51,8 @@ calls as (
   where b.state = 1 /* open */ and b.attempt_until > clock()
   group by 1)
 select n.id, n.name, n.handlers, n.attributes, n.batch, n.functions, n.topics,
-  extract(epoch from n.seen_at - coalesce(n.answered_at, n.seen_at))::float8 * 1000 as "hangsMs", n.version,
-  extract(epoch from clock() - n.seen_at)::float8 * 1000 as "seenMs", n.started_at as "startedAt", n.draining,
+  (extract(epoch from n.seen_at - coalesce(n.answered_at, n.seen_at)) * 1000)::float8 as "hangsMs", n.version,
+  (extract(epoch from clock() - n.seen_at) * 1000)::float8 as "seenMs", n.started_at as "startedAt", n.draining,
   n.drained, coalesce(h.n, 0) as partitions, coalesce(e.n, 0) as load, coalesce(c.n, 0) as "inFlight",
   coalesce(c.partitions, 0) as processing
 from node n left join held h on h.id = n.id left join ended e on e.id = n.id left join calls c on c.id = n.id

@@ -88,11 +88,11 @@ export const readPartitions = async (db: Queryable, leaseMs: number): Promise<Pa
     text: `
 select p.resource as id, h.name as handler, h.needs, l.holder, l.epoch,
   l.expires_at <= clock() and clock() > pg_postmaster_start_time() + $1 * interval '1 ms' as expired,
-  extract(epoch from l.expires_at - clock())::float8 * 1000 as "leftMs",  extract(epoch
-    from clock() - l.acquired_at)::float8 * 1000 as "heldMs", extract(epoch
-    from clock() - l.revoked_at)::float8 * 1000 as "revokedMs",
-  l.wanted_by as "wantedBy", l.kept_for as "keptFor", extract(epoch
-    from l.kept_until - clock())::float8 * 1000 as "keptLeftMs", p.pinned_to as "pinnedTo"
+  (extract(epoch from l.expires_at - clock()) * 1000)::float8 as "leftMs",  (extract(epoch
+    from clock() - l.acquired_at) * 1000)::float8 as "heldMs", (extract(epoch
+    from clock() - l.revoked_at) * 1000)::float8 as "revokedMs",
+  l.wanted_by as "wantedBy", l.kept_for as "keptFor", (extract(epoch
+    from l.kept_until - clock()) * 1000)::float8 as "keptLeftMs", p.pinned_to as "pinnedTo"
 from partition p join lease l on l.resource = p.resource join handler h on h.id = p.handler_id order by p.resource`,
     values: [leaseMs],
   });

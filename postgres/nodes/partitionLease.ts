@@ -44,7 +44,7 @@ export const readHeldPartitions = async (db: Queryable, node: string): Promise<H
   const { rows } = await db.query<HeldPartition>({
     name: 'read-held-partitions',
     text: `
-select l.resource as id, l.epoch, extract(epoch from l.expires_at - clock())::float8 * 1000 as "leftMs",
+select l.resource as id, l.epoch, (extract(epoch from l.expires_at - clock()) * 1000)::float8 as "leftMs",
   l.revoked_at is not null as revoked
 from lease l
 where l.holder = $1 and l.resource like 'partition/%' and l.expires_at > clock()`,
@@ -86,7 +86,7 @@ export const nextSilenceInMs = async (db: Queryable, node: string, leaseMs: numb
   const { rows } = await db.query<{ inMs: number | null }>({
     name: 'next-silence',
     text: `
-select extract(epoch from min(n.seen_at) - clock())::float8 * 1000 + $2 as "inMs"
+select (extract(epoch from min(n.seen_at) - clock()) * 1000)::float8 + $2 as "inMs"
 from node n
 where n.id <> $1 and exists (select from lease l where l.holder = n.id and l.resource like 'partition/%')`,
     values: [node, leaseMs],

@@ -14,7 +14,7 @@ export interface PartitionViewRow extends Omit<ServedFacts, 'partition' | 'needs
   checkpointEpoch: number | null;
 }
 
-const ms = (time: string): string => `extract(epoch from ${time})::float8 * 1000`;
+const ms = (time: string): string => `(extract(epoch from ${time}) * 1000)::float8`;
 const PARTITION = `
 select p.resource as id, h.name as handler, p.no, l.holder, n.name as "holderName", l.epoch,
   ${ms('clock() - l.acquired_at')} as "heldMs", ${ms('l.expires_at - clock()')} as "leftMs",

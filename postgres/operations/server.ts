@@ -17,7 +17,7 @@ export const readServer = async (db: Queryable): Promise<ServerFacts> => {
 select current_setting('server_version') as version, pg_is_in_recovery() as "isReplica",
   (select sum(numbackends)::int from pg_stat_database) as connections,
   current_setting('max_connections')::int as "maxConnections",
-  extract(epoch from clock_timestamp())::float8 * 1000 as "clockMs"`,
+  (extract(epoch from clock_timestamp()) * 1000)::float8 as "clockMs"`,
   });
   return rows[0]!;
 };

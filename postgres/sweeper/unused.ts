@@ -31,7 +31,7 @@ with elsewhere as materialized (
   union all select p.transaction
   from pg_prepared_xacts p
   where p.database <> current_database())
-select pg_current_xact_id()::text as next, extract(epoch from server_time())::float8 * 1000 as "atMs", coalesce((
+select pg_current_xact_id()::text as next, (extract(epoch from server_time()) * 1000)::float8 as "atMs", coalesce((
   select x.xid
   from pg_snapshot_xip(s.now) x (xid)
   where not exists (select from elsewhere e where e.xid = x.xid::xid)

@@ -26,7 +26,7 @@ create or replace function clock() returns timestamptz stable language sql as
 export const readClock = async (db: Queryable): Promise<number> => {
   const { rows } = await db.query<{ nowMs: number }>({
     name: 'read-clock',
-    text: `select extract(epoch from clock())::float8 * 1000 as "nowMs"`,
+    text: `select (extract(epoch from clock()) * 1000)::float8 as "nowMs"`,
   });
   return rows[0]!.nowMs;
 };
@@ -62,7 +62,7 @@ export const readNextInstant = async (db: Queryable): Promise<number | null> => 
   const { rows } = await db.query<{ inMs: number | null }>({
     name: 'read-next-instant',
     text: `
-select extract(epoch from min(w.at) - clock())::float8 * 1000 as "inMs"
+select (extract(epoch from min(w.at) - clock()) * 1000)::float8 as "inMs"
 from (
   select min(wake_at) as at
   from leader

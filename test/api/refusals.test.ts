@@ -4,6 +4,10 @@ import { items, openWorld } from './world';
 
 /** Every error in one form (RFC 9457), by its field; the limits and what they answer. */
 
+/** A part of an OpenAPI document. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+type Json = Record<string, any>;
+
 let world: ApiWorld;
 beforeAll(async () => {
   world = await openWorld({ limits: { maxBodyBytes: 200_000 } });
@@ -110,7 +114,7 @@ const cases: readonly (readonly [
   ['too large a page', 'GET /v1/handlers/items/targets?limit=1001', {}, { status: 400, errors: [{ field: 'limit' }] }],
   ['another method', 'DELETE /v1/tasks/taken', {}, { status: 405 }],
   ['another path', 'GET /v2/tasks', {}, { status: 404 }],
-  ['a path that cannot be decoded', 'GET /v1/tasks/%zz', {}, { status: 400 }],
+  ['a path that cannot be decoded', 'GET /v1/tasks/%zz', {}, { status: 400, code: 'INVALID_REQUEST' }],
   ['too long a part of a path', `GET /v1/tasks/${'x'.repeat(7_000)}`, {}, { status: 404 }],
   ['a batch that is no number', 'GET /v1/batches/x', {}, { status: 400, errors: [{ field: 'batch' }] }],
   ['an unknown batch', 'GET /v1/batches/999999', {}, { status: 404 }],
@@ -195,6 +199,30 @@ test.each(cases)('HTTP API: problem details: %s', async (_what, route, options, 
     code: expect.any(String),
   });
   for (const error of errors ?? []) expect(answer.body.errors).toContainEqual(expect.objectContaining(error));
+});
+
+test('each operation documents the codes of its 400, and answers each of them', async () => {
+  const { paths } = (await world.call('GET /openapi.json')).body as { paths: Record<string, Record<string, Json>> };
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
+  );
+  expect(operations.length).toBeGreaterThan(50);
+  for (const { path, method, operation } of operations) {
+    const route = `${method} ${path.replaceAll(/\{\w+\}/g, '1')}`;
+    const schema = operation.responses['400']?.content['application/problem+json'].schema;
+    const documented: string[] = schema?.allOf[1].properties.code.enum ?? [];
+    const undecodable = `${method} ${path.replaceAll(/\{\w+\}/g, '%zz')}?nothing=1`;
+    const answers =
+      method === 'GET'
+        ? [await world.call(documented.length === 0 ? route : undecodable)]
+        : [
+            await world.call(route, { headers: { 'dry-run': 'perhaps' } }),
+            await world.call(route, { raw: '{' }),
+            await world.call(route, { raw: '{"a":1e400}' }),
+          ];
+    const codes = new Set(answers.flatMap(({ status, body }) => (status === 400 ? [body.code as string] : [])));
+    expect([route, [...codes].sort()]).toEqual([route, [...documented].sort()]);
+  }
 });
 
 test('405 says what is allowed', async () => {

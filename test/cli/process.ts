@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import path from 'node:path';
 import { eventually } from '../helpers/eventually';
+import { choosePorts } from '../../workers/embedded/ports';
 
 /**
  * The command line from dist/: `startCli` and `runProcess` as users run it, in a process; `runCli`
@@ -65,6 +66,16 @@ export const startCli = (args: readonly string[], { cwd, bin = MUSTER, env, stdi
     if (!pattern.test(out + err)) throw new Error(`it ended before ${state()}`);
   };
   return { child, stdout: () => out, stderr: () => err, exit, says };
+};
+
+/**
+ * Starts `muster dev` at free ports: on the usual ones, which it takes otherwise, a developer's
+ * clients would find it in place of their own.
+ */
+export const startDev = async (options: ProcessOptions, ...more: string[]): Promise<CliProcess> => {
+  const ports = await choosePorts({ temporal: {}, ui: {}, database: {} });
+  const flags = Object.entries(ports).flatMap(([server, port]) => [`--${server}-port`, String(port)]);
+  return startCli(['dev', '--json', ...flags, ...more], options);
 };
 
 interface Run {

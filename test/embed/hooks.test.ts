@@ -104,6 +104,21 @@ test.each(['plain', 'laned'])(
   },
 );
 
+test('with beforeCall the payloads of a batch are read once, after it has answered', async () => {
+  const read: string[] = [];
+  const { hooks } = listening({ beforeCall: () => void read.push('asked') });
+  const { client, database } = await begin(hooks);
+  const { pool } = database;
+  const query = pool.query.bind(pool) as (...given: unknown[]) => unknown;
+  pool.query = ((statement: { name?: string }, ...rest: unknown[]) => {
+    if (statement.name === 'read-member-contents') read.push('read');
+    return query(statement, ...rest);
+  }) as typeof pool.query;
+  await submit(client, 'plain', { id: 'a', payload: { shop: 'se' } });
+  await client.waitFor('a');
+  expect(read).toEqual(['asked', 'read']);
+});
+
 test('a poison task is told once, by the call that isolated it, and so is each of its neighbours', async () => {
   const { hooks, heard } = listening();
   const { client } = await begin(hooks);

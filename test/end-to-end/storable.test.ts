@@ -6,7 +6,7 @@ import { RESULT_BYTES_MAX, RESULT_LEVELS_MAX, toStorable } from '../../handlers/
 import { toCall } from '../../activities/calls/request';
 import { settle } from '../../activities/calls/settle';
 import { findReportedByReference } from '../../postgres/accepted/completion';
-import { readMemberIds } from '../../postgres/accepted/poll';
+import { readMemberIds } from '../../postgres/calls/members';
 import type { ResultPage } from '../../postgres/calls/records';
 import { eventually } from '../helpers/eventually';
 import { rounds } from '../helpers/long';
@@ -219,7 +219,7 @@ test('an answer that Postgres refuses in spite of all checks is unknown, with th
   const batch = await eventually(async () => (await findReportedByReference(pool, 'echo', 'in time'))[0]);
   const { handlers, homes } = muster.node.deps;
   const deps = { handler: handlers.get('echo')!, home: homes.queue };
-  const call = toCall(deps, { batch, members: await readMemberIds(pool, batch.id), attempt: batch.attempt });
+  const call = toCall(deps, { batch, members: await readMemberIds(pool, [batch.id]), attempt: batch.attempt });
   const settled = await settle(call, { kind: 'accepted', reference: 'a\0b' });
   expect(settled).toMatchObject({ written: true, kind: 'park' });
   const task = (await muster.client.getTask(`${to}-0`))!;

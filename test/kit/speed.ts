@@ -6,14 +6,15 @@ import { scenario } from './scenario';
 import { simulated } from './simulated';
 
 /**
- * `npm run bench:simulate -- [--scenarios N] [--seed S] [--lanes]`: how many scenarios a second
- * `simulate` plays, of those that the tests also play on the store. One JSON line on stdout.
+ * `npm run bench:simulate -- [--scenarios N] [--seed S] [--lanes]`: how many scenarios `simulate`
+ * plays per second of one core, of those that the tests also play on the store. One JSON line on
+ * stdout.
  */
 const flags = processFlags(
   {
     name: 'npm run bench:simulate --',
-    summary: 'How many scenarios a second `simulate` plays, of those that the tests also play on the real store.',
-    result: 'One line of JSON on stdout. Exit code 1 if it is fewer than 1,000 a second.',
+    summary: 'How many scenarios `simulate` plays per second, of those that the tests also play on the real store.',
+    result: 'One line of JSON on stdout. Exit code 1 if it is fewer than 150 per second of CPU time.',
     examples: ['', '--scenarios 10000 --seed 7', '--lanes'],
   },
   {
@@ -22,7 +23,8 @@ const flags = processFlags(
     lanes: switchFlag('scenarios of lanes, of which nothing is asked'),
   },
 );
-const ASKED_PER_S = 1_000;
+/** Three fifths of what it does on a busy machine. */
+const ASKED_PER_CPU_S = 150;
 
 type Play = () => Promise<{ batches: unknown[]; tasks: object }>;
 
@@ -59,7 +61,7 @@ async function main(): Promise<void> {
     perCpuSecond,
   };
   process.stdout.write(`${JSON.stringify(figures)}\n`);
-  if (!lanes && perSecond < ASKED_PER_S) process.exitCode = 1;
+  if (!lanes && perCpuSecond < ASKED_PER_CPU_S) process.exitCode = 1;
 }
 
 main().catch((error: unknown) => {

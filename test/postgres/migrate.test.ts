@@ -161,6 +161,7 @@ test('tables that began with another migration are refused, with a remedy, and n
 test('what cannot be undone is refused, and nothing is undone', async () => {
   await migrate(database.url);
   expect(await migrateDown(database.url, 'muster', '000001')).toEqual([
+    '000024_submit_labels',
     '000023_unused_targets',
     '000022_coalesce',
     '000021_shared_limits',
@@ -198,4 +199,37 @@ test('what cannot be undone is refused, and nothing is undone', async () => {
   );
   await db.query(`delete from muster.migration where name = '900001_expand'`);
   expect((await database.pool.query({ text: 'select name from migration' })).rows).toEqual(before.rows);
+});
+
+test('who may call "submit" keeps that right, and no one else gets it, when its arguments change', async () => {
+  await migrate(database.url);
+  const roles = ['caller', 'granter', 'stranger'].map((role) => `${role}_${database.name}`);
+  const [caller, granter] = roles;
+  await db.query(roles.map((role) => `create role ${role};`).join(' '));
+  const rights = async () =>
+    (
+      await db.query(
+        `select r.rolname as role, has_function_privilege(r.oid, p.oid, 'execute') as calls,
+           has_function_privilege(r.oid, p.oid, 'execute with grant option') as grants
+         from pg_proc p cross join pg_roles r
+         where p.proname = 'submit' and p.pronamespace = 'muster'::regnamespace and r.rolname = any($1) order by 1`,
+        [roles],
+      )
+    ).rows;
+  try {
+    await db.query(`grant execute on function muster.submit to ${caller}`);
+    await db.query(`grant execute on function muster.submit to ${granter} with grant option`);
+    const before = await rights();
+    expect(before.map(({ calls, grants }) => [calls, grants])).toEqual([
+      [true, false],
+      [true, true],
+      [false, false],
+    ]);
+    await migrateDown(database.url, 'muster', '000022');
+    expect(await rights()).toEqual(before);
+    await migrate(database.url);
+    expect(await rights()).toEqual(before);
+  } finally {
+    await db.query(`drop owned by ${roles.join(', ')}; drop role ${roles.join(', ')}`);
+  }
 });

@@ -201,3 +201,11 @@ test.each([
 ])('of "%s" %i are wrong', (sql, n) => {
   expect(wrongIn(sql)).toHaveLength(n);
 });
+
+// Floating point made more than 2,023 ms of 2.023 s, and what rounds up waited one more.
+test('milliseconds are computed of exact seconds', () => {
+  const inexact = trackedFiles()
+    .filter((file) => /^postgres\/.*\.ts$/.test(file))
+    .filter((file) => /::float8\)* \* 1000\b/.test(read(file)));
+  expect(inexact).toEqual([]);
+});

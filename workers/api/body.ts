@@ -5,6 +5,10 @@ import { scan } from './bodies/scan';
 import { MAX_DEPTH } from './limits';
 import { ApiProblem } from './problem';
 
+const [NO_JSON, LOSSY] = ['INVALID_JSON', 'LOSSY_NUMBER'] as const;
+/** Codes of what `parseBody` refuses. */
+export const BODY_CODES = [NO_JSON, LOSSY] as const;
+
 /** Measures a body before anything of it is built. @throws ApiProblem: too deep, too many values */
 export const measureBody = (bytes: Buffer, maxBodyBytes: number): Scanned => {
   const most = { depth: MAX_DEPTH, values: mostValues(maxBodyBytes) };
@@ -34,7 +38,7 @@ export const parseBody = (bytes: Buffer): unknown => {
   } catch (error) {
     if (error instanceof ApiProblem) throw error;
     throw new ApiProblem('invalid', `body: expected JSON: ${(error as Error).message}`, {
-      code: 'INVALID_JSON',
+      code: NO_JSON,
       errors: [{ field: 'body', message: (error as Error).message }],
     });
   }
@@ -45,7 +49,7 @@ const refuseLoss = (text: string): void => {
   if (lossy === null) return;
   const field = fieldAt(lossy.path) || 'body';
   const message = lossyNumberMessage(lossy.number);
-  throw new ApiProblem('invalid', `${field}: ${message}`, { code: 'LOSSY_NUMBER', errors: [{ field, message }] });
+  throw new ApiProblem('invalid', `${field}: ${message}`, { code: LOSSY, errors: [{ field, message }] });
 };
 
 const decode = (bytes: Buffer): string => {
@@ -53,7 +57,7 @@ const decode = (bytes: Buffer): string => {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
     throw new ApiProblem('invalid', 'body: expected UTF-8', {
-      code: 'INVALID_JSON',
+      code: NO_JSON,
       errors: [{ field: 'body', message: 'expected UTF-8' }],
     });
   }

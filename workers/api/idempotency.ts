@@ -12,6 +12,7 @@ import { ApiProblem, AGAIN_S } from './problem';
 export const checkKey = (key: string): string => {
   if (!/^[\x21-\x7e]{1,255}$/.test(key))
     throw new ApiProblem('invalid', 'Idempotency-Key: expected 1-255 printable ASCII characters without blanks.', {
+      code: 'INVALID_REQUEST',
       errors: [{ field: 'Idempotency-Key', message: 'expected 1-255 printable ASCII characters without blanks' }],
     });
   return key;

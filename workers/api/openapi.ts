@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { problemDetails } from '../../workflows/contracts/problem';
+import type { ErrorCode } from '../../workflows/planning/errorCodes';
+import { BODY_CODES } from './body';
 import { isChange } from './dryRuns/dryRun';
 import { MAX_WAIT_S } from './limits';
 import type { ProblemName } from './problem';
@@ -50,6 +52,18 @@ const usualProblems = (route: Route): ProblemName[] => [
   ...(route.keyed === undefined ? [] : (['key-in-flight', 'key-reused'] as const)),
 ];
 
+/**
+ * Returns the codes of a 400, by what is read of a request: its parts are checked by their
+ * contracts, and a body is parsed before.
+ */
+const invalidCodes = (route: Route): readonly ErrorCode[] =>
+  bodyOf(route) === null ? ['INVALID_REQUEST'] : ['INVALID_REQUEST', ...BODY_CODES];
+
+const problemSchema = (codes: readonly ErrorCode[]): Json => {
+  const any = { $ref: '#/components/schemas/Problem' };
+  return codes.length === 0 ? any : { allOf: [any, { properties: { code: { enum: codes } } }] };
+};
+
 const problemAnswers = (route: Route): Json => {
   const byStatus = new Map<number, Set<ProblemName>>();
   for (const name of [...usualProblems(route), ...route.problems]) {
@@ -59,11 +73,14 @@ const problemAnswers = (route: Route): Json => {
   return Object.fromEntries(
     [...byStatus]
       .sort(([a], [b]) => a - b)
-      .map(([status, names]) => [
+      .map(([status, names]) => [status, names, names.has('invalid') ? invalidCodes(route) : []] as const)
+      .map(([status, names, codes]) => [
         String(status),
         {
-          description: [...names].map((name) => `\`${name}\`: ${PROBLEMS[name][1]}`).join('; '),
-          content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+          description:
+            [...names].map((name) => `\`${name}\`: ${PROBLEMS[name][1]}`).join('; ') +
+            (codes.length === 0 ? '' : ` (${codes.map((code) => `\`${code}\``).join(', ')})`),
+          content: { 'application/problem+json': { schema: problemSchema(codes) } },
           ...([429, 503].includes(status) || names.has('key-in-flight') || names.has('too-early')
             ? { headers: { 'Retry-After': { description: 'Seconds', schema: { type: 'integer', minimum: 1 } } } }
             : {}),

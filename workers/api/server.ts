@@ -223,6 +223,8 @@ const FRAMEWORK: Readonly<Record<string, (deps: ServerDeps) => ApiProblem>> = {
   FST_ERR_MAX_PARAM_LENGTH: () => new ApiProblem('not-found', 'A part of the path is longer than any valid id.'),
 };
 
+const unlike = (message: string): ApiProblem => new ApiProblem('invalid', message, { code: 'INVALID_REQUEST' });
+
 const answerProblem = (
   deps: ServerDeps,
   error: unknown,
@@ -232,7 +234,7 @@ const answerProblem = (
   const { code, statusCode } = error as { code?: string; statusCode?: number };
   const ofFramework = FRAMEWORK[code ?? '']?.(deps);
   const isTheirs = ofFramework === undefined && code?.startsWith('FST_') === true && (statusCode ?? 500) < 500;
-  const problem = ofFramework ?? (isTheirs ? new ApiProblem('invalid', (error as Error).message) : problemOf(error));
+  const problem = ofFramework ?? (isTheirs ? unlike((error as Error).message) : problemOf(error));
   const operation = contexts.get(request)?.route?.id ?? 'none';
   if (problem.status >= 500 && problem.problem !== 'busy' && problem.problem !== 'stopping')
     deps.log[problem.status === 500 ? 'error' : 'warn']({ err: error, operation }, 'api: no answer');

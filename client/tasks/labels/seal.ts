@@ -9,11 +9,14 @@ import { MusterError } from '../../errors';
  *
  * @throws MusterError with code CODEC_FAILED if the codec does not work.
  */
-export const sealLabels = async <T extends { labels: Labels | null }>(
+export const sealLabels = async <T extends { id: string; labels: Labels | null }>(
   sealer: Sealer | null,
   tasks: readonly T[],
 ): Promise<T[]> => {
-  const plain = tasks.flatMap(({ labels }) => labels?.metadata ?? []);
+  const plain = tasks.flatMap(({ id, labels }) => {
+    const metadata = labels?.metadata ?? null;
+    return metadata === null ? [] : [{ id, metadata }];
+  });
   if (sealer === null || plain.length === 0) return [...tasks];
   const sealed = await sealAll(sealer, plain);
   let at = 0;
@@ -24,9 +27,11 @@ export const sealLabels = async <T extends { labels: Labels | null }>(
   );
 };
 
-const sealAll = async (sealer: Sealer, metadata: readonly string[]): Promise<string[]> => {
+const sealAll = async (sealer: Sealer, plain: readonly { id: string; metadata: string }[]): Promise<string[]> => {
+  const texts = plain.map(({ metadata }) => metadata);
+  const ids = plain.map(({ id }) => id);
   try {
-    return await sealer.seal('metadata', metadata);
+    return await sealer.seal('metadata', texts, ids);
   } catch (error) {
     if (!(error instanceof CodecError)) throw error;
     throw new MusterError(

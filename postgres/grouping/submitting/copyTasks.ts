@@ -20,7 +20,7 @@ export const copyTasks = async (
     name: 'begin-copy',
     text: `
 select nextval('submit_seq') * 16384 as base, clock()::text as now,
-  extract(epoch from clock())::float8 * 1000 as "nowMs",
+  (extract(epoch from clock()) * 1000)::float8 as "nowMs",
   check_targets(to_timestamp($1::float8 / 1000)) as checked`,
     values: [lookedUpAtMs],
   });

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { CliProcess } from '../process';
-import { killLeftovers, startCli } from '../process';
+import { killLeftovers, startDev } from '../process';
 import { makeFolder } from '../world';
 import { eventually } from '../../helpers/eventually';
 
@@ -17,7 +17,7 @@ afterEach(() => {
 });
 const write = (name: string, text: string): void => writeFileSync(path.join(folder, name), text);
 const start = async (...args: string[]): Promise<CliProcess> => {
-  const dev = startCli(['dev', '--json', ...args], { cwd: folder });
+  const dev = await startDev({ cwd: folder }, ...args);
   await dev.says(/"ready":true/);
   ({ api } = JSON.parse(dev.stdout()) as { api: string });
   return dev;
@@ -118,7 +118,7 @@ test('handlers in JSON are reloaded', async () => {
 test('what is saved while all starts is reloaded once it has started', async () => {
   write('muster.config.ts', CONFIG);
   write('handler.ts', handler('one'));
-  const dev = startCli(['dev', '--json'], { cwd: folder });
+  const dev = await startDev({ cwd: folder });
   await dev.says(/Starting Postgres and Temporal/);
   write('handler.ts', handler('two'));
   await dev.says(/Reloaded muster\.config\.ts/);

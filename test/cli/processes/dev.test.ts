@@ -5,7 +5,7 @@ import { Client } from '@temporalio/client';
 import type { Downstream } from '../downstream';
 import { startDownstream } from '../downstream';
 import type { CliProcess } from '../process';
-import { killLeftovers, runCli, runProcess, startCli } from '../process';
+import { killLeftovers, runCli, runProcess, startDev } from '../process';
 import { CONFIG, makeFolder, order } from '../world';
 import { connectTo } from '../../helpers/database';
 import { eventually } from '../../helpers/eventually';
@@ -33,7 +33,7 @@ const run = (args: string[], stdin = '') => runCli(args, { ...options(), stdin }
 const devFile = (): string => path.join(folder, '.muster', 'dev.json');
 
 const start = async (): Promise<CliProcess & { ready: Ready }> => {
-  const dev = startCli(['dev', '--json'], options());
+  const dev = await startDev(options());
   await dev.says(/"ready":true/);
   return { ...dev, ready: JSON.parse(dev.stdout()) as Ready };
 };

@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { eventually } from '../../helpers/eventually';
 import type { CliProcess } from '../process';
-import { killLeftovers, runCli, startCli } from '../process';
+import { killLeftovers, runCli, startDev } from '../process';
 import { makeFolder } from '../world';
 
 /** @full */
@@ -30,7 +30,7 @@ afterAll(() => {
 });
 const run = (args: string[], stdin = '') => runCli(args, { cwd: folder, stdin });
 const start = async (): Promise<CliProcess> => {
-  const dev = startCli(['dev', '--json'], { cwd: folder });
+  const dev = await startDev({ cwd: folder });
   await dev.says(/"ready":true/);
   return dev;
 };

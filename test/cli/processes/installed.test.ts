@@ -4,7 +4,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import ts from 'typescript';
 import { read, ROOT } from '../../project/project';
-import { killLeftovers, runProcess, startCli } from '../process';
+import { killLeftovers, runProcess, startDev } from '../process';
 import { makeFolder } from '../world';
 
 /**
@@ -234,7 +234,7 @@ test('temporal-muster/worker can be required and imported, and says what is wron
 
 test('muster dev, submit, the result; and a worker within a program of its own, with a codec and interceptors', async () => {
   const bin = path.join(folder, 'node_modules', 'temporal-muster', 'bin', 'muster.js');
-  const dev = startCli(['dev', '--json'], { cwd: folder, bin });
+  const dev = await startDev({ cwd: folder, bin });
   await dev.says(/"ready":true/);
   const stdin = JSON.stringify({ id: 'first', payload: { to: 'se', n: 21 } });
   const sent = await runProcess(['submit', 'orders', '--file', '-', '--wait', '--json'], { cwd: folder, bin, stdin });

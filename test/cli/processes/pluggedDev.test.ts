@@ -7,7 +7,7 @@ import { prebuiltBundle } from '../../helpers/prebuilt';
 import { EncryptionCodec } from '../../plugs/codec';
 import type { Downstream } from '../downstream';
 import { startDownstream } from '../downstream';
-import { killLeftovers, runCli, startCli } from '../process';
+import { killLeftovers, runCli, startDev } from '../process';
 import { CONFIG, makeFolder, order } from '../world';
 
 /**
@@ -57,7 +57,7 @@ const runsOf = async (client: Client): Promise<{ type: string; encoding: string;
 };
 
 test('its API starts leaders with the codec, its worker reads them, and the version is that of the workflows with what is plugged in', async () => {
-  const dev = startCli(['dev', '--json'], { cwd: folder, env: { DOWNSTREAM_URL: downstream.url } });
+  const dev = await startDev({ cwd: folder, env: { DOWNSTREAM_URL: downstream.url } });
   await dev.says(/"ready":true/);
   const ready = JSON.parse(dev.stdout()) as { api: string; temporal: { address: string } };
   const body = JSON.stringify({ tasks: [order('dev-1', 'se')] });

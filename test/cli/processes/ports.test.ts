@@ -4,7 +4,7 @@ import type { CliProcess } from '../process';
 import { killLeftovers, runProcess, startCli } from '../process';
 import { CONFIG, makeFolder } from '../world';
 
-/** @full */
+/** The only test that takes the usual ports, for as long as it runs: it is about them. @full */
 
 const folder = makeFolder();
 const own = (name: string): string => {

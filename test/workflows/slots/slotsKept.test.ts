@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import pino from 'pino';
 import { Allowance } from '../../../activities/calls/allowance';
@@ -28,6 +29,9 @@ test.each([
   async ({ perHandler, leaders }) => {
     let inFlight = 0;
     let most = 0;
+    // The first calls last until there are as many as may be, however slow the machine is.
+    let full = (): void => undefined;
+    const filled = new Promise<void>((resolve) => (full = resolve));
     const orders = defineHandler<{ to: string }>({
       name: 'orders',
       target: ({ to }) => to,
@@ -37,7 +41,9 @@ test.each([
       concurrency: { perTarget: 4, perHandler },
       submit: async (batch) => {
         most = Math.max(most, ++inFlight);
-        await new Promise((resolve) => setTimeout(resolve, 150));
+        if (most >= perHandler) full();
+        await Promise.race([filled, sleep(15_000)]);
+        await sleep(150);
         inFlight--;
         return { results: batch.tasks.map(({ id }) => ({ id, status: 'ok' as const })) };
       },

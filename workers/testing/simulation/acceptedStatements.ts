@@ -94,13 +94,14 @@ export const ACCEPTED: Readonly<Record<string, Statement>> = {
     (ids as number[])
       .filter((id) => (tables.batch(id).pollUntilMs ?? Infinity) <= tables.nowMs - (graceMs as number))
       .map((id) => ({ id })),
-  'read-member-ids': (tables, [id]) => {
-    const batch = tables.batch(id as number);
-    return membersIn(batch).map(({ seq, id: task, attempts }) => ({
-      ...{ batchId: batch.id, seq, id: task, payload: 'null', attempts: attempts + batch.counted },
-      ...{ recipientId: null, version: null, trace: null, tracedAtMs: null },
-    }));
-  },
+  'read-member-ids': (tables, [ids]) =>
+    (ids as number[]).flatMap((id) => {
+      const batch = tables.batch(id);
+      return membersIn(batch).map(({ seq, id: task, attempts }) => ({
+        ...{ batchId: batch.id, seq, id: task, payload: 'null', attempts: attempts + batch.counted },
+        ...{ recipientId: null, version: null, trace: null, tracedAtMs: null },
+      }));
+    }),
   'halt-handler': (tables, [, reason]) => {
     tables.handler.pausedFor ??= reason as string;
     return NO_ROWS;

@@ -1,4 +1,3 @@
-import pino from 'pino';
 import type { CompletionEnd } from '../../../activities/accepted/complete';
 import { completeAccepted } from '../../../activities/accepted/complete';
 import type { Completion } from '../../../activities/accepted/completion';
@@ -11,6 +10,7 @@ import type { Handler } from '../../../handlers/types';
 import type { Pool } from '../../../postgres/pool';
 import { nextPollMs } from './acceptedStatements';
 import type { Tables } from './tables';
+import { UNLOGGED } from './unlogged';
 
 /** A look of a simulated world needs no sign: nothing watches it. */
 const UNSIGNED = { beat: () => undefined, give: () => undefined };
@@ -32,7 +32,7 @@ export class Monitor {
     // What a look uses of what a worker has. Nothing is rung: the world looks at all that is due.
     this.deps = {
       ...{ pool, sealer: null, homes, draining: this.signal },
-      log: pino({ level: 'silent' }),
+      log: UNLOGGED,
     } as unknown as ActivityDeps;
   }
 
