@@ -55,15 +55,23 @@ test('every list and lookup reads about as much of 40,000 tasks as of 10,000', a
   expect(grown.map(([name, { rows }]) => [name, few.get(name)?.rows, rows])).toEqual([]);
 });
 
-test('retention reads no more of callbacks that are not delivered, however many there are', async () => {
+test('retention reads no more where callbacks are not delivered', async () => {
   const { pool } = large;
+  const kept = new Retention();
+  const deletes = async (): Promise<number> => {
+    const before = await rowsRead(pool);
+    expect(await kept.deleteExpired(pool, 1_000)).toBeGreaterThan(900);
+    return (await rowsRead(pool)) - before;
+  };
+  await pool.query('update handler set retention_ms = 1000');
+  await deletes(); // the first looks at everything
+  const without = await deletes();
   await pool.query(`
 insert into notification (batch_id, attempt, recipient_id, body, next_at)
 select b.id, a, r.id, '{}', clock() + interval '1 day'
-from recipient r, generate_series(2, 6) a, (select id from batch order by id desc limit 1000) b`);
-  await pool.query('analyze notification');
-  const before = await rowsRead(pool);
-  await pool.query('update handler set retention_ms = 1000');
-  expect(await new Retention().deleteExpired(pool, 1_000)).toBeGreaterThan(900);
-  expect((await rowsRead(pool)) - before).toBeLessThan(60_000);
+from recipient r, generate_series(2, 41) a, (select id from batch order by id desc limit 1000) b`);
+  // What autovacuum found when there were none: plans for few go through all of them.
+  await pool.query(`update pg_class set relpages = 1000, reltuples = 0 where oid = 'notification'::regclass`);
+  // One statement goes through them once; that of the batches must not do so, too.
+  expect(await deletes()).toBeLessThan(without + 40_000);
 });

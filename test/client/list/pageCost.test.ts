@@ -1,9 +1,10 @@
 import * as byTime from '../../../postgres/listing/byTime';
 import { inOrder } from '../../../postgres/listing/inOrder';
 import { listTagged, listTaggedOfAll } from '../../../postgres/listing/tagged';
+import { readBatchMembers } from '../../../postgres/operations/batchView';
 import type { Queryable } from '../../../postgres/pool';
 import type { Shop } from '../shop';
-import { itemHandler, items, openShop } from '../shop';
+import { cut, itemHandler, items, openShop } from '../shop';
 import { createClient } from '../../../client';
 
 /** What a page reads of its indexes, by Postgres's own account, among many other tasks. */
@@ -35,6 +36,12 @@ select 'all', t.handler_id, f.seq from filled f join target t on t.id = f.target
   await shop.pool.query(`
 insert into delayed (target_id, seq, not_before, bytes)
 select 1, (2000000 + g)::bigint * 16384, clock() + interval '1 day', 2 from generate_series(1, ${TASKS}) g`);
+  await shop.client.submit('items', items('t0', ...Array.from({ length: 100 }, (_, i) => `member-${i}`)));
+  await cut(
+    shop.pool,
+    Array.from({ length: 100 }, (_, i) => `member-${i}`),
+    { state: 4 },
+  );
   const { rows } = await shop.pool.query<{ id: number }>(`select id from handler where name = 'items'`);
   handlerId = rows[0]!.id;
 }, 120_000);
@@ -118,6 +125,13 @@ describe.each(STATISTICS)('by statistics of the tables %s', (_, statistics) => {
       expect(page['task']).toBeUndefined();
     },
   );
+
+  test('the members of a batch are looked up one by one', async () => {
+    const { rows } = await shop.pool.query<{ id: number }>('select id from batch limit 1');
+    const members = await reads((db) => readBatchMembers(db, rows[0]!.id, 100));
+    expect(members['task']).toBe(100);
+    expect(members['outcome'] ?? 0).toBe(0);
+  });
 
   test.each([
     ['newest of the rest', byTime.walkWaitingBefore, MIDDLE],
