@@ -96,9 +96,9 @@ export const LOOKUPS: Readonly<Record<string, Lookup>> = {
   'a task by its id': (client) => client.getTask('task-4711'),
   'explain a task': (client) => client.explain('task-4711'),
   'a batch by its number': (client) => client.batches.get(4_711),
-  'dashboard, overview': (client) => readOverview(client as never, { tenant: null, handlers: null }),
-  'dashboard, handler': (client) => readHandlerPage(client as never, 'mails'),
-  'dashboard, target': (client) => readTargetPage(client as never, 'mails', 'mails 7'),
+  'dashboard, overview': (client) => readOverview(client, { tenant: null, handlers: null }),
+  'dashboard, handler': (client) => readHandlerPage(client, 'mails'),
+  'dashboard, target': (client) => readTargetPage(client, 'mails', 'mails 7'),
   'bulk, count a dry run': (client) =>
     client.bulk.dryRun({ handler: 'orders', where: { state: 'failed', target: TARGET }, action: { do: 'redrive' } }),
   'verify, all parts': (client) => client.verify(),
