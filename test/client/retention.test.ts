@@ -233,9 +233,9 @@ delete from queue q using gone g where q.seq = g.seq`);
   expect((await shop.client.tasks.list('items', { tag: 'nightly' })).tasks).toHaveLength(5);
 
   // The sweeper does it, without a call for it alone.
-  await run(
-    `with gone as (delete from task where id = 't1' returning seq) delete from queue q using gone g where q.seq = g.seq`,
-  );
+  await run(`
+with gone as (delete from task where id = 't1' returning seq)
+delete from queue q using gone g where q.seq = g.seq`);
   await new Retention().deleteExpired(shop.pool, 1_000);
   expect((await shop.pool.query('select from task_tag')).rowCount).toBe(8);
 });

@@ -7,14 +7,16 @@ import { figures } from './measure';
 import { fillStore } from './store';
 
 /**
- * `npm run bench:lists -- [--tasks N]`: how long every list and lookup takes in a store of that many
- * tasks, and how many rows it reads. On a real Postgres in a temporary folder, which is deleted.
+ * `npm run bench:lists -- [--tasks N]`: how long every list and lookup takes in a store of that
+ * many tasks, and how many rows it reads. On a real Postgres in a temporary folder, which is
+ * deleted.
  */
 const flags = processFlags(
   {
     name: 'npm run bench:lists --',
     summary:
-      'How long every list and lookup takes in a store of that many tasks, and how many rows it reads. On a real Postgres in a temporary folder (2 KB per task), without Temporal.',
+      'How long every list and lookup takes in a large store, and how many rows it reads. ' +
+      'On a real Postgres in a temporary folder (2 KB per task), without Temporal.',
     result: 'One line of JSON per question on stdout, a table on stderr.',
     examples: ['', '--tasks 10000000'],
   },

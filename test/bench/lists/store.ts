@@ -121,7 +121,7 @@ select u.tag, l.handler_id, l.seq from labelled l cross join lateral unnest(l.ta
 
 const ERROR = `'HTTP 50' || (no % 10) || ' for order ' || no`;
 
-/** One batch in 200 failed as a whole; one task of each 200 of those that succeeded failed alone. */
+/** One batch in 200 failed as a whole; one task in 200 of those that succeeded failed alone. */
 const ENDED = [
   `,
 cut as (
@@ -164,7 +164,8 @@ stood as (
   insert into lane_batch (batch_id, lane_id, target_id, seq, status, handler_id, changed_at, weight, reads, writes)
   select f.id, t.lane_id, t.id, f.members[1], 10, t.handler_id, clock(), 1, '{}', '{}'
   from formed f join own t on t.id = f.target_id)
-insert into member (seq, batch_id, attempts) select u.seq, f.id, 0 from formed f cross join lateral unnest(f.members) u (seq)`,
+insert into member (seq, batch_id, attempts)
+select u.seq, f.id, 0 from formed f cross join lateral unnest(f.members) u (seq)`,
 ];
 
 /** One in a hundred of those that wait failed once and waits for another attempt. */
