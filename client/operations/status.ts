@@ -60,6 +60,7 @@ export const status = async (
         oldestQueuedMs: mine(counted.oldest)[0]?.ageMs ?? null,
         inFlightCalls: one.inFlightCalls,
         limitsSet: setLimitsOf(one.limitsSet),
+        sharesLimit: one.sharesLimit,
         leaders: mine(leaders).map(({ name, state, epoch, wakeInMs, expiresInMs, unansweredMs }) => ({
           name,
           state: leaderStateName(state),

@@ -10,13 +10,10 @@ export interface WaitingByTime {
   matches: boolean;
 }
 
-/** The priorities that waiting tasks of a target have, each found by one look into the index. */
-const PRIORITIES = `
+/** Each priority of a target after the one that comes first, found by one look into the index. */
+const FURTHER = `
     with recursive p (priority) as (
-      (select q.priority
-      from queue q
-      where q.target_id = t.id
-      order by q.priority limit 1)
+      select f.priority
       union all
       select (
         select q.priority
@@ -27,7 +24,7 @@ const PRIORITIES = `
       where p.priority is not null)
     select p.priority
     from p
-    where p.priority is not null`;
+    where p.priority > f.priority`;
 
 const ofScope = (row: string): string => `(
     select t.handler_id = $1 and ($2::text is null or t.key = $2)
@@ -37,19 +34,28 @@ const ofScope = (row: string): string => `(
 /**
  * Part of statements. No index of the queue is by time alone, since each submit would pay for it:
  * the first task per target and priority is looked up, and a page comes from as many of these lists
- * as it has tasks, those that begin first. All places are read in one snapshot: a task is in one.
+ * as it has tasks, those that begin first. The other tables are read as far as that page reaches.
+ * All places are read in one snapshot: a task is in one.
  */
 const listing = (past: '<' | '>', order: '' | ' desc'): string => `
 with heads as materialized (
   select t.id, p.priority, h.seq
-  from target t cross join lateral (${PRIORITIES}) p cross join lateral (
+  from target t cross join lateral (
+    select q.priority, exists (
+      select from queue o
+      where o.target_id = t.id and o.priority > q.priority) as more
+    from queue q
+    where q.target_id = t.id
+    order by q.priority limit 1) f
+    cross join lateral (select f.priority union all select r.priority from (${FURTHER}) r where f.more) p
+    cross join lateral (
     select q.seq
     from queue q
     where q.target_id = t.id and q.priority = p.priority and q.seq ${past} $3::bigint
     order by q.seq${order} limit 1) h
   where t.handler_id = $1 and ($2::text is null or t.key = $2)
   order by h.seq${order} limit $4),
-queued as (
+queued as materialized (
   select q.seq
   from heads h cross join lateral (
     select q.seq
@@ -57,15 +63,19 @@ queued as (
     where q.target_id = h.id and q.priority = h.priority and q.seq ${past} $3::bigint
     order by q.seq${order} limit $4) q
   order by q.seq${order} limit $4),
+reach as materialized (
+  select case when count(*) = $4 then ${order === '' ? 'max' : 'min'}(q.seq)
+    else ${order === '' ? '9223372036854775807' : '0'} end as seq
+  from queued q),
 later as (
   select d.seq, d.target_id
   from delayed d
-  where d.seq ${past} $3::bigint
+  where d.seq ${past} $3::bigint and d.seq ${past === '<' ? '>=' : '<='} (select r.seq from reach r)
   order by d.seq${order} limit $5),
 kept as (
   select h.seq, h.target_id
   from held h
-  where h.seq ${past} $3::bigint
+  where h.seq ${past} $3::bigint and h.seq ${past === '<' ? '>=' : '<='} (select r.seq from reach r)
   order by h.seq${order} limit $5)
 select 'queue' as place, q.seq, true as matches
 from queued q
@@ -92,6 +102,50 @@ const reading =
 export const listWaitingBefore = reading('list-waiting-before', listing('<', ' desc'));
 /** Lists those that were accepted after a seq. */
 export const listWaitingAfter = reading('list-waiting-after', listing('>', ''));
+
+/**
+ * Part of statements: looks at so many tasks of all handlers as they were accepted, and finds those
+ * of the handler that wait. Where most of the tasks there do, that is a page after few looks. Not
+ * by "exists", which some plans answer by a look at all that wait.
+ */
+const walking = (past: '<' | '>', order: '' | ' desc'): string => `
+select k.seq
+from (
+  select k.seq, k.target_id, k.priority
+  from task k
+  where k.seq ${past} $2::bigint
+  order by k.seq${order} limit $4) k
+where (select t.handler_id from target t where t.id = k.target_id) = $1
+  and coalesce((
+    select q.seq
+    from queue q
+    where q.target_id = k.target_id and q.priority = k.priority and q.seq = k.seq), (
+    select d.seq
+    from delayed d
+    where d.seq = k.seq), (
+    select h.seq
+    from held h
+    where h.seq = k.seq)) is not null
+order by k.seq${order} limit $3`;
+
+type Walk = (
+  db: Queryable,
+  handlerId: number,
+  place: number,
+  limits: { page: number; looked: number },
+) => Promise<number[]>;
+
+const walk =
+  (name: string, text: string): Walk =>
+  async (db, handlerId, place, { page, looked }) => {
+    const { rows } = await db.query<{ seq: number }>({ name, text, values: [handlerId, place, page, looked] });
+    return rows.map(({ seq }) => seq);
+  };
+
+/** Lists those that wait among the tasks accepted last before a seq. */
+export const walkWaitingBefore = walk('walk-waiting-before', walking('<', ' desc'));
+/** Lists those that wait among the tasks accepted first after a seq. */
+export const walkWaitingAfter = walk('walk-waiting-after', walking('>', ''));
 
 /** Says whether the tasks of a handler wait in lanes, which have an order. */
 export const isOrdered = async (db: Queryable, handlerId: number): Promise<boolean> => {

@@ -95,8 +95,18 @@ export const LANE_TASKS_FIRST: LaneTaskPlace = [0, 0];
 export const listLaneTasks = reading<LaneTaskPlace>(
   'list-lane-tasks',
   `
-select q.seq, null::bigint as "batchId", json_build_array(q.lane_id, q.seq) as place
-from lane l join lane_queue q on q.lane_id = l.id join target t on t.id = q.target_id
-where l.handler_id = $1 and ($2::text is null or t.key = $2) and (q.lane_id, q.seq) > ($4::bigint, $5::bigint)
-order by q.lane_id, q.seq limit $3`,
+select q.seq, null::bigint as "batchId", json_build_array(l.id, q.seq) as place
+from (
+  select l.id
+  from lane l
+  where l.handler_id = $1 and l.id >= $4::bigint
+  order by l.id) l cross join lateral (
+  select q.seq
+  from lane_queue q
+  where q.lane_id = l.id and (l.id > $4 or q.seq > $5::bigint) and ($2::text is null or (
+      select t.key
+      from target t
+      where t.id = q.target_id) = $2)
+  order by q.seq limit $3) q
+order by l.id, q.seq limit $3`,
 );

@@ -87,7 +87,8 @@ where b.id = $1`,
 };
 
 /**
- * Returns the first members as the batch was formed, with each one's state now, wherever it went.
+ * Returns the first members as the batch was formed, with each one's state now, wherever it went:
+ * looked up one by one (`limit 1`), or some plans would find the state of every task first.
  */
 export const readBatchMembers = async (
   db: Queryable,
@@ -99,7 +100,7 @@ export const readBatchMembers = async (
     text: `
 select s.id, s.state
 from batch b cross join lateral (select * from unnest(b.members[1:$2::int]) with ordinality u (seq, place)) u
-  join task_state s on s.seq = u.seq
+  cross join lateral (select s.id, s.state from task_state s where s.seq = u.seq limit 1) s
 where b.id = $1
 order by u.place`,
     values: [id, limit],

@@ -17,6 +17,8 @@ export interface HandlerFacts {
   pausedTargets: number;
   /** Limits that were set at run time; null: none. */
   limitsSet: Overrides | null;
+  /** The limit that it shares with other handlers; null: none. */
+  sharesLimit: string | null;
 }
 
 export const readHandlers = async (db: Queryable, handlerId: number | null): Promise<HandlerFacts[]> => {
@@ -30,7 +32,8 @@ select h.id, h.name, h.paused_at as "pausedAt", h.pause_reason as "pauseReason",
      select from leader l join batch b on b.leader_id = l.id and b.state = 1 /* open */
      where l.handler_id = h.id and b.attempt_until is not null
        and b.dispatch is not null limit 100000) b) as "inFlightCalls",
-  (select count(*)::int from target t where t.handler_id = h.id and t.paused) as "pausedTargets", h.limits as "limitsSet"
+  (select count(*)::int from target t where t.handler_id = h.id and t.paused) as "pausedTargets", 
+  h.limits as "limitsSet", (select s.name from shared_limit s where s.id = h.shares) as "sharesLimit"
 from handler h
 where $1::int is null or h.id = $1
 order by h.name`,

@@ -39,8 +39,17 @@ const KEYS = `select v.value->'$codec'->'object'->>'key' as key
   from referring v
   where case when pg_column_size(v.value) <= 1000 then starts_with(v.value::text, '{"$codec":{"object":') end`;
 
+/**
+ * SQL: the callbacks of a batch are delivered or given up. Looked up per batch, with nothing in the
+ * condition that lets a plan go through all that are not delivered for each batch instead.
+ */
+const areTold = (batch: string): string => `coalesce((
+      select bool_and(n.done_at is not null)
+      from notification n
+      where n.batch_id = ${batch}), true)`;
+
 /** Parts of a statement that delete the labels of the tasks that an earlier part has deleted. */
-const labelsOf = (deleted: 'ended' | 'shared'): string => `labels as (
+const labelsOf = (deleted: 'ended' | 'shared' | 'lost'): string => `labels as (
   delete from task_label l using ${deleted} d
   where l.seq = d.seq
   returning l.seq, l.handler_id, l.tags),
@@ -66,7 +75,7 @@ with old as materialized (
   select o.seq, o.at
   from outcome o join target t on t.id = o.target_id and t.handler_id = $1
   where o.at < clock() - $2 * interval '1 ms' and o.at >= coalesce($3::timestamptz, '-infinity')
-    and not exists (select from notification n where n.batch_id = o.batch_id and n.done_at is null)
+    and ${areTold('o.batch_id')}
   order by o.at limit $4 for update of o skip locked),
 ended as (delete from outcome o using old where o.seq = old.seq returning o.seq, o.result),
 gone as (delete from task k using ended e where k.seq = e.seq returning k.seq, k.payload),
@@ -122,7 +131,7 @@ with found as materialized (
       select from dependency d join lane_batch s on s.batch_id = d.batch_id and s.status < 10 /* open */
       where d.needs = b.id)
       and not exists (select from lane_state l where l.halted_by = b.id))
-    and not exists (select from notification n where n.batch_id = b.id and n.done_at is null)
+    and ${areTold('b.id')}
   order by b.finished_at limit $5 for update of b skip locked),
 old as materialized (
   select id, members, finished_at
@@ -194,4 +203,32 @@ where id in (
     values: [limit],
   });
   return rowCount ?? 0;
+};
+
+/**
+ * Looks at the labels of so many tasks after a seq, and deletes those of tasks that are gone: a
+ * worker of a version without labels deletes tasks alone. Returns the last seq; null: no more.
+ */
+export const deleteLostLabels = async (db: Queryable, after: number, limit: number): Promise<number | null> => {
+  const { rows } = await db.query<{ next: number | null }>({
+    name: 'delete-lost-labels',
+    text: `
+with looked as materialized (
+  select l.seq
+  from task_label l
+  where l.seq > $1
+  order by l.seq limit $2),
+lost as materialized (
+  select k.seq
+  from looked k
+  where (
+    select t.seq
+    from task t
+    where t.seq = k.seq) is null),
+${labelsOf('lost')}
+select case when count(*) = $2 then max(seq) end as next
+from looked`,
+    values: [after, limit],
+  });
+  return rows[0]!.next;
 };

@@ -17,6 +17,8 @@ const FULL_LOOK_MS = 3_600_000;
 /** Reading recipients means reading each one in use: done rarely, and this many at once. */
 const RECIPIENTS_MS = 600_000;
 const RECIPIENTS = 5_000;
+/** Labels that one call looks at, until it has looked at all of them. */
+const LABELS = 5_000;
 /** How long an Idempotency-Key of the HTTP API is kept. */
 const KEYS_KEPT_MS = 86_400_000;
 const KEYS = 5_000;
@@ -57,6 +59,8 @@ export class Retention {
   private fullLookAt = -Infinity;
   private recipientsAt = -Infinity;
   private turn = 0;
+  /** After which task labels are looked at; null: they have been, since the last full scan. */
+  private labelsAfter: number | null = 0;
 
   private readonly keepOutcomesMs: number;
   private readonly notesObjects: boolean;
@@ -76,6 +80,7 @@ export class Retention {
   async deleteExpired(db: Queryable, limit: number): Promise<number> {
     if (this.now() - this.fullLookAt > FULL_LOOK_MS) {
       this.marks = new Map();
+      this.labelsAfter = 0;
       this.fullLookAt = this.now();
     }
     const handlers = await expired.readRetentions(db);
@@ -88,6 +93,7 @@ export class Retention {
     }
     this.turn++;
     await expired.deleteExpiredNotifications(db, limit);
+    if (this.labelsAfter !== null) this.labelsAfter = await expired.deleteLostLabels(db, this.labelsAfter, LABELS);
     await deleteKeptAnswers(db, KEYS_KEPT_MS, KEYS);
     await deleteOldOutcomes(db, this.keepOutcomesMs, OUTCOMES);
     if (this.now() - this.recipientsAt > RECIPIENTS_MS) {

@@ -1,4 +1,5 @@
 import { createClient } from '../../client';
+import { deleteLostLabels } from '../../postgres/sweeper/expired';
 import { Retention } from '../../postgres/sweeper/retention';
 import { TASK_STATES } from '../../workflows/planning/states';
 import type { Shop } from './shop';
@@ -209,4 +210,32 @@ test('who was to be told is deleted when no task and no message refers to it, in
   await retention.deleteExpired(shop.pool, 1_000);
   expect(await recipients()).toEqual(['of-a-message', 'of-a-task']);
   await run('delete from notification');
+});
+
+test('labels of tasks that a version without labels deleted go, a part per call, and those of tasks stay', async () => {
+  const labelled = items('se', ...Array.from({ length: 8 }, (_, i) => `t${i}`));
+  await shop.client.submit(
+    'items',
+    labelled.map((task) => ({ ...task, tags: ['nightly', task.id] })),
+  );
+  await run(`
+with gone as (delete from task where id in ('t0', 't3', 't6') returning seq)
+delete from queue q using gone g where q.seq = g.seq`);
+  expect(Object.keys(await broken(shop.client))).toContain('labels are of a task of their handler');
+  const page = { limit: 4 };
+  let after: number | null = 0;
+  const left: number[] = [];
+  while (after !== null) {
+    after = await deleteLostLabels(shop.pool, after, page.limit);
+    left.push((await shop.pool.query('select from task_tag')).rowCount!);
+  }
+  expect(left).toEqual([12, 10, 10]);
+  expect((await shop.client.tasks.list('items', { tag: 'nightly' })).tasks).toHaveLength(5);
+
+  // The sweeper does it, without a call for it alone.
+  await run(`
+with gone as (delete from task where id = 't1' returning seq)
+delete from queue q using gone g where q.seq = g.seq`);
+  await new Retention().deleteExpired(shop.pool, 1_000);
+  expect((await shop.pool.query('select from task_tag')).rowCount).toBe(8);
 });

@@ -54,6 +54,7 @@ test('status: counts of every state, the identity, what waits longest, calls, le
     paused: null,
     holdUntil: null,
     limitsSet: [],
+    sharesLimit: null,
     counts: { created: 3, batched: 2, 'in-progress': 1, unknown: 1, succeeded: 2, failed: 1, dead: 1, cancelled: 1 },
     accepted: 12,
     identityHolds: true,

@@ -15,6 +15,7 @@ const calm: OverviewHandler = {
   paused: null,
   holdUntil: null,
   limitsSet: [],
+  sharesLimit: null,
   counts: {
     created: 0,
     batched: 0,

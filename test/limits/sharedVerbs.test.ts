@@ -52,6 +52,18 @@ test('what is set counts, is shown with who, until when and for which handlers, 
   expect(await row()).toMatchObject({ concurrency: 6, rates: stored(20) });
 });
 
+test('the status of a handler names the limit that it shares, until it shares none', async () => {
+  const named = async (): Promise<unknown> =>
+    (await shop.client.status()).map(({ handler, sharesLimit }) => [handler, sharesLimit]);
+  expect(await named()).toEqual([
+    ['items', 'key'],
+    ['others', 'key'],
+  ]);
+  await registerShare(shop.pool, 'others', null);
+  expect(await named()).toContainEqual(['others', null]);
+  await registerShare(shop.pool, 'others', KEY);
+});
+
 test('a worker that registers another definition changes what is defined, not what is set', async () => {
   await shop.client.sharedLimits.set('key', { rate: rate(3) });
   await registerShare(shop.pool, 'items', { ...KEY, rates: [rate(30)], concurrency: 9 });

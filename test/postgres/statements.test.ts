@@ -17,7 +17,7 @@ const MADE_AT_RUN_TIME: Readonly<Record<string, number>> = {
   'postgres/callersTransaction.ts': 1, // hands statements on
   'postgres/listing/batchList.ts': 1, // these seven: each is run by test/client/list
   'postgres/listing/batches.ts': 1,
-  'postgres/listing/byTime.ts': 1,
+  'postgres/listing/byTime.ts': 2,
   'postgres/listing/ended.ts': 1,
   'postgres/listing/errors.ts': 1,
   'postgres/listing/tagged.ts': 1,

@@ -64,6 +64,7 @@ export const handlerStatus = z
     oldestQueuedMs: ms.nullable().describe('Age of the oldest ready task; null: none is waiting'),
     inFlightCalls: count,
     limitsSet: z.array(limitSetting).describe('Limits that were set in place of those of the definition'),
+    sharesLimit: z.string().nullable().describe('Name of the limit that it shares with other handlers; null: none'),
     leaders: z.array(leaderView).describe('At most 1,000, unresponsive leaders first'),
     flushReasons: reasonCounts.describe('Number of batches in the store by close reason'),
     served: z.boolean().describe('True if a live worker has this handler; otherwise nothing is sent'),

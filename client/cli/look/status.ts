@@ -96,6 +96,7 @@ const one = (status: HandlerStatus): string => {
         .map(([reason, n]) => `${reason} ${n}`)
         .join(', '),
     ],
+    ['shares the limit', status.sharesLimit],
     ['partitions held', status.partitions === null ? null : `${status.partitions.held} of ${status.partitions.n}`],
     ['note', remark(status)],
   ]);

@@ -53,7 +53,7 @@ export const measure = async (
 };
 
 /** By this pool's only session, which tells its numbers when it is asked. */
-const rowsRead = async (pool: Pool): Promise<number> => {
+export const rowsRead = async (pool: Pool): Promise<number> => {
   await pool.query('select pg_stat_force_next_flush()');
   const { rows } = await pool.query<{ n: number }>(`
 select (select sum(seq_tup_read) from pg_stat_all_tables where schemaname = 'muster')::float8

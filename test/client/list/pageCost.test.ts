@@ -1,9 +1,10 @@
-import { listWaitingAfter, listWaitingBefore } from '../../../postgres/listing/byTime';
+import * as byTime from '../../../postgres/listing/byTime';
 import { inOrder } from '../../../postgres/listing/inOrder';
 import { listTagged, listTaggedOfAll } from '../../../postgres/listing/tagged';
+import { readBatchMembers } from '../../../postgres/operations/batchView';
 import type { Queryable } from '../../../postgres/pool';
 import type { Shop } from '../shop';
-import { itemHandler, items, openShop } from '../shop';
+import { cut, itemHandler, items, openShop } from '../shop';
 import { createClient } from '../../../client';
 
 /** What a page reads of its indexes, by Postgres's own account, among many other tasks. */
@@ -35,6 +36,12 @@ select 'all', t.handler_id, f.seq from filled f join target t on t.id = f.target
   await shop.pool.query(`
 insert into delayed (target_id, seq, not_before, bytes)
 select 1, (2000000 + g)::bigint * 16384, clock() + interval '1 day', 2 from generate_series(1, ${TASKS}) g`);
+  await shop.client.submit('items', items('t0', ...Array.from({ length: 100 }, (_, i) => `member-${i}`)));
+  await cut(
+    shop.pool,
+    Array.from({ length: 100 }, (_, i) => `member-${i}`),
+    { state: 4 },
+  );
   const { rows } = await shop.pool.query<{ id: number }>(`select id from handler where name = 'items'`);
   handlerId = rows[0]!.id;
 }, 120_000);
@@ -102,10 +109,10 @@ describe.each(STATISTICS)('by statistics of the tables %s', (_, statistics) => {
   });
 
   test.each([
-    ['newest', listWaitingBefore, NEWEST],
-    ['newest of the rest', listWaitingBefore, MIDDLE],
-    ['oldest', listWaitingAfter, 0],
-    ['oldest of the rest', listWaitingAfter, MIDDLE],
+    ['newest', byTime.listWaitingBefore, NEWEST],
+    ['newest of the rest', byTime.listWaitingBefore, MIDDLE],
+    ['oldest', byTime.listWaitingAfter, 0],
+    ['oldest of the rest', byTime.listWaitingAfter, MIDDLE],
   ] as const)(
     'a page of waiting tasks, %s first, looks at the heads of targets and reads no more than a page of each',
     async (_, list, place) => {
@@ -113,8 +120,25 @@ describe.each(STATISTICS)('by statistics of the tables %s', (_, statistics) => {
       const page = await reads((db) => list(db, scope, place, { queued: 100, looked: 1_000 }));
       // Per target: its first priority, that there is no other, the head of its list; then a page.
       expect(page['queue']).toBeLessThanOrEqual(TARGETS * 3 + TARGETS * 100);
-      expect(page['delayed'] ?? 0).toBeLessThanOrEqual(1_000);
+      // Nothing beside comes before the page ends: of the last page no more than a look.
+      expect(page['delayed'] ?? 0).toBeLessThanOrEqual(place === 0 || place === MIDDLE ? 0 : 1_000);
       expect(page['task']).toBeUndefined();
     },
   );
+
+  test('the members of a batch are looked up one by one', async () => {
+    const { rows } = await shop.pool.query<{ id: number }>('select id from batch limit 1');
+    const members = await reads((db) => readBatchMembers(db, rows[0]!.id, 100));
+    expect(members['task']).toBe(100);
+    expect(members['outcome'] ?? 0).toBe(0);
+  });
+
+  test.each([
+    ['newest of the rest', byTime.walkWaitingBefore, MIDDLE],
+    ['oldest of the rest', byTime.walkWaitingAfter, MIDDLE],
+  ] as const)('a page of waiting tasks, %s, that are next to each other reads them alone', async (_, list, place) => {
+    const page = await reads((db) => list(db, handlerId, place, { page: 100, looked: 2_000 }));
+    expect(page['task']).toBeLessThanOrEqual(250); // of two handlers in turns
+    expect(page['queue']).toBe(100);
+  });
 });

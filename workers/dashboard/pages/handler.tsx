@@ -111,6 +111,7 @@ const Limits = ({ page: { status, limits } }: { page: HandlerPage }) => (
         ['linger', <Ms ms={limits.lingerMs} />],
         ['quiet period', <Ms ms={limits.quietMs} />],
         ['calls per target', number(limits.perTarget)],
+        ['limit shared with other handlers', status.sharesLimit ?? 'none'],
         ['time limit of a call', <Ms ms={limits.maxAttemptMs} />],
         [
           'partitions held',
