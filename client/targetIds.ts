@@ -37,7 +37,7 @@ export class TargetIds {
   constructor(
     /** Most ids per handler that are kept beside those of one call; then all are read anew. */
     private readonly most: number,
-    /** Forgets what else is known of targets. */
+    /** Forgets what else is known of a target that was deleted. */
     private readonly forgetMore: () => void,
     private readonly now: () => number = () => performance.now(),
   ) {
@@ -75,14 +75,16 @@ export class TargetIds {
    * database refuses the ids, or one of the targets was deleted in between: nothing was stored.
    */
   async use<T>(work: () => Promise<T>): Promise<T> {
-    if (this.now() - this.known.since > IDS_KEPT_MS) this.forget();
-    for (let attempt = 1; ; attempt++)
+    if (this.now() - this.known.since > IDS_KEPT_MS) this.known = nothing(this.now());
+    for (let attempt = 1; ; attempt++) {
+      const { known } = this;
       try {
         return await work();
       } catch (error) {
         if (!isTargetGone(error) || attempt >= TRIES) throw error;
-        this.forget();
+        if (this.known === known) this.forget(); // else another call has, and may have looked up since
       }
+    }
   }
 
   private forget(): void {

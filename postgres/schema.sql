@@ -1386,8 +1386,10 @@ begin
   loop
     select id, unused_at is not null into found_id, marked from target where handler_id = h.id and key = of_key;
     if found and marked then
-      update target set unused_at = null where id = found_id and unused_at is not null;
-      continue when not found; -- deleted, or another transaction was faster
+      -- Keeps it until the task is there to be seen, and nobody waits for it: the sweeper passes over locked rows, and takes the mark
+      -- away in a later pass.
+      perform from target where id = found_id for key share;
+      continue when not found; -- deleted
     end if;
     exit when found_id is not null;
     insert into leader (handler_id, name) values (h.id, leads) on conflict do nothing;
@@ -1470,6 +1472,7 @@ CREATE UNIQUE INDEX fault_stack ON fault USING btree (handler_id, md5(stack));
 CREATE INDEX handler_limits ON handler USING btree (limits_until) WHERE limits_until IS NOT NULL;
 CREATE INDEX held_target ON held USING btree (target_id);
 CREATE INDEX idempotency_key_created ON idempotency_key USING btree (created_at);
+CREATE INDEX lane_handler_id ON lane USING btree (handler_id, id);
 CREATE INDEX lane_partition ON lane USING btree (partition) WHERE partition IS NOT NULL;
 CREATE INDEX lane_batch_granted ON lane_batch USING btree (submitter) WHERE status = 3;
 CREATE INDEX lane_batch_lane ON lane_batch USING btree (lane_id, batch_id);

@@ -34,7 +34,7 @@ export const insertHeld = async (
     name: 'insert-held',
     text: `
 with call as materialized (
-  select nextval('submit_seq') * 16384 as base, check_targets(to_timestamp($12::float8 / 1000)) as checked),
+  select nextval('submit_seq') * 16384 as base, check_targets(to_timestamp($12::text::float8 / 1000)) as checked),
 new as (
   select call.base + n.i - 1 as seq, n.*
   from call, unnest(
@@ -76,7 +76,7 @@ from stored`,
       tasks.map((task) => task.notBeforeMs),
       versionsOf(tasks),
       tracesOf(tasks),
-      lookedUpAtMs,
+      String(lookedUpAtMs),
     ],
   });
   const stored = new Map(rows.map(({ id, seq }) => [id, seq]));

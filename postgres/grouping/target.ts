@@ -3,7 +3,8 @@ import type { Queryable } from '../pool';
 /**
  * When ids of targets were looked up, in Unix ms of the server: the oldest of those that a
  * statement uses. An unused target is deleted long after its ids can be used no more
- * (`check_targets`, decision record 26).
+ * (`check_targets`, decision record 26). Statements take it as text: Prisma's engine sends a whole
+ * number as an integer, whatever the statement says.
  */
 export type LookedUpAtMs = number;
 
@@ -28,11 +29,14 @@ export const registerTargets = async (
 ): Promise<TargetRow[]> => {
   const known = await findTargets(db, handlerId, keys);
   if (known.length === keys.length) return known;
+  // A conflict draws a number, too, of which there are 2^31.
+  const found = new Set(known.map(({ key }) => key));
+  const missing = keys.map((key, i) => ({ key, leader: leaderNames[i]! })).filter(({ key }) => !found.has(key));
   await db.query({
     name: 'register-leaders',
     text: `insert into leader (handler_id, name) select $1, name from unnest($2::text[]) name group by name
       order by name on conflict do nothing`,
-    values: [handlerId, leaderNames],
+    values: [handlerId, missing.map(({ leader }) => leader)],
   });
   await db.query({
     name: 'register-targets',
@@ -42,7 +46,7 @@ select $1, k.key, l.id
 from unnest($2::text[], $3::text[]) k (key, leader_name) join leader l on l.handler_id = $1 and l.name = k.leader_name
 order by k.key
 on conflict do nothing`,
-    values: [handlerId, keys, leaderNames],
+    values: [handlerId, missing.map(({ key }) => key), missing.map(({ leader }) => leader)],
   });
   return findTargets(db, handlerId, keys);
 };

@@ -59,7 +59,7 @@ export const insertTasks = async (
     name: 'insert-tasks',
     text: `
 with call as materialized (
-  select nextval('submit_seq') * 16384 as base, check_targets(to_timestamp($12::float8 / 1000)) as checked),
+  select nextval('submit_seq') * 16384 as base, check_targets(to_timestamp($12::text::float8 / 1000)) as checked),
 new as (
   select call.base + n.i - 1 as seq, n.*
   from call, unnest(
@@ -107,7 +107,7 @@ from stored`,
       tasks.map((task) => task.notBeforeMs),
       versionsOf(tasks),
       tracesOf(tasks),
-      lookedUpAtMs,
+      String(lookedUpAtMs),
     ],
   });
   const stored = new Set(rows.map((row) => row.id));

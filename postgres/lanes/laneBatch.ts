@@ -41,7 +41,7 @@ export const insertLaneBatch = async (db: Queryable, s: NewLaneBatch): Promise<I
     text: `
 with call as materialized (
   select nextval('submit_seq') * ${SEQ_STRIDE} as base, nextval('batch_id_seq') as id,
-    check_targets(to_timestamp($15::float8 / 1000)) as checked),
+    check_targets(to_timestamp($15::text::float8 / 1000)) as checked),
 new as (
   select call.base + n.i - 1 as seq, n.*
   from call, unnest(
@@ -88,7 +88,7 @@ from call`,
       s.seq ?? null,
       s.version,
       s.trace,
-      s.lookedUpAtMs,
+      String(s.lookedUpAtMs),
     ],
   });
   return rows[0]!;

@@ -40,7 +40,8 @@ export const insertLaneTasks = async (
     name: 'insert-lane-tasks',
     text: `
 with call as materialized (
-  select nextval('submit_seq') * ${SEQ_STRIDE} as base, check_targets(to_timestamp($13::float8 / 1000)) as checked),
+  select nextval('submit_seq') * ${SEQ_STRIDE} as base,
+    check_targets(to_timestamp($13::text::float8 / 1000)) as checked),
 new as (
   select call.base + n.i - 1 as seq, n.*
   from call, unnest(
@@ -84,7 +85,7 @@ from stored`,
       tasks.map((task) => task.key),
       versionsOf(tasks),
       tracesOf(tasks),
-      lookedUpAtMs,
+      String(lookedUpAtMs),
     ],
   });
   return new Set(rows.map((row) => row.id));

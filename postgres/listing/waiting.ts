@@ -103,7 +103,7 @@ from (
   order by l.id) l cross join lateral (
   select q.seq
   from lane_queue q
-  where q.lane_id = l.id and (l.id > $4 or q.seq > $5::bigint) and ($2::text is null or (
+  where q.lane_id = l.id and q.seq > case when l.id = $4 then $5::bigint else 0 end and ($2::text is null or (
       select t.key
       from target t
       where t.id = q.target_id) = $2)

@@ -6,6 +6,8 @@ alter table target add column unused_at timestamptz;
 alter table lane add column unused_at timestamptz;
 -- Finds the targets that feed a lane; large installations create it `concurrently` beforehand.
 create index if not exists target_lane_id on target (lane_id) where lane_id is not null;
+-- Finds the lanes of a handler, for lists of its waiting tasks; likewise.
+create index if not exists lane_handler_id on lane (handler_id, id);
 
 -- The time by which ids of targets and marks are told, and which no test moves: `clock` costs more than the rest of `check_targets`.
 create function server_time() returns timestamptz language sql as $$ select clock_timestamp() $$;
@@ -46,8 +48,10 @@ begin
   loop
     select id, unused_at is not null into found_id, marked from target where handler_id = h.id and key = of_key;
     if found and marked then
-      update target set unused_at = null where id = found_id and unused_at is not null;
-      continue when not found; -- deleted, or another transaction was faster
+      -- Keeps it until the task is there to be seen, and nobody waits for it: the sweeper passes over locked rows, and takes the mark
+      -- away in a later pass.
+      perform from target where id = found_id for key share;
+      continue when not found; -- deleted
     end if;
     exit when found_id is not null;
     insert into leader (handler_id, name) values (h.id, leads) on conflict do nothing;
@@ -86,6 +90,7 @@ drop function check_targets;
 drop function refuse_targets;
 drop function targets_serve;
 drop function server_time;
+drop index lane_handler_id;
 drop index target_lane_id;
 alter table lane drop column unused_at;
 alter table target drop column unused_at;

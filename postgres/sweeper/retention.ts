@@ -80,7 +80,7 @@ export class Retention {
   async deleteExpired(db: Queryable, limit: number): Promise<number> {
     if (this.now() - this.fullLookAt > FULL_LOOK_MS) {
       this.marks = new Map();
-      this.labelsAfter = 0;
+      this.labelsAfter ??= 0; // one that is not over goes on
       this.fullLookAt = this.now();
     }
     const handlers = await expired.readRetentions(db);

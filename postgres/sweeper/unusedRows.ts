@@ -62,6 +62,8 @@ export class UnusedRows {
    */
   private async begin(pool: Pool): Promise<number> {
     const horizon = await unused.readHorizon(pool);
+    // A server that was restored from elsewhere may count from lower numbers.
+    if (this.fence !== null && BigInt(horizon.next) < BigInt(this.fence.next)) this.fence = null;
     const { fence } = this;
     const isOver = fence === null || BigInt(horizon.oldest) >= BigInt(fence.next);
     this.beforeMs = fence !== null && isOver ? fence.atMs - UNUSED_MS : 0;

@@ -50,33 +50,3 @@ test('the plan of the short form freezes somebody right before a send', () => {
   const plan = planKills(KILLS, SEED, LANE_POINTS);
   expect(plan).toContainEqual(expect.objectContaining({ point: 'before-send', how: 'stop' }));
 });
-
-test('lanes in partitions, killed and frozen nodes: no call under an old epoch is accepted, no order inverted, nothing lost [B5 B10 B11 B16]', async () => {
-  const args = [
-    '--scenario',
-    'queuer',
-    '--batches',
-    `${rounds(60, 120)}`,
-    '--lanes',
-    '12',
-    '--partitions',
-    '4',
-    '--freezes',
-    '1',
-    '--kills',
-    '1',
-    '--seed',
-    '86', // a kill: only the freezes stop somebody
-  ];
-  const { code, outcome, table } = await runShort<LaneOutcome>(args);
-  if (code !== 0) throw new Error(table);
-  expect(outcome).toMatchObject({
-    passed: true,
-    kills: 1,
-    freezes: 1,
-    ...NOTHING,
-    crashes: 0,
-    drained: true,
-    verified: 'ok',
-  });
-}, 240_000);

@@ -21,8 +21,8 @@ export const copyTasks = async (
     text: `
 select nextval('submit_seq') * 16384 as base, clock()::text as now,
   (extract(epoch from clock()) * 1000)::float8 as "nowMs",
-  check_targets(to_timestamp($1::float8 / 1000)) as checked`,
-    values: [lookedUpAtMs],
+  check_targets(to_timestamp($1::text::float8 / 1000)) as checked`,
+    values: [String(lookedUpAtMs)],
   });
   const { base, now, nowMs } = rows[0]!;
   const isPlain = tasks[0]?.version == null && tasks[0]?.trace == null;

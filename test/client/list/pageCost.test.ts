@@ -1,6 +1,7 @@
 import * as byTime from '../../../postgres/listing/byTime';
 import { inOrder } from '../../../postgres/listing/inOrder';
 import { listTagged, listTaggedOfAll } from '../../../postgres/listing/tagged';
+import { listLaneTasks } from '../../../postgres/listing/waiting';
 import { readBatchMembers } from '../../../postgres/operations/batchView';
 import type { Queryable } from '../../../postgres/pool';
 import type { Shop } from '../shop';
@@ -36,6 +37,7 @@ select 'all', t.handler_id, f.seq from filled f join target t on t.id = f.target
   await shop.pool.query(`
 insert into delayed (target_id, seq, not_before, bytes)
 select 1, (2000000 + g)::bigint * 16384, clock() + interval '1 day', 2 from generate_series(1, ${TASKS}) g`);
+  await fillLane();
   await shop.client.submit('items', items('t0', ...Array.from({ length: 100 }, (_, i) => `member-${i}`)));
   await cut(
     shop.pool,
@@ -46,6 +48,17 @@ select 1, (2000000 + g)::bigint * 16384, clock() + interval '1 day', 2 from gene
   handlerId = rows[0]!.id;
 }, 120_000);
 afterAll(() => shop.stop());
+
+/** A lane of the handler with many tasks that wait in it. */
+const fillLane = (): Promise<unknown> =>
+  shop.pool.query(`
+with made as (
+  insert into lane (service, handler_id, kind, approach, on_invalid, pending_limit)
+  select 'long', id, 1, 1, 1, 100 from handler where name = 'items'
+  returning id, handler_id)
+insert into lane_queue (lane_id, seq, target_id, ready_at, bytes)
+select made.id, g, t.id, clock(), 2 from generate_series(1, ${TASKS}) g, target t, made
+where t.handler_id = made.handler_id and t.key = 't0'`);
 
 interface Node {
   'Node Type': string;
@@ -125,6 +138,13 @@ describe.each(STATISTICS)('by statistics of the tables %s', (_, statistics) => {
       expect(page['task']).toBeUndefined();
     },
   );
+
+  test('a page in the middle of a long lane reads what it shows', async () => {
+    const scope = { handlerId, target: null };
+    const { rows } = await shop.pool.query<{ id: number }>('select id from lane');
+    const lane = await reads((db) => listLaneTasks(db, scope, [rows[0]!.id, TASKS / 2], 100));
+    expect(lane['lane_queue']).toBe(100);
+  });
 
   test('the members of a batch are looked up one by one', async () => {
     const { rows } = await shop.pool.query<{ id: number }>('select id from batch limit 1');

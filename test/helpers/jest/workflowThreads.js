@@ -12,6 +12,9 @@ const sameStart = (a, b) =>
   a.reuseV8Context === b.reuseV8Context &&
   String([...a.registeredActivityNames].sort()) === String([...b.registeredActivityNames].sort());
 
+const isPlain = ({ threadPoolSize, patchActivationCallback }) =>
+  threadPoolSize === 1 && patchActivationCallback === undefined;
+
 /**
  * Hands the threads in which workflows run on from a worker that has shut down to the next one of
  * this process. To begin one takes half a second of processor time, for modules and the workflows'
@@ -25,15 +28,15 @@ const reuseThreads = () => {
   const { create } = Creator;
   const { destroy } = Thread.prototype;
   Creator.create = async function (options) {
-    const at = options.threadPoolSize === 1 ? idle.findIndex(({ startedWith }) => sameStart(startedWith, options)) : -1;
+    const fits = (thread) => !thread.workerExited && sameStart(thread.startedWith, options);
+    const at = isPlain(options) ? idle.findIndex(fits) : -1;
     if (at !== -1) {
       const [thread] = idle.splice(at, 1);
       thread.workerThread.ref();
       return new this([thread]);
     }
     const creator = await create.call(this, options);
-    if (options.threadPoolSize === 1 && options.patchActivationCallback === undefined)
-      creator.workerThreadClients[0].startedWith = options;
+    if (isPlain(options)) creator.workerThreadClients[0].startedWith = options;
     return creator;
   };
   Thread.prototype.destroy = async function () {

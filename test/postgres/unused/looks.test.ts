@@ -46,20 +46,18 @@ const STATEMENTS: Record<string, Statement> = {
 };
 
 describe.each(Object.entries(STATEMENTS))('%s', (_, statement) => {
-  const tried = async (ageMs: number | null): Promise<unknown> => {
+  const tried = async (ageMs: number): Promise<unknown> => {
     await submit(store.process(), ordered, 'in order', [newId()]);
     const id = (await store.targets())['in order']!;
     const nowMs = await store.nowMs();
-    return inTransaction(store.database.pool, (db) =>
-      statement(db, id, ageMs === null ? (null as never) : nowMs - ageMs),
-    );
+    return inTransaction(store.database.pool, (db) => statement(db, id, nowMs - ageMs));
   };
 
   test('takes ids of 11.9 hours', async () => {
     await expect(tried(11.9 * HOUR_MS)).resolves.not.toThrow();
   });
 
-  test('refuses ids of 12.1 hours, or of no time, and says what to do', async () => {
+  test('refuses ids of 12.1 hours, and says what to do', async () => {
     const text = 'Cannot store tasks: expected targets that were looked up within 12 hours, got a look at ';
     const remedy = 'Nothing was stored. A transaction that has been open for as long must end first.';
     await expect(tried(12.1 * HOUR_MS)).rejects.toMatchObject({
@@ -67,8 +65,26 @@ describe.each(Object.entries(STATEMENTS))('%s', (_, statement) => {
       message: expect.stringMatching(`^${text}20.*\\. Submit again\\.$`) as string,
       hint: remedy,
     });
-    await expect(tried(null)).rejects.toMatchObject({ code: 'MU002' });
   });
+});
+
+test('a look-up draws numbers for the targets that are new alone', async () => {
+  const process = store.process();
+  for (const key of ['drawn 1', 'drawn 2']) await submit(process, loose, key, [newId()]);
+  const rows: HandlerRow[] = await store.query('select id, name, leaders from handler where name = $1', [loose.name]);
+  const keys = ['drawn 1', 'drawn 2', 'drawn 3'];
+  const { ids } = await new TargetIds(10, () => undefined).of(
+    store.database.pool,
+    loose,
+    rows[0]!,
+    keys.map((target) => ({ target })),
+  );
+  expect(ids.get('drawn 3')).toBe(ids.get('drawn 2')! + 1);
+});
+
+test('a statement without a time is refused', async () => {
+  const check = store.query('select check_targets(null)');
+  await expect(check).rejects.toMatchObject({ code: 'MU002', message: expect.stringContaining('no time') as string });
 });
 
 /** Each way by which a process submits, with ids that it knows already. */
@@ -203,7 +219,7 @@ test('a process reads ids anew after an hour', async () => {
   expect([forgotten, sizes()]).toEqual([0, 1]);
   nowMs++;
   await ids.use(() => Promise.resolve());
-  expect([forgotten, sizes()]).toEqual([1, 0]);
+  expect([forgotten, sizes()]).toEqual([0, 0]); // what a target is bound to stays as it is
 });
 
 test('verify names the task of a target that was deleted by hand', async () => {

@@ -194,16 +194,25 @@ describe('repeatable read', () => {
 describe('the submit of the database', () => {
   const SUBMIT = `select submit('loose', 'by SQL', '{"to":"a"}', 'a')`;
 
-  test('takes the mark of its target away', async () => {
+  test('keeps its target, whose mark the next pass takes away, and lets others submit meanwhile', async () => {
     await submit(store.process(), loose, 'a', ['first']);
     await store.forgetTasks();
     await store.pass();
     const tx = await store.session();
     await tx.query('begin');
     await tx.query(SUBMIT);
-    expect((await store.sweep()).targets).toBe(0);
+    await store.hoursLater(25);
+    await inTransaction(store.database.pool, async (client) => {
+      const { a } = await store.targets();
+      expect(await unused.lockUnusedTargets(client, [a!], Number.MAX_SAFE_INTEGER)).toEqual([]);
+    });
+    const other = await store.session();
+    await other.query(`select submit('loose', 'by another', '{"to":"a"}', 'a')`);
+    await submit(store.process(), loose, 'a', ['by a client']);
     await tx.query('commit');
+    await store.pass();
     expect(await store.query('select unused_at from target')).toEqual([{ unused_at: null }]);
+    expect(await store.query('select count(*)::int as n from task')).toEqual([{ n: 3 }]);
   });
 
   test('waits for a deletion, and registers the target anew', async () => {
