@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import type * as Sdk from '@temporalio/client';
 import type { Client as TemporalClient, ClientInterceptors, Connection, ConnectionOptions } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
+import { USUAL_ADDRESS } from './usualAddress';
 import { withDashboardLinks } from '../workflows/dashboardLinks';
 import { failOnClosedChannel } from './closedChannel';
 import type { MusterError } from './errors';
@@ -41,8 +42,6 @@ const KEEP_ALIVE = {
   'grpc.keepalive_permit_without_calls': 1,
 };
 
-const LOCAL = 'localhost:7233';
-
 /**
  * Loads the SDK's client, on demand: it is a third of the library's code, and most reads do not
  * need it. Not by `import()`, which jest refuses to a package of `node_modules`.
@@ -56,7 +55,7 @@ export const loadClient = (): typeof Sdk => createRequire(__filename)('@temporal
  * @throws MusterError with the code `TEMPORAL_REFUSED`: no waiting helps
  */
 export const connectTemporal = async (options: TemporalOptions = {}): Promise<TemporalClient> => {
-  const { client, address = LOCAL, namespace = 'default', connection } = options;
+  const { client, address = USUAL_ADDRESS, namespace = 'default', connection } = options;
   const { dataConverter } = options;
   if (client !== undefined) return client;
   const { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } = loadClient();
@@ -88,7 +87,10 @@ const ASK_MS = 2_000;
 /**
  * Asks Temporal once, and waits for no server that is away. Returns why it cannot be used, or null.
  */
-export const whyUnusable = async ({ address = LOCAL, connection }: TemporalOptions): Promise<MusterError | null> => {
+export const whyUnusable = async ({
+  address = USUAL_ADDRESS,
+  connection,
+}: TemporalOptions): Promise<MusterError | null> => {
   const { Connection } = loadClient();
   let opened: Connection | undefined;
   try {

@@ -1,8 +1,8 @@
 import { connect } from 'node:tls';
+import { USUAL_PORT } from './usualAddress';
 
 /** The longest that a server is given for the handshake, in milliseconds. */
 const HANDSHAKE_MS = 2_000;
-const USUAL_PORT = 7233;
 
 /**
  * Says whether the server at host:port makes a TLS handshake. Nothing is sent to it, so it does not

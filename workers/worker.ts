@@ -1,5 +1,6 @@
 import type { NativeConnection } from '@temporalio/worker';
 import type { Logger } from 'pino';
+import { USUAL_ADDRESS } from '../client/usualAddress';
 import { checkFunctions } from '../handlers/functions';
 import type { RegisteredFunction } from '../handlers/functions';
 import type { Handler, Problem } from '../handlers';
@@ -171,7 +172,7 @@ const settingsOf = (options: StartOptions): Settings => {
   const nodes = nodeSettings(file.nodes ?? {}, undefined);
   problems.push(...callbackProblems(callback), ...nodeProblems(nodes));
   if (problems.length > 0) throw new SettingsError(problems);
-  const { address = 'localhost:7233', namespace = 'default', apiKey, tls } = temporal;
+  const { address = USUAL_ADDRESS, namespace = 'default', apiKey, tls } = temporal;
   const { dataConverter, interceptors, dashboardUrl } = temporal;
   return {
     databaseUrl: file.databaseUrl!,

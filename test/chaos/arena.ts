@@ -7,6 +7,7 @@ import { bundleTo } from './processes/bundle';
 import { Harness } from './harness';
 import type { Scenario } from './scenario';
 import { Servers } from './servers';
+import { NO_TEMPORAL } from '../helpers/database';
 
 /** Where a scenario is run: its servers, its processes, a client, a folder for their files. */
 export interface Arena {
@@ -34,7 +35,7 @@ export const inArena = async (
   const runDir = mkdtempSync(path.join(os.tmpdir(), 'muster-chaos-'));
   log(`seed ${seed}; files of the run: ${runDir}`);
   const [servers, bundle] = await Promise.all([Servers.start(runDir), bundleTo(path.join(runDir, 'bundle.js'))]);
-  const client = createClient({ databaseUrl: servers.databaseUrl });
+  const client = createClient({ databaseUrl: servers.databaseUrl, temporal: NO_TEMPORAL });
   const harness = new Harness(servers, runDir, bundle, log, scenario);
   let passed = false;
   try {

@@ -6,7 +6,7 @@ import type { TaskProblem } from '../../client/errors';
 import { InvalidTaskError } from '../../client/errors';
 import type { Shop } from './shop';
 import { items, openShop } from './shop';
-import { temporalAddress } from '../helpers/database';
+import { NO_TEMPORAL, temporalAddress } from '../helpers/database';
 
 /**
  * What cannot be a task is refused by name, whatever it is made of; nothing of it escapes as a raw
@@ -114,7 +114,7 @@ test('a value of an argument that is no JSON is shown all the same', async () =>
 
 test('a number of connections that is none is refused, before any is opened', () => {
   for (const maxConnections of [NaN, 0, 2.5, 1_001, '4' as never])
-    expect(() => createClient({ databaseUrl: shop.database.url, maxConnections })).toThrow(
+    expect(() => createClient({ databaseUrl: shop.database.url, maxConnections, temporal: NO_TEMPORAL })).toThrow(
       'maxConnections: expected a whole number from 1 to 1000',
     );
 });

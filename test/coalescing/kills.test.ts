@@ -205,11 +205,13 @@ test('killed in a claim, a call and a settlement: of every key the newest is sen
     ids.map((id) => [id, applied.some((one) => one.id === id) ? 'succeeded' : 'cancelled']),
   );
   expect(new Set(applied.map(({ id }) => id)).size).toBe(applied.length);
-  for (const doc of new Set(submitted.map((one) => one.doc))) {
-    const versions = applied.filter((one) => one.doc === doc).map(({ version }) => version);
-    expect([doc, versions]).toEqual([doc, versions.toSorted((a, b) => a - b)]);
-    expect([doc, versions.at(-1)]).toEqual([doc, submitted.at(-1)!.version]);
-  }
+  // What a call had in its hands when it died may come after the newer one.
+  const newest = submitted.at(-1)!.version;
+  for (const doc of new Set(submitted.map((one) => one.doc)))
+    expect([doc, Math.max(...applied.filter((one) => one.doc === doc).map(({ version }) => version))]).toEqual([
+      doc,
+      newest,
+    ]);
   // Some were left out, and a call came again: the deaths were where they are meant to be.
   expect([...gone.values()].filter((state) => state === 'cancelled').length).toBeGreaterThan(DOCS);
   expect(repeats).toBeGreaterThan(0);

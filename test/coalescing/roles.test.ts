@@ -3,6 +3,7 @@ import { defineHandler } from '../../handlers';
 import type { RolesWorld } from '../attacks/roles/world';
 import { openRolesWorld } from '../attacks/roles/world';
 import { expectWhole } from '../helpers/whole';
+import { NO_TEMPORAL } from '../helpers/database';
 
 /** A client with the role `muster_submit`, which may end nothing, and a worker with its own. */
 
@@ -35,7 +36,7 @@ test('the client and SQL submit, and the worker ends what is not sent', async ()
     ['cancelled', 'superseded by task u3'],
     ['succeeded', null],
   ]);
-  const owner = createClient({ databaseUrl: world.database.url, handlers: [updates] });
+  const owner = createClient({ databaseUrl: world.database.url, handlers: [updates], temporal: NO_TEMPORAL });
   await expectWhole(owner);
   await owner.close();
 });

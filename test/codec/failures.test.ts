@@ -6,6 +6,7 @@ import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { eventually } from '../helpers/eventually';
 import { expectWhole } from '../helpers/whole';
+import { NO_TEMPORAL } from '../helpers/database';
 
 /** A codec that fails: as a whole, for one value, or by making values large. */
 class Failing implements PayloadCodec {
@@ -134,7 +135,12 @@ test('a value in the form of an encoded one is refused, and with a codec it is a
     limits: { maxItems: 1 },
     submit: () => Promise.reject(new Error('never')),
   });
-  const plain = createClient({ databaseUrl: muster.database.url, handlers: [any], prefix: muster.prefix });
+  const plain = createClient({
+    databaseUrl: muster.database.url,
+    handlers: [any],
+    prefix: muster.prefix,
+    temporal: NO_TEMPORAL,
+  });
   const refused = { code: 'INVALID_PAYLOAD', message: expect.stringMatching(/\$codec/) };
   await expect(plain.submit('any', { id: 'bare', payload: forged })).rejects.toMatchObject(refused);
   await plain.close();

@@ -6,6 +6,7 @@ import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { expectWhole } from '../helpers/whole';
+import { NO_TEMPORAL } from '../helpers/database';
 
 /** Tasks that the release before has accepted, or that the next one has. */
 
@@ -234,7 +235,13 @@ const codec: PayloadCodec = {
 test('with a payload codec a payload is decoded first', async () => {
   const own = await startMuster([orders], { payloadCodec: codec });
   const { database, prefix } = own;
-  const old = createClient({ databaseUrl: database.url, handlers: [first], prefix, payloadCodec: codec });
+  const old = createClient({
+    databaseUrl: database.url,
+    handlers: [first],
+    prefix,
+    payloadCodec: codec,
+    temporal: NO_TEMPORAL,
+  });
   await old.submit(first, { id: 'sealed', payload: { shop: 'york', total: 3 } });
   await own.client.waitFor('sealed', LIMIT);
   expect(toPlain('york')).toEqual([{ shop: 'york', total: { amount: 3, currency: 'SEK' } }]);

@@ -12,7 +12,7 @@ import { loadSettings } from '../../workers/config/config';
 import type { CliProcess } from '../cli/process';
 import type { World } from '../cli/world';
 import { createWorld } from '../cli/world';
-import { connectTo, temporalAddress } from '../helpers/database';
+import { connectTo, NO_TEMPORAL, temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import { expectWhole } from '../helpers/whole';
 import { CONFIG } from './config';
@@ -184,7 +184,11 @@ test('after work of every kind nothing plain is in Postgres, in histories or in 
 }, 240_000);
 
 test('without the codec a reader gets what is stored, marked as such', async () => {
-  const reader = createClient({ databaseUrl: world.database.url, prefix: world.env['MUSTER_PREFIX']! });
+  const reader = createClient({
+    databaseUrl: world.database.url,
+    prefix: world.env['MUSTER_PREFIX']!,
+    temporal: NO_TEMPORAL,
+  });
   try {
     const [ok, dead] = await reader.getTasks(['ok', 'dead']);
     expect(ok!.payload).toEqual({ $codec: expect.anything() });

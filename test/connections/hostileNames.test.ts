@@ -4,7 +4,7 @@ import { defineHandler } from '../../handlers';
 import type { Pool } from '../../postgres/pool';
 import { createPool } from '../../postgres/pool';
 import type { TestDatabase } from '../helpers/database';
-import { createDatabase } from '../helpers/database';
+import { createDatabase, NO_TEMPORAL } from '../helpers/database';
 import { okay } from '../lanes/downstream';
 import { useEverySystem } from './everySystem';
 
@@ -98,7 +98,7 @@ describe('temporary tables of our names, which come before all others unless a p
 
     test('a submit reaches our tables, and the path is theirs again', async () => {
       const pool = new pg.Pool({ connectionString: database.url.split('?')[0], max: 3 });
-      const client = createClient({ databaseUrl: '', pool, handlers: [jobs] });
+      const client = createClient({ databaseUrl: '', pool, handlers: [jobs], temporal: NO_TEMPORAL });
       const tx = await pool.connect();
       try {
         await tx.query('begin');

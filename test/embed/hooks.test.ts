@@ -4,6 +4,7 @@ import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { expectWhole } from '../helpers/whole';
+import { NO_TEMPORAL } from '../helpers/database';
 
 /** Hooks of a worker and of a client, in this process. */
 
@@ -209,6 +210,7 @@ describe('taskAccepted', () => {
       prefix,
       handlers: [plain, laned],
       hooks: { taskAccepted: taskAccepted!, timeoutMs },
+      temporal: NO_TEMPORAL,
     });
   const stored = async ({ database }: TestMuster): Promise<number> =>
     (await database.pool.query<{ n: number }>('select count(*)::int as n from task')).rows[0]!.n;

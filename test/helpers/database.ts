@@ -16,6 +16,8 @@ const required = (name: string): string => {
 };
 export const postgresUrl = (): string => required('MUSTER_TEST_POSTGRES_URL');
 export const temporalAddress = (): string => required('MUSTER_TEST_TEMPORAL_ADDRESS');
+/** Of a client that rings nobody: by default it would reach whatever this machine runs. */
+export const NO_TEMPORAL = { address: '127.0.0.1:1' };
 export const testServerPath = (): string => required('MUSTER_TEST_SERVER');
 
 export interface TestDatabase {

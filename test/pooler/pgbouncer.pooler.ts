@@ -4,7 +4,7 @@ import { defineHandler } from '../../handlers';
 import { migrate } from '../../postgres/migrating/migrate';
 import { useEverySystem } from '../connections/everySystem';
 import type { TestDatabase } from '../helpers/database';
-import { createDatabase, postgresUrl } from '../helpers/database';
+import { createDatabase, NO_TEMPORAL, postgresUrl } from '../helpers/database';
 import { expectWhole } from '../helpers/whole';
 import { okay } from '../lanes/downstream';
 import type { PgBouncer } from './pgbouncer';
@@ -51,7 +51,7 @@ test('all five systems, over one session for all of them', async () => {
 test('submits in transactions of a pool of the caller’s own; nothing stays in a session', async () => {
   const pooler = await start({ sessions: 4 });
   const pool = new pg.Pool({ connectionString: pooler.through(database.url), max: 2 });
-  const client = createClient({ databaseUrl: '', pool, handlers: [jobs] });
+  const client = createClient({ databaseUrl: '', pool, handlers: [jobs], temporal: NO_TEMPORAL });
   const tx = await pool.connect();
   try {
     await tx.query('begin');
@@ -77,7 +77,7 @@ test('temporary tables that another program leaves in the session of the pooler 
   const pooler = await start({ sessions: 1 });
   const url = pooler.through(database.url);
   const other = new pg.Client({ connectionString: url });
-  const client = createClient({ databaseUrl: `${url}?pgbouncer=true`, handlers: [jobs] });
+  const client = createClient({ databaseUrl: `${url}?pgbouncer=true`, handlers: [jobs], temporal: NO_TEMPORAL });
   await other.connect();
   try {
     await other.query('create temporary table task (hostile int); create temporary table queue (hostile int)');
@@ -95,7 +95,7 @@ test('temporary tables that another program leaves in the session of the pooler 
 test('an address without pgbouncer=true is refused, also where the pooler drops our settings', async () => {
   for (const ignored of ['', 'options']) {
     const pooler = await start({ ignored });
-    const client = createClient({ databaseUrl: pooler.through(database.url), handlers: [jobs] });
+    const client = createClient({ databaseUrl: pooler.through(database.url), handlers: [jobs], temporal: NO_TEMPORAL });
     await expect(client.submit('jobs', job('refused'))).rejects.toMatchObject({
       code: 'DATABASE_UNAVAILABLE',
       message: expect.stringContaining('add ?pgbouncer=true to the database URL'),

@@ -1,3 +1,4 @@
+import { USUAL_ADDRESS } from '../../client/usualAddress';
 import path from 'node:path';
 import type { NativeConnectionOptions } from '@temporalio/worker';
 import type { z } from 'zod';
@@ -241,7 +242,7 @@ const temporalOf = (
   const { connection } = fromEnv;
   return {
     settings: {
-      address: fromFlag ?? fromEnv.address ?? fromFile.address ?? 'localhost:7233',
+      address: fromFlag ?? fromEnv.address ?? fromFile.address ?? USUAL_ADDRESS,
       namespace: namespace ?? fromEnv.namespace ?? fromFile.namespace ?? 'default',
       connection: {
         ...connection,

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Problem } from '../../handlers';
+import { USUAL_ADDRESS } from '../../client/usualAddress';
 import { didYouMean } from '../../handlers/suggest';
 import { KEEP_OUTCOMES_MS } from '../../postgres/sweeper/retention';
 import { SCHEMA_PATTERN } from '../../postgres/pool';
@@ -61,7 +62,7 @@ interface SchemaOptions extends SecretOptions {
 }
 
 const temporalShape = (options: SchemaOptions) => ({
-  address: setting(address, 'The Temporal server.', 'localhost:7233'),
+  address: setting(address, 'The Temporal server.', USUAL_ADDRESS),
   namespace: setting(namespace, 'The Temporal namespace.', 'default'),
   apiKey: setting(secret(options, apiKey), 'API key of Temporal Cloud, in JSON as `{"env": "NAME"}`.', 'none'),
   tls: setting(

@@ -1,6 +1,7 @@
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { MusterError } from '../../client/errors';
+import { USUAL_PORT } from '../../client/usualAddress';
 import { migrate } from '../../postgres/migrating/migrate';
 import type { Settings } from '../config/config';
 import { devCallback } from './callback';
@@ -38,7 +39,7 @@ export interface DevOptions {
 }
 
 /** Where other tools look first. */
-const USUAL = { temporalPort: 7233, uiPort: 8233, databasePort: 5433 };
+const USUAL = { temporalPort: USUAL_PORT, uiPort: 8233, databasePort: 5433 };
 
 /**
  * Runs everything on this machine: Postgres, Temporal with its Web UI, the tables, and a worker

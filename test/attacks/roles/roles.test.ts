@@ -294,7 +294,7 @@ describe('what each role must not do', () => {
 
 test('the owner migrates; what was done under the roles is whole', async () => {
   expect(await plannedMigrations(world.urls.owner, 'muster')).toEqual([]);
-  const verifier = createClient({ databaseUrl: world.urls.worker, handlers });
+  const verifier = createClient({ databaseUrl: world.urls.worker, handlers, temporal: { address: '127.0.0.1:1' } });
   await expectWhole(verifier);
   await verifier.close();
 });

@@ -4,6 +4,7 @@ import { TASK_STATES } from '../../../workflows/planning/states';
 import type { TaskState } from '../../../workflows/planning/states';
 import type { Shop } from '../shop';
 import { cut, endAlone, itemHandler, items, openShop } from '../shop';
+import { NO_TEMPORAL } from '../../helpers/database';
 
 /**
  * Lists of tasks by state, over a store with tasks in every place that they can be in: each page
@@ -18,6 +19,7 @@ beforeAll(async () => {
     databaseUrl: shop.database.url,
     prefix: 'listed',
     handlers: [shop.handler, itemHandler({ name: 'others' }), itemHandler({ name: 'letters', service: (to) => to })],
+    temporal: NO_TEMPORAL,
   });
   await fill();
 }, 120_000);

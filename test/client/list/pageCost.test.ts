@@ -7,6 +7,7 @@ import type { Queryable } from '../../../postgres/pool';
 import type { Shop } from '../shop';
 import { cut, itemHandler, items, openShop } from '../shop';
 import { createClient } from '../../../client';
+import { NO_TEMPORAL } from '../../helpers/database';
 
 /** What a page reads of its indexes, by Postgres's own account, among many other tasks. */
 
@@ -18,7 +19,7 @@ let handlerId: number;
 beforeAll(async () => {
   shop = await openShop();
   const handlers = [shop.handler, itemHandler({ name: 'others' })];
-  const client = createClient({ databaseUrl: shop.database.url, prefix: 'costs', handlers });
+  const client = createClient({ databaseUrl: shop.database.url, prefix: 'costs', handlers, temporal: NO_TEMPORAL });
   for (const { name } of handlers)
     for (let i = 0; i < TARGETS; i++) await client.submit(name, items(`t${i}`, `${name}-first-${i}`));
   await client.close();

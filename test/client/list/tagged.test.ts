@@ -4,6 +4,7 @@ import { TASK_STATES } from '../../../workflows/planning/states';
 import type { TaskState } from '../../../workflows/planning/states';
 import type { Shop } from '../shop';
 import { broken, cut, endAlone, itemHandler, items, openShop } from '../shop';
+import { NO_TEMPORAL } from '../../helpers/database';
 
 /** Tasks by tag, in every place that they can be in. */
 
@@ -15,6 +16,7 @@ beforeAll(async () => {
     databaseUrl: shop.database.url,
     prefix: 'tagged',
     handlers: [shop.handler, itemHandler({ name: 'others' }), itemHandler({ name: 'letters', service: (to) => to })],
+    temporal: NO_TEMPORAL,
   });
   await fill();
 }, 120_000);

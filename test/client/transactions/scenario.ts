@@ -2,7 +2,7 @@ import { createClient } from '../../../client';
 import type { Client } from '../../../client';
 import { defineHandler } from '../../../handlers';
 import type { TestDatabase } from '../../helpers/database';
-import { createDatabase } from '../../helpers/database';
+import { createDatabase, NO_TEMPORAL } from '../../helpers/database';
 import { eventually } from '../../helpers/eventually';
 import { expectWhole } from '../../helpers/whole';
 import type { Library } from './library';
@@ -44,7 +44,7 @@ export const describeLibrary = (name: string, open: (url: string) => Promise<Lib
       await database.pool.query({ text: 'create table public.invoice (id text)' });
       // Postgres.js takes what follows the question mark for settings of the server.
       library = await open(database.url.split('?')[0]!);
-      client = createClient({ databaseUrl: database.url, handlers });
+      client = createClient({ databaseUrl: database.url, handlers, temporal: NO_TEMPORAL });
     });
     afterAll(async () => {
       await client.close();

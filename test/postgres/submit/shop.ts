@@ -3,7 +3,7 @@ import { createClient, defineHandler } from '../../../client';
 import type { Client } from '../../../client';
 import { registerHandler } from '../../../postgres/grouping/handler';
 import type { TestDatabase } from '../../helpers/database';
-import { createDatabase } from '../../helpers/database';
+import { createDatabase, NO_TEMPORAL } from '../../helpers/database';
 
 /** A store whose handlers a worker has registered; tasks come by SQL, and none is sent. */
 
@@ -38,7 +38,7 @@ export interface SqlShop {
 export const openSqlShop = async (): Promise<SqlShop> => {
   const database = await createDatabase();
   for (const handler of handlers) await registerHandler(database.pool, handler);
-  const client = createClient({ databaseUrl: database.url, handlers });
+  const client = createClient({ databaseUrl: database.url, handlers, temporal: NO_TEMPORAL });
   return {
     database,
     client,

@@ -3,6 +3,7 @@ import { eventually } from '../../helpers/eventually';
 import { expectWhole } from '../../helpers/whole';
 import type { World } from '../../cli/world';
 import { createWorld, order } from '../../cli/world';
+import { NO_TEMPORAL } from '../../helpers/database';
 
 /** Bulk actions, made by real worker processes. */
 
@@ -39,7 +40,11 @@ create trigger note_move after insert on queue for each row execute function not
 };
 
 test('a SIGKILL of the worker in the middle: another one goes on, and no task is changed twice', async () => {
-  const client = createClient({ databaseUrl: world.database.url, prefix: world.env['MUSTER_PREFIX']! });
+  const client = createClient({
+    databaseUrl: world.database.url,
+    prefix: world.env['MUSTER_PREFIX']!,
+    temporal: NO_TEMPORAL,
+  });
   try {
     const first = await world.worker();
     await client.pause('slow'); // or it might claim what is to be failed
