@@ -77,6 +77,17 @@ interface InserterOptions {
   sealer?: Sealer | null;
 }
 
+/** What is stored of a call. */
+interface SealedTasks {
+  tasks: readonly CheckedTask[];
+  /** What is stored of each payload; null: the payload itself. */
+  payloads: readonly string[] | null;
+  /** Repeats within the call. */
+  twins: number;
+  /** Those that are not stored, to which more are added. */
+  refused: TaskProblem[];
+}
+
 /**
  * Stores checked tasks of a handler: registers the handler and its targets, inserts new tasks, and
  * recognises repeated ones. There is one instance per client, since it caches handlers, targets and
@@ -105,20 +116,27 @@ export class TaskInserter {
     this.few = sharedInserts(pool);
   }
 
-  store(handler: Contract, tasks: readonly CheckedTask[], options: StoreOptions): Promise<Accepted> {
-    return this.targets.use(() => this.storeFor(handler, tasks, options));
-  }
-
-  private async storeFor(handler: Contract, tasks: readonly CheckedTask[], options: StoreOptions): Promise<Accepted> {
+  async store(handler: Contract, tasks: readonly CheckedTask[], options: StoreOptions): Promise<Accepted> {
     const refused: TaskProblem[] = [];
     const single = this.dropTwins(tasks, refused, options.partial);
     const { sealer } = this;
-    const registry = this.registry(options.tx);
+    const { partial } = options;
+    // Once, however often targets are looked up: it may put objects into a store.
     const sealed =
       sealer === null
-        ? null
-        : await sealPayloads(sealer, handler, single, options.partial, refused, noting(registry, sealer));
-    const { tasks: distinct, payloads } = sealed ?? { tasks: single, payloads: null };
+        ? { tasks: single, payloads: null }
+        : await sealPayloads(sealer, handler, single, partial, refused, noting(this.registry(options.tx), sealer));
+    const twins = tasks.length - sealed.tasks.length - refused.length;
+    return this.targets.use(() => this.storeSealed(handler, { ...sealed, twins, refused: [...refused] }, options));
+  }
+
+  private async storeSealed(
+    handler: Contract,
+    { tasks: distinct, payloads, twins, refused }: SealedTasks,
+    options: StoreOptions,
+  ): Promise<Accepted> {
+    const { sealer } = this;
+    const registry = this.registry(options.tx);
     const row = await this.handlerRow(registry, handler);
     const { ids, lookedUpAtMs } = await this.targets.of(registry, handler, row, distinct);
     const check = (db: Queryable): Promise<void> => checkBacklog(db, inQueues, handler, row.id, distinct, ids);
@@ -129,7 +147,6 @@ export class TaskInserter {
     const rows = newTasks(handler, distinct, { payloads, targetIds: ids, recipientIds, trace });
     const { partial, tx } = options;
     const storing = { handler, tasks: distinct, rows, lookedUpAtMs, partial, sealer };
-    const twins = tasks.length - distinct.length - refused.length;
     const targetIds = [...new Set(rows.map((task) => task.targetId))];
     const laneIds = [...new Set(lanes ?? [])];
     if (lanes !== null) {

@@ -1,7 +1,9 @@
 import { fixHead } from '../../../client/lanes/control';
 import { storeBatches } from '../../../client/lanes/submitBatch';
 import { TargetIds } from '../../../client/targetIds';
-import type { TaskInserter } from '../../../client/tasks/taskInserter';
+import { TaskInserter } from '../../../client/tasks/taskInserter';
+import type { PayloadCodec } from '../../../handlers/codec/types';
+import { sealerOf } from '../../../handlers/codec/sealer';
 import { insertHeld } from '../../../postgres/grouping/dependency';
 import type { HandlerRow } from '../../../postgres/grouping/handler';
 import { copyTasks } from '../../../postgres/grouping/submitting/copyTasks';
@@ -200,6 +202,23 @@ test('a lane whose name is another one by now is looked up anew', async () => {
   const { targets } = process as unknown as { targets: { known: { byHandler: Map<string, Map<string, number>> } } };
   targets.known.byHandler.get('ordered')!.delete('moved');
   expect(await submit(process, ordered, 'moved', [newId()])).toMatchObject({ accepted: 1 });
+});
+
+test('a payload is encoded once, though its target is looked up twice', async () => {
+  let encoded = 0;
+  const payloadCodec: PayloadCodec = {
+    encode: (payloads) => {
+      encoded += payloads.length;
+      return Promise.resolve(payloads.map(({ data }) => ({ metadata: { encoding: Buffer.from('test') }, data })));
+    },
+    decode: (payloads) => Promise.resolve(payloads),
+  };
+  const process = new TaskInserter(store.database.pool, { sealer: sealerOf({ payloadCodec }) });
+  await submit(process, loose, 'encoded', [newId()]);
+  await store.hoursLater(13);
+  encoded = 0;
+  await submit(process, loose, 'encoded', [newId()]);
+  expect(encoded).toBe(1);
 });
 
 test('a process reads ids anew after an hour', async () => {

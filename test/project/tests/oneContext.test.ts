@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { ROOT } from './project';
+import { ROOT } from '../project';
 
 /**
  * What the environment of the tests promises: files of one process share modules of packages, and

@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
-import { read, ROOT } from './project';
+import { read, ROOT } from '../project';
 
-const { filter } = createRequire(__filename)('../../jest.config.js') as { filter: string };
+const { filter } = createRequire(__filename)('../../../jest.config.js') as { filter: string };
 
 let folder: string;
 beforeAll(() => {

@@ -4,8 +4,8 @@ import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
 
-const { runner } = createRequire(__filename)('../../jest.config.js') as { runner: string };
-const ROOT = path.join(__dirname, '..', '..');
+const { runner } = createRequire(__filename)('../../../jest.config.js') as { runner: string };
+const ROOT = path.join(__dirname, '..', '..', '..');
 
 let folder: string;
 beforeEach(() => {
