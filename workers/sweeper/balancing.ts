@@ -54,7 +54,7 @@ export class Balancing {
   async stop(): Promise<void> {
     const { partitions } = this.deps();
     this.stopped.abort();
-    if (await partitions.stop()) await Promise.race([this.wake(), sleep(LAST_WORD_MS)]);
+    if (await partitions.stop()) await Promise.race([this.wake(), sleep(LAST_WORD_MS, undefined, { ref: false })]);
   }
 
   /**
