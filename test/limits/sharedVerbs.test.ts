@@ -1,6 +1,8 @@
+import { tmpdir } from 'node:os';
 import type { SharedLimitSettings } from '../../client';
 import { endLimits } from '../../activities/limits/endLimits';
 import { registerShare } from '../../postgres/limits/shared';
+import { runCli } from '../cli/process';
 import type { Shop } from '../client/shop';
 import { itemHandler, items, openShop } from '../client/shop';
 import { registerHandler } from '../../postgres/grouping/handler';
@@ -59,8 +61,11 @@ test('the status of a handler names the limit that it shares, until it shares no
     ['items', 'key'],
     ['others', 'key'],
   ]);
+  const options = { cwd: tmpdir(), env: { MUSTER_DATABASE_URL: shop.database.url } };
+  expect((await runCli(['status', 'others'], options)).stdout).toMatch(/^shares the limit +key$/m);
   await registerShare(shop.pool, 'others', null);
   expect(await named()).toContainEqual(['others', null]);
+  expect((await runCli(['status', 'others'], options)).stdout).not.toContain('shares the limit');
   await registerShare(shop.pool, 'others', KEY);
 });
 
