@@ -40,6 +40,7 @@ test('of a whole installation nothing is wrong, but for handlers without a worke
     'postgres',
     'connections',
     'clocks',
+    'transactions',
     'tables',
     'handlers',
     'runs',
