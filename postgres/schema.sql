@@ -190,15 +190,11 @@ begin
   into w
   from coalesced_head(of_target, most, prefix) e;
   return (
-    select case when w.waiting = 0 then null
-      when w.waiting >= most or w.n >= coalesced_due.max_items or w.bytes + h.overhead_bytes >= h.max_bytes
-        or w.weight >= heaviest or w.first_seq <= t.flush_seq then clock()
-      else least(
-        w.oldest + coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) * interval '1 ms',
-        case when w.n >= coalesce((t.overrides->>'minItems')::int, h.min_items) then w.newest + coalesce(
-          (t.overrides->>'quietPeriodMs')::bigint, h.quiet_ms) * interval '1 ms' end) end
+    -- So many wait that what goes is as full as it may become.
+    select due_of(t, h, case when w.waiting >= most then coalesced_due.max_items else w.n end, w.bytes, w.weight,
+      w.oldest, w.newest, w.first_seq, coalesced_due.max_items, coalesced_due.heaviest, null)
     from target t join handler h on h.id = t.handler_id
-    where t.id = of_target);
+    where t.id = of_target and w.waiting > 0);
 end $function$
 ;
 
@@ -1505,6 +1501,22 @@ begin
     perform check_text('distinct_key', 'INVALID_KEY', distinct_key, 512);
   end if;
 end $function$
+;
+
+CREATE OR REPLACE FUNCTION due_of(t target, h handler, n bigint, bytes bigint, weight double precision, oldest timestamp with time zone, newest timestamp with time zone, first_seq bigint, max_items integer, heaviest double precision, others timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case
+    when n >= max_items or bytes + h.overhead_bytes >= h.max_bytes or weight >= heaviest
+      or first_seq <= t.flush_seq then clock()
+    else least(
+      oldest + coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) * interval '1 ms',
+      case when n >= coalesce((t.overrides->>'minItems')::int, h.min_items) then newest + coalesce(
+        (t.overrides->>'quietPeriodMs')::bigint, h.quiet_ms) * interval '1 ms' end,
+      others) end
+$function$
 ;
 
 CREATE OR REPLACE FUNCTION is_new_task(of_id text, h handler, of_payload jsonb)
