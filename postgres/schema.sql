@@ -1505,18 +1505,19 @@ end $function$
 
 CREATE OR REPLACE FUNCTION due_of(t target, h handler, n bigint, bytes bigint, weight double precision, oldest timestamp with time zone, newest timestamp with time zone, first_seq bigint, max_items integer, heaviest double precision, others timestamp with time zone)
  RETURNS timestamp with time zone
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE
 AS $function$
-  select case
+begin
+  return case
     when n >= max_items or bytes + h.overhead_bytes >= h.max_bytes or weight >= heaviest
       or first_seq <= t.flush_seq then clock()
     else least(
       oldest + coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) * interval '1 ms',
       case when n >= coalesce((t.overrides->>'minItems')::int, h.min_items) then newest + coalesce(
         (t.overrides->>'quietPeriodMs')::bigint, h.quiet_ms) * interval '1 ms' end,
-      others) end
-$function$
+      others) end;
+end $function$
 ;
 
 CREATE OR REPLACE FUNCTION is_new_task(of_id text, h handler, of_payload jsonb)

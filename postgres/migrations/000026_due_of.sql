@@ -2,7 +2,7 @@
 
 -- When so many waiting tasks of a target are due: at once if they fill a batch or a flush covers the first of them,
 -- else once the oldest has lingered, or none came for the quiet period, and no later than what else there is (others).
--- One expression, which the planner puts in the place of the call.
+-- In plpgsql, since lower-due is planned at each run: as an expression in place of the call it cost a fifth more.
 create function due_of(
   t target,
   h handler,
@@ -14,16 +14,17 @@ create function due_of(
   first_seq bigint,
   max_items int,
   heaviest float8,
-  others timestamptz) returns timestamptz language sql stable as $$
-  select case
+  others timestamptz) returns timestamptz language plpgsql stable as $$
+begin
+  return case
     when n >= max_items or bytes + h.overhead_bytes >= h.max_bytes or weight >= heaviest
       or first_seq <= t.flush_seq then clock()
     else least(
       oldest + coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) * interval '1 ms',
       case when n >= coalesce((t.overrides->>'minItems')::int, h.min_items) then newest + coalesce(
         (t.overrides->>'quietPeriodMs')::bigint, h.quiet_ms) * interval '1 ms' end,
-      others) end
-$$;
+      others) end;
+end $$;
 
 -- When the waiting tasks of a target that coalesces are due; null: none waits. A function, so that the statement
 -- lower-due, which serves all handlers, is not planned the longer for this.
