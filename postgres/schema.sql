@@ -220,6 +220,9 @@ end $function$
 CREATE OR REPLACE FUNCTION expect_unmoved(seqs bigint[])
  RETURNS void
  LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'muster', 'pg_temp'
+ SET enable_seqscan TO 'off'
 AS $function$
 begin
   perform
@@ -243,18 +246,12 @@ CREATE OR REPLACE FUNCTION hold_task(of_seq bigint, of_target integer, not_befor
  RETURNS boolean
  LANGUAGE plpgsql
 AS $function$
-declare
-  n bigint;
 begin
   insert into held (seq, target_id, not_before) values (of_seq, of_target, hold_task.not_before);
   insert into task_dependency (seq, needs, place, run, needs_id)
   select of_seq, u.needs, u.place - 1, hold_task.run, u.id
   from unnest(hold_task.needs, hold_task.depends_on) with ordinality u (needs, id, place);
-  n := note_ended(hold_task.needs, '{}');
-  if current_setting('transaction_isolation') in ('repeatable read', 'serializable') then
-    perform expect_unmoved(hold_task.needs);
-  end if;
-  return n > 0;
+  return note_ended(hold_task.needs, '{}') > 0;
 end $function$
 ;
 
@@ -439,6 +436,9 @@ begin
   from unnest(seqs, states) u (seq, state) left join task_state s on s.seq = u.seq
   where coalesce(s.state, u.state) >= 4 /* ended */;
   get diagnostics n = row_count;
+  if current_setting('transaction_isolation') in ('repeatable read', 'serializable') then
+    perform expect_unmoved(seqs);
+  end if;
   return n;
 end $function$
 ;

@@ -35,12 +35,16 @@ begin
   from unnest(seqs, states) u (seq, state) left join task_state s on s.seq = u.seq
   where coalesce(s.state, u.state) >= 4 /* ended */;
   get diagnostics n = row_count;
+  if current_setting('transaction_isolation') in ('repeatable read', 'serializable') then
+    perform expect_unmoved(seqs);
+  end if;
   return n;
 end $$;
 
 -- Raises a serialization failure (40001) if one of these tasks was moved after this transaction's snapshot: in
--- repeatable read a lock on what has not changed itself, such as a target, does not tell.
-create function expect_unmoved(seqs bigint[]) returns void language plpgsql as $$
+-- repeatable read a lock on what has not changed itself, such as a target, does not tell. With the rights of its owner,
+-- since a submitter may not lock what it may not write.
+create function expect_unmoved(seqs bigint[]) returns void language plpgsql security definer as $$
 begin
   perform
   from task k join queue q on (q.target_id, q.priority, q.seq) = (k.target_id, k.priority, k.seq)
@@ -117,18 +121,12 @@ create function hold_task(
   needs bigint[],
   depends_on text[],
   run boolean) returns boolean language plpgsql as $$
-declare
-  n bigint;
 begin
   insert into held (seq, target_id, not_before) values (of_seq, of_target, hold_task.not_before);
   insert into task_dependency (seq, needs, place, run, needs_id)
   select of_seq, u.needs, u.place - 1, hold_task.run, u.id
   from unnest(hold_task.needs, hold_task.depends_on) with ordinality u (needs, id, place);
-  n := note_ended(hold_task.needs, '{}');
-  if current_setting('transaction_isolation') in ('repeatable read', 'serializable') then
-    perform expect_unmoved(hold_task.needs);
-  end if;
-  return n > 0;
+  return note_ended(hold_task.needs, '{}') > 0;
 end $$;
 
 -- Length of a text in the units in which the client library counts it: two for a character beyond U+FFFF.
@@ -321,6 +319,8 @@ begin
   -- Its own tables only, whatever its caller's path or temporary tables are; plans as the store's sessions have them.
   execute format('alter function %s set search_path = %I, pg_temp', now_called, current_schema());
   execute format('alter function %s set enable_seqscan = off', now_called);
+  execute format('alter function expect_unmoved set search_path = %I, pg_temp', current_schema());
+  execute 'alter function expect_unmoved set enable_seqscan = off';
 end $$;
 
 -- Down Migration

@@ -154,27 +154,34 @@ test('an end that comes while the caller has not committed waits for it, and fin
   expect(await places('waits')).toEqual(['queue']);
 });
 
-test.each(['cancelled', 'taken into a batch', 'ended'])(
-  'in repeatable read, one that was %s unseen is a serialization failure',
-  async (how) => {
-    const id = `moved, ${how}`;
-    await bySql(id);
-    const batch = how === 'ended' ? await cut(shop.database.pool, [id]) : null;
-    const caller = await shop.database.pool.connect();
-    try {
-      await caller.query('begin isolation level repeatable read');
-      await caller.query('select from task');
-      if (how === 'cancelled') await shop.client.cancel(id);
-      else if (batch === null) await cut(shop.database.pool, [id]);
-      else await settleSucceeded(shop.database.pool, [{ id: batch, attempt: 0, counts: true }], [], []);
-      const again = caller.query(SUBMIT, [`after ${id}`, payload, [id], null]);
-      expect(await refusal(again)).toMatchObject({ code: '40001' });
-    } finally {
-      await caller.query('rollback');
-      caller.release();
-    }
-  },
-);
+describe.each(['by SQL', 'by the client'])('%s', (door) => {
+  test.each(['cancelled', 'taken into a batch', 'ended'])(
+    'in repeatable read, one that was %s unseen is a serialization failure',
+    async (how) => {
+      const id = `moved, ${how}, ${door}`;
+      await bySql(id);
+      const batch = how === 'ended' ? await cut(shop.database.pool, [id]) : null;
+      const caller = await shop.database.pool.connect();
+      const submit = (): Promise<unknown> => {
+        const after = `after ${id}`;
+        return door === 'by SQL'
+          ? caller.query(SUBMIT, [after, payload, [id], null])
+          : shop.client.submit('orders', { id: after, payload, dependsOn: [id] }, { tx: caller });
+      };
+      try {
+        await caller.query('begin isolation level repeatable read');
+        await caller.query('select from task');
+        if (how === 'cancelled') await shop.client.cancel(id);
+        else if (batch === null) await cut(shop.database.pool, [id]);
+        else await settleSucceeded(shop.database.pool, [{ id: batch, attempt: 0, counts: true }], [], []);
+        expect(await refusal(submit())).toMatchObject({ code: '40001' });
+      } finally {
+        await caller.query('rollback');
+        caller.release();
+      }
+    },
+  );
+});
 
 test('ends beside submits, at random: every dependent goes on', async () => {
   for (let round = 0; round < 15; round++) {
