@@ -16,29 +16,18 @@ CREATE OR REPLACE FUNCTION check_callback(callback jsonb)
  RETURNS void
  LANGUAGE plpgsql
 AS $function$
-declare
-  wrong text;
 begin
   if callback is null or callback = 'null' then
     return;
-  elsif jsonb_typeof(callback) = 'object' and callback ? 'workflowId'
-    and callback - '{workflowId,runId,signal}'::text[] = '{}' then
-    select n.name
-    into wrong
-    from unnest('{workflowId,runId,signal}'::text[]) with ordinality n (name, place)
-    where callback ? n.name and not (jsonb_typeof(callback->n.name) = 'string'
-      and utf16_length(callback->>n.name) between 1 and 1000)
-    order by n.place limit 1;
-    if found then
-      perform refuse_task('INVALID_CALLBACK',
-        format('callback.%s: expected text of 1 to 1000 characters without NUL, got %s', wrong, shown(callback->wrong)),
-        'Give the name as text.');
-    end if;
+  elsif jsonb_typeof(callback) = 'object' and callback ? 'workflowId' then
+    perform refuse_task('INVALID_CALLBACK',
+      format('callback: expected {url: "https://..."}, since no workflow can be named by SQL, got %s', shown(callback)),
+      'Submit the task by the client library, which may name one.');
   elsif not (jsonb_typeof(callback) = 'object' and callback - 'url' = '{}' and jsonb_typeof(callback->'url') = 'string'
     and is_url(callback->>'url')) then
     perform refuse_task('INVALID_CALLBACK',
-      format('callback: expected {url: "https://..."} or {workflowId, runId?, signal?}, got %s', shown(callback)),
-      'Give one of them; write a host that is not ASCII in Punycode.');
+      format('callback: expected {url: "https://..."}, got %s', shown(callback)),
+      'Give a URL whose host is in ASCII.');
   end if;
 end $function$
 ;
@@ -50,7 +39,10 @@ AS $function$
 declare
   wrong record;
 begin
-  if on_dependency_failure not in ('fail', 'run') then
+  if octet_length(array_to_string(depends_on, '')) > 25600 /* 100 ids of 256 bytes */ then
+    perform refuse_task('INVALID_DEPENDENCY', 'depends_on: expected ids of at most 256 bytes, got longer ones',
+      'Give the ids of accepted tasks.');
+  elsif on_dependency_failure not in ('fail', 'run') then
     perform refuse_task('INVALID_DEPENDENCY',
       format('on_dependency_failure: expected "fail" or "run", got %s', shown(to_jsonb(on_dependency_failure))),
       'Leave it out for "fail".');
@@ -191,8 +183,9 @@ begin
   from coalesced_head(of_target, most, prefix) e;
   return (
     -- So many wait that what goes is as full as it may become.
-    select due_of(t, h, case when w.waiting >= most then coalesced_due.max_items else w.n end, w.bytes, w.weight,
-      w.oldest, w.newest, w.first_seq, coalesced_due.max_items, coalesced_due.heaviest, null)
+    select due_of(t.overrides, t.flush_seq, h.overhead_bytes, h.max_bytes, h.min_items, h.linger_ms, h.quiet_ms,
+      case when w.waiting >= most then coalesced_due.max_items else w.n end, w.bytes, w.weight, w.oldest, w.newest,
+      w.first_seq, coalesced_due.max_items, coalesced_due.heaviest, null)
     from target t join handler h on h.id = t.handler_id
     where t.id = of_target and w.waiting > 0);
 end $function$
@@ -214,6 +207,23 @@ begin
     where q.target_id = of_target
     order by q.priority, q.seq limit most) q
   window one_key as (partition by q.own_key);
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION due_of(overrides jsonb, flush_seq bigint, overhead_bytes integer, most_bytes bigint, min_items integer, linger_ms bigint, quiet_ms bigint, n bigint, bytes bigint, weight double precision, oldest timestamp with time zone, newest timestamp with time zone, first_seq bigint, max_items integer, heaviest double precision, others timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return case
+    when n >= max_items or bytes + overhead_bytes >= most_bytes or weight >= heaviest
+      or first_seq <= flush_seq then clock()
+    else least(
+      oldest + coalesce((overrides->>'lingerMs')::bigint, linger_ms) * interval '1 ms',
+      case when n >= coalesce((overrides->>'minItems')::int, min_items) then newest + coalesce(
+        (overrides->>'quietPeriodMs')::bigint, quiet_ms) * interval '1 ms' end,
+      others) end;
 end $function$
 ;
 
@@ -271,7 +281,7 @@ CREATE OR REPLACE FUNCTION is_url(value text)
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-  select coalesce(utf16_length(value) <= 2000 and parts is not null and coalesce(parts[3], '0')::int <= 65535
+  select coalesce(utf16_length(value) <= 2000 and parts is not null and parts[1] !~* '(^|[.])xn--' and coalesce(parts[3], '0')::int <= 65535
     and (parts[1] !~ '(^|\.)\d+\.?$' or parts[1] ~ '^((25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(\.(?!$)|$)){4}$'), false)
   from regexp_match(value, '^https?://((?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)*'
     '(?:[A-Za-z_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?|\d{1,3})\.?)(:(\d{1,5}))?(?:[/?#].*)?$') parts
@@ -406,21 +416,30 @@ CREATE OR REPLACE FUNCTION note_ended(seqs bigint[], states smallint[])
  LANGUAGE plpgsql
 AS $function$
 declare
-  targets int[];
-  lanes int[];
+  targets int[] := '{}';
+  lanes int[] := '{}';
+  more_targets int[];
+  more_lanes int[];
   seen bigint[];
   locked bigint[];
   n bigint;
 begin
-  select array_agg(distinct s.target_id) filter (where t.lane_id is null), array_agg(distinct t.lane_id)
-  into targets, lanes
-  from task_state s join target t on t.id = s.target_id
-  where s.seq = any(seqs) and s.state < 4 /* not ended */;
-  if targets is not null or lanes is not null then
+  -- One that had ended may have been redriven while the others were locked.
+  loop
+    select coalesce(array_agg(distinct s.target_id) filter (where t.lane_id is null), '{}'),
+      coalesce(array_agg(distinct t.lane_id) filter (where t.lane_id is not null), '{}')
+    into more_targets, more_lanes
+    from task_state s join target t on t.id = s.target_id
+    where s.seq = any(seqs) and s.state < 4 /* not ended */;
+    exit when more_targets <@ targets and more_lanes <@ lanes;
+    targets := targets || more_targets;
+    lanes := lanes || more_lanes;
     perform from target where id = any(targets) order by id for share;
     perform from lane_state where lane_id = any(lanes) order by lane_id for share;
     perform from held where seq = any(seqs) order by seq for share;
     -- A batch may have been split before it was locked.
+    seen := null;
+    locked := null;
     loop
       seen := locked;
       locked := array(
@@ -430,7 +449,7 @@ begin
         order by b.id for share);
       exit when locked = seen;
     end loop;
-  end if;
+  end loop;
   insert into ended_dependency (seq, state)
   select u.seq, coalesce(s.state, u.state)
   from unnest(seqs, states) u (seq, state) left join task_state s on s.seq = u.seq
@@ -496,12 +515,14 @@ begin
     into found_id, lately
     from recipient
     where address = callback for key share;
+    -- For a sweeper of the version before. Who holds the row has renewed it; to wait for that would be for a commit.
     if found and not lately then
-      update recipient set used_at = clock() where id = found_id;
+      update recipient set used_at = clock()
+      where id = (select r.id from recipient r where r.id = found_id for no key update skip locked);
     end if;
     exit when found_id is not null;
     insert into recipient (kind, address, used_at)
-    values (case when callback ? 'url' then 'webhook' else 'workflow' end, callback, clock())
+    values ('webhook', callback, clock())
     on conflict do nothing;
   end loop;
   return found_id;
@@ -1503,23 +1524,6 @@ begin
 end $function$
 ;
 
-CREATE OR REPLACE FUNCTION due_of(t target, h handler, n bigint, bytes bigint, weight double precision, oldest timestamp with time zone, newest timestamp with time zone, first_seq bigint, max_items integer, heaviest double precision, others timestamp with time zone)
- RETURNS timestamp with time zone
- LANGUAGE plpgsql
- STABLE
-AS $function$
-begin
-  return case
-    when n >= max_items or bytes + h.overhead_bytes >= h.max_bytes or weight >= heaviest
-      or first_seq <= t.flush_seq then clock()
-    else least(
-      oldest + coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) * interval '1 ms',
-      case when n >= coalesce((t.overrides->>'minItems')::int, h.min_items) then newest + coalesce(
-        (t.overrides->>'quietPeriodMs')::bigint, h.quiet_ms) * interval '1 ms' end,
-      others) end;
-end $function$
-;
-
 CREATE OR REPLACE FUNCTION is_new_task(of_id text, h handler, of_payload jsonb)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -1553,6 +1557,7 @@ CREATE OR REPLACE FUNCTION submit(handler text, id text, payload jsonb, target t
  SECURITY DEFINER
  SET search_path TO 'muster', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET standard_conforming_strings TO 'on'
 AS $function$
 #variable_conflict use_column
 declare

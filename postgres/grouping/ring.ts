@@ -45,7 +45,8 @@ from (
   select t.id, t.hold_until, case
     when h.coalesces then least(next.not_before, open.ready_at, ${coalescedDue(MAX_ITEMS, HEAVIEST)})
     when w.n is null then least(next.not_before, open.ready_at)
-    else due_of(t, h, w.n, w.bytes, w.weight, w.oldest, w.newest, w.first_seq, ${MAX_ITEMS}, ${HEAVIEST},
+    else due_of(t.overrides, t.flush_seq, h.overhead_bytes, h.max_bytes, h.min_items, h.linger_ms, h.quiet_ms,
+      w.n, w.bytes, w.weight, w.oldest, w.newest, w.first_seq, ${MAX_ITEMS}, ${HEAVIEST},
       least(next.not_before, open.ready_at)) end due_at
   from target t join handler h on h.id = t.handler_id left join lateral (
     select count(*) n, sum(e.bytes) bytes, sum(coalesce(e.weight, 1)) weight, min(e.ready_at) oldest,

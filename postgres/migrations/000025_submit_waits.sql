@@ -5,21 +5,30 @@
 -- statement sees what was committed before it. states: how those ended that may have been deleted; null: as they are.
 create function note_ended(seqs bigint[], states smallint[]) returns bigint language plpgsql as $$
 declare
-  targets int[];
-  lanes int[];
+  targets int[] := '{}';
+  lanes int[] := '{}';
+  more_targets int[];
+  more_lanes int[];
   seen bigint[];
   locked bigint[];
   n bigint;
 begin
-  select array_agg(distinct s.target_id) filter (where t.lane_id is null), array_agg(distinct t.lane_id)
-  into targets, lanes
-  from task_state s join target t on t.id = s.target_id
-  where s.seq = any(seqs) and s.state < 4 /* not ended */;
-  if targets is not null or lanes is not null then
+  -- One that had ended may have been redriven while the others were locked.
+  loop
+    select coalesce(array_agg(distinct s.target_id) filter (where t.lane_id is null), '{}'),
+      coalesce(array_agg(distinct t.lane_id) filter (where t.lane_id is not null), '{}')
+    into more_targets, more_lanes
+    from task_state s join target t on t.id = s.target_id
+    where s.seq = any(seqs) and s.state < 4 /* not ended */;
+    exit when more_targets <@ targets and more_lanes <@ lanes;
+    targets := targets || more_targets;
+    lanes := lanes || more_lanes;
     perform from target where id = any(targets) order by id for share;
     perform from lane_state where lane_id = any(lanes) order by lane_id for share;
     perform from held where seq = any(seqs) order by seq for share;
     -- A batch may have been split before it was locked.
+    seen := null;
+    locked := null;
     loop
       seen := locked;
       locked := array(
@@ -29,7 +38,7 @@ begin
         order by b.id for share);
       exit when locked = seen;
     end loop;
-  end if;
+  end loop;
   insert into ended_dependency (seq, state)
   select u.seq, coalesce(s.state, u.state)
   from unnest(seqs, states) u (seq, state) left join task_state s on s.seq = u.seq
@@ -60,7 +69,10 @@ returns void language plpgsql as $$
 declare
   wrong record;
 begin
-  if on_dependency_failure not in ('fail', 'run') then
+  if octet_length(array_to_string(depends_on, '')) > 25600 /* 100 ids of 256 bytes */ then
+    perform refuse_task('INVALID_DEPENDENCY', 'depends_on: expected ids of at most 256 bytes, got longer ones',
+      'Give the ids of accepted tasks.');
+  elsif on_dependency_failure not in ('fail', 'run') then
     perform refuse_task('INVALID_DEPENDENCY',
       format('on_dependency_failure: expected "fail" or "run", got %s', shown(to_jsonb(on_dependency_failure))),
       'Leave it out for "fail".');
@@ -134,40 +146,30 @@ create function utf16_length(value text) returns int language sql immutable as $
   select length(value) + length(regexp_replace(value, '[\u0001-\uffff]', '', 'g'))
 $$;
 
--- Says whether this is a URL of http or https with a host in ASCII: a part of what the client library accepts by
--- `URL.canParse`, which the database has not.
+-- Says whether this is a URL of http or https with a host in ASCII that is no Punycode: a part of what the client
+-- library accepts by `URL.canParse`, which the database has not.
 create function is_url(value text) returns boolean language sql immutable as $$
-  select coalesce(utf16_length(value) <= 2000 and parts is not null and coalesce(parts[3], '0')::int <= 65535
+  select coalesce(utf16_length(value) <= 2000 and parts is not null and parts[1] !~* '(^|[.])xn--' and coalesce(parts[3], '0')::int <= 65535
     and (parts[1] !~ '(^|\.)\d+\.?$' or parts[1] ~ '^((25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(\.(?!$)|$)){4}$'), false)
   from regexp_match(value, '^https?://((?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)*'
     '(?:[A-Za-z_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?|\d{1,3})\.?)(:(\d{1,5}))?(?:[/?#].*)?$') parts
 $$;
 
--- Refuses callbacks as the client library does: callbackFault, URL_MAX, NAME_MAX. Null of JSON is none.
+-- Refuses callbacks as the client library does: callbackFault, URL_MAX. Null of JSON is none. A workflow is refused,
+-- too: who may only submit reaches no Temporal, and nothing would tell its workflows from those of other callers.
 create function check_callback(callback jsonb) returns void language plpgsql as $$
-declare
-  wrong text;
 begin
   if callback is null or callback = 'null' then
     return;
-  elsif jsonb_typeof(callback) = 'object' and callback ? 'workflowId'
-    and callback - '{workflowId,runId,signal}'::text[] = '{}' then
-    select n.name
-    into wrong
-    from unnest('{workflowId,runId,signal}'::text[]) with ordinality n (name, place)
-    where callback ? n.name and not (jsonb_typeof(callback->n.name) = 'string'
-      and utf16_length(callback->>n.name) between 1 and 1000)
-    order by n.place limit 1;
-    if found then
-      perform refuse_task('INVALID_CALLBACK',
-        format('callback.%s: expected text of 1 to 1000 characters without NUL, got %s', wrong, shown(callback->wrong)),
-        'Give the name as text.');
-    end if;
+  elsif jsonb_typeof(callback) = 'object' and callback ? 'workflowId' then
+    perform refuse_task('INVALID_CALLBACK',
+      format('callback: expected {url: "https://..."}, since no workflow can be named by SQL, got %s', shown(callback)),
+      'Submit the task by the client library, which may name one.');
   elsif not (jsonb_typeof(callback) = 'object' and callback - 'url' = '{}' and jsonb_typeof(callback->'url') = 'string'
     and is_url(callback->>'url')) then
     perform refuse_task('INVALID_CALLBACK',
-      format('callback: expected {url: "https://..."} or {workflowId, runId?, signal?}, got %s', shown(callback)),
-      'Give one of them; write a host that is not ASCII in Punycode.');
+      format('callback: expected {url: "https://..."}, got %s', shown(callback)),
+      'Give a URL whose host is in ASCII.');
   end if;
 end $$;
 
@@ -186,12 +188,14 @@ begin
     into found_id, lately
     from recipient
     where address = callback for key share;
+    -- For a sweeper of the version before. Who holds the row has renewed it; to wait for that would be for a commit.
     if found and not lately then
-      update recipient set used_at = clock() where id = found_id;
+      update recipient set used_at = clock()
+      where id = (select r.id from recipient r where r.id = found_id for no key update skip locked);
     end if;
     exit when found_id is not null;
     insert into recipient (kind, address, used_at)
-    values (case when callback ? 'url' then 'webhook' else 'workflow' end, callback, clock())
+    values ('webhook', callback, clock())
     on conflict do nothing;
   end loop;
   return found_id;
@@ -315,10 +319,16 @@ begin
   loop
     execute format('grant execute on function %s to %s%s', now_called, held.grantee, held.option);
   end loop;
+  if (select count(distinct p.proowner) > 1 from pg_proc p where p.oid in (was_called, now_called)) then
+    execute format('alter function %s owner to %s', now_called,
+      (select p.proowner::regrole from pg_proc p where p.oid = was_called));
+  end if;
   execute format('drop function %s', was_called);
   -- Its own tables only, whatever its caller's path or temporary tables are; plans as the store's sessions have them.
   execute format('alter function %s set search_path = %I, pg_temp', now_called, current_schema());
   execute format('alter function %s set enable_seqscan = off', now_called);
+  -- The patterns in it are written for this.
+  execute format('alter function %s set standard_conforming_strings = on', now_called);
   execute format('alter function expect_unmoved set search_path = %I, pg_temp', current_schema());
   execute 'alter function expect_unmoved set enable_seqscan = off';
 end $$;

@@ -4,8 +4,13 @@
 -- else once the oldest has lingered, or none came for the quiet period, and no later than what else there is (others).
 -- In plpgsql, since lower-due is planned at each run: as an expression in place of the call it cost a fifth more.
 create function due_of(
-  t target,
-  h handler,
+  overrides jsonb,
+  flush_seq bigint,
+  overhead_bytes int,
+  most_bytes bigint,
+  min_items int,
+  linger_ms bigint,
+  quiet_ms bigint,
   n bigint,
   bytes bigint,
   weight float8,
@@ -17,12 +22,12 @@ create function due_of(
   others timestamptz) returns timestamptz language plpgsql stable as $$
 begin
   return case
-    when n >= max_items or bytes + h.overhead_bytes >= h.max_bytes or weight >= heaviest
-      or first_seq <= t.flush_seq then clock()
+    when n >= max_items or bytes + overhead_bytes >= most_bytes or weight >= heaviest
+      or first_seq <= flush_seq then clock()
     else least(
-      oldest + coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) * interval '1 ms',
-      case when n >= coalesce((t.overrides->>'minItems')::int, h.min_items) then newest + coalesce(
-        (t.overrides->>'quietPeriodMs')::bigint, h.quiet_ms) * interval '1 ms' end,
+      oldest + coalesce((overrides->>'lingerMs')::bigint, linger_ms) * interval '1 ms',
+      case when n >= coalesce((overrides->>'minItems')::int, min_items) then newest + coalesce(
+        (overrides->>'quietPeriodMs')::bigint, quiet_ms) * interval '1 ms' end,
       others) end;
 end $$;
 
@@ -40,8 +45,9 @@ begin
   from coalesced_head(of_target, most, prefix) e;
   return (
     -- So many wait that what goes is as full as it may become.
-    select due_of(t, h, case when w.waiting >= most then coalesced_due.max_items else w.n end, w.bytes, w.weight,
-      w.oldest, w.newest, w.first_seq, coalesced_due.max_items, coalesced_due.heaviest, null)
+    select due_of(t.overrides, t.flush_seq, h.overhead_bytes, h.max_bytes, h.min_items, h.linger_ms, h.quiet_ms,
+      case when w.waiting >= most then coalesced_due.max_items else w.n end, w.bytes, w.weight, w.oldest, w.newest,
+      w.first_seq, coalesced_due.max_items, coalesced_due.heaviest, null)
     from target t join handler h on h.id = t.handler_id
     where t.id = of_target and w.waiting > 0);
 end $$;

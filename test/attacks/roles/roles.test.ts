@@ -57,7 +57,7 @@ describe('a worker as muster_worker and a client as muster_submit', () => {
     ]);
     await client.submit('jobs', [{ id: 'a0', payload: { to: 'a0' } }]); // again
     const sql = `select submit('jobs', 'sql', $1, 'b', depends_on => '{after}', callback => $2)`;
-    await world.pools.submit.query(sql, [{ to: 'b' }, { workflowId: 'never-was' }]);
+    await world.pools.submit.query(sql, [{ to: 'b' }, { url: 'https://never.example' }]);
     const tasks = await client.waitFor([...ids, 'called', 'later', 'after', 'sql'], { timeoutMs: 60_000 });
     expect(tasks.map(({ state }) => state)).toEqual(tasks.map(() => 'succeeded'));
     // What it depends on has ended: this client may not release it, so the sweeper does.

@@ -175,7 +175,7 @@ test('a role that may only call it submits, and reads and writes nothing', async
     return session.query(text).finally(() => session.query('rollback'));
   };
   const submit = `select muster.submit('orders', 'role-1', '{"customer": "ada", "total": 1}', 'ada'),
-    muster.submit('orders', 'role-2', '{}', 'ada', depends_on => '{role-1}', callback => '{"workflowId": "w"}')`;
+    muster.submit('orders', 'role-2', '{}', 'ada', depends_on => '{role-1}', callback => '{"url": "https://a.example"}')`;
   try {
     expect(await refusal(attempt(submit))).toMatchObject({ code: '42501' });
     await shop.sql(`grant usage on schema muster to ${role}`);
@@ -188,7 +188,7 @@ test('a role that may only call it submits, and reads and writes nothing', async
       `insert into muster.leader (handler_id, name) values (1, 'x')`,
       'delete from muster.queue',
       `select muster.note_ended('{1}', '{4}')`,
-      `select muster.recipient_of('{"workflowId": "w"}')`,
+      `select muster.recipient_of('{"url": "https://a.example"}')`,
     ])
       expect([text, await refusal(attempt(text))]).toMatchObject([text, { code: '42501' }]);
   } finally {
