@@ -2,7 +2,8 @@ import { workOffEnded } from '../../../activities/grouping/dependents';
 import type { InvalidTaskError } from '../../../client';
 import { settleSucceeded } from '../../../postgres/calls/settle';
 import { TASK_DEPENDENCIES_MAX } from '../../../workflows/planning/grouping/dependencies';
-import { cut, placesOf } from '../../client/shop';
+import { TASK_STATES } from '../../../workflows/planning/states';
+import { cut, endAlone, placesOf } from '../../client/shop';
 import { eventually } from '../../helpers/eventually';
 import { expectWhole } from '../../helpers/whole';
 import type { SqlShop } from './shop';
@@ -42,6 +43,9 @@ const workedOff = (): Promise<unknown> =>
     await workOffEnded(shop.database.pool);
     return (await shop.sql('select from ended_dependency')).length === 0;
   });
+const waitsForLock = async (): Promise<boolean> =>
+  (await shop.sql(`select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`))
+    .length > 0;
 const many = (n: number): string[] => Array.from({ length: n }, (_, i) => `many-${i}`);
 
 beforeAll(async () => {
@@ -135,6 +139,27 @@ test('what has ended before counts at once', async () => {
   expect([await places('after the end'), await places('all ended')]).toEqual([['held'], ['queue']]);
 });
 
+test('one that is redriven while the call waits for others is locked as they are', async () => {
+  await bySql('open');
+  for (const id of ['again', 'beside']) await shop.sql(`select submit('orders', $2, $1, 'bob')`, [payload, id]);
+  await cut(shop.database.pool, ['again', 'beside'], { state: 4 });
+  await endAlone(shop.database.pool, 'again', TASK_STATES.failed, 'no');
+  const [blocker, caller] = [await shop.database.pool.connect(), await shop.database.pool.connect()];
+  await blocker.query('begin');
+  await blocker.query(`select from target where key = 'ada' for no key update`);
+  await caller.query('begin');
+  const submitted = caller.query(SUBMIT, ['waits for both', payload, ['open', 'again'], null]);
+  await eventually(waitsForLock);
+  await shop.client.redrive('orders', { only: 'failed', ids: ['again'] });
+  expect(await places('again')).toEqual(['queue']);
+  await blocker.query('commit');
+  await submitted;
+  const claim = shop.sql(`select from target where key = 'bob' for no key update nowait`);
+  expect(await refusal(claim)).toMatchObject({ code: '55P03' });
+  await caller.query('rollback');
+  for (const session of [blocker, caller]) session.release();
+});
+
 test('an end that comes while the caller has not committed waits for it, and finds the task', async () => {
   await bySql('in flight');
   const batch = await cut(shop.database.pool, ['in flight']);
@@ -142,11 +167,7 @@ test('an end that comes while the caller has not committed waits for it, and fin
   await caller.query('begin');
   await caller.query(SUBMIT, ['waits', payload, ['in flight'], null]);
   const settled = settleSucceeded(shop.database.pool, [{ id: batch, attempt: 0, counts: true }], [], []);
-  await eventually(
-    async () =>
-      (await shop.sql(`select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`))
-        .length > 0,
-  );
+  await eventually(waitsForLock);
   await caller.query('commit');
   caller.release();
   expect([...(await settled).values()]).toEqual([true]);
