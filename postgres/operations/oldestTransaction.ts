@@ -32,8 +32,8 @@ from (
   select 'session' as kind, a.pid::text as name, a.usename::text as role, a.application_name as application,
     a.xact_start as since, coalesce(a.backend_xid, a.backend_xmin) as xid
   from pg_stat_activity a
-  where coalesce(a.backend_xid, a.backend_xmin) is not null and coalesce(a.datname, current_database()) = current_database()
-    and a.pid <> pg_backend_pid() and not exists (select from pg_stat_progress_vacuum v where v.pid = a.pid)
+  where coalesce(a.backend_xid, a.backend_xmin) is not null
+    and coalesce(a.datname, current_database()) = current_database() and a.pid <> pg_backend_pid() and not exists (select from pg_stat_progress_vacuum v where v.pid = a.pid)
   union all
   select 'prepared', p.gid, p.owner::text, null, p.prepared, p.transaction
   from pg_prepared_xacts p

@@ -51,9 +51,10 @@ const chosen = flags.case.map((name) => {
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 /**
- * At most so many tasks warm each side up: compiled code, prepared statements, open connections. With
- * a tenth of them the first counted run of Muster's processes, which compiled while it ran, took
- * 1.5 times the processor time of the next; the floors share one pair of processes, and were warm.
+ * At most so many tasks warm each side up: compiled code, prepared statements, open connections.
+ * With a tenth of them the first counted run of Muster's processes, which compiled while it ran,
+ * took 1.5 times the processor time of the next; the floors share one pair of processes, and were
+ * warm.
  */
 const WARM_UP = { tasks: 50_000, overMs: 2_000 };
 

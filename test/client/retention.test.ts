@@ -56,7 +56,8 @@ test('a backlog, an unknown batch, and one with members that live on elsewhere s
   const batch = await done(['ok', 'retried'], 2 * HOUR);
   await run(
     `with m as (delete from member where seq = (select seq from task where id = 'retried') returning seq), b as (update batch set n_left = 1 where id = $1)
-    insert into delayed (target_id, seq, not_before, bytes) select t.target_id, t.seq, clock() + interval '1 day', t.bytes from m join task t using (seq)`,
+    insert into delayed (target_id, seq, not_before, bytes)
+      select t.target_id, t.seq, clock() + interval '1 day', t.bytes from m join task t using (seq)`,
     [batch],
   );
   const whole = await done(['part', 'alone'], 2 * HOUR);

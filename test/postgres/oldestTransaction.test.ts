@@ -71,7 +71,8 @@ test.each<[string, string, string]>([
     },
   });
   const { rows } = await db.pool.query<{ begun: number }>({
-    text: `select extract(epoch from clock_timestamp() - xact_start)::float8 as begun from pg_stat_activity where pid = $1`,
+    text: `select extract(epoch from clock_timestamp() - xact_start)::float8 as begun
+      from pg_stat_activity where pid = $1`,
     values: [pid],
   });
   expect(now.metric).toBeGreaterThan(0);

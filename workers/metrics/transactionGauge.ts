@@ -13,7 +13,7 @@ export class TransactionGauge {
     this.age = new TransactionAge(now);
     this.gauge = new Gauge({
       name: 'muster_oldest_transaction_seconds',
-      help: 'For how long a transaction of the database has kept vacuum from removing what was deleted since; 0: none does',
+      help: 'For how long a transaction of the database has kept vacuum from removing what was deleted; 0: none does',
       registers: [registry],
     });
   }

@@ -7,8 +7,9 @@ const KEYWORD = 2; // temporal.api.enums.v1.IndexedValueType
 const NO_SUCH_ATTRIBUTE = 3; // INVALID_ARGUMENT of google.rpc.Code
 
 /**
- * Says whether the namespace has the search attribute that leaders are started with, by a query that
- * names it: a list of all takes the rights of an operator, which Temporal Cloud gives no worker.
+ * Says whether the namespace has the search attribute that leaders are started with, by a query
+ * that names it: a list of all takes the rights of an operator, which Temporal Cloud gives no
+ * worker.
  */
 export const isAttributeRegistered = async (connection: NativeConnection, namespace: string): Promise<boolean> => {
   const query = `${HANDLER_ATTRIBUTE.name} = 'any' and ExecutionStatus = 'Running'`;

@@ -57,7 +57,7 @@ test.each<[string, unknown]>([
   const refused = await refusal(bySql('refused', callback));
   const theirs: unknown = await byClient('refused', callback).catch((error: unknown) => error);
   const [problem] = (theirs as InvalidTaskError).problems;
-  // Without what is shown of the value, which is JSON here, and the workflow that only the client may name.
+  // Without what is shown of the value, JSON here, and the workflow that only the client may name.
   const words = (text: string) => text.replace(/, got .*$/s, '').replace(' or {workflowId, runId?, signal?}', '');
   expect(words(refused.message)).toBe(`Cannot submit the task: ${problem!.field}: ${words(problem!.message)}`);
   expect(refused).toMatchObject({ code: '22023', detail: problem!.code, hint: expect.stringMatching(/^[A-Z].*\.$/) });

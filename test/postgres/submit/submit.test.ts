@@ -175,7 +175,8 @@ test('a role that may only call it submits, and reads and writes nothing', async
     return session.query(text).finally(() => session.query('rollback'));
   };
   const submit = `select muster.submit('orders', 'role-1', '{"customer": "ada", "total": 1}', 'ada'),
-    muster.submit('orders', 'role-2', '{}', 'ada', depends_on => '{role-1}', callback => '{"url": "https://a.example"}')`;
+    muster.submit('orders', 'role-2', '{}', 'ada', depends_on => '{role-1}',
+      callback => '{"url": "https://a.example"}')`;
   try {
     expect(await refusal(attempt(submit))).toMatchObject({ code: '42501' });
     await shop.sql(`grant usage on schema muster to ${role}`);

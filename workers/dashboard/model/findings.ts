@@ -1,9 +1,9 @@
 import type { Overview, OverviewHandler } from '../../../workflows/contracts/dashboard';
-import { isOldTransaction } from '../../../workflows/planning/oldTransaction';
 import type { Action } from './actions';
 import { resume } from './actions';
 import { counted, duration, number } from './format';
 import { resumeLanes } from './moreActions';
+import { openFor } from './openTransaction';
 import { hrefOf } from './place';
 
 /** One thing that is wrong: what, why, and what to do. */
@@ -225,21 +225,6 @@ const ofNodes = ({ nodes, handlers }: Overview): Finding[] =>
         },
       ]
     : [];
-
-const openFor = (oldest: NonNullable<NonNullable<Overview['beside']>['oldestTransaction']>): Finding[] => {
-  const { holder, seconds, transactions, remedy } = oldest;
-  if (!isOldTransaction(seconds, transactions)) return [];
-  const since = seconds === null ? counted(transactions, 'transaction') : duration(seconds * 1_000);
-  return [
-    {
-      level: 'warn',
-      what: `A transaction has been open for ${since}: claims become slower`,
-      why: `Of ${holder}. Rows that were deleted since stay in the queues, where each claim passes over them.`,
-      next: remedy,
-      href: hrefOf([]),
-    },
-  ];
-};
 
 const ofBeside = ({ beside }: Overview): Finding[] => {
   if (beside === null) return [];
