@@ -1,6 +1,6 @@
 import type { Overview } from '../../../workflows/contracts/dashboard';
 import { isOldTransaction } from '../../../workflows/planning/oldTransaction';
-import type { Finding } from './findings';
+import type { Finding } from './finding';
 import { counted, duration } from './format';
 import { hrefOf } from './place';
 
