@@ -20,7 +20,8 @@ export interface OldestTransaction {
 /**
  * Returns the oldest one that keeps rows of this database; null: there is none. Sessions of other
  * roles hide when their transactions began from a role without `pg_read_all_stats`, not their
- * numbers. A vacuum keeps nothing from another one.
+ * numbers. A vacuum keeps nothing from another one, and autovacuum, which has no role, ends by
+ * itself.
  */
 export const readOldestTransaction = async (db: Queryable): Promise<OldestTransaction | null> => {
   const { rows } = await db.query<OldestTransaction>({
@@ -32,7 +33,7 @@ from (
   select 'session' as kind, a.pid::text as name, a.usename::text as role, a.application_name as application,
     a.xact_start as since, coalesce(a.backend_xid, a.backend_xmin) as xid
   from pg_stat_activity a
-  where coalesce(a.backend_xid, a.backend_xmin) is not null
+  where coalesce(a.backend_xid, a.backend_xmin) is not null and a.usesysid is not null
     and coalesce(a.datname, current_database()) = current_database() and a.pid <> pg_backend_pid() and not exists (select from pg_stat_progress_vacuum v where v.pid = a.pid)
   union all
   select 'prepared', p.gid, p.owner::text, null, p.prepared, p.transaction
