@@ -28,22 +28,25 @@ export const readOldestTransaction = async (db: Queryable): Promise<OldestTransa
     name: 'read-oldest-transaction',
     text: `
 select h.kind, h.name, h.role, nullif(h.application, '') as application,
-  extract(epoch from server_time() - h.since)::float8 as seconds, h.xid::text as xid, age(h.xid) as transactions
+  extract(epoch from server_time() - h.since)::float8 as seconds, h.xid::text as xid, h.age as transactions
 from (
   select 'session' as kind, a.pid::text as name, a.usename::text as role, a.application_name as application,
-    a.xact_start as since, coalesce(a.backend_xid, a.backend_xmin) as xid
+    a.xact_start as since, coalesce(a.backend_xid, a.backend_xmin) as xid,
+    -- What it sees may be older than what it writes.
+    greatest(age(a.backend_xid), age(a.backend_xmin)) as age
   from pg_stat_activity a
   where coalesce(a.backend_xid, a.backend_xmin) is not null and a.usesysid is not null
-    and coalesce(a.datname, current_database()) = current_database() and a.pid <> pg_backend_pid() and not exists (select from pg_stat_progress_vacuum v where v.pid = a.pid)
+    and coalesce(a.datname, current_database()) = current_database()
+    and a.pid <> pg_backend_pid() and not exists (select from pg_stat_progress_vacuum v where v.pid = a.pid)
   union all
-  select 'prepared', p.gid, p.owner::text, null, p.prepared, p.transaction
+  select 'prepared', p.gid, p.owner::text, null, p.prepared, p.transaction, age(p.transaction)
   from pg_prepared_xacts p
   where p.database = current_database()
   union all
-  select 'slot', s.slot_name::text, null, null, null, s.xmin
+  select 'slot', s.slot_name::text, null, null, null, s.xmin, age(s.xmin)
   from pg_replication_slots s
   where s.xmin is not null) h
-order by age(h.xid) desc, h.since, h.name limit 1`,
+order by h.age desc, h.since, h.name limit 1`,
   });
   return rows[0] ?? null;
 };

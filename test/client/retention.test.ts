@@ -2,6 +2,7 @@ import { createClient } from '../../client';
 import { deleteLostLabels } from '../../postgres/sweeper/expired';
 import { Retention } from '../../postgres/sweeper/retention';
 import { TASK_STATES } from '../../workflows/planning/states';
+import { NO_TEMPORAL } from '../helpers/database';
 import type { Shop } from './shop';
 import { broken, cut, endAlone, itemHandler, items, openShop } from './shop';
 
@@ -44,6 +45,25 @@ test('terminal batches and tasks go after their time, and nothing younger; the i
   });
   expect(await shop.client.getTask('old1')).toMatchObject({ state: 'created', target: 'no' });
   expect(await new Retention().deleteExpired(shop.pool, 1_000)).toBe(0);
+});
+
+test('a task that cannot be deleted now keeps no other handler from its turn', async () => {
+  const other = itemHandler({ name: 'others', retentionMs: HOUR });
+  const client = createClient({ databaseUrl: shop.database.url, handlers: [other], temporal: NO_TEMPORAL });
+  await shop.client.submit('items', items('se', 'needed'));
+  await client.submit('others', items('se', 'free'));
+  await client.close();
+  for (const id of ['needed', 'free']) await done([id], 2 * HOUR);
+  const [caller, sweeper] = [await shop.pool.connect(), await shop.pool.connect()];
+  await caller.query('begin');
+  await caller.query(`select from task where id = 'needed' for key share`);
+  await sweeper.query(`set lock_timeout = '50ms'`);
+  const retention = new Retention();
+  for (let round = 0; round < 2; round++) await expect(retention.deleteExpired(sweeper, 100)).rejects.toThrow(/lock/);
+  expect(await there()).toEqual(['needed']);
+  await caller.query('rollback');
+  caller.release();
+  sweeper.release(true);
 });
 
 test('a backlog, an unknown batch, and one with members that live on elsewhere stay, however old', async () => {

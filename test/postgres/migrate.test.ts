@@ -231,6 +231,13 @@ test('who may call "submit" keeps that right, and no one else gets it, when its 
     expect(await rights()).toEqual(before);
     await migrate(database.url);
     expect(await rights()).toEqual(before);
+    // It runs with the rights of its owner, who may not be who migrates.
+    await migrateDown(database.url, 'muster', '000025');
+    await db.query(`alter function muster.submit owner to ${granter}`);
+    await migrate(database.url);
+    const owner = `select proowner::regrole::text as name from pg_proc where oid = 'muster.submit'::regproc`;
+    expect((await db.query(owner)).rows).toEqual([{ name: granter }]);
+    await db.query('alter function muster.submit owner to current_user');
   } finally {
     await db.query(`drop owned by ${roles.join(', ')}; drop role ${roles.join(', ')}`);
   }

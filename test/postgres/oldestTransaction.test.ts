@@ -93,6 +93,21 @@ test('a prepared transaction, which no session has any more, before a younger se
   expect(await seen()).toEqual(NONE);
 });
 
+test('one that read first and wrote late is older than one that began between', async () => {
+  const between = new pg.Client({ connectionString: db.url });
+  await between.connect();
+  await holder.query('begin isolation level repeatable read');
+  await holder.query('select from muster.handler');
+  await between.query('begin');
+  await between.query('select pg_current_xact_id()');
+  await holder.query('select pg_current_xact_id()');
+  const { found } = await seen();
+  expect(found).toMatchObject({ kind: 'session', name: await pidOf(holder) });
+  expect(found!.transactions).toBeGreaterThanOrEqual(2);
+  await holder.query('rollback');
+  await between.end();
+});
+
 test('a transaction of another database keeps nothing here', async () => {
   const other = await createDatabase({ empty: true });
   const aside = new pg.Client({ connectionString: other.url });
