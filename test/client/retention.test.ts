@@ -59,11 +59,12 @@ test('a task that cannot be deleted now keeps no other handler from its turn', a
   await caller.query(`select from task where id = 'needed' for key share`);
   await sweeper.query(`set lock_timeout = '50ms'`);
   const retention = new Retention();
-  for (let round = 0; round < 2; round++) await expect(retention.deleteExpired(sweeper, 100)).rejects.toThrow(/lock/);
-  expect(await there()).toEqual(['needed']);
-  await caller.query('rollback');
-  caller.release();
-  sweeper.release(true);
+  try {
+    for (let n = 0; n < 2; n++) await expect(retention.deleteExpired(sweeper, 100)).rejects.toThrow(/lock/);
+    expect(await there()).toEqual(['needed']);
+  } finally {
+    for (const session of [caller, sweeper]) session.release(true);
+  }
 });
 
 test('a backlog, an unknown batch, and one with members that live on elsewhere stay, however old', async () => {

@@ -203,6 +203,7 @@ test('what cannot be undone is refused, and nothing is undone', async () => {
   expect((await database.pool.query({ text: 'select name from migration' })).rows).toEqual(before.rows);
 });
 
+const ARGUMENTS = `select pronargs as n from pg_proc where oid = 'muster.submit'::regproc`;
 test('who may call "submit" keeps that right, and no one else gets it, when its arguments change', async () => {
   await migrate(database.url);
   const roles = ['caller', 'granter', 'stranger'].map((role) => `${role}_${database.name}`);
@@ -232,7 +233,8 @@ test('who may call "submit" keeps that right, and no one else gets it, when its 
     await migrate(database.url);
     expect(await rights()).toEqual(before);
     // It runs with the rights of its owner, who may not be who migrates.
-    await migrateDown(database.url, 'muster', '000025');
+    await migrateDown(database.url, 'muster', '000024');
+    expect((await db.query(ARGUMENTS)).rows).toEqual([{ n: 12 }]);
     await db.query(`alter function muster.submit owner to ${granter}`);
     await migrate(database.url);
     const owner = `select proowner::regrole::text as name from pg_proc where oid = 'muster.submit'::regproc`;
