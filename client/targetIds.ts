@@ -70,6 +70,12 @@ export class TargetIds {
     return { ids, lookedUpAtMs: known.lookedUpAtMs };
   }
 
+  /** Returns what is known of a handler's targets without asking; null: nothing. */
+  peek(handler: string): KnownTargets | null {
+    const ids = this.known.byHandler.get(handler);
+    return ids === undefined ? null : { ids, lookedUpAtMs: this.known.lookedUpAtMs };
+  }
+
   /**
    * Runs `work`, which looks targets up and stores something for them, and runs it again if the
    * database refuses the ids, or one of the targets was deleted in between: nothing was stored.

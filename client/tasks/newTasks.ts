@@ -20,20 +20,38 @@ export const newTasks = (
   { payloads, targetIds, recipientIds, trace }: Known,
 ): NewTask[] => {
   const version = storedVersionOf(handler);
-  // The fields are listed one by one: a spread costs as much as all else that is done for a task.
-  return tasks.map(({ id, payload, bytes, weight, key, priority, notBeforeMs, expiresAtMs, target, labels }, i) => ({
-    id,
-    targetId: targetIds.get(target)!,
-    payload: payloads === null ? payload : payloads[i]!,
-    bytes,
-    weight,
-    key,
-    priority,
-    recipientId: recipientIds[i]!,
-    notBeforeMs,
-    expiresAtMs,
-    version,
-    trace,
-    labels,
-  }));
+  return tasks.map((task, i) =>
+    newTask(
+      task,
+      targetIds.get(task.target)!,
+      payloads === null ? task.payload : payloads[i]!,
+      recipientIds[i]!,
+      version,
+      trace,
+    ),
+  );
 };
+
+/** Returns one of them. The fields are listed one by one: a spread costs as much as all else. */
+export const newTask = (
+  { id, bytes, weight, key, priority, notBeforeMs, expiresAtMs, labels }: CheckedTask,
+  targetId: number,
+  payload: string,
+  recipientId: number | null,
+  version: number | null,
+  trace: string | null,
+): NewTask => ({
+  id,
+  targetId,
+  payload,
+  bytes,
+  weight,
+  key,
+  priority,
+  recipientId,
+  notBeforeMs,
+  expiresAtMs,
+  version,
+  trace,
+  labels,
+});

@@ -15,6 +15,7 @@ import { LaneBindings } from '../lanes/bindings';
 import { conflict, knownIds } from './repeats';
 import { keepObjects, noting } from '../transactions/keptObjects';
 import { newTasks } from './newTasks';
+import { Overlap } from './overlap';
 import { sealPayloads } from './sealPayloads';
 import { checkBacklog, inQueues } from './backlog';
 import type { GroupCommit } from '../../postgres/sharing/groupCommit';
@@ -97,6 +98,7 @@ export class TaskInserter {
   private readonly handlers = new Map<string, HandlerRow>();
   readonly recipients = new Recipients();
   readonly targets: TargetIds;
+  readonly overlap: Overlap;
   private expectRepeats = false;
   readonly lanes: LaneBindings;
   readonly sealer: Sealer | null;
@@ -113,6 +115,7 @@ export class TaskInserter {
     this.beside = beside;
     this.lanes = new LaneBindings(most);
     this.targets = new TargetIds(most, () => this.lanes.forget());
+    this.overlap = new Overlap(pool, this.targets);
     this.few = sharedInserts(pool);
   }
 

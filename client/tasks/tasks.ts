@@ -1,36 +1,22 @@
-import { withinSubmitSpan } from '../../handlers/tracing/submitSpan';
 import type { Contract } from '../../handlers/types';
 import type { Explanation } from '../../workflows/planning/explain';
 import type { Connection } from '../connection';
-import type { TaskProblem } from '../errors';
-import { InvalidTaskError, TooManyTasksError } from '../errors';
 import { scopeText, someOf } from '../operations/auditLog';
 import * as cancels from '../operations/cancel';
 import * as explains from '../operations/explain';
 import * as redrives from '../operations/redrive';
 import * as resolves from '../operations/resolve';
 import type * as views from '../views';
-import type { CheckedTask, TaskInput } from './checkTasks';
-import { checkTask } from './checkTasks';
+import type { TaskInput } from './checkTasks';
 import type { ListTasksOptions } from './list/list';
 import { listTasks } from './list/list';
 import * as reads from './read';
-import type { Stored, SubmitOptions, SubmitResult, TaskSource } from './submitResult';
+import { submitCall } from './submitCall';
+import type { SubmitOptions, SubmitResult, TaskSource } from './submitResult';
 import { RingingResult } from './submitResult';
-import { askAccepting } from './accepting';
 import { submitStream } from './submitStream';
 import * as texts from './failureTexts';
 import * as waits from './waitFor';
-
-/** Most tasks per call of `submit` with an array. */
-export const MAX_TASKS_PER_CALL = 10_000;
-/**
- * A submit of at least this many tasks resolves with its commit. Its ring follows in the
- * background, shared with those of later submits (`close` waits for it): a ring looks at every
- * target of the tasks, and would take a producer of many tasks longer than the commit. Smaller
- * submits wait for their ring, since a script may end right after one.
- */
-const RING_BEHIND_FROM = 50;
 
 /** The verbs for tasks: `muster.tasks`. */
 export class Tasks {
@@ -143,37 +129,3 @@ export class Tasks {
 
 const isAsyncIterable = (value: unknown): value is AsyncIterable<TaskInput> =>
   typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
-
-const submitCall = async (
-  connection: Connection,
-  handler: Contract,
-  tasks: readonly TaskInput[],
-  options: SubmitOptions,
-): Promise<Stored> => {
-  if (tasks.length > MAX_TASKS_PER_CALL) throw new TooManyTasksError(MAX_TASKS_PER_CALL, tasks.length);
-  const problems: TaskProblem[] = [];
-  const checked = tasks
-    .map((task, index) => checkTask(handler, task, index, problems))
-    .filter((task): task is CheckedTask => task !== null);
-  if (problems.length > 0 && options.partial !== true) throw new InvalidTaskError(problems);
-  if (checked.length === 0) return { accepted: 0, repeated: 0, refused: problems, rung: NOTHING };
-  await askAccepting(connection.hooks, handler.name, checked);
-  await options.admit?.(checked);
-  const of = { handler: handler.name, tasks: checked.length, traceparent: options.traceparent };
-  const { accepted, repeated, refused, ...rung } = await withinSubmitSpan(of, (trace) =>
-    connection.inserter.store(handler, checked, {
-      partial: options.partial ?? false,
-      ...(options.tx === undefined ? {} : { tx: options.tx }),
-      trace,
-    }),
-  );
-  // In a caller's transaction there is nothing to ring for yet, since it commits later. The sweeper
-  // finds the tasks within seconds.
-  if (options.tx === undefined) {
-    const rings = connection.ringSubmitted(rung);
-    if (tasks.length < RING_BEHIND_FROM || rung.hasDependents) await rings;
-  }
-  return { accepted, repeated, refused: [...problems, ...refused], rung };
-};
-
-const NOTHING = { targetIds: [], laneIds: [], hasDependents: false };

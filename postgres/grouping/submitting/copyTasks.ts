@@ -6,6 +6,21 @@ import type { LookedUpAtMs } from '../target';
 import type { NewTask } from '../task';
 import { insertBeside } from '../task';
 
+/** Tasks that are in `task` and in no queue yet. */
+export interface Copied {
+  base: number;
+  count: number;
+  later: Later;
+  /** Those of which more is written down. */
+  marked: NewTask[];
+}
+
+/** Tasks of one submit whose time has not come. */
+interface Later {
+  seqs: number[];
+  notBeforeMs: number[];
+}
+
 /**
  * Inserts many tasks fast: COPY into `task`, from which the database fills the queue itself: a
  * second COPY would cost this process as much as the first. A repeated id throws 23505, and the
@@ -16,6 +31,20 @@ export const copyTasks = async (
   tasks: readonly NewTask[],
   lookedUpAtMs: LookedUpAtMs,
 ): Promise<void> => {
+  const { version = null, trace = null } = tasks[0] ?? {};
+  await queueCopied(client, await copyRows(client, tasks, { version, trace }, lookedUpAtMs));
+};
+
+/**
+ * The first half of `copyTasks`: the tasks are asked for one by one, while the database stores
+ * those before. Their number must not pass `SEQ_STRIDE`.
+ */
+export const copyRows = async (
+  client: Client,
+  tasks: Iterable<NewTask>,
+  { version, trace }: Pick<NewTask, 'version' | 'trace'>,
+  lookedUpAtMs: LookedUpAtMs,
+): Promise<Copied> => {
   const { rows } = await client.query<{ base: number; now: string; nowMs: number; checked: boolean }>({
     name: 'begin-copy',
     text: `
@@ -25,33 +54,34 @@ select nextval('submit_seq') * 16384 as base, clock()::text as now,
     values: [String(lookedUpAtMs)],
   });
   const { base, now, nowMs } = rows[0]!;
-  const isPlain = tasks[0]?.version == null && tasks[0]?.trace == null;
+  const isPlain = version === null && trace === null;
+  const rest = isPlain ? '' : `\t${version ?? NULL}\t${trace ?? NULL}`;
+  const copied: Copied = { base, count: 0, later: { seqs: [], notBeforeMs: [] }, marked: [] };
+  const { later, marked } = copied;
   // Templates, not joined arrays: these lines are a third of what a submit costs this process.
-  await copy(
-    client,
-    isPlain ? COPY_PLAIN : COPY_ALL,
-    tasks,
-    (task, i) =>
-      `${base + i}\t${now}\t${task.targetId}\t${task.bytes}\t${task.priority}\t` +
-      `${task.recipientId ?? NULL}\t${task.weight ?? NULL}\t${text(task.id)}\t${task.key === null ? NULL : text(task.key)}\t${text(task.payload)}` +
-      (isPlain ? '' : `\t${task.version ?? NULL}\t${task.trace ?? NULL}`),
-  );
-  const later: Later = { seqs: [], notBeforeMs: [] };
-  for (const [i, { notBeforeMs }] of tasks.entries())
+  const line = (task: NewTask): string => {
+    const seq = base + copied.count++;
+    const { notBeforeMs } = task;
     if (notBeforeMs !== null && notBeforeMs > nowMs) {
-      later.seqs.push(base + i);
+      later.seqs.push(seq);
       later.notBeforeMs.push(notBeforeMs);
     }
-  await fillQueue(client, base, tasks.length, later);
-  if (later.seqs.length > 0) await fillDelayed(client, later);
-  await insertBeside(client, tasks);
+    if (task.expiresAtMs !== null || task.labels !== null) marked.push(task);
+    return (
+      `${seq}\t${now}\t${task.targetId}\t${task.bytes}\t${task.priority}\t` +
+      `${task.recipientId ?? NULL}\t${task.weight ?? NULL}\t${text(task.id)}\t${task.key === null ? NULL : text(task.key)}\t${text(task.payload)}${rest}`
+    );
+  };
+  await copy(client, isPlain ? COPY_PLAIN : COPY_ALL, tasks, line);
+  return copied;
 };
 
-/** Tasks of one submit whose time has not come. */
-interface Later {
-  seqs: number[];
-  notBeforeMs: number[];
-}
+/** The second half of `copyTasks`, in the same transaction. */
+export const queueCopied = async (client: Client, { base, count, later, marked }: Copied): Promise<void> => {
+  await fillQueue(client, base, count, later);
+  if (later.seqs.length > 0) await fillDelayed(client, later);
+  await insertBeside(client, marked);
+};
 
 const fillQueue = async (client: Client, base: number, n: number, later: Later): Promise<void> => {
   await client.query({
@@ -88,13 +118,13 @@ const CHUNK = 64 * 1024;
 const copy = async (
   client: Client,
   statement: string,
-  tasks: readonly NewTask[],
-  line: (task: NewTask, i: number) => string,
+  tasks: Iterable<NewTask>,
+  line: (task: NewTask) => string,
 ): Promise<void> => {
   const chunks = function* (): Generator<string> {
     let chunk = '';
-    for (const [i, task] of tasks.entries()) {
-      chunk += `${line(task, i)}\n`;
+    for (const task of tasks) {
+      chunk += `${line(task)}\n`;
       if (chunk.length > CHUNK) {
         yield chunk;
         chunk = '';

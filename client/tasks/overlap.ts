@@ -1,0 +1,121 @@
+import { storedVersionOf } from '../../handlers/contracts/payloadVersion';
+import type { Contract } from '../../handlers/types';
+import { isTargetGone, isUniqueViolation, withRetries } from '../../postgres/errors';
+import { copyRows, queueCopied } from '../../postgres/grouping/submitting/copyTasks';
+import type { NewTask } from '../../postgres/grouping/task';
+import type { Pool } from '../../postgres/pool';
+import { inTransaction } from '../../postgres/pool';
+import type { KnownTargets, TargetIds } from '../targetIds';
+import type { Checks } from './checks';
+import type { CheckedTask } from './checkTasks';
+import { newTask } from './newTasks';
+
+/**
+ * From this many tasks on it pays to check and store at the same time: each costs as much as the
+ * other.
+ */
+export const OVERLAP_FROM = 1_000;
+/** Tasks that are checked before a transaction begins: what is wrong with a call shows early. */
+const AHEAD = 500;
+/** Tasks that are checked between two looks at whether the call is still plain. */
+const STEP = 100;
+/** A transaction is not kept open for longer, however long a handler's schema takes. */
+const MOST_MS = 2_000;
+/** After a call that was not plain so many of its handler's are checked first. */
+const SKIPPED = 15;
+
+/** A call is not plain: nothing of it was stored, and it is stored in the usual way. */
+class NotPlain extends Error {}
+
+/**
+ * Stores the tasks of large calls while later ones of the same call are still being checked. Only
+ * plain calls: every task is accepted, and its target known, it has no callback and no
+ * dependencies, and no id comes twice. That a call is not plain shows on the way. Then what was
+ * written is rolled back, and the handler's next calls are not tried.
+ */
+export class Overlap {
+  private readonly skip = new Map<string, number>();
+
+  constructor(
+    private readonly pool: Pool,
+    private readonly targets: TargetIds,
+    private readonly now: () => number = () => performance.now(),
+  ) {}
+
+  /** Returns the targets of the stored tasks; null: nothing was stored. */
+  async store(handler: Contract, checks: Checks, trace: string | null): Promise<number[] | null> {
+    const left = this.skip.get(handler.name) ?? 0;
+    if (left > 0) this.skip.set(handler.name, left - 1);
+    if (left > 0 || !isPlainHandler(handler) || checks.given < OVERLAP_FROM) return null;
+    try {
+      return await this.targets.use(async () => {
+        const known = this.targets.peek(handler.name);
+        checks.check(AHEAD - checks.checked.length);
+        if (known === null || checks.problems.length > 0) return null;
+        if (!checks.checked.every((task) => isPlain(task, known))) return null;
+        // Begins anew after a conflict: what has been checked stays so.
+        return withRetries(() => this.try(new PlainTasks(handler, checks, known, trace, this.now() + MOST_MS)));
+      });
+    } catch (error) {
+      if (!(error instanceof NotPlain || isUniqueViolation(error) || isTargetGone(error))) throw error;
+      this.skip.set(handler.name, SKIPPED);
+      return null;
+    }
+  }
+
+  private try(tasks: PlainTasks): Promise<number[]> {
+    return inTransaction(this.pool, async (client) => {
+      const copied = await copyRows(client, tasks.each(this.now), tasks.form, tasks.lookedUpAtMs);
+      if (!tasks.areAll) throw new NotPlain();
+      await queueCopied(client, copied);
+      return [...tasks.targetIds];
+    });
+  }
+}
+
+const isPlainHandler = ({ ordered, maxQueued }: Contract): boolean =>
+  ordered !== true && maxQueued.perHandler === undefined && maxQueued.perTarget === undefined;
+
+const isPlain = ({ target, callback, dependsOn }: CheckedTask, { ids }: KnownTargets): boolean =>
+  ids.has(target) && callback === null && dependsOn.length === 0;
+
+/** The tasks of one call, as long as they are plain. */
+class PlainTasks {
+  readonly targetIds = new Set<number>();
+  readonly form: Pick<NewTask, 'version' | 'trace'>;
+  readonly lookedUpAtMs: number;
+  areAll = false;
+  private readonly ids = new Set<string>();
+
+  constructor(
+    handler: Contract,
+    private readonly checks: Checks,
+    private readonly known: KnownTargets,
+    trace: string | null,
+    private readonly until: number,
+  ) {
+    this.form = { version: storedVersionOf(handler), trace };
+    this.lookedUpAtMs = known.lookedUpAtMs;
+  }
+
+  /** Ends early where one is not plain. */
+  *each(now: () => number): Generator<NewTask> {
+    const { checks, known, ids, targetIds } = this;
+    const { version, trace } = this.form;
+    const { checked, problems } = checks;
+    for (let i = 0; ;) {
+      if (problems.length > 0) return;
+      for (; i < checked.length; i++) {
+        const task = checked[i]!;
+        if (!isPlain(task, known) || ids.size === ids.add(task.id).size) return;
+        const targetId = known.ids.get(task.target)!;
+        targetIds.add(targetId);
+        yield newTask(task, targetId, task.payload, null, version, trace);
+      }
+      if (i === checks.given) break;
+      if (now() > this.until) return;
+      checks.check(STEP);
+    }
+    this.areAll = true;
+  }
+}

@@ -1,0 +1,191 @@
+import type { Client, TaskInput } from '../../../client';
+import { createClient } from '../../../client';
+import { Checks } from '../../../client/tasks/checks';
+import { Overlap } from '../../../client/tasks/overlap';
+import { TargetIds } from '../../../client/targetIds';
+import { defineHandler } from '../../../handlers';
+import type { TestDatabase } from '../../helpers/database';
+import { createDatabase, NO_TEMPORAL } from '../../helpers/database';
+
+/** Large plain calls are stored while their later tasks are checked; all others are checked first. */
+
+interface Order {
+  to: string;
+  fault?: string;
+}
+
+const COUNT = 2_000;
+/** Calls of a handler that are checked first after one that was not plain. */
+const SKIPPED = 15;
+
+let database: TestDatabase;
+let client: Client;
+let checked = 0;
+/** How many tasks of the call had been checked when they began to be stored. */
+let begun: number[] = [];
+
+const base = {
+  name: 'orders',
+  target: ({ to, fault }: Order) => {
+    checked++;
+    if (fault !== undefined) throw new Error(fault);
+    return to;
+  },
+  limits: { maxItems: 100_000 },
+  linger: { lingerMs: 3_600_000 },
+  submit: () => Promise.resolve({ results: [] }),
+};
+const handler = defineHandler<Order>(base);
+
+beforeAll(async () => {
+  database = await createDatabase();
+  database.pool.on('connect', (session) => {
+    const query = session.query.bind(session) as (...args: unknown[]) => unknown;
+    session.query = ((first: { name?: string }, ...rest: unknown[]) => {
+      if (first.name === 'begin-copy') begun.push(checked);
+      return query(first, ...rest);
+    }) as typeof session.query;
+  });
+});
+afterAll(() => database.drop());
+
+beforeEach(async () => {
+  client = createClient({ databaseUrl: database.url, pool: database.pool, handlers: [handler], temporal: NO_TEMPORAL });
+  await client.submit('orders', call(`known-${Math.random()}`).slice(0, 10));
+});
+afterEach(() => client.close());
+
+const call = (name: string, last: Partial<TaskInput<Order>> = {}): TaskInput<Order>[] =>
+  Array.from({ length: COUNT }, (_, i) => ({
+    id: `${name}-${i}`,
+    payload: { to: `t${i % 10}` },
+    ...(i === COUNT - 1 ? last : {}),
+  }));
+
+const submit = async (tasks: TaskInput<Order>[], options = {}) => {
+  checked = 0;
+  begun = [];
+  return client.submit('orders', tasks, options);
+};
+const overlapped = (): boolean => begun.some((n) => n < COUNT);
+
+const stored = async (name: string): Promise<{ tasks: number; queued: number; delayed: number; late: number }> => {
+  const { rows } = await database.pool.query<{ tasks: number; queued: number; delayed: number; late: number }>(
+    `select count(*)::int as tasks, count(q.seq)::int as queued, count(d.seq)::int as delayed, count(e.seq)::int as late
+     from task k left join queue q using (seq) left join delayed d using (seq) left join expiry e using (seq)
+     where k.id like $1`,
+    [`${name}-%`],
+  );
+  return rows[0]!;
+};
+const whole = { tasks: COUNT, queued: COUNT, delayed: 0, late: 0 };
+const nothing = { tasks: 0, queued: 0, delayed: 0, late: 0 };
+
+test('a transaction has begun before the last task of a plain call is checked', async () => {
+  const result = await submit(call('plain'));
+  expect(result).toMatchObject({ accepted: COUNT, repeated: 0, refused: [] });
+  expect(new Set(result.targetIds).size).toBe(10);
+  expect(overlapped()).toBe(true);
+  expect(checked).toBe(COUNT);
+  expect(await stored('plain')).toEqual(whole);
+});
+
+test('times, expiries and labels of a plain call are stored with it', async () => {
+  const at = new Date(Date.now() + 3_600_000);
+  await submit(call('marked', { notBefore: at, expiresAt: at, tags: ['vip'], metadata: { a: 'b' } }));
+  expect(overlapped()).toBe(true);
+  expect(await stored('marked')).toEqual({ ...whole, queued: COUNT - 1, delayed: 1, late: 1 });
+  expect(await client.tasks.get(`marked-${COUNT - 1}`)).toMatchObject({ tags: ['vip'], metadata: { a: 'b' } });
+});
+
+test('a refused task at the end undoes what was written before it, and is told as ever', async () => {
+  const refused = { index: COUNT - 1, id: `refused-${COUNT - 1}`, field: 'target' };
+  const tasks = call('refused', { payload: { to: 't1', fault: 'no such target' } });
+  await expect(submit(tasks)).rejects.toMatchObject({ problems: [refused] });
+  expect(overlapped()).toBe(true);
+  expect(checked).toBe(COUNT);
+  expect(await stored('refused')).toEqual(nothing);
+  expect(await submit(tasks, { partial: true })).toMatchObject({ accepted: COUNT - 1, refused: [refused] });
+});
+
+test.each<[string, Partial<TaskInput<Order>>, object]>([
+  ['an unknown target', { payload: { to: `new` } }, { accepted: COUNT, repeated: 0 }],
+  ['a callback', { callback: { url: 'https://example.com/' } }, { accepted: COUNT, repeated: 0 }],
+  ['a dependency', { dependsOn: ['end-a dependency-0'] }, { accepted: COUNT, repeated: 0 }],
+  [
+    'an id that comes twice',
+    { id: 'end-an id that comes twice-9', payload: { to: 't9' } },
+    { accepted: COUNT - 1, repeated: 1 },
+  ],
+])('a call that ends with %s is stored in the usual way', async (what, last, expected) => {
+  expect(await submit(call(`end-${what}`, last))).toMatchObject(expected);
+  expect(overlapped()).toBe(true);
+  expect((await stored(`end-${what}`)).tasks).toBe((expected as { accepted: number }).accepted);
+});
+
+test('tasks that exist already are the same tasks', async () => {
+  await submit(call('again').slice(0, 1_500));
+  expect(await submit(call('again'))).toMatchObject({ accepted: COUNT - 1_500, repeated: 1_500 });
+  expect(await stored('again')).toEqual(whole);
+});
+
+test('calls that are not plain at their start begin no transaction for it; after one at its end others are not tried', async () => {
+  const first = { ...call('first')[0]!, payload: { to: 't0', fault: 'wrong' } };
+  await expect(submit([first, ...call('first').slice(1)])).rejects.toMatchObject({ problems: [{ index: 0 }] });
+  expect(overlapped()).toBe(false);
+  await submit(call('tried'));
+  expect(overlapped()).toBe(true);
+  await submit(call('late', { payload: { to: 'one more' } }));
+  for (let n = 0; n < SKIPPED; n++) {
+    await submit(call(`skipped-${n}`));
+    expect(overlapped()).toBe(false);
+  }
+  await submit(call('once more'));
+  expect(overlapped()).toBe(true);
+});
+
+test('a schema that takes long keeps no transaction open', async () => {
+  let now = 0;
+  const slow = defineHandler<Order>({
+    ...base,
+    target: ({ to }) => {
+      now += 10;
+      return to;
+    },
+  });
+  const targets = new TargetIds(100, () => undefined);
+  const ids = await database.pool.query<{ id: number; key: string }>('select id, key from target');
+  const row = { id: 1, leaders: 1 };
+  const overlap = new Overlap(database.pool, targets, () => now);
+  const tasks = call('slow');
+  await targets.of(
+    database.pool,
+    slow,
+    row as never,
+    ids.rows.map(({ key }) => ({ target: key })),
+  );
+  const checks = new Checks(slow, tasks);
+  expect(await overlap.store(slow, checks, null)).toBeNull();
+  expect(checks.checked.length).toBeLessThan(1_000);
+  expect(await stored('slow')).toEqual(nothing);
+});
+
+test('what a handler throws inside a check is thrown, and nothing was stored', async () => {
+  const asynchronous = defineHandler<Order, Order>({
+    ...base,
+    name: 'asynchronous',
+    schema: {
+      '~standard': {
+        version: 1,
+        vendor: 'test',
+        validate: (value: unknown) =>
+          (value as Order).fault === undefined ? { value: value as Order } : Promise.resolve({ value: value as Order }),
+      },
+    } as never,
+  });
+  await client.submit(asynchronous, call('sync').slice(0, 10));
+  await expect(
+    client.submit(asynchronous, call('async', { payload: { to: 't1', fault: 'late' } })),
+  ).rejects.toMatchObject({ name: 'AsyncSchemaError' });
+  expect(await stored('async')).toEqual(nothing);
+});
