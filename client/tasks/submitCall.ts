@@ -72,7 +72,7 @@ const within = ({ handler, options }: Call, tasks: number, store: (trace: string
     ? store(null)
     : withinSubmitSpan({ handler: handler.name, tasks, traceparent: options.traceparent }, store);
 
-/** Checks the tasks that have not been checked, and asks whoever else may refuse them. */
+/** Checks the tasks that have not been checked, and asks what else may refuse them. */
 const checkAll = async ({ connection, handler, checks, options }: Call): Promise<void> => {
   checks.check(checks.given);
   const { checked, problems } = checks;

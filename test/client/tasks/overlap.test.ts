@@ -4,6 +4,7 @@ import { Checks } from '../../../client/tasks/checks';
 import { Overlap } from '../../../client/tasks/overlap';
 import { TargetIds } from '../../../client/targetIds';
 import { defineHandler } from '../../../handlers';
+import { inTransaction } from '../../../postgres/pool';
 import type { TestDatabase } from '../../helpers/database';
 import { createDatabase, NO_TEMPORAL } from '../../helpers/database';
 
@@ -47,13 +48,23 @@ beforeAll(async () => {
     }) as typeof session.query;
   });
 });
-afterAll(() => database.drop());
+afterAll(async () => {
+  await Promise.all(clients.map((one) => one.close()));
+  await database.drop();
+});
+
+const clients: Client[] = [];
+const clientWith = (options = {}): Client => {
+  const common = { databaseUrl: database.url, pool: database.pool, temporal: NO_TEMPORAL };
+  const made = createClient({ ...common, handlers: [handler], ...options });
+  clients.push(made);
+  return made;
+};
 
 beforeEach(async () => {
-  client = createClient({ databaseUrl: database.url, pool: database.pool, handlers: [handler], temporal: NO_TEMPORAL });
+  client = clientWith();
   await client.submit('orders', call(`known-${Math.random()}`).slice(0, 10));
 });
-afterEach(() => client.close());
 
 const call = (name: string, last: Partial<TaskInput<Order>> = {}): TaskInput<Order>[] =>
   Array.from({ length: COUNT }, (_, i) => ({
@@ -142,6 +153,33 @@ test('calls that are not plain at their start begin no transaction for it; after
   }
   await submit(call('once more'));
   expect(overlapped()).toBe(true);
+});
+
+const codec = { encode: (values: unknown) => values, decode: (values: unknown) => values };
+const orders: [string, object, object][] = [
+  ['a hook that may refuse its tasks', {}, { hooks: { taskAccepted: async () => undefined } }],
+  ['a payload codec', {}, { payloadCodec: codec }],
+  ['a limit of waiting tasks', { maxQueued: { perHandler: 100_000 } }, {}],
+  ['a limit of waiting tasks per target', { maxQueued: { perTarget: 100_000 } }, {}],
+  ['a lane', { lane: { approach: 'serial' }, service: (target: string) => target }, {}],
+];
+test.each(orders)('a call is checked before it is stored beside %s', async (what, settings, options) => {
+  const name = `beside-${orders.findIndex(([one]) => one === what)}`;
+  const other = defineHandler<Order>({ ...base, ...settings, name });
+  const own = clientWith(options);
+  await own.submit(other, call(`${name}-first`).slice(0, 10));
+  checked = 0;
+  begun = [];
+  expect(await own.submit(other, call(name))).toMatchObject({ accepted: COUNT });
+  expect(overlapped()).toBe(false);
+});
+
+test("a caller's transaction gets tasks that were checked before", async () => {
+  await inTransaction(database.pool, async (tx) => {
+    expect(await submit(call('theirs'), { tx })).toMatchObject({ accepted: COUNT });
+    expect(overlapped()).toBe(false);
+  });
+  expect(await stored('theirs')).toEqual(whole);
 });
 
 test('a schema that takes long keeps no transaction open', async () => {
