@@ -19,14 +19,13 @@ export class Checks {
     this.given = tasks.length;
   }
 
-  /** Checks up to `more` further tasks; false: all have been checked. */
-  check(more: number): boolean {
+  /** Checks up to `more` further tasks. */
+  check(more: number): void {
     const until = Math.min(this.given, this.seen + more);
     while (this.seen < until) {
       const task = checkTask(this.handler, this.tasks[this.seen], this.seen, this.problems);
       this.seen++;
       if (task !== null) this.checked.push(task);
     }
-    return this.seen < this.given;
   }
 }

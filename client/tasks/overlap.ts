@@ -85,7 +85,6 @@ class PlainTasks {
   readonly form: Pick<NewTask, 'version' | 'trace'>;
   readonly lookedUpAtMs: number;
   areAll = false;
-  private readonly ids = new Set<string>();
 
   constructor(
     handler: Contract,
@@ -100,21 +99,20 @@ class PlainTasks {
 
   /** Ends early where one is not plain. */
   *each(now: () => number): Generator<NewTask> {
-    const { checks, known, ids, targetIds } = this;
+    const { checks, known, targetIds } = this;
     const { version, trace } = this.form;
     const { checked, problems } = checks;
-    for (let i = 0; ;) {
-      if (problems.length > 0) return;
-      for (; i < checked.length; i++) {
-        const task = checked[i]!;
-        if (!isPlain(task, known) || ids.size === ids.add(task.id).size) return;
-        const targetId = known.ids.get(task.target)!;
-        targetIds.add(targetId);
-        yield newTask(task, targetId, task.payload, null, version, trace);
+    for (let i = 0; i < checks.given; i++) {
+      if (i === checked.length) {
+        if (now() > this.until) return;
+        checks.check(STEP);
+        if (problems.length > 0) return;
       }
-      if (i === checks.given) break;
-      if (now() > this.until) return;
-      checks.check(STEP);
+      const task = checked[i]!;
+      if (!isPlain(task, known)) return;
+      const targetId = known.ids.get(task.target)!;
+      targetIds.add(targetId);
+      yield newTask(task, targetId, task.payload, null, version, trace);
     }
     this.areAll = true;
   }

@@ -24,6 +24,8 @@ let client: Client;
 let checked = 0;
 /** How many tasks of the call had been checked when they began to be stored. */
 let begun: number[] = [];
+/** How many had been checked when what was stored of it was undone. */
+let undone: number[] = [];
 
 const base = {
   name: 'orders',
@@ -44,6 +46,7 @@ beforeAll(async () => {
     const query = session.query.bind(session) as (...args: unknown[]) => unknown;
     session.query = ((first: { name?: string }, ...rest: unknown[]) => {
       if (first.name === 'begin-copy') begun.push(checked);
+      if ((first as unknown) === 'rollback') undone.push(checked);
       return query(first, ...rest);
     }) as typeof session.query;
   });
@@ -76,21 +79,33 @@ const call = (name: string, last: Partial<TaskInput<Order>> = {}): TaskInput<Ord
 const submit = async (tasks: TaskInput<Order>[], options = {}) => {
   checked = 0;
   begun = [];
+  undone = [];
   return client.submit('orders', tasks, options);
 };
 const overlapped = (): boolean => begun.some((n) => n < COUNT);
 
-const stored = async (name: string): Promise<{ tasks: number; queued: number; delayed: number; late: number }> => {
-  const { rows } = await database.pool.query<{ tasks: number; queued: number; delayed: number; late: number }>(
-    `select count(*)::int as tasks, count(q.seq)::int as queued, count(d.seq)::int as delayed, count(e.seq)::int as late
-     from task k left join queue q using (seq) left join delayed d using (seq) left join expiry e using (seq)
+/** Rows of the tasks of a call, by table. */
+interface Rows {
+  tasks: number;
+  queued: number;
+  delayed: number;
+  held: number;
+  late: number;
+  told: number;
+}
+const stored = async (name: string): Promise<Rows> => {
+  const { rows } = await database.pool.query<Rows>(
+    `select count(*)::int as tasks, count(q.seq)::int as queued, count(d.seq)::int as delayed,
+       count(h.seq)::int as held, count(e.seq)::int as late, count(k.recipient_id)::int as told
+     from task k left join queue q using (seq) left join delayed d using (seq) left join held h using (seq)
+       left join expiry e using (seq)
      where k.id like $1`,
     [`${name}-%`],
   );
   return rows[0]!;
 };
-const whole = { tasks: COUNT, queued: COUNT, delayed: 0, late: 0 };
-const nothing = { tasks: 0, queued: 0, delayed: 0, late: 0 };
+const nothing: Rows = { tasks: 0, queued: 0, delayed: 0, held: 0, late: 0, told: 0 };
+const whole: Rows = { ...nothing, tasks: COUNT, queued: COUNT };
 
 test('a transaction has begun before the last task of a plain call is checked', async () => {
   const result = await submit(call('plain'));
@@ -119,19 +134,24 @@ test('a refused task at the end undoes what was written before it, and is told a
   expect(await submit(tasks, { partial: true })).toMatchObject({ accepted: COUNT - 1, refused: [refused] });
 });
 
-test.each<[string, Partial<TaskInput<Order>>, object]>([
-  ['an unknown target', { payload: { to: `new` } }, { accepted: COUNT, repeated: 0 }],
-  ['a callback', { callback: { url: 'https://example.com/' } }, { accepted: COUNT, repeated: 0 }],
-  ['a dependency', { dependsOn: ['end-a dependency-0'] }, { accepted: COUNT, repeated: 0 }],
-  [
-    'an id that comes twice',
-    { id: 'end-an id that comes twice-9', payload: { to: 't9' } },
-    { accepted: COUNT - 1, repeated: 1 },
-  ],
-])('a call that ends with %s is stored in the usual way', async (what, last, expected) => {
-  expect(await submit(call(`end-${what}`, last))).toMatchObject(expected);
+test('a refused task in the middle stops the storing, and all problems are told', async () => {
+  const tasks = call('middle', { payload: { to: 't1', fault: 'last' } });
+  tasks[1_000] = { ...tasks[1_000]!, payload: { to: 't1', fault: 'middle' } };
+  await expect(submit(tasks)).rejects.toMatchObject({ problems: [{ index: 1_000 }, { index: COUNT - 1 }] });
+  expect(undone).toEqual([1_100]);
+});
+
+const all = { accepted: COUNT, repeated: 0 };
+const usual: [string, Partial<TaskInput<Order>>, object, object][] = [
+  ['target', { payload: { to: 'new' } }, all, { tasks: COUNT }],
+  ['callback', { callback: { url: 'https://example.com/' } }, all, { told: 1 }],
+  ['dependency', { dependsOn: ['end-dependency-0'] }, all, { queued: COUNT - 1, held: 1 }],
+  ['twin', { id: 'end-twin-9', payload: { to: 't9' } }, { accepted: COUNT - 1, repeated: 1 }, { queued: COUNT - 1 }],
+];
+test.each(usual)('a call that ends with a new %s is stored in the usual way', async (what, last, result, rows) => {
+  expect(await submit(call(`end-${what}`, last))).toMatchObject(result);
   expect(overlapped()).toBe(true);
-  expect((await stored(`end-${what}`)).tasks).toBe((expected as { accepted: number }).accepted);
+  expect(await stored(`end-${what}`)).toMatchObject(rows);
 });
 
 test('tasks that exist already are the same tasks', async () => {
@@ -172,6 +192,12 @@ test.each(orders)('a call is checked before it is stored beside %s', async (what
   begun = [];
   expect(await own.submit(other, call(name))).toMatchObject({ accepted: COUNT });
   expect(overlapped()).toBe(false);
+});
+
+test('a door asks its quotas about all tasks before one is stored', async () => {
+  const refused = new Error('too many');
+  await expect(submit(call('door'), { admit: () => Promise.reject(refused) })).rejects.toBe(refused);
+  expect([checked, begun]).toEqual([COUNT, []]);
 });
 
 test("a caller's transaction gets tasks that were checked before", async () => {
