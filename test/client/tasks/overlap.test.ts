@@ -164,6 +164,8 @@ test('calls that are not plain at their start begin no transaction for it; after
   const first = { ...call('first')[0]!, payload: { to: 't0', fault: 'wrong' } };
   await expect(submit([first, ...call('first').slice(1)])).rejects.toMatchObject({ problems: [{ index: 0 }] });
   expect(overlapped()).toBe(false);
+  await submit([{ ...call('told')[0]!, callback: { url: 'https://example.com/' } }, ...call('told').slice(1)]);
+  expect(overlapped()).toBe(false);
   await submit(call('tried'));
   expect(overlapped()).toBe(true);
   await submit(call('late', { payload: { to: 'one more' } }));

@@ -3,6 +3,7 @@ const { runMuster } = require('./commandLine');
 const { HERE, keepGlobals } = require('./oneContext');
 const { letGo } = require('./promiseStorage');
 const { forgetRuntime } = require('./sharedModules');
+const { nameWhatKeepsAlive } = require('./lateExit');
 const { timesOf } = require('./times');
 const { reuseThreads } = require('./workflowThreads');
 
@@ -13,6 +14,7 @@ const { reuseThreads } = require('./workflowThreads');
 class Environment extends TestEnvironment {
   constructor(config, context) {
     super(config, context);
+    nameWhatKeepsAlive();
     this.putBack = keepGlobals();
     this.global = globalThis;
     this.times = timesOf(context.testPath);
