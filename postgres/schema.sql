@@ -1728,7 +1728,7 @@ CREATE INDEX fanout_recipient ON fanout USING btree (recipient_id) WHERE recipie
 CREATE INDEX fanout_tenant ON fanout USING btree (tenant) WHERE tenant IS NOT NULL;
 CREATE UNIQUE INDEX fault_stack ON fault USING btree (handler_id, md5(stack));
 CREATE INDEX handler_limits ON handler USING btree (limits_until) WHERE limits_until IS NOT NULL;
-CREATE INDEX held_target ON held USING btree (target_id);
+CREATE INDEX held_target_seq ON held USING btree (target_id, seq);
 CREATE INDEX idempotency_key_created ON idempotency_key USING btree (created_at);
 CREATE INDEX lane_handler_id ON lane USING btree (handler_id, id);
 CREATE INDEX lane_partition ON lane USING btree (partition) WHERE partition IS NOT NULL;

@@ -78,13 +78,20 @@ order by t.key, d.not_before, d.seq limit $3`,
 /** Key of the target, and seq. */
 export type HeldPlace = readonly [key: string, seq: number];
 export const HELD_FIRST: HeldPlace = ['', 0];
-/** Tasks that wait for tasks which they depend on. */
+/**
+ * Tasks that wait for tasks which they depend on. Compared as pairs: by "target_id = t.id" a plan
+ * may read the primary key, in the order of `seq`, past what all other targets hold.
+ */
 export const listHeld = reading<HeldPlace>(
   'list-held',
   `
 select h.seq, null::bigint as "batchId", json_build_array(t.key, h.seq) as place
-from (${TARGETS}) t join held h on h.target_id = t.id
-where t.key > $4 or h.seq > $5::bigint
+from (${TARGETS}) t cross join lateral (
+  select h.seq
+  from held h
+  where (h.target_id, h.seq) > (t.id, case when t.key = $4 then $5::bigint else 0 end)
+    and (h.target_id, h.seq) <= (t.id, 9223372036854775807)
+  order by h.target_id, h.seq limit $3) h
 order by t.key, h.seq limit $3`,
 );
 

@@ -1,7 +1,7 @@
 import * as byTime from '../../../postgres/listing/byTime';
 import { inOrder } from '../../../postgres/listing/inOrder';
 import { listTagged, listTaggedOfAll } from '../../../postgres/listing/tagged';
-import { listLaneTasks } from '../../../postgres/listing/waiting';
+import { listDelayed, listHeld, listLaneTasks, listQueued } from '../../../postgres/listing/waiting';
 import { readBatchMembers } from '../../../postgres/operations/batchView';
 import type { Queryable } from '../../../postgres/pool';
 import type { Shop } from '../shop';
@@ -38,6 +38,8 @@ select 'all', t.handler_id, f.seq from filled f join target t on t.id = f.target
   await shop.pool.query(`
 insert into delayed (target_id, seq, not_before, bytes)
 select 1, (2000000 + g)::bigint * 16384, clock() + interval '1 day', 2 from generate_series(1, ${TASKS}) g`);
+  await shop.pool.query(`
+insert into held (seq, target_id) select (3000000 + g)::bigint * 16384, 1 from generate_series(1, ${TASKS}) g`);
   await fillLane();
   await shop.client.submit('items', items('t0', ...Array.from({ length: 100 }, (_, i) => `member-${i}`)));
   await cut(
@@ -99,7 +101,7 @@ const MIDDLE = 1_010_000 * 16_384;
 
 /** What the planner knows: all, or what autovacuum found that came when the tables were empty. */
 const STATISTICS = [
-  ['as they are', 'analyze task; analyze task_tag; analyze queue; analyze delayed; analyze target'],
+  ['as they are', 'analyze task; analyze task_tag; analyze queue; analyze delayed; analyze held; analyze target'],
   [
     'when they were empty',
     `update pg_class set relpages = 1000, reltuples = 0
@@ -145,6 +147,22 @@ describe.each(STATISTICS)('by statistics of the tables %s', (_, statistics) => {
     const { rows } = await shop.pool.query<{ id: number }>('select id from lane');
     const lane = await reads((db) => listLaneTasks(db, scope, [rows[0]!.id, TASKS / 2], 100));
     expect(lane['lane_queue']).toBe(100);
+  });
+
+  test('a page in the middle of what a target has to send, later or held, reads what it shows', async () => {
+    const { rows } = await shop.pool.query<{ key: string; later: number; queued: number }>(`
+select t.key, (
+  select (extract(epoch from max(not_before)) * 1000000)::bigint - 1 from delayed) as later, (
+  select (min(seq) + max(seq)) / 2 from queue q where q.target_id = t.id) as queued
+from target t where t.id = 1`);
+    const { key, later, queued } = rows[0]!;
+    const scope = { handlerId, target: null };
+    const held = await reads((db) => listHeld(db, scope, [key, (3_000_000 + TASKS / 2) * 16_384], 100));
+    expect(held['held']).toBe(100);
+    const delayed = await reads((db) => listDelayed(db, scope, [key, later, 0], 100));
+    expect(delayed['delayed']).toBe(100);
+    const sent = await reads((db) => listQueued(db, scope, [key, 0, queued], 100));
+    expect(sent['queue']).toBeLessThanOrEqual(TARGETS * 100);
   });
 
   test('the members of a batch are looked up one by one', async () => {
