@@ -1,6 +1,6 @@
 /** Muster's public API. */
 export { createClient, Client } from './client';
-export { MAX_TASKS_PER_CALL } from './tasks/submitCall';
+export { MAX_TASKS_PER_CALL } from './tasks/calls/submitCall';
 export type { Tasks } from './tasks/tasks';
 export type { Handlers } from './operations/handlers';
 export type { Targets } from './operations/targets';

@@ -15,7 +15,7 @@ import { LaneBindings } from '../lanes/bindings';
 import { conflict, knownIds } from './repeats';
 import { keepObjects, noting } from '../transactions/keptObjects';
 import { newTasks } from './newTasks';
-import { Overlap } from './overlap';
+import { Overlap } from './calls/overlap';
 import { sealPayloads } from './sealPayloads';
 import { checkBacklog, inQueues } from './backlog';
 import type { GroupCommit } from '../../postgres/sharing/groupCommit';

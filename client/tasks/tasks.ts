@@ -11,7 +11,7 @@ import type { TaskInput } from './checkTasks';
 import type { ListTasksOptions } from './list/list';
 import { listTasks } from './list/list';
 import * as reads from './read';
-import { submitCall } from './submitCall';
+import { submitCall } from './calls/submitCall';
 import type { SubmitOptions, SubmitResult, TaskSource } from './submitResult';
 import { RingingResult } from './submitResult';
 import { submitStream } from './submitStream';

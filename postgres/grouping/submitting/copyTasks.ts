@@ -68,8 +68,9 @@ select nextval('submit_seq') * 16384 as base, clock()::text as now,
     }
     if (task.expiresAtMs !== null || task.labels !== null) marked.push(task);
     return (
-      `${seq}\t${now}\t${task.targetId}\t${task.bytes}\t${task.priority}\t` +
-      `${task.recipientId ?? NULL}\t${task.weight ?? NULL}\t${text(task.id)}\t${task.key === null ? NULL : text(task.key)}\t${text(task.payload)}${rest}`
+      `${seq}\t${now}\t${task.targetId}\t${task.bytes}\t${task.priority}\t${task.recipientId ?? NULL}\t` +
+      `${task.weight ?? NULL}\t${text(task.id)}\t${task.key === null ? NULL : text(task.key)}\t` +
+      `${text(task.payload)}${rest}`
     );
   };
   await copy(client, isPlain ? COPY_PLAIN : COPY_ALL, tasks, line);

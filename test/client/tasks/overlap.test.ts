@@ -1,14 +1,14 @@
 import type { Client, TaskInput } from '../../../client';
 import { createClient } from '../../../client';
-import { Checks } from '../../../client/tasks/checks';
-import { Overlap } from '../../../client/tasks/overlap';
+import { Checks } from '../../../client/tasks/calls/checks';
+import { Overlap } from '../../../client/tasks/calls/overlap';
 import { TargetIds } from '../../../client/targetIds';
 import { defineHandler } from '../../../handlers';
 import { inTransaction } from '../../../postgres/pool';
 import type { TestDatabase } from '../../helpers/database';
 import { createDatabase, NO_TEMPORAL } from '../../helpers/database';
 
-/** Large plain calls are stored while their later tasks are checked; all others are checked first. */
+/** Large plain calls are stored while their later tasks are checked; others are checked first. */
 
 interface Order {
   to: string;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { COPY_FROM } from '../../../client/tasks/taskInserter';
-import { MAX_TASKS_PER_CALL } from '../../../client/tasks/submitCall';
+import { MAX_TASKS_PER_CALL } from '../../../client/tasks/calls/submitCall';
 import type { Client } from '../../../client/client';
 import { chunksOf } from '../../../client/context';
 import { NotFoundError } from '../../../client/errors';

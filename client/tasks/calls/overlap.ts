@@ -1,14 +1,14 @@
-import { storedVersionOf } from '../../handlers/contracts/payloadVersion';
-import type { Contract } from '../../handlers/types';
-import { isTargetGone, isUniqueViolation, withRetries } from '../../postgres/errors';
-import { copyRows, queueCopied } from '../../postgres/grouping/submitting/copyTasks';
-import type { NewTask } from '../../postgres/grouping/task';
-import type { Pool } from '../../postgres/pool';
-import { inTransaction } from '../../postgres/pool';
-import type { KnownTargets, TargetIds } from '../targetIds';
+import { storedVersionOf } from '../../../handlers/contracts/payloadVersion';
+import type { Contract } from '../../../handlers/types';
+import { isTargetGone, isUniqueViolation, withRetries } from '../../../postgres/errors';
+import { copyRows, queueCopied } from '../../../postgres/grouping/submitting/copyTasks';
+import type { NewTask } from '../../../postgres/grouping/task';
+import type { Pool } from '../../../postgres/pool';
+import { inTransaction } from '../../../postgres/pool';
+import type { KnownTargets, TargetIds } from '../../targetIds';
 import type { Checks } from './checks';
-import type { CheckedTask } from './checkTasks';
-import { newTask } from './newTasks';
+import type { CheckedTask } from '../checkTasks';
+import { newTask } from '../newTasks';
 
 /**
  * From this many tasks on it pays to check and store at the same time: each costs as much as the

@@ -1,7 +1,7 @@
-import type { Contract } from '../../handlers/types';
-import type { TaskProblem } from '../errors';
-import type { CheckedTask, TaskInput } from './checkTasks';
-import { checkTask } from './checkTasks';
+import type { Contract } from '../../../handlers/types';
+import type { TaskProblem } from '../../errors';
+import type { CheckedTask, TaskInput } from '../checkTasks';
+import { checkTask } from '../checkTasks';
 
 /** Checks the tasks of one call in their order, each once, as far as is asked. */
 export class Checks {

@@ -1,12 +1,12 @@
-import { withinSubmitSpan } from '../../handlers/tracing/submitSpan';
-import type { Contract } from '../../handlers/types';
-import type { Connection } from '../connection';
-import { InvalidTaskError, TooManyTasksError } from '../errors';
-import { askAccepting } from './accepting';
+import { withinSubmitSpan } from '../../../handlers/tracing/submitSpan';
+import type { Contract } from '../../../handlers/types';
+import type { Connection } from '../../connection';
+import { InvalidTaskError, TooManyTasksError } from '../../errors';
+import { askAccepting } from '../accepting';
 import { Checks } from './checks';
-import type { TaskInput } from './checkTasks';
+import type { TaskInput } from '../checkTasks';
 import { OVERLAP_FROM } from './overlap';
-import type { Stored, SubmitOptions } from './submitResult';
+import type { Stored, SubmitOptions } from '../submitResult';
 
 /** Most tasks per call of `submit` with an array. */
 export const MAX_TASKS_PER_CALL = 10_000;
