@@ -20,7 +20,7 @@ const AHEAD = 500;
 /** Tasks that are checked between two looks at whether the call is still plain. */
 const STEP = 100;
 /** A transaction is not kept open for longer, however long a handler's schema takes. */
-const MOST_MS = 2_000;
+const OPEN_MS = 2_000;
 /** After a call that was not plain so many of its handler's are checked first. */
 const SKIPPED = 15;
 
@@ -54,7 +54,7 @@ export class Overlap {
         if (known === null || checks.problems.length > 0) return null;
         if (!checks.checked.every((task) => isPlain(task, known))) return null;
         // Begins anew after a conflict: what has been checked stays so.
-        return withRetries(() => this.try(new PlainTasks(handler, checks, known, trace, this.now() + MOST_MS)));
+        return withRetries(() => this.try(new PlainTasks(handler, checks, known, trace, this.now() + OPEN_MS)));
       });
     } catch (error) {
       if (!(error instanceof NotPlain || isUniqueViolation(error) || isTargetGone(error))) throw error;
