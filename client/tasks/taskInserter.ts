@@ -115,7 +115,7 @@ export class TaskInserter {
     this.beside = beside;
     this.lanes = new LaneBindings(most);
     this.targets = new TargetIds(most, () => this.lanes.forget());
-    this.overlap = new Overlap(pool, this.targets);
+    this.overlap = new Overlap(pool, this.targets, () => (this.expectRepeats = true));
     this.few = sharedInserts(pool);
   }
 

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import type { Contract } from '../../../handlers/types';
 import type { TaskProblem } from '../../errors';
 import type { CheckedTask, TaskInput } from '../checkTasks';
@@ -12,20 +13,26 @@ export class Checks {
   readonly given: number;
   private seen = 0;
 
+  private readonly tasks: readonly TaskInput[];
+
   constructor(
     private readonly handler: Contract,
-    private readonly tasks: readonly TaskInput[],
+    tasks: readonly TaskInput[],
   ) {
     this.given = tasks.length;
+    this.tasks = tasks.slice(); // the caller may go on using its array
   }
 
-  /** Checks up to `more` further tasks. */
-  check(more: number): void {
+  /**
+   * Checks up to `more` further tasks. In the context of the call, whoever asks: a handler's
+   * functions may read an `AsyncLocalStorage`.
+   */
+  readonly check = AsyncResource.bind((more: number): void => {
     const until = Math.min(this.given, this.seen + more);
     while (this.seen < until) {
       const task = checkTask(this.handler, this.tasks[this.seen], this.seen, this.problems);
       this.seen++;
       if (task !== null) this.checked.push(task);
     }
-  }
+  });
 }

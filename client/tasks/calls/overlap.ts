@@ -1,6 +1,6 @@
 import { storedVersionOf } from '../../../handlers/contracts/payloadVersion';
 import type { Contract } from '../../../handlers/types';
-import { isTargetGone, isUniqueViolation, withRetries } from '../../../postgres/errors';
+import { isUniqueViolation, withRetries } from '../../../postgres/errors';
 import { copyRows, queueCopied } from '../../../postgres/grouping/submitting/copyTasks';
 import type { NewTask } from '../../../postgres/grouping/task';
 import type { Pool } from '../../../postgres/pool';
@@ -19,7 +19,10 @@ export const OVERLAP_FROM = 1_000;
 const AHEAD = 500;
 /** Tasks that are checked between two looks at whether the call is still plain. */
 const STEP = 100;
-/** A transaction is not kept open for longer, however long a handler's schema takes. */
+/**
+ * Checks keep no transaction open for longer. Where those of the first tasks took too long for
+ * that, none is begun.
+ */
 const OPEN_MS = 2_000;
 /** After a call that was not plain so many of its handler's are checked first. */
 const SKIPPED = 15;
@@ -39,39 +42,63 @@ export class Overlap {
   constructor(
     private readonly pool: Pool,
     private readonly targets: TargetIds,
+    /** Told that a call has tasks which exist. */
+    private readonly expectRepeats: () => void = () => undefined,
     private readonly now: () => number = () => performance.now(),
   ) {}
 
-  /** Returns the targets of the stored tasks; null: nothing was stored. */
-  async store(handler: Contract, checks: Checks, trace: string | null): Promise<number[] | null> {
+  /**
+   * Returns the targets of the stored tasks; null: nothing was stored. `within` stores in the span
+   * of the call.
+   *
+   * @throws DatabaseError also where a task that has not been checked may be refused.
+   */
+  async store(handler: Contract, checks: Checks, within: Within): Promise<number[] | null> {
     const left = this.skip.get(handler.name) ?? 0;
     if (left > 0) this.skip.set(handler.name, left - 1);
     if (left > 0 || !isPlainHandler(handler) || checks.given < OVERLAP_FROM) return null;
+    return this.targets.use(async () => {
+      const known = this.targets.peek(handler.name);
+      const begun = this.now();
+      checks.check(AHEAD - checks.checked.length);
+      if ((this.now() - begun) * (checks.given / AHEAD) > OPEN_MS) return null;
+      if (known === null || checks.problems.length > 0) return null;
+      if (!checks.checked.every((task) => isPlain(task, known))) return null;
+      const ids = await within((trace) => this.tryAll(handler, checks, known, trace));
+      if (ids === null) this.skip.set(handler.name, SKIPPED);
+      return ids;
+    });
+  }
+
+  /** Returns null if the call turns out not to be plain. */
+  private async tryAll(
+    handler: Contract,
+    checks: Checks,
+    known: KnownTargets,
+    trace: string | null,
+  ): Promise<number[] | null> {
     try {
-      return await this.targets.use(async () => {
-        const known = this.targets.peek(handler.name);
-        checks.check(AHEAD - checks.checked.length);
-        if (known === null || checks.problems.length > 0) return null;
-        if (!checks.checked.every((task) => isPlain(task, known))) return null;
-        // Begins anew after a conflict: what has been checked stays so.
-        return withRetries(() => this.try(new PlainTasks(handler, checks, known, trace, this.now() + OPEN_MS)));
-      });
+      // Begins anew after a conflict: what has been checked stays so.
+      return await withRetries(() => this.try(new PlainTasks(handler, checks, known, trace, this.now)));
     } catch (error) {
-      if (!(error instanceof NotPlain || isUniqueViolation(error) || isTargetGone(error))) throw error;
-      this.skip.set(handler.name, SKIPPED);
+      if (isUniqueViolation(error)) this.expectRepeats();
+      else if (!(error instanceof NotPlain)) throw error;
       return null;
     }
   }
 
   private try(tasks: PlainTasks): Promise<number[]> {
     return inTransaction(this.pool, async (client) => {
-      const copied = await copyRows(client, tasks.each(this.now), tasks.form, tasks.lookedUpAtMs);
+      const copied = await copyRows(client, tasks.each(), tasks.form, tasks.lookedUpAtMs);
       if (!tasks.areAll) throw new NotPlain();
       await queueCopied(client, copied);
       return [...tasks.targetIds];
     });
   }
 }
+
+/** Stores tasks, given the trace context that they are to be stored with. */
+type Within = <T>(store: (trace: string | null) => Promise<T>) => Promise<T>;
 
 const isPlainHandler = ({ ordered, maxQueued }: Contract): boolean =>
   ordered !== true && maxQueued.perHandler === undefined && maxQueued.perTarget === undefined;
@@ -91,22 +118,24 @@ class PlainTasks {
     private readonly checks: Checks,
     private readonly known: KnownTargets,
     trace: string | null,
-    private readonly until: number,
+    private readonly now: () => number,
   ) {
     this.form = { version: storedVersionOf(handler), trace };
     this.lookedUpAtMs = known.lookedUpAtMs;
   }
 
   /** Ends early where one is not plain. */
-  *each(now: () => number): Generator<NewTask> {
+  *each(): Generator<NewTask> {
     const { checks, known, targetIds } = this;
     const { version, trace } = this.form;
     const { checked, problems } = checks;
+    let tookMs = 0; // of the checks alone: a database that is slow is no reason to begin again
     for (let i = 0; i < checks.given; i++) {
       if (i === checked.length) {
-        if (now() > this.until) return;
+        const begun = this.now();
         checks.check(STEP);
-        if (problems.length > 0) return;
+        tookMs += this.now() - begun;
+        if (problems.length > 0 || tookMs > OPEN_MS) return;
       }
       const task = checked[i]!;
       if (!isPlain(task, known)) return;

@@ -52,25 +52,31 @@ const mayOverlap = ({ connection, checks, options }: Call): boolean =>
   connection.hooks?.taskAccepted === undefined &&
   connection.sealer === null;
 
-const storeWhileChecking = (call: Call): Promise<Stored> =>
-  within(call, call.checks.given, async (trace) => {
-    const { connection, handler, checks } = call;
-    const targetIds = await connection.inserter.overlap.store(handler, checks, trace);
+const storeWhileChecking = async (call: Call): Promise<Stored> => {
+  const { connection, handler, checks } = call;
+  try {
+    const within = withinSpan(call, checks.given);
+    const targetIds = await connection.inserter.overlap.store(handler, checks, within);
     if (targetIds !== null)
       return { accepted: checks.given, repeated: 0, refused: [], rung: { ...NOTHING, targetIds } };
-    await checkAll(call);
-    return storeAll(call, trace);
-  });
+  } catch (error) {
+    await checkAll(call); // a task that is refused is refused, whatever became of the others
+    throw error;
+  }
+  return storeChecked(call);
+};
 
 const storeChecked = async (call: Call): Promise<Stored> => {
   await checkAll(call);
-  return within(call, call.checks.checked.length, (trace) => storeAll(call, trace));
+  const { checked, problems } = call.checks;
+  if (checked.length === 0) return { accepted: 0, repeated: 0, refused: problems, rung: NOTHING };
+  return withinSpan(call, checked.length)((trace) => storeAll(call, trace));
 };
 
-const within = ({ handler, options }: Call, tasks: number, store: (trace: string | null) => Promise<Stored>) =>
-  tasks === 0
-    ? store(null)
-    : withinSubmitSpan({ handler: handler.name, tasks, traceparent: options.traceparent }, store);
+const withinSpan =
+  ({ handler, options: { traceparent } }: Call, tasks: number) =>
+  <T>(store: (trace: string | null) => Promise<T>): Promise<T> =>
+    withinSubmitSpan({ handler: handler.name, tasks, traceparent }, store);
 
 /** Checks the tasks that have not been checked, and asks what else may refuse them. */
 const checkAll = async ({ connection, handler, checks, options }: Call): Promise<void> => {
@@ -84,7 +90,6 @@ const checkAll = async ({ connection, handler, checks, options }: Call): Promise
 
 const storeAll = async ({ connection, handler, checks, options }: Call, trace: string | null): Promise<Stored> => {
   const { checked, problems } = checks;
-  if (checked.length === 0) return { accepted: 0, repeated: 0, refused: problems, rung: NOTHING };
   const { accepted, repeated, refused, ...rung } = await connection.inserter.store(handler, checked, {
     partial: options.partial ?? false,
     ...(options.tx === undefined ? {} : { tx: options.tx }),

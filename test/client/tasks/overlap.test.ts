@@ -1,10 +1,12 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setImmediate } from 'node:timers/promises';
 import type { Client, TaskInput } from '../../../client';
 import { createClient } from '../../../client';
 import { Checks } from '../../../client/tasks/calls/checks';
 import { Overlap } from '../../../client/tasks/calls/overlap';
 import { TargetIds } from '../../../client/targetIds';
 import { defineHandler } from '../../../handlers';
-import { inTransaction } from '../../../postgres/pool';
+import { createPool, inTransaction } from '../../../postgres/pool';
 import type { TestDatabase } from '../../helpers/database';
 import { createDatabase, NO_TEMPORAL } from '../../helpers/database';
 
@@ -26,6 +28,13 @@ let checked = 0;
 let begun: number[] = [];
 /** How many had been checked when what was stored of it was undone. */
 let undone: number[] = [];
+/** What happens on a connection on which a large call has begun. */
+let atBegin: ((pid: number) => Promise<void>) | null = null;
+
+/** What a client keeps of targets. */
+interface Known {
+  known: { lookedUpAtMs: number };
+}
 
 const base = {
   name: 'orders',
@@ -47,7 +56,12 @@ beforeAll(async () => {
     session.query = ((first: { name?: string }, ...rest: unknown[]) => {
       if (first.name === 'begin-copy') begun.push(checked);
       if ((first as unknown) === 'rollback') undone.push(checked);
-      return query(first, ...rest);
+      const answer = query(first, ...rest);
+      if (first.name !== 'begin-copy' || atBegin === null) return answer;
+      return (answer as Promise<unknown>).then(async (rows) => {
+        await atBegin!((session as unknown as { processID: number }).processID);
+        return rows;
+      });
     }) as typeof session.query;
   });
 });
@@ -210,30 +224,124 @@ test("a caller's transaction gets tasks that were checked before", async () => {
   expect(await stored('theirs')).toEqual(whole);
 });
 
-test('a schema that takes long keeps no transaction open', async () => {
-  let now = 0;
-  const slow = defineHandler<Order>({
+describe('a schema that takes long', () => {
+  /** The first 500 tasks are checked in `firstMs` each, the others in 10 ms; returns how many were. */
+  const checkedOf = async (name: string, firstMs: number): Promise<number> => {
+    let now = 0;
+    let seen = 0;
+    const slow = defineHandler<Order>({
+      ...base,
+      target: ({ to }) => {
+        now += seen++ < 500 ? firstMs : 10;
+        return to;
+      },
+    });
+    const { rows } = await database.pool.query<{ key: string }>('select key from target');
+    const targets = new TargetIds(100, () => undefined);
+    await targets.of(
+      database.pool,
+      slow,
+      { id: 1, leaders: 1 } as never,
+      rows.map(({ key }) => ({ target: key })),
+    );
+    const overlap = new Overlap(database.pool, targets, undefined, () => now);
+    const checks = new Checks(slow, call(name));
+    begun = [];
+    expect(await overlap.store(slow, checks, (store) => store(null))).toBeNull();
+    expect(await stored(name)).toEqual(nothing);
+    return checks.checked.length;
+  };
+
+  test('begins no transaction that it would keep open', async () => {
+    expect(await checkedOf('slow', 2)).toBe(500);
+    expect(begun).toEqual([]);
+  });
+
+  test('ends one in which 2 s went into checks', async () => {
+    expect(await checkedOf('slower', 0)).toBe(800);
+    expect(begun).toHaveLength(1);
+  });
+});
+
+test('a handler is asked within the context of the call, whoever opened the connection', async () => {
+  const context = new AsyncLocalStorage<string>();
+  const tenant = defineHandler<Order>({
     ...base,
+    name: 'tenants',
     target: ({ to }) => {
-      now += 10;
-      return to;
+      checked++;
+      return `${to} of ${context.getStore()}`;
     },
   });
-  const targets = new TargetIds(100, () => undefined);
-  const ids = await database.pool.query<{ id: number; key: string }>('select id, key from target');
-  const row = { id: 1, leaders: 1 };
-  const overlap = new Overlap(database.pool, targets, () => now);
-  const tasks = call('slow');
-  await targets.of(
-    database.pool,
-    slow,
-    row as never,
-    ids.rows.map(({ key }) => ({ target: key })),
-  );
-  const checks = new Checks(slow, tasks);
-  expect(await overlap.store(slow, checks, null)).toBeNull();
-  expect(checks.checked.length).toBeLessThan(1_000);
-  expect(await stored('slow')).toEqual(nothing);
+  const text = 'x'.repeat(500);
+  const tasks = (name: string) => call(name).map((task) => ({ ...task, payload: { ...task.payload, text } }));
+  for (const name of ['first', 'second'])
+    await context.run('a', async () => {
+      checked = 0;
+      await client.submit(tenant, name === 'first' ? tasks(`a-${name}`).slice(0, 100) : tasks(`a-${name}`));
+    });
+  expect(overlapped()).toBe(true);
+  const { rows } = await database.pool.query<{ key: string }>("select key from target where key like '% of %'");
+  expect(rows.filter(({ key }) => !key.endsWith(' of a'))).toEqual([]);
+});
+
+test('tasks are those of the call, whatever becomes of its array', async () => {
+  checked = 0;
+  begun = [];
+  const tasks = call('mine');
+  const submitted = client.submit('orders', tasks);
+  while (begun.length === 0) await setImmediate();
+  tasks.fill({ id: 'other', payload: { to: 't1' } });
+  expect(await submitted).toMatchObject({ accepted: COUNT });
+  expect(overlapped()).toBe(true);
+  expect(await stored('mine')).toEqual(whole);
+});
+
+describe('what is in the way of a call', () => {
+  /** Cuts the connection on which the next large call has begun. */
+  const cutNext = (): void => {
+    atBegin = async (pid) => {
+      atBegin = null;
+      await database.pool.query('select pg_terminate_backend($1)', [pid]);
+    };
+  };
+
+  test('a connection that breaks in the midst: it begins again, and no task is checked again', async () => {
+    cutNext();
+    expect(await submit(call('cut'))).toMatchObject({ accepted: COUNT, repeated: 0 });
+    expect(begun).toHaveLength(2);
+    expect(checked).toBe(COUNT);
+    expect(await stored('cut')).toEqual(whole);
+  });
+
+  test('ids of targets that were looked up long ago: they are looked up again', async () => {
+    const { targets } = (client as unknown as { connection: { inserter: { targets: Known } } }).connection.inserter;
+    targets.known.lookedUpAtMs -= 13 * 3_600_000;
+    expect(await submit(call('old'))).toMatchObject({ accepted: COUNT, repeated: 0 });
+    expect(overlapped()).toBe(true);
+    expect(await stored('old')).toEqual(whole);
+  });
+
+  test('a database that is away hides no refusal', async () => {
+    const away = createPool({ databaseUrl: database.url, max: 1 });
+    const own = clientWith({ databaseUrl: database.url, pool: away });
+    await own.submit('orders', call('away').slice(0, 100));
+    await own.close();
+    await away.end();
+    const tasks = call('refused away', { payload: { to: 't1', fault: 'no such target' } });
+    await expect(own.submit('orders', tasks)).rejects.toMatchObject({ problems: [{ index: COUNT - 1 }] });
+    await expect(own.submit('orders', call('away'))).rejects.toThrow('after calling end');
+  });
+
+  test('a pool of one connection is enough', async () => {
+    const single = createPool({ databaseUrl: database.url, max: 1 });
+    const own = clientWith({ databaseUrl: database.url, pool: single });
+    expect(await own.submit('orders', call('one').slice(0, 100))).toMatchObject({ accepted: 100 });
+    expect(await own.submit('orders', call('single'))).toMatchObject({ accepted: COUNT });
+    expect(await own.submit('orders', call('single-2', { payload: { to: 'one new' } }))).toMatchObject(all);
+    await own.close();
+    await single.end();
+  });
 });
 
 test('what a handler throws inside a check is thrown, and nothing was stored', async () => {
@@ -250,8 +358,11 @@ test('what a handler throws inside a check is thrown, and nothing was stored', a
     } as never,
   });
   await client.submit(asynchronous, call('sync').slice(0, 10));
+  checked = 0;
+  begun = [];
   await expect(
     client.submit(asynchronous, call('async', { payload: { to: 't1', fault: 'late' } })),
   ).rejects.toMatchObject({ name: 'AsyncSchemaError' });
+  expect(overlapped()).toBe(true);
   expect(await stored('async')).toEqual(nothing);
 });
