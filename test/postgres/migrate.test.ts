@@ -158,9 +158,21 @@ test('tables that began with another migration are refused, with a remedy, and n
   ]);
 });
 
+test('an index whose creation beside failed takes no other one away', async () => {
+  await migrate(database.url);
+  await migrateDown(database.url, 'muster', '000030');
+  const valid = (is: boolean): Promise<unknown> =>
+    db.query('update pg_index set indisvalid = $1 where indexrelid = $2::regclass', [is, 'muster.held_target_seq']);
+  await valid(false);
+  await expect(migrate(database.url)).rejects.toThrow('held_target_seq, which replaces it, is invalid');
+  await valid(true);
+  expect(await migrate(database.url)).toEqual(['000031_drop_held_target']);
+});
+
 test('what cannot be undone is refused, and nothing is undone', async () => {
   await migrate(database.url);
   expect(await migrateDown(database.url, 'muster', '000001')).toEqual([
+    '000031_drop_held_target',
     '000030_held_order',
     '000026_due_of',
     '000025_submit_waits',

@@ -2,7 +2,8 @@ import * as batches from '../../../postgres/listing/batches';
 import * as waiting from '../../../postgres/listing/waiting';
 import type { EndedScope } from '../../../postgres/listing/ended';
 import type { Listed, ListScope } from '../../../postgres/listing/waiting';
-import type { Pool } from '../../../postgres/pool';
+import { inOrder } from '../../../postgres/listing/inOrder';
+import type { Pool, Queryable } from '../../../postgres/pool';
 import type { TaskState } from '../../../workflows/planning/states';
 import { ENDED_FIRST, readEnded } from './ended';
 import type { EndedPlace } from './ended';
@@ -24,12 +25,12 @@ export interface Source {
 const source = <P extends Place>(
   name: string,
   first: P,
-  read: (pool: Pool, scope: ListScope, after: P, limit: number) => Promise<Listed<P>[]>,
+  read: (db: Queryable, scope: ListScope, after: P, limit: number) => Promise<Listed<P>[]>,
 ): Source => ({
   name,
   first,
   read: async (pool, scope, after, limit) => {
-    const rows = await read(pool, scope, after as P, limit);
+    const rows = await inOrder(pool, (client) => read(client, scope, after as P, limit));
     const candidates = rows.map(({ seq, batchId }) => ({ seq, batchId, isOwnEnd: null }));
     return { candidates, next: rows.length < limit ? null : rows.at(-1)!.place };
   },

@@ -1,12 +1,14 @@
 import * as byTime from '../../../postgres/listing/byTime';
 import { inOrder } from '../../../postgres/listing/inOrder';
 import { listTagged, listTaggedOfAll } from '../../../postgres/listing/tagged';
-import { listDelayed, listHeld, listLaneTasks, listQueued } from '../../../postgres/listing/waiting';
+import { listLaneTasks } from '../../../postgres/listing/waiting';
 import { readBatchMembers } from '../../../postgres/operations/batchView';
-import type { Queryable } from '../../../postgres/pool';
+import type { Client, Pool, Queryable } from '../../../postgres/pool';
 import type { Shop } from '../shop';
 import { cut, itemHandler, items, openShop } from '../shop';
 import { createClient } from '../../../client';
+import type { Place } from '../../../client/tasks/list/sources';
+import { SOURCES } from '../../../client/tasks/list/sources';
 import { NO_TEMPORAL } from '../../helpers/database';
 
 /** What a page reads of its indexes, by Postgres's own account, among many other tasks. */
@@ -37,9 +39,10 @@ insert into task_tag (tag, handler_id, seq)
 select 'all', t.handler_id, f.seq from filled f join target t on t.id = f.target_id`);
   await shop.pool.query(`
 insert into delayed (target_id, seq, not_before, bytes)
-select 1, (2000000 + g)::bigint * 16384, clock() + interval '1 day', 2 from generate_series(1, ${TASKS}) g`);
+select 1, (2000000 + g)::bigint * 16384, clock() + g * interval '1 minute', 2 from generate_series(1, ${TASKS}) g`);
   await shop.pool.query(`
-insert into held (seq, target_id) select (3000000 + g)::bigint * 16384, 1 from generate_series(1, ${TASKS}) g`);
+insert into held (seq, target_id)
+select (3000000 + g)::bigint * 16384, 1 + (g % 3) / 2 * (g % ${TARGETS}) from generate_series(1, ${TASKS}) g`);
   await fillLane();
   await shop.client.submit('items', items('t0', ...Array.from({ length: 100 }, (_, i) => `member-${i}`)));
   await cut(
@@ -72,8 +75,12 @@ interface Node {
   Plans?: Node[];
 }
 
-/** Runs a statement and returns how many rows of each table it read. */
-const reads = async (run: (db: Queryable) => Promise<unknown>): Promise<Record<string, number>> => {
+interface Plan {
+  'QUERY PLAN': { Plan: Node }[];
+}
+
+/** Runs statements in place of a list's own transactions, and returns how many rows of each table they read. */
+const readsOf = async (list: (pool: Pool) => Promise<unknown>): Promise<Record<string, number>> => {
   const read: Record<string, number> = {};
   const count = (node: Node): void => {
     const table = node['Relation Name'];
@@ -82,19 +89,24 @@ const reads = async (run: (db: Queryable) => Promise<unknown>): Promise<Record<s
     if (table !== 'handler') expect(node['Node Type']).not.toBe('Seq Scan');
     for (const one of node.Plans ?? []) count(one);
   };
-  const db = {
-    query: async ({ text, values }: { text: string; values: unknown[] }) => {
-      const explained = { text: `explain (analyze, format json) ${text}`, values };
-      const { rows } = await inOrder(shop.pool, (client) =>
-        client.query<{ 'QUERY PLAN': { Plan: Node }[] }>(explained),
-      );
+  const connect = async (): Promise<Client> => {
+    const client = await shop.pool.connect();
+    const query = async (asked: string | { text: string; values: unknown[] }) => {
+      if (typeof asked === 'string') return client.query(asked);
+      const { text, values } = asked;
+      const { rows } = await client.query<Plan>({ text: `explain (analyze, format json) ${text}`, values });
       count(rows[0]!['QUERY PLAN'][0]!.Plan);
       return { rows: [] };
-    },
+    };
+    return { query, release: () => client.release() } as unknown as Client;
   };
-  await run(db as unknown as Queryable);
+  await list({ connect } as unknown as Pool);
   return read;
 };
+
+/** The same of one statement. */
+const reads = (run: (db: Queryable) => Promise<unknown>): Promise<Record<string, number>> =>
+  readsOf((pool) => inOrder(pool, run));
 
 const NEWEST = Number.MAX_SAFE_INTEGER;
 const MIDDLE = 1_010_000 * 16_384;
@@ -150,19 +162,21 @@ describe.each(STATISTICS)('by statistics of the tables %s', (_, statistics) => {
   });
 
   test('a page in the middle of what a target has to send, later or held, reads what it shows', async () => {
-    const { rows } = await shop.pool.query<{ key: string; later: number; queued: number }>(`
-select t.key, (
-  select (extract(epoch from max(not_before)) * 1000000)::bigint - 1 from delayed) as later, (
-  select (min(seq) + max(seq)) / 2 from queue q where q.target_id = t.id) as queued
+    const { rows } = await shop.pool.query<{ key: string; held: number; later: number; queued: number }>(`
+select t.key,
+  (select seq from held where target_id = t.id order by seq offset 5000 limit 1) as held,
+  (select (extract(epoch from not_before) * 1000000)::bigint from delayed order by not_before offset 5000 limit 1)
+    as later,
+  (select seq from queue q where q.target_id = t.id order by seq offset 100 limit 1) as queued
 from target t where t.id = 1`);
-    const { key, later, queued } = rows[0]!;
-    const scope = { handlerId, target: null };
-    const held = await reads((db) => listHeld(db, scope, [key, (3_000_000 + TASKS / 2) * 16_384], 100));
-    expect(held['held']).toBe(100);
-    const delayed = await reads((db) => listDelayed(db, scope, [key, later, 0], 100));
-    expect(delayed['delayed']).toBe(100);
-    const sent = await reads((db) => listQueued(db, scope, [key, 0, queued], 100));
-    expect(sent['queue']).toBeLessThanOrEqual(TARGETS * 100);
+    const { key, held, later, queued } = rows[0]!;
+    const places: Record<string, Place> = { held: [key, held], delayed: [key, later, 0], queued: [key, 0, queued] };
+    const scope = { handlerId, target: null, state: null, from: null, until: null };
+    for (const source of SOURCES.created.filter(({ name }) => name in places)) {
+      const read = await readsOf((pool) => source.read(pool, scope as never, places[source.name]!, 100));
+      const table = source.name === 'queued' ? 'queue' : source.name;
+      expect([table, read[table]! <= 201]).toEqual([table, true]); // of the next target a page more
+    }
   });
 
   test('the members of a batch are looked up one by one', async () => {
