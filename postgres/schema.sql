@@ -360,6 +360,23 @@ begin
 end $function$
 ;
 
+CREATE OR REPLACE FUNCTION lock_tasks(ids text[])
+ RETURNS TABLE(id text, seq bigint)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'muster', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+  select k.id, k.seq
+  from task k
+  where k.id = any(ids)
+  order by k.id for key share;
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION metadata_text(metadata jsonb)
  RETURNS text
  LANGUAGE sql
@@ -580,6 +597,28 @@ CREATE OR REPLACE FUNCTION targets_serve()
  LANGUAGE sql
  IMMUTABLE
 AS $function$ select interval '12 hours' $function$
+;
+
+CREATE OR REPLACE FUNCTION unmark_targets(of_handler integer, keys text[])
+ RETURNS TABLE(id integer, key text, leader_id integer)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'muster', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+  with marked as materialized (
+    select t.id
+    from target t
+    where t.handler_id = of_handler and t.key = any(keys) and t.unused_at is not null
+    order by t.id for no key update)
+  update target t set unused_at = null
+  from marked m
+  where t.id = m.id
+  returning t.id, t.key, t.leader_id;
+end $function$
 ;
 
 CREATE OR REPLACE FUNCTION utf16_length(value text)
