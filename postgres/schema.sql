@@ -165,7 +165,7 @@ CREATE OR REPLACE FUNCTION clock()
  RETURNS timestamp with time zone
  LANGUAGE sql
  STABLE
-AS $function$ select statement_timestamp() + coalesce(nullif(current_setting('muster.clock', true), ''), '0')::interval $function$
+AS $function$ select statement_timestamp() $function$
 ;
 
 CREATE OR REPLACE FUNCTION coalesced_due(of_target integer, max_items integer, heaviest double precision, most integer, prefix text)

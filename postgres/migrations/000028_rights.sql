@@ -1,5 +1,9 @@
 -- Up Migration
 
+-- The one clock: stable, so that an index condition may use it. No setting moves it: any role may make one, and so delete
+-- entries of the audit before their year is over. A test that moves it replaces it, as only its owner can.
+create or replace function clock() returns timestamptz language sql stable as $$ select statement_timestamp() $$;
+
 -- Takes the mark of the unused from those targets of a handler that have these keys, and returns them: they are looked
 -- up. With the rights of its owner, since who submits may write no mark: a mark of long ago has a target deleted.
 create function unmark_targets(of_handler int, keys text[]) returns table (id int, key text, leader_id int)
@@ -42,3 +46,6 @@ end $$;
 
 drop function lock_tasks;
 drop function unmark_targets;
+-- The one clock: stable, so that an index condition may use it. Only tests set muster.clock.
+create or replace function clock() returns timestamptz language sql stable as
+  $$ select statement_timestamp() + coalesce(nullif(current_setting('muster.clock', true), ''), '0')::interval $$;

@@ -115,3 +115,18 @@ test('a submitter marks no target as unused, and takes the mark away by a look-u
   const { rows } = await database.pool.query('select unused_at from target');
   expect(rows).toEqual([{ unused_at: null }]);
 });
+
+test('no role moves the clock: not by a setting, and so deletes no entry of the audit', async () => {
+  const worker = await database.pool.connect();
+  try {
+    await worker.query(`set role ${ROLES.worker}`);
+    await worker.query(`insert into audit (who, door, verb, subject) values ('w', 'client', 'pause', 'handler jobs')`);
+    for (const session of [worker, submitter]) {
+      await session.query(`set muster.clock = '400 days'`);
+      expect((await session.query('select clock() = statement_timestamp() as same')).rows).toEqual([{ same: true }]);
+    }
+    await expect(worker.query('delete from audit')).rejects.toThrow('Cannot delete an entry of the audit');
+  } finally {
+    worker.release(true);
+  }
+});
