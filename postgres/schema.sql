@@ -281,7 +281,7 @@ CREATE OR REPLACE FUNCTION is_url(value text)
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-  select coalesce(utf16_length(value) <= 2000 and parts is not null and parts[1] !~* '(^|[.])xn--' and coalesce(parts[3], '0')::int <= 65535
+  select coalesce(octet_length(value) <= 2000 and parts is not null and parts[1] !~* '(^|[.])xn--' and coalesce(parts[3], '0')::int <= 65535
     and (parts[1] !~ '(^|\.)\d+\.?$' or parts[1] ~ '^((25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(\.(?!$)|$)){4}$'), false)
   from regexp_match(value, '^https?://((?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)*'
     '(?:[A-Za-z_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?|\d{1,3})\.?)(:(\d{1,5}))?(?:[/?#].*)?$') parts
@@ -619,15 +619,6 @@ begin
   where t.id = m.id
   returning t.id, t.key, t.leader_id;
 end $function$
-;
-
-CREATE OR REPLACE FUNCTION utf16_length(value text)
- RETURNS integer
- LANGUAGE sql
- IMMUTABLE
-AS $function$
-  select length(value) + length(regexp_replace(value, '[\u0001-\uffff]', '', 'g'))
-$function$
 ;
 
 create sequence submit_seq as bigint start 1 increment 1 cache 1;

@@ -42,7 +42,32 @@ do $$ begin
   execute 'alter function lock_tasks set enable_seqscan = off';
 end $$;
 
+-- Says whether this is a URL of http or https with a host in ASCII that is no Punycode: a part of what the client
+-- library accepts by `URL.canParse`, which the database has not. At most URL_MAX bytes, which an index holds.
+create or replace function is_url(value text) returns boolean language sql immutable as $$
+  select coalesce(octet_length(value) <= 2000 and parts is not null and parts[1] !~* '(^|[.])xn--' and coalesce(parts[3], '0')::int <= 65535
+    and (parts[1] !~ '(^|\.)\d+\.?$' or parts[1] ~ '^((25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(\.(?!$)|$)){4}$'), false)
+  from regexp_match(value, '^https?://((?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)*'
+    '(?:[A-Za-z_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?|\d{1,3})\.?)(:(\d{1,5}))?(?:[/?#].*)?$') parts
+$$;
+
+drop function utf16_length;
+
 -- Down Migration
+
+-- Length of a text in the units in which the client library counts it: two for a character beyond U+FFFF.
+create function utf16_length(value text) returns int language sql immutable as $$
+  select length(value) + length(regexp_replace(value, '[\u0001-\uffff]', '', 'g'))
+$$;
+
+-- Says whether this is a URL of http or https with a host in ASCII that is no Punycode: a part of what the client
+-- library accepts by `URL.canParse`, which the database has not.
+create or replace function is_url(value text) returns boolean language sql immutable as $$
+  select coalesce(utf16_length(value) <= 2000 and parts is not null and parts[1] !~* '(^|[.])xn--' and coalesce(parts[3], '0')::int <= 65535
+    and (parts[1] !~ '(^|\.)\d+\.?$' or parts[1] ~ '^((25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(\.(?!$)|$)){4}$'), false)
+  from regexp_match(value, '^https?://((?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)*'
+    '(?:[A-Za-z_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?|\d{1,3})\.?)(:(\d{1,5}))?(?:[/?#].*)?$') parts
+$$;
 
 drop function lock_tasks;
 drop function unmark_targets;
