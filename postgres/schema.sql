@@ -311,6 +311,16 @@ begin
 end $function$
 ;
 
+CREATE OR REPLACE FUNCTION keep_leader()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform from leader where id = new.leader_id for key share;
+  return case when found then new end;
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION label_task(of_seq bigint, of_handler integer, tags text[], metadata jsonb)
  RETURNS void
  LANGUAGE plpgsql
@@ -1721,7 +1731,6 @@ alter table segment add constraint segment_fanout_id_fkey FOREIGN KEY (fanout_id
 alter table submitter add constraint submitter_queuer_id_fkey FOREIGN KEY (queuer_id) REFERENCES queuer(id);
 alter table target add constraint target_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
 alter table target add constraint target_lane_id_fkey FOREIGN KEY (lane_id) REFERENCES lane(id);
-alter table target add constraint target_leader_id_fkey FOREIGN KEY (leader_id) REFERENCES leader(id);
 
 CREATE INDEX batch_bad ON batch USING btree (target_id, state, id) WHERE state = ANY (ARRAY[3, 5, 6]);
 CREATE INDEX batch_bad_at ON batch USING btree (finished_at, id) WHERE state = ANY (ARRAY[5, 6]);
@@ -1875,6 +1884,7 @@ CREATE TRIGGER keep_audit BEFORE DELETE OR UPDATE ON audit FOR EACH ROW EXECUTE 
 CREATE TRIGGER keep_audit_rows BEFORE TRUNCATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION keep_audit();
 CREATE TRIGGER note_batch_end BEFORE UPDATE OF state ON batch FOR EACH ROW WHEN ((new.state = ANY (ARRAY[4, 5, 6])) AND old.state <> new.state) EXECUTE FUNCTION note_batch_end();
 CREATE TRIGGER note_outcomes AFTER INSERT ON outcome REFERENCING NEW TABLE AS new_outcomes FOR EACH STATEMENT EXECUTE FUNCTION note_outcomes();
+CREATE TRIGGER keep_leader BEFORE INSERT ON target FOR EACH ROW EXECUTE FUNCTION keep_leader();
 
 comment on column batch.state is '1 open, 3 unknown, 4 succeeded, 5 failed, 6 dead, 7 dissolved';
 comment on column batch.reason is '0 size, 1 bytes, 2 weight, 3 linger, 4 quiet, 5 manual, 6 shutdown, 7 bisect, 8 split, 9 given';

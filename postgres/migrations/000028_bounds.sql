@@ -53,7 +53,23 @@ $$;
 
 drop function utf16_length;
 
+-- Keeps the leader of a new target, or leaves the target out where its leader is gone: who registers it looks again. In
+-- place of the foreign key, whose check of each deleted leader would read all targets: an index of targets by leader
+-- would be written by each ring and claim.
+create function keep_leader() returns trigger language plpgsql as $$
+begin
+  perform from leader where id = new.leader_id for key share;
+  return case when found then new end;
+end $$;
+
+alter table target drop constraint target_leader_id_fkey;
+create trigger keep_leader before insert on target for each row execute function keep_leader();
+
 -- Down Migration
+
+drop trigger keep_leader on target;
+drop function keep_leader;
+alter table target add constraint target_leader_id_fkey foreign key (leader_id) references leader;
 
 -- Length of a text in the units in which the client library counts it: two for a character beyond U+FFFF.
 create function utf16_length(value text) returns int language sql immutable as $$
