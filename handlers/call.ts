@@ -33,10 +33,13 @@ export const acceptedOutcome = (reference: unknown): CallOutcome =>
     ? { kind: 'accepted', reference }
     : { kind: 'unknown', error: `unreadable answer: status 'accepted' needs ${REFERENCE}, got ${show(reference)}` };
 
-const REFERENCE = 'a reference of 1-2,000 characters of well-formed text without U+0000';
+const REFERENCE = 'a reference of 1-2,000 bytes of well-formed text without U+0000';
 
 export const isReference = (reference: unknown): reference is string =>
-  typeof reference === 'string' && reference !== '' && reference.length <= 2_000 && isStorableText(reference);
+  typeof reference === 'string' &&
+  reference !== '' &&
+  Buffer.byteLength(reference) <= 2_000 &&
+  isStorableText(reference);
 
 async function readAnswer(answer: SubmitAnswer, batch: Batch, sink: ResultSink): Promise<CallOutcome> {
   const { status, results, error, reference, retryAfterMs, scope } = (answer ?? {}) as Record<string, unknown>;

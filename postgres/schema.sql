@@ -165,7 +165,7 @@ CREATE OR REPLACE FUNCTION clock()
  RETURNS timestamp with time zone
  LANGUAGE sql
  STABLE
-AS $function$ select statement_timestamp() + coalesce(nullif(current_setting('muster.clock', true), ''), '0')::interval $function$
+AS $function$ select statement_timestamp() $function$
 ;
 
 CREATE OR REPLACE FUNCTION coalesced_due(of_target integer, max_items integer, heaviest double precision, most integer, prefix text)
@@ -281,7 +281,7 @@ CREATE OR REPLACE FUNCTION is_url(value text)
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-  select coalesce(utf16_length(value) <= 2000 and parts is not null and parts[1] !~* '(^|[.])xn--' and coalesce(parts[3], '0')::int <= 65535
+  select coalesce(octet_length(value) <= 2000 and parts is not null and parts[1] !~* '(^|[.])xn--' and coalesce(parts[3], '0')::int <= 65535
     and (parts[1] !~ '(^|\.)\d+\.?$' or parts[1] ~ '^((25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(\.(?!$)|$)){4}$'), false)
   from regexp_match(value, '^https?://((?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)*'
     '(?:[A-Za-z_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?|\d{1,3})\.?)(:(\d{1,5}))?(?:[/?#].*)?$') parts
@@ -308,6 +308,16 @@ begin
     raise exception 'Cannot change an entry of the audit.';
   end if;
   return new;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION keep_leader()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform from leader where id = new.leader_id for key share;
+  return case when found then new end;
 end $function$
 ;
 
@@ -357,6 +367,23 @@ begin
   h := h # (h >> 13);
   h := ((h & 65535) * 3266489909 + ((((h >> 16) * 3266489909) & 65535) << 16)) & low;
   return (h # (h >> 16)) % n;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION lock_tasks(ids text[])
+ RETURNS TABLE(id text, seq bigint)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'muster', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+  select k.id, k.seq
+  from task k
+  where k.id = any(ids)
+  order by k.id for key share;
 end $function$
 ;
 
@@ -582,13 +609,26 @@ CREATE OR REPLACE FUNCTION targets_serve()
 AS $function$ select interval '12 hours' $function$
 ;
 
-CREATE OR REPLACE FUNCTION utf16_length(value text)
- RETURNS integer
- LANGUAGE sql
- IMMUTABLE
+CREATE OR REPLACE FUNCTION unmark_targets(of_handler integer, keys text[])
+ RETURNS TABLE(id integer, key text, leader_id integer)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'muster', 'pg_temp'
+ SET enable_seqscan TO 'off'
 AS $function$
-  select length(value) + length(regexp_replace(value, '[\u0001-\uffff]', '', 'g'))
-$function$
+#variable_conflict use_column
+begin
+  return query
+  with marked as materialized (
+    select t.id
+    from target t
+    where t.handler_id = of_handler and t.key = any(keys) and t.unused_at is not null
+    order by t.id for no key update)
+  update target t set unused_at = null
+  from marked m
+  where t.id = m.id
+  returning t.id, t.key, t.leader_id;
+end $function$
 ;
 
 create sequence submit_seq as bigint start 1 increment 1 cache 1;
@@ -1691,7 +1731,6 @@ alter table segment add constraint segment_fanout_id_fkey FOREIGN KEY (fanout_id
 alter table submitter add constraint submitter_queuer_id_fkey FOREIGN KEY (queuer_id) REFERENCES queuer(id);
 alter table target add constraint target_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
 alter table target add constraint target_lane_id_fkey FOREIGN KEY (lane_id) REFERENCES lane(id);
-alter table target add constraint target_leader_id_fkey FOREIGN KEY (leader_id) REFERENCES leader(id);
 
 CREATE INDEX batch_bad ON batch USING btree (target_id, state, id) WHERE state = ANY (ARRAY[3, 5, 6]);
 CREATE INDEX batch_bad_at ON batch USING btree (finished_at, id) WHERE state = ANY (ARRAY[5, 6]);
@@ -1845,6 +1884,7 @@ CREATE TRIGGER keep_audit BEFORE DELETE OR UPDATE ON audit FOR EACH ROW EXECUTE 
 CREATE TRIGGER keep_audit_rows BEFORE TRUNCATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION keep_audit();
 CREATE TRIGGER note_batch_end BEFORE UPDATE OF state ON batch FOR EACH ROW WHEN ((new.state = ANY (ARRAY[4, 5, 6])) AND old.state <> new.state) EXECUTE FUNCTION note_batch_end();
 CREATE TRIGGER note_outcomes AFTER INSERT ON outcome REFERENCING NEW TABLE AS new_outcomes FOR EACH STATEMENT EXECUTE FUNCTION note_outcomes();
+CREATE TRIGGER keep_leader BEFORE INSERT ON target FOR EACH ROW EXECUTE FUNCTION keep_leader();
 
 comment on column batch.state is '1 open, 3 unknown, 4 succeeded, 5 failed, 6 dead, 7 dissolved';
 comment on column batch.reason is '0 size, 1 bytes, 2 weight, 3 linger, 4 quiet, 5 manual, 6 shutdown, 7 bisect, 8 split, 9 given';

@@ -18,7 +18,7 @@ import { insertBeside, tracesOf, versionsOf } from './task';
 export const lockTasks = async (db: Queryable, ids: readonly string[]): Promise<Map<string, number>> => {
   const { rows } = await db.query<{ id: string; seq: number }>({
     name: 'lock-tasks',
-    text: 'select id, seq::float8 as seq from task where id = any($1::text[]) order by id for key share',
+    text: 'select id, seq::float8 as seq from lock_tasks($1::text[])',
     values: [ids],
   });
   return new Map(rows.map(({ id, seq }) => [id, seq]));

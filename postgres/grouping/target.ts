@@ -53,23 +53,13 @@ on conflict do nothing`,
 
 /**
  * Looks targets up by their keys, and takes the mark from those that are marked as unused. Leaves
- * out those that are being deleted. The time is that of this statement's transaction, which began
- * before it saw anything.
+ * out those that are being deleted. One that is marked meanwhile is found twice, and returned once
+ * (`union`). The time is that of this statement's transaction, which began before it saw anything.
  */
 const findTargets = async (db: Queryable, handlerId: number, keys: readonly string[]): Promise<TargetRow[]> => {
   const { rows } = await db.query<TargetRow>({
     name: 'find-targets',
     text: `
-with marked as materialized (
-  select t.id
-  from target t
-  where t.handler_id = $1 and t.key = any($2::text[]) and t.unused_at is not null
-  order by t.id for no key update),
-kept as (
-  update target t set unused_at = null
-  from marked m
-  where t.id = m.id
-  returning t.id, t.key, t.leader_id)
 select f.id, f.key, f.leader_id as "leaderId",
   (extract(
     epoch from server_time() - (clock_timestamp() - transaction_timestamp())) * 1000)::float8 as "lookedUpAtMs"
@@ -77,8 +67,8 @@ from (
   select t.id, t.key, t.leader_id
   from target t
   where t.handler_id = $1 and t.key = any($2::text[]) and t.unused_at is null
-  union all select k.id, k.key, k.leader_id
-  from kept k) f`,
+  union select k.id, k.key, k.leader_id
+  from unmark_targets($1, $2::text[]) k) f`,
     values: [handlerId, keys],
   });
   return rows;

@@ -130,8 +130,8 @@ order by b.id limit 20`,
       'target',
       `
 select t.id as target, t.key, t.handler_id as "handlerOfTarget", l.handler_id as "handlerOfLeader"
-from looked t join leader l on l.id = t.leader_id
-where l.handler_id <> t.handler_id
+from looked t left join leader l on l.id = t.leader_id
+where l.handler_id is distinct from t.handler_id
 union all select null, null, d.handler_id, l.handler_id
 from dispatch d join leader l on l.id = d.leader_id
 where l.handler_id <> d.handler_id limit 20`,

@@ -20,39 +20,55 @@ const HANDLER_SETTINGS = [
   ...['queued_per_handler', 'retention_ms', 'timeout_ms', 'partitions', 'needs', 'cancels', 'hands_dependencies'],
   ...['defined', 'ordered', 'max_payload_bytes', 'coalesces'],
 ];
+const TASK = 'seq, created_at, target_id, bytes, priority, recipient_id, weight, id, key, payload, version, trace';
 const BATCH = 'id, target_id, leader_id, epoch, turn, reason, n, members, bytes, weight, created_at';
+const LANE_BATCH = 'batch_id, lane_id, target_id, handler_id, seq, changed_at, weight, reads, writes';
+const QUEUED = 'seq, target_id, ready_at, bytes, weight, key';
+const EXECUTION = 'id, function_id, method, config, topic, max_attempts, resume_at, created_at, tenant';
+const FANOUT = 'public_id, user_key, segment_size, recipient_id, opened_at, active_at, tenant';
 
-/** What a submitter may write, by table. Everything that it reads is in `READS`. */
+/**
+ * What a submitter may write, by table and column: what the statements of a client name. It reads
+ * all that is not `HIDDEN`.
+ */
 const WRITES: readonly (readonly [table: string, rights: string])[] = [
-  ['task', 'insert, update (bytes)'],
-  ['queue', 'insert'],
-  ['delayed', 'insert'],
+  ['task', `insert (${TASK})`],
+  ['queue', `insert (priority, ${QUEUED})`],
+  ['delayed', 'insert (target_id, priority, seq, not_before, bytes, weight, key)'],
   ['held', 'insert, update (not_before)'],
-  ['expiry', 'insert'],
+  ['expiry', 'insert (seq, at)'],
   ['task_label', 'insert'],
   ['task_tag', 'insert'],
-  ['task_dependency', 'insert'],
-  ['ended_dependency', 'insert'],
-  ['lane_queue', 'insert'],
-  ['recipient', 'insert, update (used_at)'],
-  ['handler', `insert, update (${HANDLER_SETTINGS.join(', ')})`],
-  ['target', 'insert, update (due_at, lane_id, unused_at)'],
+  ['task_dependency', 'insert (seq, needs, place, run, needs_id)'],
+  ['ended_dependency', 'insert (seq, state)'],
+  ['lane_queue', `insert (lane_id, ${QUEUED}, reads, writes)`],
+  ['recipient', 'insert (kind, address, used_at), update (used_at)'],
+  ['handler', `insert (name, ${HANDLER_SETTINGS.join(', ')}), update (${HANDLER_SETTINGS.join(', ')})`],
+  ['target', 'insert (handler_id, key, leader_id), update (due_at, lane_id)'],
   ['leader', 'insert (handler_id, name), update (state, wake_at, blocked, expires_at, woken_at)'],
-  ['lane', 'insert, update (kind, approach, on_invalid, pending_limit, partition)'],
+  [
+    'lane',
+    'insert (service, handler_id, kind, approach, on_invalid, pending_limit), ' +
+      'update (kind, approach, on_invalid, pending_limit, partition)',
+  ],
   ['lane_state', 'insert (lane_id, queuer_id, served), update (ready)'],
-  ['lane_batch', 'insert, update (changed_at)'],
+  ['lane_batch', `insert (${LANE_BATCH}), update (changed_at)`],
   ['batch', `insert (${BATCH}), update (bytes)`],
   ['member', 'insert'],
-  ['dependency', 'insert'],
+  ['dependency', 'insert (batch_id, needs)'],
   ['queuer', 'update (state, wake_at, expires_at, woken_at)'],
-  ['execution', 'insert, update (items, n_created, state, resume_at, woken_at, wants_nodes)'],
-  ['work_item', 'insert'],
-  ['fanout', 'insert, update (segments, items, open_segments, state, sealed_at, completed_at, expired_at, active_at)'],
+  ['execution', `insert (${EXECUTION}), update (items, n_created, state, resume_at, woken_at, wants_nodes)`],
+  ['work_item', 'insert (execution_id, position, content_id, copy, arguments)'],
+  [
+    'fanout',
+    `insert (${FANOUT}), ` +
+      'update (segments, items, open_segments, state, sealed_at, completed_at, expired_at, active_at)',
+  ],
   ['fanout_add', 'insert'],
   ['segment', 'insert, update (bits)'],
-  ['notification', 'insert'],
-  ['unneeded_object', 'insert, update (due_at)'],
-  ['audit', 'select (id), insert, update (outcome, answer)'],
+  ['notification', 'insert (fanout_id, recipient_id, body, next_at)'],
+  ['unneeded_object', 'insert (key, due_at), update (due_at)'],
+  ['audit', 'select (id), insert (who, door, origin, verb, subject, detail), update (outcome, answer)'],
 ];
 
 /** No tokens, tenants and keys of the HTTP API, and not what others did. */

@@ -2,7 +2,8 @@ import type { Client, Queryable } from '../pool';
 
 /**
  * Targets and lanes without use, a page at a time: marked, and deleted after they were marked
- * for long. Decision record 26 says why no task can be stored for one that is deleted.
+ * for long; and leaders without targets. Decision record 26 says why no task can be stored for a
+ * target that is deleted.
  */
 
 /** Transactions of one instant. */
@@ -179,6 +180,50 @@ export const deleteLockedTargets = async (client: Client, ids: readonly number[]
   const { rowCount } = await client.query({
     name: 'delete-locked-targets',
     text: `delete from target t where t.id = any($1::int[]) and not ${IS_USED}`,
+    values: [ids],
+  });
+  return rowCount ?? 0;
+};
+
+/**
+ * Holds for leader `l` where a target or dispatch refers to it, or it is at work, or it is one of
+ * the handler's few, whose names are numbers. Each of the others has one target, of its own name.
+ */
+const LEADS = `(l.state <> 0 /* idle */ or l.name ~ '^\\d{1,4}$'
+  or exists (select from target t where (t.handler_id, t.key, t.leader_id) = (l.handler_id, l.name, l.id))
+  or exists (select from dispatch d where d.leader_id = l.id))`;
+
+/** Looks at the next `limit` leaders, and returns those that lead nothing. */
+export const findIdleLeaders = async (db: Queryable, after: number, limit: number): Promise<UnusedPage> => {
+  const { rows } = await db.query<PageRow>({
+    name: 'find-idle-leaders',
+    text: `
+select max(p.id) as last, count(*)::int as read, coalesce(array_agg(p.id order by p.id) filter (where not p.leads), '{}') as ids
+from (
+  select l.id, ${LEADS} as leads
+  from leader l
+  where l.id > $1
+  order by l.id limit $2) p`,
+    values: [after, limit],
+  });
+  return pageOf(rows[0]!, limit);
+};
+
+/** Locks those of the leaders that have no lock, as one has that takes its turn or gets a target. */
+export const lockIdleLeaders = async (client: Client, ids: readonly number[]): Promise<number[]> => {
+  const { rows } = await client.query<{ id: number }>({
+    name: 'lock-idle-leaders',
+    text: 'select id from leader where id = any($1::int[]) order by id for update skip locked',
+    values: [ids],
+  });
+  return rows.map(({ id }) => id);
+};
+
+/** Deletes those of the locked leaders that lead nothing; returns how many. */
+export const deleteLockedLeaders = async (client: Client, ids: readonly number[]): Promise<number> => {
+  const { rowCount } = await client.query({
+    name: 'delete-locked-leaders',
+    text: `delete from leader l where l.id = any($1::int[]) and not ${LEADS}`,
     values: [ids],
   });
   return rowCount ?? 0;

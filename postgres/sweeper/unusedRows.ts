@@ -17,17 +17,18 @@ const BUDGET_MS = 50;
 export interface DeletedUnused {
   targets: number;
   lanes: number;
+  leaders: number;
   /** How long an open transaction has kept all others, where a pass began; else 0. */
   keptForMs: number;
 }
 
 /**
- * Deletes targets and lanes that were unused for a day, in bounded steps: an hourly pass over
- * all of them, targets first. What saw a target before it was marked may store tasks for it in a
+ * Deletes targets and lanes that were unused for a day, and leaders that have no target any more,
+ * in bounded steps: an hourly pass over all of them, targets first. What saw a target before it was marked may store tasks for it in a
  * transaction that began half a day later, so nothing goes before those have ended.
  */
 export class UnusedRows {
-  private place: { kind: 'targets' | 'lanes'; after: number } | null = null;
+  private place: { kind: Kind; after: number } | null = null;
   private beforeMs = 0;
   private passAt = -Infinity;
   private pauseMs = PASS_MS;
@@ -37,7 +38,7 @@ export class UnusedRows {
 
   /** Goes on with the pass, or begins one when its time has come. To be called again and again. */
   async look(pool: Pool): Promise<DeletedUnused> {
-    const deleted = { targets: 0, lanes: 0, keptForMs: 0 };
+    const deleted = { targets: 0, lanes: 0, leaders: 0, keptForMs: 0 };
     const startedAt = this.now();
     if (this.place === null && startedAt - this.passAt < this.pauseMs) return deleted;
     if (this.place === null) deleted.keptForMs = await this.begin(pool);
@@ -47,9 +48,13 @@ export class UnusedRows {
         const page = await unused.markUnusedTargets(pool, after, ROWS_PER_PAGE, this.beforeMs);
         deleted.targets += await deleteTargets(pool, page.ids, this.beforeMs);
         this.place = next(kind, page, 'lanes');
-      } else {
+      } else if (kind === 'lanes') {
         const page = await unused.markUnusedLanes(pool, after, ROWS_PER_PAGE, this.beforeMs);
         deleted.lanes += await deleteLanes(pool, page.ids, this.beforeMs);
+        this.place = next(kind, page, 'leaders');
+      } else {
+        const page = await unused.findIdleLeaders(pool, after, ROWS_PER_PAGE);
+        deleted.leaders += await deleteLeaders(pool, page.ids);
         this.place = next(kind, page, null);
       }
     } while (this.place !== null && this.now() - startedAt < BUDGET_MS);
@@ -75,7 +80,7 @@ export class UnusedRows {
   }
 }
 
-type Kind = 'targets' | 'lanes';
+type Kind = 'targets' | 'lanes' | 'leaders';
 const next = (kind: Kind, page: UnusedPage, then: Kind | null): { kind: Kind; after: number } | null => {
   if (page.next !== null) return { kind, after: page.next };
   return then === null ? null : { kind: then, after: 0 };
@@ -96,3 +101,10 @@ const deleteLanes = async (pool: Pool, ids: readonly number[], beforeMs: number)
         const locked = await unused.lockUnusedLanes(client, ids, beforeMs);
         return unused.deleteLockedLanes(client, locked);
       });
+
+const deleteLeaders = async (pool: Pool, ids: readonly number[]): Promise<number> =>
+  ids.length === 0
+    ? 0
+    : inTransaction(pool, async (client) =>
+        unused.deleteLockedLeaders(client, await unused.lockIdleLeaders(client, ids)),
+      );

@@ -194,7 +194,7 @@ test.each([
     expect(calls).toBe(1);
     expect(task!.state).toBe('unknown');
     expect(task!.error).toMatch(
-      /^unreadable answer: status 'accepted' needs a reference of 1-2,000 characters of well-formed text without U\+0000/,
+      /^unreadable answer: status 'accepted' needs a reference of 1-2,000 bytes of well-formed text without U\+0000/,
     );
   },
 );

@@ -4,6 +4,7 @@ import { expireFanouts, reapRound } from '../../postgres/fanouts/reap';
 import { deleteUnusedRecipients } from '../../postgres/sweeper/expired';
 import { endNotification } from '../../postgres/callbacks/notification';
 import { DEFAULT_REAP, FanoutReaper } from '../../workers/sweeper/fanoutReaper';
+import { letSessionsMoveClock } from '../helpers/clock';
 import { eventually } from '../helpers/eventually';
 import { expectWhole } from '../helpers/whole';
 import type { FanoutShop } from './shop';
@@ -17,6 +18,7 @@ import { openFanoutShop } from './shop';
 let shop: FanoutShop;
 beforeEach(async () => {
   shop = await openFanoutShop();
+  await letSessionsMoveClock(shop.pool);
 });
 afterEach(async () => {
   await expectWhole(shop.client);

@@ -22,6 +22,15 @@ export interface Clock {
 }
 
 /**
+ * In place of `clock()` of the migration, which no setting moves: one that each session may move for
+ * itself, by an offset in `muster.clock`.
+ */
+export const letSessionsMoveClock = async (pool: Pool): Promise<void> => {
+  await pool.query(`create or replace function clock() returns timestamptz stable language sql as
+    $$ select statement_timestamp() + coalesce(nullif(current_setting('muster.clock', true), ''), '0')::interval $$`);
+};
+
+/**
  * In place of `clock()` of the migration: the time in a row, the same for all sessions.
  * `muster.clock` cannot stand still: it is an offset to a clock that goes on between the two
  * statements.
@@ -53,8 +62,8 @@ export class SteppedClock implements Clock {
 }
 
 /**
- * `muster.clock` in step with the skipping server, set whenever a session is taken from the pool:
- * production code has no hook for it.
+ * `muster.clock` in step with the skipping server, set whenever a session is taken from the pool of
+ * a store whose clock sessions move (`letSessionsMoveClock`).
  */
 export class FlowingClock implements Clock {
   constructor(private readonly env: TestWorkflowEnvironment) {}

@@ -7,7 +7,7 @@ import { createNode } from '../../workers/node';
 import type { NodeOptions } from '../../workers/nodeOptions';
 import { HANDLER_ATTRIBUTE } from '../../workflows/definitions';
 import type { ClockMode } from './clock';
-import { FlowingClock, SteppedClock } from './clock';
+import { FlowingClock, letSessionsMoveClock, SteppedClock } from './clock';
 import { prebuiltBundle } from './prebuilt';
 import { createDatabase, testServerPath } from './database';
 import type { Skipping } from './skippingMuster';
@@ -35,6 +35,7 @@ export const startSkipping = async (
     searchAttributes: { [HANDLER_ATTRIBUTE.name]: KEYWORD },
   });
   const database = await createDatabase({ max: 20 });
+  if (mode === 'flowing') await letSessionsMoveClock(database.pool);
   const clock = mode === 'stepped' ? await SteppedClock.create(database.pool) : new FlowingClock(env);
   const pools = [1, 2].map(() =>
     clock.attach(createPool({ databaseUrl: database.url, max: 20, applicationName: 'skipping' })),

@@ -12,6 +12,7 @@ import type { LaneBatchStatus } from '../../workflows/planning/lanes/statuses';
 import { isEnded, STATUSES } from '../../workflows/planning/lanes/statuses';
 import { DELAY_MS } from '../../workflows/planning/lanes/tries';
 import { type TaskState, taskStateName } from '../../workflows/planning/states';
+import { letSessionsMoveClock } from '../helpers/clock';
 import type { TestDatabase } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import { Downstream, items } from './downstream';
@@ -31,6 +32,7 @@ const batches: Record<string, number> = {};
 beforeAll(async () => {
   shop = await openLaneStore();
   ({ database, client } = shop);
+  await letSessionsMoveClock(database.pool);
   await shop.pretendWorker(['edits']);
   await client.setQueuer({ strategy: 'one-round' });
 });

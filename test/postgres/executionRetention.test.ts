@@ -9,6 +9,7 @@ import { createPool } from '../../postgres/pool';
 import type { Pool } from '../../postgres/pool';
 import { ExecutionReaper } from '../../workers/sweeper/executionReaper';
 import { Sweeper } from '../../workers/sweeper/sweeper';
+import { letSessionsMoveClock } from '../helpers/clock';
 import type { TestDatabase } from '../helpers/database';
 import { expectWhole } from '../helpers/whole';
 import { createDatabase, temporalAddress } from '../helpers/database';
@@ -28,6 +29,7 @@ let database: TestDatabase;
 let client: Client;
 beforeEach(async () => {
   database = await createDatabase();
+  await letSessionsMoveClock(database.pool);
   client = createClient({ databaseUrl: database.url, temporal: { address: temporalAddress() } });
 });
 afterEach(async () => {

@@ -174,6 +174,7 @@ test('what cannot be undone is refused, and nothing is undone', async () => {
   expect(await migrateDown(database.url, 'muster', '000001')).toEqual([
     '000031_drop_held_target',
     '000030_held_order',
+    '000028_bounds',
     '000026_due_of',
     '000025_submit_waits',
     '000024_submit_labels',

@@ -29,7 +29,7 @@ interface Options {
   deleteExpired?: (pool: Pool, limit: number) => Promise<number>;
 }
 
-/** Deletes what is kept no longer: nodes, dispatches, tasks, targets, lanes, and stored objects. */
+/** Deletes what is kept no longer: nodes, dispatches, tasks, targets, lanes, leaders, stored objects. */
 export class Cleaning {
   private readonly retention: Retention;
   private readonly objects: UnneededObjects;
@@ -50,10 +50,11 @@ export class Cleaning {
     counts.deletedTasks += await (deleteExpired === undefined
       ? this.retention.deleteExpired(pool, EXPIRED_TASKS)
       : deleteExpired(pool, EXPIRED_TASKS));
-    const { targets, lanes, keptForMs } = await this.unused.look(pool);
+    const { targets, lanes, leaders, keptForMs } = await this.unused.look(pool);
     if (keptForMs > KEPT_MS) log.warn({ keptForMs }, UNUSED_KEPT);
     counts.deletedTargets += targets;
     counts.deletedLanes += lanes;
+    counts.deletedLeaders += leaders;
   }
 
   /** Waits for objects that are being deleted. */

@@ -35,6 +35,7 @@ export interface SweepCounts {
   /** Targets and lanes that were unused. */
   deletedTargets: number;
   deletedLanes: number;
+  deletedLeaders: number;
   expiredFanouts: number;
   deletedFanouts: number;
   deletedExecutions: number;
@@ -67,6 +68,7 @@ export const noCounts = (): SweepCounts => ({
   deletedDispatches: 0,
   deletedTargets: 0,
   deletedLanes: 0,
+  deletedLeaders: 0,
   expiredFanouts: 0,
   deletedFanouts: 0,
   deletedExecutions: 0,

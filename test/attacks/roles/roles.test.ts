@@ -140,9 +140,8 @@ const OWNERS = ['api_token', 'tenant', 'migration', 'installation'];
 const OPEN_COLUMNS: Readonly<Record<string, RegExp>> = {
   leader: /^(state|wake_at|blocked|expires_at|woken_at)$/,
   queuer: /^(state|wake_at|expires_at|woken_at)$/,
-  target: /^(due_at|lane_id|unused_at)$/,
+  target: /^(due_at|lane_id)$/,
   batch: /^bytes$/,
-  task: /^bytes$/,
   held: /^not_before$/,
   lane_batch: /^changed_at$/,
   lane_state: /^ready$/,

@@ -142,6 +142,10 @@ export const batchPlants = (run: Run): Record<string, Plant[]> => {
         ],
         row: () => ({ key: 'se', handlerOfLeader: 99 }),
       },
+      {
+        plant: () => run(`update target set leader_id = 99 where key = 'se'`),
+        row: () => ({ key: 'se', handlerOfLeader: null }),
+      },
     ],
   };
 };

@@ -53,6 +53,7 @@ test.each<[string, unknown]>([
   ['a number at the end of the host', { url: 'https://example.1' }],
   ['a space in the host', { url: 'https://a b/' }],
   ['a URL that is too long', { url: url(URL_MAX + 1) }],
+  ['a URL of too many bytes', { url: `https://example.com/${'é'.repeat(URL_MAX / 2)}` }],
 ])('%s: refused, in the words of the client', async (_, callback) => {
   const refused = await refusal(bySql('refused', callback));
   const theirs: unknown = await byClient('refused', callback).catch((error: unknown) => error);

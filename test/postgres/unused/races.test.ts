@@ -71,7 +71,7 @@ test.each(doors)('%s: to a target that is being deleted', async (_, door) => {
   });
   await begun.opened;
   const submitted = door(store.process(), 'a');
-  await untilWaiting(1).finally(goOn.open);
+  await store.untilWaiting(1).finally(goOn.open);
   expect(await deleted).toBe(1);
   await submitted;
   expect((await store.targets())['a']).not.toBe(a);
@@ -81,16 +81,6 @@ const gate = (): { opened: Promise<void>; open: () => void } => {
   let open = (): void => undefined;
   const opened = new Promise<void>((resolve) => (open = resolve));
   return { opened, open };
-};
-
-const untilWaiting = async (n: number): Promise<void> => {
-  for (const end = performance.now() + 10_000; performance.now() < end;) {
-    const [row] = await store.query<{ n: number }>(
-      `select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-    );
-    if (row!.n >= n) return;
-  }
-  throw new Error(`nothing waits for a lock`);
 };
 
 const HOUR_MS = 3_600_000;
@@ -224,7 +214,7 @@ describe('the submit of the database', () => {
     const submitted = await inTransaction(store.database.pool, async (client) => {
       await unused.lockUnusedTargets(client, [a!], Number.MAX_SAFE_INTEGER);
       const waiting = tx.query(SUBMIT);
-      await untilWaiting(1);
+      await store.untilWaiting(1);
       expect(await unused.deleteLockedTargets(client, [a!])).toBe(1);
       return { waiting };
     });

@@ -94,12 +94,13 @@ test.each([
 test('a round of the sweeper does it', async () => {
   await submit(store.process(), ordered, 'a', ['first']);
   await store.forgetTasks();
+  await store.query(`insert into leader (handler_id, name) select id, 'gone' from handler`);
   const { pool } = store.database;
   const counts = noCounts();
   const ofSweeper = new Cleaning({ pool, log: pino({ level: 'silent' }) });
   await ofSweeper.round(counts);
   await ofSweeper.stop();
-  expect(counts).toMatchObject({ deletedTargets: 0, deletedLanes: 0 });
+  expect(counts).toMatchObject({ deletedTargets: 0, deletedLanes: 0, deletedLeaders: 1 });
   const marked = await store.query('select count(*)::int as n from target where unused_at is not null');
   expect(marked).toEqual([{ n: 1 }]);
 });

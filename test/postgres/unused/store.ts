@@ -16,6 +16,7 @@ const base = {
   submit: async () => ({ results: [] }),
 };
 export const loose = defineHandler<{ to: string }>({ ...base, name: 'loose' });
+export const alone = defineHandler<{ to: string }>({ ...base, name: 'alone', leaders: 'target' });
 export const ordered = defineHandler<{ to: string }>({
   ...base,
   name: 'ordered',
@@ -82,6 +83,17 @@ export class UnusedStore {
     await this.query(`update ahead set hours = hours + $1 * interval '1 hour'`, [hours]);
   }
 
+  /** Resolves when so many sessions wait for a lock. */
+  async untilWaiting(n: number): Promise<void> {
+    for (const end = performance.now() + 10_000; performance.now() < end;) {
+      const [row] = await this.query<{ n: number }>(
+        `select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+      );
+      if (row!.n >= n) return;
+    }
+    throw new Error(`nothing waits for a lock`);
+  }
+
   async nowMs(): Promise<number> {
     const [row] = await this.query<{ ms: number }>('select extract(epoch from server_time())::float8 * 1000 as ms');
     return row!.ms;
@@ -89,11 +101,12 @@ export class UnusedStore {
 
   /** The sweeper has days, and as many passes as it needs for targets and then for their lanes. */
   async sweep(): Promise<DeletedUnused> {
-    const sum = { targets: 0, lanes: 0, keptForMs: 0 };
+    const sum = { targets: 0, lanes: 0, leaders: 0, keptForMs: 0 };
     for (let pass = 0; pass < 6; pass++) {
-      const { targets, lanes, keptForMs } = await this.pass();
+      const { targets, lanes, leaders, keptForMs } = await this.pass();
       sum.targets += targets;
       sum.lanes += lanes;
+      sum.leaders += leaders;
       sum.keptForMs = Math.max(sum.keptForMs, keptForMs);
       await this.hoursLater(25);
     }

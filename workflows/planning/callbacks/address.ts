@@ -1,7 +1,9 @@
-/** Most characters of a callback's URL. */
+/** Most bytes of a callback's URL. Postgres indexes addresses, of at most 2,704 bytes each. */
 export const URL_MAX = 2_000;
-/** Most characters of the ids of a callback's workflow and run, and of its signal's name. */
+/** Most bytes of the ids of a callback's workflow and run, and of its signal's name. */
 export const NAME_MAX = 1_000;
+/** Most bytes of these three together. */
+const NAMES_MAX = 2_500;
 /** How a callback's URL begins. */
 export const WEB = /^https?:\/\//;
 
@@ -23,15 +25,20 @@ export const callbackFault = (value: unknown): CallbackFault | null => {
     fields.includes(all[0]!) && fields.every((one) => all.includes(one));
   if (isFor(NAMES)) {
     const field = NAMES.find((name) => fields.includes(name) && !isName(given[name]));
-    if (field === undefined) return null;
-    return { field, expected: `text of 1 to ${NAME_MAX} characters without NUL`, got: given[field] };
+    if (field !== undefined)
+      return { field, expected: `1-${NAME_MAX} bytes of well-formed text without NUL`, got: given[field] };
+    if (fields.reduce((sum, name) => sum + bytesOf(given[name] as string), 0) <= NAMES_MAX) return null;
+    return { field: '', expected: `ids and a signal of at most ${NAMES_MAX} bytes together`, got: value };
   }
   if (isFor(['url']) && isUrl(given['url'])) return null;
   return { field: '', expected: '{url: "https://..."} or {workflowId, runId?, signal?}', got: value };
 };
 
-const isName = (value: unknown): boolean =>
-  typeof value === 'string' && value !== '' && value.length <= NAME_MAX && !value.includes('\0');
+const isName = (value: unknown): boolean => value !== '' && isText(value, NAME_MAX);
 
-const isUrl = (value: unknown): boolean =>
-  typeof value === 'string' && value.length <= URL_MAX && WEB.test(value) && URL.canParse(value);
+const isText = (value: unknown, mostBytes: number): value is string =>
+  typeof value === 'string' && bytesOf(value) <= mostBytes && !value.includes('\0') && value.isWellFormed();
+
+const isUrl = (value: unknown): boolean => isText(value, URL_MAX) && WEB.test(value) && URL.canParse(value);
+
+const bytesOf = (text: string): number => Buffer.byteLength(text);
