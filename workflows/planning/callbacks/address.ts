@@ -1,3 +1,5 @@
+import { utf8Length } from '../grouping/hash';
+
 /** Most bytes of a callback's URL. Postgres indexes addresses, of at most 2,704 bytes each. */
 export const URL_MAX = 2_000;
 /** Most bytes of the ids of a callback's workflow and run, and of its signal's name. */
@@ -27,7 +29,7 @@ export const callbackFault = (value: unknown): CallbackFault | null => {
     const field = NAMES.find((name) => fields.includes(name) && !isName(given[name]));
     if (field !== undefined)
       return { field, expected: `1-${NAME_MAX} bytes of well-formed text without NUL`, got: given[field] };
-    if (fields.reduce((sum, name) => sum + bytesOf(given[name] as string), 0) <= NAMES_MAX) return null;
+    if (fields.reduce((sum, name) => sum + utf8Length(given[name] as string), 0) <= NAMES_MAX) return null;
     return { field: '', expected: `ids and a signal of at most ${NAMES_MAX} bytes together`, got: value };
   }
   if (isFor(['url']) && isUrl(given['url'])) return null;
@@ -37,8 +39,9 @@ export const callbackFault = (value: unknown): CallbackFault | null => {
 const isName = (value: unknown): boolean => value !== '' && isText(value, NAME_MAX);
 
 const isText = (value: unknown, mostBytes: number): value is string =>
-  typeof value === 'string' && bytesOf(value) <= mostBytes && !value.includes('\0') && value.isWellFormed();
+  typeof value === 'string' &&
+  value.length <= mostBytes &&
+  utf8Length(value) <= mostBytes &&
+  !/[\0\p{Surrogate}]/u.test(value);
 
 const isUrl = (value: unknown): boolean => isText(value, URL_MAX) && WEB.test(value) && URL.canParse(value);
-
-const bytesOf = (text: string): number => Buffer.byteLength(text);

@@ -32,6 +32,13 @@ export function leaderIndex(key: string, n: number): number {
   return ((hash ^ (hash >>> 16)) >>> 0) % n;
 }
 
+/** Returns how many bytes the UTF-8 of `text` has. */
+export function utf8Length(text: string): number {
+  let bytes = 0;
+  for (const character of text) bytes += utf8(character.codePointAt(0)!).length;
+  return bytes;
+}
+
 function utf8(codePoint: number): number[] {
   const code = codePoint >= 0xd800 && codePoint <= 0xdfff ? REPLACEMENT : codePoint;
   const tail = (shift: number): number => 0x80 | ((code >> shift) & 0x3f);
