@@ -314,6 +314,7 @@ end $function$
 CREATE OR REPLACE FUNCTION keep_leader()
  RETURNS trigger
  LANGUAGE plpgsql
+ SET search_path TO 'muster', 'pg_temp'
 AS $function$
 begin
   perform from leader where id = new.leader_id for key share;

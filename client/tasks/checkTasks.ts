@@ -62,7 +62,7 @@ export interface TaskInput<P = unknown> {
  * The receiver of a message about an end, delivered at least once: a signed webhook to a host that
  * the workers allow (a URL of at most 2,000 bytes), or a workflow that gets a signal
  * (`musterTasksEnded`, unless `signal` names another one). Ids and names have at most 1,000
- * characters.
+ * bytes each, 2,500 together.
  */
 export type Callback = { url: string } | { workflowId: string; runId?: string; signal?: string };
 

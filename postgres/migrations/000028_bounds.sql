@@ -42,6 +42,22 @@ do $$ begin
   execute 'alter function lock_tasks set enable_seqscan = off';
 end $$;
 
+-- Who may store tasks may call them: the roles of `muster migrate roles`, or whom else the tables were granted to. Who may
+-- only call `submit` holds no rows of others.
+do $$
+declare
+  grantee text;
+begin
+  revoke execute on function unmark_targets, lock_tasks from public;
+  for grantee in
+    select distinct case a.grantee when 0 then 'public' else a.grantee::regrole::text end
+    from pg_class c cross join aclexplode(c.relacl) a
+    where c.oid = 'task'::regclass and a.privilege_type = 'INSERT'
+  loop
+    execute format('grant execute on function unmark_targets, lock_tasks to %s', grantee);
+  end loop;
+end $$;
+
 -- Says whether this is a URL of http or https with a host in ASCII that is no Punycode: a part of what the client
 -- library accepts by `URL.canParse`, which the database has not. At most URL_MAX bytes, which an index holds.
 create or replace function is_url(value text) returns boolean language sql immutable as $$
@@ -60,6 +76,11 @@ create function keep_leader() returns trigger language plpgsql as $$
 begin
   perform from leader where id = new.leader_id for key share;
   return case when found then new end;
+end $$;
+
+-- A restore fills tables with an empty path.
+do $$ begin
+  execute format('alter function keep_leader set search_path = %I, pg_temp', current_schema());
 end $$;
 
 alter table target drop constraint target_leader_id_fkey;

@@ -169,6 +169,25 @@ test('an index whose creation beside failed takes no other one away', async () =
   expect(await migrate(database.url)).toEqual(['000031_drop_held_target']);
 });
 
+test('who could store tasks may call what a submit calls now, and no one else', async () => {
+  const role = `app_${database.name}`;
+  await migrate(database.url);
+  await migrateDown(database.url, 'muster', '000026');
+  await db.query(`create role ${role}; grant insert on muster.task to ${role}`);
+  try {
+    await migrate(database.url);
+    const { rows } = await db.query<{ theirs: boolean; all: boolean }>(
+      `select has_function_privilege($1, p.oid, 'execute') as theirs,
+         exists (select from aclexplode(p.proacl) where grantee = 0) as "all"
+       from pg_proc p where p.proname in ('unmark_targets', 'lock_tasks')`,
+      [role],
+    );
+    expect(rows).toEqual(Array(2).fill({ theirs: true, all: false }));
+  } finally {
+    await db.query(`drop owned by ${role}; drop role ${role}`);
+  }
+});
+
 test('what cannot be undone is refused, and nothing is undone', async () => {
   await migrate(database.url);
   expect(await migrateDown(database.url, 'muster', '000001')).toEqual([

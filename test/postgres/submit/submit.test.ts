@@ -189,6 +189,8 @@ test('a role that may only call it submits, and reads and writes nothing', async
       `insert into muster.leader (handler_id, name) values (1, 'x')`,
       'delete from muster.queue',
       `select muster.note_ended('{1}', '{4}')`,
+      `select muster.unmark_targets(1, '{ada}')`,
+      `select muster.lock_tasks('{role-1}')`,
       `select muster.recipient_of('{"url": "https://a.example"}')`,
     ])
       expect([text, await refusal(attempt(text))]).toMatchObject([text, { code: '42501' }]);
