@@ -56,7 +56,7 @@ test('what does not fit waits until there is room; what is small does not wait f
   const room = new Room(10, 'tests');
   const entered: string[] = [];
   const enter = async (name: string, size: number) => {
-    const leave = await room.enter(size);
+    const leave = await room.enter(size, 1);
     entered.push(name);
     return leave;
   };
@@ -85,7 +85,7 @@ test('the API is open where a setting says so; limits that are left out follow f
       maxRequests: 11,
       maxWaiting: 4_000,
       maxConnections: 8_022,
-      perCaller: { maxRequests: 6, maxWaiting: 7 },
+      perCaller: { maxRequests: 6, maxWaiting: 7, refusedShare: 0.02 },
     },
   });
   const given = (text: string) => (flag: string) => (flag === 'apiOpen' ? text : undefined);

@@ -4,6 +4,7 @@ import type { Pool } from '../../postgres/pool';
 import { addConnectionGauges } from '../metrics/connectionGauges';
 import { addLiveGauge } from '../metrics/liveGauge';
 import { StoreMetrics } from '../metrics/storeMetrics';
+import type { FairTime } from './callers/fairTime';
 import type { Admission } from './limits';
 
 /**
@@ -17,7 +18,11 @@ export class ApiMetrics {
   private readonly requests: Counter<'operation' | 'status'>;
 
   /** `keys`: the pool of idempotency keys. */
-  constructor(pools: Readonly<Record<'main' | 'keys', Pool>>, admission: Admission, log: Logger) {
+  constructor(
+    pools: Readonly<Record<'main' | 'keys', Pool>>,
+    { admission, fair }: { admission: Admission; fair: FairTime },
+    log: Logger,
+  ) {
     const registers = [this.registry];
     this.store = new StoreMetrics(this.registry, { pool: pools.main, log });
     addConnectionGauges(this.registry, pools);
@@ -36,17 +41,17 @@ export class ApiMetrics {
     });
     addLiveGauge(
       this.registry,
-      { name: 'muster_api_open_requests', help: 'Requests in progress', label: 'kind' },
-      () => admission.open,
+      { name: 'muster_api_open_requests', help: 'Requests in progress; held: not begun yet', label: 'kind' },
+      () => ({ ...admission.open, held: fair.held.requests }),
     );
     addLiveGauge(
       this.registry,
       {
         name: 'muster_api_refused',
-        help: 'Refused at the limits since the start: 503 (busy), 429 (waiting, caller)',
+        help: 'Refused at the limits since the start: 503 (busy), 429 (waiting, caller, held)',
         label: 'kind',
       },
-      () => admission.refused,
+      () => ({ ...admission.refused, held: fair.held.refused }),
     );
   }
 

@@ -1,0 +1,167 @@
+import fc from 'fast-check';
+import { mayTake } from '../../../workers/api/limits';
+import type { Account } from '../../../workers/api/callers/accounts';
+import {
+  BURST_MS,
+  MOST_OWED_MS,
+  begun,
+  ended,
+  mayAsk,
+  newAccount,
+  nextOf,
+  owedAt,
+} from '../../../workers/api/callers/accounts';
+import { spread } from '../../../workers/api/callers/looks';
+import { Load } from '../../../workers/api/callers/load';
+
+/** The rules by which the time of the API's thread is shared, without a clock. */
+
+const SHARE = 0.02;
+
+/** Serves one request after another of callers who always have one waiting. */
+const serve = (costs: readonly number[], untilMs: number): { accounts: Account[]; took: number[] } => {
+  const accounts = costs.map(() => newAccount(0, 0));
+  const took = costs.map(() => 0);
+  for (let now = 0; now < untilMs;) {
+    const at = accounts.indexOf(nextOf(accounts, now, SHARE)!);
+    const account = accounts[at]!;
+    const { meanMs, meanOwed, due } = account;
+    const tookMs = costs[at]!;
+    now += tookMs;
+    took[at]! += tookMs;
+    const running = begun(account, now, SHARE, due);
+    accounts[at] = ended(running, { meanMs, meanOwed }, { tookMs, isRefused: false, now, share: SHARE });
+  }
+  return { accounts, took };
+};
+
+test('callers who always ask get equal time, whatever each of their requests takes', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 2, maxLength: 6 }), (costs) => {
+      const { took } = serve(costs, 20_000);
+      // A request is never divided.
+      expect(Math.max(...took) - Math.min(...took)).toBeLessThanOrEqual(4 * Math.max(...costs));
+    }),
+  );
+});
+
+test('refusals take no more than their burst, their share of the time and one request', () => {
+  const requests = fc.array(
+    fc.record({ tookMs: fc.integer({ min: 1, max: 200 }), pauseMs: fc.integer({ max: 50, min: 0 }) }),
+    {
+      minLength: 50,
+      maxLength: 300,
+    },
+  );
+  fc.assert(
+    fc.property(requests, (all) => {
+      let account = newAccount(0, 0);
+      let now = 0;
+      let took = 0;
+      let longest = 0;
+      for (const { tookMs, pauseMs } of all) {
+        now += pauseMs;
+        while (!mayAsk(account, now, SHARE)) now += 25;
+        const { meanMs, meanOwed } = account;
+        account = begun(account, now, SHARE, 0);
+        account = ended(account, { meanMs, meanOwed }, { tookMs, isRefused: true, now, share: SHARE });
+        took += tookMs;
+        longest = Math.max(longest, tookMs);
+        // What was expected of a request and not taken is given back.
+        expect(took).toBeLessThanOrEqual(BURST_MS + now * SHARE + 2 * longest);
+      }
+    }),
+  );
+});
+
+test.each([
+  ['nothing is owed', 0, 0, true],
+  ['the burst is owed', BURST_MS, 0, true],
+  ['more is owed', BURST_MS + 1, 0, false],
+  ['the rest was paid meanwhile', BURST_MS + 1, 50, true],
+  ['the most is owed', MOST_OWED_MS, 19_900, false],
+  ['the most was owed, and is paid within 20 s', MOST_OWED_MS, 20_000, true],
+])('%s: whether the next request may be read', (_, owed, passedMs, may) => {
+  const account = { ...newAccount(0, 1_000), owed };
+  expect(mayAsk(account, 1_000 + passedMs, SHARE)).toBe(may);
+  expect(owedAt(account, 1_000 + passedMs, 1)).toBeLessThanOrEqual(owed);
+});
+
+test('requests that began together are expected to be refused like those before them', () => {
+  let account = newAccount(0, 0);
+  for (let n = 0; n < 20; n++)
+    account = ended(
+      account,
+      { meanMs: 0, meanOwed: 0 },
+      { tookMs: 60, isRefused: true, now: n * 60_000, share: SHARE },
+    );
+  account = { ...account, owed: 0 };
+  let together = 0;
+  for (; mayAsk(account, account.since, SHARE); together++) account = begun(account, account.since, SHARE, 0);
+  expect(together).toBe(2);
+});
+
+test('who took nothing for a while has saved up nothing', () => {
+  const late = begun({ ...newAccount(0, 0), meanMs: 5 }, 10, SHARE, 1_000);
+  expect(late.due).toBe(1_005);
+});
+
+test('each caller leaves a place for the next one, however many there are', () => {
+  const taken: number[] = [];
+  const sum = (): number => taken.reduce((a, b) => a + b, 0);
+  for (let caller = 0; caller < 5; caller++) {
+    let own = 0;
+    while (mayTake(1, { own, taken: sum() + own, most: 128, all: 256 })) own++;
+    taken.push(own);
+  }
+  expect(taken).toEqual([128, 64, 32, 16, 8]);
+});
+
+test.each([
+  ['half of an odd number', 5, 5, 6, 11, true],
+  ['no more than half of it', 6, 6, 6, 11, false],
+  ['all, where one may have all', 10, 10, 11, 11, true],
+  ['no more than all', 11, 11, 11, 11, false],
+])('a caller alone may have %s', (_, own, taken, most, all, may) => {
+  expect(mayTake(1, { own, taken, most, all })).toBe(may);
+});
+
+test('a request without a body needs no place for one', () => {
+  expect(mayTake(0, { own: 9, taken: 99, most: 1, all: 99 })).toBe(true);
+});
+
+test.each([
+  [500, 1, 500],
+  [500, 10, 500],
+  [500, 30, 1_500],
+  [500, 250, 2_000],
+  [3_000, 250, 3_000],
+])('a look that is wanted in %i ms, beside %i of the same caller, is taken in %i ms', (ms, open, inMs) => {
+  expect(spread(ms, open)).toBe(inMs);
+});
+
+test('how busy the thread is follows within half a second; what was not measured is shared by all', () => {
+  let now = 0;
+  const loop = { active: 0, idle: 0 };
+  const load = new Load(
+    () => now,
+    () => ({ ...loop }),
+  );
+  const pass = (active: number, idle: number): number => {
+    now += active + idle;
+    loop.active += active;
+    loop.idle += idle;
+    return load.utilization;
+  };
+  expect(pass(0, 100)).toBe(0);
+  for (let n = 0; n < 5; n++) pass(100, 0);
+  expect(load.utilization).toBeGreaterThan(0.8);
+  expect(pass(0, 1_000)).toBeLessThan(0.1);
+  // Of 100 ms, ten requests were measured with 20: they took 4 ms more each, and 2 per ms measured.
+  for (let n = 0; n < 40; n++) {
+    for (let one = 0; one < 10; one++) load.note(2);
+    pass(100, 0);
+  }
+  expect(load.note(0)).toBeCloseTo(4, 1);
+  expect(load.note(2)).toBeCloseTo(10, 1);
+});

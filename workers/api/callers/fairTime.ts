@@ -1,0 +1,226 @@
+import { AGAIN_S, ApiProblem } from '../problem';
+import type { Account, Expected } from './accounts';
+import { begun, ended, mayAsk, newAccount, nextOf, owedAt } from './accounts';
+import { Load } from './load';
+
+/** Requests begin one after another until those of one turn of the loop take so much, in ms. */
+const TURN_MS = 2;
+/**
+ * Requests of one caller that begin in a turn of the loop in any case: submits that begin together
+ * share a commit, which is worth more than an exact order.
+ */
+const TOGETHER = 8;
+/** What a request is counted as at least, in ms. */
+const LEAST_MS = 0.1;
+/** How often it is looked whether refusals are paid for. */
+const LOOK_MS = 25;
+/** Longest that a request waits for its turn. */
+const HELD_MS = 5_000;
+/** Others are there if one of them has called within so many ms. */
+const PRESENT_MS = 2_000;
+/** From this part of the time on, the thread counts as busy. */
+const BUSY = 0.3;
+/** Addresses whose accounts are kept at once; those beyond share one. */
+const MOST_ADDRESSES = 1_000;
+const OTHERS = 'all others';
+
+/** A token by its id; `from <address>`: without a valid one. */
+export type CallerKey = number | string;
+
+interface Waiting {
+  since: number;
+  isGone(): boolean;
+  begin(): void;
+  refuse(error: ApiProblem): void;
+}
+interface Kept extends Account {
+  /** How many of its requests began in which turn of the loop. */
+  inTurn: { turn: number; begun: number };
+  seenAt: number;
+  waiting: Waiting[];
+}
+
+/** One request's part of the thread's time. */
+export interface Stint {
+  /** Does work, and counts how long it took. */
+  during<T>(work: () => T): T;
+  /** Ends it; once. */
+  end(isRefused: boolean): void;
+}
+
+/**
+ * Shares this thread's time among callers. Where several call, the request of the one that has taken
+ * the least begins first; nothing of the others is read meanwhile. While the thread is busy, what
+ * is refused may take a small share of its time per caller: who gets many refusals waits. Who is
+ * alone waits for nothing.
+ */
+export class FairTime {
+  private readonly kept = new Map<CallerKey, Kept>();
+  private readonly queued = new Set<Kept>();
+  private readonly load: Load;
+  /** The `due` of the request that began last. */
+  private time = 0;
+  private leftMs = TURN_MS;
+  private turn = 0;
+  /** What is to begin requests next. */
+  private soon: NodeJS.Immediate | null = null;
+  private later: NodeJS.Timeout | null = null;
+  private latest: { key: CallerKey; at: number } = { key: '', at: -Infinity };
+  /** When another caller than the latest has called. */
+  private otherAt = -Infinity;
+  readonly held = { requests: 0, refused: 0 };
+
+  /** `refusedShare`: of the time, for refusals of one caller. */
+  constructor(
+    private readonly refusedShare: number,
+    private readonly now: () => number = () => performance.now(),
+    load?: Load,
+  ) {
+    this.load = load ?? new Load(now);
+  }
+
+  /**
+   * Resolves when it is this caller's turn. `isGone`: it waits for no answer any more.
+   *
+   * @throws ApiProblem after five seconds
+   */
+  async enter(key: CallerKey, isGone: () => boolean): Promise<Stint> {
+    const now = this.now();
+    const one = this.accountOf(key, now);
+    this.note(key, now);
+    if (this.isAlone(now) && one.waiting.length === 0) return this.begin(one);
+    if (this.mayBegin(one, now)) return this.begin(one);
+    this.held.requests++;
+    return new Promise((resolve, reject) => {
+      one.waiting.push({ since: now, isGone, begin: () => resolve(this.begin(one)), refuse: reject });
+      if (one.waiting.length === 1) one.due = Math.max(one.due, this.time);
+      this.queued.add(one);
+      this.pumpSoon();
+    });
+  }
+
+  /** Says whether this thread is busy while several call. */
+  get isContended(): boolean {
+    return this.load.utilization > BUSY && !this.isAlone(this.now());
+  }
+
+  /** Returns the part of the time that refusals of a caller may take just now. */
+  private get share(): number {
+    return this.isContended ? this.refusedShare : 1;
+  }
+
+  private isAlone(now: number): boolean {
+    return now - this.otherAt > PRESENT_MS;
+  }
+
+  /** Says whether a request need not wait: there is time, and none that waits is due before it. */
+  private mayBegin(one: Kept, now: number): boolean {
+    const { share } = this;
+    if (!this.hasTime(one) || one.waiting.length > 0 || !mayAsk(one, now, share)) return false;
+    const next = nextOf(this.queued, now, share);
+    return next === null || Math.max(one.due, this.time) < next.due;
+  }
+
+  private hasTime({ inTurn }: Kept): boolean {
+    return this.leftMs > 0 || inTurn.turn !== this.turn || inTurn.begun < TOGETHER;
+  }
+
+  private note(key: CallerKey, at: number): void {
+    if (key !== this.latest.key) this.otherAt = this.latest.at;
+    this.latest = { key, at };
+  }
+
+  private begin(one: Kept): Stint {
+    const expected: Expected = { meanMs: one.meanMs, meanOwed: one.meanOwed };
+    this.time = Math.max(this.time, one.due);
+    Object.assign(one, begun(one, this.now(), this.share, this.time));
+    this.leftMs -= Math.max(LEAST_MS, expected.meanMs);
+    const { turn } = this;
+    one.inTurn = { turn, begun: one.inTurn.turn === turn ? one.inTurn.begun + 1 : 1 };
+    this.pumpSoon();
+    let measuredMs = 0;
+    return {
+      during: (work) => {
+        const from = this.now();
+        try {
+          return work();
+        } finally {
+          measuredMs += this.now() - from;
+        }
+      },
+      end: (isRefused) => {
+        const tookMs = this.load.note(measuredMs);
+        Object.assign(one, ended(one, expected, { tookMs, isRefused, now: this.now(), share: this.share }));
+      },
+    };
+  }
+
+  /** Begins what waits from the next turn of the loop on: until then others may come. */
+  private pumpSoon(): void {
+    this.soon ??= setImmediate(() => {
+      this.soon = null;
+      this.pump();
+    });
+  }
+
+  private pump(): void {
+    this.leftMs = TURN_MS;
+    this.turn++;
+    if (this.queued.size === 0) return;
+    const now = this.now();
+    const { share } = this;
+    this.dropOverdue(now);
+    for (const one of this.queued) Object.assign(one, { owed: owedAt(one, now, share), since: now });
+    let next = nextOf(this.queued, now, share);
+    for (; next !== null && this.hasTime(next); next = nextOf(this.queued, now, share)) this.take(next).begin();
+    if (next !== null) this.pumpSoon();
+    else if (this.queued.size > 0)
+      this.later ??= setTimeout(() => {
+        this.later = null;
+        this.pump();
+      }, LOOK_MS);
+  }
+
+  private take(one: Kept): Waiting {
+    const first = one.waiting.shift()!;
+    this.held.requests--;
+    if (one.waiting.length === 0) this.queued.delete(one);
+    return first;
+  }
+
+  private dropOverdue(now: number): void {
+    for (const one of this.queued)
+      while (one.waiting.length > 0) {
+        const { isGone, since } = one.waiting[0]!;
+        if (!isGone() && now - since < HELD_MS) break;
+        if (!isGone()) this.held.refused++;
+        this.take(one).refuse(tooMuch());
+      }
+  }
+
+  private accountOf(key: CallerKey, now: number): Kept {
+    const kept = this.kept.get(key);
+    if (kept === undefined && this.kept.size >= MOST_ADDRESSES) {
+      this.forget(now);
+      if (typeof key === 'string' && key !== OTHERS && this.kept.size >= MOST_ADDRESSES)
+        return this.accountOf(OTHERS, now);
+    }
+    const one = kept ?? { seenAt: now, waiting: [], inTurn: { turn: 0, begun: 0 }, ...newAccount(this.time, now) };
+    if (kept === undefined) this.kept.set(key, one);
+    one.seenAt = now;
+    return one;
+  }
+
+  private forget(now: number): void {
+    for (const [key, { waiting, seenAt }] of this.kept)
+      if (waiting.length === 0 && now - seenAt > PRESENT_MS) this.kept.delete(key);
+  }
+}
+
+const tooMuch = (): ApiProblem =>
+  new ApiProblem(
+    'caller-limit',
+    `Requests of this caller took so much of this process that this one waited for ${HELD_MS / 1_000} s, while ` +
+      'others called. Nothing was done; try again, and send fewer requests that are refused.',
+    { retryAfterS: AGAIN_S },
+  );
