@@ -74,6 +74,18 @@ test('what does not fit waits until there is room; what is small does not wait f
   expect(entered).toHaveLength(4);
 });
 
+test('who has less of the room gets the next place in it, however many others wait', async () => {
+  const room = new Room(10, 'tests');
+  const leave = await room.enter(6, 1);
+  const large = room.enter(8, 2).then(() => 'large');
+  const more = room.enter(3, 1).then(() => 'more');
+  const small = await room.enter(1, 3);
+  leave();
+  small();
+  // It would have fitted all the time.
+  expect(await Promise.race([more, large])).toBe('large');
+});
+
 test('the API is open where a setting says so; limits that are left out follow from others', () => {
   const file = { open: true, maxRequests: 11, maxWaiting: 4_000, perCaller: { maxWaiting: 7 } };
   const schema = fileSchema({ json: true, env: {}, folder: '/' });

@@ -46,7 +46,9 @@ const flood = async (send: (wire: Wire) => Promise<{ status: number }>, isOver: 
   wire.close();
 };
 
-/** What floods without end are answered, for each submit of an honest token over four connections. */
+/**
+ * What floods without end are answered, for each submit of an honest token over four connections.
+ */
 const beside = async (send: (wire: Wire) => Promise<{ status: number }>): Promise<number> => {
   const token = await caller();
   let over = false;

@@ -109,9 +109,9 @@ export class Ticket {
 }
 
 /**
- * Says whether a caller may take so much more of what all share. Alone it may have `most` of it; the
- * less is free, the less each may have, so that something is left for the next caller, however many
- * came before.
+ * Says whether a caller may take so much more of what all share. Alone it may have `most` of it;
+ * the less is free, the less each may have, so that something is left for the next caller, however
+ * many came before.
  */
 export const mayTake = (
   amount: number,

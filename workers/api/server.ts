@@ -133,7 +133,9 @@ const addHooks = (app: FastifyInstance, deps: ServerDeps): void => {
   });
 };
 
-/** Admits a request: its caller, whose turn it must be, then the limits of all and of that caller. */
+/**
+ * Admits a request: its caller, whose turn it must be, then the limits of all and of that caller.
+ */
 const admit = async (
   deps: ServerDeps,
   context: Context,

@@ -46,9 +46,9 @@ export const createDoor = (handler: RequestListener, maxConnections: number): Se
 };
 
 /**
- * Lets a connection go that sends many requests without waiting for their answers. Tells answers that
- * wait behind another one when their connection is closed: Node tells only the first, and what the
- * others hold would never be given back.
+ * Lets a connection go that sends many requests without waiting for their answers. Tells answers
+ * that wait behind another one when their connection is closed: Node tells only the first, and what
+ * the others hold would never be given back.
  */
 const onePerTurn = (handler: RequestListener): RequestListener => {
   const working = new WeakMap<Socket, Set<ServerResponse>>();

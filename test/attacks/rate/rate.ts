@@ -141,8 +141,8 @@ const kept = (quiet: Phase, under: Phase): Record<'fixed' | 'top', number> => ({
 });
 
 /**
- * What each kind takes alone, and all at once: quiet turns and turns under attack follow each other,
- * since other programs take more of the machine at one time than at another.
+ * What each kind takes alone, and all at once: quiet turns and turns under attack follow each
+ * other, since other programs take more of the machine at one time than at another.
  */
 const compareKinds = async (stage: Stage): Promise<Phase[]> => {
   const phases: Phase[] = [];

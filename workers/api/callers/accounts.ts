@@ -28,7 +28,9 @@ export const newAccount = (due: number, since: number): Account => ({ due, owed:
 export const owedAt = ({ owed, since }: Account, now: number, share: number): number =>
   Math.max(0, owed - Math.max(0, now - since) * share);
 
-/** Says whether the next request of this caller may be read, or its refusals have taken too much. */
+/**
+ * Says whether the next request of this caller may be read, or its refusals have taken too much.
+ */
 export const mayAsk = (account: Account, now: number, share: number): boolean =>
   owedAt(account, now, share) <= BURST_MS;
 

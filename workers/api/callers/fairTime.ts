@@ -49,10 +49,10 @@ export interface Stint {
 }
 
 /**
- * Shares this thread's time among callers. Where several call, the request of the one that has taken
- * the least begins first; nothing of the others is read meanwhile. While the thread is busy, what
- * is refused may take a small share of its time per caller: who gets many refusals waits. Who is
- * alone waits for nothing.
+ * Shares this thread's time among callers. Where several call, the request of the one that has
+ * taken the least begins first; nothing of the others is read meanwhile. While the thread is busy,
+ * what is refused may take a small share of its time per caller: who gets many refusals waits. Who
+ * is alone waits for nothing.
  */
 export class FairTime {
   private readonly kept = new Map<CallerKey, Kept>();

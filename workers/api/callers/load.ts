@@ -6,7 +6,9 @@ const EVERY_MS = 100;
 const NEW = 0.3;
 /** What a request is expected to cost besides what is measured, before anything is known, in ms. */
 const USUAL_MS = 0.3;
-/** The most that is added to each measured ms: where hardly any was measured, the estimate is poor. */
+/**
+ * The most that is added to each measured ms: where hardly any was measured, the estimate is poor.
+ */
 const MOST_PER_MS = 5;
 
 export interface Loop {
@@ -17,8 +19,8 @@ export interface Loop {
 
 /**
  * Measures how much of its time this thread is busy, and estimates what a request takes of it. Only
- * some of that is measured request by request; the rest (headers, the database's answers, writing) is
- * shared among the requests, one half equally, the other like what was measured.
+ * some of that is measured request by request; the rest (headers, the database's answers, writing)
+ * is shared among the requests, one half equally, the other like what was measured.
  */
 export class Load {
   private at: number;
@@ -35,14 +37,19 @@ export class Load {
     this.loop = read();
   }
 
-  /** Notes a request that has ended, and what was measured of it. Returns what it took in all, in ms. */
+  /**
+   * Notes a request that has ended, and what was measured of it. Returns what it took in all, in
+   * ms.
+   */
   note(ms: number): number {
     this.noted.ms += ms;
     this.noted.requests++;
     return this.besides.perRequest + ms * (1 + this.besides.perMs);
   }
 
-  /** Returns the part of the time, 0 to 1, in which this thread was busy in the last half second. */
+  /**
+   * Returns the part of the time, 0 to 1, in which this thread was busy in the last half second.
+   */
   get utilization(): number {
     this.refresh();
     return this.busy;

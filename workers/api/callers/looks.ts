@@ -3,7 +3,9 @@ const FREE_LOOKS = 10;
 /** The longest that many of them make each wait, in ms. */
 const MOST_SPREAD_MS = 2_000;
 
-/** Returns in how many ms a look of a caller with so many open is taken while others need the time. */
+/**
+ * Returns in how many ms a look of a caller with so many open is taken while others need the time.
+ */
 export const spread = (ms: number, open: number): number =>
   Math.max(ms, Math.min(MOST_SPREAD_MS, (ms * open) / FREE_LOOKS));
 
