@@ -1,6 +1,7 @@
 import { AGAIN_S, ApiProblem } from '../problem';
 import type { Account, Expected } from './accounts';
 import { begun, ended, mayAsk, newAccount, nextOf, owedAt } from './accounts';
+import { PRESENT_MS } from './costs';
 import { Load } from './load';
 
 /** Requests begin one after another until those of one turn of the loop take so much, in ms. */
@@ -13,11 +14,9 @@ const TOGETHER = 8;
 /** What a request is counted as at least, in ms. */
 const LEAST_MS = 0.1;
 /** How often it is looked whether refusals are paid for. */
-const LOOK_MS = 25;
+const PAID_MS = 25;
 /** Longest that a request waits for its turn. */
 const HELD_MS = 5_000;
-/** Others are there if one of them has called within so many ms. */
-const PRESENT_MS = 2_000;
 /** From this part of the time on, the thread counts as busy. */
 const BUSY = 0.3;
 /** Addresses whose accounts are kept at once; those beyond share one. */
@@ -178,7 +177,7 @@ export class FairTime {
       this.later ??= setTimeout(() => {
         this.later = null;
         this.pump();
-      }, LOOK_MS);
+      }, PAID_MS);
   }
 
   private take(one: Kept): Waiting {
