@@ -15,9 +15,7 @@ export interface Aside<T> {
   stop(): Promise<T & Cost>;
 }
 
-/**
- * Where it computes: as any process does, after all others (nice 19), or on the last core alone.
- */
+/** Where it computes: as any process, after all others (nice 19), or on the last core alone. */
 export const PLACES = ['beside', 'nice', 'core'] as const;
 export type Place = (typeof PLACES)[number];
 
