@@ -111,14 +111,14 @@ export class Ticket {
 /**
  * Says whether a caller may take so much more of what all share. Alone it may have `most` of it;
  * the less is free, the less each may have, so that something is left for the next caller, however
- * many came before.
+ * many came before: where that is below half, as much must be free as it would have then.
  */
 export const mayTake = (
   amount: number,
   { own, taken, most, all }: { own: number; taken: number; most: number; all: number },
 ): boolean => {
   if (amount === 0 || own + amount > most) return amount === 0;
-  return most >= all || (own + amount) * (all - most) <= most * (all - taken);
+  return most >= all || (own + amount) * (all - most) <= Math.max(most, all - most) * (all - taken);
 };
 
 /**

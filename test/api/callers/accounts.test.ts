@@ -126,6 +126,18 @@ test.each([
   expect(mayTake(1, { own, taken, most, all })).toBe(may);
 });
 
+test.each([
+  [8, 256, 31],
+  [1, 256, 255],
+  [3, 12, 3],
+])('where each may have %i of %i places, so many callers have all of theirs: %i', (most, all, callers) => {
+  let taken = 0;
+  for (let caller = 0; caller < callers; caller++)
+    for (let own = 0; own < most; own++, taken++)
+      expect({ caller, own, may: mayTake(1, { own, taken, most, all }) }).toEqual({ caller, own, may: true });
+  expect(mayTake(1, { own: most, taken, most, all })).toBe(false);
+});
+
 test('a request without a body needs no place for one', () => {
   expect(mayTake(0, { own: 9, taken: 99, most: 1, all: 99 })).toBe(true);
 });
