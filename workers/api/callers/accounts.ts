@@ -17,16 +17,21 @@ export interface Account {
 
 /** Refusals of one caller may take this at once, beyond their share, in ms. */
 export const BURST_MS = 100;
-/** The most that a caller owes, in ms: at a share of 0.02 it is paid after 20 s. */
-export const MOST_OWED_MS = 500;
+/** Longest that a request waits for its turn. */
+export const HELD_MS = 5_000;
+/** Any debt is paid within this, so that a caller whose refusals ended is answered, not refused. */
+export const PAYABLE_MS = 4_000;
 /** Part of the latest request in what the next one is expected to take. */
 const NEW = 0.2;
 
 export const newAccount = (due: number, since: number): Account => ({ due, owed: 0, since, meanMs: 0, meanOwed: 0 });
 
+/** Returns the most that a caller owes of its refusals; what is above that is forgiven. */
+export const mostOwed = (share: number): number => BURST_MS + PAYABLE_MS * share;
+
 /** Returns what is owed at `now`, of which a share of the time that passed is paid. */
 export const owedAt = ({ owed, since }: Account, now: number, share: number): number =>
-  Math.max(0, owed - Math.max(0, now - since) * share);
+  Math.max(0, Math.min(mostOwed(share), owed) - Math.max(0, now - since) * share);
 
 /**
  * Says whether the next request of this caller may be read, or its refusals have taken too much.
@@ -38,28 +43,25 @@ export const mayAsk = (account: Account, now: number, share: number): boolean =>
 export const begun = (account: Account, now: number, share: number, time: number): Account => ({
   ...account,
   due: Math.max(account.due, time) + account.meanMs,
-  owed: Math.min(MOST_OWED_MS, owedAt(account, now, share) + account.meanOwed),
+  owed: owedAt(account, now, share) + account.meanOwed,
   since: now,
 });
 
 /** What was expected of a request when it began. */
 export type Expected = Pick<Account, 'meanMs' | 'meanOwed'>;
 
-/** Returns the account once a request ended that took `tookMs`. */
+/** Returns the account once a request ended that took `tookMs`, and owes as much if refused. */
 export const ended = (
   account: Account,
   expected: Expected,
-  { tookMs, isRefused, now, share }: { tookMs: number; isRefused: boolean; now: number; share: number },
-): Account => {
-  const owes = isRefused ? tookMs : 0;
-  return {
-    due: account.due + tookMs - expected.meanMs,
-    owed: Math.min(MOST_OWED_MS, Math.max(0, owedAt(account, now, share) + owes - expected.meanOwed)),
-    since: now,
-    meanMs: account.meanMs + NEW * (tookMs - account.meanMs),
-    meanOwed: account.meanOwed + NEW * (owes - account.meanOwed),
-  };
-};
+  { tookMs, owes, now, share }: { tookMs: number; owes: number; now: number; share: number },
+): Account => ({
+  due: account.due + tookMs - expected.meanMs,
+  owed: Math.max(0, owedAt(account, now, share) + owes - expected.meanOwed),
+  since: now,
+  meanMs: account.meanMs + NEW * (tookMs - account.meanMs),
+  meanOwed: account.meanOwed + NEW * (owes - account.meanOwed),
+});
 
 /** Returns whose turn it is: of those that may ask, the one that is due first; null: none may. */
 export const nextOf = <T extends Account>(waiting: Iterable<T>, now: number, share: number): T | null => {

@@ -1,6 +1,6 @@
 import { AGAIN_S, ApiProblem } from '../problem';
 import type { Account, Expected } from './accounts';
-import { begun, ended, mayAsk, newAccount, nextOf, owedAt } from './accounts';
+import { HELD_MS, begun, ended, mayAsk, newAccount, nextOf, owedAt } from './accounts';
 import { PRESENT_MS } from './costs';
 import { Load } from './load';
 
@@ -15,10 +15,10 @@ const TOGETHER = 8;
 const LEAST_MS = 0.1;
 /** How often it is looked whether refusals are paid for. */
 const PAID_MS = 25;
-/** Longest that a request waits for its turn. */
-const HELD_MS = 5_000;
 /** From this part of the time on, the thread counts as busy. */
-const BUSY = 0.3;
+const BUSY = 0.7;
+/** What a request takes besides what is measured: headers, the database's answers, writing. In ms. */
+const USUAL_MS = 0.5;
 /** Addresses whose accounts are kept at once; those beyond share one. */
 const MOST_ADDRESSES = 1_000;
 const OTHERS = 'all others';
@@ -149,7 +149,8 @@ export class FairTime {
       },
       end: (isRefused) => {
         const tookMs = this.load.note(measuredMs);
-        Object.assign(one, ended(one, expected, { tookMs, isRefused, now: this.now(), share: this.share }));
+        const owes = isRefused ? measuredMs + USUAL_MS : 0;
+        Object.assign(one, ended(one, expected, { tookMs, owes, now: this.now(), share: this.share }));
       },
     };
   }
@@ -177,7 +178,7 @@ export class FairTime {
       this.later ??= setTimeout(() => {
         this.later = null;
         this.pump();
-      }, PAID_MS);
+      }, PAID_MS).unref();
   }
 
   private take(one: Kept): Waiting {

@@ -1,0 +1,94 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { FairTime } from '../../../workers/api/callers/fairTime';
+import { Load } from '../../../workers/api/callers/load';
+
+/** How the time of the API's thread is shared, by a clock of its own and without a server. */
+
+const SHARE = 0.02;
+
+interface Seen {
+  /** Null: it waits. */
+  ended: 'begun' | 'refused' | null;
+}
+
+/** A thread that is as busy as a test says. */
+const thread = () => {
+  let now = 0;
+  const loop = { active: 0, idle: 0 };
+  const fair = new FairTime(
+    SHARE,
+    () => now,
+    new Load(
+      () => now,
+      () => ({ ...loop }),
+    ),
+  );
+  const compute = (ms: number): void => {
+    now += ms;
+    loop.active += ms;
+  };
+  /** Asks for one request, which computes and ends as soon as it begins. */
+  const ask = (key: number | string, ms: number, isRefused = false): Seen => {
+    const seen: Seen = { ended: null };
+    fair
+      .enter(key, () => false)
+      .then(
+        (stint) => {
+          stint.during(() => compute(ms));
+          stint.end(isRefused);
+          seen.ended = 'begun';
+        },
+        () => (seen.ended = 'refused'),
+      );
+    return seen;
+  };
+  /** Passes time, of which others computed a part, while each of these callers asks. */
+  const pass = async (ms: number, busy: number, callers: readonly (number | string)[] = []): Promise<void> => {
+    for (let passed = 0; passed < ms; passed += 100) {
+      for (const key of callers) ask(key, 0);
+      compute(100 * busy);
+      now += 100 * (1 - busy);
+      loop.idle += 100 * (1 - busy);
+      for (let turn = 0; turn < 3; turn++) await nextTurn();
+    }
+  };
+  const settled = async (): Promise<void> => {
+    for (let turn = 0; turn < 3; turn++) await nextTurn();
+  };
+  return { fair, ask, pass, settled, now: () => now };
+};
+
+test('one large body that is refused holds its token back, and its next requests are answered', async () => {
+  const { ask, pass } = thread();
+  await pass(2_000, 1, [1, 2]);
+  ask(1, 600, true);
+  await pass(200, 1, [1, 2]);
+  const next = ask(1, 0);
+  await pass(2_000, 1, [1, 2]);
+  expect(next.ended).toBeNull();
+  await pass(2_500, 1, [1, 2]);
+  expect(next.ended).toBe('begun');
+});
+
+test('of a request that is refused, only what was measured is to be paid', async () => {
+  const { ask, pass, settled } = thread();
+  await pass(2_000, 1, [1, 2]);
+  ask(1, 90, true);
+  await settled();
+  const next = ask(1, 0);
+  await settled();
+  expect(next.ended).toBe('begun');
+});
+
+test.each([
+  [0.6, 'begun'],
+  [0.8, null],
+])('beside others on a thread that is busy for %d of the time, who was refused much: %s', async (busy, ended) => {
+  const { ask, pass, settled } = thread();
+  await pass(3_000, busy, [1, 2]);
+  ask(1, 150, true);
+  await pass(200, busy, [2]);
+  const next = ask(1, 0);
+  await settled();
+  expect(next.ended).toBe(ended);
+});
