@@ -160,7 +160,7 @@ test.each([
   expect(spread(ms, open)).toBe(inMs);
 });
 
-test('how busy the thread is follows within half a second; what was not measured is shared by all', () => {
+test('how busy the thread is follows within half a second', () => {
   let now = 0;
   const loop = { active: 0, idle: 0 };
   const load = new Load(
@@ -177,11 +177,4 @@ test('how busy the thread is follows within half a second; what was not measured
   for (let n = 0; n < 5; n++) pass(100, 0);
   expect(load.utilization).toBeGreaterThan(0.8);
   expect(pass(0, 1_000)).toBeLessThan(0.1);
-  // Of 100 ms, ten requests were measured with 20: they took 4 ms more each, and 2 per ms measured.
-  for (let n = 0; n < 40; n++) {
-    for (let one = 0; one < 10; one++) load.note(2);
-    pass(100, 0);
-  }
-  expect(load.note(0)).toBeCloseTo(4, 1);
-  expect(load.note(2)).toBeCloseTo(10, 1);
 });

@@ -28,12 +28,13 @@ const thread = () => {
     loop.active += ms;
   };
   /** Asks for one request, which computes and ends as soon as it begins. */
-  const ask = (key: number | string, ms: number, isRefused = false): Seen => {
+  const ask = (key: number | string, ms: number, isRefused = false, begun = (): void => undefined): Seen => {
     const seen: Seen = { ended: null };
     fair
       .enter(key, () => false)
       .then(
         (stint) => {
+          begun();
           stint.during(() => compute(ms));
           stint.end(isRefused);
           seen.ended = 'begun';
@@ -91,4 +92,17 @@ test.each([
   const next = ask(1, 0);
   await settled();
   expect(next.ended).toBe(ended);
+});
+
+test('time of the thread that no request took is counted to no caller', async () => {
+  const { ask, pass, settled } = thread();
+  // In each 100 ms, three requests that take nothing beside one that takes 2 ms: 1.5 and 2.5 ms.
+  for (let n = 0; n < 20; n++) {
+    ask(2, 2);
+    await pass(100, 1, [1, 1, 1]);
+  }
+  const order: number[] = [];
+  for (const key of [3, 2, 1]) for (let n = 0; n < 12; n++) ask(key, 0, false, () => order.push(key));
+  await settled();
+  expect(order.lastIndexOf(1)).toBeLessThan(order.lastIndexOf(2));
 });

@@ -21,10 +21,21 @@ export const BURST_MS = 100;
 export const HELD_MS = 5_000;
 /** Any debt is paid within this, so that a caller whose refusals ended is answered, not refused. */
 export const PAYABLE_MS = 4_000;
+/**
+ * What a request takes besides what is measured of it: headers, the database's answers, writing.
+ * Not what the loop really takes: some of that is caused by streams, or by no request at all.
+ */
+export const USUAL_MS = 0.5;
 /** Part of the latest request in what the next one is expected to take. */
 const NEW = 0.2;
 
-export const newAccount = (due: number, since: number): Account => ({ due, owed: 0, since, meanMs: 0, meanOwed: 0 });
+export const newAccount = (due: number, since: number): Account => ({
+  due,
+  owed: 0,
+  since,
+  meanMs: USUAL_MS,
+  meanOwed: 0,
+});
 
 /** Returns the most that a caller owes of its refusals; what is above that is forgiven. */
 export const mostOwed = (share: number): number => BURST_MS + PAYABLE_MS * share;

@@ -1,6 +1,6 @@
 import { AGAIN_S, ApiProblem } from '../problem';
 import type { Account, Expected } from './accounts';
-import { HELD_MS, begun, ended, mayAsk, newAccount, nextOf, owedAt } from './accounts';
+import { HELD_MS, USUAL_MS, begun, ended, mayAsk, newAccount, nextOf, owedAt } from './accounts';
 import { PRESENT_MS } from './costs';
 import { Load } from './load';
 
@@ -11,14 +11,10 @@ const TURN_MS = 2;
  * share a commit, which is worth more than an exact order.
  */
 const TOGETHER = 8;
-/** What a request is counted as at least, in ms. */
-const LEAST_MS = 0.1;
 /** How often it is looked whether refusals are paid for. */
 const PAID_MS = 25;
 /** From this part of the time on, the thread counts as busy. */
 const BUSY = 0.7;
-/** What a request takes besides what is measured: headers, the database's answers, writing. In ms. */
-const USUAL_MS = 0.5;
 /** Addresses whose accounts are kept at once; those beyond share one. */
 const MOST_ADDRESSES = 1_000;
 const OTHERS = 'all others';
@@ -133,7 +129,7 @@ export class FairTime {
     const expected: Expected = { meanMs: one.meanMs, meanOwed: one.meanOwed };
     this.time = Math.max(this.time, one.due);
     Object.assign(one, begun(one, this.now(), this.share, this.time));
-    this.leftMs -= Math.max(LEAST_MS, expected.meanMs);
+    this.leftMs -= expected.meanMs;
     const { turn } = this;
     one.inTurn = { turn, begun: one.inTurn.turn === turn ? one.inTurn.begun + 1 : 1 };
     this.pumpSoon();
@@ -148,8 +144,8 @@ export class FairTime {
         }
       },
       end: (isRefused) => {
-        const tookMs = this.load.note(measuredMs);
-        const owes = isRefused ? measuredMs + USUAL_MS : 0;
+        const tookMs = measuredMs + USUAL_MS;
+        const owes = isRefused ? tookMs : 0;
         Object.assign(one, ended(one, expected, { tookMs, owes, now: this.now(), share: this.share }));
       },
     };
