@@ -5,6 +5,7 @@ import type { Client } from '../../client/client';
 import { TRACEPARENT } from '../../handlers/tracing/traceparent';
 import type { KeyedRequest } from '../../postgres/api/idempotencyKey';
 import type { Pool, Queryable } from '../../postgres/pool';
+import { whenClosed } from '../doors/sockets';
 import type { Memory } from './bodies/memory';
 import { LARGE_ANSWER } from './bodies/memory';
 import type { Costs } from './callers/costs';
@@ -235,10 +236,10 @@ const endSignal = (
   { request, reply, caller }: Asked,
 ): AbortSignal => {
   const gone = new AbortController();
-  reply.raw.once('close', () => gone.abort(GONE));
+  whenClosed(request.raw, reply.raw, () => gone.abort(GONE));
   const isWaiting = route.waits?.(request.query as Record<string, unknown>) === true;
   if (!isWaiting) return AbortSignal.any([stopping, gone.signal]);
   const { signal, leave } = validity.watch(caller.tokenId);
-  reply.raw.once('close', leave);
+  whenClosed(request.raw, reply.raw, leave);
   return AbortSignal.any([stopping, gone.signal, signal]);
 };

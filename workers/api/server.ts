@@ -4,7 +4,7 @@ import type { Actor } from '../../client/operations/auditLog';
 import { PROBLEM_JSON } from '../problemType';
 import type { Guard } from './auth';
 import { authenticate, authorize } from './auth';
-import { createDoor, readNoMore } from '../doors/sockets';
+import { createDoor, readNoMore, whenClosed } from '../doors/sockets';
 import { memoryOf } from './bodies/memory';
 import { measureBody, parseBody } from './body';
 import { COSTLY_BODY, tooCostly } from './callers/costs';
@@ -135,6 +135,7 @@ const addHooks = (app: FastifyInstance, deps: ServerDeps): void => {
 
 /**
  * Admits a request: its caller, whose turn it must be, then the limits of all and of that caller.
+ * Nothing comes of a request whose caller is gone by then.
  */
 const admit = async (
   deps: ServerDeps,
@@ -149,24 +150,20 @@ const admit = async (
   const basic = request.method === 'GET' && route === null;
   const found = await callerOf(deps, request, reply, { basic, isShown: route?.isShown === true });
   const key = found instanceof ApiProblem ? `from ${request.ip}` : found.id;
+  const isGone = (): boolean => request.raw.socket.destroyed;
   // What waits here is not in progress: it takes the place of no other.
-  const stint = await fair.enter(key, () => request.raw.socket.destroyed);
+  const stint = await fair.enter(key, isGone);
+  if (stint !== null) whenClosed(request.raw, reply.raw, () => stint.end(wasForNothing(reply, asked.waits)));
+  if (isGone()) return void reply.hijack();
   context.stint = stint;
-  whenClosed(request, reply, () => stint.end(wasForNothing(reply, asked.waits)));
   if (found instanceof ApiProblem) throw found;
   const ticket = admission.enter(asked);
   context.ticket = ticket;
-  whenClosed(request, reply, () => ticket.closed());
+  whenClosed(request.raw, reply.raw, () => ticket.closed());
   if (route !== null && route.scope !== 'open') authorize(found, route.scope);
   admission.share(ticket, found.id, asked);
   if (!costs.admits(found.id, asked.bodyBytes)) throw tooCostly();
   context.caller = found;
-};
-
-/** Calls back when the answer was sent, or its caller is gone: at once, if it is. */
-const whenClosed = ({ raw }: FastifyRequest, reply: FastifyReply, then: () => void): void => {
-  if (raw.socket.destroyed) then();
-  else reply.raw.once('close', then);
 };
 
 /** Says whether a request was refused, or its caller did not wait for the answer. */

@@ -92,11 +92,7 @@ test.each([
 test('requests that began together are expected to be refused like those before them', () => {
   let account = newAccount(0, 0);
   for (let n = 0; n < 20; n++)
-    account = ended(
-      account,
-      { meanMs: 0, meanOwed: 0 },
-      { tookMs: 60, owes: 60, now: n * 60_000, share: SHARE },
-    );
+    account = ended(account, { meanMs: 0, meanOwed: 0 }, { tookMs: 60, owes: 60, now: n * 60_000, share: SHARE });
   account = { ...account, owed: 0 };
   let together = 0;
   for (; mayAsk(account, account.since, SHARE); together++) account = begun(account, account.since, SHARE, 0);

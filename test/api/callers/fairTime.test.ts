@@ -8,7 +8,9 @@ const SHARE = 0.02;
 
 interface Seen {
   /** Null: it waits. */
-  ended: 'begun' | 'refused' | null;
+  ended: 'begun' | 'refused' | 'over' | null;
+  /** Its caller is gone. */
+  isOver: boolean;
 }
 
 /** A thread that is as busy as a test says. */
@@ -29,11 +31,12 @@ const thread = () => {
   };
   /** Asks for one request, which computes and ends as soon as it begins. */
   const ask = (key: number | string, ms: number, isRefused = false, begun = (): void => undefined): Seen => {
-    const seen: Seen = { ended: null };
+    const seen: Seen = { ended: null, isOver: false };
     fair
-      .enter(key, () => false)
+      .enter(key, () => seen.isOver)
       .then(
         (stint) => {
+          if (stint === null) return void (seen.ended = 'over');
           begun();
           stint.during(() => compute(ms));
           stint.end(isRefused);
@@ -105,4 +108,17 @@ test('time of the thread that no request took is counted to no caller', async ()
   for (const key of [3, 2, 1]) for (let n = 0; n < 12; n++) ask(key, 0, false, () => order.push(key));
   await settled();
   expect(order.lastIndexOf(1)).toBeLessThan(order.lastIndexOf(2));
+});
+
+test('of requests that wait, those are not begun whose caller is gone', async () => {
+  const { ask, pass, settled, fair } = thread();
+  await pass(3_000, 1, [1, 2]);
+  ask(1, 150, true);
+  await pass(200, 1, [2]);
+  const waiting = [1, 2, 3, 4].map(() => ask(1, 0));
+  for (const at of [0, 2, 3]) waiting[at]!.isOver = true;
+  await pass(4_500, 1, [2]);
+  await settled();
+  expect(waiting.map(({ ended }) => ended)).toEqual(['over', 'begun', 'over', 'over']);
+  expect(fair.held).toEqual({ requests: 0, refused: 0 });
 });

@@ -24,8 +24,9 @@ export type CallerKey = number | string;
 
 interface Waiting {
   since: number;
-  isGone(): boolean;
-  begin(): void;
+  isOver(): boolean;
+  /** Null: it is over. */
+  begin(stint: Stint | null): void;
   refuse(error: ApiProblem): void;
 }
 interface Kept extends Account {
@@ -75,11 +76,12 @@ export class FairTime {
   }
 
   /**
-   * Resolves when it is this caller's turn. `isGone`: it waits for no answer any more.
+   * Resolves when it is this caller's turn; with null if it is over by then. `isOver`: it is not to
+   * be begun any more, since its caller is gone, say.
    *
    * @throws ApiProblem after five seconds
    */
-  async enter(key: CallerKey, isGone: () => boolean): Promise<Stint> {
+  async enter(key: CallerKey, isOver: () => boolean): Promise<Stint | null> {
     const now = this.now();
     const one = this.accountOf(key, now);
     this.note(key, now);
@@ -87,7 +89,7 @@ export class FairTime {
     if (this.mayBegin(one, now)) return this.begin(one);
     this.held.requests++;
     return new Promise((resolve, reject) => {
-      one.waiting.push({ since: now, isGone, begin: () => resolve(this.begin(one)), refuse: reject });
+      one.waiting.push({ since: now, isOver, begin: resolve, refuse: reject });
       if (one.waiting.length === 1) one.due = Math.max(one.due, this.time);
       this.queued.add(one);
       this.pumpSoon();
@@ -168,7 +170,10 @@ export class FairTime {
     this.dropOverdue(now);
     for (const one of this.queued) Object.assign(one, { owed: owedAt(one, now, share), since: now });
     let next = nextOf(this.queued, now, share);
-    for (; next !== null && this.hasTime(next); next = nextOf(this.queued, now, share)) this.take(next).begin();
+    for (; next !== null && this.hasTime(next); next = nextOf(this.queued, now, share)) {
+      const { begin, isOver } = this.take(next);
+      begin(isOver() ? null : this.begin(next));
+    }
     if (next !== null) this.pumpSoon();
     else if (this.queued.size > 0)
       this.later ??= setTimeout(() => {
@@ -187,10 +192,13 @@ export class FairTime {
   private dropOverdue(now: number): void {
     for (const one of this.queued)
       while (one.waiting.length > 0) {
-        const { isGone, since } = one.waiting[0]!;
-        if (!isGone() && now - since < HELD_MS) break;
-        if (!isGone()) this.held.refused++;
-        this.take(one).refuse(tooMuch());
+        const { isOver, since } = one.waiting[0]!;
+        if (isOver()) this.take(one).begin(null);
+        else if (now - since < HELD_MS) break;
+        else {
+          this.held.refused++;
+          this.take(one).refuse(tooMuch());
+        }
       }
   }
 

@@ -1,0 +1,110 @@
+import type { AddressInfo } from 'node:net';
+import { connect } from 'node:net';
+import pino from 'pino';
+import { z } from 'zod';
+import { memoryFor } from '../../../workers/api/bodies/memory';
+import { Costs } from '../../../workers/api/callers/costs';
+import type { CallerKey, FairTime, Stint } from '../../../workers/api/callers/fairTime';
+import { Admission, DEFAULT_LIMITS } from '../../../workers/api/limits';
+import { route } from '../../../workers/api/route';
+import type { ServerDeps } from '../../../workers/api/server';
+import { createServer } from '../../../workers/api/server';
+import { systemRoutes } from '../../../workers/api/routes/system';
+import { UNLIMITED } from '../../../workers/api/tenants/bounds';
+import { headOf, Wire } from '../../bench/tenants/wire';
+import { eventually } from '../../helpers/eventually';
+
+/** What becomes of requests that are held until it is their turn: a server without any store. */
+
+interface Held {
+  key: CallerKey;
+  isOver(): boolean;
+  begin(stint: Stint | null): void;
+  refuse(error: Error): void;
+}
+const STINT: Stint = { during: (work) => work(), end: () => undefined };
+const SECRET = 'valid';
+const CALLER = { id: 7, tokenId: 7, name: 'held', scopes: new Set(['admin']), limits: UNLIMITED };
+
+/** A server of which each test says whose turn it is. */
+const open = async () => {
+  const held: Held[] = [];
+  const ran: string[] = [];
+  const answered: [operation: string, status: number, ms: number | null][] = [];
+  const stopping = new AbortController();
+  const enter: FairTime['enter'] = (key, isOver) =>
+    new Promise((begin, refuse) => void held.push({ key, isOver, begin, refuse }));
+  const asked = route({
+    id: 'listAudit',
+    method: 'GET',
+    path: '/v1/audit',
+    scope: 'admin',
+    tag: 'Tests',
+    summary: 'Say that it ran',
+    answer: { status: 200, schema: z.unknown(), description: 'It ran' },
+    problems: [],
+    run: async () => void ran.push('it'),
+  });
+  const document = { openapi: '3.1.0' };
+  const [live, openapi] = ['live', 'openapi'].map((id) =>
+    systemRoutes({ stopping: stopping.signal, metrics: () => null as never, document: () => document }).find(
+      (one) => one.id === id,
+    ),
+  );
+  const deps = {
+    guard: {
+      open: false,
+      book: { find: async (token: string) => (token === SECRET ? CALLER : null), isEmpty: async () => false },
+    },
+    limits: DEFAULT_LIMITS,
+    metrics: { answered: (...one: (typeof answered)[number]) => void answered.push(one) },
+    log: pino({ level: 'silent' }),
+    client: { pool: null, actingAs: (_: unknown, work: () => unknown) => work() },
+    stopping: stopping.signal,
+    costs: new Costs(),
+    fair: { enter, isContended: false },
+    admission: new Admission(DEFAULT_LIMITS),
+    memory: memoryFor(DEFAULT_LIMITS.maxBodyBytes),
+  } as unknown as ServerDeps;
+  const app = createServer([live!, openapi!, asked], deps);
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = app.server.address() as AddressInfo;
+  const nextHeld = (): Promise<Held> => eventually(async () => held.shift(), { timeoutMs: 10_000 });
+  return { app, port, nextHeld, held, ran, answered, stopping, wire: new Wire(port) };
+};
+
+let at: Awaited<ReturnType<typeof open>>;
+beforeEach(async () => void (at = await open()));
+afterEach(async () => {
+  at.wire.close();
+  await at.app.close();
+});
+
+const ASK = 'GET /v1/audit';
+
+test('a request is begun when it is its turn', async () => {
+  const answer = at.wire.send(ASK, SECRET, '');
+  const { key, begin } = await at.nextHeld();
+  expect([key, at.ran]).toEqual([7, []]);
+  begin(STINT);
+  expect((await answer).status).toBe(200);
+  expect(at.ran).toEqual(['it']);
+});
+
+test.each([
+  ['its turn', STINT],
+  ['no turn', null],
+])('a request whose caller went while it was held is not begun, and it gives back %s', async (_, given) => {
+  const socket = connect({ port: at.port, host: '127.0.0.1' });
+  socket.write(headOf(ASK, SECRET, 0));
+  const { begin, isOver } = await at.nextHeld();
+  expect(isOver()).toBe(false);
+  socket.destroy();
+  await eventually(async () => isOver(), { timeoutMs: 10_000 });
+  let ended = 0;
+  begin(given && { ...given, end: () => void ended++ });
+  const other = at.wire.send(ASK, SECRET, '');
+  (await at.nextHeld()).begin(STINT);
+  await other;
+  expect([at.ran, ended]).toEqual([['it'], given === null ? 0 : 1]);
+});
