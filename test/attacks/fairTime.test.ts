@@ -93,7 +93,7 @@ const KINDS: Readonly<Record<string, (token: string) => (wire: Wire) => Promise<
 
 test.each(Object.keys(KINDS))('a flood of %s waits while another token is served', async (kind) => {
   let ratio = Infinity;
-  // While the machine stands still, nobody calls, and those that are held are let in.
+  // While the machine stands still, no other token calls, and who is held is let in.
   for (let n = 0; n < 3 && ratio >= 0.5; n++) ratio = await beside(KINDS[kind]!(await caller()));
   tally.add(kind, ratio < 0.5 ? null : `${ratio.toFixed(1)} answers for each of another token`);
   tally.expectNoneThrough(1);

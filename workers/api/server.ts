@@ -149,10 +149,9 @@ const admit = async (
   // Plugins serve the pages.
   const basic = request.method === 'GET' && route === null;
   const found = await callerOf(deps, request, reply, { basic, isShown: route?.isShown === true });
-  const key = found instanceof ApiProblem ? `from ${request.ip}` : found.id;
   const isGone = (): boolean => request.raw.socket.destroyed;
   // What waits here is not in progress: it takes the place of no other.
-  const stint = await fair.enter(key, isGone);
+  const stint = await fair.enter(found instanceof ApiProblem ? null : found.id, isGone);
   if (stint !== null) whenClosed(request.raw, reply.raw, () => stint.end(wasForNothing(reply, asked.waits)));
   if (isGone()) return void reply.hijack();
   context.stint = stint;

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { CallerKey } from '../../../workers/api/callers/fairTime';
 import { FairTime } from '../../../workers/api/callers/fairTime';
 import { Load } from '../../../workers/api/callers/load';
 
@@ -30,7 +31,7 @@ const thread = () => {
     loop.active += ms;
   };
   /** Asks for one request, which computes and ends as soon as it begins. */
-  const ask = (key: number | string, ms: number, isRefused = false, begun = (): void => undefined): Seen => {
+  const ask = (key: CallerKey, ms: number, isRefused = false, begun = (): void => undefined): Seen => {
     const seen: Seen = { ended: null, isOver: false };
     fair
       .enter(key, () => seen.isOver)
@@ -47,7 +48,7 @@ const thread = () => {
     return seen;
   };
   /** Passes time, of which others computed a part, while each of these callers asks. */
-  const pass = async (ms: number, busy: number, callers: readonly (number | string)[] = []): Promise<void> => {
+  const pass = async (ms: number, busy: number, callers: readonly (CallerKey)[] = []): Promise<void> => {
     for (let passed = 0; passed < ms; passed += 100) {
       for (const key of callers) ask(key, 0);
       compute(100 * busy);
@@ -121,4 +122,13 @@ test('of requests that wait, those are not begun whose caller is gone', async ()
   await settled();
   expect(waiting.map(({ ended }) => ended)).toEqual(['over', 'begun', 'over', 'over']);
   expect(fair.held).toEqual({ requests: 0, refused: 0 });
+});
+
+test('what begins in a turn of the loop is bounded, however many callers ask in it', async () => {
+  const { ask, settled } = thread();
+  const asked = Array.from({ length: 100 * 8 }, (_, n) => ask(n % 100, 0));
+  await Promise.resolve().then(() => undefined);
+  expect(asked.filter(({ ended }) => ended === 'begun').length).toBeLessThan(30);
+  for (let n = 0; n < 20; n++) await settled();
+  expect(asked.filter(({ ended }) => ended !== 'begun')).toEqual([]);
 });

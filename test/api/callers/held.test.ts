@@ -108,3 +108,12 @@ test.each([
   await other;
   expect([at.ran, ended]).toEqual([['it'], given === null ? 0 : 1]);
 });
+
+test('requests without a valid token are one caller, whatever their address and what they send', async () => {
+  for (const token of ['wrong', 'wrong too']) {
+    const answer = at.wire.send(ASK, token, '');
+    const { key, begin } = await at.nextHeld();
+    begin(STINT);
+    expect([key, (await answer).status]).toEqual([null, 401]);
+  }
+});

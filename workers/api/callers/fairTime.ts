@@ -11,16 +11,20 @@ const TURN_MS = 2;
  * share a commit, which is worth more than an exact order.
  */
 const TOGETHER = 8;
+/** How much of such requests of all callers may begin in a turn that has no time left, in ms. */
+const OVERDRAFT_MS = 8;
 /** How often it is looked whether refusals are paid for. */
 const PAID_MS = 25;
 /** From this part of the time on, the thread counts as busy. */
 const BUSY = 0.7;
-/** Addresses whose accounts are kept at once; those beyond share one. */
-const MOST_ADDRESSES = 1_000;
-const OTHERS = 'all others';
+/** Beyond so many accounts, those without a debt are forgotten. */
+const MOST_ACCOUNTS = 1_000;
 
-/** A token by its id; `from <address>`: without a valid one. */
-export type CallerKey = number | string;
+/**
+ * A token by its id; null: without a valid one. All of these are one caller, since who has many
+ * addresses would have as many shares, and each of them is refused in any case.
+ */
+export type CallerKey = number | null;
 
 interface Waiting {
   since: number;
@@ -61,7 +65,7 @@ export class FairTime {
   /** What is to begin requests next. */
   private soon: NodeJS.Immediate | null = null;
   private later: NodeJS.Timeout | null = null;
-  private latest: { key: CallerKey; at: number } = { key: '', at: -Infinity };
+  private latest: { key: CallerKey; at: number } = { key: null, at: -Infinity };
   /** When another caller than the latest has called. */
   private otherAt = -Infinity;
   readonly held = { requests: 0, refused: 0 };
@@ -119,7 +123,8 @@ export class FairTime {
   }
 
   private hasTime({ inTurn }: Kept): boolean {
-    return this.leftMs > 0 || inTurn.turn !== this.turn || inTurn.begun < TOGETHER;
+    if (this.leftMs > 0) return true;
+    return this.leftMs > -OVERDRAFT_MS && (inTurn.turn !== this.turn || inTurn.begun < TOGETHER);
   }
 
   private note(key: CallerKey, at: number): void {
@@ -203,14 +208,12 @@ export class FairTime {
   }
 
   private accountOf(key: CallerKey, now: number): Kept {
-    const kept = this.kept.get(key);
-    if (kept === undefined && this.kept.size >= MOST_ADDRESSES) {
-      this.forget(now);
-      if (typeof key === 'string' && key !== OTHERS && this.kept.size >= MOST_ADDRESSES)
-        return this.accountOf(OTHERS, now);
+    let one = this.kept.get(key);
+    if (one === undefined) {
+      if (this.kept.size >= MOST_ACCOUNTS) this.forget(now);
+      one = { seenAt: now, waiting: [], inTurn: { turn: 0, begun: 0 }, ...newAccount(this.time, now) };
+      this.kept.set(key, one);
     }
-    const one = kept ?? { seenAt: now, waiting: [], inTurn: { turn: 0, begun: 0 }, ...newAccount(this.time, now) };
-    if (kept === undefined) this.kept.set(key, one);
     one.seenAt = now;
     return one;
   }
