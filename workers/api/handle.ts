@@ -103,7 +103,7 @@ const respond = async (deps: HandleDeps, whole: Route, asked: Asked): Promise<Fa
       operator: deps.operator,
       caller,
       signal,
-      together: (look) => (ms) => deps.looks.next(key, lookIn(deps, caller, ms), look),
+      together: (look) => (ms, mostMs) => deps.looks.next(key, lookIn(deps, caller, ms, mostMs), look),
       afterCommit: () => undefined,
       ...(typeof traceparent === 'string' ? { traceparent } : {}),
       ...more,
@@ -134,9 +134,9 @@ const respond = async (deps: HandleDeps, whole: Route, asked: Asked): Promise<Fa
   return underKey(deps, route, keyed, call, reply);
 };
 
-/** Returns in how many ms a look is taken that a caller wants in `ms`. */
-const lookIn = ({ fair, admission }: HandleDeps, { id }: Caller, ms: number): number =>
-  fair.isContended ? spread(ms, admission.waitingOf(id)) : ms;
+/** Returns in how many ms a look is taken that a caller wants in `ms`, who waits for `mostMs`. */
+const lookIn = ({ fair, admission }: HandleDeps, { id }: Caller, ms: number, mostMs = Infinity): number =>
+  spread(ms, fair.isContended(id) ? admission.waitingOf(id) : 0, mostMs);
 
 /** Reads for the pages of all viewers of one reach. A change by one of them shows at once. */
 const shown =

@@ -143,6 +143,11 @@ export class Admission {
     return this.callers.get(caller)?.waiting ?? 0;
   }
 
+  /** Says whether another caller than this one has streams and long polls open. */
+  waitsBeside(caller: number | null): boolean {
+    return this.waiting > (caller === null ? 0 : this.waitingOf(caller));
+  }
+
   /** @throws ApiProblem */
   enter({ waits, bodyBytes }: Asked): Ticket {
     const ticket = new Ticket();

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { mayTake } from '../../../workers/api/limits';
+import { Admission, DEFAULT_LIMITS, mayTake } from '../../../workers/api/limits';
 import type { Account } from '../../../workers/api/callers/accounts';
 import {
   BURST_MS,
@@ -25,7 +25,7 @@ const serve = (costs: readonly number[], untilMs: number): { accounts: Account[]
   const accounts = costs.map(() => newAccount(0, 0));
   const took = costs.map(() => 0);
   for (let now = 0; now < untilMs;) {
-    const at = accounts.indexOf(nextOf(accounts, now, SHARE)!);
+    const at = accounts.indexOf(nextOf(accounts, (one) => mayAsk(one, now, SHARE))!);
     const account = accounts[at]!;
     const { meanMs, meanOwed, due } = account;
     const tookMs = costs[at]!;
@@ -142,19 +142,44 @@ test.each([
   expect(mayTake(1, { own: most, taken, most, all })).toBe(false);
 });
 
+test('others have streams open where a caller has none, or fewer than there are', () => {
+  const admission = new Admission(DEFAULT_LIMITS);
+  const beside = (): boolean[] => [1, 2, null].map((caller) => admission.waitsBeside(caller));
+  const asked = { waits: true, bodyBytes: 0 };
+  const open = (caller: number) => {
+    const ticket = admission.enter(asked);
+    admission.share(ticket, caller, asked);
+    return ticket;
+  };
+  expect(beside()).toEqual([false, false, false]);
+  const first = open(1);
+  expect(beside()).toEqual([false, true, true]);
+  const second = open(2);
+  expect(beside()).toEqual([true, true, true]);
+  first.closed();
+  expect(beside()).toEqual([true, false, true]);
+  second.closed();
+  expect(beside()).toEqual([false, false, false]);
+});
+
 test('a request without a body needs no place for one', () => {
   expect(mayTake(0, { own: 9, taken: 99, most: 1, all: 99 })).toBe(true);
 });
 
 test.each([
-  [500, 1, 500],
-  [500, 10, 500],
-  [500, 30, 1_500],
-  [500, 250, 2_000],
-  [3_000, 250, 3_000],
-])('a look that is wanted in %i ms, beside %i of the same caller, is taken in %i ms', (ms, open, inMs) => {
-  expect(spread(ms, open)).toBe(inMs);
-});
+  [500, 1, Infinity, 500],
+  [500, 10, Infinity, 500],
+  [500, 30, Infinity, 1_500],
+  [500, 30, 700, 700],
+  [500, 250, Infinity, 2_000],
+  [3_000, 250, Infinity, 3_000],
+  [3_000, 250, 200, 200],
+])(
+  'a look wanted in %i ms, beside %i of its caller who waits for %d ms more, is taken in %i ms',
+  (ms, open, mostMs, inMs) => {
+    expect(spread(ms, open, mostMs)).toBe(inMs);
+  },
+);
 
 test('how busy the thread is follows within half a second', () => {
   let now = 0;

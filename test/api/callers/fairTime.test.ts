@@ -15,11 +15,12 @@ interface Seen {
 }
 
 /** A thread that is as busy as a test says. */
-const thread = () => {
+const thread = (waitsBeside: (key: CallerKey) => boolean = () => false) => {
   let now = 0;
   const loop = { active: 0, idle: 0 };
   const fair = new FairTime(
     SHARE,
+    { waitsBeside },
     () => now,
     new Load(
       () => now,
@@ -48,7 +49,7 @@ const thread = () => {
     return seen;
   };
   /** Passes time, of which others computed a part, while each of these callers asks. */
-  const pass = async (ms: number, busy: number, callers: readonly (CallerKey)[] = []): Promise<void> => {
+  const pass = async (ms: number, busy: number, callers: readonly CallerKey[] = []): Promise<void> => {
     for (let passed = 0; passed < ms; passed += 100) {
       for (const key of callers) ask(key, 0);
       compute(100 * busy);
@@ -131,4 +132,17 @@ test('what begins in a turn of the loop is bounded, however many callers ask in 
   expect(asked.filter(({ ended }) => ended === 'begun').length).toBeLessThan(30);
   for (let n = 0; n < 20; n++) await settled();
   expect(asked.filter(({ ended }) => ended !== 'begun')).toEqual([]);
+});
+
+test.each([
+  [1, 'begun'],
+  [2, null],
+])('a token that alone calls while token %d has streams open, and was refused much: %s', async (streams, ended) => {
+  const { ask, pass, settled } = thread((key) => key !== streams);
+  await pass(3_000, 1, [1]);
+  ask(1, 150, true);
+  await pass(200, 1);
+  const next = ask(1, 0);
+  await settled();
+  expect(next.ended).toBe(ended);
 });

@@ -1,14 +1,17 @@
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
 import { z } from 'zod';
 import { memoryFor } from '../../../workers/api/bodies/memory';
 import { Costs } from '../../../workers/api/callers/costs';
 import type { CallerKey, FairTime, Stint } from '../../../workers/api/callers/fairTime';
+import { Validity } from '../../../workers/api/callers/validity';
 import { Admission, DEFAULT_LIMITS } from '../../../workers/api/limits';
 import { route } from '../../../workers/api/route';
 import type { ServerDeps } from '../../../workers/api/server';
 import { createServer } from '../../../workers/api/server';
+import { waited } from '../../../workers/api/streams';
 import { systemRoutes } from '../../../workers/api/routes/system';
 import { UNLIMITED } from '../../../workers/api/tenants/bounds';
 import { headOf, Wire } from '../../bench/tenants/wire';
@@ -23,6 +26,7 @@ interface Held {
   refuse(error: Error): void;
 }
 const STINT: Stint = { during: (work) => work(), end: () => undefined };
+const WAIT_MS = 300;
 const SECRET = 'valid';
 const CALLER = { id: 7, tokenId: 7, name: 'held', scopes: new Set(['admin']), limits: UNLIMITED };
 
@@ -45,6 +49,22 @@ const open = async () => {
     problems: [],
     run: async () => void ran.push('it'),
   });
+  const looks: number[] = [];
+  const waiting = route({
+    id: 'getFanout',
+    method: 'GET',
+    path: '/v1/fanouts',
+    scope: 'read',
+    tag: 'Tests',
+    summary: 'Wait for nothing',
+    answer: { status: 200, schema: z.unknown(), description: 'It waited' },
+    problems: [],
+    waits: () => true,
+    run: ({ signal, together }) => {
+      const look = async (): Promise<string> => 'nothing';
+      return waited({ look, again: together(look), isOver: () => false, waitS: WAIT_MS / 1_000, signal });
+    },
+  });
   const document = { openapi: '3.1.0' };
   const [live, openapi] = ['live', 'openapi'].map((id) =>
     systemRoutes({ stopping: stopping.signal, metrics: () => null as never, document: () => document }).find(
@@ -62,15 +82,23 @@ const open = async () => {
     client: { pool: null, actingAs: (_: unknown, work: () => unknown) => work() },
     stopping: stopping.signal,
     costs: new Costs(),
-    fair: { enter, isContended: false },
-    admission: new Admission(DEFAULT_LIMITS),
+    fair: { enter, isContended: (key: CallerKey) => key === CALLER.id },
+    admission: Object.assign(new Admission(DEFAULT_LIMITS), { waitingOf: () => 300 }),
+    looks: {
+      next: async (_: string, ms: number, look: () => Promise<unknown>) => {
+        looks.push(ms);
+        await sleep(10);
+        return look();
+      },
+    },
+    validity: new Validity(async () => true),
     memory: memoryFor(DEFAULT_LIMITS.maxBodyBytes),
   } as unknown as ServerDeps;
-  const app = createServer([live!, openapi!, asked], deps);
+  const app = createServer([live!, openapi!, asked, waiting], deps);
   await app.listen({ port: 0, host: '127.0.0.1' });
   const { port } = app.server.address() as AddressInfo;
   const nextHeld = (): Promise<Held> => eventually(async () => held.shift(), { timeoutMs: 10_000 });
-  return { app, port, nextHeld, held, ran, answered, stopping, wire: new Wire(port) };
+  return { app, port, nextHeld, held, ran, looks, answered, stopping, wire: new Wire(port) };
 };
 
 let at: Awaited<ReturnType<typeof open>>;
@@ -116,4 +144,14 @@ test('requests without a valid token are one caller, whatever their address and 
     begin(STINT);
     expect([key, (await answer).status]).toEqual([null, 401]);
   }
+});
+
+test('looks of a long poll are spread while others call, and its wait is kept', async () => {
+  const answer = at.wire.send('GET /v1/fanouts', SECRET, '');
+  (await at.nextHeld()).begin(STINT);
+  expect((await answer).status).toBe(200);
+  expect(at.looks.length).toBeGreaterThan(1);
+  // Beside 300, the first would else be taken after 1.5 s.
+  expect(Math.max(...at.looks)).toBeLessThanOrEqual(WAIT_MS);
+  expect(at.looks[0]).toBeGreaterThan(WAIT_MS / 2);
 });

@@ -75,8 +75,8 @@ export const ended = (
 });
 
 /** Returns whose turn it is: of those that may ask, the one that is due first; null: none may. */
-export const nextOf = <T extends Account>(waiting: Iterable<T>, now: number, share: number): T | null => {
+export const nextOf = <T extends Account>(waiting: Iterable<T>, may: (one: T) => boolean): T | null => {
   let next: T | null = null;
-  for (const one of waiting) if ((next === null || one.due < next.due) && mayAsk(one, now, share)) next = one;
+  for (const one of waiting) if ((next === null || one.due < next.due) && may(one)) next = one;
   return next;
 };

@@ -34,6 +34,7 @@ interface Waiting {
   refuse(error: ApiProblem): void;
 }
 interface Kept extends Account {
+  key: CallerKey;
   /** How many of its requests began in which turn of the loop. */
   inTurn: { turn: number; begun: number };
   seenAt: number;
@@ -70,9 +71,13 @@ export class FairTime {
   private otherAt = -Infinity;
   readonly held = { requests: 0, refused: 0 };
 
-  /** `refusedShare`: of the time, for refusals of one caller. */
+  /**
+   * `refusedShare`: of the time, for refusals of one caller. `streams`: whether others than a
+   * caller have any open; these need the thread's time without any request.
+   */
   constructor(
     private readonly refusedShare: number,
+    private readonly streams: { waitsBeside(key: CallerKey): boolean },
     private readonly now: () => number = () => performance.now(),
     load?: Load,
   ) {
@@ -89,7 +94,7 @@ export class FairTime {
     const now = this.now();
     const one = this.accountOf(key, now);
     this.note(key, now);
-    if (this.isAlone(now) && one.waiting.length === 0) return this.begin(one);
+    if (this.isAlone(key, now) && one.waiting.length === 0) return this.begin(one);
     if (this.mayBegin(one, now)) return this.begin(one);
     this.held.requests++;
     return new Promise((resolve, reject) => {
@@ -100,25 +105,29 @@ export class FairTime {
     });
   }
 
-  /** Says whether this thread is busy while several call. */
-  get isContended(): boolean {
-    return this.load.utilization > BUSY && !this.isAlone(this.now());
+  /** Says whether this thread is busy while others than this one call. */
+  isContended(key: CallerKey): boolean {
+    return this.load.utilization > BUSY && !this.isAlone(key, this.now());
   }
 
   /** Returns the part of the time that refusals of a caller may take just now. */
-  private get share(): number {
-    return this.isContended ? this.refusedShare : 1;
+  private shareOf(key: CallerKey): number {
+    return this.isContended(key) ? this.refusedShare : 1;
   }
 
-  private isAlone(now: number): boolean {
-    return now - this.otherAt > PRESENT_MS;
+  private isAlone(key: CallerKey, now: number): boolean {
+    const otherAt = key === this.latest.key ? this.otherAt : this.latest.at;
+    return now - otherAt > PRESENT_MS && !this.streams.waitsBeside(key);
+  }
+
+  private next(now: number): Kept | null {
+    return nextOf(this.queued, (one) => mayAsk(one, now, this.shareOf(one.key)));
   }
 
   /** Says whether a request need not wait: there is time, and none that waits is due before it. */
   private mayBegin(one: Kept, now: number): boolean {
-    const { share } = this;
-    if (!this.hasTime(one) || one.waiting.length > 0 || !mayAsk(one, now, share)) return false;
-    const next = nextOf(this.queued, now, share);
+    if (!this.hasTime(one) || one.waiting.length > 0 || !mayAsk(one, now, this.shareOf(one.key))) return false;
+    const next = this.next(now);
     return next === null || Math.max(one.due, this.time) < next.due;
   }
 
@@ -135,7 +144,7 @@ export class FairTime {
   private begin(one: Kept): Stint {
     const expected: Expected = { meanMs: one.meanMs, meanOwed: one.meanOwed };
     this.time = Math.max(this.time, one.due);
-    Object.assign(one, begun(one, this.now(), this.share, this.time));
+    Object.assign(one, begun(one, this.now(), this.shareOf(one.key), this.time));
     this.leftMs -= expected.meanMs;
     const { turn } = this;
     one.inTurn = { turn, begun: one.inTurn.turn === turn ? one.inTurn.begun + 1 : 1 };
@@ -153,7 +162,7 @@ export class FairTime {
       end: (isRefused) => {
         const tookMs = measuredMs + USUAL_MS;
         const owes = isRefused ? tookMs : 0;
-        Object.assign(one, ended(one, expected, { tookMs, owes, now: this.now(), share: this.share }));
+        Object.assign(one, ended(one, expected, { tookMs, owes, now: this.now(), share: this.shareOf(one.key) }));
       },
     };
   }
@@ -171,11 +180,10 @@ export class FairTime {
     this.turn++;
     if (this.queued.size === 0) return;
     const now = this.now();
-    const { share } = this;
     this.dropOverdue(now);
-    for (const one of this.queued) Object.assign(one, { owed: owedAt(one, now, share), since: now });
-    let next = nextOf(this.queued, now, share);
-    for (; next !== null && this.hasTime(next); next = nextOf(this.queued, now, share)) {
+    for (const one of this.queued) Object.assign(one, { owed: owedAt(one, now, this.shareOf(one.key)), since: now });
+    let next = this.next(now);
+    for (; next !== null && this.hasTime(next); next = this.next(now)) {
       const { begin, isOver } = this.take(next);
       begin(isOver() ? null : this.begin(next));
     }
@@ -211,7 +219,7 @@ export class FairTime {
     let one = this.kept.get(key);
     if (one === undefined) {
       if (this.kept.size >= MOST_ACCOUNTS) this.forget(now);
-      one = { seenAt: now, waiting: [], inTurn: { turn: 0, begun: 0 }, ...newAccount(this.time, now) };
+      one = { key, seenAt: now, waiting: [], inTurn: { turn: 0, begun: 0 }, ...newAccount(this.time, now) };
       this.kept.set(key, one);
     }
     one.seenAt = now;

@@ -5,9 +5,10 @@ const MOST_SPREAD_MS = 2_000;
 
 /**
  * Returns in how many ms a look of a caller with so many open is taken while others need the time.
+ * `mostMs`: as long as it waits at all.
  */
-export const spread = (ms: number, open: number): number =>
-  Math.max(ms, Math.min(MOST_SPREAD_MS, (ms * open) / FREE_LOOKS));
+export const spread = (ms: number, open: number, mostMs: number): number =>
+  Math.min(mostMs, Math.max(ms, Math.min(MOST_SPREAD_MS, (ms * open) / FREE_LOOKS)));
 
 /**
  * Looks at the store on behalf of several callers who wait for the same: however many watch one
