@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import { plainProblems } from '../../workers/api/bodies/plain';
 import { Room } from '../../workers/api/bodies/room';
@@ -74,16 +75,27 @@ test('what does not fit waits until there is room; what is small does not wait f
   expect(entered).toHaveLength(4);
 });
 
-test('who has less of the room gets the next place in it, however many others wait', async () => {
+test('who would have the least of the room gets the next place in it, however many others wait', async () => {
   const room = new Room(10, 'tests');
-  const leave = await room.enter(6, 1);
-  const large = room.enter(8, 2).then(() => 'large');
-  const more = room.enter(3, 1).then(() => 'more');
-  const small = await room.enter(1, 3);
-  leave();
-  small();
-  // It would have fitted all the time.
-  expect(await Promise.race([more, large])).toBe('large');
+  const entered: string[] = [];
+  const enter = async (name: string, size: number, caller: number) => {
+    const leave = await room.enter(size, caller);
+    entered.push(name);
+    return leave;
+  };
+  const first = await enter('first', 6, 1);
+  const all = enter('all', 10, 2);
+  const more = await enter('more', 3, 1); // it would have 9, and the one before 10
+  const small = enter('small', 2, 3);
+  const fits = enter('fits', 1, 1); // but would have more than the one before
+  await nextTurn();
+  expect(entered).toEqual(['first', 'more']);
+  first();
+  (await small)();
+  (await fits)();
+  expect(entered).toEqual(['first', 'more', 'small', 'fits']);
+  more();
+  await all;
 });
 
 test('the API is open where a setting says so; limits that are left out follow from others', () => {

@@ -151,8 +151,10 @@ const admit = async (
   const found = await callerOf(deps, request, reply, { basic, isShown: route?.isShown === true });
   const isGone = (): boolean => request.raw.socket.destroyed;
   // What waits here is not in progress: it takes the place of no other.
-  const stint = await fair.enter(found instanceof ApiProblem ? null : found.id, isGone);
-  if (stint !== null) whenClosed(request.raw, reply.raw, () => stint.end(wasForNothing(reply, asked.waits)));
+  const stint = await fair.enter(found instanceof ApiProblem ? null : found.id, isGone).catch((error: unknown) => {
+    throw found instanceof ApiProblem ? found : error;
+  });
+  if (stint !== null) whenClosed(request.raw, reply.raw, () => stint.end(REFUSALS.has(reply.raw.statusCode)));
   if (isGone()) return void reply.hijack();
   context.stint = stint;
   if (found instanceof ApiProblem) throw found;
@@ -164,10 +166,6 @@ const admit = async (
   if (!costs.admits(found.id, asked.bodyBytes)) throw tooCostly();
   context.caller = found;
 };
-
-/** Says whether a request was refused, or its caller did not wait for the answer. */
-const wasForNothing = ({ raw }: FastifyReply, waits: boolean): boolean =>
-  REFUSALS.has(raw.statusCode) || (!raw.writableFinished && !waits);
 
 /** Returns the caller, or why there is none. */
 const callerOf = async (

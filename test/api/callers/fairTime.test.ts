@@ -146,3 +146,16 @@ test.each([
   await settled();
   expect(next.ended).toBe(ended);
 });
+
+test.each([
+  ['a token', 1, null, 'begun'],
+  ['a caller without one', null, 1, null],
+])('%s that was refused much, beside requests of caller %s: %s', async (_, key, other, ended) => {
+  const { ask, pass, settled } = thread();
+  await pass(3_000, 1, [key, other]);
+  ask(key, 150, true);
+  await pass(200, 1, [other]);
+  const next = ask(key, 0);
+  await settled();
+  expect(next.ended).toBe(ended);
+});

@@ -8,6 +8,7 @@ import { Costs } from '../../../workers/api/callers/costs';
 import type { CallerKey, FairTime, Stint } from '../../../workers/api/callers/fairTime';
 import { Validity } from '../../../workers/api/callers/validity';
 import { Admission, DEFAULT_LIMITS } from '../../../workers/api/limits';
+import { ApiProblem } from '../../../workers/api/problem';
 import { route } from '../../../workers/api/route';
 import type { ServerDeps } from '../../../workers/api/server';
 import { createServer } from '../../../workers/api/server';
@@ -34,6 +35,8 @@ const CALLER = { id: 7, tokenId: 7, name: 'held', scopes: new Set(['admin']), li
 const open = async () => {
   const held: Held[] = [];
   const ran: string[] = [];
+  /** What runs waits for it. */
+  const gate: { passed: Promise<void> | null } = { passed: null };
   const answered: [operation: string, status: number, ms: number | null][] = [];
   const stopping = new AbortController();
   const enter: FairTime['enter'] = (key, isOver) =>
@@ -47,7 +50,10 @@ const open = async () => {
     summary: 'Say that it ran',
     answer: { status: 200, schema: z.unknown(), description: 'It ran' },
     problems: [],
-    run: async () => void ran.push('it'),
+    run: async () => {
+      ran.push('it');
+      await gate.passed;
+    },
   });
   const looks: number[] = [];
   const waiting = route({
@@ -98,7 +104,7 @@ const open = async () => {
   await app.listen({ port: 0, host: '127.0.0.1' });
   const { port } = app.server.address() as AddressInfo;
   const nextHeld = (): Promise<Held> => eventually(async () => held.shift(), { timeoutMs: 10_000 });
-  return { app, port, nextHeld, held, ran, looks, answered, stopping, wire: new Wire(port) };
+  return { app, port, nextHeld, held, ran, gate, looks, answered, stopping, wire: new Wire(port) };
 };
 
 let at: Awaited<ReturnType<typeof open>>;
@@ -154,4 +160,33 @@ test('looks of a long poll are spread while others call, and its wait is kept', 
   // Beside 300, the first would else be taken after 1.5 s.
   expect(Math.max(...at.looks)).toBeLessThanOrEqual(WAIT_MS);
   expect(at.looks[0]).toBeGreaterThan(WAIT_MS / 2);
+});
+
+test('who waited too long is told so, and without a valid token what is known', async () => {
+  for (const [token, status] of [
+    [SECRET, 429],
+    ['wrong', 401],
+  ] as const) {
+    const answer = at.wire.send(ASK, token, '');
+    (await at.nextHeld()).refuse(new ApiProblem('caller-limit', 'It waited for too long.'));
+    expect((await answer).status).toBe(status);
+  }
+});
+
+test('what was answered by a refusal is one; what its caller did not wait for is none', async () => {
+  const isRefused: boolean[] = [];
+  const stint = { ...STINT, end: (refused: boolean) => void isRefused.push(refused) };
+  const refused = at.wire.send('GET /v1/audit?x=%00', 'wrong', '');
+  (await at.nextHeld()).begin(stint);
+  await refused;
+  const socket = connect({ port: at.port, host: '127.0.0.1' });
+  let pass = (): void => undefined;
+  at.gate.passed = new Promise((resolve) => (pass = resolve));
+  socket.write(headOf(ASK, SECRET, 0));
+  (await at.nextHeld()).begin(stint);
+  await eventually(async () => at.ran.length > 0, { timeoutMs: 10_000 });
+  socket.destroy();
+  await eventually(async () => isRefused.length === 2, { timeoutMs: 10_000 });
+  pass();
+  expect(isRefused).toEqual([true, false]);
 });

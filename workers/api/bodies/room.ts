@@ -10,9 +10,9 @@ interface Waiting {
 }
 
 /**
- * Room for so many bytes (or other units) of memory: what does not fit waits a little. What fits
- * does not wait for what is larger, unless that is of a caller who has less of the room: so several
- * callers with much cannot keep another one out.
+ * Room for so many bytes (or other units) of memory: what does not fit waits a little. Whose caller
+ * would have the least of the room with it is next: so several callers with much cannot keep another
+ * one out, and neither can one request that wants all of it.
  */
 export class Room {
   private taken = 0;
@@ -67,15 +67,9 @@ export class Room {
   }
 
   private admit(): void {
-    const byHeld = [...this.waiting].sort((a, b) => this.heldBy(a.caller) - this.heldBy(b.caller));
-    let least = Infinity;
-    for (const waiting of byHeld) {
-      const held = this.heldBy(waiting.caller);
-      if (held > least) return;
-      if (this.taken + waiting.part > this.size) {
-        least = Math.min(least, held);
-        continue;
-      }
+    const wouldHave = ({ caller, part }: Waiting): number => this.heldBy(caller) + part;
+    for (const waiting of [...this.waiting].sort((a, b) => wouldHave(a) - wouldHave(b))) {
+      if (this.taken + waiting.part > this.size) return;
       this.take(waiting.caller, waiting.part);
       this.waiting = this.waiting.filter((other) => other !== waiting);
       waiting.enter();

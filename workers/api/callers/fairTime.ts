@@ -66,8 +66,9 @@ export class FairTime {
   /** What is to begin requests next. */
   private soon: NodeJS.Immediate | null = null;
   private later: NodeJS.Timeout | null = null;
+  /** The token that called last, and when. */
   private latest: { key: CallerKey; at: number } = { key: null, at: -Infinity };
-  /** When another caller than the latest has called. */
+  /** When another token than that has called. */
   private otherAt = -Infinity;
   readonly held = { requests: 0, refused: 0 };
 
@@ -136,7 +137,9 @@ export class FairTime {
     return this.leftMs > -OVERDRAFT_MS && (inTurn.turn !== this.turn || inTurn.begun < TOGETHER);
   }
 
+  /** Notes who is there. Without a valid token, a caller is no reason to hold back any other. */
   private note(key: CallerKey, at: number): void {
+    if (key === null) return;
     if (key !== this.latest.key) this.otherAt = this.latest.at;
     this.latest = { key, at };
   }
