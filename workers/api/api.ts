@@ -101,7 +101,7 @@ export const startApi = async (settings: Settings, options: ApiOptions): Promise
     const { port, host, open, limits } = settings.api;
     if (open) await refuseOpenDoor(book, host);
     const admission = new Admission(limits);
-    const fair = new FairTime(limits.perCaller.refusedShare, admission);
+    const fair = new FairTime(limits.perCaller, admission);
     const metrics = new ApiMetrics({ main: pool, keys: keyPool }, { admission, fair }, log);
     const version = packageVersion();
     const routes: Route[] = allRoutes({

@@ -109,6 +109,10 @@ const respond = async (deps: HandleDeps, whole: Route, asked: Asked): Promise<Fa
       ...more,
     };
   };
+  const textOf = async (made: Call): Promise<string> => {
+    const answer = await route.run(made);
+    return timed(() => JSON.stringify(answer));
+  };
   const header = request.headers['idempotency-key'];
   if (route.headers !== undefined) void reply.headers(route.headers(request.headers));
   if (route.stream !== undefined) return stream(deps, route, await route.run(call({})), reply);
@@ -116,10 +120,7 @@ const respond = async (deps: HandleDeps, whole: Route, asked: Asked): Promise<Fa
     const later: (() => Promise<void>)[] = [];
     const made = call({ afterCommit: (work) => void later.push(work) });
     await route.until?.(made);
-    const run = async (): Promise<string> => {
-      const answer = await route.run(made);
-      return timed(() => JSON.stringify(answer));
-    };
+    const run = (): Promise<string> => textOf(made);
     const look = isOfPage(request.headers) ? shown(deps, route, made, run) : run;
     const text = route.isLarge === true ? await inTurn(deps, asked, run) : await look();
     for (const work of later) await work();
@@ -131,7 +132,8 @@ const respond = async (deps: HandleDeps, whole: Route, asked: Asked): Promise<Fa
     key: checkKey(String(header)),
     request: requestHash(request.url, body?.bytes ?? null),
   };
-  return underKey(deps, route, keyed, call, reply);
+  call({}); // a malformed request is refused before anything is locked
+  return underKey(deps, route, keyed, (more) => textOf(call(more)), reply);
 };
 
 /** Returns in how many ms a look is taken that a caller wants in `ms`, who waits for `mostMs`. */
@@ -151,10 +153,10 @@ const shown =
   };
 
 const underKey = async (
-  { keyPool }: HandleDeps,
+  { keyPool, client }: HandleDeps,
   route: Route,
   keyed: KeyedRequest,
-  call: (more: Partial<Call>) => Call,
+  textOf: (more: Partial<Call>) => Promise<string>,
   reply: FastifyReply,
 ): Promise<FastifyReply> => {
   let later: (() => Promise<void>)[] = [];
@@ -163,15 +165,14 @@ const underKey = async (
     ...(route.keyed === 'id' ? { keyId: idOfKey(keyed) } : {}),
     afterCommit: (work) => void later.push(work),
   });
-  call({}); // a malformed request is refused before anything is locked
   const answer = await once(
     keyPool,
     keyed,
     async (tx) => {
       later = []; // of an earlier try, which was rolled back
-      return { status: route.answer.status, text: JSON.stringify(await route.run(call(more(tx)))) };
+      return { status: route.answer.status, text: await textOf(more(tx)) };
     },
-    call({}).client.sealer,
+    client.sealer,
   );
   for (const work of later) await work();
   if (answer.replayed) void reply.header('idempotency-replayed', 'true');

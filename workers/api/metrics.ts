@@ -34,7 +34,7 @@ export class ApiMetrics {
     });
     this.seconds = new Histogram({
       name: 'muster_api_request_seconds',
-      help: 'Time from request to answer, without streams and long polls',
+      help: 'Time from the turn of a request to its answer, without streams and long polls',
       labelNames: ['operation'],
       buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
       registers,

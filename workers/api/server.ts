@@ -34,6 +34,7 @@ interface Context {
   ticket: Ticket | null;
   /** Null: it has not begun, or need not wait for its turn. */
   stint: Stint | null;
+  /** When it began. */
   since: number;
 }
 /** Beside the request, which is Fastify's: read through `contextOf` alone, and gone with it. */
@@ -105,16 +106,7 @@ const addHooks = (app: FastifyInstance, deps: ServerDeps): void => {
     contexts.set(request, context);
     void reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
     if (route?.scope === 'open' || configOf(request).isPublic === true) return;
-    if (deps.stopping.aborted) {
-      void reply.header('connection', 'close');
-      throw new ApiProblem(
-        'stopping',
-        'This process is stopping; nothing was done. Try again: another process may answer.',
-        {
-          retryAfterS: 1,
-        },
-      );
-    }
+    if (deps.stopping.aborted) throw stopping(reply);
     try {
       await admit(deps, context, request, reply);
       if (route === null) refuseMethod(request, reply);
@@ -131,6 +123,15 @@ const addHooks = (app: FastifyInstance, deps: ServerDeps): void => {
     // The operation, never the headers: they contain a token.
     deps.log.debug({ operation: route?.id ?? 'none', status: reply.statusCode, ms: Math.round(ms) }, 'api');
   });
+};
+
+const stopping = (reply: FastifyReply): ApiProblem => {
+  void reply.header('connection', 'close');
+  return new ApiProblem(
+    'stopping',
+    'This process is stopping; nothing was done. Try again: another process may answer.',
+    { retryAfterS: 1 },
+  );
 };
 
 /**
@@ -150,12 +151,17 @@ const admit = async (
   const basic = request.method === 'GET' && route === null;
   const found = await callerOf(deps, request, reply, { basic, isShown: route?.isShown === true });
   const isGone = (): boolean => request.raw.socket.destroyed;
+  const isOver = (): boolean => isGone() || deps.stopping.aborted;
   // What waits here is not in progress: it takes the place of no other.
-  const stint = await fair.enter(found instanceof ApiProblem ? null : found.id, isGone).catch((error: unknown) => {
-    throw found instanceof ApiProblem ? found : error;
-  });
+  const stint = await fair
+    .enter(found instanceof ApiProblem ? null : found.id, isOver)
+    .catch((error: unknown) => {
+      throw found instanceof ApiProblem ? found : error;
+    })
+    .finally(() => (context.since = performance.now()));
   if (stint !== null) whenClosed(request.raw, reply.raw, () => stint.end(REFUSALS.has(reply.raw.statusCode)));
   if (isGone()) return void reply.hijack();
+  if (deps.stopping.aborted) throw stopping(reply);
   context.stint = stint;
   if (found instanceof ApiProblem) throw found;
   const ticket = admission.enter(asked);

@@ -181,21 +181,31 @@ test.each([
   },
 );
 
-test('how busy the thread is follows within half a second', () => {
+/** Each 100 ms of a thread, of which it was active so long and computed so long. */
+const busyAfter = (times: number, activeMs: number, computedMs: number): number => {
   let now = 0;
-  const loop = { active: 0, idle: 0 };
+  const loop = { active: 0, idle: 0, computed: 0 };
   const load = new Load(
     () => now,
     () => ({ ...loop }),
   );
-  const pass = (active: number, idle: number): number => {
-    now += active + idle;
-    loop.active += active;
-    loop.idle += idle;
-    return load.utilization;
-  };
-  expect(pass(0, 100)).toBe(0);
-  for (let n = 0; n < 5; n++) pass(100, 0);
-  expect(load.utilization).toBeGreaterThan(0.8);
-  expect(pass(0, 1_000)).toBeLessThan(0.1);
+  let busy = load.utilization;
+  for (let n = 0; n < times; n++) {
+    now += 100;
+    loop.active += activeMs;
+    loop.idle += 100 - activeMs;
+    loop.computed += computedMs;
+    busy = load.utilization;
+  }
+  return busy;
+};
+
+test.each([
+  ['half a second of work', 5, 100, 100, 0.83],
+  ['work for half of the time', 20, 50, 50, 0.5],
+  ['work that other programs stretch to all of the time', 20, 100, 30, 1],
+  ['other programs, and hardly any work', 20, 100, 5, 0.2],
+  ['work of other threads of this process', 20, 10, 150, 0.1],
+])('how busy the thread is after %s', (_, times, activeMs, computedMs, busy) => {
+  expect(busyAfter(times, activeMs, computedMs)).toBeCloseTo(busy, 1);
 });

@@ -6,6 +6,7 @@ import { Load } from '../../../workers/api/callers/load';
 /** How the time of the API's thread is shared, by a clock of its own and without a server. */
 
 const SHARE = 0.02;
+const MOST_HELD = 40;
 
 interface Seen {
   /** Null: it waits. */
@@ -17,9 +18,9 @@ interface Seen {
 /** A thread that is as busy as a test says. */
 const thread = (waitsBeside: (key: CallerKey) => boolean = () => false) => {
   let now = 0;
-  const loop = { active: 0, idle: 0 };
+  const loop = { active: 0, idle: 0, computed: 0 };
   const fair = new FairTime(
-    SHARE,
+    { refusedShare: SHARE, maxRequests: MOST_HELD },
     { waitsBeside },
     () => now,
     new Load(
@@ -30,6 +31,7 @@ const thread = (waitsBeside: (key: CallerKey) => boolean = () => false) => {
   const compute = (ms: number): void => {
     now += ms;
     loop.active += ms;
+    loop.computed += ms;
   };
   /** Asks for one request, which computes and ends as soon as it begins. */
   const ask = (key: CallerKey, ms: number, isRefused = false, begun = (): void => undefined): Seen => {
@@ -61,7 +63,7 @@ const thread = (waitsBeside: (key: CallerKey) => boolean = () => false) => {
   const settled = async (): Promise<void> => {
     for (let turn = 0; turn < 3; turn++) await nextTurn();
   };
-  return { fair, ask, pass, settled, now: () => now };
+  return { fair, ask, pass, compute, settled };
 };
 
 test('one large body that is refused holds its token back, and its next requests are answered', async () => {
@@ -158,4 +160,65 @@ test.each([
   const next = ask(key, 0);
   await settled();
   expect(next.ended).toBe(ended);
+});
+
+test('once all that wait are over, as when the process stops, none waits any more', async () => {
+  const { ask, pass, settled, fair } = thread();
+  await pass(3_000, 1, [1, 2]);
+  ask(1, 150, true);
+  await pass(200, 1, [2]);
+  const waiting = [1, 2, 3, 4].map(() => ask(1, 0));
+  await settled();
+  for (const one of waiting) one.isOver = true;
+  await pass(100, 1, [2]);
+  expect(waiting.map(({ ended }) => ended)).toEqual(waiting.map(() => 'over'));
+  expect(fair.held.requests).toBe(0);
+});
+
+test('what waits while the thread stands still is begun, not given up', async () => {
+  const { ask, pass, compute, settled } = thread();
+  await pass(3_000, 1, [1, 2]);
+  ask(1, 150, true);
+  await pass(200, 1, [2]);
+  const next = ask(1, 0);
+  compute(6_000);
+  await settled();
+  expect(next.ended).toBe('begun');
+});
+
+test('no more of one caller wait than may be at work; the others are refused at once', async () => {
+  const { ask, pass, settled, fair } = thread();
+  await pass(3_000, 1, [1, 2]);
+  ask(1, 150, true);
+  await pass(200, 1, [2]);
+  const asked = Array.from({ length: MOST_HELD + 2 }, () => ask(1, 0));
+  const other = ask(2, 0);
+  await settled();
+  expect(asked.map(({ ended }) => ended)).toEqual([...asked.slice(2).map(() => null), 'refused', 'refused']);
+  expect([other.ended, fair.held]).toEqual(['begun', { requests: MOST_HELD, refused: 2 }]);
+});
+
+test('a debt is not forgotten, however many others call', async () => {
+  const { ask, pass, settled } = thread();
+  await pass(3_000, 1, [1, 2]);
+  ask(1, 600, true);
+  await pass(2_200, 1, [2]);
+  for (let key = 3; key < 1_200; key++) {
+    ask(key, 0);
+    await settled();
+  }
+  const next = ask(1, 0);
+  await settled();
+  expect(next.ended).toBeNull();
+});
+
+test('who waits for five seconds behind refusals of its own is refused', async () => {
+  const { ask, pass, fair } = thread();
+  await pass(3_000, 1, [1, 2]);
+  const asked = Array.from({ length: 20 }, () => ask(1, 80, true));
+  await pass(3_000, 1, [2]);
+  expect(asked.at(-1)!.ended).toBeNull();
+  await pass(2_500, 1, [2]);
+  expect([asked[0]!.ended, asked.at(-1)!.ended]).toEqual(['begun', 'refused']);
+  expect(fair.held.requests).toBe(0);
 });

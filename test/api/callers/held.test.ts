@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
 import { z } from 'zod';
+import type { Pool } from '../../../postgres/pool';
 import { memoryFor } from '../../../workers/api/bodies/memory';
 import { Costs } from '../../../workers/api/callers/costs';
 import type { CallerKey, FairTime, Stint } from '../../../workers/api/callers/fairTime';
@@ -16,9 +17,11 @@ import { waited } from '../../../workers/api/streams';
 import { systemRoutes } from '../../../workers/api/routes/system';
 import { UNLIMITED } from '../../../workers/api/tenants/bounds';
 import { headOf, Wire } from '../../bench/tenants/wire';
+import type { TestDatabase } from '../../helpers/database';
+import { createDatabase } from '../../helpers/database';
 import { eventually } from '../../helpers/eventually';
 
-/** What becomes of requests that are held until it is their turn: a server without any store. */
+/** What becomes of requests that are held until it is their turn: a server with keys as its only store. */
 
 interface Held {
   key: CallerKey;
@@ -31,8 +34,12 @@ const WAIT_MS = 300;
 const SECRET = 'valid';
 const CALLER = { id: 7, tokenId: 7, name: 'held', scopes: new Set(['admin']), limits: UNLIMITED };
 
+let database: TestDatabase;
+beforeAll(async () => void (database = await createDatabase()));
+afterAll(() => database.drop());
+
 /** A server of which each test says whose turn it is. */
-const open = async () => {
+const open = async (keyPool: Pool) => {
   const held: Held[] = [];
   const ran: string[] = [];
   /** What runs waits for it. */
@@ -71,6 +78,18 @@ const open = async () => {
       return waited({ look, again: together(look), isOver: () => false, waitS: WAIT_MS / 1_000, signal });
     },
   });
+  const changing = route({
+    id: 'openFanout',
+    method: 'POST',
+    path: '/v1/fanouts',
+    scope: 'submit',
+    tag: 'Tests',
+    summary: 'Change nothing',
+    answer: { status: 200, schema: z.unknown(), description: 'It changed' },
+    problems: [],
+    keyed: 'harmless',
+    run: async () => 'changed',
+  });
   const document = { openapi: '3.1.0' };
   const [live, openapi] = ['live', 'openapi'].map((id) =>
     systemRoutes({ stopping: stopping.signal, metrics: () => null as never, document: () => document }).find(
@@ -85,7 +104,8 @@ const open = async () => {
     limits: DEFAULT_LIMITS,
     metrics: { answered: (...one: (typeof answered)[number]) => void answered.push(one) },
     log: pino({ level: 'silent' }),
-    client: { pool: null, actingAs: (_: unknown, work: () => unknown) => work() },
+    keyPool,
+    client: { pool: null, sealer: null, actingAs: (_: unknown, work: () => unknown) => work() },
     stopping: stopping.signal,
     costs: new Costs(),
     fair: { enter, isContended: (key: CallerKey) => key === CALLER.id },
@@ -100,7 +120,7 @@ const open = async () => {
     validity: new Validity(async () => true),
     memory: memoryFor(DEFAULT_LIMITS.maxBodyBytes),
   } as unknown as ServerDeps;
-  const app = createServer([live!, openapi!, asked, waiting], deps);
+  const app = createServer([live!, openapi!, asked, waiting, changing], deps);
   await app.listen({ port: 0, host: '127.0.0.1' });
   const { port } = app.server.address() as AddressInfo;
   const nextHeld = (): Promise<Held> => eventually(async () => held.shift(), { timeoutMs: 10_000 });
@@ -108,13 +128,14 @@ const open = async () => {
 };
 
 let at: Awaited<ReturnType<typeof open>>;
-beforeEach(async () => void (at = await open()));
+beforeEach(async () => void (at = await open(database.pool)));
 afterEach(async () => {
   at.wire.close();
   await at.app.close();
 });
 
 const ASK = 'GET /v1/audit';
+const CHANGE = 'POST /v1/fanouts';
 
 test('a request is begun when it is its turn', async () => {
   const answer = at.wire.send(ASK, SECRET, '');
@@ -189,4 +210,51 @@ test('what was answered by a refusal is one; what its caller did not wait for is
   await eventually(async () => isRefused.length === 2, { timeoutMs: 10_000 });
   pass();
   expect(isRefused).toEqual([true, false]);
+});
+
+test('the time of a request that is told begins when it is its turn', async () => {
+  const answer = at.wire.send(ASK, SECRET, '');
+  const { begin } = await at.nextHeld();
+  await sleep(500);
+  const begunAt = performance.now();
+  begin(STINT);
+  await answer;
+  await eventually(async () => at.answered.length > 0, { timeoutMs: 10_000 });
+  const [, status, ms] = at.answered[0]!;
+  expect(status).toBe(200);
+  expect(ms).toBeLessThanOrEqual(performance.now() - begunAt);
+});
+
+test.each([
+  ['its turn comes', STINT],
+  ['it is let go', null],
+])('a request that is held when the process stops is not begun: %s', async (_, given) => {
+  const answer = at.wire.send(ASK, SECRET, '');
+  const { begin, isOver } = await at.nextHeld();
+  expect(isOver()).toBe(false);
+  at.stopping.abort();
+  expect(isOver()).toBe(true);
+  begin(given);
+  const { status, body } = await answer;
+  expect([status, JSON.parse(body).code, at.ran]).toEqual([503, 'STOPPING', []]);
+});
+
+test('the text of an answer is made at the cost of its caller, with and without a key', async () => {
+  const made: unknown[] = [];
+  const stint: Stint = {
+    ...STINT,
+    during: (work) => {
+      const done = work();
+      made.push(done);
+      return done;
+    },
+  };
+  for (const key of ['', 'Idempotency-Key: one\r\n']) {
+    made.length = 0;
+    const socket = connect({ port: at.port, host: '127.0.0.1' });
+    socket.write(headOf(CHANGE, SECRET, 0).replace('\r\n\r\n', `\r\n${key}\r\n`));
+    (await at.nextHeld()).begin(stint);
+    await eventually(async () => made.includes('"changed"'), { timeoutMs: 10_000 });
+    socket.destroy();
+  }
 });

@@ -27,7 +27,7 @@ export const metricsReference = async (): Promise<string> => {
     health: { polls: new PollWatch('http://localhost:1') },
   });
   const admission = new Admission(DEFAULT_LIMITS);
-  const shared = { admission, fair: new FairTime(1, admission) };
+  const shared = { admission, fair: new FairTime(DEFAULT_LIMITS.perCaller, admission) };
   const api = new ApiMetrics({ main: pool, keys: pool }, shared, pino({ level: 'silent' }));
   health.stop();
   await health.report(); // its first check ends; under way, it would keep the process

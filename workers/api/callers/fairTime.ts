@@ -1,3 +1,4 @@
+import type { CallerLimits } from '../limits';
 import { AGAIN_S, ApiProblem } from '../problem';
 import type { Account, Expected } from './accounts';
 import { HELD_MS, USUAL_MS, begun, ended, mayAsk, newAccount, nextOf, owedAt } from './accounts';
@@ -37,7 +38,6 @@ interface Kept extends Account {
   key: CallerKey;
   /** How many of its requests began in which turn of the loop. */
   inTurn: { turn: number; begun: number };
-  seenAt: number;
   waiting: Waiting[];
 }
 
@@ -73,11 +73,11 @@ export class FairTime {
   readonly held = { requests: 0, refused: 0 };
 
   /**
-   * `refusedShare`: of the time, for refusals of one caller. `streams`: whether others than a
-   * caller have any open; these need the thread's time without any request.
+   * `limits`: of one caller; as many of its requests may wait as be at work. `streams`: whether
+   * others than a caller have any open; these need the thread's time without any request.
    */
   constructor(
-    private readonly refusedShare: number,
+    private readonly limits: Pick<CallerLimits, 'refusedShare' | 'maxRequests'>,
     private readonly streams: { waitsBeside(key: CallerKey): boolean },
     private readonly now: () => number = () => performance.now(),
     load?: Load,
@@ -89,7 +89,7 @@ export class FairTime {
    * Resolves when it is this caller's turn; with null if it is over by then. `isOver`: it is not to
    * be begun any more, since its caller is gone, say.
    *
-   * @throws ApiProblem after five seconds
+   * @throws ApiProblem after five seconds, or at once where too many of this caller wait
    */
   async enter(key: CallerKey, isOver: () => boolean): Promise<Stint | null> {
     const now = this.now();
@@ -97,6 +97,10 @@ export class FairTime {
     this.note(key, now);
     if (this.isAlone(key, now) && one.waiting.length === 0) return this.begin(one);
     if (this.mayBegin(one, now)) return this.begin(one);
+    if (one.waiting.length >= this.limits.maxRequests) {
+      this.held.refused++;
+      throw tooMany(one.waiting.length);
+    }
     this.held.requests++;
     return new Promise((resolve, reject) => {
       one.waiting.push({ since: now, isOver, begin: resolve, refuse: reject });
@@ -113,7 +117,7 @@ export class FairTime {
 
   /** Returns the part of the time that refusals of a caller may take just now. */
   private shareOf(key: CallerKey): number {
-    return this.isContended(key) ? this.refusedShare : 1;
+    return this.isContended(key) ? this.limits.refusedShare : 1;
   }
 
   private isAlone(key: CallerKey, now: number): boolean {
@@ -183,13 +187,13 @@ export class FairTime {
     this.turn++;
     if (this.queued.size === 0) return;
     const now = this.now();
-    this.dropOverdue(now);
     for (const one of this.queued) Object.assign(one, { owed: owedAt(one, now, this.shareOf(one.key)), since: now });
     let next = this.next(now);
     for (; next !== null && this.hasTime(next); next = this.next(now)) {
       const { begin, isOver } = this.take(next);
       begin(isOver() ? null : this.begin(next));
     }
+    this.dropOverdue(now); // who may begin does, however late: this thread may have stood still
     if (next !== null) this.pumpSoon();
     else if (this.queued.size > 0)
       this.later ??= setTimeout(() => {
@@ -219,21 +223,26 @@ export class FairTime {
   }
 
   private accountOf(key: CallerKey, now: number): Kept {
-    let one = this.kept.get(key);
-    if (one === undefined) {
-      if (this.kept.size >= MOST_ACCOUNTS) this.forget(now);
-      one = { key, seenAt: now, waiting: [], inTurn: { turn: 0, begun: 0 }, ...newAccount(this.time, now) };
-      this.kept.set(key, one);
-    }
-    one.seenAt = now;
+    const kept = this.kept.get(key);
+    if (kept !== undefined) return kept;
+    if (this.kept.size >= MOST_ACCOUNTS) this.forget(now);
+    const one: Kept = { key, waiting: [], inTurn: { turn: 0, begun: 0 }, ...newAccount(this.time, now) };
+    this.kept.set(key, one);
     return one;
   }
 
   private forget(now: number): void {
-    for (const [key, { waiting, seenAt }] of this.kept)
-      if (waiting.length === 0 && now - seenAt > PRESENT_MS) this.kept.delete(key);
+    for (const [key, one] of this.kept)
+      if (one.waiting.length === 0 && owedAt(one, now, this.shareOf(key)) === 0) this.kept.delete(key);
   }
 }
+
+const tooMany = (waiting: number): ApiProblem =>
+  new ApiProblem(
+    'caller-limit',
+    `${waiting} requests of this caller wait for their turn, and no more may. Nothing was done; try again.`,
+    { retryAfterS: AGAIN_S },
+  );
 
 const tooMuch = (): ApiProblem =>
   new ApiProblem(

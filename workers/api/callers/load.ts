@@ -5,11 +5,26 @@ const EVERY_MS = 100;
 /** Part of the latest measure in what is told. */
 const NEW = 0.3;
 
+/**
+ * The most that other programs stretch the time of this thread: what they take of the processor
+ * looks like its own work. A thread that may compute for a fifth of the time and has work for all
+ * of it is busy; one that computes for less has little to do.
+ */
+const MOST_STRETCH = 4;
+
+/** In ms, since its start. */
 export interface Loop {
-  /** In ms, since its start. */
   active: number;
   idle: number;
+  /** What this process computed, all threads together. */
+  computed: number;
 }
+
+const readLoop = (): Loop => {
+  const { user, system } = process.cpuUsage();
+  const { active, idle } = performance.eventLoopUtilization();
+  return { active, idle, computed: (user + system) / 1_000 };
+};
 
 /** Measures how much of its time this thread is busy. */
 export class Load {
@@ -19,7 +34,7 @@ export class Load {
 
   constructor(
     private readonly now: () => number = () => performance.now(),
-    private readonly read: () => Loop = () => performance.eventLoopUtilization(),
+    private readonly read: () => Loop = readLoop,
   ) {
     this.at = now();
     this.loop = read();
@@ -35,8 +50,9 @@ export class Load {
     const loop = this.read();
     const active = loop.active - this.loop.active;
     const all = active + loop.idle - this.loop.idle;
+    const least = Math.min(active, MOST_STRETCH * (loop.computed - this.loop.computed));
     const part = 1 - (1 - NEW) ** (passed / EVERY_MS);
-    this.busy += part * ((all > 0 ? active / all : 0) - this.busy);
+    this.busy += part * ((all > 0 ? least / all : 0) - this.busy);
     Object.assign(this, { at, loop });
     return this.busy;
   }
