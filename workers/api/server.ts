@@ -152,13 +152,14 @@ const admit = async (
   const found = await callerOf(deps, request, reply, { basic, isShown: route?.isShown === true });
   const isGone = (): boolean => request.raw.socket.destroyed;
   const isOver = (): boolean => isGone() || deps.stopping.aborted;
+  const entered =
+    found instanceof ApiProblem
+      ? fair.enter(null, isOver).catch(() => Promise.reject(found))
+      : route?.isShown === true
+        ? fair.enterAtOnce(found.id)
+        : fair.enter(found.id, isOver);
   // What waits here is not in progress: it takes the place of no other.
-  const stint = await fair
-    .enter(found instanceof ApiProblem ? null : found.id, isOver)
-    .catch((error: unknown) => {
-      throw found instanceof ApiProblem ? found : error;
-    })
-    .finally(() => (context.since = performance.now()));
+  const stint = await Promise.resolve(entered).finally(() => (context.since = performance.now()));
   if (stint !== null) whenClosed(request.raw, reply.raw, () => stint.end(REFUSALS.has(reply.raw.statusCode)));
   if (isGone()) return void reply.hijack();
   if (deps.stopping.aborted) throw stopping(reply);

@@ -222,3 +222,17 @@ test('who waits for five seconds behind refusals of its own is refused', async (
   expect([asked[0]!.ended, asked.at(-1)!.ended]).toEqual(['begun', 'refused']);
   expect(fair.held.requests).toBe(0);
 });
+
+test('what never waits is counted to its caller', async () => {
+  const { fair, ask, pass, compute, settled } = thread();
+  await pass(3_000, 1, [1, 2]);
+  for (let n = 0; n < 2; n++) {
+    const stint = fair.enterAtOnce(1);
+    stint.during(() => compute(80));
+    stint.end(true);
+  }
+  await pass(200, 1, [2]);
+  const next = ask(1, 0);
+  await settled();
+  expect(next.ended).toBeNull();
+});

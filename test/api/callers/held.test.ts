@@ -62,6 +62,7 @@ const open = async (keyPool: Pool) => {
       await gate.passed;
     },
   });
+  const atOnce: CallerKey[] = [];
   const looks: number[] = [];
   const waiting = route({
     id: 'getFanout',
@@ -90,11 +91,10 @@ const open = async (keyPool: Pool) => {
     keyed: 'harmless',
     run: async () => 'changed',
   });
-  const document = { openapi: '3.1.0' };
+  const documents: object[] = [];
+  const document = (): object => documents[documents.push({ openapi: '3.1.0' }) - 1]!;
   const [live, openapi] = ['live', 'openapi'].map((id) =>
-    systemRoutes({ stopping: stopping.signal, metrics: () => null as never, document: () => document }).find(
-      (one) => one.id === id,
-    ),
+    systemRoutes({ stopping: stopping.signal, metrics: () => null as never, document }).find((one) => one.id === id),
   );
   const deps = {
     guard: {
@@ -108,7 +108,11 @@ const open = async (keyPool: Pool) => {
     client: { pool: null, sealer: null, actingAs: (_: unknown, work: () => unknown) => work() },
     stopping: stopping.signal,
     costs: new Costs(),
-    fair: { enter, isContended: (key: CallerKey) => key === CALLER.id },
+    fair: {
+      enter,
+      enterAtOnce: (key: CallerKey) => (atOnce.push(key), STINT),
+      isContended: (key: CallerKey) => key === CALLER.id,
+    },
     admission: Object.assign(new Admission(DEFAULT_LIMITS), { waitingOf: () => 300 }),
     looks: {
       next: async (_: string, ms: number, look: () => Promise<unknown>) => {
@@ -124,7 +128,7 @@ const open = async (keyPool: Pool) => {
   await app.listen({ port: 0, host: '127.0.0.1' });
   const { port } = app.server.address() as AddressInfo;
   const nextHeld = (): Promise<Held> => eventually(async () => held.shift(), { timeoutMs: 10_000 });
-  return { app, port, nextHeld, held, ran, gate, looks, answered, stopping, wire: new Wire(port) };
+  return { app, port, nextHeld, held, ran, gate, atOnce, looks, documents, answered, stopping, wire: new Wire(port) };
 };
 
 let at: Awaited<ReturnType<typeof open>>;
@@ -257,4 +261,14 @@ test('the text of an answer is made at the cost of its caller, with and without 
     await eventually(async () => made.includes('"changed"'), { timeoutMs: 10_000 });
     socket.destroy();
   }
+});
+
+test('what is open to all and the document wait for no turn; the document is made once', async () => {
+  for (const path of ['/health/live', '/openapi.json', '/openapi.json'])
+    expect([path, (await at.wire.send(`GET ${path}`, SECRET, '')).status]).toEqual([path, 200]);
+  expect([at.held, at.atOnce, at.documents.length]).toEqual([[], [CALLER.id, CALLER.id], 1]);
+  const answer = at.wire.send('GET /openapi.json', 'wrong', '');
+  const { key, begin } = await at.nextHeld();
+  begin(STINT);
+  expect([key, (await answer).status]).toEqual([null, 401]);
 });
