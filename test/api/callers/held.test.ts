@@ -21,7 +21,7 @@ import type { TestDatabase } from '../../helpers/database';
 import { createDatabase } from '../../helpers/database';
 import { eventually } from '../../helpers/eventually';
 
-/** What becomes of requests that are held until it is their turn: a server with keys as its only store. */
+/** What becomes of requests that wait for their turn: a server with keys as its only store. */
 
 interface Held {
   key: CallerKey;

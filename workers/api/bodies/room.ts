@@ -11,8 +11,8 @@ interface Waiting {
 
 /**
  * Room for so many bytes (or other units) of memory: what does not fit waits a little. Whose caller
- * would have the least of the room with it is next: so several callers with much cannot keep another
- * one out, and neither can one request that wants all of it.
+ * would have the least of the room with it is next: so several callers with much cannot keep
+ * another one out, and neither can one request that wants all of it.
  */
 export class Room {
   private taken = 0;

@@ -30,7 +30,7 @@ export type CallerKey = number | null;
 interface Waiting {
   since: number;
   isOver(): boolean;
-  /** Null: it is over. */
+  /** Null: it is ended. */
   begin(stint: Stint | null): void;
   refuse(error: ApiProblem): void;
 }
@@ -86,8 +86,8 @@ export class FairTime {
   }
 
   /**
-   * Resolves when it is this caller's turn; with null if it is over by then. `isOver`: it is not to
-   * be begun any more, since its caller is gone, say.
+   * Resolves when it is this caller's turn; with null if it was ended before. `isOver`: it is not
+   * to be begun any more, since its caller is gone, say.
    *
    * @throws ApiProblem after five seconds, or at once where too many of this caller wait
    */
