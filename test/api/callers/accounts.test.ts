@@ -203,8 +203,8 @@ const busyAfter = (times: number, activeMs: number, computedMs: number): number 
 test.each([
   ['half a second of work', 5, 100, 100, 0.83],
   ['work for half of the time', 20, 50, 50, 0.5],
-  ['work that other programs stretch to all of the time', 20, 100, 30, 1],
-  ['other programs, and hardly any work', 20, 100, 5, 0.2],
+  ['work that other programs stretch to all of the time', 20, 100, 12, 1],
+  ['other programs, and hardly any work', 20, 100, 2, 0.2],
   ['work of other threads of this process', 20, 10, 150, 0.1],
 ])('how busy the thread is after %s', (_, times, activeMs, computedMs, busy) => {
   expect(busyAfter(times, activeMs, computedMs)).toBeCloseTo(busy, 1);

@@ -18,6 +18,7 @@ interface Seen {
 /** A thread that is as busy as a test says. */
 const thread = (waitsBeside: (key: CallerKey) => boolean = () => false) => {
   let now = 0;
+  let slowness = 1;
   const loop = { active: 0, idle: 0, computed: 0 };
   const fair = new FairTime(
     { refusedShare: SHARE, maxRequests: MOST_HELD },
@@ -31,7 +32,7 @@ const thread = (waitsBeside: (key: CallerKey) => boolean = () => false) => {
   const compute = (ms: number): void => {
     now += ms;
     loop.active += ms;
-    loop.computed += ms;
+    loop.computed += ms / slowness;
   };
   /** Asks for one request, which computes and ends as soon as it begins. */
   const ask = (key: CallerKey, ms: number, isRefused = false, begun = (): void => undefined): Seen => {
@@ -63,7 +64,7 @@ const thread = (waitsBeside: (key: CallerKey) => boolean = () => false) => {
   const settled = async (): Promise<void> => {
     for (let turn = 0; turn < 3; turn++) await nextTurn();
   };
-  return { fair, ask, pass, compute, settled };
+  return { fair, ask, pass, compute, settled, slow: (times: number) => void (slowness = times) };
 };
 
 test('one large body that is refused holds its token back, and its next requests are answered', async () => {
@@ -89,13 +90,15 @@ test('of a request that is refused, only what was measured is to be paid', async
 });
 
 test.each([
-  [0.6, 'begun'],
-  [0.8, null],
-])('beside others on a thread that is busy for %d of the time, who was refused much: %s', async (busy, ended) => {
+  [0.2, 400, 'begun'],
+  [0.6, 200, null],
+  [0.6, 1_000, 'begun'],
+  [0.8, 1_000, null],
+])('on a thread busy for %d of the time, who was refused much may ask after %i ms: %s', async (busy, ms, ended) => {
   const { ask, pass, settled } = thread();
   await pass(3_000, busy, [1, 2]);
   ask(1, 150, true);
-  await pass(200, busy, [2]);
+  await pass(ms, busy, [2]);
   const next = ask(1, 0);
   await settled();
   expect(next.ended).toBe(ended);
@@ -234,5 +237,19 @@ test('what never waits is counted to its caller', async () => {
   await pass(200, 1, [2]);
   const next = ask(1, 0);
   await settled();
+  expect(next.ended).toBeNull();
+});
+
+test('a refusal is counted as longer where other programs take the processor', async () => {
+  const { ask, pass, settled, slow } = thread();
+  slow(5);
+  await pass(3_000, 1, [1, 2]);
+  for (let n = 0; n < 7; n++) {
+    for (let one = 0; one < 8; one++) ask(1, 0, true);
+    await settled();
+  }
+  const next = ask(1, 0);
+  await settled();
+  // 56 of 2.5 ms each are 140; of 0.5 ms, 28.
   expect(next.ended).toBeNull();
 });

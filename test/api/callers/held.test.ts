@@ -1,138 +1,22 @@
-import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pino from 'pino';
-import { z } from 'zod';
-import type { Pool } from '../../../postgres/pool';
-import { memoryFor } from '../../../workers/api/bodies/memory';
-import { Costs } from '../../../workers/api/callers/costs';
-import type { CallerKey, FairTime, Stint } from '../../../workers/api/callers/fairTime';
-import { Validity } from '../../../workers/api/callers/validity';
-import { Admission, DEFAULT_LIMITS } from '../../../workers/api/limits';
+import type { Stint } from '../../../workers/api/callers/fairTime';
 import { ApiProblem } from '../../../workers/api/problem';
-import { route } from '../../../workers/api/route';
-import type { ServerDeps } from '../../../workers/api/server';
-import { createServer } from '../../../workers/api/server';
-import { waited } from '../../../workers/api/streams';
-import { systemRoutes } from '../../../workers/api/routes/system';
-import { UNLIMITED } from '../../../workers/api/tenants/bounds';
-import { headOf, Wire } from '../../bench/tenants/wire';
+import { headOf } from '../../bench/tenants/wire';
 import type { TestDatabase } from '../../helpers/database';
 import { createDatabase } from '../../helpers/database';
 import { eventually } from '../../helpers/eventually';
 
-/** What becomes of requests that wait for their turn: a server with keys as its only store. */
+import { CALLER, SECRET, STINT, WAIT_MS, openDoor } from './door';
 
-interface Held {
-  key: CallerKey;
-  isOver(): boolean;
-  begin(stint: Stint | null): void;
-  refuse(error: Error): void;
-}
-const STINT: Stint = { during: (work) => work(), end: () => undefined };
-const WAIT_MS = 300;
-const SECRET = 'valid';
-const CALLER = { id: 7, tokenId: 7, name: 'held', scopes: new Set(['admin']), limits: UNLIMITED };
+/** What becomes of requests that wait for their turn. */
 
 let database: TestDatabase;
 beforeAll(async () => void (database = await createDatabase()));
 afterAll(() => database.drop());
 
-/** A server of which each test says whose turn it is. */
-const open = async (keyPool: Pool) => {
-  const held: Held[] = [];
-  const ran: string[] = [];
-  /** What runs waits for it. */
-  const gate: { passed: Promise<void> | null } = { passed: null };
-  const answered: [operation: string, status: number, ms: number | null][] = [];
-  const stopping = new AbortController();
-  const enter: FairTime['enter'] = (key, isOver) =>
-    new Promise((begin, refuse) => void held.push({ key, isOver, begin, refuse }));
-  const asked = route({
-    id: 'listAudit',
-    method: 'GET',
-    path: '/v1/audit',
-    scope: 'admin',
-    tag: 'Tests',
-    summary: 'Say that it ran',
-    answer: { status: 200, schema: z.unknown(), description: 'It ran' },
-    problems: [],
-    run: async () => {
-      ran.push('it');
-      await gate.passed;
-    },
-  });
-  const atOnce: CallerKey[] = [];
-  const looks: number[] = [];
-  const waiting = route({
-    id: 'getFanout',
-    method: 'GET',
-    path: '/v1/fanouts',
-    scope: 'read',
-    tag: 'Tests',
-    summary: 'Wait for nothing',
-    answer: { status: 200, schema: z.unknown(), description: 'It waited' },
-    problems: [],
-    waits: () => true,
-    run: ({ signal, together }) => {
-      const look = async (): Promise<string> => 'nothing';
-      return waited({ look, again: together(look), isOver: () => false, waitS: WAIT_MS / 1_000, signal });
-    },
-  });
-  const changing = route({
-    id: 'openFanout',
-    method: 'POST',
-    path: '/v1/fanouts',
-    scope: 'submit',
-    tag: 'Tests',
-    summary: 'Change nothing',
-    answer: { status: 200, schema: z.unknown(), description: 'It changed' },
-    problems: [],
-    keyed: 'harmless',
-    run: async () => 'changed',
-  });
-  const documents: object[] = [];
-  const document = (): object => documents[documents.push({ openapi: '3.1.0' }) - 1]!;
-  const [live, openapi] = ['live', 'openapi'].map((id) =>
-    systemRoutes({ stopping: stopping.signal, metrics: () => null as never, document }).find((one) => one.id === id),
-  );
-  const deps = {
-    guard: {
-      open: false,
-      book: { find: async (token: string) => (token === SECRET ? CALLER : null), isEmpty: async () => false },
-    },
-    limits: DEFAULT_LIMITS,
-    metrics: { answered: (...one: (typeof answered)[number]) => void answered.push(one) },
-    log: pino({ level: 'silent' }),
-    keyPool,
-    client: { pool: null, sealer: null, actingAs: (_: unknown, work: () => unknown) => work() },
-    stopping: stopping.signal,
-    costs: new Costs(),
-    fair: {
-      enter,
-      enterAtOnce: (key: CallerKey) => (atOnce.push(key), STINT),
-      isContended: (key: CallerKey) => key === CALLER.id,
-    },
-    admission: Object.assign(new Admission(DEFAULT_LIMITS), { waitingOf: () => 300 }),
-    looks: {
-      next: async (_: string, ms: number, look: () => Promise<unknown>) => {
-        looks.push(ms);
-        await sleep(10);
-        return look();
-      },
-    },
-    validity: new Validity(async () => true),
-    memory: memoryFor(DEFAULT_LIMITS.maxBodyBytes),
-  } as unknown as ServerDeps;
-  const app = createServer([live!, openapi!, asked, waiting, changing], deps);
-  await app.listen({ port: 0, host: '127.0.0.1' });
-  const { port } = app.server.address() as AddressInfo;
-  const nextHeld = (): Promise<Held> => eventually(async () => held.shift(), { timeoutMs: 10_000 });
-  return { app, port, nextHeld, held, ran, gate, atOnce, looks, documents, answered, stopping, wire: new Wire(port) };
-};
-
-let at: Awaited<ReturnType<typeof open>>;
-beforeEach(async () => void (at = await open(database.pool)));
+let at: Awaited<ReturnType<typeof openDoor>>;
+beforeEach(async () => void (at = await openDoor(database.pool)));
 afterEach(async () => {
   at.wire.close();
   await at.app.close();
@@ -271,4 +155,19 @@ test('what is open to all and the document wait for no turn; the document is mad
   const { key, begin } = await at.nextHeld();
   begin(STINT);
   expect([key, (await answer).status]).toEqual([null, 401]);
+});
+
+test('what runs after its caller went, knows so from its beginning', async () => {
+  let pass = (): void => undefined;
+  at.gate.passed = new Promise((resolve) => (pass = resolve));
+  const socket = connect({ port: at.port, host: '127.0.0.1' });
+  socket.write(`${headOf(CHANGE, SECRET, 2)}{}`);
+  const { begin, isOver } = await at.nextHeld();
+  begin(STINT);
+  await eventually(async () => at.bodies() > 0, { timeoutMs: 10_000 });
+  socket.destroy();
+  await eventually(async () => isOver(), { timeoutMs: 10_000 });
+  pass();
+  await eventually(async () => at.aborted.length > 0, { timeoutMs: 10_000 });
+  expect(at.aborted).toEqual([true]);
 });

@@ -22,8 +22,9 @@ export const HELD_MS = 5_000;
 /** Any debt is paid within this, so that a caller whose refusals ended is answered, not refused. */
 export const PAYABLE_MS = 4_000;
 /**
- * What a request takes besides what is measured of it: headers, the database's answers, writing.
- * Not what the loop really takes: some of that is caused by streams, or by no request at all.
+ * What a request takes besides what is measured of it (headers, the database's answers, writing)
+ * where no other program takes the processor. Not what the loop really takes: some of that is
+ * caused by streams, or by no request at all.
  */
 export const USUAL_MS = 0.5;
 /** Part of the latest request in what the next one is expected to take. */

@@ -120,9 +120,13 @@ export class FairTime {
     return this.load.utilization > BUSY && !this.isAlone(key, this.now());
   }
 
-  /** Returns the part of the time that refusals of a caller may take just now. */
+  /**
+   * Returns the part of the time that refusals of a caller may take just now: what is left until
+   * the thread is busy, so that a moment without work does not let all in at once.
+   */
   private shareOf(key: CallerKey): number {
-    return this.isContended(key) ? this.limits.refusedShare : 1;
+    if (this.isAlone(key, this.now())) return 1;
+    return Math.max(this.limits.refusedShare, BUSY - this.load.utilization);
   }
 
   private isAlone(key: CallerKey, now: number): boolean {
@@ -172,7 +176,7 @@ export class FairTime {
         }
       },
       end: (isRefused) => {
-        const tookMs = measuredMs + USUAL_MS;
+        const tookMs = measuredMs + USUAL_MS * this.load.stretch;
         const owes = isRefused ? tookMs : 0;
         Object.assign(one, ended(one, expected, { tookMs, owes, now: this.now(), share: this.shareOf(one.key) }));
       },
