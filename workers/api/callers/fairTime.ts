@@ -121,12 +121,12 @@ export class FairTime {
   }
 
   /**
-   * Returns the part of the time that refusals of a caller may take just now: what is left until
-   * the thread is busy, so that a moment without work does not let all in at once.
+   * Returns the part of the time that refusals of a caller may take just now: the more, the more is
+   * left until the thread is busy. Squared, since each of several callers may take as much.
    */
   private shareOf(key: CallerKey): number {
     if (this.isAlone(key, this.now())) return 1;
-    return Math.max(this.limits.refusedShare, BUSY - this.load.utilization);
+    return Math.max(this.limits.refusedShare, Math.max(0, BUSY - this.load.utilization) ** 2);
   }
 
   private isAlone(key: CallerKey, now: number): boolean {
