@@ -126,6 +126,8 @@ export const mayTake = (
  */
 export class Admission {
   private requests = 0;
+  /** Requests whose callers are looked up. */
+  private asking = 0;
   private waiting = 0;
   private bytes = 0;
   /** By the id of a token; 0: without one. */
@@ -135,7 +137,7 @@ export class Admission {
   constructor(private readonly limits: ApiLimits) {}
 
   get open(): { requests: number; waiting: number } {
-    return { requests: this.requests, waiting: this.waiting };
+    return { requests: this.requests + this.asking, waiting: this.waiting };
   }
 
   /** Returns how many streams and long polls of this caller are open. */
@@ -148,6 +150,21 @@ export class Admission {
     return this.waiting > (caller === null ? 0 : this.waitingOf(caller));
   }
 
+  /**
+   * Runs the look at who calls, which asks the store now and then.
+   *
+   * @throws ApiProblem where it has no answer for as many requests as may be at work
+   */
+  async whileAsked<T>(look: () => Promise<T>): Promise<T> {
+    if (this.asking >= this.limits.maxRequests) throw this.busy(`The senders of ${this.asking} requests are looked up`);
+    this.asking++;
+    try {
+      return await look();
+    } finally {
+      this.asking--;
+    }
+  }
+
   /** @throws ApiProblem */
   enter({ waits, bodyBytes }: Asked): Ticket {
     const ticket = new Ticket();
@@ -157,14 +174,8 @@ export class Admission {
     }
     const { maxRequests, maxBodyBytes } = this.limits;
     const bytes = Math.min(bodyBytes ?? maxBodyBytes, maxBodyBytes);
-    if (this.requests >= maxRequests || this.bytes + bytes > BODIES_AT_ONCE * maxBodyBytes) {
-      this.refused.busy++;
-      throw new ApiProblem(
-        'busy',
-        `${this.requests} requests are in progress; the limit is ${maxRequests} (and ${BODIES_AT_ONCE} bodies of the largest size). Nothing was done; try again.`,
-        { retryAfterS: AGAIN_S },
-      );
-    }
+    if (this.requests >= maxRequests || this.bytes + bytes > BODIES_AT_ONCE * maxBodyBytes)
+      throw this.busy(`${this.requests} requests are in progress`);
     this.requests++;
     this.bytes += bytes;
     ticket.with(() => {
@@ -172,6 +183,16 @@ export class Admission {
       this.bytes -= bytes;
     });
     return ticket;
+  }
+
+  private busy(what: string): ApiProblem {
+    this.refused.busy++;
+    const { maxRequests } = this.limits;
+    return new ApiProblem(
+      'busy',
+      `${what}; the limit is ${maxRequests} (and ${BODIES_AT_ONCE} bodies of the largest size). Nothing was done; try again.`,
+      { retryAfterS: AGAIN_S },
+    );
   }
 
   /**

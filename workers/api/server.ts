@@ -149,15 +149,16 @@ const admit = async (
   const asked = { waits: route?.waits?.(queryOf(request)) ?? false, bodyBytes: bodyBytesOf(request) };
   // Plugins serve the pages.
   const basic = request.method === 'GET' && route === null;
-  const found = await callerOf(deps, request, reply, { basic, isShown: route?.isShown === true });
+  const isShown = route?.isShown === true;
+  const found = await admission.whileAsked(() => callerOf(deps, request, reply, { basic, isShown }));
   const isGone = (): boolean => request.raw.socket.destroyed;
-  const isOver = (): boolean => isGone() || deps.stopping.aborted;
+  const turn = { isOver: () => isGone() || deps.stopping.aborted, waits: asked.waits };
   const entered =
     found instanceof ApiProblem
-      ? fair.enter(null, isOver).catch(() => Promise.reject(found))
-      : route?.isShown === true
+      ? fair.enter(null, turn).catch(() => Promise.reject(found))
+      : isShown
         ? fair.enterAtOnce(found.id)
-        : fair.enter(found.id, isOver);
+        : fair.enter(found.id, turn);
   // What waits here is not in progress: it takes the place of no other.
   const stint = await Promise.resolve(entered).finally(() => (context.since = performance.now()));
   if (stint !== null) whenClosed(request.raw, reply.raw, () => stint.end(REFUSALS.has(reply.raw.statusCode)));

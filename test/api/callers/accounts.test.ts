@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { Admission, DEFAULT_LIMITS, mayTake } from '../../../workers/api/limits';
+import { Admission, DEFAULT_LIMITS, limitsOf, mayTake } from '../../../workers/api/limits';
 import type { Account } from '../../../workers/api/callers/accounts';
 import {
   BURST_MS,
@@ -160,6 +160,19 @@ test('others have streams open where a caller has none, or fewer than there are'
   expect(beside()).toEqual([true, false, true]);
   second.closed();
   expect(beside()).toEqual([false, false, false]);
+});
+
+test('no more requests wait for a look at who calls than may be at work', async () => {
+  const admission = new Admission(limitsOf({ maxRequests: 2 }));
+  let answer = (): void => undefined;
+  const looked = new Promise<void>((resolve) => (answer = resolve));
+  const looks = [1, 2].map(() => admission.whileAsked(() => looked));
+  expect(admission.open.requests).toBe(2);
+  await expect(admission.whileAsked(() => looked)).rejects.toMatchObject({ status: 503 });
+  answer();
+  await Promise.all(looks);
+  await admission.whileAsked(() => looked);
+  expect([admission.open.requests, admission.refused.busy]).toEqual([0, 1]);
 });
 
 test('a request without a body needs no place for one', () => {

@@ -21,6 +21,7 @@ import { eventually } from '../../helpers/eventually';
 export interface Held {
   key: CallerKey;
   isOver(): boolean;
+  waits: boolean;
   begin(stint: Stint | null): void;
   refuse(error: Error): void;
 }
@@ -32,12 +33,12 @@ export const CALLER = { id: 7, tokenId: 7, name: 'held', scopes: new Set(['admin
 export const openDoor = async (keyPool: Pool) => {
   const held: Held[] = [];
   const ran: string[] = [];
-  /** Bodies, and what runs, wait for it. */
-  const gate: { passed: Promise<void> | null } = { passed: null };
+  /** Bodies, and what runs, wait for the one; looks at who calls for the other. */
+  const gate: { passed: Promise<void> | null; known: Promise<void> | null } = { passed: null, known: null };
   const answered: [operation: string, status: number, ms: number | null][] = [];
   const stopping = new AbortController();
-  const enter: FairTime['enter'] = (key, isOver) =>
-    new Promise((begin, refuse) => void held.push({ key, isOver, begin, refuse }));
+  const enter: FairTime['enter'] = (key, { isOver, waits }) =>
+    new Promise((begin, refuse) => void held.push({ key, isOver, waits, begin, refuse }));
   const asked = route({
     id: 'listAudit',
     method: 'GET',
@@ -91,10 +92,17 @@ export const openDoor = async (keyPool: Pool) => {
   const [live, openapi] = ['live', 'openapi'].map((id) =>
     systemRoutes({ stopping: stopping.signal, metrics: () => null as never, document }).find((one) => one.id === id),
   );
+  const admission = Object.assign(new Admission(DEFAULT_LIMITS), { waitingOf: () => 300 });
   const deps = {
     guard: {
       open: false,
-      book: { find: async (token: string) => (token === SECRET ? CALLER : null), isEmpty: async () => false },
+      book: {
+        find: async (token: string) => {
+          await gate.known;
+          return token === SECRET ? CALLER : null;
+        },
+        isEmpty: async () => false,
+      },
     },
     limits: DEFAULT_LIMITS,
     metrics: { answered: (...one: (typeof answered)[number]) => void answered.push(one) },
@@ -108,7 +116,7 @@ export const openDoor = async (keyPool: Pool) => {
       enterAtOnce: (key: CallerKey) => (atOnce.push(key), STINT),
       isContended: (key: CallerKey) => key === CALLER.id,
     },
-    admission: Object.assign(new Admission(DEFAULT_LIMITS), { waitingOf: () => 300 }),
+    admission,
     looks: {
       next: async (_: string, ms: number, look: () => Promise<unknown>) => {
         looks.push(ms);
@@ -134,6 +142,7 @@ export const openDoor = async (keyPool: Pool) => {
   return {
     app,
     port,
+    admission,
     nextHeld,
     held,
     ran,

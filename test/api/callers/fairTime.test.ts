@@ -37,18 +37,16 @@ const thread = (waitsBeside: (key: CallerKey) => boolean = () => false) => {
   /** Asks for one request, which computes and ends as soon as it begins. */
   const ask = (key: CallerKey, ms: number, isRefused = false, begun = (): void => undefined): Seen => {
     const seen: Seen = { ended: null, isOver: false };
-    fair
-      .enter(key, () => seen.isOver)
-      .then(
-        (stint) => {
-          if (stint === null) return void (seen.ended = 'over');
-          begun();
-          stint.during(() => compute(ms));
-          stint.end(isRefused);
-          seen.ended = 'begun';
-        },
-        () => (seen.ended = 'refused'),
-      );
+    fair.enter(key, { isOver: () => seen.isOver, waits: false }).then(
+      (stint) => {
+        if (stint === null) return void (seen.ended = 'over');
+        begun();
+        stint.during(() => compute(ms));
+        stint.end(isRefused);
+        seen.ended = 'begun';
+      },
+      () => (seen.ended = 'refused'),
+    );
     return seen;
   };
   /** Passes time, of which others computed a part, while each of these callers asks. */
@@ -183,10 +181,42 @@ test('what waits while the thread stands still is begun, not given up', async ()
   await pass(3_000, 1, [1, 2]);
   ask(1, 150, true);
   await pass(200, 1, [2]);
-  const next = ask(1, 0);
+  const waiting = Array.from({ length: MOST_HELD }, () => ask(1, 0));
   compute(6_000);
+  for (let n = 0; n < 20; n++) await settled();
+  expect(waiting.map(({ ended }) => ended)).toEqual(waiting.map(() => 'begun'));
+});
+
+test('no debt is expected of long polls, which would last as long as they', async () => {
+  const { ask, pass, settled, fair } = thread();
+  await pass(3_000, 1, [1, 2]);
+  for (let n = 0; n < 5; n++) {
+    ask(1, 80, true);
+    await pass(5_000, 1, [2]);
+  }
+  const polls = [1, 2, 3, 4].map(() => fair.enter(1, { isOver: () => false, waits: true }));
   await settled();
-  expect(next.ended).toBe('begun');
+  expect((await Promise.all(polls)).every((stint) => stint !== null)).toBe(true);
+  await pass(100, 1, [2]);
+  const read = ask(1, 0);
+  await settled();
+  expect(read.ended).toBe('begun');
+});
+
+test('a request that owes less than was expected lets the next one of its caller begin at once', async () => {
+  const { ask, pass, settled, fair } = thread();
+  await pass(3_000, 1, [1, 2]);
+  for (let n = 0; n < 5; n++) {
+    ask(1, 200, true);
+    await pass(5_000, 1, [2]);
+  }
+  const first = (await fair.enter(1, { isOver: () => false, waits: false }))!;
+  const second = ask(1, 0);
+  await settled();
+  expect(second.ended).toBeNull();
+  first.end(false);
+  await settled();
+  expect(second.ended).toBe('begun');
 });
 
 test('no more of one caller wait than may be at work; the others are refused at once', async () => {

@@ -61,6 +61,17 @@ test('requests without a valid token are one caller, whatever their address and 
   }
 });
 
+test('a request whose caller is looked up counts as one in progress', async () => {
+  let know = (): void => undefined;
+  at.gate.known = new Promise((resolve) => (know = resolve));
+  const answer = at.wire.send(ASK, SECRET, '');
+  await eventually(async () => at.admission.open.requests === 1, { timeoutMs: 10_000 });
+  know();
+  (await at.nextHeld()).begin(STINT);
+  expect((await answer).status).toBe(200);
+  at.gate.known = null;
+});
+
 test('looks of a long poll are spread while others call, and its wait is kept', async () => {
   const answer = at.wire.send('GET /v1/fanouts', SECRET, '');
   (await at.nextHeld()).begin(STINT);

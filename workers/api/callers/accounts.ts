@@ -51,16 +51,22 @@ export const owedAt = ({ owed, since }: Account, now: number, share: number): nu
 export const mayAsk = (account: Account, now: number, share: number): boolean =>
   owedAt(account, now, share) <= BURST_MS;
 
-/** Returns the account once a request began: what it is expected to take is taken already. */
-export const begun = (account: Account, now: number, share: number, time: number): Account => ({
-  ...account,
-  due: Math.max(account.due, time) + account.meanMs,
-  owed: owedAt(account, now, share) + account.meanOwed,
-  since: now,
-});
-
 /** What was expected of a request when it began. */
 export type Expected = Pick<Account, 'meanMs' | 'meanOwed'>;
+
+/** Returns the account once a request began: what it is expected to take is taken already. */
+export const begun = (
+  account: Account,
+  now: number,
+  share: number,
+  time: number,
+  { meanMs, meanOwed }: Expected = account,
+): Account => ({
+  ...account,
+  due: Math.max(account.due, time) + meanMs,
+  owed: owedAt(account, now, share) + meanOwed,
+  since: now,
+});
 
 /** Returns the account once a request ended that took `tookMs`, and owes as much if refused. */
 export const ended = (

@@ -16,6 +16,8 @@ const TOGETHER = 8;
 const OVERDRAFT_MS = 8;
 /** How often it is looked whether refusals are paid for. */
 const PAID_MS = 25;
+/** Between two looks at what waits, this thread stood still for so long, in ms. */
+const STOOD_MS = 1_000;
 /** From this part of the time on, the thread counts as busy. */
 const BUSY = 0.7;
 /** Beyond so many accounts, those without a debt are forgotten. */
@@ -28,8 +30,9 @@ const MOST_ACCOUNTS = 1_000;
 export type CallerKey = number | null;
 
 interface Waiting {
+  /** A time in which this thread stood still is left out. */
   since: number;
-  isOver(): boolean;
+  asked: Asked;
   /** Null: it is ended. */
   begin(stint: Stint | null): void;
   refuse(error: ApiProblem): void;
@@ -39,6 +42,14 @@ interface Kept extends Account {
   /** How many of its requests began in which turn of the loop. */
   inTurn: { turn: number; begun: number };
   waiting: Waiting[];
+}
+
+/** A request whose turn is awaited. */
+interface Asked {
+  /** Says whether it is not to be begun any more, since its caller is gone, say. */
+  isOver(): boolean;
+  /** It is a stream or long poll: no debt is expected of it, which would last until it ends. */
+  waits: boolean;
 }
 
 /** One request's part of the thread's time. */
@@ -63,6 +74,7 @@ export class FairTime {
   private time = 0;
   private leftMs = TURN_MS;
   private turn = 0;
+  private pumpedAt = 0;
   /** What is to begin requests next. */
   private soon: NodeJS.Immediate | null = null;
   private later: NodeJS.Timeout | null = null;
@@ -86,24 +98,24 @@ export class FairTime {
   }
 
   /**
-   * Resolves when it is this caller's turn; with null if it was ended before. `isOver`: it is not
-   * to be begun any more, since its caller is gone, say.
+   * Resolves when it is this caller's turn; with null if it was ended before.
    *
    * @throws ApiProblem after five seconds, or at once where too many of this caller wait
    */
-  async enter(key: CallerKey, isOver: () => boolean): Promise<Stint | null> {
+  async enter(key: CallerKey, asked: Asked): Promise<Stint | null> {
     const now = this.now();
     const one = this.accountOf(key, now);
     this.note(key, now);
-    if (this.isAlone(key, now) && one.waiting.length === 0) return this.begin(one);
-    if (this.mayBegin(one, now)) return this.begin(one);
+    if (this.isAlone(key, now) && one.waiting.length === 0) return this.begin(one, asked);
+    if (this.mayBegin(one, now)) return this.begin(one, asked);
     if (one.waiting.length >= this.limits.maxRequests) {
       this.held.refused++;
       throw tooMany(one.waiting.length);
     }
     this.held.requests++;
     return new Promise((resolve, reject) => {
-      one.waiting.push({ since: now, isOver, begin: resolve, refuse: reject });
+      if (this.queued.size === 0) this.pumpedAt = now;
+      one.waiting.push({ since: now, asked, begin: resolve, refuse: reject });
       if (one.waiting.length === 1) one.due = Math.max(one.due, this.time);
       this.queued.add(one);
       this.pumpSoon();
@@ -112,7 +124,7 @@ export class FairTime {
 
   /** Begins a request that never waits, whatever its caller took. */
   enterAtOnce(key: CallerKey): Stint {
-    return this.begin(this.accountOf(key, this.now()));
+    return this.begin(this.accountOf(key, this.now()), { waits: false });
   }
 
   /** Says whether this thread is busy while others than this one call. */
@@ -157,10 +169,10 @@ export class FairTime {
     this.latest = { key, at };
   }
 
-  private begin(one: Kept): Stint {
-    const expected: Expected = { meanMs: one.meanMs, meanOwed: one.meanOwed };
+  private begin(one: Kept, { waits }: Pick<Asked, 'waits'>): Stint {
+    const expected: Expected = { meanMs: one.meanMs, meanOwed: waits ? 0 : one.meanOwed };
     this.time = Math.max(this.time, one.due);
-    Object.assign(one, begun(one, this.now(), this.shareOf(one.key), this.time));
+    Object.assign(one, begun(one, this.now(), this.shareOf(one.key), this.time, expected));
     this.leftMs -= expected.meanMs;
     const { turn } = this;
     one.inTurn = { turn, begun: one.inTurn.turn === turn ? one.inTurn.begun + 1 : 1 };
@@ -179,6 +191,7 @@ export class FairTime {
         const tookMs = measuredMs + USUAL_MS * this.load.stretch;
         const owes = isRefused ? tookMs : 0;
         Object.assign(one, ended(one, expected, { tookMs, owes, now: this.now(), share: this.shareOf(one.key) }));
+        if (one.waiting.length > 0) this.pumpSoon(); // it may owe less than was expected
       },
     };
   }
@@ -196,19 +209,27 @@ export class FairTime {
     this.turn++;
     if (this.queued.size === 0) return;
     const now = this.now();
+    this.leaveOut(now - this.pumpedAt);
+    this.pumpedAt = now;
     for (const one of this.queued) Object.assign(one, { owed: owedAt(one, now, this.shareOf(one.key)), since: now });
     let next = this.next(now);
     for (; next !== null && this.hasTime(next); next = this.next(now)) {
-      const { begin, isOver } = this.take(next);
-      begin(isOver() ? null : this.begin(next));
+      const { begin, asked } = this.take(next);
+      begin(asked.isOver() ? null : this.begin(next, asked));
     }
-    this.dropOverdue(now); // who may begin does, however late: this thread may have stood still
+    this.dropOverdue(now);
     if (next !== null) this.pumpSoon();
     else if (this.queued.size > 0)
       this.later ??= setTimeout(() => {
         this.later = null;
         this.pump();
       }, PAID_MS).unref();
+  }
+
+  /** Leaves a time out in which this thread stood still, and could begin nothing. */
+  private leaveOut(ms: number): void {
+    if (ms < STOOD_MS) return;
+    for (const { waiting } of this.queued) for (const one of waiting) one.since += ms;
   }
 
   private take(one: Kept): Waiting {
@@ -221,8 +242,8 @@ export class FairTime {
   private dropOverdue(now: number): void {
     for (const one of this.queued)
       while (one.waiting.length > 0) {
-        const { isOver, since } = one.waiting[0]!;
-        if (isOver()) this.take(one).begin(null);
+        const { asked, since } = one.waiting[0]!;
+        if (asked.isOver()) this.take(one).begin(null);
         else if (now - since < HELD_MS) break;
         else {
           this.held.refused++;
@@ -256,7 +277,7 @@ const tooMany = (waiting: number): ApiProblem =>
 const tooMuch = (): ApiProblem =>
   new ApiProblem(
     'caller-limit',
-    `Requests of this caller took so much of this process that this one waited for ${HELD_MS / 1_000} s, while ` +
-      'others called. Nothing was done; try again, and send fewer requests that are refused.',
+    `This request waited for its turn for ${HELD_MS / 1_000} s: this process is busy, others call, and this caller took ` +
+      'more than they did, or is refused often. Nothing was done; try again.',
     { retryAfterS: AGAIN_S },
   );
