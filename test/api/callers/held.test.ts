@@ -74,7 +74,9 @@ test('a request whose caller is looked up counts as one in progress', async () =
 
 test('looks of a long poll are spread while others call, and its wait is kept', async () => {
   const answer = at.wire.send('GET /v1/fanouts', SECRET, '');
-  (await at.nextHeld()).begin(STINT);
+  const held = await at.nextHeld();
+  expect(held.waits).toBe(true);
+  held.begin(STINT);
   expect((await answer).status).toBe(200);
   expect(at.looks.length).toBeGreaterThan(1);
   // Beside 300, the first would else be taken after 1.5 s.
