@@ -63,13 +63,12 @@ const beside = async (send: (wire: Wire) => Promise<{ status: number }>): Promis
   );
   const honestly = async (times: number): Promise<void> => {
     const wires = Array.from({ length: 4 }, () => new Wire(port));
-    const statuses = await Promise.all(
+    await Promise.all(
       wires.map(async (wire) => {
         for (let n = 0; n < times / 4; n++) if ((await submit(wire, token)).status === 200) honest++;
         wire.close();
       }),
     );
-    expect(statuses).toHaveLength(4);
   };
   await honestly(200); // what may be taken at once is taken
   [hostile, honest] = [0, 0];
@@ -91,11 +90,14 @@ const KINDS: Readonly<Record<string, (token: string) => (wire: Wire) => Promise<
   'no valid token': () => (wire) => wire.send(SUBMIT, 'muster_none', '{}'),
 };
 
+/** Refusals that are answered per answer of another token; without shares it is 5 and more. */
+const MOST_ANSWERS = 1;
+
 test.each(Object.keys(KINDS))('a flood of %s waits while another token is served', async (kind) => {
   let ratio = Infinity;
   // While the machine stands still, no other token calls, and who is held is let in.
-  for (let n = 0; n < 3 && ratio >= 0.5; n++) ratio = await beside(KINDS[kind]!(await caller()));
-  tally.add(kind, ratio < 0.5 ? null : `${ratio.toFixed(1)} answers for each of another token`);
+  for (let n = 0; n < 3 && ratio >= MOST_ANSWERS; n++) ratio = await beside(KINDS[kind]!(await caller()));
+  tally.add(kind, ratio < MOST_ANSWERS ? null : `${ratio.toFixed(1)} answers for each of another token`);
   tally.expectNoneThrough(1);
 });
 
