@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import { plainProblems } from '../../workers/api/bodies/plain';
 import { Room } from '../../workers/api/bodies/room';
@@ -56,7 +57,7 @@ test('what does not fit waits until there is room; what is small does not wait f
   const room = new Room(10, 'tests');
   const entered: string[] = [];
   const enter = async (name: string, size: number) => {
-    const leave = await room.enter(size);
+    const leave = await room.enter(size, 1);
     entered.push(name);
     return leave;
   };
@@ -74,6 +75,29 @@ test('what does not fit waits until there is room; what is small does not wait f
   expect(entered).toHaveLength(4);
 });
 
+test('who would have the least of the room gets the next place in it, however many others wait', async () => {
+  const room = new Room(10, 'tests');
+  const entered: string[] = [];
+  const enter = async (name: string, size: number, caller: number) => {
+    const leave = await room.enter(size, caller);
+    entered.push(name);
+    return leave;
+  };
+  const first = await enter('first', 6, 1);
+  const all = enter('all', 10, 2);
+  const more = await enter('more', 3, 1); // it would have 9, and the one before 10
+  const small = enter('small', 2, 3);
+  const fits = enter('fits', 1, 1); // but would have more than the one before
+  await nextTurn();
+  expect(entered).toEqual(['first', 'more']);
+  first();
+  (await small)();
+  (await fits)();
+  expect(entered).toEqual(['first', 'more', 'small', 'fits']);
+  more();
+  await all;
+});
+
 test('the API is open where a setting says so; limits that are left out follow from others', () => {
   const file = { open: true, maxRequests: 11, maxWaiting: 4_000, perCaller: { maxWaiting: 7 } };
   const schema = fileSchema({ json: true, env: {}, folder: '/' });
@@ -85,7 +109,7 @@ test('the API is open where a setting says so; limits that are left out follow f
       maxRequests: 11,
       maxWaiting: 4_000,
       maxConnections: 8_022,
-      perCaller: { maxRequests: 6, maxWaiting: 7 },
+      perCaller: { maxRequests: 6, maxWaiting: 7, refusedShare: 0.02 },
     },
   });
   const given = (text: string) => (flag: string) => (flag === 'apiOpen' ? text : undefined);

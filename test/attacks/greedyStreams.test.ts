@@ -169,7 +169,9 @@ const followed = async (path: string, token: string): Promise<Waiter> => {
 };
 
 test('one caller takes at most its share of streams, requests and bodies; another is answered meanwhile', async () => {
-  const limits = { maxRequests: 20, maxWaiting: 8, maxBodyBytes: 100_000 };
+  // Without a wait for those that were refused: all ask at once.
+  const perCaller = { refusedShare: 1 };
+  const limits = { maxRequests: 20, maxWaiting: 8, maxBodyBytes: 100_000, perCaller };
   const own = await openWorld({ limits });
   const greedy = await tokenOf(own, 'submit', 'read');
   const modest = await tokenOf(own, 'submit', 'read');

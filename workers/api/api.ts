@@ -14,6 +14,7 @@ import { isLoopback } from '../doors/hosts';
 import { isAdmitted } from './auth';
 import { memoryFor } from './bodies/memory';
 import { Costs } from './callers/costs';
+import { FairTime } from './callers/fairTime';
 import { Looks } from './callers/looks';
 import { Turns, turnsOf } from './callers/turns';
 import { Validity } from './callers/validity';
@@ -100,7 +101,8 @@ export const startApi = async (settings: Settings, options: ApiOptions): Promise
     const { port, host, open, limits } = settings.api;
     if (open) await refuseOpenDoor(book, host);
     const admission = new Admission(limits);
-    const metrics = new ApiMetrics({ main: pool, keys: keyPool }, admission, log);
+    const fair = new FairTime(limits.perCaller, admission);
+    const metrics = new ApiMetrics({ main: pool, keys: keyPool }, { admission, fair }, log);
     const version = packageVersion();
     const routes: Route[] = allRoutes({
       stopping: stopping.signal,
@@ -125,6 +127,7 @@ export const startApi = async (settings: Settings, options: ApiOptions): Promise
       guard,
       limits,
       admission,
+      fair,
       memory: memoryFor(limits.maxBodyBytes),
       ...sharedBy(max),
       validity: new Validity((caller) => isAdmitted(guard, caller)),

@@ -5,17 +5,20 @@ import type { Client } from '../../client/client';
 import { TRACEPARENT } from '../../handlers/tracing/traceparent';
 import type { KeyedRequest } from '../../postgres/api/idempotencyKey';
 import type { Pool, Queryable } from '../../postgres/pool';
+import { whenClosed } from '../doors/sockets';
 import type { Memory } from './bodies/memory';
 import { LARGE_ANSWER } from './bodies/memory';
 import type { Costs } from './callers/costs';
+import type { FairTime, Stint } from './callers/fairTime';
 import type { Looks } from './callers/looks';
+import { spread } from './callers/looks';
 import type { Turns } from './callers/turns';
 import type { Validity } from './callers/validity';
 import { isOfPage } from './dashboard/cookie';
 import { asksDryRun, dryRunOf } from './dryRuns/dryRun';
 import type { Snapshots } from './dashboard/snapshots';
 import { checkKey, idOfKey, once, requestHash } from './idempotency';
-import type { Ticket } from './limits';
+import type { Admission, Ticket } from './limits';
 import type { Caller } from './tokens';
 import type { Call, Route } from './route';
 import { bodyOf } from './route';
@@ -44,6 +47,8 @@ export interface HandleDeps {
   /** Of heavy requests. */
   turns: Turns;
   costs: Costs;
+  fair: FairTime;
+  admission: Admission;
   memory: Memory;
   /** Of the pages of all viewers. */
   snapshots: Snapshots;
@@ -54,8 +59,9 @@ export interface Asked {
   request: FastifyRequest;
   reply: FastifyReply;
   caller: Caller;
-  /** Null: a route that is open to all. */
+  /** Null, as `stint`: a route that is open to all. */
   ticket: Ticket | null;
+  stint: Stint | null;
 }
 
 export interface Body {
@@ -77,7 +83,8 @@ export const handle = async (deps: HandleDeps, route: Route, asked: Asked): Prom
 
 /** Handles a request whose turn it is, from its checked parts to its answer. */
 const respond = async (deps: HandleDeps, whole: Route, asked: Asked): Promise<FastifyReply> => {
-  const { request, reply, caller, ticket } = asked;
+  const { request, reply, caller, stint } = asked;
+  const timed = <T>(work: () => T): T => (stint === null ? work() : stint.during(work));
   const called = asksDryRun(request.headers) ? dryRunOf(whole) : whole;
   const route = within(called, caller.limits, { pool: deps.client.pool, quotas: deps.quotas });
   const body = request.body as Body | undefined;
@@ -90,17 +97,21 @@ const respond = async (deps: HandleDeps, whole: Route, asked: Asked): Promise<Fa
     return {
       params,
       query,
-      body: deps.costs.during(caller.id, body?.bytes.length ?? 0, () => bodyIn(route, body?.value)),
+      body: timed(() => deps.costs.during(caller.id, body?.bytes.length ?? 0, () => bodyIn(route, body?.value))),
       client: deps.client,
       maxWaitS: deps.maxWaitS,
       operator: deps.operator,
       caller,
       signal,
-      together: (look) => (ms) => deps.looks.next(key, ms, look),
+      together: (look) => (ms, mostMs) => deps.looks.next(key, lookIn(deps, caller, ms, mostMs), look),
       afterCommit: () => undefined,
       ...(typeof traceparent === 'string' ? { traceparent } : {}),
       ...more,
     };
+  };
+  const textOf = async (made: Call): Promise<string> => {
+    const answer = await route.run(made);
+    return timed(() => JSON.stringify(answer));
   };
   const header = request.headers['idempotency-key'];
   if (route.headers !== undefined) void reply.headers(route.headers(request.headers));
@@ -109,9 +120,9 @@ const respond = async (deps: HandleDeps, whole: Route, asked: Asked): Promise<Fa
     const later: (() => Promise<void>)[] = [];
     const made = call({ afterCommit: (work) => void later.push(work) });
     await route.until?.(made);
-    const run = async (): Promise<string> => JSON.stringify(await route.run(made));
+    const run = (): Promise<string> => textOf(made);
     const look = isOfPage(request.headers) ? shown(deps, route, made, run) : run;
-    const text = route.isLarge === true ? await inTurn(deps, ticket, run) : await look();
+    const text = route.isLarge === true ? await inTurn(deps, asked, run) : await look();
     for (const work of later) await work();
     return send(reply, route.answer, text);
   }
@@ -121,8 +132,13 @@ const respond = async (deps: HandleDeps, whole: Route, asked: Asked): Promise<Fa
     key: checkKey(String(header)),
     request: requestHash(request.url, body?.bytes ?? null),
   };
-  return underKey(deps, route, keyed, call, reply);
+  call({}); // a malformed request is refused before anything is locked
+  return underKey(deps, route, keyed, (more) => textOf(call(more)), reply);
 };
+
+/** Returns in how many ms a look is taken that a caller wants in `ms`, who waits for `mostMs`. */
+const lookIn = ({ fair, admission }: HandleDeps, { id }: Caller, ms: number, mostMs = Infinity): number =>
+  spread(ms, fair.isContended(id) ? admission.waitingOf(id) : 0, mostMs);
 
 /** Reads for the pages of all viewers of one reach. A change by one of them shows at once. */
 const shown =
@@ -137,10 +153,10 @@ const shown =
   };
 
 const underKey = async (
-  { keyPool }: HandleDeps,
+  { keyPool, client }: HandleDeps,
   route: Route,
   keyed: KeyedRequest,
-  call: (more: Partial<Call>) => Call,
+  textOf: (more: Partial<Call>) => Promise<string>,
   reply: FastifyReply,
 ): Promise<FastifyReply> => {
   let later: (() => Promise<void>)[] = [];
@@ -149,15 +165,14 @@ const underKey = async (
     ...(route.keyed === 'id' ? { keyId: idOfKey(keyed) } : {}),
     afterCommit: (work) => void later.push(work),
   });
-  call({}); // a malformed request is refused before anything is locked
   const answer = await once(
     keyPool,
     keyed,
     async (tx) => {
       later = []; // of an earlier try, which was rolled back
-      return { status: route.answer.status, text: JSON.stringify(await route.run(call(more(tx)))) };
+      return { status: route.answer.status, text: await textOf(more(tx)) };
     },
-    call({}).client.sealer,
+    client.sealer,
   );
   for (const work of later) await work();
   if (answer.replayed) void reply.header('idempotency-replayed', 'true');
@@ -165,11 +180,15 @@ const underKey = async (
 };
 
 /** Builds an answer that may be large when it is its turn, and keeps room for it until its end. */
-const inTurn = async ({ memory }: HandleDeps, ticket: Ticket | null, run: () => Promise<string>): Promise<string> => {
-  const leave = await memory.building.enter(1);
+const inTurn = async (
+  { memory }: HandleDeps,
+  { ticket, caller }: Asked,
+  run: () => Promise<string>,
+): Promise<string> => {
+  const leave = await memory.building.enter(1, caller.id);
   try {
     const text = await run();
-    if (text.length > LARGE_ANSWER) ticket?.with(await memory.unread.enter(text.length));
+    if (text.length > LARGE_ANSWER) ticket?.with(await memory.unread.enter(text.length, caller.id));
     return text;
   } finally {
     leave();
@@ -208,6 +227,9 @@ const bodyIn = (route: Route, value: unknown): unknown => {
   return checked(body.schema, value === undefined && body.isOptional ? {} : value, 'body');
 };
 
+/** A reason at hand: making one for each request, as `abort` does by itself, costs time. */
+const GONE = new Error('The caller is gone.');
+
 /** Returns what ends the wait of a call: see `Call.signal`. */
 const endSignal = (
   { stopping, validity }: HandleDeps,
@@ -215,10 +237,10 @@ const endSignal = (
   { request, reply, caller }: Asked,
 ): AbortSignal => {
   const gone = new AbortController();
-  reply.raw.once('close', () => gone.abort());
+  whenClosed(request.raw, reply.raw, () => gone.abort(GONE));
   const isWaiting = route.waits?.(request.query as Record<string, unknown>) === true;
   if (!isWaiting) return AbortSignal.any([stopping, gone.signal]);
   const { signal, leave } = validity.watch(caller.tokenId);
-  reply.raw.once('close', leave);
+  whenClosed(request.raw, reply.raw, leave);
   return AbortSignal.any([stopping, gone.signal, signal]);
 };

@@ -28,6 +28,11 @@ export interface ApiLimits {
 export interface CallerLimits {
   maxRequests: number;
   maxWaiting: number;
+  /**
+   * Part of the time of this process's thread that refusing requests of one caller may take, while
+   * the thread is busy and others call; more waits. Default 0.02.
+   */
+  refusedShare: number;
 }
 
 /** The limits as given: those that are left out follow from the others. */
@@ -48,6 +53,7 @@ export const limitsOf = (given: GivenLimits = {}): ApiLimits => {
     perCaller: {
       maxRequests: perCaller.maxRequests ?? half.maxRequests,
       maxWaiting: perCaller.maxWaiting ?? half.maxWaiting,
+      refusedShare: perCaller.refusedShare ?? 0.02,
     },
   };
 };
@@ -103,10 +109,25 @@ export class Ticket {
 }
 
 /**
+ * Says whether a caller may take so much more of what all share. Alone it may have `most` of it;
+ * the less is free, the less each may have, so that something is left for the next caller, however
+ * many came before: where that is below half, as much must be free as it would have then.
+ */
+export const mayTake = (
+  amount: number,
+  { own, taken, most, all }: { own: number; taken: number; most: number; all: number },
+): boolean => {
+  if (amount === 0 || own + amount > most) return amount === 0;
+  return most >= all || (own + amount) * (all - most) <= Math.max(most, all - most) * (all - taken);
+};
+
+/**
  * Admits requests. Refuses before anything of a body was read, so that refusing costs no memory.
  */
 export class Admission {
   private requests = 0;
+  /** Requests whose callers are looked up. */
+  private asking = 0;
   private waiting = 0;
   private bytes = 0;
   /** By the id of a token; 0: without one. */
@@ -116,7 +137,32 @@ export class Admission {
   constructor(private readonly limits: ApiLimits) {}
 
   get open(): { requests: number; waiting: number } {
-    return { requests: this.requests, waiting: this.waiting };
+    return { requests: this.requests + this.asking, waiting: this.waiting };
+  }
+
+  /** Returns how many streams and long polls of this caller are open. */
+  waitingOf(caller: number): number {
+    return this.callers.get(caller)?.waiting ?? 0;
+  }
+
+  /** Says whether another caller than this one has streams and long polls open. */
+  waitsBeside(caller: number | null): boolean {
+    return this.waiting > (caller === null ? 0 : this.waitingOf(caller));
+  }
+
+  /**
+   * Runs the look at who calls, which asks the store now and then.
+   *
+   * @throws ApiProblem where it has no answer for as many requests as may be at work
+   */
+  async whileAsked<T>(look: () => Promise<T>): Promise<T> {
+    if (this.asking >= this.limits.maxRequests) throw this.busy(`The senders of ${this.asking} requests are looked up`);
+    this.asking++;
+    try {
+      return await look();
+    } finally {
+      this.asking--;
+    }
   }
 
   /** @throws ApiProblem */
@@ -128,14 +174,8 @@ export class Admission {
     }
     const { maxRequests, maxBodyBytes } = this.limits;
     const bytes = Math.min(bodyBytes ?? maxBodyBytes, maxBodyBytes);
-    if (this.requests >= maxRequests || this.bytes + bytes > BODIES_AT_ONCE * maxBodyBytes) {
-      this.refused.busy++;
-      throw new ApiProblem(
-        'busy',
-        `${this.requests} requests are in progress; the limit is ${maxRequests} (and ${BODIES_AT_ONCE} bodies of the largest size). Nothing was done; try again.`,
-        { retryAfterS: AGAIN_S },
-      );
-    }
+    if (this.requests >= maxRequests || this.bytes + bytes > BODIES_AT_ONCE * maxBodyBytes)
+      throw this.busy(`${this.requests} requests are in progress`);
     this.requests++;
     this.bytes += bytes;
     ticket.with(() => {
@@ -145,22 +185,38 @@ export class Admission {
     return ticket;
   }
 
+  private busy(what: string): ApiProblem {
+    this.refused.busy++;
+    const { maxRequests } = this.limits;
+    return new ApiProblem(
+      'busy',
+      `${what}; the limit is ${maxRequests} (and ${BODIES_AT_ONCE} bodies of the largest size). Nothing was done; try again.`,
+      { retryAfterS: AGAIN_S },
+    );
+  }
+
   /**
    * Takes a request's part of what its caller may have, so that one cannot take the place of all
    * others. @throws ApiProblem
    */
   share(ticket: Ticket, caller: number, { waits, bodyBytes }: Asked): void {
-    const { maxBodyBytes, perCaller } = this.limits;
+    const { maxBodyBytes, perCaller, maxRequests, maxWaiting } = this.limits;
     const share = this.callers.get(caller) ?? { requests: 0, waiting: 0, bytes: 0 };
     const bytes = waits ? 0 : Math.min(bodyBytes ?? maxBodyBytes, maxBodyBytes);
     const kind = waits ? 'waiting' : 'requests';
     const most = waits ? perCaller.maxWaiting : perCaller.maxRequests;
-    if (share[kind] >= most || share.bytes + bytes > (BODIES_AT_ONCE / 2) * maxBodyBytes) {
+    const all = waits ? maxWaiting : maxRequests;
+    const [allBytes, mostBytes] = [BODIES_AT_ONCE * maxBodyBytes, (BODIES_AT_ONCE / 2) * maxBodyBytes];
+    // What this request takes is counted in the totals already, by `enter`.
+    const hasPlace = mayTake(1, { own: share[kind], taken: this[kind] - 1, most, all });
+    const ofBytes = { own: share.bytes, taken: this.bytes - bytes, most: mostBytes, all: allBytes };
+    if (!hasPlace || !mayTake(bytes, ofBytes)) {
       this.refused.caller++;
       throw new ApiProblem(
         'caller-limit',
         `${share[kind]} ${waits ? 'streams and long polls' : 'requests'} of this caller are in progress; ` +
-          `the limit is ${most} (and ${BODIES_AT_ONCE / 2} bodies of the largest size). Nothing was done; try again.`,
+          `the limit is ${most} (and ${BODIES_AT_ONCE / 2} bodies of the largest size), less while others have many. ` +
+          'Nothing was done; try again.',
         { retryAfterS: AGAIN_S },
       );
     }

@@ -4,6 +4,7 @@ import type { Pool } from '../../postgres/pool';
 import { addConnectionGauges } from '../metrics/connectionGauges';
 import { addLiveGauge } from '../metrics/liveGauge';
 import { StoreMetrics } from '../metrics/storeMetrics';
+import type { FairTime } from './callers/fairTime';
 import type { Admission } from './limits';
 
 /**
@@ -17,7 +18,11 @@ export class ApiMetrics {
   private readonly requests: Counter<'operation' | 'status'>;
 
   /** `keys`: the pool of idempotency keys. */
-  constructor(pools: Readonly<Record<'main' | 'keys', Pool>>, admission: Admission, log: Logger) {
+  constructor(
+    pools: Readonly<Record<'main' | 'keys', Pool>>,
+    { admission, fair }: { admission: Admission; fair: FairTime },
+    log: Logger,
+  ) {
     const registers = [this.registry];
     this.store = new StoreMetrics(this.registry, { pool: pools.main, log });
     addConnectionGauges(this.registry, pools);
@@ -29,24 +34,24 @@ export class ApiMetrics {
     });
     this.seconds = new Histogram({
       name: 'muster_api_request_seconds',
-      help: 'Time from request to answer, without streams and long polls',
+      help: 'Time from the turn of a request to its answer, without streams and long polls',
       labelNames: ['operation'],
       buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
       registers,
     });
     addLiveGauge(
       this.registry,
-      { name: 'muster_api_open_requests', help: 'Requests in progress', label: 'kind' },
-      () => admission.open,
+      { name: 'muster_api_open_requests', help: 'Requests in progress; held: not begun yet', label: 'kind' },
+      () => ({ ...admission.open, held: fair.held.requests }),
     );
     addLiveGauge(
       this.registry,
       {
         name: 'muster_api_refused',
-        help: 'Refused at the limits since the start: 503 (busy), 429 (waiting, caller)',
+        help: 'Refused at the limits since the start: 503 (busy), 429 (waiting, caller, held)',
         label: 'kind',
       },
-      () => admission.refused,
+      () => ({ ...admission.refused, held: fair.held.refused }),
     );
   }
 

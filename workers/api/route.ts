@@ -67,7 +67,10 @@ export interface Route {
   path: string;
   /** The scope that a token needs; `open`: none is needed. */
   scope: Scope | 'open';
-  /** Until a token was made it is answered to all: it says how to call the others. */
+  /**
+   * Until a token was made it is answered to all: it says how to call the others. Of who may have
+   * it, it never waits for its turn, and so must cost little.
+   */
   isShown?: boolean;
   tag: string;
   summary: string;
@@ -78,8 +81,8 @@ export interface Route {
   /** The body may be left out. */
   bodyOptional?: boolean;
   answer: Answer;
-  /** Its answer is a stream: server-sent events, or other text. */
-  stream?: 'text/event-stream' | 'text/plain; version=0.0.4; charset=utf-8';
+  /** Its answer is a stream: server-sent events, or text that is made already. */
+  stream?: 'text/event-stream' | 'text/plain; version=0.0.4; charset=utf-8' | 'application/json; charset=utf-8';
   /** Says whether this call waits, and so counts among those that do. */
   waits?: (query: Readonly<Record<string, unknown>>) => boolean;
   /** Says whether a call with this body, unchecked, holds a database connection for long. */

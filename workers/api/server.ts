@@ -4,14 +4,15 @@ import type { Actor } from '../../client/operations/auditLog';
 import { PROBLEM_JSON } from '../problemType';
 import type { Guard } from './auth';
 import { authenticate, authorize } from './auth';
-import { createDoor, readNoMore } from '../doors/sockets';
+import { createDoor, readNoMore, whenClosed } from '../doors/sockets';
 import { memoryOf } from './bodies/memory';
 import { measureBody, parseBody } from './body';
 import { COSTLY_BODY, tooCostly } from './callers/costs';
+import type { Stint } from './callers/fairTime';
 import { problemOf } from './errors';
 import type { Body, HandleDeps } from './handle';
 import { handle } from './handle';
-import type { Admission, ApiLimits, Ticket } from './limits';
+import type { ApiLimits, Ticket } from './limits';
 import type { ApiMetrics } from './metrics';
 import { checkPreviews } from './dryRuns/dryRun';
 import { ApiProblem } from './problem';
@@ -23,7 +24,6 @@ import type { Caller } from './tokens';
 export interface ServerDeps extends HandleDeps {
   guard: Guard;
   limits: ApiLimits;
-  admission: Admission;
   metrics: ApiMetrics;
 }
 
@@ -32,6 +32,9 @@ interface Context {
   route: Route | null;
   caller: Caller | null;
   ticket: Ticket | null;
+  /** Null: it has not begun, or need not wait for its turn. */
+  stint: Stint | null;
+  /** When it began. */
   since: number;
 }
 /** Beside the request, which is Fastify's: read through `contextOf` alone, and gone with it. */
@@ -40,6 +43,9 @@ const contextOf = (request: FastifyRequest): Context => contexts.get(request)!;
 const configOf = (request: FastifyRequest): { muster?: Route; isPublic?: true } =>
   (request.routeOptions.config as object | undefined) ?? {};
 const routeOf = (request: FastifyRequest): Route | null => configOf(request).muster ?? null;
+
+/** Statuses of requests that did nothing, for a reason that is the caller's. */
+const REFUSALS: ReadonlySet<number> = new Set([400, 401, 403, 405, 413, 415, 422, 429]);
 
 /** Ids of 256 and targets of 512 bytes, percent-encoded. */
 const LONGEST_PARAMETER = 6_000;
@@ -86,29 +92,21 @@ export const createServer = (routes: readonly Route[], deps: ServerDeps): Fastif
 /** Parses a body once there is memory for it, which its request then holds to its end. */
 const takeBody = async ({ memory, limits, costs }: ServerDeps, of: Context, bytes: Buffer): Promise<Body> => {
   const { id } = of.caller!;
-  const scanned = costs.during(id, bytes.length, () => measureBody(bytes, limits.maxBodyBytes));
-  const leave = await memory.bodies.enter(memoryOf(bytes.length, scanned));
+  const reading = <T>(work: () => T): T => of.stint!.during(() => costs.during(id, bytes.length, work));
+  const scanned = reading(() => measureBody(bytes, limits.maxBodyBytes));
+  const leave = await memory.bodies.enter(memoryOf(bytes.length, scanned), id);
   of.ticket!.with(leave);
-  return { bytes, value: costs.during(id, bytes.length, () => parseBody(bytes)) };
+  return { bytes, value: reading(() => parseBody(bytes)) };
 };
 
 const addHooks = (app: FastifyInstance, deps: ServerDeps): void => {
   app.addHook('onRequest', async (request, reply) => {
     const route = routeOf(request);
-    const context: Context = { route, caller: null, ticket: null, since: performance.now() };
+    const context: Context = { route, caller: null, ticket: null, stint: null, since: performance.now() };
     contexts.set(request, context);
     void reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
     if (route?.scope === 'open' || configOf(request).isPublic === true) return;
-    if (deps.stopping.aborted) {
-      void reply.header('connection', 'close');
-      throw new ApiProblem(
-        'stopping',
-        'This process is stopping; nothing was done. Try again: another process may answer.',
-        {
-          retryAfterS: 1,
-        },
-      );
-    }
+    if (deps.stopping.aborted) throw stopping(reply);
     try {
       await admit(deps, context, request, reply);
       if (route === null) refuseMethod(request, reply);
@@ -127,27 +125,69 @@ const addHooks = (app: FastifyInstance, deps: ServerDeps): void => {
   });
 };
 
-/** Admits a request: the limits of all, then its caller, then the limits of that caller. */
+const stopping = (reply: FastifyReply): ApiProblem => {
+  void reply.header('connection', 'close');
+  return new ApiProblem(
+    'stopping',
+    'This process is stopping; nothing was done. Try again: another process may answer.',
+    { retryAfterS: 1 },
+  );
+};
+
+/**
+ * Admits a request: its caller, whose turn it must be, then the limits of all and of that caller.
+ * Nothing comes of a request whose caller is gone by then.
+ */
 const admit = async (
-  { admission, guard, costs }: ServerDeps,
+  deps: ServerDeps,
   context: Context,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> => {
+  const { admission, costs, fair } = deps;
   const { route } = context;
   const asked = { waits: route?.waits?.(queryOf(request)) ?? false, bodyBytes: bodyBytesOf(request) };
+  // Plugins serve the pages.
+  const basic = request.method === 'GET' && route === null;
+  const isShown = route?.isShown === true;
+  const found = await admission.whileAsked(() => callerOf(deps, request, reply, { basic, isShown }));
+  const isGone = (): boolean => request.raw.socket.destroyed;
+  const turn = { isOver: () => isGone() || deps.stopping.aborted, waits: asked.waits };
+  const entered =
+    found instanceof ApiProblem
+      ? fair.enter(null, turn).catch(() => Promise.reject(found))
+      : isShown
+        ? fair.enterAtOnce(found.id)
+        : fair.enter(found.id, turn);
+  // What waits here is not in progress: it takes the place of no other.
+  const stint = await Promise.resolve(entered).finally(() => (context.since = performance.now()));
+  if (stint !== null) whenClosed(request.raw, reply.raw, () => stint.end(REFUSALS.has(reply.raw.statusCode)));
+  if (isGone()) return void reply.hijack();
+  if (deps.stopping.aborted) throw stopping(reply);
+  context.stint = stint;
+  if (found instanceof ApiProblem) throw found;
   const ticket = admission.enter(asked);
   context.ticket = ticket;
-  reply.raw.once('close', () => ticket.closed());
-  await ticket.during(async () => {
-    // Plugins serve the pages.
-    const basic = request.method === 'GET' && route === null;
-    const caller = await authenticate(guard, request, reply, { basic, isShown: route?.isShown === true });
-    if (route !== null && route.scope !== 'open') authorize(caller, route.scope);
-    admission.share(ticket, caller.id, asked);
-    if (!costs.admits(caller.id, asked.bodyBytes)) throw tooCostly();
-    context.caller = caller;
-  });
+  whenClosed(request.raw, reply.raw, () => ticket.closed());
+  if (route !== null && route.scope !== 'open') authorize(found, route.scope);
+  admission.share(ticket, found.id, asked);
+  if (!costs.admits(found.id, asked.bodyBytes)) throw tooCostly();
+  context.caller = found;
+};
+
+/** Returns the caller, or why there is none. */
+const callerOf = async (
+  { guard }: ServerDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  page: { basic: boolean; isShown: boolean },
+): Promise<Caller | ApiProblem> => {
+  try {
+    return await authenticate(guard, request, reply, page);
+  } catch (error) {
+    if (error instanceof ApiProblem) return error;
+    throw error;
+  }
 };
 
 const queryOf = (request: FastifyRequest): Record<string, unknown> => request.query as Record<string, unknown>;
@@ -164,11 +204,11 @@ const addRoute = (app: FastifyInstance, deps: ServerDeps, route: Route): void =>
     url: urlOf(route.path),
     config: { muster: route } as object,
     handler: (request, reply) => {
-      const { ticket, caller } = contextOf(request);
+      const { ticket, caller, stint } = contextOf(request);
       const by = caller ?? ANONYMOUS;
       const work = (): Promise<FastifyReply> =>
         deps.client.actingAs(actorOf(by, request.ip), () =>
-          handle(deps, route, { request, reply, caller: by, ticket }),
+          handle(deps, route, { request, reply, caller: by, ticket, stint }),
         );
       return ticket === null ? work() : ticket.during(work);
     },

@@ -10,8 +10,11 @@ const PING_MS = 15_000;
 /** After a stop another process may answer. */
 const RETRY_MS = 1_000;
 
-/** Resolves with what a look finds that begins within so many milliseconds. */
-export type Again<T> = (ms: number) => Promise<T>;
+/**
+ * Resolves with what a look finds that begins within so many milliseconds; later while others need
+ * the time, but within `mostMs`.
+ */
+export type Again<T> = (ms: number, mostMs?: number) => Promise<T>;
 
 export interface Watched<T> {
   /** Found before the stream began, so that an unknown id is a 404. */
@@ -114,7 +117,7 @@ export const waited = async <T>({ look, again, isOver, waitS, signal }: Waited<T
   for (let found = await look(); ;) {
     const leftMs = deadline - performance.now();
     if (leftMs <= 0 || isOver(found)) return found;
-    const next = await unlessAborted(again(Math.min(waitMs, leftMs)), signal);
+    const next = await unlessAborted(again(waitMs, leftMs), signal);
     if (next === ABORTED) return look();
     found = next;
     waitMs = Math.min(LONGEST_MS, waitMs * GROWTH);

@@ -107,6 +107,14 @@ const callerShape = {
     'Most streams and long polls of one token at once; further ones get 429.',
     'half of `api.maxWaiting`',
   ),
+  refusedShare: setting(
+    checked<number>(
+      'a number above 0, up to 1',
+      (value) => typeof value === 'number' && Number.isFinite(value) && value > 0 && value <= 1,
+    ),
+    "Part of the process's time for refusing requests of one token, while it is busy and others call; more wait.",
+    DEFAULT_LIMITS.perCaller.refusedShare,
+  ),
 };
 
 const apiShape = {

@@ -56,7 +56,7 @@ const onePerTurn = (handler: RequestListener): RequestListener => {
     const all = new Set<ServerResponse>();
     working.set(socket, all);
     socket.once('close', () => {
-      for (const response of all) if (response.socket === null) response.emit('close');
+      for (const response of all) if (response.socket === null) response.destroy().emit('close');
     });
     return all;
   };
@@ -69,6 +69,12 @@ const onePerTurn = (handler: RequestListener): RequestListener => {
     response.once('close', () => others.delete(response));
     handler(request, response);
   };
+};
+
+/** Calls back when an answer was sent, or its caller is gone: at once, if it is. */
+export const whenClosed = ({ socket }: IncomingMessage, response: ServerResponse, then: () => void): void => {
+  if (socket.destroyed) then();
+  else response.once('close', then);
 };
 
 const guardConnections = (server: Server, maxConnections: number): void => {

@@ -1,5 +1,6 @@
 import pino from 'pino';
 import type { Metric, Registry } from 'prom-client';
+import { FairTime } from '../../../workers/api/callers/fairTime';
 import { Admission, DEFAULT_LIMITS } from '../../../workers/api/limits';
 import { ApiMetrics } from '../../../workers/api/metrics';
 import { ExecutionMeters } from '../../../activities/executions/meters';
@@ -25,7 +26,9 @@ export const metricsReference = async (): Promise<string> => {
     partitions: { size: 0 },
     health: { polls: new PollWatch('http://localhost:1') },
   });
-  const api = new ApiMetrics({ main: pool, keys: pool }, new Admission(DEFAULT_LIMITS), pino({ level: 'silent' }));
+  const admission = new Admission(DEFAULT_LIMITS);
+  const shared = { admission, fair: new FairTime(DEFAULT_LIMITS.perCaller, admission) };
+  const api = new ApiMetrics({ main: pool, keys: pool }, shared, pino({ level: 'silent' }));
   health.stop();
   await health.report(); // its first check ends; under way, it would keep the process
   await pool.end();

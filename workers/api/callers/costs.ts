@@ -7,7 +7,7 @@ const SHARE = 0.1;
 /** What a caller may take at once, beyond its share, in ms. */
 const BURST_MS = 500;
 /** Others are there if one of them has called within so many ms. */
-const PRESENT_MS = 2_000;
+export const PRESENT_MS = 2_000;
 /** Callers whose costs are kept; beyond them, those are forgotten that have room again. */
 const MOST_CALLERS = 1_000;
 

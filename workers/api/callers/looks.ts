@@ -1,3 +1,15 @@
+/** Streams and long polls of one caller that look as often as they like, whatever else happens. */
+const FREE_LOOKS = 10;
+/** The longest that many of them make each wait, in ms. */
+const MOST_SPREAD_MS = 2_000;
+
+/**
+ * Returns in how many ms a look of a caller with so many open is taken while others need the time.
+ * `mostMs`: as long as it waits at all.
+ */
+export const spread = (ms: number, open: number, mostMs: number): number =>
+  Math.min(mostMs, Math.max(ms, Math.min(MOST_SPREAD_MS, (ms * open) / FREE_LOOKS)));
+
 /**
  * Looks at the store on behalf of several callers who wait for the same: however many watch one
  * task, fan-out or execution, this process asks for it once per interval.
