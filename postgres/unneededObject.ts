@@ -44,6 +44,19 @@ where key in (select key from unneeded_object where due_at is null limit $1 for 
   return rowCount ?? 0;
 };
 
+/** Writes down objects to which no value refers any more, in the transaction that took it away. */
+export const abandonObjects = async (db: Queryable, keys: readonly string[], ms: number): Promise<void> => {
+  await db.query({
+    name: 'abandon-objects',
+    text: `
+insert into unneeded_object (key, due_at)
+select key, clock() + $2 * interval '1 ms'
+from unnest($1::text[]) o (key)
+on conflict (key) do update set due_at = excluded.due_at`,
+    values: [keys, ms],
+  });
+};
+
 /**
  * Takes objects that are due, to delete them. If that does not end they are due again, later each
  * time: after 4 s, doubled up to 10 minutes.

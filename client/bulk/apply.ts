@@ -1,6 +1,7 @@
 import { lockEnds } from '../../postgres/bulk/ended';
 import * as waits from '../../postgres/bulk/waiting';
 import type { ListedTask } from '../../postgres/listing/task';
+import type { Sealer } from '../../handlers/codec/sealer';
 import { lockTargets } from '../../postgres/operations/cancel';
 import * as redrives from '../../postgres/operations/redrive';
 import { readParkedTasks } from '../../postgres/operations/resolve';
@@ -12,6 +13,8 @@ import { TASK_STATES } from '../../workflows/planning/states';
 import { cancelIn } from '../operations/cancel';
 import { redriveDependents } from '../operations/redrive';
 import { endParked } from '../operations/resolve';
+import type { Patches } from './patches';
+import { stillAsRead, writePatches } from './patches';
 import type { Bounds } from './selection';
 import type { StoredDeed, StoredFilter } from './stored';
 
@@ -33,6 +36,9 @@ export interface Order {
   filter: StoredFilter;
   deed: StoredDeed;
   bounds: Bounds;
+  sealer: Sealer | null;
+  /** With a patch of payloads: what it makes of the tasks. */
+  patches: Patches | null;
 }
 
 /**
@@ -46,7 +52,9 @@ export const applyTo = async (tx: Transaction, order: Order, tasks: readonly Lis
   const failures = failing(IN_LANE, tasks.length - outside.length);
   if (outside.length === 0) return { ...NOTHING, failures };
   if (deed.do === 'redrive') return { ...(await redrive(tx, order, outside)), failures };
-  return { ...(await (deed.do === 'resolve' ? resolve(tx, deed, outside) : update(tx, deed, outside))), failures };
+  if (deed.do === 'resolve') return { ...(await resolve(tx, deed, outside)), failures };
+  const updated = await update(tx, deed, outside, order);
+  return { ...updated, failures: { ...failures, ...updated.failures } };
 };
 
 const failing = (reason: string, n: number): Applied['failures'] => (n === 0 ? {} : { [reason]: n });
@@ -124,16 +132,23 @@ const update = async (
   tx: Transaction,
   deed: StoredDeed & { do: 'update' },
   tasks: readonly ListedTask[],
-): Promise<Omit<Applied, 'failures'>> => {
+  { patches, sealer }: Pick<Order, 'patches' | 'sealer'>,
+): Promise<Applied> => {
   const targets = [...new Set(tasks.map(({ targetId }) => targetId))];
   await lockTargets(tx, targets);
-  const waiting = await waits.lockWaiting(tx, seqsOf(tasks));
+  const found = await waits.lockWaiting(tx, seqsOf(tasks));
+  const { waiting, failures } = await patchable(tx, patches, found);
   const moves = planMoves(
     deed,
-    waiting.map(({ notBefore, ...row }) => ({ ...row, notBeforeMs: notBefore?.getTime() ?? null })),
+    waiting.map(({ notBefore, ...row }) => ({
+      ...row,
+      notBeforeMs: notBefore?.getTime() ?? null,
+      isPatched: patches?.changed.has(row.seq) === true,
+    })),
     Date.parse(await readTime(tx)),
   );
   if (moves.changed.length > 0) {
+    if (patches !== null) await writePatches(tx, sealer, patches, moves.changed);
     if (moves.toQueue.length > 0) await waits.queueDelayed(tx, moves.toQueue);
     if (moves.toDelayed.length > 0) await waits.delayQueued(tx, moves.toDelayed, moves.notBeforeMs!);
     if (moves.notBeforeMs !== undefined) await waits.setNotBefore(tx, moves.changed, moves.notBeforeMs);
@@ -142,5 +157,27 @@ const update = async (
   }
   const changed = new Set(moves.changed);
   const targetIds = waiting.filter(({ seq }) => changed.has(seq)).map(({ targetId }) => targetId);
-  return { done: moves.changed.length, targetIds, laneIds: [], hasEnds: false };
+  return { done: moves.changed.length, failures, targetIds, laneIds: [], hasEnds: false };
+};
+
+/**
+ * Returns those of the waiting tasks that can get the patch, and counts by reason those that
+ * cannot. One whose payload has changed since it was read is neither.
+ */
+const patchable = async (
+  tx: Transaction,
+  patches: Patches | null,
+  found: readonly waits.WaitingRow[],
+): Promise<Pick<Applied, 'failures'> & { waiting: waits.WaitingRow[] }> => {
+  if (patches === null || found.length === 0) return { waiting: [...found], failures: {} };
+  const asRead = await stillAsRead(tx, patches, seqsOf(found));
+  const waiting: waits.WaitingRow[] = [];
+  const failures: Applied['failures'] = {};
+  for (const row of found) {
+    if (!asRead.has(row.seq)) continue;
+    const reason = patches.refused.get(row.seq);
+    if (reason === undefined) waiting.push(row);
+    else failures[reason] = (failures[reason] ?? 0) + 1;
+  }
+  return { waiting, failures };
 };

@@ -6,7 +6,7 @@ import { NotFoundError } from '../errors';
 import { scopeText } from '../operations/auditLog';
 import { CHANGE } from '../tasks/failureTexts';
 import { checkBulkId } from './check';
-import type { BulkInput, BulkStart } from './input';
+import type { BulkDeed, BulkInput, BulkStart } from './input';
 import type { ListBulkOptions } from './list';
 import { listBulk } from './list';
 import { dryRunBulk, startBulk } from './start';
@@ -76,5 +76,13 @@ export class Bulk {
 const shown = ({ sealer }: Connection, { id, where, action, limit }: Partial<BulkStart>): object => {
   if (sealer === null) return { id, where, action, limit };
   const { error: _error, errorCode: _code, errorGroup: _group, ...rest } = where ?? {};
-  return { id, where: rest, action: action?.do === 'resolve' ? { do: action.do, as: action.as } : action, limit };
+  return { id, where: rest, action: action === undefined ? action : plainOf(action), limit };
+};
+
+/** What an action does without what is its callers': results, and parts of payloads. */
+const plainOf = (action: BulkDeed): object => {
+  if (action.do === 'resolve') return { do: action.do, as: action.as };
+  if (action.do !== 'update') return action;
+  const { payloadPatch, ...rest } = action;
+  return payloadPatch === undefined ? rest : { ...rest, payloadPatch: '(encoded)' };
 };

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { NORMALISED_MAX } from '../../workflows/planning/errors/normalise';
 import type { BulkVerb } from '../../workflows/planning/bulk/actions';
 import { BULK_VERBS, STATES_OF_ACTION } from '../../workflows/planning/bulk/actions';
+import { isJsonObject } from '../../workflows/planning/bulk/mergePatch';
+import { depthOf, MAX_JSON_DEPTH } from '../../workflows/planning/jsonText';
 import { LOWER_UUID } from '../../workflows/planning/uuid';
 import type { TaskState } from '../../workflows/planning/states';
 import { checkErrorPart, checkName, checkOneOf, checkTime, checkWhole } from '../arguments';
@@ -39,6 +41,7 @@ export const checkBulk = (client: Pick<ClientContext, 'sealer'>, input: BulkInpu
   refuseOthers('where', where, FILTER);
   const filter: StoredFilter = {
     state: checkState(verb, where.state),
+    ...given('id', where.id, checkName),
     ...given('target', where.target, checkName),
     ...given('tag', where.tag, checkTag),
     ...given('error', where.error, checkErrorPart),
@@ -51,12 +54,12 @@ export const checkBulk = (client: Pick<ClientContext, 'sealer'>, input: BulkInpu
   return { filter, deed: checkDeed(client, input.action) };
 };
 
-const FILTER = ['state', 'target', 'tag', 'error', 'errorCode', 'errorGroup', 'since', 'until'];
+const FILTER = ['state', 'id', 'target', 'tag', 'error', 'errorCode', 'errorGroup', 'since', 'until'];
 const FIELDS: Readonly<Record<BulkVerb, readonly string[]>> = {
   cancel: ['do'],
   redrive: ['do'],
   resolve: ['do', 'as', 'result', 'error'],
-  update: ['do', 'priority', 'weight', 'notBefore'],
+  update: ['do', 'payloadPatch', 'priority', 'weight', 'notBefore'],
 };
 
 /** A field that is misspelt would change more tasks than are meant. */
@@ -102,17 +105,42 @@ const checkDeed = (client: Pick<ClientContext, 'sealer'>, deed: BulkDeed): Store
   return deed.do === 'update' ? checkUpdate(deed) : { do: deed.do };
 };
 
-const checkUpdate = ({ priority, weight, notBefore }: BulkDeed & { do: 'update' }): StoredDeed => {
-  if (priority === undefined && weight === undefined && notBefore === undefined)
-    throw new InvalidArgumentError('action', 'priority, weight or notBefore with update', { do: 'update' });
+const checkUpdate = ({ payloadPatch, priority, weight, notBefore }: BulkDeed & { do: 'update' }): StoredDeed => {
+  if ([payloadPatch, priority, weight, notBefore].every((field) => field === undefined))
+    throw new InvalidArgumentError('action', 'payloadPatch, priority, weight or notBefore with update', {
+      do: 'update',
+    });
   if (weight !== undefined && !(Number.isFinite(weight) && weight >= 0))
     throw new InvalidArgumentError('action.weight', 'a number of at least 0', weight);
   return {
     do: 'update',
+    ...(payloadPatch === undefined ? {} : { payloadPatch: checkPatch(payloadPatch) }),
     ...(priority === undefined ? {} : { priority: checkWhole('action.priority', priority, -32_768, 32_767) }),
     ...(weight === undefined ? {} : { weight }),
     ...(notBefore === undefined
       ? {}
       : { notBeforeMs: notBefore === null ? null : checkTime('action.notBefore', notBefore).getTime() }),
   };
+};
+
+const PATCH_BYTES_MAX = 65_536;
+
+/** Returns the JSON text of a merge patch of payloads. */
+const checkPatch = (patch: unknown): string => {
+  const field = 'action.payloadPatch';
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(patch);
+  } catch (error) {
+    throw new InvalidArgumentError(field, 'a value that can be written as JSON', (error as Error).message);
+  }
+  const plain: unknown = text === undefined ? undefined : JSON.parse(text);
+  if (!isJsonObject(plain) || Object.keys(plain).length === 0)
+    throw new InvalidArgumentError(field, 'a JSON object with at least one member', patch);
+  const bytes = Buffer.byteLength(text);
+  if (bytes > PATCH_BYTES_MAX)
+    throw new InvalidArgumentError(field, `at most ${PATCH_BYTES_MAX} bytes of JSON`, `${bytes} bytes`);
+  if (depthOf(text) > MAX_JSON_DEPTH)
+    throw new InvalidArgumentError(field, `at most ${MAX_JSON_DEPTH} levels of arrays and objects`, 'more');
+  return storable(field, text);
 };

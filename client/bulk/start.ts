@@ -1,6 +1,10 @@
 import * as store from '../../postgres/bulk/action';
 import { readBounds, readHeaviest } from '../../postgres/bulk/bounds';
 import { withRetries } from '../../postgres/errors';
+import type { Contract } from '../../handlers/types';
+import type { ListedTask } from '../../postgres/listing/task';
+import { IN_LANE } from '../../workflows/planning/bulk/actions';
+import type { JsonObject } from '../../workflows/planning/bulk/mergePatch';
 import type { BulkDryRun, BulkView } from '../../workflows/contracts/bulk';
 import type { Connection } from '../connection';
 import { InvalidArgumentError } from '../errors';
@@ -10,6 +14,7 @@ import { toSummary } from '../tasks/list/list';
 import { checkBulk, newBulkId } from './check';
 import type { CheckedBulk } from './check';
 import type { BulkInput, BulkStart } from './input';
+import { decidePatches } from './patches';
 import type { Bounds, BulkCursor } from './selection';
 import { Selection } from './selection';
 import { sealBulk, toBulkView } from './stored';
@@ -55,14 +60,35 @@ export const dryRunBulk = async (client: Connection, input: BulkInput): Promise<
   const { limit = Infinity } = filter;
   const until = performance.now() + COUNT_MS;
   const answer: BulkDryRun = { count: 0, complete: false, sample: [] };
+  const sample: ListedTask[] = [];
   let next: BulkCursor | null = null;
   do {
     const page = await selection.page(client.pool, next, Math.min(PER_PAGE, limit - answer.count));
     answer.count += page.tasks.length;
-    const some = page.tasks.slice(0, SAMPLE - answer.sample.length);
-    answer.sample.push(...some.map((row) => toSummary(client.handlers.get(row.handler), row)));
+    sample.push(...page.tasks.slice(0, SAMPLE - sample.length));
     ({ next } = page);
   } while (next !== null && answer.count < limit && performance.now() < until);
+  answer.sample = sample.map((row) => toSummary(client.handlers.get(row.handler), row));
   answer.complete = next === null || answer.count >= limit;
+  if (deed.do === 'update' && deed.payloadPatch !== undefined) {
+    const handler = client.handlers.get(input.handler);
+    if (handler !== undefined) answer.refused = await refusedOf(client, handler, deed.payloadPatch, sample);
+  }
   return answer;
+};
+
+/** Returns those of some tasks that would keep their payloads, and why. */
+const refusedOf = async (
+  client: Connection,
+  handler: Contract,
+  patch: string,
+  sample: readonly ListedTask[],
+): Promise<BulkDryRun['refused']> => {
+  const outside = sample.filter(({ inLane }) => !inLane);
+  const seqs = outside.map(({ seq }) => seq);
+  const { refused } = await decidePatches(client, handler, JSON.parse(patch) as JsonObject, seqs);
+  return sample.flatMap(({ id, seq, inLane }) => {
+    const reason = inLane ? IN_LANE : refused.get(seq);
+    return reason === undefined ? [] : [{ id, reason }];
+  });
 };

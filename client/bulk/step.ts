@@ -7,11 +7,15 @@ import { BULK_STATES } from '../../workflows/planning/bulk/states';
 import { wakeGivenUp } from '../operations/cancellation';
 import type { ClientContext } from '../context';
 import { wakeNotifierOf } from '../operations/wakeNotifier';
+import type { ListedTask } from '../../postgres/listing/task';
+import type { Contract } from '../../handlers/types';
 import type { Applied } from './apply';
 import { applyTo } from './apply';
+import type { Patches } from './patches';
+import { decidePatches, patchedPerStep, sealPatches } from './patches';
 import type { BulkCursor } from './selection';
 import { Selection } from './selection';
-import { deedOf, failedOf, filterOf } from './stored';
+import { deedOf, failedOf, filterOf, openPatch } from './stored';
 
 /** What a step needs. */
 export type BulkContext = Pick<
@@ -19,10 +23,21 @@ export type BulkContext = Pick<
   'pool' | 'prefix' | 'sealer' | 'ring' | 'ringLaneIds' | 'releaseDependents' | 'wake'
 >;
 
+/** Which steps a process makes. */
+export interface StepOptions {
+  /** Whose payloads it can change; default: none. */
+  handlers?: ReadonlyMap<string, Contract> | undefined;
+  /** Only those that change payloads. Default: false. */
+  onlyPayloads?: boolean;
+}
+
 /** Tasks that one transaction changes, and that one step of counting looks at. */
 const PER_STEP = 500;
 const COUNTED_PER_STEP = 5_000;
 const MOST_ERROR = 1_000;
+/** Reasons for which tasks could not be changed that are counted apart. */
+const MOST_REASONS = 20;
+const OTHER_REASONS = 'for other reasons';
 
 /** What a step came to. */
 export interface BulkStep {
@@ -36,13 +51,21 @@ export interface BulkStep {
 /**
  * Makes the next step of the bulk action that has waited for longest: counts some tasks, or changes
  * some of them and moves the cursor in one transaction. Null: none is due. A step that fails is
- * noted, and tried again later; meanwhile others go on.
+ * noted, and tried again later; meanwhile others go on. Payloads are
+ * changed only where their handler is known.
  */
-export const makeBulkStep = async (client: BulkContext): Promise<BulkStep | null> => {
-  const row = await withRetries(() => store.findDueBulk(client.pool));
+export const makeBulkStep = async (
+  client: BulkContext,
+  { handlers = new Map(), onlyPayloads = false }: StepOptions = {},
+): Promise<BulkStep | null> => {
+  const names = [...handlers.keys()];
+  const row = await withRetries(() => store.findDueBulk(client.pool, names, onlyPayloads));
   if (row === null) return null;
   try {
-    const done = row.state === BULK_STATES.counting ? await countSome(client, row) : await changeSome(client, row);
+    const done =
+      row.state === BULK_STATES.counting
+        ? await countSome(client, row)
+        : await changeSome(client, row, patchedBy(handlers, row));
     return { id: row.id, done, failure: null };
   } catch (failure) {
     const text = failure instanceof Error ? failure.message : String(failure);
@@ -63,13 +86,16 @@ const countSome = async (client: BulkContext, row: BulkRow): Promise<number> => 
   return 0;
 };
 
-const changeSome = async (client: BulkContext, row: BulkRow): Promise<number> => {
+/** `patched`: the handler whose payloads are changed; null: none are. */
+const changeSome = async (client: BulkContext, row: BulkRow, patched: Contract | null): Promise<number> => {
   const selection = await Selection.of(client.sealer, row);
   const filter = filterOf(row);
   const left = (filter.limit ?? Infinity) - (row.done + row.skipped + failedOf(row.failures));
-  const { tasks, next } = await selection.page(client.pool, cursorOf(row), Math.min(PER_STEP, left));
+  const most = patched === null ? PER_STEP : patchedPerStep(patched, PER_STEP);
+  const { tasks, next } = await selection.page(client.pool, cursorOf(row), Math.min(most, left));
   const place = tasks.length === left ? null : placeOf(next);
-  const order = { filter, deed: deedOf(row), bounds: row };
+  const patches = patched === null ? null : await patchesOf(client, row, patched, tasks);
+  const order = { filter, deed: deedOf(row), bounds: row, sealer: client.sealer, patches };
   const applied = await withRetries(() =>
     inTransaction(client.pool, async (tx) => {
       if (!(await store.lockStep(tx, row.id, row.step))) return null;
@@ -85,9 +111,29 @@ const changeSome = async (client: BulkContext, row: BulkRow): Promise<number> =>
   return applied?.done ?? 0;
 };
 
+const patchedBy = (handlers: ReadonlyMap<string, Contract>, row: BulkRow): Contract | null => {
+  const deed = deedOf(row);
+  return deed.do === 'update' && deed.payloadPatch !== undefined ? handlers.get(row.handler)! : null;
+};
+
+/** Decides and encodes before anything is locked: a codec may take its time. */
+const patchesOf = async (
+  client: BulkContext,
+  row: BulkRow,
+  handler: Contract,
+  tasks: readonly ListedTask[],
+): Promise<Patches> => {
+  const seqs = tasks.flatMap(({ inLane, seq }) => (inLane ? [] : [seq]));
+  const patch = await openPatch(client.sealer, deedOf(row));
+  return sealPatches(client, handler, await decidePatches(client, handler, patch, seqs));
+};
+
 const added = (before: Readonly<Record<string, number>>, more: Readonly<Record<string, number>>): object => {
   const sum: Record<string, number> = { ...before };
-  for (const [reason, n] of Object.entries(more)) sum[reason] = (sum[reason] ?? 0) + n;
+  for (const [given, n] of Object.entries(more)) {
+    const reason = Object.hasOwn(sum, given) || Object.keys(sum).length < MOST_REASONS ? given : OTHER_REASONS;
+    sum[reason] = (sum[reason] ?? 0) + n;
+  }
   return sum;
 };
 

@@ -2,6 +2,7 @@ import type { Sealer } from '../../handlers/codec/sealer';
 import type { BulkRow } from '../../postgres/bulk/action';
 import type { BulkView } from '../../workflows/contracts/bulk';
 import { bulkStateName } from '../../workflows/planning/bulk/states';
+import type { JsonObject } from '../../workflows/planning/bulk/mergePatch';
 import type { Change } from '../../workflows/planning/bulk/update';
 import type { TaskState } from '../../workflows/planning/states';
 import type { CheckedVerdict } from '../operations/resolve';
@@ -10,6 +11,7 @@ import { sealVerdict } from '../operations/resolve';
 /** The filter of a bulk action in its row. Texts of errors are encoded, with a codec. */
 export interface StoredFilter {
   state: TaskState;
+  id?: string;
   target?: string;
   tag?: string;
   error?: string;
@@ -25,7 +27,14 @@ export type StoredDeed =
   | { do: 'cancel' }
   | { do: 'redrive' }
   | ({ do: 'resolve' } & CheckedVerdict & { as: 'succeeded' | 'failed' })
-  | ({ do: 'update' } & Change);
+  | StoredUpdate;
+
+/** A change of waiting tasks. */
+export interface StoredUpdate extends Change {
+  do: 'update';
+  /** JSON text of a merge patch, encoded where texts are. */
+  payloadPatch?: string;
+}
 
 const ERRORS = ['error', 'errorCode', 'errorGroup'] as const;
 
@@ -37,6 +46,8 @@ export const sealBulk = async (
   if (sealer === null) return { filter, deed };
   const sealed: StoredFilter = { ...filter };
   for (const field of ERRORS) if (filter[field] !== undefined) sealed[field] = await sealer.sealText(filter[field]);
+  if (deed.do === 'update' && deed.payloadPatch !== undefined)
+    return { filter: sealed, deed: { ...deed, payloadPatch: await sealer.sealText(deed.payloadPatch) } };
   if (deed.do !== 'resolve') return { filter: sealed, deed };
   return { filter: sealed, deed: { ...deed, ...(await sealVerdict({ sealer }, deed)), as: deed.as } };
 };
@@ -48,6 +59,17 @@ export const openFilter = async (sealer: Sealer | null, filter: StoredFilter): P
   for (const field of ERRORS)
     if (filter[field] !== undefined) opened[field] = (await sealer.openTexts([filter[field]]))[0]!;
   return opened;
+};
+
+/** Decodes the patch of an update that has one. Throws if the codec cannot. */
+export const openPatch = async (sealer: Sealer | null, deed: StoredDeed): Promise<JsonObject> => {
+  const stored = (deed as StoredUpdate).payloadPatch!;
+  const [text] = sealer === null ? [stored] : await sealer.openTexts([stored]);
+  try {
+    return JSON.parse(text!) as JsonObject;
+  } catch {
+    throw new Error(`Cannot read the patch of payloads: ${text}. Give the worker the codec that encoded it.`);
+  }
 };
 
 export const filterOf = (row: BulkRow): StoredFilter => row.filter as unknown as StoredFilter;

@@ -72,11 +72,22 @@ export const readBulk = async (db: Queryable, id: string): Promise<BulkRow | nul
   return rows[0] ?? null;
 };
 
-/** Returns the one whose next step has been due for longest; null: none is due. */
-export const findDueBulk = async (db: Queryable): Promise<BulkRow | null> => {
+/**
+ * Returns the one whose next step has been due for longest; null: none is due. One that changes
+ * payloads must be of one of these handlers; with `onlyPayloads` there are no others.
+ */
+export const findDueBulk = async (
+  db: Queryable,
+  handlers: readonly string[],
+  onlyPayloads: boolean,
+): Promise<BulkRow | null> => {
   const { rows } = await db.query<BulkRow>({
     name: 'find-due-bulk',
-    text: `${SELECT} where b.due_at <= clock() order by b.due_at limit 1`,
+    text: `${SELECT}
+where b.due_at <= clock()
+  and case when b.action ? 'payloadPatch' then h.name = any($1::text[]) else not $2::boolean end
+order by b.due_at limit 1`,
+    values: [handlers, onlyPayloads],
   });
   return rows[0] ?? null;
 };

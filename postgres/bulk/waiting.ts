@@ -19,7 +19,7 @@ export interface WaitingRow {
  * there. Looked up one by one: the table grows and empties faster than its statistics, and a plan
  * for an empty one reads all of it for each task. Only their target's lock keeps the places valid.
  */
-const NAMED = `named as materialized (
+export const NAMED = `named as materialized (
   select k.seq, k.target_id, k.priority, k.weight, (
       select q.ctid
       from queue q

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { makeSteps } from '../client/bulk/made';
 import type { ApiWorld } from './world';
-import { items, openWorld } from './world';
+import { items, openWorld, worldHandlers } from './world';
 
 /** Bulk actions over HTTP. */
 
@@ -52,6 +52,24 @@ test('stopped, and what is not there or not right is refused', async () => {
   expect(await status({ where: { state: 'dead' } })).toBe(422);
   expect(await status({ where: { states: 'dead' } })).toBe(400);
   expect(await status({ action: { do: 'update' } })).toBe(422);
+  expect(await status({ action: { do: 'update', payloadPatch: [] } })).toBe(400);
+  expect(await status({ action: { do: 'update', payloadPatch: {} } })).toBe(422);
+});
+
+test('payloads are patched, and a dry run names those that would keep theirs', async () => {
+  await world.client.submit('items', items('p', '4', '5'));
+  const patch = (payloadPatch: object, where: object) => ({
+    handler: 'items',
+    where,
+    action: { do: 'update', payloadPatch },
+  });
+  const dry = await world.call('POST /v1/bulk:dry-run', { body: patch({ to: 'else' }, { target: 'p' }) });
+  expect(dry.body.refused.map(({ id }: { id: string }) => id)).toEqual(['4', '5']);
+  const { body: started } = await world.call('POST /v1/bulk', { body: patch({ note: 'n' }, { id: '5' }) });
+  await makeSteps(world.client, ...worldHandlers());
+  const shown = await world.call(`GET /v1/bulk/${started.id}`);
+  expect(shown.body).toMatchObject({ done: 1, action: { do: 'update', payloadPatch: '{"note":"n"}' } });
+  expect((await world.client.getTask('5'))!.payload).toMatchObject({ note: 'n' });
 });
 
 test('who may read may count; who may operate may start and stop', async () => {

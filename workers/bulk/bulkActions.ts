@@ -23,10 +23,13 @@ export class BulkActions {
     this.context = changing(options);
   }
 
-  /** Begins to make the steps that are due, unless that is being done. */
-  begin(counts: Pick<SweepCounts, 'bulkTasks'>): void {
-    if (this.stopped) return;
-    this.running ??= this.work(counts)
+  /**
+   * Begins to make the steps that are due, unless that is being done. Without the sweeper's lease
+   * those that change payloads, which the process that has it may not be able to.
+   */
+  begin(counts: Pick<SweepCounts, 'bulkTasks'>, hasLease = true): void {
+    if (this.stopped || (!hasLease && this.options.handlers === undefined)) return;
+    this.running ??= this.work(counts, !hasLease)
       .catch((err: unknown) => this.options.log.warn({ err }, 'sweeper: bulk actions were not looked for'))
       .finally(() => (this.running = null));
   }
@@ -37,10 +40,10 @@ export class BulkActions {
     await this.running;
   }
 
-  private async work(counts: Pick<SweepCounts, 'bulkTasks'>): Promise<void> {
+  private async work(counts: Pick<SweepCounts, 'bulkTasks'>, onlyPayloads: boolean): Promise<void> {
     while (!this.stopped) {
       const startedAt = performance.now();
-      const step = await makeBulkStep(this.context);
+      const step = await makeBulkStep(this.context, { handlers: this.options.handlers, onlyPayloads });
       if (step === null) return;
       counts.bulkTasks += step.done;
       this.note(step.id, step.failure);

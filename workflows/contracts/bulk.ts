@@ -18,6 +18,7 @@ const bulkFilter = z
     state: taskState
       .optional()
       .describe('With redrive: failed, dead, unknown or succeeded. Otherwise there is only one: default'),
+    id: plainName(256).optional().describe('Only the task with this id'),
     target: targetKey.optional().describe('Only this target; default: the whole handler'),
     tag: taskTag.optional().describe('Only tasks that were submitted with this tag'),
     error: errorPart.describe('Only tasks whose error contains this text'),
@@ -40,6 +41,10 @@ const bulkActionInput = z
     }),
     z.strictObject({
       do: z.literal('update'),
+      payloadPatch: z
+        .record(z.string(), z.unknown())
+        .optional()
+        .describe('A JSON merge patch (RFC 7396) of the payloads: members are replaced, null removes one'),
       priority: z.number().int().min(-32_768).max(32_767).optional(),
       weight: z.number().min(0).optional(),
       notBefore: time.max(40).nullable().optional().describe('Null: at once'),
@@ -62,6 +67,10 @@ export const bulkDryRun = z
     count: count.describe('Tasks that match now'),
     complete: z.boolean().describe('False: there are more, and counting them would take too long'),
     sample: z.array(taskSummary).describe('The first of them'),
+    refused: z
+      .array(z.object({ id: z.string(), reason: z.string() }))
+      .optional()
+      .describe('With payloadPatch: those of the sample that would keep their payloads, and why'),
   })
   .meta({ id: 'BulkDryRun' });
 export type BulkDryRun = z.infer<typeof bulkDryRun>;
@@ -72,13 +81,13 @@ export const bulkView = z
     handler: z.string(),
     action: z
       .looseObject({ do: z.enum(BULK_VERBS) })
-      .describe('What is done to each task; the result of a resolve is left out'),
+      .describe('What is done to each task; the result of a resolve is left out, and payloadPatch is JSON text'),
     where: z.looseObject({ state: taskState }).describe('The filter'),
     limit: count.nullable(),
     state: bulkState,
     total: count.describe('Tasks that matched when they were counted; so far, while it is counting'),
     done: count.describe('Tasks that were changed'),
-    skipped: count.describe('Tasks that had left the state when their turn came'),
+    skipped: count.describe('Tasks that had left the state when their turn came, or were as wanted'),
     failed: count.describe('Tasks that could not be changed'),
     failures: z.record(z.string(), count).describe('Their number, by reason'),
     perSecond: z.number().nullable().describe('Tasks per second since it began to work; null: it has not'),

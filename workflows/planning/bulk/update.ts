@@ -14,10 +14,15 @@ export interface Waiting {
   /** Null: 1. */
   weight: number | null;
   notBeforeMs: number | null;
+  /** It gets another payload. */
+  isPatched?: boolean;
 }
 
 /** Says whether the change leaves the task as it is. */
-export const isAlready = ({ priority, weight, notBeforeMs }: Change, task: Omit<Waiting, 'seq' | 'place'>): boolean =>
+export const isAlready = (
+  { priority, weight, notBeforeMs }: Change,
+  task: Pick<Waiting, 'priority' | 'weight' | 'notBeforeMs'>,
+): boolean =>
   (priority === undefined || priority === task.priority) &&
   (weight === undefined || weight === (task.weight ?? 1)) &&
   (notBeforeMs === undefined || notBeforeMs === task.notBeforeMs);
@@ -37,7 +42,7 @@ export interface Moves {
 /** Decides where waiting tasks go. A time that has passed means at once. */
 export const planMoves = (given: Change, waiting: readonly Waiting[], nowMs: number): Moves => {
   const change = atOnce(given, nowMs);
-  const changing = waiting.filter((task) => !isAlready(change, task));
+  const changing = waiting.filter((task) => task.isPatched === true || !isAlready(change, task));
   const { notBeforeMs } = change;
   const at = (place: Waiting['place']): number[] =>
     changing.filter((task) => task.place === place).map(({ seq }) => seq);

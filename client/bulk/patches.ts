@@ -1,0 +1,150 @@
+import { CodecError } from '../../handlers/codec/codecError';
+import { isEnvelope } from '../../handlers/codec/envelope';
+import type { Sealer } from '../../handlers/codec/sealer';
+import { FIRST_VERSION, storedVersionOf, versionOf } from '../../handlers/contracts/payloadVersion';
+import { cutText } from '../../handlers/text';
+import type { Contract } from '../../handlers/types';
+import type { NewPayload, PayloadRow } from '../../postgres/bulk/payloads';
+import { findUnchanged, readPayloads, setPayloads } from '../../postgres/bulk/payloads';
+import type { Client as Transaction, Pool } from '../../postgres/pool';
+import { KEEPS_PAYLOAD } from '../../workflows/planning/bulk/actions';
+import type { JsonObject } from '../../workflows/planning/bulk/mergePatch';
+import { encodedLimit } from '../tasks/sealPayloads';
+import { dropObjects, keepObjects, noting } from '../transactions/keptObjects';
+import { patchTask } from './patchTask';
+
+/** What a merge patch makes of some tasks, before they are locked. */
+export interface Patches {
+  /** The payloads as they were read, by seq. */
+  read: ReadonlyMap<number, PayloadRow>;
+  changed: ReadonlyMap<number, NewPayload>;
+  /** Why a task keeps its payload, by seq. */
+  refused: ReadonlyMap<number, string>;
+  /** Of the new payloads. */
+  version: number | null;
+}
+
+interface Patching {
+  pool: Pool;
+  sealer: Sealer | null;
+}
+
+/** Most characters of what a handler says of a payload. */
+const DETAIL_MAX = 200;
+/** Bytes of payloads that one step changes, where all are as large as they may be. */
+const STEP_BYTES = 32 * 1024 * 1024;
+
+/** Returns how many payloads one step changes at most. */
+export const patchedPerStep = ({ maxPayloadBytes }: Contract, most: number): number =>
+  Math.max(1, Math.min(most, Math.floor(STEP_BYTES / maxPayloadBytes)));
+
+/**
+ * Decides what a patch makes of tasks, and encodes nothing yet. Throws where that cannot be said
+ * now: the codec does not work, or the payload is newer than this program.
+ */
+export const decidePatches = async (
+  { pool, sealer }: Patching,
+  handler: Contract,
+  patch: JsonObject,
+  seqs: readonly number[],
+): Promise<Patches> => {
+  const rows = await readPayloads(pool, seqs);
+  const opened = await openAll(sealer, rows);
+  const changed = new Map<number, NewPayload>();
+  const refused = new Map<number, string>();
+  for (const [i, row] of rows.entries()) {
+    refuseNewer(handler, row);
+    const { seq } = row;
+    const payload = opened[i]!;
+    const patched =
+      typeof payload === 'string'
+        ? patchTask(handler, { ...row, payload }, patch)
+        : ({ refusal: 'unreadable', detail: payload.message } as const);
+    if (patched === null) continue;
+    if ('refusal' in patched) refused.set(seq, reasonOf(sealer, patched));
+    else changed.set(seq, { seq, ...patched });
+  }
+  const read = new Map(rows.map((row) => [row.seq, row]));
+  return { read, changed, refused, version: storedVersionOf(handler) };
+};
+
+/** Encodes the new payloads; those that are too large then are refused. */
+export const sealPatches = async (client: Patching, handler: Contract, plain: Patches): Promise<Patches> => {
+  const { pool, sealer } = client;
+  if (sealer === null || plain.changed.size === 0) return plain;
+  const tasks = [...plain.changed.values()];
+  const payloads = tasks.map(({ payload }) => payload);
+  const ids = tasks.map(({ seq }) => plain.read.get(seq)!.id);
+  const sealed = await sealer.seal('payload', payloads, ids, noting(pool, sealer));
+  const changed = new Map<number, NewPayload>();
+  const refused = new Map(plain.refused);
+  for (const [i, task] of tasks.entries())
+    if (Buffer.byteLength(sealed[i]!) > encodedLimit(handler)) refused.set(task.seq, KEEPS_PAYLOAD.large);
+    else changed.set(task.seq, { ...task, payload: sealed[i]! });
+  return { ...plain, changed, refused };
+};
+
+/**
+ * Returns those of the waiting tasks whose payload still is the one that was read. Their targets
+ * are locked, so it stays so.
+ */
+export const stillAsRead = async (
+  tx: Transaction,
+  { read }: Patches,
+  seqs: readonly number[],
+): Promise<ReadonlySet<number>> => {
+  const tasks = seqs.flatMap((seq) => read.get(seq) ?? []);
+  return new Set(await findUnchanged(tx, tasks));
+};
+
+/** Writes the new payloads of those of the tasks that get one. */
+export const writePatches = async (
+  tx: Transaction,
+  sealer: Sealer | null,
+  { read, changed, version }: Patches,
+  seqs: readonly number[],
+): Promise<void> => {
+  const tasks = seqs.flatMap((seq) => changed.get(seq) ?? []);
+  if (tasks.length === 0) return;
+  await setPayloads(tx, tasks, version);
+  await keepObjects(
+    tx,
+    sealer,
+    tasks.map(({ payload }) => payload),
+  );
+  await dropObjects(
+    tx,
+    sealer,
+    tasks.map(({ seq }) => read.get(seq)!.payload),
+  );
+};
+
+const NO_CODEC = new CodecError('it is encoded, and no payloadCodec is configured here', false);
+
+const openAll = async (sealer: Sealer | null, rows: readonly PayloadRow[]): Promise<(string | CodecError)[]> => {
+  const payloads = rows.map(({ payload }) => payload);
+  if (sealer === null) return payloads.map((one) => (isEnvelope(one) ? NO_CODEC : one));
+  const ids = rows.map(({ id }) => id);
+  const opened = await sealer.open('payload', payloads, ids);
+  const away = opened.find((one) => typeof one !== 'string' && one.away);
+  if (away !== undefined) throw away;
+  return opened;
+};
+
+const refuseNewer = (handler: Contract, { id, version }: PayloadRow): void => {
+  const ours = versionOf(handler);
+  if ((version ?? FIRST_VERSION) > ours)
+    throw new Error(
+      `the payload of task ${JSON.stringify(id)} is of version ${version}, and this worker knows handler ` +
+        `"${handler.name}" up to version ${ours}. It waits for a worker with the newer code: deploy that`,
+    );
+};
+
+/** With a codec nothing that may quote a payload is in a reason. */
+const reasonOf = (
+  sealer: Sealer | null,
+  { refusal, detail }: { refusal: keyof typeof KEEPS_PAYLOAD; detail?: string },
+): string => {
+  const reason = KEEPS_PAYLOAD[refusal];
+  return detail === undefined || sealer?.sealsTexts === true ? reason : `${reason}; ${cutText(detail, DETAIL_MAX)}`;
+};

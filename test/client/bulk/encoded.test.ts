@@ -1,0 +1,133 @@
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import type { CodecContext, ObjectStore, PayloadCodec } from '../../../client';
+import { makeBulkStep } from '../../../client/bulk/step';
+import { codecOf } from '../../../examples/codec/aesGcmCodec';
+import type { HandlerOptions } from '../../../handlers';
+import { countDueObjects } from '../../../postgres/unneededObject';
+import type { Item, Shop } from '../shop';
+import { broken, cut, items, openShop, placesOf } from '../shop';
+import { afterChoice, makeSteps } from './made';
+import { encoding, forget, patched, payloadsOf, rowsOf } from './patching';
+
+/** Payloads that a bulk action changes where there is a codec, or an object store. */
+
+let shop: Shop;
+const open = async (options: Partial<HandlerOptions<Item>> = {}): Promise<Shop> => (shop = await openShop(options));
+afterEach(async () => {
+  jest.restoreAllMocks();
+  const found = await broken(shop.client);
+  await shop.stop();
+  expect(found).toEqual({});
+});
+
+test('what is claimed, or gets another payload, before its change is skipped, also if it was refused', async () => {
+  await open();
+  await shop.client.submit('items', [...items('se', 'a', 'b', 'c'), ...items('no', 'd')]);
+  // The codec encodes after the payloads were read, and before their tasks are locked.
+  let meanwhile: (() => Promise<unknown>) | null = null;
+  const payloadCodec: PayloadCodec = {
+    encode: async (payloads, context) => {
+      if ((context as CodecContext).kind === 'payload') await meanwhile?.();
+      return payloads;
+    },
+    decode: async (payloads) => payloads,
+  };
+  const client = encoding(shop, { payloadCodec });
+  const action = { do: 'update', payloadPatch: { to: 'se', note: 'n' } } as const;
+  const { id } = await client.bulk.start({ handler: 'items', action });
+  meanwhile = async () => {
+    meanwhile = null;
+    await cut(shop.pool, ['a']);
+    await cut(shop.pool, ['d']);
+    await shop.pool.query(`update task set payload = '{"to":"se","key":"k"}' where id = 'b'`);
+  };
+  await makeSteps(client, shop.handler);
+  expect(await client.bulk.get(id)).toMatchObject({ state: 'done', total: 4, done: 1, skipped: 3, failed: 0 });
+  expect(await payloadsOf(client, 'a', 'b', 'c')).toEqual([
+    { to: 'se' },
+    { to: 'se', key: 'k' },
+    { to: 'se', note: 'n' },
+  ]);
+  await client.close();
+  expect([await placesOf(shop.pool, 'a'), await placesOf(shop.pool, 'c')]).toEqual([['member'], ['queue']]);
+  await forget(shop, 'a', 'd');
+});
+
+test('with a codec payloads stay encoded and bound to their tasks, and nothing of the patch is in plain', async () => {
+  const schema = z.object({ to: z.string(), note: z.enum(['secret-1', 'secret-2']).optional() }) as never;
+  await open({ schema });
+  const client = encoding(shop, { payloadCodec: codecOf(`k1:${randomBytes(32).toString('base64')}`) });
+  try {
+    await client.submit('items', [
+      { id: 'a', payload: { to: 'se', note: 'secret-1' } },
+      { id: 'b', payload: { to: 'no' } },
+      { id: 'torn', payload: { to: 'se' } },
+    ]);
+    await shop.pool.query(`
+update task set payload = (select payload from task where id = 'a') where id = 'torn'`); // of another task
+    const view = await patched({ ...shop, client }, { note: 'secret-2' });
+    expect(view).toMatchObject({ done: 2, failed: 1, action: { payloadPatch: '{"note":"secret-2"}' } });
+    expect(view.failures).toEqual({
+      'its payload cannot be decoded: give the worker the codec that encoded it': 1,
+    });
+    expect(await payloadsOf(client, 'a', 'b')).toEqual([
+      { to: 'se', note: 'secret-2' },
+      { to: 'no', note: 'secret-2' },
+    ]);
+    expect(await rowsOf(shop, 'b')).toEqual(
+      Array(2).fill({ bytes: '{"to":"no","note":"secret-2"}'.length, weight: null }),
+    );
+    const refused = await patched({ ...shop, client }, { note: 'secret-3' }, { id: 'a' });
+    expect(refused.failures).toEqual({ 'the handler refuses the new payload: correct the patch': 1 });
+    const { rows } = await shop.pool.query<{ all: string }>(
+      `select (select json_agg(b)::text from bulk_action b) || (select json_agg(a)::text from audit a)
+        || (select json_agg(k)::text from task k) as all`,
+    );
+    expect(rows[0]!.all).not.toContain('secret');
+    // Without the codec nothing is put into an envelope.
+    expect((await patched(shop, { note: 'secret-1' }, { id: 'a' })).done).toBe(0);
+  } finally {
+    await client.close();
+  }
+});
+
+test('an object of a large payload is replaced: the new one is kept, the old one is to be deleted', async () => {
+  await open();
+  const objects = new Map<string, Uint8Array>();
+  const store: ObjectStore = {
+    put: async (key, data) => void objects.set(key, data),
+    get: async (key) => objects.get(key) ?? null,
+    delete: async (key) => void objects.delete(key),
+  };
+  const client = encoding(shop, { objectStore: { store, overBytes: 100 } });
+  const big = (fill: string): string => fill.repeat(200);
+  try {
+    await client.submit('items', [
+      { id: 'a', payload: { to: 'se', note: big('x') } },
+      { id: 'b', payload: { to: 'se', note: big('x') } },
+    ]);
+    const [first] = (await shop.pool.query<{ payload: object }>(`select payload from task where id = 'a'`)).rows;
+    const { id } = await client.bulk.start({
+      handler: 'items',
+      action: { do: 'update', payloadPatch: { note: big('y') } },
+    });
+    await makeBulkStep(client, { handlers: new Map([['items', shop.handler]]) });
+    afterChoice(() => cut(shop.pool, ['b']));
+    await makeSteps(client, shop.handler);
+    expect(await client.bulk.get(id)).toMatchObject({ done: 1, skipped: 1 });
+    expect(await payloadsOf(client, 'a', 'b')).toEqual([
+      { to: 'se', note: big('y') },
+      { to: 'se', note: big('x') },
+    ]);
+    const { rows } = await shop.pool.query<{ key: string }>('select key from unneeded_object where due_at is not null');
+    const due = rows.map(({ key }) => key);
+    expect(due).toContain((first as { payload: { $codec: { object: { key: string } } } }).payload.$codec.object.key);
+    expect(due).toHaveLength(2); // and that for the task which was claimed
+    expect(objects.size).toBe(4);
+    expect(await countDueObjects(shop.pool)).toBe(0); // not at once: it may be read just now
+  } finally {
+    await client.close();
+  }
+  await forget(shop, 'b');
+});

@@ -1,0 +1,19 @@
+/** A JSON value that has members. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export const isJsonObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/**
+ * Returns a JSON value changed by a JSON merge patch (RFC 7396): members that the patch has are
+ * replaced, those that are null in it are removed, objects are merged member by member. Changes
+ * neither of them. A member `__proto__` is one like others.
+ */
+export const mergePatch = (value: unknown, patch: unknown): unknown => {
+  if (!isJsonObject(patch)) return patch;
+  const merged = new Map(isJsonObject(value) ? Object.entries(value) : []);
+  for (const [name, part] of Object.entries(patch))
+    if (part === null) merged.delete(name);
+    else merged.set(name, mergePatch(merged.get(name), part));
+  return Object.fromEntries(merged);
+};
