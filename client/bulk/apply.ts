@@ -1,5 +1,6 @@
 import { lockEnds } from '../../postgres/bulk/ended';
 import * as waits from '../../postgres/bulk/waiting';
+import { deleteExpiries, lockExpiries, setExpiries } from '../../postgres/grouping/expiry';
 import type { ListedTask } from '../../postgres/listing/task';
 import type { Sealer } from '../../handlers/codec/sealer';
 import { lockTargets } from '../../postgres/operations/cancel';
@@ -135,13 +136,15 @@ const update = async (
   { patches, sealer }: Pick<Order, 'patches' | 'sealer'>,
 ): Promise<Applied> => {
   const targets = [...new Set(tasks.map(({ targetId }) => targetId))];
+  if (deed.expiresAtMs !== undefined) await lockExpiries(tx, seqsOf(tasks));
   await lockTargets(tx, targets);
   const found = await waits.lockWaiting(tx, seqsOf(tasks));
   const { waiting, failures } = await patchable(tx, patches, found);
   const moves = planMoves(
     deed,
-    waiting.map(({ notBefore, ...row }) => ({
+    waiting.map(({ notBefore, expiresAt, ...row }) => ({
       ...row,
+      expiresAtMs: expiresAt?.getTime() ?? null,
       notBeforeMs: notBefore?.getTime() ?? null,
       isPatched: patches?.changed.has(row.seq) === true,
     })),
@@ -152,6 +155,8 @@ const update = async (
     if (moves.toQueue.length > 0) await waits.queueDelayed(tx, moves.toQueue);
     if (moves.toDelayed.length > 0) await waits.delayQueued(tx, moves.toDelayed, moves.notBeforeMs!);
     if (moves.notBeforeMs !== undefined) await waits.setNotBefore(tx, moves.changed, moves.notBeforeMs);
+    if (deed.expiresAtMs === null) await deleteExpiries(tx, moves.changed);
+    else if (deed.expiresAtMs !== undefined) await setExpiries(tx, moves.changed, deed.expiresAtMs);
     const { priority = null, weight = null } = deed;
     if (priority !== null || weight !== null) await waits.setOrder(tx, moves.changed, { priority, weight });
   }

@@ -59,7 +59,7 @@ const FIELDS: Readonly<Record<BulkVerb, readonly string[]>> = {
   cancel: ['do'],
   redrive: ['do'],
   resolve: ['do', 'as', 'result', 'error'],
-  update: ['do', 'payloadPatch', 'priority', 'weight', 'notBefore'],
+  update: ['do', 'payloadPatch', 'priority', 'weight', 'notBefore', 'expiresAt'],
 };
 
 /** A field that is misspelt would change more tasks than are meant. */
@@ -105,9 +105,10 @@ const checkDeed = (client: Pick<ClientContext, 'sealer'>, deed: BulkDeed): Store
   return deed.do === 'update' ? checkUpdate(deed) : { do: deed.do };
 };
 
-const checkUpdate = ({ payloadPatch, priority, weight, notBefore }: BulkDeed & { do: 'update' }): StoredDeed => {
-  if ([payloadPatch, priority, weight, notBefore].every((field) => field === undefined))
-    throw new InvalidArgumentError('action', 'payloadPatch, priority, weight or notBefore with update', {
+const checkUpdate = (deed: BulkDeed & { do: 'update' }): StoredDeed => {
+  const { payloadPatch, priority, weight, notBefore, expiresAt } = deed;
+  if ([payloadPatch, priority, weight, notBefore, expiresAt].every((field) => field === undefined))
+    throw new InvalidArgumentError('action', 'payloadPatch, priority, weight, notBefore or expiresAt with update', {
       do: 'update',
     });
   if (weight !== undefined && !(Number.isFinite(weight) && weight >= 0))
@@ -120,6 +121,9 @@ const checkUpdate = ({ payloadPatch, priority, weight, notBefore }: BulkDeed & {
     ...(notBefore === undefined
       ? {}
       : { notBeforeMs: notBefore === null ? null : checkTime('action.notBefore', notBefore).getTime() }),
+    ...(expiresAt === undefined
+      ? {}
+      : { expiresAtMs: expiresAt === null ? null : checkTime('action.expiresAt', expiresAt).getTime() }),
   };
 };
 

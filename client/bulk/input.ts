@@ -66,6 +66,8 @@ export type BulkDeed =
       weight?: number;
       /** Joins no batch before this time; null: at once, also where a retry is waited for. */
       notBefore?: Date | string | number | null;
+      /** One that still waits then, in no batch, fails: a time to come; null: never. */
+      expiresAt?: Date | string | number | null;
     };
 
 /** A bulk action that is to be counted or started. */

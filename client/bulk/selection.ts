@@ -140,13 +140,14 @@ export class Selection {
 
   /** A retry that began to wait after the start has been sent since, perhaps because of it. */
   private isUnchanged(row: ListedTask): boolean {
-    const { priority, weight, notBefore, failedAt } = row;
+    const { priority, weight, notBefore, expiresAt, failedAt } = row;
     const isRetriedSince = failedAt !== null && failedAt.getTime() * 1_000 > this.bounds.startUs;
     const notBeforeMs = notBefore?.getTime() ?? null;
+    const expiresAtMs = expiresAt?.getTime() ?? null;
     const deed = this.deed as StoredUpdate;
     // What a payload is like is seen when its turn comes.
     const mayBeAlready = deed.payloadPatch === undefined;
-    return isRetriedSince || (mayBeAlready && isAlready(deed, { priority, weight, notBeforeMs }));
+    return isRetriedSince || (mayBeAlready && isAlready(deed, { priority, weight, notBeforeMs, expiresAtMs }));
   }
 }
 

@@ -29,6 +29,13 @@ const checked = async (client: Connection, input: BulkInput): Promise<CheckedBul
     throw new InvalidArgumentError('action.weight', `at most ${most}, as a call of the handler may have`, weight);
   const bounds = { handlerId, ...(await readBounds(client.pool)) };
   const { filter, deed } = bulk;
+  if (deed.do === 'update' && (deed.expiresAtMs ?? Infinity) <= bounds.startUs / 1_000)
+    throw new InvalidArgumentError(
+      'action.expiresAt',
+      'a time to come, or null',
+      new Date(deed.expiresAtMs!).toISOString(),
+      'To end tasks now, cancel them.',
+    );
   return { filter, deed: deed.do === 'update' ? atOnce(deed, bounds.startUs / 1_000) : deed, bounds };
 };
 

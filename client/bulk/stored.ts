@@ -110,7 +110,9 @@ export const toBulkView = (row: BulkRow): BulkView => {
 const shownDeed = (deed: StoredDeed): BulkView['action'] => {
   if (deed.do === 'resolve') return { do: deed.do, as: deed.as, ...(deed.error === null ? {} : { error: deed.error }) };
   if (deed.do !== 'update') return { do: deed.do };
-  const { notBeforeMs, ...rest } = deed;
-  if (notBeforeMs === undefined) return rest;
-  return { ...rest, notBefore: notBeforeMs === null ? null : new Date(notBeforeMs).toISOString() };
+  const { notBeforeMs, expiresAtMs, ...rest } = deed;
+  return { ...rest, ...shownTime('notBefore', notBeforeMs), ...shownTime('expiresAt', expiresAtMs) };
 };
+
+const shownTime = (field: string, ms: number | null | undefined): Record<string, string | null> =>
+  ms === undefined ? {} : { [field]: ms === null ? null : new Date(ms).toISOString() };

@@ -48,6 +48,7 @@ const bulkActionInput = z
       priority: z.number().int().min(-32_768).max(32_767).optional(),
       weight: z.number().min(0).optional(),
       notBefore: time.max(40).nullable().optional().describe('Null: at once'),
+      expiresAt: time.max(40).nullable().optional().describe('Fails if it still waits then; null: never'),
     }),
   ])
   .describe('What is done to each task')

@@ -92,6 +92,7 @@ interface UpdateOptions extends ChoosingOptions {
   priority?: number;
   weight?: number;
   notBefore?: string;
+  expiresAt?: string;
 }
 const patchOf = (json: string): Record<string, unknown> =>
   exactJson(json, '--payload-patch', 'INVALID_ARGUMENT') as Record<string, unknown>;
@@ -100,7 +101,7 @@ const update = (): Command =>
   choosing(
     command(
       'update',
-      'Change waiting tasks that are in no batch yet: payload, priority, weight, due time.',
+      'Change waiting tasks that are in no batch yet: payload, priority, weight, times.',
       [
         'muster bulk update orders --target customer-17 --priority -10',
         'muster bulk update orders --not-before 2030-01-31T06:00:00Z',
@@ -113,21 +114,24 @@ const update = (): Command =>
       .option('--payload-patch <json>', 'members of the payload to replace; null removes one')
       .option('--priority <n>', 'a lower one goes first within its target', number)
       .option('--weight <n>', 'its part of what a call may weigh', number)
-      .option('--not-before <time>', 'ISO time before which they join no batch, or now'),
+      .option('--not-before <time>', 'ISO time before which they join no batch, or now')
+      .option('--expires-at <time>', 'ISO time at which those fail that still wait, or never'),
   ).action(
     runs((session: Session<UpdateOptions>, handler: string) => {
-      const { payloadPatch, priority, weight, notBefore } = session.options;
+      const { payloadPatch, priority, weight, notBefore, expiresAt } = session.options;
       const deed: BulkDeed = {
         do: 'update',
         ...(payloadPatch === undefined ? {} : { payloadPatch: patchOf(payloadPatch) }),
         ...(priority === undefined ? {} : { priority }),
         ...(weight === undefined ? {} : { weight }),
         ...(notBefore === undefined ? {} : { notBefore: notBefore === 'now' ? null : notBefore }),
+        ...(expiresAt === undefined ? {} : { expiresAt: expiresAt === 'never' ? null : expiresAt }),
       };
       if (Object.keys(deed).length === 1)
         throw new MusterError(
           'INVALID_ARGUMENT',
-          'expected --payload-patch, --priority, --weight or --not-before, got none. Say what is changed.',
+          'expected --payload-patch, --priority, --weight, --not-before or --expires-at, got none. ' +
+            'Say what is changed.',
         );
       return startFrom(session, handler, deed);
     }),

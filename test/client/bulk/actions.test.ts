@@ -216,7 +216,10 @@ test('a wrong filter or action is refused, and nothing is started', async () => 
   );
   await bad({ action: { do: 'cancel' }, where: { targets: 'x' } }, 'where.targets: expected only state, id, target');
   await bad({ action: { do: 'cancel', priority: 1 } }, 'action.priority: expected only do, got "priority".');
-  await bad({ action: { do: 'update' } }, 'action: expected payloadPatch, priority, weight or notBefore with update');
+  await bad(
+    { action: { do: 'update' } },
+    'action: expected payloadPatch, priority, weight, notBefore or expiresAt with update',
+  );
   await bad({ action: { do: 'update', weight: -1 } }, 'action.weight: expected a number of at least 0, got -1.');
   await bad({ action: { do: 'resolve', as: 'created' } }, 'action.as: expected one of "succeeded", "failed"');
   await bad({ action: redrive, where: { state: 'dead', since: 'x' } }, 'where.since: expected a date, ISO time');

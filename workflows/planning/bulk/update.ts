@@ -4,6 +4,8 @@ export interface Change {
   weight?: number | undefined;
   /** Unix milliseconds before which a task joins no batch; null: at once. */
   notBeforeMs?: number | null | undefined;
+  /** Unix milliseconds at which a task fails that still waits then; null: never. */
+  expiresAtMs?: number | null | undefined;
 }
 
 /** A task that waits, as the store has it. */
@@ -14,18 +16,21 @@ export interface Waiting {
   /** Null: 1. */
   weight: number | null;
   notBeforeMs: number | null;
+  /** Null: never. */
+  expiresAtMs: number | null;
   /** It gets another payload. */
   isPatched?: boolean;
 }
 
 /** Says whether the change leaves the task as it is. */
 export const isAlready = (
-  { priority, weight, notBeforeMs }: Change,
-  task: Pick<Waiting, 'priority' | 'weight' | 'notBeforeMs'>,
+  { priority, weight, notBeforeMs, expiresAtMs }: Change,
+  task: Pick<Waiting, 'priority' | 'weight' | 'notBeforeMs' | 'expiresAtMs'>,
 ): boolean =>
   (priority === undefined || priority === task.priority) &&
   (weight === undefined || weight === (task.weight ?? 1)) &&
-  (notBeforeMs === undefined || notBeforeMs === task.notBeforeMs);
+  (notBeforeMs === undefined || notBeforeMs === task.notBeforeMs) &&
+  (expiresAtMs === undefined || expiresAtMs === task.expiresAtMs);
 
 /** Where tasks go, by seq. Those that are held stay held, with another time. */
 export interface Moves {
