@@ -12,6 +12,67 @@ AS $function$
   select array_agg(coalesce(u.a, 0) + coalesce(u.b, 0) order by u.i) from unnest(a, b) with ordinality u (a, b, i) $function$
 ;
 
+CREATE OR REPLACE FUNCTION check_callback(callback jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if callback is null or callback = 'null' then
+    return;
+  elsif jsonb_typeof(callback) = 'object' and callback ? 'workflowId' then
+    perform refuse_task('INVALID_CALLBACK',
+      format('callback: expected {url: "https://..."}, since no workflow can be named by SQL, got %s', shown(callback)),
+      'Submit the task by the client library, which may name one.');
+  elsif not (jsonb_typeof(callback) = 'object' and callback - 'url' = '{}' and jsonb_typeof(callback->'url') = 'string'
+    and is_url(callback->>'url')) then
+    perform refuse_task('INVALID_CALLBACK',
+      format('callback: expected {url: "https://..."}, got %s', shown(callback)),
+      'Give a URL whose host is in ASCII.');
+  end if;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION check_depends_on(of_id text, depends_on text[], on_dependency_failure text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  wrong record;
+begin
+  if octet_length(array_to_string(depends_on, '')) > 25600 /* 100 ids of 256 bytes */ then
+    perform refuse_task('INVALID_DEPENDENCY', 'depends_on: expected ids of at most 256 bytes, got longer ones',
+      'Give the ids of accepted tasks.');
+  elsif on_dependency_failure not in ('fail', 'run') then
+    perform refuse_task('INVALID_DEPENDENCY',
+      format('on_dependency_failure: expected "fail" or "run", got %s', shown(to_jsonb(on_dependency_failure))),
+      'Leave it out for "fail".');
+  elsif cardinality(depends_on) > 100 then
+    perform refuse_task('INVALID_DEPENDENCY',
+      format('depends_on: expected at most 100 task ids, got %s', cardinality(depends_on)),
+      'Let a task depend on those, and this one on it.');
+  end if;
+  select u.id, u.again
+  into wrong
+  from (
+    select u.id, u.place, row_number() over (partition by u.id order by u.place) > 1 as again
+    from unnest(depends_on) with ordinality u (id, place)) u
+  where u.id is null or u.id in ('', of_id) or u.again
+  order by u.place limit 1;
+  if not found then
+    return;
+  end if;
+  if wrong.id is null or wrong.id = '' then
+    perform refuse_task('INVALID_DEPENDENCY',
+      format('depends_on: expected task ids, got %s', shown(to_jsonb(wrong.id))), 'Leave it out.');
+  elsif wrong.id = of_id then
+    perform refuse_task('INVALID_DEPENDENCY', 'depends_on: expected other tasks, got the task itself', 'Leave it out.');
+  else
+    perform refuse_task('INVALID_DEPENDENCY',
+      format('depends_on: expected each task id once, got %s twice', shown(to_jsonb(wrong.id))), 'Leave one out.');
+  end if;
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION check_metadata(metadata jsonb)
  RETURNS void
  LANGUAGE plpgsql
@@ -121,15 +182,12 @@ begin
   into w
   from coalesced_head(of_target, most, prefix) e;
   return (
-    select case when w.waiting = 0 then null
-      when w.waiting >= most or w.n >= coalesced_due.max_items or w.bytes + h.overhead_bytes >= h.max_bytes
-        or w.weight >= heaviest or w.first_seq <= t.flush_seq then clock()
-      else least(
-        w.oldest + coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) * interval '1 ms',
-        case when w.n >= coalesce((t.overrides->>'minItems')::int, h.min_items) then w.newest + coalesce(
-          (t.overrides->>'quietPeriodMs')::bigint, h.quiet_ms) * interval '1 ms' end) end
+    -- So many wait that what goes is as full as it may become.
+    select due_of(t.overrides, t.flush_seq, h.overhead_bytes, h.max_bytes, h.min_items, h.linger_ms, h.quiet_ms,
+      case when w.waiting >= most then coalesced_due.max_items else w.n end, w.bytes, w.weight, w.oldest, w.newest,
+      w.first_seq, coalesced_due.max_items, coalesced_due.heaviest, null)
     from target t join handler h on h.id = t.handler_id
-    where t.id = of_target);
+    where t.id = of_target and w.waiting > 0);
 end $function$
 ;
 
@@ -152,12 +210,82 @@ begin
 end $function$
 ;
 
+CREATE OR REPLACE FUNCTION due_of(overrides jsonb, flush_seq bigint, overhead_bytes integer, most_bytes bigint, min_items integer, linger_ms bigint, quiet_ms bigint, n bigint, bytes bigint, weight double precision, oldest timestamp with time zone, newest timestamp with time zone, first_seq bigint, max_items integer, heaviest double precision, others timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return case
+    when n >= max_items or bytes + overhead_bytes >= most_bytes or weight >= heaviest
+      or first_seq <= flush_seq then clock()
+    else least(
+      oldest + coalesce((overrides->>'lingerMs')::bigint, linger_ms) * interval '1 ms',
+      case when n >= coalesce((overrides->>'minItems')::int, min_items) then newest + coalesce(
+        (overrides->>'quietPeriodMs')::bigint, quiet_ms) * interval '1 ms' end,
+      others) end;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION expect_unmoved(seqs bigint[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'muster', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  perform
+  from task k join queue q on (q.target_id, q.priority, q.seq) = (k.target_id, k.priority, k.seq)
+  where k.seq = any(seqs) for share of q;
+  perform from delayed where seq = any(seqs) for share;
+  perform from lane_queue where seq = any(seqs) for share;
+  perform from member where seq = any(seqs) for share;
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION fanout_event(public_id uuid, user_key text, state smallint, items bigint, at timestamp with time zone)
  RETURNS jsonb
  LANGUAGE sql
  STABLE
 AS $function$ select jsonb_build_object('type', case state when 2 /* complete */ then 'fanout.completed' else 'fanout.expired' end, 'fanout', public_id, 'userKey', user_key,
        'items', items, 'endedAt', to_char(at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) $function$
+;
+
+CREATE OR REPLACE FUNCTION hold_task(of_seq bigint, of_target integer, not_before timestamp with time zone, needs bigint[], depends_on text[], run boolean)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into held (seq, target_id, not_before) values (of_seq, of_target, hold_task.not_before);
+  insert into task_dependency (seq, needs, place, run, needs_id)
+  select of_seq, u.needs, u.place - 1, hold_task.run, u.id
+  from unnest(hold_task.needs, hold_task.depends_on) with ordinality u (needs, id, place);
+  return note_ended(hold_task.needs, '{}') > 0;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION is_unused_recipient(of_id integer)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+begin
+  return not exists (select from task where recipient_id = of_id)
+    and not exists (select from notification where recipient_id = of_id)
+    and not exists (select from fanout where recipient_id = of_id);
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION is_url(value text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select coalesce(utf16_length(value) <= 2000 and parts is not null and parts[1] !~* '(^|[.])xn--' and coalesce(parts[3], '0')::int <= 65535
+    and (parts[1] !~ '(^|\.)\d+\.?$' or parts[1] ~ '^((25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(\.(?!$)|$)){4}$'), false)
+  from regexp_match(value, '^https?://((?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)*'
+    '(?:[A-Za-z_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?|\d{1,3})\.?)(:(\d{1,5}))?(?:[/?#].*)?$') parts
+$function$
 ;
 
 CREATE OR REPLACE FUNCTION keep_audit()
@@ -242,6 +370,31 @@ AS $function$
 $function$
 ;
 
+CREATE OR REPLACE FUNCTION needs_of(depends_on text[])
+ RETURNS bigint[]
+ LANGUAGE plpgsql
+AS $function$
+declare
+  missing record;
+begin
+  perform from task where id = any(depends_on) order by id for key share;
+  select u.id, u.place - 1 as place
+  into missing
+  from unnest(depends_on) with ordinality u (id, place)
+  where not exists (select from task k where k.id = u.id)
+  order by u.place limit 1;
+  if found then
+    perform refuse_task('INVALID_DEPENDENCY',
+      format('depends_on.%s: expected ids of accepted tasks, got %s, which does not exist, or was deleted after its '
+        'retention period', missing.place, shown(to_jsonb(missing.id))), 'Submit that task before this one.', '23503');
+  end if;
+  return array(
+    select k.seq
+    from unnest(depends_on) with ordinality u (id, place) join task k on k.id = u.id
+    order by u.place);
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION note_batch_end()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -255,6 +408,57 @@ begin
     new.awaited := found;
   end if;
   return new;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION note_ended(seqs bigint[], states smallint[])
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+declare
+  targets int[] := '{}';
+  lanes int[] := '{}';
+  more_targets int[];
+  more_lanes int[];
+  seen bigint[];
+  locked bigint[];
+  n bigint;
+begin
+  -- One that had ended may have been redriven while the others were locked.
+  loop
+    select coalesce(array_agg(distinct s.target_id) filter (where t.lane_id is null), '{}'),
+      coalesce(array_agg(distinct t.lane_id) filter (where t.lane_id is not null), '{}')
+    into more_targets, more_lanes
+    from task_state s join target t on t.id = s.target_id
+    where s.seq = any(seqs) and s.state < 4 /* not ended */;
+    exit when more_targets <@ targets and more_lanes <@ lanes;
+    targets := targets || more_targets;
+    lanes := lanes || more_lanes;
+    perform from target where id = any(targets) order by id for share;
+    perform from lane_state where lane_id = any(lanes) order by lane_id for share;
+    perform from held where seq = any(seqs) order by seq for share;
+    -- A batch may have been split before it was locked.
+    seen := null;
+    locked := null;
+    loop
+      seen := locked;
+      locked := array(
+        select b.id
+        from batch b
+        where b.id = any(array(select m.batch_id from member m where m.seq = any(seqs)))
+        order by b.id for share);
+      exit when locked = seen;
+    end loop;
+  end loop;
+  insert into ended_dependency (seq, state)
+  select u.seq, coalesce(s.state, u.state)
+  from unnest(seqs, states) u (seq, state) left join task_state s on s.seq = u.seq
+  where coalesce(s.state, u.state) >= 4 /* ended */;
+  get diagnostics n = row_count;
+  if current_setting('transaction_isolation') in ('repeatable read', 'serializable') then
+    perform expect_unmoved(seqs);
+  end if;
+  return n;
 end $function$
 ;
 
@@ -292,6 +496,36 @@ begin
     bits := set_bit(bits, i, value);
   end loop;
   return bits;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION recipient_of(callback jsonb)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  found_id int;
+  lately boolean;
+begin
+  if callback is null or callback = 'null' then
+    return null;
+  end if;
+  loop
+    select id, used_at > clock() - interval '30 minutes'
+    into found_id, lately
+    from recipient
+    where address = callback for key share;
+    -- For a sweeper of the version before. Who holds the row has renewed it; to wait for that would be for a commit.
+    if found and not lately then
+      update recipient set used_at = clock()
+      where id = (select r.id from recipient r where r.id = found_id for no key update skip locked);
+    end if;
+    exit when found_id is not null;
+    insert into recipient (kind, address, used_at)
+    values ('webhook', callback, clock())
+    on conflict do nothing;
+  end loop;
+  return found_id;
 end $function$
 ;
 
@@ -346,6 +580,15 @@ CREATE OR REPLACE FUNCTION targets_serve()
  LANGUAGE sql
  IMMUTABLE
 AS $function$ select interval '12 hours' $function$
+;
+
+CREATE OR REPLACE FUNCTION utf16_length(value text)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select length(value) + length(regexp_replace(value, '[\u0001-\uffff]', '', 'g'))
+$function$
 ;
 
 create sequence submit_seq as bigint start 1 increment 1 cache 1;
@@ -1308,20 +1551,25 @@ begin
 end $function$
 ;
 
-CREATE OR REPLACE FUNCTION submit(handler text, id text, payload jsonb, target text, not_before timestamp with time zone DEFAULT NULL::timestamp with time zone, priority integer DEFAULT 0, weight double precision DEFAULT 1, bytes integer DEFAULT NULL::integer, distinct_key text DEFAULT NULL::text, tags text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone)
+CREATE OR REPLACE FUNCTION submit(handler text, id text, payload jsonb, target text, not_before timestamp with time zone DEFAULT NULL::timestamp with time zone, priority integer DEFAULT 0, weight double precision DEFAULT 1, bytes integer DEFAULT NULL::integer, distinct_key text DEFAULT NULL::text, tags text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone, depends_on text[] DEFAULT NULL::text[], on_dependency_failure text DEFAULT NULL::text, callback jsonb DEFAULT NULL::jsonb)
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'muster', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET standard_conforming_strings TO 'on'
 AS $function$
 #variable_conflict use_column
 declare
   h handler%rowtype;
   size constant int := coalesce(submit.bytes, octet_length(submit.payload::text));
   found_target int;
+  found_recipient int;
+  needs bigint[] := '{}';
   stored bigint;
   stored_key text;
+  -- What the listener is to do; null: nothing.
+  told text := '';
 begin
   perform check_text('handler', 'INVALID_ARGUMENT', submit.handler, 64);
   perform check_text('id', 'INVALID_ID', submit.id, 256);
@@ -1336,6 +1584,8 @@ begin
   perform check_time('expires_at', submit.expires_at, 'never');
   perform check_tags(submit.tags);
   perform check_metadata(submit.metadata);
+  perform check_depends_on(submit.id, submit.depends_on, submit.on_dependency_failure);
+  perform check_callback(submit.callback);
   if not is_new_task(submit.id, h, submit.payload) then
     return false;
   end if;
@@ -1343,16 +1593,24 @@ begin
   stored_key := case when h.coalesces then 'coalesce:' else '' end || submit.distinct_key;
   found_target := target_of(h, submit.target);
   perform check_backlog(h, found_target, submit.target);
-  insert into task (seq, created_at, target_id, bytes, priority, weight, id, key, payload, version)
-  values (nextval('submit_seq') * 16384, clock(), found_target, size, submit.priority, nullif(submit.weight, 1),
-    submit.id, stored_key, submit.payload::text::json, 0 /* not checked by the handler's code */)
+  if cardinality(submit.depends_on) > 0 then
+    needs := needs_of(submit.depends_on);
+  end if;
+  found_recipient := recipient_of(submit.callback);
+  insert into task (seq, created_at, target_id, bytes, priority, recipient_id, weight, id, key, payload, version)
+  values (nextval('submit_seq') * 16384, clock(), found_target, size, submit.priority, found_recipient,
+    nullif(submit.weight, 1), submit.id, stored_key, submit.payload::text::json,
+    0 /* not checked by the handler's code */)
   on conflict (id) do nothing
   returning seq into stored;
   if stored is null then
     -- Another transaction was faster, and has committed meanwhile.
     return is_new_task(submit.id, h, submit.payload);
   end if;
-  if submit.not_before > clock() then
+  if cardinality(needs) > 0 then
+    told := case when hold_task(stored, found_target, submit.not_before, needs, submit.depends_on,
+      submit.on_dependency_failure is not distinct from 'run') then ' ended' end;
+  elsif submit.not_before > clock() then
     insert into delayed (target_id, priority, seq, not_before, bytes, weight, key)
     values (found_target, submit.priority, stored, submit.not_before, size, nullif(submit.weight, 1), stored_key);
   else
@@ -1364,7 +1622,7 @@ begin
   end if;
   perform label_task(stored, h.id, submit.tags, submit.metadata);
   -- Equal ones of a transaction are one.
-  perform pg_notify('muster_submitted', current_schema() || ' ' || found_target);
+  perform pg_notify('muster_submitted', current_schema() || ' ' || found_target || told) where told is not null;
   return true;
 end $function$
 ;

@@ -77,6 +77,8 @@ const receiverOf = ({ kind, address }: UndeliveredRow): UndeliveredCallback['to'
     const { workflowId = '', runId, signal } = address;
     return { workflowId, ...(runId === undefined ? {} : { runId }), ...(signal === undefined ? {} : { signal }) };
   }
+  // One address that cannot be read must not hide the others.
+  if (!URL.canParse(address['url']!)) return { url: 'not a URL' };
   const { origin, pathname } = new URL(address['url']!);
   return { url: `${origin}${pathname}` };
 };

@@ -6,8 +6,8 @@ import { insertBeside, tracesOf, versionsOf } from './task';
 
 /**
  * What a submit of tasks with dependencies writes and locks. One transaction, in this order: the
- * tasks (`insertHeld`), what they wait for (`insertNeeds`), then the locks of what has not ended,
- * then `noteEnded` in a new snapshot. A dependency that ends while it is submitted either ended
+ * tasks (`insertHeld`), what they wait for (`insertNeeds`), then `noteEnded`, which locks what has
+ * not ended and looks in a new snapshot. A dependency that ends while it is submitted either ended
  * before the locks, and is seen, or its end waits for the commit, and sees the dependent
  * (`note_batch_end`, `note_outcomes` in the migration).
  *
@@ -105,72 +105,10 @@ from unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::bool[], $5::text[])`
   });
 };
 
-/** Returns which of these tasks have not ended, with their targets and lanes. */
-export const findOpen = async (
-  db: Queryable,
-  seqs: readonly number[],
-): Promise<{ targetId: number; laneId: number | null }[]> => {
-  const { rows } = await db.query<{ targetId: number; laneId: number | null }>({
-    name: 'find-open',
-    text: `
-select distinct s.target_id as "targetId", t.lane_id as "laneId"
-from task_state s join target t on t.id = s.target_id
-where s.seq = any($1::bigint[]) and s.state < 4 /* not ended */`,
-    values: [seqs],
-  });
-  return rows;
-};
-
 /**
- * Locks targets, so that no claim takes tasks out of their queues; submits do not wait for each
- * other. In id order, before lanes and batches.
- */
-export const shareTargets = async (db: Queryable, targetIds: readonly number[]): Promise<void> => {
-  await db.query({
-    name: 'share-targets',
-    text: 'select from target where id = any($1::int[]) order by id for share',
-    values: [targetIds],
-  });
-};
-
-/** Locks lanes, so that no grant puts their tasks into batches. In id order. */
-export const shareLanes = async (db: Queryable, laneIds: readonly number[]): Promise<void> => {
-  await db.query({
-    name: 'share-lanes',
-    text: 'select from lane_state where lane_id = any($1::int[]) order by lane_id for share',
-    values: [laneIds],
-  });
-};
-
-/**
- * Locks the batches of these tasks, in id order; returns them. To be repeated until it returns the
- * same: a batch may have been split before it was locked.
- */
-export const shareBatches = async (db: Queryable, seqs: readonly number[]): Promise<number[]> => {
-  const { rows } = await db.query<{ id: number }>({
-    name: 'share-batches',
-    text: `
-select b.id::float8 as id
-from batch b
-where b.id = any(array(select m.batch_id from member m where m.seq = any($1::bigint[])))
-order by b.id for share`,
-    values: [seqs],
-  });
-  return rows.map(({ id }) => id);
-};
-
-/** Locks those of the tasks that are held themselves, in seq order. */
-export const shareHeld = async (db: Queryable, seqs: readonly number[]): Promise<void> => {
-  await db.query({
-    name: 'share-held',
-    text: 'select from held where seq = any($1::bigint[]) order by seq for share',
-    values: [seqs],
-  });
-};
-
-/**
- * Notes which of these tasks have ended, as their ends would have. `states`: how those ended that
- * have been deleted since; null: none.
+ * Notes which of these tasks have ended, as their ends would have, and locks the others until the
+ * end of the transaction, so that they neither end nor move into a batch (`note_ended` in the
+ * migration). `states`: how those ended that may have been deleted since; null: as they are.
  */
 export const noteEnded = async (
   db: Queryable,
@@ -179,11 +117,7 @@ export const noteEnded = async (
 ): Promise<void> => {
   await db.query({
     name: 'note-ended',
-    text: `
-insert into ended_dependency (seq, state)
-select n.seq, coalesce(s.state, n.state)
-from unnest($1::bigint[], $2::smallint[]) n (seq, state) left join task_state s on s.seq = n.seq
-where coalesce(s.state, n.state) >= 4 /* ended */`,
+    text: 'select note_ended($1::bigint[], $2::smallint[])',
     values: [seqs, states],
   });
 };

@@ -45,13 +45,9 @@ from (
   select t.id, t.hold_until, case
     when h.coalesces then least(next.not_before, open.ready_at, ${coalescedDue(MAX_ITEMS, HEAVIEST)})
     when w.n is null then least(next.not_before, open.ready_at)
-    when w.n >= ${MAX_ITEMS} or w.bytes + h.overhead_bytes >= h.max_bytes
-      or w.weight >= ${HEAVIEST}
-      or w.first_seq <= t.flush_seq then clock() else least(
-        w.oldest + coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) * interval '1 ms',
-        case when w.n >= coalesce((t.overrides->>'minItems')::int, h.min_items) then w.newest + coalesce(
-          (t.overrides->>'quietPeriodMs')::bigint, h.quiet_ms) * interval '1 ms' end, next.not_before,
-        open.ready_at) end due_at
+    else due_of(t.overrides, t.flush_seq, h.overhead_bytes, h.max_bytes, h.min_items, h.linger_ms, h.quiet_ms,
+      w.n, w.bytes, w.weight, w.oldest, w.newest, w.first_seq, ${MAX_ITEMS}, ${HEAVIEST},
+      least(next.not_before, open.ready_at)) end due_at
   from target t join handler h on h.id = t.handler_id left join lateral (
     select count(*) n, sum(e.bytes) bytes, sum(coalesce(e.weight, 1)) weight, min(e.ready_at) oldest,
       max(e.ready_at) newest, min(e.seq) first_seq

@@ -186,20 +186,22 @@ where id in (
 
 /**
  * Deletes recipients that no task, no fan-out and no message refers to any more. An hour is far
- * longer than any client uses an id without registering it again (`RECIPIENT_MS`).
+ * longer than any client uses an id without registering it again (`RECIPIENT_MS`). Asked again once
+ * the row is locked: `submit` of the database keeps it by a lock, until its caller commits.
  */
 export const deleteUnusedRecipients = async (db: Queryable, limit: number): Promise<number> => {
   const { rowCount } = await db.query({
     name: 'delete-unused-recipients',
     text: `
-delete from recipient
-where id in (
+with locked as materialized (
   select r.id
   from recipient r
   where r.used_at < clock() - interval '1 hour' and not exists (select from task k where k.recipient_id = r.id)
     and not exists (select from notification n where n.recipient_id = r.id)
     and not exists (select from fanout f where f.recipient_id = r.id)
-  order by r.used_at limit $1 for update of r skip locked)`,
+  order by r.used_at limit $1 for update of r skip locked)
+delete from recipient r using locked l
+where r.id = l.id and is_unused_recipient(l.id)`,
     values: [limit],
   });
   return rowCount ?? 0;

@@ -84,14 +84,15 @@ export class Retention {
       this.fullLookAt = this.now();
     }
     const handlers = await expired.readRetentions(db);
+    // Before the work: a handler whose rows cannot be deleted now must not come first again.
+    const turn = this.turn++;
     let deleted = 0;
     // Starts with another handler each time, so that one with much to delete leaves the others
     // their turn.
     for (let i = 0; i < handlers.length && deleted < limit; i++) {
-      const handler = handlers[(i + this.turn) % handlers.length]!;
+      const handler = handlers[(i + turn) % handlers.length]!;
       deleted += await this.deleteOf(db, handler, limit - deleted);
     }
-    this.turn++;
     await expired.deleteExpiredNotifications(db, limit);
     if (this.labelsAfter !== null) this.labelsAfter = await expired.deleteLostLabels(db, this.labelsAfter, LABELS);
     await deleteKeptAnswers(db, KEYS_KEPT_MS, KEYS);

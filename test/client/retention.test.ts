@@ -2,6 +2,7 @@ import { createClient } from '../../client';
 import { deleteLostLabels } from '../../postgres/sweeper/expired';
 import { Retention } from '../../postgres/sweeper/retention';
 import { TASK_STATES } from '../../workflows/planning/states';
+import { NO_TEMPORAL } from '../helpers/database';
 import type { Shop } from './shop';
 import { broken, cut, endAlone, itemHandler, items, openShop } from './shop';
 
@@ -46,6 +47,26 @@ test('terminal batches and tasks go after their time, and nothing younger; the i
   expect(await new Retention().deleteExpired(shop.pool, 1_000)).toBe(0);
 });
 
+test('a task that cannot be deleted now keeps no other handler from its turn', async () => {
+  const other = itemHandler({ name: 'others', retentionMs: HOUR });
+  const client = createClient({ databaseUrl: shop.database.url, handlers: [other], temporal: NO_TEMPORAL });
+  await shop.client.submit('items', items('se', 'needed'));
+  await client.submit('others', items('se', 'free'));
+  await client.close();
+  for (const id of ['needed', 'free']) await done([id], 2 * HOUR);
+  const [caller, sweeper] = [await shop.pool.connect(), await shop.pool.connect()];
+  await caller.query('begin');
+  await caller.query(`select from task where id = 'needed' for key share`);
+  await sweeper.query(`set lock_timeout = '50ms'`);
+  const retention = new Retention();
+  try {
+    for (let n = 0; n < 2; n++) await expect(retention.deleteExpired(sweeper, 100)).rejects.toThrow(/lock/);
+    expect(await there()).toEqual(['needed']);
+  } finally {
+    for (const session of [caller, sweeper]) session.release(true);
+  }
+});
+
 test('a backlog, an unknown batch, and one with members that live on elsewhere stay, however old', async () => {
   await shop.client.submit('items', items('se', 'waits', 'parked', 'open', 'ok', 'retried', 'part', 'alone'));
   await run(`update task set created_at = clock() - interval '1 year'`);
@@ -56,7 +77,8 @@ test('a backlog, an unknown batch, and one with members that live on elsewhere s
   const batch = await done(['ok', 'retried'], 2 * HOUR);
   await run(
     `with m as (delete from member where seq = (select seq from task where id = 'retried') returning seq), b as (update batch set n_left = 1 where id = $1)
-    insert into delayed (target_id, seq, not_before, bytes) select t.target_id, t.seq, clock() + interval '1 day', 1 from m join task t using (seq)`,
+    insert into delayed (target_id, seq, not_before, bytes)
+      select t.target_id, t.seq, clock() + interval '1 day', t.bytes from m join task t using (seq)`,
     [batch],
   );
   const whole = await done(['part', 'alone'], 2 * HOUR);

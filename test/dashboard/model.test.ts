@@ -161,6 +161,17 @@ describe('findings', () => {
     ]);
   });
 
+  test('a transaction that has been open for an hour', () => {
+    const beside = { executionsWithoutNodes: 0, retriedCallbacks: 0, lostCallbacks: 0 };
+    const of = (seconds: number | null, transactions: number): string[] => {
+      const oldestTransaction = { holder: 'session 7 of app', seconds, transactions, remedy: 'End it.' };
+      return found({}, { beside: { ...beside, oldestTransaction } });
+    };
+    expect([of(3_599, 9), of(null, 9)]).toEqual([[], []]);
+    expect(of(7_200, 9)).toEqual([expect.stringMatching(/^warn \| .* open for 2 h: .* \| Of session 7 of app\./)]);
+    expect(of(null, 2_000_000)).toEqual([expect.stringContaining('open for 2,000,000 transactions: ')]);
+  });
+
   test('a handler has one word', () => {
     const word = (more: Partial<OverviewHandler>): string =>
       standingOf({ ...calm, ...more }, Date.parse(at) - 5_000).word;

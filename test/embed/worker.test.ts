@@ -100,11 +100,14 @@ test("the program's own pool and connection are used, and stay open", async () =
   const client = clientOf(handler);
   await client.submit('first', task('a'));
   await client.waitFor('a');
-  const { rows } = await pool.query<{ name: string }>(
-    'select distinct application_name as name from pg_stat_activity where datname = current_database()',
-  );
-  const names = rows.map(({ name }) => name);
-  expect(names).toContain('muster heartbeat');
+  // The heartbeat connects in its thread, when that has loaded its modules.
+  const names = await eventually(async () => {
+    const { rows } = await pool.query<{ name: string }>(
+      'select distinct application_name as name from pg_stat_activity where datname = current_database()',
+    );
+    const found = rows.map(({ name }) => name);
+    return found.includes('muster heartbeat') && found;
+  });
   expect(names).not.toContain('muster worker');
   await worker.stop();
   expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);

@@ -57,7 +57,7 @@ export const createDatabase = async (
   const name = `test_${randomBytes(6).toString('hex')}`;
   const template = options.copyOf?.name ?? TEMPLATE_DATABASE;
   await withAdmin((admin) =>
-    admin.query(`create database ${name}${options.empty === true ? '' : ` template ${template}`}`),
+    admin.query(`create database ${name}${options.empty === true ? '' : ` template ${template} strategy file_copy`}`),
   );
   const url = new URL(postgresUrl());
   url.pathname = `/${name}`;

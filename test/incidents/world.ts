@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { load } from 'js-yaml';
-import type { Finding } from '../../workers/dashboard/model/findings';
+import type { Finding } from '../../workers/dashboard/model/finding';
 import { findingsOf } from '../../workers/dashboard/model/findings';
 import type { Overview } from '../../workflows/contracts/dashboard';
 import type { CallApi } from '../api/world';

@@ -161,6 +161,8 @@ test('tables that began with another migration are refused, with a remedy, and n
 test('what cannot be undone is refused, and nothing is undone', async () => {
   await migrate(database.url);
   expect(await migrateDown(database.url, 'muster', '000001')).toEqual([
+    '000026_due_of',
+    '000025_submit_waits',
     '000024_submit_labels',
     '000023_unused_targets',
     '000022_coalesce',
@@ -201,6 +203,7 @@ test('what cannot be undone is refused, and nothing is undone', async () => {
   expect((await database.pool.query({ text: 'select name from migration' })).rows).toEqual(before.rows);
 });
 
+const ARGUMENTS = `select pronargs as n from pg_proc where oid = 'muster.submit'::regproc`;
 test('who may call "submit" keeps that right, and no one else gets it, when its arguments change', async () => {
   await migrate(database.url);
   const roles = ['caller', 'granter', 'stranger'].map((role) => `${role}_${database.name}`);
@@ -229,6 +232,14 @@ test('who may call "submit" keeps that right, and no one else gets it, when its 
     expect(await rights()).toEqual(before);
     await migrate(database.url);
     expect(await rights()).toEqual(before);
+    // It runs with the rights of its owner, who may not be who migrates.
+    await migrateDown(database.url, 'muster', '000024');
+    expect((await db.query(ARGUMENTS)).rows).toEqual([{ n: 12 }]);
+    await db.query(`alter function muster.submit owner to ${granter}`);
+    await migrate(database.url);
+    const owner = `select proowner::regrole::text as name from pg_proc where oid = 'muster.submit'::regproc`;
+    expect((await db.query(owner)).rows).toEqual([{ name: granter }]);
+    await db.query('alter function muster.submit owner to current_user');
   } finally {
     await db.query(`drop owned by ${roles.join(', ')}; drop role ${roles.join(', ')}`);
   }

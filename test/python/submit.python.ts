@@ -24,7 +24,8 @@ let muster: TestMuster;
 beforeAll(async () => {
   if (PACKAGES === undefined) throw new Error('Run this by `npm run test:python`, which installs the drivers.');
   muster = await startMuster([orders]);
-  await muster.database.pool.query({ text: 'create table public.purchase (id int, customer text)' });
+  for (const table of ['purchase', 'refund'])
+    await muster.database.pool.query({ text: `create table public.${table} (id int, customer text)` });
 });
 afterAll(() => muster.stop());
 
@@ -54,7 +55,7 @@ test.each(['psycopg', 'pg8000'])('%s: tasks are submitted in its transactions, a
       id: ['22023', 'INVALID_ID', expect.stringMatching(/\w/)],
     },
   });
-  const shown = driver === 'psycopg' ? ['order-7'] : [];
+  const shown = driver === 'psycopg' ? ['refund-7'] : [];
   const named = [
     'kept',
     'twice',

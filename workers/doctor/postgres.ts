@@ -1,7 +1,11 @@
 import { checkSchema } from '../../postgres/migrating/migrate';
+import { endOf, holderOf, readOldestTransaction } from '../../postgres/operations/oldestTransaction';
+import type { OldestTransaction } from '../../postgres/operations/oldestTransaction';
 import { readServer } from '../../postgres/operations/server';
 import type { ServerFacts } from '../../postgres/operations/server';
 import type { Pool } from '../../postgres/pool';
+import { formatDuration } from '../../workflows/planning/duration';
+import { isOldTransaction } from '../../workflows/planning/oldTransaction';
 import type { Check } from './check';
 import { failed, failedBy, look, ok, warning } from './check';
 
@@ -24,6 +28,7 @@ export const checkPostgres = async (pool: Pool): Promise<Check[]> => {
     serverCheck(server),
     connectionsCheck(server),
     clockCheck(server.clockMs, begunMs, answeredMs),
+    await look('transactions', async () => transactionsCheck(await readOldestTransaction(pool))),
     await look('tables', () => tablesCheck(pool)),
   ];
 };
@@ -57,6 +62,20 @@ export const clockCheck = (clockMs: number, begunMs: number, answeredMs: number)
         'Synchronize both (NTP). Tasks go by the clock of the database, log lines by that of their process.',
       )
     : ok('clocks', `this machine's and the database's differ by less than ${SKEW_MS / 1_000} s`);
+};
+
+/** An old one keeps dead rows in the queues, and unused targets. */
+export const transactionsCheck = (oldest: OldestTransaction | null): Check => {
+  if (oldest === null) return ok('transactions', 'none is open');
+  const { seconds, transactions } = oldest;
+  const since = seconds === null ? `${transactions} transactions` : formatDuration(seconds * 1_000);
+  const says = `${holderOf(oldest)} has had one open for ${since}`;
+  if (!isOldTransaction(seconds, transactions)) return ok('transactions', says);
+  return warning(
+    'transactions',
+    says,
+    `Vacuum cannot remove what was deleted since: claims become slower, and unused targets stay. ${endOf(oldest)}`,
+  );
 };
 
 const tablesCheck = async (pool: Pool): Promise<Check> => {

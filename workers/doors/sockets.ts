@@ -45,16 +45,28 @@ export const createDoor = (handler: RequestListener, maxConnections: number): Se
   return server;
 };
 
-/** Lets a connection go that sends many requests without waiting for their answers. */
+/**
+ * Lets a connection go that sends many requests without waiting for their answers. Tells answers
+ * that wait behind another one when their connection is closed: Node tells only the first, and what
+ * the others hold would never be given back.
+ */
 const onePerTurn = (handler: RequestListener): RequestListener => {
-  const working = new WeakMap<Socket, number>();
+  const working = new WeakMap<Socket, Set<ServerResponse>>();
+  const worked = (socket: Socket): Set<ServerResponse> => {
+    const all = new Set<ServerResponse>();
+    working.set(socket, all);
+    socket.once('close', () => {
+      for (const response of all) if (response.socket === null) response.emit('close');
+    });
+    return all;
+  };
   return (request, response) => {
     const { socket } = request;
-    const others = working.get(socket) ?? 0;
-    if (others >= MOST_PIPELINED) socket.destroy();
+    const others = working.get(socket) ?? worked(socket);
+    if (others.size >= MOST_PIPELINED) socket.destroy();
     if (socket.destroyed) return;
-    working.set(socket, others + 1);
-    response.once('close', () => working.set(socket, working.get(socket)! - 1));
+    others.add(response);
+    response.once('close', () => others.delete(response));
     handler(request, response);
   };
 };

@@ -15,6 +15,7 @@ import { ExecutionGauges } from './executionGauges';
 import { addLiveGauge } from './liveGauge';
 import { PartitionGauges } from './partitionGauges';
 import { StalledGauges } from './stalledGauges';
+import { TransactionGauge } from './transactionGauge';
 import type { SweepCounts } from '../sweeper/counts';
 
 /** Scrapes that come together share one reading. */
@@ -76,6 +77,7 @@ export class StoreMetrics {
   private readonly executions: ExecutionGauges;
   private readonly bulk: BulkGauges;
   private readonly partitions: PartitionGauges;
+  private readonly transaction: TransactionGauge;
   private readAt = -Infinity;
   private reading: Promise<void> | null = null;
   private counted: number | null = null;
@@ -102,6 +104,7 @@ export class StoreMetrics {
     ) as typeof this.lanes;
     this.executions = new ExecutionGauges(registry);
     this.bulk = new BulkGauges(registry);
+    this.transaction = new TransactionGauge(registry);
     this.partitions = new PartitionGauges(registry, options.partitions);
     this.stalled = new StalledGauges(registry);
     this.paused = gauge('muster_handler_paused', '1: the handler is paused');
@@ -166,6 +169,7 @@ export class StoreMetrics {
         await this.stalled.read(client);
         await this.executions.read(client);
         await this.bulk.read(client);
+        await this.transaction.read(client);
         await this.partitions.read(client);
         await this.countBatches(client);
         this.objects.set(await countDueObjects(client));

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type pg from 'pg';
 import { Coalescer } from '../../postgres/sharing/coalescer';
-import { listenForSubmitted, SUBMITTED, submittedTarget } from '../../postgres/grouping/submitting/submitted';
+import { listenForSubmitted, readSubmitted, SUBMITTED } from '../../postgres/grouping/submitting/submitted';
 import type { Client, Pool } from '../../postgres/pool';
 import { createPool, poolOptions, readUrl } from '../../postgres/pool';
 
@@ -9,15 +9,18 @@ interface Options {
   pool: Pool;
   log: Logger;
   ring: (targetIds: readonly number[]) => Promise<void>;
+  /** Works off what has ended and was waited for. */
+  release: () => Promise<void>;
 }
 
 /**
  * Hears of tasks that `submit` of the database has stored, at their commit, and rings their targets
- * at once: who submits by SQL cannot ring. Has a connection for itself; behind a pooler, which
- * lends none out for long, it hears nothing, and the sweeper finds the targets.
+ * at once, or releases them: who submits by SQL cannot. Has a connection for itself; behind a
+ * pooler, which lends none out for long, it hears nothing, and the sweeper finds the targets.
  */
 export class SubmitListener {
   private readonly rung: Coalescer<number>;
+  private readonly released: Coalescer<true>;
   private readonly schema: string;
   /** What it listens by; null: it does not listen. */
   private readonly makePool: (() => Pool) | null;
@@ -30,6 +33,7 @@ export class SubmitListener {
     this.schema = schema;
     this.makePool = mayListen ? () => createPool({ ...ofPool, max: 1, applicationName: 'muster submits' }) : null;
     this.rung = new Coalescer((ids) => options.ring(ids));
+    this.released = new Coalescer(() => options.release());
   }
 
   /** Listens if it does not, or does so no more. Rejects where that is not possible now. */
@@ -58,12 +62,12 @@ export class SubmitListener {
   }
 
   private hear({ channel, payload = '' }: pg.Notification): void {
-    const targetId = channel === SUBMITTED ? submittedTarget(payload, this.schema) : null;
-    if (targetId === null) return;
-    this.rung
-      .add([targetId])
-      .catch((error: unknown) =>
-        this.options.log.warn({ err: error, targetId }, 'a submitted task was not rung; the sweeper will do it'),
-      );
+    const told = channel === SUBMITTED ? readSubmitted(payload, this.schema) : null;
+    if (told === null) return;
+    const { targetId, hasEnded } = told;
+    // A held task is in no queue: its release rings.
+    (hasEnded ? this.released.add([true]) : this.rung.add([targetId])).catch((error: unknown) =>
+      this.options.log.warn({ err: error, targetId }, 'a submitted task was not rung; the sweeper will do it'),
+    );
   }
 }

@@ -112,7 +112,8 @@ export class Sweeper {
     this.endedMonitors = new EndedMonitors(options);
     this.expired = new Expired(options, this.counts);
     this.lost = new LostPartitions(options);
-    this.submits = new SubmitListener({ ...options, ring: (ids) => this.ring(ids) });
+    const release = (): Promise<void> => releaseDependents(options);
+    this.submits = new SubmitListener({ ...options, release, ring: (ids) => this.ring(ids) });
     this.fanouts = new FanoutReaper(options.pool, options.fanouts);
     this.pace = new Pace(options.everyMs ?? ROUND_MS);
     this.executions = new ExecutionSweep(options, options.executions);

@@ -4,13 +4,25 @@ import { HANDLER_ATTRIBUTE } from '../../workflows/definitions';
 
 const DEADLINE_MS = 10_000;
 const KEYWORD = 2; // temporal.api.enums.v1.IndexedValueType
+const NO_SUCH_ATTRIBUTE = 3; // INVALID_ARGUMENT of google.rpc.Code
 
-/** Says whether the namespace has the search attribute that leaders are started with. */
-export const isAttributeRegistered = async (connection: NativeConnection, namespace: string): Promise<boolean> =>
-  connection.withDeadline(Date.now() + DEADLINE_MS, async () => {
-    const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
-    return customAttributes?.[HANDLER_ATTRIBUTE.name] !== undefined;
-  });
+/**
+ * Says whether the namespace has the search attribute that leaders are started with, by a query
+ * that names it: a list of all takes the rights of an operator, which Temporal Cloud gives no
+ * worker.
+ */
+export const isAttributeRegistered = async (connection: NativeConnection, namespace: string): Promise<boolean> => {
+  const query = `${HANDLER_ATTRIBUTE.name} = 'any' and ExecutionStatus = 'Running'`;
+  try {
+    await connection.withDeadline(Date.now() + DEADLINE_MS, () =>
+      connection.workflowService.countWorkflowExecutions({ namespace, query }),
+    );
+    return true;
+  } catch (error) {
+    if ((error as { code?: unknown }).code === NO_SUCH_ATTRIBUTE) return false;
+    throw error;
+  }
+};
 
 /** Returns the command by which an operator registers it. */
 export const createAttributeCommand = (namespace: string): string => {

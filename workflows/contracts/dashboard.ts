@@ -66,6 +66,15 @@ export const overview = z
         executionsWithoutNodes: count.describe('Executions that wait for nodes which can run them'),
         retriedCallbacks: count.describe('Callbacks that were not delivered and are tried again'),
         lostCallbacks: count.describe('Callbacks that were given up; at most 10,000 of both are counted'),
+        oldestTransaction: z
+          .object({
+            holder: z.string().describe('Whose it is: a session, a prepared transaction or a replication slot'),
+            seconds: z.number().nullable().describe("For how long; null: hidden from this process's role"),
+            transactions: count.describe('Transactions that have begun since'),
+            remedy: z.string(),
+          })
+          .nullable()
+          .describe('What has kept vacuum for longest from removing rows that were deleted since; null: nothing'),
       })
       .nullable()
       .describe('What belongs to no handler. Null: not for a limited token'),

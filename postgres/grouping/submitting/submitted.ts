@@ -10,8 +10,18 @@ export const listenForSubmitted = async (session: Queryable): Promise<void> => {
   await session.query({ text: `listen ${SUBMITTED}` });
 };
 
-/** Returns the target of a message; null: it is of another schema. */
-export const submittedTarget = (message: string, schema: string): number | null => {
-  const [of, id] = message.split(' ');
-  return of === schema && /^\d+$/.test(id ?? '') ? Number(id) : null;
+/** A task that was stored, and what is to be done for it. */
+export interface Submitted {
+  targetId: number;
+  /** What it depends on has ended, at least in part: dependents are released, or fail. */
+  hasEnded: boolean;
+}
+
+/**
+ * Returns what a message tells; null: it is of another schema. Versions before read the target
+ * alone.
+ */
+export const readSubmitted = (message: string, schema: string): Submitted | null => {
+  const [of, id, more] = message.split(' ');
+  return of === schema && /^\d+$/.test(id ?? '') ? { targetId: Number(id), hasEnded: more === 'ended' } : null;
 };

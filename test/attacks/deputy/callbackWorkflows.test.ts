@@ -182,3 +182,21 @@ describe('a worker', () => {
     tally.expectNoneThrough(20);
   });
 });
+
+const bySql = new Tally('callback.workflowId of callers of SQL');
+
+test('a submit by SQL names no workflow: who may call it reaches no Temporal', async () => {
+  const before = await recipients();
+  for (const workflowId of ['order-1', 'any', '*', ...own()])
+    for (const more of [{}, { runId: 'r' }, { signal: 'musterTasksEnded' }]) {
+      const text = `select submit('jobs', 'by-sql', '{"to": "sql"}', 'sql', callback => $1)`;
+      const values = [JSON.stringify({ workflowId, ...more })];
+      const said = await muster.database.pool.query({ text, values }).then(
+        () => 'taken',
+        (error: { detail?: string }) => (error.detail === 'INVALID_CALLBACK' ? null : String(error)),
+      );
+      bySql.add(`${workflowId} ${JSON.stringify(more)}`, said);
+    }
+  expect(await recipients()).toBe(before);
+  bySql.expectNoneThrough(45);
+});

@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { listFlag, numberFlag, processFlags, switchFlag } from '../../../examples/support/flags';
+import { choiceFlag, listFlag, numberFlag, processFlags, switchFlag } from '../../../examples/support/flags';
 import type { Cost } from '../../bench/tenants/aside';
-import { startAside } from '../../bench/tenants/aside';
+import { PLACES, startAside } from '../../bench/tenants/aside';
 import type { Told } from '../../bench/tenants/honest';
 import { Honest, joined, ratio, spreadOf } from '../../bench/tenants/honest';
 import type { Rig } from '../../bench/tenants/rig';
@@ -32,13 +32,17 @@ const flags = processFlags(
       min: 1,
     }),
     only: listFlag(KIND_NAMES, 'kinds of attack'),
+    each: switchFlag('first each kind alone, then all at once, in turns with quiet ones of 8 s'),
+    attackers: choiceFlag(PLACES, 'beside', 'where they compute: as others do, at nice 19, or on the last core alone'),
     short: switchFlag('4 s, 1 connection, whatever else is said'),
   },
 );
-const TURN_MS = flags.short ? 1_000 : 10_000;
+const TURN_MS = flags.short ? 1_000 : flags.each ? 4_000 : 10_000;
 /** Turns of each kind in a quiet phase. */
 const QUIET_TURNS = flags.short ? 1 : 3;
 const ATTACK_MS = flags.short ? 4_000 : flags.minutes * 60_000;
+/** Of each kind alone. */
+const ROUNDS = flags.short ? 1 : 3;
 const CONNECTIONS = flags.short ? 1 : flags.connections;
 /** Of the fixed rate. */
 const EVERY_MS = 50;
@@ -85,41 +89,111 @@ const report = async (rig: Rig, phase: string, { fixed, top }: Phase, more: obje
     ...more,
   });
 
+interface Attacks {
+  under: Phase;
+  attacked: Attacked;
+  /** Of both cores. */
+  processorShares: Record<'api' | 'worker' | 'attackers', number>;
+}
+
+const attackWith = async (kinds: Attack['kinds'], forMs: number, { rig, honest, callers }: Stage): Promise<Attacks> => {
+  const attack: Attack = { port: rig.port, name: `x${++attacks}`, callers, connections: CONNECTIONS, kinds };
+  const script = path.join(__dirname, 'attackers.js');
+  const attackers = await startAside<{ attacked: Attacked }>(script, attack, flags.attackers);
+  await sleep(WARM_MS);
+  rig.processorShares();
+  const until = performance.now() + forMs;
+  const under = await phaseOf(honest, () => performance.now() >= until);
+  const shares = rig.processorShares();
+  const { attacked, processorShare }: { attacked: Attacked } & Cost = await attackers.stop();
+  await rig.drained();
+  return { under, attacked, processorShares: { ...shares, attackers: processorShare } };
+};
+let attacks = 0;
+
+interface Stage {
+  rig: Rig;
+  honest: Honest;
+  callers: Attack['callers'];
+}
+
+const stageOf = async (rig: Rig): Promise<Stage> => {
+  const token = await rig.token('honest');
+  const callers: Attack['callers'][number][] = [];
+  for (let i = 0; i < flags.hostile; i++)
+    callers.push({ tenant: `hostile-${i}`, token: await rig.token(`hostile-${i}`, LIMITS) });
+  await rig.settle();
+  const honest = new Honest({
+    port: rig.port,
+    token,
+    tenant: 'honest',
+    name: 'h',
+    handler: 'shared',
+    target: 'honest',
+  });
+  await honest.paced(EVERY_MS, WARM_MS);
+  return { rig, honest, callers };
+};
+
+const kept = (quiet: Phase, under: Phase): Record<'fixed' | 'top', number> => ({
+  fixed: ratio(quiet.fixed.perS, under.fixed.perS),
+  top: ratio(quiet.top.perS, under.top.perS),
+});
+
+/**
+ * What each kind takes alone, and all at once: quiet turns and turns under attack follow each
+ * other, since other programs take more of the machine at one time than at another.
+ */
+const compareKinds = async (stage: Stage): Promise<Phase[]> => {
+  const phases: Phase[] = [];
+  const quietTurn = (): Promise<Phase> => phaseOf(stage.honest, (turn) => turn >= 1);
+  for (const kinds of [...flags.only.map((kind) => [kind]), flags.only]) {
+    const quiet = [await quietTurn()];
+    const under: Attacks[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      under.push(await attackWith(kinds, 2 * TURN_MS, stage));
+      quiet.push(await quietTurn());
+    }
+    const [alone, attacked] = [sumOf(quiet), sumOf(under.map((attack) => attack.under))];
+    print({
+      phase: kinds.length === 1 ? kinds[0] : 'all kinds',
+      kept: kept(alone, attacked),
+      topPerS: { alone: whole(alone.top.perS), underAttack: whole(attacked.top.perS) },
+      submit: { alone: spreadOf(alone.fixed.latenciesMs), underAttack: spreadOf(attacked.fixed.latenciesMs) },
+      processorShares: under.map(({ processorShares }) => processorShares),
+      attacked: under.at(-1)!.attacked,
+    });
+    phases.push(alone, attacked);
+  }
+  return phases;
+};
+const whole = (n: number): number => Math.round(n);
+const sumOf = (phases: readonly Phase[]): Phase => ({
+  fixed: joined(phases.map(({ fixed }) => fixed)),
+  top: joined(phases.map(({ top }) => top)),
+});
+
 const main = async (): Promise<boolean> => {
   const rig = await openRig();
   try {
-    const token = await rig.token('honest');
-    const callers: Attack['callers'][number][] = [];
-    for (let i = 0; i < flags.hostile; i++)
-      callers.push({ tenant: `hostile-${i}`, token: await rig.token(`hostile-${i}`, LIMITS) });
-    await rig.settle();
-    const { port } = rig;
-    const honest = new Honest({ port, token, tenant: 'honest', name: 'h', handler: 'shared', target: 'honest' });
-    const quiet = (): Promise<Phase> => phaseOf(honest, (turn) => turn >= QUIET_TURNS);
-    await honest.paced(EVERY_MS, WARM_MS);
+    const stage = await stageOf(rig);
+    const alone = flags.each ? await compareKinds(stage) : [];
+    const quiet = (): Promise<Phase> => phaseOf(stage.honest, (turn) => turn >= QUIET_TURNS);
     rig.processorShares();
     const before = await quiet();
     await report(rig, 'before', before, {});
-    const attack: Attack = { port, name: 'x', callers, connections: CONNECTIONS, kinds: flags.only };
-    const attackers = await startAside<{ attacked: Attacked }>(path.join(__dirname, 'attackers.js'), attack);
-    await sleep(WARM_MS);
-    rig.processorShares();
-    const until = performance.now() + ATTACK_MS;
-    const under = await phaseOf(honest, () => performance.now() >= until);
-    const shares = rig.processorShares();
-    const { attacked, processorShare }: { attacked: Attacked } & Cost = await attackers.stop();
-    await rig.drained();
-    const told = { processorShares: { ...shares, attackers: processorShare }, attacked };
+    const { under, ...told } = await attackWith(flags.only, ATTACK_MS, stage);
     await report(rig, 'under attack', under, told);
     rig.processorShares();
     const after = await quiet();
     await rig.drained();
     await report(rig, 'after', after, {});
-    honest.close();
-    const phases = [before, under, after].flatMap(({ fixed, top }) => [fixed, top]);
+    stage.honest.close();
+    const phases = [...alone, before, under, after].flatMap(({ fixed, top }) => [fixed, top]);
     const lost = await lostOf(rig, joined(phases).accepted);
     const { ok } = await rig.client.verify({ full: true });
-    const ratios = { fixed: ratio(before.fixed.perS, under.fixed.perS), top: ratio(before.top.perS, under.top.perS) };
+    // Other programs take more of the machine at one time than at another.
+    const ratios = kept(sumOf([before, after]), under);
     print({ phase: 'all', ratios, goal: GOAL, met: Math.min(ratios.fixed, ratios.top) >= GOAL, lost, verify: ok });
     return lost === 0 && ok;
   } finally {

@@ -56,7 +56,8 @@ describe('a worker as muster_worker and a client as muster_submit', () => {
       { id: 'after', payload: { to: 'b' }, dependsOn: ['a0', 'later'] },
     ]);
     await client.submit('jobs', [{ id: 'a0', payload: { to: 'a0' } }]); // again
-    await world.pools.submit.query(`select submit('jobs', 'sql', '{"to": "b"}', 'b')`);
+    const sql = `select submit('jobs', 'sql', $1, 'b', depends_on => '{after}', callback => $2)`;
+    await world.pools.submit.query(sql, [{ to: 'b' }, { url: 'https://never.example' }]);
     const tasks = await client.waitFor([...ids, 'called', 'later', 'after', 'sql'], { timeoutMs: 60_000 });
     expect(tasks.map(({ state }) => state)).toEqual(tasks.map(() => 'succeeded'));
     // What it depends on has ended: this client may not release it, so the sweeper does.
@@ -77,7 +78,6 @@ describe('a worker as muster_worker and a client as muster_submit', () => {
     const tasks = await client.waitFor(['l1', 'l2', 'l3'], { timeoutMs: 60_000 });
     expect(tasks.map(({ state }) => state)).toEqual(['succeeded', 'succeeded', 'succeeded']);
     expect(await client.batchStatus(batches[0]!.batch)).toMatchObject({ status: 'committed' });
-
     const fanout = await client.openFanout({ notify: { workflowId: 'never-was' } });
     const items = await client.addItems(fanout.id, 20);
     await client.ackItems(items);

@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { cpus } from 'node:os';
+import { constants, cpus, setPriority } from 'node:os';
 import path from 'node:path';
 
 /** Callers in a process of their own, so that what they take of the processor is known. */
@@ -15,11 +15,20 @@ export interface Aside<T> {
   stop(): Promise<T & Cost>;
 }
 
+/** Where it computes: as any process, after all others (nice 19), or on the last core alone. */
+export const PLACES = ['beside', 'nice', 'core'] as const;
+export type Place = (typeof PLACES)[number];
+
+const IDLE = constants.priority.PRIORITY_LOW;
+
 /** Starts a compiled file that calls `runAside`; it ends with this process. */
-export const startAside = async <T>(script: string, argument: unknown): Promise<Aside<T>> => {
+export const startAside = async <T>(script: string, argument: unknown, place?: Place): Promise<Aside<T>> => {
+  const onCore = { execPath: 'taskset', execArgv: ['-c', String(cpus().length - 1), process.execPath] };
   const child = fork(path.resolve(script), [JSON.stringify(argument)], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    ...(place === 'core' ? onCore : {}),
   });
+  if (place === 'nice') setPriority(child.pid!, IDLE);
   const ended = once(child, 'exit');
   let told: (T & Cost) | null = null;
   const ready = once(child, 'message');

@@ -40,6 +40,7 @@ test('of a whole installation nothing is wrong, but for handlers without a worke
     'postgres',
     'connections',
     'clocks',
+    'transactions',
     'tables',
     'handlers',
     'runs',
@@ -51,6 +52,21 @@ test('of a whole installation nothing is wrong, but for handlers without a worke
   expect((await world.run('doctor')).stdout).toContain('Nothing is wrong.');
   worker.child.kill('SIGTERM');
   await worker.exit;
+});
+
+test('it names a transaction that is open', async () => {
+  const held = await createDatabase();
+  const session = await held.pool.connect();
+  await session.query('begin');
+  await session.query('select pg_current_xact_id()');
+  const { of } = await examine(`--database-url ${held.url}`);
+  expect(of['transactions']).toMatchObject({
+    state: 'ok',
+    says: expect.stringMatching(/^session \d+ of postgres \(test\) has had one open for \d/),
+  });
+  await session.query('rollback');
+  session.release();
+  await held.drop();
 });
 
 test('tables that are missing, with the command that makes them; Temporal is looked at all the same', async () => {

@@ -87,6 +87,20 @@ test('one says to whom it goes, without the query, and why it did not arrive', a
   expect(signal).toMatchObject({ to: { workflowId: 'none-has-this-id' }, state: 'given-up' });
 });
 
+test('an address that cannot be read hides no other', async () => {
+  const set = (from: string, to: string) =>
+    muster.database.pool.query({
+      text: `update recipient set address = jsonb_build_object('url', $2::text) where address->>'url' = $1`,
+      values: [from, to],
+    });
+  const [url, wrong] = [`${receiver.url}/gone/too`, 'https://xn--a/'];
+  await set(url, wrong);
+  const found = await all({});
+  await set(wrong, url);
+  expect(found).toHaveLength(5);
+  expect(found.filter(({ to }) => 'url' in to && to.url === 'not a URL')).toHaveLength(1);
+});
+
 test('errors.list counts them by handler', async () => {
   const { errors } = await muster.client.errors.list({ handler: 'jobs' });
   expect(errors.map(({ of, count, callbacks }) => [of, count, callbacks.length])).toContainEqual(['callback', 2, 2]);

@@ -1,7 +1,10 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import pg from 'pg';
 import { leaderIndex } from '../../../workflows/planning/grouping/hash';
 import { eventually } from '../../helpers/eventually';
 import { expectWhole } from '../../helpers/whole';
+import { ROOT } from '../../project/project';
 import type { SqlShop } from './shop';
 import { openSqlShop, refusal } from './shop';
 
@@ -171,7 +174,9 @@ test('a role that may only call it submits, and reads and writes nothing', async
     await session.query(`set local role ${role}`);
     return session.query(text).finally(() => session.query('rollback'));
   };
-  const submit = `select muster.submit('orders', 'role-1', '{"customer": "ada", "total": 1}', 'ada')`;
+  const submit = `select muster.submit('orders', 'role-1', '{"customer": "ada", "total": 1}', 'ada'),
+    muster.submit('orders', 'role-2', '{}', 'ada', depends_on => '{role-1}',
+      callback => '{"url": "https://a.example"}')`;
   try {
     expect(await refusal(attempt(submit))).toMatchObject({ code: '42501' });
     await shop.sql(`grant usage on schema muster to ${role}`);
@@ -183,12 +188,32 @@ test('a role that may only call it submits, and reads and writes nothing', async
       'select from muster.handler',
       `insert into muster.leader (handler_id, name) values (1, 'x')`,
       'delete from muster.queue',
+      `select muster.note_ended('{1}', '{4}')`,
+      `select muster.recipient_of('{"url": "https://a.example"}')`,
     ])
       expect([text, await refusal(attempt(text))]).toMatchObject([text, { code: '42501' }]);
   } finally {
     session.release();
     await shop.sql(`drop owned by ${role}; drop role ${role}`);
   }
+});
+
+test('what the page shows can be run from its beginning to its end, and submits all that it says', async () => {
+  const page = readFileSync(path.join(ROOT, 'docs', 'submit-by-sql.md'), 'utf8');
+  const role = `app_${shop.database.name}`;
+  const blocks = [...page.matchAll(/```sql\n(.*?)```/gs)].map(([, text]) => text!.replace(/\bapp;/g, `${role};`));
+  const theirs = new pg.Client({ connectionString: shop.database.url.split('?')[0]! });
+  await theirs.connect();
+  try {
+    await theirs.query(`create role ${role}; drop table if exists public.purchase cascade`);
+    for (const text of blocks) await theirs.query(text);
+  } finally {
+    await theirs.query(`drop owned by ${role}; drop role ${role}`);
+    await theirs.end();
+  }
+  const all = ['order-1', 'order-10', 'order-7', 'order-8', 'order-9'];
+  expect(await ids('order-')).toEqual(all);
+  expect(blocks.join()).toMatch(/depends_on.*callback/s);
 });
 
 test('nothing in the store is against its rules', () => expectWhole(shop.client));

@@ -2,7 +2,10 @@ import pino from 'pino';
 import { z } from 'zod';
 import { defineHandler } from '../../../handlers';
 import { createPool } from '../../../postgres/pool';
+import type { Receiver } from '../../services/notifier/receiver';
+import { messagesOf, SECRET, startReceiver } from '../../services/notifier/receiver';
 import { SubmitListener } from '../../../workers/submits/listener';
+import type { TasksEnded } from '../../../workflows/definitions';
 import { eventually } from '../../helpers/eventually';
 import type { TestMuster } from '../../helpers/muster';
 import { startMuster } from '../../helpers/muster';
@@ -27,10 +30,16 @@ const orders = defineHandler({
 const SWEEP_MS = 600_000;
 
 let muster: TestMuster;
+let receiver: Receiver;
 beforeAll(async () => {
-  muster = await startMuster([orders], { sweepEveryMs: SWEEP_MS });
+  receiver = await startReceiver();
+  const callbacks = { allow: [`127.0.0.1:${receiver.port}`], secret: SECRET };
+  muster = await startMuster([orders], { sweepEveryMs: SWEEP_MS, callbacks });
 });
-afterAll(() => muster.stop());
+afterAll(async () => {
+  await muster.stop();
+  await receiver.close();
+});
 beforeEach(() => calls.splice(0));
 
 const query = (text: string, values: unknown[] = []) => muster.database.pool.query(text, values);
@@ -54,6 +63,31 @@ test('a task goes at the commit, without a ring and before any sweep', async () 
   const [task] = await muster.client.waitFor('heard-1', { timeoutMs: 60_000 });
   expect(task).toMatchObject({ state: 'succeeded', attempts: 1 });
   expect(calls).toEqual([{ target: 'ada', payloads: [{ customer: 'ada', total: 1, note: 'none' }] }]);
+});
+
+test('what depends on ended tasks goes at the commit; one that fails with them tells its receiver', async () => {
+  await listened();
+  const bad = '{"customer": "ada", "total": "much"}';
+  await query(
+    `select submit('orders', 'good', '{"customer": "ada", "total": 2}', 'ada'),
+       submit('orders', 'bad', $1, 'ada')`,
+    [bad],
+  );
+  await muster.client.waitFor(['good', 'bad'], { timeoutMs: 60_000 });
+  const after = `select submit('orders', $1, $4, 'ada', depends_on => $2, callback => $3)`;
+  const rest = [{ url: receiver.url }, { customer: 'ada', total: 3 }];
+  await query(after, ['after-good', ['good'], ...rest]);
+  await query(after, ['after-bad', ['bad'], ...rest]);
+  const ends = await muster.client.waitFor(['after-good', 'after-bad'], { timeoutMs: 60_000 });
+  expect(ends).toMatchObject([
+    { state: 'succeeded' },
+    { state: 'failed', error: 'dependency "bad" failed', attempts: 0 },
+  ]);
+  const told = await eventually(() => receiver.received.length === 2 && messagesOf<TasksEnded>(receiver));
+  expect(told.flatMap(({ data }) => data.tasks.map(({ id, state }) => `${id} ${state}`)).sort()).toEqual([
+    'after-bad failed',
+    'after-good succeeded',
+  ]);
 });
 
 test('of many tasks of one batch, those that the handler refuses fail alone, and say why', async () => {
@@ -99,7 +133,8 @@ test('behind a pooler, which lends no session out for long, nothing listens', as
   const url = new URL(muster.database.url);
   url.searchParams.set('pgbouncer', 'true');
   const pool = createPool({ databaseUrl: url.href });
-  const listener = new SubmitListener({ pool, log: pino({ level: 'silent' }), ring: async () => undefined });
+  const nothing = async (): Promise<void> => undefined;
+  const listener = new SubmitListener({ pool, log: pino({ level: 'silent' }), ring: nothing, release: nothing });
   await listened();
   await listener.listen();
   expect(await listeners()).toHaveLength(1); // that of the worker

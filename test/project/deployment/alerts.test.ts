@@ -1,4 +1,5 @@
 import { load } from 'js-yaml';
+import { evaluate, scrapeOf } from '../../incidents/promql';
 import { read } from '../project';
 
 /** deploy/prometheus: each rule asks for metrics and labels, and names commands, that there are. */
@@ -56,6 +57,18 @@ test.each(rules)('%s: says whom it concerns and what to do, by commands that the
 
 test.each(rules)('%s: the page of incidents says what it is and what ends it', (name) => {
   expect(read('docs/operations/incidents.md')).toContain(`| \`${name}\` `);
+});
+
+test.each(['queued', 'delayed', 'held'])('a backlog is full of what is %s, as submits count it', (where) => {
+  const { expr } = rules.find(([name]) => name === 'MusterBacklogFull')![1];
+  const fires = (waiting: number): number => {
+    const counts = ['queued', 'delayed', 'held'].map(
+      (state) => `muster_${state}_tasks{handler="orders"} ${state === where ? waiting : 0}`,
+    );
+    const now = scrapeOf('muster_queue_limit{handler="orders"} 100', ...counts);
+    return evaluate(expr, now, now).length;
+  };
+  expect([fires(94), fires(95)]).toEqual([0, 1]);
 });
 
 test('each kind of metric that a rule needs is told apart', () => {

@@ -4,6 +4,7 @@ import { fanoutViewOf } from '../../../client/fanouts/fanout';
 import { setLimitsOf } from '../../../client/limits/view';
 import { findScope } from '../../../client/operations/scope';
 import { readBeside } from '../../../postgres/dashboard/beside';
+import { endOf, holderOf, readOldestTransaction } from '../../../postgres/operations/oldestTransaction';
 import { readNewestFanouts } from '../../../postgres/dashboard/fanouts';
 import { readForming } from '../../../postgres/dashboard/forming';
 import type { HandlerLimitsRow } from '../../../postgres/dashboard/limits';
@@ -74,6 +75,13 @@ const countNodes = async (client: Client): Promise<Overview['nodes']> => {
   };
 };
 
+const oldestOf = async (client: Client): Promise<NonNullable<Overview['beside']>['oldestTransaction']> => {
+  const oldest = await readOldestTransaction(client.pool);
+  if (oldest === null) return null;
+  const { seconds, transactions } = oldest;
+  return { holder: holderOf(oldest), seconds, transactions, remedy: endOf(oldest) };
+};
+
 /** Returns all that is to be seen at a glance by a token with these limits. */
 export const readOverview = async (client: Client, limits: Limits): Promise<Overview> => {
   const at = await readTime(client.pool);
@@ -89,7 +97,7 @@ export const readOverview = async (client: Client, limits: Limits): Promise<Over
     handlers: mine.flatMap((status) => briefly(status, settings, retrying)),
     nodes: isWhole ? await countNodes(client) : null,
     queuers: isWhole ? await client.queuer() : null,
-    beside: isWhole ? await readBeside(client.pool) : null,
+    beside: isWhole ? { ...(await readBeside(client.pool)), oldestTransaction: await oldestOf(client) } : null,
   };
 };
 

@@ -1,20 +1,10 @@
 import type { Overview, OverviewHandler } from '../../../workflows/contracts/dashboard';
-import type { Action } from './actions';
+import type { Finding } from './finding';
 import { resume } from './actions';
 import { counted, duration, number } from './format';
 import { resumeLanes } from './moreActions';
+import { openFor } from './openTransaction';
 import { hrefOf } from './place';
-
-/** One thing that is wrong: what, why, and what to do. */
-export interface Finding {
-  level: 'bad' | 'warn';
-  what: string;
-  why: string;
-  next: string;
-  /** Where to look. */
-  href: string;
-  action?: Action;
-}
 
 /** Beyond its linger, a task waits this long for no visible reason before that is a finding. */
 const LATE_MS = 60_000;
@@ -227,8 +217,9 @@ const ofNodes = ({ nodes, handlers }: Overview): Finding[] =>
 
 const ofBeside = ({ beside }: Overview): Finding[] => {
   if (beside === null) return [];
-  const { executionsWithoutNodes: n, retriedCallbacks: retried, lostCallbacks: lost } = beside;
+  const { executionsWithoutNodes: n, retriedCallbacks: retried, lostCallbacks: lost, oldestTransaction } = beside;
   const found: Finding[] = [];
+  if (oldestTransaction !== null) found.push(...openFor(oldestTransaction));
   if (n > 0)
     found.push({
       level: 'bad',

@@ -2,7 +2,7 @@ import { useContext } from 'preact/hooks';
 import type { Overview as View, OverviewHandler } from '../../../workflows/contracts/dashboard';
 import { useLive } from '../api/live';
 import { SessionContext } from '../api/session';
-import type { Finding } from '../model/findings';
+import type { Finding } from '../model/finding';
 import { findingsOf, standingOf } from '../model/findings';
 import { counted, number } from '../model/format';
 import { hrefOf } from '../model/place';
