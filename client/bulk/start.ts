@@ -3,6 +3,7 @@ import { readBounds, readHeaviest } from '../../postgres/bulk/bounds';
 import { withRetries } from '../../postgres/errors';
 import type { Contract } from '../../handlers/types';
 import type { ListedTask } from '../../postgres/listing/task';
+import { isHiddenFromOlder } from '../../workflows/planning/bulk/fields';
 import { IN_LANE } from '../../workflows/planning/bulk/actions';
 import type { JsonObject } from '../../workflows/planning/bulk/mergePatch';
 import type { BulkDryRun, BulkView } from '../../workflows/contracts/bulk';
@@ -49,6 +50,7 @@ export const startBulk = async (client: Connection, input: BulkStart): Promise<B
     handlerId: bounds.handlerId,
     filter: JSON.stringify(filter),
     action: JSON.stringify(deed),
+    isHidden: isHiddenFromOlder({ filter: { ...filter }, action: { ...deed } }),
     ...client.audit.actorNow(),
   };
   await withRetries(() => store.insertBulk(client.pool, row));

@@ -3,6 +3,7 @@ import * as store from '../../postgres/bulk/action';
 import type { BulkRow } from '../../postgres/bulk/action';
 import { withRetries } from '../../postgres/errors';
 import { inTransaction } from '../../postgres/pool';
+import { KNOWN_ACTIONS, KNOWN_FILTER, unknownPart } from '../../workflows/planning/bulk/fields';
 import { BULK_STATES } from '../../workflows/planning/bulk/states';
 import { wakeGivenUp } from '../operations/cancellation';
 import type { ClientContext } from '../context';
@@ -27,8 +28,8 @@ export type BulkContext = Pick<
 export interface StepOptions {
   /** Whose payloads it can change; default: none. */
   handlers?: ReadonlyMap<string, Contract> | undefined;
-  /** Only those that change payloads. Default: false. */
-  onlyPayloads?: boolean;
+  /** Only those that older programs do not make, one of which may have the lease. Default: false. */
+  onlyHidden?: boolean;
 }
 
 /** Tasks that one transaction changes, and that one step of counting looks at. */
@@ -38,6 +39,8 @@ const MOST_ERROR = 1_000;
 /** Reasons for which tasks could not be changed that are counted apart. */
 const MOST_REASONS = 20;
 const OTHER_REASONS = 'for other reasons';
+/** After which a step that is due is not merely waiting for its turn. */
+const OVERDUE_SECONDS = 10;
 
 /** What a step came to. */
 export interface BulkStep {
@@ -52,14 +55,14 @@ export interface BulkStep {
  * Makes the next step of the bulk action that has waited for longest: counts some tasks, or changes
  * some of them and moves the cursor in one transaction. Null: none is due. A step that fails is
  * noted, and tried again later; meanwhile others go on. Payloads are
- * changed only where their handler is known.
+ * changed only where their handler is known. What has fields that this program does not know is
+ * left alone.
  */
 export const makeBulkStep = async (
   client: BulkContext,
-  { handlers = new Map(), onlyPayloads = false }: StepOptions = {},
+  { handlers = new Map(), onlyHidden = false }: StepOptions = {},
 ): Promise<BulkStep | null> => {
-  const names = [...handlers.keys()];
-  const row = await withRetries(() => store.findDueBulk(client.pool, names, onlyPayloads));
+  const row = await nextOf(client, { handlers: [...handlers.keys()], onlyHidden });
   if (row === null) return null;
   try {
     const done =
@@ -71,6 +74,20 @@ export const makeBulkStep = async (
     const text = failure instanceof Error ? failure.message : String(failure);
     await store.noteFailedStep(client.pool, row.id, row.step, text.slice(0, MOST_ERROR));
     return { id: row.id, done: 0, failure };
+  }
+};
+
+/** Returns the action whose step is made; null: none is due that this program knows. */
+const nextOf = async ({ pool }: BulkContext, can: Pick<store.Maker, 'handlers' | 'onlyHidden'>) => {
+  const maker = { ...can, filter: KNOWN_FILTER, actions: KNOWN_ACTIONS };
+  for (;;) {
+    const row = await withRetries(() => store.findDueBulk(pool, maker));
+    const unknown = row === null ? null : unknownPart(row);
+    if (row === null || unknown === null) return row;
+    // A later program may be making it just now.
+    if (row.dueForSeconds! < OVERDUE_SECONDS) return null;
+    const error = `this worker does not know ${unknown}: it waits for a worker of a later version`;
+    if (!(await store.noteLeftAlone(pool, row.id, row.step, error))) return null;
   }
 };
 

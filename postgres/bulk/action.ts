@@ -12,6 +12,8 @@ export interface NewBulk {
   who: string;
   door: string;
   origin: string | null;
+  /** Programs from before migration 000027 are not to make it. */
+  isHidden: boolean;
 }
 
 /** Inserts one that begins at once; it sees what there is now. False: there is one with this id. */
@@ -19,12 +21,12 @@ export const insertBulk = async (db: Queryable, bulk: NewBulk): Promise<boolean>
   const { rowCount } = await db.query({
     name: 'insert-bulk',
     text: `
-insert into bulk_action (id, handler_id, filter, action, last_seq, last_batch_id, due_at, who, door, origin, created_at,
-  changed_at)
+insert into bulk_action (id, handler_id, filter, action, last_seq, last_batch_id, due_at, step_at, who, door, origin,
+  created_at, changed_at)
 select $1, $2, $3::jsonb, $4::jsonb, coalesce((select max(seq) from task), 0), coalesce((select max(id) from batch), 0),
-  clock(), $5, $6, $7, clock(), clock()
+  case when $8 then 'infinity' else clock() end, case when $8 then clock() end, $5, $6, $7, clock(), clock()
 on conflict (id) do nothing`,
-    values: [bulk.id, bulk.handlerId, bulk.filter, bulk.action, bulk.who, bulk.door, bulk.origin],
+    values: [bulk.id, bulk.handlerId, bulk.filter, bulk.action, bulk.who, bulk.door, bulk.origin, bulk.isHidden],
   });
   return rowCount === 1;
 };
@@ -37,6 +39,10 @@ export interface BulkRow {
   action: Record<string, unknown>;
   state: number;
   step: number;
+  /** Hidden from programs of before migration 000027. */
+  isHidden: boolean;
+  /** Seconds for which its next step has been due; null: it is not, or has ended. */
+  dueForSeconds: number | null;
   place: unknown;
   lastSeq: number;
   lastBatchId: number;
@@ -60,6 +66,8 @@ export interface BulkRow {
 
 const SELECT = `
 select b.id, b.handler_id as "handlerId", h.name as handler, b.filter, b.action, b.state, b.step, b.place,
+  b.step_at is not null as "isHidden", case when b.due_at is not null and coalesce(b.step_at, b.due_at) <= clock()
+    then extract(epoch from clock() - coalesce(b.step_at, b.due_at))::float8 end as "dueForSeconds",
   b.last_seq as "lastSeq", b.last_batch_id as "lastBatchId",
   (extract(epoch from b.created_at) * 1000000)::bigint as "startUs", b.total, b.n_done as done, b.n_skipped as skipped,
   b.failures, b.tries, b.error, b.who, b.door, b.origin,
@@ -72,24 +80,53 @@ export const readBulk = async (db: Queryable, id: string): Promise<BulkRow | nul
   return rows[0] ?? null;
 };
 
+/** Which steps a process can make. */
+export interface Maker {
+  /** The handlers whose payloads it can change. */
+  handlers: readonly string[];
+  /** Only those that are hidden from older programs, one of which may have the sweeper's lease. */
+  onlyHidden: boolean;
+  /** The fields that it knows, of filters and of each action. */
+  filter: readonly string[];
+  actions: Readonly<Record<string, readonly string[]>>;
+}
+
 /**
- * Returns the one whose next step has been due for longest; null: none is due. One that changes
- * payloads must be of one of these handlers; with `onlyPayloads` there are no others.
+ * Part of a statement: the process knows all fields. One that has an unknown action has no field
+ * that is known.
+ */
+const KNOWN = `(b.filter - $3::text[] = '{}' and b.action - array(
+  select jsonb_array_elements_text($4::jsonb->(b.action->>'do'))) = '{}')`;
+
+/**
+ * Returns the one whose next step has been due for longest; null: none is due. One that has fields
+ * which the process does not know comes after all others, and first those that do not say so.
  */
 export const findDueBulk = async (
   db: Queryable,
-  handlers: readonly string[],
-  onlyPayloads: boolean,
+  { handlers, onlyHidden, filter, actions }: Maker,
 ): Promise<BulkRow | null> => {
   const { rows } = await db.query<BulkRow>({
     name: 'find-due-bulk',
     text: `${SELECT}
-where b.due_at <= clock()
-  and case when b.action ? 'payloadPatch' then h.name = any($1::text[]) else not $2::boolean end
-order by b.due_at limit 1`,
-    values: [handlers, onlyPayloads],
+where b.due_at is not null and coalesce(b.step_at, b.due_at) <= clock() and (b.step_at is not null or not $2::boolean)
+  and (not b.action ? 'payloadPatch' or h.name = any($1::text[]))
+order by ${KNOWN} desc, not ${KNOWN} and b.error is not null, coalesce(b.step_at, b.due_at) limit 1`,
+    values: [handlers, onlyHidden, filter, JSON.stringify(actions)],
   });
   return rows[0] ?? null;
+};
+
+/** Notes why a process leaves it alone, which others need not. False: that is noted. */
+export const noteLeftAlone = async (db: Queryable, id: string, step: number, error: string): Promise<boolean> => {
+  const { rowCount } = await db.query({
+    name: 'note-left-alone',
+    text: `
+update bulk_action set error = $3
+where id = $1 and step = $2 and due_at is not null and error is null`,
+    values: [id, step, error],
+  });
+  return rowCount === 1;
 };
 
 /** Where a list goes on: before a time in microseconds, and at that time before an id. */
@@ -140,7 +177,8 @@ export const noteCounted = async (
     name: 'note-counted',
     text: `
 update bulk_action set total = total + $3, place = $4::jsonb, step = step + 1, tries = 0, error = null,
-  due_at = clock(), changed_at = clock(),
+  due_at = case when step_at is null then clock() else 'infinity' end,
+  step_at = case when step_at is not null then clock() end, changed_at = clock(),
   state = case when $4::jsonb is null then 1 /* working */ else 0 /* counting */ end,
   worked_from = case when $4::jsonb is null then clock() end
 where id = $1 and step = $2 and state = 0 /* counting */`,
@@ -170,7 +208,8 @@ export const noteWorked = async (
 update bulk_action set n_done = n_done + $2, n_skipped = n_skipped + $3, failures = $4::jsonb, place = $5::jsonb,
   step = step + 1, tries = 0, error = null, changed_at = clock(),
   state = case when $5::jsonb is null then 2 /* done */ else 1 /* working */ end,
-  due_at = case when $5::jsonb is not null then clock() end,
+  due_at = case when $5::jsonb is null then null when step_at is null then clock() else 'infinity' end,
+  step_at = case when step_at is not null then clock() end,
   finished_at = case when $5::jsonb is null then clock() end
 where id = $1`,
     values: [id, done, skipped, failures, place],
@@ -182,9 +221,14 @@ export const noteFailedStep = async (db: Queryable, id: string, step: number, er
   await db.query({
     name: 'note-failed-step',
     text: `
-update bulk_action set tries = tries + 1, error = $3,
-  due_at = clock() + least(60, power(2, least(tries, 6))) * interval '1 s'
-where id = $1 and step = $2 and due_at is not null`,
+update bulk_action b set tries = b.tries + 1, error = $3,
+  due_at = case when b.step_at is null then w.until else 'infinity' end,
+  step_at = case when b.step_at is not null then w.until end
+from (
+  select id, clock() + least(60, power(2, least(tries, 6))) * interval '1 s' as until
+  from bulk_action
+  where id = $1) w
+where b.id = w.id and b.step = $2 and b.due_at is not null`,
     values: [id, step, error],
   });
 };

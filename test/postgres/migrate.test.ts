@@ -161,6 +161,7 @@ test('tables that began with another migration are refused, with a remedy, and n
 test('what cannot be undone is refused, and nothing is undone', async () => {
   await migrate(database.url);
   expect(await migrateDown(database.url, 'muster', '000001')).toEqual([
+    '000027_hidden_bulk_actions',
     '000026_due_of',
     '000025_submit_waits',
     '000024_submit_labels',

@@ -25,10 +25,11 @@ export class BulkActions {
 
   /**
    * Begins to make the steps that are due, unless that is being done. Without the sweeper's lease
-   * those that change payloads, which the process that has it may not be able to.
+   * those that are hidden from older programs: the process that has it may be of one, or not have
+   * the handler whose payloads change.
    */
   begin(counts: Pick<SweepCounts, 'bulkTasks'>, hasLease = true): void {
-    if (this.stopped || (!hasLease && this.options.handlers === undefined)) return;
+    if (this.stopped) return;
     this.running ??= this.work(counts, !hasLease)
       .catch((err: unknown) => this.options.log.warn({ err }, 'sweeper: bulk actions were not looked for'))
       .finally(() => (this.running = null));
@@ -40,10 +41,10 @@ export class BulkActions {
     await this.running;
   }
 
-  private async work(counts: Pick<SweepCounts, 'bulkTasks'>, onlyPayloads: boolean): Promise<void> {
+  private async work(counts: Pick<SweepCounts, 'bulkTasks'>, onlyHidden: boolean): Promise<void> {
     while (!this.stopped) {
       const startedAt = performance.now();
-      const step = await makeBulkStep(this.context, { handlers: this.options.handlers, onlyPayloads });
+      const step = await makeBulkStep(this.context, { handlers: this.options.handlers, onlyHidden });
       if (step === null) return;
       counts.bulkTasks += step.done;
       this.note(step.id, step.failure);

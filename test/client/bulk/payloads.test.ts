@@ -105,7 +105,7 @@ test('payloads of older versions and of SQL become today’s; what is no object,
   );
   expect(await payloadsOf(shop.client, 'old')).toEqual([{ to: 'se' }]);
   await shop.pool.query(`update task set version = 2 where id = 'newer'`);
-  await shop.pool.query('update bulk_action set due_at = clock() where due_at is not null');
+  await shop.pool.query('update bulk_action set step_at = clock()');
   await makeSteps(shop.client, today);
   expect(await shop.client.bulk.get(id)).toMatchObject({ state: 'done', done: 4, error: null });
   expect(await payloadsOf(shop.client, 'old', 'newer', 'sql', 'text')).toEqual([
@@ -128,14 +128,12 @@ test('only a process that has the handler changes payloads; others go on with al
   const action = { do: 'update', payloadPatch: { note: 'n' } } as const;
   const waits = await shop.client.bulk.start({ handler: 'items', action });
   const other = await shop.client.bulk.start({ handler: 'items', action: { do: 'update', priority: 2 } });
-  expect(
-    await makeBulkStep(shop.client, { handlers: new Map([['else', shop.handler]]), onlyPayloads: true }),
-  ).toBeNull();
+  expect(await makeBulkStep(shop.client, { handlers: new Map([['else', shop.handler]]), onlyHidden: true })).toBeNull();
   await makeSteps(shop.client);
   expect(await shop.client.bulk.get(other.id)).toMatchObject({ state: 'done', done: 2 });
   expect(await shop.client.bulk.get(waits.id)).toMatchObject({ state: 'counting', error: null });
   const third = await shop.client.bulk.start({ handler: 'items', action: { do: 'cancel' } });
-  const mine = { handlers: new Map([['items', shop.handler]]), onlyPayloads: true };
+  const mine = { handlers: new Map([['items', shop.handler]]), onlyHidden: true };
   for (let step = await makeBulkStep(shop.client, mine); step !== null; step = await makeBulkStep(shop.client, mine));
   expect(await shop.client.bulk.get(waits.id)).toMatchObject({ state: 'done', done: 2 });
   expect(await shop.client.bulk.get(third.id)).toMatchObject({ state: 'counting' });

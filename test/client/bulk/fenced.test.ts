@@ -1,0 +1,100 @@
+import type { BulkStart } from '../../../client';
+import { makeBulkStep } from '../../../client/bulk/step';
+import type { Shop } from '../shop';
+import { broken, items, openShop } from '../shop';
+import { made, makeSteps } from './made';
+
+/** Bulk actions while workers of several versions run. */
+
+let shop: Shop;
+beforeAll(async () => {
+  shop = await openShop();
+  await shop.client.submit('items', [...items('se', 'a', 'b', 'c'), ...items('no', 'd')]);
+});
+afterEach(async () => {
+  await shop.pool.query('delete from bulk_action');
+  expect(await broken(shop.client)).toEqual({});
+});
+afterAll(() => shop.stop());
+
+/** What a worker of before migration 000027 finds, by its own statement. */
+const foundByOlder = async (): Promise<string[]> => {
+  const { rows } = await shop.pool.query<{ id: string }>(`
+select b.id from bulk_action b join handler h on h.id = b.handler_id
+where b.due_at <= clock() order by b.due_at limit 1`);
+  return rows.map(({ id }) => id);
+};
+/** What its steps did to a row. */
+const STEP_OF_OLDER = `
+update bulk_action set state = 2 /* done */, due_at = null, finished_at = clock() where id = $1`;
+
+const update = (action: object, where: object = {}): BulkStart =>
+  ({ handler: 'items', where, action: { do: 'update', ...action } }) as BulkStart;
+
+test.each<[string, BulkStart]>([
+  ['one task', update({ priority: 3 }, { id: 'a' })],
+  ['one task, cancelled', { handler: 'items', where: { id: 'c' }, action: { do: 'cancel' } }],
+  ['other payloads', update({ payloadPatch: { note: 'n' } })],
+  ['an expiry', update({ expiresAt: '2099-01-01' })],
+  ['no expiry', update({ expiresAt: null, priority: 4 })],
+])('a worker of the version before leaves alone what it would make wrongly: %s', async (_what, input) => {
+  const { id } = await shop.client.bulk.start(input);
+  const seen: string[] = [];
+  for (let i = 0; i < 9; i++) {
+    seen.push(...(await foundByOlder()));
+    if ((await makeBulkStep(shop.client, { handlers: new Map([['items', shop.handler]]) })) === null) break;
+  }
+  expect(seen).toEqual([]);
+  expect(await shop.client.bulk.get(id)).toMatchObject({ state: 'done', failed: 0 });
+  expect((await shop.client.bulk.get(id))!.done).toBeGreaterThan(0);
+});
+
+test('it makes and stops all others, and what it may not make it stops', async () => {
+  const { id } = await shop.client.bulk.start(update({ priority: 7 }));
+  expect(await foundByOlder()).toEqual([id]);
+  await shop.pool.query(STEP_OF_OLDER, [id]);
+  const fenced = await shop.client.bulk.start(update({ priority: 8 }, { id: 'd' }));
+  // The statement of its `stop`.
+  await shop.pool.query({
+    text: `
+update bulk_action set state = 3 /* stopped */, due_at = null, finished_at = clock(), changed_at = clock()
+where id = $1 and due_at is not null`,
+    values: [fenced.id],
+  });
+  expect(await makeSteps(shop.client)).toBe(0);
+  expect(await shop.client.bulk.get(fenced.id)).toMatchObject({ state: 'stopped', done: 0 });
+});
+
+test('a failed step of a hidden action is tried again later, and stays hidden', async () => {
+  const { id } = await shop.client.bulk.start(update({ expiresAt: '2098-01-01' }));
+  await shop.pool.query(`update bulk_action set place = '{"source": 0, "place": ["x"]}'`);
+  expect(await makeBulkStep(shop.client)).toMatchObject({ id, failure: expect.any(Error) as Error });
+  expect(await foundByOlder()).toEqual([]);
+  expect(await makeBulkStep(shop.client)).toBeNull();
+  const { rows } = await shop.pool.query(`
+select due_at = 'infinity' as hidden, step_at > created_at + interval '900 ms' as later from bulk_action`);
+  expect(rows).toEqual([{ hidden: true, later: true }]);
+});
+
+test('this version leaves alone what a later one started with more fields, says which, and makes others', async () => {
+  const start = async (): Promise<string> => (await shop.client.bulk.start(update({ priority: 5 }))).id;
+  const later = [await start(), await start(), await start()];
+  const change = (id: string, column: string, json: string): Promise<unknown> =>
+    shop.pool.query(
+      `update bulk_action set ${column} = ${column} || $2::jsonb,
+      due_at = clock() - interval '1 minute' where id = $1`,
+      [id, json],
+    );
+  await change(later[0]!, 'filter', '{"colour": "red"}');
+  await change(later[1]!, 'action', '{"shade": 5}');
+  await change(later[2]!, 'action', '{"do": "freeze"}');
+  const view = await made(shop.client, update({ priority: 6 }), shop.handler);
+  expect(view).toMatchObject({ state: 'done' });
+  const errors = await Promise.all(later.map(async (id) => (await shop.client.bulk.get(id))!));
+  expect(errors.map(({ state }) => state)).toEqual(['counting', 'counting', 'counting']);
+  expect(errors.map(({ error }) => error)).toEqual([
+    'this worker does not know where.colour: it waits for a worker of a later version',
+    'this worker does not know action.shade: it waits for a worker of a later version',
+    'this worker does not know the action freeze: it waits for a worker of a later version',
+  ]);
+});
