@@ -3,6 +3,9 @@ import { NAMED } from './waiting';
 
 /** Statements that change the payloads of waiting tasks. */
 
+/** Part of statements: a hash of all that a change of a payload replaces. */
+const PRINT = `hashtextextended(concat_ws(' ', coalesce(k.version, 1), coalesce(k.weight, 1), k.payload::text), 0)::text`;
+
 /** A task with its payload as it is stored, and what was computed from that. */
 export interface PayloadRow {
   seq: number;
@@ -14,7 +17,7 @@ export interface PayloadRow {
   key: string | null;
   /** Null: 1. */
   weight: number | null;
-  /** By which it is seen whether the payload is still this one. */
+  /** By which it is seen whether payload, version and weight are still these. */
   print: string;
 }
 
@@ -23,7 +26,7 @@ export const readPayloads = async (db: Queryable, seqs: readonly number[]): Prom
     name: 'read-payloads',
     text: `
 select k.seq, k.id, t.key as target, k.payload::text as payload, k.version, k.key, k.weight,
-  hashtextextended(k.payload::text, 0)::text as print
+  ${PRINT} as print
 from task k join target t on t.id = k.target_id
 where k.seq = any($1::bigint[])`,
     values: [seqs],
@@ -31,7 +34,7 @@ where k.seq = any($1::bigint[])`,
   return rows;
 };
 
-/** Returns those of the tasks whose payload is the one that was read, by its print. */
+/** Returns those of the tasks that are as they were read, by their print. */
 export const findUnchanged = async (
   client: Client,
   tasks: readonly Pick<PayloadRow, 'seq' | 'print'>[],
@@ -41,7 +44,7 @@ export const findUnchanged = async (
     text: `
 select k.seq
 from unnest($1::bigint[], $2::text[]) p (seq, print) join task k on k.seq = p.seq
-where hashtextextended(k.payload::text, 0)::text = p.print`,
+where ${PRINT} = p.print`,
     values: [tasks.map(({ seq }) => seq), tasks.map(({ print }) => print)],
   });
   return rows.map(({ seq }) => seq);

@@ -7,7 +7,7 @@ import type { HandlerOptions } from '../../../handlers';
 import { countDueObjects } from '../../../postgres/unneededObject';
 import type { Item, Shop } from '../shop';
 import { broken, cut, items, openShop, placesOf } from '../shop';
-import { afterChoice, makeSteps } from './made';
+import { afterChoice, made, makeSteps } from './made';
 import { encoding, forget, patched, payloadsOf, rowsOf } from './patching';
 
 /** Payloads that a bulk action changes where there is a codec, or an object store. */
@@ -21,9 +21,9 @@ afterEach(async () => {
   expect(found).toEqual({});
 });
 
-test('what is claimed, or gets another payload, before its change is skipped, also if it was refused', async () => {
+test('what is claimed, or gets another payload or weight, before its change is skipped, also if it was refused', async () => {
   await open();
-  await shop.client.submit('items', [...items('se', 'a', 'b', 'c'), ...items('no', 'd')]);
+  await shop.client.submit('items', [...items('se', 'a', 'b', 'c', 'heavy', 'newer'), ...items('no', 'd')]);
   // The codec encodes after the payloads were read, and before their tasks are locked.
   let meanwhile: (() => Promise<unknown>) | null = null;
   const payloadCodec: PayloadCodec = {
@@ -41,15 +41,19 @@ test('what is claimed, or gets another payload, before its change is skipped, al
     await cut(shop.pool, ['a']);
     await cut(shop.pool, ['d']);
     await shop.pool.query(`update task set payload = '{"to":"se","key":"k"}' where id = 'b'`);
+    await shop.pool.query(`update task set version = 2 where id = 'newer'`);
+    await made(shop.client, { handler: 'items', where: { id: 'heavy' }, action: { do: 'update', weight: 9 } });
   };
   await makeSteps(client, shop.handler);
-  expect(await client.bulk.get(id)).toMatchObject({ state: 'done', total: 4, done: 1, skipped: 3, failed: 0 });
+  expect(await client.bulk.get(id)).toMatchObject({ state: 'done', total: 6, done: 1, skipped: 5, failed: 0 });
   expect(await payloadsOf(client, 'a', 'b', 'c')).toEqual([
     { to: 'se' },
     { to: 'se', key: 'k' },
     { to: 'se', note: 'n' },
   ]);
   await client.close();
+  expect(await rowsOf(shop, 'heavy')).toEqual(Array(2).fill({ bytes: '{"to":"se"}'.length, weight: 9 }));
+  expect((await shop.pool.query(`select version from task where id = 'newer'`)).rows).toEqual([{ version: 2 }]);
   expect([await placesOf(shop.pool, 'a'), await placesOf(shop.pool, 'c')]).toEqual([['member'], ['queue']]);
   await forget(shop, 'a', 'd');
 });
