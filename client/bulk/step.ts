@@ -2,6 +2,7 @@ import { releaseTargets } from '../../postgres/calls/batch';
 import * as store from '../../postgres/bulk/action';
 import type { BulkRow } from '../../postgres/bulk/action';
 import { withRetries } from '../../postgres/errors';
+import type { Pool } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
 import { KNOWN_ACTIONS, KNOWN_FILTER, unknownPart } from '../../workflows/planning/bulk/fields';
 import { BULK_STATES } from '../../workflows/planning/bulk/states';
@@ -30,6 +31,8 @@ export interface StepOptions {
   handlers?: ReadonlyMap<string, Contract> | undefined;
   /** Only those that older programs do not make, one of which may have the lease. Default: false. */
   onlyHidden?: boolean;
+  /** Ms for which others leave a step alone whose maker may have died. Default 6,000. */
+  leaseMs?: number;
 }
 
 /** Tasks that one transaction changes, and that one step of counting looks at. */
@@ -39,6 +42,7 @@ const MOST_ERROR = 1_000;
 /** Reasons for which tasks could not be changed that are counted apart. */
 const MOST_REASONS = 20;
 const OTHER_REASONS = 'for other reasons';
+const LEASE_MS = 6_000;
 /** After which a step that is due is not merely waiting for its turn. */
 const OVERDUE_SECONDS = 10;
 
@@ -60,15 +64,14 @@ export interface BulkStep {
  */
 export const makeBulkStep = async (
   client: BulkContext,
-  { handlers = new Map(), onlyHidden = false }: StepOptions = {},
+  { handlers = new Map(), onlyHidden = false, leaseMs = LEASE_MS }: StepOptions = {},
 ): Promise<BulkStep | null> => {
-  const row = await nextOf(client, { handlers: [...handlers.keys()], onlyHidden });
+  const row = await nextOf(client, { handlers: [...handlers.keys()], onlyHidden }, leaseMs);
   if (row === null) return null;
   try {
-    const done =
-      row.state === BULK_STATES.counting
-        ? await countSome(client, row)
-        : await changeSome(client, row, patchedBy(handlers, row));
+    const done = await keeping(client.pool, row, leaseMs, () =>
+      row.state === BULK_STATES.counting ? countSome(client, row) : changeSome(client, row, patchedBy(handlers, row)),
+    );
     return { id: row.id, done, failure: null };
   } catch (failure) {
     const text = failure instanceof Error ? failure.message : String(failure);
@@ -77,17 +80,42 @@ export const makeBulkStep = async (
   }
 };
 
-/** Returns the action whose step is made; null: none is due that this program knows. */
-const nextOf = async ({ pool }: BulkContext, can: Pick<store.Maker, 'handlers' | 'onlyHidden'>) => {
+/**
+ * Returns the action whose step is made; null: none is due that this program knows. One that any
+ * worker makes is kept from the others.
+ */
+const nextOf = async (
+  { pool }: BulkContext,
+  can: Pick<store.Maker, 'handlers' | 'onlyHidden'>,
+  leaseMs: number,
+): Promise<BulkRow | null> => {
   const maker = { ...can, filter: KNOWN_FILTER, actions: KNOWN_ACTIONS };
   for (;;) {
     const row = await withRetries(() => store.findDueBulk(pool, maker));
-    const unknown = row === null ? null : unknownPart(row);
-    if (row === null || unknown === null) return row;
+    if (row === null) return null;
+    const unknown = unknownPart(row);
+    if (unknown === null) {
+      if (!row.isHidden || (await withRetries(() => store.claimStep(pool, row.id, row.step, leaseMs)))) return row;
+      continue;
+    }
     // A later program may be making it just now.
     if (row.dueForSeconds! < OVERDUE_SECONDS) return null;
     const error = `this worker does not know ${unknown}: it waits for a worker of a later version`;
     if (!(await store.noteLeftAlone(pool, row.id, row.step, error))) return null;
+  }
+};
+
+/** Makes a step, and keeps it from others meanwhile. */
+const keeping = async <T>(pool: Pool, row: BulkRow, leaseMs: number, make: () => Promise<T>): Promise<T> => {
+  if (!row.isHidden) return make();
+  // What fails is renewed next time; a step that others repeat is kept once, by its number.
+  const renewal = setInterval(() => {
+    store.renewStep(pool, row.id, row.step, leaseMs).catch(() => undefined);
+  }, leaseMs / 3);
+  try {
+    return await make();
+  } finally {
+    clearInterval(renewal);
   }
 };
 

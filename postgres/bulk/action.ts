@@ -150,6 +150,33 @@ order by b.created_at desc, b.id desc limit $5`,
   return rows;
 };
 
+/**
+ * Keeps a step of a hidden action from other processes, which would decide and encode the same. It
+ * is due again after so many milliseconds, unless it is made or this is renewed. False: another
+ * process has it, or it is made.
+ */
+export const claimStep = async (db: Queryable, id: string, step: number, ms: number): Promise<boolean> => {
+  const { rowCount } = await db.query({
+    name: 'claim-step',
+    text: `
+update bulk_action set step_at = clock() + $3 * interval '1 ms'
+where id = $1 and step = $2 and due_at is not null and step_at <= clock()`,
+    values: [id, step, ms],
+  });
+  return rowCount === 1;
+};
+
+/** Keeps a step for longer that this process has claimed. */
+export const renewStep = async (db: Queryable, id: string, step: number, ms: number): Promise<void> => {
+  await db.query({
+    name: 'renew-step',
+    text: `
+update bulk_action set step_at = clock() + $3 * interval '1 ms'
+where id = $1 and step = $2 and due_at is not null and step_at is not null`,
+    values: [id, step, ms],
+  });
+};
+
 /** Says whether the step is still to be made, and locks the action: nothing else makes it. */
 export const lockStep = async (client: Client, id: string, step: number): Promise<boolean> => {
   const { rows } = await client.query({

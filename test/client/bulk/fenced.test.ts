@@ -1,8 +1,12 @@
-import type { BulkStart } from '../../../client';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { BulkStart, Client, CodecContext, PayloadCodec } from '../../../client';
 import { makeBulkStep } from '../../../client/bulk/step';
+import { claimStep } from '../../../postgres/bulk/action';
+import { eventually } from '../../helpers/eventually';
 import type { Shop } from '../shop';
 import { broken, items, openShop } from '../shop';
 import { made, makeSteps } from './made';
+import { encoding as codedBy } from './patching';
 
 /** Bulk actions while workers of several versions run. */
 
@@ -97,4 +101,64 @@ test('this version leaves alone what a later one started with more fields, says 
     'this worker does not know action.shade: it waits for a worker of a later version',
     'this worker does not know the action freeze: it waits for a worker of a later version',
   ]);
+});
+
+/** A client whose codec counts the payloads that it encodes, and waits for `encoding` meanwhile. */
+const counting = (): { client: Client; encoded: string[]; encoding: { wait: () => Promise<unknown> } } => {
+  const encoded: string[] = [];
+  const encoding = { wait: () => Promise.resolve<unknown>(null) };
+  const payloadCodec: PayloadCodec = {
+    encode: async (payloads, context) => {
+      const { kind, taskIds } = context as CodecContext;
+      if (kind !== 'payload') return payloads;
+      encoded.push(...taskIds.map(String));
+      await encoding.wait();
+      return payloads;
+    },
+    decode: async (payloads) => payloads,
+  };
+  return { client: codedBy(shop, { payloadCodec }), encoded, encoding };
+};
+
+test('several workers make each step of a hidden action once: they do not even decide twice', async () => {
+  const { client, encoded, encoding } = counting();
+  encoding.wait = () => sleep(50);
+  const { id } = await client.bulk.start(update({ payloadPatch: { note: 'once' } }));
+  await Promise.all([1, 2, 3].map(() => makeSteps(client, shop.handler)));
+  await eventually(async () => (await client.bulk.get(id))!.state === 'done');
+  expect(await client.bulk.get(id)).toMatchObject({ done: 3, skipped: 0, failed: 0 });
+  expect(encoded.sort()).toEqual(['a', 'b', 'd']);
+  await client.close();
+});
+
+test('a step is kept from others as long as it is made, and no longer than its maker lives', async () => {
+  const { client, encoded, encoding } = counting();
+  const { id } = await client.bulk.start(update({ payloadPatch: { note: 'kept' } }));
+  const known = { handlers: new Map([['items', shop.handler]]), leaseMs: 300 };
+  await makeBulkStep(client, known); // counts
+  let end = (): void => undefined;
+  const begun = new Promise<void>((resolve) => {
+    encoding.wait = () => {
+      resolve();
+      return new Promise<void>((ended) => (end = ended));
+    };
+  });
+  const step = makeBulkStep(client, known);
+  await begun;
+  const held = Date.now();
+  while (Date.now() < held + 900) expect(await makeBulkStep(client, known)).toBeNull();
+  end();
+  expect(await step).toMatchObject({ id, done: 3, failure: null });
+  expect(encoded).toHaveLength(3);
+  // One that was killed renews nothing.
+  const killed = await client.bulk.start(update({ payloadPatch: { note: 'killed' } }));
+  const { rows } = await shop.pool.query<{ step: number }>('select step::int as step from bulk_action where id = $1', [
+    killed.id,
+  ]);
+  expect(await claimStep(shop.pool, killed.id, rows[0]!.step, 300)).toBe(true);
+  expect(await claimStep(shop.pool, killed.id, rows[0]!.step, 300)).toBe(false);
+  expect(await makeBulkStep(client, known)).toBeNull();
+  encoding.wait = () => Promise.resolve();
+  await eventually(async () => (await makeBulkStep(client, known)) !== null);
+  await client.close();
 });
