@@ -1,11 +1,13 @@
-import { currentJson } from '../../handlers/contracts/currentPayload';
-import { payloadBy } from '../../handlers/contracts/schema';
+import type { GivenPayload } from '../../handlers/contracts/currentPayload';
+import { givenPayload } from '../../handlers/contracts/currentPayload';
 import type { Contract } from '../../handlers/types';
 import { describeThrown } from '../../handlers/text';
 import type { PayloadRow } from '../../postgres/bulk/payloads';
 import type { KEEPS_PAYLOAD } from '../../workflows/planning/bulk/actions';
+import { changedMember, droppedMember } from '../../workflows/planning/bulk/judge';
 import type { JsonObject } from '../../workflows/planning/bulk/mergePatch';
 import { isJsonObject, mergePatch } from '../../workflows/planning/bulk/mergePatch';
+import { fieldAt } from '../../workflows/planning/jsonText';
 import type { TaskProblem } from '../errors';
 import { checkTask } from '../tasks/checkTasks';
 import { sameJson } from '../tasks/repeats';
@@ -22,25 +24,30 @@ export type Patched =
 /**
  * Decides what a merge patch makes of a waiting task, whose payload is decoded: the same checks as
  * at its submit, and what was computed from the payload then is computed again. It stays in its
- * place: with another target or key it would belong elsewhere. Null: it is as wanted already.
+ * place: with another target or key it would belong elsewhere. Only the result is judged: the
+ * payload as it is may be one that the handler refuses. Null: it is as wanted already.
  */
 export const patchTask = (handler: Contract, task: PayloadRow, patch: JsonObject): Patched | null => {
-  let json: string;
+  let given: GivenPayload;
   try {
-    json = currentJson(handler, task, task.target);
+    given = givenPayload(handler, task);
   } catch (error) {
     return { refusal: 'outdated', detail: describeThrown(error) };
   }
-  const before: unknown = JSON.parse(json);
+  const before = given.value;
   if (!isJsonObject(before)) return { refusal: 'noObject' };
-  // It was parsed when it was submitted, and is parsed again: cents must not become cents of cents.
-  if (!isStable(handler, json)) return { refusal: 'unstable' };
   const problems: TaskProblem[] = [];
   const checked = checkTask(handler, { id: task.id, payload: mergePatch(before, patch) }, 0, problems);
   if (checked === null) {
     const [first] = problems;
     return { refusal: 'invalid', detail: `${first!.field}: ${first!.message}` };
   }
+  const after: unknown = JSON.parse(checked.payload);
+  const dropped = droppedMember(patch, after);
+  if (dropped !== null) return { refusal: 'dropped', detail: fieldAt(['payload', ...dropped]) };
+  // A schema parses it a second time: cents must not become cents of cents.
+  const changed = given.isParsed ? changedMember(before, after, patch) : null;
+  if (changed !== null) return { refusal: 'unstable', detail: fieldAt(['payload', ...changed]) };
   if (checked.target !== task.target) return { refusal: 'target' };
   if (checked.key !== task.key) return { refusal: 'key' };
   if (sameJson(checked.payload, task.payload)) return null;
@@ -48,18 +55,11 @@ export const patchTask = (handler: Contract, task: PayloadRow, patch: JsonObject
   return { payload, bytes, weight: isComputed(handler, before, task.weight) ? checked.weight : task.weight };
 };
 
-const isStable = (handler: Contract, json: string): boolean => {
-  try {
-    return sameJson(JSON.stringify(payloadBy(handler.schema, JSON.parse(json))), json);
-  } catch {
-    return false;
-  }
-};
-
-/** Says whether the weight is the handler's, and was not set by hand. */
+/** Says whether the weight is the handler's, and was not set by hand, where it is always stored. */
 const isComputed = (handler: Contract, payload: unknown, weight: number | null): boolean => {
+  if (weight === null) return true;
   try {
-    return handler.weightOf(payload) === (weight ?? 1);
+    return handler.weightOf(payload) === weight;
   } catch {
     return false;
   }

@@ -67,13 +67,16 @@ test('a task stays as it is if its target or key would be another, or the handle
   expect(first).toMatchObject({ total: 3, done: 1, failed: 2 });
   expect(first.failures).toEqual({
     'its key of distinctBy or coalesceBy would be another: cancel it, and submit another task': 1,
-    'the schema of the handler changes payloads that it accepted: cancel it, and submit another task': 1,
+    'the schema would change what is not in the patch: cancel it, and submit another task; payload.cents': 1,
   });
   expect(await payloadsOf(shop.client, 'a', 'b', 'c')).toEqual([
     { to: 'se' },
     { to: 'se', key: 'other', note: 'n' },
     { to: 'se', cents: 200 },
   ]);
+  // A member of the patch is given as at a submit.
+  expect(await patched(shop, { cents: 3 }, { id: 'c' })).toMatchObject({ done: 1 });
+  expect(await payloadsOf(shop.client, 'c')).toEqual([{ to: 'se', cents: 300 }]);
   const where = { id: 'a' };
   const invalid = await patched(shop, { to: 'too long' }, where);
   expect(Object.keys(invalid.failures)[0]).toMatch(
@@ -120,6 +123,37 @@ test('payloads of older versions and of SQL become today’s; what is no object,
   expect(Object.keys(refused.failures)).toEqual([
     'its payload is no JSON object, as a merge patch needs: cancel it, and submit another task',
   ]);
+});
+
+test('a payload that today’s handler refuses is mended, also one of an older version or of SQL', async () => {
+  await open();
+  await shop.client.submit('items', items('se', 'a', 'typo'));
+  await shop.pool.query(`select muster.submit('items', 'sql', '{"to": "se"}', 'se')`);
+  await shop.pool.query(`select muster.submit('items', 'lossy', '{"to": "se", "n": 12345678901234567890}', 'se')`);
+  const schema = z.object({ to: z.string(), currency: z.enum(['EUR']), cents: z.number().default(0) }) as never;
+  const weightOf = ({ cents }: { cents?: number }): number => cents!.toFixed().length + 1;
+  const today = { ...shop, handler: itemHandler({ schema, weightOf: weightOf as never }) };
+  const done = await patched(today, { currency: 'EUR' });
+  expect(done).toMatchObject({ total: 4, done: 3, failed: 1 });
+  expect(Object.keys(done.failures)[0]).toMatch(/^its payload cannot be made today’s.*12345678901234567890/);
+  const mended = { to: 'se', currency: 'EUR', cents: 0 };
+  expect(await payloadsOf(shop.client, 'a', 'typo', 'sql')).toEqual([mended, mended, mended]);
+  expect((await rowsOf(shop, 'a'))[0]).toMatchObject({ weight: 2 });
+  // A member that the handler does not have is no task that is as wanted.
+  expect((await patched(today, { curency: 'EUR', cents: 5 }, { id: 'typo' })).failures).toEqual({
+    'the handler drops a member of the patch: correct its name, or give the workers newer code; payload.curency': 1,
+  });
+  expect(await payloadsOf(shop.client, 'typo')).toEqual([mended]);
+  // The version before: its upcast makes of it what the schema refuses without the patch.
+  await shop.pool.query(`update task set payload = '{"to":"se"}' where id = 'a'`);
+  const next = itemHandler({
+    schema,
+    payloadVersion: 2,
+    upcast: (payload) => ({ ...(payload as object), cents: 7 }) as never,
+  });
+  expect(await patched({ ...shop, handler: next }, { currency: 'EUR' }, { id: 'a' })).toMatchObject({ done: 1 });
+  expect(await payloadsOf(shop.client, 'a')).toEqual([{ ...mended, cents: 7 }]);
+  await shop.pool.query(`update task set bytes = octet_length(payload::text) where id = 'a'`);
 });
 
 test('only a process that has the handler changes payloads; others go on with all else', async () => {
