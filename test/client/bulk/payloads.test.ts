@@ -128,16 +128,17 @@ test('payloads of older versions and of SQL become today’s; what is no object,
 test('a payload that today’s handler refuses is mended, also one of an older version or of SQL', async () => {
   await open();
   await shop.client.submit('items', items('se', 'a', 'typo'));
-  await shop.pool.query(`select muster.submit('items', 'sql', '{"to": "se"}', 'se')`);
+  await shop.pool.query(`select muster.submit('items', 'sql', '{"to": "se", "note": "n"}', 'se')`);
   await shop.pool.query(`select muster.submit('items', 'lossy', '{"to": "se", "n": 12345678901234567890}', 'se')`);
-  const schema = z.object({ to: z.string(), currency: z.enum(['EUR']), cents: z.number().default(0) }) as never;
+  const note = z.string().toUpperCase().optional();
+  const schema = z.object({ to: z.string(), currency: z.enum(['EUR']), cents: z.number().default(0), note }) as never;
   const weightOf = ({ cents }: { cents?: number }): number => cents!.toFixed().length + 1;
   const today = { ...shop, handler: itemHandler({ schema, weightOf: weightOf as never }) };
   const done = await patched(today, { currency: 'EUR' });
   expect(done).toMatchObject({ total: 4, done: 3, failed: 1 });
   expect(Object.keys(done.failures)[0]).toMatch(/^its payload cannot be made today’s.*12345678901234567890/);
   const mended = { to: 'se', currency: 'EUR', cents: 0 };
-  expect(await payloadsOf(shop.client, 'a', 'typo', 'sql')).toEqual([mended, mended, mended]);
+  expect(await payloadsOf(shop.client, 'a', 'typo', 'sql')).toEqual([mended, mended, { ...mended, note: 'N' }]);
   expect((await rowsOf(shop, 'a'))[0]).toMatchObject({ weight: 2 });
   // A member that the handler does not have is no task that is as wanted.
   expect((await patched(today, { curency: 'EUR', cents: 5 }, { id: 'typo' })).failures).toEqual({
