@@ -133,7 +133,7 @@ const update = async (
   tx: Transaction,
   deed: StoredDeed & { do: 'update' },
   tasks: readonly ListedTask[],
-  { patches, sealer }: Pick<Order, 'patches' | 'sealer'>,
+  { patches, sealer, bounds }: Pick<Order, 'patches' | 'sealer' | 'bounds'>,
 ): Promise<Applied> => {
   const targets = [...new Set(tasks.map(({ targetId }) => targetId))];
   if (deed.expiresAtMs !== undefined) await lockExpiries(tx, seqsOf(tasks));
@@ -151,7 +151,7 @@ const update = async (
     Date.parse(await readTime(tx)),
   );
   if (moves.changed.length > 0) {
-    if (patches !== null) await writePatches(tx, sealer, patches, moves.changed);
+    if (patches !== null) await writePatches(tx, { sealer, handlerId: bounds.handlerId }, patches, moves.changed);
     if (moves.toQueue.length > 0) await waits.queueDelayed(tx, moves.toQueue);
     if (moves.toDelayed.length > 0) await waits.delayQueued(tx, moves.toDelayed, moves.notBeforeMs!);
     if (moves.notBeforeMs !== undefined) await waits.setNotBefore(tx, moves.changed, moves.notBeforeMs);

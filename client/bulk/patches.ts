@@ -100,7 +100,7 @@ export const stillAsRead = async (
 /** Writes the new payloads of those of the tasks that get one. */
 export const writePatches = async (
   tx: Transaction,
-  sealer: Sealer | null,
+  { sealer, handlerId }: { sealer: Sealer | null; handlerId: number },
   { read, changed, version }: Patches,
   seqs: readonly number[],
 ): Promise<void> => {
@@ -115,6 +115,7 @@ export const writePatches = async (
   await dropObjects(
     tx,
     sealer,
+    handlerId,
     tasks.map(({ seq }) => read.get(seq)!.payload),
   );
 };

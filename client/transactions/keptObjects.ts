@@ -39,12 +39,17 @@ export const keepObjects = async (db: Queryable, sealer: Sealer | null, payloads
     );
 };
 
-/** How long an object is kept to which nothing refers any more: it may be read just now. */
+/** Shortest time for which an object is kept to which nothing refers: it may be read just now. */
 const READ_MS = 600_000;
 
 /** Gives up the objects of payloads that others have replaced, in the transaction that did so. */
-export const dropObjects = async (db: Queryable, sealer: Sealer | null, replaced: readonly string[]): Promise<void> => {
+export const dropObjects = async (
+  db: Queryable,
+  sealer: Sealer | null,
+  handlerId: number,
+  replaced: readonly string[],
+): Promise<void> => {
   if (sealer?.deletesObjects !== true) return;
   const keys = replaced.flatMap((payload) => objectKeyOf(payload) ?? []);
-  if (keys.length > 0) await abandonObjects(db, keys, READ_MS);
+  if (keys.length > 0) await abandonObjects(db, keys, { handlerId, ms: READ_MS });
 };
