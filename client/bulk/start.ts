@@ -1,6 +1,7 @@
 import * as store from '../../postgres/bulk/action';
 import { readBounds, readHeaviest } from '../../postgres/bulk/bounds';
 import { withRetries } from '../../postgres/errors';
+import { storedVersionOf } from '../../handlers/contracts/payloadVersion';
 import type { Contract } from '../../handlers/types';
 import type { ListedTask } from '../../postgres/listing/task';
 import { isHiddenFromOlder } from '../../workflows/planning/bulk/fields';
@@ -18,6 +19,7 @@ import type { BulkInput, BulkStart } from './input';
 import { decidePatches } from './patches';
 import type { Bounds, BulkCursor } from './selection';
 import { Selection } from './selection';
+import type { StoredUpdate } from './stored';
 import { sealBulk, toBulkView } from './stored';
 
 /** Returns the bulk action and its handler, checked against the store. */
@@ -37,7 +39,15 @@ const checked = async (client: Connection, input: BulkInput): Promise<CheckedBul
       new Date(deed.expiresAtMs!).toISOString(),
       'To end tasks now, cancel them.',
     );
-  return { filter, deed: deed.do === 'update' ? atOnce(deed, bounds.startUs / 1_000) : deed, bounds };
+  if (deed.do !== 'update') return { filter, deed, bounds };
+  const handler = client.handlers.get(input.handler);
+  return { filter, deed: { ...atOnce(deed, bounds.startUs / 1_000), ...versionFor(deed, handler) }, bounds };
+};
+
+/** Returns which version of payloads the workers must know that change them. */
+const versionFor = ({ payloadPatch }: StoredUpdate, handler: Contract | undefined): Partial<StoredUpdate> => {
+  const payloadVersion = handler === undefined ? null : storedVersionOf(handler);
+  return payloadPatch === undefined || payloadVersion === null ? {} : { payloadVersion };
 };
 
 /** Starts a bulk action, which a worker then makes. With an id that is taken, returns that one. */

@@ -10,6 +10,7 @@ import { wakeGivenUp } from '../operations/cancellation';
 import type { ClientContext } from '../context';
 import { wakeNotifierOf } from '../operations/wakeNotifier';
 import type { ListedTask } from '../../postgres/listing/task';
+import { versionOf } from '../../handlers/contracts/payloadVersion';
 import type { Contract } from '../../handlers/types';
 import type { Applied } from './apply';
 import { applyTo } from './apply';
@@ -66,7 +67,7 @@ export const makeBulkStep = async (
   client: BulkContext,
   { handlers = new Map(), onlyHidden = false, leaseMs = LEASE_MS }: StepOptions = {},
 ): Promise<BulkStep | null> => {
-  const row = await nextOf(client, { handlers: [...handlers.keys()], onlyHidden }, leaseMs);
+  const row = await nextOf(client, { handlers: versionsOf(handlers), onlyHidden }, leaseMs);
   if (row === null) return null;
   try {
     const done = await keeping(client.pool, row, leaseMs, () =>
@@ -79,6 +80,9 @@ export const makeBulkStep = async (
     return { id: row.id, done: 0, failure };
   }
 };
+
+const versionsOf = (handlers: ReadonlyMap<string, Contract>): store.Maker['handlers'] =>
+  [...handlers].map(([name, handler]) => ({ name, payloadVersion: versionOf(handler) }));
 
 /**
  * Returns the action whose step is made; null: none is due that this program knows. One that any

@@ -34,6 +34,8 @@ export interface StoredUpdate extends Change {
   do: 'update';
   /** JSON text of a merge patch, encoded where texts are. */
   payloadPatch?: string;
+  /** Of the handler where it was started: an older one might drop what is new. None: the first. */
+  payloadVersion?: number;
 }
 
 const ERRORS = ['error', 'errorCode', 'errorGroup'] as const;

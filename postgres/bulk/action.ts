@@ -82,8 +82,8 @@ export const readBulk = async (db: Queryable, id: string): Promise<BulkRow | nul
 
 /** Which steps a process can make. */
 export interface Maker {
-  /** The handlers whose payloads it can change. */
-  handlers: readonly string[];
+  /** The handlers whose payloads it can change, and which version of them it knows. */
+  handlers: readonly { name: string; payloadVersion: number }[];
   /** Only those that are hidden from older programs, one of which may have the sweeper's lease. */
   onlyHidden: boolean;
   /** The fields that it knows, of filters and of each action. */
@@ -110,9 +110,18 @@ export const findDueBulk = async (
     name: 'find-due-bulk',
     text: `${SELECT}
 where b.due_at is not null and coalesce(b.step_at, b.due_at) <= clock() and (b.step_at is not null or not $2::boolean)
-  and (not b.action ? 'payloadPatch' or h.name = any($1::text[]))
+  and (not b.action ? 'payloadPatch' or exists (
+    select
+    from unnest($1::text[], $5::int[]) k (name, version)
+    where k.name = h.name and k.version >= coalesce((b.action->>'payloadVersion')::int, 1)))
 order by ${KNOWN} desc, not ${KNOWN} and b.error is not null, coalesce(b.step_at, b.due_at) limit 1`,
-    values: [handlers, onlyHidden, filter, JSON.stringify(actions)],
+    values: [
+      handlers.map(({ name }) => name),
+      onlyHidden,
+      filter,
+      JSON.stringify(actions),
+      handlers.map(({ payloadVersion }) => payloadVersion),
+    ],
   });
   return rows[0] ?? null;
 };

@@ -4,7 +4,7 @@ import { makeBulkStep } from '../../../client/bulk/step';
 import { claimStep } from '../../../postgres/bulk/action';
 import { eventually } from '../../helpers/eventually';
 import type { Shop } from '../shop';
-import { broken, items, openShop } from '../shop';
+import { broken, itemHandler, items, openShop } from '../shop';
 import { made, makeSteps } from './made';
 import { encoding as codedBy } from './patching';
 
@@ -161,4 +161,24 @@ test('a step is kept from others as long as it is made, and no longer than its m
   encoding.wait = () => Promise.resolve();
   await eventually(async () => (await makeBulkStep(client, known)) !== null);
   await client.close();
+});
+
+test('a worker whose handler is older than that of the start leaves payloads to others', async () => {
+  await shop.client.submit('items', items('fi', 'v1', 'v2'));
+  const newer = itemHandler({ payloadVersion: 3, upcast: (payload) => payload as never });
+  const client = codedBy(shop, { handlers: [newer] });
+  const { id, action } = await client.bulk.start(update({ payloadPatch: { note: 'v3' } }, { id: 'v1' }));
+  expect(action).toEqual({ do: 'update', payloadPatch: '{"note":"v3"}', payloadVersion: 3 });
+  const second = itemHandler({ payloadVersion: 2, upcast: (payload) => payload as never });
+  expect(await makeSteps(client, shop.handler)).toBe(0);
+  expect(await makeSteps(client, second)).toBe(0);
+  expect(await makeSteps(client, newer)).toBe(2);
+  expect(await client.bulk.get(id)).toMatchObject({ state: 'done', done: 1 });
+  await client.close();
+  // Started without the handler's code: any that has it.
+  const bare = codedBy(shop, { handlers: [] });
+  const started = await bare.bulk.start(update({ payloadPatch: { note: 'any' } }, { id: 'v2' }));
+  expect(started.action).toEqual({ do: 'update', payloadPatch: '{"note":"any"}' });
+  expect(await makeSteps(bare, shop.handler)).toBe(2);
+  await bare.close();
 });

@@ -27,7 +27,7 @@ const FIRST_ACTIONS: Readonly<Record<BulkVerb, readonly string[]>> = {
 export const KNOWN_FILTER: readonly string[] = [...FIRST_FILTER, 'id'];
 export const KNOWN_ACTIONS: Readonly<Record<BulkVerb, readonly string[]>> = {
   ...FIRST_ACTIONS,
-  update: [...FIRST_ACTIONS.update, 'payloadPatch', 'expiresAtMs'],
+  update: [...FIRST_ACTIONS.update, 'payloadPatch', 'payloadVersion', 'expiresAtMs'],
 };
 
 /** Says whether programs from before migration 000027 would make it wrongly. */
