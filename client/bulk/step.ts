@@ -6,6 +6,7 @@ import type { Pool } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
 import { KNOWN_ACTIONS, KNOWN_FILTER, unknownPart } from '../../workflows/planning/bulk/fields';
 import { BULK_STATES } from '../../workflows/planning/bulk/states';
+import { OVERDUE_SECONDS } from '../../workflows/planning/bulk/waits';
 import { wakeGivenUp } from '../operations/cancellation';
 import type { ClientContext } from '../context';
 import { wakeNotifierOf } from '../operations/wakeNotifier';
@@ -44,8 +45,6 @@ const MOST_ERROR = 1_000;
 const MOST_REASONS = 20;
 const OTHER_REASONS = 'for other reasons';
 const LEASE_MS = 6_000;
-/** After which a step that is due is not merely waiting for its turn. */
-const OVERDUE_SECONDS = 10;
 
 /** What a step came to. */
 export interface BulkStep {

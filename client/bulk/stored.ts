@@ -1,8 +1,10 @@
 import type { Sealer } from '../../handlers/codec/sealer';
-import type { BulkRow } from '../../postgres/bulk/action';
+import type { BulkRow, ShownBulk } from '../../postgres/bulk/action';
 import type { BulkView } from '../../workflows/contracts/bulk';
 import { bulkStateName } from '../../workflows/planning/bulk/states';
 import type { JsonObject } from '../../workflows/planning/bulk/mergePatch';
+import type { Standing } from '../../workflows/planning/bulk/waits';
+import { waitsFor } from '../../workflows/planning/bulk/waits';
 import type { Change } from '../../workflows/planning/bulk/update';
 import type { TaskState } from '../../workflows/planning/states';
 import type { CheckedVerdict } from '../operations/resolve';
@@ -81,7 +83,7 @@ export const deedOf = (row: BulkRow): StoredDeed => row.action as unknown as Sto
 export const failedOf = (failures: Readonly<Record<string, number>>): number =>
   Object.values(failures).reduce((sum, n) => sum + n, 0);
 
-export const toBulkView = (row: BulkRow): BulkView => {
+export const toBulkView = (row: ShownBulk): BulkView => {
   const { limit = null, ...where } = filterOf(row);
   const failed = failedOf(row.failures);
   const looked = row.done + row.skipped + failed;
@@ -100,6 +102,7 @@ export const toBulkView = (row: BulkRow): BulkView => {
     failures: row.failures,
     perSecond: seconds === null ? null : Math.round((10 * looked) / seconds) / 10,
     error: row.error,
+    waitsFor: waitsFor(standingOf(row)),
     who: row.who,
     door: row.door,
     origin: row.origin,
@@ -107,6 +110,11 @@ export const toBulkView = (row: BulkRow): BulkView => {
     changedAt: row.changedAt.toISOString(),
     finishedAt: row.finishedAt?.toISOString() ?? null,
   };
+};
+
+const standingOf = (row: ShownBulk): Standing => {
+  const { payloadPatch, payloadVersion = null } = deedOf(row) as StoredUpdate;
+  return { ...row, needsHandler: payloadPatch !== undefined, payloadVersion };
 };
 
 const shownDeed = (deed: StoredDeed): BulkView['action'] => {

@@ -1,3 +1,4 @@
+import { NODE_LIVE_MS } from '../nodes/node';
 import type { Client, Queryable } from '../pool';
 
 /** Statements about bulk actions: their rows, and the steps in which they are worked off. */
@@ -64,19 +65,32 @@ export interface BulkRow {
   finishedAt: Date | null;
 }
 
-const SELECT = `
-select b.id, b.handler_id as "handlerId", h.name as handler, b.filter, b.action, b.state, b.step, b.place,
+/** A bulk action as it is shown, with the workers that may make it. */
+export interface ShownBulk extends BulkRow {
+  /** A worker is alive. */
+  hasWorkers: boolean;
+  /** A worker is alive that has the handler. */
+  isServed: boolean;
+}
+
+const COLUMNS = `b.id, b.handler_id as "handlerId", h.name as handler, b.filter, b.action, b.state, b.step, b.place,
   b.step_at is not null as "isHidden", case when b.due_at is not null and coalesce(b.step_at, b.due_at) <= clock()
     then extract(epoch from clock() - coalesce(b.step_at, b.due_at))::float8 end as "dueForSeconds",
   b.last_seq as "lastSeq", b.last_batch_id as "lastBatchId",
   (extract(epoch from b.created_at) * 1000000)::bigint as "startUs", b.total, b.n_done as done, b.n_skipped as skipped,
   b.failures, b.tries, b.error, b.who, b.door, b.origin,
   extract(epoch from coalesce(b.finished_at, clock()) - b.worked_from)::float8 as seconds, b.created_at as "createdAt",
-  b.changed_at as "changedAt", b.finished_at as "finishedAt"
-from bulk_action b join handler h on h.id = b.handler_id`;
+  b.changed_at as "changedAt", b.finished_at as "finishedAt"`;
+const FROM = 'from bulk_action b join handler h on h.id = b.handler_id';
+const LIVE = `not n.draining and n.seen_at > clock() - interval '${NODE_LIVE_MS} ms'`;
+const SHOWN = `
+select ${COLUMNS},
+  exists (select from node n where ${LIVE}) as "hasWorkers",
+  exists (select from node n where ${LIVE} and h.name = any(n.handlers)) as "isServed"
+${FROM}`;
 
-export const readBulk = async (db: Queryable, id: string): Promise<BulkRow | null> => {
-  const { rows } = await db.query<BulkRow>({ name: 'read-bulk', text: `${SELECT} where b.id = $1`, values: [id] });
+export const readBulk = async (db: Queryable, id: string): Promise<ShownBulk | null> => {
+  const { rows } = await db.query<ShownBulk>({ name: 'read-bulk', text: `${SHOWN} where b.id = $1`, values: [id] });
   return rows[0] ?? null;
 };
 
@@ -108,7 +122,9 @@ export const findDueBulk = async (
 ): Promise<BulkRow | null> => {
   const { rows } = await db.query<BulkRow>({
     name: 'find-due-bulk',
-    text: `${SELECT}
+    text: `
+select ${COLUMNS}
+${FROM}
 where b.due_at is not null and coalesce(b.step_at, b.due_at) <= clock() and (b.step_at is not null or not $2::boolean)
   and (not b.action ? 'payloadPatch' or exists (
     select
@@ -147,10 +163,10 @@ export const listBulks = async (
   { handlerId, openOnly }: { handlerId: number | null; openOnly: boolean },
   [us, id]: BulkPlace,
   limit: number,
-): Promise<BulkRow[]> => {
-  const { rows } = await db.query<BulkRow>({
+): Promise<ShownBulk[]> => {
+  const { rows } = await db.query<ShownBulk>({
     name: 'list-bulks',
-    text: `${SELECT}
+    text: `${SHOWN}
 where ($1::int is null or b.handler_id = $1) and (not $2::boolean or b.due_at is not null)
   and (b.created_at, b.id) < (timestamptz 'epoch' + $3::float8 * interval '1 microsecond', $4::uuid)
 order by b.created_at desc, b.id desc limit $5`,

@@ -93,6 +93,7 @@ export const bulkView = z
     failures: z.record(z.string(), count).describe('Their number, by reason'),
     perSecond: z.number().nullable().describe('Tasks per second since it began to work; null: it has not'),
     error: z.string().nullable().describe('Why its last step failed, which is tried again; null: it did not'),
+    waitsFor: z.string().nullable().describe('Without which no worker makes it: that runs, or that has the handler'),
     who: z.string().describe('Who started it, as in the audit'),
     door: z.enum(['client', 'cli', 'api']),
     origin: z.string().nullable().describe('Address of the caller over HTTP'),

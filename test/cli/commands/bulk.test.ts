@@ -1,4 +1,7 @@
-import type { BulkView } from '../../../client';
+import type { BulkView, Client } from '../../../client';
+import { followed } from '../../../client/cli/bulk/follow';
+import { describeBulk, listBulkText } from '../../../client/cli/bulk/text';
+import type { Output } from '../../../client/cli/support/output';
 import type { CliProcess } from '../process';
 import type { World } from '../world';
 import { createWorld, order } from '../world';
@@ -89,4 +92,20 @@ test('update and resolve take what they change', async () => {
   const resolve = await world.run(`bulk resolve orders --as failed --reason 'by hand' --yes --json`);
   expect(resolve.json()).toMatchObject({ state: 'done', total: 0, action: { as: 'failed', error: 'by hand' } });
   expect((await world.run('bulk redrive orders --yes')).code).toBe(2);
+});
+
+test('what it waits for that no worker makes is shown, listed, and said once while it is followed', async () => {
+  const [listed] = (await world.run('bulk list --json')).json<{ actions: BulkView[] }>().actions;
+  const waiting: BulkView = { ...listed!, state: 'counting', waitsFor: 'a worker that has handler "slow"' };
+  expect(describeBulk(waiting)).toMatch(/^waits for +a worker that has handler "slow"$/m);
+  expect(listBulkText([waiting])).toContain('counting, waits for a worker that has handler "slow"');
+  const notes: string[] = [];
+  const views = [waiting, waiting, { ...waiting, state: 'done', waitsFor: null }];
+  const client = { bulk: { get: () => Promise.resolve(views.shift()) } } as unknown as Client;
+  const out = {
+    note: (text: string) => void notes.push(text),
+    progress: () => ({ update: () => null, stop: () => null }),
+  };
+  await followed(client, waiting.id, out as unknown as Output);
+  expect(notes).toEqual(['It waits for a worker that has handler "slow".']);
 });

@@ -182,3 +182,30 @@ test('a worker whose handler is older than that of the start leaves payloads to 
   expect(await makeSteps(bare, shop.handler)).toBe(2);
   await bare.close();
 });
+
+test('what no worker can make says what it waits for, also in lists', async () => {
+  const { id } = await shop.client.bulk.start(update({ payloadPatch: { note: 'w' } }, { id: 'v2' }));
+  const waits = async (): Promise<(string | null)[]> => {
+    const { actions } = await shop.client.bulk.list({ open: true });
+    return [(await shop.client.bulk.get(id))!.waitsFor, ...actions.map(({ waitsFor }) => waitsFor)];
+  };
+  const since = (seconds: number): Promise<unknown> =>
+    shop.pool.query(`update bulk_action set step_at = clock() - $1 * interval '1 s' where due_at is not null`, [
+      seconds,
+    ]);
+  expect(await waits()).toEqual([null, null]);
+  await since(15);
+  expect(await waits()).toEqual(Array(2).fill('a worker: none runs'));
+  await shop.pool.query(`
+insert into node (id, task_queue, handlers, started_at, seen_at)
+values ('n', 'q', '{other}', clock(), clock()), ('gone', 'q', '{items}', clock(), clock() - interval '1 hour')`);
+  expect(await waits()).toEqual(Array(2).fill('a worker that has handler "items"'));
+  await shop.pool.query(`update node set handlers = '{other,items}' where id = 'n'`);
+  expect(await waits()).toEqual([null, null]);
+  await since(65);
+  const older = 'a worker of this version of Muster or later that has handler "items"';
+  expect(await waits()).toEqual([older, older]);
+  await makeSteps(shop.client, shop.handler);
+  expect((await shop.client.bulk.get(id))!.waitsFor).toBeNull();
+  await shop.pool.query('delete from node');
+});

@@ -60,6 +60,7 @@ const Line = ({ view }: { view: BulkView }) => (
     </th>
     <td>
       <State word={view.state} />
+      {view.waitsFor !== null && ` waits for ${view.waitsFor}`}
     </td>
     <td>
       <Progress view={view} />
@@ -108,6 +109,11 @@ const Whole = ({ view, again }: { view: BulkView; again: () => void }) => (
     {view.error !== null && (
       <p class="problem" role="alert">
         Its last step failed, and is tried again: {view.error}
+      </p>
+    )}
+    {view.waitsFor !== null && (
+      <p class="problem" role="alert">
+        It waits for {view.waitsFor}.
       </p>
     )}
     <Facts
