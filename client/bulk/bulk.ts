@@ -7,9 +7,10 @@ import { scopeText } from '../operations/auditLog';
 import { CHANGE } from '../tasks/failureTexts';
 import { checkBulkId } from './check';
 import type { BulkDeed, BulkInput, BulkStart } from './input';
+import { dryRunBulk } from './dryRun';
 import type { ListBulkOptions } from './list';
 import { listBulk } from './list';
-import { dryRunBulk, startBulk } from './start';
+import { startBulk } from './start';
 import { toBulkView } from './stored';
 
 /** The verbs for bulk actions: `muster.bulk`. */
@@ -33,7 +34,8 @@ export class Bulk {
 
   /**
    * Counts the tasks that a bulk action would change now, for at most 10 s, and returns the first
-   * 10 of them. Changes nothing. Throws as `start` does.
+   * 10 of them, without those that are as wanted already: of payloads only where the client has the
+   * handler. Changes nothing. Throws as `start` does.
    */
   dryRun(input: BulkInput): Promise<BulkDryRun> {
     return dryRunBulk(this.connection, input);

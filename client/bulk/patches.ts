@@ -20,6 +20,8 @@ export interface Patches {
   changed: ReadonlyMap<number, NewPayload>;
   /** Why a task keeps its payload, by seq. */
   refused: ReadonlyMap<number, string>;
+  /** Why tasks wait for a newer program, by seq. */
+  newer: ReadonlyMap<number, string>;
   /** Of the new payloads. */
   version: number | null;
 }
@@ -40,7 +42,7 @@ export const patchedPerStep = ({ maxPayloadBytes }: Contract, most: number): num
 
 /**
  * Decides what a patch makes of tasks, and encodes nothing yet. Throws where that cannot be said
- * now: the codec does not work, or the payload is newer than this program.
+ * now, as the codec does not work.
  */
 export const decidePatches = async (
   { pool, sealer }: Patching,
@@ -52,9 +54,14 @@ export const decidePatches = async (
   const opened = await openAll(sealer, rows);
   const changed = new Map<number, NewPayload>();
   const refused = new Map<number, string>();
+  const newer = new Map<number, string>();
   for (const [i, row] of rows.entries()) {
-    refuseNewer(handler, row);
     const { seq } = row;
+    const why = newerThan(handler, row);
+    if (why !== null) {
+      newer.set(seq, why);
+      continue;
+    }
     const payload = opened[i]!;
     const patched =
       typeof payload === 'string'
@@ -65,16 +72,14 @@ export const decidePatches = async (
     else changed.set(seq, { seq, ...patched });
   }
   const read = new Map(rows.map((row) => [row.seq, row]));
-  return { read, changed, refused, version: storedVersionOf(handler) };
+  return { read, changed, refused, newer, version: storedVersionOf(handler) };
 };
 
 /** Encodes the new payloads; those that are too large then are refused. */
 export const sealPatches = async (client: Patching, handler: Contract, plain: Patches): Promise<Patches> => {
   const { pool, sealer } = client;
   if (sealer === null || plain.changed.size === 0) return plain;
-  const tasks = [...plain.changed.values()];
-  const payloads = tasks.map(({ payload }) => payload);
-  const ids = tasks.map(({ seq }) => plain.read.get(seq)!.id);
+  const { tasks, payloads, ids } = toSeal(plain);
   const sealed = await sealer.seal('payload', payloads, ids, noting(pool, sealer));
   const changed = new Map<number, NewPayload>();
   const refused = new Map(plain.refused);
@@ -82,6 +87,24 @@ export const sealPatches = async (client: Patching, handler: Contract, plain: Pa
     if (Buffer.byteLength(sealed[i]!) > encodedLimit(handler)) refused.set(task.seq, KEEPS_PAYLOAD.large);
     else changed.set(task.seq, { ...task, payload: sealed[i]! });
   return { ...plain, changed, refused };
+};
+
+/** Returns those of the new payloads that would be too large once they are encoded; stores nothing. */
+export const tooLarge = async (
+  { sealer }: Pick<Patching, 'sealer'>,
+  handler: Contract,
+  plain: Patches,
+): Promise<ReadonlySet<number>> => {
+  if (sealer === null || plain.changed.size === 0) return new Set();
+  const { tasks, payloads, ids } = toSeal(plain);
+  const bytes = await sealer.sealedBytes('payload', payloads, ids);
+  return new Set(tasks.flatMap(({ seq }, i) => (bytes[i]! > encodedLimit(handler) ? [seq] : [])));
+};
+
+const toSeal = ({ changed, read }: Patches): { tasks: NewPayload[]; payloads: string[]; ids: string[] } => {
+  const tasks = [...changed.values()];
+  const payloads = tasks.map(({ payload }) => payload);
+  return { tasks, payloads, ids: tasks.map(({ seq }) => read.get(seq)!.id) };
 };
 
 /**
@@ -132,13 +155,14 @@ const openAll = async (sealer: Sealer | null, rows: readonly PayloadRow[]): Prom
   return opened;
 };
 
-const refuseNewer = (handler: Contract, { id, version }: PayloadRow): void => {
+/** Says that a payload is newer than this program; null: it is not. */
+const newerThan = (handler: Contract, { id, version }: PayloadRow): string | null => {
   const ours = versionOf(handler);
-  if ((version ?? FIRST_VERSION) > ours)
-    throw new Error(
-      `the payload of task ${JSON.stringify(id)} is of version ${version}, and this worker knows handler ` +
-        `"${handler.name}" up to version ${ours}. It waits for a worker with the newer code: deploy that`,
-    );
+  if ((version ?? FIRST_VERSION) <= ours) return null;
+  return (
+    `the payload of task ${JSON.stringify(id)} is of version ${version}, and this worker knows handler ` +
+    `"${handler.name}" up to version ${ours}. It waits for a worker with the newer code: deploy that`
+  );
 };
 
 /** With a codec nothing that may quote a payload is in a reason. */

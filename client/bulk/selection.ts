@@ -140,16 +140,19 @@ export class Selection {
 
   /** A retry that began to wait after the start has been sent since, perhaps because of it. */
   private isUnchanged(row: ListedTask): boolean {
-    const { priority, weight, notBefore, expiresAt, failedAt } = row;
+    const { failedAt } = row;
     const isRetriedSince = failedAt !== null && failedAt.getTime() * 1_000 > this.bounds.startUs;
-    const notBeforeMs = notBefore?.getTime() ?? null;
-    const expiresAtMs = expiresAt?.getTime() ?? null;
     const deed = this.deed as StoredUpdate;
     // What a payload is like is seen when its turn comes.
-    const mayBeAlready = deed.payloadPatch === undefined;
-    return isRetriedSince || (mayBeAlready && isAlready(deed, { priority, weight, notBeforeMs, expiresAtMs }));
+    return isRetriedSince || (deed.payloadPatch === undefined && isAsWanted(deed, row));
   }
 }
+
+/** Says whether a waiting task is as wanted already, whatever its payload is. */
+export const isAsWanted = (deed: StoredUpdate, { priority, weight, notBefore, expiresAt }: ListedTask): boolean => {
+  const notBeforeMs = notBefore?.getTime() ?? null;
+  return isAlready(deed, { priority, weight, notBeforeMs, expiresAtMs: expiresAt?.getTime() ?? null });
+};
 
 const msOf = (time: string | undefined): number | undefined => (time === undefined ? undefined : Date.parse(time));
 

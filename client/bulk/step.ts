@@ -173,7 +173,10 @@ const patchesOf = async (
 ): Promise<Patches> => {
   const seqs = tasks.flatMap(({ inLane, seq }) => (inLane ? [] : [seq]));
   const patch = await openPatch(client.sealer, deedOf(row));
-  return sealPatches(client, handler, await decidePatches(client, handler, patch, seqs));
+  const plain = await decidePatches(client, handler, patch, seqs);
+  const [newer] = plain.newer.values();
+  if (newer !== undefined) throw new Error(newer);
+  return sealPatches(client, handler, plain);
 };
 
 const added = (before: Readonly<Record<string, number>>, more: Readonly<Record<string, number>>): object => {

@@ -37,7 +37,8 @@ export class ClaimCheck {
     ]);
   }
 
-  private isLarge(json: string): boolean {
+  /** Says whether a JSON text is kept as an object. */
+  isLarge(json: string): boolean {
     return json.length > this.overBytes || Buffer.byteLength(json) > this.overBytes;
   }
 

@@ -65,7 +65,7 @@ export const bulkInput = z
 
 export const bulkDryRun = z
   .object({
-    count: count.describe('Tasks that match now'),
+    count: count.describe('Tasks that match now, without those known to be as wanted already'),
     complete: z.boolean().describe('False: there are more, and counting them would take too long'),
     sample: z.array(taskSummary).describe('The first of them'),
     refused: z

@@ -66,7 +66,7 @@ const describeDryRun = (found: BulkDryRun): string => {
   ]);
   const head = ['id', 'target', 'attempts', 'submitted', 'ended', 'error'];
   const shown = found.sample.length < found.count ? `; the first ${found.sample.length}:` : ':';
-  const refused = (found.refused ?? []).map(({ id, reason }) => `${id} would fail: ${reason}`);
+  const refused = (found.refused ?? []).map(({ id, reason }) => `${id} would keep its payload: ${reason}`);
   return [`${atLeast(found)}${shown}`, table(head, rows), ...refused].join('\n');
 };
 

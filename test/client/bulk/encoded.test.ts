@@ -96,6 +96,32 @@ update task set payload = (select payload from task where id = 'a') where id = '
   }
 });
 
+test('a dry run encodes what it shows, too: what is too large then, or cannot be, is named; it stores nothing', async () => {
+  await open({ maxPayloadBytes: 100 });
+  await shop.client.submit('items', items('se', 'a'));
+  const put = jest.fn();
+  const payloadCodec: PayloadCodec = {
+    encode: async (payloads) => payloads.map(({ metadata }) => ({ metadata, data: Buffer.alloc(9_000) })),
+    decode: async (payloads) => payloads,
+  };
+  const dryRun = async (options: object): Promise<unknown> => {
+    const client = encoding(shop, { payloadCodec, ...options });
+    try {
+      const action = { do: 'update', payloadPatch: { note: 'n' } } as const;
+      return (await client.bulk.dryRun({ handler: 'items', action })).refused;
+    } finally {
+      await client.close();
+    }
+  };
+  const store = { put, get: jest.fn(), delete: jest.fn() } as unknown as ObjectStore;
+  const reason = 'its new payload is too large once it is encoded: raise maxPayloadBytes';
+  expect(await dryRun({})).toEqual([{ id: 'a', reason }]);
+  expect(await dryRun({ objectStore: { store, overBytes: 50_000 } })).toEqual([{ id: 'a', reason }]);
+  expect(await dryRun({ objectStore: { store, overBytes: 8_000 } })).toEqual([]); // it becomes an object
+  expect(put).not.toHaveBeenCalled();
+  expect((await shop.pool.query('select from unneeded_object')).rowCount).toBe(0);
+});
+
 test('an object of a large payload is replaced: the new one is kept, the old one is to be deleted', async () => {
   await open();
   const objects = new Map<string, Uint8Array>();
