@@ -74,11 +74,14 @@ export class Bulk {
   }
 }
 
+/** Says whether it can be looked at: what it is not is refused as it is checked. */
+const isObject = (action: unknown): action is BulkDeed => typeof action === 'object' && action !== null;
+
 /** What the audit shows of it: with a codec not what may stand in an error or a result. */
 const shown = ({ sealer }: Connection, { id, where, action, limit }: Partial<BulkStart>): object => {
-  if (sealer === null) return { id, where, action, limit };
+  if (sealer === null || !isObject(action)) return { id, where, action, limit };
   const { error: _error, errorCode: _code, errorGroup: _group, ...rest } = where ?? {};
-  return { id, where: rest, action: action === undefined ? action : plainOf(action), limit };
+  return { id, where: rest, action: plainOf(action), limit };
 };
 
 /** What an action does without what is its callers': results, and parts of payloads. */

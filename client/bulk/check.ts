@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { NORMALISED_MAX } from '../../workflows/planning/errors/normalise';
 import type { BulkVerb } from '../../workflows/planning/bulk/actions';
 import { BULK_VERBS, STATES_OF_ACTION } from '../../workflows/planning/bulk/actions';
-import { isJsonObject } from '../../workflows/planning/bulk/mergePatch';
+import { hasMember, isJsonObject } from '../../workflows/planning/bulk/mergePatch';
 import { depthOf, MAX_JSON_DEPTH } from '../../workflows/planning/jsonText';
 import { LOWER_UUID } from '../../workflows/planning/uuid';
 import type { TaskState } from '../../workflows/planning/states';
@@ -10,6 +10,7 @@ import { checkErrorPart, checkName, checkOneOf, checkTime, checkWhole } from '..
 import type { ClientContext } from '../context';
 import { InvalidArgumentError } from '../errors';
 import { checkVerdict } from '../operations/resolve';
+import { MAX_ID_BYTES } from '../tasks/checkTasks';
 import { checkTag } from '../tasks/labels/check';
 import type { BulkDeed, BulkFilter, BulkInput } from './input';
 import type { StoredDeed, StoredFilter } from './stored';
@@ -41,7 +42,7 @@ export const checkBulk = (client: Pick<ClientContext, 'sealer'>, input: BulkInpu
   refuseOthers('where', where, FILTER);
   const filter: StoredFilter = {
     state: checkState(verb, where.state),
-    ...given('id', where.id, checkName),
+    ...given('id', where.id, checkTaskId),
     ...given('target', where.target, checkName),
     ...given('tag', where.tag, checkTag),
     ...given('error', where.error, checkErrorPart),
@@ -88,6 +89,13 @@ const checkText = (field: string, value: unknown, most: number): string => {
   const text = checkName(field, value);
   if (text.length > most) throw new InvalidArgumentError(field, `at most ${most} characters`, text);
   return text;
+};
+
+const checkTaskId = (field: string, value: unknown): string => {
+  const id = checkName(field, value);
+  if (Buffer.byteLength(id) > MAX_ID_BYTES)
+    throw new InvalidArgumentError(field, `the id of a task, of at most ${MAX_ID_BYTES} bytes`, id);
+  return id;
 };
 
 const checkState = (verb: BulkVerb, state: unknown): TaskState => {
@@ -141,10 +149,18 @@ const checkPatch = (patch: unknown): string => {
   const plain: unknown = text === undefined ? undefined : JSON.parse(text);
   if (!isJsonObject(plain) || Object.keys(plain).length === 0)
     throw new InvalidArgumentError(field, 'a JSON object with at least one member', patch);
+  if (hasMember(plain, '__proto__'))
+    throw new InvalidArgumentError(field, 'no member "__proto__", which not every program keeps', '__proto__');
   const bytes = Buffer.byteLength(text);
   if (bytes > PATCH_BYTES_MAX)
     throw new InvalidArgumentError(field, `at most ${PATCH_BYTES_MAX} bytes of JSON`, `${bytes} bytes`);
   if (depthOf(text) > MAX_JSON_DEPTH)
     throw new InvalidArgumentError(field, `at most ${MAX_JSON_DEPTH} levels of arrays and objects`, 'more');
-  return storable(field, text);
+  return storable(field, withoutTokens(text));
 };
+
+/**
+ * Writes a bracket in another way, where a text would look like an encoded part: such a part stands
+ * only for the whole patch.
+ */
+const withoutTokens = (json: string): string => json.replaceAll('[encoded:', String.raw`\u005bencoded:`);

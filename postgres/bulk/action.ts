@@ -73,7 +73,8 @@ export interface ShownBulk extends BulkRow {
   isServed: boolean;
 }
 
-const COLUMNS = `b.id, b.handler_id as "handlerId", h.name as handler, b.filter, b.action, b.state, b.step, b.place,
+const columns = (action: string): string => `
+  b.id, b.handler_id as "handlerId", h.name as handler, b.filter, ${action} as action, b.state, b.step, b.place,
   b.step_at is not null as "isHidden", case when b.due_at is not null and coalesce(b.step_at, b.due_at) <= clock()
     then extract(epoch from clock() - coalesce(b.step_at, b.due_at))::float8 end as "dueForSeconds",
   b.last_seq as "lastSeq", b.last_batch_id as "lastBatchId",
@@ -83,14 +84,24 @@ const COLUMNS = `b.id, b.handler_id as "handlerId", h.name as handler, b.filter,
   b.changed_at as "changedAt", b.finished_at as "finishedAt"`;
 const FROM = 'from bulk_action b join handler h on h.id = b.handler_id';
 const LIVE = `not n.draining and n.seen_at > clock() - interval '${NODE_LIVE_MS} ms'`;
-const SHOWN = `
-select ${COLUMNS},
+const shown = (action: string): string => `
+select ${columns(action)},
   exists (select from node n where ${LIVE}) as "hasWorkers",
   exists (select from node n where ${LIVE} and h.name = any(n.handlers)) as "isServed"
 ${FROM}`;
 
+/** Most characters of a patch that lists have, which hold a thousand of them. */
+const LISTED_PATCH = 1_000;
+const LISTED_ACTION = `case when length(b.action->>'payloadPatch') <= ${LISTED_PATCH} is not false then b.action
+  else jsonb_set(b.action, '{payloadPatch}', to_jsonb(format('(%s characters, which lists leave out)',
+    length(b.action->>'payloadPatch')))) end`;
+
 export const readBulk = async (db: Queryable, id: string): Promise<ShownBulk | null> => {
-  const { rows } = await db.query<ShownBulk>({ name: 'read-bulk', text: `${SHOWN} where b.id = $1`, values: [id] });
+  const { rows } = await db.query<ShownBulk>({
+    name: 'read-bulk',
+    text: `${shown('b.action')} where b.id = $1`,
+    values: [id],
+  });
   return rows[0] ?? null;
 };
 
@@ -123,7 +134,7 @@ export const findDueBulk = async (
   const { rows } = await db.query<BulkRow>({
     name: 'find-due-bulk',
     text: `
-select ${COLUMNS}
+select ${columns('b.action')}
 ${FROM}
 where b.due_at is not null and coalesce(b.step_at, b.due_at) <= clock() and (b.step_at is not null or not $2::boolean)
   and (not b.action ? 'payloadPatch' or exists (
@@ -166,7 +177,7 @@ export const listBulks = async (
 ): Promise<ShownBulk[]> => {
   const { rows } = await db.query<ShownBulk>({
     name: 'list-bulks',
-    text: `${SHOWN}
+    text: `${shown(LISTED_ACTION)}
 where ($1::int is null or b.handler_id = $1) and (not $2::boolean or b.due_at is not null)
   and (b.created_at, b.id) < (timestamptz 'epoch' + $3::float8 * interval '1 microsecond', $4::uuid)
 order by b.created_at desc, b.id desc limit $5`,

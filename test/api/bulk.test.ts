@@ -54,6 +54,8 @@ test('stopped, and what is not there or not right is refused', async () => {
   expect(await status({ action: { do: 'update' } })).toBe(422);
   expect(await status({ action: { do: 'update', payloadPatch: [] } })).toBe(400);
   expect(await status({ action: { do: 'update', payloadPatch: {} } })).toBe(422);
+  const odd = JSON.parse('{"a": 1, "__proto__": {"b": 2}}') as object;
+  expect(await status({ action: { do: 'update', payloadPatch: odd } })).toBe(422);
 });
 
 test('payloads are patched, and a dry run names those that would keep theirs', async () => {

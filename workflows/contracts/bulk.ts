@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { BULK_VERBS } from '../planning/bulk/actions';
+import { isJsonObject } from '../planning/bulk/mergePatch';
 import { BULK_STATES } from '../planning/bulk/states';
 import { LOWER_UUID } from '../planning/uuid';
 import { count, errorPart, handlerName, namesOf, nextPage, plainName, targetKey, taskTag, time } from './fields';
@@ -29,6 +30,11 @@ const bulkFilter = z
   })
   .meta({ id: 'BulkFilter' });
 
+/** No record, which leaves out a member `__proto__`, so that nothing can refuse it. */
+const mergePatch = z
+  .custom<Readonly<Record<string, unknown>>>(isJsonObject, 'expected an object')
+  .meta({ type: 'object', additionalProperties: {} });
+
 const bulkActionInput = z
   .discriminatedUnion('do', [
     z.strictObject({ do: z.literal('cancel') }),
@@ -41,8 +47,7 @@ const bulkActionInput = z
     }),
     z.strictObject({
       do: z.literal('update'),
-      payloadPatch: z
-        .record(z.string(), z.unknown())
+      payloadPatch: mergePatch
         .optional()
         .describe('A JSON merge patch (RFC 7396) of the payloads: members are replaced, null removes one'),
       priority: z.number().int().min(-32_768).max(32_767).optional(),

@@ -122,6 +122,37 @@ test('a dry run encodes what it shows, too: what is too large then, or cannot be
   expect((await shop.pool.query('select from unneeded_object')).rowCount).toBe(0);
 });
 
+test('a patch that looks encoded is stored as it is, with a codec, an object store and without', async () => {
+  await open();
+  await shop.client.submit('items', items('se', 'a'));
+  const store = { put: jest.fn(), get: jest.fn(), delete: jest.fn() } as unknown as ObjectStore;
+  const payloadCodec = codecOf(`k1:${randomBytes(32).toString('base64')}`);
+  for (const [i, options] of [{ objectStore: { store } }, { payloadCodec }, {}].entries()) {
+    const client = encoding(shop, { ...options, handlers: [shop.handler] });
+    const note = `${i} \\[encoded:YWJj] "[encoded:e30=]"`;
+    // Started by a program without a codec, and made by one with it.
+    const starter = i === 1 ? client : shop.client;
+    const { id } = await starter.bulk.start({ handler: 'items', action: { do: 'update', payloadPatch: { note } } });
+    await makeSteps(client, shop.handler);
+    const view = (await client.bulk.get(id))!;
+    expect([view.done, JSON.parse(String(view.action['payloadPatch']))]).toEqual([1, { note }]);
+    expect(await payloadsOf(client, 'a')).toEqual([{ to: 'se', note }]);
+    await client.close();
+    if (i === 1) await shop.pool.query(`update task set payload = '{"to":"se"}' where id = 'a'`);
+  }
+});
+
+test('what is no action is refused alike with a codec', async () => {
+  await open();
+  const client = encoding(shop, { payloadCodec: codecOf(`k1:${randomBytes(32).toString('base64')}`) });
+  for (const action of [null, undefined, 5, 'cancel', {}] as never[])
+    for (const one of [client, shop.client]) {
+      const refused = one.bulk.start({ handler: 'items', action });
+      await expect(refused).rejects.toThrow('action.do: expected one of');
+    }
+  await client.close();
+});
+
 test('an object of a large payload is replaced: the new one is kept, the old one is to be deleted', async () => {
   await open();
   const objects = new Map<string, Uint8Array>();

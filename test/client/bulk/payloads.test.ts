@@ -209,6 +209,28 @@ test('a dry run says which of the first would fail; wrong patches are refused, a
     await expect(run(wrong)).rejects.toThrow(`${expected}a JSON object with at least one member`);
   await expect(run({ a: 5n })).rejects.toThrow(`${expected}a value that can be written as JSON`);
   await expect(run({ a: 'x'.repeat(65_536) })).rejects.toThrow(`${expected}at most 65536 bytes of JSON`);
+  for (const wrong of ['{"__proto__": {"a": 1}}', '{"a": [{"__proto__": 1}]}'])
+    await expect(run(JSON.parse(wrong))).rejects.toThrow(`${expected}no member "__proto__"`);
+  const long = { handler: 'items', where: { id: 'é'.repeat(129) }, action: { do: 'cancel' } } as const;
+  await expect(shop.client.bulk.dryRun(long)).rejects.toThrow('where.id: expected the id of a task, of at most 256');
+  expect(await shop.client.bulk.dryRun({ ...long, where: { id: 'é'.repeat(128) } })).toMatchObject({ count: 0 });
   const deep = JSON.parse(`${'{"a":'.repeat(101)}1${'}'.repeat(101)}`) as unknown;
   await expect(run(deep)).rejects.toThrow(`${expected}at most 100 levels of arrays and objects`);
+});
+
+test('a list leaves out a long patch; the action itself has it', async () => {
+  await open();
+  await shop.client.submit('items', items('se', 'a'));
+  const note = 'x'.repeat(2_000);
+  const start = (payloadPatch: object) =>
+    shop.client.bulk.start({ handler: 'items', action: { do: 'update', payloadPatch } as never });
+  const { id } = await start({ note });
+  await start({ note: 'y' });
+  await shop.client.bulk.start({ handler: 'items', action: { do: 'cancel' } });
+  expect((await shop.client.bulk.list()).actions.map(({ action }) => action)).toEqual([
+    { do: 'cancel' },
+    { do: 'update', payloadPatch: '{"note":"y"}' },
+    { do: 'update', payloadPatch: '(2011 characters, which lists leave out)' },
+  ]);
+  expect((await shop.client.bulk.get(id))!.action).toEqual({ do: 'update', payloadPatch: JSON.stringify({ note }) });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { JsonObject } from '../../../workflows/planning/bulk/mergePatch';
-import { mergePatch } from '../../../workflows/planning/bulk/mergePatch';
+import { hasMember, mergePatch } from '../../../workflows/planning/bulk/mergePatch';
 
 /** The test cases of RFC 7396, appendix A. */
 test.each<[unknown, unknown, unknown]>([
@@ -45,8 +45,23 @@ test('it changes neither of them, is the same twice, and alone leaves what it do
   fc.assert(fc.property(object.filter(hasNoNull), (patch) => expect(mergePatch({}, patch)).toEqual(patch)));
 });
 
-test('a member __proto__ is one like others', () => {
-  const merged = mergePatch({}, JSON.parse('{"__proto__": {"isAdmin": true}}')) as JsonObject;
-  expect(JSON.stringify(merged)).toBe('{"__proto__":{"isAdmin":true}}');
-  expect(merged['isAdmin']).toBeUndefined();
+test('nothing of the patch is shared by what it made', () => {
+  const patch = { list: [{ a: [1] }], inner: { list: [2] } };
+  const [one, other] = [1, 2].map((n) => mergePatch({ n }, patch) as typeof patch);
+  one!.list[0]!.a.push(9);
+  one!.inner.list.push(9);
+  expect([other, patch]).toEqual([
+    { n: 2, ...patch },
+    { list: [{ a: [1] }], inner: { list: [2] } },
+  ]);
+});
+
+test.each<[unknown, boolean]>([
+  [{ a: 1 }, false],
+  [{ a: ['x', { b: { x: 1 } }] }, true],
+  [[[{ x: null }]], true],
+  ['x', false],
+  [null, false],
+])('%j has a member x: %j', (value, expected) => {
+  expect(hasMember(value, 'x')).toBe(expected);
 });
