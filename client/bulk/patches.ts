@@ -89,7 +89,7 @@ export const sealPatches = async (client: Patching, handler: Contract, plain: Pa
   return { ...plain, changed, refused };
 };
 
-/** Returns those of the new payloads that would be too large once they are encoded; stores nothing. */
+/** Returns those of the new payloads that are too large once they are encoded. Stores nothing. */
 export const tooLarge = async (
   { sealer }: Pick<Patching, 'sealer'>,
   handler: Contract,

@@ -1,5 +1,5 @@
 import { releaseTargets } from '../../postgres/calls/batch';
-import * as store from '../../postgres/bulk/action';
+import * as store from '../../postgres/bulk/steps';
 import type { BulkRow } from '../../postgres/bulk/action';
 import { withRetries } from '../../postgres/errors';
 import type { Pool } from '../../postgres/pool';
@@ -31,7 +31,7 @@ export type BulkContext = Pick<
 export interface StepOptions {
   /** Whose payloads it can change; default: none. */
   handlers?: ReadonlyMap<string, Contract> | undefined;
-  /** Only those that older programs do not make, one of which may have the lease. Default: false. */
+  /** Only those that older programs do not make. Default: false. */
   onlyHidden?: boolean;
   /** Ms for which others leave a step alone whose maker may have died. Default 6,000. */
   leaseMs?: number;
@@ -58,9 +58,8 @@ export interface BulkStep {
 /**
  * Makes the next step of the bulk action that has waited for longest: counts some tasks, or changes
  * some of them and moves the cursor in one transaction. Null: none is due. A step that fails is
- * noted, and tried again later; meanwhile others go on. Payloads are
- * changed only where their handler is known. What has fields that this program does not know is
- * left alone.
+ * noted, and tried again later; meanwhile others go on. Payloads are changed only where their
+ * handler is known. What has fields that this program does not know is left alone.
  */
 export const makeBulkStep = async (
   client: BulkContext,

@@ -4,7 +4,8 @@ import { NAMED } from './waiting';
 /** Statements that change the payloads of waiting tasks. */
 
 /** Part of statements: a hash of all that a change of a payload replaces. */
-const PRINT = `hashtextextended(concat_ws(' ', coalesce(k.version, 1), coalesce(k.weight, 1), k.payload::text), 0)::text`;
+const PRINT = `hashtextextended(
+  concat_ws(' ', coalesce(k.version, 1), coalesce(k.weight, 1), k.payload::text), 0)::text`;
 
 /** A task with its payload as it is stored, and what was computed from that. */
 export interface PayloadRow {

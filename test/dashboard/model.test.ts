@@ -258,9 +258,8 @@ describe('bulk actions', () => {
   });
 
   test('the sentence names the one task that is meant, and cuts a long patch', () => {
-    const where = { state: 'created' as const, id: 'a' };
-    const action = { do: 'update' as const, payloadPatch: 'x'.repeat(60_000) };
-    const said = describeBulk({ handler: 'orders', where, action } as unknown as BulkView);
+    const action = { do: 'update', payloadPatch: 'x'.repeat(60_000) };
+    const said = describeBulk({ handler: 'orders', where: { state: 'created', id: 'a' }, action } as BulkView);
     expect(said).toMatch(/^update waiting tasks of orders with the id “a” as \{"payloadPatch":"x+/);
     expect(said.length).toBeLessThan(500);
   });

@@ -21,7 +21,7 @@ afterEach(async () => {
   expect(found).toEqual({});
 });
 
-test('what is claimed, or gets another payload or weight, before its change is skipped, also if it was refused', async () => {
+test('what is claimed, or changed otherwise, before its change is skipped, also if it was refused', async () => {
   await open();
   await shop.client.submit('items', [...items('se', 'a', 'b', 'c', 'heavy', 'newer'), ...items('no', 'd')]);
   // The codec encodes after the payloads were read, and before their tasks are locked.
@@ -96,7 +96,7 @@ update task set payload = (select payload from task where id = 'a') where id = '
   }
 });
 
-test('a dry run encodes what it shows, too: what is too large then, or cannot be, is named; it stores nothing', async () => {
+test('a dry run encodes what it shows, too, and names what is too large then; it stores nothing', async () => {
   await open({ maxPayloadBytes: 100 });
   await shop.client.submit('items', items('se', 'a'));
   const put = jest.fn();

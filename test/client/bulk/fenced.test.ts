@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BulkStart, Client, CodecContext, PayloadCodec } from '../../../client';
 import { makeBulkStep } from '../../../client/bulk/step';
-import { claimStep } from '../../../postgres/bulk/action';
+import { claimStep } from '../../../postgres/bulk/steps';
 import { eventually } from '../../helpers/eventually';
 import type { Shop } from '../shop';
 import { broken, itemHandler, items, openShop } from '../shop';
@@ -32,8 +32,11 @@ where b.due_at <= clock() order by b.due_at limit 1`);
 const STEP_OF_OLDER = `
 update bulk_action set state = 2 /* done */, due_at = null, finished_at = clock() where id = $1`;
 
-const update = (action: object, where: object = {}): BulkStart =>
-  ({ handler: 'items', where, action: { do: 'update', ...action } }) as BulkStart;
+const update = (action: object, where: object = {}): BulkStart => ({
+  handler: 'items',
+  where,
+  action: { do: 'update', ...action },
+});
 
 test.each<[string, BulkStart]>([
   ['one task', update({ priority: 3 }, { id: 'a' })],

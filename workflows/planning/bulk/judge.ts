@@ -1,6 +1,6 @@
 import { isJsonObject } from './mergePatch';
 
-/** What a schema made of a payload with a merge patch: is it what was asked for, and nothing else? */
+/** What a schema made of a patched payload: is it what was asked for, and nothing else? */
 
 /** Names from the outermost object on. */
 export type MemberPath = readonly string[];
