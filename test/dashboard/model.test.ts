@@ -1,5 +1,4 @@
 import type { Overview, OverviewHandler } from '../../workflows/contracts/dashboard';
-import type { BulkView } from '../../workflows/contracts/bulk';
 import type { BulkVerb } from '../../workflows/planning/bulk/actions';
 import { STATES_OF_ACTION } from '../../workflows/planning/bulk/actions';
 import type { TaskState } from '../../workflows/planning/states';
@@ -258,8 +257,8 @@ describe('bulk actions', () => {
   });
 
   test('the sentence names the one task that is meant, and cuts a long patch', () => {
-    const action = { do: 'update', payloadPatch: 'x'.repeat(60_000) };
-    const said = describeBulk({ handler: 'orders', where: { state: 'created', id: 'a' }, action } as BulkView);
+    const action = { do: 'update' as const, payloadPatch: 'x'.repeat(60_000) };
+    const said = describeBulk({ handler: 'orders', where: { state: 'created', id: 'a' }, action });
     expect(said).toMatch(/^update waiting tasks of orders with the id “a” as \{"payloadPatch":"x+/);
     expect(said.length).toBeLessThan(500);
   });

@@ -140,8 +140,10 @@ export const lookedAt = ({ done, skipped, failed }: BulkView): number => done + 
 
 export const isBulkOpen = ({ state }: BulkView): boolean => state === 'counting' || state === 'working';
 
+type Described = Pick<BulkView, 'handler' | 'action' | 'where'>;
+
 /** Says in one sentence what it does. */
-export const describeBulk = ({ handler, action: { do: does, ...how }, where }: BulkView): string => {
+export const describeBulk = ({ handler, action: { do: does, ...how }, where }: Described): string => {
   const { state, id, tag, target, error, errorCode, errorGroup, since, until } = where as unknown as Where & Others;
   const more = [
     ...(errorCode === undefined ? [] : [`in whose error ${errorCode} stands`]),
