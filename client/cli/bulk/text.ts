@@ -14,7 +14,7 @@ export const describeBulk = (view: BulkView): string => {
     ['limit', view.limit],
     ['looked at', `${looked(view)} of ${view.total}${view.state === 'counting' ? ' so far' : ''}`],
     ['done', view.done],
-    ['skipped', view.skipped === 0 ? null : `${plural(view.skipped, 'task')} had left the state`],
+    ['skipped', view.skipped === 0 ? null : `${plural(view.skipped, 'task')} had left the state, or as wanted`],
     ...Object.entries(view.failures).map(([reason, n]) => ['failed', `${plural(n, 'task')}: ${reason}`] as const),
     ['per second', view.perSecond],
     ['last step', view.error],

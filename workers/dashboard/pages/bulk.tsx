@@ -122,7 +122,7 @@ const Whole = ({ view, again }: { view: BulkView; again: () => void }) => (
         ['handler', <a href={hrefOf(['handlers', view.handler])}>{view.handler}</a>],
         ['at most', view.limit === null ? 'all' : counted(view.limit, 'task')],
         ['changed', number(view.done)],
-        ['had left the state', number(view.skipped)],
+        ['had left the state, or as wanted', number(view.skipped)],
         ['could not be changed', number(view.failed)],
         ['per second', view.perSecond === null ? 'not begun' : number(view.perSecond)],
         ['started', <Time at={view.createdAt} />],
