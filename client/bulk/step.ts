@@ -44,7 +44,7 @@ const MOST_ERROR = 1_000;
 /** Reasons for which tasks could not be changed that are counted apart. */
 const MOST_REASONS = 20;
 const OTHER_REASONS = 'for other reasons';
-const LEASE_MS = 6_000;
+const STEP_LEASE_MS = 6_000;
 
 /** What a step came to. */
 export interface BulkStep {
@@ -63,7 +63,7 @@ export interface BulkStep {
  */
 export const makeBulkStep = async (
   client: BulkContext,
-  { handlers = new Map(), onlyHidden = false, leaseMs = LEASE_MS }: StepOptions = {},
+  { handlers = new Map(), onlyHidden = false, leaseMs = STEP_LEASE_MS }: StepOptions = {},
 ): Promise<BulkStep | null> => {
   const row = await nextOf(client, { handlers: versionsOf(handlers), onlyHidden }, leaseMs);
   if (row === null) return null;
