@@ -8,7 +8,7 @@ import * as redrives from '../../postgres/operations/redrive';
 import { readParkedTasks } from '../../postgres/operations/resolve';
 import type { Client as Transaction } from '../../postgres/pool';
 import { readTime } from '../../postgres/time';
-import { IN_LANE, IN_LANE_BATCH } from '../../workflows/planning/bulk/actions';
+import { IN_LANE, IN_LANE_BATCH, KEEPS_PAYLOAD } from '../../workflows/planning/bulk/actions';
 import { planMoves } from '../../workflows/planning/bulk/update';
 import { TASK_STATES } from '../../workflows/planning/states';
 import { cancelIn } from '../operations/cancel';
@@ -40,11 +40,18 @@ export interface Order {
   sealer: Sealer | null;
   /** With a patch of payloads: what it makes of the tasks. */
   patches: Patches | null;
+  /** Tasks whose payloads have changed meanwhile fail, and are not decided anew. */
+  isLastTry: boolean;
+}
+
+/** Waiting tasks have changed since a patch of them was decided: nothing may be written. */
+export class ChangedMeanwhile extends Error {
+  override readonly name = 'ChangedMeanwhile';
 }
 
 /**
  * Changes tasks in a transaction of the caller, each only if it still is as it was found. All else
- * is skipped.
+ * is skipped. Throws `ChangedMeanwhile` if a patch is to be decided anew.
  */
 export const applyTo = async (tx: Transaction, order: Order, tasks: readonly ListedTask[]): Promise<Applied> => {
   const { deed } = order;
@@ -133,13 +140,13 @@ const update = async (
   tx: Transaction,
   deed: StoredDeed & { do: 'update' },
   tasks: readonly ListedTask[],
-  { patches, sealer, bounds }: Pick<Order, 'patches' | 'sealer' | 'bounds'>,
+  { patches, sealer, bounds, isLastTry }: Pick<Order, 'patches' | 'sealer' | 'bounds' | 'isLastTry'>,
 ): Promise<Applied> => {
   const targets = [...new Set(tasks.map(({ targetId }) => targetId))];
   if (deed.expiresAtMs !== undefined) await lockExpiries(tx, seqsOf(tasks));
   await lockTargets(tx, targets);
   const found = await waits.lockWaiting(tx, seqsOf(tasks));
-  const { waiting, failures } = await patchable(tx, patches, found);
+  const { waiting, failures } = await patchable(tx, patches, found, isLastTry);
   const moves = planMoves(
     deed,
     waiting.map(({ notBefore, expiresAt, ...row }) => ({
@@ -167,20 +174,23 @@ const update = async (
 
 /**
  * Returns those of the waiting tasks that can get the patch, and counts by reason those that
- * cannot. One whose payload has changed since it was read is neither.
+ * cannot. One whose payload, version or weight has changed since it was read has to be decided
+ * anew: to skip it would lose a change.
  */
 const patchable = async (
   tx: Transaction,
   patches: Patches | null,
   found: readonly waits.WaitingRow[],
+  isLastTry: boolean,
 ): Promise<Pick<Applied, 'failures'> & { waiting: waits.WaitingRow[] }> => {
   if (patches === null || found.length === 0) return { waiting: [...found], failures: {} };
   const asRead = await stillAsRead(tx, patches, seqsOf(found));
   const waiting: waits.WaitingRow[] = [];
   const failures: Applied['failures'] = {};
   for (const row of found) {
-    if (!asRead.has(row.seq)) continue;
-    const reason = patches.refused.get(row.seq);
+    const isAsRead = asRead.has(row.seq);
+    if (!isAsRead && !isLastTry) throw new ChangedMeanwhile();
+    const reason = isAsRead ? patches.refused.get(row.seq) : KEEPS_PAYLOAD.changed;
     if (reason === undefined) waiting.push(row);
     else failures[reason] = (failures[reason] ?? 0) + 1;
   }

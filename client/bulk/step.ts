@@ -13,8 +13,8 @@ import { wakeNotifierOf } from '../operations/wakeNotifier';
 import type { ListedTask } from '../../postgres/listing/task';
 import { versionOf } from '../../handlers/contracts/payloadVersion';
 import type { Contract } from '../../handlers/types';
-import type { Applied } from './apply';
-import { applyTo } from './apply';
+import type { Applied, Order } from './apply';
+import { applyTo, ChangedMeanwhile } from './apply';
 import type { Patches } from './patches';
 import { decidePatches, patchedPerStep, sealPatches } from './patches';
 import type { BulkCursor } from './selection';
@@ -44,6 +44,8 @@ const MOST_ERROR = 1_000;
 /** Reasons for which tasks could not be changed that are counted apart. */
 const MOST_REASONS = 20;
 const OTHER_REASONS = 'for other reasons';
+/** Times that one step decides patches of tasks that change meanwhile. */
+const MOST_TRIES = 4;
 const STEP_LEASE_MS = 6_000;
 
 /** What a step came to. */
@@ -141,9 +143,33 @@ const changeSome = async (client: BulkContext, row: BulkRow, patched: Contract |
   const most = patched === null ? PER_STEP : patchedPerStep(patched, PER_STEP);
   const { tasks, next } = await selection.page(client.pool, cursorOf(row), Math.min(most, left));
   const place = tasks.length === left ? null : placeOf(next);
-  const patches = patched === null ? null : await patchesOf(client, row, patched, tasks);
-  const order = { filter, deed: deedOf(row), bounds: row, sealer: client.sealer, patches };
-  const applied = await withRetries(() =>
+  const decided = { filter, deed: deedOf(row), bounds: row, sealer: client.sealer };
+  const applied = await trying(async (isLastTry) => {
+    const patches = patched === null ? null : await patchesOf(client, row, patched, tasks);
+    return commit(client, row, { ...decided, patches, isLastTry }, { tasks, place });
+  });
+  if (applied !== null && applied.done > 0) await wakeAfter(client, applied, decided.deed.do === 'resolve');
+  return applied?.done ?? 0;
+};
+
+/** Decides anew while tasks change between what was decided and their lock, a few times. */
+const trying = async <T>(once: (isLastTry: boolean) => Promise<T>): Promise<T> => {
+  for (let tries = 1; ; tries++)
+    try {
+      return await once(tries === MOST_TRIES);
+    } catch (error) {
+      if (!(error instanceof ChangedMeanwhile)) throw error;
+    }
+};
+
+/** Changes the tasks of a step and moves the cursor. Null: there was nothing to change. */
+const commit = (
+  client: BulkContext,
+  row: BulkRow,
+  order: Order,
+  { tasks, place }: { tasks: readonly ListedTask[]; place: string | null },
+): Promise<Applied | null> =>
+  withRetries(() =>
     inTransaction(client.pool, async (tx) => {
       if (!(await store.lockStep(tx, row.id, row.step))) return null;
       const some = tasks.length === 0 ? null : await applyTo(tx, order, tasks);
@@ -154,9 +180,6 @@ const changeSome = async (client: BulkContext, row: BulkRow, patched: Contract |
       return some;
     }),
   );
-  if (applied !== null && applied.done > 0) await wakeAfter(client, applied, order.deed.do === 'resolve');
-  return applied?.done ?? 0;
-};
 
 const patchedBy = (handlers: ReadonlyMap<string, Contract>, row: BulkRow): Contract | null => {
   const deed = deedOf(row);

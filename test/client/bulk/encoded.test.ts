@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import type { CodecContext, ObjectStore, PayloadCodec } from '../../../client';
+import type { BulkView, Client, CodecContext, ObjectStore, PayloadCodec } from '../../../client';
 import { makeBulkStep } from '../../../client/bulk/step';
 import { codecOf } from '../../../examples/codec/aesGcmCodec';
 import type { HandlerOptions } from '../../../handlers';
 import { countDueObjects } from '../../../postgres/unneededObject';
 import type { Item, Shop } from '../shop';
 import { broken, cut, items, openShop, placesOf } from '../shop';
-import { afterChoice, made, makeSteps } from './made';
+import { afterChoice, makeSteps } from './made';
 import { encoding, forget, patched, payloadsOf, rowsOf } from './patching';
 
 /** Payloads that a bulk action changes where there is a codec, or an object store. */
@@ -21,41 +21,88 @@ afterEach(async () => {
   expect(found).toEqual({});
 });
 
-test('what is claimed, or changed otherwise, before its change is skipped, also if it was refused', async () => {
-  await open();
-  await shop.client.submit('items', [...items('se', 'a', 'b', 'c', 'heavy', 'newer'), ...items('no', 'd')]);
-  // The codec encodes after the payloads were read, and before their tasks are locked.
-  let meanwhile: (() => Promise<unknown>) | null = null;
+/** A client whose codec does something else whenever a step encodes payloads, before it locks them. */
+const interrupted = (): { client: Client; meanwhile(work: () => Promise<unknown>): void } => {
+  let work: (() => Promise<unknown>) | null = null;
   const payloadCodec: PayloadCodec = {
     encode: async (payloads, context) => {
-      if ((context as CodecContext).kind === 'payload') await meanwhile?.();
+      if ((context as CodecContext).kind === 'payload') await work?.();
       return payloads;
     },
     decode: async (payloads) => payloads,
   };
-  const client = encoding(shop, { payloadCodec });
+  return { client: encoding(shop, { payloadCodec }), meanwhile: (given) => (work = given) };
+};
+const once = (work: () => Promise<unknown>): (() => Promise<unknown>) => {
+  let done: Promise<unknown> | null = null;
+  return () => (done ??= work());
+};
+
+test('what is claimed before its change is skipped, also if it was refused; what changed is decided anew', async () => {
+  await open();
+  await shop.client.submit('items', [...items('se', 'a', 'b', 'c'), ...items('no', 'd')]);
+  const { client, meanwhile } = interrupted();
   const action = { do: 'update', payloadPatch: { to: 'se', note: 'n' } } as const;
   const { id } = await client.bulk.start({ handler: 'items', action });
-  meanwhile = async () => {
-    meanwhile = null;
-    await cut(shop.pool, ['a']);
-    await cut(shop.pool, ['d']);
-    await shop.pool.query(`update task set payload = '{"to":"se","key":"k"}' where id = 'b'`);
-    await shop.pool.query(`update task set version = 2 where id = 'newer'`);
-    await made(shop.client, { handler: 'items', where: { id: 'heavy' }, action: { do: 'update', weight: 9 } });
-  };
+  meanwhile(
+    once(async () => {
+      await cut(shop.pool, ['a']);
+      await cut(shop.pool, ['d']);
+      await shop.pool.query(`update task set payload = '{"to":"se","more":1}' where id = 'b'`);
+    }),
+  );
   await makeSteps(client, shop.handler);
-  expect(await client.bulk.get(id)).toMatchObject({ state: 'done', total: 6, done: 1, skipped: 5, failed: 0 });
+  const view = (await client.bulk.get(id))!;
+  expect(view).toMatchObject({ state: 'done', total: 4, done: 2, skipped: 2, failed: 0 });
   expect(await payloadsOf(client, 'a', 'b', 'c')).toEqual([
     { to: 'se' },
-    { to: 'se', key: 'k' },
+    { to: 'se', more: 1, note: 'n' },
     { to: 'se', note: 'n' },
   ]);
   await client.close();
-  expect(await rowsOf(shop, 'heavy')).toEqual(Array(2).fill({ bytes: '{"to":"se"}'.length, weight: 9 }));
-  expect((await shop.pool.query(`select version from task where id = 'newer'`)).rows).toEqual([{ version: 2 }]);
   expect([await placesOf(shop.pool, 'a'), await placesOf(shop.pool, 'c')]).toEqual([['member'], ['queue']]);
   await forget(shop, 'a', 'd');
+});
+
+test('two changes of payloads over the same tasks, and one of their weight, are all made', async () => {
+  await open();
+  await shop.client.submit('items', items('se', 'a', 'b', 'c'));
+  const { client, meanwhile } = interrupted();
+  const start = (action: object): Promise<BulkView> =>
+    shop.client.bulk.start({ handler: 'items', action: { do: 'update', ...action } });
+  const first = await start({ payloadPatch: { note: 'n' } });
+  const others = [await start({ payloadPatch: { more: 1 } }), await start({ weight: 9 })];
+  // Another worker makes the others while this one encodes what it has read for the first.
+  meanwhile(once(() => makeSteps(shop.client, shop.handler)));
+  await makeSteps(client, shop.handler);
+  for (const { id } of [first, ...others])
+    expect(await client.bulk.get(id)).toMatchObject({ state: 'done', total: 3, done: 3, skipped: 0, failed: 0 });
+  expect(await payloadsOf(client, 'a', 'c')).toEqual(Array(2).fill({ to: 'se', more: 1, note: 'n' }));
+  await client.close();
+  const bytes = '{"to":"se","more":1,"note":"n"}'.length;
+  expect(await rowsOf(shop, 'b')).toEqual(Array(2).fill({ bytes, weight: 9 }));
+});
+
+test('a task that changes again and again meanwhile fails, others get the patch', async () => {
+  await open();
+  await shop.client.submit('items', items('se', 'a', 'b'));
+  const { client, meanwhile } = interrupted();
+  const { id } = await client.bulk.start({
+    handler: 'items',
+    action: { do: 'update', payloadPatch: { note: 'n' } },
+  });
+  let times = 0;
+  meanwhile(() => shop.pool.query(`update task set payload = '{"to":"se","more":${++times}}' where id = 'a'`));
+  await makeSteps(client, shop.handler);
+  const failures = { 'changed meanwhile: start the action again': 1 };
+  expect(await client.bulk.get(id)).toMatchObject({ state: 'done', done: 1, skipped: 0, failed: 1, failures });
+  expect(times).toBeGreaterThan(2);
+  expect(await payloadsOf(client, 'a', 'b')).toEqual([
+    { to: 'se', more: times },
+    { to: 'se', note: 'n' },
+  ]);
+  await client.close();
+  await shop.pool.query(`update task set payload = '{"to":"se"}' where id = 'a'`);
 });
 
 test('with a codec payloads stay encoded and bound to their tasks, and nothing of the patch is in plain', async () => {

@@ -24,5 +24,6 @@ export const KEEPS_PAYLOAD = {
   invalid: 'the handler refuses the new payload: correct the patch',
   target: 'its target would be another: cancel it, and submit another task',
   key: 'its key of distinctBy or coalesceBy would be another: cancel it, and submit another task',
+  changed: 'changed meanwhile: start the action again',
   large: 'its new payload is too large once it is encoded: raise maxPayloadBytes',
 } as const;
