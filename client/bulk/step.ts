@@ -46,6 +46,8 @@ const MOST_REASONS = 20;
 const OTHER_REASONS = 'for other reasons';
 /** Times that one step decides patches of tasks that change meanwhile. */
 const MOST_TRIES = 4;
+/** Times that a lease is renewed: five minutes, then what makes the step is taken to hang. */
+const MOST_RENEWALS = 150;
 const STEP_LEASE_MS = 6_000;
 
 /** What a step came to. */
@@ -113,7 +115,9 @@ const nextOf = async (
 const keeping = async <T>(pool: Pool, row: BulkRow, leaseMs: number, make: () => Promise<T>): Promise<T> => {
   if (!row.isHidden) return make();
   // What fails is renewed next time; a step that others repeat is kept once, by its number.
+  let renewed = 0;
   const renewal = setInterval(() => {
+    if (++renewed > MOST_RENEWALS) return clearInterval(renewal);
     store.renewStep(pool, row.id, row.step, leaseMs).catch(() => undefined);
   }, leaseMs / 3);
   try {

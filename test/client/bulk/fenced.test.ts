@@ -134,6 +134,29 @@ test('several workers make each step of a hidden action once: they do not even d
   await client.close();
 });
 
+test('a step that hangs is left to others after a while, and changes nothing when it goes on', async () => {
+  const { client, encoding } = counting();
+  const { id } = await client.bulk.start(update({ payloadPatch: { note: 'hung' } }));
+  const known = { handlers: new Map([['items', shop.handler]]), leaseMs: 15 };
+  await makeBulkStep(client, known); // counts
+  let end = (): void => undefined;
+  const begun = new Promise<void>((resolve) => {
+    encoding.wait = () => {
+      resolve();
+      return new Promise<void>((ended) => (end = ended));
+    };
+  });
+  const hanging = makeBulkStep(client, known);
+  await begun;
+  encoding.wait = () => Promise.resolve();
+  const other = await eventually(() => makeBulkStep(client, known));
+  expect(other).toMatchObject({ id, done: 3, failure: null });
+  end();
+  expect(await hanging).toMatchObject({ id, done: 0, failure: null });
+  expect(await client.bulk.get(id)).toMatchObject({ state: 'done', done: 3, skipped: 0, failed: 0 });
+  await client.close();
+});
+
 test('a step is kept from others as long as it is made, and no longer than its maker lives', async () => {
   const { client, encoded, encoding } = counting();
   const { id } = await client.bulk.start(update({ payloadPatch: { note: 'kept' } }));
