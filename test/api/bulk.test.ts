@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { makeSteps } from '../client/bulk/made';
+import type { Scope } from '../../postgres/api/token';
 import type { ApiWorld } from './world';
 import { items, openWorld, worldHandlers } from './world';
 
@@ -74,16 +75,17 @@ test('payloads are patched, and a dry run names those that would keep theirs', a
   expect((await world.client.getTask('5'))!.payload).toMatchObject({ note: 'n' });
 });
 
-test('who may read may count; who may operate may start and stop', async () => {
-  const [read, operate, submit] = [
-    await world.token('read'),
-    await world.token('operate'),
-    await world.token('submit'),
-  ];
-  const asked = async (token: string): Promise<number[]> => {
-    const dry = await world.call('POST /v1/bulk:dry-run', { body, token });
-    const start = await world.call('POST /v1/bulk', { body, token });
-    return [dry.status, start.status, (await world.call('GET /v1/bulk', { token })).status];
+test('who may read may count; who may operate may start and stop; payloads need submit, too', async () => {
+  const token = (...scopes: Scope[]): Promise<string> => world.token(...scopes);
+  const [read, operate, submit, most, reader, all, admin] = await Promise.all([
+    ...[token('read'), token('operate'), token('submit'), token('read', 'operate', 'complete', 'metrics')],
+    ...[token('read', 'submit'), token('read', 'operate', 'submit'), token('admin')],
+  ]);
+  const asked = async (by: string): Promise<number[]> => {
+    const as = { body, token: by };
+    const dry = await world.call('POST /v1/bulk:dry-run', as);
+    const start = await world.call('POST /v1/bulk', as);
+    return [dry.status, start.status, (await world.call('GET /v1/bulk', { token: by })).status];
   };
   expect([await asked(read), await asked(operate), await asked(submit)]).toEqual([
     [200, 403, 200],
@@ -91,4 +93,28 @@ test('who may read may count; who may operate may start and stop', async () => {
     [403, 403, 403],
   ]);
   expect((await world.call('GET /v1/bulk', {})).status).toBe(401);
+  await world.client.submit('items', items('q', '6'));
+  const patch = { handler: 'items', where: { id: '6' }, action: { do: 'update', payloadPatch: { note: 'x' } } };
+  const patching = async (by: string): Promise<number[]> => {
+    const as = { body: patch, token: by };
+    const answers = [
+      await world.call('POST /v1/bulk:dry-run', as),
+      await world.call('POST /v1/bulk', { ...as, headers: { 'dry-run': 'true' } }),
+      await world.call('POST /v1/bulk', as),
+      await world.call('POST /v1/bulk', { ...as, key: 'k-patch' }),
+    ];
+    return answers.map(({ status }) => status);
+  };
+  const before = await world.client.bulk.list();
+  expect([await patching(most), await patching(reader)]).toEqual([
+    [403, 403, 403, 403],
+    [200, 403, 403, 403],
+  ]);
+  expect((await world.client.bulk.list()).actions).toHaveLength(before.actions.length);
+  expect([await patching(all), await patching(admin)]).toEqual(Array(2).fill([200, 200, 202, 202]));
+  const refused = await world.call('POST /v1/bulk', { body: patch, token: most });
+  expect(refused.body.detail).toContain('Expected a token with scope submit');
+  // What changes no payload needs no more than before.
+  const others = { ...patch, action: { do: 'update', weight: 1 } };
+  expect((await world.call('POST /v1/bulk', { body: others, token: most })).status).toBe(202);
 });

@@ -5,6 +5,7 @@ import type { Client } from '../../client/client';
 import { TRACEPARENT } from '../../handlers/tracing/traceparent';
 import type { KeyedRequest } from '../../postgres/api/idempotencyKey';
 import type { Pool, Queryable } from '../../postgres/pool';
+import { authorize } from './auth';
 import type { Memory } from './bodies/memory';
 import { LARGE_ANSWER } from './bodies/memory';
 import type { Costs } from './callers/costs';
@@ -87,10 +88,13 @@ const respond = async (deps: HandleDeps, whole: Route, asked: Asked): Promise<Fa
     const params = partOf(route, 'params', request.params);
     const query = partOf(route, 'query', request.query);
     const key = keyOfLooks(route, params, query);
+    const given = deps.costs.during(caller.id, body?.bytes.length ?? 0, () => bodyIn(route, body?.value));
+    const needed = route.alsoNeeds?.(given) ?? null;
+    if (needed !== null) authorize(caller, needed);
     return {
       params,
       query,
-      body: deps.costs.during(caller.id, body?.bytes.length ?? 0, () => bodyIn(route, body?.value)),
+      body: given,
       client: deps.client,
       maxWaitS: deps.maxWaitS,
       operator: deps.operator,
