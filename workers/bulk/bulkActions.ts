@@ -15,6 +15,8 @@ const LONGEST_REST_MS = 200;
 export class BulkActions {
   private running: Promise<void> | null = null;
   private stopped = false;
+  /** This process has the sweeper's lease, which may change while it works. */
+  private hasLease = false;
   private readonly context: BulkContext;
   /** Bulk actions whose last step failed, each logged once. */
   private readonly failing = new Set<string>();
@@ -30,7 +32,8 @@ export class BulkActions {
    */
   begin(counts: Pick<SweepCounts, 'bulkTasks'>, hasLease = true): void {
     if (this.stopped) return;
-    this.running ??= this.work(counts, !hasLease)
+    this.hasLease = hasLease;
+    this.running ??= this.work(counts)
       .catch((err: unknown) => this.options.log.warn({ err }, 'sweeper: bulk actions were not looked for'))
       .finally(() => (this.running = null));
   }
@@ -41,10 +44,11 @@ export class BulkActions {
     await this.running;
   }
 
-  private async work(counts: Pick<SweepCounts, 'bulkTasks'>, onlyHidden: boolean): Promise<void> {
+  private async work(counts: Pick<SweepCounts, 'bulkTasks'>): Promise<void> {
     while (!this.stopped) {
       const startedAt = performance.now();
-      const step = await makeBulkStep(this.context, { handlers: this.options.handlers, onlyHidden });
+      const { handlers } = this.options;
+      const step = await makeBulkStep(this.context, { handlers, onlyHidden: !this.hasLease });
       if (step === null) return;
       counts.bulkTasks += step.done;
       this.note(step.id, step.failure);

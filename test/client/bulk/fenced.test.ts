@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import pino from 'pino';
 import type { BulkStart, Client, CodecContext, PayloadCodec } from '../../../client';
 import { makeBulkStep } from '../../../client/bulk/step';
 import { claimStep } from '../../../postgres/bulk/steps';
+import { BulkActions } from '../../../workers/bulk/bulkActions';
 import { eventually } from '../../helpers/eventually';
 import type { Shop } from '../shop';
 import { broken, itemHandler, items, openShop } from '../shop';
-import { made, makeSteps } from './made';
+import { afterChoice, made, makeSteps } from './made';
 import { encoding as codedBy } from './patching';
 
 /** Bulk actions while workers of several versions run. */
@@ -104,6 +106,27 @@ test('this version leaves alone what a later one started with more fields, says 
     'this worker does not know action.shade: it waits for a worker of a later version',
     'this worker does not know the action freeze: it waits for a worker of a later version',
   ]);
+});
+
+test('a worker that gets the lease of the sweeper amid its steps makes all actions from then on', async () => {
+  const start = async (input: BulkStart): Promise<string> => (await shop.client.bulk.start(input)).id;
+  const plain = await start({ handler: 'items', where: { tag: 'none' }, action: { do: 'cancel' } });
+  const hidden = await start(update({ payloadPatch: { to: 'elsewhere' } })); // no task gets it
+  const { pool, client, handler } = shop;
+  const actions = new BulkActions({
+    ...{ pool, prefix: client.prefix, temporal: null as never, log: pino({ level: 'silent' }) },
+    handlers: new Map([['items', handler]]),
+  });
+  const counts = { bulkTasks: 0 };
+  afterChoice(async () => {
+    expect(await client.bulk.get(plain)).toMatchObject({ state: 'counting' });
+    actions.begin(counts, true);
+  });
+  actions.begin(counts, false);
+  await eventually(async () => (await client.bulk.get(hidden))!.state === 'done');
+  await eventually(async () => (await client.bulk.get(plain))!.state === 'done', { timeoutMs: 5_000 });
+  await actions.stop();
+  jest.restoreAllMocks();
 });
 
 /** A client whose codec counts the payloads that it encodes, and waits for `encoding` meanwhile. */
