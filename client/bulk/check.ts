@@ -119,6 +119,7 @@ const checkUpdate = (deed: BulkDeed & { do: 'update' }): StoredDeed => {
     throw new InvalidArgumentError('action', 'payloadPatch, priority, weight, notBefore or expiresAt with update', {
       do: 'update',
     });
+  if (payloadPatch !== undefined) refuseMoves({ priority, notBefore });
   if (weight !== undefined && !(Number.isFinite(weight) && weight >= 0))
     throw new InvalidArgumentError('action.weight', 'a number of at least 0', weight);
   return {
@@ -133,6 +134,18 @@ const checkUpdate = (deed: BulkDeed & { do: 'update' }): StoredDeed => {
       ? {}
       : { expiresAtMs: expiresAt === null ? null : checkTime('action.expiresAt', expiresAt).getTime() }),
   };
+};
+
+/** Tasks that move would be met once more, and their new payloads be parsed and counted again. */
+const refuseMoves = (moves: Pick<BulkDeed & { do: 'update' }, 'priority' | 'notBefore'>): void => {
+  for (const [field, value] of Object.entries(moves))
+    if (value !== undefined)
+      throw new InvalidArgumentError(
+        `action.${field}`,
+        'nothing beside payloadPatch',
+        value,
+        'Start two actions: one for the payloads, and one for the rest.',
+      );
 };
 
 const PATCH_BYTES_MAX = 65_536;

@@ -49,7 +49,7 @@ const bulkActionInput = z
       do: z.literal('update'),
       payloadPatch: mergePatch
         .optional()
-        .describe('A JSON merge patch (RFC 7396) of the payloads: members are replaced, null removes one'),
+        .describe('A JSON merge patch (RFC 7396): null removes a member. Not beside priority or notBefore'),
       priority: z.number().int().min(-32_768).max(32_767).optional(),
       weight: z.number().min(0).optional(),
       notBefore: time.max(40).nullable().optional().describe('Null: at once'),

@@ -108,7 +108,8 @@ const update = (): Command =>
         'muster bulk update orders --error-code 503 --not-before now',
         `muster bulk update orders --payload-patch '{"currency":"EUR","note":null}' --dry-run`,
       ],
-      'Tasks that are as wanted already are not counted. Tasks of lanes keep their order, and fail.',
+      'Tasks that are as wanted already are not counted. Tasks of lanes keep their order, and fail. ' +
+        '--payload-patch does not go with --priority or --not-before: start two actions.',
     )
       .argument('<handler>')
       .option('--payload-patch <json>', 'members of the payload to replace; null removes one')

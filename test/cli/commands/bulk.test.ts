@@ -89,6 +89,8 @@ test('update and resolve take what they change', async () => {
   expect((await world.run('task w-11 --json')).json()).toMatchObject({ payload: { country: 'se', n: 7 } });
   const lossy = await patch('{"n":12345678901234567891}', '--yes');
   expect([lossy.code, lossy.stderr]).toEqual([2, expect.stringContaining('--payload-patch, n: ')]);
+  const both = await patch('{"n":8}', '--priority 3 --yes');
+  expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('Start two actions')]);
   const none = await world.run('bulk update slow --yes');
   expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('--weight, --not-before or --expires-at')]);
   const resolve = await world.run(`bulk resolve orders --as failed --reason 'by hand' --yes --json`);

@@ -220,6 +220,12 @@ test('a wrong filter or action is refused, and nothing is started', async () => 
     { action: { do: 'update' } },
     'action: expected payloadPatch, priority, weight, notBefore or expiresAt with update',
   );
+  const patch = { do: 'update', payloadPatch: { note: 'n' } };
+  for (const [field, value] of [['priority', 4] as const, ['notBefore', null] as const])
+    await bad(
+      { action: { ...patch, [field]: value } },
+      `action.${field}: expected nothing beside payloadPatch, got ${String(value)}. Start two actions:`,
+    );
   await bad({ action: { do: 'update', weight: -1 } }, 'action.weight: expected a number of at least 0, got -1.');
   await bad({ action: { do: 'resolve', as: 'created' } }, 'action.as: expected one of "succeeded", "failed"');
   await bad({ action: redrive, where: { state: 'dead', since: 'x' } }, 'where.since: expected a date, ISO time');

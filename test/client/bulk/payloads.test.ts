@@ -43,10 +43,10 @@ test('waiting tasks get other payloads wherever they wait, with the bytes and we
   const [entry] = await shop.client.audit.list({ subject: 'handler items', limit: 1 });
   expect(entry).toMatchObject({ verb: 'bulk update', detail: { action: { payloadPatch: { note: 'longer' } } } });
   // With other changes beside it, of one task only.
-  const one = { where: { id: 'a' }, action: { do: 'update', payloadPatch: { note: 'z' }, priority: 3, weight: 2 } };
+  const one = { where: { id: 'a' }, action: { do: 'update', payloadPatch: { note: 'z' }, weight: 2 } };
   expect(await made(shop.client, { handler: 'items', ...one } as never, shop.handler)).toMatchObject({ done: 1 });
   expect(await rowsOf(shop, 'a')).toEqual(Array(2).fill({ bytes: bytes - 5, weight: 2 }));
-  expect(await shop.client.getTask('a')).toMatchObject({ priority: 3, payload: { note: 'z' } });
+  expect(await shop.client.getTask('a')).toMatchObject({ payload: { note: 'z' } });
   await forget(shop, 'sent');
 });
 
@@ -188,7 +188,7 @@ test('a dry run says which of the first would fail; wrong patches are refused, a
   await shop.client.submit('items', { id: 'c', payload: { to: 'se', note: 'n' } });
   const counts = await run({ note: 'n' });
   expect([counts.count, counts.sample.map(({ id }) => id).sort()]).toEqual([2, ['a', 'b']]);
-  const action = { do: 'update', payloadPatch: { note: 'n' }, priority: 4 } as const;
+  const action = { do: 'update', payloadPatch: { note: 'n' }, weight: 4 } as const;
   expect(await shop.client.bulk.dryRun({ handler: 'items', action })).toMatchObject({ count: 3, complete: true });
   const limited = await shop.client.bulk.dryRun({ handler: 'items', action, limit: 1 });
   expect(limited).toMatchObject({ count: 1, complete: true });
