@@ -77,10 +77,10 @@ test('payloads are patched, and a dry run names those that would keep theirs', a
 
 test('who may read may count; who may operate may start and stop; payloads need submit, too', async () => {
   const token = (...scopes: Scope[]): Promise<string> => world.token(...scopes);
-  const [read, operate, submit, most, reader, all, admin] = await Promise.all([
-    ...[token('read'), token('operate'), token('submit'), token('read', 'operate', 'complete', 'metrics')],
-    ...[token('read', 'submit'), token('read', 'operate', 'submit'), token('admin')],
-  ]);
+  const [read, operate, submit] = [await token('read'), await token('operate'), await token('submit')];
+  const most = await token('read', 'operate', 'complete', 'metrics');
+  const [reader, all] = [await token('read', 'submit'), await token('read', 'operate', 'submit')];
+  const admin = await token('admin');
   const asked = async (by: string): Promise<number[]> => {
     const as = { body, token: by };
     const dry = await world.call('POST /v1/bulk:dry-run', as);

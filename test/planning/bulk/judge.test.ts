@@ -11,7 +11,12 @@ test.each<[object, object, string[] | null]>([
   [{ a: { b: 1, c: null } }, { a: { b: 2 } }, null],
   [{ a: { b: 1 } }, { a: {} }, ['a', 'b']],
   [{ a: { b: 1 } }, { a: 'text of it' }, null],
-  [{ a: [{ b: 1 }] }, { a: [{}] }, null],
+  [{ a: [{ b: 1 }] }, { a: [{}] }, ['a', '0', 'b']],
+  [{ a: [1, [{ b: { c: 1 } }]] }, { a: [2, [{ b: {} }]] }, ['a', '1', '0', 'b', 'c']],
+  [{ a: [{ b: null }] }, { a: [{}] }, ['a', '0', 'b']],
+  [{ a: [{ b: 1 }] }, { a: [{ b: 2, more: 1 }] }, null],
+  [{ a: [{ b: 1 }] }, { a: [{ b: 1 }, {}] }, null],
+  [{ a: [{ b: 1 }] }, { a: 'text of it' }, null],
   [JSON.parse('{"toString": 1}') as object, {}, ['toString']],
 ])('of the patch %j the result %j lacks %j', (patch, after, expected) => {
   expect(droppedMember(patch, after)).toEqual(expected);

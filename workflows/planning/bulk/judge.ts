@@ -7,14 +7,27 @@ export type MemberPath = readonly string[];
 
 /**
  * Returns a member that the patch gives and the result lacks; null: there is none. The result may
- * have another value of it, as the schema transforms it.
+ * have another value of it, as the schema transforms it. An array of another length is one.
  */
-export const droppedMember = (patch: unknown, after: unknown): MemberPath | null => {
-  if (!isJsonObject(patch) || !isJsonObject(after)) return null;
-  for (const [name, part] of Object.entries(patch)) {
-    if (part === null) continue;
-    const inner = Object.hasOwn(after, name) ? droppedMember(part, after[name]) : [];
+export const droppedMember = (patch: unknown, after: unknown): MemberPath | null => droppedPart(patch, after, true);
+
+/** `isPatch`: null removes a member, which it does not inside an array, as that is replaced. */
+const droppedPart = (given: unknown, after: unknown, isPatch: boolean): MemberPath | null => {
+  if (Array.isArray(given)) return droppedOfArray(given, after);
+  if (!isJsonObject(given) || !isJsonObject(after)) return null;
+  for (const [name, part] of Object.entries(given)) {
+    if (isPatch && part === null) continue;
+    const inner = Object.hasOwn(after, name) ? droppedPart(part, after[name], isPatch) : [];
     if (inner !== null) return [name, ...inner];
+  }
+  return null;
+};
+
+const droppedOfArray = (given: readonly unknown[], after: unknown): MemberPath | null => {
+  if (!Array.isArray(after) || after.length !== given.length) return null;
+  for (const [place, part] of given.entries()) {
+    const inner = droppedPart(part, after[place], false);
+    if (inner !== null) return [String(place), ...inner];
   }
   return null;
 };
