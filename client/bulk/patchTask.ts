@@ -34,10 +34,11 @@ export const patchTask = (handler: Contract, task: PayloadRow, patch: JsonObject
   } catch (error) {
     return { refusal: 'outdated', detail: describeThrown(error) };
   }
-  const before = given.value;
-  if (!isJsonObject(before)) return { refusal: 'noObject' };
+  if (!isJsonObject(given.value)) return { refusal: 'noObject' };
+  // A schema may change what it is given in place. What an upcast returns need be no plain JSON.
+  const before = given.isParsed ? structuredClone(given.value) : given.value;
   const problems: TaskProblem[] = [];
-  const checked = checkTask(handler, { id: task.id, payload: mergePatch(before, patch) }, 0, problems);
+  const checked = checkTask(handler, { id: task.id, payload: mergePatch(given.value, patch) }, 0, problems);
   if (checked === null) {
     const [first] = problems;
     return { refusal: 'invalid', detail: `${first!.field}: ${first!.message}` };
