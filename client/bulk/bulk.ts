@@ -1,9 +1,10 @@
 import { readBulk, stopBulk } from '../../postgres/bulk/action';
 import { withRetries } from '../../postgres/errors';
 import type { BulkDryRun, BulkPage, BulkView } from '../../workflows/contracts/bulk';
+import { toStorable } from '../../handlers/storable';
 import type { Connection } from '../connection';
 import { NotFoundError } from '../errors';
-import { scopeText } from '../operations/auditLog';
+import { scopeText, shortText } from '../operations/auditLog';
 import { CHANGE } from '../tasks/failureTexts';
 import { checkBulkId } from './check';
 import type { BulkDeed, BulkInput, BulkStart } from './input';
@@ -75,13 +76,21 @@ export class Bulk {
 }
 
 /** Says whether it can be looked at: what it is not is refused as it is checked. */
-const isObject = (action: unknown): action is BulkDeed => typeof action === 'object' && action !== null;
+const isObject = <T>(value: T): value is T & object => typeof value === 'object' && value !== null;
 
 /** What the audit shows of it: with a codec not what may stand in an error or a result. */
 const shown = ({ sealer }: Connection, { id, where, action, limit }: Partial<BulkStart>): object => {
-  if (sealer === null || !isObject(action)) return { id, where, action, limit };
+  if (!isObject(action)) return { id, where, action, limit };
+  if (sealer === null) return { id, where, action: shortened(action), limit };
   const { error: _error, errorCode: _code, errorGroup: _group, ...rest } = where ?? {};
   return { id, where: rest, action: plainOf(action), limit };
+};
+
+/** An action whose patch leaves room in an entry for the rest. */
+const shortened = (action: BulkDeed): object => {
+  if (action.do !== 'update' || !isObject(action.payloadPatch)) return action;
+  const text = toStorable(action.payloadPatch)?.json ?? '';
+  return text === shortText(text) ? action : { ...action, payloadPatch: shortText(text) };
 };
 
 /** What an action does without what is its callers': results, and parts of payloads. */

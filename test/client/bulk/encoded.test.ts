@@ -136,8 +136,10 @@ update task set payload = (select payload from task where id = 'a') where id = '
         || (select json_agg(k)::text from task k) as all`,
     );
     expect(rows[0]!.all).not.toContain('secret');
-    // Without the codec nothing is put into an envelope.
-    expect((await patched(shop, { note: 'secret-1' }, { id: 'a' })).done).toBe(0);
+    // Without the codec nothing is put into an envelope: another worker may have it.
+    await expect(patched(shop, { note: 'secret-1' }, { id: 'a' })).rejects.toThrow('no payloadCodec is configured');
+    const [waiting] = (await shop.client.bulk.list({ open: true })).actions;
+    expect(waiting).toMatchObject({ done: 0, failed: 0, error: expect.stringContaining('no payloadCodec') as string });
   } finally {
     await client.close();
   }

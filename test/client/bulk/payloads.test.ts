@@ -233,4 +233,17 @@ test('a list leaves out a long patch; the action itself has it', async () => {
     { do: 'update', payloadPatch: '(2011 characters, which lists leave out)' },
   ]);
   expect((await shop.client.bulk.get(id))!.action).toEqual({ do: 'update', payloadPatch: JSON.stringify({ note }) });
+  // The audit says all else, also of one that is longer than an entry.
+  const longer = { note: 'x'.repeat(9_000), more: Array(900).fill('y') };
+  await shop.client.bulk.start({
+    handler: 'items',
+    where: { target: 'se' },
+    action: { do: 'update', payloadPatch: longer, weight: 2 },
+  });
+  const [entry] = await shop.client.audit.list({ subject: 'target items/se', limit: 1 });
+  const payloadPatch = `(${JSON.stringify(longer).length} characters, which the audit leaves out)`;
+  expect(entry).toMatchObject({
+    detail: { where: { target: 'se' }, action: { do: 'update', weight: 2, payloadPatch } },
+    answer: { handler: 'items', state: 'counting', action: { weight: 2, payloadPatch } },
+  });
 });
