@@ -57,8 +57,8 @@ export type BulkDeed =
       /**
        * A JSON merge patch (RFC 7396) of their payloads: members that it has are replaced, those
        * that are null in it are removed. At most 65,536 bytes of JSON. A task whose target or key
-       * would be another, or whose new payload the handler refuses, fails, and keeps what it has. Not
-       * beside `priority` or `notBefore`.
+       * would be another, or whose new payload the handler refuses, fails, and keeps what it has.
+       * Not beside `priority` or `notBefore`.
        */
       payloadPatch?: Readonly<Record<string, unknown>>;
       /** A lower one goes first within its target, -32,768 to 32,767. */

@@ -27,7 +27,7 @@ export interface Act {
 
 const MOST_WHO = 300;
 const MOST_SUBJECT = 600;
-/** Bytes of what was asked for, and of what was answered; of longer ones long texts are left out. */
+/** Bytes of what was asked for, or answered; of more, long texts are left out. */
 const MOST_JSON = 4_000;
 /** Characters of a text in what is longer than that. */
 const MOST_TEXT = 1_000;

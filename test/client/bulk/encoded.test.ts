@@ -21,7 +21,7 @@ afterEach(async () => {
   expect(found).toEqual({});
 });
 
-/** A client whose codec does something else whenever a step encodes payloads, before it locks them. */
+/** A client whose codec does something else as a step encodes payloads, before it locks them. */
 const interrupted = (): { client: Client; meanwhile(work: () => Promise<unknown>): void } => {
   let work: (() => Promise<unknown>) | null = null;
   const payloadCodec: PayloadCodec = {

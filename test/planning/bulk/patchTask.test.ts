@@ -20,7 +20,7 @@ const handler = defineHandler<Order>({
       sum.cents *= 100;
       return sum;
     }),
-  }) as never,
+  }),
   limits: { maxItems: 10 },
   linger: { lingerMs: 1 },
   submit: async () => ({ results: [] }),
