@@ -741,11 +741,13 @@ create table bulk_action (
   worked_from timestamp with time zone,
   changed_at timestamp with time zone not null,
   finished_at timestamp with time zone,
+  step_at timestamp with time zone,
   constraint bulk_action_pkey PRIMARY KEY (id),
   constraint bulk_action_counts_check CHECK (LEAST(total, n_done, n_skipped) >= 0),
   constraint bulk_action_due_check CHECK ((state = ANY (ARRAY[0, 1])) = (due_at IS NOT NULL)),
   constraint bulk_action_finished_check CHECK ((due_at IS NULL) = (finished_at IS NOT NULL)),
-  constraint bulk_action_state_check CHECK (state >= 0 AND state <= 3)
+  constraint bulk_action_state_check CHECK (state >= 0 AND state <= 3),
+  constraint bulk_action_step_check CHECK (step_at IS NULL OR due_at IS NULL OR due_at = 'infinity'::timestamp with time zone)
 ) with (fillfactor=50);
 
 create table busy_key (

@@ -45,6 +45,27 @@ where key in (select key from unneeded_object where due_at is null limit $1 for 
 };
 
 /**
+ * Writes down objects to which no value refers any more, in the transaction that took it away. They
+ * are kept for the retention of the handler, as those of tasks that ended are, and at least for
+ * `ms`: a backup that is restored has the tasks that refer to them.
+ */
+export const abandonObjects = async (
+  db: Queryable,
+  keys: readonly string[],
+  { handlerId, ms }: { handlerId: number; ms: number },
+): Promise<void> => {
+  await db.query({
+    name: 'abandon-objects',
+    text: `
+insert into unneeded_object (key, due_at)
+select o.key, clock() + greatest(h.retention_ms, $3::bigint) * interval '1 ms'
+from unnest($1::text[]) o (key) join handler h on h.id = $2
+on conflict (key) do update set due_at = excluded.due_at`,
+    values: [keys, handlerId, ms],
+  });
+};
+
+/**
  * Takes objects that are due, to delete them. If that does not end they are due again, later each
  * time: after 4 s, doubled up to 10 minutes.
  */

@@ -1,5 +1,6 @@
-import { FIRST_VERSION, storedVersionOf, upcastJson, versionOf } from '../../handlers/contracts/payloadVersion';
-import { checkedJson, UNCHECKED } from '../../handlers/contracts/uncheckedPayload';
+import { currentJson } from '../../handlers/contracts/currentPayload';
+import { FIRST_VERSION, storedVersionOf, versionOf } from '../../handlers/contracts/payloadVersion';
+import { UNCHECKED } from '../../handlers/contracts/uncheckedPayload';
 import type { MemberTask } from '../../postgres/calls/members';
 import type { Call } from '../calls/call';
 import type { Failed, Unsent } from './unsent';
@@ -36,10 +37,7 @@ export const upcastMembers = (call: Call): Failed[] => {
     if (member.version === ours) return member;
     const isUnchecked = member.version === UNCHECKED;
     try {
-      const payload = isUnchecked
-        ? checkedJson(handler, member.payload, call.batch.target)
-        : upcastJson(handler, member.payload, member.version ?? FIRST_VERSION);
-      return { ...member, payload, version: ours };
+      return { ...member, payload: currentJson(handler, member, call.batch.target), version: ours };
     } catch (error) {
       failed.push({ place, why: `cannot be used: ${(error as Error).message}`, isLasting: isUnchecked });
       return member;

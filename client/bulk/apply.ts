@@ -1,17 +1,21 @@
 import { lockEnds } from '../../postgres/bulk/ended';
 import * as waits from '../../postgres/bulk/waiting';
+import { deleteExpiries, lockExpiries, setExpiries } from '../../postgres/grouping/expiry';
 import type { ListedTask } from '../../postgres/listing/task';
+import type { Sealer } from '../../handlers/codec/sealer';
 import { lockTargets } from '../../postgres/operations/cancel';
 import * as redrives from '../../postgres/operations/redrive';
 import { readParkedTasks } from '../../postgres/operations/resolve';
 import type { Client as Transaction } from '../../postgres/pool';
 import { readTime } from '../../postgres/time';
-import { IN_LANE, IN_LANE_BATCH } from '../../workflows/planning/bulk/actions';
+import { IN_LANE, IN_LANE_BATCH, KEEPS_PAYLOAD } from '../../workflows/planning/bulk/actions';
 import { planMoves } from '../../workflows/planning/bulk/update';
 import { TASK_STATES } from '../../workflows/planning/states';
 import { cancelIn } from '../operations/cancel';
 import { redriveDependents } from '../operations/redrive';
 import { endParked } from '../operations/resolve';
+import type { Patches } from './patches';
+import { stillAsRead, writePatches } from './patches';
 import type { Bounds } from './selection';
 import type { StoredDeed, StoredFilter } from './stored';
 
@@ -33,11 +37,21 @@ export interface Order {
   filter: StoredFilter;
   deed: StoredDeed;
   bounds: Bounds;
+  sealer: Sealer | null;
+  /** With a patch of payloads: what it makes of the tasks. */
+  patches: Patches | null;
+  /** Tasks whose payloads have changed meanwhile fail, and are not decided anew. */
+  isLastTry: boolean;
+}
+
+/** Waiting tasks have changed since a patch of them was decided: nothing may be written. */
+export class ChangedMeanwhile extends Error {
+  override readonly name = 'ChangedMeanwhile';
 }
 
 /**
  * Changes tasks in a transaction of the caller, each only if it still is as it was found. All else
- * is skipped.
+ * is skipped. Throws `ChangedMeanwhile` if a patch is to be decided anew.
  */
 export const applyTo = async (tx: Transaction, order: Order, tasks: readonly ListedTask[]): Promise<Applied> => {
   const { deed } = order;
@@ -46,7 +60,9 @@ export const applyTo = async (tx: Transaction, order: Order, tasks: readonly Lis
   const failures = failing(IN_LANE, tasks.length - outside.length);
   if (outside.length === 0) return { ...NOTHING, failures };
   if (deed.do === 'redrive') return { ...(await redrive(tx, order, outside)), failures };
-  return { ...(await (deed.do === 'resolve' ? resolve(tx, deed, outside) : update(tx, deed, outside))), failures };
+  if (deed.do === 'resolve') return { ...(await resolve(tx, deed, outside)), failures };
+  const updated = await update(tx, deed, outside, order);
+  return { ...updated, failures: { ...failures, ...updated.failures } };
 };
 
 const failing = (reason: string, n: number): Applied['failures'] => (n === 0 ? {} : { [reason]: n });
@@ -124,23 +140,59 @@ const update = async (
   tx: Transaction,
   deed: StoredDeed & { do: 'update' },
   tasks: readonly ListedTask[],
-): Promise<Omit<Applied, 'failures'>> => {
+  { patches, sealer, bounds, isLastTry }: Pick<Order, 'patches' | 'sealer' | 'bounds' | 'isLastTry'>,
+): Promise<Applied> => {
   const targets = [...new Set(tasks.map(({ targetId }) => targetId))];
+  if (deed.expiresAtMs !== undefined) await lockExpiries(tx, seqsOf(tasks));
   await lockTargets(tx, targets);
-  const waiting = await waits.lockWaiting(tx, seqsOf(tasks));
+  const found = await waits.lockWaiting(tx, seqsOf(tasks));
+  const { waiting, failures } = await patchable(tx, patches, found, isLastTry);
   const moves = planMoves(
     deed,
-    waiting.map(({ notBefore, ...row }) => ({ ...row, notBeforeMs: notBefore?.getTime() ?? null })),
+    waiting.map(({ notBefore, expiresAt, ...row }) => ({
+      ...row,
+      expiresAtMs: expiresAt?.getTime() ?? null,
+      notBeforeMs: notBefore?.getTime() ?? null,
+      isPatched: patches?.changed.has(row.seq) === true,
+    })),
     Date.parse(await readTime(tx)),
   );
   if (moves.changed.length > 0) {
+    if (patches !== null) await writePatches(tx, { sealer, handlerId: bounds.handlerId }, patches, moves.changed);
     if (moves.toQueue.length > 0) await waits.queueDelayed(tx, moves.toQueue);
     if (moves.toDelayed.length > 0) await waits.delayQueued(tx, moves.toDelayed, moves.notBeforeMs!);
     if (moves.notBeforeMs !== undefined) await waits.setNotBefore(tx, moves.changed, moves.notBeforeMs);
+    if (deed.expiresAtMs === null) await deleteExpiries(tx, moves.changed);
+    else if (deed.expiresAtMs !== undefined) await setExpiries(tx, moves.changed, deed.expiresAtMs);
     const { priority = null, weight = null } = deed;
     if (priority !== null || weight !== null) await waits.setOrder(tx, moves.changed, { priority, weight });
   }
   const changed = new Set(moves.changed);
   const targetIds = waiting.filter(({ seq }) => changed.has(seq)).map(({ targetId }) => targetId);
-  return { done: moves.changed.length, targetIds, laneIds: [], hasEnds: false };
+  return { done: moves.changed.length, failures, targetIds, laneIds: [], hasEnds: false };
+};
+
+/**
+ * Returns those of the waiting tasks that can get the patch, and counts by reason those that
+ * cannot. One whose payload, version or weight has changed since it was read has to be decided
+ * anew: to skip it would lose a change.
+ */
+const patchable = async (
+  tx: Transaction,
+  patches: Patches | null,
+  found: readonly waits.WaitingRow[],
+  isLastTry: boolean,
+): Promise<Pick<Applied, 'failures'> & { waiting: waits.WaitingRow[] }> => {
+  if (patches === null || found.length === 0) return { waiting: [...found], failures: {} };
+  const asRead = await stillAsRead(tx, patches, seqsOf(found));
+  const waiting: waits.WaitingRow[] = [];
+  const failures: Applied['failures'] = {};
+  for (const row of found) {
+    const isAsRead = asRead.has(row.seq);
+    if (!isAsRead && !isLastTry) throw new ChangedMeanwhile();
+    const reason = isAsRead ? patches.refused.get(row.seq) : KEEPS_PAYLOAD.changed;
+    if (reason === undefined) waiting.push(row);
+    else failures[reason] = (failures[reason] ?? 0) + 1;
+  }
+  return { waiting, failures };
 };

@@ -1,15 +1,17 @@
 import { readBulk, stopBulk } from '../../postgres/bulk/action';
 import { withRetries } from '../../postgres/errors';
 import type { BulkDryRun, BulkPage, BulkView } from '../../workflows/contracts/bulk';
+import { toStorable } from '../../handlers/storable';
 import type { Connection } from '../connection';
 import { NotFoundError } from '../errors';
-import { scopeText } from '../operations/auditLog';
+import { scopeText, shortText } from '../operations/auditLog';
 import { CHANGE } from '../tasks/failureTexts';
 import { checkBulkId } from './check';
-import type { BulkInput, BulkStart } from './input';
+import type { BulkDeed, BulkInput, BulkStart } from './input';
+import { dryRunBulk } from './dryRun';
 import type { ListBulkOptions } from './list';
 import { listBulk } from './list';
-import { dryRunBulk, startBulk } from './start';
+import { startBulk } from './start';
 import { toBulkView } from './stored';
 
 /** The verbs for bulk actions: `muster.bulk`. */
@@ -33,7 +35,8 @@ export class Bulk {
 
   /**
    * Counts the tasks that a bulk action would change now, for at most 10 s, and returns the first
-   * 10 of them. Changes nothing. Throws as `start` does.
+   * 10 of them, without those that are as wanted already: of payloads only where the client has the
+   * handler. Changes nothing. Throws as `start` does.
    */
   dryRun(input: BulkInput): Promise<BulkDryRun> {
     return dryRunBulk(this.connection, input);
@@ -72,9 +75,28 @@ export class Bulk {
   }
 }
 
+/** Says whether it can be looked at: what it is not is refused as it is checked. */
+const isObject = <T>(value: T): value is T & object => typeof value === 'object' && value !== null;
+
 /** What the audit shows of it: with a codec not what may stand in an error or a result. */
 const shown = ({ sealer }: Connection, { id, where, action, limit }: Partial<BulkStart>): object => {
-  if (sealer === null) return { id, where, action, limit };
+  if (!isObject(action)) return { id, where, action, limit };
+  if (sealer === null) return { id, where, action: shortened(action), limit };
   const { error: _error, errorCode: _code, errorGroup: _group, ...rest } = where ?? {};
-  return { id, where: rest, action: action?.do === 'resolve' ? { do: action.do, as: action.as } : action, limit };
+  return { id, where: rest, action: plainOf(action), limit };
+};
+
+/** An action whose patch leaves room in an entry for the rest. */
+const shortened = (action: BulkDeed): object => {
+  if (action.do !== 'update' || !isObject(action.payloadPatch)) return action;
+  const text = toStorable(action.payloadPatch)?.json ?? '';
+  return text === shortText(text) ? action : { ...action, payloadPatch: shortText(text) };
+};
+
+/** What an action does without what is its callers': results, and parts of payloads. */
+const plainOf = (action: BulkDeed): object => {
+  if (action.do === 'resolve') return { do: action.do, as: action.as };
+  if (action.do !== 'update') return action;
+  const { payloadPatch, ...rest } = action;
+  return payloadPatch === undefined ? rest : { ...rest, payloadPatch: '(encoded)' };
 };

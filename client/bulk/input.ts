@@ -8,6 +8,8 @@ export interface BulkFilter {
    * `resolve`.
    */
   state?: TaskState;
+  /** Only the task with this id. */
+  id?: string;
   /** Only tasks of this target; default: of the whole handler. */
   target?: string;
   /** Only tasks that were submitted with this tag. */
@@ -50,14 +52,23 @@ export type BulkDeed =
       error?: string;
     }
   | {
-      /** Changes when waiting tasks are sent, outside of lanes. At least one field is given. */
+      /** Changes waiting tasks, outside of lanes. At least one field is given. */
       do: 'update';
+      /**
+       * A JSON merge patch (RFC 7396) of their payloads: members that it has are replaced, those
+       * that are null in it are removed. At most 65,536 bytes of JSON. A task whose target or key
+       * would be another, or whose new payload the handler refuses, fails, and keeps what it has.
+       * Not beside `priority` or `notBefore`.
+       */
+      payloadPatch?: Readonly<Record<string, unknown>>;
       /** A lower one goes first within its target, -32,768 to 32,767. */
       priority?: number;
       /** At least 0, and at most what a call of the handler may have. */
       weight?: number;
       /** Joins no batch before this time; null: at once, also where a retry is waited for. */
       notBefore?: Date | string | number | null;
+      /** One that still waits then, in no batch, fails: a time to come; null: never. */
+      expiresAt?: Date | string | number | null;
     };
 
 /** A bulk action that is to be counted or started. */

@@ -4,6 +4,7 @@ import { listFailedDependents } from '../../postgres/bulk/ended';
 import type { EndedScope } from '../../postgres/listing/ended';
 import type { ListedTask } from '../../postgres/listing/task';
 import { readListed } from '../../postgres/listing/task';
+import { findTasksOf } from '../../postgres/operations/redrive';
 import type { Pool } from '../../postgres/pool';
 import type { Criteria } from '../../workflows/planning/bulk/matches';
 import { matches, needsErrors } from '../../workflows/planning/bulk/matches';
@@ -15,7 +16,7 @@ import type { Candidate } from '../tasks/list/part';
 import type { Place, Source } from '../tasks/list/sources';
 import { SOURCES } from '../tasks/list/sources';
 import { tagged, taggedDependents } from '../tasks/list/tagged';
-import type { StoredDeed, StoredFilter } from './stored';
+import type { StoredDeed, StoredFilter, StoredUpdate } from './stored';
 import { deedOf, filterOf, openFilter } from './stored';
 
 /** What a bulk action looks at: tasks as they were when it started. */
@@ -49,14 +50,15 @@ export class Selection {
     private readonly filter: StoredFilter,
     private readonly deed: StoredDeed,
   ) {
-    const { state, target = null, tag, since, until } = filter;
+    const { state, id, target = null, tag, since, until } = filter;
     this.criteria = { ...filter, sinceMs: msOf(since), untilMs: msOf(until) };
     const [found, dependents] =
       tag === undefined ? [SOURCES[state], DEPENDENTS] : [[tagged(tag)], taggedDependents(tag)];
     this.dependents = dependents;
     const sinceUs = isTerminal(state) ? (this.criteria.sinceMs ?? 0) * 1_000 : 0;
     this.scope = { handlerId: bounds.handlerId, target, state: TASK_STATES[state], sinceUs };
-    this.sources = this.isInTwo ? [...found, dependents] : found;
+    if (id !== undefined) this.sources = [named(id)];
+    else this.sources = this.isInTwo ? [...found, dependents] : found;
   }
 
   static async of(sealer: Sealer | null, row: BulkRow): Promise<Selection> {
@@ -72,7 +74,7 @@ export class Selection {
    * fail again at once.
    */
   private get isInTwo(): boolean {
-    return this.deed.do === 'redrive' && this.filter.state === 'failed';
+    return this.filter.id === undefined && this.deed.do === 'redrive' && this.filter.state === 'failed';
   }
 
   /** Reads a page of at most `limit` tasks, from a cursor on; null: from the beginning. */
@@ -130,6 +132,7 @@ export class Selection {
     const at = isTerminal(this.filter.state) ? (row.finishedAt ?? row.createdAt) : row.createdAt;
     return (
       row.state === this.scope.state &&
+      (this.filter.tag === undefined || row.tags?.includes(this.filter.tag) === true) &&
       matches(this.criteria, { error, atMs: at.getTime() }) &&
       !(this.deed.do === 'update' && this.isUnchanged(row))
     );
@@ -137,14 +140,35 @@ export class Selection {
 
   /** A retry that began to wait after the start has been sent since, perhaps because of it. */
   private isUnchanged(row: ListedTask): boolean {
-    const { priority, weight, notBefore, failedAt } = row;
+    const { failedAt } = row;
     const isRetriedSince = failedAt !== null && failedAt.getTime() * 1_000 > this.bounds.startUs;
-    const notBeforeMs = notBefore?.getTime() ?? null;
-    return isRetriedSince || isAlready(this.deed as StoredDeed & { do: 'update' }, { priority, weight, notBeforeMs });
+    const deed = this.deed as StoredUpdate;
+    // What a payload is like is seen when its turn comes.
+    return isRetriedSince || (deed.payloadPatch === undefined && isAsWanted(deed, row));
   }
 }
 
+/** Says whether a waiting task is as wanted already, whatever its payload is. */
+export const isAsWanted = (deed: StoredUpdate, { priority, weight, notBefore, expiresAt }: ListedTask): boolean => {
+  const notBeforeMs = notBefore?.getTime() ?? null;
+  return isAlready(deed, { priority, weight, notBeforeMs, expiresAtMs: expiresAt?.getTime() ?? null });
+};
+
 const msOf = (time: string | undefined): number | undefined => (time === undefined ? undefined : Date.parse(time));
+
+/** Where the task with an id is found. */
+const named = (id: string): Source => ({
+  name: 'named',
+  first: [0],
+  read: async (pool, { handlerId, target }) => {
+    const found = await findTasksOf(pool, handlerId!, target, [id]);
+    const rows = await readListed(
+      pool,
+      found.map(({ seq }) => seq),
+    );
+    return { candidates: rows.map(({ seq, batchId, isOwnEnd }) => ({ seq, batchId, isOwnEnd })), next: null };
+  },
+});
 
 const DEPENDENTS: Source = {
   name: 'dependents',

@@ -1,7 +1,10 @@
 import type { Sealer } from '../../handlers/codec/sealer';
-import type { BulkRow } from '../../postgres/bulk/action';
+import type { BulkRow, ShownBulk } from '../../postgres/bulk/action';
 import type { BulkView } from '../../workflows/contracts/bulk';
 import { bulkStateName } from '../../workflows/planning/bulk/states';
+import type { JsonObject } from '../../workflows/planning/bulk/mergePatch';
+import type { Standing } from '../../workflows/planning/bulk/waits';
+import { waitsFor } from '../../workflows/planning/bulk/waits';
 import type { Change } from '../../workflows/planning/bulk/update';
 import type { TaskState } from '../../workflows/planning/states';
 import type { CheckedVerdict } from '../operations/resolve';
@@ -10,6 +13,7 @@ import { sealVerdict } from '../operations/resolve';
 /** The filter of a bulk action in its row. Texts of errors are encoded, with a codec. */
 export interface StoredFilter {
   state: TaskState;
+  id?: string;
   target?: string;
   tag?: string;
   error?: string;
@@ -25,7 +29,16 @@ export type StoredDeed =
   | { do: 'cancel' }
   | { do: 'redrive' }
   | ({ do: 'resolve' } & CheckedVerdict & { as: 'succeeded' | 'failed' })
-  | ({ do: 'update' } & Change);
+  | StoredUpdate;
+
+/** A change of waiting tasks. */
+export interface StoredUpdate extends Change {
+  do: 'update';
+  /** JSON text of a merge patch, encoded where texts are. */
+  payloadPatch?: string;
+  /** Of the handler where it was started: an older one might drop what is new. None: the first. */
+  payloadVersion?: number;
+}
 
 const ERRORS = ['error', 'errorCode', 'errorGroup'] as const;
 
@@ -37,6 +50,8 @@ export const sealBulk = async (
   if (sealer === null) return { filter, deed };
   const sealed: StoredFilter = { ...filter };
   for (const field of ERRORS) if (filter[field] !== undefined) sealed[field] = await sealer.sealText(filter[field]);
+  if (deed.do === 'update' && deed.payloadPatch !== undefined)
+    return { filter: sealed, deed: { ...deed, payloadPatch: await sealer.sealText(deed.payloadPatch) } };
   if (deed.do !== 'resolve') return { filter: sealed, deed };
   return { filter: sealed, deed: { ...deed, ...(await sealVerdict({ sealer }, deed)), as: deed.as } };
 };
@@ -50,6 +65,17 @@ export const openFilter = async (sealer: Sealer | null, filter: StoredFilter): P
   return opened;
 };
 
+/** Decodes the patch of an update that has one. Throws if the codec cannot. */
+export const openPatch = async (sealer: Sealer | null, deed: StoredDeed): Promise<JsonObject> => {
+  const stored = (deed as StoredUpdate).payloadPatch!;
+  const [text] = sealer === null ? [stored] : await sealer.openTexts([stored]);
+  try {
+    return JSON.parse(text!) as JsonObject;
+  } catch {
+    throw new Error(`Cannot read the patch of payloads: ${text}. Give the worker the codec that encoded it.`);
+  }
+};
+
 export const filterOf = (row: BulkRow): StoredFilter => row.filter as unknown as StoredFilter;
 export const deedOf = (row: BulkRow): StoredDeed => row.action as unknown as StoredDeed;
 
@@ -57,7 +83,7 @@ export const deedOf = (row: BulkRow): StoredDeed => row.action as unknown as Sto
 export const failedOf = (failures: Readonly<Record<string, number>>): number =>
   Object.values(failures).reduce((sum, n) => sum + n, 0);
 
-export const toBulkView = (row: BulkRow): BulkView => {
+export const toBulkView = (row: ShownBulk): BulkView => {
   const { limit = null, ...where } = filterOf(row);
   const failed = failedOf(row.failures);
   const looked = row.done + row.skipped + failed;
@@ -76,6 +102,7 @@ export const toBulkView = (row: BulkRow): BulkView => {
     failures: row.failures,
     perSecond: seconds === null ? null : Math.round((10 * looked) / seconds) / 10,
     error: row.error,
+    waitsFor: waitsFor(standingOf(row)),
     who: row.who,
     door: row.door,
     origin: row.origin,
@@ -85,10 +112,17 @@ export const toBulkView = (row: BulkRow): BulkView => {
   };
 };
 
+const standingOf = (row: ShownBulk): Standing => {
+  const { payloadPatch, payloadVersion = null } = deedOf(row) as StoredUpdate;
+  return { ...row, needsHandler: payloadPatch !== undefined, payloadVersion };
+};
+
 const shownDeed = (deed: StoredDeed): BulkView['action'] => {
   if (deed.do === 'resolve') return { do: deed.do, as: deed.as, ...(deed.error === null ? {} : { error: deed.error }) };
   if (deed.do !== 'update') return { do: deed.do };
-  const { notBeforeMs, ...rest } = deed;
-  if (notBeforeMs === undefined) return rest;
-  return { ...rest, notBefore: notBeforeMs === null ? null : new Date(notBeforeMs).toISOString() };
+  const { notBeforeMs, expiresAtMs, ...rest } = deed;
+  return { ...rest, ...shownTime('notBefore', notBeforeMs), ...shownTime('expiresAt', expiresAtMs) };
 };
+
+const shownTime = (field: string, ms: number | null | undefined): Record<string, string | null> =>
+  ms === undefined ? {} : { [field]: ms === null ? null : new Date(ms).toISOString() };

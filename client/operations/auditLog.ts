@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { hostname, userInfo } from 'node:os';
 import { cutText } from '../../handlers/text';
+import type { Storable } from '../../handlers/storable';
 import { RESULT_LIMITS, toStorable } from '../../handlers/storable';
 import { concludeAudit, insertAudit } from '../../postgres/operations/audit';
 import { codeOf } from '../../postgres/sqlState';
@@ -26,8 +27,10 @@ export interface Act {
 
 const MOST_WHO = 300;
 const MOST_SUBJECT = 600;
-/** Bytes of what was asked for, and of what was answered; longer ones are left out. */
+/** Bytes of what was asked for, or answered; of more, long texts are left out. */
 const MOST_JSON = 4_000;
+/** Characters of a text in what is longer than that. */
+const MOST_TEXT = 1_000;
 
 /** A change that is being made; its entry, once it has begun. */
 interface Change {
@@ -100,8 +103,26 @@ export class AuditLog {
   }
 }
 
-const jsonOf = (value: unknown): string =>
-  toStorable(value, { ...RESULT_LIMITS, resultBytes: MOST_JSON })?.json ?? 'null';
+const jsonOf = (value: unknown): string => {
+  const { json, note } = storable(value);
+  return note === null || json !== 'null' ? json : storable(withoutLong(value)).json;
+};
+
+const storable = (value: unknown): Pick<Storable, 'json' | 'note'> =>
+  toStorable(value, { ...RESULT_LIMITS, resultBytes: MOST_JSON }) ?? { json: 'null', note: null };
+
+/** Leaves long texts out, so that the rest is kept. */
+const withoutLong = (value: unknown): unknown => {
+  try {
+    return JSON.parse(JSON.stringify(value, (_, part: unknown) => (typeof part === 'string' ? shortText(part) : part)));
+  } catch {
+    return undefined; // it is no JSON
+  }
+};
+
+/** Returns a text, or what stands in the audit for one that is long. */
+export const shortText = (text: string): string =>
+  text.length <= MOST_TEXT ? text : `(${text.length} characters, which the audit leaves out)`;
 
 /** Returns the user of the operating system, and the machine. */
 export const osUser = (): string => {

@@ -92,7 +92,7 @@ export interface CheckedTask {
   labels: Labels | null;
 }
 
-const MAX_ID_BYTES = 256;
+export const MAX_ID_BYTES = 256;
 const MAX_TARGET_BYTES = 512;
 const MAX_KEY_BYTES = 512;
 

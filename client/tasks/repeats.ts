@@ -1,5 +1,6 @@
-import { FIRST_VERSION, upcastJson, versionOf } from '../../handlers/contracts/payloadVersion';
-import { checkedJson, UNCHECKED } from '../../handlers/contracts/uncheckedPayload';
+import { currentJson } from '../../handlers/contracts/currentPayload';
+import { FIRST_VERSION, versionOf } from '../../handlers/contracts/payloadVersion';
+import { UNCHECKED } from '../../handlers/contracts/uncheckedPayload';
 import type { Contract } from '../../handlers/types';
 import type { Queryable } from '../../postgres/pool';
 import type { StoredTask } from '../../postgres/grouping/task';
@@ -83,11 +84,9 @@ export const conflict = (task: CheckedTask, what: string): TaskProblem => ({
 export const isSamePayload = (handler: Contract, stored: StoredTask, payload: string): boolean => {
   if (sameJson(stored.payload, payload)) return true;
   const from = stored.version ?? FIRST_VERSION;
-  const isUnchecked = from === UNCHECKED;
-  if (!isUnchecked && (from >= versionOf(handler) || handler.upcast === undefined)) return false;
+  if (from !== UNCHECKED && (from >= versionOf(handler) || handler.upcast === undefined)) return false;
   try {
-    const today = isUnchecked ? checkedJson(handler, stored.payload, null) : upcastJson(handler, stored.payload, from);
-    return sameJson(today, payload);
+    return sameJson(currentJson(handler, stored, null), payload);
   } catch {
     return false; // what it was then is not known now
   }

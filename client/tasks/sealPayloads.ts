@@ -11,6 +11,10 @@ import { sealLabels } from './labels/seal';
 /** Most bytes of an encoded payload, beyond twice the handler's limit of plain ones. */
 const ENVELOPE_BYTES = 4_096;
 
+/** Returns the most bytes that an encoded payload of the handler may have. */
+export const encodedLimit = ({ maxPayloadBytes }: Pick<Contract, 'maxPayloadBytes'>): number =>
+  2 * maxPayloadBytes + ENVELOPE_BYTES;
+
 /**
  * Encodes the payloads and metadata of tasks, before anything but their objects (by `note`) is
  * written. Returns those that can be stored; with `partial`, those that are too large when they are
@@ -28,7 +32,7 @@ export const sealPayloads = async (
   note?: Note,
 ): Promise<{ tasks: CheckedTask[]; payloads: string[] }> => {
   const sealed = await sealAll(sealer, tasks, note);
-  const most = 2 * handler.maxPayloadBytes + ENVELOPE_BYTES;
+  const most = encodedLimit(handler);
   const isLarge = (_: unknown, i: number): boolean => Buffer.byteLength(sealed[i]!) > most;
   const large = tasks.flatMap((task, i) => (isLarge(task, i) ? [problemOf(task, most, sealed[i]!)] : []));
   if (large.length === 0) return { tasks: await sealLabels(sealer, tasks), payloads: sealed };

@@ -3,7 +3,7 @@ import type { Note } from '../../handlers/codec/claimCheck';
 import type { Sealer } from '../../handlers/codec/sealer';
 import { withRetries } from '../../postgres/errors';
 import type { Pool, Queryable } from '../../postgres/pool';
-import { noteObjects, strikeOffObjects } from '../../postgres/unneededObject';
+import { abandonObjects, noteObjects, strikeOffObjects } from '../../postgres/unneededObject';
 import { MusterError } from '../errors';
 
 /**
@@ -37,4 +37,19 @@ export const keepObjects = async (db: Queryable, sealer: Sealer | null, payloads
       `Cannot store ${keys.length - kept} of ${keys.length} large payloads: expected a commit within ` +
         `${KEPT_MS / 60_000} minutes of the submit, got a later one. Submit again: nothing was accepted.`,
     );
+};
+
+/** Shortest time for which an object is kept to which nothing refers: it may be read just now. */
+const READ_MS = 600_000;
+
+/** Gives up the objects of payloads that others have replaced, in the transaction that did so. */
+export const dropObjects = async (
+  db: Queryable,
+  sealer: Sealer | null,
+  handlerId: number,
+  replaced: readonly string[],
+): Promise<void> => {
+  if (sealer?.deletesObjects !== true) return;
+  const keys = replaced.flatMap((payload) => objectKeyOf(payload) ?? []);
+  if (keys.length > 0) await abandonObjects(db, keys, { handlerId, ms: READ_MS });
 };

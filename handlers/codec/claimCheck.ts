@@ -13,7 +13,10 @@ export class ClaimCheck {
   private readonly store: ObjectStore;
   private readonly overBytes: number;
 
-  constructor({ store, overBytes = DEFAULT_OVER_BYTES }: ObjectStoreOptions) {
+  constructor(
+    { store, overBytes = DEFAULT_OVER_BYTES }: ObjectStoreOptions,
+    private readonly callMs = CALL_MS,
+  ) {
     this.store = store;
     this.overBytes = overBytes;
   }
@@ -37,14 +40,15 @@ export class ClaimCheck {
     ]);
   }
 
-  private isLarge(json: string): boolean {
+  /** Says whether a JSON text is kept as an object. */
+  isLarge(json: string): boolean {
     return json.length > this.overBytes || Buffer.byteLength(json) > this.overBytes;
   }
 
   private async put(key: string, json: string): Promise<string> {
     const data = Buffer.from(json);
     try {
-      await this.store.put(key, data);
+      await inTime(() => this.store.put(key, data), this.callMs);
     } catch (error) {
       throw new CodecError(`the object store did not take it: ${reasonOf(error)}`, true, { cause: error });
     }
@@ -53,14 +57,14 @@ export class ClaimCheck {
 
   /** Deletes an object. Throws what the store throws, and an error after 30 s. */
   async delete(key: string): Promise<void> {
-    await inTime(() => this.store.delete!(key), CALL_MS);
+    await inTime(() => this.store.delete!(key), this.callMs);
   }
 
   /** Returns the JSON text of an object. Throws `CodecError` if it is not what was stored. */
   async get({ key, sha256, bytes }: StoredObject): Promise<string> {
     let data: Uint8Array | null;
     try {
-      data = await this.store.get(key);
+      data = await inTime(() => this.store.get(key), this.callMs);
     } catch (error) {
       throw new CodecError(`the object store does not answer: ${reasonOf(error)}`, true, { cause: error });
     }

@@ -1,4 +1,4 @@
-/** Longest time of one call of a codec, and of one deletion in an object store. */
+/** Longest time of one call of a codec, and of one of an object store. */
 export const CALL_MS = 30_000;
 
 /** Waits for work at most so long. Throws an error after that. */

@@ -59,10 +59,25 @@ export class Sealer {
    * before they are stored. Throws `CodecError` if one of them cannot be.
    */
   async seal(kind: ValueKind, values: readonly string[], taskIds: TaskIds, note?: Note): Promise<string[]> {
-    const { codec, claims } = this;
-    const owned = ownedBy(taskIds, values);
-    const sealed = codec === null ? [...values] : await inParts(owned, PART, PARALLEL_CALLS, encodeBy(codec, kind));
+    const { claims } = this;
+    const sealed = await this.encoded(kind, values, taskIds);
     return claims === null || !CLAIMED.includes(kind) ? sealed : claims.putLarge(sealed, PARALLEL_CALLS, note);
+  }
+
+  /**
+   * Returns the bytes of the JSON texts once they are encoded; 0: it becomes an object, and is a
+   * short reference. Stores nothing. Throws as `seal` does.
+   */
+  async sealedBytes(kind: ValueKind, values: readonly string[], taskIds: TaskIds): Promise<number[]> {
+    const sealed = await this.encoded(kind, values, taskIds);
+    const isObject = (json: string): boolean => CLAIMED.includes(kind) && this.claims?.isLarge(json) === true;
+    return sealed.map((json) => (isObject(json) ? 0 : Buffer.byteLength(json)));
+  }
+
+  private async encoded(kind: ValueKind, values: readonly string[], taskIds: TaskIds): Promise<string[]> {
+    const { codec } = this;
+    if (codec === null) return [...values];
+    return inParts(ownedBy(taskIds, values), PART, PARALLEL_CALLS, encodeBy(codec, kind));
   }
 
   /**

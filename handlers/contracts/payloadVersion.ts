@@ -38,23 +38,37 @@ export const shownVersion = (
  * @throws Error that names the versions and the remedy, if there is no `upcast`, or it fails, or
  *   the schema refuses what it returns.
  */
-export const upcastJson = (contract: Versioned, json: string, from: number): string => {
+export const upcastJson = (contract: Versioned, json: string, from: number): string =>
+  upcasting(contract, from, (upcast) => {
+    const payload = upcasted(upcast, json, from);
+    const text = JSON.stringify(payloadBy(contract.schema, payload)) as string | undefined;
+    if (text === undefined) throw new Error(`expected JSON, got ${show(payload)}`);
+    return text;
+  });
+
+/** Returns what `upcast` makes of a payload, before the schema. Throws as `upcastJson` does. */
+export const upcastOnly = (contract: Versioned, json: string, from: number): unknown =>
+  upcasting(contract, from, (upcast) => upcasted(upcast, json, from));
+
+type Upcast = NonNullable<Versioned['upcast']>;
+
+const upcasted = (upcast: Upcast, json: string, from: number): unknown => {
+  const payload: unknown = upcast(JSON.parse(json), from);
+  if (!(payload instanceof Promise)) return payload;
+  payload.catch(() => undefined); // its answer is not waited for, whatever it is
+  throw new Error('it answered with a promise, but must be synchronous');
+};
+
+const upcasting = <T>(contract: Versioned, from: number, work: (upcast: Upcast) => T): T => {
   const to = versionOf(contract);
-  const { name } = contract;
-  if (contract.upcast === undefined)
+  const { name, upcast } = contract;
+  if (upcast === undefined)
     throw new Error(
       `expected version ${to} of the payloads of handler "${name}", got ${from}, and it has no upcast. ` +
         'Give it upcast(payload, fromVersion), then redrive the task',
     );
   try {
-    const payload: unknown = contract.upcast(JSON.parse(json), from);
-    if (payload instanceof Promise) {
-      payload.catch(() => undefined); // its answer is not waited for, whatever it is
-      throw new Error('it answered with a promise, but must be synchronous');
-    }
-    const text = JSON.stringify(payloadBy(contract.schema, payload)) as string | undefined;
-    if (text === undefined) throw new Error(`expected JSON, got ${show(payload)}`);
-    return text;
+    return work(upcast);
   } catch (error) {
     throw new Error(
       `the upcast of handler "${name}" from version ${from} to ${to} failed: ${describeThrown(error)}. ` +

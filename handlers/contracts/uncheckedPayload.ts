@@ -8,6 +8,18 @@ import type { Contract } from './types';
 /** The version that is stored with them. */
 export const UNCHECKED = 0;
 
+/** Refuses numbers that JavaScript would change. */
+const refuseLossy = (json: string): void => {
+  const lossy = lossyNumber(json);
+  if (lossy !== null) throw new Error(`${fieldAt(['payload', ...lossy.path])}: ${lossyNumberMessage(lossy.number)}`);
+};
+
+/** Returns such a payload before the schema. Throws if it cannot be read without loss. */
+export const uncheckedValue = (json: string): unknown => {
+  refuseLossy(json);
+  return JSON.parse(json);
+};
+
 /**
  * Returns the JSON text of such a payload as the handler takes it: by its schema. `target`: the one
  * that it was submitted for; null: it is not compared.
@@ -20,8 +32,7 @@ export const checkedJson = (
   target: string | null,
 ): string => {
   try {
-    const lossy = lossyNumber(json);
-    if (lossy !== null) throw new Error(`${fieldAt(['payload', ...lossy.path])}: ${lossyNumberMessage(lossy.number)}`);
+    refuseLossy(json);
     const text = JSON.stringify(payloadBy(contract.schema, JSON.parse(json))) as string | undefined;
     if (text === undefined) throw new Error('payload: expected JSON, got nothing');
     if (depthOf(text) > MAX_JSON_DEPTH) throw new Error(`payload: expected at most ${MAX_JSON_DEPTH} levels`);

@@ -1,6 +1,7 @@
+import { NODE_LIVE_MS } from '../nodes/node';
 import type { Client, Queryable } from '../pool';
 
-/** Statements about bulk actions: their rows, and the steps in which they are worked off. */
+/** Statements about bulk actions: their rows, as they are started, shown, stopped and deleted. */
 
 export interface NewBulk {
   id: string;
@@ -12,6 +13,8 @@ export interface NewBulk {
   who: string;
   door: string;
   origin: string | null;
+  /** Programs from before migration 000027 are not to make it. */
+  isHidden: boolean;
 }
 
 /** Inserts one that begins at once; it sees what there is now. False: there is one with this id. */
@@ -19,12 +22,12 @@ export const insertBulk = async (db: Queryable, bulk: NewBulk): Promise<boolean>
   const { rowCount } = await db.query({
     name: 'insert-bulk',
     text: `
-insert into bulk_action (id, handler_id, filter, action, last_seq, last_batch_id, due_at, who, door, origin, created_at,
-  changed_at)
+insert into bulk_action (id, handler_id, filter, action, last_seq, last_batch_id, due_at, step_at, who, door, origin,
+  created_at, changed_at)
 select $1, $2, $3::jsonb, $4::jsonb, coalesce((select max(seq) from task), 0), coalesce((select max(id) from batch), 0),
-  clock(), $5, $6, $7, clock(), clock()
+  case when $8 then 'infinity' else clock() end, case when $8 then clock() end, $5, $6, $7, clock(), clock()
 on conflict (id) do nothing`,
-    values: [bulk.id, bulk.handlerId, bulk.filter, bulk.action, bulk.who, bulk.door, bulk.origin],
+    values: [bulk.id, bulk.handlerId, bulk.filter, bulk.action, bulk.who, bulk.door, bulk.origin, bulk.isHidden],
   });
   return rowCount === 1;
 };
@@ -37,6 +40,10 @@ export interface BulkRow {
   action: Record<string, unknown>;
   state: number;
   step: number;
+  /** Hidden from programs of before migration 000027. */
+  isHidden: boolean;
+  /** Seconds for which its next step has been due; null: it is not, or has ended. */
+  dueForSeconds: number | null;
   place: unknown;
   lastSeq: number;
   lastBatchId: number;
@@ -58,25 +65,43 @@ export interface BulkRow {
   finishedAt: Date | null;
 }
 
-const SELECT = `
-select b.id, b.handler_id as "handlerId", h.name as handler, b.filter, b.action, b.state, b.step, b.place,
+/** A bulk action as it is shown, with the workers that may make it. */
+export interface ShownBulk extends BulkRow {
+  /** A worker is alive. */
+  hasWorkers: boolean;
+  /** A worker is alive that has the handler. */
+  isServed: boolean;
+}
+
+/** Part of statements: a row, with its action or what is shown of it. */
+export const columns = (action: string): string => `
+  b.id, b.handler_id as "handlerId", h.name as handler, b.filter, ${action} as action, b.state, b.step, b.place,
+  b.step_at is not null as "isHidden", case when b.due_at is not null and coalesce(b.step_at, b.due_at) <= clock()
+    then extract(epoch from clock() - coalesce(b.step_at, b.due_at))::float8 end as "dueForSeconds",
   b.last_seq as "lastSeq", b.last_batch_id as "lastBatchId",
   (extract(epoch from b.created_at) * 1000000)::bigint as "startUs", b.total, b.n_done as done, b.n_skipped as skipped,
   b.failures, b.tries, b.error, b.who, b.door, b.origin,
   extract(epoch from coalesce(b.finished_at, clock()) - b.worked_from)::float8 as seconds, b.created_at as "createdAt",
-  b.changed_at as "changedAt", b.finished_at as "finishedAt"
-from bulk_action b join handler h on h.id = b.handler_id`;
+  b.changed_at as "changedAt", b.finished_at as "finishedAt"`;
+export const FROM = 'from bulk_action b join handler h on h.id = b.handler_id';
+const LIVE = `not n.draining and n.seen_at > clock() - interval '${NODE_LIVE_MS} ms'`;
+const shown = (action: string): string => `
+select ${columns(action)},
+  exists (select from node n where ${LIVE}) as "hasWorkers",
+  exists (select from node n where ${LIVE} and h.name = any(n.handlers)) as "isServed"
+${FROM}`;
 
-export const readBulk = async (db: Queryable, id: string): Promise<BulkRow | null> => {
-  const { rows } = await db.query<BulkRow>({ name: 'read-bulk', text: `${SELECT} where b.id = $1`, values: [id] });
-  return rows[0] ?? null;
-};
+/** Most characters of a patch that lists have, which hold a thousand of them. */
+const LISTED_PATCH = 1_000;
+const LISTED_ACTION = `case when length(b.action->>'payloadPatch') <= ${LISTED_PATCH} is not false then b.action
+  else jsonb_set(b.action, '{payloadPatch}', to_jsonb(format('(%s characters, which lists leave out)',
+    length(b.action->>'payloadPatch')))) end`;
 
-/** Returns the one whose next step has been due for longest; null: none is due. */
-export const findDueBulk = async (db: Queryable): Promise<BulkRow | null> => {
-  const { rows } = await db.query<BulkRow>({
-    name: 'find-due-bulk',
-    text: `${SELECT} where b.due_at <= clock() order by b.due_at limit 1`,
+export const readBulk = async (db: Queryable, id: string): Promise<ShownBulk | null> => {
+  const { rows } = await db.query<ShownBulk>({
+    name: 'read-bulk',
+    text: `${shown('b.action')} where b.id = $1`,
+    values: [id],
   });
   return rows[0] ?? null;
 };
@@ -90,92 +115,16 @@ export const listBulks = async (
   { handlerId, openOnly }: { handlerId: number | null; openOnly: boolean },
   [us, id]: BulkPlace,
   limit: number,
-): Promise<BulkRow[]> => {
-  const { rows } = await db.query<BulkRow>({
+): Promise<ShownBulk[]> => {
+  const { rows } = await db.query<ShownBulk>({
     name: 'list-bulks',
-    text: `${SELECT}
+    text: `${shown(LISTED_ACTION)}
 where ($1::int is null or b.handler_id = $1) and (not $2::boolean or b.due_at is not null)
   and (b.created_at, b.id) < (timestamptz 'epoch' + $3::float8 * interval '1 microsecond', $4::uuid)
 order by b.created_at desc, b.id desc limit $5`,
     values: [handlerId, openOnly, us, id, limit],
   });
   return rows;
-};
-
-/** Says whether the step is still to be made, and locks the action: nothing else makes it. */
-export const lockStep = async (client: Client, id: string, step: number): Promise<boolean> => {
-  const { rows } = await client.query({
-    name: 'lock-step',
-    text: 'select from bulk_action where id = $1 and step = $2 and due_at is not null for no key update',
-    values: [id, step],
-  });
-  return rows.length > 0;
-};
-
-/** What a step of counting found; `place` null: that was the end, and the work begins. */
-export interface Counted {
-  total: number;
-  place: string | null;
-}
-
-/** Notes a step of counting, unless another process has made it or the action has ended. */
-export const noteCounted = async (
-  db: Queryable,
-  id: string,
-  step: number,
-  { total, place }: Counted,
-): Promise<boolean> => {
-  const { rowCount } = await db.query({
-    name: 'note-counted',
-    text: `
-update bulk_action set total = total + $3, place = $4::jsonb, step = step + 1, tries = 0, error = null,
-  due_at = clock(), changed_at = clock(),
-  state = case when $4::jsonb is null then 1 /* working */ else 0 /* counting */ end,
-  worked_from = case when $4::jsonb is null then clock() end
-where id = $1 and step = $2 and state = 0 /* counting */`,
-    values: [id, step, total, place],
-  });
-  return rowCount === 1;
-};
-
-/** What a step of work came to; `place` null: that was the end. */
-export interface Worked {
-  done: number;
-  skipped: number;
-  /** JSON: all failures so far. */
-  failures: string;
-  place: string | null;
-}
-
-/** Notes a step of work, in the transaction that locked it. */
-export const noteWorked = async (
-  client: Client,
-  id: string,
-  { done, skipped, failures, place }: Worked,
-): Promise<void> => {
-  await client.query({
-    name: 'note-worked',
-    text: `
-update bulk_action set n_done = n_done + $2, n_skipped = n_skipped + $3, failures = $4::jsonb, place = $5::jsonb,
-  step = step + 1, tries = 0, error = null, changed_at = clock(),
-  state = case when $5::jsonb is null then 2 /* done */ else 1 /* working */ end,
-  due_at = case when $5::jsonb is not null then clock() end,
-  finished_at = case when $5::jsonb is null then clock() end
-where id = $1`,
-    values: [id, done, skipped, failures, place],
-  });
-};
-
-/** Notes why a step was not made: it is tried again after a wait, which doubles up to a minute. */
-export const noteFailedStep = async (db: Queryable, id: string, step: number, error: string): Promise<void> => {
-  await db.query({
-    name: 'note-failed-step',
-    text: `
-update bulk_action set tries = tries + 1, error = $3,
-  due_at = clock() + least(60, power(2, least(tries, 6))) * interval '1 s'
-where id = $1 and step = $2 and due_at is not null`,
-    values: [id, step, error],
-  });
 };
 
 /** Stops it: a step in progress ends before. False: it had ended, or there is none. */

@@ -12,6 +12,8 @@ export interface WaitingRow {
   priority: number;
   weight: number | null;
   notBefore: Date | null;
+  /** Null: never. */
+  expiresAt: Date | null;
 }
 
 /**
@@ -19,7 +21,7 @@ export interface WaitingRow {
  * there. Looked up one by one: the table grows and empties faster than its statistics, and a plan
  * for an empty one reads all of it for each task. Only their target's lock keeps the places valid.
  */
-const NAMED = `named as materialized (
+export const NAMED = `named as materialized (
   select k.seq, k.target_id, k.priority, k.weight, (
       select q.ctid
       from queue q
@@ -35,8 +37,10 @@ export const lockWaiting = async (client: Client, seqs: readonly number[]): Prom
 with ${NAMED},
 kept as (select x.seq, x.not_before from held x where x.seq = any($1::bigint[]) for update)
 select n.seq, n.target_id as "targetId", n.priority, n.weight, coalesce(d.not_before, x.not_before) as "notBefore",
+  coalesce(y.expires_at, y.at) as "expiresAt",
   case when n.at is not null then 'queue' when d.seq is not null then 'delayed' else 'held' end as place
 from named n left join delayed d on d.seq = n.seq left join kept x on x.seq = n.seq
+  left join expiry y on y.seq = n.seq
 where n.at is not null or d.seq is not null or x.seq is not null`,
     values: [seqs],
   });

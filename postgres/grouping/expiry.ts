@@ -61,3 +61,28 @@ where seq = any($1::bigint[])`,
     values: [seqs, ms],
   });
 };
+
+/**
+ * Locks when tasks expire, before their targets are locked, as `takeExpired` does: it passes over
+ * them.
+ */
+export const lockExpiries = async (client: Client, seqs: readonly number[]): Promise<void> => {
+  await client.query({
+    name: 'lock-expiries',
+    text: 'select from expiry where seq = any($1::bigint[]) order by seq for update',
+    values: [seqs],
+  });
+};
+
+/** Sets when tasks expire (Unix milliseconds), also of those that never did. */
+export const setExpiries = async (client: Client, seqs: readonly number[], ms: number): Promise<void> => {
+  await client.query({
+    name: 'set-expiries',
+    text: `
+insert into expiry (seq, at)
+select s.seq, to_timestamp($2::float8 / 1000)
+from unnest($1::bigint[]) s (seq)
+on conflict (seq) do update set at = excluded.at, expires_at = null`,
+    values: [seqs, ms],
+  });
+};

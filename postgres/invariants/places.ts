@@ -26,7 +26,8 @@ where num_nonnulls(d.seq, x.seq, l.seq, m.seq, o.seq, q.seq) <> 1 order by t.seq
       `
 select t.id, p.seq, p.target_id as "targetId", t.target_id as "targetOfTask"
 from looked p left join task t on t.seq = p.seq
-where t.seq is null or (p.target_id, p.priority) <> (t.target_id, t.priority) or p.key is distinct from t.key
+where t.seq is null or (p.target_id, p.priority, p.bytes) <> (t.target_id, t.priority, t.bytes)
+  or (p.key, p.weight) is distinct from (t.key, t.weight)
 order by p.seq limit 20`,
     ),
   },
@@ -37,7 +38,8 @@ order by p.seq limit 20`,
       `
 select t.id, p.seq, p.target_id as "targetId", t.target_id as "targetOfTask"
 from looked p left join task t on t.seq = p.seq
-where t.seq is null or (p.target_id, p.priority) <> (t.target_id, t.priority) or p.key is distinct from t.key
+where t.seq is null or (p.target_id, p.priority, p.bytes) <> (t.target_id, t.priority, t.bytes)
+  or (p.key, p.weight) is distinct from (t.key, t.weight)
 order by p.seq limit 20`,
     ),
   },

@@ -7,6 +7,7 @@ const BULK = {
   action: { do: 'update', priority: 5, weight: 1, notBefore: '2999-01-01T00:00:00Z' },
   limit: 5,
 };
+const PATCH = { ...BULK, action: { do: 'update', payloadPatch: { note: 'n', more: [{ a: 1 }] } } };
 
 /**
  * Returns for each operation with a body one that is accepted, or refused for nothing but what it
@@ -47,7 +48,7 @@ export const bodies = (fanout: string): Record<string, readonly [path: string, b
     ],
     setTarget: ['/v1/handlers/items/targets/a', { maxItems: 5, lingerMs: 5 }],
     startBulk: ['/v1/bulk', BULK],
-    dryRunBulk: ['/v1/bulk:dry-run', BULK],
+    dryRunBulk: ['/v1/bulk:dry-run', PATCH],
     setLimits: ['/v1/limits/items', { rate: { limit: 5, perMs: 9, unit: 'calls' }, concurrency: { perHandler: 5 } }],
     setTargetLimits: ['/v1/limits/items/targets/a', { concurrency: { perTarget: 5 }, until: '2999-01-01T00:00:00Z' }],
     setSharedLimit: [

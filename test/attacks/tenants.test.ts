@@ -68,6 +68,7 @@ const makeThings = async (tenant: 'acme' | 'rival'): Promise<Things> => {
 };
 
 const cancelAll = { handler: 'items', action: { do: 'cancel' } } as const;
+const patchAll = { handler: 'items', action: { do: 'update', payloadPatch: { note: 'n' } } };
 const mine = { id: 'acme/new', payload: { to: 'acme/x' } };
 
 type Attacks = Record<string, readonly [path: string, body?: unknown][]>;
@@ -180,8 +181,8 @@ const attacks = ({ batch, execution, fanout, bulk }: Things): Attacks => {
     movePartition: [['/v1/partitions/items/0/move', { node: null }]],
     verify: [['/v1/verify']],
     listAudit: [['/v1/audit']],
-    startBulk: [['/v1/bulk', cancelAll]],
-    dryRunBulk: [['/v1/bulk:dry-run', cancelAll]],
+    startBulk: [cancelAll, patchAll].map((body) => ['/v1/bulk', body]),
+    dryRunBulk: [cancelAll, patchAll].map((body) => ['/v1/bulk:dry-run', body]),
     listBulk: [['/v1/bulk'], ['/v1/bulk?handler=items']],
     getBulk: [[`/v1/bulk/${bulk}`]],
     stopBulk: [[`/v1/bulk/${bulk}/stop`]],

@@ -1,4 +1,5 @@
 import { CodecError } from '../../client';
+import { ClaimCheck } from '../../handlers/codec/claimCheck';
 import { sealerOf } from '../../handlers/codec/sealer';
 
 test('large values are kept as objects; a missing, changed or unreachable one is an error of its value', async () => {
@@ -27,4 +28,12 @@ test('large values are kept as objects; a missing, changed or unreachable one is
   objects.clear();
   const [, missing] = await sealer.open('payload', sealed, null);
   expect(missing).toMatchObject({ message: expect.stringContaining('is missing') });
+});
+
+test('a store that does not answer in time is away, for a put and for a get', async () => {
+  const never = (): Promise<never> => new Promise(() => undefined);
+  const claims = new ClaimCheck({ store: { put: never, get: never }, overBytes: 1 }, 20);
+  const away = { name: 'CodecError', away: true, message: expect.stringContaining('no answer within 20 ms') };
+  await expect(claims.putLarge(['"ab"'], 1)).rejects.toMatchObject(away);
+  await expect(claims.get({ key: 'a', sha256: '', bytes: 4 })).rejects.toMatchObject(away);
 });

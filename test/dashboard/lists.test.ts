@@ -108,6 +108,8 @@ test('a bulk action is started from a list after a dry run, once, and stopped', 
   await page.click('See how far it is', 'dialog');
   await page.until(`document.querySelector('h1').textContent === 'Bulk action ${actions[0]!.id}'`);
   await page.shows('counting');
+  await world.database.pool.query(`update bulk_action set due_at = clock() - interval '1 minute'`);
+  await page.shows('It waits for a worker: none runs.');
   expect(await page.take('Stop', 'main', 'Stopped.')).toBe('Stop after 0 of 0 tasks: cancel waiting tasks of items?');
   await page.shows('stopped');
   expect(await world.client.bulk.get(actions[0]!.id)).toMatchObject({ state: 'stopped', done: 0 });

@@ -3,7 +3,7 @@ import type { BulkVerb } from '../../workflows/planning/bulk/actions';
 import { STATES_OF_ACTION } from '../../workflows/planning/bulk/actions';
 import type { TaskState } from '../../workflows/planning/states';
 import { cancelTasks, flush, redrive } from '../../workers/dashboard/model/actions';
-import { actionsOnAll, actionsOnErrors } from '../../workers/dashboard/model/bulkActions';
+import { actionsOnAll, actionsOnErrors, describeBulk } from '../../workers/dashboard/model/bulkActions';
 import { findingsOf, standingOf } from '../../workers/dashboard/model/findings';
 import { bytes, counted, duration, json, number, relative } from '../../workers/dashboard/model/format';
 import { apiPath, hrefOf, parsePlace } from '../../workers/dashboard/model/place';
@@ -254,6 +254,13 @@ describe('bulk actions', () => {
     expect(labels(state)).toEqual(offered);
     for (const { body } of actionsOnAll('orders', { state }))
       expect(STATES_OF_ACTION[(body as { action: { do: BulkVerb } }).action.do]).toContain(state);
+  });
+
+  test('the sentence names the one task that is meant, and cuts a long patch', () => {
+    const action = { do: 'update' as const, payloadPatch: 'x'.repeat(60_000) };
+    const said = describeBulk({ handler: 'orders', where: { state: 'created', id: 'a' }, action });
+    expect(said).toMatch(/^update waiting tasks of orders with the id “a” as \{"payloadPatch":"x+/);
+    expect(said.length).toBeLessThan(500);
   });
 
   test('the question names the filter, and the body has it', () => {

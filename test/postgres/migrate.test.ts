@@ -194,6 +194,7 @@ test('what cannot be undone is refused, and nothing is undone', async () => {
     '000031_drop_held_target',
     '000030_held_order',
     '000028_bounds',
+    '000027_hidden_bulk_actions',
     '000026_due_of',
     '000025_submit_waits',
     '000024_submit_labels',

@@ -6,6 +6,7 @@ import { TRACEPARENT } from '../../handlers/tracing/traceparent';
 import type { KeyedRequest } from '../../postgres/api/idempotencyKey';
 import type { Pool, Queryable } from '../../postgres/pool';
 import { whenClosed } from '../doors/sockets';
+import { authorize } from './auth';
 import type { Memory } from './bodies/memory';
 import { LARGE_ANSWER } from './bodies/memory';
 import type { Costs } from './callers/costs';
@@ -94,10 +95,14 @@ const respond = async (deps: HandleDeps, whole: Route, asked: Asked): Promise<Fa
     const params = partOf(route, 'params', request.params);
     const query = partOf(route, 'query', request.query);
     const key = keyOfLooks(route, params, query);
+    const read = (): unknown => deps.costs.during(caller.id, body?.bytes.length ?? 0, () => bodyIn(route, body?.value));
+    const given = timed(read);
+    const needed = route.alsoNeeds?.(given) ?? null;
+    if (needed !== null) authorize(caller, needed);
     return {
       params,
       query,
-      body: timed(() => deps.costs.during(caller.id, body?.bytes.length ?? 0, () => bodyIn(route, body?.value))),
+      body: given,
       client: deps.client,
       maxWaitS: deps.maxWaitS,
       operator: deps.operator,

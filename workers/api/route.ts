@@ -67,6 +67,8 @@ export interface Route {
   path: string;
   /** The scope that a token needs; `open`: none is needed. */
   scope: Scope | 'open';
+  /** Returns the scope that a token needs besides, for what a checked body asks; null: none. */
+  alsoNeeds?: (body: unknown) => Scope | null;
   /**
    * Until a token was made it is answered to all: it says how to call the others. Of who may have
    * it, it never waits for its turn, and so must cost little.

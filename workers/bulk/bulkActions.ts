@@ -15,6 +15,8 @@ const LONGEST_REST_MS = 200;
 export class BulkActions {
   private running: Promise<void> | null = null;
   private stopped = false;
+  /** This process has the sweeper's lease, which may change while it works. */
+  private hasLease = false;
   private readonly context: BulkContext;
   /** Bulk actions whose last step failed, each logged once. */
   private readonly failing = new Set<string>();
@@ -23,9 +25,14 @@ export class BulkActions {
     this.context = changing(options);
   }
 
-  /** Begins to make the steps that are due, unless that is being done. */
-  begin(counts: Pick<SweepCounts, 'bulkTasks'>): void {
+  /**
+   * Begins to make the steps that are due, unless that is being done. Without the sweeper's lease
+   * those that are hidden from older programs: the process that has it may be of one, or not have
+   * the handler whose payloads change.
+   */
+  begin(counts: Pick<SweepCounts, 'bulkTasks'>, hasLease = true): void {
     if (this.stopped) return;
+    this.hasLease = hasLease;
     this.running ??= this.work(counts)
       .catch((err: unknown) => this.options.log.warn({ err }, 'sweeper: bulk actions were not looked for'))
       .finally(() => (this.running = null));
@@ -40,7 +47,8 @@ export class BulkActions {
   private async work(counts: Pick<SweepCounts, 'bulkTasks'>): Promise<void> {
     while (!this.stopped) {
       const startedAt = performance.now();
-      const step = await makeBulkStep(this.context);
+      const { handlers } = this.options;
+      const step = await makeBulkStep(this.context, { handlers, onlyHidden: !this.hasLease });
       if (step === null) return;
       counts.bulkTasks += step.done;
       this.note(step.id, step.failure);

@@ -5,6 +5,7 @@ import { awaitBriefly, ring } from '../../activities/grouping/ring';
 import { ringLanes } from '../../activities/lanes/ring';
 import type { BulkContext } from '../../client/bulk/step';
 import type { Sealer } from '../../handlers/codec/sealer';
+import type { Contract } from '../../handlers/types';
 import type { Pool } from '../../postgres/pool';
 
 /** What a worker changes tasks with, in place of an operator. */
@@ -14,6 +15,8 @@ export interface ChangingDeps {
   prefix: string;
   log: Logger;
   sealer?: Sealer | null;
+  /** Whose payloads it can change; default: none. */
+  handlers?: ReadonlyMap<string, Contract>;
 }
 
 /** Returns what the client's changes need, without a client. */

@@ -6,7 +6,6 @@ import { ring } from '../../activities/grouping/ring';
 import { endLimits } from '../../activities/limits/endLimits';
 import { ringServed } from '../../activities/nodes/served';
 import { releaseTargets } from '../../postgres/calls/batch';
-import type { Sealer } from '../../handlers/codec/sealer';
 import { acquireLease, releaseLease } from '../../postgres/lease';
 import { markForgottenLanes } from '../../postgres/lanes/queue';
 import type { Pool } from '../../postgres/pool';
@@ -14,6 +13,7 @@ import type { ReapIntervals } from '../../postgres/fanouts/reap';
 import * as sweep from '../../postgres/sweeper/sweep';
 import { WAKE_DEADLINE_MS } from '../../workflows/wake';
 import { BulkActions } from '../bulk/bulkActions';
+import type { ChangingDeps } from '../bulk/context';
 import { endExpired } from '../bulk/expiries';
 import { Cleaning } from './cleaning';
 import { EndedMonitors } from './endedMonitors';
@@ -39,14 +39,12 @@ import { noCounts } from './counts';
  * history, and keeps a time-skipping server from skipping. It needs no fencing either: all it does
  * is lower due times, wake, and delete what has ended, which is safe to do concurrently.
  */
-export interface SweeperOptions extends ReleaseDeps {
+export interface SweeperOptions extends ReleaseDeps, ChangingDeps {
   /** Id of this worker process: the lease's holder. */
   node: string;
   /** Lease of the leaders that it wakes. */
   leaseMs: number;
   log: Logger;
-  /** Deletes objects of the object store. */
-  sealer?: Sealer | null;
   /** How long outcomes per minute are kept; default 7 days. */
   keepOutcomesMs?: number | undefined;
   /** Ms from one round's start to the next. Default 2 s. */
@@ -155,10 +153,13 @@ export class Sweeper {
    */
   private async round(): Promise<void> {
     const { pool, node } = this.options;
+    let isOthers = false;
     await this.step('lease', async () => {
       this.epoch = null;
       this.epoch = await acquireLease(pool, RESOURCE, node, LEASE_MS);
+      isOthers = this.epoch === null;
     });
+    if (isOthers) this.bulk.begin(this.counts, false);
     if (this.epoch === null) return this.submits.close();
     this.counts.rounds++;
     await this.step('submits by SQL', () => this.submits.listen());

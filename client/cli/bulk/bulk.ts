@@ -88,40 +88,51 @@ const resolve = (): Command =>
   );
 
 interface UpdateOptions extends ChoosingOptions {
+  payloadPatch?: string;
   priority?: number;
   weight?: number;
   notBefore?: string;
+  expiresAt?: string;
 }
+const patchOf = (json: string): Record<string, unknown> =>
+  exactJson(json, '--payload-patch', 'INVALID_ARGUMENT') as Record<string, unknown>;
 const number = (text: string): number => Number(text);
 const update = (): Command =>
   choosing(
     command(
       'update',
-      'Change the priority, the weight or the due time of waiting tasks that are in no batch yet.',
+      'Change waiting tasks that are in no batch yet: payload, priority, weight, times.',
       [
         'muster bulk update orders --target customer-17 --priority -10',
         'muster bulk update orders --not-before 2030-01-31T06:00:00Z',
         'muster bulk update orders --error-code 503 --not-before now',
+        `muster bulk update orders --payload-patch '{"currency":"EUR","note":null}' --dry-run`,
       ],
-      'Tasks that are as wanted already are not counted. Tasks of lanes keep their order, and fail.',
+      'Tasks that are as wanted already are not counted. Tasks of lanes keep their order, and fail. ' +
+        '--payload-patch does not go with --priority or --not-before: start two actions.',
     )
       .argument('<handler>')
+      .option('--payload-patch <json>', 'members of the payload to replace; null removes one')
       .option('--priority <n>', 'a lower one goes first within its target', number)
       .option('--weight <n>', 'its part of what a call may weigh', number)
-      .option('--not-before <time>', 'ISO time before which they join no batch, or now'),
+      .option('--not-before <time>', 'ISO time before which they join no batch, or now')
+      .option('--expires-at <time>', 'ISO time at which those fail that still wait, or never'),
   ).action(
     runs((session: Session<UpdateOptions>, handler: string) => {
-      const { priority, weight, notBefore } = session.options;
+      const { payloadPatch, priority, weight, notBefore, expiresAt } = session.options;
       const deed: BulkDeed = {
         do: 'update',
+        ...(payloadPatch === undefined ? {} : { payloadPatch: patchOf(payloadPatch) }),
         ...(priority === undefined ? {} : { priority }),
         ...(weight === undefined ? {} : { weight }),
         ...(notBefore === undefined ? {} : { notBefore: notBefore === 'now' ? null : notBefore }),
+        ...(expiresAt === undefined ? {} : { expiresAt: expiresAt === 'never' ? null : expiresAt }),
       };
       if (Object.keys(deed).length === 1)
         throw new MusterError(
           'INVALID_ARGUMENT',
-          'expected --priority, --weight or --not-before, got none. Say what is changed.',
+          'expected --payload-patch, --priority, --weight, --not-before or --expires-at, got none. ' +
+            'Say what is changed.',
         );
       return startFrom(session, handler, deed);
     }),

@@ -18,6 +18,7 @@ export const foundBulk = async (client: Client, id: string): Promise<BulkView> =
 export const followed = async (client: Client, id: string, out: Output): Promise<BulkView> => {
   let bar: Progress | null = null;
   let said: string | null = null;
+  let waited: string | null = null;
   try {
     for (;;) {
       const view = await foundBulk(client, id);
@@ -27,6 +28,8 @@ export const followed = async (client: Client, id: string, out: Output): Promise
       }
       if (view.error !== null && view.error !== said) out.note(`A step failed, and is tried again: ${view.error}`);
       said = view.error;
+      if (view.waitsFor !== null && view.waitsFor !== waited) out.note(`It waits for ${view.waitsFor}.`);
+      waited = view.waitsFor;
       if (isBulkOver(view.state)) return view;
       await sleep(LOOK_MS);
     }

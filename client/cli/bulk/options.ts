@@ -8,6 +8,7 @@ import { durationOption, wholeOption } from '../support/command';
 /** Options that say which tasks are meant, and how the command goes about it. */
 export interface ChoosingOptions {
   state?: TaskState;
+  id?: string;
   target?: string;
   tag?: string;
   error?: string;
@@ -24,6 +25,7 @@ export interface ChoosingOptions {
 /** Adds them to a command. */
 export const choosing = (command: Command): Command =>
   command
+    .option('--id <task>', 'only the task with this id')
     .option('--target <key>', 'only tasks of this target')
     .option('--tag <tag>', 'only tasks that were submitted with this tag')
     .option('--error <text>', 'only tasks whose error contains this text')
@@ -38,8 +40,8 @@ export const choosing = (command: Command): Command =>
 
 /** Returns the filter that the options name, with times by the database's clock. */
 export const whereOf = async (client: Client, options: ChoosingOptions): Promise<BulkFilter> => {
-  const { state, target, tag, error, errorCode, errorGroup, since, until } = options;
-  const given = { state, target, tag, error, errorCode, errorGroup };
+  const { state, id, target, tag, error, errorCode, errorGroup, since, until } = options;
+  const given = { state, id, target, tag, error, errorCode, errorGroup };
   return {
     ...(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as BulkFilter),
     ...(since === undefined ? {} : { since: await timeAgo(client, since) }),

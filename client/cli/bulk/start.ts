@@ -66,7 +66,8 @@ const describeDryRun = (found: BulkDryRun): string => {
   ]);
   const head = ['id', 'target', 'attempts', 'submitted', 'ended', 'error'];
   const shown = found.sample.length < found.count ? `; the first ${found.sample.length}:` : ':';
-  return `${atLeast(found)}${shown}\n${table(head, rows)}`;
+  const refused = (found.refused ?? []).map(({ id, reason }) => `${id} would keep its payload: ${reason}`);
+  return [`${atLeast(found)}${shown}`, table(head, rows), ...refused].join('\n');
 };
 
 const isTerminal = ({ stdin, stderr }: Surroundings): boolean =>

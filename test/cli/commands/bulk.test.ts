@@ -1,4 +1,7 @@
-import type { BulkView } from '../../../client';
+import type { BulkView, Client } from '../../../client';
+import { followed } from '../../../client/cli/bulk/follow';
+import { describeBulk, listBulkText } from '../../../client/cli/bulk/text';
+import type { Output } from '../../../client/cli/support/output';
 import type { CliProcess } from '../process';
 import type { World } from '../world';
 import { createWorld, order } from '../world';
@@ -67,9 +70,46 @@ test('update and resolve take what they change', async () => {
     action: { priority: -3, notBefore: '2099-01-01T00:00:00.000Z' },
   });
   expect((await world.run('bulk update slow --not-before now --yes')).stdout).toMatch(/^done +7$/m);
+  const expires = '2099-01-01T00:00:00.000Z';
+  expect((await world.run(`bulk update slow --id w-11 --expires-at ${expires} --yes --json`)).json()).toMatchObject({
+    done: 1,
+    action: { expiresAt: expires },
+  });
+  expect((await world.run('bulk update slow --expires-at never --yes --json')).json()).toMatchObject({ done: 1 });
+  const patch = (json: string, more: string) =>
+    world.run(`bulk update slow --id w-11 --payload-patch '${json}' ${more}`);
+  expect((await patch('{"country":"no"}', '--dry-run')).stdout).toMatch(
+    /^w-11 would keep its payload: its target would be/m,
+  );
+  expect((await patch('{"n":7}', '--yes --json')).json()).toMatchObject({
+    done: 1,
+    where: { id: 'w-11' },
+    action: { payloadPatch: '{"n":7}' },
+  });
+  expect((await world.run('task w-11 --json')).json()).toMatchObject({ payload: { country: 'se', n: 7 } });
+  const lossy = await patch('{"n":12345678901234567891}', '--yes');
+  expect([lossy.code, lossy.stderr]).toEqual([2, expect.stringContaining('--payload-patch, n: ')]);
+  const both = await patch('{"n":8}', '--priority 3 --yes');
+  expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('Start two actions')]);
   const none = await world.run('bulk update slow --yes');
-  expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('--priority, --weight or --not-before')]);
+  expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('--weight, --not-before or --expires-at')]);
   const resolve = await world.run(`bulk resolve orders --as failed --reason 'by hand' --yes --json`);
   expect(resolve.json()).toMatchObject({ state: 'done', total: 0, action: { as: 'failed', error: 'by hand' } });
   expect((await world.run('bulk redrive orders --yes')).code).toBe(2);
+});
+
+test('what it waits for that no worker makes is shown, listed, and said once while it is followed', async () => {
+  const [listed] = (await world.run('bulk list --json')).json<{ actions: BulkView[] }>().actions;
+  const waiting: BulkView = { ...listed!, state: 'counting', waitsFor: 'a worker that has handler "slow"' };
+  expect(describeBulk(waiting)).toMatch(/^waits for +a worker that has handler "slow"$/m);
+  expect(listBulkText([waiting])).toContain('counting, waits for a worker that has handler "slow"');
+  const notes: string[] = [];
+  const views = [waiting, waiting, { ...waiting, state: 'done', waitsFor: null }];
+  const client = { bulk: { get: () => Promise.resolve(views.shift()) } } as unknown as Client;
+  const out = {
+    note: (text: string) => void notes.push(text),
+    progress: () => ({ update: () => null, stop: () => null }),
+  };
+  await followed(client, waiting.id, out as unknown as Output);
+  expect(notes).toEqual(['It waits for a worker that has handler "slow".']);
 });

@@ -214,9 +214,18 @@ test('a wrong filter or action is refused, and nothing is started', async () => 
     { action: { do: 'cancel' }, where: { state: 'dead' } },
     'where.state: expected one of "created", got "dead".',
   );
-  await bad({ action: { do: 'cancel' }, where: { targets: 'x' } }, 'where.targets: expected only state, target');
+  await bad({ action: { do: 'cancel' }, where: { targets: 'x' } }, 'where.targets: expected only state, id, target');
   await bad({ action: { do: 'cancel', priority: 1 } }, 'action.priority: expected only do, got "priority".');
-  await bad({ action: { do: 'update' } }, 'action: expected priority, weight or notBefore with update');
+  await bad(
+    { action: { do: 'update' } },
+    'action: expected payloadPatch, priority, weight, notBefore or expiresAt with update',
+  );
+  const patch = { do: 'update', payloadPatch: { note: 'n' } };
+  for (const [field, value] of [['priority', 4] as const, ['notBefore', null] as const])
+    await bad(
+      { action: { ...patch, [field]: value } },
+      `action.${field}: expected nothing beside payloadPatch, got ${String(value)}. Start two actions:`,
+    );
   await bad({ action: { do: 'update', weight: -1 } }, 'action.weight: expected a number of at least 0, got -1.');
   await bad({ action: { do: 'resolve', as: 'created' } }, 'action.as: expected one of "succeeded", "failed"');
   await bad({ action: redrive, where: { state: 'dead', since: 'x' } }, 'where.since: expected a date, ISO time');

@@ -31,6 +31,9 @@ test('neither their order nor a batch that waits for a retry is changed, and the
   const update = await made(shop.client, { handler: 'items', action: { do: 'update', weight: 2 } });
   const reason = 'in a lane, whose order depends on it';
   expect(update).toMatchObject({ total: 1, done: 0, skipped: 0, failed: 1, failures: { [reason]: 1 } });
+  const expiresAt = '2099-01-01T00:00:00Z';
+  const expires = await made(shop.client, { handler: 'items', action: { do: 'update', expiresAt } });
+  expect(expires).toMatchObject({ total: 1, done: 0, failures: { [reason]: 1 } });
   await shop.pool.query(`update lane_batch set status = 1 where status = 0`); // it waits for a retry
   const cancel = await made(shop.client, { handler: 'items', action: { do: 'cancel' } });
   expect(cancel).toMatchObject({ total: 3, done: 1, failed: 2 });

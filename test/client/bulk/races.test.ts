@@ -1,10 +1,9 @@
 import type { Client } from '../../../client';
-import { Selection } from '../../../client/bulk/selection';
 import { makeBulkStep } from '../../../client/bulk/step';
 import { TASK_STATES } from '../../../workflows/planning/states';
 import type { Shop } from '../shop';
 import { broken, cut, endAlone, items, openShop, statesOf } from '../shop';
-import { made, makeSteps } from './made';
+import { afterChoice, made, makeSteps } from './made';
 
 /** Bulk actions beside others who change the same tasks, and beside themselves. */
 
@@ -21,18 +20,6 @@ afterEach(async () => {
   expect(found).toEqual({});
 });
 
-/** Does something once the tasks of a step are chosen, before they are locked. */
-const afterChoice = (work: () => Promise<unknown>): void => {
-  const { page } = Selection.prototype;
-  let done = false;
-  jest.spyOn(Selection.prototype, 'page').mockImplementation(async function (this: Selection, ...args) {
-    const found = await page.apply(this, args);
-    if (done || found.tasks.length === 0) return found;
-    done = true;
-    await work();
-    return found;
-  });
-};
 /** Counts, and leaves the first step of work to be made. */
 const counted = async (input: Parameters<Client['bulk']['start']>[0]): Promise<string> => {
   const { id } = await client.bulk.start(input);

@@ -29,9 +29,16 @@ export const placePlants = (run: Run): Record<string, Plant[]> => ({
       plant: () => run(`update queue set priority = 3 where seq = ${seqOf('queued')}`),
       row: () => ({ id: 'queued' }),
     },
+    {
+      plant: () => run(`update queue set bytes = bytes + 1 where seq = ${seqOf('queued')}`),
+      row: () => ({ id: 'queued' }),
+    },
+    { plant: () => run(`update queue set weight = 7 where seq = ${seqOf('queued')}`), row: () => ({ id: 'queued' }) },
   ],
   'what is delayed is a task, and the same of it': [
     { plant: () => run(`update delayed set key = 'else'`), row: () => ({ id: 'delayed' }) },
+    { plant: () => run('update delayed set bytes = bytes + 1'), row: () => ({ id: 'delayed' }) },
+    { plant: () => run('update delayed set weight = 7'), row: () => ({ id: 'delayed' }) },
     { plant: () => run(`delete from task where id = 'delayed'`), row: () => ({ id: null }) },
   ],
   'what waits in a lane is a task of its target': [

@@ -1,6 +1,7 @@
 import { expireSome } from '../../../client/operations/expire';
 import { eventually } from '../../helpers/eventually';
 import type { Shop } from '../shop';
+import { made, makeSteps } from '../bulk/made';
 import { broken, cut, items, openShop, placesOf, statesOf } from '../shop';
 
 /** Tasks that still wait when their time has passed. */
@@ -131,4 +132,67 @@ test('many in one call, and in a transaction of the caller; in a lane it is refu
   await expect(shop.client.submit('items', { ...items('se', 'x')[0]!, expiresAt: 'soon' })).rejects.toThrow(
     'expiresAt',
   );
+});
+
+test('a bulk action sets when tasks expire, wherever they wait, or that they never do', async () => {
+  const plain = (id: string, more: object = {}) => ({ id, payload: { to: 'se', note: id }, ...more });
+  await shop.client.submit('items', [
+    plain('a'),
+    named('b'),
+    plain('later', { notBefore: '2098-01-01' }),
+    plain('held', { dependsOn: ['a'] }),
+    plain('sent', { payload: { to: 'no', note: 'sent' } }),
+  ]);
+  await cut(shop.pool, ['sent']);
+  const update = (expiresAt: string | null) =>
+    made(shop.client, { handler: 'items', action: { do: 'update', expiresAt } });
+  const shown = async () =>
+    (await shop.client.getTasks(['a', 'b', 'later', 'held', 'sent'])).map((one) => one.expiresAt);
+  const never = await update(null);
+  expect(never).toMatchObject({ total: 1, done: 1, action: { do: 'update', expiresAt: null } });
+  expect([await rows(), await update(null)]).toMatchObject([0, { total: 0 }]);
+  const at = '2099-03-01T00:00:00.000Z';
+  expect(await update(at)).toMatchObject({ total: 4, done: 4, skipped: 0, action: { expiresAt: at } });
+  expect(await shown()).toEqual([at, at, at, at, undefined]);
+  expect(await update(at)).toMatchObject({ total: 0 });
+  // Also where its next look was put off, when it was in a batch.
+  await shop.pool.query(`update expiry set expires_at = at, at = clock() + interval '1 hour'`);
+  const sooner = '2099-02-01T00:00:00.000Z';
+  expect(await update(sooner)).toMatchObject({ done: 4 });
+  expect(await shown()).toEqual([sooner, sooner, sooner, sooner, undefined]);
+  expect(await pass()).toBe(4);
+  expect(await statesOf(shop.client, 'a', 'b', 'later', 'held', 'sent')).toEqual([
+    ...['a failed 0', 'b failed 0', 'later failed 0', 'held failed 0', 'sent batched 0'],
+  ]);
+  await expect(update('2001-01-01')).rejects.toThrow(
+    'action.expiresAt: expected a time to come, or null, got "2001-01-01T00:00:00.000Z". To end tasks now, cancel them.',
+  );
+  await shop.pool.query('update leader set state = 0, expires_at = null, wake_at = null');
+  await shop.pool.query(
+    `delete from member; delete from batch; delete from dispatch; delete from task where id = 'sent'`,
+  );
+});
+
+test('while a bulk action changes when a task expires it does not expire', async () => {
+  await shop.client.submit('items', [named('a'), named('b')]);
+  await shop.pool.query(`update expiry set at = clock() - interval '1 s'`);
+  await shop.client.bulk.start({ handler: 'items', action: { do: 'update', expiresAt: null } });
+  const tx = await shop.pool.connect();
+  try {
+    await tx.query('begin');
+    await tx.query('select from target for update'); // the action waits for it, amid its step
+    const steps = makeSteps(shop.client);
+    await eventually(async () => {
+      const { rows: waiting } = await shop.pool.query(`
+select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`);
+      return waiting.length > 0;
+    });
+    expect(await expireSome(shop.client)).toBe(0);
+    await tx.query('commit');
+    await steps;
+  } finally {
+    tx.release();
+  }
+  expect(await statesOf(shop.client, 'a', 'b')).toEqual(['a created 0', 'b created 0']);
+  expect(await rows()).toBe(0);
 });

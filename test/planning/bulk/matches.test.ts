@@ -46,6 +46,7 @@ const waiting = (seq: number, place: Waiting['place'], notBeforeMs: number | nul
   priority: 0,
   weight: null,
   notBeforeMs,
+  expiresAtMs: null,
 });
 
 test('a later time takes tasks out of the queue, none puts them into it', () => {
@@ -62,10 +63,12 @@ test('a later time takes tasks out of the queue, none puts them into it', () => 
 });
 
 test('what is as wanted already is not changed; a weight that is not stored is 1', () => {
-  const task = { priority: 3, weight: null, notBeforeMs: null };
+  const task = { priority: 3, weight: null, notBeforeMs: null, expiresAtMs: 7 };
   expect(isAlready({ priority: 3, weight: 1, notBeforeMs: null }, task)).toBe(true);
   expect(isAlready({ priority: 3, weight: 2 }, task)).toBe(false);
   expect(isAlready({ priority: 2 }, task)).toBe(false);
+  expect(isAlready({ expiresAtMs: 7 }, task)).toBe(true);
+  expect([isAlready({ expiresAtMs: 8 }, task), isAlready({ expiresAtMs: null }, task)]).toEqual([false, false]);
   expect(planMoves({ priority: 0 }, [waiting(1, 'queue')], 0).changed).toEqual([]);
   expect(atOnce({ priority: 1, notBeforeMs: 5 }, 5)).toEqual({ priority: 1, notBeforeMs: null });
   expect(atOnce({ notBeforeMs: 6 }, 5)).toEqual({ notBeforeMs: 6 });

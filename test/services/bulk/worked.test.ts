@@ -1,3 +1,4 @@
+import type { Client } from '../../../client';
 import { createClient } from '../../../client';
 import { eventually } from '../../helpers/eventually';
 import { expectWhole } from '../../helpers/whole';
@@ -39,12 +40,59 @@ begin insert into moved values (new.seq); return null; end $$;
 create trigger note_move after insert on queue for each row execute function note_move()`);
 };
 
+const connect = (): Client =>
+  createClient({ databaseUrl: world.database.url, prefix: world.env['MUSTER_PREFIX']!, temporal: NO_TEMPORAL });
+
+/** Payloads that the trigger saw change, and of how many tasks. */
+const COUNT_CHANGES = `
+create table repaid (seq bigint);
+create function note_change() returns trigger language plpgsql as $$
+begin insert into repaid values (new.seq); return null; end $$;
+create trigger note_change after update of payload on task for each row execute function note_change()`;
+
+test('a SIGKILL amid a change of payloads: each task has the old or the new one, and gets it once', async () => {
+  const n = 2_000;
+  const { pool } = world.database;
+  const client = connect();
+  try {
+    const first = await world.worker();
+    await client.pause('orders');
+    await world.submit('orders', ...Array.from({ length: n }, (_, i) => order(`p${i}`, `c${i % 7}`)));
+    await pool.query(COUNT_CHANGES);
+    const action = { do: 'update', payloadPatch: { n: 12_345 } } as const;
+    const { id } = await client.bulk.start({ handler: 'orders', action });
+    await eventually(async () => (await client.bulk.get(id))!.done > 0, { everyMs: 2 });
+    first.child.kill('SIGKILL');
+    await first.exit;
+    const left = (await client.bulk.get(id))!;
+    expect(left.state).toBe('working');
+    const { rows: torn } = await pool.query<{ changed: number; torn: number }>(`
+select count(*) filter (where k.payload->>'n' = '12345') as changed,
+  count(*) filter (where octet_length(k.payload::text) <> k.bytes or q.bytes <> k.bytes) as torn
+from task k join queue q on q.target_id = k.target_id and q.priority = k.priority and q.seq = k.seq`);
+    expect(torn).toEqual([{ changed: left.done, torn: 0 }]);
+    expect(left.done).toBeLessThan(n);
+    const second = await world.worker();
+    await eventually(async () => (await client.bulk.get(id))!.state === 'done');
+    expect(await client.bulk.get(id)).toMatchObject({ total: n, done: n, skipped: 0, failed: 0 });
+    const { rows } = await pool.query('select count(*) as n, count(distinct seq) as tasks from repaid');
+    expect(rows).toEqual([{ n, tasks: n }]);
+    await pool.query('drop trigger note_change on task; drop function note_change(); drop table repaid');
+    await expectWhole(client);
+    await client.resume('orders');
+    const ids = Array.from({ length: n }, (_, i) => `p${i}`);
+    await client.waitFor(ids, { timeoutMs: 60_000 });
+    const tasks = await client.getTasks(ids.slice(0, 1_000));
+    expect(new Set(tasks.map(({ result }) => JSON.stringify(result)))).toEqual(new Set(['{"double":24690}']));
+    second.child.kill('SIGTERM');
+    await second.exit;
+  } finally {
+    await client.close();
+  }
+});
+
 test('a SIGKILL of the worker in the middle: another one goes on, and no task is changed twice', async () => {
-  const client = createClient({
-    databaseUrl: world.database.url,
-    prefix: world.env['MUSTER_PREFIX']!,
-    temporal: NO_TEMPORAL,
-  });
+  const client = connect();
   try {
     const first = await world.worker();
     await client.pause('slow'); // or it might claim what is to be failed

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Client } from '../../../client/client';
 import { NotFoundError } from '../../../client/errors';
+import type { Scope } from '../../../postgres/api/token';
 import * as contracts from '../../../workflows/contracts/bulk';
 import { afterPage, handlerName, pageLimit } from '../../../workflows/contracts/fields';
 import { route } from '../route';
@@ -8,16 +9,24 @@ import { route } from '../route';
 const tag = 'Bulk actions';
 const params = z.object({ bulk: contracts.bulkId });
 
+/** Who may not submit a payload may not change one either. */
+const alsoNeeds = (body: unknown): Scope | null => {
+  const { action } = body as z.output<typeof contracts.bulkInput>;
+  return action.do === 'update' && action.payloadPatch !== undefined ? 'submit' : null;
+};
+
 const start = route({
   id: 'startBulk',
   method: 'POST',
   path: '/v1/bulk',
   scope: 'operate',
+  alsoNeeds,
   tag,
   summary: 'Start a bulk action: cancel, redrive, resolve or update all tasks of a handler that match a filter',
   description:
     'Returns as soon as it is stored. The workers make it in steps of at most 500 tasks; follow it by its id. ' +
-    'No task is changed twice, and one that has left the state meanwhile is skipped.',
+    'No task is changed twice, and one that has left the state meanwhile is skipped. ' +
+    'With `payloadPatch` the token needs the scope `submit`, too.',
   body: contracts.bulkInput,
   answer: { status: 202, schema: contracts.bulkView, description: 'Started' },
   problems: ['not-found', 'refused'],
@@ -30,9 +39,12 @@ const dryRun = route({
   method: 'POST',
   path: '/v1/bulk:dry-run',
   scope: 'read',
+  alsoNeeds,
   tag,
   summary: 'Count the tasks that a bulk action would change now, and show some of them',
-  description: 'Changes nothing. Counts for at most 10 s: then `complete` is false, and there are more.',
+  description:
+    'Changes nothing. Counts for at most 10 s: then `complete` is false, and there are more. ' +
+    'With `payloadPatch` the token needs the scope `submit`, too.',
   body: contracts.bulkInput,
   answer: { status: 200, schema: contracts.bulkDryRun, description: 'What it would change' },
   problems: ['not-found', 'refused'],

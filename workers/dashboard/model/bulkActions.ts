@@ -9,6 +9,8 @@ import { apiPath, hrefOf } from './place';
 
 export interface Where {
   state: TaskState;
+  /** Of one task. */
+  id?: string | undefined;
   tag?: string | undefined;
   target?: string | undefined;
   /** A part of the error. */
@@ -19,14 +21,16 @@ export interface Where {
 
 /** What a line of a question holds of an error. */
 const LONGEST_ERROR = 120;
+const LONGEST_HOW = 400;
 const quoted = (text: string): string => `“${shorten(text, LONGEST_ERROR)}”`;
 
 /** Says which tasks are meant: `dead tasks of target se of orders whose error contains “502”`. */
-const describeWhere = (handler: string, { state, tag, target, error, errorGroup }: Where): string =>
+const describeWhere = (handler: string, { state, id, tag, target, error, errorGroup }: Where): string =>
   [
     `${state === 'created' ? 'waiting' : state} tasks of`,
     ...(target === undefined ? [] : [`target ${target} of`]),
     handler,
+    ...(id === undefined ? [] : [`with the id ${quoted(id)}`]),
     ...(tag === undefined ? [] : [`with the tag ${quoted(tag)}`]),
     ...(error === undefined ? [] : [`whose error contains ${quoted(error)}`]),
     ...(errorGroup === undefined ? [] : [`with the error ${quoted(errorGroup)}`]),
@@ -136,16 +140,18 @@ export const lookedAt = ({ done, skipped, failed }: BulkView): number => done + 
 
 export const isBulkOpen = ({ state }: BulkView): boolean => state === 'counting' || state === 'working';
 
+type Described = Pick<BulkView, 'handler' | 'action' | 'where'>;
+
 /** Says in one sentence what it does. */
-export const describeBulk = ({ handler, action: { do: does, ...how }, where }: BulkView): string => {
-  const { state, tag, target, error, errorCode, errorGroup, since, until } = where as unknown as Where & Others;
+export const describeBulk = ({ handler, action: { do: does, ...how }, where }: Described): string => {
+  const { state, id, tag, target, error, errorCode, errorGroup, since, until } = where as unknown as Where & Others;
   const more = [
     ...(errorCode === undefined ? [] : [`in whose error ${errorCode} stands`]),
     ...(since === undefined ? [] : [`since ${since}`]),
     ...(until === undefined ? [] : [`until ${until}`]),
-    ...(Object.keys(how).length === 0 ? [] : [`as ${JSON.stringify(how)}`]),
+    ...(Object.keys(how).length === 0 ? [] : [`as ${shorten(JSON.stringify(how), LONGEST_HOW)}`]),
   ];
-  return [does, describeWhere(handler, { state, tag, target, error, errorGroup }), ...more].join(' ');
+  return [does, describeWhere(handler, { state, id, tag, target, error, errorGroup }), ...more].join(' ');
 };
 interface Others {
   errorCode?: string;

@@ -60,6 +60,7 @@ const Line = ({ view }: { view: BulkView }) => (
     </th>
     <td>
       <State word={view.state} />
+      {view.waitsFor !== null && ` waits for ${view.waitsFor}`}
     </td>
     <td>
       <Progress view={view} />
@@ -110,13 +111,18 @@ const Whole = ({ view, again }: { view: BulkView; again: () => void }) => (
         Its last step failed, and is tried again: {view.error}
       </p>
     )}
+    {view.waitsFor !== null && (
+      <p class="problem" role="alert">
+        It waits for {view.waitsFor}.
+      </p>
+    )}
     <Facts
       facts={[
         ['state', <State word={view.state} />],
         ['handler', <a href={hrefOf(['handlers', view.handler])}>{view.handler}</a>],
         ['at most', view.limit === null ? 'all' : counted(view.limit, 'task')],
         ['changed', number(view.done)],
-        ['had left the state', number(view.skipped)],
+        ['had left the state, or as wanted', number(view.skipped)],
         ['could not be changed', number(view.failed)],
         ['per second', view.perSecond === null ? 'not begun' : number(view.perSecond)],
         ['started', <Time at={view.createdAt} />],

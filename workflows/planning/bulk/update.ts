@@ -4,6 +4,8 @@ export interface Change {
   weight?: number | undefined;
   /** Unix milliseconds before which a task joins no batch; null: at once. */
   notBeforeMs?: number | null | undefined;
+  /** Unix milliseconds at which a task fails that still waits then; null: never. */
+  expiresAtMs?: number | null | undefined;
 }
 
 /** A task that waits, as the store has it. */
@@ -14,13 +16,21 @@ export interface Waiting {
   /** Null: 1. */
   weight: number | null;
   notBeforeMs: number | null;
+  /** Null: never. */
+  expiresAtMs: number | null;
+  /** It gets another payload. */
+  isPatched?: boolean;
 }
 
 /** Says whether the change leaves the task as it is. */
-export const isAlready = ({ priority, weight, notBeforeMs }: Change, task: Omit<Waiting, 'seq' | 'place'>): boolean =>
+export const isAlready = (
+  { priority, weight, notBeforeMs, expiresAtMs }: Change,
+  task: Pick<Waiting, 'priority' | 'weight' | 'notBeforeMs' | 'expiresAtMs'>,
+): boolean =>
   (priority === undefined || priority === task.priority) &&
   (weight === undefined || weight === (task.weight ?? 1)) &&
-  (notBeforeMs === undefined || notBeforeMs === task.notBeforeMs);
+  (notBeforeMs === undefined || notBeforeMs === task.notBeforeMs) &&
+  (expiresAtMs === undefined || expiresAtMs === task.expiresAtMs);
 
 /** Where tasks go, by seq. Those that are held stay held, with another time. */
 export interface Moves {
@@ -37,7 +47,7 @@ export interface Moves {
 /** Decides where waiting tasks go. A time that has passed means at once. */
 export const planMoves = (given: Change, waiting: readonly Waiting[], nowMs: number): Moves => {
   const change = atOnce(given, nowMs);
-  const changing = waiting.filter((task) => !isAlready(change, task));
+  const changing = waiting.filter((task) => task.isPatched === true || !isAlready(change, task));
   const { notBeforeMs } = change;
   const at = (place: Waiting['place']): number[] =>
     changing.filter((task) => task.place === place).map(({ seq }) => seq);
