@@ -187,7 +187,7 @@ export const deleteLockedTargets = async (client: Client, ids: readonly number[]
 
 /**
  * Holds for leader `l` where a target or dispatch refers to it, or it is at work, or it is one of
- * the handler's few, whose names are numbers. Each of the others has one target, of its own name.
+ * the handler's few, whose names are numbers. Each of the others has one target, by whose key it is named.
  */
 const LEADS = `(l.state <> 0 /* idle */ or l.name ~ '^\\d{1,4}$'
   or exists (select from target t where (t.handler_id, t.key, t.leader_id) = (l.handler_id, l.name, l.id))
@@ -198,7 +198,8 @@ export const findIdleLeaders = async (db: Queryable, after: number, limit: numbe
   const { rows } = await db.query<PageRow>({
     name: 'find-idle-leaders',
     text: `
-select max(p.id) as last, count(*)::int as read, coalesce(array_agg(p.id order by p.id) filter (where not p.leads), '{}') as ids
+select max(p.id) as last, count(*)::int as read,
+  coalesce(array_agg(p.id order by p.id) filter (where not p.leads), '{}') as ids
 from (
   select l.id, ${LEADS} as leads
   from leader l
@@ -209,7 +210,7 @@ from (
   return pageOf(rows[0]!, limit);
 };
 
-/** Locks those of the leaders that have no lock, as one has that takes its turn or gets a target. */
+/** Locks those of the leaders that have no lock; one has that takes its turn or gets a target. */
 export const lockIdleLeaders = async (client: Client, ids: readonly number[]): Promise<number[]> => {
   const { rows } = await client.query<{ id: number }>({
     name: 'lock-idle-leaders',

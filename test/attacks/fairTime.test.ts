@@ -101,7 +101,7 @@ test.each(Object.keys(KINDS))('a flood of %s waits while another token is served
   tally.expectNoneThrough(1);
 });
 
-test('the request of a token that took little begins before those that came earlier, of one that took much', async () => {
+test('the request of a token that took little begins before earlier ones of one that took much', async () => {
   const [greedy, modest] = [await caller(), await caller()];
   const wires = Array.from({ length: 100 }, () => new Wire(port));
   const read = (wire: Wire, token: string): Promise<unknown> => wire.send('GET /v1/tasks?limit=1', token, '');

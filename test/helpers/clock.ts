@@ -22,7 +22,7 @@ export interface Clock {
 }
 
 /**
- * In place of `clock()` of the migration, which no setting moves: one that each session may move for
+ * In place of `clock()` of the migration, which no setting moves: one that a session may move for
  * itself, by an offset in `muster.clock`.
  */
 export const letSessionsMoveClock = async (pool: Pool): Promise<void> => {

@@ -190,7 +190,8 @@ export class Admission {
     const { maxRequests } = this.limits;
     return new ApiProblem(
       'busy',
-      `${what}; the limit is ${maxRequests} (and ${BODIES_AT_ONCE} bodies of the largest size). Nothing was done; try again.`,
+      `${what}; the limit is ${maxRequests} (and ${BODIES_AT_ONCE} bodies of the largest size). ` +
+        'Nothing was done; try again.',
       { retryAfterS: AGAIN_S },
     );
   }

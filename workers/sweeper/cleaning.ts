@@ -29,7 +29,7 @@ interface Options {
   deleteExpired?: (pool: Pool, limit: number) => Promise<number>;
 }
 
-/** Deletes what is kept no longer: nodes, dispatches, tasks, targets, lanes, leaders, stored objects. */
+/** Deletes what is kept no longer: nodes, dispatches, tasks, targets, lanes, leaders, objects. */
 export class Cleaning {
   private readonly retention: Retention;
   private readonly objects: UnneededObjects;

@@ -12,7 +12,7 @@ export class Checks {
   /** Number of tasks of the call. */
   readonly given: number;
   private seen = 0;
-
+  private readonly context = new AsyncResource('muster.submit');
   private readonly tasks: readonly TaskInput[];
 
   constructor(
@@ -24,15 +24,17 @@ export class Checks {
   }
 
   /**
-   * Checks up to `more` further tasks. In the context of the call, whoever asks: a handler's
+   * Checks up to `more` further tasks. In the context of the call, whatever asks: a handler's
    * functions may read an `AsyncLocalStorage`.
    */
-  readonly check = AsyncResource.bind((more: number): void => {
-    const until = Math.min(this.given, this.seen + more);
-    while (this.seen < until) {
-      const task = checkTask(this.handler, this.tasks[this.seen], this.seen, this.problems);
-      this.seen++;
-      if (task !== null) this.checked.push(task);
-    }
-  });
+  check(more: number): void {
+    this.context.runInAsyncScope(() => {
+      const until = Math.min(this.given, this.seen + more);
+      while (this.seen < until) {
+        const task = checkTask(this.handler, this.tasks[this.seen], this.seen, this.problems);
+        this.seen++;
+        if (task !== null) this.checked.push(task);
+      }
+    });
+  }
 }

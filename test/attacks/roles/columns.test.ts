@@ -106,7 +106,7 @@ test('a submitter marks no target as unused, and takes the mark away by a look-u
   for (const text of [
     `update target set unused_at = now() - interval '9 days'`,
     `insert into target (handler_id, key, leader_id, unused_at) select 1, 'b', leader_id, '2000-01-01' from target`,
-    `insert into target (handler_id, key, leader_id, paused, paused_at) select 1, 'b', leader_id, true, now() from target`,
+    `insert into target (handler_id, key, leader_id, paused) select 1, 'b', leader_id, true from target`,
     'update task set bytes = 0',
   ])
     await expect(submitter.query(text)).rejects.toMatchObject({ code: '42501' });

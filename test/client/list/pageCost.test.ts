@@ -79,7 +79,7 @@ interface Plan {
   'QUERY PLAN': { Plan: Node }[];
 }
 
-/** Runs statements in place of a list's own transactions, and returns how many rows of each table they read. */
+/** Runs the statements of a list, and returns how many rows of each table they read. */
 const readsOf = async (list: (pool: Pool) => Promise<unknown>): Promise<Record<string, number>> => {
   const read: Record<string, number> = {};
   const count = (node: Node): void => {

@@ -87,7 +87,8 @@ export class UnusedStore {
   async untilWaiting(n: number): Promise<void> {
     for (const end = performance.now() + 10_000; performance.now() < end;) {
       const [row] = await this.query<{ n: number }>(
-        `select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+        `select count(*)::int as n
+         from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
       );
       if (row!.n >= n) return;
     }

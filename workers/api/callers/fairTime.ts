@@ -277,7 +277,7 @@ const tooMany = (waiting: number): ApiProblem =>
 const tooMuch = (): ApiProblem =>
   new ApiProblem(
     'caller-limit',
-    `This request waited for its turn for ${HELD_MS / 1_000} s: this process is busy, others call, and this caller took ` +
-      'more than they did, or is refused often. Nothing was done; try again.',
+    `This request waited for its turn for ${HELD_MS / 1_000} s: this process is busy, others call, and this ` +
+      'caller took more than they did, or is refused often. Nothing was done; try again.',
     { retryAfterS: AGAIN_S },
   );
