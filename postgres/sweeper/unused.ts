@@ -187,7 +187,7 @@ export const deleteLockedTargets = async (client: Client, ids: readonly number[]
 
 /**
  * Holds for leader `l` where a target or dispatch refers to it, or it is at work, or it is one of
- * the handler's few, whose names are numbers. Each of the others has one target, by whose key it is named.
+ * the handler's few, whose names are numbers. Each other one is named by the key of its target.
  */
 const LEADS = `(l.state <> 0 /* idle */ or l.name ~ '^\\d{1,4}$'
   or exists (select from target t where (t.handler_id, t.key, t.leader_id) = (l.handler_id, l.name, l.id))

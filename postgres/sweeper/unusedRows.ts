@@ -25,8 +25,7 @@ export interface DeletedUnused {
 /**
  * Deletes targets and lanes that were unused for a day, and leaders that have no target any more,
  * in bounded steps: an hourly pass over all of them, targets first. What saw a target before it was
- * marked may store tasks for it in a transaction that began half a day later, so nothing goes before
- * those have ended.
+ * marked may store tasks for it in a transaction that began half a day later: nothing goes before.
  */
 export class UnusedRows {
   private place: { kind: Kind; after: number } | null = null;
