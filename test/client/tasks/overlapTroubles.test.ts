@@ -6,8 +6,21 @@ import { TargetIds } from '../../../client/targetIds';
 import { defineHandler } from '../../../handlers';
 import { createPool, inTransaction } from '../../../postgres/pool';
 import type { Order } from './largeCalls';
-import { COUNT, all, base, call, clientWith, look } from './largeCalls';
-import { nothing, overlapped, seen, stored, submit, useLargeCalls, whole } from './largeCalls';
+import {
+  COUNT,
+  all,
+  base,
+  call,
+  clientWith,
+  look,
+  nothing,
+  overlapped,
+  seen,
+  stored,
+  submit,
+  useLargeCalls,
+  whole,
+} from './largeCalls';
 
 /** What keeps a large call from being stored while it is checked, and what goes wrong meanwhile. */
 
