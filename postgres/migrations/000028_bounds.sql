@@ -46,15 +46,21 @@ end $$;
 -- only call `submit` holds no rows of others.
 do $$
 declare
-  grantee text;
+  storer text;
 begin
   revoke execute on function unmark_targets, lock_tasks from public;
-  for grantee in
+  for storer in
     select distinct case a.grantee when 0 then 'public' else a.grantee::regrole::text end
-    from pg_class c cross join aclexplode(c.relacl) a
+    from pg_class c cross join lateral (
+      select o.grantee, o.privilege_type
+      from aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) o
+      union all
+      select x.grantee, x.privilege_type
+      from pg_attribute t cross join aclexplode(t.attacl) x
+      where t.attrelid = c.oid) a
     where c.oid = 'task'::regclass and a.privilege_type = 'INSERT'
   loop
-    execute format('grant execute on function unmark_targets, lock_tasks to %s', grantee);
+    execute format('grant execute on function unmark_targets, lock_tasks to %s', storer);
   end loop;
 end $$;
 

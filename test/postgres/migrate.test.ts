@@ -173,18 +173,32 @@ test('who could store tasks may call what a submit calls now, and no one else', 
   const role = `app_${database.name}`;
   await migrate(database.url);
   await migrateDown(database.url, 'muster', '000026');
-  await db.query(`create role ${role}; grant insert on muster.task to ${role}`);
+  const owner = `owner_${database.name}`;
+  const columns = `columns_${database.name}`;
+  await db.query(`
+create role ${role}; create role ${owner}; create role ${columns};
+alter table muster.task owner to ${owner}; grant insert (id) on muster.task to ${columns}`);
+  const may = async (): Promise<unknown> => {
+    const { rows } = await db.query<{ name: string; all: boolean }>(
+      `select a.name, exists (select from aclexplode(p.proacl) where grantee = 0) as "all"
+       from pg_proc p, unnest($1::text[]) a (name)
+       where p.proname in ('unmark_targets', 'lock_tasks') and has_function_privilege(a.name, p.oid, 'execute')
+       order by a.name, p.proname`,
+      [[role, owner, columns]],
+    );
+    return rows;
+  };
+  const twice = (name: string): unknown[] => Array(2).fill({ name, all: false });
   try {
     await migrate(database.url);
-    const { rows } = await db.query<{ theirs: boolean; all: boolean }>(
-      `select has_function_privilege($1, p.oid, 'execute') as theirs,
-         exists (select from aclexplode(p.proacl) where grantee = 0) as "all"
-       from pg_proc p where p.proname in ('unmark_targets', 'lock_tasks')`,
-      [role],
-    );
-    expect(rows).toEqual(Array(2).fill({ theirs: true, all: false }));
+    expect(await may()).toEqual([...twice(columns), ...twice(owner)]);
+    await migrateDown(database.url, 'muster', '000026');
+    await db.query(`grant insert on muster.task to ${role}`);
+    await migrate(database.url);
+    expect(await may()).toEqual([role, columns, owner].flatMap(twice));
   } finally {
-    await db.query(`drop owned by ${role}; drop role ${role}`);
+    await db.query(`alter table muster.task owner to current_user;
+drop owned by ${role}, ${owner}, ${columns}; drop role ${role}, ${owner}, ${columns}`);
   }
 });
 
