@@ -31,6 +31,8 @@ const MOST_SUBJECT = 600;
 const MOST_JSON = 4_000;
 /** Characters of a text in what is longer than that. */
 const MOST_TEXT = 1_000;
+/** In place of it where there are many. */
+const SHORTER_TEXT = 100;
 
 /** A change that is being made; its entry, once it has begun. */
 interface Change {
@@ -104,25 +106,30 @@ export class AuditLog {
 }
 
 const jsonOf = (value: unknown): string => {
-  const { json, note } = storable(value);
-  return note === null || json !== 'null' ? json : storable(withoutLong(value)).json;
+  for (const most of [Infinity, MOST_TEXT, SHORTER_TEXT]) {
+    const { json, note } = storable(most === Infinity ? value : withoutLong(value, most));
+    if (note === null || json !== 'null') return json;
+  }
+  return 'null';
 };
 
 const storable = (value: unknown): Pick<Storable, 'json' | 'note'> =>
   toStorable(value, { ...RESULT_LIMITS, resultBytes: MOST_JSON }) ?? { json: 'null', note: null };
 
 /** Leaves long texts out, so that the rest is kept. */
-const withoutLong = (value: unknown): unknown => {
+const withoutLong = (value: unknown, most: number): unknown => {
   try {
-    return JSON.parse(JSON.stringify(value, (_, part: unknown) => (typeof part === 'string' ? shortText(part) : part)));
+    return JSON.parse(
+      JSON.stringify(value, (_, part: unknown) => (typeof part === 'string' ? shortText(part, most) : part)),
+    );
   } catch {
     return undefined; // it is no JSON
   }
 };
 
 /** Returns a text, or what stands in the audit for one that is long. */
-export const shortText = (text: string): string =>
-  text.length <= MOST_TEXT ? text : `(${text.length} characters, which the audit leaves out)`;
+export const shortText = (text: string, most = MOST_TEXT): string =>
+  text.length <= most ? text : `(${text.length} characters, which the audit leaves out)`;
 
 /** Returns the user of the operating system, and the machine. */
 export const osUser = (): string => {

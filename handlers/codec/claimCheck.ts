@@ -7,6 +7,8 @@ import { CALL_MS, inTime } from './inTime';
 import type { ObjectStore, ObjectStoreOptions } from './types';
 
 export const DEFAULT_OVER_BYTES = 65_536;
+/** The slowest store that counts as one that answers: so many bytes per ms beyond `CALL_MS`. */
+const SLOWEST_BYTES_PER_MS = 250;
 
 /** Keeps large values in an object store; the database then has a reference to each. */
 export class ClaimCheck {
@@ -48,11 +50,16 @@ export class ClaimCheck {
   private async put(key: string, json: string): Promise<string> {
     const data = Buffer.from(json);
     try {
-      await inTime(() => this.store.put(key, data), this.callMs);
+      await inTime(() => this.store.put(key, data), this.mostMs(data.length));
     } catch (error) {
       throw new CodecError(`the object store did not take it: ${reasonOf(error)}`, true, { cause: error });
     }
     return toReference({ key, sha256: digestOf(data), bytes: data.length });
+  }
+
+  /** Returns for how long a value of so many bytes is waited for: a large one takes its time. */
+  private mostMs(bytes: number): number {
+    return this.callMs + bytes / SLOWEST_BYTES_PER_MS;
   }
 
   /** Deletes an object. Throws what the store throws, and an error after 30 s. */
@@ -64,7 +71,7 @@ export class ClaimCheck {
   async get({ key, sha256, bytes }: StoredObject): Promise<string> {
     let data: Uint8Array | null;
     try {
-      data = await inTime(() => this.store.get(key), this.callMs);
+      data = await inTime(() => this.store.get(key), this.mostMs(bytes));
     } catch (error) {
       throw new CodecError(`the object store does not answer: ${reasonOf(error)}`, true, { cause: error });
     }

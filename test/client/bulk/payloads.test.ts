@@ -246,4 +246,10 @@ test('a list leaves out a long patch; the action itself has it', async () => {
     detail: { where: { target: 'se' }, action: { do: 'update', weight: 2, payloadPatch } },
     answer: { handler: 'items', state: 'counting', action: { weight: 2, payloadPatch } },
   });
+  // And where several are just short enough to be kept.
+  const wide = { note: '深'.repeat(980) };
+  const where = { target: 'se', error: '深'.repeat(990) };
+  await shop.client.bulk.start({ handler: 'items', where, action: { do: 'update', payloadPatch: wide, weight: 3 } });
+  const [shorter] = await shop.client.audit.list({ subject: 'target items/se', limit: 1 });
+  expect(shorter).toMatchObject({ detail: { where: { target: 'se' }, action: { do: 'update', weight: 3 } } });
 });

@@ -209,7 +209,7 @@ export class FairTime {
     this.turn++;
     if (this.queued.size === 0) return;
     const now = this.now();
-    this.leaveOut(now - this.pumpedAt);
+    this.leaveOut(now - this.pumpedAt, now);
     this.pumpedAt = now;
     for (const one of this.queued) Object.assign(one, { owed: owedAt(one, now, this.shareOf(one.key)), since: now });
     let next = this.next(now);
@@ -227,9 +227,9 @@ export class FairTime {
   }
 
   /** Leaves a time out in which this thread stood still, and could begin nothing. */
-  private leaveOut(ms: number): void {
+  private leaveOut(ms: number, now: number): void {
     if (ms < STOOD_MS) return;
-    for (const { waiting } of this.queued) for (const one of waiting) one.since += ms;
+    for (const { waiting } of this.queued) for (const one of waiting) one.since = Math.min(now, one.since + ms);
   }
 
   private take(one: Kept): Waiting {
