@@ -52,7 +52,7 @@ export const BAD_TASKS: [what: string, task: unknown, field: string, code: strin
       { ...good('p'), callback: { workflowId: 'w', [field]: value } },
       `callback.${field}`,
       'INVALID_CALLBACK',
-      /expected text of 1 to 1000 characters without NUL, got/,
+      /expected 1-1000 bytes of well-formed text without NUL, got/,
     ]),
   ),
   ...[7, { workflowId: 'w', run: 'r' }, { url: 'https://x', workflowId: 'w' }].map(

@@ -22,9 +22,17 @@ const takeBack = (name) => {
   else process.env[name] = one.before;
 };
 
-/** A process loads the files of its folder anew. */
+const ROOT = path.join(__dirname, '..', '..', '..');
+const isIn = (file, folder) => file.startsWith(folder + path.sep);
+
+/**
+ * A process loads the files of its folder anew. Not jest's own, which this process needs as they
+ * are, where a command runs in a folder above a checkout (in the one for temporary files, say).
+ */
 const forgetModulesIn = (folder) => {
-  for (const file of Object.keys(require.cache)) if (file.startsWith(folder + path.sep)) delete require.cache[file];
+  const isAbove = isIn(ROOT, folder);
+  for (const file of Object.keys(require.cache))
+    if (isIn(file, folder) && !(isAbove && isIn(file, ROOT))) delete require.cache[file];
 };
 
 const collector = () => {
