@@ -53,7 +53,7 @@ test('lists that are too long and elements of another type are found wherever th
   expect(found([])).toEqual([['', false]]);
 });
 
-test('what does not fit waits until there is room; what is small does not wait for what is large', async () => {
+test('what does not fit waits until there is room; of one caller, what is small goes first', async () => {
   const room = new Room(10, 'tests');
   const entered: string[] = [];
   const enter = async (name: string, size: number) => {
@@ -95,11 +95,28 @@ test('who would have the least of the room gets the next place in it, however ma
   (await fits)();
   expect(entered).toEqual(['first', 'more', 'small', 'fits']);
   more();
-  await all;
+  (await all)();
+});
+
+test('who has the least is asked anew for each place, also where much becomes free at once', async () => {
+  const room = new Room(10, 'tests');
+  const entered: string[] = [];
+  const enter = async (name: string, size: number, caller: number) => {
+    const leave = await room.enter(size, caller);
+    entered.push(name);
+    return leave;
+  };
+  const first = await enter('first', 10, 1);
+  const others = [...Array.from({ length: 5 }, () => enter('many', 2, 2)), enter('one', 3, 3)];
+  await nextTurn();
+  first();
+  await nextTurn();
+  expect(entered).toEqual(['first', 'many', 'one', 'many', 'many']);
+  await Promise.all(others.map(async (left) => (await left)()));
 });
 
 test('the API is open where a setting says so; limits that are left out follow from others', () => {
-  const file = { open: true, maxRequests: 11, maxWaiting: 4_000, perCaller: { maxWaiting: 7 } };
+  const file = { open: true, maxRequests: 11, maxWaiting: 4_000, perCaller: { maxWaiting: 7, refusedShare: 0.5 } };
   const schema = fileSchema({ json: true, env: {}, folder: '/' });
   expect(problemsOf(schema, { api: file })).toEqual([]);
   expect(apiSettings(() => undefined, file)).toMatchObject({
@@ -109,7 +126,7 @@ test('the API is open where a setting says so; limits that are left out follow f
       maxRequests: 11,
       maxWaiting: 4_000,
       maxConnections: 8_022,
-      perCaller: { maxRequests: 6, maxWaiting: 7, refusedShare: 0.02 },
+      perCaller: { maxRequests: 6, maxWaiting: 7, refusedShare: 0.5 },
     },
   });
   const given = (text: string) => (flag: string) => (flag === 'apiOpen' ? text : undefined);

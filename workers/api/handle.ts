@@ -137,8 +137,8 @@ const respond = async (deps: HandleDeps, whole: Route, asked: Asked): Promise<Fa
     key: checkKey(String(header)),
     request: requestHash(request.url, body?.bytes ?? null),
   };
-  call({}); // a malformed request is refused before anything is locked
-  return underKey(deps, route, keyed, (more) => textOf(call(more)), reply);
+  const checked = call({}); // a malformed request is refused before anything is locked
+  return underKey(deps, route, keyed, (more) => textOf({ ...checked, ...more }), reply);
 };
 
 /** Returns in how many ms a look is taken that a caller wants in `ms`, who waits for `mostMs`. */

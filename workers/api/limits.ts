@@ -156,7 +156,8 @@ export class Admission {
    * @throws ApiProblem where it has no answer for as many requests as may be at work
    */
   async whileAsked<T>(look: () => Promise<T>): Promise<T> {
-    if (this.asking >= this.limits.maxRequests) throw this.busy(`The senders of ${this.asking} requests are looked up`);
+    if (this.asking >= this.limits.maxRequests)
+      throw this.busy(`The senders of ${this.asking} requests are looked up; the limit is ${this.limits.maxRequests}`);
     this.asking++;
     try {
       return await look();
@@ -175,7 +176,9 @@ export class Admission {
     const { maxRequests, maxBodyBytes } = this.limits;
     const bytes = Math.min(bodyBytes ?? maxBodyBytes, maxBodyBytes);
     if (this.requests >= maxRequests || this.bytes + bytes > BODIES_AT_ONCE * maxBodyBytes)
-      throw this.busy(`${this.requests} requests are in progress`);
+      throw this.busy(
+        `${this.requests} requests are in progress; the limit is ${maxRequests} (and ${BODIES_AT_ONCE} bodies of the largest size)`,
+      );
     this.requests++;
     this.bytes += bytes;
     ticket.with(() => {
@@ -187,13 +190,7 @@ export class Admission {
 
   private busy(what: string): ApiProblem {
     this.refused.busy++;
-    const { maxRequests } = this.limits;
-    return new ApiProblem(
-      'busy',
-      `${what}; the limit is ${maxRequests} (and ${BODIES_AT_ONCE} bodies of the largest size). ` +
-        'Nothing was done; try again.',
-      { retryAfterS: AGAIN_S },
-    );
+    return new ApiProblem('busy', `${what}. Nothing was done; try again.`, { retryAfterS: AGAIN_S });
   }
 
   /**

@@ -67,12 +67,18 @@ export class Room {
   }
 
   private admit(): void {
-    const wouldHave = ({ caller, part }: Waiting): number => this.heldBy(caller) + part;
-    for (const waiting of [...this.waiting].sort((a, b) => wouldHave(a) - wouldHave(b))) {
-      if (this.taken + waiting.part > this.size) return;
-      this.take(waiting.caller, waiting.part);
-      this.waiting = this.waiting.filter((other) => other !== waiting);
-      waiting.enter();
+    for (let next = this.next(); next !== null && this.taken + next.part <= this.size; next = this.next()) {
+      this.take(next.caller, next.part);
+      this.waiting.splice(this.waiting.indexOf(next), 1);
+      next.enter();
     }
+  }
+
+  /** Returns the one whose caller would have the least; of equal ones, the first. */
+  private next(): Waiting | null {
+    const wouldHave = ({ caller, part }: Waiting): number => this.heldBy(caller) + part;
+    let least: Waiting | null = null;
+    for (const one of this.waiting) if (least === null || wouldHave(one) < wouldHave(least)) least = one;
+    return least;
   }
 }

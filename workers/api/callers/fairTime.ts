@@ -136,8 +136,8 @@ export class FairTime {
    * Returns the part of the time that refusals of a caller may take just now: the more, the more is
    * left until the thread is busy. Squared, since each of several callers may take as much.
    */
-  private shareOf(key: CallerKey): number {
-    if (this.isAlone(key, this.now())) return 1;
+  private shareOf(key: CallerKey, now: number): number {
+    if (this.isAlone(key, now)) return 1;
     return Math.max(this.limits.refusedShare, Math.max(0, BUSY - this.load.utilization) ** 2);
   }
 
@@ -147,12 +147,12 @@ export class FairTime {
   }
 
   private next(now: number): Kept | null {
-    return nextOf(this.queued, (one) => mayAsk(one, now, this.shareOf(one.key)));
+    return nextOf(this.queued, (one) => mayAsk(one, now, this.shareOf(one.key, now)));
   }
 
   /** Says whether a request need not wait: there is time, and none that waits is due before it. */
   private mayBegin(one: Kept, now: number): boolean {
-    if (!this.hasTime(one) || one.waiting.length > 0 || !mayAsk(one, now, this.shareOf(one.key))) return false;
+    if (!this.hasTime(one) || one.waiting.length > 0 || !mayAsk(one, now, this.shareOf(one.key, now))) return false;
     const next = this.next(now);
     return next === null || Math.max(one.due, this.time) < next.due;
   }
@@ -172,7 +172,8 @@ export class FairTime {
   private begin(one: Kept, { waits }: Pick<Asked, 'waits'>): Stint {
     const expected: Expected = { meanMs: one.meanMs, meanOwed: waits ? 0 : one.meanOwed };
     this.time = Math.max(this.time, one.due);
-    Object.assign(one, begun(one, this.now(), this.shareOf(one.key), this.time, expected));
+    const now = this.now();
+    Object.assign(one, begun(one, now, this.shareOf(one.key, now), this.time, expected));
     this.leftMs -= expected.meanMs;
     const { turn } = this;
     one.inTurn = { turn, begun: one.inTurn.turn === turn ? one.inTurn.begun + 1 : 1 };
@@ -190,7 +191,8 @@ export class FairTime {
       end: (isRefused) => {
         const tookMs = measuredMs + USUAL_MS * this.load.stretch;
         const owes = isRefused ? tookMs : 0;
-        Object.assign(one, ended(one, expected, { tookMs, owes, now: this.now(), share: this.shareOf(one.key) }));
+        const at = this.now();
+        Object.assign(one, ended(one, expected, { tookMs, owes, now: at, share: this.shareOf(one.key, at) }));
         if (one.waiting.length > 0) this.pumpSoon(); // it may owe less than was expected
       },
     };
@@ -211,7 +213,8 @@ export class FairTime {
     const now = this.now();
     this.leaveOut(now - this.pumpedAt, now);
     this.pumpedAt = now;
-    for (const one of this.queued) Object.assign(one, { owed: owedAt(one, now, this.shareOf(one.key)), since: now });
+    for (const one of this.queued)
+      Object.assign(one, { owed: owedAt(one, now, this.shareOf(one.key, now)), since: now });
     let next = this.next(now);
     for (; next !== null && this.hasTime(next); next = this.next(now)) {
       const { begin, asked } = this.take(next);
@@ -263,7 +266,7 @@ export class FairTime {
 
   private forget(now: number): void {
     for (const [key, one] of this.kept)
-      if (one.waiting.length === 0 && owedAt(one, now, this.shareOf(key)) === 0) this.kept.delete(key);
+      if (one.waiting.length === 0 && owedAt(one, now, this.shareOf(key, now)) === 0) this.kept.delete(key);
   }
 }
 
