@@ -1,4 +1,3 @@
-import { AsyncResource } from 'node:async_hooks';
 import type { Contract } from '../../../handlers/types';
 import type { TaskProblem } from '../../errors';
 import type { CheckedTask, TaskInput } from '../checkTasks';
@@ -12,7 +11,6 @@ export class Checks {
   /** Number of tasks of the call. */
   readonly given: number;
   private seen = 0;
-  private readonly context = new AsyncResource('muster.submit');
   private readonly tasks: readonly TaskInput[];
 
   constructor(
@@ -23,18 +21,13 @@ export class Checks {
     this.tasks = tasks.slice(); // the caller may go on using its array
   }
 
-  /**
-   * Checks up to `more` further tasks. In the context of the call, whatever asks: a handler's
-   * functions may read an `AsyncLocalStorage`.
-   */
+  /** Checks up to `more` further tasks. */
   check(more: number): void {
-    this.context.runInAsyncScope(() => {
-      const until = Math.min(this.given, this.seen + more);
-      while (this.seen < until) {
-        const task = checkTask(this.handler, this.tasks[this.seen], this.seen, this.problems);
-        this.seen++;
-        if (task !== null) this.checked.push(task);
-      }
-    });
+    const until = Math.min(this.given, this.seen + more);
+    while (this.seen < until) {
+      const task = checkTask(this.handler, this.tasks[this.seen], this.seen, this.problems);
+      this.seen++;
+      if (task !== null) this.checked.push(task);
+    }
   }
 }

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { storedVersionOf } from '../../../handlers/contracts/payloadVersion';
 import type { Contract } from '../../../handlers/types';
 import { isUniqueViolation, withRetries } from '../../../postgres/errors';
@@ -56,7 +57,7 @@ export class Overlap {
   async store(handler: Contract, checks: Checks, within: Within): Promise<number[] | null> {
     const left = this.skip.get(handler.name) ?? 0;
     if (left > 0) this.skip.set(handler.name, left - 1);
-    if (left > 0 || !isPlainHandler(handler) || checks.given < OVERLAP_FROM) return null;
+    if (left > 0 || !isPlainHandler(handler)) return null;
     return this.targets.use(async () => {
       const known = this.targets.peek(handler.name);
       const begun = this.now();
@@ -64,22 +65,20 @@ export class Overlap {
       if ((this.now() - begun) * (checks.given / AHEAD) > OPEN_MS) return null;
       if (known === null || checks.problems.length > 0) return null;
       if (!checks.checked.every((task) => isPlain(task, known))) return null;
-      const ids = await within((trace) => this.tryAll(handler, checks, known, trace));
+      // In the context of the call, although the connection asks: a handler's functions may read an
+      // `AsyncLocalStorage`.
+      const check = AsyncResource.bind((more: number) => checks.check(more));
+      const ids = await within((trace) => this.tryAll(handler, { checks, check, known }, trace));
       if (ids === null) this.skip.set(handler.name, SKIPPED);
       return ids;
     });
   }
 
   /** Returns null if the call turns out not to be plain. */
-  private async tryAll(
-    handler: Contract,
-    checks: Checks,
-    known: KnownTargets,
-    trace: string | null,
-  ): Promise<number[] | null> {
+  private async tryAll(handler: Contract, call: Call, trace: string | null): Promise<number[] | null> {
     try {
       // Begins anew after a conflict: what has been checked stays so.
-      return await withRetries(() => this.try(new PlainTasks(handler, checks, known, trace, this.now)));
+      return await withRetries(() => this.try(new PlainTasks(handler, call, trace, this.now)));
     } catch (error) {
       if (isUniqueViolation(error)) this.expectRepeats();
       else if (!(error instanceof NotPlain)) throw error;
@@ -95,6 +94,13 @@ export class Overlap {
       return [...tasks.targetIds];
     });
   }
+}
+
+/** A call, and how further ones of its tasks are checked. */
+interface Call {
+  checks: Checks;
+  check(more: number): void;
+  known: KnownTargets;
 }
 
 /** Stores tasks, given the trace context that they are to be stored with. */
@@ -115,25 +121,25 @@ class PlainTasks {
 
   constructor(
     handler: Contract,
-    private readonly checks: Checks,
-    private readonly known: KnownTargets,
+    private readonly call: Call,
     trace: string | null,
     private readonly now: () => number,
   ) {
     this.form = { version: storedVersionOf(handler), trace };
-    this.lookedUpAtMs = known.lookedUpAtMs;
+    this.lookedUpAtMs = call.known.lookedUpAtMs;
   }
 
   /** Ends early where one is not plain. */
   *each(): Generator<NewTask> {
-    const { checks, known, targetIds } = this;
+    const { targetIds } = this;
+    const { checks, known } = this.call;
     const { version, trace } = this.form;
     const { checked, problems } = checks;
     let tookMs = 0; // of the checks alone: a database that is slow is no reason to begin again
     for (let i = 0; i < checks.given; i++) {
       if (i === checked.length) {
         const begun = this.now();
-        checks.check(STEP);
+        this.call.check(STEP);
         tookMs += this.now() - begun;
         if (problems.length > 0 || tookMs > OPEN_MS) return;
       }
