@@ -15,7 +15,7 @@ import { cancelIn } from '../operations/cancel';
 import { redriveDependents } from '../operations/redrive';
 import { endParked } from '../operations/resolve';
 import type { Patches } from './patches';
-import { stillAsRead, writePatches } from './patches';
+import { writePatches } from './patches';
 import type { Bounds } from './selection';
 import type { StoredDeed, StoredFilter } from './stored';
 
@@ -146,7 +146,7 @@ const update = async (
   if (deed.expiresAtMs !== undefined) await lockExpiries(tx, seqsOf(tasks));
   await lockTargets(tx, targets);
   const found = await waits.lockWaiting(tx, seqsOf(tasks));
-  const { waiting, failures } = await patchable(tx, patches, found, isLastTry);
+  const { waiting, failures } = patchable(patches, found, isLastTry);
   const moves = planMoves(
     deed,
     waiting.map(({ notBefore, expiresAt, ...row }) => ({
@@ -177,18 +177,16 @@ const update = async (
  * cannot. One whose payload, version or weight has changed since it was read has to be decided
  * anew: to skip it would lose a change.
  */
-const patchable = async (
-  tx: Transaction,
+const patchable = (
   patches: Patches | null,
   found: readonly waits.WaitingRow[],
   isLastTry: boolean,
-): Promise<Pick<Applied, 'failures'> & { waiting: waits.WaitingRow[] }> => {
-  if (patches === null || found.length === 0) return { waiting: [...found], failures: {} };
-  const asRead = await stillAsRead(tx, patches, seqsOf(found));
+): Pick<Applied, 'failures'> & { waiting: waits.WaitingRow[] } => {
+  if (patches === null) return { waiting: [...found], failures: {} };
   const waiting: waits.WaitingRow[] = [];
   const failures: Applied['failures'] = {};
   for (const row of found) {
-    const isAsRead = asRead.has(row.seq);
+    const isAsRead = patches.read.get(row.seq)?.rowVersion === row.rowVersion;
     if (!isAsRead && !isLastTry) throw new ChangedMeanwhile();
     const reason = isAsRead ? patches.refused.get(row.seq) : KEEPS_PAYLOAD.changed;
     if (reason === undefined) waiting.push(row);

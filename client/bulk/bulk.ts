@@ -75,13 +75,13 @@ export class Bulk {
   }
 }
 
-/** Says whether it can be looked at: what it is not is refused as it is checked. */
+/** What is no object is refused when it is checked. */
 const isObject = <T>(value: T): value is T & object => typeof value === 'object' && value !== null;
 
 /** What the audit shows of it: with a codec not what may stand in an error or a result. */
 const shown = ({ sealer }: Connection, { id, where, action, limit }: Partial<BulkStart>): object => {
   if (!isObject(action)) return { id, where, action, limit };
-  if (sealer === null) return { id, where, action: shortened(action), limit };
+  if (sealer?.sealsTexts !== true) return { id, where, action: shortened(action), limit };
   const { error: _error, errorCode: _code, errorGroup: _group, ...rest } = where ?? {};
   return { id, where: rest, action: plainOf(action), limit };
 };

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { NORMALISED_MAX } from '../../workflows/planning/errors/normalise';
 import type { BulkVerb } from '../../workflows/planning/bulk/actions';
 import { BULK_VERBS, STATES_OF_ACTION } from '../../workflows/planning/bulk/actions';
+import { KNOWN_FILTER } from '../../workflows/planning/bulk/fields';
 import { hasMember, isJsonObject } from '../../workflows/planning/bulk/mergePatch';
 import { depthOf, MAX_JSON_DEPTH } from '../../workflows/planning/jsonText';
 import { LOWER_UUID } from '../../workflows/planning/uuid';
@@ -55,7 +56,8 @@ export const checkBulk = (client: Pick<ClientContext, 'sealer'>, input: BulkInpu
   return { filter, deed: checkDeed(client, input.action) };
 };
 
-const FILTER = ['state', 'id', 'target', 'tag', 'error', 'errorCode', 'errorGroup', 'since', 'until'];
+/** `limit` stands beside them. */
+const FILTER = KNOWN_FILTER.filter((field) => field !== 'limit');
 const FIELDS: Readonly<Record<BulkVerb, readonly string[]>> = {
   cancel: ['do'],
   redrive: ['do'],

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { GivenPayload } from '../../handlers/contracts/currentPayload';
 import { givenPayload } from '../../handlers/contracts/currentPayload';
 import type { Contract } from '../../handlers/types';
@@ -10,7 +11,6 @@ import { isJsonObject, mergePatch } from '../../workflows/planning/bulk/mergePat
 import { fieldAt } from '../../workflows/planning/jsonText';
 import type { TaskProblem } from '../errors';
 import { checkTask } from '../tasks/checkTasks';
-import { sameJson } from '../tasks/repeats';
 
 /** What becomes of a task: another payload, or none, and why. */
 export type Patched =
@@ -51,12 +51,12 @@ export const patchTask = (handler: Contract, task: PayloadRow, patch: JsonObject
   if (changed !== null) return { refusal: 'unstable', detail: fieldAt(['payload', ...changed]) };
   if (checked.target !== task.target) return { refusal: 'target' };
   if (checked.key !== task.key) return { refusal: 'key' };
-  if (sameJson(checked.payload, task.payload)) return null;
+  if (isDeepStrictEqual(after, JSON.parse(task.payload))) return null;
   const { payload, bytes } = checked;
   return { payload, bytes, weight: isComputed(handler, before, task.weight) ? checked.weight : task.weight };
 };
 
-/** Says whether the weight is the handler's, and was not set by hand, where it is always stored. */
+/** Says whether today's code computes this weight; any other stays, as one that was set by hand. */
 const isComputed = (handler: Contract, payload: unknown, weight: number | null): boolean => {
   if (weight === null) return true;
   try {

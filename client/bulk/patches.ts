@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { CodecError } from '../../handlers/codec/codecError';
 import { isEnvelope } from '../../handlers/codec/envelope';
 import type { Sealer } from '../../handlers/codec/sealer';
@@ -5,7 +6,7 @@ import { FIRST_VERSION, storedVersionOf, versionOf } from '../../handlers/contra
 import { cutText } from '../../handlers/text';
 import type { Contract } from '../../handlers/types';
 import type { NewPayload, PayloadRow } from '../../postgres/bulk/payloads';
-import { findUnchanged, readPayloads, setPayloads } from '../../postgres/bulk/payloads';
+import { readPayloads, setPayloads } from '../../postgres/bulk/payloads';
 import type { Client as Transaction, Pool } from '../../postgres/pool';
 import { KEEPS_PAYLOAD } from '../../workflows/planning/bulk/actions';
 import type { JsonObject } from '../../workflows/planning/bulk/mergePatch';
@@ -31,6 +32,8 @@ interface Patching {
   sealer: Sealer | null;
 }
 
+/** For so long payloads are checked before others get this thread. */
+const BUSY_MS = 20;
 /** Most characters of what a handler says of a payload. */
 const DETAIL_MAX = 200;
 /** Bytes of payloads that one step changes, where all are as large as they may be. */
@@ -51,17 +54,22 @@ export const decidePatches = async (
   seqs: readonly number[],
 ): Promise<Patches> => {
   const rows = await readPayloads(pool, seqs);
-  const opened = await openAll(sealer, rows);
+  const newer = new Map<number, string>();
+  for (const row of rows) {
+    const why = newerThan(handler, row);
+    if (why !== null) newer.set(row.seq, why);
+  }
+  const known = rows.filter(({ seq }) => !newer.has(seq));
+  const opened = await openAll(sealer, known);
   const changed = new Map<number, NewPayload>();
   const refused = new Map<number, string>();
-  const newer = new Map<number, string>();
-  for (const [i, row] of rows.entries()) {
-    const { seq } = row;
-    const why = newerThan(handler, row);
-    if (why !== null) {
-      newer.set(seq, why);
-      continue;
+  let yieldedAt = performance.now();
+  for (const [i, row] of known.entries()) {
+    if (performance.now() - yieldedAt > BUSY_MS) {
+      await setImmediate();
+      yieldedAt = performance.now();
     }
+    const { seq } = row;
     const payload = opened[i]!;
     const patched =
       typeof payload === 'string'
@@ -105,19 +113,6 @@ const toSeal = ({ changed, read }: Patches): { tasks: NewPayload[]; payloads: st
   const tasks = [...changed.values()];
   const payloads = tasks.map(({ payload }) => payload);
   return { tasks, payloads, ids: tasks.map(({ seq }) => read.get(seq)!.id) };
-};
-
-/**
- * Returns those of the waiting tasks whose payload still is the one that was read. Their targets
- * are locked, so it stays so.
- */
-export const stillAsRead = async (
-  tx: Transaction,
-  { read }: Patches,
-  seqs: readonly number[],
-): Promise<ReadonlySet<number>> => {
-  const tasks = seqs.flatMap((seq) => read.get(seq) ?? []);
-  return new Set(await findUnchanged(tx, tasks));
 };
 
 /** Writes the new payloads of those of the tasks that get one. */

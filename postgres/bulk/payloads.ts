@@ -3,10 +3,6 @@ import { NAMED } from './waiting';
 
 /** Statements that change the payloads of waiting tasks. */
 
-/** Part of statements: a hash of all that a change of a payload replaces. */
-const PRINT = `hashtextextended(
-  concat_ws(' ', coalesce(k.version, 1), coalesce(k.weight, 1), k.payload::text), 0)::text`;
-
 /** A task with its payload as it is stored, and what was computed from that. */
 export interface PayloadRow {
   seq: number;
@@ -18,8 +14,8 @@ export interface PayloadRow {
   key: string | null;
   /** Null: 1. */
   weight: number | null;
-  /** By which it is seen whether payload, version and weight are still these. */
-  print: string;
+  /** By which it is seen whether all of it is still so (`WaitingRow`). */
+  rowVersion: string;
 }
 
 export const readPayloads = async (db: Queryable, seqs: readonly number[]): Promise<PayloadRow[]> => {
@@ -27,28 +23,12 @@ export const readPayloads = async (db: Queryable, seqs: readonly number[]): Prom
     name: 'read-payloads',
     text: `
 select k.seq, k.id, t.key as target, k.payload::text as payload, k.version, k.key, k.weight,
-  ${PRINT} as print
+  k.xmin::text as "rowVersion"
 from task k join target t on t.id = k.target_id
 where k.seq = any($1::bigint[])`,
     values: [seqs],
   });
   return rows;
-};
-
-/** Returns those of the tasks that are as they were read, by their print. */
-export const findUnchanged = async (
-  client: Client,
-  tasks: readonly Pick<PayloadRow, 'seq' | 'print'>[],
-): Promise<number[]> => {
-  const { rows } = await client.query<{ seq: number }>({
-    name: 'find-unchanged',
-    text: `
-select k.seq
-from unnest($1::bigint[], $2::text[]) p (seq, print) join task k on k.seq = p.seq
-where ${PRINT} = p.print`,
-    values: [tasks.map(({ seq }) => seq), tasks.map(({ print }) => print)],
-  });
-  return rows.map(({ seq }) => seq);
 };
 
 /** A payload as it is to be stored, with what was computed from it. */

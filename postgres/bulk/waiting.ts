@@ -9,6 +9,8 @@ export interface WaitingRow {
   seq: number;
   targetId: number;
   place: 'queue' | 'delayed' | 'held';
+  /** Another one once its payload, version, weight or priority was written anew. */
+  rowVersion: string;
   priority: number;
   weight: number | null;
   notBefore: Date | null;
@@ -22,7 +24,7 @@ export interface WaitingRow {
  * for an empty one reads all of it for each task. Only their target's lock keeps the places valid.
  */
 export const NAMED = `named as materialized (
-  select k.seq, k.target_id, k.priority, k.weight, (
+  select k.seq, k.target_id, k.priority, k.weight, k.xmin::text as row_version, (
       select q.ctid
       from queue q
       where q.target_id = k.target_id and q.priority = k.priority and q.seq = k.seq) as at
@@ -36,7 +38,8 @@ export const lockWaiting = async (client: Client, seqs: readonly number[]): Prom
     text: `
 with ${NAMED},
 kept as (select x.seq, x.not_before from held x where x.seq = any($1::bigint[]) for update)
-select n.seq, n.target_id as "targetId", n.priority, n.weight, coalesce(d.not_before, x.not_before) as "notBefore",
+select n.seq, n.target_id as "targetId", n.priority, n.weight, n.row_version as "rowVersion",
+  coalesce(d.not_before, x.not_before) as "notBefore",
   coalesce(y.expires_at, y.at) as "expiresAt",
   case when n.at is not null then 'queue' when d.seq is not null then 'delayed' else 'held' end as place
 from named n left join delayed d on d.seq = n.seq left join kept x on x.seq = n.seq

@@ -214,7 +214,7 @@ test('a wrong filter or action is refused, and nothing is started', async () => 
     { action: { do: 'cancel' }, where: { state: 'dead' } },
     'where.state: expected one of "created", got "dead".',
   );
-  await bad({ action: { do: 'cancel' }, where: { targets: 'x' } }, 'where.targets: expected only state, id, target');
+  await bad({ action: { do: 'cancel' }, where: { targets: 'x' } }, 'where.targets: expected only state, target, tag');
   await bad({ action: { do: 'cancel', priority: 1 } }, 'action.priority: expected only do, got "priority".');
   await bad(
     { action: { do: 'update' } },

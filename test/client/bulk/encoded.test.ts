@@ -120,7 +120,7 @@ update task set payload = (select payload from task where id = 'a') where id = '
     const view = await patched({ ...shop, client }, { note: 'secret-2' });
     expect(view).toMatchObject({ done: 2, failed: 1, action: { payloadPatch: '{"note":"secret-2"}' } });
     expect(view.failures).toEqual({
-      'its payload cannot be decoded: give the worker the codec that encoded it': 1,
+      'its payload cannot be decoded: give the worker the codec and object store that it was stored with': 1,
     });
     expect(await payloadsOf(client, 'a', 'b')).toEqual([
       { to: 'se', note: 'secret-2' },
@@ -169,6 +169,14 @@ test('a dry run encodes what it shows, too, and names what is too large then; it
   expect(await dryRun({ objectStore: { store, overBytes: 8_000 } })).toEqual([]); // it becomes an object
   expect(put).not.toHaveBeenCalled();
   expect((await shop.pool.query('select from unneeded_object')).rowCount).toBe(0);
+  // The started action finds the same.
+  const client = encoding(shop, { payloadCodec });
+  const action = { do: 'update', payloadPatch: { note: 'n' } } as const;
+  const { id } = await shop.client.bulk.start({ handler: 'items', action });
+  await makeSteps(client, shop.handler);
+  await client.close();
+  expect(await shop.client.bulk.get(id)).toMatchObject({ done: 0, failures: { [reason]: 1 } });
+  expect(await payloadsOf(shop.client, 'a')).toEqual([{ to: 'se' }]);
 });
 
 test('a patch that looks encoded is stored as it is, with a codec, an object store and without', async () => {
@@ -179,7 +187,6 @@ test('a patch that looks encoded is stored as it is, with a codec, an object sto
   for (const [i, options] of [{ objectStore: { store } }, { payloadCodec }, {}].entries()) {
     const client = encoding(shop, { ...options, handlers: [shop.handler] });
     const note = `${i} \\[encoded:YWJj] "[encoded:e30=]"`;
-    // Started by a program without a codec, and made by one with it.
     const starter = i === 1 ? client : shop.client;
     const { id } = await starter.bulk.start({ handler: 'items', action: { do: 'update', payloadPatch: { note } } });
     await makeSteps(client, shop.handler);
@@ -189,6 +196,19 @@ test('a patch that looks encoded is stored as it is, with a codec, an object sto
     await client.close();
     if (i === 1) await shop.pool.query(`update task set payload = '{"to":"se"}' where id = 'a'`);
   }
+});
+
+test('a patch that a program without a codec started is made by a worker with one', async () => {
+  await open();
+  await shop.client.submit('items', items('se', 'a'));
+  const payloadCodec = codecOf(`k1:${randomBytes(32).toString('base64')}`);
+  const client = encoding(shop, { payloadCodec, handlers: [shop.handler] });
+  const action = { do: 'update', payloadPatch: { note: 'plain' } } as const;
+  const { id } = await shop.client.bulk.start({ handler: 'items', action });
+  await makeSteps(client, shop.handler);
+  expect((await client.bulk.get(id))!.done).toBe(1);
+  expect(await payloadsOf(client, 'a')).toEqual([{ to: 'se', note: 'plain' }]);
+  await client.close();
 });
 
 test('what is no action is refused alike with a codec', async () => {

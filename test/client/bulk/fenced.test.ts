@@ -252,7 +252,7 @@ values ('n', 'q', '{other}', clock(), clock()), ('gone', 'q', '{items}', clock()
   await shop.pool.query(`update node set handlers = '{other,items}' where id = 'n'`);
   expect(await waits()).toEqual([null, null]);
   await since(65);
-  const older = 'a worker of this version of Muster or later that has handler "items"';
+  const older = 'its turn, or a worker of this version of Muster or later that has handler "items"';
   expect(await waits()).toEqual([older, older]);
   await makeSteps(shop.client, shop.handler);
   expect((await shop.client.bulk.get(id))!.waitsFor).toBeNull();

@@ -34,6 +34,10 @@ test('neither their order nor a batch that waits for a retry is changed, and the
   const expiresAt = '2099-01-01T00:00:00Z';
   const expires = await made(shop.client, { handler: 'items', action: { do: 'update', expiresAt } });
   expect(expires).toMatchObject({ total: 1, done: 0, failures: { [reason]: 1 } });
+  const action = { do: 'update', payloadPatch: { note: 'n' } } as const;
+  expect((await shop.client.bulk.dryRun({ handler: 'items', action })).refused).toEqual([{ id: 'a', reason }]);
+  const patch = await made(shop.client, { handler: 'items', action }, shop.handler);
+  expect(patch).toMatchObject({ total: 1, done: 0, failures: { [reason]: 1 } });
   await shop.pool.query(`update lane_batch set status = 1 where status = 0`); // it waits for a retry
   const cancel = await made(shop.client, { handler: 'items', action: { do: 'cancel' } });
   expect(cancel).toMatchObject({ total: 3, done: 1, failed: 2 });

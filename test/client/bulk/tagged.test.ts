@@ -68,3 +68,24 @@ test('waiting tasks are cancelled, wherever they wait, of one target; what came 
   ]);
   await expect(shop.client.bulk.dryRun({ ...input, where: { tag: '' } })).rejects.toThrow(/^where.tag: expected 1-100/);
 });
+
+test('one task by its id is changed only if it has the tag, the target and the handler, also to redrive it', async () => {
+  await shop.client.submit('items', [red('a'), task('plain'), red('failed'), red('other', { payload: { to: 'no' } })]);
+  await cut(shop.pool, ['failed'], { state: 5 });
+  const action = { do: 'update', weight: 2 } as const;
+  const doneOf = async (where: object, given: object = action): Promise<number> =>
+    (await made(shop.client, { handler: 'items', where, action: given as never })).done;
+  expect(await doneOf({ id: 'plain', tag: 'red' })).toBe(0);
+  expect(await doneOf({ id: 'a', tag: 'red', target: 'no' })).toBe(0);
+  expect(await doneOf({ id: 'nothing' })).toBe(0);
+  expect(await doneOf({ id: 'a', tag: 'red', target: 'se' })).toBe(1);
+  const { rows } = await shop.pool.query('select id, weight from task order by id');
+  expect(rows).toEqual([
+    { id: 'a', weight: 2 },
+    { id: 'failed', weight: null },
+    { id: 'other', weight: null },
+    { id: 'plain', weight: null },
+  ]);
+  expect(await doneOf({ id: 'a', state: 'failed' }, { do: 'redrive' })).toBe(0);
+  expect(await doneOf({ id: 'failed', state: 'failed' }, { do: 'redrive' })).toBe(1);
+});

@@ -26,7 +26,7 @@ const handler = defineHandler<Order>({
   submit: async () => ({ results: [] }),
 });
 const task = (weight: number | null) => ({
-  ...{ seq: 1, id: 'a', target: 'se', version: null, key: null, weight, print: '' },
+  ...{ seq: 1, id: 'a', target: 'se', version: null, key: null, weight, rowVersion: '' },
   payload: '{"to":"se","sum":{"cents":200}}',
 });
 

@@ -20,12 +20,15 @@ test.each<[Partial<Standing>, string | null]>([
   [{ isServed: false, payloadVersion: 3 }, 'a worker that has handler "items" in payloadVersion 3 or later'],
   [{ isServed: false, needsHandler: false }, null],
   [{ dueForSeconds: 59 }, null],
-  [{ dueForSeconds: 60 }, 'a worker of this version of Muster or later that has handler "items"'],
+  [{ dueForSeconds: 60 }, 'its turn, or a worker of this version of Muster or later that has handler "items"'],
   [
     { dueForSeconds: 60, payloadVersion: 3 },
-    'a worker of this version of Muster or later that has handler "items" in payloadVersion 3 or later',
+    'its turn, or a worker of this version of Muster or later that has handler "items" in payloadVersion 3 or later',
   ],
-  [{ dueForSeconds: 60, needsHandler: false, isServed: false }, 'a worker of this version of Muster or later'],
+  [
+    { dueForSeconds: 60, needsHandler: false, isServed: false },
+    'its turn, or a worker of this version of Muster or later',
+  ],
   [{ dueForSeconds: 600, needsHandler: false, isHidden: false, isServed: false }, null],
 ])('%j', (other, expected) => {
   expect(waitsFor({ ...standing, ...other })).toBe(expected);

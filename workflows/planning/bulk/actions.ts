@@ -17,8 +17,8 @@ export const IN_LANE_BATCH = 'in a batch of a lane, which is cancelled as a whol
 /** Why a task keeps the payload that it has, and what helps. */
 export const KEEPS_PAYLOAD = {
   noObject: 'its payload is no JSON object, as a merge patch needs: cancel it, and submit another task',
-  unreadable: 'its payload cannot be decoded: give the worker the codec that encoded it',
-  outdated: 'its payload cannot be made today’s by the handler: cancel it, and submit another task',
+  unreadable: 'its payload cannot be decoded: give the worker the codec and object store that it was stored with',
+  outdated: 'its payload cannot be made today’s by the handler: give it an upcast for its version, or cancel the task',
   unstable: 'the schema would change what is not in the patch: cancel it, and submit another task',
   dropped: 'the handler drops a member of the patch: correct its name, or give the workers newer code',
   invalid: 'the handler refuses the new payload: correct the patch',

@@ -10,18 +10,12 @@ export const isJsonObject = (value: unknown): value is JsonObject =>
  * neither of them, and shares nothing of the patch, which is used for many values.
  */
 export const mergePatch = (value: unknown, patch: unknown): unknown => {
-  if (!isJsonObject(patch)) return copied(patch);
+  if (!isJsonObject(patch)) return structuredClone(patch);
   const merged = new Map(isJsonObject(value) ? Object.entries(value) : []);
   for (const [name, part] of Object.entries(patch))
     if (part === null) merged.delete(name);
     else merged.set(name, mergePatch(merged.get(name), part));
   return Object.fromEntries(merged);
-};
-
-const copied = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(copied);
-  if (!isJsonObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, copied(part)]));
 };
 
 /** Says whether an object within a JSON value has such a member. */

@@ -30,5 +30,7 @@ export const waitsFor = (standing: Standing): string | null => {
   const version = payloadVersion === null ? '' : ` in payloadVersion ${payloadVersion} or later`;
   const having = needsHandler ? ` that has handler "${handler}"${version}` : '';
   if (needsHandler && !isServed) return `a worker${having}`;
-  return isHidden && dueForSeconds >= REFUSED_SECONDS ? `a worker of this version of Muster or later${having}` : null;
+  return isHidden && dueForSeconds >= REFUSED_SECONDS
+    ? `its turn, or a worker of this version of Muster or later${having}`
+    : null;
 };
