@@ -210,7 +210,7 @@ from (
   return pageOf(rows[0]!, limit);
 };
 
-/** Locks those of the leaders that are free: one is locked while it takes a turn or gets a target. */
+/** Locks those of the leaders that are free: one is locked while it has a turn or gets a target. */
 export const lockIdleLeaders = async (client: Client, ids: readonly number[]): Promise<number[]> => {
   const { rows } = await client.query<{ id: number }>({
     name: 'lock-idle-leaders',
