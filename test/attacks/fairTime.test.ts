@@ -31,6 +31,9 @@ const caller = async (): Promise<string> => {
 
 const metrics = async (): Promise<string> => (await world.call('GET /metrics', { token: watcher })).text;
 
+const openOf = async (kind: 'held' | 'requests'): Promise<number> =>
+  Number(new RegExp(`muster_api_open_requests{kind="${kind}"} (\\d+)`).exec(await metrics())![1]);
+
 let no = 0;
 const submit = (wire: Wire, token: string): Promise<{ status: number }> =>
   wire.send(SUBMIT, token, JSON.stringify({ tasks: items('se', `id-${no++}`) }));
@@ -74,7 +77,7 @@ const beside = async (send: (wire: Wire) => Promise<{ status: number }>): Promis
   [hostile, honest] = [0, 0];
   await honestly(200);
   expect((await world.call('GET /health/live')).status).toBe(200);
-  expect(await metrics()).toContain('muster_api_open_requests{kind="held"} ');
+  await eventually(async () => (await openOf('held')) > 0);
   over = true;
   await Promise.all(floods);
   expect(honest).toBe(200);
@@ -119,8 +122,7 @@ test('the request of a token that took little begins before earlier ones of one 
   tally.expectNoneThrough(1);
 });
 
-const inProgress = async (): Promise<number> =>
-  Number(/muster_api_open_requests{kind="requests"} (\d+)/.exec(await metrics())![1]) - 1; /* the one that asks */
+const inProgress = async (): Promise<number> => (await openOf('requests')) - 1; /* the one that asks */
 
 test('tokens with many unfinished large bodies leave a place for one of another token', async () => {
   const hostile = [await caller(), await caller(), await caller()];
