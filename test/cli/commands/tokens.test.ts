@@ -1,3 +1,6 @@
+import { hostname } from 'node:os';
+import type { AuditView } from '../../../workflows/contracts/audit';
+import { hashToken } from '../../../workers/api/tokens';
 import type { World } from '../world';
 import { createWorld } from '../world';
 
@@ -56,4 +59,38 @@ test.each([
 ])('%s is refused with what was expected', async (line, expected) => {
   const refused = await world.run(line);
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(expected)]);
+});
+
+test('each change of tokens and tenants is an entry of the audit, without the token and its hash', async () => {
+  await world.run('tenant set audited --max-queued 5');
+  const made = await json<{ token: string; id: number }>('token create --name audited --scope read --tenant audited');
+  const next = await json<{ token: string; id: number }>(`token rotate ${made.id} --overlap 1h`);
+  await world.run('token revoke 999999');
+  for (const { id } of [made, next]) await world.run(`token revoke ${id}`);
+  await world.run('tenant delete audited');
+  await world.run('token list');
+  const entries = (await json<AuditView[]>('audit --limit 7')).reverse();
+  expect(entries.map(({ verb, subject, outcome }) => `${verb} ${subject}: ${outcome}`)).toEqual([
+    'set tenant audited: done',
+    'create token audited: done',
+    `rotate token ${made.id}: done`,
+    'revoke token 999999: NOT_FOUND',
+    `revoke token ${made.id}: done`,
+    `revoke token ${next.id}: done`,
+    'delete tenant audited: done',
+  ]);
+  expect(entries[0]!.detail).toMatchObject({ maxQueued: 5 });
+  expect(entries[1]!.detail).toMatchObject({ scopes: ['read'], tenant: 'audited' });
+  expect(entries[2]!.detail).toEqual({ overlapMs: 3_600_000 });
+  for (const { door, origin, who } of entries)
+    expect([door, origin, who]).toEqual(['cli', null, expect.stringMatching(new RegExp(`@${hostname()}$`))]);
+  const { rows } = await world.database.pool.query<{ row: string }>('select a::text as row from audit a');
+  const whole = rows.map(({ row }) => row).join('\n');
+  for (const { token } of [made, next]) {
+    const hash = hashToken(token);
+    expect(whole).not.toContain(token.slice(7));
+    for (const form of ['hex', 'base64', 'base64url'] as const) expect(whole).not.toContain(hash.toString(form));
+    expect(whole).not.toContain(JSON.stringify([...hash]).slice(1, -1));
+  }
+  expect(whole).not.toContain('"hash"');
 });
