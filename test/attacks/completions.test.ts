@@ -2,6 +2,7 @@ import pino from 'pino';
 import { defineHandler } from '../../handlers';
 import type { CallbackServer } from '../../workers/callbacks/server';
 import { listenForCallbacks } from '../../workers/callbacks/server';
+import { callbackUrl } from '../../workers/callbacks/token';
 import { completeSignal } from '../../workflows/definitions';
 import type { TasksEnded } from '../../workflows/definitions';
 import { monitorWorkflowId } from '../../workflows/naming';
@@ -21,6 +22,7 @@ import { Tally } from './tally';
  */
 
 const tally = new Tally('crooked completions');
+const replays = new Tally('replayed completions');
 const handler = defineHandler<{ to: string }>({
   name: 'jobs',
   target: ({ to }) => to,
@@ -100,6 +102,11 @@ const CROOKED: readonly (readonly [given: object, kept: object])[] = [
   [{ status: 'ok', result: 'mate' }, { result: 'mate' }],
 ];
 
+const accepted = (reference: string): Promise<true> => {
+  const found = 'select from batch where reference = $1';
+  return eventually(async () => (await muster.database.pool.query(found, [reference])).rowCount === 1);
+};
+
 test.each(Object.keys(doors))('by %s: what cannot be kept is replaced, and every reader answers', async (door) => {
   const to = door.replaceAll(' ', '-');
   const ids = CROOKED.map((_, i) => `${to}-${i}`);
@@ -108,8 +115,7 @@ test.each(Object.keys(doors))('by %s: what cannot be kept is replaced, and every
     'jobs',
     ids.map((id) => ({ id, payload: { to }, callback })),
   );
-  const parked = 'select from batch where reference = $1';
-  await eventually(async () => (await muster.database.pool.query(parked, [to])).rowCount === 1);
+  await accepted(to);
   await doors[door]!({ reference: to, results: CROOKED.map(([given], i) => ({ id: ids[i]!, ...given })) });
   await muster.client.waitFor(ids, { timeoutMs: 60_000 });
 
@@ -128,6 +134,42 @@ test.each(Object.keys(doors))('by %s: what cannot be kept is replaced, and every
   }
   const open = 'select from notification where done_at is null';
   await eventually(async () => (await muster.database.pool.query(open)).rowCount === 0);
+});
+
+test('the URL of a batch that was answered, sent again or spelled otherwise, changes nothing', async () => {
+  for (const id of ['once', 'other']) await muster.client.submit('jobs', { id, payload: { to: id } });
+  for (const to of ['once', 'other']) await accepted(to);
+  const post = async (url: string, result: unknown) => {
+    const results = [{ id: 'once', status: 'ok', result }];
+    const answer = await fetch(url, { method: 'POST', body: JSON.stringify({ results }) });
+    return `${answer.status}${answer.ok ? ` ${((await answer.json()) as { repeated: boolean }).repeated}` : ''}`;
+  };
+  const [mine, other] = [urls.get('once')!, urls.get('other')!];
+  expect(await post(mine, 'first')).toBe('200 false');
+  const [, base, stamp, mac] = /^(.*\/)([\d.]+)\/([\w-]+)$/.exec(mine)!;
+  const [id, createdUs, expiresS] = stamp!.split('.').map(Number) as [number, number, number];
+  const key = { installation: muster.node.deps.installation };
+  const signed = (installation: string, secret: string): string =>
+    callbackUrl(callbacks.url, { installation, secrets: [secret] }, { id, createdUs }, 600_000);
+  const tries: Readonly<Record<string, readonly [url: string, expected: string]>> = {
+    'the same, with another result': [mine, '409'],
+    'another batch with its token': [other.replace(/\/[\w-]+$/, `/${mac}`), '401'],
+    'its token for a later batch': [`${base}${id + 1}.${createdUs}.${expiresS}/${mac}`, '401'],
+    'a later time': [`${base}${id}.${createdUs}.${expiresS + 1}/${mac}`, '401'],
+    'no time': [`${base}${id}.${createdUs}/${mac}`, '401'],
+    'signed by another secret': [signed(key.installation, 'o'.repeat(32)), '401'],
+    'signed for another installation': [signed('00000000-0000-4000-8000-000000000000', secrets[0]!), '401'],
+    'signed anew': [signed(key.installation, secrets[0]!), '409'],
+  };
+  for (const [what, [url, expected]] of Object.entries(tries)) {
+    const answer = await post(url, 'second');
+    replays.add(what, answer === expected ? null : answer);
+  }
+  replays.add('the same once more', (await post(mine, 'first')) === '200 true' ? null : 'settled twice');
+  expect(await muster.client.getTask('once')).toMatchObject({ state: 'succeeded', result: 'first' });
+  expect(await muster.client.getTask('other')).toMatchObject({ state: 'in-progress' });
+  await muster.client.complete('jobs', { reference: 'other', results: [{ id: 'other', status: 'ok' }] });
+  replays.expectNoneThrough(9);
 });
 
 test('addresses of callbacks with such characters are refused, and nothing is stored', async () => {

@@ -35,6 +35,24 @@ test('a token is made with limits, rotated and revoked, and its secret is shown 
   expect([gone.code, gone.stderr]).toEqual([1, expect.stringContaining('Valid token "1" not found')]);
 });
 
+test('of rotations of one token at once one makes a token, and a later one none', async () => {
+  const { id } = await json<{ id: number }>('token create --name twice --scope read --expires 90d');
+  const rotate = () => world.run(`token rotate ${id} --overlap 1h --json`);
+  const all = await Promise.all([rotate(), rotate(), rotate(), rotate()]);
+  expect(all.map(({ code }) => code).sort()).toEqual([0, 1, 1, 1]);
+  const late = await rotate();
+  expect([late.code, late.stderr]).toEqual([1, expect.stringContaining('It was revoked, has expired, or was rotated')]);
+  const made = (await json<{ name: string; expiresAt: string; createdAt: string; id: number }[]>('token list')).filter(
+    ({ name }) => name === 'twice',
+  );
+  const lives = made.map(({ expiresAt, createdAt }) => Date.parse(expiresAt) - Date.parse(createdAt));
+  expect(lives).toEqual([expect.any(Number), 90 * 86_400_000]);
+  expect(lives[0]).toBeLessThan(2 * 3_600_000);
+  // The new one was never stored by its owner: the old one may be rotated again.
+  await world.run(`token revoke ${made[1]!.id}`);
+  expect((await rotate()).code).toBe(0);
+});
+
 test('a tenant is made, shown with what it uses, and deleted once no token is valid', async () => {
   const made = await json('tenant set shop --max-queued 10 --max-executions 0');
   expect(made).toMatchObject({ name: 'shop', maxQueued: 10, maxExecutions: 0, maxBytes: null });
