@@ -1,20 +1,20 @@
 import pino from 'pino';
-import { defineHandler } from '../../handlers';
-import type { CallbackServer } from '../../workers/callbacks/server';
-import { listenForCallbacks } from '../../workers/callbacks/server';
-import { callbackUrl } from '../../workers/callbacks/token';
-import { completeSignal } from '../../workflows/definitions';
-import type { TasksEnded } from '../../workflows/definitions';
-import { monitorWorkflowId } from '../../workflows/naming';
-import type { ApiWorld } from '../api/world';
-import { openWorld } from '../api/world';
-import { eventually } from '../helpers/eventually';
-import type { TestMuster } from '../helpers/muster';
-import { startMuster } from '../helpers/muster';
-import { expectWhole } from '../helpers/whole';
-import type { Receiver } from '../services/notifier/receiver';
-import { messagesOf, SECRET, startReceiver } from '../services/notifier/receiver';
-import { Tally } from './tally';
+import { defineHandler } from '../../../handlers';
+import type { CallbackServer } from '../../../workers/callbacks/server';
+import { listenForCallbacks } from '../../../workers/callbacks/server';
+import { callbackUrl } from '../../../workers/callbacks/token';
+import { completeSignal } from '../../../workflows/definitions';
+import type { TasksEnded } from '../../../workflows/definitions';
+import { monitorWorkflowId } from '../../../workflows/naming';
+import type { ApiWorld } from '../../api/world';
+import { openWorld } from '../../api/world';
+import { eventually } from '../../helpers/eventually';
+import type { TestMuster } from '../../helpers/muster';
+import { startMuster } from '../../helpers/muster';
+import { expectWhole } from '../../helpers/whole';
+import type { Receiver } from '../../services/notifier/receiver';
+import { messagesOf, SECRET, startReceiver } from '../../services/notifier/receiver';
+import { Tally } from '../tally';
 
 /**
  * Crooked values in the completion of an accepted batch, through each door that takes one: every
