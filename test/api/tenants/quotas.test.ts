@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { TenantLimits } from '../../../postgres/api/tenant';
 import { upsertTenant } from '../../../postgres/api/tenant';
 import { insertToken } from '../../../postgres/api/token';
+import { Recipients } from '../../../client/callbacks/recipients';
+import { Quotas } from '../../../workers/api/tenants/quotas';
 import { hashToken, newToken } from '../../../workers/api/tokens';
 import { eventually } from '../../helpers/eventually';
 import type { ApiWorld } from '../world';
@@ -174,4 +176,41 @@ test('a tenant without quotas, and callers of no tenant, are not counted', async
   const { submit } = await tenant('free', {});
   const ids = Array.from({ length: 500 }, (_, i) => String(i));
   expect((await submit('a', ...ids)).status).toBe(200);
+});
+
+test('the counts of a thousand tenants are kept, and no more', async () => {
+  const { pool } = world.database;
+  await pool.query(`insert into tenant (name, max_items, created_at)
+    select 'kept-' || n, 1, clock() from generate_series(0, 1000) n`);
+  const quotas = new Quotas(pool, () => 0); // no time passes: what is kept is not counted anew
+  const isFull = (name: string): Promise<boolean> =>
+    quotas.items(name, 1).then(
+      () => false,
+      () => true,
+    );
+  expect([await isFull('kept-0'), await isFull('kept-0')]).toEqual([false, true]);
+  for (let n = 1; n < 1_000; n++) await quotas.items(`kept-${n}`, 0);
+  expect(await isFull('kept-0')).toBe(true);
+  await quotas.items('kept-1000', 0);
+  expect(await isFull('kept-0')).toBe(false);
+});
+
+test('of the addresses of callbacks so many are known as may be kept, however many there are', async () => {
+  const { pool } = world.database;
+  let statements = 0;
+  const counted = new Proxy(pool, {
+    get: (of, name) => {
+      if (name === 'query') statements++;
+      return Reflect.get(of, name) as unknown;
+    },
+  });
+  const recipients = new Recipients(3);
+  const ask = async (...names: string[]): Promise<number> => {
+    statements = 0;
+    const tasks = names.map((name) => ({ callback: { url: `https://kept.example/${name}` } }));
+    await recipients.idsOf(counted, tasks);
+    return statements / 2; // a recipient is registered by two
+  };
+  expect([await ask('a', 'b', 'c'), await ask('c', 'b', 'a')]).toEqual([3, 0]);
+  expect(await ask('d', 'd', 'a')).toBe(2);
 });
