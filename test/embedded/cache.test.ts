@@ -83,7 +83,6 @@ const START = (options: object): string => `
   report({ copied: lines.filter((line) => /copying its programs/.test(line)) });`;
 
 const find = (...caches: string[]) => runParent(embedded, FIND(caches));
-/** Changes the last byte of a file, which no `--version` reads. */
 const changeByte = (file: string): void => {
   const bytes = readFileSync(file);
   bytes[bytes.length - 1]! ^= 1;

@@ -70,7 +70,7 @@ test('a revocation while the tokens are being read counts from then on, however 
   const { pool } = world.database;
   const { token, id } = await make();
   let now = 0;
-  let held: Promise<void> | null = null;
+  let held = Promise.resolve();
   let isRead = false;
   /** The real pool, whose list of tokens may be held back on its way. */
   const slow = {
@@ -93,7 +93,7 @@ test('a revocation while the tokens are being read counts from then on, however 
   await revokeToken(pool, id);
   now += SEEN_AFTER_MS - 1;
   release();
-  held = null;
+  held = Promise.resolve();
   expect(await during).toMatchObject({ tokenId: id });
   now += 1;
   const after = await book.find(token);
