@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-/** Sends the bytes, and returns all that came until the other side closed, or was silent for long. */
+/** Sends the bytes, and returns all that came until the other side closed, or said no more. */
 const send = (bytes: string): Promise<string> =>
   new Promise((resolve) => {
     let got = '';

@@ -6,7 +6,7 @@ import { items, openWorld } from '../../api/world';
 import { eventually } from '../../helpers/eventually';
 import { Tally } from '../tally';
 
-/** What was sent, answered or shown once, sent again by another or too late; tokens that end meanwhile. */
+/** What was sent or answered once, sent again by another or too late; tokens that end meanwhile. */
 
 const tally = new Tally('replays, and tokens that end');
 /** How long another process may take a revoked token (docs/http-api.md). */
@@ -29,7 +29,7 @@ interface Tried {
   begunAt: number;
   status: number;
 }
-/** Sends without a pause, over ten connections, until the token is refused, and for a second more. */
+/** Sends without a pause, ten at once, until the token is refused, and for a second more. */
 const burst = async (token: string): Promise<Tried[]> => {
   const all: Tried[] = [];
   let refusedAt = Infinity;
@@ -75,7 +75,7 @@ test('a revocation while the tokens are being read counts from then on, however 
   /** The real pool, whose list of tokens may be held back on its way. */
   const slow = {
     query: async (asked: { name: string }) => {
-      const answer: unknown = await pool.query(asked as never);
+      const answer: unknown = await pool.query(asked as unknown as string);
       if (asked.name !== 'read-api-tokens') return answer;
       isRead = true;
       await held;

@@ -66,7 +66,7 @@ export class Quotas {
     return this.take(name, { executions: 1, items });
   }
 
-  /** A fan-out counts as one item, beside its items: each is a row, and nothing else bounds them. */
+  /** A fan-out counts as one item beside its items: each is a row that nothing else bounds. */
   fanout(name: string): Promise<void> {
     return this.take(name, { items: 1 });
   }

@@ -1,5 +1,5 @@
 import { BinaryReader, leb } from './binary';
-import { refuseObjects } from './types';
+import { REFERENCES, refuseObjects } from './types';
 
 /**
  * Gives the memories and tables of a module a maximum, by rewriting their sections: a running
@@ -98,9 +98,8 @@ const readLimits = (reader: BinaryReader): Limits | null => {
 };
 const writeLimits = ({ min, max }: Limits): number[] => [1, ...leb(min), ...leb(max)];
 
-/** A table with an initial value begins so, and a reference to a numbered type so. */
+/** A table with an initial value begins so. */
 const WITH_VALUE = 0x40;
-const REFERENCES = [0x63, 0x64];
 
 const readTableType = (reader: BinaryReader): Uint8Array => {
   const begin = reader.at;

@@ -15,7 +15,7 @@ const FORMS: Readonly<Record<number, string>> = {
   0x5f: 'a struct',
 };
 /** What a reference to a type begins with, in place of the byte of a number. */
-const REFERENCES: readonly number[] = [0x63, 0x64];
+export const REFERENCES: readonly number[] = [0x63, 0x64];
 
 /** Reads over the content of a section of types. @throws Error for any but those of functions */
 export const refuseObjects = (reader: BinaryReader): void => {
