@@ -10,12 +10,13 @@ import {
   readBody,
 } from '../../postgres/callbacks/notification';
 import type { TakenNotification } from '../../postgres/callbacks/notification';
+import { isRetryable, isUnavailable } from '../../postgres/errors';
 import { outlast } from '../../postgres/outage';
 import { DEFAULT_WORKFLOWS, workflowRefusal } from '../../workflows/planning/callbacks/workflows';
 import { NOTIFIER_LOOK } from '../../postgres/sweeper/overdueWork';
 import type { ActivityDeps } from '../deps';
 import { CodecError } from '../../handlers/codec/codecError';
-import { cutText, describeThrown } from '../../handlers/text';
+import { cutText, describeThrown, show } from '../../handlers/text';
 import { LookSign } from '../accepted/lookSign';
 import { Deliveries } from './deliveries';
 import { partsOf, withResults } from './message';
@@ -152,17 +153,26 @@ class DeliveryRun {
     );
   }
 
+  /**
+   * Delivers one message. Whatever fails in reading or sending it is an attempt of this message
+   * alone; only an outage of the store is thrown, since it concerns all of them.
+   */
   private async deliver(one: TakenNotification): Promise<Delivery> {
-    const body = (one.body ?? (await readBody(this.deps.pool, one.id))) as TasksEnded | FanoutEnded;
-    let message: Message;
     try {
-      message = 'fanout' in body ? fanoutMessage(body) : await this.tasksMessage(one, body);
+      const message = await this.messageOf(one);
+      return one.kind === 'workflow' ? await this.signalWorkflow(one, message) : await this.callWebhook(one, message);
     } catch (error) {
-      if (error instanceof CodecError)
-        return { kind: 'retry', error: `not sent: its results cannot be decoded: ${error.message}` };
-      throw error;
+      if (isUnavailable(error) || isRetryable(error)) throw error;
+      const why =
+        error instanceof CodecError ? `its results cannot be decoded: ${error.message}` : describeThrown(error);
+      return { kind: 'retry', error: `not sent: ${why}` };
     }
-    return one.kind === 'workflow' ? this.signalWorkflow(one, message) : this.callWebhook(one, message);
+  }
+
+  private async messageOf(one: TakenNotification): Promise<Message> {
+    const body = one.body ?? (await readBody(this.deps.pool, one.id));
+    if (typeof body !== 'object' || body === null) throw new TypeError(`body: expected an object, got ${show(body)}`);
+    return 'fanout' in body ? fanoutMessage(body as FanoutEnded) : this.tasksMessage(one, body as TasksEnded);
   }
 
   private async tasksMessage(one: TakenNotification, body: TasksEnded): Promise<Message> {

@@ -9,8 +9,10 @@ const MOST_KEPT = 10_000;
 export class Recipients {
   private readonly known = new Map<string, { id: number; until: number }>();
 
+  constructor(private readonly mostKept = MOST_KEPT) {}
+
   /** Returns the recipient of each task; null: it has no callback. */
-  async idsOf(registry: Pool, tasks: readonly CheckedTask[]): Promise<(number | null)[]> {
+  async idsOf(registry: Pool, tasks: readonly Pick<CheckedTask, 'callback'>[]): Promise<(number | null)[]> {
     const ids: (number | null)[] = [];
     for (const { callback } of tasks) ids.push(callback === null ? null : await this.idOf(registry, callback));
     return ids;
@@ -22,7 +24,7 @@ export class Recipients {
     if (known !== undefined && performance.now() < known.until) return known.id;
     const until = performance.now() + RECIPIENT_MS;
     const id = await registerRecipient(registry, 'url' in callback ? 'webhook' : 'workflow', callback);
-    if (this.known.size > MOST_KEPT) this.known.clear();
+    if (this.known.size >= this.mostKept) this.known.clear();
     this.known.set(key, { id, until });
     return id;
   }

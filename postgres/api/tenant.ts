@@ -12,7 +12,7 @@ export interface TenantLimits {
   maxTargets: number | null;
   /** Executions that have not ended. */
   maxExecutions: number | null;
-  /** Items of executions and fan-outs that have not ended. */
+  /** Items of executions and fan-outs that have not ended; each such fan-out counts as one more. */
   maxItems: number | null;
 }
 export interface TenantRow extends TenantLimits {
@@ -142,7 +142,7 @@ from (
   where tenant = $1 and state in (0 /* created */, 1 /* in progress */, 2 /* staging */)
 ) e
 cross join (
-  select coalesce(sum(items), 0) as items
+  select count(*) + coalesce(sum(items), 0) as items
   from fanout
   where tenant = $1 and state in (0 /* open */, 1 /* sealed */)
 ) f`,

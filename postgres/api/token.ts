@@ -83,10 +83,19 @@ export const revokeToken = async (db: Queryable, id: number): Promise<ApiTokenRo
   return rows[0] ?? null;
 };
 
+/** Locks a token until the transaction ends: of two that replace it the second sees the first's. */
+export const lockToken = async (db: Queryable, id: number): Promise<void> => {
+  await db.query({
+    name: 'lock-api-token',
+    text: 'select from api_token where id = $1 for update',
+    values: [id],
+  });
+};
+
 /**
  * Inserts a token with the name, scopes and limits of another valid one, which ends after
  * `overlapMs`. The new one lives as long as the other was meant to, from now. Null: there is no
- * valid token with this id.
+ * valid token with this id, or one has replaced it. In a transaction that locked it (`lockToken`).
  */
 export const replaceToken = async (
   db: Queryable,
@@ -98,9 +107,13 @@ export const replaceToken = async (
     text: `
 with old as (
   select *
-  from api_token
+  from api_token o
   where id = $1 and revoked_at is null and (expires_at is null or expires_at > clock())
-  for update
+    and not exists (
+      select
+      from api_token n
+      where n.replaces = coalesce(o.replaces, o.id) and n.id > o.id and n.revoked_at is null
+    )
 ), ends as (
   update api_token t
   set expires_at = least(t.expires_at, clock() + $3 * interval '1 ms')

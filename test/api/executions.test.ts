@@ -1,5 +1,6 @@
 import type { Fleet } from '../executions/helpers';
 import { openFleet } from '../executions/helpers';
+import { PAGE_BYTES } from '../../workers/api/bodies/memory';
 import { follow } from './events';
 import type { ApiWorld } from './world';
 import { openWorld } from './world';
@@ -115,6 +116,44 @@ test('the result document; in pages it is the same, whatever their size [E13]', 
     status: 400,
     body: { errors: [{ field: 'after' }] },
   });
+});
+
+interface Page {
+  items: { position: number }[];
+  chunks: Record<string, { results: object }>;
+}
+test('a page of large items or results is cut by its bytes, and leads to the next; a lookup of them is refused', async () => {
+  const { request_id: id } = (await start('echo', lists(80))).body;
+  await world.call(`GET /v1/executions/${id}?wait=60`);
+  await world.database.pool.query({
+    text: `update work_item set stdout = repeat('o', 65536), stderr = repeat('e', 65536) where execution_id = $1`,
+    values: [id],
+  });
+  const pagesOf = async (list: string, keysIn: (page: Page) => string[]): Promise<string[][]> => {
+    const pages: string[][] = [];
+    for (let after = ''; pages.length < 10;) {
+      const { status, text, body } = await world.call(`GET /v1/executions/${id}/${list}?limit=10000${after}`);
+      expect([status, text.length < 1.1 * PAGE_BYTES]).toEqual([200, true]);
+      pages.push(keysIn(body));
+      if (body.next === undefined) break;
+      after = `&after=${body.next}`;
+    }
+    return pages;
+  };
+  const items = await pagesOf('items', (page) => page.items.map(({ position }) => String(position)));
+  const results = await pagesOf('results', (page) =>
+    Object.values(page.chunks).flatMap((chunk) => Object.keys(chunk.results)),
+  );
+  for (const pages of [items, results]) {
+    expect([pages.length, new Set(pages.flat()).size, pages.flat().length]).toEqual([2, 80, 80]);
+    expect(pages[0]!.length).toBeGreaterThan(50);
+  }
+  const ids = Array.from({ length: 70 }, (_, i) => `large-${i}`);
+  const tasks = ids.map((task) => ({ id: task, payload: { to: 'l', note: 'x'.repeat(250_000) } }));
+  for (const part of [tasks.slice(0, 35), tasks.slice(35)]) await world.client.submit('items', part);
+  const lookUp = (of: string[]) => world.call('POST /v1/tasks:lookup', { body: { ids: of } });
+  expect(await lookUp(ids)).toMatchObject({ status: 413, body: { code: 'ANSWER_TOO_LARGE' } });
+  expect((await lookUp(ids.slice(0, 20))).body.tasks).toHaveLength(20);
 });
 
 test('cancel: what runs is interrupted, the stream of its progress ends [E2]', async () => {

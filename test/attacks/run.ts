@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { processFlags, switchFlag } from '../../examples/support/flags';
 import { runToEnd } from '../helpers/runToEnd';
+import { attackFromBrowser } from './browser/part';
 import type { Count } from './tally';
 import { TALLY_FILE } from './tally';
 
@@ -28,16 +29,20 @@ async function main(): Promise<void> {
       env: { ...process.env, [TALLY_FILE]: file, ...(flags.short ? {} : { MUSTER_TEST_LONG: '1' }) },
     });
     const [code] = (await once(jest, 'exit')) as [number | null];
-    const counts = existsSync(file) ? readCounts(file) : [];
+    const browser = await attackFromBrowser(process.env['PATH'] ?? '', flags.short);
+    const counts = [...(existsSync(file) ? readCounts(file) : []), ...browser.counts];
     for (const { door, tried, through, note } of counts)
       process.stdout.write(
         `${door.padEnd(54)} ${tried} tried, ${through.length} got through${note === '' ? '' : `; ${note}`}\n`,
       );
+    if (browser.untried !== null)
+      process.stdout.write(`${'pages of other sites in a browser'.padEnd(54)} not tried: ${browser.untried}\n`);
     const tried = counts.reduce((sum, count) => sum + count.tried, 0);
     const through = counts.flatMap((count) => count.through);
     process.stdout.write(`${'all'.padEnd(54)} ${tried} tried, ${through.length} got through\n`);
     for (const line of through) process.stdout.write(`  ${line}\n`);
-    process.exitCode = code === 0 && through.length === 0 && tried > 0 ? 0 : 1;
+    const isPassed = code === 0 && browser.code === 0 && through.length === 0 && tried > 0;
+    process.exitCode = isPassed ? 0 : 1;
   } finally {
     rmSync(folder, { recursive: true });
   }

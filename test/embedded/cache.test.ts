@@ -83,6 +83,11 @@ const START = (options: object): string => `
   report({ copied: lines.filter((line) => /copying its programs/.test(line)) });`;
 
 const find = (...caches: string[]) => runParent(embedded, FIND(caches));
+const changeByte = (file: string): void => {
+  const bytes = readFileSync(file);
+  bytes[bytes.length - 1]! ^= 1;
+  writeFileSync(file, bytes);
+};
 const copiesIn = (cache: string): string[] => readdirSync(cache).map((name) => join(cache, name));
 
 /**
@@ -226,6 +231,8 @@ describe('the same programs, where no server starts', () => {
       ],
       ['with a library that is cut off', () => truncateSync(join(copy, 'lib', 'libicuuc.so.60.2'), 1000)],
       ['with a file less, which only initdb needs', () => rmSync(join(copy, 'share', 'postgresql', 'postgres.bki'))],
+      ['with a program of another content of the same size', () => changeByte(join(copy, 'bin', 'postgres'))],
+      ['with a library more', () => writeFileSync(join(copy, 'lib', 'libplanted.so'), '')],
       ['that others cannot run', () => chmodSync(join(copy, 'bin'), 0o600)],
       [
         'that is empty',

@@ -86,8 +86,10 @@ export const handle = async (deps: HandleDeps, route: Route, asked: Asked): Prom
 const respond = async (deps: HandleDeps, whole: Route, asked: Asked): Promise<FastifyReply> => {
   const { request, reply, caller, stint } = asked;
   const timed = <T>(work: () => T): T => (stint === null ? work() : stint.during(work));
-  const called = asksDryRun(request.headers) ? dryRunOf(whole) : whole;
-  const route = within(called, caller.limits, { pool: deps.client.pool, quotas: deps.quotas });
+  const isDryRun = asksDryRun(request.headers);
+  const called = isDryRun ? dryRunOf(whole) : whole;
+  const quotas = isDryRun ? deps.quotas.ofDryRuns() : deps.quotas;
+  const route = within(called, caller.limits, { pool: deps.client.pool, quotas });
   const body = request.body as Body | undefined;
   const signal = endSignal(deps, route, asked);
   const { [TRACEPARENT]: traceparent } = request.headers;

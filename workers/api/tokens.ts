@@ -93,10 +93,12 @@ export class TokenBook {
 
   private async read(): Promise<void> {
     await this.noteUse();
+    // Before the statement: what is revoked while its answer is on its way is not in it.
+    const asOf = this.now();
     const rows = await readTokens(this.pool);
     this.wasMade = rows.length > 0;
     this.known = rows.filter(({ isValid }) => isValid).map(knownOf);
-    this.readAt = this.now();
+    this.readAt = asOf;
   }
 }
 

@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { namesOneHost } from './oneHost';
 
 /**
  * How each HTTP server of Muster (the API, callbacks, metrics) treats its connections: who sends or
@@ -64,7 +65,9 @@ const onePerTurn = (handler: RequestListener): RequestListener => {
     const { socket } = request;
     const others = working.get(socket) ?? worked(socket);
     if (others.size >= MOST_PIPELINED) socket.destroy();
-    if (socket.destroyed) return;
+    // Where one was refused, what was sent behind it is not looked at.
+    if (socket.destroyed || socket.writableEnded) return;
+    if (!namesOneHost(request)) return refuseConnection({}, socket);
     others.add(response);
     response.once('close', () => others.delete(response));
     handler(request, response);

@@ -45,7 +45,7 @@ export const tenantCommand = (): Command =>
         .option('--max-bytes <n>', 'bytes of their payloads, tags and metadata', quota)
         .option('--max-targets <n>', 'targets with such tasks, at most 100,000', quotaOfInt)
         .option('--max-executions <n>', 'executions that have not ended', quotaOfInt)
-        .option('--max-items <n>', 'items of executions and fan-outs that have not ended', quota)
+        .option('--max-items <n>', 'unfinished fan-outs, and items of those and of executions', quota)
         .action(runs(set)),
     )
     .addCommand(new Command('list').description('List tenants: what they use, and their quotas.').action(runs(list)))

@@ -1,7 +1,8 @@
 import { Command, InvalidArgumentError } from 'commander';
 import type { ApiTokenRow, Scope } from '../../../postgres/api/token';
-import { insertToken, readTokens, replaceToken, revokeToken, SCOPES } from '../../../postgres/api/token';
+import { insertToken, lockToken, readTokens, replaceToken, revokeToken, SCOPES } from '../../../postgres/api/token';
 import { findTenant } from '../../../postgres/api/tenant';
+import { inTransaction } from '../../../postgres/pool';
 import { NotFoundError } from '../../errors';
 import { CHANGE } from '../../tasks/failureTexts';
 import { command, lifetimeOption, wholeOption } from '../support/command';
@@ -156,8 +157,16 @@ async function rotate(session: Session<{ overlap?: number }>, id: number): Promi
   const { overlap: overlapMs = OVERLAP_MS } = session.options;
   const act = { verb: 'rotate', subject: `token ${id}`, detail: { overlapMs } };
   const made = await client.change(CHANGE, act, async () => {
-    const found = await replaceToken(client.pool, id, { hash: hashToken(token), overlapMs });
-    if (found === null) throw new NotFoundError('valid token', String(id), 'See `muster token list`.');
+    const found = await inTransaction(client.pool, async (tx) => {
+      await lockToken(tx, id);
+      return replaceToken(tx, id, { hash: hashToken(token), overlapMs });
+    });
+    if (found === null)
+      throw new NotFoundError(
+        'valid token',
+        String(id),
+        'It was revoked, has expired, or was rotated: then rotate the one in its place. See `muster token list`.',
+      );
     return withoutHash(found);
   });
   answerToken(session, token, made);

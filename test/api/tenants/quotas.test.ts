@@ -1,6 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import type { TenantLimits } from '../../../postgres/api/tenant';
 import { upsertTenant } from '../../../postgres/api/tenant';
 import { insertToken } from '../../../postgres/api/token';
+import { Recipients } from '../../../client/callbacks/recipients';
+import { Quotas } from '../../../workers/api/tenants/quotas';
 import { hashToken, newToken } from '../../../workers/api/tokens';
 import { eventually } from '../../helpers/eventually';
 import type { ApiWorld } from '../world';
@@ -21,7 +24,7 @@ const tenant = async (name: string, limits: Partial<TenantLimits>) => {
   const scopes = ['submit', 'read'] as const;
   await insertToken(world.database.pool, { name, hash: hashToken(token), scopes, tenant: name });
   await eventually(async () => (await world.call(`GET /v1/tasks/${name}%2Fnone`, { token })).status === 404);
-  const call = (route: string, body: unknown) => world.call(route, { token, body });
+  const call = (route: string, body: unknown, headers = {}) => world.call(route, { token, body, headers });
   const submit = (to: string, ...ids: string[]) =>
     call('POST /v1/handlers/items/tasks', { tasks: ids.map((id) => ({ id: `${name}/${id}`, payload: { to } })) });
   return { call, submit };
@@ -91,13 +94,13 @@ test('bytes are those of tags and metadata, too, of the call and of what waits',
 });
 
 test('executions and items: of lists and of fan-outs together', async () => {
-  const { call } = await tenant('running', { maxExecutions: 1, maxItems: 5 });
+  const { call } = await tenant('running', { maxExecutions: 1, maxItems: 6 });
   const execute = (n: number) =>
     call('POST /v1/executions', {
       template: { function_id: 'f', method: 'm' },
       arguments: Array.from({ length: n }, () => ['1']),
     });
-  expect((await execute(6)).body).toMatchObject({ quota: 'items that have not ended', limit: 5 });
+  expect((await execute(7)).body).toMatchObject({ quota: 'items that have not ended', limit: 6 });
   const { body } = await execute(3);
   expect((await execute(1)).body).toMatchObject({ quota: 'executions that have not ended', has: 1 });
   const { body: fanout } = await call('POST /v1/fanouts', {});
@@ -108,8 +111,106 @@ test('executions and items: of lists and of fan-outs together', async () => {
   await eventually(async () => (await execute(3)).status === 202);
 });
 
+test('open fan-outs are items, too: each counts as one, opened again by its id as none', async () => {
+  const { call } = await tenant('opening', { maxItems: 3 });
+  const rows = async (): Promise<number[]> => {
+    const count = `select (select count(*) from fanout where tenant = 'opening')::int as n,
+      (select count(*) from recipient where address->>'url' like 'https://opening/%')::int as told`;
+    const [row] = (await world.database.pool.query<{ n: number; told: number }>(count)).rows;
+    return [row!.n, row!.told];
+  };
+  const id = randomUUID();
+  const opened = () => call('POST /v1/fanouts', { id });
+  const keyed = () => call('POST /v1/fanouts', {}, { 'idempotency-key': 'k' });
+  expect([(await opened()).status, (await opened()).status, (await keyed()).status]).toEqual([201, 201, 201]);
+  const openings = Array.from({ length: 20 }, (_, i) =>
+    call('POST /v1/fanouts', { notify: { url: `https://opening/${i}` } }),
+  );
+  const answers = await Promise.all(openings);
+  expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array.from({ length: 19 }, () => 429)]);
+  expect(answers.find(({ status }) => status === 429)!.body).toMatchObject({ code: 'QUOTA', has: 3, limit: 3 });
+  expect(await rows()).toEqual([3, 1]);
+  await world.database.pool.query('delete from idempotency_key'); // as if the API was killed before it was kept
+  expect([(await opened()).status, (await keyed()).status]).toEqual([201, 201]);
+  const since = Date.now();
+  await eventually(async () => {
+    expect((await call('POST /v1/fanouts', {})).status).toBe(429);
+    return Date.now() - since > 2_500; // counted anew in the meantime
+  });
+  expect(await rows()).toEqual([3, 1]);
+  expect((await call(`POST /v1/fanouts/${id}/seal`, {})).status).toBe(200);
+  await eventually(async () => (await call('POST /v1/fanouts', {})).status === 201);
+});
+
+test('of submits that come at once no more are admitted than fit', async () => {
+  const { submit } = await tenant('at-once', { maxQueued: 3 });
+  const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => submit('a', String(i))));
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, ...Array.from({ length: 17 }, () => 429)]);
+  expect(await countOf('at-once')).toBe(3);
+});
+
+test('a dry run is refused by a quota as the call would be, and uses none of it', async () => {
+  const { call } = await tenant('dry', { maxQueued: 1, maxExecutions: 1, maxItems: 2 });
+  const tasks = (...ids: string[]) => ({ tasks: ids.map((id) => ({ id: `dry/${id}`, payload: { to: 'a' } })) });
+  const list = (n: number) => ({
+    template: { function_id: 'f', method: 'm' },
+    arguments: Array.from({ length: n }, () => ['1']),
+  });
+  const submit = 'POST /v1/handlers/items/tasks';
+  const dry = async (route: string, body: unknown): Promise<number> =>
+    (await call(route, body, { 'dry-run': 'true' })).status;
+  expect(await dry(submit, tasks('1', '2'))).toBe(429);
+  expect(await dry('POST /v1/executions', list(3))).toBe(429);
+  for (let i = 0; i < 5; i++) {
+    expect(await dry(submit, tasks('1'))).toBe(200);
+    expect(await dry('POST /v1/executions', list(1))).toBe(200);
+    expect(await dry('POST /v1/fanouts', {})).toBe(200);
+  }
+  expect((await call(submit, tasks('1'))).status).toBe(200);
+  expect((await call('POST /v1/executions', list(1))).status).toBe(202);
+  expect((await call('POST /v1/fanouts', {})).status).toBe(201);
+  expect(await dry('POST /v1/fanouts', {})).toBe(429);
+});
+
 test('a tenant without quotas, and callers of no tenant, are not counted', async () => {
   const { submit } = await tenant('free', {});
   const ids = Array.from({ length: 500 }, (_, i) => String(i));
   expect((await submit('a', ...ids)).status).toBe(200);
+});
+
+test('the counts of a thousand tenants are kept, and no more', async () => {
+  const { pool } = world.database;
+  await pool.query(`insert into tenant (name, max_items, created_at)
+    select 'kept-' || n, 1, clock() from generate_series(0, 1000) n`);
+  const quotas = new Quotas(pool, () => 0); // no time passes: what is kept is not counted anew
+  const isFull = (name: string): Promise<boolean> =>
+    quotas.items(name, 1).then(
+      () => false,
+      () => true,
+    );
+  expect([await isFull('kept-0'), await isFull('kept-0')]).toEqual([false, true]);
+  for (let n = 1; n < 1_000; n++) await quotas.items(`kept-${n}`, 0);
+  expect(await isFull('kept-0')).toBe(true);
+  await quotas.items('kept-1000', 0);
+  expect(await isFull('kept-0')).toBe(false);
+});
+
+test('of the addresses of callbacks so many are known as may be kept, however many there are', async () => {
+  const { pool } = world.database;
+  let statements = 0;
+  const counted = new Proxy(pool, {
+    get: (of, name) => {
+      if (name === 'query') statements++;
+      return Reflect.get(of, name) as unknown;
+    },
+  });
+  const recipients = new Recipients(3);
+  const ask = async (...names: string[]): Promise<number> => {
+    statements = 0;
+    const tasks = names.map((name) => ({ callback: { url: `https://kept.example/${name}` } }));
+    await recipients.idsOf(counted, tasks);
+    return statements / 2; // a recipient is registered by two
+  };
+  expect([await ask('a', 'b', 'c'), await ask('c', 'b', 'a')]).toEqual([3, 0]);
+  expect(await ask('d', 'd', 'a')).toBe(2);
 });

@@ -1,3 +1,6 @@
+import { hostname } from 'node:os';
+import type { AuditView } from '../../../workflows/contracts/audit';
+import { hashToken } from '../../../workers/api/tokens';
 import type { World } from '../world';
 import { createWorld } from '../world';
 
@@ -32,6 +35,24 @@ test('a token is made with limits, rotated and revoked, and its secret is shown 
   expect([gone.code, gone.stderr]).toEqual([1, expect.stringContaining('Valid token "1" not found')]);
 });
 
+test('of rotations of one token at once one makes a token, and a later one none', async () => {
+  const { id } = await json<{ id: number }>('token create --name twice --scope read --expires 90d');
+  const rotate = () => world.run(`token rotate ${id} --overlap 1h --json`);
+  const all = await Promise.all([rotate(), rotate(), rotate(), rotate()]);
+  expect(all.map(({ code }) => code).sort()).toEqual([0, 1, 1, 1]);
+  const late = await rotate();
+  expect([late.code, late.stderr]).toEqual([1, expect.stringContaining('It was revoked, has expired, or was rotated')]);
+  const made = (await json<{ name: string; expiresAt: string; createdAt: string; id: number }[]>('token list')).filter(
+    ({ name }) => name === 'twice',
+  );
+  const lives = made.map(({ expiresAt, createdAt }) => Date.parse(expiresAt) - Date.parse(createdAt));
+  expect(lives).toEqual([expect.any(Number), 90 * 86_400_000]);
+  expect(lives[0]).toBeLessThan(2 * 3_600_000);
+  // The new one was never stored by its owner: the old one may be rotated again.
+  await world.run(`token revoke ${made[1]!.id}`);
+  expect((await rotate()).code).toBe(0);
+});
+
 test('a tenant is made, shown with what it uses, and deleted once no token is valid', async () => {
   const made = await json('tenant set shop --max-queued 10 --max-executions 0');
   expect(made).toMatchObject({ name: 'shop', maxQueued: 10, maxExecutions: 0, maxBytes: null });
@@ -56,4 +77,38 @@ test.each([
 ])('%s is refused with what was expected', async (line, expected) => {
   const refused = await world.run(line);
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(expected)]);
+});
+
+test('each change of tokens and tenants is an entry of the audit, without the token and its hash', async () => {
+  await world.run('tenant set audited --max-queued 5');
+  const made = await json<{ token: string; id: number }>('token create --name audited --scope read --tenant audited');
+  const next = await json<{ token: string; id: number }>(`token rotate ${made.id} --overlap 1h`);
+  await world.run('token revoke 999999');
+  for (const { id } of [made, next]) await world.run(`token revoke ${id}`);
+  await world.run('tenant delete audited');
+  await world.run('token list');
+  const entries = (await json<AuditView[]>('audit --limit 7')).reverse();
+  expect(entries.map(({ verb, subject, outcome }) => `${verb} ${subject}: ${outcome}`)).toEqual([
+    'set tenant audited: done',
+    'create token audited: done',
+    `rotate token ${made.id}: done`,
+    'revoke token 999999: NOT_FOUND',
+    `revoke token ${made.id}: done`,
+    `revoke token ${next.id}: done`,
+    'delete tenant audited: done',
+  ]);
+  expect(entries[0]!.detail).toMatchObject({ maxQueued: 5 });
+  expect(entries[1]!.detail).toMatchObject({ scopes: ['read'], tenant: 'audited' });
+  expect(entries[2]!.detail).toEqual({ overlapMs: 3_600_000 });
+  for (const { door, origin, who } of entries)
+    expect([door, origin, who]).toEqual(['cli', null, expect.stringMatching(new RegExp(`@${hostname()}$`))]);
+  const { rows } = await world.database.pool.query<{ row: string }>('select a::text as row from audit a');
+  const whole = rows.map(({ row }) => row).join('\n');
+  for (const { token } of [made, next]) {
+    const hash = hashToken(token);
+    expect(whole).not.toContain(token.slice(7));
+    for (const form of ['hex', 'base64', 'base64url'] as const) expect(whole).not.toContain(hash.toString(form));
+    expect(whole).not.toContain(JSON.stringify([...hash]).slice(1, -1));
+  }
+  expect(whole).not.toContain('"hash"');
 });

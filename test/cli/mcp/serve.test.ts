@@ -72,6 +72,9 @@ test('an agent looks, tries, and does: what it may not do, it is told', async ()
   const given = { handler: 'items', body: { reason: 'by an agent' }, dryRun: false };
   expect((await call(agent, 'pauseHandler', given)).body).toEqual({ paused: true });
   expect((await world.client.status('items'))[0]).toMatchObject({ paused: { reason: 'by an agent' } });
+  const entries = await world.client.audit.list(); // what was only tried is in no audit
+  expect(entries).toMatchObject([{ verb: 'pause', subject: 'handler items', door: 'api', detail: given.body }]);
+  expect(entries[0]!.who).toMatch(/^token 1 \(read operate\)$/);
   await world.client.resume('items');
 
   expect(await call(agent, 'submitTasks', { handler: 'items', body: { tasks: items('a', '9') } })).toMatchObject({

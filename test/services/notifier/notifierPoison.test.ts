@@ -1,5 +1,9 @@
 import { defineHandler, RejectedError } from '../../../handlers';
+import { registerRecipient } from '../../../postgres/callbacks/recipient';
+import { inTransaction } from '../../../postgres/pool';
+import { insertNotifications } from '../../../postgres/calls/records';
 import type { TasksEnded } from '../../../workflows/definitions';
+import { wakeNotifier } from '../../../workflows/wake';
 import { eventually } from '../../helpers/eventually';
 import { startMuster } from '../../helpers/muster';
 import type { TestMuster } from '../../helpers/muster';
@@ -7,7 +11,10 @@ import { expectWhole } from '../../helpers/whole';
 import type { Receiver } from './receiver';
 import { messagesOf, SECRET, startReceiver } from './receiver';
 
-/** A batch that is bisected until its poison task is alone: every end is told once. */
+/**
+ * Poison costs itself alone: a task among the tasks of its batch, a message among the messages of a
+ * look.
+ */
 
 const jobs = defineHandler<{ to: string }>({
   name: 'jobs',
@@ -47,4 +54,53 @@ test('poison among 64: over all messages each id once, the poison failed, 63 suc
   for (const task of tasks.filter(({ id }) => id !== 'w-40'))
     expect(task).toEqual({ id: task.id, state: 'succeeded', result: `did ${task.id}` });
   await expectWhole(muster.client);
+});
+
+test('what cannot be read or sent of one message is its own attempt: the 100 beside it go in theirs', async () => {
+  const { pool } = muster.database;
+  await muster.client.submit('jobs', { id: 'torn', payload: { to: 'torn' } });
+  await muster.client.flush('jobs');
+  await muster.client.waitFor(['torn'], { timeoutMs: 60_000 });
+  const { batch } = (await muster.client.getTask('torn'))!;
+  await pool.query({ text: `update result_page set results = '5' where batch_id = $1`, values: [batch] });
+
+  const toBe = (path: string): Promise<number> =>
+    registerRecipient(pool, 'webhook', { url: `${receiver.url}/${path}` });
+  const honest = { recipient_id: await toBe('honest'), batch_id: null, attempt: null };
+  const broken = { ...honest, recipient_id: await toBe('broken') };
+  const said = (tasks: unknown): object => ({ handler: 'jobs', target: 't', batch: null, tasks });
+  const body = said([{ id: 'h', state: 'succeeded' }]);
+  const before = Array.from({ length: 50 }, () => ({ ...honest, body }));
+  const bodies: unknown[] = ['null', 5, 'text', [], said(null)];
+  const unread = { ...broken, batch_id: batch, attempt: 1, body: said([{ id: 'torn', state: 'succeeded' }]) };
+  const poison = [...bodies.map((one) => ({ ...broken, body: one as object })), unread];
+  await inTransaction(pool, async (tx) => {
+    await insertNotifications(tx, [...before, ...poison, ...before]);
+    await tx.query(`update notification set body = 'null' where body = '"null"'`);
+  });
+  expect(await wakeNotifier(await muster.client.temporal(), muster.prefix)).toBeNull();
+
+  const rowsOf = async (path: string) =>
+    (
+      await pool.query<{ attempts: number; done: boolean; error: string | null }>({
+        text: `select n.attempts, n.done_at is not null as done, n.error
+          from notification n join recipient i on i.id = n.recipient_id
+          where i.address->>'url' = $1 order by n.id`,
+        values: [`${receiver.url}/${path}`],
+      })
+    ).rows;
+  await eventually(async () => (await rowsOf('honest')).every(({ done }) => done), {
+    timeoutMs: 90_000,
+    what: 'the honest messages',
+  });
+  const all = Array.from({ length: 100 }, () => ({ attempts: 1, done: true, error: null }));
+  expect(await rowsOf('honest')).toEqual(all);
+  const bad = await eventually(async () => {
+    const rows = await rowsOf('broken');
+    return rows.every(({ error }) => error !== null) && rows;
+  });
+  for (const one of bad) expect(one).toMatchObject({ done: false, error: expect.stringMatching(/^not sent: /) });
+  expect(bad.at(-1)!.error).toMatch(/json_array_elements/);
+  expect(receiver.received.filter(({ path }) => path === '/broken')).toEqual([]);
+  await pool.query('delete from notification where done_at is null');
 });

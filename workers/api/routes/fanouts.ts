@@ -32,7 +32,7 @@ const open = route({
   body: contracts.fanoutOpening,
   bodyOptional: true,
   answer: { status: 201, schema: contracts.fanoutView, description: 'Opened' },
-  problems: ['not-found', 'refused'],
+  problems: ['not-found', 'refused', 'quota'],
   keyed: 'id',
   run: ({ client, body, keyId, tenant, operator }) => {
     refuseWorkflows(operator, [['notify', body?.notify]]);

@@ -127,9 +127,10 @@ export class Bounds {
     if (!isKnown) throw notFound('fan-out', wanted.slice(0, 3).join(', '));
   }
 
-  /** Throws where a new fan-out would have the id of another's. */
-  async newFanout(id: string): Promise<void> {
-    const isMine = (await owners.countFanoutsOf(this.pool, [id], this.tenant())) > 0;
-    if (!isMine && (await owners.isFanout(this.pool, id))) throw notFound('fan-out', id);
+  /** Says whether there is no fan-out with this id; throws where one is another's. */
+  async isNewFanout(id: string): Promise<boolean> {
+    if ((await owners.countFanoutsOf(this.pool, [id], this.tenant())) > 0) return false;
+    if (await owners.isFanout(this.pool, id)) throw notFound('fan-out', id);
+    return true;
   }
 }

@@ -24,48 +24,73 @@ interface Usage {
   until: number;
 }
 
+/** What a call needs of its tenant's quotas. */
+interface Need {
+  queued?: number;
+  bytes?: number;
+  /** `handler\ntarget` of each. */
+  targets?: readonly string[];
+  executions?: number;
+  items?: number;
+}
+
 /**
  * Holds tenants to their quotas, before anything is written. What a tenant has is counted at most
  * once per second and process; what this process admits in between is added, so that several
  * processes together may admit more by what they take in a second.
  */
 export class Quotas {
-  private readonly usages = new Map<string, Promise<Usage>>();
-
   constructor(
     private readonly pool: Pool,
     private readonly now: () => number = () => performance.now(),
+    private readonly usages = new Map<string, Promise<Usage>>(),
+    private readonly isDryRun = false,
   ) {}
+
+  /** Returns the same quotas for dry runs, which are checked and use nothing. */
+  ofDryRuns(): Quotas {
+    return new Quotas(this.pool, this.now, this.usages, true);
+  }
 
   /** Returns what admits the tasks of one submit of this tenant to a handler. */
   tasks(name: string, handler: string): Admit {
-    return async (tasks) => {
-      const usage = await this.usage(name);
-      const { maxQueued, maxBytes, maxTargets } = usage.tenant;
-      const bytes = tasks.reduce((sum, task) => sum + task.bytes + bytesOf(task.labels ?? null), 0);
-      const targets = new Set(
-        tasks.map(({ target }) => `${handler}\n${target}`).filter((one) => !usage.targets.has(one)),
-      );
-      check('queued tasks', usage.queued, tasks.length, maxQueued);
-      check('bytes of queued tasks', usage.bytes, bytes, maxBytes);
-      check('targets with queued tasks', usage.targets.size, targets.size, maxTargets);
-      usage.queued += tasks.length;
-      usage.bytes += bytes;
-      if (maxTargets !== null) for (const target of targets) usage.targets.add(target);
-    };
+    return (tasks) =>
+      this.take(name, {
+        queued: tasks.length,
+        bytes: tasks.reduce((sum, task) => sum + task.bytes + bytesOf(task.labels ?? null), 0),
+        targets: tasks.map(({ target }) => `${handler}\n${target}`),
+      });
   }
 
-  async execution(name: string, items: number): Promise<void> {
-    const usage = await this.usage(name);
-    check('executions that have not ended', usage.executions, 1, usage.tenant.maxExecutions);
-    check('items that have not ended', usage.items, items, usage.tenant.maxItems);
-    usage.executions++;
-    usage.items += items;
+  execution(name: string, items: number): Promise<void> {
+    return this.take(name, { executions: 1, items });
   }
 
-  async items(name: string, items: number): Promise<void> {
+  /** A fan-out counts as one item beside its items: each is a row that nothing else bounds. */
+  fanout(name: string): Promise<void> {
+    return this.take(name, { items: 1 });
+  }
+
+  items(name: string, items: number): Promise<void> {
+    return this.take(name, { items });
+  }
+
+  private async take(name: string, need: Need): Promise<void> {
     const usage = await this.usage(name);
-    check('items that have not ended', usage.items, items, usage.tenant.maxItems);
+    // From here to the end in one turn: nothing may be awaited between the checks and the sums.
+    const { queued = 0, bytes = 0, executions = 0, items = 0 } = need;
+    const { maxQueued, maxBytes, maxTargets, maxExecutions, maxItems } = usage.tenant;
+    const targets = new Set(need.targets?.filter((one) => !usage.targets.has(one)));
+    check('queued tasks', usage.queued, queued, maxQueued);
+    check('bytes of queued tasks', usage.bytes, bytes, maxBytes);
+    check('targets with queued tasks', usage.targets.size, targets.size, maxTargets);
+    check('executions that have not ended', usage.executions, executions, maxExecutions);
+    check('items that have not ended', usage.items, items, maxItems);
+    if (this.isDryRun) return;
+    usage.queued += queued;
+    usage.bytes += bytes;
+    if (maxTargets !== null) for (const target of targets) usage.targets.add(target);
+    usage.executions += executions;
     usage.items += items;
   }
 

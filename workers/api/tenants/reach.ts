@@ -136,10 +136,10 @@ const execute: Check = async ({ bounds, quotas }, call) => {
   return { ...call, tenant };
 };
 
-const openFanout: Check = async ({ bounds }, call) => {
+const openFanout: Check = async ({ bounds, quotas }, call) => {
   const tenant = bounds.tenant();
-  const { id } = partsOf<{ id?: string }>(call);
-  if (id !== undefined) await bounds.newFanout(id);
+  const { id = call.keyId } = partsOf<{ id?: string }>(call);
+  if (id === undefined || (await bounds.isNewFanout(id))) await quotas.fanout(tenant);
   return { ...call, tenant };
 };
 

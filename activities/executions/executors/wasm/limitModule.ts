@@ -1,4 +1,5 @@
 import { BinaryReader, leb } from './binary';
+import { REFERENCES, refuseObjects } from './types';
 
 /**
  * Gives the memories and tables of a module a maximum, by rewriting their sections: a running
@@ -6,7 +7,7 @@ import { BinaryReader, leb } from './binary';
  * are. Whether they are a module at all, the process that compiles them finds out.
  */
 
-const SECTION = { import: 2, table: 4, memory: 5 } as const;
+const SECTION = { type: 1, import: 2, table: 4, memory: 5 } as const;
 const PAGE_BYTES = 65_536;
 /** What the engine keeps per entry of a table: a reference, and how a function is called. */
 const ENTRY_BYTES = 32;
@@ -19,8 +20,8 @@ interface Limits {
 
 /**
  * Returns the module with its memories and its tables limited to `memoryBytes`, each kind in sum.
- * Throws if it wants more from the start, or what cannot be limited: imported, shared, or of 64
- * bits.
+ * Throws if it wants more from the start, or what cannot be limited: imported, shared, of 64 bits,
+ * or objects that are collected.
  */
 export const limitModule = (module: Uint8Array, memoryBytes: number): Uint8Array => {
   if (!MAGIC.every((byte, i) => module[i] === byte)) throw new Error('the file is not a WebAssembly module');
@@ -31,7 +32,8 @@ export const limitModule = (module: Uint8Array, memoryBytes: number): Uint8Array
     const begin = reader.at;
     const section = reader.byte();
     const end = reader.number() + reader.at;
-    if (section === SECTION.import) refuseImports(new BinaryReader(module.subarray(0, end), reader.at));
+    if (section === SECTION.type) refuseObjects(new BinaryReader(module.subarray(0, end), reader.at));
+    else if (section === SECTION.import) refuseImports(new BinaryReader(module.subarray(0, end), reader.at));
     else if (section === SECTION.memory || section === SECTION.table) {
       const content = new BinaryReader(module.subarray(0, end), reader.at);
       const body = section === SECTION.memory ? limitMemories(content, memoryBytes) : limitTables(content, memoryBytes);
@@ -96,9 +98,8 @@ const readLimits = (reader: BinaryReader): Limits | null => {
 };
 const writeLimits = ({ min, max }: Limits): number[] => [1, ...leb(min), ...leb(max)];
 
-/** A table with an initial value begins so, and a reference to a numbered type so. */
+/** A table with an initial value begins so. */
 const WITH_VALUE = 0x40;
-const REFERENCES = [0x63, 0x64];
 
 const readTableType = (reader: BinaryReader): Uint8Array => {
   const begin = reader.at;

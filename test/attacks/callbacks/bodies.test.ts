@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { MOST_VALUES, readJson } from '../../workers/callbacks/body';
-import { Tally } from './tally';
+import { MOST_VALUES, readJson } from '../../../workers/callbacks/body';
+import { Tally } from '../tally';
 
 /** Completions that would become hundreds of times their bytes in memory are refused unparsed. */
 

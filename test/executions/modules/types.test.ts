@@ -1,0 +1,50 @@
+import { leb } from '../../../activities/executions/executors/wasm/binary';
+import { limitModule } from '../../../activities/executions/executors/wasm/limitModule';
+import { BODY, EXPORTS, FUNCTIONS, MEMORY, moduleOf, section, TYPES, vector } from '../../attacks/wasm/binary';
+
+/** Types of which a module makes objects are refused by their bytes, on every Node alike. */
+
+const types = (...all: readonly (readonly number[])[]): number[] => section(1, vector(all));
+const limited = (...sections: readonly (readonly number[])[]): (() => Uint8Array) => {
+  const module = moduleOf(...sections, FUNCTIONS, MEMORY, EXPORTS, BODY);
+  return () => limitModule(module, 65_536);
+};
+const FUNC = [0x60, 0x00, 0x00];
+const STRUCT = [0x5f, 0x01, 0x7f, 0x01];
+const ARRAY = [0x5e, 0x7e, 0x01];
+const refused = (what: RegExp): RegExp =>
+  new RegExp(`^the module defines ${what.source}, and this node does not support types other than of functions$`);
+
+test.each([
+  ['an array', types(FUNC, ARRAY), /an array/],
+  ['a struct', types(FUNC, STRUCT), /a struct/],
+  ['one before all', types(STRUCT, FUNC), /a struct/],
+  ['one in a group', types([0x4e, 0x02, ...FUNC, ...STRUCT]), /a group of types that refer to each other/],
+  ['a group of functions', types([0x4e, 0x01, ...FUNC]), /a group of types that refer to each other/],
+  ['a subtype', types(FUNC, [0x50, 0x00, ...ARRAY]), /a subtype/],
+  ['a final subtype of a function', types([0x4f, 0x00, ...FUNC]), /a final subtype/],
+  ['of another proposal', types(FUNC, [0x5d, 0x00]), /a type of the form 0x5d/],
+  [
+    'after a function with references',
+    types([0x60, 0x02, 0x63, 0x00, 0x64, 0x70, 0x01, 0x63, 0x00], ARRAY),
+    /an array/,
+  ],
+  ['after a long number', types([0x60, ...[0x83, 0x80, 0x00], 0x7f, 0x7e, 0x7d, 0x00], ARRAY), /an array/],
+])('%s', (_, section, what) => expect(limited(section)).toThrow(refused(what)));
+
+test('in a second section, which a compiler may take or not', () => {
+  expect(limited(TYPES, types(ARRAY))).toThrow(refused(/an array/));
+});
+
+test('functions of all kinds of values are taken, and the rest of the module is limited as ever', () => {
+  const all = types(FUNC, [0x60, 0x04, 0x7f, 0x7e, 0x7b, 0x6f, 0x01, 0x70], [0x60, 0x01, 0x63, 0x00, 0x01, 0x64, 0x70]);
+  const module = limited(all)();
+  expect(Buffer.from(module)).toEqual(
+    Buffer.from(moduleOf(all, FUNCTIONS, section(5, vector([[1, ...leb(1), ...leb(1)]])), EXPORTS, BODY)),
+  );
+});
+
+test('a list that ends before its types do is refused, however long it says to be', () => {
+  expect(limited(section(1, [0xff, 0xff, 0xff, 0xff, 0x0f]))).toThrow(/truncated/);
+  expect(limited(section(1, [0x01, 0x60, 0xff, 0xff, 0xff, 0xff, 0x0f]))).toThrow(/truncated/);
+});
