@@ -21,7 +21,7 @@ export const doctorCommand = (): Command =>
   ).action(runs(doctor));
 
 async function doctor(session: Session): Promise<number> {
-  expectInstalled('worker');
+  expectInstalled('temporal');
   const settings = await session.settings({ database: true });
   const [{ examine }, { createLogger, installRuntime }] = await Promise.all([
     import('../../../workers/doctor/doctor.js'),
