@@ -85,6 +85,7 @@ describe('npm pack', () => {
     const run = [
       'dist/workers/workflow-bundle.js',
       'dist/workers/dashboard/index.html',
+      'dist/postgres/schemaObjects.json',
       ...migrations.map((file) => `dist/${file}`),
     ];
     const read = ['README.md', 'docs/README.md', 'CHANGELOG.md', 'SECURITY.md', 'LICENSE'];

@@ -1,3 +1,5 @@
+import { readDrift } from '../../postgres/migrating/drift';
+import type { Drift } from '../../postgres/migrating/drift';
 import { checkSchema } from '../../postgres/migrating/migrate';
 import { endOf, holderOf, readOldestTransaction } from '../../postgres/operations/oldestTransaction';
 import type { OldestTransaction } from '../../postgres/operations/oldestTransaction';
@@ -81,6 +83,21 @@ export const transactionsCheck = (oldest: OldestTransaction | null): Check => {
 const tablesCheck = async (pool: Pool): Promise<Check> => {
   const newer = await checkSchema(pool);
   return newer.length === 0
-    ? ok('tables', 'of this version')
+    ? driftCheck(await readDrift(pool))
     : ok('tables', `of a newer version (${newer.join(', ')}), which this program supports`);
+};
+
+/** Most names that a line has. */
+const NAMED = 10;
+
+export const driftCheck = ({ missing, changed }: Drift): Check => {
+  const all = [...missing.map((name) => `${name} is missing`), ...changed.map((name) => `${name} differs`)];
+  if (all.length === 0) return ok('tables', 'of this version');
+  const more = all.length > NAMED ? ` and ${all.length - NAMED} more` : '';
+  return warning(
+    'tables',
+    `not as the migrations made them: ${all.slice(0, NAMED).join(', ')}${more}`,
+    'Restore them as postgres/schema.sql of this version has them: an index that is missing makes claims slow, ' +
+      'and the rest may make them wrong.',
+  );
 };
