@@ -95,6 +95,7 @@ test('--metrics-port serves the store, --sdk-metrics-port the SDK; a port that i
   const text = async (of: number): Promise<string> => (await fetch(`http://127.0.0.1:${of}/metrics`)).text();
   expect(await text(port)).toContain('muster_queued_tasks{handler="orders"}');
   expect(await text(port)).toContain('muster_task_ends_total{handler="orders",state="dead"} 0');
+  expect(await text(port)).toMatch(/^muster_temporal_requests_total\{kind="leader"\} \d+$/m);
   // The SDK counts slots from its first poll on, which may come after the line that says the worker
   // runs.
   await eventually(async () => (await text(sdkPort)).includes('temporal_worker_task_slots_available'), {
