@@ -26,12 +26,13 @@ const REQUIRE = `
     ms: (user + system) / 1000,
     packages: [...new Set(files.map(packageOf))],
     native: files.filter((file) => file.endsWith('.node')),
-    names: Object.keys(entry).sort(),
+    names: Object.keys(entry).filter((name) => name !== 'default').sort(),
   }));`;
 
 const IMPORT = `
   const named = {};
-  for (const name of process.argv.slice(1)) named[name] = Object.keys(await import(name)).sort();
+  const own = (name) => !['default', 'module.exports', '__esModule'].includes(name);
+  for (const name of process.argv.slice(1)) named[name] = Object.keys(await import(name)).filter(own).sort();
   console.log(JSON.stringify(named));`;
 
 const runNode = async (type: string, script: string, args: readonly string[], cwd: string): Promise<unknown> => {
