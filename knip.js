@@ -34,7 +34,6 @@ module.exports = {
     'test/nodes/{nodeProcess,checkpointProcess}.ts', // processes
     'test/executions/modules/{workerProcess,crowdedProcess}.ts',
     'test/{postgres/writeSchema,project/counts,replay/record}.ts',
-    'test/project/entries/run.ts',
     'test/project/supply/{checkLicences,checkPackage,runAudit,writeSbom}.ts',
   ],
   project: [

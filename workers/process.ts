@@ -11,7 +11,7 @@ import { PoisonedWorkerError } from './temporal/isolate';
 import { Health } from './metrics/health';
 import type { HealthReport } from './metrics/health';
 import { startMetrics } from './metrics/server';
-import { requestCounts } from '../workflows/requests';
+import { requestCounts } from '../workflows/temporal/requests';
 import type { MetricsOptions, MetricsServer } from './metrics/server';
 import { createNode } from './node';
 import type { Node } from './node';

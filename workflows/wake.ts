@@ -11,7 +11,7 @@ import {
   workflowTaskQueue,
 } from './naming';
 import type { LeaderInput } from './messages';
-import { request, sendAll } from './requests';
+import { request, sendAll } from './temporal/requests';
 import type { ShownStart } from './planning/webUi/starts';
 import {
   balancerStart,

@@ -13,7 +13,7 @@ export interface Drift {
   changed: string[];
 }
 
-export const compareObjects = (expected: Readonly<Record<string, string>>, found: readonly SchemaObject[]): Drift => {
+const compareObjects = (expected: Readonly<Record<string, string>>, found: readonly SchemaObject[]): Drift => {
   const there = new Map(found.map(({ name, definition }) => [name, definition]));
   const names = Object.keys(expected);
   const missing = names.filter((name) => !there.has(name));

@@ -13,7 +13,7 @@ const TURNS = 5;
 
 /**
  * Returns whether a pooler is in between, and whether it lends sessions per transaction. A pooler
- * gives each client a key of its own to cancel by, in place of the server's: it names no session.
+ * gives each client another key to cancel by, in place of the server's: it names no session.
  * `pool`: of two connections, which send nothing that a pooler refuses.
  */
 export const readPooler = async (pool: Pool): Promise<PoolerFacts> => {

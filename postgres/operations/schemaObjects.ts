@@ -27,7 +27,9 @@ from (
   union all
   select format('index %s', x.relname), format('%s%s (%s)%s%s',
     case when i.indisunique then 'unique ' else '' end, c.relname, (
-      select string_agg(a.attname, ', ' order by a.attnum) from pg_attribute a where a.attrelid = x.oid),
+      select string_agg(a.attname, ', ' order by a.attnum)
+      from pg_attribute a
+      where a.attrelid = x.oid),
     case when i.indpred is null then '' else ' partial' end, case when i.indisvalid then '' else ' invalid' end)
   from own c join pg_index i on i.indrelid = c.oid join pg_class x on x.oid = i.indexrelid
   union all

@@ -8,7 +8,8 @@ import { dumpObjects, dumpSchema } from './schemaDump';
 
 /**
  * `npm run schema:dump`: migrates an empty database of an embedded Postgres and writes what it
- * finds to postgres/schema.sql and postgres/schemaObjects.json. Run from its source: no build needed.
+ * finds to postgres/schema.sql and postgres/schemaObjects.json. Run from its source: no build
+ * needed.
  */
 const writeSchema = async (): Promise<void> => {
   const file = path.join(__dirname, '..', '..', 'postgres', 'schema.sql');

@@ -13,7 +13,7 @@ import { Health } from './health';
 import type { PollWatch } from './pollWatch';
 import { StoreMetrics } from './storeMetrics';
 import { addTemporalRequests } from './temporalRequests';
-import type { RequestCounts } from '../../workflows/requests';
+import type { RequestCounts } from '../../workflows/temporal/requests';
 import type { SweepCounts } from '../sweeper/counts';
 import { createDoor, MOST_CONNECTIONS } from '../doors/sockets';
 

@@ -1,6 +1,6 @@
 import { Counter } from 'prom-client';
 import type { Registry } from 'prom-client';
-import type { RequestCounts } from '../../workflows/requests';
+import type { RequestCounts } from '../../workflows/temporal/requests';
 
 /** Adds the counter of what this process has asked Temporal to start, signal or end. */
 export const addTemporalRequests = (registry: Registry, read: () => RequestCounts): void => {

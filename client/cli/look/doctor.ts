@@ -17,8 +17,8 @@ export const doctorCommand = (): Command =>
     ['muster doctor', 'muster doctor --json | jq ".checks[] | select(.state != \\"ok\\")"'],
     [
       'Looks at the config, at Postgres (version, pooler, connections, clock, tables and what became of them),',
-      'Temporal (namespace, timers, search attribute), and who serves the handlers. Changes nothing, but for a workflow that',
-      'measures timers and ends. Exit code 1 if a check failed; warnings leave it at 0.',
+      'Temporal (namespace, timers, search attribute), and who serves the handlers. Changes nothing, but for',
+      'a workflow that measures timers and ends. Exit code 1 if a check failed; warnings leave it at 0.',
     ].join('\n'),
   ).action(runs(doctor));
 

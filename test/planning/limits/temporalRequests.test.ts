@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import fc from 'fast-check';
 import { paced } from '../../../workflows/planning/pace';
-import { REQUEST_PACE, request, requestCounts } from '../../../workflows/requests';
+import { REQUEST_PACE, request, requestCounts } from '../../../workflows/temporal/requests';
 import { terminateRuns, wakeBalancer, wakeLeaderWorkflows } from '../../../workflows/wake';
 
 /** Starts and signals that a client sends to Temporal: counted, and bounded in rate. */

@@ -41,7 +41,7 @@ const runNode = async (type: string, script: string, args: readonly string[], cw
   return JSON.parse(stdout);
 };
 
-/** Requires an entry from a folder: the default finds the package by its own name, with its dist/. */
+/** Requires an entry from a folder; the default finds the package by its own name. */
 export const requireEntry = async (name: string, from = ROOT): Promise<Loaded> =>
   (await runNode('commonjs', REQUIRE, [name], from)) as Loaded;
 

@@ -11,7 +11,7 @@ export interface Row {
   ms: number;
 }
 
-export const HEADING = ['Entry', 'Installed', 'Modules loaded', 'CPU time'] as const;
+const HEADING = ['Entry', 'Installed', 'Modules loaded', 'CPU time'] as const;
 
 /** Returns the table as Markdown, which Prettier aligns. */
 export const showTable = (rows: readonly Row[]): string =>

@@ -2,7 +2,7 @@ export const because = (error: string | null): string => (error === null ? '' : 
 
 export const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;
 
-/** As late as a server fires a timer at most, on Temporal Cloud and without dynamic configuration. */
+/** How late a server fires a timer at most, if its dynamic configuration does not say else. */
 const COARSE_MS = 1_000;
 
 /**

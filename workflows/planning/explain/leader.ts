@@ -41,7 +41,9 @@ export const waitForLeader = (facts: ExplainFacts, what: string): Reason => {
     return {
       waitsFor: 'leader',
       inMs: leader.wakeInMs,
-      text: `${what} is next for leader "${leader.name}", which looks again within ${formatDuration(leader.wakeInMs)}.${ifCoarse(leader.wakeInMs)}`,
+      text:
+        `${what} is next for leader "${leader.name}", which looks again within ` +
+        `${formatDuration(leader.wakeInMs)}.${ifCoarse(leader.wakeInMs)}`,
     };
   return { waitsFor: 'leader', inMs: 0, text: `${what} is next for leader "${leader.name}", which is at work now.` };
 };

@@ -1,10 +1,10 @@
 import type { Client } from '@temporalio/client';
-import { paced } from './planning/pace';
+import { paced } from '../planning/pace';
 
 /** The requests by which clients and workers start, signal and end Muster's workflows. */
 
 /** Most requests in flight at once: 500 would overload a small server. */
-export const PARALLELISM = 16;
+const PARALLELISM = 16;
 
 /**
  * Milliseconds after which a wake without an answer has failed, because the server or the network
