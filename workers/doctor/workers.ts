@@ -1,10 +1,7 @@
 import type { HandlerStatus } from '../../workflows/contracts/handler';
 import type { NodeView } from '../../workflows/contracts/node';
 import type { Check } from './check';
-import { failed, ok, warning } from './check';
-
-/** Most handlers, and workers of each, that are named. */
-const NAMED = 10;
+import { failed, NAMED_MOST, ok, warning } from './check';
 
 /**
  * Judges the handlers: of the config, whether a live worker serves each, and which; of the store,
@@ -57,6 +54,6 @@ const whoServes = (served: readonly string[], nodes: readonly ServingNode[]): st
 };
 
 const listed = (all: readonly string[]): string =>
-  all.length > NAMED ? `${all.slice(0, NAMED).join(', ')} and ${all.length - NAMED} more` : all.join(', ');
+  all.length > NAMED_MOST ? `${all.slice(0, NAMED_MOST).join(', ')} and ${all.length - NAMED_MOST} more` : all.join(', ');
 
 const waits = ({ counts }: HandlerStatus): boolean => counts.created + counts.batched + counts['in-progress'] > 0;
