@@ -54,6 +54,8 @@ const whoServes = (served: readonly string[], nodes: readonly ServingNode[]): st
 };
 
 const listed = (all: readonly string[]): string =>
-  all.length > NAMED_MOST ? `${all.slice(0, NAMED_MOST).join(', ')} and ${all.length - NAMED_MOST} more` : all.join(', ');
+  all.length > NAMED_MOST
+    ? `${all.slice(0, NAMED_MOST).join(', ')} and ${all.length - NAMED_MOST} more`
+    : all.join(', ');
 
 const waits = ({ counts }: HandlerStatus): boolean => counts.created + counts.batched + counts['in-progress'] > 0;
