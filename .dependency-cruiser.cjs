@@ -15,7 +15,7 @@
 
 /** Of workflows, what the layers use: names, messages, wakes and contracts, never a workflow's own code. */
 const SHARED_BY_WORKFLOWS =
-  '^workflows/(planning/|contracts/|messages\\.ts$|definitions\\.ts$|naming\\.ts$|wake\\.ts$|behind\\.ts$|dashboardLinks\\.ts$)';
+  '^workflows/(planning/|contracts/|messages\\.ts$|definitions\\.ts$|naming\\.ts$|wake\\.ts$|temporal/|behind\\.ts$|dashboardLinks\\.ts$)';
 const CONTRACTS = '^workflows/contracts/';
 const PRODUCT = '^(workflows|handlers|activities|postgres|client|workers)/';
 
@@ -74,7 +74,7 @@ const rulesOfLayers = [
   ),
   forbid(
     'no-workflow-code',
-    'Of workflows, only planning, contracts, messages, definitions, naming, wake and behind are shared.',
+    'Of workflows, only planning, contracts, messages, definitions, naming, wake, temporal and behind are shared.',
     { path: '^(activities|client)/' },
     { path: '^workflows/', pathNot: SHARED_BY_WORKFLOWS },
   ),

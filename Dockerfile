@@ -10,7 +10,7 @@ RUN npm ci --ignore-scripts
 COPY . .
 # What the worker and the API need are optional peers of the package: here they are dependencies.
 RUN npm run build \
- && for name in @temporalio/worker fastify @fastify/swagger @fastify/swagger-ui; do \
+ && for name in @temporalio/worker prom-client fastify @fastify/swagger @fastify/swagger-ui; do \
       version="$(npm pkg get "devDependencies[$name]" | tr -d '"')" \
       && npm pkg delete "devDependencies[$name]" && npm pkg set "dependencies[$name]=$version" || exit 1; \
     done \

@@ -28,6 +28,7 @@ const build = async (): Promise<void> => {
   // waits for.
   rmSync(migrations, { recursive: true, force: true });
   cpSync(path.join(root, 'postgres', 'migrations'), migrations, { recursive: true });
+  cpSync(path.join(root, 'postgres', 'schemaObjects.json'), path.join(dist, 'postgres', 'schemaObjects.json'));
   const page = path.join('workers', 'dashboard');
   await buildPage(path.join(root, page), path.join(dist, page));
   if (!isCurrent(root, 'bundle')) await writeBundle();

@@ -11,6 +11,7 @@ import { PoisonedWorkerError } from './temporal/isolate';
 import { Health } from './metrics/health';
 import type { HealthReport } from './metrics/health';
 import { startMetrics } from './metrics/server';
+import { requestCounts } from '../workflows/temporal/requests';
 import type { MetricsOptions, MetricsServer } from './metrics/server';
 import { createNode } from './node';
 import type { Node } from './node';
@@ -198,6 +199,7 @@ const serveMetrics = async (
       outcomeMeters: node.deps.outcomes?.meters,
       hookMeters: node.deps.hooks?.meters,
       partitions: node.deps.partitions,
+      requests: () => requestCounts(node.deps.temporal),
       health,
     });
     log.info({ url: `${server.url}/metrics` }, 'serving metrics');

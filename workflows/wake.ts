@@ -11,6 +11,7 @@ import {
   workflowTaskQueue,
 } from './naming';
 import type { LeaderInput } from './messages';
+import { request, sendAll } from './temporal/requests';
 import type { ShownStart } from './planning/webUi/starts';
 import {
   balancerStart,
@@ -43,57 +44,6 @@ export interface WakeTarget {
  */
 const WORKFLOW_TASK_TIMEOUT = '15s';
 
-/** Most requests in flight at once: 500 would overload a small server. */
-const PARALLELISM = 16;
-
-/**
- * Milliseconds after which a wake without an answer has failed, because the server or the network
- * to it hangs. Nothing is lost, since the work is committed: the row that says "woken" expires, and
- * the sweeper repeats the wake.
- */
-export const WAKE_DEADLINE_MS = 5_000;
-
-/**
- * Sends a request with a deadline for all its repetitions. Rejects in time even if the connection
- * does not.
- */
-const inTime = async <T>(temporal: Client, send: () => Promise<T>): Promise<T> => {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const fail = (): void => reject(new Error(`Temporal gave no answer within ${WAKE_DEADLINE_MS} ms`));
-    timer = setTimeout(fail, WAKE_DEADLINE_MS + 500);
-  });
-  try {
-    return await Promise.race([temporal.withDeadline(Date.now() + WAKE_DEADLINE_MS, send), late]);
-  } finally {
-    clearTimeout(timer);
-  }
-};
-
-/**
- * Sends requests, some at a time. Failures are not thrown; the first one is returned, for the log.
- * After as many failures in a row as are sent at once, the rest is left to the sweeper, since each
- * would wait for the same server again.
- */
-const sendAll = async <T>(wakes: readonly T[], send: (wake: T) => Promise<unknown>): Promise<Error | null> => {
-  let failure: Error | null = null;
-  let inVain = 0;
-  const queue = [...wakes];
-  const runner = async (): Promise<void> => {
-    for (let wake = queue.shift(); wake !== undefined && inVain < PARALLELISM; wake = queue.shift()) {
-      try {
-        await send(wake);
-        inVain = 0;
-      } catch (error) {
-        inVain++;
-        failure ??= error as Error;
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(PARALLELISM, wakes.length) }, runner));
-  return failure;
-};
-
 export interface RunToEnd {
   workflowId: string;
   runId: string;
@@ -111,7 +61,8 @@ export const terminateRuns = async (
   const ended: RunToEnd[] = [];
   const failure = await sendAll(runs, async (run) => {
     try {
-      await inTime(temporal, () => temporal.workflow.getHandle(run.workflowId, run.runId).terminate(run.reason));
+      const handle = temporal.workflow.getHandle(run.workflowId, run.runId);
+      await request(temporal, 'terminate', () => handle.terminate(run.reason));
       ended.push(run);
     } catch (error) {
       if (!(error instanceof WorkflowNotFoundError)) throw error; // it has ended by itself
@@ -139,7 +90,7 @@ export const wakeLeaderWorkflows = (
       dueInMs: leader.dueInMs,
     };
     const start: Start = (attributes) =>
-      inTime(temporal, () =>
+      request(temporal, 'leader', () =>
         temporal.workflow.signalWithStart('leader', {
           workflowId: leaderWorkflowId(prefix, leader.handler, leader.name, leader.leaderId),
           taskQueue: workflowTaskQueue(prefix),
@@ -195,7 +146,7 @@ const reasonOf = (error: unknown): string => {
 
 const wakeOne = async (
   temporal: Client,
-  workflow: string,
+  workflow: 'notifier' | 'balancer' | 'monitor',
   workflowId: string,
   prefix: string,
   args: unknown[],
@@ -203,7 +154,7 @@ const wakeOne = async (
   handler?: string,
 ): Promise<Error | null> => {
   const start: Start = (attributes) =>
-    inTime(temporal, () =>
+    request(temporal, workflow, () =>
       temporal.workflow.signalWithStart(workflow, {
         workflowId,
         taskQueue: workflowTaskQueue(prefix),
@@ -251,7 +202,7 @@ export const wakeQueuerWorkflows = (
   queuers: readonly { queuerId: number }[],
 ): Promise<Error | null> =>
   sendAll(queuers, ({ queuerId }) =>
-    inTime(temporal, () =>
+    request(temporal, 'queuer', () =>
       temporal.workflow.signalWithStart('queuer', {
         workflowId: queuerWorkflowId(prefix, queuerId),
         taskQueue: workflowTaskQueue(prefix),
@@ -277,7 +228,7 @@ export const wakeExecutions = (
   resumeAfterMs = 0,
 ): Promise<Error | null> =>
   sendAll(executionIds, (executionId) =>
-    inTime(temporal, () =>
+    request(temporal, 'execution', () =>
       temporal.workflow.signalWithStart('execution', {
         workflowId: executionWorkflowId(prefix, executionId),
         taskQueue: workflowTaskQueue(prefix),

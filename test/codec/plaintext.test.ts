@@ -114,6 +114,17 @@ const throughOrders = async (): Promise<void> => {
   expect((await eventually(async () => client.explain('halts'))).text).toContain(SECRET);
 };
 
+const throughBulk = async (): Promise<void> => {
+  const notBefore = new Date(Date.now() + 3_600_000);
+  await client.submit('orders', [{ id: 'patched', payload: { to: 'ok', secret: 'none yet' }, notBefore }]);
+  const action = { do: 'update', payloadPatch: { secret: SECRET } } as const;
+  const { id } = await client.bulk.start({ handler: 'orders', where: { id: 'patched' }, action });
+  await eventually(async () => (await client.bulk.get(id))!.done === 1);
+  expect(await client.getTask('patched')).toMatchObject({ payload: { secret: SECRET } });
+  expect(await client.audit.list({ limit: 1 })).toMatchObject([{ verb: 'bulk update' }]);
+  await client.tasks.cancel(['patched']);
+};
+
 const throughApi = async (): Promise<void> => {
   const headers = { 'content-type': 'application/json', 'idempotency-key': 'once' };
   const tasks = [task('api', 'ok'), { id: 'bad', payload: { to: 'ok', secret: `bad ${SECRET}` } }];
@@ -163,6 +174,7 @@ const throughExecution = async (): Promise<void> => {
 
 test('after work of every kind nothing plain is in Postgres, in histories or in logs', async () => {
   await throughOrders();
+  await throughBulk();
   await throughApi();
   await throughCompletion();
   await throughLane();

@@ -91,6 +91,22 @@ test('it listens to no signal, logs to the given pino only, and ends by an Abort
   expect(lines.length).toBeGreaterThan(0);
 });
 
+test('a start that waits for a server is given up by its AbortSignal', async () => {
+  const lines: string[] = [];
+  const stop = new AbortController();
+  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
+  const nowhere = 'postgres://nobody@127.0.0.1:1/none';
+  const outcome = begin({ databaseUrl: nowhere, log, signal: stop.signal, startTimeoutMs: 200_000 }).then(
+    () => 'started',
+    ({ code }: { code: string }) => code,
+  );
+  await eventually(() => lines.some((line) => line.includes('Trying again')));
+  stop.abort();
+  expect(await Promise.race([outcome, new Promise((late) => setTimeout(late, 30_000, 'still waits'))])).toBe(
+    'ABORT_ERR',
+  );
+});
+
 test("the program's own pool and connection are used, and stay open", async () => {
   const pool = new pg.Pool({ connectionString: database.url, max: 10, application_name: 'the program' });
   const connection = await NativeConnection.connect({ address: temporalAddress() });
@@ -129,6 +145,23 @@ test('health() says to a route of the host what /healthz says', async () => {
   expect(parts.every(({ healthy }) => healthy)).toBe(true);
   await worker.stop();
   host.close();
+});
+
+test('health() names the part that does not work', async () => {
+  const handler = handlerOf('first', []);
+  const worker = await begin({ handlers: [handler] });
+  await clientOf(handler).submit('first', task('a'));
+  const stands = `update leader set state = 1 /* working */, woken_at = clock() - interval '1 minute',
+    wake_at = null, expires_at = clock() + interval '1 minute'`;
+  // A leader that was woken long ago and has taken no turn since; the sweeper wakes it again.
+  const found = await eventually(async () => {
+    await database.pool.query(stands);
+    const report = await worker.health();
+    return !report.healthy && report;
+  });
+  expect(found.parts.filter(({ healthy }) => !healthy)).toEqual([
+    expect.objectContaining({ part: 'turns', error: expect.stringContaining('leader') }),
+  ]);
 });
 
 test('without handlers a worker runs executions', async () => {

@@ -1,10 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { statSync } from 'node:fs';
 import path from 'node:path';
 import { processFlags } from '../../examples/support/flags';
 import { runToEnd } from '../helpers/runToEnd';
 import { ROOT } from '../project/project';
-import { installPackage } from '../userProjects/install';
+import { installLocked, installPackage } from '../userProjects/install';
 
 /** `npm run test:nestjs`: the example of a NestJS application, on the package as it is packed. */
 processFlags(
@@ -19,7 +18,6 @@ processFlags(
 );
 
 const EXAMPLE = path.join(ROOT, 'examples', 'nestjs');
-const modified = (name: string): number => statSync(path.join(EXAMPLE, name), { throwIfNoEntry: false })?.mtimeMs ?? 0;
 
 const run = (command: string, args: readonly string[]): void => {
   const { status, error } = spawnSync(command, args, { cwd: EXAMPLE, stdio: 'inherit' });
@@ -29,8 +27,7 @@ const run = (command: string, args: readonly string[]): void => {
 const bin = (name: string): string => path.join(ROOT, 'node_modules', '.bin', name);
 
 runToEnd(async () => {
-  if (modified('node_modules/.package-lock.json') < modified('package-lock.json'))
-    run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund']);
+  await installLocked(EXAMPLE);
   await installPackage(EXAMPLE);
   run(bin('tsc'), ['-p', '.']);
   run(bin('jest'), ['--ci']);

@@ -2,6 +2,7 @@ import pg from 'pg';
 import { createClient } from '../../client';
 import { defineHandler } from '../../handlers';
 import { migrate } from '../../postgres/migrating/migrate';
+import { checkPooler } from '../../workers/doctor/pooler';
 import { useEverySystem } from '../connections/everySystem';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase, NO_TEMPORAL, postgresUrl } from '../helpers/database';
@@ -90,6 +91,20 @@ test('temporary tables that another program leaves in the session of the pooler 
     await other.query('drop table if exists pg_temp.task, pg_temp.queue');
     await other.end();
   }
+});
+
+test('muster doctor recognizes it, and says what the address lacks', async () => {
+  const pooler = await start({ ignored: 'options' });
+  const url = pooler.through(database.url);
+  expect(await checkPooler(`${url}?pgbouncer=true`)).toMatchObject({
+    state: 'ok',
+    says: expect.stringContaining('lends a session per transaction'),
+  });
+  expect(await checkPooler(url)).toMatchObject({
+    state: 'failed',
+    remedy: expect.stringContaining('?pgbouncer=true'),
+  });
+  expect((await checkPooler(database.url)).says).toBe('none in between');
 });
 
 test('an address without pgbouncer=true is refused, also where the pooler drops our settings', async () => {

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
+import { OBJECTS_FILE, readDrift } from '../../postgres/migrating/drift';
 import { migrate } from '../../postgres/migrating/migrate';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase } from '../helpers/database';
-import { dumpSchema } from './schemaDump';
+import { dumpObjects, dumpSchema } from './schemaDump';
 
 /**
  * Build 1: the schema diff of `npm run check`. Review sees the schema, not only its history.
@@ -37,6 +38,32 @@ test('a fresh database after all migrations has the schema of postgres/schema.sq
   const dump = await withSchema(url, 'muster', dumpSchema);
   // On a difference: read it, then `npm run schema:dump`, and commit both.
   expect(dump).toBe(COMMITTED);
+});
+
+test('the objects by which muster doctor finds drift are those of the migrations, in each schema', async () => {
+  const url = await emptyDatabase();
+  await migrate(url, 'other_name');
+  expect(await withSchema(url, 'other_name', dumpObjects)).toBe(readFileSync(OBJECTS_FILE, 'utf8'));
+});
+
+test.each([
+  ['drop index held_target_seq', { missing: ['index held_target_seq'], changed: [] }],
+  ['drop function is_url(text)', { missing: ['function is_url(text)'], changed: [] }],
+  [
+    "create or replace function is_url(value text) returns boolean immutable language sql as 'select true'",
+    { missing: [], changed: ['function is_url(text)'] },
+  ],
+  ['alter table task alter column id drop not null', { missing: [], changed: ['column task.id'] }],
+  ['create index of_a_dba on task (id)', { missing: [], changed: [] }],
+])('of a schema after "%s" the drift is named', async (change, drift) => {
+  const found = await withSchema(databases[0]!.url, 'muster', async (db) => {
+    await db.query('begin');
+    await db.query(change);
+    const read = await readDrift(db);
+    await db.query('rollback');
+    return read;
+  });
+  expect(found).toEqual(drift);
 });
 
 test('in a schema of another name it is the same [Build 3]', async () => {

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { readSchemaObjects } from '../../postgres/operations/schemaObjects';
 
 /**
  * The schema as text, from the catalog (pg_dump is not in the embedded Postgres): everything in the
@@ -14,6 +15,12 @@ export const dumpSchema = async (db: pg.ClientBase): Promise<string> => {
     if (found.length > 0) parts.push(found.map((row) => row.text).join(between));
   }
   return `${parts.join('\n\n')}\n`;
+};
+
+/** The objects of the schema by name, as postgres/schemaObjects.json has them. */
+export const dumpObjects = async (db: pg.ClientBase): Promise<string> => {
+  const objects = await readSchemaObjects(db);
+  return `${JSON.stringify(Object.fromEntries(objects.map(({ name, definition }) => [name, definition])), null, 2)}\n`;
 };
 
 const HEADER = `-- The schema after all migrations, for review: written by \`npm run schema:dump\`, compared by test/postgres/schema.test.ts.

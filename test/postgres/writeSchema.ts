@@ -1,13 +1,15 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
+import { OBJECTS_FILE } from '../../postgres/migrating/drift';
 import { migrate } from '../../postgres/migrating/migrate';
 import { startPostgres } from '../../workers/embedded';
-import { dumpSchema } from './schemaDump';
+import { dumpObjects, dumpSchema } from './schemaDump';
 
 /**
  * `npm run schema:dump`: migrates an empty database of an embedded Postgres and writes what it
- * finds to postgres/schema.sql. Run from its source: no build needed.
+ * finds to postgres/schema.sql and postgres/schemaObjects.json. Run from its source: no build
+ * needed.
  */
 const writeSchema = async (): Promise<void> => {
   const file = path.join(__dirname, '..', '..', 'postgres', 'schema.sql');
@@ -18,6 +20,7 @@ const writeSchema = async (): Promise<void> => {
     await db.connect();
     try {
       writeFileSync(file, await dumpSchema(db));
+      writeFileSync(OBJECTS_FILE, await dumpObjects(db));
     } finally {
       await db.end();
     }

@@ -26,6 +26,8 @@ const LOCKS = [
   'test/userProjects/vitest/package-lock.json',
 ];
 const manifest = JSON.parse(read('package.json')) as {
+  name: string;
+  peerDependencies: Record<string, string>;
   bin: Record<string, string>;
   exports: Record<string, string | Record<string, string>>;
 };
@@ -34,6 +36,22 @@ test('the packed package is checked by publint and attw', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
   expect(scripts['check']).toContain('npm run lint:package');
   expect(scripts['lint:package']).toBe('jiti test/project/supply/checkPackage.ts');
+});
+
+test('its name, its command, and the pages that say how to install both', () => {
+  expect([manifest.name, manifest.bin]).toEqual(['temporal-muster', { muster: 'bin/muster.js' }]);
+  expect(read('README.md')).toContain('`npm install temporal-muster`');
+  const { '@temporalio/worker': sdk, 'prom-client': metrics } = manifest.peerDependencies;
+  const worker = `@temporalio/worker@${sdk} prom-client@${/\d+/.exec(metrics!)![0]}`;
+  expect(read('docs/worker.md')).toContain(`npm install ${worker}`);
+});
+
+test('a release is published with its provenance, and the page says where that works', () => {
+  const page = read('docs/internals/releasing.md');
+  const publishes = page.match(/^npm publish .*$/gm) ?? [];
+  expect(publishes.length).toBeGreaterThan(0);
+  expect(publishes.filter((line) => !line.includes(' --provenance '))).toEqual([]);
+  expect(page).toContain('id-token: write');
 });
 
 const packedFiles = async (): Promise<string[]> => {
@@ -67,6 +85,7 @@ describe('npm pack', () => {
     const run = [
       'dist/workers/workflow-bundle.js',
       'dist/workers/dashboard/index.html',
+      'dist/postgres/schemaObjects.json',
       ...migrations.map((file) => `dist/${file}`),
     ];
     const read = ['README.md', 'docs/README.md', 'CHANGELOG.md', 'SECURITY.md', 'LICENSE'];

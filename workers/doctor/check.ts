@@ -1,3 +1,6 @@
+/** Most names of one kind that a line has. */
+export const NAMED_MOST = 10;
+
 /** What one look found. */
 export interface Check {
   name: string;

@@ -1,11 +1,19 @@
 import type { HandlerStatus } from '../../workflows/contracts/handler';
+import type { NodeView } from '../../workflows/contracts/node';
 import { createPool } from '../../postgres/pool';
 import type { Settings } from '../config/config';
 import type { Check } from './check';
-import { failedBy } from './check';
+import { failedBy, look, ok } from './check';
+import { checkPooler } from './pooler';
 import { checkPostgres } from './postgres';
 import { checkTemporal } from './temporal';
 import { checkHandlers } from './workers';
+
+/** What the doctor asks the store for, by the client. */
+export interface Store {
+  status(): Promise<HandlerStatus[]>;
+  nodes(): Promise<NodeView[]>;
+}
 
 /** What the doctor found. */
 export interface Diagnosis {
@@ -16,28 +24,38 @@ export interface Diagnosis {
 
 /**
  * Looks at everything that an installation stands on, and changes nothing, but for a workflow that
- * measures Temporal's timers and ends. `status`: the handlers of the store, asked for once its
- * tables are known to be there.
+ * measures Temporal's timers and ends. `store`: what is asked for once its tables are known to be
+ * there.
  */
-export const examine = async (settings: Settings, status: () => Promise<HandlerStatus[]>): Promise<Diagnosis> => {
+export const examine = async (settings: Settings, store: Store): Promise<Diagnosis> => {
   const [ofPostgres, ofTemporal] = await Promise.all([
-    examineStore(settings, status),
+    examineStore(settings, store),
     checkTemporal(settings.temporal, settings.prefix),
   ]);
-  const checks = [...ofPostgres, ...ofTemporal];
-  return { ok: checks.every(({ state }) => state !== 'failed'), checks };
+  return diagnosisOf([configCheck(settings), ...ofPostgres, ...ofTemporal]);
 };
 
-const examineStore = async (
-  { databaseUrl, schema, handlers }: Settings,
-  status: () => Promise<HandlerStatus[]>,
-): Promise<Check[]> => {
+/** Returns what is found where the settings cannot be read: every problem of them, and no more. */
+export const examineProblems = (error: Error): Diagnosis => diagnosisOf([failedBy('config', error)]);
+
+const diagnosisOf = (checks: Check[]): Diagnosis => ({ ok: checks.every(({ state }) => state !== 'failed'), checks });
+
+const configCheck = ({ config, handlers, executions }: Settings): Check => {
+  if (config === null) return ok('config', 'none was found, and none was named');
+  return ok('config', `${config}: ${handlers.length} handlers, ${executions.functions.size} functions`);
+};
+
+const examineStore = async ({ databaseUrl, schema, handlers }: Settings, store: Store): Promise<Check[]> => {
   const pool = createPool({ databaseUrl: databaseUrl!, schema, max: 2, applicationName: 'muster doctor' });
   try {
-    const checks = await checkPostgres(pool);
+    const [postgres, ...others] = await checkPostgres(pool);
+    const pooler = await look('pooler', () => checkPooler(databaseUrl!));
+    // Where the server is away, once is enough.
+    const isAway = postgres!.state === 'failed' && pooler.remedy === null;
+    const checks = [postgres!, ...(isAway ? [] : [pooler]), ...others];
     if (checks.some(({ name, state }) => ['postgres', 'tables'].includes(name) && state === 'failed')) return checks;
     const names = handlers.map(({ name }) => name);
-    return [...checks, ...checkHandlers(names, await status())];
+    return [...checks, ...checkHandlers(names, await store.status(), await store.nodes())];
   } catch (error) {
     return [failedBy('handlers', error)];
   } finally {

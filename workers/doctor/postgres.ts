@@ -1,3 +1,5 @@
+import { readDrift } from '../../postgres/migrating/drift';
+import type { Drift } from '../../postgres/migrating/drift';
 import { checkSchema } from '../../postgres/migrating/migrate';
 import { endOf, holderOf, readOldestTransaction } from '../../postgres/operations/oldestTransaction';
 import type { OldestTransaction } from '../../postgres/operations/oldestTransaction';
@@ -7,7 +9,7 @@ import type { Pool } from '../../postgres/pool';
 import { formatDuration } from '../../workflows/planning/duration';
 import { isOldTransaction } from '../../workflows/planning/oldTransaction';
 import type { Check } from './check';
-import { failed, failedBy, look, ok, warning } from './check';
+import { failed, failedBy, look, NAMED_MOST, ok, warning } from './check';
 
 /** Free connections below which the next worker may not get its own. */
 const FEW_FREE = 30;
@@ -81,6 +83,18 @@ export const transactionsCheck = (oldest: OldestTransaction | null): Check => {
 const tablesCheck = async (pool: Pool): Promise<Check> => {
   const newer = await checkSchema(pool);
   return newer.length === 0
-    ? ok('tables', 'of this version')
+    ? driftCheck(await readDrift(pool))
     : ok('tables', `of a newer version (${newer.join(', ')}), which this program supports`);
+};
+
+export const driftCheck = ({ missing, changed }: Drift): Check => {
+  const all = [...missing.map((name) => `${name} is missing`), ...changed.map((name) => `${name} differs`)];
+  if (all.length === 0) return ok('tables', 'of this version');
+  const more = all.length > NAMED_MOST ? ` and ${all.length - NAMED_MOST} more` : '';
+  return warning(
+    'tables',
+    `not as the migrations made them: ${all.slice(0, NAMED_MOST).join(', ')}${more}`,
+    'Restore them as postgres/schema.sql of this version has them: an index that is missing makes claims slow, ' +
+      'and the rest may make them wrong.',
+  );
 };

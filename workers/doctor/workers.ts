@@ -1,23 +1,28 @@
 import type { HandlerStatus } from '../../workflows/contracts/handler';
+import type { NodeView } from '../../workflows/contracts/node';
 import type { Check } from './check';
-import { failed, ok, warning } from './check';
+import { failed, NAMED_MOST, ok, warning } from './check';
 
 /**
- * Judges the handlers: of the config, whether a live worker serves each; of the store, whether
- * anything stands still. `names`: the config's.
+ * Judges the handlers: of the config, whether a live worker serves each, and which; of the store,
+ * whether anything stands still. `names`: the config's.
  */
-export const checkHandlers = (names: readonly string[], all: readonly HandlerStatus[]): Check[] => {
+export const checkHandlers = (
+  names: readonly string[],
+  all: readonly HandlerStatus[],
+  nodes: readonly ServingNode[] = [],
+): Check[] => {
   const stored = new Map(all.map((one) => [one.handler, one]));
   const unserved = [...new Set([...names, ...all.filter(waits).map(({ handler }) => handler)])].filter(
     (name) => stored.get(name)?.served !== true,
   );
-  const served = all.filter((one) => one.served).length;
+  const served = all.filter((one) => one.served).map(({ handler }) => handler);
   // The notifier and executions are listed with every handler.
   const stalled = new Map(all.flatMap((one) => one.stalled.map(({ workflowId, ms }) => [workflowId, ms] as const)));
   const paused = all.filter((one) => one.paused !== null).map(({ handler }) => handler);
   return [
     unserved.length === 0
-      ? ok('handlers', served === 0 ? 'none in the config, and none has work' : `${served} served by live workers`)
+      ? ok('handlers', served.length === 0 ? 'none in the config, and none has work' : whoServes(served, nodes))
       : warning(
           'handlers',
           `no live worker serves ${unserved.join(', ')}`,
@@ -35,5 +40,22 @@ export const checkHandlers = (names: readonly string[], all: readonly HandlerSta
         ),
   ];
 };
+
+type ServingNode = Pick<NodeView, 'id' | 'name' | 'handlers' | 'alive' | 'draining'>;
+
+const whoServes = (served: readonly string[], nodes: readonly ServingNode[]): string => {
+  const by = (handler: string): string =>
+    listed(
+      nodes
+        .filter(({ handlers, alive, draining }) => alive && !draining && handlers.includes(handler))
+        .map(({ id, name }) => name ?? id),
+    );
+  return `${served.length} served by live workers: ${listed(served.map((handler) => `${handler} by ${by(handler)}`))}`;
+};
+
+const listed = (all: readonly string[]): string =>
+  all.length > NAMED_MOST
+    ? `${all.slice(0, NAMED_MOST).join(', ')} and ${all.length - NAMED_MOST} more`
+    : all.join(', ');
 
 const waits = ({ counts }: HandlerStatus): boolean => counts.created + counts.batched + counts['in-progress'] > 0;

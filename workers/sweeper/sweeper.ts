@@ -11,7 +11,7 @@ import { markForgottenLanes } from '../../postgres/lanes/queue';
 import type { Pool } from '../../postgres/pool';
 import type { ReapIntervals } from '../../postgres/fanouts/reap';
 import * as sweep from '../../postgres/sweeper/sweep';
-import { WAKE_DEADLINE_MS } from '../../workflows/wake';
+import { WAKE_DEADLINE_MS } from '../../workflows/temporal/requests';
 import { BulkActions } from '../bulk/bulkActions';
 import type { ChangingDeps } from '../bulk/context';
 import { endExpired } from '../bulk/expiries';

@@ -36,7 +36,7 @@ export const replayCommand = (): Command =>
 
 async function replayRuns(session: Session<Options>): Promise<number> {
   const { file: files = [], ended } = session.options;
-  expectInstalled('worker');
+  expectInstalled('temporal');
   const settings = await session.settings({});
   const [{ replay }, { workflowBundle }, { createLogger, installRuntime }] = await Promise.all([
     import('../../../workers/temporal/replay/replay.js'),

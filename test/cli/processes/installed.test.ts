@@ -3,6 +3,9 @@ import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs
 import path from 'node:path';
 import { promisify } from 'node:util';
 import ts from 'typescript';
+import { compileEntries } from '../../project/entries/compile';
+import { readEntries } from '../../project/entries/entries';
+import { importEntries, requireEntry } from '../../project/entries/loaded';
 import { read, ROOT } from '../../project/project';
 import { killLeftovers, runProcess, startDev } from '../process';
 import { makeFolder } from '../world';
@@ -230,6 +233,14 @@ test('temporal-muster/worker can be required and imported, and says what is wron
   ]);
   expect(JSON.parse(required.stdout)).toEqual(['databaseUrl', 'temporal.dataConverter.payloadCodec']);
   expect(imported.stdout).toBe(required.stdout);
+});
+
+test('each entry is required and imported, and its declarations are found by nodenext and by bundler', async () => {
+  const entries = readEntries().map(({ name }) => name);
+  const imported = await importEntries(entries, folder);
+  for (const entry of entries) expect(imported[entry]).toEqual((await requireEntry(entry, folder)).names);
+  expect(compileEntries(imported, 'nodenext', folder)).toBe('');
+  expect(compileEntries(imported, 'bundler', folder)).toBe('');
 });
 
 test('muster dev, submit, the result; and a worker within a program of its own, with a codec and interceptors', async () => {

@@ -89,12 +89,28 @@ test('start: it waits for servers that come up later, and says for whom', async 
   await empty.drop();
 });
 
+test('a config with functions alone: muster worker runs what is executed', async () => {
+  world.write(
+    'functions.config.ts',
+    `import { defineFunction } from 'temporal-muster';
+export default { functions: [defineFunction({ name: 'double', run: ([n]) => String(Number(n) * 2) })] };`,
+  );
+  const worker = await world.worker('--config functions.config.ts --json');
+  expect(JSON.parse(worker.stdout())).toMatchObject({ ready: true, handlers: [] });
+  const given = 'execute --function double --args-file - --wait --json --config functions.config.ts';
+  const { code, stdout } = await world.run(given, '["21"]\n');
+  expect([code, stdout]).toEqual([0, expect.stringContaining('done')]);
+  worker.child.kill('SIGTERM');
+  expect(await worker.exit).toBe(0);
+});
+
 test('--metrics-port serves the store, --sdk-metrics-port the SDK; a port that is taken ends the start [Build 11]', async () => {
   const [port, sdkPort] = [await closedPort(), await closedPort()];
   const worker = await world.worker(`--metrics-port ${port} --sdk-metrics-port ${sdkPort}`);
   const text = async (of: number): Promise<string> => (await fetch(`http://127.0.0.1:${of}/metrics`)).text();
   expect(await text(port)).toContain('muster_queued_tasks{handler="orders"}');
   expect(await text(port)).toContain('muster_task_ends_total{handler="orders",state="dead"} 0');
+  expect(await text(port)).toMatch(/^muster_temporal_requests_total\{kind="leader"\} \d+$/m);
   // The SDK counts slots from its first poll on, which may come after the line that says the worker
   // runs.
   await eventually(async () => (await text(sdkPort)).includes('temporal_worker_task_slots_available'), {

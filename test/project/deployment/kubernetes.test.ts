@@ -1,9 +1,10 @@
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import Ajv2020 from 'ajv/dist/2020';
 import { load, loadAll } from 'js-yaml';
 import { checkHandlers } from '../../../handlers';
 import { read, ROOT } from '../project';
+import { foreignKind } from './foreignKinds';
 
 /** deploy/kubernetes: what the API server would refuse, and what Muster would not understand. */
 
@@ -84,6 +85,34 @@ describe('the API server', () => {
   test('gets every file of the base', () => {
     const files = filesOf('base').map((file) => path.basename(file));
     expect(files.filter((file) => file !== 'kustomization.yaml').sort()).toEqual([...base.resources].sort());
+  });
+});
+
+describe('KEDA and kustomize', () => {
+  const files = ['base', 'example', 'autoscaling'].flatMap(filesOf);
+  const foreign = files.filter((file) => /kustomization\.yaml$|autoscaling/.test(file));
+
+  test.each(foreign)('%s: is of its schema, and what it names is there', (file) => {
+    const parsed = foreignKind.safeParse(load(read(file)));
+    expect(parsed.error?.issues ?? []).toEqual([]);
+    const { resources = [], components = [] } = parsed.data as { resources?: string[]; components?: string[] };
+    const missing = [...resources, ...components].filter(
+      (one) => !existsSync(path.join(ROOT, path.dirname(file), one)),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  test('refuse a misspelled field, and a number where a text must be', () => {
+    expect(foreign).toHaveLength(4);
+    const scaled = load(read(`${FOLDER}/autoscaling/scaled-object.yaml`)) as { spec: Record<string, unknown> };
+    const withSpec = (more: object): boolean =>
+      foreignKind.safeParse({ ...scaled, spec: { ...scaled.spec, ...more } }).success;
+    expect(withSpec({})).toBe(true);
+    expect(withSpec({ maxReplicas: 3 })).toBe(false);
+    expect(withSpec({ minReplicaCount: 30 })).toBe(false);
+    const [trigger] = scaled.spec['triggers'] as { metadata: object }[];
+    expect(withSpec({ triggers: [{ ...trigger, metadata: { ...trigger!.metadata, targetValue: 10 } }] })).toBe(false);
+    expect(foreignKind.safeParse({ ...base, resource: [] }).success).toBe(false);
   });
 });
 

@@ -29,34 +29,44 @@ const NESTED = 'node_modules/';
  * Returns each package that a user of Muster may install, once per version, sorted by name: what
  * the dependencies and the optional peers bring. npm marks the peers as development here.
  */
-export const productionPackages = (lock = JSON.parse(read('package-lock.json')) as Lock): LockedPackage[] => {
-  const places = new Set<string>();
+export const productionPackages = (lock = readLock()): LockedPackage[] => {
   const found = new Map<string, LockedPackage>();
+  for (const place of placesWith(Object.keys(lock.packages['']!.peerDependencies ?? {}), lock)) {
+    const name = place.slice(place.lastIndexOf(NESTED) + NESTED.length);
+    const { version, license, integrity } = lock.packages[place]!;
+    found.set(nameAndVersion({ name, version }), {
+      name,
+      version,
+      ...(license === undefined ? {} : { license }),
+      ...(integrity === undefined ? {} : { integrity }),
+    });
+  }
+  return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
+};
+
+/** Returns the places in `node_modules` of what Muster and these of its peers install. */
+export const placesWith = (peers: readonly string[], lock = readLock()): string[] => {
+  const places = new Set<string>();
   const open = [''];
   for (let place = open.pop(); place !== undefined; place = open.pop())
-    for (const name of neededBy(lock.packages[place]!, place === '')) {
+    for (const name of [...neededBy(lock.packages[place]!, place === ''), ...(place === '' ? peers : [])]) {
       const next = placeOf(lock, place, name);
       if (next === null || places.has(next)) continue;
       places.add(next);
       open.push(next);
-      const { version, license, integrity } = lock.packages[next]!;
-      found.set(nameAndVersion({ name, version }), {
-        name,
-        version,
-        ...(license === undefined ? {} : { license }),
-        ...(integrity === undefined ? {} : { integrity }),
-      });
     }
-  return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
+  return [...places];
 };
 
-/** Of others, only peers that must be there: of Muster's, all. */
+const readLock = (): Lock => JSON.parse(read('package-lock.json')) as Lock;
+
+/** Of other packages, the peers that must be there, too: of Muster's, all are optional. */
 const neededBy = (
   { dependencies, optionalDependencies, peerDependencies = {}, peerDependenciesMeta = {} }: Place,
   isProduct: boolean,
 ): string[] => {
   const peers = Object.keys(peerDependencies).filter(
-    (name) => isProduct || peerDependenciesMeta[name]?.optional !== true,
+    (name) => !isProduct && peerDependenciesMeta[name]?.optional !== true,
   );
   return [...Object.keys({ ...dependencies, ...optionalDependencies }), ...peers];
 };

@@ -1,4 +1,5 @@
 import type { ExplainFacts, Reason } from './facts';
+import { ifCoarse } from './format';
 import { isStalled, waitForStalled } from './stalled';
 import { formatDuration } from '../duration';
 
@@ -40,7 +41,9 @@ export const waitForLeader = (facts: ExplainFacts, what: string): Reason => {
     return {
       waitsFor: 'leader',
       inMs: leader.wakeInMs,
-      text: `${what} is next for leader "${leader.name}", which looks again within ${formatDuration(leader.wakeInMs)}.`,
+      text:
+        `${what} is next for leader "${leader.name}", which looks again within ` +
+        `${formatDuration(leader.wakeInMs)}.${ifCoarse(leader.wakeInMs)}`,
     };
   return { waitsFor: 'leader', inMs: 0, text: `${what} is next for leader "${leader.name}", which is at work now.` };
 };

@@ -4,7 +4,7 @@ import { waitForLeader } from './leader';
 import type { LimitName } from '../limits/limits';
 import { isStalled } from './stalled';
 import { formatDuration } from '../duration';
-import { count } from './format';
+import { count, ifCoarse } from './format';
 import { bySetting, rateSetting, sharedText } from './limitsSet';
 import { stopped } from './stopped';
 
@@ -90,18 +90,25 @@ const closesIn = ({ target }: ExplainFacts, queued: QueuedPart): Reason | null =
     return {
       waitsFor: 'quiet',
       inMs: quietInMs,
-      text: `${there}; the batch closes in ${formatDuration(quietInMs)} if no other arrives (quiet period ${formatDuration(quietMs!)}), or when it is full.`,
+      text:
+        `${there}; the batch closes in ${formatDuration(quietInMs)} if no other arrives ` +
+        `(quiet period ${formatDuration(quietMs!)}), or when it is full.${ifCoarse(quietMs!)}`,
     };
   if (!enough && quietInMs <= 0)
     return {
       waitsFor: 'size',
       inMs: lingerInMs,
-      text: `${there} and none has arrived for a while, but a batch below ${minItems} waits for more; it closes in ${formatDuration(lingerInMs)} at the latest (linger ${formatDuration(lingerMs)}).`,
+      text:
+        `${there} and none has arrived for a while, but a batch below ${minItems} waits for more; ` +
+        `it closes in ${formatDuration(lingerInMs)} at the latest (linger ${formatDuration(lingerMs)}).` +
+        ifCoarse(lingerMs),
     };
   return {
     waitsFor: 'linger',
     inMs: lingerInMs,
-    text: `${there}; the batch closes in ${formatDuration(lingerInMs)}, when the oldest of them has waited ${formatDuration(lingerMs)} (linger), or when it is full.`,
+    text:
+      `${there}; the batch closes in ${formatDuration(lingerInMs)}, when the oldest of them has waited ` +
+      `${formatDuration(lingerMs)} (linger), or when it is full.${ifCoarse(lingerMs)}`,
   };
 };
 

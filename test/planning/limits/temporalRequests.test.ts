@@ -1,0 +1,68 @@
+import type { Client } from '@temporalio/client';
+import fc from 'fast-check';
+import { paced } from '../../../workflows/planning/pace';
+import { REQUEST_PACE, request, requestCounts } from '../../../workflows/temporal/requests';
+import { terminateRuns, wakeBalancer, wakeLeaderWorkflows } from '../../../workflows/wake';
+
+/** Starts and signals that a client sends to Temporal: counted, and bounded in rate. */
+
+test('of any arrivals none but a burst go faster than the rate, and none waits below it', () => {
+  const arrivals = fc.array(fc.integer({ min: 0, max: 50 }), { minLength: 1, maxLength: 200 });
+  const rate = fc.record({ perSecond: fc.integer({ min: 1, max: 500 }), burst: fc.integer({ min: 1, max: 20 }) });
+  fc.assert(
+    fc.property(arrivals, rate, (gaps, pace) => {
+      const sentMs: number[] = [];
+      let nowMs = 0;
+      let paceMs = 0;
+      for (const gap of gaps) {
+        nowMs += gap;
+        const next = paced(paceMs, nowMs, pace);
+        paceMs = next.paceMs;
+        sentMs.push(nowMs + next.waitMs);
+        if (sentMs.length <= pace.burst) expect(next.waitMs).toBe(0);
+      }
+      for (const [i, from] of sentMs.entries()) {
+        const until = sentMs[i + pace.burst];
+        // Of one more than the burst the last is a step of the rate behind the first.
+        if (until !== undefined) expect(until - from).toBeGreaterThanOrEqual(1_000 / pace.perSecond - 1e-6);
+      }
+      const [first, last] = [sentMs[0]!, sentMs.at(-1)!];
+      const allowed = pace.burst + ((last - first) * pace.perSecond) / 1_000;
+      expect(sentMs.length).toBeLessThanOrEqual(allowed + 1e-6);
+    }),
+  );
+});
+
+const fakeClient = (sent: string[]): Client =>
+  ({
+    withDeadline: (_deadline: number, work: () => Promise<unknown>) => work(),
+    workflow: {
+      signalWithStart: (type: string) => Promise.resolve(sent.push(type)),
+      getHandle: () => ({ terminate: () => Promise.reject(new Error('away')) }),
+    },
+  }) as unknown as Client;
+const leaders = (n: number) =>
+  Array.from({ length: n }, (_, leaderId) => ({ leaderId, handler: 'orders', name: `${leaderId}`, dueInMs: 0 }));
+
+test('wakes are counted by their workflow, per client; a request that fails, too', async () => {
+  const sent: string[] = [];
+  const temporal = fakeClient(sent);
+  await wakeLeaderWorkflows(temporal, 'muster', leaders(3));
+  await wakeBalancer(temporal, 'muster');
+  await terminateRuns(temporal, [{ workflowId: 'a', runId: 'b', reason: 'stuck' }]);
+  expect(sent).toEqual(['leader', 'leader', 'leader', 'balancer']);
+  expect(requestCounts(temporal)).toMatchObject({ leader: 3, balancer: 1, terminate: 1, queuer: 0 });
+  expect(requestCounts(fakeClient([]))).toMatchObject({ leader: 0, terminate: 0 });
+});
+
+test('more wakes than a burst are spread over the time that the rate gives them', async () => {
+  const { burst, perSecond } = REQUEST_PACE;
+  const sent: string[] = [];
+  const temporal = fakeClient(sent);
+  const startedAt = performance.now();
+  await wakeLeaderWorkflows(temporal, 'muster', leaders(burst + perSecond / 2));
+  expect(sent).toHaveLength(burst + perSecond / 2);
+  expect(performance.now() - startedAt).toBeGreaterThanOrEqual(450);
+  await request(temporal, 'queuer', () => Promise.resolve());
+  expect(requestCounts(temporal)).toMatchObject({ leader: burst + perSecond / 2, queuer: 1 });
+});
