@@ -85,6 +85,8 @@ const FORMS: Readonly<Record<string, () => string>> = {
   'a host with a user': () => headed('Host: 127.0.0.1@evil.test\r\n'),
   'a list of hosts': () => headed('Host: 127.0.0.1, evil.test\r\n'),
   'a folded host': () => headed('Host: 127.0.0.1\r\n evil.test\r\n'),
+  'a host with a path': () => headed('Host: 127.0.0.1/evil.test\r\n'),
+  'a target of another host': () => `GET http://evil.test/v1/handlers/items HTTP/1.1\r\n${HOST}${auth()}\r\n`,
   'another version': () => `GET /v1/handlers/items HTTP/9.9\r\n${HOST}${auth()}\r\n`,
   'no version': () => `GET /v1/handlers/items\r\n${HOST}${auth()}\r\n`,
   'a request behind one of two hosts': () => `GET / HTTP/1.1\r\n${HOST}${HOST}\r\n${hidden()}`,
@@ -102,12 +104,20 @@ test.each(Object.keys(FORMS))('%s', async (form) => {
   expect([paused, statuses]).toEqual([null, ['400']]);
 });
 
+test('a fault in a later request is answered in its turn, says what was expected, and ends the connection', async () => {
+  const first = `POST /v1/tasks:lookup HTTP/1.1\r\n${HOST}${auth()}${JSON_BODY}Content-Length: 13\r\n\r\n{"ids":["1"]}`;
+  const answer = await send(`${first}${headed(HOST + HOST)}${hidden()}`);
+  expect([...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(['200', '400']);
+  expect(answer).toContain('Host: expected one name or address');
+  expect((await world.client.status('items'))[0]?.paused).toBeNull();
+});
+
 test('the same without a fault is taken', async () => {
   const close = 'Connection: close\r\n';
-  for (const host of ['127.0.0.1', 'muster_api:8080', '[::1]:80', 'a-b.example'])
+  for (const host of ['127.0.0.1', 'muster_api:8080', '[::1]:80', 'a-b.example', '', 'outbound|80||api.svc', 'a:'])
     expect(await send(headed(`Host: ${host}\r\n${close}`))).toMatch(/^HTTP\/1\.1 200/);
   const chunks = 'd\r\n{"ids":["1"]}\r\n0\r\n\r\n';
   const head = `POST /v1/tasks:lookup HTTP/1.1\r\n${HOST}${auth()}${JSON_BODY}${close}Transfer-Encoding: chunked`;
   expect(await send(`${head}\r\n\r\n${chunks}`)).toMatch(/^HTTP\/1\.1 200/);
-  tally.expectNoneThrough(46);
+  tally.expectNoneThrough(48);
 });

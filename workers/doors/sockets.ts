@@ -46,6 +46,8 @@ export const createDoor = (handler: RequestListener, maxConnections: number): Se
   return server;
 };
 
+const NO_HOST = 'Cannot take the request: Host: expected one name or address, and a port. Name the server once.\n';
+
 /**
  * Lets a connection go that sends many requests without waiting for their answers. Tells answers
  * that wait behind another one when their connection is closed: Node tells only the first, and what
@@ -53,6 +55,7 @@ export const createDoor = (handler: RequestListener, maxConnections: number): Se
  */
 const onePerTurn = (handler: RequestListener): RequestListener => {
   const working = new WeakMap<Socket, Set<ServerResponse>>();
+  const refused = new WeakSet<Socket>();
   const worked = (socket: Socket): Set<ServerResponse> => {
     const all = new Set<ServerResponse>();
     working.set(socket, all);
@@ -66,11 +69,13 @@ const onePerTurn = (handler: RequestListener): RequestListener => {
     const others = working.get(socket) ?? worked(socket);
     if (others.size >= MOST_PIPELINED) socket.destroy();
     // Where one was refused, what was sent behind it is not looked at.
-    if (socket.destroyed || socket.writableEnded) return;
-    if (!namesOneHost(request)) return refuseConnection({}, socket);
+    if (socket.destroyed || socket.writableEnded || refused.has(socket)) return;
     others.add(response);
     response.once('close', () => others.delete(response));
-    handler(request, response);
+    if (namesOneHost(request)) return handler(request, response);
+    // In its turn: it may stand behind others that are answered first.
+    refused.add(socket);
+    response.writeHead(400, { connection: 'close', 'content-type': 'text/plain' }).end(NO_HOST);
   };
 };
 
