@@ -1,4 +1,4 @@
-import type { Pool } from '../pool';
+import type { Client, Pool } from '../pool';
 
 /** What is between this process and the server. */
 export interface PoolerFacts {
@@ -16,21 +16,32 @@ const TURNS = 5;
  * gives each client another key to cancel by, in place of the server's: it names no session.
  * `pool`: of two connections, which send nothing that a pooler refuses.
  */
-export const readPooler = async (pool: Pool): Promise<PoolerFacts> => {
-  const [one, two] = await Promise.all([pool.connect(), pool.connect()]);
-  const sessionOf = async (client: typeof one): Promise<number> => {
-    const { rows } = await client.query<{ pid: number }>({ text: 'select pg_backend_pid() as pid' });
-    return rows[0]!.pid;
-  };
+export const readPooler = async (pool: Pool): Promise<PoolerFacts> =>
+  withConnection(pool, (one) => withConnection(pool, (two) => compare(one, two)));
+
+const compare = async (one: Client, two: Client): Promise<PoolerFacts> => {
+  const { processID } = one as unknown as { processID: number }; // of the driver, not of its types
+  let isBetween = false;
+  let isShared = false;
+  for (let turn = 0; !isShared && turn < TURNS; turn += 1) {
+    const session = await sessionOf(one);
+    isBetween ||= session !== processID;
+    isShared = session === (await sessionOf(two));
+  }
+  return { isBetween: isBetween || isShared, isShared };
+};
+
+const sessionOf = async (client: Client): Promise<number> => {
+  const { rows } = await client.query<{ pid: number }>({ text: 'select pg_backend_pid() as pid' });
+  return rows[0]!.pid;
+};
+
+/** Gives the connection back in any case: a pool that is ended waits for all of them. */
+const withConnection = async <T>(pool: Pool, work: (client: Client) => Promise<T>): Promise<T> => {
+  const client = await pool.connect();
   try {
-    const { processID } = one as unknown as { processID: number }; // of the driver, not of its types
-    const isBetween = (await sessionOf(one)) !== processID;
-    let isShared = false;
-    for (let turn = 0; isBetween && !isShared && turn < TURNS; turn += 1)
-      isShared = (await sessionOf(one)) === (await sessionOf(two));
-    return { isBetween, isShared };
+    return await work(client);
   } finally {
-    one.release();
-    two.release();
+    client.release();
   }
 };

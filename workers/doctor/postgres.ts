@@ -94,7 +94,7 @@ export const driftCheck = ({ missing, changed }: Drift): Check => {
   return warning(
     'tables',
     `not as the migrations made them: ${all.slice(0, NAMED_MOST).join(', ')}${more}`,
-    'Restore them as postgres/schema.sql of this version has them: an index that is missing makes claims slow, ' +
+    'Restore them as a store has them that `muster migrate` made anew: an index that is missing makes claims slow, ' +
       'and the rest may make them wrong.',
   );
 };

@@ -2,11 +2,11 @@ import { Counter } from 'prom-client';
 import type { Registry } from 'prom-client';
 import type { RequestCounts } from '../../workflows/temporal/requests';
 
-/** Adds the counter of what this process has asked Temporal to start, signal or end. */
+/** Adds the counter of the workflows that this process has woken, and the runs that it has ended. */
 export const addTemporalRequests = (registry: Registry, read: () => RequestCounts): void => {
   new Counter({
     name: 'muster_temporal_requests_total',
-    help: 'Starts, signals and terminations of workflows that this process sent, by workflow; terminate: of a run',
+    help: 'Wakes of workflows that this process sent, by workflow; terminate: stuck runs that it ended',
     labelNames: ['kind'],
     registers: [registry],
     collect() {

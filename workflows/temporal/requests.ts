@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { paced } from '../planning/pace';
 
-/** The requests by which clients and workers start, signal and end Muster's workflows. */
+/** The requests by which clients and workers wake Muster's workflows, and end those that are stuck. */
 
 /** Most requests in flight at once: 500 would overload a small server. */
 const PARALLELISM = 16;
@@ -16,9 +16,9 @@ export const WAKE_DEADLINE_MS = 5_000;
 /**
  * Most starts, signals and terminations per second that one client sends, and most at once. A
  * server's default limit of a namespace is 2,400 requests per second, of which polls and answers
- * of workers need most: one process that wakes ten thousand targets may not use it up.
+ * of workers need most: one client that wakes ten thousand leaders may not use it up.
  */
-export const REQUEST_PACE = { perSecond: 1_000, burst: 1_000 } as const;
+export const REQUEST_PACE = { perSecond: 1_000, burst: 200 } as const;
 
 const KINDS = ['leader', 'queuer', 'execution', 'notifier', 'balancer', 'monitor', 'terminate'] as const;
 /** The workflow that a request starts or signals, or that it ends a run. */
@@ -48,10 +48,15 @@ const sentOf = (temporal: Client): Sent => {
 /** Returns how many requests of each kind a client has sent, those that failed among them. */
 export const requestCounts = (temporal: Client): RequestCounts => ({ ...sentOf(temporal).counts });
 
-/** Sends a request in its turn, and counts it. */
+/**
+ * Sends a request in its turn, and counts it. One whose turn would come too late fails at once, as
+ * one that got no answer: the sweeper repeats it.
+ */
 export const request = async <T>(temporal: Client, kind: RequestKind, send: () => Promise<T>): Promise<T> => {
   const sent = sentOf(temporal);
   const { waitMs, paceMs } = paced(sent.paceMs, performance.now(), REQUEST_PACE);
+  if (waitMs > WAKE_DEADLINE_MS)
+    throw new Error(`${kind}: not sent, as more than ${REQUEST_PACE.perSecond} requests per second wait`);
   sent.paceMs = paceMs;
   if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
   sent.counts[kind] += 1;

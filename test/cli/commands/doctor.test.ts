@@ -1,6 +1,6 @@
 import { startTemporalDev } from '../../../workers/embedded';
 import type { Check } from '../../../workers/doctor/check';
-import { poolerCheck } from '../../../workers/doctor/pooler';
+import { checkPooler, poolerCheck } from '../../../workers/doctor/pooler';
 import { clockCheck, connectionsCheck, driftCheck, serverCheck } from '../../../workers/doctor/postgres';
 import { checkHandlers } from '../../../workers/doctor/workers';
 import type { HandlerStatus } from '../../../client';
@@ -156,6 +156,20 @@ const waiting = status({
   handler: 'old',
   served: false,
   counts: { created: 1, batched: 0, 'in-progress': 0 } as never,
+});
+
+test('the look for a pooler ends where a role may have one connection only', async () => {
+  const database = await createDatabase();
+  const role = `one_${database.name}`;
+  await database.pool.query(`create role ${role} login connection limit 1 password 'one'`);
+  const url = new URL(database.url);
+  [url.username, url.password] = [role, 'one'];
+  try {
+    await expect(checkPooler(url.href)).rejects.toThrow('too many connections for role');
+  } finally {
+    await database.pool.query(`drop role ${role}`);
+    await database.drop();
+  }
 });
 
 test.each<[what: string, checks: Check[], expected: Partial<Check>[]]>([

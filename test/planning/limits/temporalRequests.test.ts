@@ -66,3 +66,14 @@ test('more wakes than a burst are spread over the time that the rate gives them'
   await request(temporal, 'queuer', () => Promise.resolve());
   expect(requestCounts(temporal)).toMatchObject({ leader: burst + perSecond / 2, queuer: 1 });
 });
+
+test('a wake whose turn would come too late fails at once', async () => {
+  const temporal = fakeClient([]);
+  const send = () => request(temporal, 'queuer', () => Promise.resolve());
+  const many = Array.from({ length: REQUEST_PACE.burst + 4 * REQUEST_PACE.perSecond }, send);
+  await many[0];
+  const tooMany = Array.from({ length: 2 * REQUEST_PACE.perSecond }, send);
+  await expect(Promise.race(tooMany.slice(-10))).rejects.toThrow('more than 1000 requests per second wait');
+  void Promise.allSettled([...many, ...tooMany]);
+  expect(requestCounts(temporal).queuer).toBeLessThan(many.length);
+});
