@@ -10,7 +10,7 @@ import {
   readBody,
 } from '../../postgres/callbacks/notification';
 import type { TakenNotification } from '../../postgres/callbacks/notification';
-import { isRetryable, isUnavailable } from '../../postgres/errors';
+import { DatabaseError, isRetryable, isUnavailable } from '../../postgres/errors';
 import { outlast } from '../../postgres/outage';
 import { DEFAULT_WORKFLOWS, workflowRefusal } from '../../workflows/planning/callbacks/workflows';
 import { NOTIFIER_LOOK } from '../../postgres/sweeper/overdueWork';
@@ -87,6 +87,10 @@ const fanoutMessage = (body: FanoutEnded): Message => ({
   partsOf: () => [body],
 });
 
+/** Says whether an error concerns all messages, and not what one of them holds. */
+const concernsStore = (error: unknown): boolean =>
+  error instanceof DatabaseError || isUnavailable(error) || isRetryable(error);
+
 class DeliveryRun {
   private readonly answer: DeliveryAnswer = { delivered: 0, givenUp: 0, putOff: 0, dueInMs: null };
   /**
@@ -162,7 +166,7 @@ class DeliveryRun {
       const message = await this.messageOf(one);
       return one.kind === 'workflow' ? await this.signalWorkflow(one, message) : await this.callWebhook(one, message);
     } catch (error) {
-      if (isUnavailable(error) || isRetryable(error)) throw error;
+      if (!(error instanceof CodecError) && concernsStore(error)) throw error;
       const why =
         error instanceof CodecError ? `its results cannot be decoded: ${error.message}` : describeThrown(error);
       return { kind: 'retry', error: `not sent: ${why}` };

@@ -78,9 +78,16 @@ export class TokenBook {
   private async refresh(freshMs = FRESH_MS): Promise<void> {
     // While there is no token, any caller on this machine may be admitted: the first token counts
     // at once.
-    if (this.known.length > 0 && this.now() - this.readAt < freshMs) return;
+    const at = this.now();
+    if (this.known.length > 0 && at - this.readAt < freshMs) return;
+    await this.readOnce();
+    // A read that had begun before may be too old by now, where it took long.
+    if (at - this.readAt >= freshMs) await this.readOnce();
+  }
+
+  private readOnce(): Promise<void> {
     this.reading ??= this.read().finally(() => (this.reading = null));
-    await this.reading;
+    return this.reading;
   }
 
   private async noteUse(): Promise<void> {

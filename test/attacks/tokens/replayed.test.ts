@@ -101,6 +101,31 @@ test('a revocation while the tokens are being read counts from then on, however 
   expect(after).toBeNull();
 });
 
+test('who joins a read that takes long is let in only by what was read since', async () => {
+  const { pool } = world.database;
+  const { token, id } = await make();
+  let now = 0;
+  let reads = 0;
+  let release = (): void => undefined;
+  const held = new Promise<void>((resolve) => (release = resolve));
+  const slow = {
+    query: async (asked: { name: string }) => {
+      const answer: unknown = await pool.query(asked as unknown as string);
+      if (asked.name === 'read-api-tokens' && ++reads === 1) await held;
+      return answer;
+    },
+  } as unknown as Pool;
+  const book = new TokenBook(slow, () => now);
+  const first = book.find(token);
+  await eventually(() => reads === 1);
+  await revokeToken(pool, id);
+  now = 2 * SEEN_AFTER_MS;
+  const joined = book.find(token);
+  release();
+  tally.add('a token that was revoked, in a read that began before', (await joined) === null ? null : 'let in');
+  expect([(await first)?.tokenId, await joined]).toEqual([id, null]);
+});
+
 test('a key, an answer or a session of another token gives its thief nothing', async () => {
   const [owner, thief] = [await make(), await make({ handlers: ['narrow'] })];
   const other = await make();
