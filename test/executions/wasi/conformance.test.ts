@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { makeExecutor, ModuleProcesses } from '../../../activities/executions/executors';
+import { SILENT_LOG } from '../../../handlers/boundLog';
 import { storeModule } from '../../../examples/wasm-echo/build';
 
 /** Modules of the test suite of WASI, as far as commands need it. */
@@ -39,6 +40,7 @@ test.each(names)('%s', async (name) => {
     { functions: new Map(), functionStore: store, memoryBytes: 16 * 1_048_576, httpAllow: [] },
     processes,
     { functionId, method, concurrency: 1, limits: { stdoutBytes: 1_000, stderrBytes: 1_000 } },
+    SILENT_LOG,
   );
   const call = { method, env, position: 0, executionId: 'e', signal: AbortSignal.timeout(30_000) };
   expect(await executor.run(args, call)).toMatchObject({ exitCode, ...(stdout === undefined ? {} : { stdout }) });
