@@ -10,7 +10,7 @@ export const SILENT_LOG: CallLog = {
 
 /**
  * Returns a logger that adds fields to each line of another one. Lines cannot replace them, so that
- * whoever reads a line can rely on what call it is of.
+ * a reader of the log can rely on what call each is of.
  */
 export const boundLog = (log: CallLog, fields: object): CallLog => {
   const line =

@@ -289,37 +289,3 @@ test('what is not simulated is refused, and names what runs it', async () => {
   await expect(world.advance('soon' as never)).rejects.toThrow('Cannot advance the world: expected a duration');
   await expect(world.resume({ target: 'nowhere' })).rejects.toThrow('Cannot find the target');
 });
-
-test('what a handler logs, in calls, look-ups and polls, goes to the given logger with its batch', async () => {
-  const lines: unknown[] = [];
-  const line = (fields: object | string) => void lines.push(fields);
-  const log = { debug: line, info: line, warn: line, error: line };
-  const world = simulate(
-    handlerWith({
-      linger: { lingerMs: 0 },
-      poll: { everyMs: 1_000, deadlineMs: 10_000 },
-      submit: async ({ attempt }, context) => {
-        context.log.info({ in: 'submit' }, 'calling');
-        if (attempt === 1) throw new Error('the connection broke');
-        return { status: 'accepted', reference: 'job' };
-      },
-      reconcile: async (_, context) => (context.log.warn({ in: 'reconcile' }), { status: 'absent' }),
-      status: async ([reference], context) => {
-        context.log.debug({ in: 'status' });
-        return [{ reference: reference!, status: 'done' }];
-      },
-      results: async (_, context) => (context.log.error({ in: 'results' }), [{ id: 'a1', status: 'ok' }]),
-    }),
-    { log },
-  );
-  await world.submit(parcels('a1'));
-  await world.advance('1 hour');
-  const call = { handler: 'parcels', target: 'a', batch: 1 };
-  expect(lines).toEqual([
-    { ...call, attempt: 1, in: 'submit' },
-    { ...call, attempt: 1, in: 'reconcile' },
-    { ...call, attempt: 2, in: 'submit' },
-    { handler: 'parcels', in: 'status' },
-    { ...call, attempt: 3, in: 'results' }, // of the look that reads them
-  ]);
-});

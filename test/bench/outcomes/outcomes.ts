@@ -8,9 +8,11 @@ import { Outcomes } from '../../../activities/outcomes/outcomes';
 import { Tally } from '../../../activities/outcomes/tally';
 import { createClient } from '../../../client';
 import { defineHandler } from '../../../handlers';
+import { registerHandler } from '../../../postgres/grouping/handler';
 import { addOutcomes } from '../../../postgres/outcomes/minute';
 import type { Pool } from '../../../postgres/pool';
 import { createPool } from '../../../postgres/pool';
+import { installRuntime } from '../../../workers/logging';
 import type { Node } from '../../../workers/node';
 import { createNode } from '../../../workers/node';
 import { startServers } from '../../../workers/testing/servers';
@@ -64,10 +66,13 @@ const perCallUs = (): number => {
   return ((cpuMs() - begun) * 1_000) / CALLS;
 };
 
+const counted = (name: string) =>
+  defineHandler({ name, target: () => 'a', limits: { maxItems: 1 }, submit: async () => ({ results: [] }) });
+
 /** Returns how long one write of the counts of many handlers takes, and its processor time here. */
 const perWrite = async (pool: Pool): Promise<{ ms: number; cpuMs: number }> => {
   const names = Array.from({ length: HANDLERS }, (_, i) => `counted-${i}`);
-  await pool.query('insert into handler (name) select unnest($1::text[])', [names]);
+  for (const name of names) await registerHandler(pool, counted(name));
   const minutes = new OutcomeMinutes();
   const count = (): void => {
     for (const handler of names) {
@@ -96,6 +101,7 @@ const switchOf = ({ deps }: Node): ((on: boolean) => void) => {
 };
 
 const main = async (): Promise<void> => {
+  installRuntime(pino({ level: 'silent' }), { onPoisoned: () => undefined });
   const servers = await startServers();
   const databaseUrl = await createStore(servers.databaseUrl, 'outcomes');
   const pool = createPool({ databaseUrl, max: 20 });

@@ -41,8 +41,8 @@ export class Caller {
     private readonly handler: Handler,
     private readonly pool: Pool,
     home: Home,
-    private readonly onCall: OnCall,
     log: CallLog,
+    private readonly onCall: OnCall,
   ) {
     const { signal } = new AbortController();
     // What a call of a batch outside of lanes and partitions uses of what a worker has.

@@ -88,20 +88,13 @@ export class World<P = unknown, I = P> {
     this.laneSubmission = new LaneSubmission(this.tables, handler, pool);
     this.monitor = new Monitor(this.tables, handler, pool, homes, log);
     const home = handler.ordered ? homes.lane : homes.queue;
-    const caller = new Caller(
-      this.tables,
-      handler,
-      pool,
-      home,
-      (batch, members, outcome, serving) => {
-        const tasks = members.map(({ id, payload, attempts }) => ({ id, payload: JSON.parse(payload) as P, attempts }));
-        const { attempt, reason, target, inLane } = batch;
-        const at = { atMs: this.tables.nowMs - startMs, target: target.key, service: inLane?.lane.service ?? null };
-        const by = { node: serving?.node ?? null, partition: partitionView(serving) };
-        this.calls.push({ ...at, ...by, batch: batch.id, attempt, reason, tasks, outcome: outcome.kind });
-      },
-      log,
-    );
+    const caller = new Caller(this.tables, handler, pool, home, log, (batch, members, outcome, serving) => {
+      const tasks = members.map(({ id, payload, attempts }) => ({ id, payload: JSON.parse(payload) as P, attempts }));
+      const { attempt, reason, target, inLane } = batch;
+      const at = { atMs: this.tables.nowMs - startMs, target: target.key, service: inLane?.lane.service ?? null };
+      const by = { node: serving?.node ?? null, partition: partitionView(serving) };
+      this.calls.push({ ...at, ...by, batch: batch.id, attempt, reason, tasks, outcome: outcome.kind });
+    });
     this.work = handler.ordered
       ? new LaneWork(this.tables, pool, caller)
       : new QueueWork(this.tables, pool, new Claims(this.tables, handler), caller);
