@@ -30,7 +30,7 @@ const isOfScope = (row: string): string => `case
     when $3::int is not null then (select t.handler_id = $3 from target t where t.id = ${row}.target_id)
     else true end`;
 
-/** The text is part of the error as it is stored: of errors that are encoded none may be asked for. */
+/** The text is part of the error as it is stored: none may be asked for of encoded errors. */
 const hasText = (row: string): string => `($8::text is null or position($8 in coalesce(${row}.error, '')) > 0)`;
 
 const microseconds = (parameter: string): string =>
