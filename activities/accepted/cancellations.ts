@@ -3,7 +3,7 @@ import { CANCELLATION_CAUSES, CANCELLATION_STATES, cancelAgainMs } from '../../w
 import { BATCH_STATES } from '../../workflows/planning/states';
 import { sealError } from '../codec/sealed';
 import type { ActivityDeps } from '../deps';
-import { boundLog } from '../../handlers/boundLog';
+import { boundLog } from '../../handlers/logging/boundLog';
 import { cancelReference } from '../../handlers';
 import type { Handler } from '../../handlers/types';
 import { TICK_MS } from '../tick';

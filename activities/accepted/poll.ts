@@ -11,7 +11,7 @@ import type { ActivityDeps } from '../deps';
 import type { PollOutcome } from '../../handlers';
 import { pollReferences } from '../../handlers';
 import { LookSign } from './lookSign';
-import { boundLog } from '../../handlers/boundLog';
+import { boundLog } from '../../handlers/logging/boundLog';
 import { cutText } from '../../handlers/text';
 import { parkedAtDeadline } from '../../workflows/planning/lanes/pendingDeadline';
 import type { Handler } from '../../handlers/types';

@@ -1,4 +1,4 @@
-import { boundLog } from '../../handlers/boundLog';
+import { boundLog } from '../../handlers/logging/boundLog';
 import { RESULT_LIMITS } from '../../handlers/storable';
 import type { Handler } from '../../handlers/types';
 import type { Batch, CallContext, CallLog } from '../../handlers/contract';

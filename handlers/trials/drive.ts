@@ -1,6 +1,6 @@
 import { decideSettlement } from '../../workflows/planning/calls/settlement';
 import type { CallOutcome, MemberEnd, Settlement, SettlementContext } from '../../workflows/planning/calls/plans';
-import { SILENT_LOG } from '../boundLog';
+import { SILENT_LOG } from '../logging/boundLog';
 import { callHandler } from '../call';
 import type { BatchTask } from '../contract';
 import { pollReferences, readReference } from '../poll';

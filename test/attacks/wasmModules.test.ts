@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { makeExecutor, ModuleProcesses } from '../../activities/executions/executors';
 import type { RunOutcome } from '../../activities/executions/executors';
-import { SILENT_LOG } from '../../handlers/boundLog';
+import { SILENT_LOG } from '../../handlers/logging/boundLog';
 import { assemble, storeModule } from '../../examples/wasm-echo/build';
 import type { ModuleProcessState } from '../executions/modules/moduleProcesses';
 import { moduleProcessesOf } from '../executions/modules/moduleProcesses';

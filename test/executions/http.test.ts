@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ModuleProcesses, makeExecutor, servedFunctions } from '../../activities/executions/executors';
 import type { RunOutcome } from '../../activities/executions/executors';
-import { SILENT_LOG } from '../../handlers/boundLog';
+import { SILENT_LOG } from '../../handlers/logging/boundLog';
 
 let server: Server;
 let port: number;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ModuleProcesses, makeExecutor } from '../../activities/executions/executors';
 import type { RunOutcome } from '../../activities/executions/executors';
-import { SILENT_LOG } from '../../handlers/boundLog';
+import { SILENT_LOG } from '../../handlers/logging/boundLog';
 import { limitModule } from '../../activities/executions/executors/wasm/limitModule';
 import { contentIdsOf } from '../../activities/executions/executors/wasm/store';
 import { contentId } from '../../client';

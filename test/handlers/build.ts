@@ -1,5 +1,5 @@
 import type { Batch, CallContext, Contract, HandlerOptions, ResultSink, SubmitAnswer } from '../../handlers';
-import { SILENT_LOG } from '../../handlers/boundLog';
+import { SILENT_LOG } from '../../handlers/logging/boundLog';
 import { ConfigError } from '../../handlers';
 import { parsePayload } from '../../handlers/contracts/schema';
 import type { CallOutcome } from '../../workflows/planning/calls/plans';

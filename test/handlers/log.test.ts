@@ -1,7 +1,7 @@
 import { ModuleProcesses, makeExecutor } from '../../activities/executions/executors';
 import { cancelReference, defineHandler, pollReferences, readReference, reconcileOutcome } from '../../handlers';
 import { defineFunction } from '../../handlers/functions';
-import { boundLog, SILENT_LOG } from '../../handlers/boundLog';
+import { boundLog, SILENT_LOG } from '../../handlers/logging/boundLog';
 import type { CallLog, DownstreamContext, LogLine } from '../../handlers/contract';
 import { certifyHandler } from '../../handlers/trials';
 import { batchOf, buildContext, options, remember } from './build';

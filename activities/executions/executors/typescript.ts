@@ -1,4 +1,4 @@
-import { boundLog } from '../../../handlers/boundLog';
+import { boundLog } from '../../../handlers/logging/boundLog';
 import type { CallLog } from '../../../handlers/contract';
 import type { RegisteredFunction } from '../../../handlers/functions';
 import { describeThrown } from '../../../handlers/text';

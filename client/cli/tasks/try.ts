@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import type { Batch, Handler } from '../../../handlers';
-import { boundLog } from '../../../handlers/boundLog';
+import { boundLog } from '../../../handlers/logging/boundLog';
 import type { CallOutcome } from '../../../workflows/planning/calls/plans';
 import { UnknownHandlerError } from '../../errors';
 import { command } from '../support/command';

@@ -1,6 +1,6 @@
 import { sendWebhook } from '../../../activities/callbacks/webhook';
 import { ModuleProcesses, makeExecutor } from '../../../activities/executions/executors';
-import { SILENT_LOG } from '../../../handlers/boundLog';
+import { SILENT_LOG } from '../../../handlers/logging/boundLog';
 import { httpHandler } from '../../../handlers/http/httpHandler';
 import { SECRET, startReceiver } from '../../services/notifier/receiver';
 import type { Receiver } from '../../services/notifier/receiver';

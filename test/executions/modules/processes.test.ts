@@ -16,7 +16,7 @@ import { promisify } from 'node:util';
 import { setImmediate as tick, setTimeout } from 'node:timers/promises';
 import type { Executor, RunOutcome } from '../../../activities/executions/executors';
 import { makeExecutor, ModuleProcesses } from '../../../activities/executions/executors';
-import { SILENT_LOG } from '../../../handlers/boundLog';
+import { SILENT_LOG } from '../../../handlers/logging/boundLog';
 import { guestCommand, guestSource } from '../../../activities/executions/executors/wasm/guestProgram';
 import { ModuleProcess } from '../../../activities/executions/executors/wasm/moduleProcess';
 import { assemble, storeModule } from '../../../examples/wasm-echo/build';

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { makeExecutor, ModuleProcesses } from '../../../activities/executions/executors';
-import { SILENT_LOG } from '../../../handlers/boundLog';
+import { SILENT_LOG } from '../../../handlers/logging/boundLog';
 import { storeModule } from '../../../examples/wasm-echo/build';
 
 /** Modules of the test suite of WASI, as far as commands need it. */

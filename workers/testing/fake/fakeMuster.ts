@@ -3,7 +3,7 @@ import type { DataConverter } from '@temporalio/common';
 import { Worker } from '@temporalio/worker';
 import { handlerOf, invalidTask } from '../../../activities/grouping/workflowTasks';
 import { InvalidTaskError } from '../../../client/errors';
-import { SILENT_LOG } from '../../../handlers/boundLog';
+import { SILENT_LOG } from '../../../handlers/logging/boundLog';
 import type { CallLog } from '../../../handlers/contract';
 import type { Handler } from '../../../handlers/types';
 import type { DeliveryAnswer, TaskEnd, WorkflowSubmitAnswer, WorkflowTask } from '../../../workflows/definitions';

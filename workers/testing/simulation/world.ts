@@ -8,7 +8,7 @@ import type { BatchInput } from '../../../client/lanes/checkBatch';
 import type { CompletionAnswer } from '../../../client/operations/complete';
 import { completionError } from '../../../client/operations/complete';
 import type { TaskInput } from '../../../client/tasks/checkTasks';
-import { SILENT_LOG } from '../../../handlers/boundLog';
+import { SILENT_LOG } from '../../../handlers/logging/boundLog';
 import type { CallLog } from '../../../handlers/contract';
 import type { Handler } from '../../../handlers/types';
 import type { Pool } from '../../../postgres/pool';

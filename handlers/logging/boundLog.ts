@@ -1,4 +1,4 @@
-import type { CallLog } from './contract';
+import type { CallLog } from '../contract';
 
 /** A logger that writes nothing: of calls that no worker makes, unless a caller gives another. */
 export const SILENT_LOG: CallLog = {
