@@ -24,6 +24,7 @@ module.exports = {
     'test/**/*.test.ts',
     'test/*/run.ts',
     'test/pooler/*.pooler.ts',
+    'test/collector/*.collector.ts',
     'test/python/*.python.ts',
     'test/kit/speed.ts',
     'test/api/{fuzzRun,servers}.ts',

@@ -2,6 +2,7 @@ import type { Bounds } from './deadline';
 import { withinDeadline } from './deadline';
 import { cutText, describeThrown } from './text';
 import { thrownOutcome } from './thrown';
+import type { CallLog } from './contract';
 import type { Handler } from './types';
 
 /** The downstream's answer when it was asked to stop an accepted batch. */
@@ -20,7 +21,7 @@ export type CancelOutcome =
 export async function cancelReference<P>(
   handler: Handler<P>,
   reference: string,
-  bounds: Bounds,
+  bounds: Bounds & { readonly log: CallLog },
 ): Promise<CancelOutcome> {
   const { cancel } = handler;
   if (cancel === undefined) return { kind: 'unsupported' };
@@ -28,7 +29,7 @@ export async function cancelReference<P>(
     const answer: unknown = await withinDeadline(
       bounds,
       handler.timeoutMs,
-      async (signal) => await cancel(reference, { signal }),
+      async (signal) => await cancel(reference, { signal, log: bounds.log }),
     );
     return readAnswer(answer);
   } catch (thrown) {

@@ -97,10 +97,33 @@ export interface PartitionInHand {
 /** Most characters of an idempotency key, which has only a-z, 0-9 and "-". */
 export const IDEMPOTENCY_KEY_LENGTH = 64;
 
-/** What a call receives besides its batch: when to stop, and under which key it is repeated. */
-export interface CallContext {
+/** Writes a line of the log: fields and a message, an error and a message, or a message alone. */
+export interface LogLine {
+  (fields: object, message?: string): void;
+  (message: string): void;
+}
+
+/** Logs in the shape of pino's; a `console` has it, too. */
+export interface CallLog {
+  readonly debug: LogLine;
+  readonly info: LogLine;
+  readonly warn: LogLine;
+  readonly error: LogLine;
+}
+
+/** What each function of a handler receives that talks to the downstream. */
+export interface DownstreamContext {
   /** Aborted at the call's deadline, at shutdown and on cancellation. Pass it to every fetch. */
   readonly signal: AbortSignal;
+  /**
+   * Writes to the worker's log. Each line has the fields `handler`, and of one batch `target`,
+   * `batch` and `attempt`.
+   */
+  readonly log: CallLog;
+}
+
+/** What a call receives besides its batch: when to stop, and under which key it is repeated. */
+export interface CallContext extends DownstreamContext {
   /**
    * The same for every attempt of one batch, whichever process makes it, and never used for another
    * batch: not by another installation either, nor by this one after a backup was restored. It is

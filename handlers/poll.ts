@@ -7,7 +7,7 @@ import { readResults } from './results';
 import { cutText, describeThrown, show } from './text';
 import { thrownOutcome } from './thrown';
 import type { Handler } from './types';
-import type { ReferenceStatus } from './contract';
+import type { CallLog, ReferenceStatus } from './contract';
 
 /**
  * Returns the milliseconds between two polls of a batch. Batches of a handler without `status` are
@@ -54,7 +54,7 @@ function readStatuses(references: readonly string[], answer: readonly ReferenceS
 export async function pollReferences<P>(
   handler: Handler<P>,
   references: readonly string[],
-  bounds: Bounds,
+  bounds: Bounds & { readonly log: CallLog },
 ): Promise<PollOutcome> {
   const { status } = handler;
   if (status === undefined) return { kind: 'failed', error: `handler "${handler.name}" has no status` };
@@ -62,7 +62,7 @@ export async function pollReferences<P>(
     const answer = await withinDeadline(
       bounds,
       handler.timeoutMs,
-      async (signal) => await status(references, { signal }),
+      async (signal) => await status(references, { signal, log: bounds.log }),
     );
     if (!Array.isArray(answer))
       return { kind: 'failed', error: `unreadable answer: expected an array, got ${show(answer)}` };
@@ -91,7 +91,7 @@ export async function readReference<P>(
   handler: Handler<P>,
   reference: string,
   tasks: readonly { readonly id: string }[],
-  bounds: Bounds,
+  bounds: Bounds & { readonly log: CallLog },
   sink: ResultSink,
   missing?: Missing,
 ): Promise<ReferenceOutcome> {
@@ -100,7 +100,7 @@ export async function readReference<P>(
   const guarded = closable(sink);
   try {
     const read = await withinDeadline(bounds, LONGEST_READ_MS, async (signal) =>
-      readResults(await results(reference, { signal }), tasks, guarded, missing),
+      readResults(await results(reference, { signal, log: bounds.log }), tasks, guarded, missing),
     );
     return read as ReferenceOutcome;
   } catch (thrown) {

@@ -53,7 +53,8 @@ export async function reconcileOutcome<P>(
   const guarded = closable(sink);
   try {
     return await withinDeadline(context, handler.timeoutMs, async (signal, deadline) => {
-      const answer = await reconcile(batch, { signal, idempotencyKey: context.idempotencyKey, deadline });
+      const { idempotencyKey, log } = context;
+      const answer = await reconcile(batch, { signal, idempotencyKey, deadline, log });
       return await readAnswer(answer, batch, guarded);
     });
   } catch (thrown) {

@@ -4,6 +4,7 @@ import type {
   Batch,
   CallContext,
   CancelAnswer,
+  DownstreamContext,
   HoldScope,
   ReconcileAnswer,
   ReferenceStatus,
@@ -91,11 +92,11 @@ export interface Implementation<P = unknown> {
    */
   submit: (batch: Batch<P>, context: CallContext) => Promise<SubmitAnswer>;
   /** Returns the states of many accepted batches. */
-  status?: (references: readonly string[], context: { signal: AbortSignal }) => Promise<readonly ReferenceStatus[]>;
+  status?: (references: readonly string[], context: DownstreamContext) => Promise<readonly ReferenceStatus[]>;
   /** Returns the results of an accepted batch that is done or expired. */
-  results?: (reference: string, context: { signal: AbortSignal }) => Results | Promise<Results>;
+  results?: (reference: string, context: DownstreamContext) => Results | Promise<Results>;
   /** Stops an accepted batch that was given up. May be called repeatedly for the same batch. */
-  cancel?: (reference: string, context: { signal: AbortSignal }) => Promise<CancelAnswer>;
+  cancel?: (reference: string, context: DownstreamContext) => Promise<CancelAnswer>;
   /** Looks up what became of a call of unknown outcome. A thrown error counts as `unsure`. */
   reconcile?: (batch: Batch<P>, context: CallContext) => Promise<ReconcileAnswer>;
   /** The answer `absent` counts only if the call is at least this old (ms). Default 0. */

@@ -1437,6 +1437,12 @@ create table tenant (
   constraint tenant_name_check CHECK (name ~ '^[a-z0-9][a-z0-9-]{0,62}$'::text)
 );
 
+create table uncounted_end (
+  handler_id integer not null,
+  minute timestamp with time zone not null,
+  ends bigint[] not null
+);
+
 create table unneeded_object (
   key text not null,
   due_at timestamp with time zone,

@@ -3,6 +3,7 @@ import { CANCELLATION_CAUSES, CANCELLATION_STATES, cancelAgainMs } from '../../w
 import { BATCH_STATES } from '../../workflows/planning/states';
 import { sealError } from '../codec/sealed';
 import type { ActivityDeps } from '../deps';
+import { boundLog } from '../../handlers/logging/boundLog';
 import { cancelReference } from '../../handlers';
 import type { Handler } from '../../handlers/types';
 import { TICK_MS } from '../tick';
@@ -75,7 +76,9 @@ export class Cancellations {
     if (byCaller && one.batchState !== BATCH_STATES.open && one.batchState !== BATCH_STATES.unknown)
       return end('late', 'the batch had ended before the downstream was asked');
     if (!byCaller && one.awaited) return end('withdrawn');
-    const answer = await cancelReference(this.handler, one.reference, { signal: this.signal });
+    const ofBatch = boundLog(log, { handler: this.handler.name, batch: one.batchId });
+    const bounds = { signal: this.signal, log: ofBatch };
+    const answer = await cancelReference(this.handler, one.reference, bounds);
     const outcome = 'error' in answer ? { ...answer, error: await sealError(this.deps.sealer, answer.error) } : answer;
     switch (outcome.kind) {
       case 'confirmed':

@@ -66,7 +66,7 @@ type CompleteDeps = Pick<ActivityDeps, 'pool' | 'sealer'> & Partial<Pick<Activit
  * or the store is unavailable. The caller rings: `ringCompleted`.
  */
 export const completeAccepted = async (
-  { pool, sealer, homes = createHomes(pool, { sealer }) }: CompleteDeps,
+  { pool, sealer, homes = createHomes(pool, { sealer, notesEnds: true }) }: CompleteDeps,
   handler: Handler,
   completion: Completion,
 ): Promise<CompletionEnd> => {

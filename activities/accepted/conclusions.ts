@@ -14,7 +14,7 @@ import { lookUpAccepted } from './lookUp';
 import type { AskAgain } from './lookUp';
 import { sealError } from '../codec/sealed';
 import { settle } from '../calls/settle';
-import { toCall } from '../calls/request';
+import { logOf, toCall } from '../calls/request';
 import { recordReported } from '../tracing/acceptedSpan';
 import type { CallEnd } from '../calls/door';
 import { homeOf } from '../homes';
@@ -242,7 +242,7 @@ export class Conclusions {
       this.handler,
       reference,
       call.members,
-      { signal: this.signal },
+      { signal: this.signal, log: logOf(this.deps.log, call) },
       call.pages,
       missing,
     );

@@ -3,7 +3,7 @@ import type { ActivityDeps } from '../deps';
 import { reconcileOutcome } from '../../handlers';
 import type { Call } from '../calls/call';
 import { openMembers } from '../codec/openMembers';
-import { toBatch } from '../calls/request';
+import { logOf, toBatch } from '../calls/request';
 import type { CallEnd } from '../calls/door';
 
 /** The downstream may still finish the batch: poll again. */
@@ -33,6 +33,7 @@ export const lookUpAccepted = async (
   if (unread !== null) return { kind: 'ask-again', inMs: everyMs, error: unread.error };
   const context = {
     signal,
+    log: logOf(deps.log, call),
     idempotencyKey: call.batch.idempotencyKey,
     deadline: Date.now() + handler.timeoutMs,
   };

@@ -11,6 +11,7 @@ import type { ActivityDeps } from '../deps';
 import type { PollOutcome } from '../../handlers';
 import { pollReferences } from '../../handlers';
 import { LookSign } from './lookSign';
+import { boundLog } from '../../handlers/logging/boundLog';
 import { cutText } from '../../handlers/text';
 import { parkedAtDeadline } from '../../workflows/planning/lanes/pendingDeadline';
 import type { Handler } from '../../handlers/types';
@@ -127,7 +128,7 @@ export class PollRun {
     const outcome = await pollReferences(
       this.handler,
       due.map((batch) => batch.reference),
-      { signal: this.signal },
+      { signal: this.signal, log: boundLog(this.deps.log, { handler: this.handler.name }) },
     );
     if (!this.signal.aborted) this.sign.give();
     if (outcome.kind === 'statuses') {

@@ -57,6 +57,8 @@ export interface Home extends Doors, Steps {
   readonly hooks: EndsTold | undefined;
   /** Counts and logs what became of calls. */
   readonly outcomes: OutcomesTold | undefined;
+  /** As of `HomeDeps`. */
+  readonly notesEnds: boolean;
   readonly rules: HomeRules;
   /** What encodes the values of callers; null: nothing does. */
   readonly sealer: Sealer | null;
@@ -72,6 +74,8 @@ export interface Home extends Doors, Steps {
 export interface HomeDeps {
   hooks?: EndsTold | undefined;
   outcomes?: OutcomesTold | undefined;
+  /** Ends are noted in the store, by the transactions that make them: where nothing counts them. */
+  notesEnds?: boolean;
   sealer?: Sealer | null;
 }
 

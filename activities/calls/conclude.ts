@@ -1,5 +1,6 @@
 import { CANCELLATION_CAUSES, givesUp } from '../../workflows/planning/calls/cancellation';
 import { countsAttempt } from '../../workflows/planning/calls/settlement';
+import { countsOf, ENDS } from '../../workflows/planning/outcomes/kinds';
 import { BATCH_STATES } from '../../workflows/planning/states';
 import { cancelAs, giveUp, isCancelled } from '../../postgres/accepted/cancellation';
 import { noteCompletion } from '../../postgres/accepted/completion';
@@ -11,6 +12,7 @@ import { inTransaction } from '../../postgres/pool';
 import { markRefused } from '../../postgres/calls/halves';
 import { insertResultPage } from '../../postgres/calls/records';
 import * as store from '../../postgres/calls/settle';
+import { noteEnds } from '../../postgres/outcomes/uncounted';
 import { setTargetPaused } from '../../postgres/grouping/target';
 import type { Call, Settled } from './call';
 import { decide } from './decide';
@@ -26,7 +28,17 @@ export const conclude = async (call: Call, door: Conclude): Promise<Settled> => 
   const { pool } = call.home;
   const pages = await call.pages.rest();
   for (const page of pages) await insertResultPage(pool, page);
-  return withRetries(() => inTransaction(pool, (client) => concludeLocked(client, call, door)));
+  return withRetries(() =>
+    inTransaction(pool, async (client) => {
+      const settled = await concludeLocked(client, call, door);
+      if (settled.written && call.home.notesEnds) await note(client, call);
+      return settled;
+    }),
+  );
+};
+
+const note = async (client: Client, { handler: { name }, tally }: Call): Promise<void> => {
+  if (tally!.counts.size > 0) await noteEnds(client, [{ handler: name, ends: countsOf(ENDS, tally!.counts) }]);
 };
 
 const concludeLocked = async (client: Client, call: Call, door: Conclude): Promise<Settled> => {

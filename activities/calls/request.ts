@@ -1,6 +1,7 @@
+import { boundLog } from '../../handlers/logging/boundLog';
 import { RESULT_LIMITS } from '../../handlers/storable';
 import type { Handler } from '../../handlers/types';
-import type { Batch, CallContext } from '../../handlers/contract';
+import type { Batch, CallContext, CallLog } from '../../handlers/contract';
 import type { Fence } from '../../postgres/calls/mark';
 import { insertResultPage } from '../../postgres/calls/records';
 import { withRetries } from '../../postgres/errors';
@@ -68,12 +69,17 @@ export const toBatch = (handler: Handler, call: Call): Batch => ({
 /** Returns how long an accepted batch may stay open at the downstream. */
 const openMs = ({ poll, lane, timeoutMs }: Handler): number => timeoutMs + poll.deadlineMs * (lane?.deadlines ?? 1);
 
+/** Returns a logger whose lines say which call they are of. */
+export const logOf = (log: CallLog, { batch: { id, handler, target }, attempt }: Call): CallLog =>
+  boundLog(log, { handler, target, batch: id, attempt });
+
 export const contextOf = (
   deps: CallerDeps,
   call: Call,
   { traceparent }: Pick<CallContext, 'traceparent'> = {},
 ): CallContext => ({
   signal: deps.signal,
+  log: logOf(deps.log, call),
   idempotencyKey: call.batch.idempotencyKey,
   deadline: Date.now() + deps.handler.timeoutMs,
   ...(deps.callbackUrl === undefined ? {} : { callbackUrl: deps.callbackUrl(call.batch, openMs(deps.handler)) }),

@@ -1,5 +1,5 @@
 import type { Handler } from '../../handlers/types';
-import type { Results } from '../../handlers/contract';
+import type { DownstreamContext, Results } from '../../handlers/contract';
 import { describeThrown } from '../../handlers/text';
 import { stackOf, userFrame } from '../../handlers/stack';
 import { isDeclared } from '../../handlers/thrown';
@@ -84,7 +84,7 @@ export const withThrownLog = (handler: Handler, log: ThrownLog): Handler => {
     ...(results === undefined
       ? {}
       : {
-          results: reported('results', async (reference: string, context: { signal: AbortSignal }) =>
+          results: reported('results', async (reference: string, context: DownstreamContext) =>
             watched(await results(reference, context), (thrown) => rethrow('results', thrown)),
           ),
         }),

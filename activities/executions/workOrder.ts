@@ -113,15 +113,15 @@ class ChunkRun {
   }
 
   async run(): Promise<void> {
-    const { executions, modules } = this.deps;
+    const { executions, modules, log } = this.deps;
     const { concurrency } = this;
     const { functionId, method } = this.taken;
-    const executor = await makeExecutor(executions, modules, {
-      functionId,
-      method,
-      concurrency,
-      limits: executions.limits,
-    });
+    const executor = await makeExecutor(
+      executions,
+      modules,
+      { functionId, method, concurrency, limits: executions.limits },
+      log,
+    );
     try {
       await this.all(executor, false);
       // What was lost before comes last, when all else has its result: alone, so that it is known.

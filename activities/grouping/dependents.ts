@@ -1,8 +1,10 @@
 import { withRetries } from '../../postgres/errors';
 import * as store from '../../postgres/grouping/dependents';
 import { insertNotifications } from '../../postgres/calls/records';
+import { noteEnds } from '../../postgres/outcomes/uncounted';
 import type { Client, Pool } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
+import { countsOf, ENDS } from '../../workflows/planning/outcomes/kinds';
 import { planDependents } from '../../workflows/planning/grouping/dependents';
 import { wakeNotifier } from '../../workflows/wake';
 import { notificationsOfEnds } from '../callbacks/notificationsOfEnds';
@@ -11,7 +13,7 @@ import type { RingDeps } from './ring';
 import { awaitBriefly, ring } from './ring';
 
 /** Most ends per transaction, and dependencies that are followed from them. */
-const ENDS = 200;
+const ENDS_AT_ONCE = 200;
 const FOLLOWED = 1_000;
 
 /** What there is to ring after dependents were released or failed. */
@@ -46,7 +48,7 @@ export const workOffEnded = async (pool: Pool): Promise<Released> => {
 };
 
 const workOffSome = async (client: Client): Promise<Released | null> => {
-  const ended = await store.takeEnded(client, ENDS);
+  const ended = await store.takeEnded(client, ENDS_AT_ONCE);
   if (ended.length === 0) return null;
   const seqs = await store.findDependents(client, ended, FOLLOWED);
   let targetIds: number[] = [];
@@ -77,6 +79,8 @@ const fail = async (client: Client, those: Parameters<typeof store.failHeld>[1])
   if (notifications.length > 0) await insertNotifications(client, notifications);
   const failed = new Map<string, number>();
   for (const { handler } of ends) failed.set(handler, (failed.get(handler) ?? 0) + 1);
+  const noted = [...failed].map(([handler, n]) => ({ handler, ends: countsOf(ENDS, new Map([['failed', n]])) }));
+  if (noted.length > 0) await noteEnds(client, noted);
   return { hasNotifications: notifications.length > 0, failed };
 };
 

@@ -49,8 +49,7 @@ export class Outcomes implements OutcomesTold {
 
   failedUnsent(handler: string, tasks: number): void {
     const counts = new Map([['failed', tasks]] as const);
-    this.meters.ended(handler, counts);
-    this.minutes.ended(handler, counts);
+    this.meters.ended(handler, counts); // those of the minute are noted in the store
     this.log.warn({ handler, tasks }, 'tasks failed unsent: a task that they depend on did not succeed');
   }
 }

@@ -56,7 +56,7 @@ export class Selection {
       tag === undefined ? [SOURCES[state], DEPENDENTS] : [[tagged(tag)], taggedDependents(tag)];
     this.dependents = dependents;
     const sinceUs = isTerminal(state) ? (this.criteria.sinceMs ?? 0) * 1_000 : 0;
-    this.scope = { handlerId: bounds.handlerId, target, state: TASK_STATES[state], sinceUs };
+    this.scope = { handlerId: bounds.handlerId, target, state: TASK_STATES[state], sinceUs, error: null };
     if (id !== undefined) this.sources = [named(id)];
     else this.sources = this.isInTwo ? [...found, dependents] : found;
   }

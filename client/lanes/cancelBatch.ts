@@ -3,7 +3,7 @@ import { withRetries } from '../../postgres/errors';
 import { lockLaneStates } from '../../postgres/lanes/lane';
 import { moveLaneBatch } from '../../postgres/lanes/settle';
 import { inTransaction } from '../../postgres/pool';
-import { insertNotifications } from '../../postgres/calls/records';
+import { recordEnds } from '../operations/recordEnds';
 import type { CancellationState } from '../../workflows/planning/calls/cancellation';
 import { whyNotCancelled } from '../../workflows/planning/lanes/cancel';
 import { STATUSES, statusName } from '../../workflows/planning/lanes/statuses';
@@ -12,7 +12,6 @@ import { cancelAccepted } from '../operations/cancellation';
 import { wakeNotifierOf } from '../operations/wakeNotifier';
 import type { ClientContext } from '../context';
 import { NotCancellableError, NotFoundError } from '../errors';
-import { notificationsOfEnds } from '../../activities/callbacks/notificationsOfEnds';
 
 /** The result of `batches.cancel`. */
 export interface CancelledBatch {
@@ -111,7 +110,6 @@ const tryCancel = (client: ClientContext, batch: number, laneId: number): Promis
     refuse(batch, found);
     const members = await store.cancelMembers(tx, batch);
     await moveLaneBatch(tx, batch, STATUSES.cancelled);
-    const notifications = notificationsOfEnds(members, { state: 'cancelled' });
-    if (notifications.length > 0) await insertNotifications(tx, notifications);
+    await recordEnds(tx, members, { state: 'cancelled', error: null });
     return { members, dependents: await store.findDependentLanes(tx, batch) };
   });

@@ -8,7 +8,7 @@ import { moveLaneBatch, readyDependents } from '../../postgres/lanes/settle';
 import type { Client as Transaction, Pool } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
 import { endParkedBatch, readParkedMembers } from '../../postgres/operations/resolve';
-import { insertNotifications } from '../../postgres/calls/records';
+import { recordEnds } from '../operations/recordEnds';
 import { insertLaneBatch } from '../../postgres/lanes/laneBatch';
 import { DEPTH_MAX, SLOTS_MAX, WEIGHT_MAX } from '../../workflows/planning/lanes/limits';
 import { STATUSES, statusName } from '../../workflows/planning/lanes/statuses';
@@ -20,7 +20,6 @@ import { checkBatch } from './checkBatch';
 import type { TaskInput } from '../tasks/checkTasks';
 import { InvalidArgumentError, MusterError, NotFoundError } from '../errors';
 import { requireLane } from './views';
-import { notificationsOfEnds } from '../../activities/callbacks/notificationsOfEnds';
 import { keepObjects, noting } from '../transactions/keptObjects';
 import { sealBatches } from '../tasks/sealPayloads';
 import type { TaskInserter } from '../tasks/taskInserter';
@@ -205,11 +204,7 @@ const endParked = async (tx: Transaction, batchId: number, applied: boolean): Pr
   const members = await readParkedMembers(tx, batchId);
   await endParkedBatch(tx, batchId, applied ? BATCH_STATES.succeeded : BATCH_STATES.failed, error);
   await moveLaneBatch(tx, batchId, applied ? STATUSES.committed : STATUSES.skipped);
-  const notifications = notificationsOfEnds(members, {
-    state: applied ? 'succeeded' : 'failed',
-    ...(error === null ? {} : { error }),
-  });
-  if (notifications.length > 0) await insertNotifications(tx, notifications);
+  await recordEnds(tx, members, { state: applied ? 'succeeded' : 'failed', error });
 };
 
 const notParked = (service: string, { haltedBy, status }: Halted): MusterError =>

@@ -6,7 +6,6 @@ import { withRetries } from '../../postgres/errors';
 import { lockLaneStates } from '../../postgres/lanes/lane';
 import type { Client as Transaction } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
-import { insertNotifications } from '../../postgres/calls/records';
 import type { CancellationState } from '../../workflows/planning/calls/cancellation';
 import { isTerminal, TASK_STATES, taskStateName } from '../../workflows/planning/states';
 import { checkIds } from '../arguments';
@@ -14,8 +13,8 @@ import { cancelBatch } from '../lanes/cancelBatch';
 import type { ClientContext } from '../context';
 import { chunksOf, IDS_PER_STATEMENT } from '../context';
 import { NotCancellableError, NotFoundError } from '../errors';
-import { notificationsOfEnds } from '../../activities/callbacks/notificationsOfEnds';
 import type { Cancellation } from '../views';
+import { recordEnds } from './recordEnds';
 import { wakeNotifierOf } from './wakeNotifier';
 
 /** Cancels tasks, 1,000 ids per transaction. A task that a claim has taken first continues. */
@@ -110,7 +109,6 @@ export const cancelIn = async (
   await lockLaneStates(tx, [...new Set(targets.flatMap(({ laneId }) => laneId ?? []))]);
   const rows = await cancelTasks(tx, ids, { state: TASK_STATES[state], error });
   const ends = rows.filter((row) => row.cancelled).map((row) => ({ ...row, batchId: null }));
-  const notifications = notificationsOfEnds(ends, { state, ...(error === null ? {} : { error }) });
-  if (notifications.length > 0) await insertNotifications(tx, notifications);
+  await recordEnds(tx, ends, { state, error });
   return rows;
 };

@@ -9,14 +9,14 @@ import { inTransaction } from '../../postgres/pool';
 import { laneOfParked } from '../../postgres/lanes/control';
 import type { ParkedTask } from '../../postgres/operations/resolve';
 import * as store from '../../postgres/operations/resolve';
-import { insertNotifications, PAGE_BYTES, PAGE_MEMBERS } from '../../postgres/calls/records';
+import { PAGE_BYTES, PAGE_MEMBERS } from '../../postgres/calls/records';
 import { BATCH_STATES, batchStateName, TASK_STATES, taskStateName } from '../../workflows/planning/states';
 import { checkIds, checkOneOf, checkWhole } from '../arguments';
 import { wakeGivenUp } from './cancellation';
+import { recordEnds } from './recordEnds';
 import { wakeNotifierOf } from './wakeNotifier';
 import type { ClientContext } from '../context';
 import { InvalidArgumentError, MusterError, NotFoundError, NotUnknownError } from '../errors';
-import { notificationsOfEnds } from '../../activities/callbacks/notificationsOfEnds';
 
 /** What to resolve: either a whole parked batch, or some parked tasks. */
 export interface ResolveWhat {
@@ -167,7 +167,7 @@ const resolveBatch = async (tx: Transaction, id: number, end: CheckedVerdict): P
     const perPage = Math.max(1, Math.min(PAGE_MEMBERS, Math.floor(PAGE_BYTES / Buffer.byteLength(end.result))));
     await store.insertParkedResults(tx, id, end.result, perPage);
   }
-  await notify(tx, members, end);
+  await recordEnds(tx, members, { state: end.as, error: end.error });
   return members;
 };
 
@@ -194,11 +194,5 @@ export const endParked = async (
 ): Promise<void> => {
   const seqs = tasks.map((task) => task.seq);
   await store.endParkedTasks(tx, seqs, { state: TASK_STATES[end.as], error: end.error, result: end.result });
-  await notify(tx, tasks, end);
-};
-
-const notify = async (tx: Transaction, tasks: readonly ParkedTask[], end: CheckedVerdict): Promise<void> => {
-  const state = end.as === 'succeeded' ? 'succeeded' : 'failed';
-  const notifications = notificationsOfEnds(tasks, { state, ...(end.error === null ? {} : { error: end.error }) });
-  if (notifications.length > 0) await insertNotifications(tx, notifications);
+  await recordEnds(tx, tasks, { state: end.as, error: end.error });
 };

@@ -53,6 +53,9 @@ export const listOutcomes = async (client: ClientContext, options: ListOutcomesO
 const named = <K extends string>(names: readonly K[], counts: readonly number[]): Record<K, number> =>
   Object.fromEntries(names.map((name, i) => [name, counts[i] ?? 0])) as Record<K, number>;
 
+/** A row of a minute without calls has none: ends alone were counted. */
+const padded = (counts: readonly number[], n: number): number[] => Array.from({ length: n }, (_, i) => counts[i] ?? 0);
+
 const toView = ({ minute, handlerId: _, calls, ends, reasons, ...row }: OutcomeRow): MinuteOutcomes => ({
   ...row,
   minute: minute.toISOString(),
@@ -61,6 +64,8 @@ const toView = ({ minute, handlerId: _, calls, ends, reasons, ...row }: OutcomeR
   reasons: Object.fromEntries(
     Object.entries(FLUSH_REASONS).map(([name, code]) => [name, reasons[code] ?? 0]),
   ) as Record<FlushReason, number>,
+  latency: padded(row.latency, LATENCY_MS.length + 1),
+  sizes: padded(row.sizes, SIZES.length + 1),
   p50Ms: quantile(LATENCY_MS, row.latency, 0.5),
   p99Ms: quantile(LATENCY_MS, row.latency, 0.99),
 });

@@ -1,3 +1,5 @@
+import type { CallLog } from '../contract';
+
 /** Registered functions, which a node runs once per argument list of an execution. */
 
 /** What a function receives besides its argument list. */
@@ -14,6 +16,8 @@ export interface FunctionCall {
   executionId: string;
   /** Aborted on timeout, or when the process stops. Pass it to every call. */
   signal: AbortSignal;
+  /** Writes to the node's log. Each line has `function`, `method`, `execution` and `position`. */
+  log: CallLog;
 }
 
 /**

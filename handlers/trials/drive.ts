@@ -1,5 +1,6 @@
 import { decideSettlement } from '../../workflows/planning/calls/settlement';
 import type { CallOutcome, MemberEnd, Settlement, SettlementContext } from '../../workflows/planning/calls/plans';
+import { SILENT_LOG } from '../logging/boundLog';
 import { callHandler } from '../call';
 import type { BatchTask } from '../contract';
 import { pollReferences, readReference } from '../poll';
@@ -116,7 +117,12 @@ export class Drive {
     const { cancelMs, timeoutMs } = this.options;
     const timer = isFirst && cancelMs !== undefined ? setTimeout(() => stop.abort(), cancelMs) : undefined;
     const batch = this.batchOf(work);
-    const context = { signal: stop.signal, idempotencyKey: work.key, deadline: Date.now() + timeoutMs };
+    const context = {
+      signal: stop.signal,
+      idempotencyKey: work.key,
+      deadline: Date.now() + timeoutMs,
+      log: SILENT_LOG,
+    };
     const begun = performance.now();
     const sink = { add: () => undefined };
     const called = await callHandler(this.handler, batch, context, sink);
@@ -169,7 +175,7 @@ export class Drive {
   }
 
   private bounds() {
-    return { signal: new AbortController().signal, deadline: Date.now() + this.options.timeoutMs };
+    return { signal: new AbortController().signal, deadline: Date.now() + this.options.timeoutMs, log: SILENT_LOG };
   }
 
   private apply(settlement: Settlement, work: Work, outcome: CallOutcome): void {

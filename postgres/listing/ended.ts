@@ -20,11 +20,18 @@ export interface EndedOutcome {
   matches: boolean;
 }
 
-/** A subquery per row: joined, all targets there are would be read. */
-const isOfScope = (row: string): string => `(
-  select ($3::int is null or t.handler_id = $3) and ($4::text is null or t.key = $4)
-  from target t
-  where t.id = ${row}.target_id)`;
+/**
+ * One target is looked up once. Of a handler, its target is looked up per row: joined, all targets
+ * there are would be read.
+ */
+const isOfScope = (row: string): string => `case
+    when $4::text is not null then
+      ${row}.target_id = (select t.id from target t where t.handler_id = $3::int and t.key = $4)
+    when $3::int is not null then (select t.handler_id = $3 from target t where t.id = ${row}.target_id)
+    else true end`;
+
+/** The text is part of the error as it is stored: none may be asked for of encoded errors. */
+const hasText = (row: string): string => `($8::text is null or position($8 in coalesce(${row}.error, '')) > 0)`;
 
 const microseconds = (parameter: string): string =>
   `timestamptz 'epoch' + ${parameter}::float8 * interval '1 microsecond'`;
@@ -33,12 +40,12 @@ const MICROSECONDS = microseconds('$1');
 const SINCE = microseconds('$7');
 
 /** Of which tasks, in which state, since when in microseconds. */
-export type EndedScope = ListScope & { state: number; sinceUs: number };
+export type EndedScope = ListScope & { state: number; sinceUs: number; error: string | null };
 
 /** Returns ends of single tasks in this state, and of those in others as not matching. */
 export const listOutcomes = async (
   db: Queryable,
-  { handlerId, target, state, sinceUs }: EndedScope,
+  { handlerId, target, state, sinceUs, error }: EndedScope,
   before: Before,
   limit: number,
 ): Promise<EndedOutcome[]> => {
@@ -46,14 +53,14 @@ export const listOutcomes = async (
     name: 'list-outcomes',
     text: `
 select o.seq, o.batch_id as "batchId", (extract(epoch from o.at) * 1000000)::bigint as us,
-  o.state = $5::smallint and ${isOfScope('o')} as matches
+  o.state = $5::smallint and ${isOfScope('o')} and ${hasText('o')} as matches
 from (
-  select o.seq, o.batch_id, o.at, o.state, o.target_id
+  select o.seq, o.batch_id, o.at, o.state, o.target_id, o.error
   from outcome o
   where o.at >= ${SINCE} and o.at <= ${MICROSECONDS} and (o.at, o.seq) < (${MICROSECONDS}, $2::bigint)
   order by o.at desc, o.seq desc limit $6) o
 order by o.at desc, o.seq desc`,
-    values: [before.us, before.id, handlerId, target, state, limit, sinceUs],
+    values: [before.us, before.id, handlerId, target, state, limit, sinceUs, error],
   });
   return rows;
 };
@@ -67,9 +74,9 @@ export interface EndedBatch {
 
 const batches = (states: string): string => `
 select b.id, b.n, (extract(epoch from b.finished_at) * 1000000)::bigint as us,
-  b.state = $5::smallint and ${isOfScope('b')} as matches
+  b.state = $5::smallint and ${isOfScope('b')} and ${hasText('b')} as matches
 from (
-  select b.id, b.n, b.finished_at, b.state, b.target_id
+  select b.id, b.n, b.finished_at, b.state, b.target_id, b.error
   from batch b
   where ${states} and b.finished_at >= ${SINCE} and b.finished_at <= ${MICROSECONDS}
     and (b.finished_at, b.id) < (${MICROSECONDS}, $2::bigint)
@@ -80,11 +87,11 @@ const reading =
   (name: string, text: string) =>
   async (
     db: Queryable,
-    { handlerId, target, state, sinceUs }: EndedScope,
+    { handlerId, target, state, sinceUs, error }: EndedScope,
     before: Before,
     limit: number,
   ): Promise<EndedBatch[]> => {
-    const values = [before.us, before.id, handlerId, target, state, limit, sinceUs];
+    const values = [before.us, before.id, handlerId, target, state, limit, sinceUs, error];
     const { rows } = await db.query<EndedBatch>({ name, text, values });
     return rows;
   };

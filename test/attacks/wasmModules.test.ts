@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { makeExecutor, ModuleProcesses } from '../../activities/executions/executors';
 import type { RunOutcome } from '../../activities/executions/executors';
+import { SILENT_LOG } from '../../handlers/logging/boundLog';
 import { assemble, storeModule } from '../../examples/wasm-echo/build';
 import type { ModuleProcessState } from '../executions/modules/moduleProcesses';
 import { moduleProcessesOf } from '../executions/modules/moduleProcesses';
@@ -49,6 +50,7 @@ const run = async (
     { functions: new Map(), functionStore: store, memoryBytes, httpAllow: [] },
     processes,
     { functionId, method: 'm.wasm', concurrency: 1, limits: { stdoutBytes: OUTPUT_BYTES, stderrBytes: OUTPUT_BYTES } },
+    SILENT_LOG,
   );
   const stop = new AbortController();
   const place = await executor.place?.(stop.signal);

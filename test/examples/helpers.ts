@@ -53,7 +53,8 @@ export function buildBatch<P>(
 }
 
 export function buildContext(idempotencyKey = `key-${Math.random()}`, timeoutMs = 30_000): CallContext {
-  return { signal: AbortSignal.timeout(timeoutMs), idempotencyKey, deadline: Date.now() + timeoutMs };
+  const signal = AbortSignal.timeout(timeoutMs);
+  return { signal, idempotencyKey, deadline: Date.now() + timeoutMs, log: console };
 }
 
 /**

@@ -44,7 +44,7 @@ const questions = (count: number, padding = 0): ChatPayload[] =>
 
 /** Polls as Muster's monitor does, until the batch is no longer pending. */
 async function statusOf(handler: Handler<ChatPayload>, reference: string, withinMs?: number) {
-  const ask = async () => (await handler.status?.([reference], { signal }))?.[0];
+  const ask = async () => (await handler.status?.([reference], { signal, log: console }))?.[0];
   return until(ask, (answer) => answer !== undefined && answer.status !== 'pending', withinMs);
 }
 
@@ -52,7 +52,7 @@ function resultsFor(handler: Handler<ChatPayload>, reference: string) {
   if (handler.results === undefined) {
     throw new Error('handler: expected results');
   }
-  return collect(handler.results(reference, { signal }));
+  return collect(handler.results(reference, { signal, log: console }));
 }
 
 describe('chat-batch', () => {
@@ -62,7 +62,7 @@ describe('chat-batch', () => {
     const answer = await handler.submit(buildBatch(handler, payloads), buildContext());
     const reference = referenceOf(answer);
 
-    expect(await handler.status?.([reference], { signal })).toEqual([{ reference, status: 'pending' }]);
+    expect(await handler.status?.([reference], { signal, log: console })).toEqual([{ reference, status: 'pending' }]);
     expect(await statusOf(handler, reference)).toEqual({ reference, status: 'done' });
     const results = await resultsFor(handler, reference);
 
@@ -165,7 +165,7 @@ describe('chat-batch', () => {
     const reference = referenceOf(await handler.submit(twice, buildContext()));
 
     await statusOf(handler, reference);
-    expect(await handler.status?.(['batch_0', reference], { signal })).toEqual([
+    expect(await handler.status?.(['batch_0', reference], { signal, log: console })).toEqual([
       { reference: 'batch_0', status: 'lost', error: 'the API knows no such batch' },
       {
         reference,
@@ -179,7 +179,7 @@ describe('chat-batch', () => {
   it('a cancelled batch gives back what it did not come to [H7]', async () => {
     const handler = handlerFor(await startDownstream('--delay-ms', '60000'));
     const reference = referenceOf(await handler.submit(buildBatch(handler, questions(5)), buildContext()));
-    await handler.cancel?.(reference, { signal });
+    await handler.cancel?.(reference, { signal, log: console });
     expect(await statusOf(handler, reference)).toMatchObject({ status: 'expired', error: 'cancelled' });
     expect(countByStatus(await resultsFor(handler, reference))).toEqual({ retry: 5 });
   });
@@ -241,7 +241,7 @@ describe('50,000 members', () => {
 
   it('come back one by one, each once [H8]', async () => {
     const seen = new Set<string>();
-    for await (const result of (await handler.results?.(reference, { signal })) ?? []) {
+    for await (const result of (await handler.results?.(reference, { signal, log: console })) ?? []) {
       expect(result.status).toBe('ok');
       seen.add(result.id ?? '');
     }
@@ -251,7 +251,7 @@ describe('50,000 members', () => {
   it('are read as they are asked for: whoever stops after ten has not fetched the file [H8]', async () => {
     const before = await getJson<Stats>(`${downstream.url}/v1/stats`);
     let count = 0;
-    for await (const result of (await handler.results?.(reference, { signal })) ?? []) {
+    for await (const result of (await handler.results?.(reference, { signal, log: console })) ?? []) {
       count += result.status === 'ok' ? 1 : 0;
       if (count === 10) {
         break;

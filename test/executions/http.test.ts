@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ModuleProcesses, makeExecutor, servedFunctions } from '../../activities/executions/executors';
 import type { RunOutcome } from '../../activities/executions/executors';
+import { SILENT_LOG } from '../../handlers/logging/boundLog';
 
 let server: Server;
 let port: number;
@@ -27,12 +28,17 @@ beforeEach(() => void seen.splice(0));
 const run = async (args: string[], method = 'GET', httpAllow = ['127.0.0.1:*', 'localhost:*']): Promise<RunOutcome> => {
   const source = { functions: new Map(), functionStore: null, memoryBytes: 65_536, httpAllow };
   const limits = { stdoutBytes: 100, stderrBytes: 100 };
-  const executor = await makeExecutor(source, new ModuleProcesses(), {
-    functionId: 'http',
-    method,
-    concurrency: 1,
-    limits,
-  });
+  const executor = await makeExecutor(
+    source,
+    new ModuleProcesses(),
+    {
+      functionId: 'http',
+      method,
+      concurrency: 1,
+      limits,
+    },
+    SILENT_LOG,
+  );
   const signal = AbortSignal.timeout(5_000);
   const outcome = await executor.run(args, { method, env: {}, position: 3, executionId: 'e-1', signal });
   await executor.close();

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ModuleProcesses, makeExecutor } from '../../activities/executions/executors';
 import type { RunOutcome } from '../../activities/executions/executors';
+import { SILENT_LOG } from '../../handlers/logging/boundLog';
 import { limitModule } from '../../activities/executions/executors/wasm/limitModule';
 import { contentIdsOf } from '../../activities/executions/executors/wasm/store';
 import { contentId } from '../../client';
@@ -45,12 +46,17 @@ const runOf = async (
   args: string[] = [],
   { env = {}, ms = 60_000, over = {} } = {},
 ): Promise<RunOutcome> => {
-  const executor = await makeExecutor(source(over), processes, {
-    functionId: id,
-    method: 'm.wasm',
-    concurrency: 1,
-    limits,
-  });
+  const executor = await makeExecutor(
+    source(over),
+    processes,
+    {
+      functionId: id,
+      method: 'm.wasm',
+      concurrency: 1,
+      limits,
+    },
+    SILENT_LOG,
+  );
   try {
     const signal = AbortSignal.timeout(ms);
     return await executor.run(args, { method: 'm.wasm', env, position: 0, executionId: 'e', signal });
@@ -167,12 +173,17 @@ describe('WebAssembly with WASI', () => {
     expect(await runOf(`bafkrei${'a'.repeat(52)}`)).toMatchObject({
       stderr: expect.stringContaining('the function store of this node has no'),
     });
-    const executor = await makeExecutor(source(), processes, {
-      functionId: id,
-      method: '../../secret',
-      concurrency: 1,
-      limits,
-    });
+    const executor = await makeExecutor(
+      source(),
+      processes,
+      {
+        functionId: id,
+        method: '../../secret',
+        concurrency: 1,
+        limits,
+      },
+      SILENT_LOG,
+    );
     const call = { method: '', env: {}, position: 0, executionId: 'e', signal: AbortSignal.timeout(1_000) };
     expect(await executor.run([], call)).toMatchObject({
       stderr: expect.stringContaining('method: expected a file name'),

@@ -1,4 +1,5 @@
 import type { Batch, CallContext, Contract, HandlerOptions, ResultSink, SubmitAnswer } from '../../handlers';
+import { SILENT_LOG } from '../../handlers/logging/boundLog';
 import { ConfigError } from '../../handlers';
 import { parsePayload } from '../../handlers/contracts/schema';
 import type { CallOutcome } from '../../workflows/planning/calls/plans';
@@ -20,6 +21,7 @@ export const buildContext = (overrides: Partial<CallContext> = {}): CallContext 
   signal: new AbortController().signal,
   idempotencyKey: 'key-1',
   deadline: Date.now() + 20_000,
+  log: SILENT_LOG,
   ...overrides,
 });
 

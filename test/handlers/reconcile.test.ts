@@ -69,7 +69,8 @@ describe('reconcile (H3)', () => {
 });
 
 describe('polling (H7)', () => {
-  const bounds = { signal: new AbortController().signal };
+  const { signal, log } = buildContext();
+  const bounds = { signal, log };
   const polled = (status: unknown, results: HandlerOptions['results'] = () => [], more = {}) =>
     defineHandler(options(() => undefined, { status: status as HandlerOptions['status'], results, ...more }));
 

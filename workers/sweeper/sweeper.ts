@@ -6,6 +6,7 @@ import { ring } from '../../activities/grouping/ring';
 import { endLimits } from '../../activities/limits/endLimits';
 import { ringServed } from '../../activities/nodes/served';
 import { releaseTargets } from '../../postgres/calls/batch';
+import { countNotedEnds } from '../../postgres/outcomes/uncounted';
 import { acquireLease, releaseLease } from '../../postgres/lease';
 import { markForgottenLanes } from '../../postgres/lanes/queue';
 import type { Pool } from '../../postgres/pool';
@@ -167,6 +168,7 @@ export class Sweeper {
     await this.step('lost dispatches', () => this.wakeForLostDispatches());
     await this.step('ended dependencies', () => releaseDependents(this.options));
     await this.step('expired tasks', () => endExpired(this.options, this.counts));
+    await this.step('noted ends', () => countNotedEnds(this.options.pool));
     await this.step('ended limits', () => endLimits(this.options));
     await this.step('recent tasks', () => this.sweepRecent());
     await this.step('queued targets', () => this.sweepQueued());

@@ -1,3 +1,4 @@
+import type { CallLog } from '../../../handlers/contract';
 import type { RegisteredFunction } from '../../../handlers/functions';
 import { isContentId } from '../../../handlers/functions';
 import type { Executor, MakeExecutor } from './types';
@@ -29,16 +30,17 @@ export interface ExecutorSource {
 
 /**
  * Returns the executor of a template on this node. A function that the node lacks fails item by
- * item, so that each item keeps its reason.
+ * item, so that each item keeps its reason. Functions in TypeScript write to `log`.
  */
 export const makeExecutor = async (
   source: ExecutorSource,
   modules: ModuleProcesses,
   make: MakeExecutor,
+  log: CallLog,
 ): Promise<Executor> => {
   const { functionId } = make;
   const registered = source.functions.get(functionId);
-  if (registered !== undefined) return typescriptExecutor(registered);
+  if (registered !== undefined) return typescriptExecutor(registered, log);
   if (functionId === HTTP && source.httpAllow.length > 0) return httpExecutor(source.httpAllow, make);
   const { functionStore: store, memoryBytes } = source;
   if (isContentId(functionId) && store !== null)

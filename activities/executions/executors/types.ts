@@ -21,8 +21,11 @@ export interface RunOutcome {
   nodeError?: string;
 }
 
+/** A run, as all executors need it; a function in TypeScript has a logger besides. */
+export type RunCall = Omit<FunctionCall, 'log'>;
+
 interface Runner {
-  run(args: readonly string[], call: FunctionCall): Promise<RunOutcome>;
+  run(args: readonly string[], call: RunCall): Promise<RunOutcome>;
 }
 
 /** Room for one run, until it is left. */

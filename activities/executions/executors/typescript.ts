@@ -1,22 +1,30 @@
+import { boundLog } from '../../../handlers/logging/boundLog';
+import type { CallLog } from '../../../handlers/contract';
 import type { RegisteredFunction } from '../../../handlers/functions';
 import { describeThrown } from '../../../handlers/text';
 import { isMetadata } from './metadata';
 import { METADATA_BYTES_MAX, METADATA_NAMES_MAX } from '../../../workflows/planning/executions/usage';
-import type { Executor, RunOutcome } from './types';
+import type { Executor, RunCall, RunOutcome } from './types';
 import { nodeFailure } from './types';
 
 /** Runs a registered TypeScript function, in this process. */
-export const typescriptExecutor = (registered: RegisteredFunction): Executor => ({
+export const typescriptExecutor = (registered: RegisteredFunction, log: CallLog): Executor => ({
   runsCode: true,
   run: async (args, call) => {
     try {
-      return outcomeOf(registered.name, await registered.run(args, call));
+      return outcomeOf(registered.name, await registered.run(args, { ...call, log: logOf(log, registered, call) }));
     } catch (error) {
       return { exitCode: 1, stdout: '', stderr: describeThrown(error) };
     }
   },
   close: () => Promise.resolve(),
 });
+
+const logOf = (
+  log: CallLog,
+  { name }: RegisteredFunction,
+  { method, executionId: execution, position }: RunCall,
+): CallLog => boundLog(log, { function: name, method, execution, position });
 
 const outcomeOf = (name: string, answer: unknown): RunOutcome => {
   if (answer === undefined || answer === null) return { exitCode: 0, stdout: '', stderr: '' };

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import type { Batch, Handler } from '../../../handlers';
+import { boundLog } from '../../../handlers/logging/boundLog';
 import type { CallOutcome } from '../../../workflows/planning/calls/plans';
 import { UnknownHandlerError } from '../../errors';
 import { command } from '../support/command';
@@ -105,13 +106,15 @@ interface Sent {
 }
 
 const sendOnce = async (handler: Handler, batch: Batch): Promise<Sent> => {
-  const { callHandler } = await import('../../../handlers/index.js');
+  const [{ callHandler }, { pino }] = await Promise.all([import('../../../handlers/index.js'), import('pino')]);
+  const log = pino({ level: 'debug', base: undefined }, pino.destination({ fd: 2, sync: true }));
   const results: Sent['results'] = [];
   const begun = performance.now();
   const context = {
     signal: new AbortController().signal,
     idempotencyKey: `muster-try-${randomUUID()}`,
     deadline: Date.now() + handler.timeoutMs,
+    log: boundLog(log, { handler: handler.name, target: batch.target }),
   };
   const outcome = await callHandler(handler, batch, context, {
     add: (index, result) => void results.push({ id: batch.tasks[index]!.id, result }),

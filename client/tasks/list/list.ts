@@ -68,7 +68,10 @@ export const listTasks = async (
   let cursor: Cursor | null = options.after === undefined ? first : decodeCursor(wanted, options.after);
   const { handlerId, target } = await scopeOf(client, handler, wanted, options.target);
   const sinceUs = (wanted.since?.getTime() ?? 0) * 1_000;
-  const scope = { handlerId, target, state: wanted.state === null ? null : TASK_STATES[wanted.state], sinceUs };
+  const state = wanted.state === null ? null : TASK_STATES[wanted.state];
+  // Encoded errors are opened first: `summaries` looks for the text in them.
+  const error = client.sealer === null ? wanted.error : null;
+  const scope = { handlerId, target, state, sinceUs, error };
   const tasks: TaskSummary[] = [];
   for (let parts = 0; cursor !== null && tasks.length < limit && parts < MOST_PARTS; parts++) {
     const at: Cursor = cursor;

@@ -1,5 +1,6 @@
 import { sendWebhook } from '../../../activities/callbacks/webhook';
 import { ModuleProcesses, makeExecutor } from '../../../activities/executions/executors';
+import { SILENT_LOG } from '../../../handlers/logging/boundLog';
 import { httpHandler } from '../../../handlers/http/httpHandler';
 import { SECRET, startReceiver } from '../../services/notifier/receiver';
 import type { Receiver } from '../../services/notifier/receiver';
@@ -67,12 +68,17 @@ describe('webhooks', () => {
 describe('the function http', () => {
   const tally = new Tally('executions.httpAllow: spellings of a URL');
   const caller = (httpAllow: string[]) =>
-    makeExecutor({ functions: new Map(), functionStore: null, memoryBytes: 65_536, httpAllow }, new ModuleProcesses(), {
-      functionId: 'http',
-      method: 'GET',
-      concurrency: 1,
-      limits: { stdoutBytes: 100, stderrBytes: 100 },
-    });
+    makeExecutor(
+      { functions: new Map(), functionStore: null, memoryBytes: 65_536, httpAllow },
+      new ModuleProcesses(),
+      {
+        functionId: 'http',
+        method: 'GET',
+        concurrency: 1,
+        limits: { stdoutBytes: 100, stderrBytes: 100 },
+      },
+      SILENT_LOG,
+    );
   const given = { method: 'GET', env: {}, position: 0, executionId: 'e', signal };
 
   test('what the list names arrives', async () => {

@@ -183,6 +183,14 @@ test('only tasks whose error contains a text are listed, also where few do', asy
   expect(await listAll('items', { state: 'failed', error: "'; drop table task; --" })).toEqual([]);
 });
 
+test('one page looks for a text behind many other errors', async () => {
+  const all = await listAll('items', { state: 'failed' });
+  expect(all.length).toBeGreaterThan(10); // parts of a page, each of which finds one task
+  const { id, error } = all.at(-1)!;
+  const { tasks } = await client.tasks.list('items', { state: 'failed', error: error!, limit: 1 });
+  expect(tasks.map((task) => task.id)).toEqual([id]);
+});
+
 test('a task that failed twice is listed with its last error', async () => {
   const found = (await listAll('items', { state: 'failed' })).filter(({ id }) => id === 'items-a-again');
   expect(found.map(({ error }) => error)).toEqual(['second']);

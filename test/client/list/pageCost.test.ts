@@ -1,5 +1,6 @@
 import * as byTime from '../../../postgres/listing/byTime';
 import { inOrder } from '../../../postgres/listing/inOrder';
+import { listOutcomes } from '../../../postgres/listing/ended';
 import { listTagged, listTaggedOfAll } from '../../../postgres/listing/tagged';
 import { listLaneTasks } from '../../../postgres/listing/waiting';
 import { readBatchMembers } from '../../../postgres/operations/batchView';
@@ -194,4 +195,15 @@ from target t where t.id = 1`);
     expect(page['task']).toBeLessThanOrEqual(250); // of two handlers in turns
     expect(page['queue']).toBe(100);
   });
+});
+
+test('a page of what ended of one target looks that target up once', async () => {
+  await shop.pool.query(`
+insert into outcome (seq, target_id, state, attempts, at)
+select q.seq, q.target_id, 5 /* failed */, 1, clock() - q.seq * interval '1 us' from queue q where q.seq < ${MIDDLE};
+analyze outcome; analyze target`);
+  const scope = { handlerId, target: 't0', state: 5, sinceUs: 0, error: null };
+  const page = await reads((db) => listOutcomes(db, scope, { us: 8e15, id: 0 }, 1_000));
+  expect(page['outcome']).toBeLessThanOrEqual(1_001);
+  expect(page['target']).toBe(1);
 });

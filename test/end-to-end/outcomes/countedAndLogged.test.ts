@@ -1,7 +1,9 @@
 import pino from 'pino';
 import { defineHandler, LaterError } from '../../../handlers';
+import type { FunctionCall } from '../../../handlers/functions';
 import type { MetricsServer } from '../../../workers/metrics/server';
 import { startMetrics } from '../../../workers/metrics/server';
+import { functionsOf } from '../../executions/functions';
 import { eventually } from '../../helpers/eventually';
 import type { TestMuster } from '../../helpers/muster';
 import { startMuster } from '../../helpers/muster';
@@ -21,7 +23,10 @@ const jobs = defineHandler<{ to: string; as: Wish }>({
   limits: { maxItems: 500 },
   linger: { lingerMs: 50 },
   retry: { maxAttempts: 2, delayed: { baseMs: 10, maxMs: 10 } },
-  submit: ({ tasks }) => submit(tasks),
+  submit: ({ tasks }, { log }) => {
+    log.info({ sent: tasks.length, target: 'of the line' }, 'the handler calls');
+    return submit(tasks);
+  },
 });
 const inLane = defineHandler<{ to: string; as: Wish }>({
   name: 'lanes',
@@ -41,6 +46,8 @@ interface Line {
   tasks: number;
   ends: Record<string, number>;
   outcome?: string;
+  sent?: number;
+  attempt?: number;
   first?: { task: string; state: string; error: string }[];
 }
 const lines: Line[] = [];
@@ -48,7 +55,9 @@ let muster: TestMuster;
 let server: MetricsServer;
 beforeAll(async () => {
   const log = pino({ level: 'debug' }, { write: (line: string) => lines.push(JSON.parse(line) as Line) });
-  muster = await startMuster([jobs, inLane], { log });
+  const functions = { note: (args: readonly string[], call: FunctionCall) => call.log.info({ args }, 'noted') };
+  const executions = { ...functionsOf(functions), rollCallMs: 500 };
+  muster = await startMuster([jobs, inLane], { log, executions });
   const { deps } = muster.node;
   server = await startMetrics({ pool: muster.database.pool, port: 0, outcomeMeters: deps.outcomes?.meters });
 });
@@ -133,4 +142,24 @@ test('a call that the downstream refuses for now is counted, and a line of level
   expect((await metrics()).get('muster_calls_total{handler="jobs",outcome="later"}')! - before).toBe(1);
   expect(told.map(({ level }) => level)).toEqual([30, 20]);
   expect(told[0]).toMatchObject({ outcome: 'wait', ends: {} });
+});
+
+test('what a handler logs says of which call it is, also for a batch that is sent again', async () => {
+  refusals = 1;
+  const [first] = await run('jobs', 'logging', ['ok', 'ok']);
+  const said = lines.filter(({ msg, target }) => msg === 'the handler calls' && target === 'logging');
+  expect(said).toMatchObject(
+    [1, 2].map((attempt) => ({
+      ...{ level: 30, handler: 'jobs', batch: first!.batch, attempt, sent: 2 },
+    })),
+  );
+});
+
+test('what a function of an execution logs says of which item it is', async () => {
+  const execution = await muster.client.execute({ functionId: 'note', method: 'run' }, [['a'], ['b']]);
+  await execution.wait({ timeoutMs: 30_000 });
+  const said = lines.filter(({ msg }) => msg === 'noted') as unknown as { position: number; args: string[] }[];
+  expect(said.sort((a, b) => a.position - b.position)).toMatchObject(
+    ['a', 'b'].map((arg, position) => ({ function: 'note', execution: execution.id, position, args: [arg] })),
+  );
 });

@@ -16,6 +16,7 @@ import { promisify } from 'node:util';
 import { setImmediate as tick, setTimeout } from 'node:timers/promises';
 import type { Executor, RunOutcome } from '../../../activities/executions/executors';
 import { makeExecutor, ModuleProcesses } from '../../../activities/executions/executors';
+import { SILENT_LOG } from '../../../handlers/logging/boundLog';
 import { guestCommand, guestSource } from '../../../activities/executions/executors/wasm/guestProgram';
 import { ModuleProcess } from '../../../activities/executions/executors/wasm/moduleProcess';
 import { assemble, storeModule } from '../../../examples/wasm-echo/build';
@@ -43,12 +44,17 @@ const sleeping = (ms: number): string => `(module
 
 const stored = async (text: string): Promise<string> => storeModule(store, 'm.wasm', await assemble('m.wat', text));
 const executorOf = (functionId: string): Promise<Executor> =>
-  makeExecutor({ functions: new Map(), functionStore: store, memoryBytes: 1_048_576, httpAllow: [] }, processes, {
-    functionId,
-    method: 'm.wasm',
-    concurrency: 1,
-    limits: { stdoutBytes: 100, stderrBytes: 100 },
-  });
+  makeExecutor(
+    { functions: new Map(), functionStore: store, memoryBytes: 1_048_576, httpAllow: [] },
+    processes,
+    {
+      functionId,
+      method: 'm.wasm',
+      concurrency: 1,
+      limits: { stdoutBytes: 100, stderrBytes: 100 },
+    },
+    SILENT_LOG,
+  );
 const callOf = (signal: AbortSignal) => ({ method: 'm.wasm', env: {}, position: 0, executionId: 'e', signal });
 const run = (executor: Executor, signal = AbortSignal.timeout(60_000)): Promise<RunOutcome> =>
   executor.run([], callOf(signal));

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { makeExecutor, ModuleProcesses } from '../../../activities/executions/executors';
+import { SILENT_LOG } from '../../../handlers/logging/boundLog';
 import { storeModule } from '../../../examples/wasm-echo/build';
 
 /** Modules of the test suite of WASI, as far as commands need it. */
@@ -44,6 +45,7 @@ test.each(files)('%s', async (file) => {
     { functions: new Map(), functionStore: store, memoryBytes: 16 * 1_048_576, httpAllow: [] },
     processes,
     { functionId, method, concurrency: 1, limits: { stdoutBytes: 1_000, stderrBytes: 1_000 } },
+    SILENT_LOG,
   );
   const call = { method, env, position: 0, executionId: 'e', signal: AbortSignal.timeout(30_000) };
   expect(await executor.run(args, call)).toMatchObject({ exitCode, ...(stdout === undefined ? {} : { stdout }) });

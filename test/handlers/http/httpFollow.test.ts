@@ -21,7 +21,8 @@ beforeEach(() => {
 });
 
 const batch = batchOf(3);
-const bounds = { signal: new AbortController().signal };
+const { signal, log } = buildContext();
+const bounds = { signal, log };
 const env = { TOKEN: 's3cret-value' };
 
 /** An OpenAI-style batch: accepted, polled, results as a file of lines. */

@@ -15,11 +15,12 @@ export const indexCity = (index: Index) =>
     limits: { maxItems: 3 },
     linger: { lingerMs: 60_000 },
     retry: { delayed: { baseMs: 600_000 } },
-    submit: async (batch) => {
+    submit: async (batch, { log }) => {
       const refused = await index(
         batch.target,
         batch.tasks.map(({ payload }) => payload.name),
       );
+      if (refused.length > 0) log.info({ refused }, 'the index is busy');
       return {
         results: batch.tasks.map(({ id, payload }) =>
           refused.includes(payload.name) ? { id, status: 'retry', error: 'busy' } : { id, status: 'ok', result: id },

@@ -21,3 +21,17 @@ test('a city that was refused for now comes back ten minutes later, alone', asyn
   expect(world.calls.map(({ tasks }) => tasks.map(({ id }) => id))).toEqual([['Oslo', 'Moss'], ['Oslo']]);
   expect(world.task('Oslo')).toMatchObject({ state: 'succeeded', attempts: 2, endedAtMs: 12 * 60_000 });
 });
+
+test('what the handler logs says of which batch it is', async () => {
+  const lines: unknown[][] = [];
+  const line = (...given: unknown[]) => void lines.push(given);
+  const log = { debug: line, info: line, warn: line, error: line };
+  const world = simulate(
+    indexCity(async () => ['Oslo']),
+    { log },
+  );
+  await world.submit(city('Oslo', 'no'));
+  await world.advance('1 minute');
+  const call = { handler: 'index-city', target: 'no', batch: 1, attempt: 1 };
+  expect(lines).toEqual([[{ ...call, refused: ['Oslo'] }, 'the index is busy']]);
+});

@@ -1,5 +1,6 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { partsOf } from '../../../activities/callbacks/message';
+import type { CallLog } from '../../../handlers/contract';
 import type { Handler } from '../../../handlers/types';
 import type { TaskEnd, WorkflowSubmitAnswer, WorkflowTask } from '../../../workflows/definitions';
 import { tasksEndedSignal } from '../../../workflows/definitions';
@@ -28,8 +29,13 @@ export class FakeHandler {
   ) {}
 
   /** `onChange`: called after each change, which may have made something due. */
-  static async create(env: TestEnvironment, handler: Handler, onChange: () => Promise<void>): Promise<FakeHandler> {
-    const world = simulate(handler, { startMs: await env.currentTimeMs() });
+  static async create(
+    env: TestEnvironment,
+    handler: Handler,
+    log: CallLog,
+    onChange: () => Promise<void>,
+  ): Promise<FakeHandler> {
+    const world = simulate(handler, { startMs: await env.currentTimeMs(), log });
     return new FakeHandler(world, env, handler.name, onChange);
   }
 

@@ -3,6 +3,8 @@ import type { DataConverter } from '@temporalio/common';
 import { Worker } from '@temporalio/worker';
 import { handlerOf, invalidTask } from '../../../activities/grouping/workflowTasks';
 import { InvalidTaskError } from '../../../client/errors';
+import { SILENT_LOG } from '../../../handlers/logging/boundLog';
+import type { CallLog } from '../../../handlers/contract';
 import type { Handler } from '../../../handlers/types';
 import type { DeliveryAnswer, TaskEnd, WorkflowSubmitAnswer, WorkflowTask } from '../../../workflows/definitions';
 import { lookSignal } from '../../../workflows/definitions';
@@ -21,6 +23,8 @@ export interface FakeMusterOptions {
   handlers: readonly Handler[];
   /** As of the workflows: `submitTask(handler, task, { prefix })`. Default `muster`. */
   prefix?: string;
+  /** What handlers log by `context.log` goes there, such as to `console`. Default: nowhere. */
+  log?: CallLog;
   /** As of the environment's client and the workflows' worker. */
   dataConverter?: Pick<DataConverter, 'payloadConverterPath' | 'failureConverterPath' | 'payloadCodecs'>;
 }
@@ -41,9 +45,14 @@ export class FakeMuster {
   }
 
   /** Starts the worker. @internal */
-  async start({ handlers, prefix = DEFAULT_PREFIX, dataConverter }: FakeMusterOptions): Promise<void> {
+  async start({
+    handlers,
+    prefix = DEFAULT_PREFIX,
+    dataConverter,
+    log = SILENT_LOG,
+  }: FakeMusterOptions): Promise<void> {
     for (const handler of handlers)
-      this.handlers.set(handler.name, await FakeHandler.create(this.env, handler, () => this.wake(prefix)));
+      this.handlers.set(handler.name, await FakeHandler.create(this.env, handler, log, () => this.wake(prefix)));
     this.worker = await Worker.create({
       connection: this.env.nativeConnection,
       taskQueue: workflowTaskQueue(prefix),

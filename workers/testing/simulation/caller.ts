@@ -4,7 +4,7 @@ import type { CallEnd } from '../../../activities/calls/door';
 import type { CallerDeps } from '../../../activities/calls/carried';
 import { dependenciesOf } from '../../../activities/lanes/handOver';
 import { Checkpoints } from '../../../activities/nodes/checkpoints';
-import type { BatchDependency } from '../../../handlers/contract';
+import type { BatchDependency, CallLog } from '../../../handlers/contract';
 import { returnGranted } from '../../../postgres/lanes/submitter';
 import { settle } from '../../../activities/calls/settle';
 import { workOffEnded } from '../../../activities/grouping/dependents';
@@ -41,11 +41,12 @@ export class Caller {
     private readonly handler: Handler,
     private readonly pool: Pool,
     home: Home,
+    log: CallLog,
     private readonly onCall: OnCall,
   ) {
     const { signal } = new AbortController();
     // What a call of a batch outside of lanes and partitions uses of what a worker has.
-    this.deps = { pool, handler, home, signal, use: null } as unknown as CallerDeps;
+    this.deps = { pool, handler, home, signal, log, use: null } as unknown as CallerDeps;
   }
 
   /** Calls the batch and writes what came of it; hands it back if it may not be sent now. */

@@ -6,11 +6,11 @@ import { PollRun } from '../../../activities/accepted/poll';
 import type { Homes } from '../../../activities/shared';
 import type { ActivityDeps } from '../../../activities/deps';
 import { workOffEnded } from '../../../activities/grouping/dependents';
+import type { CallLog } from '../../../handlers/contract';
 import type { Handler } from '../../../handlers/types';
 import type { Pool } from '../../../postgres/pool';
 import { nextPollMs } from './acceptedStatements';
 import type { Tables } from './tables';
-import { UNLOGGED } from './unlogged';
 
 /** A look of a simulated world needs no sign: nothing watches it. */
 const UNSIGNED = { beat: () => undefined, give: () => undefined };
@@ -28,11 +28,12 @@ export class Monitor {
     private readonly handler: Handler,
     private readonly pool: Pool,
     homes: Homes,
+    log: CallLog,
   ) {
     // What a look uses of what a worker has. Nothing is rung: the world looks at all that is due.
     this.deps = {
       ...{ pool, sealer: null, homes, draining: this.signal },
-      log: UNLOGGED,
+      log,
     } as unknown as ActivityDeps;
   }
 

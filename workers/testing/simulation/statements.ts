@@ -174,6 +174,7 @@ export const STATEMENTS: Readonly<Record<string, Statement>> = {
   'move-members': moveMembers,
   'defer-batch': deferBatch,
   'note-fault': nothing,
+  'note-ends': nothing, // of which there are no statistics
   // What is due is looked up at each instant: nothing sleeps that would have to be woken.
   'release-targets': nothing,
   'lower-due': nothing,

@@ -8,6 +8,8 @@ import type { BatchInput } from '../../../client/lanes/checkBatch';
 import type { CompletionAnswer } from '../../../client/operations/complete';
 import { completionError } from '../../../client/operations/complete';
 import type { TaskInput } from '../../../client/tasks/checkTasks';
+import { SILENT_LOG } from '../../../handlers/logging/boundLog';
+import type { CallLog } from '../../../handlers/contract';
 import type { Handler } from '../../../handlers/types';
 import type { Pool } from '../../../postgres/pool';
 import { durationMs } from '../duration';
@@ -43,6 +45,8 @@ export interface SimulateOptions {
   nodes?: readonly string[];
   /** Of the jitter after back pressure without `retryAfterMs`. Default 1. */
   seed?: number;
+  /** What the handler logs by `context.log` goes there, such as to `console`. Default: nowhere. */
+  log?: CallLog;
 }
 
 /** Turns at one instant after which a simulation is at fault: each forms batches, or calls some. */
@@ -71,7 +75,7 @@ export class World<P = unknown, I = P> {
   /** @internal */
   constructor(
     private readonly handler: Handler<P, I>,
-    { startMs = Date.UTC(2026, 0, 1), seed = 1, nodes = ['node-1'] }: SimulateOptions,
+    { startMs = Date.UTC(2026, 0, 1), seed = 1, nodes = ['node-1'], log = SILENT_LOG }: SimulateOptions,
   ) {
     this.startMs = startMs;
     this.tables = new Tables(handler, startMs);
@@ -82,9 +86,9 @@ export class World<P = unknown, I = P> {
     this.pool = pool;
     this.submission = new Submission(this.tables, handler, pool);
     this.laneSubmission = new LaneSubmission(this.tables, handler, pool);
-    this.monitor = new Monitor(this.tables, handler, pool, homes);
+    this.monitor = new Monitor(this.tables, handler, pool, homes, log);
     const home = handler.ordered ? homes.lane : homes.queue;
-    const caller = new Caller(this.tables, handler, pool, home, (batch, members, outcome, serving) => {
+    const caller = new Caller(this.tables, handler, pool, home, log, (batch, members, outcome, serving) => {
       const tasks = members.map(({ id, payload, attempts }) => ({ id, payload: JSON.parse(payload) as P, attempts }));
       const { attempt, reason, target, inLane } = batch;
       const at = { atMs: this.tables.nowMs - startMs, target: target.key, service: inLane?.lane.service ?? null };

@@ -6,6 +6,10 @@ export type CountedOutcome = (typeof CALL_OUTCOMES)[number];
 export const ENDS = ['succeeded', 'failed', 'dead', 'cancelled', 'unknown', 'retried'] as const;
 export type CountedEnd = (typeof ENDS)[number];
 
+/** Returns counts in the order of their names, as they are stored. */
+export const countsOf = <K>(names: readonly K[], counts: ReadonlyMap<K, number>): number[] =>
+  names.map((name) => counts.get(name) ?? 0);
+
 /** Upper bounds of the durations of calls: from a call in the same network to one of minutes. */
 export const LATENCY_MS = [5, 20, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 300_000] as const;
 /** Upper bounds of the tasks of calls. */

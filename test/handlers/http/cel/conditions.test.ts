@@ -132,7 +132,7 @@ describe('of look-ups', () => {
     );
   const poll = async (changes: object, body: unknown) => {
     http.downstream.answer = json(200, body);
-    const outcome = await pollReferences(follow(changes), ['j1'], { signal: new AbortController().signal });
+    const outcome = await pollReferences(follow(changes), ['j1'], buildContext());
     return outcome.kind === 'statuses' ? outcome.statuses[0] : outcome;
   };
   const statuses = { done: cel('body.finished == body.total'), failed: cel("body.state == 'ABORTED'") };
