@@ -30,6 +30,7 @@ const handlers: Handler[] = [
     name: 'mail',
     target: to,
     limits: { maxItems: 100 },
+    sharesLimit: { name: 'smtp-key', rate: { limit: 50, perMs: 1_000, unit: 'calls' }, concurrency: 8 },
     linger: { lingerMs: 20 },
     submit: async ({ tasks }) => ({ results: tasks.map(({ id }) => ({ id, status: 'ok' as const })) }),
   }),
@@ -56,13 +57,16 @@ const handlers: Handler[] = [
     linger: { lingerMs: 20 },
     service: (target) => target,
     lane: { approach: 'serial', onInvalid: 'halt' },
-    submit: async ({ tasks }) => ({
-      results: tasks.map(({ id }) =>
-        id.startsWith('wrong')
-          ? { id, status: 'failed' as const, error: 'debit without account' }
-          : { id, status: 'ok' as const },
-      ),
-    }),
+    submit: async ({ tasks }) => {
+      if (tasks.some(({ id }) => id.startsWith('lost'))) throw new Error('the ledger hung up');
+      return {
+        results: tasks.map(({ id }) =>
+          id.startsWith('wrong')
+            ? { id, status: 'failed' as const, error: 'debit without account' }
+            : { id, status: 'ok' as const },
+        ),
+      };
+    },
   }),
   defineHandler<Place>({
     name: 'fleet',
@@ -110,6 +114,11 @@ export const openDashboard = async ({ open }: { open: boolean }): Promise<Dashbo
   await client.submit('ledger', items('po-17', ...named('edit', 3)));
   for (const id of ['wrong-1', ...named('after', 3)])
     await client.submitBatch('ledger', 'po-17', items('po-17', id)).catch(() => undefined);
+  for (const [service, id] of Object.entries({ 'po-18': 'applied', 'po-19': 'again' }))
+    await client.submitBatches(
+      'ledger',
+      [`lost-${id}`, `then-${id}`].map((one) => ({ service, items: items(service, one) })),
+    );
   const { id: fanout } = await client.openFanout({ userKey: 'import-17' });
   const added = await client.addItems(fanout, 400);
   await client.ackItems([...added].slice(0, 250));
