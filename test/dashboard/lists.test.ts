@@ -30,7 +30,7 @@ afterAll(async () => {
 
 const SESSION = {
   ...{ name: null, scopes: ['admin'], tenant: null, handlers: null, version: '1', namespace: 'default' },
-  temporalUi: 'https://temporal.example.com',
+  ...{ temporalUi: 'https://temporal.example.com', traceUrl: null },
 };
 const ERRORS = {
   errors: [

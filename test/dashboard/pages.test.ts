@@ -169,7 +169,7 @@ test('lanes, executions and nodes are steered, and the reason of a pause is seen
   await page.shows('the ledger is being closed');
   await page.take('Resume lane', 'main', 'Done.');
   await page.go('#/lanes', 'Lanes');
-  expect(await page.take('Pause all lanes', 'main', 'Done.')).toBe('Pause all 3 lanes?');
+  expect(await page.take('Pause all lanes', 'main', 'Done.')).toBe('Pause all 4 lanes?');
   await page.take('Resume all lanes', 'main', 'Done.');
   await page.go('#/nodes', 'Nodes');
   await page.take('Drain', 'main', 'Done.');

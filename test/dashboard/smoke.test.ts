@@ -1,9 +1,12 @@
 import type { Chromium } from '../attacks/browser/chromium';
 import { findChromium, startChromium } from '../attacks/browser/chromium';
+import type { Client } from '../../client';
+import { readHalves } from '../../postgres/dashboard/halves';
 import { FORMS, formOf } from '../../workers/dashboard/model/forms';
 import { parsePlace } from '../../workers/dashboard/model/place';
 import { eventually } from '../helpers/eventually';
 import { Page } from './browser';
+import { clicksOf } from './clicks';
 import { placesOf } from './places';
 import { outcomesOf } from './planted';
 import type { DashboardWorld } from './world';
@@ -64,119 +67,8 @@ test('the overview has figures of now, and a handler how large its batches were 
 
 const state = async (id: string): Promise<string | undefined> => (await world.muster.client.getTask(id))?.state;
 
-/** Buttons of pages: where, which, what the dry run says, and what has become of it. */
-interface Click {
-  place: string;
-  title: string;
-  label: string;
-  /** Of which parts of the page the button is. */
-  within?: string;
-  now: RegExp;
-  done: string;
-  given?: Record<string, string>;
-  /** Returns what is read before the click, and compared afterwards. */
-  before?: () => Promise<unknown>;
-  came: (before: unknown) => Promise<boolean>;
-}
-const client = () => world.muster.client;
-const target = async () => (await client().targets('thumbnails')).find(({ key }) => key === 'eu-1')!;
-const handlerOf = async (name: string) => (await client().status(name))[0]!;
-const batchOf = async (id: string) => (await client().getTask(id))?.batch ?? null;
-
-const CLICKS: readonly Click[] = [
-  {
-    ...{ place: '#/handlers/thumbnails/targets/eu-1', title: 'eu-1', label: 'Pause', done: 'Paused.' },
-    ...{ now: /^Now: 37 tasks waiting, 0 in open batches, not paused\.$/, given: { reason: 'the disk is full' } },
-    came: async () => (await target()).paused?.reason === 'the disk is full',
-  },
-  {
-    ...{ place: '#/handlers/thumbnails/targets/eu-1', title: 'eu-1', label: 'Resume', done: 'Resumed.' },
-    ...{ now: /paused \(the disk is full\)\.$/, came: async () => (await target()).paused === null },
-  },
-  {
-    ...{ place: '#/handlers/thumbnails/targets/eu-1', title: 'eu-1', label: 'Set a limit' },
-    ...{ now: /^Now: rate none, concurrency\.perTarget /, done: 'concurrency.perTarget: ' },
-    given: { limit: 'concurrency.perTarget', value: '2', forMs: '600000' },
-    came: async () => {
-      const { limits } = await client().limits.get('thumbnails', { target: 'eu-1' });
-      const one = limits.find(({ limit }) => limit === 'concurrency.perTarget')!;
-      return one.inForce === 2 && one.set?.until != null;
-    },
-  },
-  {
-    ...{ place: '#/handlers/thumbnails/targets/eu-1', title: 'eu-1', label: 'Remove limits' },
-    ...{ now: /concurrency\.perTarget 2 \(set\)/, done: 'concurrency.perTarget: 2, now ' },
-    came: async () =>
-      (await client().limits.get('thumbnails', { target: 'eu-1' })).limits.every(({ set }) => set === null),
-  },
-  {
-    ...{ place: '#/handlers/thumbnails', title: 'thumbnails', label: 'Set a limit', now: /^Now: rate none, / },
-    ...{ given: { limit: 'items', value: '600', seconds: '60' }, done: 'rate: none, now 600 items per 60 s' },
-    came: async () => (await handlerOf('thumbnails')).limitsSet.some(({ limit }) => limit === 'rate'),
-  },
-  {
-    ...{ place: '#/handlers/thumbnails', title: 'thumbnails', label: 'Remove limits', now: /600 items .*\(set\)/ },
-    ...{ done: 'rate: ', came: async () => (await handlerOf('thumbnails')).limitsSet.length === 0 },
-  },
-  {
-    ...{ place: '#/handlers/mail', title: 'mail', label: 'Set shared limit', now: /^Now: rate 50 calls per 1 s/ },
-    ...{ given: { limit: 'concurrency', value: '2' }, done: 'concurrency: 8, now 2.' },
-    came: async () =>
-      (await client().sharedLimits.get('smtp-key')).limits.find(({ limit }) => limit === 'concurrency')!.inForce === 2,
-  },
-  {
-    ...{ place: '#/handlers/mail', title: 'mail', label: 'Remove what is set', now: /concurrency 2 \(set\)/ },
-    done: 'concurrency: 2, now 8.',
-    came: async () => (await client().sharedLimits.get('smtp-key')).limits.every(({ set }) => set === null),
-  },
-  {
-    ...{ place: '#/tasks/dead-1', title: 'dead-1', label: 'Redrive', now: /^Now: 1 dead\.$/, done: '1 task waits' },
-    before: () => batchOf('dead-1'),
-    came: async (before) => (await state('dead-1')) === 'dead' && (await batchOf('dead-1')) !== before,
-  },
-  {
-    ...{ place: '#/tasks/charge-1', title: 'charge-1', label: 'Send again', now: /^Now: 1 unknown\.$/ },
-    ...{ done: '1 task resolved.', before: () => batchOf('charge-1') },
-    came: async (before) => (await state('charge-1')) === 'unknown' && (await batchOf('charge-1')) !== before,
-  },
-  {
-    ...{ place: '#/lanes/po-17', title: 'po-17', label: 'Set weight', now: /^Now: halted by batch \d+, .*weight 1\.$/ },
-    ...{ given: { weight: '5' }, done: 'Done.', came: async () => (await client().lane('po-17')).weight === 5 },
-  },
-  {
-    ...{
-      place: '#/lanes/po-18',
-      title: 'po-18',
-      label: 'It was applied',
-      now: /^Now: halted by batch /,
-      done: 'Done.',
-    },
-    came: async () => (await state('lost-applied')) === 'succeeded' && (await state('then-applied')) === 'succeeded',
-  },
-  {
-    ...{ place: '#/lanes/po-19', title: 'po-19', label: 'Send again', now: /^Now: halted by batch /, done: 'Done.' },
-    before: async () => (await client().lane('po-19', { batches: 1 })).batches[0]!.attempts,
-    came: async (before) => (await client().lane('po-19', { batches: 1 })).batches[0]!.attempts > Number(before),
-  },
-  {
-    ...{
-      place: '#/nodes',
-      title: 'Nodes',
-      label: 'Move',
-      within: '.map',
-      now: /^Now: held by .*, not pinned, 0 calls/,
-    },
-    ...{ done: 'The balancer was told.', came: async () => (await pinned()) !== null },
-  },
-  {
-    ...{ place: '#/', title: 'Overview', label: 'Resume', within: '.findings', done: 'Resumed.' },
-    ...{
-      now: /^Now: 150 tasks waiting, .*paused \(the SMTP host/,
-      came: async () => (await handlerOf('mail')).paused === null,
-    },
-  },
-];
-const pinned = async () => (await client().partitions({ handler: 'fleet' }))[0]!.pinnedTo;
+const client = (): Client => world.muster.client;
+const batchOf = async (id: string): Promise<number | null> => (await client().getTask(id))?.batch ?? null;
 
 /** A cell of the map has its own text; the node is chosen from those that are there. */
 const openMove = async (): Promise<Record<string, string>> => {
@@ -186,7 +78,7 @@ const openMove = async (): Promise<Record<string, string>> => {
 };
 
 test('each button says what it would act on, and does that', async () => {
-  for (const { place, title, label, within = 'main', now, done, given, before, came } of CLICKS) {
+  for (const { place, title, label, within = 'main', now, done, given, before, came } of clicksOf(client())) {
     await page.go(place, title);
     const was = await before?.();
     if (label === 'Move') await page.answerQuestion(label, done, { now, given: await openMove() });
@@ -223,4 +115,91 @@ test('what the API refuses now is not sent, and says why', async () => {
   await refused.shows('Too busy.');
   expect(await refused.run(`document.querySelector('dialog button[type=submit]').disabled`)).toBe(false);
   await refused.close();
+});
+
+test('any batch of a split shows all of it as a tree', async () => {
+  const { batches } = await client().batches.list('parse', { state: 'dissolved' });
+  const whole = batches.find(({ n }) => n === 8)!.id;
+  const last = (await batchOf('poison'))!;
+  for (const id of [whole, last]) {
+    await page.go(`#/batches/${id}`, `Batch ${id}`);
+    await page.until(`document.querySelector('main > .tree > li > .tree > li > .tree > li > .tree > li')`);
+    const rows = await page.run<string[]>(
+      `[...document.querySelectorAll('.tree a')].map((one) => [one.innerText, one.getAttribute('aria-current')].join(' '))`,
+    );
+    // Eight, two of four, two of two, two single ones.
+    expect(rows).toHaveLength(7);
+    expect(rows.filter((text) => text.endsWith(' page'))).toEqual([`${id} page`]);
+    expect(rows[0]).toMatch(new RegExp(`^${whole} `));
+    expect(await page.violations()).toEqual([]);
+  }
+  // As many as are wanted, the oldest splits first.
+  const { pool } = world.muster.database;
+  expect((await readHalves(pool, last, 4)).map(({ parent }) => parent).slice(0, 3)).toEqual([null, whole, whole]);
+  expect(await readHalves(pool, last, 4)).toHaveLength(4);
+  expect((await world.world.call('GET /dashboard/batches/999999/halves')).status).toBe(404);
+  await page.go(`#/batches/${world.batch}`, `Batch ${world.batch}`);
+  await page.shows('Members');
+  expect(await page.text()).not.toContain('Halves');
+});
+
+test('a task links to its trace, and one that has none to nothing', async () => {
+  const link = `document.querySelector('main a[href^="https://traces."]')`;
+  await page.go('#/tasks/traced-1', 'traced-1');
+  await page.until(link);
+  expect(await page.run(`[${link}.href, ${link}.rel, ${link}.innerText]`)).toEqual([
+    'https://traces.example.com/trace/4bf92f3577b34da6a3ce929d0e0e4736',
+    'noreferrer',
+    '4bf92f3577b34da6a3ce929d0e0e4736',
+  ]);
+  await page.go('#/tasks/car-1', 'car-1');
+  await page.shows('Payload');
+  expect(await page.run(`${link} === null`)).toBe(true);
+});
+
+/** What the bars of the next batch say, by their names. */
+const meters = async (): Promise<Record<string, string>> =>
+  Object.fromEntries(
+    await page.run<[string, string][]>(
+      `[...document.querySelectorAll('.meter')].map((one) => [...one.querySelectorAll('span')].map((of) => of.innerText))`,
+    ),
+  );
+
+test('the bars of the next batch are what the store has, and the linger runs down', async () => {
+  const payload = { to: 'eu-2', note: 'as heavy' };
+  const wide = ['wide-1', 'wide-22', 'wide-333'].map((id) => ({ id, payload }));
+  await client().submit('thumbnails', wide);
+  await page.go('#/handlers/thumbnails/targets/eu-2', 'eu-2');
+  await page.shows('3 of 100');
+  const { rows } = await world.muster.database.pool.query<{ bytes: number; weight: number }>(
+    `select (sum(q.bytes) + max(h.overhead_bytes))::int as bytes, sum(q.weight)::int as weight
+    from queue q join target t on t.id = q.target_id join handler h on h.id = t.handler_id
+    where t.key = 'eu-2'`,
+  );
+  const { bytes, weight } = rows[0]!;
+  const { Bytes, Weight, Linger } = await meters();
+  expect([Bytes, Weight]).toEqual([`${bytes} B of 4 kB`, `${weight} of 500`]);
+  expect(weight).toBe(3 * payload.note.length);
+  const bar = `document.querySelector('progress[aria-label=Linger]').value`;
+  const part = await page.run<number>(bar);
+  await page.until(`${bar} > ${part + 1_000 / 600_000}`, 'a linger that runs down');
+  expect((await meters())['Linger']).not.toBe(Linger);
+});
+
+test('a lane says what each of its batches waits for, with the batches of other lanes', async () => {
+  const { batches } = await client().lane('po-20', { batches: 10 });
+  const [first, second] = batches;
+  expect(first!.dependsOn).toHaveLength(1);
+  await page.go('#/lanes/po-20', 'po-20');
+  await page.shows('Batches in order');
+  const rows = await page.run<string[][]>(
+    `[...document.querySelectorAll('main tbody tr')].map((row) => [...row.cells].map((cell) => cell.innerText))`,
+  );
+  expect(rows.map((cells) => [cells[0], cells[1], cells[6]])).toEqual([
+    ['1', String(first!.batch), `${first!.explanation} ${first!.dependsOn[0]}`],
+    ['2', String(second!.batch), second!.explanation],
+  ]);
+  expect(first!.explanation).toContain(String(first!.dependsOn[0]));
+  await page.click(String(first!.dependsOn[0]), 'td.wide');
+  await page.until(`document.querySelector('h1').textContent === 'Batch ${first!.dependsOn[0]}'`);
 });

@@ -165,7 +165,15 @@ const Order = ({ batches, depth }: { batches: readonly LaneBatchView[]; depth: n
             <td>
               <Time at={batch.changedAt} />
             </td>
-            <td class="wide">{batch.explanation}</td>
+            <td class="wide">
+              {batch.explanation}
+              {batch.dependsOn.map((on) => (
+                <span key={on}>
+                  {' '}
+                  <a href={hrefOf(['batches', String(on)])}>{on}</a>
+                </span>
+              ))}
+            </td>
           </tr>
         ))}
       </Table>
