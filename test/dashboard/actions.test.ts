@@ -6,11 +6,11 @@ import { allRoutes } from '../../workers/api/routes';
 import { bodyOf, firstGiven } from '../../workers/dashboard/model/actions';
 import { limitActions, sharedLimitActions } from '../../workers/dashboard/model/limitActions';
 import { choicesOf, isMoving, movesOf } from '../../workers/dashboard/model/moves';
-import { ALL_OPERATIONS, requestOf } from '../../workers/dashboard/model/operations';
+import { requestOf } from '../../workers/dashboard/model/operations';
 import type { NodeView, PartitionView } from '../../workflows/contracts/node';
-import { SAMPLES } from './samples';
+import { ALL_OPERATIONS, SAMPLES } from './samples';
 
-/** What each action of the dashboard sends, held against the routes of the API and their document. */
+/** What each action of the dashboard sends, held against the API's routes and their document. */
 
 const unused = (): never => {
   throw new Error('not called');

@@ -27,6 +27,8 @@ export class Page {
   readonly complaints: string[] = [];
   /** Every address that the page asked for. */
   readonly asked: string[] = [];
+  /** Bytes of all answers, as they were sent: zipped, with headers. */
+  receivedBytes = 0;
 
   private constructor(
     private readonly tab: Tab,
@@ -48,6 +50,9 @@ export class Page {
     });
     tab.on('Network.requestWillBeSent', ({ request }: { request: { url: string } }) => {
       page.asked.push(request.url);
+    });
+    tab.on('Network.loadingFinished', ({ encodedDataLength }: { encodedDataLength: number }) => {
+      page.receivedBytes += encodedDataLength;
     });
     for (const domain of ['Page', 'Runtime', 'Log', 'Network']) await tab.send(`${domain}.enable`);
     await page.look(DESK);

@@ -3,6 +3,7 @@ import type { Action, Given } from '../../workers/dashboard/model/actions';
 import { actionsOnAll, stopBulk } from '../../workers/dashboard/model/bulkActions';
 import { limitActions, sharedLimitActions } from '../../workers/dashboard/model/limitActions';
 import * as more from '../../workers/dashboard/model/moreActions';
+import type { Operation } from '../../workers/dashboard/model/operations';
 import type { BulkView } from '../../workflows/contracts/bulk';
 
 /** An action of each kind, what is given to it, and the body that goes out. */
@@ -72,3 +73,15 @@ export const SAMPLES: readonly Sample[] = [
   ],
   [sharedLimitActions('openai-key', true)[1]!, {}, {}],
 ];
+
+/** All operations: the compiler names one that is missing. */
+const EACH: Readonly<Record<Operation, 0>> = {
+  ...{ flushHandler: 0, pauseHandler: 0, resumeHandler: 0, flushTarget: 0, pauseTarget: 0 },
+  ...{ resumeTarget: 0, redriveTasks: 0, cancelTasks: 0, resolveTasks: 0, cancelBatch: 0 },
+  ...{ resolveBatch: 0, pauseLane: 0, resumeLane: 0, setLaneWeight: 0, skipHead: 0 },
+  ...{ fixHead: 0, pauseQueuers: 0, resumeQueuers: 0, cancelExecution: 0, drainNode: 0 },
+  ...{ movePartition: 0, sendCallback: 0, sendCallbacks: 0, startBulk: 0, dryRunBulk: 0 },
+  ...{ stopBulk: 0, setLimits: 0, removeLimits: 0, setTargetLimits: 0, removeTargetLimits: 0 },
+  ...{ setSharedLimit: 0, removeSharedLimit: 0 },
+};
+export const ALL_OPERATIONS = Object.keys(EACH) as Operation[];

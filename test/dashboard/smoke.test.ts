@@ -12,7 +12,7 @@ import { outcomesOf } from './planted';
 import type { DashboardWorld } from './world';
 import { openDashboard } from './world';
 
-/** Every page once in a real Chromium. Axe, phone, dark and all else: pages.test.ts, marked to be left out. */
+/** Every page once in a real Chromium. Axe, phone and dark: pages.test.ts, which is left out. */
 
 let chromium: Chromium;
 let world: DashboardWorld;
@@ -125,7 +125,7 @@ test('any batch of a split shows all of it as a tree', async () => {
     await page.go(`#/batches/${id}`, `Batch ${id}`);
     await page.until(`document.querySelector('main > .tree > li > .tree > li > .tree > li > .tree > li')`);
     const rows = await page.run<string[]>(
-      `[...document.querySelectorAll('.tree a')].map((one) => [one.innerText, one.getAttribute('aria-current')].join(' '))`,
+      `[...document.querySelectorAll('.tree a')].map((one) => one.innerText + ' ' + one.getAttribute('aria-current'))`,
     );
     // Eight, two of four, two of two, two single ones.
     expect(rows).toHaveLength(7);
@@ -161,7 +161,7 @@ test('a task links to its trace, and one that has none to nothing', async () => 
 const meters = async (): Promise<Record<string, string>> =>
   Object.fromEntries(
     await page.run<[string, string][]>(
-      `[...document.querySelectorAll('.meter')].map((one) => [...one.querySelectorAll('span')].map((of) => of.innerText))`,
+      `[...document.querySelectorAll('.meter')].map(({ children: [a, , b] }) => [a.innerText, b.innerText])`,
     ),
   );
 

@@ -84,7 +84,8 @@ interface Changed {
 const changedText: Action['done'] = ({ changed }) => {
   const all = changed as readonly Changed[];
   if (all.length === 0) return 'Nothing counts differently.';
-  return `${all.map(({ limit, from, to }) => `${limit}: ${describeValue(from)}, now ${describeValue(to)}`).join('; ')}.`;
+  const texts = all.map(({ limit, from, to }) => `${limit}: ${describeValue(from)}, now ${describeValue(to)}`);
+  return `${texts.join('; ')}.`;
 };
 
 /** Returns what can be done to the limits of a handler. */

@@ -10,7 +10,7 @@ const SHOWN = 10;
 const movedAt = ({ lastMove }: Pick<PartitionView, 'lastMove'>): number => Date.parse(lastMove?.at ?? '') || 0;
 const rankOf = (one: PartitionView): number => (isMoving(one) ? 0 : one.pinnedTo === null ? 2 : 1);
 
-/** Returns those that are to change their holder, then those that are pinned, then the newest moves. */
+/** Returns those that change their holder, then those that are pinned, then the newest moves. */
 export const movesOf = (partitions: readonly PartitionView[]): PartitionView[] =>
   partitions
     .filter((one) => rankOf(one) < 2 || one.lastMove !== null)

@@ -56,5 +56,3 @@ export const requestOf = <Op extends Operation>(
   const given: Readonly<Record<string, string | number>> = params;
   return { operation, method, path: form.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(given[name]!)) };
 };
-
-export const ALL_OPERATIONS = Object.keys(OPERATIONS) as Operation[];

@@ -137,7 +137,7 @@ const notFound = ({ dryRun }: Action, error: unknown): Found => {
   return { n: dryRun !== undefined || isRefused ? 0 : 1, text: detailOf(error) };
 };
 
-/** Says whether an action may be sent: one that counts first waits for that, another for nothing. */
+/** Says whether an action may be sent: one that counts first waits for that. */
 const maySend = ({ dryRun }: Action, found: Found | null): boolean =>
   found === null ? dryRun === undefined : found.n > 0;
 

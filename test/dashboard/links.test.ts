@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { loadSettings } from '../../../workers/config/config';
-import { makeFolder } from '../world';
+import { loadSettings } from '../../workers/config/config';
+import { makeFolder } from '../cli/world';
 
 /** Where the dashboard links to, as the config file has it. */
 
