@@ -119,6 +119,7 @@ export interface WorldOptions {
   executions?: Partial<ExecutionSettings>;
   /** The most that callers may set of limits. */
   maxLimits?: CeilingsByHandler;
+  traceUrl?: string;
 }
 
 export const settingsFor = (
@@ -132,6 +133,7 @@ export const settingsFor = (
     callbacks,
     executions,
     maxLimits = {},
+    traceUrl,
   }: WorldOptions,
 ): Settings => ({
   databaseUrl: database.url,
@@ -144,7 +146,7 @@ export const settingsFor = (
   callback: callbackSettings(() => undefined),
   executions: { ...DEFAULT_EXECUTION_SETTINGS, ...executions },
   nodes: DEFAULT_NODE_SETTINGS,
-  api: { ...DEFAULT_API, port: 0, host, open, limits: limitsOf(limits), maxLimits },
+  api: { ...DEFAULT_API, port: 0, host, open, limits: limitsOf(limits), maxLimits, traceUrl: traceUrl ?? null },
   logLevel: 'silent',
   config: null,
   configNamed: false,

@@ -143,7 +143,7 @@ const attacks = ({ batch, execution, fanout, bulk }: Things): Attacks => {
       ['/v1/handlers/lane/batches', { batches: [{ service: 'acme/x', items: [mine], dependsOn: [batch] }] }],
     ],
     listBatches: ofHandler('/batches?state=open'),
-    getBatch: [[`/v1/batches/${batch}`]],
+    ...{ getBatch: [[`/v1/batches/${batch}`]], getBatchHalves: [[`/dashboard/batches/${batch}/halves`]] },
     getLaneBatch: [[`/v1/batches/${batch}/lane`]],
     getReceipts: [[`/v1/batches/${batch}/receipts`]],
     cancelBatch: [[`/v1/batches/${batch}/cancel`]],

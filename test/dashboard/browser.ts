@@ -13,6 +13,10 @@ export interface Size {
   width: number;
   height: number;
 }
+interface Taking {
+  now?: RegExp | undefined;
+  given?: Readonly<Record<string, string>>;
+}
 export const DESK: Size = { width: 1200, height: 760 };
 export const PHONE: Size = { width: 390, height: 800 };
 
@@ -23,6 +27,8 @@ export class Page {
   readonly complaints: string[] = [];
   /** Every address that the page asked for. */
   readonly asked: string[] = [];
+  /** Bytes of all answers, as they were sent: zipped, with headers. */
+  receivedBytes = 0;
 
   private constructor(
     private readonly tab: Tab,
@@ -44,6 +50,9 @@ export class Page {
     });
     tab.on('Network.requestWillBeSent', ({ request }: { request: { url: string } }) => {
       page.asked.push(request.url);
+    });
+    tab.on('Network.loadingFinished', ({ encodedDataLength }: { encodedDataLength: number }) => {
+      page.receivedBytes += encodedDataLength;
     });
     for (const domain of ['Page', 'Runtime', 'Log', 'Network']) await tab.send(`${domain}.enable`);
     await page.look(DESK);
@@ -73,13 +82,13 @@ export class Page {
   }
 
   /** Answers these paths in place of the API, until others are named. */
-  async answer(answers: Readonly<Record<string, unknown>>): Promise<void> {
+  async answer(answers: Readonly<Record<string, unknown>>, responseCode = 200): Promise<void> {
     this.tab.on('Fetch.requestPaused', ({ requestId, request }: { requestId: string; request: { url: string } }) => {
       const given = answers[new URL(request.url).pathname];
       if (given === undefined) return void this.tab.send('Fetch.continueRequest', { requestId });
       const body = Buffer.from(JSON.stringify(given)).toString('base64');
       const responseHeaders = [{ name: 'content-type', value: 'application/json' }];
-      return void this.tab.send('Fetch.fulfillRequest', { requestId, responseCode: 200, responseHeaders, body });
+      return void this.tab.send('Fetch.fulfillRequest', { requestId, responseCode, responseHeaders, body });
     });
     await this.tab.send('Fetch.enable', { patterns: [{ urlPattern: '*' }] });
   }
@@ -141,12 +150,23 @@ export class Page {
     await this.tab.send('Input.dispatchKeyEvent', { type: 'keyUp', ...event });
   }
 
-  /** Takes an action to its end: asks, answers, and returns the question. */
-  async take(label: string, within: string, done: string): Promise<string> {
+  /**
+   * Takes an action to its end: asks, answers what is asked for, and returns the question. `now`:
+   * what the dry run must have said.
+   */
+  async take(label: string, within: string, done: string, { now, given = {} }: Taking = {}): Promise<string> {
     await this.click(label, within);
+    return this.answerQuestion(label, done, { now: now ?? /^Now: ./, given });
+  }
+
+  /** Answers the question that is open. */
+  async answerQuestion(label: string, done: string, { now, given = {} }: Taking): Promise<string> {
     await this.until(`document.querySelector('dialog[open]')`, `the question of ${label}`);
+    if (now !== undefined) await this.until(`${now}.test(document.querySelector('dialog .now')?.textContent)`);
     expect([label, await this.violations()]).toEqual([label, []]);
     const question = await this.run<string>(`document.querySelector('dialog h2').textContent`);
+    for (const [name, value] of Object.entries(given))
+      await this.run(`document.querySelector('dialog [name=${name}]').value = ${JSON.stringify(value)}`);
     await this.click(label, 'dialog');
     await this.shows(done);
     await this.click('Close', 'dialog');

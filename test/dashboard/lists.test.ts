@@ -3,6 +3,7 @@ import { items, openWorld } from '../api/world';
 import type { Chromium } from '../attacks/browser/chromium';
 import { findChromium, startChromium } from '../attacks/browser/chromium';
 import { Page } from './browser';
+import { minute, outcomesOf } from './planted';
 
 /**
  * Lists of errors and outcomes as no small store has them: the answers are put in by the browser.
@@ -27,11 +28,9 @@ afterAll(async () => {
   await world.stop();
 });
 
-const minute = new Date(Math.floor(Date.now() / 60_000) * 60_000).toISOString();
-const earlier = new Date(Date.parse(minute) - 1_800_000).toISOString();
 const SESSION = {
   ...{ name: null, scopes: ['admin'], tenant: null, handlers: null, version: '1', namespace: 'default' },
-  temporalUi: 'https://temporal.example.com',
+  ...{ temporalUi: 'https://temporal.example.com', traceUrl: null },
 };
 const ERRORS = {
   errors: [
@@ -46,29 +45,8 @@ const ERRORS = {
   ],
   ...{ since: minute, looked: 2_000, complete: false },
 };
-const OUTCOMES = {
-  outcomes: [
-    {
-      ...{ handler: 'items', minute, ends: { succeeded: 4_000, failed: 3, dead: 0, unknown: 0 } },
-      // All between 50 and 100 ms.
-      ...{ calls: { results: 38, later: 2 }, tasks: 4_003, callMs: 3_000, latency: [0, 0, 0, 40] },
-    },
-    {
-      ...{ handler: 'items', minute: earlier, ends: { succeeded: 0, failed: 0, dead: 0, unknown: 0 } },
-      // All between 10 and 30 s.
-      ...{
-        calls: { results: 60, later: 0 },
-        tasks: 60,
-        callMs: 1_200_000,
-        latency: [...Array<number>(10).fill(0), 60],
-      },
-    },
-  ],
-  ...{ at: minute, next: null },
-};
-
 test('errors are listed by text with links to their tasks, and the overview has an hour as a line', async () => {
-  await page.answer({ '/dashboard/session': SESSION, '/v1/errors': ERRORS, '/v1/outcomes': OUTCOMES });
+  await page.answer({ '/dashboard/session': SESSION, '/v1/errors': ERRORS, '/v1/outcomes': outcomesOf('items') });
   await page.load('#/errors');
   await page.shows('HTTP <n> from <url>');
   await page.shows('1,234');

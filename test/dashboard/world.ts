@@ -1,4 +1,4 @@
-import { defineHandler } from '../../handlers';
+import { defineHandler, RejectedError } from '../../handlers';
 import type { Handler } from '../../handlers';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
@@ -8,6 +8,9 @@ import { items, openWorld } from '../api/world';
 import { SECRET, startReceiver } from '../services/notifier/receiver';
 
 /** A Muster in which every state can be seen at once. */
+
+const TRACES = 'https://traces.example.com/trace/{traceId}';
+const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 
 const to = (item: Place): string => item.to;
 
@@ -30,6 +33,7 @@ const handlers: Handler[] = [
     name: 'mail',
     target: to,
     limits: { maxItems: 100 },
+    sharesLimit: { name: 'smtp-key', rate: { limit: 50, perMs: 1_000, unit: 'calls' }, concurrency: 8 },
     linger: { lingerMs: 20 },
     submit: async ({ tasks }) => ({ results: tasks.map(({ id }) => ({ id, status: 'ok' as const })) }),
   }),
@@ -45,6 +49,7 @@ const handlers: Handler[] = [
   defineHandler<Place>({
     name: 'thumbnails',
     target: to,
+    weightOf: ({ note }) => note?.length ?? 1,
     limits: { maxItems: 100, maxBytes: 4_000, maxWeight: 500 },
     linger: { lingerMs: 600_000 },
     submit: async ({ tasks }) => ({ results: tasks.map(({ id }) => ({ id, status: 'ok' as const })) }),
@@ -56,13 +61,31 @@ const handlers: Handler[] = [
     linger: { lingerMs: 20 },
     service: (target) => target,
     lane: { approach: 'serial', onInvalid: 'halt' },
-    submit: async ({ tasks }) => ({
-      results: tasks.map(({ id }) =>
-        id.startsWith('wrong')
-          ? { id, status: 'failed' as const, error: 'debit without account' }
-          : { id, status: 'ok' as const },
-      ),
-    }),
+    submit: async ({ tasks }) => {
+      if (tasks.some(({ id }) => id.startsWith('lost'))) throw new Error('the ledger hung up');
+      return {
+        results: tasks.map(({ id }) =>
+          id.startsWith('wrong')
+            ? { id, status: 'failed' as const, error: 'debit without account' }
+            : { id, status: 'ok' as const },
+        ),
+      };
+    },
+  }),
+  defineHandler<Place>({
+    name: 'parse',
+    target: to,
+    limits: { maxItems: 8 },
+    linger: { lingerMs: 20 },
+    submit: async ({ tasks }) => {
+      const poisoned = tasks.some(({ id }) => id === 'poison');
+      if (poisoned && tasks.length > 1) throw new RejectedError('one of them is no XML');
+      return {
+        results: tasks.map(({ id }) =>
+          poisoned ? { id, status: 'failed' as const, error: 'no XML' } : { id, status: 'ok' as const },
+        ),
+      };
+    },
   }),
   defineHandler<Place>({
     name: 'fleet',
@@ -105,11 +128,23 @@ export const openDashboard = async ({ open }: { open: boolean }): Promise<Dashbo
   await client.submit('charge', items('visa', ...named('charge', 6)));
   await client.submit('thumbnails', items('eu-1', ...named('image', 37)));
   await client.submit('fleet', items('car-1', ...named('car', 5)));
+  await client.submit('parse', items('xml', ...named('page', 4), 'poison', ...named('sheet', 3)));
+  await client.submit('fleet', items('car-1', 'traced-1'), { traceparent: TRACEPARENT });
   const callback = { url: `${receiver.url}/orders/ended` };
   await client.submit('fleet', { id: 'told-1', payload: { to: 'car-1' }, callback });
   await client.submit('ledger', items('po-17', ...named('edit', 3)));
   for (const id of ['wrong-1', ...named('after', 3)])
     await client.submitBatch('ledger', 'po-17', items('po-17', id)).catch(() => undefined);
+  for (const [service, id] of Object.entries({ 'po-18': 'applied', 'po-19': 'again' }))
+    await client.submitBatches(
+      'ledger',
+      [`lost-${id}`, `then-${id}`].map((one) => ({ service, items: items(service, one) })),
+    );
+  const { batch: halting } = await client.lane('po-19', { batches: 1 }).then(({ batches }) => batches[0]!);
+  await client.submitBatches('ledger', [
+    { service: 'po-20', items: items('po-20', 'waits-1'), dependsOn: [halting] },
+    { service: 'po-20', items: items('po-20', 'waits-2') },
+  ]);
   const { id: fanout } = await client.openFanout({ userKey: 'import-17' });
   const added = await client.addItems(fanout, 400);
   await client.ackItems([...added].slice(0, 250));
@@ -118,6 +153,7 @@ export const openDashboard = async ({ open }: { open: boolean }): Promise<Dashbo
     ['b.png'],
     ['c.png'],
   ]);
+  await eventually(async () => (await client.getTask('poison'))?.state === 'failed', { what: 'the poison alone' });
   await eventually(async () => (await client.getTask('dead-4'))?.state === 'dead', { what: 'dead tasks' });
   await eventually(async () => (await client.getTask('charge-6'))?.state === 'unknown', { what: 'parked tasks' });
   await eventually(async () => (await client.partitions()).some(({ state }) => state === 'held'), {
@@ -130,7 +166,7 @@ export const openDashboard = async ({ open }: { open: boolean }): Promise<Dashbo
   const { id: bulk } = await client.bulk.start({ handler: 'mail', where, action: { do: 'update', priority: 5 } });
   await eventually(async () => (await client.bulk.get(bulk))?.state === 'done', { what: 'the end of a bulk action' });
   const batch = (await client.getTask('city-1'))!.batch!;
-  const world = await openWorld({ open, handlers, muster: { database, prefix } });
+  const world = await openWorld({ open, handlers, muster: { database, prefix }, traceUrl: TRACES });
   return {
     ...{ muster, world, fanout, execution, batch, bulk },
     tried: () => receiver.received.length,

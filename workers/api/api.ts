@@ -159,6 +159,7 @@ export const startApi = async (settings: Settings, options: ApiOptions): Promise
 const siteOf = ({ api, temporal }: Settings, version: string): Site => ({
   version,
   temporalUi: api.temporalUi,
+  traceUrl: api.traceUrl,
   namespace: temporal.namespace,
 });
 

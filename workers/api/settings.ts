@@ -19,6 +19,8 @@ export interface ApiSettings {
   maxLimits: CeilingsByHandler;
   /** Where Temporal's Web UI is, without a slash at the end; null: not known. */
   temporalUi: string | null;
+  /** Where a trace is shown, with a place for its id; null: not known. */
+  traceUrl: string | null;
 }
 
 type Read = (
@@ -37,6 +39,7 @@ export const apiSettings = (read: Read, file: FileSettings['api'] = {}): ApiSett
     limits: limitsOf(file),
     maxLimits: ceilingsByHandler(file.maxLimits),
     temporalUi: file.temporalUi?.replace(/\/+$/, '') ?? null,
+    traceUrl: file.traceUrl ?? null,
   };
 };
 
@@ -48,4 +51,5 @@ export const DEFAULT_API: ApiSettings = {
   limits: DEFAULT_LIMITS,
   maxLimits: {},
   temporalUi: null,
+  traceUrl: null,
 };

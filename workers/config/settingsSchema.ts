@@ -6,6 +6,7 @@ import { KEEP_OUTCOMES_MS } from '../../postgres/sweeper/retention';
 import { SCHEMA_PATTERN } from '../../postgres/pool';
 import { DEFAULT_PREFIX } from '../../workflows/naming';
 import { WEB } from '../../workflows/planning/callbacks/address';
+import { isTraceUrl, TRACE_ID } from '../../workflows/planning/traceUrl';
 import { DEFAULT_LIMITS, MAX_WAIT_S } from '../api/limits';
 import { DEFAULT_REAP } from '../sweeper/fanoutReaper';
 import { codecShape } from './codec';
@@ -55,6 +56,10 @@ const isTruth = (value: unknown): boolean => typeof value === 'boolean';
 const LONGEST_WAIT_MS = 3_650 * 86_400_000;
 const wait = (leastMs: number) => whole(leastMs, LONGEST_WAIT_MS, 'milliseconds');
 
+const traceAddress = text(
+  `an http or https URL with ${TRACE_ID} behind its host, such as https://jaeger.example.com/trace/${TRACE_ID}`,
+  isTraceUrl,
+);
 const webAddress = text('an http or https URL', (url) => WEB.test(url) && URL.canParse(url));
 
 interface SchemaOptions extends SecretOptions {
@@ -160,6 +165,11 @@ const apiShape = {
     webAddress,
     "Address of Temporal's Web UI, for links of the dashboard.",
     'none; `muster dev` knows its own',
+  ),
+  traceUrl: setting(
+    traceAddress,
+    `Address of a trace, with ${TRACE_ID} in place of its id, for links of the dashboard.`,
+    'none',
   ),
 };
 

@@ -1,4 +1,3 @@
-import type { ComponentType } from 'preact';
 import { useCallback, useContext, useEffect, useMemo, useState } from 'preact/hooks';
 import type { SessionView } from '../../workflows/contracts/dashboard';
 import { change, read, Refusal } from './api/call';
@@ -7,7 +6,6 @@ import { may, seesAll, SessionContext } from './api/session';
 import type { Place } from './model/place';
 import { hrefOf, parsePlace } from './model/place';
 import { Login } from './pages/login';
-import { Overview } from './pages/overview';
 import { Empty, Title } from './parts/basic';
 import { Asking } from './parts/buttons';
 import { routeTo } from './routes';
@@ -44,7 +42,7 @@ export const App = () => {
 const Pages = ({ view, ended }: Session) => {
   const session = useMemo(() => ({ view, ended }), [view, ended]);
   const place = usePlace();
-  const Page: ComponentType<{ place: Place }> | null = place.path.length === 0 ? Overview : routeTo(place.path);
+  const Page = routeTo(place.path);
   return (
     <SessionContext.Provider value={session}>
       <a class="skip" href="#title" onClick={focusTitle}>

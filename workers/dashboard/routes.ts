@@ -1,4 +1,6 @@
 import type { ComponentType } from 'preact';
+import type { Form } from './model/forms';
+import { formOf } from './model/forms';
 import type { Place } from './model/place';
 import { Audit } from './pages/audit';
 import { Batch } from './pages/batch';
@@ -11,14 +13,15 @@ import { Fanout, Fanouts } from './pages/fanouts';
 import { Handler } from './pages/handler';
 import { Lane, Lanes } from './pages/lanes';
 import { Nodes } from './pages/nodes';
+import { Overview } from './pages/overview';
 import { Target } from './pages/target';
 import { Task } from './pages/task';
 import { Tasks } from './pages/tasks';
 
 type Page = ComponentType<{ place: Place }>;
 
-/** Pages by the form of their path; `*` is any part. */
-const PAGES: Readonly<Record<string, Page>> = {
+const PAGES: Readonly<Record<Form, Page>> = {
+  '': Overview,
   'handlers/*': Handler,
   'handlers/*/tasks': Tasks,
   'handlers/*/batches': Batches,
@@ -41,9 +44,6 @@ const PAGES: Readonly<Record<string, Page>> = {
 
 /** Returns the page of a path; null: there is none. */
 export const routeTo = (path: readonly string[]): Page | null => {
-  const form = Object.keys(PAGES).find((one) => {
-    const parts = one.split('/');
-    return parts.length === path.length && parts.every((part, i) => part === '*' || part === path[i]);
-  });
-  return form === undefined ? null : PAGES[form]!;
+  const form = formOf(path);
+  return form === null ? null : PAGES[form];
 };

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { batchState } from './batch';
+import { TRACE_ID } from '../planning/traceUrl';
 import { batchId, count, ms, paused, time } from './fields';
 import { fanoutView } from './fanout';
 import { handlerStatus, targetOverrides } from './handler';
@@ -16,6 +18,10 @@ export const sessionView = z
     version: z.string(),
     namespace: z.string().describe('Namespace of Temporal'),
     temporalUi: z.string().nullable().describe("Address of Temporal's Web UI; null: not known"),
+    traceUrl: z
+      .string()
+      .nullable()
+      .describe(`Address of a trace, with ${TRACE_ID} in place of its id; null: not known`),
   })
   .meta({ id: 'Session' });
 export type SessionView = z.infer<typeof sessionView>;
@@ -132,5 +138,25 @@ export const targetPage = z
   })
   .meta({ id: 'TargetPage' });
 export type TargetPage = z.infer<typeof targetPage>;
+
+const batchHalf = z
+  .object({
+    id: batchId,
+    parent: batchId.nullable().describe('Batch that it was split from; null: all others were split from it'),
+    state: batchState,
+    n: count.describe('Members when it was formed'),
+    left: count.describe('Members that have left since: into halves, or ended separately'),
+    attempts: count,
+  })
+  .meta({ id: 'BatchHalf' });
+export type BatchHalf = z.infer<typeof batchHalf>;
+
+export const batchHalves = z
+  .object({
+    batches: z.array(batchHalf).describe('The whole batch first, then its halves, then theirs'),
+    complete: z.boolean().describe('False: there are more'),
+  })
+  .meta({ id: 'BatchHalves' });
+export type BatchHalves = z.infer<typeof batchHalves>;
 
 export const fanoutList = z.object({ fanouts: z.array(fanoutView) }).meta({ id: 'FanoutList' });

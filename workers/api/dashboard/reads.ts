@@ -7,6 +7,7 @@ import { readBeside } from '../../../postgres/dashboard/beside';
 import { endOf, holderOf, readOldestTransaction } from '../../../postgres/operations/oldestTransaction';
 import { readNewestFanouts } from '../../../postgres/dashboard/fanouts';
 import { readForming } from '../../../postgres/dashboard/forming';
+import { readHalves } from '../../../postgres/dashboard/halves';
 import type { HandlerLimitsRow } from '../../../postgres/dashboard/limits';
 import { readHandlerLimits } from '../../../postgres/dashboard/limits';
 import type { RetryingRow } from '../../../postgres/dashboard/retrying';
@@ -14,6 +15,7 @@ import { readRetrying } from '../../../postgres/dashboard/retrying';
 import { readLeaders } from '../../../postgres/operations/status';
 import { readTime } from '../../../postgres/time';
 import type {
+  BatchHalves,
   HandlerLimits,
   HandlerPage,
   Overview,
@@ -23,6 +25,7 @@ import type {
 import type { FanoutView } from '../../../workflows/contracts/fanout';
 import type { HandlerStatus } from '../../../workflows/contracts/handler';
 import { leaderWorkflowId } from '../../../workflows/naming';
+import { batchStateName } from '../../../workflows/planning/states';
 import type { Limits } from '../tenants/bounds';
 import { isAllowed, isUnlimited } from '../tenants/bounds';
 
@@ -143,6 +146,15 @@ export const readTargetPage = async (client: Client, handler: string, target: st
       retryAt: retryAt === null ? null : new Date(retryAt).toISOString(),
     })),
   };
+};
+
+const MOST_HALVES = 200;
+/** Returns the batches of a split, of which a batch is any. */
+export const readBatchHalves = async ({ pool }: Client, batch: number): Promise<BatchHalves> => {
+  const rows = await readHalves(pool, batch, MOST_HALVES + 1);
+  if (rows.length === 0) throw new NotFoundError('batch', String(batch), 'It does not exist, or it was deleted.');
+  const batches = rows.slice(0, MOST_HALVES).map((row) => ({ ...row, state: batchStateName(row.state) }));
+  return { batches, complete: rows.length <= MOST_HALVES };
 };
 
 /** Returns the newest fan-outs of a tenant, or of all. */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import * as contracts from '../../../workflows/contracts/dashboard';
 import type { SessionView } from '../../../workflows/contracts/dashboard';
-import { handlerName, pageLimit, targetKey } from '../../../workflows/contracts/fields';
+import { batchId, handlerName, pageLimit, targetKey } from '../../../workflows/contracts/fields';
 import { beginSession, endSession } from '../dashboard/cookie';
-import { listFanouts, readHandlerPage, readOverview, readTargetPage } from '../dashboard/reads';
+import { listFanouts, readBatchHalves, readHandlerPage, readOverview, readTargetPage } from '../dashboard/reads';
 import type { Call, Route } from '../route';
 import { route } from '../route';
 
@@ -14,6 +14,7 @@ export interface Site {
   version: string;
   namespace: string;
   temporalUi: string | null;
+  traceUrl: string | null;
 }
 
 const sessionOf = ({ caller }: Call<undefined, undefined, unknown>, site: Site | null): SessionView => ({
@@ -24,6 +25,7 @@ const sessionOf = ({ caller }: Call<undefined, undefined, unknown>, site: Site |
   version: site?.version ?? '',
   namespace: site?.namespace ?? '',
   temporalUi: site?.temporalUi ?? null,
+  traceUrl: site?.traceUrl ?? null,
 });
 
 const answer = { status: 200, schema: contracts.sessionView, description: 'Who calls, and what it may do' } as const;
@@ -106,6 +108,18 @@ const pageRoutes: Route[] = [
     answer: { status: 200, schema: contracts.targetPage, description: 'The target' },
     problems: ['not-found'],
     run: ({ client, params: { handler, target } }) => readTargetPage(client, handler, target),
+  }),
+  route({
+    id: 'getBatchHalves',
+    method: 'GET',
+    path: '/dashboard/batches/{batch}/halves',
+    scope: 'read',
+    tag,
+    summary: 'Show the batches of a split: the whole one, its halves, and theirs',
+    params: z.object({ batch: batchId }),
+    answer: { status: 200, schema: contracts.batchHalves, description: 'At most 200 batches' },
+    problems: ['not-found'],
+    run: ({ client, params: { batch } }) => readBatchHalves(client, batch),
   }),
   route({
     id: 'listFanouts',

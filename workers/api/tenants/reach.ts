@@ -256,6 +256,7 @@ export const REACH: Readonly<Record<string, Check>> = {
   getOverview: harmless, // looks at the limits itself: it shows a token its part
   getHandlerPage: wholeHandler,
   getTargetPage: wholeHandler,
+  getBatchHalves: batch,
   listFanouts: listed,
   verify: shared,
   listAudit: shared,

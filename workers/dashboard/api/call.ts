@@ -10,6 +10,9 @@ export class Refusal extends Error {
   }
 }
 
+/** Says whether a refusal will be the same when it is asked again soon. */
+export const isFinal = ({ status }: Refusal): boolean => status >= 400 && status < 500 && status !== 429;
+
 /** What makes a request ours; it is a session's only with it. */
 const HEADERS = { 'x-muster-page': '1' } as const;
 const LONGEST_MS = 30_000;
@@ -29,7 +32,7 @@ const send = async (path: string, init: RequestInit): Promise<unknown> => {
 export const read = <T>(path: string): Promise<T> => send(path, { headers: HEADERS }) as Promise<T>;
 
 export const change = <T = Record<string, unknown>>(
-  method: 'POST' | 'DELETE',
+  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   path: string,
   body: object = {},
   headers: Readonly<Record<string, string>> = {},

@@ -1,5 +1,5 @@
 import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks';
-import { read, Refusal } from './call';
+import { isFinal, read, Refusal } from './call';
 import { SessionContext } from './session';
 
 export interface Live<T> {
@@ -16,9 +16,6 @@ const EVERY_MS = 2_000;
 /** After so many failures in a row the waits are longer. */
 const PATIENT_AFTER = 3;
 const PATIENT_MS = 10_000;
-
-/** Refusals that will be the same in two seconds. */
-const isFinal = ({ status }: Refusal): boolean => status >= 400 && status < 500 && status !== 429;
 
 /**
  * Keeps what is at a path of the API up to date while the page is visible. Null: nothing is read.

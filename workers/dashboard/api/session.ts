@@ -17,6 +17,7 @@ export const SessionContext = createContext<Session>({
     version: '',
     namespace: '',
     temporalUi: null,
+    traceUrl: null,
   },
   ended: () => undefined,
 });

@@ -1,21 +1,22 @@
 import { counted, number } from './format';
-import { apiPath } from './place';
+import type { Request } from './operations';
+import { requestOf } from './operations';
 
 /** A change that a viewer can make: what is asked before it, what is sent, what is said after. */
-export interface Action {
+export interface Action extends Request {
   label: string;
-  scope: 'operate' | 'submit';
+  scope: 'operate' | 'submit' | 'admin';
   /** It cannot be taken back. */
   isFinal?: boolean;
   /** Says how many and which. */
   question: string;
   /** Says what follows. */
   effect: string;
-  method: 'POST';
-  path: string;
   body: object;
-  /** Asks for this text, and sends it in the body under this name. */
-  asks?: { name: string; label: string };
+  /** Asks for these. */
+  asks?: readonly Field[];
+  /** Returns the body with what was given; default: what is not empty, under its name. */
+  bodyWith?(given: Given): object;
   /** Counts first what the same body would change. Where that is nothing, it is not sent. */
   dryRun?: { path: string; found(answer: Answer): Found };
   /** It is done once, however often it is sent. */
@@ -26,28 +27,38 @@ export interface Action {
 }
 type Answer = Readonly<Record<string, unknown>>;
 
+/** Something that is asked before a change. */
+export interface Field {
+  name: string;
+  label: string;
+  /** What stands there first. */
+  value?: string;
+  choices?: readonly (readonly [value: string, label: string])[];
+}
+/** What was given, by the names of the fields. */
+export type Given = Readonly<Record<string, string>>;
+
+/** Returns the body of an action with what was given. */
+export const bodyOf = ({ body, bodyWith }: Pick<Action, 'body' | 'bodyWith'>, given: Given): object =>
+  bodyWith?.(given) ?? { ...body, ...Object.fromEntries(Object.entries(given).filter(([, text]) => text !== '')) };
+
+/** Returns what stands in the fields of an action before anything is given. */
+export const firstGiven = ({ asks = [] }: Pick<Action, 'asks'>): Given =>
+  Object.fromEntries(asks.map(({ name, value = '' }) => [name, value]));
+
 /** What a dry run found: how many, and that in words. */
 export interface Found {
   n: number;
   text: string;
 }
 
-interface Given extends Partial<Action> {
-  label: string;
-  question: string;
-  effect: string;
-  path: string;
-}
-const action = (given: Given): Action => ({
-  scope: 'operate',
-  method: 'POST',
-  body: {},
-  done: () => 'Done.',
-  ...given,
-});
-const REASON = { name: 'reason', label: 'Reason, which all viewers see' };
-const handlerPath = (handler: string, target: string | null, verb: string): string =>
-  apiPath(['v1', 'handlers', handler, ...(target === null ? [] : ['targets', target]), verb]);
+type Made = Partial<Action> & Request & Pick<Action, 'label' | 'question' | 'effect'>;
+export const action = (made: Made): Action => ({ scope: 'operate', body: {}, done: () => 'Done.', ...made });
+
+export const REASON: Field = { name: 'reason', label: 'Reason, which all viewers see' };
+/** Returns how a verb is asked of a handler, or of one of its targets. */
+const requestTo = (verb: 'flush' | 'pause' | 'resume', handler: string, target: string | null): Request =>
+  target === null ? requestOf(`${verb}Handler`, { handler }) : requestOf(`${verb}Target`, { handler, target });
 const named = (handler: string, target: string | null): string =>
   target === null ? `handler ${handler}` : `target ${target} of ${handler}`;
 
@@ -56,7 +67,7 @@ export const flush = (handler: string, target: string | null, waiting: number): 
     label: 'Flush',
     question: `Flush ${named(handler, target)}: ${counted(waiting, 'waiting task')}?`,
     effect: 'They are sent at once, in batches that may not be full. Limits and pauses still hold.',
-    path: handlerPath(handler, target, 'flush'),
+    ...requestTo('flush', handler, target),
     done: ({ tasks, targets }) => `${counted(Number(tasks), 'task')} of ${counted(Number(targets), 'target')} are due.`,
   });
 
@@ -65,8 +76,8 @@ export const pause = (handler: string, target: string | null): Action =>
     label: 'Pause',
     question: `Pause ${named(handler, target)}?`,
     effect: 'No new call is made until it is resumed. Calls in flight finish, and submits are accepted.',
-    path: handlerPath(handler, target, 'pause'),
-    asks: REASON,
+    ...requestTo('pause', handler, target),
+    asks: [REASON],
     done: () => 'Paused.',
   });
 
@@ -75,7 +86,7 @@ export const resume = (handler: string, target: string | null): Action =>
     label: 'Resume',
     question: `Resume ${named(handler, target)}?`,
     effect: 'Calls are made again at once, whatever the reason of the pause was.',
-    path: handlerPath(handler, target, 'resume'),
+    ...requestTo('resume', handler, target),
     done: () => 'Resumed.',
   });
 
@@ -88,7 +99,7 @@ export const redrive = (handler: string, only: Redriven, ids: readonly string[])
     label: 'Redrive selected',
     question: `Redrive ${counted(ids.length, `${only} task`)} of handler ${handler}${listed(ids)}?`,
     effect: `They are sent again with fresh attempts.${only === 'unknown' ? ' Some may have had their effect.' : ''}`,
-    path: handlerPath(handler, null, 'redrive'),
+    ...requestOf('redriveTasks', { handler }),
     body: { only, ids },
     done: ({ redriven }) => `${counted(Number(redriven), 'task')} ${Number(redriven) === 1 ? 'waits' : 'wait'} again.`,
   });
@@ -100,7 +111,7 @@ export const cancelTasks = (ids: readonly string[]): Action =>
     isFinal: true,
     question: `Cancel ${counted(ids.length, 'task')}${listed(ids)}?`,
     effect: 'Tasks that have not been sent end as cancelled. Others are left as they are.',
-    path: apiPath(['v1', 'tasks:cancel']),
+    ...requestOf('cancelTasks', {}),
     body: { ids },
     done: ({ cancelled, notCancelled }) =>
       `${counted((cancelled as unknown[]).length, 'task')} cancelled, ${(notCancelled as unknown[]).length} not.`,
@@ -119,7 +130,7 @@ export const resolveTasks = (ids: readonly string[], as: VerdictName): Action =>
     isFinal: as !== 'created',
     question: `Resolve ${counted(ids.length, 'parked task')}${listed(ids)}?`,
     effect: `The outcome of each is unknown; by your word it ${VERDICTS[as].effect}.`,
-    path: apiPath(['v1', 'tasks:resolve']),
+    ...requestOf('resolveTasks', {}),
     body: { ids, as },
     done: ({ resolved }) => `${counted(Number(resolved), 'task')} resolved.`,
   });
@@ -130,7 +141,7 @@ export const resolveBatch = (batch: number, n: number, as: VerdictName): Action 
     isFinal: as !== 'created',
     question: `Resolve batch ${batch} with ${counted(n, 'task')}?`,
     effect: `Its outcome is unknown; by your word each task ${VERDICTS[as].effect}.`,
-    path: apiPath(['v1', 'batches', String(batch), 'resolve']),
+    ...requestOf('resolveBatch', { batch }),
     body: { as },
     done: ({ resolved }) => `${counted(Number(resolved), 'task')} resolved.`,
   });
@@ -142,7 +153,7 @@ export const cancelBatch = (batch: number, n: number): Action =>
     isFinal: true,
     question: `Cancel batch ${batch} with ${counted(n, 'task')}?`,
     effect: 'If it was not sent, its tasks end as cancelled. If the downstream has accepted it, it is asked to stop.',
-    path: apiPath(['v1', 'batches', String(batch), 'cancel']),
+    ...requestOf('cancelBatch', { batch }),
   });
 
 const SHOWN_IDS = 5;

@@ -1,9 +1,10 @@
 import type { BulkDryRun, BulkView } from '../../../workflows/contracts/bulk';
 import type { TaskState } from '../../../workflows/planning/states';
 import type { Action, Found } from './actions';
-import { listed } from './actions';
+import { action, listed } from './actions';
 import { counted, number, shorten } from './format';
-import { apiPath, hrefOf } from './place';
+import { requestOf } from './operations';
+import { hrefOf } from './place';
 
 /** What is done to all tasks that match a filter, however many there are. */
 
@@ -51,26 +52,26 @@ interface Given {
   label: string;
   does: string;
   effect: string;
-  action: object;
+  /** The action itself. */
+  how: object;
   isFinal?: boolean;
 }
 
 const LATER = 'The workers do it in steps; it can be followed and stopped.';
 
-const bulk = (handler: string, where: Where, { label, does, effect, action, isFinal = false }: Given): Action => ({
-  label,
-  scope: 'operate',
-  isFinal,
-  question: `${does} all ${describeWhere(handler, where)}?`,
-  effect: `${effect} ${LATER}`,
-  method: 'POST',
-  path: apiPath(['v1', 'bulk']),
-  isKeyed: true,
-  body: { handler, where, action },
-  dryRun: { path: apiPath(['v1', 'bulk:dry-run']), found: foundBy },
-  done: () => 'Started.',
-  goesTo: ({ id }) => ({ href: hrefOf(['bulk', String(id)]), text: 'See how far it is' }),
-});
+const bulk = (handler: string, where: Where, { label, does, effect, how, isFinal = false }: Given): Action =>
+  action({
+    label,
+    isFinal,
+    question: `${does} all ${describeWhere(handler, where)}?`,
+    effect: `${effect} ${LATER}`,
+    ...requestOf('startBulk', {}),
+    isKeyed: true,
+    body: { handler, where, action: how },
+    dryRun: { path: requestOf('dryRunBulk', {}).path, found: foundBy },
+    done: () => 'Started.',
+    goesTo: ({ id }) => ({ href: hrefOf(['bulk', String(id)]), text: 'See how far it is' }),
+  });
 
 const REDRIVES: Partial<Record<TaskState, string>> = {
   failed: 'They are sent again with fresh attempts.',
@@ -84,7 +85,7 @@ const redriveAll = (handler: string, where: Where): Action =>
     label: 'Redrive all',
     does: 'Redrive',
     effect: REDRIVES[where.state] ?? '',
-    action: { do: 'redrive' },
+    how: { do: 'redrive' },
     isFinal: where.state === 'succeeded',
   });
 
@@ -94,7 +95,7 @@ const sendAllNow = (handler: string, where: Where): Action =>
     label: 'Send all now',
     does: 'Do not delay any longer',
     effect: 'What waits for its time or for another attempt joins the next batch. Limits and pauses still hold.',
-    action: { do: 'update', notBefore: null },
+    how: { do: 'update', notBefore: null },
   });
 
 const cancelAll = (handler: string, where: Where): Action =>
@@ -102,7 +103,7 @@ const cancelAll = (handler: string, where: Where): Action =>
     label: 'Cancel all',
     does: 'Cancel',
     effect: 'Tasks that are in no batch yet end as cancelled.',
-    action: { do: 'cancel' },
+    how: { do: 'cancel' },
     isFinal: true,
   });
 
@@ -111,7 +112,7 @@ const resolveAll = (handler: string, where: Where, as: 'succeeded' | 'failed'): 
     label: as === 'succeeded' ? 'All succeeded' : 'All failed',
     does: `Resolve as ${as}`,
     effect: `The outcome of each is unknown; by your word it ends as ${as}.`,
-    action: { do: 'resolve', as },
+    how: { do: 'resolve', as },
     isFinal: true,
   });
 
@@ -159,13 +160,11 @@ interface Others {
   until?: string;
 }
 
-export const stopBulk = (view: BulkView): Action => ({
-  label: 'Stop',
-  scope: 'operate',
-  question: `Stop after ${number(lookedAt(view))} of ${counted(view.total, 'task')}: ${describeBulk(view)}?`,
-  effect: 'No further task is changed. What was changed stays so.',
-  method: 'POST',
-  path: apiPath(['v1', 'bulk', view.id, 'stop']),
-  body: {},
-  done: () => 'Stopped.',
-});
+export const stopBulk = (view: BulkView): Action =>
+  action({
+    label: 'Stop',
+    question: `Stop after ${number(lookedAt(view))} of ${counted(view.total, 'task')}: ${describeBulk(view)}?`,
+    effect: 'No further task is changed. What was changed stays so.',
+    ...requestOf('stopBulk', { bulk: view.id }),
+    done: () => 'Stopped.',
+  });

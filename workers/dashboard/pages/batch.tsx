@@ -1,8 +1,11 @@
 import type { BatchView } from '../../../workflows/contracts/batch';
+import type { BatchHalves } from '../../../workflows/contracts/dashboard';
 import { useLive } from '../api/live';
 import { cancelBatch, resolveBatch, VERDICTS } from '../model/actions';
 import type { Action, VerdictName } from '../model/actions';
 import { bytes, counted, number } from '../model/format';
+import type { Tree } from '../model/halves';
+import { treesOf } from '../model/halves';
 import type { Place } from '../model/place';
 import { apiPath, hrefOf } from '../model/place';
 import { Facts, Shown, State, Table, Time, Title } from '../parts/basic';
@@ -42,6 +45,7 @@ const Whole = ({ batch, again }: { batch: BatchView; again: () => void }) => {
     <>
       <Actions actions={actionsFor(batch)} then={again} />
       <Outcome batch={batch} />
+      <Halves batch={batch} />
       {batch.error !== null && (
         <>
           <h2>Error</h2>
@@ -71,6 +75,35 @@ const Whole = ({ batch, again }: { batch: BatchView; again: () => void }) => {
   );
 };
 
+/** The split that a batch is of, wherever in it: the whole one on top. */
+const Halves = ({ batch: { id, parent, children } }: { batch: BatchView }) => {
+  const isSplit = parent !== null || children.length > 0;
+  const { data } = useLive<BatchHalves>(isSplit ? apiPath(['dashboard', 'batches', String(id), 'halves']) : null);
+  if (data === null) return null;
+  const { batches, complete } = data;
+  return (
+    <>
+      <h2>Halves</h2>
+      <Trees trees={treesOf(batches)} shown={id} />
+      {!complete && <p class="foot">{counted(batches.length, 'batch', 'batches')} shown; there are more.</p>}
+    </>
+  );
+};
+
+const Trees = ({ trees, shown }: { trees: readonly Tree[]; shown: number }) => (
+  <ul class="tree">
+    {trees.map(({ batch: { id, state, n, left, attempts }, halves }) => (
+      <li key={id}>
+        <a href={hrefOf(['batches', String(id)])} aria-current={id === shown ? 'page' : undefined}>
+          {id}
+        </a>{' '}
+        <State word={state} /> {number(n - left)} of {counted(n, 'task')}, {counted(attempts, 'call')}
+        {halves.length > 0 && <Trees trees={halves} shown={shown} />}
+      </li>
+    ))}
+  </ul>
+);
+
 const Outcome = ({ batch }: { batch: BatchView }) => (
   <Facts
     facts={[
@@ -88,23 +121,6 @@ const Outcome = ({ batch }: { batch: BatchView }) => (
       ['reference', batch.reference ?? 'none'],
       ['next look at it', <Time at={batch.pollAt} />],
       ['idempotency key', <code>{batch.idempotencyKey}</code>],
-      ...(batch.parent === null
-        ? []
-        : [['split from', <a href={hrefOf(['batches', String(batch.parent)])}>{batch.parent}</a>] as const]),
-      ...(batch.children.length === 0
-        ? []
-        : [
-            [
-              'split into',
-              <>
-                {batch.children.map((child) => (
-                  <span key={child}>
-                    <a href={hrefOf(['batches', String(child)])}>{child}</a>{' '}
-                  </span>
-                ))}
-              </>,
-            ] as const,
-          ]),
       ...(batch.cancellation === null
         ? []
         : [['cancellation', `${batch.cancellation.state}: ${batch.cancellation.cause}`] as const]),

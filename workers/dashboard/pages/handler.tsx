@@ -9,7 +9,7 @@ import { apiPath, hrefOf } from '../model/place';
 import { Count, Empty, Facts, Meter, Ms, Shown, State, Table, Time, Title, Workflow } from '../parts/basic';
 import { Actions } from '../parts/buttons';
 import { Calls } from '../parts/calls';
-import { LimitsSet } from '../parts/limitsSet';
+import { LimitsSet, SharedLimit } from '../parts/limitsSet';
 import { Pager } from '../parts/pager';
 
 /** One handler: what it may do, what it does, and where its tasks go. */
@@ -59,7 +59,8 @@ const Whole = ({ page, again }: { page: HandlerPage; again: () => void }) => {
       />
       <States page={page} />
       <Calls handler={handler} />
-      <Limits page={page} />
+      <Limits page={page} again={again} />
+      {status.sharesLimit !== null && <SharedLimit name={status.sharesLimit} />}
       <Leaders page={page} />
     </>
   );
@@ -88,10 +89,10 @@ const States = ({ page: { status } }: { page: HandlerPage }) => (
   </>
 );
 
-const Limits = ({ page: { status, limits } }: { page: HandlerPage }) => (
+const Limits = ({ page: { status, limits }, again }: { page: HandlerPage; again: () => void }) => (
   <>
     <h2>Limits and use</h2>
-    <LimitsSet limits={status.limitsSet} />
+    <LimitsSet handler={status.handler} target={null} limits={status.limitsSet} then={again} />
     <div class="meters">
       <Meter
         label="Calls"

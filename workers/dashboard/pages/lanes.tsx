@@ -4,7 +4,7 @@ import { useLive } from '../api/live';
 import { seesAll, SessionContext } from '../api/session';
 import type { Action } from '../model/actions';
 import { counted, number } from '../model/format';
-import { fixHead, pauseLane, pauseLanes, resumeLane, resumeLanes, skipHead } from '../model/moreActions';
+import { fixHead, pauseLane, pauseLanes, resumeLane, resumeLanes, skipHead, weighLane } from '../model/moreActions';
 import type { Place } from '../model/place';
 import { apiPath, hrefOf } from '../model/place';
 import { Count, Empty, Facts, Meter, Ms, Shown, State, Table, Time, Title } from '../parts/basic';
@@ -130,8 +130,9 @@ export const Lane = ({ place }: { place: Place }) => {
 /** An invalid batch can be skipped; whether it was applied is asked of an unknown outcome. */
 const isInvalid = (reason: string | null): boolean => reason?.startsWith('invalid') === true;
 
-const actionsFor = ({ service, state, haltedBy, reason }: LaneView): Action[] => [
+const actionsFor = ({ service, state, haltedBy, reason, weight }: LaneView): Action[] => [
   state === 'paused' ? resumeLane(service) : pauseLane(service),
+  weighLane(service, weight),
   ...(haltedBy === null
     ? []
     : [
@@ -164,7 +165,15 @@ const Order = ({ batches, depth }: { batches: readonly LaneBatchView[]; depth: n
             <td>
               <Time at={batch.changedAt} />
             </td>
-            <td class="wide">{batch.explanation}</td>
+            <td class="wide">
+              {batch.explanation}
+              {batch.dependsOn.map((on) => (
+                <span key={on}>
+                  {' '}
+                  <a href={hrefOf(['batches', String(on)])}>{on}</a>
+                </span>
+              ))}
+            </td>
           </tr>
         ))}
       </Table>

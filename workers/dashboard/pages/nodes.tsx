@@ -1,9 +1,10 @@
 import type { NodeView, PartitionView } from '../../../workflows/contracts/node';
 import { useLive } from '../api/live';
 import { counted, duration, number } from '../model/format';
-import { drainNode } from '../model/moreActions';
+import { drainNode, movePartition } from '../model/moreActions';
+import { choicesOf, isMoving, movesOf } from '../model/moves';
 import { Count, Empty, Ms, Shown, State, Table, Time, Title } from '../parts/basic';
-import { Actions } from '../parts/buttons';
+import { Actions, AskButton } from '../parts/buttons';
 
 /** Worker processes, and who holds which partition. */
 export const Nodes = () => {
@@ -22,7 +23,7 @@ export const Nodes = () => {
           )
         }
       </Shown>
-      <Partitions />
+      <Partitions nodes={live.data?.nodes ?? []} />
     </>
   );
 };
@@ -77,20 +78,32 @@ const List = ({ nodes, again }: { nodes: readonly NodeView[]; again: () => void 
   </Table>
 );
 
-const Partitions = () => {
+const Partitions = ({ nodes }: { nodes: readonly NodeView[] }) => {
   const live = useLive<{ partitions: PartitionView[] }>('/v1/partitions');
   const all = live.data?.partitions ?? [];
   const handlers = [...new Set(all.map(({ handler }) => handler))];
   return (
     <>
       {handlers.map((handler) => (
-        <Map key={handler} handler={handler} partitions={all.filter((one) => one.handler === handler)} />
+        <Map
+          key={handler}
+          handler={handler}
+          partitions={all.filter((one) => one.handler === handler)}
+          nodes={choicesOf(nodes, handler)}
+          again={live.again}
+        />
       ))}
     </>
   );
 };
 
-const Map = ({ handler, partitions }: { handler: string; partitions: readonly PartitionView[] }) => {
+interface MapProps {
+  handler: string;
+  partitions: readonly PartitionView[];
+  nodes: ReturnType<typeof choicesOf>;
+  again: () => void;
+}
+const Map = ({ handler, partitions, nodes, again }: MapProps) => {
   const held = partitions.filter(({ state }) => state === 'held').length;
   return (
     <section aria-label={`Partitions of ${handler}`}>
@@ -100,12 +113,47 @@ const Map = ({ handler, partitions }: { handler: string; partitions: readonly Pa
       <ul class="map">
         {partitions.map((partition) => (
           <li key={partition.no} class={partition.state} title={titleOf(partition)}>
-            {partition.no}
-            <span class="hidden">{` ${titleOf(partition)}`}</span>
+            <AskButton
+              class="cell"
+              action={movePartition(handler, partition.no, nodes, partition.pinnedTo)}
+              then={again}
+            >
+              {partition.no}
+              <span class="hidden">{` ${titleOf(partition)}`}</span>
+            </AskButton>
           </li>
         ))}
       </ul>
+      <Moves handler={handler} partitions={partitions} />
     </section>
+  );
+};
+
+/** Those that move now or are pinned, and the newest moves; nothing where none ever moved. */
+const Moves = ({ handler, partitions }: { handler: string; partitions: readonly PartitionView[] }) => {
+  const moves = movesOf(partitions);
+  if (moves.length === 0) return null;
+  return (
+    <Table
+      caption={`Moves of ${handler}`}
+      head={['#Partition', 'State', 'Holder', 'Goes to', 'Pinned to', 'Last move', 'Why']}
+    >
+      {moves.map((one) => (
+        <tr key={one.no}>
+          <td class="n">{one.no}</td>
+          <td>
+            <State word={one.state} />
+          </td>
+          <td>{one.holderName ?? one.holder}</td>
+          <td>{isMoving(one) ? (one.wantedByName ?? one.wantedBy) : null}</td>
+          <td>{one.pinnedTo}</td>
+          <td>
+            <Time at={one.lastMove?.at} />
+          </td>
+          <td class="wide">{one.lastMove?.why}</td>
+        </tr>
+      ))}
+    </Table>
   );
 };
 

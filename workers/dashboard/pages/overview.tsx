@@ -8,8 +8,8 @@ import { counted, number } from '../model/format';
 import { hrefOf } from '../model/place';
 import { Count, Empty, Meter, Ms, Shown, State, Table, Title } from '../parts/basic';
 import { Actions } from '../parts/buttons';
-import type { Hour } from '../parts/spark';
-import { Spark, useHour } from '../parts/spark';
+import type { Lately } from '../parts/spark';
+import { Spark, useLately } from '../parts/spark';
 
 /** What is wrong, why, and what to press; then every handler in a line. */
 export const Overview = () => {
@@ -79,20 +79,39 @@ const Found = ({ finding, again }: { finding: Finding; again: () => void }) => (
   </li>
 );
 
-const HEAD = ['Handler', 'State', '#Waiting', '#Oldest', 'Calls', '#Parked', '#Failed', '#Dead', '#Succeeded'];
+const LATELY = ['#Calls/s', '#Ends/min', 'Last hour'];
+const headOf = (lately: Lately | null): string[] => {
+  const [perSecond, perMinute, hour] = lately === null ? [] : LATELY;
+  const head = ['Handler', 'State', '#Waiting', '#Oldest', 'Calls', perSecond, perMinute];
+  return [...head, '#Parked', '#Failed', '#Dead', '#Succeeded', hour].filter((name) => name !== undefined);
+};
 
 const Handlers = ({ handlers, now }: { handlers: readonly OverviewHandler[]; now: number }) => {
-  const hour = useHour();
+  const lately = useLately();
   return (
-    <Table caption="Handlers" head={hour === null ? HEAD : [...HEAD, 'Last hour']}>
+    <Table caption="Handlers" head={headOf(lately)}>
       {handlers.map((handler) => (
-        <Line key={handler.handler} handler={handler} now={now} hour={hour} />
+        <Line key={handler.handler} handler={handler} now={now} lately={lately} />
       ))}
     </Table>
   );
 };
 
-const Line = ({ handler, now, hour }: { handler: OverviewHandler; now: number; hour: Hour | null }) => {
+/** What a handler does now; one that made no call for an hour does nothing. */
+const Now = ({ handler, figures }: { handler: string; figures: Lately['figures'] }) => {
+  const { callsPerS, endsPerMin, ends } = figures.get(handler) ?? { callsPerS: '0', endsPerMin: '0', ends: 'none' };
+  const shown = (text: string) => (text === '0' ? <span class="none">0</span> : text);
+  return (
+    <>
+      <td class="n">{shown(callsPerS)}</td>
+      <td class="n" title={ends}>
+        {shown(endsPerMin)}
+      </td>
+    </>
+  );
+};
+
+const Line = ({ handler, now, lately }: { handler: OverviewHandler; now: number; lately: Lately | null }) => {
   const { handler: name, counts, limits, oldestQueuedMs, inFlightCalls, estimated } = handler;
   const { word, level, why } = standingOf(handler, now);
   const tasks = (state: string): string => hrefOf(['handlers', name, 'tasks'], { state });
@@ -119,6 +138,7 @@ const Line = ({ handler, now, hour }: { handler: OverviewHandler; now: number; h
           text={most >= 1_000_000 ? number(inFlightCalls) : `${number(inFlightCalls)} of ${number(most)}`}
         />
       </td>
+      {lately !== null && <Now handler={name} figures={lately.figures} />}
       <td class="n">
         <Count n={counts.unknown} href={tasks('unknown')} />
       </td>
@@ -131,9 +151,9 @@ const Line = ({ handler, now, hour }: { handler: OverviewHandler; now: number; h
       <td class="n">
         <Count n={counts.succeeded} href={tasks('succeeded')} />
       </td>
-      {hour !== null && (
+      {lately !== null && (
         <td>
-          <Spark hour={hour} handler={name} />
+          <Spark hour={lately.hour} handler={name} />
         </td>
       )}
     </tr>

@@ -24,7 +24,7 @@ export const Target = ({ place }: { place: Place }) => {
         {(page) => (
           <>
             <Standing page={page} />
-            <LimitsSet limits={page.limitsSet} />
+            <LimitsSet handler={handler} target={target} limits={page.limitsSet} then={live.again} />
             <Actions
               then={live.again}
               actions={[

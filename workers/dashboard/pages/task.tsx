@@ -1,7 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import type { BatchView } from '../../../workflows/contracts/batch';
 import type { TaskView } from '../../../workflows/contracts/task';
+import { useContext } from 'preact/hooks';
+import { traceIdIn, traceUrlOf } from '../../../workflows/planning/traceUrl';
 import { useLive } from '../api/live';
+import { SessionContext } from '../api/session';
 import { cancelTasks, isRedriven, redrive, resolveTasks, VERDICTS } from '../model/actions';
 import type { Action, VerdictName } from '../model/actions';
 import { counted, json } from '../model/format';
@@ -64,6 +67,7 @@ const Known = ({ task }: { task: TaskView }) => (
         ['batch', task.batch === null ? 'none' : <a href={hrefOf(['batches', String(task.batch)])}>{task.batch}</a>],
         ...(task.expiresAt === undefined ? [] : [['expires', <Time at={task.expiresAt} />] as const]),
         ...(task.tags === undefined ? [] : [['tags', <Tags task={task} />] as const]),
+        ...(task.traceparent === undefined ? [] : [['trace', <Trace traceparent={task.traceparent} />] as const]),
         ...(task.dependsOn === undefined ? [] : [['depends on', <Ids ids={task.dependsOn} />] as const]),
         ...(task.waitsFor === undefined ? [] : [['waits for', <Ids ids={task.waitsFor} />] as const]),
       ]}
@@ -91,6 +95,20 @@ const Known = ({ task }: { task: TaskView }) => (
     )}
   </>
 );
+
+/** The trace that the task belongs to, with a link where it is known where traces are shown. */
+const Trace = ({ traceparent }: { traceparent: string }) => {
+  const { view } = useContext(SessionContext);
+  const url = traceUrlOf(view.traceUrl, traceparent);
+  const id = <code>{traceIdIn(traceparent)}</code>;
+  return url === null ? (
+    id
+  ) : (
+    <a href={url} target="_blank" rel="noreferrer">
+      {id}
+    </a>
+  );
+};
 
 /** Each tag leads to the tasks of the handler that have it. */
 const Tags = ({ task: { handler, tags = [] } }: { task: TaskView }) => (

@@ -1,21 +1,67 @@
-import type { LimitSetting } from '../../../workflows/contracts/limits';
-import { describeValue, wordOf } from '../../../workflows/planning/limits/describe';
-import { Time } from './basic';
+import type { LimitSetting, SharedLimitView } from '../../../workflows/contracts/limits';
+import { describeValue, wordOf, wordOfShared } from '../../../workflows/planning/limits/describe';
+import { useLive } from '../api/live';
+import { limitActions, sharedLimitActions } from '../model/limitActions';
+import { apiPath } from '../model/place';
+import { Facts, Time } from './basic';
+import { Actions } from './buttons';
 
-/** Says which limits were set while workers run, by whom and until when. */
-export const LimitsSet = ({ limits }: { limits: readonly LimitSetting[] }) => (
+interface Props {
+  handler: string;
+  /** Null: of the handler. */
+  target: string | null;
+  limits: readonly LimitSetting[];
+  then: () => void;
+}
+
+/** Says which limits were set while workers run, by whom and until when; sets and removes them. */
+export const LimitsSet = ({ handler, target, limits, then }: Props) => (
   <>
-    {limits.map(({ limit, value, by, at, until }) => (
-      <p key={limit} class="sentence">
-        Set by {by} <Time at={at} />: {wordOf(limit)} {describeValue(value)}
-        {until === null ? (
-          ', until it is removed.'
-        ) : (
-          <>
-            , until <Time at={until} />.
-          </>
-        )}
-      </p>
+    {limits.map((one) => (
+      <Set key={one.limit} text={`${wordOf(one.limit)} ${describeValue(one.value)}`} set={one} />
     ))}
+    <Actions actions={limitActions(handler, target, limits.length > 0)} then={then} />
   </>
 );
+
+const Set = ({ text, set: { by, at, until } }: { text: string; set: Pick<LimitSetting, 'by' | 'at' | 'until'> }) => (
+  <p class="sentence">
+    Set by {by} <Time at={at} />: {text}
+    {until === null ? (
+      ', until it is removed.'
+    ) : (
+      <>
+        , until <Time at={until} />.
+      </>
+    )}
+  </p>
+);
+
+/** A limit that a handler shares with others. */
+export const SharedLimit = ({ name }: { name: string }) => {
+  const { data, again } = useLive<SharedLimitView>(apiPath(['v1', 'shared-limits', name]));
+  if (data === null) return null;
+  const { handlers, limits } = data;
+  return (
+    <>
+      <h2>Shared limit {name}</h2>
+      {limits.map(
+        ({ limit, inForce, set }) =>
+          set !== null && <Set key={limit} text={`${wordOfShared(limit)} ${describeValue(inForce)}`} set={set} />,
+      )}
+      <Actions
+        actions={sharedLimitActions(
+          name,
+          limits.some(({ set }) => set !== null),
+        )}
+        then={again}
+      />
+      <Facts
+        facts={[
+          ['shared by', handlers.join(', ')],
+          ...limits.map(({ limit, inForce }) => [wordOfShared(limit), describeValue(inForce)] as const),
+        ]}
+      />
+    </>
+  );
+};

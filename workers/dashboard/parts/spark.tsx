@@ -1,12 +1,12 @@
-import { useContext } from 'preact/hooks';
+import { useContext, useMemo } from 'preact/hooks';
+import type { OutcomePage } from '../../../workflows/contracts/outcomes';
 import { useLive } from '../api/live';
 import { seesAll, SessionContext } from '../api/session';
 import { number } from '../model/format';
+import type { Figures } from '../model/outcomes';
+import { figuresAt } from '../model/outcomes';
 
-interface Outcomes {
-  outcomes: { handler: string; minute: string; ends: Readonly<Record<string, number>> }[];
-  at: string;
-}
+type Outcomes = Pick<OutcomePage, 'outcomes' | 'at'>;
 
 const MINUTES = 60;
 const SIZE = { width: 120, height: 22 };
@@ -14,12 +14,18 @@ const EVERY_MS = 10_000;
 
 export type Hour = ReadonlyMap<string, { succeeded: readonly number[]; failed: readonly number[] }>;
 
-/** Reads what became of tasks in each minute of the last hour, by handler; null: not available. */
-export const useHour = (): Hour | null => {
+/** What became of tasks in each minute of the last hour, and what is done now, by handler. */
+export interface Lately {
+  hour: Hour;
+  figures: ReadonlyMap<string, Figures>;
+}
+
+/** Reads it; null: not available. */
+export const useLately = (): Lately | null => {
   const session = useContext(SessionContext);
   // Without a handler it is a list of all of them.
   const { data } = useLive<Outcomes>(seesAll(session) ? '/v1/outcomes' : null, EVERY_MS);
-  return data === null ? null : hourOf(data);
+  return useMemo(() => data && { hour: hourOf(data), figures: figuresAt(Date.parse(data.at), data.outcomes) }, [data]);
 };
 
 /** Sorts outcomes into the minutes of the last hour. */
@@ -34,8 +40,9 @@ export const hourOf = ({ outcomes, at }: Outcomes): Hour => {
     hour.set(handler, lines);
     const place = MINUTES - 1 - (end - Math.floor(Date.parse(minute) / 60_000));
     if (place < 0 || place >= MINUTES) continue;
-    lines.succeeded[place] = (lines.succeeded[place] ?? 0) + (ends['succeeded'] ?? 0);
-    for (const of of ['failed', 'dead', 'unknown']) lines.failed[place] = (lines.failed[place] ?? 0) + (ends[of] ?? 0);
+    lines.succeeded[place] = (lines.succeeded[place] ?? 0) + ends.succeeded;
+    for (const of of ['failed', 'dead', 'unknown'] as const)
+      lines.failed[place] = (lines.failed[place] ?? 0) + ends[of];
   }
   return hour;
 };
