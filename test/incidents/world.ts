@@ -3,7 +3,6 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { load } from 'js-yaml';
 import type { Finding } from '../../workers/dashboard/model/finding';
 import { findingsOf } from '../../workers/dashboard/model/findings';
 import type { Overview } from '../../workflows/contracts/dashboard';
@@ -15,9 +14,9 @@ import { makeFolder } from '../cli/world';
 import { createDatabase, temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import { closedPort } from '../handlers/downstream';
-import { read } from '../project/project';
 import type { Sample, Scrape } from './promql';
 import { evaluate, scrapeOf } from './promql';
+import { RULES } from './ruleTimeline';
 
 interface Task {
   id: string;
@@ -79,8 +78,14 @@ const handlers = [
   defineHandler(base('jobs')),
   defineHandler({ ...base('placed'), affinity: { partitions: 2, attributes: { zone: 'eu' } } }),
 ];
+const beforeCall = async ({ target }) => {
+  if (target !== 'hooked') return;
+  const answer = await fetch(process.env.DOWNSTREAM_URL + '/budget', { method: 'POST', body: '[]' });
+  if (!answer.ok) throw new Error('the service of budgets answers ' + answer.status);
+};
 export default {
   handlers,
+  hooks: { beforeCall },
   callbacks: { allow: [process.env.DOWNSTREAM_URL], secret: process.env.HOOK_SECRET },
   nodes: { attributes: process.env.ZONE === undefined ? {} : { zone: process.env.ZONE } },
 };
@@ -168,13 +173,6 @@ export const openIncidents = async (): Promise<IncidentWorld> => {
     },
   };
 };
-
-interface Rule {
-  alert: string;
-  expr: string;
-}
-const { groups } = load(read('deploy/prometheus/muster.rules.yml')) as { groups: { rules: Rule[] }[] };
-const RULES = groups.flatMap(({ rules }) => rules);
 
 /** As Prometheus waits by default; a process that stands still does not answer. */
 const SCRAPE_MS = 10_000;
