@@ -23,7 +23,7 @@ interface Task {
   target: string;
 }
 /** What the downstream answers to a call: a status with a body, or nothing at all. */
-type Answer = { status: number; body?: unknown } | 'lost' | 'hangs';
+type Answer = { status: number; body?: unknown; afterMs?: number } | 'lost' | 'hangs';
 export const ok = (tasks: readonly Task[]): Answer => ({
   status: 200,
   body: tasks.map(({ id }) => ({ id, status: 'ok' })),
@@ -38,6 +38,8 @@ export interface IncidentWorld {
   answer(handler: string, answer: (tasks: readonly Task[]) => Answer): void;
   worker(env?: Readonly<Record<string, string>>): Promise<CliProcess>;
   submit(handler: string, target: string, ...ids: string[]): Promise<void>;
+  /** Changes rows, in place of waiting until they are as old. */
+  plant(sql: string): Promise<void>;
   /** What `explain` says of a task, in one text. */
   explain(id: string): Promise<string>;
   stateOf(id: string): Promise<string>;
@@ -76,6 +78,7 @@ const handlers = [
   defineHandler({ ...base('ledger'), service: (target) => target, lane: { approach: 'serial' } }),
   defineHandler({ ...base('narrow'), linger: { lingerMs: 3_600_000 }, maxQueued: { perHandler: 3 } }),
   defineHandler(base('jobs')),
+  defineHandler({ ...base('slow'), concurrency: { perHandler: 1 } }),
   defineHandler({ ...base('placed'), affinity: { partitions: 2, attributes: { zone: 'eu' } } }),
 ];
 const beforeCall = async ({ target }) => {
@@ -103,7 +106,8 @@ export const openIncidents = async (): Promise<IncidentWorld> => {
       const made = (answers.get(request.url!.slice(1)) ?? ok)(tasks);
       if (made === 'lost') return request.socket.destroy();
       if (made === 'hangs') return;
-      response.writeHead(made.status).end(typeof made.body === 'string' ? made.body : JSON.stringify(made.body ?? ''));
+      const text = typeof made.body === 'string' ? made.body : JSON.stringify(made.body ?? '');
+      setTimeout(() => response.writeHead(made.status).end(text), made.afterMs ?? 0);
     });
   });
   await new Promise<void>((resolve) => downstream.listen(0, '127.0.0.1', resolve));
@@ -151,6 +155,7 @@ export const openIncidents = async (): Promise<IncidentWorld> => {
       const answer = await call(`POST /v1/handlers/${handler}/tasks`, { body: { tasks } });
       if (answer.status !== 200) throw new Error(answer.text);
     },
+    plant: async (sql) => void (await database.pool.query(sql)),
     explain: async (id) => (await call(`GET /v1/tasks/${id}/explain`)).text,
     stateOf: async (id) => ((await call(`GET /v1/tasks/${id}`)).body as { state: string }).state,
     findings: async () => {
@@ -183,15 +188,15 @@ const SEEN_MS = 60_000;
 export interface Signs {
   /** The alert, and a label by which it names what it is about. */
   alert: readonly [name: string, labels: Record<string, string>];
-  /** On the dashboard's first page. */
-  finding: RegExp;
+  /** On the dashboard's first page; left out: it says nothing. */
+  finding?: RegExp;
   explain?: readonly [task: string, says: RegExp];
 }
 
 /** Waits until the incident is seen everywhere. */
 export const expectSeen = async (world: IncidentWorld, { alert, finding, explain }: Signs): Promise<void> => {
   if (explain !== undefined) await untilSaid(() => world.explain(explain[0]), explain[1]);
-  await untilSaid(world.findings, finding);
+  if (finding !== undefined) await untilSaid(world.findings, finding);
   const [name, labels] = alert;
   await eventually(async () => await firing(world, name, labels), {
     timeoutMs: SEEN_MS,
@@ -202,7 +207,8 @@ export const expectSeen = async (world: IncidentWorld, { alert, finding, explain
 
 /** Waits until nothing of it is seen any more. */
 export const expectOver = async (world: IncidentWorld, { alert, finding }: Signs): Promise<void> => {
-  const isFound = async (): Promise<boolean> => (await world.findings()).some((one) => finding.test(one));
+  const isFound = async (): Promise<boolean> =>
+    finding !== undefined && (await world.findings()).some((one) => finding.test(one));
   await eventually(async () => !(await isFound()), { timeoutMs: 60_000, what: () => `an end of ${finding}` });
   const [name, labels] = alert;
   await world.quiet(); // what was counted before is old
