@@ -3,7 +3,9 @@ import { Client as PgClient } from 'pg';
 import type { IncidentWorld, Signs } from './world';
 import { act, ends, expectOver, expectSeen, ok, openIncidents } from './world';
 
-/** What takes minutes or hours to go wrong: rows and clocks are moved in place of waiting for it. */
+/**
+ * What takes minutes or hours to go wrong: rows and clocks are moved in place of waiting for it.
+ */
 
 let world: IncidentWorld;
 beforeAll(async () => {

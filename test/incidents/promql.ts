@@ -213,7 +213,10 @@ const HOLDS: ReadonlyMap<string, (a: number, b: number) => boolean> = new Map([
   ['<=', (a: number, b: number) => a <= b],
   ['==', (a: number, b: number) => a === b],
 ]);
-/** Returns where in a bucket the one of this rank lies, if they are spread evenly, as Prometheus does. */
+/**
+ * Returns where in a bucket the one of this rank lies, if they are spread evenly, as Prometheus
+ * does.
+ */
 const within = (buckets: readonly { upTo: number; value: number }[], at: number, rank: number): number => {
   const { upTo, value } = buckets[at]!;
   const { upTo: from, value: below } = buckets[at - 1] ?? { upTo: 0, value: 0 };

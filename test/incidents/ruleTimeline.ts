@@ -56,7 +56,10 @@ const scrapeAt = (test: RuleTest, minute: number): Scrape => {
   return found;
 };
 
-/** Returns `ALERTS` as Prometheus has it at a minute of a test: with the rule's labels, pending or firing. */
+/**
+ * Returns `ALERTS` as Prometheus has it at a minute of a test: with the rule's labels, pending or
+ * firing.
+ */
 export const alertsAt = ({ alert, expr, for: lasts = '0m', labels }: Rule, test: RuleTest, minute: number) => {
   const [, range = '1m'] = /\[(\w+)\]/.exec(expr) ?? [];
   const since = new Map<string, number>();

@@ -1,6 +1,9 @@
 import { read } from '../project';
 
-/** What a list may be asked for is the same in client, HTTP API and command line, by their references. */
+/**
+ * What a list may be asked for is the same in client, HTTP API and command line, by their
+ * references.
+ */
 
 const [client, http, cli] = ['client', 'http', 'cli'].map((name) => read(`docs/reference/${name}.md`)) as [
   string,
