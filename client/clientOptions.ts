@@ -1,3 +1,4 @@
+import type { OutcomesTold } from '../activities/outcomes/told';
 import type { ObjectStoreOptions, PayloadCodec } from '../handlers/codec/types';
 import type { Hooks } from '../handlers/hooks/types';
 import type { Contract } from '../handlers/types';
@@ -41,6 +42,12 @@ export interface ClientOptions {
    * @internal
    */
   door?: 'client' | 'cli';
+  /**
+   * Is told of ends that completions and dependencies bring.
+   *
+   * @internal
+   */
+  told?: OutcomesTold;
   /**
    * Encodes payloads, results and error texts in Postgres, such as by encryption. Workers, API and
    * all clients need the same. Default: they are stored as they are.

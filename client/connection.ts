@@ -1,5 +1,6 @@
 import type { Client as TemporalClient } from '@temporalio/client';
 import { workOffEnded } from '../activities/grouping/dependents';
+import type { OutcomesTold } from '../activities/outcomes/told';
 import { sealerOf } from '../handlers/codec/sealer';
 import type { Sealer } from '../handlers/codec/sealer';
 import { isContract } from '../handlers/contracts/defineContract';
@@ -38,6 +39,7 @@ export class Connection implements ClientContext {
   readonly handlers: ReadonlyMap<string, Contract>;
   readonly hooks: Hooks | undefined;
   readonly sealer: Sealer | null;
+  readonly told: OutcomesTold | undefined;
   readonly inserter: TaskInserter;
   readonly laneRinger: LaneRinger;
   readonly audit: AuditLog;
@@ -64,6 +66,7 @@ export class Connection implements ClientContext {
     this.handlers = new Map((options.handlers ?? []).map((handler) => [handler.name, handler]));
     this.hooks = checkHooks(options.hooks);
     this.sealer = sealerOf(options);
+    this.told = options.told;
     const { schema, sealer } = this;
     this.inserter = new TaskInserter(this.pool, { schema, sealer, beside: () => this.beside.pool() });
     this.behind = new Behind(() => this.temporal(), options.onRingFailure ?? (() => undefined));
@@ -181,7 +184,8 @@ export class Connection implements ClientContext {
   }
 
   private async workOffEnded(): Promise<void> {
-    const { targetIds, hasNotifications } = await workOffEnded(this.pool);
+    const { targetIds, hasNotifications, failed } = await workOffEnded(this.pool);
+    for (const one of failed) this.told?.failedUnsent(one);
     await this.ring(targetIds);
     if (hasNotifications) await wakeNotifierOf(this);
   }

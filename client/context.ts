@@ -1,6 +1,7 @@
 import type { Client as TemporalClient } from '@temporalio/client';
 import type { Sealer } from '../handlers/codec/sealer';
 import type { Contract } from '../handlers/types';
+import type { OutcomesTold } from '../activities/outcomes/told';
 import type { Pool } from '../postgres/pool';
 import type { Act } from './operations/auditLog';
 import type { FailureTexts } from './tasks/failureTexts';
@@ -11,6 +12,8 @@ export interface ClientContext {
   readonly prefix: string;
   /** What encodes the values of callers; null: nothing does. */
   readonly sealer: Sealer | null;
+  /** Is told of ends that this client records, other than those that its caller asks for. */
+  readonly told?: OutcomesTold | undefined;
   /** Makes a change that the audit shows, and says what became of it if it fails. */
   change<T>(texts: FailureTexts, act: Act, work: () => Promise<T>): Promise<T>;
   /** Checks the schema's version once. */

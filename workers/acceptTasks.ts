@@ -18,7 +18,7 @@ const PROBLEMS = 5;
 
 /** Accepts tasks for the activities of this process, with the parts of the client's submit. */
 export const createAcceptTasks = (
-  deps: Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'leaseMs' | 'log' | 'sealer'> & {
+  deps: Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'leaseMs' | 'log' | 'sealer' | 'outcomes'> & {
     hooks?: Hooks | undefined;
   },
 ): AcceptTasks => {

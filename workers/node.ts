@@ -97,7 +97,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     nodes,
     partitions: new Partitions({ pool, node: id, kept, onReleased: () => void balancing.wake(), log }),
     meters: new ExecutionMeters(),
-    acceptTasks: createAcceptTasks({ pool, temporal, prefix, leaseMs, log, sealer, hooks: options.hooks }),
+    acceptTasks: createAcceptTasks({ ...base, leaseMs, hooks: options.hooks }),
     draining: draining.signal,
   };
   await registerSearchAttributes(connection, namespace, log);

@@ -15,11 +15,11 @@ import { BATCH_STATES, batchStateName } from '../../workflows/planning/states';
 import type { Completion, CompletionProblem } from './completion';
 import { checkCompletion, CompletionReader } from './completion';
 import type { ActivityDeps } from '../deps';
+import type { ReleaseDeps } from '../grouping/dependents';
 import { releaseDependents } from '../grouping/dependents';
 import { freeTargets } from '../grouping/freeTargets';
 import { cutText, readResults, ResultsInterrupted } from '../../handlers';
 import type { Handler } from '../../handlers/types';
-import type { RingDeps } from '../grouping/ring';
 import type { CompletionRings } from './rings';
 import { ringLanes } from '../lanes/ring';
 import type { Call, Settled } from '../calls/call';
@@ -96,7 +96,7 @@ const find = async (pool: ActivityDeps['pool'], handler: string, completion: Com
 };
 
 /** Wakes, after `completed`, everything that waited for the batch. */
-export const ringCompleted = async (deps: RingDeps, rings: CompletionRings | null): Promise<void> => {
+export const ringCompleted = async (deps: ReleaseDeps, rings: CompletionRings | null): Promise<void> => {
   if (rings === null) return;
   await ringLanes(deps, rings.lanes);
   if (rings.awaited) await releaseDependents(deps);

@@ -8,7 +8,8 @@ import { countsOf, ENDS } from '../../workflows/planning/outcomes/kinds';
 import { planDependents } from '../../workflows/planning/grouping/dependents';
 import { wakeNotifier } from '../../workflows/wake';
 import { notificationsOfEnds } from '../callbacks/notificationsOfEnds';
-import type { OutcomesTold } from '../outcomes/told';
+import type { FailedUnsent, OutcomesTold } from '../outcomes/told';
+import { UnsentFailures } from '../outcomes/unsent';
 import type { RingDeps } from './ring';
 import { awaitBriefly, ring } from './ring';
 
@@ -20,8 +21,8 @@ const FOLLOWED = 1_000;
 export interface Released {
   targetIds: number[];
   hasNotifications: boolean;
-  /** How many tasks of each handler failed, since one that they depend on did. */
-  failed: ReadonlyMap<string, number>;
+  /** Tasks that failed, since one that they depend on did; by handler. */
+  failed: readonly FailedUnsent[];
 }
 
 /** Rings, and is told of dependents that failed, where this process counts ends. */
@@ -34,25 +35,30 @@ export type ReleaseDeps = RingDeps & { outcomes?: Pick<OutcomesTold, 'failedUnse
  */
 export const workOffEnded = async (pool: Pool): Promise<Released> => {
   const targetIds = new Set<number>();
-  const failed = new Map<string, number>();
+  const failures = new UnsentFailures('task');
   let hasNotifications = false;
-  if (!(await withRetries(() => store.hasEnded(pool)))) return { targetIds: [], hasNotifications, failed };
+  if (!(await withRetries(() => store.hasEnded(pool)))) return { targetIds: [], hasNotifications, failed: [] };
   for (let more = true; more;) {
     const step = await withRetries(() => inTransaction(pool, workOffSome));
     for (const id of step?.targetIds ?? []) targetIds.add(id);
-    for (const [handler, n] of step?.failed ?? []) failed.set(handler, (failed.get(handler) ?? 0) + n);
+    for (const end of step?.failed ?? []) failures.add(end);
     hasNotifications ||= step?.hasNotifications ?? false;
     more = step !== null;
   }
-  return { targetIds: [...targetIds], hasNotifications, failed };
+  return { targetIds: [...targetIds], hasNotifications, failed: failures.all() };
 };
 
-const workOffSome = async (client: Client): Promise<Released | null> => {
+/** What one transaction did. */
+interface Step extends Pick<Released, 'targetIds' | 'hasNotifications'> {
+  failed: readonly store.FailedDependent[];
+}
+
+const workOffSome = async (client: Client): Promise<Step | null> => {
   const ended = await store.takeEnded(client, ENDS_AT_ONCE);
   if (ended.length === 0) return null;
   const seqs = await store.findDependents(client, ended, FOLLOWED);
   let targetIds: number[] = [];
-  let failed: Failed = { hasNotifications: false, failed: new Map() };
+  let failed: Failed = { hasNotifications: false, failed: [] };
   if (seqs.length > 0) {
     const held = new Set(await store.lockHeld(client, seqs));
     // In a new snapshot: another process may have had the lock, and marked other dependencies.
@@ -69,7 +75,7 @@ const workOffSome = async (client: Client): Promise<Released | null> => {
   return { targetIds, ...failed };
 };
 
-type Failed = Pick<Released, 'hasNotifications' | 'failed'>;
+type Failed = Pick<Step, 'hasNotifications' | 'failed'>;
 
 const fail = async (client: Client, those: Parameters<typeof store.failHeld>[1]): Promise<Failed> => {
   const ends = await store.failHeld(client, those);
@@ -77,18 +83,22 @@ const fail = async (client: Client, those: Parameters<typeof store.failHeld>[1])
     notificationsOfEnds([{ ...end, batchId: null }], { state: 'failed', error }),
   );
   if (notifications.length > 0) await insertNotifications(client, notifications);
+  await noteFailed(client, ends);
+  return { hasNotifications: notifications.length > 0, failed: ends };
+};
+
+const noteFailed = async (client: Client, ends: readonly { handler: string }[]): Promise<void> => {
   const failed = new Map<string, number>();
   for (const { handler } of ends) failed.set(handler, (failed.get(handler) ?? 0) + 1);
   const noted = [...failed].map(([handler, n]) => ({ handler, ends: countsOf(ENDS, new Map([['failed', n]])) }));
   if (noted.length > 0) await noteEnds(client, noted);
-  return { hasNotifications: notifications.length > 0, failed };
 };
 
 /** Works off ends and rings. A failure is logged only: the sweeper repeats it. */
 export const releaseDependents = async (deps: ReleaseDeps): Promise<void> => {
   try {
     const { targetIds, hasNotifications, failed } = await workOffEnded(deps.pool);
-    for (const [handler, n] of failed) deps.outcomes?.failedUnsent(handler, n);
+    for (const one of failed) deps.outcomes?.failedUnsent(one);
     await ring(deps, targetIds);
     if (hasNotifications)
       await awaitBriefly(deps, wakeNotifier(deps.temporal, deps.prefix), 'the notifier was not woken');

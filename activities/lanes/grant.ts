@@ -18,8 +18,17 @@ import type { Look } from './look';
 import type { NodeSettings } from '../nodes/settings';
 import { BEGIN_SHORT } from '../../postgres/shortTransaction';
 import { lookAtLanes } from './look';
+import type { FailedUnsent, OutcomesTold } from '../outcomes/told';
 import { leadershipOf } from '../grouping/reserve';
 import { writePlan } from './grantPlan';
+
+interface Deps {
+  pool: Pool;
+  leaseMs: number;
+  nodes: Pick<NodeSettings, 'leaseMs'>;
+  log: Pick<Logger, 'error'>;
+  outcomes?: Pick<OutcomesTold, 'failedUnsent'> | undefined;
+}
 
 /**
  * Takes one turn of a queuer: takes back what dead submitters held, grants free slots, publishes
@@ -27,18 +36,17 @@ import { writePlan } from './grantPlan';
  * a new snapshot, the queuer's half of the handshake with the ring: is there something that it did
  * not see?
  */
-export const grantLanes = async (
-  deps: { pool: Pool; leaseMs: number; nodes: Pick<NodeSettings, 'leaseMs'>; log: Pick<Logger, 'error'> },
-  input: GrantInput,
-): Promise<GrantAnswer> => {
+export const grantLanes = async (deps: Deps, input: GrantInput): Promise<GrantAnswer> => {
   if (!Number.isInteger(input.queuerId)) return { ...NOTHING, foreign: true, epoch: 0, next: 'idle' }; // started by hand
+  let failed: FailedUnsent[] = [];
   const turn = (): Promise<GrantAnswer> =>
-    inTransaction(deps.pool, (client) => takeTurn(client, deps, input), BEGIN_SHORT);
+    inTransaction(deps.pool, (client) => takeTurn(client, deps, input, (those) => (failed = those)), BEGIN_SHORT);
   const answer = await withRetries(turn).catch((error: unknown) => {
     // Log it here: the workflow retries indefinitely and reports nothing.
     deps.log.error({ err: error, queuer: input.queuerId, turn: input.turn }, 'a turn of the queuer failed');
     throw error;
   });
+  for (const one of failed) deps.outcomes?.failedUnsent(one);
   if (
     !answer.deposed &&
     answer.foreign !== true &&
@@ -53,6 +61,7 @@ const takeTurn = async (
   client: Client,
   { leaseMs, nodes }: { leaseMs: number; nodes: Pick<NodeSettings, 'leaseMs'> },
   input: GrantInput,
+  onFailed: (failed: FailedUnsent[]) => void,
 ): Promise<GrantAnswer> => {
   const queuer = await lockQueuer(client, input.queuerId);
   if (queuer === null) return { ...NOTHING, foreign: true, epoch: 0, next: 'idle' };
@@ -65,7 +74,7 @@ const takeTurn = async (
   const free = input.mayClaim && !queuer.paused ? Math.max(0, queuer.slots - taken) : 0;
   const look = await lookAtLanes(client, input.queuerId, queuer, free);
   const submitters = await startSubmitters(client, input.queuerId, epoch, queuer.slots, look, nodes.leaseMs);
-  await writePlan(client, input.queuerId, look, look.plan.grants);
+  onFailed(await writePlan(client, input.queuerId, look, look.plan.grants));
   const due = await store.nextLaneDue(client, input.queuerId);
   const next = decideNextGrant({
     paused: queuer.paused,

@@ -1,20 +1,21 @@
 import * as store from '../../postgres/lanes/grant';
 import { failDependents } from '../../postgres/lanes/settle';
 import type { Client } from '../../postgres/pool';
+import type { FailedUnsent } from '../outcomes/told';
 import { writePaces } from '../../postgres/lanes/tokens';
 import type { DependencyFailure, Grant } from '../../workflows/planning/lanes/types';
 import type { Look } from './look';
 
 /**
  * Writes what the plan changes besides the grants themselves. `grants`: those of the plan that are
- * made.
+ * made. Returns what failed unsent, to be told once it is committed.
  */
 export const writePlan = async (
   client: Client,
   queuerId: number,
   look: Look,
   grants: readonly Grant[],
-): Promise<void> => {
+): Promise<FailedUnsent[]> => {
   const { plan, lanes } = look;
   const granted = new Map<number, number>();
   for (const { laneId } of grants) granted.set(laneId, (granted.get(laneId) ?? 0) + 1);
@@ -40,13 +41,14 @@ export const writePlan = async (
       })),
     );
   // After the lanes: their dependents are marked ready now.
-  if (plan.failures.length > 0) await failAll(client, plan.failures);
+  const failed = await failAll(client, plan.failures);
   // Consumes rates only for what is granted here, not for batches that another process will send.
   const granting = (kind: 'handlerId' | 'targetId'): Set<number> =>
     new Set(grants.map(({ batchId }) => look.batches.get(batchId)![kind]));
   await writePaces(client, 'handler', only(plan.paced.handlers, granting('handlerId')));
   await writePaces(client, 'target', only(plan.paced.targets, granting('targetId')));
   if (grants.length > 0) await store.updateRound(client, queuerId, plan.round, grants.length);
+  return failed;
 };
 
 const only = <T>(all: ReadonlyMap<number, T>, ids: ReadonlySet<number>): Map<number, T> =>
@@ -59,6 +61,11 @@ const haltOf = (failures: readonly DependencyFailure[], batchId: number): string
   return `batch ${batchId} was not sent: batch ${on}, on which it depends, was not applied`;
 };
 
-const failAll = async (client: Client, failures: readonly DependencyFailure[]): Promise<void> => {
-  for (const { batchId, on } of failures) await failDependents(client, batchId, on);
+const failAll = async (client: Client, failures: readonly DependencyFailure[]): Promise<FailedUnsent[]> => {
+  const failed: FailedUnsent[] = [];
+  for (const { batchId: batch, on } of failures) {
+    const unsent = await failDependents(client, batch, on);
+    if (unsent !== null) failed.push({ ...unsent, why: 'batch', batch });
+  }
+  return failed;
 };

@@ -9,6 +9,7 @@ import { keepSubmitters, readCarried } from '../../postgres/lanes/submitter';
 import type { Grant } from '../../workflows/planning/lanes/types';
 import { STATUSES } from '../../workflows/planning/lanes/statuses';
 import { BEGIN_SHORT } from '../../postgres/shortTransaction';
+import type { FailedUnsent, OutcomesTold } from '../outcomes/told';
 import { lookAtLanes } from './look';
 import { writePlan } from './grantPlan';
 
@@ -40,19 +41,23 @@ export interface NextGrants {
   more: boolean;
 }
 
+interface Deps {
+  pool: Pool;
+  handlers: ReadonlyMap<string, unknown>;
+  node: string;
+  outcomes?: Pick<OutcomesTold, 'failedUnsent'> | undefined;
+}
+
 /**
  * Grants the next batches to some submitters of one process, for their free slots: under the same
  * lock, by the same plan, in one transaction. Only what this process can send; where the next in
  * turn belongs to a handler or a lane that another process serves, slots are given up, and the
  * queuer starts a submitter for it.
  */
-export const grantNext = async (
-  deps: { pool: Pool; handlers: ReadonlyMap<string, unknown>; node: string },
-  queuerId: number,
-  asks: readonly Ask[],
-): Promise<NextGrants> =>
-  withRetries(() =>
-    inTransaction(
+export const grantNext = async (deps: Deps, queuerId: number, asks: readonly Ask[]): Promise<NextGrants> => {
+  let failed: FailedUnsent[] = [];
+  const next = await withRetries(() =>
+    inTransaction<NextGrants>(
       deps.pool,
       async (client) => {
         const queuer = await lockQueuer(client, queuerId);
@@ -72,7 +77,7 @@ export const grantNext = async (
         const grants = look.plan.grants.filter(({ laneId }) => !foreign.has(laneId));
         look.plan.lanes = look.plan.lanes.filter(({ laneId }) => !foreign.has(laneId));
         const batches = await handOut(client, grants, freeSlots);
-        await writePlan(client, queuerId, look, grants);
+        failed = await writePlan(client, queuerId, look, grants);
         if (foreign.size > 0) for (const no of freeSlots.slice(grants.length)) over.add(no);
         const changes = new Map(look.plan.lanes.map((lane) => [lane.laneId, lane.ready]));
         const readyStill = look.plan.again || [...look.lanes.keys()].some((id) => changes.get(id) ?? true);
@@ -81,6 +86,9 @@ export const grantNext = async (
       BEGIN_SHORT,
     ),
   );
+  for (const one of failed) deps.outcomes?.failedUnsent(one);
+  return next;
+};
 
 const distinct = (asks: readonly Ask[]): Ask[] => [...new Map(asks.map((ask) => [ask.no, ask])).values()];
 

@@ -3,9 +3,15 @@ import type { CountedOutcome } from '../../workflows/planning/outcomes/kinds';
 import type { OutcomeMeters } from './meters';
 import { OutcomeMinutes } from './minutes';
 import type { Tally } from './tally';
-import type { OutcomesTold, ToldCall } from './told';
+import type { FailedUnsent, OutcomesTold, ToldCall } from './told';
 
 type Log = Pick<Logger, 'warn' | 'info' | 'debug'>;
+
+const UNSENT: Readonly<Record<FailedUnsent['why'], string>> = {
+  expired: 'they were still waiting when their expiresAt had passed',
+  task: 'a task that they depend on did not succeed',
+  batch: 'a batch that theirs depends on was not applied',
+};
 
 /**
  * Counts and logs what became of calls and tasks: `warn` for a batch of which tasks failed, died or
@@ -47,9 +53,11 @@ export class Outcomes implements OutcomesTold {
     this.log.debug({ handler, tasks }, 'tasks ended unsent: a later one of their coalesceBy key is sent');
   }
 
-  failedUnsent(handler: string, tasks: number): void {
-    const counts = new Map([['failed', tasks]] as const);
-    this.meters.ended(handler, counts); // those of the minute are noted in the store
-    this.log.warn({ handler, tasks }, 'tasks failed unsent: a task that they depend on did not succeed');
+  failedUnsent({ handler, why, ...fields }: FailedUnsent): void {
+    const counts = new Map([['failed', fields.tasks]] as const);
+    this.meters.ended(handler, counts);
+    // The others are noted in the store, by the transactions that end them.
+    if (why === 'batch') this.minutes.ended(handler, counts);
+    this.log.warn({ handler, ...fields }, `tasks failed unsent: ${UNSENT[why]}`);
   }
 }

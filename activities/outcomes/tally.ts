@@ -9,7 +9,7 @@ export interface BadEnd {
 }
 
 /** Most bad ends that a log line names. */
-const MOST_NAMED = 10;
+export const MOST_NAMED = 10;
 
 /** Ends of the tasks of one settlement. */
 export class Tally {

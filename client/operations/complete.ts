@@ -1,5 +1,6 @@
 import type { CompletionEnd } from '../../activities/accepted/complete';
 import { completeAccepted, ringCompleted } from '../../activities/accepted/complete';
+import { createHomes } from '../../activities/homes';
 import type { CompletionReport, CompletionWhat } from '../../activities/accepted/completion';
 import type { Handler } from '../../handlers/types';
 import type { BatchState } from '../../workflows/planning/states';
@@ -33,7 +34,10 @@ export const complete = async (
   told: CompletionWhat & CompletionReport,
 ): Promise<CompletionAnswer> => {
   await client.ready();
-  const end = await completeAccepted(client, handler, told);
+  const { pool, sealer, told: outcomes } = client;
+  // Ends that nothing here counts are noted by their transaction.
+  const homes = createHomes(pool, { sealer, outcomes, notesEnds: outcomes === undefined });
+  const end = await completeAccepted({ pool, sealer, homes }, handler, told);
   if (end.kind !== 'completed') throw completionError(end, told);
   if (end.rings !== null) await ring(client, end.rings);
   const { batch, reference, state, results, repeated } = end;
@@ -47,8 +51,8 @@ export const complete = async (
 const ring = (client: ClientContext, rings: Extract<CompletionEnd, { kind: 'completed' }>['rings']): Promise<void> =>
   client.wake(async (temporal) => {
     const log = { warn: ({ err }: { err: Error }) => client.wakeFailed(err) };
-    const { pool, prefix } = client;
-    await ringCompleted({ pool, prefix, temporal, log }, rings);
+    const { pool, prefix, told: outcomes } = client;
+    await ringCompleted({ pool, prefix, temporal, log, outcomes }, rings);
     return null;
   });
 

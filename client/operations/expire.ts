@@ -1,3 +1,5 @@
+import type { FailedUnsent } from '../../activities/outcomes/told';
+import { UnsentFailures } from '../../activities/outcomes/unsent';
 import * as store from '../../postgres/grouping/expiry';
 import { withRetries } from '../../postgres/errors';
 import { inTransaction } from '../../postgres/pool';
@@ -13,12 +15,17 @@ export const EXPIRED_AT_ONCE = 500;
 /** What is in a batch is looked at again after this: it may come back. */
 const AGAIN_MS = 10_000;
 
-/**
- * Ends tasks that still wait, in no batch, although their time has passed: they fail. Returns how
- * many expiries it looked at; fewer than `EXPIRED_AT_ONCE`: those were all.
- */
-export const expireSome = async (client: BulkContext): Promise<number> => {
-  if (!(await withRetries(() => store.hasExpired(client.pool)))) return 0;
+/** What was found to have expired. */
+export interface Expired {
+  /** How many expiries were looked at; fewer than `EXPIRED_AT_ONCE`: those were all. */
+  looked: number;
+  /** Tasks that have failed, by handler. */
+  failed: readonly FailedUnsent[];
+}
+
+/** Ends tasks that still wait, in no batch, although their time has passed: they fail. */
+export const expireSome = async (client: BulkContext): Promise<Expired> => {
+  if (!(await withRetries(() => store.hasExpired(client.pool)))) return { looked: 0, failed: [] };
   const error = client.sealer === null ? EXPIRED : await client.sealer.sealText(EXPIRED);
   const { looked, rows } = await withRetries(() =>
     inTransaction(client.pool, async (tx) => {
@@ -40,5 +47,7 @@ export const expireSome = async (client: BulkContext): Promise<number> => {
   );
   if (rows.length > 0)
     await wakeAfter(client, { targetIds: rows.map(({ targetId }) => targetId), laneIds: [], hasEnds: true }, false);
-  return looked;
+  const failures = new UnsentFailures('expired');
+  for (const row of rows) failures.add({ ...row, error });
+  return { looked, failed: failures.all() };
 };

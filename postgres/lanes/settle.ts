@@ -213,13 +213,19 @@ where l.lane_id = g.lane_id`,
   });
 };
 
+/** A batch that failed without being sent. */
+export interface UnsentBatch {
+  handler: string;
+  tasks: number;
+}
+
 /**
  * Fails a batch without sending it, because a batch that it depends on was not applied. Its own
- * dependents are checked next.
+ * dependents are checked next. Null: it had ended.
  */
-export const failDependents = async (client: Client, batchId: number, on: number): Promise<void> => {
+export const failDependents = async (client: Client, batchId: number, on: number): Promise<UnsentBatch | null> => {
   const error = `not sent: batch ${on}, on which it depends, was not applied`;
-  await client.query({
+  const { rows } = await client.query<UnsentBatch>({
     name: 'fail-dependent',
     text: `
 with over as (
@@ -230,15 +236,19 @@ failed as (
   update batch b set state = 5 /* failed */, dispatch = null, retry_at = null, error = $2, finished_at = clock()
   from over o
   where b.id = o.batch_id and b.state = 1 /* open */
-  returning b.id, b.target_id, b.members)
-insert into notification (batch_id, attempt, recipient_id, body, next_at)
-select f.id, null, k.recipient_id, jsonb_build_object('handler', h.name, 'target', t.key, 'batch', f.id, 'tasks',
-  jsonb_agg(jsonb_build_object('id', k.id, 'state', 'failed', 'error', $2::text) order by k.seq)), clock()
-from failed f join target t on t.id = f.target_id join handler h on h.id = t.handler_id
-  cross join lateral unnest(f.members) u (seq) join task k on k.seq = u.seq
-where k.recipient_id is not null
-group by f.id, k.recipient_id, h.name, t.key`,
+  returning b.id, b.target_id, b.members),
+told as (
+  insert into notification (batch_id, attempt, recipient_id, body, next_at)
+  select f.id, null, k.recipient_id, jsonb_build_object('handler', h.name, 'target', t.key, 'batch', f.id, 'tasks',
+    jsonb_agg(jsonb_build_object('id', k.id, 'state', 'failed', 'error', $2::text) order by k.seq)), clock()
+  from failed f join target t on t.id = f.target_id join handler h on h.id = t.handler_id
+    cross join lateral unnest(f.members) u (seq) join task k on k.seq = u.seq
+  where k.recipient_id is not null
+  group by f.id, k.recipient_id, h.name, t.key)
+select h.name as handler, cardinality(f.members) as tasks
+from failed f join target t on t.id = f.target_id join handler h on h.id = t.handler_id`,
     values: [batchId, error],
   });
   await readyDependents(client, batchId);
+  return rows[0] ?? null;
 };

@@ -118,6 +118,14 @@ test('HTTP API: tags and metadata are shown, found, and refused by name; waiting
     expect([refused.status, refused.text]).toEqual([expect.any(Number), expect.stringMatching(why)]);
     expect([400, 422]).toContain(refused.status);
   }
+  await world.call('POST /v1/tasks:cancel', { body: { ids: ['two'] } });
+  const at = Date.parse(String((await world.call('GET /v1/tasks/two')).body.finishedAt));
+  const between = (since: number, until: number): Promise<unknown> => {
+    const times = [since, until].map((ms) => new Date(at + ms).toISOString());
+    return list(`/v1/handlers/slow/tasks?state=cancelled&since=${times[0]}&until=${times[1]}`);
+  };
+  expect(await between(-1_000, 1_000)).toEqual(['two']);
+  expect([await between(1_000, 2_000), await between(-2_000, -1_000)]).toEqual([[], []]);
   const long = await post([{ ...items('dk', 'three')[0], tags: ['ü'.repeat(51)] }]);
   expect([long.status, JSON.stringify(long.body)]).toEqual([422, expect.stringMatching(/INVALID_TAG/)]);
 });

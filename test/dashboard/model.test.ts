@@ -161,8 +161,9 @@ describe('findings', () => {
     ]);
   });
 
+  const beside = { executionsWithoutNodes: 0, retriedCallbacks: 0, lostCallbacks: 0, clockSkewMs: 0 };
+
   test('a transaction that has been open for an hour', () => {
-    const beside = { executionsWithoutNodes: 0, retriedCallbacks: 0, lostCallbacks: 0 };
     const of = (seconds: number | null, transactions: number): string[] => {
       const oldestTransaction = { holder: 'session 7 of app', seconds, transactions, remedy: 'End it.' };
       return found({}, { beside: { ...beside, oldestTransaction } });

@@ -2,12 +2,13 @@ import { eventually } from '../helpers/eventually';
 import { read } from '../project/project';
 import type { Scrape } from './promql';
 import { evaluate, scrapeOf } from './promql';
+import { labelsOf, RULES, RULE_TESTS } from './ruleTimeline';
 import type { IncidentWorld } from './world';
 import { act, ends, ok, openIncidents } from './world';
 
 /**
- * The Grafana board: each of its expressions is evaluated on what real processes answer at
- * `/metrics`, after a bit of everything has happened.
+ * The Grafana board and the alert rules: each expression is evaluated on what real processes answer
+ * at `/metrics`, after a bit of everything has happened.
  */
 
 interface Panel {
@@ -84,6 +85,24 @@ test.each(targets)('$title: $expr', ({ plain, legendFormat }) => {
   for (const [, label] of legendFormat.matchAll(/\{\{(\w+)\}\}/g))
     expect(found.map(({ labels }) => Object.keys(labels))).toContainEqual(expect.arrayContaining([label]));
 });
+
+test.each(RULES)('alert $alert: $expr', ({ expr }) => {
+  for (const { value } of evaluate(expr, before, now, { strict: true })) expect(value).not.toBeNaN();
+});
+
+/** Not of a process: of whoever scrapes, or of what is in it. */
+const ANY_VALUE = ['handler', 'instance'];
+
+test.each(RULE_TESTS.flatMap((one) => one.input_series.map(({ series }) => series)))(
+  'planted as it is: %s',
+  (series) => {
+    const { instance: _, ...planted } = labelsOf(series);
+    const live = now.get(series.replace(/\{.*/, '')) ?? [];
+    const shape = (labels: Record<string, string>): Record<string, string> =>
+      Object.fromEntries(Object.entries(labels).map(([name, text]) => [name, ANY_VALUE.includes(name) ? '' : text]));
+    expect(live.map(({ labels }) => shape(labels))).toContainEqual(shape(planted));
+  },
+);
 
 test('values are those that the store and the calls have', () => {
   const valueOf = (title: string, labels: object): number | undefined => {

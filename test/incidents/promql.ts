@@ -178,8 +178,8 @@ class Evaluation {
       sorted.sort((a, b) => a.upTo - b.upTo);
       const all = sorted.at(-1)!.value;
       if (all === 0) return [];
-      const bucket = sorted.find(({ value }) => value >= wanted * all)!;
-      return [{ labels: JSON.parse(key) as Record<string, string>, value: bucket.upTo }];
+      const at = sorted.findIndex(({ value }) => value >= wanted * all);
+      return [{ labels: JSON.parse(key) as Record<string, string>, value: within(sorted, at, wanted * all) }];
     });
   }
 
@@ -213,6 +213,16 @@ const HOLDS: ReadonlyMap<string, (a: number, b: number) => boolean> = new Map([
   ['<=', (a: number, b: number) => a <= b],
   ['==', (a: number, b: number) => a === b],
 ]);
+/**
+ * Returns where in a bucket the one of this rank lies, if they are spread evenly, as Prometheus
+ * does.
+ */
+const within = (buckets: readonly { upTo: number; value: number }[], at: number, rank: number): number => {
+  const { upTo, value } = buckets[at]!;
+  const { upTo: from, value: below } = buckets[at - 1] ?? { upTo: 0, value: 0 };
+  return Number.isFinite(upTo) ? from + ((upTo - from) * (rank - below)) / (value - below) : from;
+};
+
 const COMBINED = { min: Math.min, max: Math.max, sum: (a: number, b: number): number => a + b };
 
 const isSame = (a: Record<string, string>, b: Record<string, string>): boolean =>

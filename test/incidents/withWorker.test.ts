@@ -64,7 +64,7 @@ test('poison: tasks that the downstream refuses for good are redriven once it ta
   await expectOver(world, signs);
 });
 
-test('an answer that was lost: the tasks are parked until somebody has looked downstream', async () => {
+test('an answer that was lost: the tasks are parked until an operator has looked downstream', async () => {
   world.answer('orders', () => 'lost');
   await world.submit('orders', 'lost', 'lost');
   const signs: Signs = {

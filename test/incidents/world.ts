@@ -3,7 +3,6 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { load } from 'js-yaml';
 import type { Finding } from '../../workers/dashboard/model/finding';
 import { findingsOf } from '../../workers/dashboard/model/findings';
 import type { Overview } from '../../workflows/contracts/dashboard';
@@ -15,16 +14,16 @@ import { makeFolder } from '../cli/world';
 import { createDatabase, temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import { closedPort } from '../handlers/downstream';
-import { read } from '../project/project';
 import type { Sample, Scrape } from './promql';
 import { evaluate, scrapeOf } from './promql';
+import { RULES } from './ruleTimeline';
 
 interface Task {
   id: string;
   target: string;
 }
 /** What the downstream answers to a call: a status with a body, or nothing at all. */
-type Answer = { status: number; body?: unknown } | 'lost' | 'hangs';
+type Answer = { status: number; body?: unknown; afterMs?: number } | 'lost' | 'hangs';
 export const ok = (tasks: readonly Task[]): Answer => ({
   status: 200,
   body: tasks.map(({ id }) => ({ id, status: 'ok' })),
@@ -39,6 +38,8 @@ export interface IncidentWorld {
   answer(handler: string, answer: (tasks: readonly Task[]) => Answer): void;
   worker(env?: Readonly<Record<string, string>>): Promise<CliProcess>;
   submit(handler: string, target: string, ...ids: string[]): Promise<void>;
+  /** Changes rows, in place of waiting until they are as old. */
+  plant(sql: string): Promise<void>;
   /** What `explain` says of a task, in one text. */
   explain(id: string): Promise<string>;
   stateOf(id: string): Promise<string>;
@@ -77,10 +78,17 @@ const handlers = [
   defineHandler({ ...base('ledger'), service: (target) => target, lane: { approach: 'serial' } }),
   defineHandler({ ...base('narrow'), linger: { lingerMs: 3_600_000 }, maxQueued: { perHandler: 3 } }),
   defineHandler(base('jobs')),
+  defineHandler({ ...base('slow'), concurrency: { perHandler: 1 } }),
   defineHandler({ ...base('placed'), affinity: { partitions: 2, attributes: { zone: 'eu' } } }),
 ];
+const beforeCall = async ({ target }) => {
+  if (target !== 'hooked') return;
+  const answer = await fetch(process.env.DOWNSTREAM_URL + '/budget', { method: 'POST', body: '[]' });
+  if (!answer.ok) throw new Error('the service of budgets answers ' + answer.status);
+};
 export default {
   handlers,
+  hooks: { beforeCall },
   callbacks: { allow: [process.env.DOWNSTREAM_URL], secret: process.env.HOOK_SECRET },
   nodes: { attributes: process.env.ZONE === undefined ? {} : { zone: process.env.ZONE } },
 };
@@ -98,7 +106,8 @@ export const openIncidents = async (): Promise<IncidentWorld> => {
       const made = (answers.get(request.url!.slice(1)) ?? ok)(tasks);
       if (made === 'lost') return request.socket.destroy();
       if (made === 'hangs') return;
-      response.writeHead(made.status).end(typeof made.body === 'string' ? made.body : JSON.stringify(made.body ?? ''));
+      const text = typeof made.body === 'string' ? made.body : JSON.stringify(made.body ?? '');
+      setTimeout(() => response.writeHead(made.status).end(text), made.afterMs ?? 0);
     });
   });
   await new Promise<void>((resolve) => downstream.listen(0, '127.0.0.1', resolve));
@@ -146,6 +155,7 @@ export const openIncidents = async (): Promise<IncidentWorld> => {
       const answer = await call(`POST /v1/handlers/${handler}/tasks`, { body: { tasks } });
       if (answer.status !== 200) throw new Error(answer.text);
     },
+    plant: async (sql) => void (await database.pool.query(sql)),
     explain: async (id) => (await call(`GET /v1/tasks/${id}/explain`)).text,
     stateOf: async (id) => ((await call(`GET /v1/tasks/${id}`)).body as { state: string }).state,
     findings: async () => {
@@ -169,13 +179,6 @@ export const openIncidents = async (): Promise<IncidentWorld> => {
   };
 };
 
-interface Rule {
-  alert: string;
-  expr: string;
-}
-const { groups } = load(read('deploy/prometheus/muster.rules.yml')) as { groups: { rules: Rule[] }[] };
-const RULES = groups.flatMap(({ rules }) => rules);
-
 /** As Prometheus waits by default; a process that stands still does not answer. */
 const SCRAPE_MS = 10_000;
 /** A worker that was killed counts as gone after 30 s, a wake as unanswered likewise. */
@@ -185,15 +188,15 @@ const SEEN_MS = 60_000;
 export interface Signs {
   /** The alert, and a label by which it names what it is about. */
   alert: readonly [name: string, labels: Record<string, string>];
-  /** On the dashboard's first page. */
-  finding: RegExp;
+  /** On the dashboard's first page; left out: it says nothing. */
+  finding?: RegExp;
   explain?: readonly [task: string, says: RegExp];
 }
 
 /** Waits until the incident is seen everywhere. */
 export const expectSeen = async (world: IncidentWorld, { alert, finding, explain }: Signs): Promise<void> => {
   if (explain !== undefined) await untilSaid(() => world.explain(explain[0]), explain[1]);
-  await untilSaid(world.findings, finding);
+  if (finding !== undefined) await untilSaid(world.findings, finding);
   const [name, labels] = alert;
   await eventually(async () => await firing(world, name, labels), {
     timeoutMs: SEEN_MS,
@@ -204,7 +207,8 @@ export const expectSeen = async (world: IncidentWorld, { alert, finding, explain
 
 /** Waits until nothing of it is seen any more. */
 export const expectOver = async (world: IncidentWorld, { alert, finding }: Signs): Promise<void> => {
-  const isFound = async (): Promise<boolean> => (await world.findings()).some((one) => finding.test(one));
+  const isFound = async (): Promise<boolean> =>
+    finding !== undefined && (await world.findings()).some((one) => finding.test(one));
   await eventually(async () => !(await isFound()), { timeoutMs: 60_000, what: () => `an end of ${finding}` });
   const [name, labels] = alert;
   await world.quiet(); // what was counted before is old

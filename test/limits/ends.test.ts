@@ -23,11 +23,26 @@ const handlerOf = (name: string) =>
 
 const [quick, twin] = [handlerOf('quick'), handlerOf('twin')];
 
+/** Its calls last until they are let go. */
+const held: { ids: string[]; go: () => void }[] = [];
+const heavy = defineHandler<{ to: string }>({
+  name: 'heavy',
+  limits: { maxItems: 1, maxWeight: 3, maxWeightInFlight: { perTarget: 100 } },
+  linger: { lingerMs: 0 },
+  target: ({ to }) => to,
+  weightOf: () => 3,
+  concurrency: { perTarget: 10 },
+  submit: async ({ tasks }) => {
+    await new Promise<void>((go) => held.push({ ids: tasks.map(({ id }) => id), go }));
+    return { results: tasks.map(({ id }) => ({ id, status: 'ok' as const })) };
+  },
+});
+
 let muster: TestMuster;
 let other: Awaited<ReturnType<typeof anotherNode>>;
 beforeAll(async () => {
-  muster = await startMuster([quick, twin]);
-  other = await anotherNode(muster, [quick, twin]);
+  muster = await startMuster([quick, twin, heavy]);
+  other = await anotherNode(muster, [quick, twin, heavy]);
 });
 afterAll(async () => {
   await other.stop();
@@ -95,6 +110,24 @@ test('a shared rate of one call per hour holds both handlers, on both nodes, unt
   await muster.client.sharedLimits.remove('key');
   await muster.client.waitFor(['c1', 'c2', 'd1', 'd2'], { timeoutMs: 20_000 });
   expect(performance.now() - removedAt).toBeLessThan(5_000);
+});
+
+test('a weight in flight that is set keeps further batches from being sent, until it is removed', async () => {
+  const { client } = muster;
+  await client.submit('heavy', { id: 'h0', payload: { to: 'h' } }); // so that the target is known
+  await eventually(() => held.length === 1);
+  await client.limits.set('heavy', { maxWeightInFlight: { perTarget: 7 } }, { target: 'h' });
+  await client.submit(
+    'heavy',
+    ['h1', 'h2', 'h3'].map((id) => ({ id, payload: { to: 'h' } })),
+  );
+  // Two of weight 3 are below 7, a third is not.
+  await eventually(async () => /has 6 of 7 weight in flight/.test((await client.explain('h3')).text));
+  expect(held.length).toBe(2);
+  await client.limits.remove('heavy', { target: 'h' });
+  await eventually(() => held.length === 4);
+  for (const { go } of held) go();
+  await client.waitFor(['h0', 'h1', 'h2', 'h3']);
 });
 
 test('no invariant is violated', () => expectWhole(muster.client));

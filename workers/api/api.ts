@@ -1,6 +1,9 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
+import { OutcomeMeters } from '../../activities/outcomes/meters';
+import { Outcomes } from '../../activities/outcomes/outcomes';
+import { OutcomeWriter } from '../../activities/outcomes/writer';
 import { Client } from '../../client/client';
 import { MusterError } from '../../client/errors';
 import type { Pool } from '../../postgres/pool';
@@ -62,8 +65,25 @@ const CONNECTIONS = 10;
 const BACKLOG = 4_096;
 const IDLE_MS = 50;
 
+/** Returns the pool of effects and reads, and that of idempotency keys. */
+const poolsOf = ({ databaseUrl, schema }: Settings, max: number): { pool: Pool; keyPool: Pool } => {
+  const ofDatabase = { databaseUrl: databaseUrl!, schema, max };
+  return {
+    pool: createPool({ ...ofDatabase, applicationName: 'muster api' }),
+    keyPool: createPool({ ...ofDatabase, applicationName: 'muster api keys' }),
+  };
+};
+
+/** Begins to count the ends that requests record: completions, and what depends on them. */
+const countingOf = ({ handlers }: Settings, pool: Pool, log: Logger): { told: Outcomes; counting: OutcomeWriter } => {
+  const told = new Outcomes(new OutcomeMeters(handlers.map(({ name }) => name)), log);
+  const counting = new OutcomeWriter(pool, told.minutes, log);
+  counting.start();
+  return { told, counting };
+};
+
 /** Returns the client by which requests are answered; it shares the API's pool. */
-const clientOf = (settings: Settings, pool: Pool, log: Logger): Client => {
+const clientOf = (settings: Settings, { pool, log, told }: { pool: Pool; log: Logger; told: Outcomes }): Client => {
   const { databaseUrl, schema, prefix, handlers, hooks } = settings;
   const { address, namespace, connection } = settings.temporal;
   return new Client({
@@ -73,6 +93,7 @@ const clientOf = (settings: Settings, pool: Pool, log: Logger): Client => {
     handlers,
     ...(hooks === undefined ? {} : { hooks }),
     ...sealing(settings),
+    told,
     pool,
     temporal: { address, namespace, connection, ...clientPlugs(settings.temporal) },
     onRingFailure: (err) => log.warn({ err }, 'api: a ring failed; the sweeper repeats it'),
@@ -83,17 +104,18 @@ const clientOf = (settings: Settings, pool: Pool, log: Logger): Client => {
  * Starts the API; the database must have its tables (`awaitStore`). Refuses to be open for other
  * machines.
  */
-export const startApi = async (settings: Settings, options: ApiOptions): Promise<RunningApi> => {
-  const { log } = options;
-  const max = options.maxConnections ?? settings.maxConnections ?? CONNECTIONS;
-  const { databaseUrl, schema } = settings;
-  const ofDatabase = { databaseUrl: databaseUrl!, schema, max };
-  const pool = createPool({ ...ofDatabase, applicationName: 'muster api' });
-  const keyPool = createPool({ ...ofDatabase, applicationName: 'muster api keys' });
-  const client = clientOf(settings, pool, log);
+export const startApi = async (
+  settings: Settings,
+  { log, maxConnections, elsewhere = false }: ApiOptions,
+): Promise<RunningApi> => {
+  const max = maxConnections ?? settings.maxConnections ?? CONNECTIONS;
+  const { pool, keyPool } = poolsOf(settings, max);
+  const { told, counting } = countingOf(settings, pool, log);
+  const client = clientOf(settings, { pool, log, told });
   const stopping = new AbortController();
   const close = async (): Promise<void> => {
     await client.close();
+    await counting.stop();
     await Promise.all([pool.end(), keyPool.end()]);
   };
   try {
@@ -102,7 +124,7 @@ export const startApi = async (settings: Settings, options: ApiOptions): Promise
     if (open) await refuseOpenDoor(book, host);
     const admission = new Admission(limits);
     const fair = new FairTime(limits.perCaller, admission);
-    const metrics = new ApiMetrics({ main: pool, keys: keyPool }, { admission, fair }, log);
+    const metrics = new ApiMetrics({ main: pool, keys: keyPool }, { admission, fair, meters: told.meters }, log);
     const version = packageVersion();
     const routes: Route[] = allRoutes({
       stopping: stopping.signal,
@@ -135,7 +157,7 @@ export const startApi = async (settings: Settings, options: ApiOptions): Promise
     });
     await servePages(app, document);
     serveDashboard(app);
-    const url = await listen(app, { port: port ?? 0, host, elsewhere: options.elsewhere ?? false });
+    const url = await listen(app, { port: port ?? 0, host, elsewhere });
     let stopped: Promise<void> | null = null;
     const stop = async (graceMs: number): Promise<void> => {
       stopping.abort();

@@ -129,7 +129,7 @@ const respond = async (deps: HandleDeps, whole: Route, asked: Asked): Promise<Fa
     await route.until?.(made);
     const run = (): Promise<string> => textOf(made);
     const look = isOfPage(request.headers) ? shown(deps, route, made, run) : run;
-    const text = route.isLarge === true ? await inTurn(deps, asked, run) : await look();
+    const text = route.isLarge === true ? await inTurn(deps, asked, look) : await look();
     for (const work of later) await work();
     return send(reply, route.answer, text);
   }

@@ -1,5 +1,6 @@
 import { Counter, Histogram, Registry } from 'prom-client';
 import type { Logger } from 'pino';
+import type { OutcomeMeters } from '../../activities/outcomes/meters';
 import type { Pool } from '../../postgres/pool';
 import { addConnectionGauges } from '../metrics/connectionGauges';
 import { addLiveGauge } from '../metrics/liveGauge';
@@ -20,11 +21,12 @@ export class ApiMetrics {
   /** `keys`: the pool of idempotency keys. */
   constructor(
     pools: Readonly<Record<'main' | 'keys', Pool>>,
-    { admission, fair }: { admission: Admission; fair: FairTime },
+    { admission, fair, meters }: { admission: Admission; fair: FairTime; meters: OutcomeMeters },
     log: Logger,
   ) {
     const registers = [this.registry];
     this.store = new StoreMetrics(this.registry, { pool: pools.main, log });
+    meters.register(this.registry);
     addConnectionGauges(this.registry, pools);
     this.requests = new Counter({
       name: 'muster_api_requests_total',

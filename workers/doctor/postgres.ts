@@ -6,6 +6,7 @@ import type { OldestTransaction } from '../../postgres/operations/oldestTransact
 import { readServer } from '../../postgres/operations/server';
 import type { ServerFacts } from '../../postgres/operations/server';
 import type { Pool } from '../../postgres/pool';
+import { isSkewed, SKEW_MS, skewOf } from '../../workflows/planning/clockSkew';
 import { formatDuration } from '../../workflows/planning/duration';
 import { isOldTransaction } from '../../workflows/planning/oldTransaction';
 import type { Check } from './check';
@@ -13,8 +14,6 @@ import { failed, failedBy, look, NAMED_MOST, ok, warning } from './check';
 
 /** Free connections below which the next worker may not get its own. */
 const FEW_FREE = 30;
-/** Difference of clocks that a reader of two logs would notice, in ms. */
-const SKEW_MS = 2_000;
 
 /** Looks at the database: the server, its connections and clock, the tables. */
 export const checkPostgres = async (pool: Pool): Promise<Check[]> => {
@@ -56,8 +55,8 @@ export const connectionsCheck = ({
 
 /** By the clock of the server alone what is due is decided; logs have that of their process. */
 export const clockCheck = (clockMs: number, begunMs: number, answeredMs: number): Check => {
-  const skewMs = Math.max(0, begunMs - clockMs, clockMs - answeredMs);
-  return skewMs > SKEW_MS
+  const skewMs = skewOf(clockMs, begunMs, answeredMs);
+  return isSkewed(skewMs)
     ? warning(
         'clocks',
         `this machine's and the database's differ by ${(skewMs / 1_000).toFixed(1)} s`,

@@ -11,6 +11,7 @@ import { CALLBACK_STATES } from '../../workflows/planning/callbacks/undelivered'
 import { briefly } from '../../workflows/behind';
 import { flushReasonName, LEADER_STATES, leaderStateName } from '../../workflows/planning/states';
 import { BulkGauges } from './bulkGauges';
+import { ClockGauge } from './clockGauge';
 import { ExecutionGauges } from './executionGauges';
 import { addLiveGauge } from './liveGauge';
 import { PartitionGauges } from './partitionGauges';
@@ -78,6 +79,7 @@ export class StoreMetrics {
   private readonly bulk: BulkGauges;
   private readonly partitions: PartitionGauges;
   private readonly transaction: TransactionGauge;
+  private readonly clock: ClockGauge;
   private readAt = -Infinity;
   private reading: Promise<void> | null = null;
   private counted: number | null = null;
@@ -105,6 +107,7 @@ export class StoreMetrics {
     this.executions = new ExecutionGauges(registry);
     this.bulk = new BulkGauges(registry);
     this.transaction = new TransactionGauge(registry);
+    this.clock = new ClockGauge(registry);
     this.partitions = new PartitionGauges(registry, options.partitions);
     this.stalled = new StalledGauges(registry);
     this.paused = gauge('muster_handler_paused', '1: the handler is paused');
@@ -170,6 +173,7 @@ export class StoreMetrics {
         await this.executions.read(client);
         await this.bulk.read(client);
         await this.transaction.read(client);
+        await this.clock.read(client);
         await this.partitions.read(client);
         await this.countBatches(client);
         this.objects.set(await countDueObjects(client));

@@ -72,6 +72,7 @@ export const overview = z
         executionsWithoutNodes: count.describe('Executions that wait for nodes which can run them'),
         retriedCallbacks: count.describe('Callbacks that were not delivered and are tried again'),
         lostCallbacks: count.describe('Callbacks that were given up; at most 10,000 of both are counted'),
+        clockSkewMs: z.number().describe("By how much the clock of this process differs from the store's, at least"),
         oldestTransaction: z
           .object({
             holder: z.string().describe('Whose it is: a session, a prepared transaction or a replication slot'),

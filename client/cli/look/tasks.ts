@@ -19,6 +19,7 @@ interface Options {
   order?: TimeOrder;
   error?: string;
   since?: number;
+  until?: number;
   limit: number;
   after?: string;
   ids: boolean;
@@ -47,6 +48,7 @@ export const tasksCommand = (): Command =>
     .addOption(new Option('--order <order>', 'with --state created: over all targets').choices(TIME_ORDERS))
     .option('--error <text>', 'only tasks whose error contains this text')
     .option('--since <duration>', 'only tasks that ended within this time', durationOption)
+    .option('--until <duration>', 'only tasks that ended before this time ago', durationOption)
     .option('--limit <n>', 'maximum number of tasks to list', wholeOption(1, MOST_LISTED), 100)
     .option('--after <next>', 'start after the last page')
     .option('--ids', 'print only ids, one per line', false)
@@ -60,7 +62,7 @@ async function tasks(session: Session<Options>, handler?: string, target?: strin
 }
 
 const read = async (session: Session<Options>, handler: string | undefined, target?: string): Promise<TaskPage> => {
-  const { state, tag, order, error, since, limit, after } = session.options;
+  const { state, tag, order, error, since, until, limit, after } = session.options;
   if (state === undefined && tag === undefined)
     throw new MusterError('INVALID_ARGUMENT', '--state: expected a state, or --tag, got nothing. Give one of them.');
   const client = await session.client();
@@ -71,6 +73,7 @@ const read = async (session: Session<Options>, handler: string | undefined, targ
     ...(target === undefined ? {} : { target }),
     ...(error === undefined ? {} : { error }),
     ...(since === undefined ? {} : { since: await timeAgo(client, since) }),
+    ...(until === undefined ? {} : { until: await timeAgo(client, until) }),
   };
   const { entries, next } = await allPages({ limit, after }, async (page) => {
     const found = await client.tasks.list(handler ?? null, { ...wanted, ...page });

@@ -36,6 +36,19 @@ test('errors names the error with how many, and what lists them and sends them a
   expect((await world.run('errors --since 1ms')).stdout).toMatch(/^No errors since /);
 });
 
+test('tasks lists those that ended within a time, before one, or between two', async () => {
+  const listed = async (options: string): Promise<string> =>
+    (await world.run(`tasks orders --state failed --ids ${options}`)).stdout.trim();
+  expect(await listed('')).toBe('bad-1');
+  expect(await listed('--since 1h')).toBe('bad-1');
+  expect(await listed('--since 1ms')).toBe('');
+  expect(await listed('--until 1h')).toBe('');
+  expect(await listed('--until 1ms')).toBe('bad-1');
+  expect(await listed('--since 1h --until 1ms')).toBe('bad-1');
+  const refused = await world.run('tasks orders --state created --until 1h');
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(/until: expected none with state created/)]);
+});
+
 test('batches lists those of a handler or target, page by page', async () => {
   const all = (await world.run('batches orders --json')).json<{ batches: { id: number }[]; next: string | null }>();
   expect(all.batches.length).toBeGreaterThan(0);

@@ -66,6 +66,24 @@ test('a task that waits for another attempt says why, also in the list that the 
   expect(listed.tasks.map(({ id }) => id)).toEqual(['again-1', 'again-2']);
 });
 
+test('first and last are when the first and the last of them failed', async () => {
+  const { pool } = muster.database;
+  const { rows } = await pool.query<{ at: Date }>(`
+insert into outcome (seq, target_id, state, attempts, error, at)
+select -i, (select id from target order by id limit 1), 5, 1, 'planted', clock() - (i % 3) * interval '7 min'
+from generate_series(1, 3) i
+returning at`);
+  try {
+    const planted = (await told()).find(({ text }) => text === 'planted');
+    const times = rows.map(({ at }) => at.toISOString()).toSorted();
+    const [first, last] = [planted!.first, planted!.last].map((text) => new Date(text).toISOString());
+    expect([first, last]).toEqual([times[0], times[2]]);
+    expect(Date.parse(last!) - Date.parse(first!)).toBe(14 * 60_000);
+  } finally {
+    await pool.query('delete from outcome where seq < 0');
+  }
+});
+
 test('more errors than are read: the newest are counted, and it says so', async () => {
   await muster.database.pool.query(`
 insert into outcome (seq, target_id, state, attempts, error, at)

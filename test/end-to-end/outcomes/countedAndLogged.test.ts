@@ -1,4 +1,5 @@
 import pino from 'pino';
+import { openWorld } from '../../api/world';
 import { defineHandler, LaterError } from '../../../handlers';
 import type { FunctionCall } from '../../../handlers/functions';
 import type { MetricsServer } from '../../../workers/metrics/server';
@@ -37,6 +38,17 @@ const inLane = defineHandler<{ to: string; as: Wish }>({
   submit: ({ tasks }) => submit(tasks),
 });
 
+const accepting = defineHandler<{ to: string; as: Wish }>({
+  name: 'accepting',
+  target: ({ to }) => to,
+  limits: { maxItems: 500 },
+  linger: { lingerMs: 50 },
+  submit: ({ target }) => Promise.resolve({ status: 'accepted', reference: target }),
+  poll: { everyMs: 600_000 },
+  status: (references) => Promise.resolve(references.map((reference) => ({ reference, status: 'pending' as const }))),
+  results: () => Promise.resolve([]),
+});
+
 interface Line {
   level: number;
   msg: string;
@@ -57,7 +69,7 @@ beforeAll(async () => {
   const log = pino({ level: 'debug' }, { write: (line: string) => lines.push(JSON.parse(line) as Line) });
   const functions = { note: (args: readonly string[], call: FunctionCall) => call.log.info({ args }, 'noted') };
   const executions = { ...functionsOf(functions), rollCallMs: 500 };
-  muster = await startMuster([jobs, inLane], { log, executions });
+  muster = await startMuster([jobs, inLane, accepting], { log, executions });
   const { deps } = muster.node;
   server = await startMetrics({ pool: muster.database.pool, port: 0, outcomeMeters: deps.outcomes?.meters });
 });
@@ -162,4 +174,123 @@ test('what a function of an execution logs says of which item it is', async () =
   expect(said.sort((a, b) => a.position - b.position)).toMatchObject(
     ['a', 'b'].map((arg, position) => ({ function: 'note', execution: execution.id, position, args: [arg] })),
   );
+});
+
+/** Waits for lines about tasks that no call has ended. */
+const unsent = (msg: RegExp): Promise<Line[]> =>
+  eventually(() => {
+    const found = lines.filter((line) => msg.test(line.msg));
+    return found.length > 0 && found;
+  });
+
+test('tasks that expire are counted, and a warning names the first of them', async () => {
+  const before = await ends('jobs');
+  const tasks = Array.from({ length: 12 }, (_, i) => ({
+    id: `late-${i}`,
+    payload: { to: 'late', as: 'ok' as const },
+    notBefore: '2098-01-01T00:00:00Z',
+    expiresAt: '2099-01-01T00:00:00Z',
+  }));
+  await muster.client.submit('jobs', tasks);
+  await muster.database.pool.query(`update expiry set at = clock() - interval '1 s'`);
+  const [line] = await unsent(/failed unsent: .* expiresAt had passed/);
+  expect(line).toMatchObject({ level: 40, handler: 'jobs', tasks: 12 });
+  expect(line!.first).toHaveLength(10);
+  expect(line!.first![0]).toEqual({
+    task: expect.stringMatching(/^late-/) as string,
+    state: 'failed',
+    error: expect.stringMatching(/^Expired/) as string,
+  });
+  expect((await ends('jobs'))['failed']! - before['failed']!).toBe(12);
+});
+
+test('so are tasks that fail since one that they depend on did', async () => {
+  const before = await ends('jobs');
+  await muster.client.submit('jobs', [
+    { id: 'needed', payload: { to: 'needed', as: 'failed' } },
+    { id: 'needs', payload: { to: 'needs', as: 'ok' }, dependsOn: ['needed'] },
+  ]);
+  const [line] = await unsent(/failed unsent: a task that they depend on/);
+  expect(line).toMatchObject({ level: 40, handler: 'jobs', tasks: 1, first: [{ task: 'needs', state: 'failed' }] });
+  expect((await ends('jobs'))['failed']! - before['failed']!).toBe(2);
+});
+
+test('so are those of a batch of a lane, one on which it depends having been skipped', async () => {
+  const { client } = muster;
+  const before = await ends('lanes');
+  const task = (id: string, as: Wish) => [{ id, payload: { to: id, as } }];
+  await client.submitBatch('lanes', 'lost', task('lost', 'unknown'));
+  const first = await eventually(async () => (await client.lanes.get('lost'))?.haltedBy);
+  const { batch } = await client.submitBatch('lanes', 'behind', task('behind', 'ok'), { dependsOn: [first] });
+  await client.skipHead('lost');
+  const [line] = await unsent(/failed unsent: a batch that theirs depends on/);
+  expect(line).toMatchObject({ level: 40, handler: 'lanes', batch, tasks: 1 });
+  expect((await client.getTask('behind'))!.state).toBe('failed');
+  expect((await ends('lanes'))['failed']! - before['failed']!).toBe(1);
+});
+
+describe('what the downstream reports of a batch that it had accepted', () => {
+  const accepted = async (to: string): Promise<void> => {
+    await muster.client.submit('accepting', [
+      { id: `${to}-0`, payload: { to, as: 'ok' } },
+      { id: `${to}-1`, payload: { to, as: 'ok' } },
+    ]);
+    await eventually(() => lines.some((line) => line.target === to && line.msg === 'a batch is tried again, or waits'));
+  };
+  const report = (to: string): object => ({
+    reference: to,
+    results: [
+      { id: `${to}-0`, status: 'ok' },
+      { id: `${to}-1`, status: 'failed', error: 'no such job' },
+    ],
+  });
+  const told = (to: string): object => ({
+    level: 40,
+    target: to,
+    ends: { succeeded: 1, failed: 1 },
+    first: [{ task: `${to}-1`, state: 'failed', error: 'no such job' }],
+  });
+
+  test('is counted and logged by the worker that takes it', async () => {
+    const before = await ends('accepting');
+    await accepted('by-workflow');
+    const { temporal } = muster.node.deps;
+    await temporal.workflow.execute('completion', {
+      taskQueue: muster.prefix,
+      workflowId: `${muster.prefix}/completion/accepting/1`,
+      args: [{ handler: 'accepting', ...report('by-workflow') }],
+    });
+    expect(lines.at(-1)).toMatchObject(told('by-workflow'));
+    const after = await ends('accepting');
+    expect([after['succeeded']! - before['succeeded']!, after['failed']! - before['failed']!]).toEqual([1, 1]);
+  });
+
+  test('or by the API, with what fails because of it', async () => {
+    await accepted('by-api');
+    await muster.client.submit('jobs', {
+      id: 'waits-for-api',
+      payload: { to: 'api', as: 'ok' },
+      dependsOn: ['by-api-1'],
+    });
+    const before = await ends('jobs');
+    const api = await openWorld({ muster, handlers: [jobs, inLane, accepting] });
+    try {
+      const { status } = await api.call('POST /v1/handlers/accepting/complete', { body: report('by-api') });
+      expect(status).toBe(200);
+      await muster.client.waitFor('waits-for-api');
+      const logged = api.logged.map((line) => JSON.parse(line) as Line);
+      expect(logged).toContainEqual(expect.objectContaining(told('by-api')));
+      const { text } = await api.call('GET /metrics');
+      for (const state of ['succeeded', 'failed'])
+        expect(text).toContain(`muster_task_ends_total{handler="accepting",state="${state}"} 1`);
+      // Whichever came first, this process or the worker, has ended what depends on it.
+      await eventually(async () => {
+        const all = (await api.call('GET /metrics')).text;
+        const ofApi = Number(/ends_total\{handler="jobs",state="failed"\} (\d+)/.exec(all)![1]);
+        return ofApi + (await ends('jobs'))['failed']! - before['failed']! === 1;
+      });
+    } finally {
+      await api.stop();
+    }
+  });
 });

@@ -1,17 +1,11 @@
-import { load } from 'js-yaml';
 import { evaluate, scrapeOf } from '../../incidents/promql';
+import type { Rule } from '../../incidents/ruleTimeline';
+import { alertsAt, labelsOf, minutesOf, RULES, RULE_TESTS } from '../../incidents/ruleTimeline';
 import { read } from '../project';
 
 /** deploy/prometheus: each rule asks for metrics and labels, and names commands, that there are. */
 
-interface Rule {
-  alert: string;
-  expr: string;
-  labels: { severity: string };
-  annotations: { summary: string; action: string };
-}
-const { groups } = load(read('deploy/prometheus/muster.rules.yml')) as { groups: { rules: Rule[] }[] };
-const rules = groups.flatMap((group) => group.rules).map((rule): [string, Rule] => [rule.alert, rule]);
+const rules = RULES.map((rule): [string, Rule] => [rule.alert, rule]);
 
 /** Of the generated reference, which a test compares with the code. */
 const metrics = new Map(
@@ -69,6 +63,23 @@ test.each(['queued', 'delayed', 'held'])('a backlog is full of what is %s, as su
     return evaluate(expr, now, now).length;
   };
   expect([fires(94), fires(95)]).toEqual([0, 1]);
+});
+
+test.each(rules)('%s: is silent, pending and firing when its test says so', (name, rule) => {
+  const test = RULE_TESTS.find((one) => one.name === name);
+  if (test === undefined) throw new Error(`deploy/prometheus/muster.tests.yml has no test of ${name}`);
+  const states = new Set<string>();
+  for (const { expr, eval_time: at, exp_samples: wanted } of test.promql_expr_test) {
+    expect(expr).toBe(`ALERTS{alertname="${name}"}`);
+    expect([at, alertsAt(rule, test, minutesOf(at))]).toEqual([at, wanted.map(({ labels }) => labelsOf(labels))]);
+    for (const state of wanted.length === 0 ? ['silent'] : wanted.map(({ labels }) => labelsOf(labels)['alertstate']!))
+      states.add(state);
+  }
+  expect([...states].sort()).toEqual(['firing', ...(rule.for === undefined ? [] : ['pending']), 'silent']);
+});
+
+test('a test is of a rule that there is', () => {
+  expect(RULE_TESTS.map(({ name }) => name)).toEqual(rules.map(([name]) => name));
 });
 
 test('each kind of metric that a rule needs is told apart', () => {

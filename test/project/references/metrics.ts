@@ -28,7 +28,8 @@ export const metricsReference = async (): Promise<string> => {
     health: { polls: new PollWatch('http://localhost:1') },
   });
   const admission = new Admission(DEFAULT_LIMITS);
-  const shared = { admission, fair: new FairTime(DEFAULT_LIMITS.perCaller, admission) };
+  const fair = new FairTime(DEFAULT_LIMITS.perCaller, admission);
+  const shared = { admission, fair, meters: new OutcomeMeters() };
   const api = new ApiMetrics({ main: pool, keys: pool }, shared, pino({ level: 'silent' }));
   health.stop();
   await health.report(); // its first check ends; under way, it would keep the process
@@ -40,7 +41,7 @@ export const metricsReference = async (): Promise<string> => {
     ].join(' '),
     rowsOf(registry),
     '## Metrics of the HTTP API',
-    '`muster api` serves these at `/metrics`, and those of the store and of connections.',
+    '`muster api` serves these at `/metrics`, and those of the store, of connections and of the ends that it records.',
     rowsOf(api.registry, 'muster_api_'),
   ]);
 };

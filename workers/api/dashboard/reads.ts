@@ -4,6 +4,7 @@ import { fanoutViewOf } from '../../../client/fanouts/fanout';
 import { setLimitsOf } from '../../../client/limits/view';
 import { findScope } from '../../../client/operations/scope';
 import { readBeside } from '../../../postgres/dashboard/beside';
+import { readClockSkew } from '../../../postgres/clockSkew';
 import { endOf, holderOf, readOldestTransaction } from '../../../postgres/operations/oldestTransaction';
 import { readNewestFanouts } from '../../../postgres/dashboard/fanouts';
 import { readForming } from '../../../postgres/dashboard/forming';
@@ -85,6 +86,12 @@ const oldestOf = async (client: Client): Promise<NonNullable<Overview['beside']>
   return { holder: holderOf(oldest), seconds, transactions, remedy: endOf(oldest) };
 };
 
+const besideOf = async (client: Client): Promise<Overview['beside']> => ({
+  ...(await readBeside(client.pool)),
+  clockSkewMs: Math.round(await readClockSkew(client.pool)),
+  oldestTransaction: await oldestOf(client),
+});
+
 /** Returns all that is to be seen at a glance by a token with these limits. */
 export const readOverview = async (client: Client, limits: Limits): Promise<Overview> => {
   const at = await readTime(client.pool);
@@ -100,7 +107,7 @@ export const readOverview = async (client: Client, limits: Limits): Promise<Over
     handlers: mine.flatMap((status) => briefly(status, settings, retrying)),
     nodes: isWhole ? await countNodes(client) : null,
     queuers: isWhole ? await client.queuer() : null,
-    beside: isWhole ? { ...(await readBeside(client.pool)), oldestTransaction: await oldestOf(client) } : null,
+    beside: isWhole ? await besideOf(client) : null,
   };
 };
 

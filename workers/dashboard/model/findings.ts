@@ -1,6 +1,7 @@
 import type { Overview, OverviewHandler } from '../../../workflows/contracts/dashboard';
 import type { Finding } from './finding';
 import { resume } from './actions';
+import { skewed } from './clockSkew';
 import { counted, duration, number } from './format';
 import { resumeLanes } from './moreActions';
 import { openFor } from './openTransaction';
@@ -218,7 +219,7 @@ const ofNodes = ({ nodes, handlers }: Overview): Finding[] =>
 const ofBeside = ({ beside }: Overview): Finding[] => {
   if (beside === null) return [];
   const { executionsWithoutNodes: n, retriedCallbacks: retried, lostCallbacks: lost, oldestTransaction } = beside;
-  const found: Finding[] = [];
+  const found: Finding[] = skewed(beside.clockSkewMs);
   if (oldestTransaction !== null) found.push(...openFor(oldestTransaction));
   if (n > 0)
     found.push({

@@ -137,9 +137,10 @@ const failDependent: Statement = (tables, [id, error]) => {
   const batch = tables.batch(id as number);
   if (batch.inLane!.status > STATUSES.delayed) return NO_ROWS;
   tables.lanes.move(batch, STATUSES['failed-dependency'], tables.nowMs);
-  for (const task of membersIn(batch)) tables.end(task, 'failed', task.attempts + batch.counted, error as string);
+  const members = membersIn(batch);
+  for (const task of members) tables.end(task, 'failed', task.attempts + batch.counted, error as string);
   Object.assign(batch, { state: 'failed', carried: false, retryAtMs: null, error });
-  return NO_ROWS;
+  return [{ handler: tables.handler.name, tasks: members.length }];
 };
 
 export const GRANTS: Readonly<Record<string, Statement>> = {
