@@ -27,8 +27,8 @@ const ERROR_PART_MAX = 1_000;
 
 /** Checks a text that errors must contain. */
 export const checkErrorPart = (field: string, error: unknown): string => {
-  if (typeof error !== 'string' || error === '' || error.length > ERROR_PART_MAX)
-    throw new InvalidArgumentError(field, `a text of 1 to ${ERROR_PART_MAX} characters`, error);
+  if (typeof error !== 'string' || error === '' || error.length > ERROR_PART_MAX || error.includes('\0'))
+    throw new InvalidArgumentError(field, `a text of 1 to ${ERROR_PART_MAX} characters (without NUL)`, error);
   return error;
 };
 

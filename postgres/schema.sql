@@ -1441,7 +1441,7 @@ create table uncounted_end (
   handler_id integer not null,
   minute timestamp with time zone not null,
   ends bigint[] not null
-);
+) with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=20000, vacuum_truncate=off);
 
 create table unneeded_object (
   key text not null,

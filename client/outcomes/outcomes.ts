@@ -11,7 +11,7 @@ export class Outcomes {
   /**
    * Lists what the workers' calls and tasks came to, per handler and minute, the newest first. Each
    * worker adds its counts every 5 s: they are statistics, of which a crash loses at most those.
-   * Ends that no call made are exact, and there within seconds.
+   * Ends that clients make without a call are exact, and there within seconds.
    * They are kept for 7 days, unless the workers' `outcomes.keepMs` says otherwise. Throws
    * `NotFoundError` for an unknown handler.
    */

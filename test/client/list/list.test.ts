@@ -212,6 +212,7 @@ test.each([
   [{ state: 'failed', limit: 0 }, /limit: expected a whole number from 1 to 1000/],
   [{ state: 'failed', limit: 1_001 }, /limit: expected a whole number from 1 to 1000/],
   [{ state: 'failed', error: '' }, /error: expected a text of 1 to 1000 characters/],
+  [{ state: 'failed', error: 'a\0b' }, /error: expected a text of 1 to 1000 characters .without NUL./],
   [{ state: 'failed', after: 'here' }, /after: expected the `next` of a page of failed tasks/],
   [{ state: 'failed', after: 7 }, /after: expected the `next` of a page of failed tasks/],
   [{ state: 'failed', target: 'nowhere' }, /Target "nowhere" of handler "items" not found/],

@@ -60,7 +60,7 @@ const counted = async (handler: string): Promise<Record<string, number>> => {
     outcomes.reduce((all, { ends }) => all + ends[end], 0);
   return { succeeded: sum('succeeded'), failed: sum('failed'), dead: sum('dead'), cancelled: sum('cancelled') };
 };
-/** What is counted comes to what the store holds, and stays there for a round of each writer. */
+/** What is counted comes to what the store holds. */
 const expectCounted = async (handler: string): Promise<Record<string, number>> => {
   const expected = await held(handler);
   await eventually(async () => JSON.stringify(await counted(handler)) === JSON.stringify(expected));
