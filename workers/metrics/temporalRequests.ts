@@ -2,7 +2,7 @@ import { Counter } from 'prom-client';
 import type { Registry } from 'prom-client';
 import type { RequestCounts } from '../../workflows/temporal/requests';
 
-/** Adds the counter of the workflows that this process has woken, and the runs that it has ended. */
+/** Adds the counter of workflows that this process has woken, and of runs that it has ended. */
 export const addTemporalRequests = (registry: Registry, read: () => RequestCounts): void => {
   new Counter({
     name: 'muster_temporal_requests_total',

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { paced } from '../planning/pace';
 
-/** The requests by which clients and workers wake Muster's workflows, and end those that are stuck. */
+/** The requests by which clients and workers wake Muster's workflows, and end stuck ones. */
 
 /** Most requests in flight at once: 500 would overload a small server. */
 const PARALLELISM = 16;
