@@ -3,13 +3,13 @@ import { afterPage, handlerName, pageLimit, targetKey } from '../../../workflows
 import { limitsChanged, limitSettings, limitsPage, limitsView } from '../../../workflows/contracts/limits';
 import { route } from '../route';
 import { refuseLimitsAbove } from './operator';
+import { FOLLOWED } from '../../../workflows/planning/limits/followed';
 
 const tag = 'Limits';
 const ofHandler = z.object({ handler: handlerName });
 const ofTarget = z.object({ handler: handlerName, target: targetKey });
 const shown = { status: 200 as const, schema: limitsView, description: 'The limits' };
 const changed = { status: 200 as const, schema: limitsChanged, description: 'The limits, and what has changed' };
-const FOLLOWED = 'All workers follow within about a second; calls that have begun are not broken off.';
 
 const list = route({
   id: 'listLimits',

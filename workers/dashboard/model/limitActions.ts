@@ -5,6 +5,7 @@ import type { Action, Field, Given } from './actions';
 import { action } from './actions';
 import type { Request } from './operations';
 import { requestOf } from './operations';
+import { FOLLOWED } from '../../../workflows/planning/limits/followed';
 
 /** Limits that are set while workers run, and removed. */
 
@@ -52,8 +53,6 @@ const settingsWith = ({ limit = '', value = '', seconds = '', forMs = '' }: Give
   const [name, of] = limit.split('.') as [string, string?];
   return { [name]: of === undefined ? most : { [of]: most }, ...lasting };
 };
-
-const FOLLOWED = 'All workers follow within about a second; calls that have begun are not broken off.';
 
 const setting = (of: string, choices: Choices, request: Request): Action =>
   action({

@@ -6,7 +6,7 @@ import type { NodeView, PartitionView } from '../../../workflows/contracts/node'
 export const isMoving = ({ holder, wantedBy }: Pick<PartitionView, 'holder' | 'wantedBy'>): boolean =>
   wantedBy !== null && wantedBy !== holder;
 
-const SHOWN = 10;
+const MOST_SHOWN = 10;
 const movedAt = ({ lastMove }: Pick<PartitionView, 'lastMove'>): number => Date.parse(lastMove?.at ?? '') || 0;
 const rankOf = (one: PartitionView): number => (isMoving(one) ? 0 : one.pinnedTo === null ? 2 : 1);
 
@@ -15,7 +15,7 @@ export const movesOf = (partitions: readonly PartitionView[]): PartitionView[] =
   partitions
     .filter((one) => rankOf(one) < 2 || one.lastMove !== null)
     .sort((a, b) => rankOf(a) - rankOf(b) || movedAt(b) - movedAt(a))
-    .slice(0, SHOWN);
+    .slice(0, MOST_SHOWN);
 
 /** Returns the nodes that can hold partitions of a handler: what an operator chooses from. */
 export const choicesOf = (nodes: readonly NodeView[], handler: string): (readonly [id: string, name: string])[] =>
