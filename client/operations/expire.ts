@@ -15,17 +15,13 @@ export const EXPIRED_AT_ONCE = 500;
 /** What is in a batch is looked at again after this: it may come back. */
 const AGAIN_MS = 10_000;
 
-/** What was found to have expired. */
-export interface Expired {
-  /** How many expiries were looked at; fewer than `EXPIRED_AT_ONCE`: those were all. */
-  looked: number;
-  /** Tasks that have failed, by handler. */
-  failed: readonly FailedUnsent[];
-}
-
-/** Ends tasks that still wait, in no batch, although their time has passed: they fail. */
-export const expireSome = async (client: BulkContext): Promise<Expired> => {
-  if (!(await withRetries(() => store.hasExpired(client.pool)))) return { looked: 0, failed: [] };
+/**
+ * Ends tasks that still wait, in no batch, although their time has passed: they fail, which `tell`
+ * hears after the commit. Returns how many expiries it looked at; fewer than `EXPIRED_AT_ONCE`:
+ * those were all.
+ */
+export const expireSome = async (client: BulkContext, tell: (failed: FailedUnsent) => void): Promise<number> => {
+  if (!(await withRetries(() => store.hasExpired(client.pool)))) return 0;
   const error = client.sealer === null ? EXPIRED : await client.sealer.sealText(EXPIRED);
   const { looked, rows } = await withRetries(() =>
     inTransaction(client.pool, async (tx) => {
@@ -45,9 +41,10 @@ export const expireSome = async (client: BulkContext): Promise<Expired> => {
       return { looked: due.length, rows: ended.filter((row) => row.cancelled) };
     }),
   );
-  if (rows.length > 0)
-    await wakeAfter(client, { targetIds: rows.map(({ targetId }) => targetId), laneIds: [], hasEnds: true }, false);
   const failures = new UnsentFailures('expired');
   for (const row of rows) failures.add({ ...row, error });
-  return { looked, failed: failures.all() };
+  for (const one of failures.all()) tell(one);
+  if (rows.length > 0)
+    await wakeAfter(client, { targetIds: rows.map(({ targetId }) => targetId), laneIds: [], hasEnds: true }, false);
+  return looked;
 };

@@ -23,6 +23,17 @@ export const scrapeOf = (...texts: string[]): Scrape => {
   return found;
 };
 
+/** The samples of several processes, each with its own `instance`, as Prometheus adds it. */
+export const scrapeOfAll = (texts: ReadonlyMap<string, string>): Scrape => {
+  const all = new Map<string, Sample[]>();
+  for (const [instance, text] of texts)
+    for (const [name, samples] of scrapeOf(text)) {
+      const own = samples.map(({ labels, value }) => ({ labels: { ...labels, instance }, value }));
+      all.set(name, [...(all.get(name) ?? []), ...own]);
+    }
+  return all;
+};
+
 /** A vector, or a number. */
 type Value = readonly Sample[] | number;
 

@@ -15,7 +15,7 @@ import { createDatabase, temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import { closedPort } from '../handlers/downstream';
 import type { Sample, Scrape } from './promql';
-import { evaluate, scrapeOf } from './promql';
+import { evaluate, scrapeOfAll } from './promql';
 import { RULES } from './ruleTimeline';
 
 interface Task {
@@ -130,9 +130,9 @@ export const openIncidents = async (): Promise<IncidentWorld> => {
       const answer = await fetch(`http://127.0.0.1:${one}/metrics`, { signal: AbortSignal.timeout(SCRAPE_MS) }).catch(
         () => null,
       );
-      return answer === null ? '' : answer.text();
+      return [`worker:${one}`, answer === null ? '' : await answer.text()] as const;
     });
-    return scrapeOf((await call('GET /metrics')).text, ...(await Promise.all(workers)));
+    return scrapeOfAll(new Map([['api', (await call('GET /metrics')).text], ...(await Promise.all(workers))]));
   };
   let before: Scrape = new Map();
   return {

@@ -127,9 +127,13 @@ const respond = async (deps: HandleDeps, whole: Route, asked: Asked): Promise<Fa
     const later: (() => Promise<void>)[] = [];
     const made = call({ afterCommit: (work) => void later.push(work) });
     await route.until?.(made);
-    const run = (): Promise<string> => textOf(made);
-    const look = isOfPage(request.headers) ? shown(deps, route, made, run) : run;
-    const text = route.isLarge === true ? await inTurn(deps, asked, look) : await look();
+    const build = (): Promise<string> => textOf(made);
+    // Who waits for what another viewer reads holds no place for large answers.
+    const run = route.isLarge === true ? () => inTurn(deps, asked, build) : build;
+    const look = isOfPage(request.headers)
+      ? shown(deps, route, made, { run, isDryRun: asksDryRun(request.headers) })
+      : run;
+    const text = await look();
     for (const work of later) await work();
     return send(reply, route.answer, text);
   }
@@ -149,13 +153,18 @@ const lookIn = ({ fair, admission }: HandleDeps, { id }: Caller, ms: number, mos
 
 /** Reads for the pages of all viewers of one reach. A change by one of them shows at once. */
 const shown =
-  ({ snapshots }: HandleDeps, { id, method, waits, isOwn = false }: Route, made: Call, run: () => Promise<string>) =>
+  (
+    { snapshots }: HandleDeps,
+    { id, method, waits, isOwn = false }: Route,
+    made: Call,
+    { run, isDryRun }: { run: () => Promise<string>; isDryRun: boolean },
+  ) =>
   async (): Promise<string> => {
     const { params, query, caller } = made;
     if (method === 'GET' && !isOwn && waits === undefined)
       return snapshots.of(JSON.stringify([id, params, query, caller.limits]), run);
     const text = await run();
-    if (method !== 'GET') snapshots.clear();
+    if (method !== 'GET' && !isDryRun) snapshots.clear();
     return text;
   };
 

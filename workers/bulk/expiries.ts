@@ -14,8 +14,7 @@ export const endExpired = (
   counts: Pick<SweepCounts, 'expiries'>,
 ): Promise<void> =>
   pages(ROUND_MS, async () => {
-    const { looked, failed } = await expireSome(changing(deps));
-    for (const one of failed) deps.outcomes?.failedUnsent(one);
+    const looked = await expireSome(changing(deps), (failed) => deps.outcomes?.failedUnsent(failed));
     counts.expiries += looked;
     return looked === EXPIRED_AT_ONCE;
   });

@@ -17,8 +17,11 @@ export const isTraceUrl = (template: string): boolean => {
   const urls = SAMPLES.map((id) => filled(template, id));
   if (!urls.every((url) => URL.canParse(url))) return false;
   const [a, b] = urls.map((url) => new URL(url)) as [URL, URL];
-  return WEB_SCHEMES.includes(a.protocol) && a.host === b.host && a.username === b.username && a.href !== b.href;
+  return WEB_SCHEMES.includes(a.protocol) && a.host === b.host && hasNoUser(a) && a.href !== b.href;
 };
+
+/** The address is told to every viewer: it may have no credentials. */
+const hasNoUser = ({ username, password }: URL): boolean => username === '' && password === '';
 
 /** Returns the trace id of a W3C `traceparent`; null: it has none. */
 export const traceIdIn = (traceparent: string): string | null =>

@@ -2,7 +2,6 @@ import { Command, InvalidArgumentError } from 'commander';
 import type { ApiTokenRow, Scope } from '../../../postgres/api/token';
 import { insertToken, lockToken, readTokens, replaceToken, revokeToken, SCOPES } from '../../../postgres/api/token';
 import { findTenant } from '../../../postgres/api/tenant';
-import { inTransaction } from '../../../postgres/pool';
 import { NotFoundError } from '../../errors';
 import { CHANGE } from '../../tasks/failureTexts';
 import { command, lifetimeOption, wholeOption } from '../support/command';
@@ -153,6 +152,7 @@ async function rotate(session: Session<{ overlap?: number }>, id: number): Promi
   const client = await session.client();
   await client.ready();
   const { newToken, hashToken } = await import('../../../workers/api/tokens.js');
+  const { inTransaction } = await import('../../../postgres/pool.js');
   const token = newToken();
   const { overlap: overlapMs = OVERLAP_MS } = session.options;
   const act = { verb: 'rotate', subject: `token ${id}`, detail: { overlapMs } };

@@ -73,7 +73,7 @@ export const startChromium = async (program: string): Promise<Chromium> => {
       devtools.close();
       child.kill('SIGKILL');
       await ended;
-      rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+      rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }); // its children still write
     },
   };
 };

@@ -12,6 +12,8 @@ test.each([
   ['https://jaeger.example.com/trace/{traceid}', false],
   ['https://{traceId}.example.com/', false],
   ['https://{traceId}@jaeger.example.com/', false],
+  ['https://user:{traceId}@jaeger.example.com/', false],
+  ['https://user:pw@jaeger.example.com/{traceId}', false],
   ['{traceId}', false],
   ['/trace/{traceId}', false],
   ['javascript:alert("{traceId}")', false],

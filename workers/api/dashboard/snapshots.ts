@@ -3,6 +3,8 @@ const SHOWN_MS = 1_000;
 const TIMES_READING = 4;
 /** Snapshots that are kept. */
 const MOST_SHOWN = 200;
+/** Longer ones are shared while they are read, and not kept: a viewer could have hundreds of them. */
+const LONGEST_KEPT = 100_000;
 
 interface Shown {
   text: Promise<string>;
@@ -26,6 +28,8 @@ export class Snapshots {
     if (this.shown.size >= MOST_SHOWN) this.forget();
     const shown: Shown = { text: this.timed(read, (ms) => this.keep(shown, ms)), until: Infinity };
     this.shown.set(key, shown);
+    const isTooLong = (text: string): boolean => text.length > LONGEST_KEPT && this.shown.get(key) === shown;
+    shown.text.then((text) => isTooLong(text) && this.shown.delete(key)).catch(() => undefined);
     shown.text.catch(() => this.shown.get(key) === shown && this.shown.delete(key));
     return shown.text;
   }

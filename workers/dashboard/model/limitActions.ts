@@ -47,7 +47,7 @@ const settingsWith = ({ limit = '', value = '', seconds = '', forMs = '' }: Give
   const lasting = forMs === '' ? {} : { forMs: Number(forMs) };
   if (RATES.some(([unit]) => unit === limit)) {
     const per = numberIn(seconds);
-    const perMs = typeof per === 'number' ? per * 1_000 : per;
+    const perMs = typeof per === 'number' ? Math.round(per * 1_000) : per;
     return { rate: most === null ? null : { limit: most, perMs, unit: limit }, ...lasting };
   }
   const [name, of] = limit.split('.') as [string, string?];

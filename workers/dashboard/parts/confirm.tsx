@@ -32,7 +32,13 @@ export const Confirm = ({ action, close }: { action: Action; close: (isDone: boo
   const isDone = typeof state === 'object' && 'done' in state;
   const leave = (): void => dialog.current?.close();
   return (
-    <dialog ref={dialog} aria-labelledby="question" onClose={() => close(isDone)}>
+    <dialog
+      ref={dialog}
+      aria-labelledby="question"
+      // What became of a change that was sent is shown: it cannot be taken back.
+      onCancel={(event) => state === 'sent' && event.preventDefault()}
+      onClose={() => close(isDone)}
+    >
       <form
         ref={form}
         method="dialog"
@@ -53,7 +59,7 @@ export const Confirm = ({ action, close }: { action: Action; close: (isDone: boo
         <Came state={state} leave={leave} />
         <div class="actions">
           {!isDone && (
-            <button type="button" onClick={leave}>
+            <button type="button" disabled={state === 'sent'} onClick={leave}>
               Leave it
             </button>
           )}
