@@ -96,7 +96,7 @@ const ANY_VALUE = ['handler', 'instance'];
 test.each(RULE_TESTS.flatMap((one) => one.input_series.map(({ series }) => series)))(
   'planted as it is: %s',
   (series) => {
-    const { instance: _, ...planted } = labelsOf(series);
+    const planted = { ...labelsOf(series), instance: '' };
     const live = now.get(series.replace(/\{.*/, '')) ?? [];
     const shape = (labels: Record<string, string>): Record<string, string> =>
       Object.fromEntries(Object.entries(labels).map(([name, text]) => [name, ANY_VALUE.includes(name) ? '' : text]));
@@ -123,7 +123,7 @@ test('variables ask for labels that there are', () => {
     const [, name, of] = /^label_values\((\w+), (\w+)\)$/.exec(query) ?? [];
     return name === undefined ? [] : [[name, of!] as const];
   }) as [readonly [string, string]];
-  expect(now.get(metric)!.map(({ labels }) => Object.keys(labels))).toContainEqual([label]);
+  expect(now.get(metric)!.map(({ labels }) => Object.keys(labels))).toContainEqual([label, 'instance']);
 });
 
 test('an expression that names what there is not is seen', () => {
