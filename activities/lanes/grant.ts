@@ -39,8 +39,14 @@ interface Deps {
 export const grantLanes = async (deps: Deps, input: GrantInput): Promise<GrantAnswer> => {
   if (!Number.isInteger(input.queuerId)) return { ...NOTHING, foreign: true, epoch: 0, next: 'idle' }; // started by hand
   let failed: FailedUnsent[] = [];
-  const turn = (): Promise<GrantAnswer> =>
-    inTransaction(deps.pool, (client) => takeTurn(client, deps, input, (those) => (failed = those)), BEGIN_SHORT);
+  const turn = (): Promise<GrantAnswer> => {
+    failed = []; // of a try that was rolled back
+    return inTransaction(
+      deps.pool,
+      (client) => takeTurn(client, deps, input, (those) => (failed = those)),
+      BEGIN_SHORT,
+    );
+  };
   const answer = await withRetries(turn).catch((error: unknown) => {
     // Log it here: the workflow retries indefinitely and reports nothing.
     deps.log.error({ err: error, queuer: input.queuerId, turn: input.turn }, 'a turn of the queuer failed');

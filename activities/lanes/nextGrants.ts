@@ -60,6 +60,7 @@ export const grantNext = async (deps: Deps, queuerId: number, asks: readonly Ask
     inTransaction<NextGrants>(
       deps.pool,
       async (client) => {
+        failed = []; // of a try that was rolled back
         const queuer = await lockQueuer(client, queuerId);
         const known = await keepSubmitters(client, distinct(asks), SUBMITTER_LEASE_MS);
         if (queuer?.expired === true) await recoverExpired(client, queuerId);

@@ -11,12 +11,10 @@ export interface HalfRow {
   attempts: number;
 }
 
-/** Splits in halves are fewer: a batch of 10,000 tasks has 14. */
-const MOST_SPLITS = 20;
-
 /**
  * Returns the batch that a batch was split from in the end, and all that were split from that, the
- * oldest splits first; at most `limit`.
+ * oldest splits first; at most `limit`. Halves of 10,000 tasks are 14 levels; what is left of a
+ * batch of a lane may be split off again and again.
  */
 export const readHalves = async (db: Queryable, id: number, limit: number): Promise<HalfRow[]> => {
   const { rows } = await db.query<HalfRow>({
@@ -29,7 +27,7 @@ with recursive up as (
   union all
   select p.id, p.parent_id, up.splits + 1
   from up join batch p on p.id = up.parent_id
-  where up.splits < ${MOST_SPLITS}),
+  where up.splits < $2),
 down as (
   (select up.id, null::bigint as parent, 0 as splits
   from up
@@ -37,7 +35,7 @@ down as (
   union all
   select c.id, down.id, down.splits + 1
   from down join batch c on c.parent_id = down.id
-  where down.splits < ${MOST_SPLITS}),
+  where down.splits < $2),
 found as (
   select down.id, down.parent, down.splits
   from down

@@ -219,6 +219,11 @@ describe('the same programs, where no server starts', () => {
       copy = theCopy(cache);
     });
 
+    const instead = (name: string, make: (path: string) => unknown) => (): void => {
+      rmSync(join(copy, name), { recursive: true });
+      make(join(copy, name));
+    };
+
     test.each<[string, () => void]>([
       [
         'with links into an installation that is closed',
@@ -233,21 +238,14 @@ describe('the same programs, where no server starts', () => {
       ['with a file less, which only initdb needs', () => rmSync(join(copy, 'share', 'postgresql', 'postgres.bki'))],
       ['with a program of another content of the same size', () => changeByte(join(copy, 'bin', 'postgres'))],
       ['with a library more', () => writeFileSync(join(copy, 'lib', 'libplanted.so'), '')],
+      ['with a library in place of a link', instead('lib/libicuuc.so.60', (path) => writeFileSync(path, ''))],
+      [
+        'with a link in place of a program',
+        instead('bin/postgres', (path) => symlinkSync(join(native, 'bin', 'postgres'), path)),
+      ],
       ['that others cannot run', () => chmodSync(join(copy, 'bin'), 0o600)],
-      [
-        'that is empty',
-        () => {
-          rmSync(copy, { recursive: true });
-          mkdirSync(copy);
-        },
-      ],
-      [
-        'that is no directory',
-        () => {
-          rmSync(copy, { recursive: true });
-          writeFileSync(copy, '');
-        },
-      ],
+      ['that is empty', instead('', mkdirSync)],
+      ['that is no directory', instead('', (path) => writeFileSync(path, ''))],
     ])('%s', async (_what, harm) => {
       harm();
       const { lines, again } = (await find(cache)).report;

@@ -260,7 +260,9 @@ describe('what the downstream reports of a batch that it had accepted', () => {
       workflowId: `${muster.prefix}/completion/accepting/1`,
       args: [{ handler: 'accepting', ...report('by-workflow') }],
     });
-    expect(lines.at(-1)).toMatchObject(told('by-workflow'));
+    expect(lines.filter(({ level, target }) => level === 40 && target === 'by-workflow')).toMatchObject([
+      told('by-workflow'),
+    ]);
     const after = await ends('accepting');
     expect([after['succeeded']! - before['succeeded']!, after['failed']! - before['failed']!]).toEqual([1, 1]);
   });

@@ -3,7 +3,7 @@ const SHOWN_MS = 1_000;
 const TIMES_READING = 4;
 /** Snapshots that are kept. */
 const MOST_SHOWN = 200;
-/** Longer ones are shared while they are read, and not kept: a viewer could have hundreds of them. */
+/** Longer ones are shared while they are read, and not kept: a viewer may have hundreds. */
 const LONGEST_KEPT = 100_000;
 
 interface Shown {

