@@ -5,7 +5,7 @@ import type { Queryable } from './pool';
 export const readClockSkew = async (db: Queryable): Promise<number> => {
   const begunMs = Date.now();
   const { rows } = await db.query<{ ms: number }>({
-    name: 'read-clock',
+    name: 'read-clock-skew',
     text: 'select (extract(epoch from clock()) * 1000)::float8 as ms',
   });
   return skewOf(rows[0]!.ms, begunMs, Date.now());
