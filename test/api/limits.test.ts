@@ -53,14 +53,20 @@ test('lists that are too long and elements of another type are found wherever th
   expect(found([])).toEqual([['', false]]);
 });
 
-test('what does not fit waits until there is room; of one caller, what is small goes first', async () => {
+/** A room for ten, and who has entered it. */
+const openRoom = () => {
   const room = new Room(10, 'tests');
   const entered: string[] = [];
-  const enter = async (name: string, size: number) => {
-    const leave = await room.enter(size, 1);
+  const enter = async (name: string, size: number, caller = 1) => {
+    const leave = await room.enter(size, caller);
     entered.push(name);
     return leave;
   };
+  return { enter, entered };
+};
+
+test('what does not fit waits until there is room; of one caller, what is small goes first', async () => {
+  const { enter, entered } = openRoom();
   const first = await enter('first', 6);
   const large = enter('larger than the room', 99);
   const small = await enter('small', 4);
@@ -76,13 +82,7 @@ test('what does not fit waits until there is room; of one caller, what is small 
 });
 
 test('who would have the least of the room gets the next place in it, however many others wait', async () => {
-  const room = new Room(10, 'tests');
-  const entered: string[] = [];
-  const enter = async (name: string, size: number, caller: number) => {
-    const leave = await room.enter(size, caller);
-    entered.push(name);
-    return leave;
-  };
+  const { enter, entered } = openRoom();
   const first = await enter('first', 6, 1);
   const all = enter('all', 10, 2);
   const more = await enter('more', 3, 1); // it would have 9, and the one before 10
@@ -99,13 +99,7 @@ test('who would have the least of the room gets the next place in it, however ma
 });
 
 test('who has the least is asked anew for each place, also where much becomes free at once', async () => {
-  const room = new Room(10, 'tests');
-  const entered: string[] = [];
-  const enter = async (name: string, size: number, caller: number) => {
-    const leave = await room.enter(size, caller);
-    entered.push(name);
-    return leave;
-  };
+  const { enter, entered } = openRoom();
   const first = await enter('first', 10, 1);
   const others = [...Array.from({ length: 5 }, () => enter('many', 2, 2)), enter('one', 3, 3)];
   await nextTurn();

@@ -8,6 +8,7 @@ import { checkPooler } from './pooler';
 import { checkPostgres } from './postgres';
 import { checkTemporal } from './temporal';
 import { checkHandlers } from './workers';
+import { some } from '../../workflows/planning/webUi/some';
 
 /** What the doctor asks the store for, by the client. */
 export interface Store {
@@ -42,7 +43,7 @@ const diagnosisOf = (checks: Check[]): Diagnosis => ({ ok: checks.every(({ state
 
 const configCheck = ({ config, handlers, executions }: Settings): Check => {
   if (config === null) return ok('config', 'none was found, and none was named');
-  return ok('config', `${config}: ${handlers.length} handlers, ${executions.functions.size} functions`);
+  return ok('config', `${config}: ${some(handlers.length, 'handler')}, ${some(executions.functions.size, 'function')}`);
 };
 
 const examineStore = async ({ databaseUrl, schema, handlers }: Settings, store: Store): Promise<Check[]> => {
