@@ -26,7 +26,7 @@ import type { Call, Settled } from '../calls/call';
 import { settle } from '../calls/settle';
 import { toCall } from '../calls/request';
 import { recordReported } from '../tracing/acceptedSpan';
-import { createHomes, homeOf } from '../homes';
+import { homeOf } from '../homes';
 
 /**
  * The result of a completion. Only `completed` changed anything (a repeat changes nothing more).
@@ -53,7 +53,7 @@ const LEASE_MS = 15_000;
 const RETRY_AFTER_MS = 1_000;
 
 /** `homes`: those of a worker, whose hooks are told. */
-type CompleteDeps = Pick<ActivityDeps, 'pool' | 'sealer'> & Partial<Pick<ActivityDeps, 'homes'>>;
+type CompleteDeps = Pick<ActivityDeps, 'pool' | 'homes'>;
 
 /**
  * Takes a completion from outside: the downstream, or another system on its behalf, reports the
@@ -66,7 +66,7 @@ type CompleteDeps = Pick<ActivityDeps, 'pool' | 'sealer'> & Partial<Pick<Activit
  * or the store is unavailable. The caller rings: `ringCompleted`.
  */
 export const completeAccepted = async (
-  { pool, sealer, homes = createHomes(pool, { sealer, notesEnds: true }) }: CompleteDeps,
+  { pool, homes }: CompleteDeps,
   handler: Handler,
   completion: Completion,
 ): Promise<CompletionEnd> => {

@@ -1,14 +1,13 @@
 import { withRetries } from '../../postgres/errors';
 import * as store from '../../postgres/grouping/dependents';
 import { insertNotifications } from '../../postgres/calls/records';
-import { noteEnds } from '../../postgres/outcomes/uncounted';
 import type { Client, Pool } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
-import { countsOf, ENDS } from '../../workflows/planning/outcomes/kinds';
 import { planDependents } from '../../workflows/planning/grouping/dependents';
 import { wakeNotifier } from '../../workflows/wake';
 import { notificationsOfEnds } from '../callbacks/notificationsOfEnds';
 import type { FailedUnsent, OutcomesTold } from '../outcomes/told';
+import { noteUnsent } from '../outcomes/noted';
 import { UnsentFailures } from '../outcomes/unsent';
 import type { RingDeps } from './ring';
 import { awaitBriefly, ring } from './ring';
@@ -83,15 +82,8 @@ const fail = async (client: Client, those: Parameters<typeof store.failHeld>[1])
     notificationsOfEnds([{ ...end, batchId: null }], { state: 'failed', error }),
   );
   if (notifications.length > 0) await insertNotifications(client, notifications);
-  await noteFailed(client, ends);
+  await noteUnsent(client, ends, 'failed');
   return { hasNotifications: notifications.length > 0, failed: ends };
-};
-
-const noteFailed = async (client: Client, ends: readonly { handler: string }[]): Promise<void> => {
-  const failed = new Map<string, number>();
-  for (const { handler } of ends) failed.set(handler, (failed.get(handler) ?? 0) + 1);
-  const noted = [...failed].map(([handler, n]) => ({ handler, ends: countsOf(ENDS, new Map([['failed', n]])) }));
-  if (noted.length > 0) await noteEnds(client, noted);
 };
 
 /** Works off ends and rings. A failure is logged only: the sweeper repeats it. */

@@ -37,7 +37,7 @@ export const complete = async (
   const { pool, sealer, told: outcomes } = client;
   // Ends that nothing here counts are noted by their transaction.
   const homes = createHomes(pool, { sealer, outcomes, notesEnds: outcomes === undefined });
-  const end = await completeAccepted({ pool, sealer, homes }, handler, told);
+  const end = await completeAccepted({ pool, homes }, handler, told);
   if (end.kind !== 'completed') throw completionError(end, told);
   if (end.rings !== null) await ring(client, end.rings);
   const { batch, reference, state, results, repeated } = end;

@@ -1,4 +1,5 @@
 import type { Client, Pool } from '../pool';
+import type { Session } from '../session';
 
 /** What is between this process and the server. */
 export interface PoolerFacts {
@@ -20,12 +21,12 @@ export const readPooler = async (pool: Pool): Promise<PoolerFacts> =>
   withConnection(pool, (one) => withConnection(pool, (two) => compare(one, two)));
 
 const compare = async (one: Client, two: Client): Promise<PoolerFacts> => {
-  const { processID } = one as unknown as { processID: number }; // of the driver, not of its types
+  const { pid } = one as Client & Pick<Session, 'pid'>;
   let isBetween = false;
   let isShared = false;
   for (let turn = 0; !isShared && turn < TURNS; turn += 1) {
     const session = await sessionOf(one);
-    isBetween ||= session !== processID;
+    isBetween ||= session !== pid;
     isShared = session === (await sessionOf(two));
   }
   return { isBetween: isBetween || isShared, isShared };

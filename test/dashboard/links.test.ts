@@ -30,7 +30,7 @@ test.each(['https://jaeger.example.com/trace/', 'javascript:alert("{traceId}")',
   '%s is refused, with what is expected',
   async (traceUrl) => {
     await expect(load(traceUrl)).rejects.toThrow(
-      /api\.traceUrl: expected an http or https URL with \{traceId\} behind its host, such as https:.*got "/,
+      /api\.traceUrl: expected an http or https URL without user and password, with \{traceId\} behind its host, such as https:.*got "/,
     );
   },
 );

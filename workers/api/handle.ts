@@ -130,9 +130,7 @@ const respond = async (deps: HandleDeps, whole: Route, asked: Asked): Promise<Fa
     const build = (): Promise<string> => textOf(made);
     // Who waits for what another viewer reads holds no place for large answers.
     const run = route.isLarge === true ? () => inTurn(deps, asked, build) : build;
-    const look = isOfPage(request.headers)
-      ? shown(deps, route, made, { run, isDryRun: asksDryRun(request.headers) })
-      : run;
+    const look = isOfPage(request.headers) ? shown(deps, route, made, { run, isDryRun }) : run;
     const text = await look();
     for (const work of later) await work();
     return send(reply, route.answer, text);

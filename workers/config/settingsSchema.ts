@@ -57,7 +57,7 @@ const LONGEST_WAIT_MS = 3_650 * 86_400_000;
 const wait = (leastMs: number) => whole(leastMs, LONGEST_WAIT_MS, 'milliseconds');
 
 const traceAddress = text(
-  `an http or https URL with ${TRACE_ID} behind its host, such as https://jaeger.example.com/trace/${TRACE_ID}`,
+  `an http or https URL without user and password, with ${TRACE_ID} behind its host, such as https://jaeger.example.com/trace/${TRACE_ID}`,
   isTraceUrl,
 );
 const webAddress = text('an http or https URL', (url) => WEB.test(url) && URL.canParse(url));

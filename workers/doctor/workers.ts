@@ -50,7 +50,7 @@ const whoServes = (served: readonly string[], nodes: readonly ServingNode[]): st
         .filter(({ handlers, alive, draining }) => alive && !draining && handlers.includes(handler))
         .map(({ id, name }) => name ?? id),
     );
-  return `${served.length} served by live workers: ${listed(served.map((handler) => `${handler} by ${by(handler)}`))}`;
+  return `${served.length} served by live workers: ${listed(served.map((handler) => `${handler} by ${by(handler) || 'one that drains'}`))}`;
 };
 
 const listed = (all: readonly string[]): string =>

@@ -56,7 +56,9 @@ export const request = async <T>(temporal: Client, kind: RequestKind, send: () =
   const sent = sentOf(temporal);
   const { waitMs, paceMs } = paced(sent.paceMs, performance.now(), REQUEST_PACE);
   if (waitMs > WAKE_DEADLINE_MS)
-    throw new Error(`${kind}: not sent, as more than ${REQUEST_PACE.perSecond} requests per second wait`);
+    throw new Error(
+      `Cannot send to Temporal (${kind}): its turn would come in more than ${WAKE_DEADLINE_MS} ms. The sweeper repeats it.`,
+    );
   sent.paceMs = paceMs;
   if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
   sent.counts[kind] += 1;

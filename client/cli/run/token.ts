@@ -165,7 +165,7 @@ async function rotate(session: Session<{ overlap?: number }>, id: number): Promi
       throw new NotFoundError(
         'valid token',
         String(id),
-        'It was revoked, has expired, or was rotated: then rotate the one in its place. See `muster token list`.',
+        'It was revoked, has expired, or was rotated: rotate its successor. See `muster token list`.',
       );
     return withoutHash(found);
   });

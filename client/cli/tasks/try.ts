@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import type { Batch, Handler } from '../../../handlers';
-import { boundLog } from '../../../handlers/logging/boundLog';
 import type { CallOutcome } from '../../../workflows/planning/calls/plans';
 import { UnknownHandlerError } from '../../errors';
 import { command } from '../support/command';
@@ -106,7 +105,11 @@ interface Sent {
 }
 
 const sendOnce = async (handler: Handler, batch: Batch): Promise<Sent> => {
-  const [{ callHandler }, { pino }] = await Promise.all([import('../../../handlers/index.js'), import('pino')]);
+  const [{ callHandler }, { boundLog }, { pino }] = await Promise.all([
+    import('../../../handlers/index.js'),
+    import('../../../handlers/logging/boundLog.js'),
+    import('pino'),
+  ]);
   const log = pino({ level: 'debug', base: undefined }, pino.destination({ fd: 2, sync: true }));
   const results: Sent['results'] = [];
   const begun = performance.now();

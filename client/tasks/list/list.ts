@@ -70,7 +70,7 @@ export const listTasks = async (
   const sinceUs = (wanted.since?.getTime() ?? 0) * 1_000;
   const state = wanted.state === null ? null : TASK_STATES[wanted.state];
   // Encoded errors are opened first: `summaries` looks for the text in them.
-  const error = client.sealer === null ? wanted.error : null;
+  const error = client.sealer?.sealsTexts === true ? null : wanted.error;
   const scope = { handlerId, target, state, sinceUs, error };
   const tasks: TaskSummary[] = [];
   for (let parts = 0; cursor !== null && tasks.length < limit && parts < MOST_PARTS; parts++) {

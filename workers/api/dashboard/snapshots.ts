@@ -28,9 +28,8 @@ export class Snapshots {
     if (this.shown.size >= MOST_SHOWN) this.forget();
     const shown: Shown = { text: this.timed(read, (ms) => this.keep(shown, ms)), until: Infinity };
     this.shown.set(key, shown);
-    const isTooLong = (text: string): boolean => text.length > LONGEST_KEPT && this.shown.get(key) === shown;
-    shown.text.then((text) => isTooLong(text) && this.shown.delete(key)).catch(() => undefined);
-    shown.text.catch(() => this.shown.get(key) === shown && this.shown.delete(key));
+    const drop = (): void => void (this.shown.get(key) === shown && this.shown.delete(key));
+    shown.text.then((text) => text.length > LONGEST_KEPT && drop(), drop);
     return shown.text;
   }
 
