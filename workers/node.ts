@@ -34,7 +34,7 @@ import { registerSearchAttributes } from './temporal/searchAttributes';
 import { Sweeper } from './sweeper/sweeper';
 import type { SweepCounts } from './sweeper/counts';
 import { clientPlugs } from './temporal/plugs';
-import { packageVersion } from './temporal/versioning';
+import { packageVersion } from '../client/version';
 import type { Versioning } from './temporal/versioning';
 import type { NodeOptions } from './nodeOptions';
 import { DEFAULT_LEASE_MS, DEFAULT_SOFT_DEADLINE_MS } from './nodeOptions';

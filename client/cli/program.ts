@@ -49,6 +49,7 @@ import { tryCommand } from './tasks/try';
 import { verifyCommand } from './look/verify';
 import { versionCommand } from './look/version';
 import { workerCommand } from './run/worker';
+import { packageVersion } from '../version';
 
 const GROUPS: readonly (readonly [title: string, commands: readonly (() => Command)[]])[] = [
   [
@@ -126,6 +127,7 @@ export const createProgram = (surroundings: Surroundings): CommandLine => {
     .option('--prefix <name>', 'prefix of workflow ids and task queues')
     .option('--temporal-address <host:port>', 'address of Temporal')
     .option('--namespace <name>', 'Temporal namespace')
+    .version(packageVersion(), '--version', 'print the version of Muster')
     .option('--debug', 'show the stack trace of an error')
     .addHelpText('after', HELP)
     .configureHelp({ showGlobalOptions: true, helpWidth: 110 })

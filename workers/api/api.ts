@@ -12,7 +12,7 @@ import { DEFAULT_WORKFLOWS } from '../../workflows/planning/callbacks/workflows'
 import { sealing } from '../config/codec';
 import type { Settings } from '../config/config';
 import { clientPlugs } from '../temporal/plugs';
-import { packageVersion } from '../temporal/versioning';
+import { packageVersion } from '../../client/version';
 import { isLoopback } from '../doors/hosts';
 import { isAdmitted } from './auth';
 import { memoryFor } from './bodies/memory';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import path from 'node:path';
 import type { NativeConnection, WorkflowBundleOption } from '@temporalio/worker';
+import { packageVersion } from '../../client/version';
 import { BUNDLE_FILE } from './bundle';
 
 /**
@@ -12,14 +12,6 @@ export interface Versioning {
   deploymentName: string;
   buildId: string;
 }
-
-/** Returns this package's version, from the package.json above dist/ or beside the sources. */
-export const packageVersion = (): string => {
-  for (let folder = __dirname; ; folder = path.dirname(folder)) {
-    const file = path.join(folder, 'package.json');
-    if (existsSync(file)) return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
-  }
-};
 
 /**
  * Returns a build id that changes with the workflow code, a user's converters and interceptors in

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { packageVersion } from '../../version';
 import { command } from '../support/command';
 import { fields } from '../support/output';
 import type { Session } from '../support/session';
@@ -11,7 +12,7 @@ export const versionCommand = (): Command =>
   ]).action(runs(version));
 
 async function version(session: Session): Promise<void> {
-  const [{ packageVersion, defaultBuildId }, { knownMigrations }] = await Promise.all([
+  const [{ defaultBuildId }, { knownMigrations }] = await Promise.all([
     import('../../../workers/temporal/versioning.js'),
     import('../../../postgres/migrating/files.js'),
   ]);

@@ -1,5 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { packageVersion } from '../../../client/version';
 import { runCli, runProcess } from '../process';
 import { programToRead } from '../../project/references/cli';
 import { CONFIG, makeFolder } from '../world';
@@ -29,6 +30,10 @@ test('--help names every command, the settings and the exit codes; each command 
     expect(stdout).toMatch(/Examples:\n {2}\$ /);
     expect(stdout).toContain('--json');
   }
+});
+
+test('--version prints the version, and nothing else', async () => {
+  expect(await run(['--version'])).toMatchObject({ code: 0, stdout: `${packageVersion()}\n`, stderr: '' });
 });
 
 /** Says, when the process ends, which packages it has loaded. */
