@@ -15,7 +15,7 @@ export const projectFiles = (project: Project): Record<string, string> => ({
 export const manifestOf = ({ kind, handler, versions }: Project): string => {
   const needed = (names: readonly string[]): Record<string, string> =>
     Object.fromEntries(names.map((name) => [name, versions[name]!]));
-  const test = { test: `node --import jiti/register --test handlers/${handler}.test.ts` };
+  const test = { test: `jiti handlers/${handler}.test.ts` };
   const manifest = {
     private: true,
     scripts: { dev: 'muster dev', ...(kind === 'typescript' ? test : {}) },

@@ -105,7 +105,7 @@ const told = ({ kind, handler, versions: of }: Project, { folder, written, named
   const own = ['temporal-muster', ...PACKAGES.dev, ...(kind === 'typescript' ? ['jiti'] : [])];
   const missing = own.filter((name) => named?.includes(name) !== true).map((name) => `${name}@${of[name]}`);
   const install = named === null ? 'npm install' : `npm install ${missing.join(' ')}`;
-  const test = named === null ? 'npm test' : `node --import jiti/register --test handlers/${handler}.test.ts`;
+  const test = named === null ? 'npm test' : `npx jiti handlers/${handler}.test.ts`;
   return [
     ...written.map((name) => `wrote ${path.join(folder, name)}`),
     '',
