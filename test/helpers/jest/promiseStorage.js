@@ -7,12 +7,14 @@ const hooks = require('node:async_hooks');
  */
 const made = new Set();
 
-hooks.AsyncLocalStorage = class AsyncLocalStorage extends hooks.AsyncLocalStorage {
+class AsyncLocalStorage extends hooks.AsyncLocalStorage {
   constructor(...options) {
     super(...options);
     made.add(this);
   }
-};
+}
+// From Node 22 on a getter, which an assignment does not replace.
+Object.defineProperty(hooks, 'AsyncLocalStorage', { value: AsyncLocalStorage, configurable: true, enumerable: true });
 
 const letGo = () => {
   for (const storage of made) storage.disable();

@@ -35,7 +35,7 @@ const ofCli = (name: string): string[] => {
 
 /** What every command has, and what only says how its answer is printed. */
 const OF_ALL = [
-  ...['handler', 'ids', 'help', 'json', 'debug', 'config'],
+  ...['handler', 'ids', 'help', 'json', 'debug', 'config', 'version'],
   ...['databaseUrl', 'schema', 'prefix', 'temporalAddress', 'namespace'],
 ];
 

@@ -135,6 +135,18 @@ const isAsTold = (one: Case): boolean => {
 /** What differs in the package; docs/handlers/expressions.md has the kinds. */
 const leftOut = JSON.parse(readFileSync(path.join(__dirname, 'leftOut.json'), 'utf8')) as Record<string, string[]>;
 
+/** Whether the Node that runs knows time zones as `+11:00`; 20 does not. */
+const knowsOffsets = ((): boolean => {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: '+11:00' });
+    return true;
+  } catch {
+    return false;
+  }
+})();
+const OF_OFFSETS = /'[-+]\d\d:\d\d'\)$/;
+if (knowsOffsets) leftOut['timestamps'] = leftOut['timestamps']!.filter((one) => !OF_OFFSETS.test(one));
+
 const { Environment } = createRequire(__filename)('@marcbachmann/cel-js') as typeof CelJs;
 const suites = (conformance as unknown as Suite).suites!.filter(({ name }) => SUITES.includes(name));
 const JUDGED = 1_078;
