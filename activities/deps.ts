@@ -7,6 +7,8 @@ import type { ExecutionSettings } from './executions/settings';
 import type { Sealer } from '../handlers/codec/sealer';
 import type { Handler } from '../handlers/types';
 import type { WorkflowTask } from '../workflows/definitions';
+import type { HandlerCounts } from '../workflows/temporal/handlerCounts';
+import type { Requests } from '../workflows/temporal/requests';
 import type { WorkflowPolicy } from '../workflows/planning/callbacks/workflows';
 import type { WorkerHooks } from './hooks/workerHooks';
 import type { Outcomes } from './outcomes/outcomes';
@@ -22,6 +24,10 @@ import type { Shared } from './shared';
 export interface ActivityDeps extends Shared {
   pool: Pool;
   temporal: Client;
+  /** Sends what starts, signals or ends workflows. */
+  requests: Requests;
+  /** Counts the activities that ran here. */
+  runs: HandlerCounts;
   handlers: ReadonlyMap<string, Handler>;
   /** What encodes the values of callers; null: nothing does. */
   sealer: Sealer | null;

@@ -1,5 +1,6 @@
 import { cancelWithChunks } from '../postgres/executions/cancel';
 import { balancePartitions } from './nodes/balance';
+import { countRuns } from './countRuns';
 import { claimBatches } from './grouping/claim';
 import type { ActivityDeps } from './deps';
 import { createFanoutActivities } from './fanouts/workflowFanouts';
@@ -43,7 +44,7 @@ import type {
 export type { ActivityDeps } from './deps';
 
 /** Creates all activities, over their dependencies; workflows see only the type. */
-export const createActivities = (deps: ActivityDeps) => refuseUnreadable(activitiesOf(deps));
+export const createActivities = (deps: ActivityDeps) => countRuns(deps, refuseUnreadable(activitiesOf(deps)));
 
 const activitiesOf = (deps: ActivityDeps) => ({
   claimBatches: refusedWhileStopping(deps, (input: TurnInput): Promise<TurnAnswer> =>

@@ -9,7 +9,7 @@ import { cutText } from '../handlers/text';
  */
 const CODEC_ATTEMPTS = 8;
 
-type Activity = (...args: never[]) => Promise<unknown>;
+export type Activity = (...args: never[]) => Promise<unknown>;
 
 /**
  * Makes activities refuse an input that this worker cannot read, instead of working with the marker

@@ -277,7 +277,7 @@ export class Client implements ClientContext {
    *
    * @internal
    */
-  wake(send: (temporal: TemporalClient) => Promise<Error | null>): Promise<void> {
+  wake(send: Parameters<ClientContext['wake']>[0]): Promise<void> {
     return this.connection.wake(send);
   }
 

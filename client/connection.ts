@@ -1,6 +1,8 @@
 import type { Client as TemporalClient } from '@temporalio/client';
 import { workOffEnded } from '../activities/grouping/dependents';
+import { createHomes } from '../activities/homes';
 import type { OutcomesTold } from '../activities/outcomes/told';
+import type { Homes } from '../activities/shared';
 import { sealerOf } from '../handlers/codec/sealer';
 import type { Sealer } from '../handlers/codec/sealer';
 import { isContract } from '../handlers/contracts/defineContract';
@@ -15,6 +17,7 @@ import { borrowPool, createPool } from '../postgres/pool';
 import { Coalescer } from '../postgres/sharing/coalescer';
 import { Behind } from '../workflows/behind';
 import { DEFAULT_PREFIX } from '../workflows/naming';
+import { Requests } from '../workflows/temporal/requests';
 import { checkHooks, checkWhole } from './arguments';
 import type { ClientOptions } from './clientOptions';
 import { connectTemporal } from './connectTemporal';
@@ -42,13 +45,15 @@ export class Connection implements ClientContext {
   readonly told: OutcomesTold | undefined;
   readonly inserter: TaskInserter;
   readonly laneRinger: LaneRinger;
+  /** What completions are written through. */
+  readonly homes: Homes;
   readonly audit: AuditLog;
   private readonly beside: Beside;
   private readonly behind: Behind;
   private readonly ringer: Ringer;
   private readonly releases = new Coalescer<true>(() => this.workOffEnded());
   private schemaChecked: Promise<void> | null = null;
-  private temporalMemo: Promise<TemporalClient> | null = null;
+  private requestsMemo: Promise<Requests> | null = null;
 
   constructor(private readonly options: ClientOptions) {
     this.prefix = options.prefix ?? DEFAULT_PREFIX;
@@ -67,21 +72,29 @@ export class Connection implements ClientContext {
     this.hooks = checkHooks(options.hooks);
     this.sealer = sealerOf(options);
     this.told = options.told;
-    const { schema, sealer } = this;
+    const { schema, sealer, told } = this;
+    this.homes = createHomes(this.pool, { sealer, outcomes: told });
     this.inserter = new TaskInserter(this.pool, { schema, sealer, beside: () => this.beside.pool() });
-    this.behind = new Behind(() => this.temporal(), options.onRingFailure ?? (() => undefined));
+    this.behind = new Behind(() => this.requests(), options.onRingFailure ?? (() => undefined));
     this.ringer = new Ringer(this.pool, this.behind, this.prefix, WAKE_LEASE_MS);
     this.audit = new AuditLog(this.pool, { who: options.actor ?? osUser(), door: options.door ?? 'client' });
     this.laneRinger = new LaneRinger(this.pool, this.behind, this.prefix);
   }
 
   /** Returns the Temporal client, and connects on first use. */
-  temporal(): Promise<TemporalClient> {
-    this.temporalMemo ??= connectTemporal(this.options.temporal).catch((error: unknown) => {
-      this.temporalMemo = null;
-      throw error;
-    });
-    return this.temporalMemo;
+  async temporal(): Promise<TemporalClient> {
+    return (await this.requests()).temporal;
+  }
+
+  private requests(): Promise<Requests> {
+    this.requestsMemo ??= connectTemporal(this.options.temporal).then(
+      (temporal) => new Requests(temporal),
+      (error: unknown) => {
+        this.requestsMemo = null;
+        throw error;
+      },
+    );
+    return this.requestsMemo;
   }
 
   /**
@@ -194,7 +207,7 @@ export class Connection implements ClientContext {
     return this.laneRinger.ring(laneIds);
   }
 
-  wake(send: (temporal: TemporalClient) => Promise<Error | null>): Promise<void> {
+  wake(send: (requests: Requests) => Promise<Error | null>): Promise<void> {
     return this.behind.wake(send);
   }
 
@@ -211,7 +224,7 @@ export class Connection implements ClientContext {
   async close(): Promise<void> {
     await this.settled();
     if (this.options.temporal?.client === undefined)
-      await (await this.temporalMemo?.catch(() => null))?.connection.close();
+      await (await this.requestsMemo?.catch(() => null))?.temporal.connection.close();
     await this.beside.close();
     if (this.options.pool === undefined) await this.pool.end();
   }

@@ -3,6 +3,7 @@ import type { Sealer } from '../handlers/codec/sealer';
 import type { Contract } from '../handlers/types';
 import type { OutcomesTold } from '../activities/outcomes/told';
 import type { Pool } from '../postgres/pool';
+import type { Requests } from '../workflows/temporal/requests';
 import type { Act } from './operations/auditLog';
 import type { FailureTexts } from './tasks/failureTexts';
 
@@ -33,7 +34,7 @@ export interface ClientContext {
    * Sends wakes after a commit. Never throws, and waits half a second at most: the sweeper repeats
    * a wake that does not arrive.
    */
-  wake(send: (temporal: TemporalClient) => Promise<Error | null>): Promise<void>;
+  wake(send: (requests: Requests) => Promise<Error | null>): Promise<void>;
   /**
    * Reports a wake that did not arrive. No verb fails because of it, since the sweeper repeats it.
    */

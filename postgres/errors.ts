@@ -101,6 +101,10 @@ export class DroppedSettingsError extends DatabaseError {
   }
 }
 
+/** Says whether a pooler in between refused our sessions, or dropped their settings. */
+export const isPoolerFault = (error: unknown): boolean =>
+  error instanceof DroppedSettingsError || meaningOf(error) === POOLER;
+
 /** Other transactions were in the way, or the statement took too long: nothing was done. */
 class DatabaseBusyError extends DatabaseError {
   override readonly name = 'DatabaseBusyError';
@@ -178,19 +182,13 @@ export const isRetryable = (error: unknown): boolean => {
   return meaning !== undefined && meaning.lasting !== true;
 };
 
-/**
- * Says whether the server could not be reached or took no writes, however long that lasts: the
- * fault is not the statement's.
- */
+/** Says whether the server cannot be reached or written, however long: no statement's fault. */
 export const isUnavailable = (error: unknown): boolean => {
   const kind = meaningOf(error)?.kind;
   return kind !== undefined && kind !== 'busy';
 };
 
-/**
- * Says whether the server refuses a value (class 22) or its size or depth (class 54), and will
- * refuse it again.
- */
+/** Says whether the server refuses a value (class 22) or its size or depth (class 54), as ever. */
 export const isRefusedValue = (error: unknown): boolean => /^(?:22|54)/.test(codeOf(error) ?? '');
 
 /**
@@ -240,6 +238,10 @@ export class NeedsSessionError extends Error {
     );
   }
 }
+
+/** Says whether an error concerns all statements, and not what one of them reads or waits for. */
+export const concernsStore = (error: unknown): boolean =>
+  isUnavailable(error) || isMissingSchema(error) || isDifferentSchema(error);
 
 /** The tables are missing, or older than this program. */
 export class SchemaMissingError extends Error {

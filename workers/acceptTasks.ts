@@ -18,13 +18,13 @@ const PROBLEMS = 5;
 
 /** Accepts tasks for the activities of this process, with the parts of the client's submit. */
 export const createAcceptTasks = (
-  deps: Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'leaseMs' | 'log' | 'sealer' | 'outcomes'> & {
+  deps: Pick<ActivityDeps, 'pool' | 'requests' | 'prefix' | 'leaseMs' | 'log' | 'sealer' | 'outcomes'> & {
     hooks?: Hooks | undefined;
   },
 ): AcceptTasks => {
   const inserter = new TaskInserter(deps.pool, { sealer: deps.sealer });
   const behind = new Behind(
-    () => Promise.resolve(deps.temporal),
+    () => Promise.resolve(deps.requests),
     (error) => deps.log.warn({ err: error }, 'a ring failed; the sweeper will repeat it'),
   );
   const ringer = new Ringer(deps.pool, behind, deps.prefix, deps.leaseMs);

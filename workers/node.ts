@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import os from 'node:os';
 import { Client } from '@temporalio/client';
+import { HandlerCounts } from '../workflows/temporal/handlerCounts';
+import { Requests } from '../workflows/temporal/requests';
 import { createActivities } from '../activities';
 import type { ActivityDeps } from '../activities/deps';
 import { createShared } from '../activities/createShared';
@@ -61,6 +63,16 @@ const register = async (pool: NodeOptions['pool'], handler: NodeOptions['handler
   await withRetries(() => registerShare(pool, handler.name, handler.sharesLimit));
 };
 
+/** Returns the client of Temporal, and what counts how this process uses it. */
+const temporalOf = ({
+  connection,
+  namespace,
+  ...options
+}: NodeOptions): Pick<ActivityDeps, 'temporal' | 'requests' | 'runs'> => {
+  const temporal = new Client({ connection, namespace, ...clientPlugs(options) });
+  return { temporal, requests: new Requests(temporal), runs: new HandlerCounts() };
+};
+
 export const createNode = async (options: NodeOptions): Promise<Node> => {
   const { pool, connection, namespace, prefix, handlers, log, leaseMs = DEFAULT_LEASE_MS } = options;
   await checkSchema(pool);
@@ -68,7 +80,6 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
   const id = `${os.hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const sealer = sealerOf(options);
   const thrown = new ThrownLog(log, undefined, sealer?.sealsTexts !== true);
-  const temporal = new Client({ connection, namespace, ...clientPlugs(options) });
   const draining = new AbortController();
   setMaxListeners(0, draining.signal);
   const installation = await readInstallation(pool);
@@ -79,7 +90,8 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
   const hooks = options.hooks === undefined ? undefined : new WorkerHooks(options.hooks, log, new HookMeters());
   const outcomes = new Outcomes(new OutcomeMeters(served.keys()), log);
   const writer = new OutcomeWriter(pool, outcomes.minutes, log);
-  const base = { pool, temporal, handlers: served, node: id, prefix, log, sealer, hooks, outcomes };
+  const asked = temporalOf(options);
+  const base = { pool, ...asked, handlers: served, node: id, prefix, log, sealer, hooks, outcomes };
   const wakeWaiting = async (): Promise<void> => {
     if (deps.executions.serves) await wakeWaitingExecutions(deps);
   };

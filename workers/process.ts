@@ -11,7 +11,6 @@ import { PoisonedWorkerError } from './temporal/isolate';
 import { Health } from './metrics/health';
 import type { HealthReport } from './metrics/health';
 import { startMetrics } from './metrics/server';
-import { requestCounts } from '../workflows/temporal/requests';
 import type { MetricsOptions, MetricsServer } from './metrics/server';
 import { createNode } from './node';
 import type { Node } from './node';
@@ -108,12 +107,7 @@ export const startWorker = async (settings: Settings, options: WorkerOptions): P
     const health = { askTemporal: () => askTemporal(connection), checkWorkers: node.checkWorkers, polls };
     metrics = await serveMetrics(node, pool, health, options);
     callbacks?.serve(node.deps);
-    void warnOfCoarseTimers({
-      connection,
-      namespace: settings.temporal.namespace,
-      prefix: settings.prefix,
-      log,
-    });
+    void warnOfCoarseTimers({ requests: node.deps.requests, prefix: settings.prefix, log });
     const parts = { node, servers, health, metrics, callbacks, poisoned: poisoned.signal };
     return running(parts, settings, { ...options, ...workflows });
   } catch (error) {
@@ -199,7 +193,7 @@ const serveMetrics = async (
       outcomeMeters: node.deps.outcomes?.meters,
       hookMeters: node.deps.hooks?.meters,
       partitions: node.deps.partitions,
-      requests: () => requestCounts(node.deps.temporal),
+      temporal: { requests: () => node.deps.requests.counts(), runs: () => node.deps.runs.all() },
       health,
     });
     log.info({ url: `${server.url}/metrics` }, 'serving metrics');

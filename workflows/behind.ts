@@ -1,4 +1,4 @@
-import type { Client as TemporalClient } from '@temporalio/client';
+import type { Requests } from './temporal/requests';
 
 /**
  * How many milliseconds a caller waits for a wake: a script may end after its call, and its wake
@@ -21,14 +21,14 @@ export class Behind {
   private troubleAt = -Infinity;
 
   constructor(
-    private readonly temporal: () => Promise<TemporalClient>,
+    private readonly requests: () => Promise<Requests>,
     private readonly onFailure: (error: Error) => void,
   ) {}
 
   /** Sends wakes. Resolves when they are sent, or when that takes too long. Never rejects. */
-  wake(send: (temporal: TemporalClient) => Promise<Error | null>): Promise<void> {
+  wake(send: (requests: Requests) => Promise<Error | null>): Promise<void> {
     return this.follow(async () => {
-      const failure = await send(await this.temporal());
+      const failure = await send(await this.requests());
       if (failure !== null) throw failure;
     });
   }

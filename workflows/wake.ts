@@ -1,4 +1,3 @@
-import type { Client } from '@temporalio/client';
 import { TypedSearchAttributes, WorkflowNotFoundError } from '@temporalio/common';
 import { HANDLER_ATTRIBUTE, lookSignal } from './definitions';
 import {
@@ -11,7 +10,8 @@ import {
   workflowTaskQueue,
 } from './naming';
 import type { LeaderInput } from './messages';
-import { request, sendAll } from './temporal/requests';
+import type { Requests } from './temporal/requests';
+import { sendAll } from './temporal/requests';
 import type { ShownStart } from './planning/webUi/starts';
 import {
   balancerStart,
@@ -55,14 +55,15 @@ export interface RunToEnd {
  * returned, for the log.
  */
 export const terminateRuns = async (
-  temporal: Client,
+  requests: Requests,
   runs: readonly RunToEnd[],
 ): Promise<{ ended: RunToEnd[]; failure: Error | null }> => {
   const ended: RunToEnd[] = [];
   const failure = await sendAll(runs, async (run) => {
     try {
-      const handle = temporal.workflow.getHandle(run.workflowId, run.runId);
-      await request(temporal, 'terminate', () => handle.terminate(run.reason));
+      await requests.send({ kind: 'terminate' }, (temporal) =>
+        temporal.workflow.getHandle(run.workflowId, run.runId).terminate(run.reason),
+      );
       ended.push(run);
     } catch (error) {
       if (!(error instanceof WorkflowNotFoundError)) throw error; // it has ended by itself
@@ -77,7 +78,7 @@ export const terminateRuns = async (
  * the log.
  */
 export const wakeLeaderWorkflows = (
-  temporal: Client,
+  requests: Requests,
   prefix: string,
   leaders: readonly WakeTarget[],
 ): Promise<Error | null> =>
@@ -90,7 +91,7 @@ export const wakeLeaderWorkflows = (
       dueInMs: leader.dueInMs,
     };
     const start: Start = (attributes) =>
-      request(temporal, 'leader', () =>
+      requests.send({ kind: 'leader', handler: leader.handler }, (temporal) =>
         temporal.workflow.signalWithStart('leader', {
           workflowId: leaderWorkflowId(prefix, leader.handler, leader.name, leader.leaderId),
           taskQueue: workflowTaskQueue(prefix),
@@ -102,7 +103,7 @@ export const wakeLeaderWorkflows = (
           ...attributes,
         }),
       );
-    return withHandler(temporal, leader.handler, start);
+    return withHandler(requests, leader.handler, start);
   });
 
 /**
@@ -111,28 +112,21 @@ export const wakeLeaderWorkflows = (
  * registered it meanwhile.
  */
 const REFUSED_MS = 300_000;
-/**
- * When the server of a client last refused the search attribute. It is kept beside the client, a
- * class of the SDK, and disappears with it: every caller of a wake has the client, and nothing
- * else.
- */
-const attributeRefusedAt = new WeakMap<Client, number>();
-
 type Start = (attributes: { typedSearchAttributes?: TypedSearchAttributes }) => Promise<unknown>;
 
 /**
  * Starts a workflow of a handler with the search attribute, so that the Web UI finds it by its
  * handler.
  */
-const withHandler = async (temporal: Client, handler: string, start: Start): Promise<unknown> => {
-  if (performance.now() - (attributeRefusedAt.get(temporal) ?? -Infinity) < REFUSED_MS) return start({});
+const withHandler = async (requests: Requests, handler: string, start: Start): Promise<unknown> => {
+  if (performance.now() - requests.attributeRefusedAt < REFUSED_MS) return start({});
   try {
     return await start({ typedSearchAttributes: handlerAttribute(handler) });
   } catch (error) {
     // The server lacks the search attribute, which workers register when they start. Start the run
     // without it: only the filter in the Web UI is lost.
     if (!/search attribute/i.test(reasonOf(error))) throw error;
-    attributeRefusedAt.set(temporal, performance.now());
+    requests.attributeRefusedAt = performance.now();
     return start({});
   }
 };
@@ -145,7 +139,7 @@ const reasonOf = (error: unknown): string => {
 };
 
 const wakeOne = async (
-  temporal: Client,
+  requests: Requests,
   workflow: 'notifier' | 'balancer' | 'monitor',
   workflowId: string,
   prefix: string,
@@ -154,7 +148,7 @@ const wakeOne = async (
   handler?: string,
 ): Promise<Error | null> => {
   const start: Start = (attributes) =>
-    request(temporal, workflow, () =>
+    requests.send({ kind: workflow, handler }, (temporal) =>
       temporal.workflow.signalWithStart(workflow, {
         workflowId,
         taskQueue: workflowTaskQueue(prefix),
@@ -168,22 +162,22 @@ const wakeOne = async (
       }),
     );
   try {
-    await (handler === undefined ? start({}) : withHandler(temporal, handler, start));
+    await (handler === undefined ? start({}) : withHandler(requests, handler, start));
     return null;
   } catch (error) {
     return error as Error;
   }
 };
 
-export const wakeNotifier = (temporal: Client, prefix: string): Promise<Error | null> =>
-  wakeOne(temporal, 'notifier', notifierWorkflowId(prefix), prefix, [], notifierStart());
+export const wakeNotifier = (requests: Requests, prefix: string): Promise<Error | null> =>
+  wakeOne(requests, 'notifier', notifierWorkflowId(prefix), prefix, [], notifierStart());
 
-export const wakeBalancer = (temporal: Client, prefix: string): Promise<Error | null> =>
-  wakeOne(temporal, 'balancer', balancerWorkflowId(prefix), prefix, [{}], balancerStart());
+export const wakeBalancer = (requests: Requests, prefix: string): Promise<Error | null> =>
+  wakeOne(requests, 'balancer', balancerWorkflowId(prefix), prefix, [{}], balancerStart());
 
-export const wakeMonitor = (temporal: Client, prefix: string, handler: string): Promise<Error | null> =>
+export const wakeMonitor = (requests: Requests, prefix: string, handler: string): Promise<Error | null> =>
   wakeOne(
-    temporal,
+    requests,
     'monitor',
     monitorWorkflowId(prefix, handler),
     prefix,
@@ -197,12 +191,12 @@ export const wakeMonitor = (temporal: Client, prefix: string, handler: string): 
  * not thrown, since the sweeper repeats the wakes; the first one is returned, for the log.
  */
 export const wakeQueuerWorkflows = (
-  temporal: Client,
+  requests: Requests,
   prefix: string,
   queuers: readonly { queuerId: number }[],
 ): Promise<Error | null> =>
   sendAll(queuers, ({ queuerId }) =>
-    request(temporal, 'queuer', () =>
+    requests.send({ kind: 'queuer' }, (temporal) =>
       temporal.workflow.signalWithStart('queuer', {
         workflowId: queuerWorkflowId(prefix, queuerId),
         taskQueue: workflowTaskQueue(prefix),
@@ -222,13 +216,13 @@ export const wakeQueuerWorkflows = (
  * wakes; the first one is returned, for the log.
  */
 export const wakeExecutions = (
-  temporal: Client,
+  requests: Requests,
   prefix: string,
   executionIds: readonly string[],
   resumeAfterMs = 0,
 ): Promise<Error | null> =>
   sendAll(executionIds, (executionId) =>
-    request(temporal, 'execution', () =>
+    requests.send({ kind: 'execution' }, (temporal) =>
       temporal.workflow.signalWithStart('execution', {
         workflowId: executionWorkflowId(prefix, executionId),
         taskQueue: workflowTaskQueue(prefix),

@@ -17,7 +17,7 @@ const START_DEADLINE_MS = 10_000;
 
 /** Starts that workflow; repeating the call has no effect. */
 export const handOnCompletions = async (
-  { temporal, prefix }: Pick<ActivityDeps, 'temporal' | 'prefix'>,
+  { requests, prefix }: Pick<ActivityDeps, 'requests' | 'prefix'>,
   { handler, id, told }: HandOnInput,
 ): Promise<void> => {
   const options = {
@@ -28,7 +28,11 @@ export const handOnCompletions = async (
     ...completionStart(handler, told.length),
   };
   try {
-    await temporal.withDeadline(Date.now() + START_DEADLINE_MS, () => temporal.workflow.start('completion', options));
+    await requests.send(
+      { kind: 'completion', handler },
+      (temporal) => temporal.workflow.start('completion', options),
+      START_DEADLINE_MS,
+    );
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   }

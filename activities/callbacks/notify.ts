@@ -10,7 +10,7 @@ import {
   readBody,
 } from '../../postgres/callbacks/notification';
 import type { TakenNotification } from '../../postgres/callbacks/notification';
-import { DatabaseError, isRetryable, isUnavailable } from '../../postgres/errors';
+import { concernsStore } from '../../postgres/errors';
 import { outlast } from '../../postgres/outage';
 import { DEFAULT_WORKFLOWS, workflowRefusal } from '../../workflows/planning/callbacks/workflows';
 import { NOTIFIER_LOOK } from '../../postgres/sweeper/overdueWork';
@@ -74,6 +74,8 @@ export const deliverNotifications = async (deps: ActivityDeps): Promise<Delivery
 interface Message {
   type: string;
   timestamp: string;
+  /** Undefined: it is about a fan-out. */
+  handler?: string;
   /** Name of the signal, where the receiver gave none. */
   signal: string;
   /** Never empty, and the same in every attempt. */
@@ -86,10 +88,6 @@ const fanoutMessage = (body: FanoutEnded): Message => ({
   signal: fanoutEndedSignal.name,
   partsOf: () => [body],
 });
-
-/** Says whether an error concerns all messages, and not what one of them holds. */
-const concernsStore = (error: unknown): boolean =>
-  error instanceof DatabaseError || isUnavailable(error) || isRetryable(error);
 
 class DeliveryRun {
   private readonly answer: DeliveryAnswer = { delivered: 0, givenUp: 0, putOff: 0, dueInMs: null };
@@ -159,7 +157,8 @@ class DeliveryRun {
 
   /**
    * Delivers one message. Whatever fails in reading or sending it is an attempt of this message
-   * alone; only an outage of the store is thrown, since it concerns all of them.
+   * alone, also a statement that takes too long; only an outage of the store is thrown, since it
+   * concerns all of them.
    */
   private async deliver(one: TakenNotification): Promise<Delivery> {
     try {
@@ -187,6 +186,7 @@ class DeliveryRun {
     return {
       type: 'tasks.ended',
       timestamp,
+      handler: body.handler,
       signal: tasksEndedSignal.name,
       partsOf: (maxBytes) => partsOf(whole, maxBytes),
     };
@@ -199,10 +199,11 @@ class DeliveryRun {
     if (refusal !== null)
       return { kind: 'given-up', error: `${refusal.field}: expected ${refusal.expected}, got ${refusal.got}` };
     try {
-      const handle = this.deps.temporal.workflow.getHandle(workflowId, runId);
       for (const part of message.partsOf(SIGNAL_BYTES))
-        await this.deps.temporal.withDeadline(Date.now() + SIGNAL_MS, () =>
-          handle.signal(signal ?? message.signal, part),
+        await this.deps.requests.send(
+          { kind: 'callback', handler: message.handler },
+          ({ workflow }) => workflow.getHandle(workflowId, runId).signal(signal ?? message.signal, part),
+          SIGNAL_MS,
         );
       return { kind: 'delivered' };
     } catch (error) {

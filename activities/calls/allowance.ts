@@ -23,7 +23,7 @@ import { BEGIN_SHORT } from '../../postgres/shortTransaction';
  */
 const CALLS_FOR_MS = DISPATCH_LIFE_MS - 5_000;
 
-type AllowanceDeps = Pick<ActivityDeps, 'pool' | 'node' | 'temporal' | 'prefix' | 'log'> & { input: DispatchInput };
+type AllowanceDeps = Pick<ActivityDeps, 'pool' | 'node' | 'requests' | 'prefix' | 'log'> & { input: DispatchInput };
 
 /**
  * Tracks what a running dispatch may have in flight: its slots, each target's limit, and holds, as

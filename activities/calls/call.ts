@@ -55,10 +55,11 @@ export interface Home extends Doors, Steps {
   readonly pool: Pool;
   /** Are told of ends. */
   readonly hooks: EndsTold | undefined;
-  /** Counts and logs what became of calls. */
+  /**
+   * Counts and logs what became of calls. Undefined: nothing here does, so their ends are noted in
+   * the store by the transactions that make them.
+   */
   readonly outcomes: OutcomesTold | undefined;
-  /** As of `HomeDeps`. */
-  readonly notesEnds: boolean;
   readonly rules: HomeRules;
   /** What encodes the values of callers; null: nothing does. */
   readonly sealer: Sealer | null;
@@ -74,8 +75,6 @@ export interface Home extends Doors, Steps {
 export interface HomeDeps {
   hooks?: EndsTold | undefined;
   outcomes?: OutcomesTold | undefined;
-  /** Ends are noted in the store, by the transactions that make them: where nothing counts them. */
-  notesEnds?: boolean;
   sealer?: Sealer | null;
 }
 

@@ -31,7 +31,7 @@ export const conclude = async (call: Call, door: Conclude): Promise<Settled> => 
   return withRetries(() =>
     inTransaction(pool, async (client) => {
       const settled = await concludeLocked(client, call, door);
-      if (settled.written && call.home.notesEnds) await note(client, call);
+      if (settled.written && call.home.outcomes === undefined) await note(client, call);
       return settled;
     }),
   );

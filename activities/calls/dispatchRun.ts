@@ -279,11 +279,11 @@ export class DispatchRun {
   }
 
   private async end(): Promise<DispatchAnswer> {
-    const { pool, input, temporal, prefix } = this.deps;
+    const { pool, input, requests, prefix } = this.deps;
     if (this.hasNotifications)
-      await awaitBriefly(this.deps, wakeNotifier(temporal, prefix), 'the notifier was not woken');
+      await awaitBriefly(this.deps, wakeNotifier(requests, prefix), 'the notifier was not woken');
     if (this.accepted)
-      await awaitBriefly(this.deps, wakeMonitor(temporal, prefix, input.handler), 'a monitor was not woken');
+      await awaitBriefly(this.deps, wakeMonitor(requests, prefix, input.handler), 'a monitor was not woken');
     const handlerId = await endDispatch(pool, input.leaderId, input.no);
     // After its commit, in a new snapshot: a leader that publishes that it waits for a slot reads
     // the slots after that likewise. Its own run learns of it by the activity's answer; the run

@@ -48,18 +48,16 @@ export class QueueHome implements Home {
   readonly rules = QUEUE_RULES;
   readonly hooks: EndsTold | undefined;
   readonly outcomes: OutcomesTold | undefined;
-  readonly notesEnds: boolean;
   readonly sealer: Sealer | null;
   private readonly successes: ReturnType<typeof successWriter>;
 
   constructor(
     readonly pool: Pool,
-    { hooks, outcomes, notesEnds = false, sealer = null }: HomeDeps = {},
+    { hooks, outcomes, sealer = null }: HomeDeps = {},
     readonly random: () => number = () => Math.random(),
   ) {
     this.hooks = hooks;
     this.outcomes = outcomes;
-    this.notesEnds = notesEnds;
     this.sealer = sealer;
     this.successes = successWriter(pool);
   }

@@ -103,7 +103,7 @@ const sealFanout = async (deps: ActivityDeps, id: string): Promise<{ state: 'sea
   const sealed = await store.sealFanout(deps.pool, id);
   if (sealed !== null) {
     if (sealed.completed?.told === true)
-      await awaitBriefly(deps, wakeNotifier(deps.temporal, deps.prefix), 'the notifier was not woken');
+      await awaitBriefly(deps, wakeNotifier(deps.requests, deps.prefix), 'the notifier was not woken');
     return { state: sealed.completed === null ? 'sealed' : 'complete' };
   }
   const row = await store.readFanout(deps.pool, id);

@@ -93,7 +93,7 @@ export const releaseDependents = async (deps: ReleaseDeps): Promise<void> => {
     for (const one of failed) deps.outcomes?.failedUnsent(one);
     await ring(deps, targetIds);
     if (hasNotifications)
-      await awaitBriefly(deps, wakeNotifier(deps.temporal, deps.prefix), 'the notifier was not woken');
+      await awaitBriefly(deps, wakeNotifier(deps.requests, deps.prefix), 'the notifier was not woken');
   } catch (err) {
     deps.log.warn({ err: err as Error }, 'dependents were not released; the sweeper will repeat it');
   }

@@ -24,5 +24,5 @@ export const freeTargets = async (
     if (row !== null) await wake(deps, await wakeBlockedLeaders(deps.pool, row.id, null, WAKE_LEASE_MS));
   }
   if (hasNotifications)
-    await awaitBriefly(deps, wakeNotifier(deps.temporal, deps.prefix), 'the notifier was not woken');
+    await awaitBriefly(deps, wakeNotifier(deps.requests, deps.prefix), 'the notifier was not woken');
 };

@@ -9,7 +9,7 @@ import type { ActivityDeps } from '../deps';
 export interface RingLog {
   warn(fields: { err: Error }, message: string): void;
 }
-export type RingDeps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix'> & { log: RingLog };
+export type RingDeps = Pick<ActivityDeps, 'pool' | 'requests' | 'prefix'> & { log: RingLog };
 
 /**
  * Rings after a commit that made work eligible: first lowers due times, then elects leaders, each
@@ -24,7 +24,7 @@ export const ring = async (deps: RingDeps, targetIds: readonly number[]): Promis
 export const wake = (deps: RingDeps, leaders: readonly WokenLeader[]): Promise<void> =>
   leaders.length === 0
     ? Promise.resolve()
-    : awaitBriefly(deps, wakeLeaderWorkflows(deps.temporal, deps.prefix, leaders), 'a wake failed');
+    : awaitBriefly(deps, wakeLeaderWorkflows(deps.requests, deps.prefix, leaders), 'a wake failed');
 
 /**
  * How long the maker of work (a turn, a settlement) waits for wakes. Then it goes on without

@@ -49,7 +49,7 @@ export const tellUnsent = async (
   deps.outcomes?.superseded(handler, ended.length);
   if (deps.hooks?.observesEnds === true) deps.hooks.ended(eventsOf(handler, ended));
   if (ended.some(({ recipientId }) => recipientId !== null))
-    await awaitBriefly(deps, wakeNotifier(deps.temporal, deps.prefix), 'the notifier was not woken');
+    await awaitBriefly(deps, wakeNotifier(deps.requests, deps.prefix), 'the notifier was not woken');
   await releaseDependents(deps);
 };
 

@@ -14,7 +14,7 @@ import { wakeQueuersOf } from './ring';
 const LOOK_EVERY_MS = 20;
 const LINGER_MS = 250;
 
-export type GranterDeps = Pick<ActivityDeps, 'pool' | 'handlers' | 'temporal' | 'prefix' | 'log' | 'node'>;
+export type GranterDeps = Pick<ActivityDeps, 'pool' | 'handlers' | 'requests' | 'prefix' | 'log' | 'node'>;
 
 interface Waiting extends FreeSlot {
   since: number;

@@ -29,18 +29,16 @@ export class LaneHome implements Home {
   readonly random = (): number => Math.random();
   readonly hooks: EndsTold | undefined;
   readonly outcomes: OutcomesTold | undefined;
-  readonly notesEnds: boolean;
   readonly sealer: Sealer | null;
   private readonly applied: GroupWriter<Applied, LaneWritten>;
   private readonly accepted: GroupWriter<AcceptedInLane, LaneWritten>;
 
   constructor(
     readonly pool: Pool,
-    { hooks, outcomes, notesEnds = false, sealer = null }: HomeDeps = {},
+    { hooks, outcomes, sealer = null }: HomeDeps = {},
   ) {
     this.hooks = hooks;
     this.outcomes = outcomes;
-    this.notesEnds = notesEnds;
     this.sealer = sealer;
     this.applied = appliedWriter(pool);
     this.accepted = acceptedWriter(pool);

@@ -15,5 +15,5 @@ export const ringLanes = async (deps: RingDeps, laneIds: readonly number[]): Pro
 export const wakeQueuersOf = async (deps: RingDeps, queuerIds: readonly number[]): Promise<void> => {
   const woken = await wakeQueuers(deps.pool, queuerIds, WAKE_LEASE_MS);
   if (woken.length > 0)
-    await awaitBriefly(deps, wakeQueuerWorkflows(deps.temporal, deps.prefix, woken), 'a queuer was not woken');
+    await awaitBriefly(deps, wakeQueuerWorkflows(deps.requests, deps.prefix, woken), 'a queuer was not woken');
 };

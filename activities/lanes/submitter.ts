@@ -222,7 +222,7 @@ export class SubmitterRun {
     // with an older one, the monitor is running. Not awaited, since the Temporal server may be slow
     // and the sweeper repeats a lost wake.
     if (settled.accepted && (await isFirstAccepted(this.deps.pool, batch.handler, batch.id)))
-      this.launch(wakeMonitor(this.deps.temporal, this.deps.prefix, batch.handler));
+      this.launch(wakeMonitor(this.deps.requests, this.deps.prefix, batch.handler));
   }
 
   /**
@@ -282,10 +282,10 @@ export class SubmitterRun {
   }
 
   private async end(): Promise<DispatchAnswer> {
-    const { pool, temporal, prefix } = this.deps;
+    const { pool, requests, prefix } = this.deps;
     const { queuerId, no, epoch } = this.input;
     if (this.hasNotifications)
-      await awaitBriefly(this.deps, wakeNotifier(temporal, prefix), 'the notifier was not woken');
+      await awaitBriefly(this.deps, wakeNotifier(requests, prefix), 'the notifier was not woken');
     const handedBack = this.handedBack + (await recoverBatches(pool, [no])).length; // granted and not sent
     await deleteSubmitter(pool, no);
     const released = await releaseQueuer(pool, queuerId, epoch);

@@ -1,4 +1,3 @@
-import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import { changeLimits, expired } from './change';
 import { changeSharedLimit, dueUnderSharedLimit } from './changeShared';
@@ -9,6 +8,7 @@ import { markReady } from '../../postgres/lanes/lane';
 import { findExpiredLimits } from '../../postgres/limits/overrides';
 import { findExpiredSharedLimits } from '../../postgres/limits/sharedSettings';
 import type { Pool } from '../../postgres/pool';
+import type { Requests } from '../../workflows/temporal/requests';
 
 /** Most handlers and targets per round. */
 const MOST = 100;
@@ -16,7 +16,7 @@ const MOST = 100;
 /** Removes limits whose time has passed: what is defined counts again. */
 export const endLimits = async (deps: {
   pool: Pool;
-  temporal: Client;
+  requests: Requests;
   prefix: string;
   log: Pick<Logger, 'info' | 'warn'>;
 }): Promise<void> => {

@@ -33,7 +33,7 @@ const SILENT_LEASES = 1;
 /** Most moves shown to operators: they are kept in a workflow's history. */
 const LAST_MOVES = 20;
 
-export type BalanceDeps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log' | 'nodes'>;
+export type BalanceDeps = Pick<ActivityDeps, 'pool' | 'requests' | 'prefix' | 'log' | 'nodes'>;
 
 /**
  * Runs one round of the balancer: reads which nodes are live and which hold what, plans, asks back

@@ -40,7 +40,7 @@ export class Executions {
     );
     // The execution is accepted. If its workflow cannot be started now, do not fail: the sweeper
     // starts it within seconds.
-    await connection.wake((temporal) => wakeExecutions(temporal, connection.prefix, [id]));
+    await connection.wake((requests) => wakeExecutions(requests, connection.prefix, [id]));
     return new AcceptedExecution(connection, id, await askAnswer(connection, template, options, items));
   }
 

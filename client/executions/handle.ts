@@ -209,7 +209,7 @@ export class Execution {
     await this.client.change(CHANGE_IN_STEPS, act, async () => {
       if ((await cancelWithChunks(pool, this.id)) === null) throw notFound(this.id);
     });
-    await this.client.wake((temporal) => wakeExecutions(temporal, prefix, [this.id]));
+    await this.client.wake((requests) => wakeExecutions(requests, prefix, [this.id]));
     return this.status();
   }
 

@@ -1,10 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
 import { isUniqueViolation, withRetries } from '../../postgres/errors';
 import * as store from '../../postgres/fanouts/fanout';
 import type { Pool } from '../../postgres/pool';
 import { registerRecipient } from '../../postgres/callbacks/recipient';
 import type { FanoutView } from '../../workflows/contracts/fanout';
 import type { SegmentRange } from '../../workflows/planning/fanouts/segments';
-import { itemIds, joinRanges, splitAdd } from '../../workflows/planning/fanouts/segments';
+import { ADD_ITEMS, itemIds, joinRanges, splitAdd } from '../../workflows/planning/fanouts/segments';
 import { fanoutStateName } from '../../workflows/planning/fanouts/states';
 import type { AddItemsOptions, OpenFanoutOptions } from './check';
 import { checkAdd, checkFanoutId, checkOpening } from './check';
@@ -46,28 +47,36 @@ const REMEDY = {
 } as const;
 
 export const openFanout = async (pool: Pool, options: OpenFanoutOptions): Promise<FanoutView> => {
-  const { id, userKey, segmentSize, callback } = checkOpening(options);
+  const opening = checkOpening(options);
+  const { id } = opening;
+  // Before anything is written: an open that is repeated, or refused, registers no recipient.
+  const before = id === null ? null : await store.findFanoutOpening(pool, id);
+  const opened = before === null ? await insertFanout(pool, opening, options.tenant) : null;
+  if (opened !== null) return requireFanout(pool, opened);
+  const found = before ?? (await store.findFanoutOpening(pool, id!)); // another call was faster
+  if (found === null) throw new NotFoundError('fan-out', id!, REMEDY.unknown);
+  const { userKey, segmentSize, callback } = opening;
+  const isSame =
+    found.userKey === userKey && found.segmentSize === segmentSize && isDeepStrictEqual(found.address, callback);
+  if (!isSame)
+    throw new InvalidArgumentError(
+      'id',
+      'an id that was not opened before with other options',
+      id,
+      `It has userKey ${JSON.stringify(found.userKey)}, segmentSize ${found.segmentSize}.`,
+    );
+  return requireFanout(pool, id!);
+};
+
+/** Null: there is one with this id. */
+const insertFanout = async (
+  pool: Pool,
+  { id, userKey, segmentSize, callback }: ReturnType<typeof checkOpening>,
+  tenant: string | null = null,
+): Promise<string | null> => {
   const recipientId =
     callback === null ? null : await registerRecipient(pool, 'url' in callback ? 'webhook' : 'workflow', callback);
-  const opened = await store.insertFanout(pool, {
-    id,
-    userKey,
-    segmentSize,
-    recipientId,
-    tenant: options.tenant ?? null,
-  });
-  if (opened === null) {
-    const found = await store.findFanoutOpening(pool, id!);
-    if (found === null) throw new NotFoundError('fan-out', id!, REMEDY.unknown);
-    if (found.userKey !== userKey || found.segmentSize !== segmentSize || found.recipientId !== recipientId)
-      throw new InvalidArgumentError(
-        'id',
-        'an id that was not opened before with other options',
-        id,
-        `It has userKey ${JSON.stringify(found.userKey)}, segmentSize ${found.segmentSize}.`,
-      );
-  }
-  return requireFanout(pool, opened ?? id!);
+  return store.insertFanout(pool, { id, userKey, segmentSize, recipientId, tenant });
 };
 
 /**
@@ -86,8 +95,24 @@ export async function* addItemsInParts(
   const { segmentSize } = await requireFanout(pool, id);
   let part = 0;
   for (const size of splitAdd(items, segmentSize, perCall))
-    yield new AddedItems(id, [await addOnce(pool, id, size, key === null ? null : `${key}/${part++}`)]);
+    yield new AddedItems(id, [await addOnce(pool, id, size, key === null ? null : keyOfPart(key, part++))]);
 }
+
+const keyOfPart = (key: string, part: number): string => `${key}/${part}`;
+
+/**
+ * Returns how many of `n` items an add with this key, in portions of the default size, has added
+ * already.
+ */
+export const itemsAdded = async (pool: Pool, fanout: string, n: number, key: string): Promise<number> => {
+  const { segmentSize } = await requireFanout(pool, fanout);
+  const parts = [...splitAdd(n, segmentSize, ADD_ITEMS)];
+  return store.countAdded(
+    pool,
+    fanout,
+    parts.map((_, part) => keyOfPart(key, part)),
+  );
+};
 
 export const addItems = async (
   pool: Pool,

@@ -41,6 +41,6 @@ export class LaneRinger {
 
   private async wakeNow(queuerIds: readonly number[]): Promise<void> {
     const woken = await wakeQueuers(this.pool, queuerIds, WAKE_LEASE_MS);
-    if (woken.length > 0) await this.behind.wake((temporal) => wakeQueuerWorkflows(temporal, this.prefix, woken));
+    if (woken.length > 0) await this.behind.wake((requests) => wakeQueuerWorkflows(requests, this.prefix, woken));
   }
 }

@@ -39,5 +39,5 @@ const wakeUnderLimits = async (connection: Connection, handler: string, target: 
   const { leaders, laneIds } = await dueUnderLimits(connection.pool, handler, target);
   await connection.ringLaneIds(laneIds);
   if (leaders.length > 0)
-    await connection.wake((temporal) => wakeLeaderWorkflows(temporal, connection.prefix, leaders));
+    await connection.wake((requests) => wakeLeaderWorkflows(requests, connection.prefix, leaders));
 };

@@ -84,7 +84,7 @@ const changed = async (connection: Connection, name: string, decide: DecideShare
   if (done === null) throw new NotFoundError('shared limit', name, REMEDY);
   const leaders = await dueUnderSharedLimit(connection.pool, name);
   if (leaders.length > 0)
-    await connection.wake((temporal) => wakeLeaderWorkflows(temporal, connection.prefix, leaders));
+    await connection.wake((requests) => wakeLeaderWorkflows(requests, connection.prefix, leaders));
   return answerOf(name, done);
 };
 

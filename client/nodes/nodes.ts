@@ -257,4 +257,4 @@ const knownOf = (all: readonly NodeFactsRow[]): string[] =>
  * since the sweeper of any worker repeats it.
  */
 const wakeTheBalancer = (client: ClientContext): Promise<void> =>
-  client.wake((temporal) => wakeBalancer(temporal, client.prefix));
+  client.wake((requests) => wakeBalancer(requests, client.prefix));

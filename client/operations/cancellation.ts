@@ -67,7 +67,7 @@ type WakingClient = Pick<ClientContext, 'pool' | 'prefix' | 'wake'>;
  * wake that fails.
  */
 const wakeMonitors = async (client: WakingClient, handlers: readonly string[]): Promise<void> => {
-  for (const handler of handlers) await client.wake((temporal) => wakeMonitor(temporal, client.prefix, handler));
+  for (const handler of handlers) await client.wake((requests) => wakeMonitor(requests, client.prefix, handler));
 };
 
 /**

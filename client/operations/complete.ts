@@ -1,7 +1,7 @@
 import type { CompletionEnd } from '../../activities/accepted/complete';
 import { completeAccepted, ringCompleted } from '../../activities/accepted/complete';
-import { createHomes } from '../../activities/homes';
 import type { CompletionReport, CompletionWhat } from '../../activities/accepted/completion';
+import type { Homes } from '../../activities/shared';
 import type { Handler } from '../../handlers/types';
 import type { BatchState } from '../../workflows/planning/states';
 import type { ClientContext } from '../context';
@@ -29,15 +29,12 @@ export interface CompletionAnswer {
  * that an async iterable takes bounded memory, however many members the batch has.
  */
 export const complete = async (
-  client: ClientContext,
+  client: ClientContext & { readonly homes: Homes },
   handler: Handler,
   told: CompletionWhat & CompletionReport,
 ): Promise<CompletionAnswer> => {
   await client.ready();
-  const { pool, sealer, told: outcomes } = client;
-  // Ends that nothing here counts are noted by their transaction.
-  const homes = createHomes(pool, { sealer, outcomes, notesEnds: outcomes === undefined });
-  const end = await completeAccepted({ pool, homes }, handler, told);
+  const end = await completeAccepted(client, handler, told);
   if (end.kind !== 'completed') throw completionError(end, told);
   if (end.rings !== null) await ring(client, end.rings);
   const { batch, reference, state, results, repeated } = end;
@@ -49,10 +46,10 @@ export const complete = async (
  * it.
  */
 const ring = (client: ClientContext, rings: Extract<CompletionEnd, { kind: 'completed' }>['rings']): Promise<void> =>
-  client.wake(async (temporal) => {
+  client.wake(async (requests) => {
     const log = { warn: ({ err }: { err: Error }) => client.wakeFailed(err) };
     const { pool, prefix, told: outcomes } = client;
-    await ringCompleted({ pool, prefix, temporal, log, outcomes }, rings);
+    await ringCompleted({ pool, prefix, requests, log, outcomes }, rings);
     return null;
   });
 

@@ -74,7 +74,7 @@ export const resume = async (
     await lowerDue(client.pool, ids);
   await client.ringLaneIds(await lanesOfHandler(client.pool, handler, target ?? null));
   const leaders = await wakeResumedLeaders(client.pool, handler, target ?? null, WAKE_LEASE_MS);
-  if (leaders.length > 0) await client.wake((temporal) => wakeLeaderWorkflows(temporal, client.prefix, leaders));
+  if (leaders.length > 0) await client.wake((requests) => wakeLeaderWorkflows(requests, client.prefix, leaders));
   return { resumed: true };
 };
 

@@ -3,4 +3,4 @@ import type { ClientContext } from '../context';
 
 /** Wakes the notifier after notifications were committed. The sweeper repeats a wake that fails. */
 export const wakeNotifierOf = (client: Pick<ClientContext, 'prefix' | 'wake'>): Promise<void> =>
-  client.wake((temporal) => wakeNotifier(temporal, client.prefix));
+  client.wake((requests) => wakeNotifier(requests, client.prefix));

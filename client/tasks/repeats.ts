@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { currentJson } from '../../handlers/contracts/currentPayload';
 import { FIRST_VERSION, versionOf } from '../../handlers/contracts/payloadVersion';
 import { UNCHECKED } from '../../handlers/contracts/uncheckedPayload';
@@ -93,10 +94,4 @@ export const isSamePayload = (handler: Contract, stored: StoredTask, payload: st
 };
 
 export const sameJson = (a: string, b: string): boolean =>
-  a === b || canonical(JSON.parse(a)) === canonical(JSON.parse(b));
-const canonical = (value: unknown): string =>
-  JSON.stringify(value, (_, inner: unknown) =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  );
+  a === b || isDeepStrictEqual(JSON.parse(a) as unknown, JSON.parse(b) as unknown);

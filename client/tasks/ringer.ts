@@ -52,6 +52,6 @@ export class Ringer {
   private async ringNow(ids: readonly number[]): Promise<void> {
     await withRetries(() => lowerDue(this.pool, ids));
     const leaders = await withRetries(() => wakeLeaders(this.pool, ids, this.leaseMs));
-    if (leaders.length > 0) await this.behind.wake((temporal) => wakeLeaderWorkflows(temporal, this.prefix, leaders));
+    if (leaders.length > 0) await this.behind.wake((requests) => wakeLeaderWorkflows(requests, this.prefix, leaders));
   }
 }

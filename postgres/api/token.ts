@@ -94,8 +94,9 @@ export const lockToken = async (db: Queryable, id: number): Promise<void> => {
 
 /**
  * Inserts a token with the name, scopes and limits of another valid one, which ends after
- * `overlapMs`. The new one lives as long as the other was meant to, from now. Null: there is no
- * valid token with this id, or one has replaced it. In a transaction that locked it (`lockToken`).
+ * `overlapMs`. The new one lives as long as the first of them was meant to, from now: as the newest
+ * of those that replaced it says, whose own end no rotation has moved. Null: there is no valid
+ * token with this id, or one has replaced it. In a transaction that locked it (`lockToken`).
  */
 export const replaceToken = async (
   db: Queryable,
@@ -114,6 +115,11 @@ with old as (
       from api_token n
       where n.replaces = coalesce(o.replaces, o.id) and n.id > o.id and n.revoked_at is null
     )
+), newest as (
+  select n.expires_at - n.created_at as lifetime
+  from api_token n join old on coalesce(n.replaces, n.id) = coalesce(old.replaces, old.id)
+  order by n.id desc
+  limit 1
 ), ends as (
   update api_token t
   set expires_at = least(t.expires_at, clock() + $3 * interval '1 ms')
@@ -121,8 +127,8 @@ with old as (
   where t.id = old.id
 )
 insert into api_token (name, hash, scopes, tenant, handlers, expires_at, created_at, replaces)
-select name, $2, scopes, tenant, handlers, clock() + (expires_at - created_at), clock(), coalesce(replaces, id)
-from old
+select name, $2, scopes, tenant, handlers, clock() + lifetime, clock(), coalesce(replaces, id)
+from old cross join newest
 returning ${COLUMNS}`,
     values: [id, hash, overlapMs],
   });

@@ -48,17 +48,22 @@ returning public_id as id`,
   return rows[0]?.id ?? null;
 };
 
+export interface FanoutOpening {
+  userKey: string | null;
+  segmentSize: number;
+  /** Who is told of its end; null: no one is. */
+  address: unknown;
+}
+
 /** Returns how a fan-out was opened: a repeated open with the same settings is the same fan-out. */
-export const findFanoutOpening = async (
-  db: Queryable,
-  id: string,
-): Promise<{ userKey: string | null; segmentSize: number; recipientId: number | null } | null> => {
-  const { rows } = await db.query<{ userKey: string | null; segmentSize: number; recipientId: number | null }>({
+export const findFanoutOpening = async (db: Queryable, id: string): Promise<FanoutOpening | null> => {
+  const { rows } = await db.query<FanoutOpening>({
     name: 'find-fanout-opening',
     text: `
-select user_key as "userKey", segment_size as "segmentSize", recipient_id as "recipientId"
-from fanout
-where public_id = $1::uuid and state < 4 /* not deleted */`,
+select f.user_key as "userKey", f.segment_size as "segmentSize", r.address
+from fanout f
+left join recipient r on r.id = f.recipient_id
+where f.public_id = $1::uuid and f.state < 4 /* not deleted */`,
     values: [id],
   });
   return rows[0] ?? null;
@@ -119,6 +124,20 @@ where f.public_id = $1::uuid and a.key = $2`,
     values: [id, key],
   });
   return rows[0] ?? null;
+};
+
+/** Counts the items that adds with these keys have added. */
+export const countAdded = async (db: Queryable, id: string, keys: readonly string[]): Promise<number> => {
+  const { rows } = await db.query<{ items: number }>({
+    name: 'count-added',
+    text: `
+select coalesce(sum(a.items), 0)::float8 as items
+from fanout f
+join fanout_add a on a.fanout_id = f.id
+where f.public_id = $1::uuid and a.key = any($2::text[])`,
+    values: [id, keys],
+  });
+  return rows[0]!.items;
 };
 
 /** What ended, as reported to the caller whose ack or seal ended it. */

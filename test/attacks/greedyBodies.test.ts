@@ -1,5 +1,9 @@
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
 import type { ApiHome, ApiProcess } from '../api/child';
 import { createHome } from '../api/child';
+import { headOf } from '../bench/tenants/wire';
+import { eventually } from '../helpers/eventually';
 import { rounds } from '../helpers/long';
 import { MEMORY_MB, peakMb, startSmallApi } from './apiWithLittleMemory';
 import { Tally } from './tally';
@@ -119,4 +123,47 @@ test(`greedy bodies of each kind at once: an API with ${MEMORY_MB} MB answers ea
   tally.add('all of them', peak < MEMORY_MB ? null : `${peak} MB at its peak`);
   expect((await api.call('GET /health/ready')).status).toBe(200);
   tally.expectNoneThrough(AT_ONCE * kinds.length + 1);
+});
+
+/** What each of many connections sends that then reads no answer, and never ends by itself. */
+const HELD: Readonly<Record<string, { callers: number; sends: (fanout: string, token: string) => string }>> = {
+  'waiting streams': { callers: 300, sends: (id, token) => headOf(`GET /v1/fanouts/${id}/events`, token, 0) },
+  'waiting polls': { callers: 300, sends: (id, token) => headOf(`GET /v1/fanouts/${id}?wait=60`, token, 0) },
+  'half of the headers': { callers: 300, sends: () => `GET / HTTP/1.1\r\nX-A: ${'x'.repeat(12_000)}` },
+  'all but a byte of a body': {
+    callers: rounds(60, 200),
+    sends: (_, token) => headOf(`POST ${submit}`, token, BODY) + 'x'.repeat(BODY - 1),
+  },
+  'requests behind one that waits': {
+    callers: 100,
+    sends: (id, token) =>
+      headOf(`GET /v1/fanouts/${id}?wait=60`, token, 0) + headOf('GET /openapi.json', token, 0).repeat(2_000),
+  },
+  'answers that are not read': {
+    callers: 100,
+    sends: (_, token) => headOf('GET /openapi.json', token, 0).repeat(2_000),
+  },
+};
+
+test(`callers that wait, send or read slowly, all at once: the same API stays below ${MEMORY_MB} MB`, async () => {
+  const { body } = await api.call('POST /v1/fanouts', { body: {}, token: tokens[0]! });
+  const sockets: Socket[] = [];
+  for (const [kind, { callers, sends }] of Object.entries(HELD)) {
+    for (let at = 0; at < callers; at++) {
+      const socket = connect({ port: Number(new URL(api.url).port), host: '127.0.0.1' });
+      socket.on('error', () => undefined).pause();
+      socket.write(sends(body.id as string, tokens[at % tokens.length]!));
+      sockets.push(socket);
+    }
+    // Whoever comes now is still answered, perhaps with a refusal, after what these have sent.
+    for (let asked = 0; asked < 10; asked++) {
+      const { status } = await api.call('GET /health/live').catch(() => ({ status: 0 }));
+      tally.add(`beside ${kind}`, status === 200 ? null : `status ${status}`);
+    }
+    const peak = peakMb(api);
+    tally.add(kind, peak < MEMORY_MB ? null : `${peak} MB at its peak`);
+  }
+  for (const socket of sockets) socket.destroy();
+  await eventually(async () => (await api.call('GET /health/ready')).status === 200);
+  tally.expectNoneThrough(11 * Object.keys(HELD).length);
 });

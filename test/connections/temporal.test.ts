@@ -15,6 +15,7 @@ import { startMuster } from '../helpers/muster';
 import type { Proxy } from '../helpers/proxy';
 import { startProxyOf } from '../helpers/proxy';
 import { connectTo } from '../helpers/database';
+import { Requests } from '../../workflows/temporal/requests';
 
 interface Work {
   to: string;
@@ -94,10 +95,11 @@ test('a search attribute that the server does not know costs a second request on
       ],
     },
   });
+  const requests = new Requests(temporal);
   const leader = (leaderId: number) => ({ leaderId, handler: 'h', name: String(leaderId), dueInMs: 0 });
-  expect(await wakeLeaderWorkflows(temporal, 'without', [leader(1)])).toBeNull();
+  expect(await wakeLeaderWorkflows(requests, 'without', [leader(1)])).toBeNull();
   expect(sent).toBe(2);
-  expect(await wakeLeaderWorkflows(temporal, 'without', [1, 2, 3, 4, 5].map(leader))).toBeNull();
+  expect(await wakeLeaderWorkflows(requests, 'without', [1, 2, 3, 4, 5].map(leader))).toBeNull();
   expect(sent).toBe(7);
   await connection.close();
 });
@@ -109,7 +111,7 @@ test('a server whose timers are a second late is named at the start of a worker,
       const connection = await NativeConnection.connect({ address });
       const said: string[] = [];
       const log = pino({ level: 'warn' }, { write: (line: string) => void said.push(line) });
-      await warnOfCoarseTimers({ connection, namespace: 'default', prefix: 'probe', log });
+      await warnOfCoarseTimers({ requests: new Requests(new TemporalClient({ connection })), prefix: 'probe', log });
       const execution = { workflowId: 'probe/timer-probe' };
       const last = await connection.workflowService.describeWorkflowExecution({ namespace: 'default', execution });
       expect(last.workflowExecutionInfo?.closeTime ?? null).not.toBeNull(); // none is left open

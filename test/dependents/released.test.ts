@@ -6,6 +6,7 @@ import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { expectWhole } from '../helpers/whole';
+import { Requests } from '../../workflows/temporal/requests';
 
 /** Whatever ends a task releases what waits for it by itself: the sweeper is off. */
 
@@ -143,11 +144,11 @@ test('what depends on tasks that have ended is queued by its submit, from a clie
   await muster.client.submit('plain', [dependent('by a client', 'over')]);
   await muster.client.waitFor(['by a client'], { timeoutMs: 60_000 });
   const { pool } = muster.database;
-  const temporal = await muster.client.temporal();
+  const requests = new Requests(await muster.client.temporal());
   const accept = createAcceptTasks({
     pool,
     sealer: null,
-    temporal,
+    requests,
     prefix: muster.prefix,
     leaseMs: 3_000,
     log: pino({ level: 'silent' }),

@@ -7,6 +7,7 @@ import { eventually } from '../helpers/eventually';
 import { KINDS, ONE_SHOT, TYPES } from './kinds';
 import type { Type } from './kinds';
 import { otherVersion, PATIENT, TypeWorld } from './typeWorld';
+import { Requests } from '../../workflows/temporal/requests';
 
 /**
  * What may befall a run of any workflow: each takes a turn again, by itself, in bounded time. Every
@@ -161,7 +162,7 @@ test('refused by a worker that is stopping: the same run takes the turn in anoth
   await world.allWait();
   const runs = await Promise.all(turning.map((type) => world.openRun(type)));
   draining.abort();
-  await Promise.all(turning.map((type) => KINDS[type].wake(world.temporal, world.prefix)));
+  await Promise.all(turning.map((type) => KINDS[type].wake(new Requests(world.temporal), world.prefix)));
   await Promise.all(
     runs.map(({ history }) =>
       eventually(async () => (await history()).some(isRefusal), { what: 'a turn to be refused' }),

@@ -16,6 +16,7 @@ import { openOwn } from '../workflows/ownNode';
 import { ONE_SHOT, TYPES } from './kinds';
 import { otherVersion } from './typeWorld';
 import { accepting, asked, calls, gate, HOUR_MS, interrupted, laned, other, plain } from './handlers';
+import { Requests } from '../../workflows/temporal/requests';
 
 /** The sweeper's heal in a whole Muster: real store, real runs, and what it means for tasks. */
 
@@ -214,7 +215,12 @@ test('a dispatch refuses batches of another handler', async () => {
 test('every type of workflow has its way into the sweeper’s list of silent runs', async () => {
   const { database, prefix } = muster;
   const temporal = await muster.client.temporal();
-  const silent = new SilentRuns({ pool: database.pool, temporal, prefix, log: pino({ level: 'silent' }) });
+  const silent = new SilentRuns({
+    pool: database.pool,
+    requests: new Requests(temporal),
+    prefix,
+    log: pino({ level: 'silent' }),
+  });
   await muster.client.submit('plain', { id: 'one', payload: { to: 'x' } });
   await muster.client.submitBatch('laned', 'now', [{ id: 'two', payload: { to: 'now' } }]);
   const id = randomUUID();

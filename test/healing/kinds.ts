@@ -1,4 +1,3 @@
-import type { Client } from '@temporalio/client';
 import type * as product from '../../workflows';
 import {
   balancerWorkflowId,
@@ -8,6 +7,7 @@ import {
   notifierWorkflowId,
   queuerWorkflowId,
 } from '../../workflows/naming';
+import type { Requests } from '../../workflows/temporal/requests';
 import * as wakes from '../../workflows/wake';
 
 /** The types of workflows, each with what the tests of all of them must know. */
@@ -18,7 +18,7 @@ import * as wakes from '../../workflows/wake';
  */
 interface Kind {
   id: (prefix: string) => string;
-  wake: (temporal: Client, prefix: string) => Promise<Error | null>;
+  wake: (requests: Requests, prefix: string) => Promise<Error | null>;
   activity: string;
   /** Answered by it: nothing to do for an hour. */
   rest: object;
@@ -42,14 +42,14 @@ export const KINDS: Record<Exclude<keyof typeof product, (typeof ONE_SHOT)[numbe
   leader: {
     ...turns,
     id: (prefix) => leaderWorkflowId(prefix, 'orders', '0', 7),
-    wake: (temporal, prefix) => wakes.wakeLeaderWorkflows(temporal, prefix, [leader]),
+    wake: (requests, prefix) => wakes.wakeLeaderWorkflows(requests, prefix, [leader]),
     activity: 'claimBatches',
     rest: { ...waits, dispatch: null, lastReason: null },
   },
   queuer: {
     ...turns,
     id: (prefix) => queuerWorkflowId(prefix, 0),
-    wake: (temporal, prefix) => wakes.wakeQueuerWorkflows(temporal, prefix, [{ queuerId: 0 }]),
+    wake: (requests, prefix) => wakes.wakeQueuerWorkflows(requests, prefix, [{ queuerId: 0 }]),
     activity: 'grantLanes',
     rest: { ...waits, submitters: [] },
   },
@@ -65,7 +65,7 @@ export const KINDS: Record<Exclude<keyof typeof product, (typeof ONE_SHOT)[numbe
     takesTurns: true,
     more: null,
     id: (prefix) => executionWorkflowId(prefix, EXECUTION),
-    wake: (temporal, prefix) => wakes.wakeExecutions(temporal, prefix, [EXECUTION]),
+    wake: (requests, prefix) => wakes.wakeExecutions(requests, prefix, [EXECUTION]),
     activity: 'rollCall',
     rest: {
       next: 'no-nodes',
@@ -82,7 +82,7 @@ export const KINDS: Record<Exclude<keyof typeof product, (typeof ONE_SHOT)[numbe
     takesTurns: false,
     more: null,
     id: (prefix) => monitorWorkflowId(prefix, 'orders'),
-    wake: (temporal, prefix) => wakes.wakeMonitor(temporal, prefix, 'orders'),
+    wake: (requests, prefix) => wakes.wakeMonitor(requests, prefix, 'orders'),
     activity: 'pollAccepted',
     rest: { asked: 0, settled: 0, dueInMs: HOUR_MS },
   },

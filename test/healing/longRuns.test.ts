@@ -11,6 +11,7 @@ import { Downstream, items } from '../lanes/downstream';
 import type { OwnMuster } from '../workflows/ownNode';
 import { openOwn } from '../workflows/ownNode';
 import { plain } from './handlers';
+import { Requests } from '../../workflows/temporal/requests';
 
 /**
  * All workers are killed at once, and their runs have long histories: the sweeper begins those anew
@@ -53,7 +54,7 @@ const look = async (table: string): Promise<number> => {
   const { database, prefix } = muster;
   const expired = new Expired(
     {
-      ...{ pool: database.pool, temporal: new Client({ connection }), prefix, leaseMs: 15_000 },
+      ...{ pool: database.pool, requests: new Requests(new Client({ connection })), prefix, leaseMs: 15_000 },
       log: { warn: () => undefined },
     },
     counts,
@@ -113,7 +114,13 @@ test('the sweeper counts it', async () => {
   await write('leader', await runOf(workflowId), 20, 11);
   const { database, prefix } = muster;
   const sweeper = new Sweeper({
-    ...{ pool: database.pool, prefix, temporal: new Client({ connection }), node: 'n-1', leaseMs: 15_000 },
+    ...{
+      pool: database.pool,
+      prefix,
+      requests: new Requests(new Client({ connection })),
+      node: 'n-1',
+      leaseMs: 15_000,
+    },
     log: pino({ enabled: false }),
   });
   sweeper.start();

@@ -10,6 +10,7 @@ import { eventually } from '../helpers/eventually';
 import type { OwnMuster } from '../workflows/ownNode';
 import { openOwn } from '../workflows/ownNode';
 import { calls, HOUR_MS, plain } from './handlers';
+import { Requests } from '../../workflows/temporal/requests';
 
 /**
  * A leader's run is terminated before any worker takes up its dispatch, which is lost with it; a
@@ -60,7 +61,7 @@ test('a dispatch that may be about to start is left alone, and so is a leader wh
   await loseDispatch();
   const { pool } = muster.database;
   const connection = await connectTo({ address: temporalAddress() });
-  const options = { pool, temporal: new Client({ connection }), prefix: muster.prefix, leaseMs: 15_000 };
+  const options = { pool, requests: new Requests(new Client({ connection })), prefix: muster.prefix, leaseMs: 15_000 };
   const expired = new Expired({ ...options, log: { warn: () => undefined } });
   try {
     await silentFor(25);
@@ -87,7 +88,13 @@ test('the sweeper counts it', async () => {
   const connection = await connectTo({ address: temporalAddress() });
   const { prefix, database } = muster;
   const sweeper = new Sweeper({
-    ...{ pool: database.pool, prefix, temporal: new Client({ connection }), node: 'n-1', leaseMs: 15_000 },
+    ...{
+      pool: database.pool,
+      prefix,
+      requests: new Requests(new Client({ connection })),
+      node: 'n-1',
+      leaseMs: 15_000,
+    },
     log: pino({ enabled: false }),
   });
   sweeper.start();

@@ -3,6 +3,7 @@ import pino from 'pino';
 import type { SilentRun } from '../../workers/sweeper/stuckRuns';
 import { StuckRuns } from '../../workers/sweeper/stuckRuns';
 import { connectTo, createDatabase, temporalAddress } from '../helpers/database';
+import { Requests } from '../../workflows/temporal/requests';
 
 test('among silent runs, those that more waits for are looked at before the leaders', async () => {
   const database = await createDatabase();
@@ -22,7 +23,12 @@ test('among silent runs, those that more waits for are looked at before the lead
   try {
     const leaders = Array.from({ length: 30 }, (_, i) => silent('leader', `${prefix}/leader/${i}`));
     const others = [silent('queuer', `${prefix}/queuer/0`), silent('notifier', `${prefix}/notifier`)];
-    const stuck = new StuckRuns({ pool: database.pool, temporal, prefix, log: pino({ enabled: false }) });
+    const stuck = new StuckRuns({
+      pool: database.pool,
+      requests: new Requests(temporal),
+      prefix,
+      log: pino({ enabled: false }),
+    });
     await stuck.look([...leaders, ...others]);
     expect(looks).toHaveLength(32);
     expect(looks.slice(0, 2)).toEqual(others.map(({ workflowId }) => workflowId));

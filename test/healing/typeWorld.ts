@@ -18,6 +18,7 @@ import { prebuiltBundle } from '../helpers/prebuilt';
 import { bundleWorkflows } from '../helpers/userWorker';
 import type { Type } from './kinds';
 import { HOUR_MS, KINDS, TYPES } from './kinds';
+import { Requests } from '../../workflows/temporal/requests';
 
 /** Scaled down, as are the times of the tests. */
 const LIMITS = { versionMs: 500, silentMs: 2_000, attempts: 2 };
@@ -63,7 +64,13 @@ export class TypeWorld {
       { level: 'warn' },
       { write: (line: string) => void this.warnings.push(JSON.parse(line) as Record<string, unknown>) },
     );
-    this.stuck = new StuckRuns({ pool: undefined as never, temporal, prefix: this.prefix, log, stuck });
+    this.stuck = new StuckRuns({
+      pool: undefined as never,
+      requests: new Requests(temporal),
+      prefix: this.prefix,
+      log,
+      stuck,
+    });
   }
 
   static async open(address = temporalAddress(), limits = LIMITS): Promise<TypeWorld> {
@@ -173,7 +180,7 @@ export class TypeWorld {
   async takesTurn(type: Type, name?: string): Promise<void> {
     const before = this.turns[type];
     const since = performance.now();
-    const wake = (): Promise<Error | null> => KINDS[type].wake(this.temporal, this.prefix);
+    const wake = (): Promise<Error | null> => KINDS[type].wake(new Requests(this.temporal), this.prefix);
     let wokenAt = -Infinity;
     await eventually(
       async () => {
@@ -197,7 +204,7 @@ export class TypeWorld {
   private silent(type: Type, silentMs: number): SilentRun {
     const { id, wake, takesTurns } = KINDS[type];
     const workflowId = id(this.prefix);
-    return { type, workflowId, silentMs, takesTurns, wake: () => wake(this.temporal, this.prefix) };
+    return { type, workflowId, silentMs, takesTurns, wake: () => wake(new Requests(this.temporal), this.prefix) };
   }
 
   /** A message that no worker of ours can decode: of another data converter, or through a codec. */

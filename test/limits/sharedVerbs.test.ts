@@ -98,7 +98,7 @@ test("what has ended is removed by the sweeper, by the database's clock", async 
   await shop.client.sharedLimits.set('key', { rate: rate(1) }, { forMs: 3_600_000 });
   const deps = {
     pool: shop.pool,
-    temporal: undefined as never,
+    requests: undefined as never,
     prefix: shop.client.prefix,
     log: { info: () => undefined, warn: () => undefined },
   };

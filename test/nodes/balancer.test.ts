@@ -12,6 +12,7 @@ import { FlowingClock } from '../helpers/clock';
 import { eventually } from '../helpers/eventually';
 import type { Skipping } from '../helpers/skippingMuster';
 import { startSkipping } from '../helpers/timeSkipping';
+import { Requests } from '../../workflows/temporal/requests';
 
 /**
  * The balancer's waits on a skipping server (B10, B11, B13, B16): revoke, slow release,
@@ -58,7 +59,8 @@ const join = async (id: string, name: string | null = null): Promise<void> => {
 };
 const die = (id: string): Promise<unknown> =>
   pool.query(`update node set seen_at = clock() - interval '1 hour' where id = $1`, [id]);
-const wake = async (): Promise<void> => expect(await wakeBalancer(muster.env.client, muster.prefix)).toBeNull();
+const wake = async (): Promise<void> =>
+  expect(await wakeBalancer(new Requests(muster.env.client), muster.prefix)).toBeNull();
 
 interface Lease {
   no: number;

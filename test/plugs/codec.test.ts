@@ -16,6 +16,7 @@ import type { UserWorker } from '../helpers/userWorker';
 import { bundleWorkflows, startUserWorker } from '../helpers/userWorker';
 import { expectWhole } from '../helpers/whole';
 import { EncryptionCodec } from './codec';
+import { Requests } from '../../workflows/temporal/requests';
 
 /**
  * Everybody has the same encrypting codec, and it throws on whatever is not encrypted with its key.
@@ -239,7 +240,7 @@ test('a monitor with such a memo, ended from outside, is found by the sweeper', 
   await handle.terminate('as an operator does');
   const counts = { endedMonitors: 0 };
   await eventually(async () => {
-    await new EndedMonitors({ temporal: knowing, prefix, log: { warn: () => undefined } }).look(counts);
+    await new EndedMonitors({ requests: new Requests(knowing), prefix, log: { warn: () => undefined } }).look(counts);
     return counts.endedMonitors === 1;
   });
   const reading = completionWorkflowId(prefix, 'later', `of-${handle.firstExecutionRunId}`);

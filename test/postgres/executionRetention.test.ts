@@ -15,6 +15,7 @@ import { expectWhole } from '../helpers/whole';
 import { createDatabase, temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import { oneEach, Scene } from './executionStore';
+import { Requests } from '../../workflows/temporal/requests';
 
 /**
  * Retention of executions: what is over goes, whole, after its time; nothing that is open ever
@@ -158,7 +159,7 @@ test('the sweeper of any worker does it, with the retention of its config', asyn
   await database.pool.query(`update execution set finished_at = clock() - interval '2 hours' where id = $1`, [gone.id]);
   const sweeper = new Sweeper({
     pool: database.pool,
-    temporal: await client.temporal(),
+    requests: new Requests(await client.temporal()),
     prefix: database.name,
     node: 'n',
     leaseMs: 15_000,

@@ -88,8 +88,6 @@ const STATE_OF_MODULES: Readonly<Record<string, string>> = {
   'workers/embedded/guardSource.ts server': 'the program itself, as text',
   'workflows/fanoutHelper.ts inbox': 'each workflow run has its own modules',
   'workflows/helper.ts inbox': 'each workflow run has its own modules',
-  'workflows/wake.ts attributeRefusedAt': 'beside a class of the SDK, as weak as a field',
-  'workflows/temporal/requests.ts sentBy': 'what a client has sent, beside the client of the SDK',
 };
 const hidden = product.flatMap((file) => {
   const source = read(file);

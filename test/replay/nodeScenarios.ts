@@ -4,6 +4,7 @@ import { wakeBalancer } from '../../workflows/wake';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import type { Scenario } from './scenarios';
+import { Requests } from '../../workflows/temporal/requests';
 
 /**
  * Paths of the balancer, and of a leader whose partition a node holds, that a stored history must
@@ -19,7 +20,7 @@ const counts = async ({ database }: TestMuster): Promise<Record<string, number>>
 const held = (muster: TestMuster, id: string, n: number): Promise<unknown> =>
   eventually(async () => (await counts(muster))[id] === n, { timeoutMs: 60_000 });
 const wake = async (muster: TestMuster): Promise<unknown> =>
-  wakeBalancer(await muster.client.temporal(), muster.prefix);
+  wakeBalancer(new Requests(await muster.client.temporal()), muster.prefix);
 
 /** A node that is a row: it gives nothing up. */
 const ghost = async ({ database }: TestMuster): Promise<void> => {

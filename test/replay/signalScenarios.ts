@@ -6,6 +6,7 @@ import { wakeMonitor } from '../../workflows/wake';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import type { Scenario } from './scenarios';
+import { Requests } from '../../workflows/temporal/requests';
 
 /** A monitor that counts what is signalled to it, and has an activity read it from the history. */
 
@@ -46,7 +47,7 @@ export const signalScenarios: Scenario[] = [
       await tell(muster, { handler: 'recorded' }, stranger);
       await tell(muster, { handler: 'recorded' }, done);
       await muster.client.waitFor('t-0', { timeoutMs: 60_000 });
-      await wakeMonitor(temporal, muster.prefix, 'recorded'); // it ends: nothing is left
+      await wakeMonitor(new Requests(temporal), muster.prefix, 'recorded'); // it ends: nothing is left
     },
   },
   {
@@ -58,7 +59,7 @@ export const signalScenarios: Scenario[] = [
       const { signaledRunId: runId } = await tell(muster, { handler: 'recorded' }, done);
       await muster.client.waitFor('t-0', { timeoutMs: 60_000 });
       const handle = temporal.workflow.getHandle(monitorWorkflowId(muster.prefix, 'recorded'));
-      await wakeMonitor(temporal, muster.prefix, 'recorded');
+      await wakeMonitor(new Requests(temporal), muster.prefix, 'recorded');
       await eventually(async () => (await handle.describe()).status.name !== 'RUNNING');
       await temporal.workflow.signalWithStart('monitor', {
         workflowId: handle.workflowId,
@@ -84,7 +85,7 @@ export const signalScenarios: Scenario[] = [
         ),
       );
       await muster.client.waitFor('t-0', { timeoutMs: 60_000 });
-      await wakeMonitor(temporal, muster.prefix, 'recorded');
+      await wakeMonitor(new Requests(temporal), muster.prefix, 'recorded');
     },
   },
 ];

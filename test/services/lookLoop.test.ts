@@ -10,6 +10,7 @@ import { eventually } from '../helpers/eventually';
 import { startMuster } from '../helpers/muster';
 import { prebuiltBundle as workflowBundle } from '../helpers/prebuilt';
 import { countOf } from '../workflows/histories';
+import { Requests } from '../../workflows/temporal/requests';
 
 describe('a workflow that looks until nothing is left', () => {
   let env: TestWorkflowEnvironment;
@@ -88,7 +89,7 @@ test('with versioned workers it moves on to the current version: the one that be
   try {
     await setCurrentVersion(connection, 'default', versioning, 'test');
     const temporal = await muster.client.temporal();
-    expect(await wakeNotifier(temporal, muster.prefix)).toBeNull();
+    expect(await wakeNotifier(new Requests(temporal), muster.prefix)).toBeNull();
     const handle = temporal.workflow.getHandle(notifierWorkflowId(muster.prefix));
     await eventually(async () => (await handle.describe()).status.name === 'COMPLETED');
     const { raw } = await handle.describe();

@@ -11,6 +11,7 @@ import { createWorkers } from '../../workers/temporal/taskWorkers';
 import type { TestDatabase } from '../helpers/database';
 import { connectTo, createDatabase, temporalAddress } from '../helpers/database';
 import { prebuiltBundle } from '../helpers/prebuilt';
+import { Requests } from '../../workflows/temporal/requests';
 
 /** The limits that keep a stopped or starved process usable, where the SDK reads them. */
 
@@ -76,12 +77,14 @@ test('every run is begun with 15 s for a workflow task', async () => {
       ],
     },
   });
-  await wakes.wakeLeaderWorkflows(temporal, 'limits', [{ leaderId: 1, handler: 'h', name: '1', dueInMs: 0 }]);
-  await wakes.wakeQueuerWorkflows(temporal, 'limits', [{ queuerId: 1 }]);
-  await wakes.wakeMonitor(temporal, 'limits', 'h');
-  await wakes.wakeNotifier(temporal, 'limits');
-  await wakes.wakeBalancer(temporal, 'limits');
-  await wakes.wakeExecutions(temporal, 'limits', ['e']);
+  await wakes.wakeLeaderWorkflows(new Requests(temporal), 'limits', [
+    { leaderId: 1, handler: 'h', name: '1', dueInMs: 0 },
+  ]);
+  await wakes.wakeQueuerWorkflows(new Requests(temporal), 'limits', [{ queuerId: 1 }]);
+  await wakes.wakeMonitor(new Requests(temporal), 'limits', 'h');
+  await wakes.wakeNotifier(new Requests(temporal), 'limits');
+  await wakes.wakeBalancer(new Requests(temporal), 'limits');
+  await wakes.wakeExecutions(new Requests(temporal), 'limits', ['e']);
   await connection.close();
   const types = ['leader', 'queuer', 'monitor', 'notifier', 'balancer', 'execution'];
   expect(limits).toEqual(Object.fromEntries(types.map((type) => [type, 15])));

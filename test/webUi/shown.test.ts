@@ -170,7 +170,7 @@ test('a submitter says with its heartbeats what it sends, and a dispatch how far
 
 test('the probe of timers says what it is, although no worker runs it', async () => {
   const { prefix, node } = world.muster;
-  await measureTimers({ connection: node.deps.temporal.connection as never, namespace: 'default', prefix });
+  await measureTimers({ requests: node.deps.requests, prefix });
   const described = await describe_(`${prefix}/timer-probe`);
   expect(await described.staticSummary()).toBe('Measures the delay of timers; no worker serves it');
   expect(await described.staticDetails()).toMatch(/^A worker that starts measures/);

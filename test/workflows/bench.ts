@@ -18,6 +18,10 @@ import { readInstallation } from '../../postgres/installation';
 import type { TurnAnswer } from '../../workflows/messages';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase } from '../helpers/database';
+import { Requests } from '../../workflows/temporal/requests';
+import { HandlerCounts } from '../../workflows/temporal/handlerCounts';
+import { Outcomes } from '../../activities/outcomes/outcomes';
+import { OutcomeMeters } from '../../activities/outcomes/meters';
 
 const LEASE_MS = 15_000;
 
@@ -64,9 +68,10 @@ export const openBench = async (handlers: readonly Handler[]): Promise<Bench> =>
   const client = createClient({ databaseUrl: database.url, handlers, temporal: { client: temporal } });
   const wake = (): Promise<void> => Promise.resolve();
   const served = new Map(handlers.map((handler) => [handler.name, handler]));
-  const base = { pool: database.pool, temporal, handlers: served, node: 'bench', prefix: 'bench', log };
+  const requests = new Requests(temporal);
+  const base = { pool: database.pool, temporal, requests, handlers: served, node: 'bench', prefix: 'bench', log };
   // All dispatches are those of one process.
-  const shared = createShared(base);
+  const shared = createShared({ ...base, outcomes: new Outcomes(new OutcomeMeters(served.keys()), log) });
   return {
     database,
     client,
@@ -79,6 +84,7 @@ export const openBench = async (handlers: readonly Handler[]): Promise<Bench> =>
     dispatch: async (answer, handler, leaderId = 1) => ({
       ...base,
       ...shared,
+      runs: new HandlerCounts(),
       handlers: new Map([[handler.name, handler]]),
       installation: await readInstallation(database.pool),
       leaseMs: LEASE_MS,

@@ -4,6 +4,7 @@ import type { Pool } from '../../postgres/pool';
 import { flushTargets, setTargetOverrides, setTargetPaused, targetIds } from '../../postgres/grouping/target';
 import type { Client } from '../../client';
 import { wakeLeaderWorkflows } from '../../workflows/wake';
+import { Requests } from '../../workflows/temporal/requests';
 
 const LEASE_MS = 15_000;
 
@@ -14,7 +15,7 @@ const LEASE_MS = 15_000;
 export const operate = (pool: Pool, client: Client) => {
   const wakeResumed = async (handler: string, key: string | null): Promise<void> => {
     const leaders = await wakeResumedLeaders(pool, handler, key, LEASE_MS);
-    const failure = await wakeLeaderWorkflows(await client.temporal(), client.prefix, leaders);
+    const failure = await wakeLeaderWorkflows(new Requests(await client.temporal()), client.prefix, leaders);
     if (failure !== null) throw failure;
   };
   return {

@@ -16,6 +16,7 @@ import { connectTo, temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import { startMuster } from '../helpers/muster';
 import { Downstream, items, okay } from '../lanes/downstream';
+import { Requests } from '../../workflows/temporal/requests';
 
 /**
  * Which task a worker gets first when many wait, as after a restart.
@@ -34,10 +35,10 @@ beforeAll(async () => {
 afterAll(() => connection.close());
 
 const KINDS: Record<string, (prefix: string) => Promise<Error | null>> = {
-  queuer: (prefix) => wakeQueuerWorkflows(temporal, prefix, [{ queuerId: 0 }]),
-  monitor: (prefix) => wakeMonitor(temporal, prefix, 'orders'),
-  notifier: (prefix) => wakeNotifier(temporal, prefix),
-  balancer: (prefix) => wakeBalancer(temporal, prefix),
+  queuer: (prefix) => wakeQueuerWorkflows(new Requests(temporal), prefix, [{ queuerId: 0 }]),
+  monitor: (prefix) => wakeMonitor(new Requests(temporal), prefix, 'orders'),
+  notifier: (prefix) => wakeNotifier(new Requests(temporal), prefix),
+  balancer: (prefix) => wakeBalancer(new Requests(temporal), prefix),
 };
 
 /**
@@ -49,7 +50,7 @@ const typesInOrder = async (wake: (prefix: string) => Promise<Error | null>): Pr
   const leaders = Array.from({ length: 20 }, (_, i) => ({
     ...{ leaderId: i, handler: 'orders', name: `${i}`, installation: 'none', dueInMs: 0 },
   }));
-  expect(await wakeLeaderWorkflows(temporal, prefix, leaders)).toBeNull();
+  expect(await wakeLeaderWorkflows(new Requests(temporal), prefix, leaders)).toBeNull();
   expect(await wake(prefix)).toBeNull();
   const queue = { namespace: 'default', taskQueue: { name: workflowTaskQueue(prefix) } };
   await eventually(async () => {
@@ -114,7 +115,7 @@ test('a run that continues as new keeps its priority', async () => {
       args: [{ queuerId: 0, turnsPerRun: 1 }],
     });
     const started = await eventually(async () => {
-      await wakeQueuerWorkflows(temporal, muster.prefix, [{ queuerId: 0 }]);
+      await wakeQueuerWorkflows(new Requests(temporal), muster.prefix, [{ queuerId: 0 }]);
       const { events } = await temporal.workflow.getHandle(workflowId).fetchHistory();
       const first = events![0]!.workflowExecutionStartedEventAttributes!;
       return first.continuedExecutionRunId !== '' && first;

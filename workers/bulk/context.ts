@@ -1,4 +1,3 @@
-import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import { releaseDependents } from '../../activities/grouping/dependents';
 import { awaitBriefly, ring } from '../../activities/grouping/ring';
@@ -7,11 +6,12 @@ import type { BulkContext } from '../../client/bulk/step';
 import type { Sealer } from '../../handlers/codec/sealer';
 import type { Contract } from '../../handlers/types';
 import type { Pool } from '../../postgres/pool';
+import type { Requests } from '../../workflows/temporal/requests';
 
 /** What a worker changes tasks with, in place of an operator. */
 export interface ChangingDeps {
   pool: Pool;
-  temporal: Client;
+  requests: Requests;
   prefix: string;
   log: Logger;
   sealer?: Sealer | null;
@@ -27,5 +27,5 @@ export const changing = (deps: ChangingDeps): BulkContext => ({
   ring: (targetIds) => ring(deps, [...targetIds]),
   ringLaneIds: (laneIds) => ringLanes(deps, [...laneIds]),
   releaseDependents: () => releaseDependents(deps),
-  wake: (send) => awaitBriefly(deps, send(deps.temporal), 'a wake failed'),
+  wake: (send) => awaitBriefly(deps, send(deps.requests), 'a wake failed'),
 });

@@ -1,5 +1,11 @@
 /** Most names of one kind that a line has. */
-export const NAMED_MOST = 10;
+const NAMED_MOST = 10;
+
+/** Returns names as a line has them: the first, and how many more there are. */
+export const listed = (all: readonly string[]): string =>
+  all.length > NAMED_MOST
+    ? `${all.slice(0, NAMED_MOST).join(', ')} and ${all.length - NAMED_MOST} more`
+    : all.join(', ');
 
 /** What one look found. */
 export interface Check {

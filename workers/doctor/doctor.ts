@@ -1,5 +1,6 @@
 import type { HandlerStatus } from '../../workflows/contracts/handler';
 import type { NodeView } from '../../workflows/contracts/node';
+import { isPoolerFault } from '../../postgres/errors';
 import { createPool } from '../../postgres/pool';
 import type { Settings } from '../config/config';
 import type { Check } from './check';
@@ -49,11 +50,16 @@ const configCheck = ({ config, handlers, executions }: Settings): Check => {
 const examineStore = async ({ databaseUrl, schema, handlers }: Settings, store: Store): Promise<Check[]> => {
   const pool = createPool({ databaseUrl: databaseUrl!, schema, max: 2, applicationName: 'muster doctor' });
   try {
-    const [postgres, ...others] = await checkPostgres(pool);
-    const pooler = await look('pooler', () => checkPooler(databaseUrl!));
-    // Where the server is away, once is enough.
-    const isAway = postgres!.state === 'failed' && pooler.remedy === null;
-    const checks = [postgres!, ...(isAway ? [] : [pooler]), ...others];
+    const pooler = (): Promise<Check> => look('pooler', () => checkPooler(databaseUrl!));
+    let found: Check[];
+    try {
+      found = await checkPostgres(pool);
+    } catch (error) {
+      // A server that is away is tried once: no pooler says so.
+      return [failedBy('postgres', error), ...(isPoolerFault(error) ? [await pooler()] : [])];
+    }
+    const [postgres, ...others] = found;
+    const checks = [postgres!, await pooler(), ...others];
     if (checks.some(({ name, state }) => ['postgres', 'tables'].includes(name) && state === 'failed')) return checks;
     const names = handlers.map(({ name }) => name);
     return [...checks, ...checkHandlers(names, await store.status(), await store.nodes())];

@@ -1,4 +1,6 @@
+import { Client } from '@temporalio/client';
 import type { NativeConnection } from '@temporalio/worker';
+import { Requests } from '../../workflows/temporal/requests';
 import { createLogger } from '../logging';
 import type { TemporalSettings } from '../config/config';
 import { connectTemporal } from '../temporal/connect';
@@ -48,7 +50,8 @@ const attributeCheck = async (connection: NativeConnection, namespace: string): 
       );
 
 const timersCheck = async (connection: NativeConnection, namespace: string, prefix: string): Promise<Check> => {
-  const measured = await measureTimers({ connection, namespace, prefix });
+  const requests = new Requests(new Client({ connection, namespace }));
+  const measured = await measureTimers({ requests, prefix });
   if (measured === null) return ok('timers', 'not measured: another process is measuring');
   const says = `a timer of ${measured.delayMs} ms took ${measured.tookMs} ms`;
   return measured.isCoarse ? warning('timers', says, COARSE_TIMERS) : ok('timers', says);

@@ -1,7 +1,7 @@
 import type { HandlerStatus } from '../../workflows/contracts/handler';
 import type { NodeView } from '../../workflows/contracts/node';
 import type { Check } from './check';
-import { failed, NAMED_MOST, ok, warning } from './check';
+import { failed, listed, ok, warning } from './check';
 
 /**
  * Judges the handlers: of the config, whether a live worker serves each, and which; of the store,
@@ -52,10 +52,5 @@ const whoServes = (served: readonly string[], nodes: readonly ServingNode[]): st
     );
   return `${served.length} served by live workers: ${listed(served.map((handler) => `${handler} by ${by(handler) || 'one that drains'}`))}`;
 };
-
-const listed = (all: readonly string[]): string =>
-  all.length > NAMED_MOST
-    ? `${all.slice(0, NAMED_MOST).join(', ')} and ${all.length - NAMED_MOST} more`
-    : all.join(', ');
 
 const waits = ({ counts }: HandlerStatus): boolean => counts.created + counts.batched + counts['in-progress'] > 0;

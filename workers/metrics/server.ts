@@ -12,8 +12,8 @@ import type { HealthOptions } from './health';
 import { Health } from './health';
 import type { PollWatch } from './pollWatch';
 import { StoreMetrics } from './storeMetrics';
-import { addTemporalRequests } from './temporalRequests';
-import type { RequestCounts } from '../../workflows/temporal/requests';
+import type { TemporalCounts } from './temporalCounts';
+import { addTemporalCounts } from './temporalCounts';
 import type { SweepCounts } from '../sweeper/counts';
 import { createDoor, MOST_CONNECTIONS } from '../doors/sockets';
 
@@ -33,8 +33,8 @@ export interface MetricsOptions {
   hookMeters?: HookMeters | undefined;
   /** `node.deps.partitions`, where a worker runs in this process. */
   partitions?: { readonly size: number };
-  /** What it has asked Temporal to start, signal or end; where a worker runs in this process. */
-  requests?: () => RequestCounts;
+  /** What it has to do with Temporal, where a worker runs in this process. */
+  temporal?: TemporalCounts;
   /**
    * How this process asks Temporal, and whether its workers run; where a worker runs in this
    * process.
@@ -109,7 +109,7 @@ export const createMetrics = (options: Omit<MetricsOptions, 'port' | 'host'>) =>
   registerHealth(registry, health);
   addConnectionGauges(registry, { main: options.pool });
   if (options.health?.polls !== undefined) registerPolls(registry, options.health.polls);
-  if (options.requests !== undefined) addTemporalRequests(registry, options.requests);
+  if (options.temporal !== undefined) addTemporalCounts(registry, options.temporal);
   options.meters?.register(registry);
   options.outcomeMeters?.register(registry);
   options.hookMeters?.register(registry);

@@ -4,7 +4,7 @@ import type { ActivityDeps } from '../../activities/deps';
 import { acquireLease } from '../../postgres/lease';
 import { wakeBalancer } from '../../workflows/wake';
 
-type Deps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log' | 'node' | 'heartbeat' | 'partitions' | 'nodes'>;
+type Deps = Pick<ActivityDeps, 'pool' | 'requests' | 'prefix' | 'log' | 'node' | 'heartbeat' | 'partitions' | 'nodes'>;
 
 /** Of all nodes that notice the same, only one wakes the balancer. */
 const WAKE_RESOURCE = 'wake-balancer';
@@ -39,9 +39,9 @@ export class Balancing {
 
   /** Wakes the balancer. Never throws; tries again while Temporal is unreachable. */
   async wake(): Promise<void> {
-    const { temporal, prefix, log } = this.deps();
+    const { requests, prefix, log } = this.deps();
     for (let logged = false; ;) {
-      const failure = await wakeBalancer(temporal, prefix);
+      const failure = await wakeBalancer(requests, prefix);
       if (failure === null) return;
       if (!logged) log.warn({ err: failure }, 'the balancer was not woken; trying again');
       logged = true;

@@ -1,13 +1,13 @@
-import type { Client } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import type { Logger } from 'pino';
 import { completionWorkflowId, handlerOfMonitor, monitorWorkflowId, workflowTaskQueue } from '../../workflows/naming';
 import { completionStart } from '../../workflows/planning/webUi/starts';
+import type { Requests } from '../../workflows/temporal/requests';
 import { listRuns } from '../temporal/listRuns';
 import type { SweepCounts } from './counts';
 
 interface Options {
-  temporal: Client;
+  requests: Requests;
   prefix: string;
   log: Pick<Logger, 'warn'>;
 }
@@ -37,13 +37,13 @@ export class EndedMonitors {
     if (now < this.lookAt) return;
     this.lookAt = now + LOOK_MS;
     for (const [runId, at] of this.seen) if (now - at > 2 * FIRST_MS) this.seen.delete(runId);
-    const { temporal, prefix, log } = this.options;
+    const { requests, prefix, log } = this.options;
     const since = new Date(Date.now() - this.backMs).toISOString();
     const query =
       `WorkflowType = 'monitor' AND WorkflowId STARTS_WITH '${monitorWorkflowId(prefix, '')}' AND ` +
       `ExecutionStatus IN ('Terminated', 'Failed', 'TimedOut', 'Canceled') AND CloseTime > '${since}'`;
     let left = MOST_LISTED;
-    for await (const { workflowId, runId, status } of listRuns(temporal, query, MOST_LISTED)) {
+    for await (const { workflowId, runId, status } of listRuns(requests.temporal, query, MOST_LISTED)) {
       const handler = handlerOfMonitor(workflowId);
       if (handler === null || this.seen.has(runId)) continue;
       if (left-- === 0) return; // the next look goes on
@@ -61,15 +61,16 @@ export class EndedMonitors {
 
   /** Starts the reading; false: another process has. */
   private async read(handler: string, endedMonitor: string): Promise<boolean> {
-    const { temporal, prefix } = this.options;
+    const { requests, prefix } = this.options;
+    const options = {
+      workflowId: completionWorkflowId(prefix, handler, `of-${endedMonitor}`),
+      taskQueue: workflowTaskQueue(prefix),
+      args: [{ handler, endedMonitor }],
+      workflowIdReusePolicy: 'REJECT_DUPLICATE' as const,
+      ...completionStart(handler, null),
+    };
     try {
-      await temporal.workflow.start('completion', {
-        workflowId: completionWorkflowId(prefix, handler, `of-${endedMonitor}`),
-        taskQueue: workflowTaskQueue(prefix),
-        args: [{ handler, endedMonitor }],
-        workflowIdReusePolicy: 'REJECT_DUPLICATE',
-        ...completionStart(handler, null),
-      });
+      await requests.send({ kind: 'completion', handler }, ({ workflow }) => workflow.start('completion', options));
       return true;
     } catch (error) {
       if (error instanceof WorkflowExecutionAlreadyStartedError) return false;

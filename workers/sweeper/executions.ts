@@ -12,7 +12,7 @@ import { ExecutionReaper } from './executionReaper';
 import { LongSeen } from './longSeen';
 import type { SweepCounts } from './counts';
 
-type Deps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log'>;
+type Deps = Pick<ActivityDeps, 'pool' | 'requests' | 'prefix' | 'log'>;
 
 /** Executions that a new node wakes at once; the others find it at their next roll call. */
 const MOST_WOKEN = 1_000;
@@ -21,9 +21,9 @@ const MOST_WOKEN = 1_000;
  * Wakes executions that found no node, or too few, for a node that has just come. Never throws:
  * their requeue interval repeats it.
  */
-export const wakeWaitingExecutions = async ({ pool, temporal, prefix, log }: Deps): Promise<void> => {
+export const wakeWaitingExecutions = async ({ pool, requests, prefix, log }: Deps): Promise<void> => {
   try {
-    const failure = await wakeExecutions(temporal, prefix, await executionsWantingNodes(pool, MOST_WOKEN));
+    const failure = await wakeExecutions(requests, prefix, await executionsWantingNodes(pool, MOST_WOKEN));
     if (failure !== null) throw failure;
   } catch (error) {
     log.warn({ err: error }, 'executions that wait for nodes were not woken for this node');
@@ -74,7 +74,7 @@ export class ExecutionSweep {
 
   /** Runs a round; returns the executions that it woke. */
   async round(): Promise<string[]> {
-    const { pool, temporal, prefix, log } = this.deps;
+    const { pool, requests, prefix, log } = this.deps;
     const resumeAfterMs = Math.max(0, Math.round(this.startupDelayMs - (performance.now() - this.startedAt)));
     const againMs = AGAIN_MS + this.startupDelayMs;
     const due = await dueExecutions(pool, PER_ROUND, againMs, resumeAfterMs);
@@ -84,7 +84,7 @@ export class ExecutionSweep {
     const woken = [...new Set([...due, ...early])];
     if (woken.length > 0) {
       log.info({ executions: woken.length, resumeAfterMs }, 'sweeper: woke executions that missed their wake time');
-      const failure = await wakeExecutions(temporal, prefix, woken, resumeAfterMs);
+      const failure = await wakeExecutions(requests, prefix, woken, resumeAfterMs);
       if (failure !== null) throw failure;
     }
     await deleteAbandonedStaging(pool, STAGED_ITEMS);

@@ -1,8 +1,8 @@
-import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { LastTurn, SilentTurn } from '../../postgres/grouping/leader';
 import { findLostDispatches, wakeExpiredLeaders, wakeWaitingLeaders } from '../../postgres/grouping/leaderWakes';
 import type { Pool } from '../../postgres/pool';
+import type { Requests } from '../../workflows/temporal/requests';
 import type { WokenQueuer } from '../../postgres/lanes/queuer';
 import { wakeExpiredQueuers } from '../../postgres/lanes/queuer';
 import type { WokenLeader } from '../../postgres/grouping/ring';
@@ -15,7 +15,7 @@ import { isLongAndSilent } from './longRuns';
 
 interface ExpiredOptions {
   pool: Pool;
-  temporal: Client;
+  requests: Requests;
   prefix: string;
   /** Lease of the leaders that it wakes. */
   leaseMs: number;
@@ -39,11 +39,11 @@ export class Expired {
   ) {}
 
   async wakeLeaders(): Promise<WokenLeader[]> {
-    const { pool, temporal, prefix, leaseMs } = this.options;
+    const { pool, requests, prefix, leaseMs } = this.options;
     const expired = await wakeExpiredLeaders(pool, MOST_LEADERS, leaseMs);
     const woken = expired.filter((one) => this.leaderBackOff.mayWake(one));
     await this.endLongRuns(woken, ({ handler, name, leaderId }) => leaderWorkflowId(prefix, handler, name, leaderId));
-    const failure = await wakeLeaderWorkflows(temporal, prefix, woken);
+    const failure = await wakeLeaderWorkflows(requests, prefix, woken);
     if (failure !== null) this.leaderBackOff.wakeFailed(woken);
     this.logFailure(failure);
     return woken;
@@ -51,21 +51,21 @@ export class Expired {
 
   /** Wakes leaders that wait, perhaps for hours, while a dispatch of theirs was lost. */
   async wakeForLostDispatches(): Promise<WokenLeader[]> {
-    const { pool, temporal, prefix, leaseMs } = this.options;
+    const { pool, requests, prefix, leaseMs } = this.options;
     const lost = await findLostDispatches(pool, MOST_LEADERS);
     this.lostBackOff.keep((id) => lost.includes(Number(id)));
     const due = lost.filter((id) => this.lostBackOff.mayTry(String(id), true));
     if (due.length === 0) return [];
     const woken = await wakeWaitingLeaders(pool, due, leaseMs);
-    this.logFailure(await wakeLeaderWorkflows(temporal, prefix, woken));
+    this.logFailure(await wakeLeaderWorkflows(requests, prefix, woken));
     return woken;
   }
 
   async wakeQueuers(): Promise<WokenQueuer[]> {
-    const { pool, temporal, prefix, leaseMs } = this.options;
+    const { pool, requests, prefix, leaseMs } = this.options;
     const woken = (await wakeExpiredQueuers(pool, leaseMs)).filter((one) => this.queuerBackOff.mayWake(one));
     await this.endLongRuns(woken, ({ queuerId }) => queuerWorkflowId(prefix, queuerId));
-    const failure = await wakeQueuerWorkflows(temporal, prefix, woken);
+    const failure = await wakeQueuerWorkflows(requests, prefix, woken);
     if (failure !== null) this.queuerBackOff.wakeFailed(woken);
     this.logFailure(failure);
     return woken;
@@ -80,7 +80,7 @@ export class Expired {
       runId: one.holder!,
       reason: `silent for ${formatDuration(one.silentMs)} after ${one.turn} turns: restarted without a replay`,
     }));
-    const { ended, failure } = await terminateRuns(this.options.temporal, runs);
+    const { ended, failure } = await terminateRuns(this.options.requests, runs);
     this.logFailure(failure);
     if (ended.length === 0) return;
     this.counts.stuckRuns += ended.length;

@@ -9,7 +9,7 @@ import type { SweepCounts } from './counts';
 /** Other processes wake the balancer immediately; after this time they evidently did not. */
 const LOST_MS = 1_000;
 
-type Deps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log'> & {
+type Deps = Pick<ActivityDeps, 'pool' | 'requests' | 'prefix' | 'log'> & {
   nodes?: Pick<NodeSettings, 'leaseMs' | 'shutdownLimitMs'>;
 };
 
@@ -24,11 +24,11 @@ export class LostPartitions {
 
   /** Says whether there are any, and wakes the balancer. */
   async look(counts: Pick<SweepCounts, 'balancerWakes'>): Promise<boolean> {
-    const { pool, temporal, prefix, log, nodes = DEFAULT_NODE_SETTINGS } = this.deps;
+    const { pool, requests, prefix, log, nodes = DEFAULT_NODE_SETTINGS } = this.deps;
     const lost = await hasLostPartitions(pool, nodes.leaseMs, nodes.shutdownLimitMs + LOST_MS);
     if (!this.backOff.mayTry('balancer', lost)) return lost;
     counts.balancerWakes++;
-    const failure = await wakeBalancer(temporal, prefix);
+    const failure = await wakeBalancer(requests, prefix);
     if (failure !== null) log.warn({ err: failure }, 'sweeper: the balancer was not woken; the next round tries again');
     return lost;
   }

@@ -1,9 +1,9 @@
-import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import { overdueHandlers } from '../../postgres/accepted/poll';
 import { hasOverdueNotifications } from '../../postgres/callbacks/notification';
 import { NODE_LIVE_MS, servedHandlers } from '../../postgres/nodes/node';
 import type { Pool } from '../../postgres/pool';
+import type { Requests } from '../../workflows/temporal/requests';
 import { wakeMonitor, wakeNotifier } from '../../workflows/wake';
 import { BackOff } from './backOff';
 import type { SweepCounts } from './counts';
@@ -17,7 +17,7 @@ export class OverdueWakes {
   private readonly backOff = new BackOff();
 
   constructor(
-    private readonly options: { pool: Pool; temporal: Client; prefix: string; log: Pick<Logger, 'warn'> },
+    private readonly options: { pool: Pool; requests: Requests; prefix: string; log: Pick<Logger, 'warn'> },
     private readonly silent: Pick<SilentRuns, 'noteNotifier' | 'noteMonitors'>,
     private readonly counts: Pick<SweepCounts, 'notifierWakes' | 'monitorWakes'>,
   ) {}
@@ -27,7 +27,7 @@ export class OverdueWakes {
     this.silent.noteNotifier(overdue);
     if (!this.backOff.mayTry('notifier', overdue)) return;
     this.counts.notifierWakes++;
-    this.logFailure(await wakeNotifier(this.options.temporal, this.options.prefix));
+    this.logFailure(await wakeNotifier(this.options.requests, this.options.prefix));
   }
 
   /**
@@ -43,7 +43,7 @@ export class OverdueWakes {
     for (const handler of due) {
       if (!this.backOff.mayTry(`monitor/${handler}`, true)) continue;
       this.counts.monitorWakes++;
-      this.logFailure(await wakeMonitor(this.options.temporal, this.options.prefix, handler));
+      this.logFailure(await wakeMonitor(this.options.requests, this.options.prefix, handler));
     }
   }
 

@@ -1,4 +1,3 @@
-import type { Client } from '@temporalio/client';
 import { wake } from '../../activities/grouping/ring';
 import type { RingLog } from '../../activities/grouping/ring';
 import type { Pool } from '../../postgres/pool';
@@ -14,12 +13,13 @@ import {
   notifierWorkflowId,
   queuerWorkflowId,
 } from '../../workflows/naming';
+import type { Requests } from '../../workflows/temporal/requests';
 import { wakeBalancer, wakeExecutions, wakeMonitor, wakeNotifier, wakeQueuerWorkflows } from '../../workflows/wake';
 import type { SilentRun } from './stuckRuns';
 
 interface Deps {
   pool: Pool;
-  temporal: Client;
+  requests: Requests;
   prefix: string;
   log: RingLog;
 }
@@ -56,7 +56,7 @@ export class SilentRuns {
    * has moved on.
    */
   noteNotifier(isOverdue: boolean): void {
-    const { temporal, prefix } = this.deps;
+    const { requests, prefix } = this.deps;
     this.note(
       'notifier',
       isOverdue
@@ -64,7 +64,7 @@ export class SilentRuns {
             {
               ...who('notifier', notifierWorkflowId(prefix)),
               takesTurns: false,
-              wake: () => wakeNotifier(temporal, prefix),
+              wake: () => wakeNotifier(requests, prefix),
             },
           ]
         : [],
@@ -72,21 +72,21 @@ export class SilentRuns {
   }
 
   noteMonitors(handlers: readonly string[]): void {
-    const { temporal, prefix } = this.deps;
+    const { requests, prefix } = this.deps;
     this.note(
       'monitor',
       handlers.map((handler) => ({
         ...who('monitor', monitorWorkflowId(prefix, handler)),
         takesTurns: false,
-        wake: () => wakeMonitor(temporal, prefix, handler),
+        wake: () => wakeMonitor(requests, prefix, handler),
       })),
     );
   }
 
   async noteBalancer(isOverdue: boolean): Promise<void> {
-    const { pool, temporal, prefix } = this.deps;
+    const { pool, requests, prefix } = this.deps;
     const mark = isOverdue ? await lastRound(pool) : null;
-    const one = { ...who('balancer', balancerWorkflowId(prefix)), mark, wake: () => wakeBalancer(temporal, prefix) };
+    const one = { ...who('balancer', balancerWorkflowId(prefix)), mark, wake: () => wakeBalancer(requests, prefix) };
     this.note('balancer', isOverdue ? [one] : []);
   }
 
@@ -95,7 +95,7 @@ export class SilentRuns {
    * was found a while.
    */
   async noteExecutions(due: readonly string[]): Promise<void> {
-    const { pool, temporal, prefix } = this.deps;
+    const { pool, requests, prefix } = this.deps;
     const known = [...this.overdue.values()]
       .filter(({ type }) => type === 'execution')
       .map(({ workflowId }) => workflowId.slice(executionWorkflowId(prefix, '').length));
@@ -110,7 +110,7 @@ export class SilentRuns {
       stay.map(({ id, turn }) => ({
         ...who('execution', executionWorkflowId(prefix, id)),
         mark: turn,
-        wake: () => wakeExecutions(temporal, prefix, [id]),
+        wake: () => wakeExecutions(requests, prefix, [id]),
       })),
       this.startupDelayMs,
     );
@@ -128,10 +128,10 @@ export class SilentRuns {
   }
 
   private runOf({ kind, id, handler, name, installation }: Unanswered): Who {
-    const { temporal, prefix } = this.deps;
+    const { requests, prefix } = this.deps;
     if (kind === 'leader')
       return leaderRun(this.deps, { leaderId: id, handler: handler!, name: name!, installation, dueInMs: 0 });
-    const wakeIt = (): Promise<unknown> => wakeQueuerWorkflows(temporal, prefix, [{ queuerId: id }]);
+    const wakeIt = (): Promise<unknown> => wakeQueuerWorkflows(requests, prefix, [{ queuerId: id }]);
     return { ...who('queuer', queuerWorkflowId(prefix, id)), wake: wakeIt };
   }
 

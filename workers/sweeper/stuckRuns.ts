@@ -1,16 +1,16 @@
-import type { Client } from '@temporalio/client';
 import { isGrpcServiceError, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Logger } from 'pino';
 import type { Pool } from '../../postgres/pool';
 import { RUNNING, saysNoRun } from '../../workflows/planning/protocol';
+import type { Requests } from '../../workflows/temporal/requests';
 import type { StuckLimits } from './stuckRun';
 import type { SweepCounts } from './counts';
 import { STUCK_LIMITS, whyStuck } from './stuckRun';
 
 export interface StuckRunsOptions {
   pool: Pool;
-  temporal: Client;
+  requests: Requests;
   prefix: string;
   log: Logger;
   /** Default: `STUCK_LIMITS`. */
@@ -152,9 +152,9 @@ export class StuckRuns {
   }
 
   private async beginAnew({ type, workflowId, silentMs, wake }: SilentRun, run: Run, reason: string): Promise<void> {
-    await this.options.temporal.workflow
-      .getHandle(workflowId, run.runId)
-      .terminate(`stuck: ${reason}; the next run continues from the store`)
+    const why = `stuck: ${reason}; the next run continues from the store`;
+    await this.options.requests
+      .send({ kind: 'terminate' }, ({ workflow }) => workflow.getHandle(workflowId, run.runId).terminate(why))
       .catch((error: unknown) => {
         if (!(error instanceof WorkflowNotFoundError)) throw error; // it has ended by itself
       });
@@ -176,7 +176,7 @@ export class StuckRuns {
   /** Returns its open run; null: there is none. */
   private async describe(workflowId: string): Promise<Run | null> {
     try {
-      const { workflowService, options } = this.options.temporal;
+      const { workflowService, options } = this.options.requests.temporal;
       // Not by a handle: that decodes the memo, which no codec of today may be able to.
       const raw = await workflowService.describeWorkflowExecution({
         namespace: options.namespace,
@@ -213,7 +213,7 @@ export class StuckRuns {
     const memory = this.memories.get(workflowId);
     if (memory === undefined || memory.loggedRunId === runId) return;
     memory.loggedRunId = runId;
-    const error: unknown = await this.options.temporal.workflow
+    const error: unknown = await this.options.requests.temporal.workflow
       .getHandle(workflowId, runId)
       .result()
       .catch((reason: unknown) => (reason instanceof WorkflowFailedError ? reason.cause : reason));
@@ -228,7 +228,7 @@ export class StuckRuns {
   private currentBuild(deploymentName: string): Promise<string> {
     const known = this.currents.get(deploymentName);
     if (known !== undefined) return known;
-    const { temporal } = this.options;
+    const { temporal } = this.options.requests;
     const { namespace } = temporal.options;
     const asked = temporal.workflowService
       .describeWorkerDeployment({ namespace, deploymentName })

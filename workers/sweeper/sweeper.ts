@@ -192,7 +192,7 @@ export class Sweeper {
   private async step(name: string, work: () => Promise<void>): Promise<void> {
     try {
       // Temporal may hang: the other steps have their turn.
-      await this.options.temporal.withDeadline(Date.now() + WAKE_DEADLINE_MS, work);
+      await this.options.requests.temporal.withDeadline(Date.now() + WAKE_DEADLINE_MS, work);
       this.failing.delete(name);
     } catch (error) {
       this.counts.failures++;

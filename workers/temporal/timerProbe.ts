@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
-import type { NativeConnection } from '@temporalio/worker';
+import type { WorkflowHandle } from '@temporalio/client';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import type { Logger } from 'pino';
 import { timerProbeStart } from '../../workflows/planning/webUi/starts';
+import type { Requests } from '../../workflows/temporal/requests';
 
 export interface TimerProbeOptions {
-  connection: NativeConnection;
-  namespace: string;
+  requests: Requests;
   prefix: string;
 }
 
@@ -75,20 +75,23 @@ export const warnOfCoarseTimers = async ({ log, ...options }: TimerProbeOptions 
  * Measures how long the server took for a delay of `DELAY_MS`, by its own clock; null: another
  * worker is measuring.
  */
-const measureTimer = async ({ connection, namespace, prefix }: TimerProbeOptions): Promise<number | null> => {
-  const temporal = new Client({ connection, namespace });
+const measureTimer = async ({ requests, prefix }: TimerProbeOptions): Promise<number | null> => {
+  const { temporal } = requests;
   const inTime = <T>(work: () => Promise<T>): Promise<T> => temporal.withDeadline(Date.now() + PROBE_DEADLINE_MS, work);
   const name = `${prefix}/timer-probe`;
+  const options = {
+    workflowId: name,
+    taskQueue: name,
+    startDelay: DELAY_MS,
+    workflowRunTimeout: 3 * PROBE_DEADLINE_MS,
+    ...timerProbeStart(),
+  };
+  const start = (): Promise<WorkflowHandle> =>
+    requests.send({ kind: 'timerProbe' }, ({ workflow }) => workflow.start('timerProbe', options), PROBE_DEADLINE_MS);
+  const end = (run: WorkflowHandle): Promise<unknown> =>
+    requests.send({ kind: 'terminate' }, () => run.terminate('measured'), PROBE_DEADLINE_MS);
   try {
-    const handle = await inTime(() =>
-      temporal.workflow.start('timerProbe', {
-        workflowId: name,
-        taskQueue: name,
-        startDelay: DELAY_MS,
-        workflowRunTimeout: 3 * PROBE_DEADLINE_MS,
-        ...timerProbeStart(),
-      }),
-    );
+    const handle = await start();
     try {
       const until = performance.now() + PROBE_DEADLINE_MS;
       while (performance.now() < until) {
@@ -100,7 +103,7 @@ const measureTimer = async ({ connection, namespace, prefix }: TimerProbeOptions
       }
       return PROBE_DEADLINE_MS;
     } finally {
-      await inTime(() => handle.terminate('measured')).catch(() => undefined);
+      await end(handle).catch(() => undefined);
     }
   } catch (error) {
     if (error instanceof WorkflowExecutionAlreadyStartedError) return null;

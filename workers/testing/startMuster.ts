@@ -7,6 +7,7 @@ import type { Pool } from '../../postgres/pool';
 import { createPool } from '../../postgres/pool';
 import { createAhead, replaceClock } from '../../postgres/testing/clock';
 import { createDatabase, createTables, dropDatabase } from '../../postgres/testing/database';
+import { Requests } from '../../workflows/temporal/requests';
 import { clientPlugs } from '../temporal/plugs';
 import type { StartOptions } from '../worker';
 import { startWorker } from '../worker';
@@ -70,7 +71,7 @@ export const startMuster = async (options: StartMusterOptions): Promise<StartedM
     const { handlers = [] } = rest;
     const client = createClient({ databaseUrl, handlers, prefix, ...sealing(rest), temporal: { client: temporal } });
     ends.later(client, (opened) => opened.close());
-    const clock = new TestClock(pool, temporal, prefix);
+    const clock = new TestClock(pool, new Requests(temporal), prefix);
     return { client, clock, databaseUrl, temporalAddress, prefix, stop: () => ends.end() };
   } catch (error) {
     await ends.end().catch(() => undefined); // the first error says more

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Client as TemporalClient } from '@temporalio/client';
 import type { Duration } from '@temporalio/common';
 import { overdueHandlers } from '../../postgres/accepted/poll';
 import { hasOverdueNotifications } from '../../postgres/callbacks/notification';
 import type { Pool } from '../../postgres/pool';
 import * as store from '../../postgres/testing/clock';
 import { durationMs } from './duration';
+import type { Requests } from '../../workflows/temporal/requests';
 import { wakeLeaderWorkflows, wakeMonitor, wakeNotifier, wakeQueuerWorkflows } from '../../workflows/wake';
 
 /** How often what is under way is counted, in milliseconds. */
@@ -29,7 +29,7 @@ export class TestClock {
   /** @internal */
   constructor(
     private readonly pool: Pool,
-    private readonly temporal: TemporalClient,
+    private readonly requests: Requests,
     private readonly prefix: string,
   ) {}
 
@@ -78,13 +78,13 @@ export class TestClock {
 
   /** Tells all whose time has come: their own timers go by real time. */
   private async wakeDue(): Promise<void> {
-    const { pool, temporal, prefix } = this;
+    const { pool, requests, prefix } = this;
     const failures = [
-      await wakeLeaderWorkflows(temporal, prefix, await store.findDueLeaders(pool)),
-      await wakeQueuerWorkflows(temporal, prefix, await store.findDueQueuers(pool)),
+      await wakeLeaderWorkflows(requests, prefix, await store.findDueLeaders(pool)),
+      await wakeQueuerWorkflows(requests, prefix, await store.findDueQueuers(pool)),
     ];
-    for (const handler of await overdueHandlers(pool, 0)) failures.push(await wakeMonitor(temporal, prefix, handler));
-    if (await hasOverdueNotifications(pool, 0)) failures.push(await wakeNotifier(temporal, prefix));
+    for (const handler of await overdueHandlers(pool, 0)) failures.push(await wakeMonitor(requests, prefix, handler));
+    if (await hasOverdueNotifications(pool, 0)) failures.push(await wakeNotifier(requests, prefix));
     const failure = failures.find((one) => one !== null);
     if (failure != null) throw failure;
   }

@@ -1,7 +1,12 @@
 import type { Client } from '@temporalio/client';
 import { paced } from '../planning/pace';
+import type { HandlerCount } from './handlerCounts';
+import { HandlerCounts } from './handlerCounts';
 
-/** The requests by which clients and workers wake Muster's workflows, and end stuck ones. */
+/**
+ * The requests by which clients and workers start, signal and end workflows: their own, and those
+ * of users that are told of ends.
+ */
 
 /** Most requests in flight at once: 500 would overload a small server. */
 const PARALLELISM = 16;
@@ -20,63 +25,69 @@ export const WAKE_DEADLINE_MS = 5_000;
  */
 export const REQUEST_PACE = { perSecond: 1_000, burst: 200 } as const;
 
-const KINDS = ['leader', 'queuer', 'execution', 'notifier', 'balancer', 'monitor', 'terminate'] as const;
-/** The workflow that a request starts or signals, or that it ends a run. */
-export type RequestKind = (typeof KINDS)[number];
-export type RequestCounts = Readonly<Record<RequestKind, number>>;
+/**
+ * What a request starts or signals: a workflow of Muster's, or a user's that is told of an end
+ * (`callback`); or that it ends a run.
+ */
+export type RequestKind =
+  | 'leader'
+  | 'queuer'
+  | 'execution'
+  | 'notifier'
+  | 'balancer'
+  | 'monitor'
+  | 'completion'
+  | 'callback'
+  | 'timerProbe'
+  | 'terminate';
 
-interface Sent {
-  counts: Record<RequestKind, number>;
-  /** By the clock of this process. */
-  paceMs: number;
+/** What a request is, to those who count it. */
+export interface RequestOf {
+  kind: RequestKind;
+  /** The handler that it is for; left out: it is for several, or for none. */
+  handler?: string | undefined;
 }
-/**
- * What each client has sent. It is kept beside the client, a class of the SDK, and disappears with
- * it: every caller of a wake has the client, and nothing else.
- */
-const sentBy = new WeakMap<Client, Sent>();
+/** Sends the requests of one client of Temporal: each in its turn, with a deadline, and counted. */
+export class Requests {
+  private readonly sent = new HandlerCounts<RequestKind>();
+  /** By the clock of this process. */
+  private paceMs = 0;
+  /** When the server last refused the search attribute of handlers, by the same clock. */
+  attributeRefusedAt = -Infinity;
 
-const sentOf = (temporal: Client): Sent => {
-  const known = sentBy.get(temporal);
-  if (known !== undefined) return known;
-  const none = Object.fromEntries(KINDS.map((kind) => [kind, 0])) as Record<RequestKind, number>;
-  const sent: Sent = { counts: none, paceMs: 0 };
-  sentBy.set(temporal, sent);
-  return sent;
-};
+  constructor(readonly temporal: Client) {}
 
-/** Returns how many requests of each kind a client has sent, those that failed among them. */
-export const requestCounts = (temporal: Client): RequestCounts => ({ ...sentOf(temporal).counts });
+  /** Returns how many requests were sent, by their kind and handler; those that failed, too. */
+  counts(): HandlerCount<RequestKind>[] {
+    return this.sent.all();
+  }
 
-/**
- * Sends a request in its turn, and counts it. One whose turn would come too late fails at once, as
- * one that got no answer: the sweeper repeats it.
- */
-export const request = async <T>(temporal: Client, kind: RequestKind, send: () => Promise<T>): Promise<T> => {
-  const sent = sentOf(temporal);
-  const { waitMs, paceMs } = paced(sent.paceMs, performance.now(), REQUEST_PACE);
-  if (waitMs > WAKE_DEADLINE_MS)
-    throw new Error(
-      `Cannot send to Temporal (${kind}): its turn would come in more than ${WAKE_DEADLINE_MS} ms. The sweeper repeats it.`,
-    );
-  sent.paceMs = paceMs;
-  if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
-  sent.counts[kind] += 1;
-  return inTime(temporal, send);
-};
+  /**
+   * Sends a request in its turn, with a deadline for all its repetitions, and counts it. One whose
+   * turn would come too late fails at once, as one that got no answer: what sends it repeats it.
+   */
+  async send<T>(of: RequestOf, send: (temporal: Client) => Promise<T>, withinMs = WAKE_DEADLINE_MS): Promise<T> {
+    const { waitMs, paceMs } = paced(this.paceMs, performance.now(), REQUEST_PACE);
+    if (waitMs > withinMs)
+      throw new Error(
+        `Cannot send to Temporal (${of.kind}): its turn would come in more than ${withinMs} ms. It is repeated later.`,
+      );
+    this.paceMs = paceMs;
+    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
+    this.sent.add(of.kind, of.handler);
+    return inTime(this.temporal, () => send(this.temporal), withinMs);
+  }
+}
 
-/**
- * Sends a request with a deadline for all its repetitions. Rejects in time even if the connection
- * does not.
- */
-const inTime = async <T>(temporal: Client, send: () => Promise<T>): Promise<T> => {
+/** Rejects in time even if the connection does not. */
+const inTime = async <T>(temporal: Client, send: () => Promise<T>, withinMs: number): Promise<T> => {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    const fail = (): void => reject(new Error(`Temporal gave no answer within ${WAKE_DEADLINE_MS} ms`));
-    timer = setTimeout(fail, WAKE_DEADLINE_MS + 500);
+    const fail = (): void => reject(new Error(`Temporal gave no answer within ${withinMs} ms`));
+    timer = setTimeout(fail, withinMs + 500);
   });
   try {
-    return await Promise.race([temporal.withDeadline(Date.now() + WAKE_DEADLINE_MS, send), late]);
+    return await Promise.race([temporal.withDeadline(Date.now() + withinMs, send), late]);
   } finally {
     clearTimeout(timer);
   }

@@ -142,6 +142,47 @@ test('open fan-outs are items, too: each counts as one, opened again by its id a
   await eventually(async () => (await call('POST /v1/fanouts', {})).status === 201);
 });
 
+test('what is repeated under a key costs nothing, whether its answer was kept or not', async () => {
+  const { call } = await tenant('keyed', { maxExecutions: 1, maxItems: 25_004 });
+  const { body: fanout } = await call('POST /v1/fanouts', {});
+  const list = { template: { function_id: 'f', method: 'm' }, arguments: [['1'], ['2'], ['3']] };
+  const execute = () => call('POST /v1/executions', list, { 'idempotency-key': 'e' });
+  const add = (body: object, headers = {}) => call(`POST /v1/fanouts/${fanout.id}/items`, body, headers);
+  const large = () => add({ items: 25_000, key: 'mine' }); // in several portions
+  const small = () => add({ items: 1 }, { 'idempotency-key': 'theirs' });
+  const all = async () => [(await execute()).status, (await small()).status];
+  expect(await all()).toEqual([202, 201]);
+  expect((await large()).status).toBe(429); // 1 + 3 + 1 are there
+  await world.database.pool.query(`update tenant set max_items = 25006 where name = 'keyed'`);
+  const added = await eventually(async () => {
+    const answer = await large();
+    return answer.status === 201 && answer.body;
+  });
+  const again = async (): Promise<void> => {
+    expect(await all()).toEqual([202, 201]);
+    expect((await large()).body).toEqual(added);
+  };
+  for (let i = 0; i < 3; i++) await again();
+  await world.database.pool.query('delete from idempotency_key'); // as if the API was killed before it was kept
+  for (let i = 0; i < 3; i++) await again();
+  expect((await add({ items: 2, key: 'other' })).status).toBe(429);
+  expect((await add({ items: 1, key: 'other' })).status).toBe(201);
+});
+
+test('a fan-out that is opened again with another receiver is refused, and registers none', async () => {
+  const { call } = await tenant('told', { maxItems: 1 });
+  const id = randomUUID();
+  const open = async (n: number): Promise<number> =>
+    (await call('POST /v1/fanouts', { id, notify: { url: `https://told.example/${n}` } })).status;
+  expect([await open(0), await open(0)]).toEqual([201, 201]);
+  for (let n = 1; n < 4; n++) expect(await open(n)).toBe(422);
+  expect((await call('POST /v1/fanouts', { id })).status).toBe(422);
+  const { rows } = await world.database.pool.query(
+    `select address->>'url' as url from recipient where address->>'url' like 'https://told.example/%'`,
+  );
+  expect(rows).toEqual([{ url: 'https://told.example/0' }]);
+});
+
 test('of submits that come at once no more are admitted than fit', async () => {
   const { submit } = await tenant('at-once', { maxQueued: 3 });
   const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => submit('a', String(i))));

@@ -1,3 +1,4 @@
+import type { ApiTokenRow } from '../../../postgres/api/token';
 import { insertToken, readTokens, replaceToken, revokeToken } from '../../../postgres/api/token';
 import { hashToken, newToken } from '../../../workers/api/tokens';
 import { eventually } from '../../helpers/eventually';
@@ -47,6 +48,23 @@ test('a rotated token has the same limits and lifetime, and the old one stays fo
   const again = await replaceToken(world.database.pool, id, { hash: hashToken(newToken()), overlapMs: 0 });
   expect(again).toBe(null); // it has expired
 });
+
+test.each([3_600_000, null])(
+  'rotated again after what replaced it was revoked, a token of %p ms has its whole lifetime',
+  async (expiresInMs) => {
+    const { id } = await make({ expiresInMs });
+    const rotate = (from: number) =>
+      replaceToken(world.database.pool, from, { hash: hashToken(newToken()), overlapMs: 60_000 });
+    const lifetime = ({ expiresAt, createdAt }: ApiTokenRow): number | null =>
+      expiresAt === null ? null : Math.round((expiresAt.getTime() - createdAt.getTime()) / 1_000) * 1_000;
+    const second = (await rotate(id))!;
+    const third = (await rotate(second.id))!;
+    for (const lost of [second, third]) await revokeToken(world.database.pool, lost.id);
+    const fourth = (await rotate(id))!;
+    expect([second, third, fourth].map(lifetime)).toEqual([expiresInMs, expiresInMs, expiresInMs]);
+    expect(await rotate(id)).toBe(null); // the fourth has replaced it
+  },
+);
 
 test('a stream ends with the token that opened it, also while the one in its place is valid', async () => {
   const { token, id } = await make();

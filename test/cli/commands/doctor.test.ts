@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { startTemporalDev } from '../../../workers/embedded';
 import type { Check } from '../../../workers/doctor/check';
 import { checkPooler, poolerCheck } from '../../../workers/doctor/pooler';
@@ -109,6 +112,16 @@ test('a server that is away: Postgres or Temporal, while the other one is looked
     1,
     { postgres: { state: 'failed' }, temporal: { state: 'ok' } },
   ]);
+  let tries = 0;
+  const gone = createServer((socket) => {
+    tries++;
+    socket.destroy();
+  }).listen(0, '127.0.0.1');
+  await once(gone, 'listening');
+  const { port } = gone.address() as AddressInfo;
+  expect(await examine(`--database-url postgres://nobody@127.0.0.1:${port}/none`)).toMatchObject({ code: 1 });
+  expect(tries).toBe(1);
+  gone.close();
   const noTemporal = await examine('--temporal-address 127.0.0.1:1');
   expect([noTemporal.code, noTemporal.of]).toMatchObject([
     1,

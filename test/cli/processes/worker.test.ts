@@ -110,7 +110,10 @@ test('--metrics-port serves the store, --sdk-metrics-port the SDK; a port that i
   const text = async (of: number): Promise<string> => (await fetch(`http://127.0.0.1:${of}/metrics`)).text();
   expect(await text(port)).toContain('muster_queued_tasks{handler="orders"}');
   expect(await text(port)).toContain('muster_task_ends_total{handler="orders",state="dead"} 0');
-  expect(await text(port)).toMatch(/^muster_temporal_requests_total\{kind="leader"\} \d+$/m);
+  expect(await text(port)).toMatch(/^muster_temporal_requests_total\{kind="timerProbe",handler=""\} [1-9]\d*$/m);
+  await world.submit('orders', order('counted', 'no'));
+  const turn = /^muster_temporal_activities_total\{activity="claimBatches",handler="orders"\} [1-9]\d*$/m;
+  await eventually(async () => turn.test(await text(port)), { what: () => text(port) });
   // The SDK counts slots from its first poll on, which may come after the line that says the worker
   // runs.
   await eventually(async () => (await text(sdkPort)).includes('temporal_worker_task_slots_available'), {

@@ -114,7 +114,7 @@ test('a worker that gets the lease of the sweeper amid its steps makes all actio
   const hidden = await start(update({ payloadPatch: { to: 'elsewhere' } })); // no task gets it
   const { pool, client, handler } = shop;
   const actions = new BulkActions({
-    ...{ pool, prefix: client.prefix, temporal: null as never, log: pino({ level: 'silent' }) },
+    ...{ pool, prefix: client.prefix, requests: null as never, log: pino({ level: 'silent' }) },
     handlers: new Map([['items', handler]]),
   });
   const counts = { bulkTasks: 0 };

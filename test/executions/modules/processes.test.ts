@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   existsSync,
@@ -10,6 +10,8 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -115,6 +117,35 @@ test('a process has no variables, no folder and limits of the system, and is use
   expect(moduleProcessesOf(process.pid).map((one) => one.pid)).toEqual([pid]);
 });
 
+/** Runs a text in place of the program of a module's process. */
+const guest = async (code: string): Promise<{ said: string; exitCode: number }> => {
+  const { file, args } = guestCommand({ residentBytes: 0, dataBytes: 2 ** 31, heapMib: 0 });
+  const child = spawn(file, args, { cwd: '/', env: {}, stdio: ['pipe', 'ignore', 'pipe'] });
+  let said = '';
+  child.stderr.on('data', (part: Buffer) => (said += part.toString()));
+  const program = Buffer.from(code);
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(program.length);
+  child.stdin.end(Buffer.concat([length, program]));
+  const [exitCode] = (await once(child, 'close')) as [number];
+  return { said, exitCode };
+};
+
+test('its program reaches no server, where the system lets a process have a network of its own', async () => {
+  const hasOwn = spawnSync('unshare', ['--user', '--map-current-user', '--net', 'true']).status === 0;
+  let reached = 0;
+  const server = createServer((socket) => {
+    reached++;
+    socket.destroy();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const { said, exitCode } = await guest(`require('net').connect(${port}, '127.0.0.1').resume()`);
+  server.close();
+  // Elsewhere the missing code alone keeps it from the network: SECURITY.md says so.
+  expect([reached, exitCode, /ENETUNREACH/.test(said)]).toEqual(hasOwn ? [0, 1, true] : [1, 0, false]);
+});
+
 test.each([
   ['reads a file', `require('fs').readFileSync('/etc/hostname')`],
   ['lists a folder', `require('fs').readdirSync('/')`],
@@ -122,15 +153,7 @@ test.each([
   ['starts a process', `require('child_process').execFileSync('/bin/true')`],
   ['compiles a text', `new Function('return 1')()`],
 ])('its program is refused what it must not do: %s', async (_, code) => {
-  const { file, args } = guestCommand({ residentBytes: 0, dataBytes: 2 ** 31, heapMib: 0 });
-  const guest = spawn(file, args, { cwd: '/', env: {}, stdio: ['pipe', 'ignore', 'pipe'] });
-  let said = '';
-  guest.stderr.on('data', (part: Buffer) => (said += part.toString()));
-  const program = Buffer.from(code);
-  const length = Buffer.alloc(4);
-  length.writeUInt32LE(program.length);
-  guest.stdin.end(Buffer.concat([length, program]));
-  const [exitCode] = (await once(guest, 'close')) as [number];
+  const { said, exitCode } = await guest(code);
   expect(said).toMatch(/ERR_ACCESS_DENIED|Code generation from strings disallowed/);
   expect(exitCode).toBe(1);
 });

@@ -20,6 +20,8 @@ import type { DispatchAnswer, GrantAnswer } from '../../../workflows/messages';
 import type { TestDatabase } from '../../helpers/database';
 import { noPartitions } from '../../helpers/noPartitions';
 import type { Clock } from '../../postgres/ring-protocol/tools/clock';
+import { Requests } from '../../../workflows/temporal/requests';
+import { HandlerCounts } from '../../../workflows/temporal/handlerCounts';
 
 const LEASE_MS = 15_000;
 const SILENT = new DefaultLogger('ERROR', () => undefined);
@@ -59,11 +61,12 @@ export class LaneWorld {
     this.client = createClient({ databaseUrl, handlers: [handler], pool, temporal: { client: temporal } });
     const log = pino({ level: 'silent' });
     const handlers = new Map([[handler.name, handler]]);
-    const base = { pool, temporal, handlers, node: 'n', prefix: 'sim', log };
+    const base = { pool, temporal, requests: new Requests(temporal), handlers, node: 'n', prefix: 'sim', log };
     const shared = createShared(base);
     this.deps = {
       ...base,
       ...shared,
+      runs: new HandlerCounts(),
       // With more slots, a freed one is granted by the queuer: what a submitter grants itself goes
       // before what was granted to others.
       granters: slots === 1 ? shared.granters : { of: () => ({ next: () => Promise.resolve(null) }) },

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import fc from 'fast-check';
 import { paced } from '../../../workflows/planning/pace';
-import { REQUEST_PACE, request, requestCounts } from '../../../workflows/temporal/requests';
+import { REQUEST_PACE, Requests } from '../../../workflows/temporal/requests';
 import { terminateRuns, wakeBalancer, wakeLeaderWorkflows } from '../../../workflows/wake';
 
 /** Starts and signals that a client sends to Temporal: counted, and bounded in rate. */
@@ -33,47 +33,51 @@ test('of any arrivals none but a burst go faster than the rate, and none waits b
   );
 });
 
-const fakeClient = (sent: string[]): Client =>
-  ({
+const requestsTo = (sent: string[]): Requests =>
+  new Requests({
     withDeadline: (_deadline: number, work: () => Promise<unknown>) => work(),
     workflow: {
       signalWithStart: (type: string) => Promise.resolve(sent.push(type)),
       getHandle: () => ({ terminate: () => Promise.reject(new Error('away')) }),
     },
-  }) as unknown as Client;
+  } as unknown as Client);
 const leaders = (n: number) =>
   Array.from({ length: n }, (_, leaderId) => ({ leaderId, handler: 'orders', name: `${leaderId}`, dueInMs: 0 }));
 
-test('wakes are counted by their workflow, per client; a request that fails, too', async () => {
+test('wakes are counted by their workflow and handler; a request that fails, too', async () => {
   const sent: string[] = [];
-  const temporal = fakeClient(sent);
-  await wakeLeaderWorkflows(temporal, 'muster', leaders(3));
-  await wakeBalancer(temporal, 'muster');
-  await terminateRuns(temporal, [{ workflowId: 'a', runId: 'b', reason: 'stuck' }]);
+  const requests = requestsTo(sent);
+  await wakeLeaderWorkflows(requests, 'muster', leaders(3));
+  await wakeBalancer(requests, 'muster');
+  await terminateRuns(requests, [{ workflowId: 'a', runId: 'b', reason: 'stuck' }]);
   expect(sent).toEqual(['leader', 'leader', 'leader', 'balancer']);
-  expect(requestCounts(temporal)).toMatchObject({ leader: 3, balancer: 1, terminate: 1, queuer: 0 });
-  expect(requestCounts(fakeClient([]))).toMatchObject({ leader: 0, terminate: 0 });
+  expect(requests.counts()).toEqual([
+    { kind: 'leader', handler: 'orders', n: 3 },
+    { kind: 'balancer', handler: '', n: 1 },
+    { kind: 'terminate', handler: '', n: 1 },
+  ]);
+  expect(requestsTo([]).counts()).toEqual([]);
 });
 
 test('more wakes than a burst are spread over the time that the rate gives them', async () => {
   const { burst, perSecond } = REQUEST_PACE;
   const sent: string[] = [];
-  const temporal = fakeClient(sent);
+  const requests = requestsTo(sent);
   const startedAt = performance.now();
-  await wakeLeaderWorkflows(temporal, 'muster', leaders(burst + perSecond / 2));
+  await wakeLeaderWorkflows(requests, 'muster', leaders(burst + perSecond / 2));
   expect(sent).toHaveLength(burst + perSecond / 2);
   expect(performance.now() - startedAt).toBeGreaterThanOrEqual(450);
-  await request(temporal, 'queuer', () => Promise.resolve());
-  expect(requestCounts(temporal)).toMatchObject({ leader: burst + perSecond / 2, queuer: 1 });
+  await requests.send({ kind: 'queuer' }, () => Promise.resolve());
+  expect(requests.counts()).toMatchObject([{ n: burst + perSecond / 2 }, { kind: 'queuer', n: 1 }]);
 });
 
 test('a wake whose turn would come too late fails at once', async () => {
-  const temporal = fakeClient([]);
-  const send = () => request(temporal, 'queuer', () => Promise.resolve());
+  const requests = requestsTo([]);
+  const send = () => requests.send({ kind: 'queuer' }, () => Promise.resolve());
   const many = Array.from({ length: REQUEST_PACE.burst + 4 * REQUEST_PACE.perSecond }, send);
   await many[0];
   const tooMany = Array.from({ length: 2 * REQUEST_PACE.perSecond }, send);
   await expect(Promise.race(tooMany.slice(-10))).rejects.toThrow('its turn would come in more than 5000 ms');
   void Promise.allSettled([...many, ...tooMany]);
-  expect(requestCounts(temporal).queuer).toBeLessThan(many.length);
+  expect(requests.counts()[0]!.n).toBeLessThan(many.length);
 });

@@ -34,6 +34,7 @@ import type { Operations } from './leaderRun';
 import { LeaderRun } from './leaderRun';
 import { Monitors } from './tools/monitors';
 import { TurnCounter } from './tools/turnCounter';
+import { ofWorker } from './tools/ofWorker';
 
 export const LEASE_MS = 15_000;
 /** A simulated death is no news. */
@@ -95,14 +96,12 @@ export class World {
     });
     const log = pino({ level: 'silent' });
     const served = new Map(handlers.map((handler) => [handler.name, handler]));
-    const base = { pool: this.dispatches, temporal, handlers: served, node: 'simulated', prefix: 'sim', log };
+    const worker = ofWorker(temporal, log);
+    const base = { pool: this.dispatches, ...worker, handlers: served, node: 'simulated', prefix: 'sim' };
     this.deps = {
       ...base,
       ...createShared(base),
-      installation,
-      leaseMs: LEASE_MS,
-      softDeadlineMs: 60_000,
-      callbacks: { allow: [], secret: null },
+      ...{ installation, leaseMs: LEASE_MS, softDeadlineMs: 60_000, callbacks: { allow: [], secret: null } },
       executions: DEFAULT_EXECUTION_SETTINGS,
       heartbeat: new Heartbeat({ pool: this.dispatches, log }),
       ...noPartitions(this.dispatches, 'simulated'),

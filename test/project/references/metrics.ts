@@ -24,7 +24,7 @@ export const metricsReference = async (): Promise<string> => {
     hookMeters: new HookMeters(),
     outcomeMeters: new OutcomeMeters(),
     partitions: { size: 0 },
-    requests: () => ({}) as never,
+    temporal: { requests: () => [], runs: () => [] },
     health: { polls: new PollWatch('http://localhost:1') },
   });
   const admission = new Admission(DEFAULT_LIMITS);

@@ -4,6 +4,7 @@ import { EndedMonitors } from '../../../workers/sweeper/endedMonitors';
 import { completionWorkflowId, monitorWorkflowId } from '../../../workflows/naming';
 import { connectTo, temporalAddress } from '../../helpers/database';
 import { eventually } from '../../helpers/eventually';
+import { Requests } from '../../../workflows/temporal/requests';
 
 /**
  * The sweeper's look for monitors that did not end by themselves, on a real server; no worker, so
@@ -26,13 +27,15 @@ interface Looked {
   counts: { endedMonitors: number };
   warned: { handler: string; status: string }[];
   look(): Promise<void>;
+  sent(): unknown[];
 }
 const processOf = (): Looked => {
   const counts = { endedMonitors: 0 };
   const warned: Looked['warned'] = [];
   const warn = (one: unknown): void => void warned.push(one as Looked['warned'][number]);
-  const monitors = new EndedMonitors({ temporal, prefix, log: { warn } });
-  return { counts, warned, look: () => monitors.look(counts) };
+  const requests = new Requests(temporal);
+  const monitors = new EndedMonitors({ requests, prefix, log: { warn } });
+  return { counts, warned, look: () => monitors.look(counts), sent: () => requests.counts() };
 };
 const begin = async (handler: string, options: { workflowExecutionTimeout?: '1s' } = {}): Promise<string> => {
   const workflowId = monitorWorkflowId(prefix, handler);
@@ -67,6 +70,8 @@ test('one that was terminated, and one that timed out: what each left is read, b
     'terminated TERMINATED',
     'timed-out TIMED_OUT',
   ]);
+  expect(one.sent()).toHaveLength(2);
+  expect(one.sent()).toContainEqual({ kind: 'completion', handler: 'terminated', n: 1 });
   for (const [handler, runId] of [
     ['terminated', terminated],
     ['timed-out', timedOut],

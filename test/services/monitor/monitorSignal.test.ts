@@ -7,6 +7,7 @@ import { lateAnswer } from '../../helpers/lateAnswer';
 import type { TestMuster } from '../../helpers/muster';
 import { startMuster } from '../../helpers/muster';
 import { expectWhole } from '../../helpers/whole';
+import { Requests } from '../../../workflows/temporal/requests';
 
 /**
  * H7: completion by signal, as a client of any language sends it: names and plain JSON, nothing of
@@ -180,7 +181,7 @@ test('with no monitor running, the signal starts it; before the acceptance is wr
   gates.get('early')!.open();
   await become(ids, 'succeeded,succeeded');
   // Nothing is left: told to look, the run ends.
-  await wakeMonitor(temporal, muster.prefix, 'alone');
+  await wakeMonitor(new Requests(temporal), muster.prefix, 'alone');
   await eventually(
     async () => (await temporal.workflow.getHandle(monitorId('alone')).describe()).status.name === 'COMPLETED',
     { timeoutMs: 30_000 },

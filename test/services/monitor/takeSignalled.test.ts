@@ -15,6 +15,9 @@ import { eventually } from '../../helpers/eventually';
 import type { TestMuster } from '../../helpers/muster';
 import { startMuster } from '../../helpers/muster';
 import { expectWhole } from '../../helpers/whole';
+import { Requests } from '../../../workflows/temporal/requests';
+import { Outcomes } from '../../../activities/outcomes/outcomes';
+import { OutcomeMeters } from '../../../activities/outcomes/meters';
 
 /**
  * The activity that takes completions from a monitor's history, called by the test: on a real
@@ -41,8 +44,10 @@ beforeAll(async () => {
   temporal = await muster.client.temporal();
   prefix = `${muster.prefix}-told`;
   const handlers = new Map([[jobs.name, jobs]]);
-  const base = { pool: muster.database.pool, temporal, handlers, node: 'n', prefix };
-  const all = { ...base, log: pino({ enabled: false }), draining: new AbortController().signal };
+  const base = { pool: muster.database.pool, temporal, requests: new Requests(temporal), handlers, node: 'n', prefix };
+  const log = pino({ enabled: false });
+  const outcomes = new Outcomes(new OutcomeMeters(handlers.keys()), log); // as a worker has them
+  const all = { ...base, log, outcomes, draining: new AbortController().signal };
   deps = { ...all, ...createShared(all) } as Partial<ActivityDeps> as ActivityDeps;
 });
 afterAll(() => muster.stop());
@@ -205,8 +210,11 @@ test.each([
   ['at most 500 kB of them', 5, 200_000, 3],
 ])('refused ones are handed on, %s', async (_, n, bytes, workflows) => {
   const runId = await signalled(await accepted(n), { id: 'stranger', result: 'x'.repeat(bytes) });
+  const sent = (): number => deps.requests.counts().find(({ kind }) => kind === 'completion')?.n ?? 0;
+  const before = sent();
   const answer = await take({ unread: [{ runId, taken: 0 }], running: { runId, wanted: n } });
   expect(answer).toMatchObject({ completed: 0, handedOn: n });
   await eventually(async () => (await handedOn(runId)).length >= workflows);
   expect(await handedOn(runId)).toHaveLength(workflows);
+  expect(sent() - before).toBe(workflows);
 });

@@ -13,6 +13,7 @@ import type { TestMuster } from '../../helpers/muster';
 import { startMuster } from '../../helpers/muster';
 import type { Receiver } from './receiver';
 import { messagesOf, SECRET, startReceiver } from './receiver';
+import { Requests } from '../../../workflows/temporal/requests';
 
 interface Work {
   to: string;
@@ -121,7 +122,7 @@ test('a delivery whose process died is made by another when its lease has passed
     perHost: 1,
     firstOnly: false,
   });
-  expect(await wakeNotifier(await muster.client.temporal(), muster.prefix)).toBeNull();
+  expect(await wakeNotifier(new Requests(await muster.client.temporal()), muster.prefix)).toBeNull();
   await eventually(() => receiver.received.length === 1);
   await eventually(async () => (await notifications(url))[0]!.done);
   await putOffNotification(pool, taken!.id, taken!.attempts, 0, 'zombie');
@@ -144,7 +145,7 @@ test('a host that does not answer holds up nobody else, and its other messages a
   };
   await insert(`${silent.url}/down`, 60);
   await insert(`${receiver.url}/up`, 30);
-  expect(await wakeNotifier(await muster.client.temporal(), muster.prefix)).toBeNull();
+  expect(await wakeNotifier(new Requests(await muster.client.temporal()), muster.prefix)).toBeNull();
   await eventually(() => receiver.received.length === 30, { timeoutMs: 60_000 });
   await silent.close(); // what waits for an answer ends
   const errors = await eventually(
@@ -217,6 +218,8 @@ describe('a workflow as recipient', () => {
       ['mine', [{ id: 'w2', state: 'succeeded', result: 2 }]],
       ['musterTasksEnded', [{ id: 'w1', state: 'succeeded', result: 1 }]],
     ]);
+    const counted = muster.node.deps.requests.counts();
+    expect(counted).toContainEqual({ kind: 'callback', handler: 'jobs', n: signals.length });
   });
 
   test('more than a server takes in one signal goes in parts', async () => {

@@ -10,6 +10,7 @@ import type { TestMuster } from '../../helpers/muster';
 import { expectWhole } from '../../helpers/whole';
 import type { Receiver } from './receiver';
 import { messagesOf, SECRET, startReceiver } from './receiver';
+import { Requests } from '../../../workflows/temporal/requests';
 
 /**
  * Poison costs itself alone: a task among the tasks of its batch, a message among the messages of a
@@ -78,7 +79,7 @@ test('what cannot be read or sent of one message is its own attempt: the 100 bes
     await insertNotifications(tx, [...before, ...poison, ...before]);
     await tx.query(`update notification set body = 'null' where body = '"null"'`);
   });
-  expect(await wakeNotifier(await muster.client.temporal(), muster.prefix)).toBeNull();
+  expect(await wakeNotifier(new Requests(await muster.client.temporal()), muster.prefix)).toBeNull();
 
   const rowsOf = async (path: string) =>
     (
@@ -102,5 +103,48 @@ test('what cannot be read or sent of one message is its own attempt: the 100 bes
   for (const one of bad) expect(one).toMatchObject({ done: false, error: expect.stringMatching(/^not sent: /) });
   expect(bad.at(-1)!.error).toMatch(/json_array_elements/);
   expect(receiver.received.filter(({ path }) => path === '/broken')).toEqual([]);
+  await pool.query('delete from notification where done_at is null');
+});
+
+test('a statement that takes too long for one message is its own attempt: the others go in theirs', async () => {
+  const { pool } = muster.database;
+  const to = (path: string): Promise<number> => registerRecipient(pool, 'webhook', { url: `${receiver.url}/${path}` });
+  await muster.client.submit('jobs', { id: 'whole', payload: { to: 'whole' } });
+  await muster.client.flush('jobs');
+  await muster.client.waitFor(['whole'], { timeoutMs: 60_000 });
+  const { batch } = (await muster.client.getTask('whole'))!;
+  const body = { handler: 'jobs', target: 't', batch: null, tasks: [{ id: 'whole', state: 'succeeded' }] };
+  const slow = { recipient_id: await to('slow'), batch_id: batch, attempt: 1, body };
+  const quick = { recipient_id: await to('quick'), batch_id: null, attempt: null, body };
+  const rowsOf = async (recipient: number) =>
+    (
+      await pool.query<{ attempts: number; done: boolean; error: string | null }>({
+        text: 'select attempts, done_at is not null as done, error from notification where recipient_id = $1',
+        values: [recipient],
+      })
+    ).rows;
+  await inTransaction(pool, async (tx) => {
+    await tx.query('lock table result_page in access exclusive mode'); // what the slow one reads
+    await inTransaction(pool, (other) =>
+      insertNotifications(other, [slow, ...Array.from({ length: 100 }, () => quick)]),
+    );
+    expect(await wakeNotifier(new Requests(await muster.client.temporal()), muster.prefix)).toBeNull();
+    // As the server does by itself when a statement's time is over.
+    const cancel = `select pg_cancel_backend(pid) as done from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query like '%result_page%'`;
+    await eventually(async () => {
+      await pool.query(cancel);
+      return (await rowsOf(slow.recipient_id)).every(({ error }) => error !== null);
+    });
+    await eventually(async () => (await rowsOf(quick.recipient_id)).every(({ done }) => done));
+  });
+  const tried = {
+    attempts: expect.any(Number),
+    done: false,
+    error: expect.stringMatching(/^not sent: .*canceling statement/),
+  };
+  expect(await rowsOf(slow.recipient_id)).toEqual([tried]);
+  const sent = Array.from({ length: 100 }, () => ({ attempts: 1, done: true, error: null }));
+  expect(await rowsOf(quick.recipient_id)).toEqual(sent);
   await pool.query('delete from notification where done_at is null');
 });

@@ -9,6 +9,7 @@ import type { TestMuster } from '../../helpers/muster';
 import { startMuster } from '../../helpers/muster';
 import type { Receiver } from './receiver';
 import { SECRET, startReceiver } from './receiver';
+import { Requests } from '../../../workflows/temporal/requests';
 
 /** @full */
 
@@ -48,12 +49,12 @@ const race = async (
       const delivered = new Promise<void>((resolve) => (told = resolve));
       const body = { handler: 'h', target: 't', batch: null, tasks: [{ id: `task-${round}`, state: 'succeeded' }] };
       await insertNotifications(pool, [{ batch_id: null, attempt: null, recipient_id: recipient, body }]);
-      expect(await wakeNotifier(temporal, muster.prefix)).toBeNull();
+      expect(await wakeNotifier(new Requests(temporal), muster.prefix)).toBeNull();
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<'late'>((resolve) => (timer = setTimeout(() => resolve('late'), lostMs)));
       if ((await Promise.race([delivered, late])) === 'late') {
         lost++;
-        await wakeNotifier(temporal, muster.prefix);
+        await wakeNotifier(new Requests(temporal), muster.prefix);
         await delivered;
       }
       clearTimeout(timer);

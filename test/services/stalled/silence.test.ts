@@ -4,6 +4,7 @@ import { Sweeper } from '../../../workers/sweeper/sweeper';
 import { eventually } from '../../helpers/eventually';
 import type { OwnMuster } from '../../workflows/ownNode';
 import { openOwn } from '../../workflows/ownNode';
+import { Requests } from '../../../workflows/temporal/requests';
 
 /**
  * Leaders and queuers that take no turn, as none does where no worker is: the sweeper wakes them
@@ -29,7 +30,7 @@ beforeAll(async () => {
   muster = await openOwn(handlers);
   sweeper = new Sweeper({
     pool: muster.database.pool,
-    temporal: await muster.client.temporal(),
+    requests: new Requests(await muster.client.temporal()),
     prefix: muster.prefix,
     node: 'sweeper',
     leaseMs: 1, // so that whoever it wakes is silent past it again in the next round

@@ -117,7 +117,11 @@ export class Bounds {
   }
 
   async execution(id: string): Promise<void> {
-    if (!(await owners.isExecutionOf(this.pool, id, this.tenant()))) throw notFound('execution', id);
+    if (!(await this.isOwnExecution(id))) throw notFound('execution', id);
+  }
+
+  isOwnExecution(id: string): Promise<boolean> {
+    return owners.isExecutionOf(this.pool, id, this.tenant());
   }
 
   async fanouts(ids: readonly string[]): Promise<void> {

@@ -1,3 +1,4 @@
+import { itemsAdded } from '../../../client/fanouts/fanout';
 import { serviceOf } from '../../../client/lanes/submitInLane';
 import type { ExecuteRequest } from '../../../workflows/contracts/execution';
 import { parseItemId } from '../../../workflows/planning/fanouts/itemId';
@@ -130,9 +131,12 @@ const fixHead: Check = async (within, call) => {
   newTasks(within, 'items', items);
 };
 
+/** A repeat under its key costs nothing, also where its answer was not kept. */
 const execute: Check = async ({ bounds, quotas }, call) => {
   const tenant = bounds.tenant();
-  await quotas.execution(tenant, (call.body as ExecuteRequest).arguments.length);
+  const { keyId: id } = call;
+  if (id === undefined || !(await bounds.isOwnExecution(id)))
+    await quotas.execution(tenant, (call.body as ExecuteRequest).arguments.length);
   return { ...call, tenant };
 };
 
@@ -144,9 +148,10 @@ const openFanout: Check = async ({ bounds, quotas }, call) => {
 };
 
 const addItems: Check = async ({ bounds, quotas }, call) => {
-  const { fanout: id, items } = partsOf<{ fanout: string; items: number }>(call);
+  const { fanout: id, items, key = call.keyId } = partsOf<{ fanout: string; items: number; key?: string }>(call);
   await bounds.fanouts([id]);
-  await quotas.items(bounds.tenant(), items);
+  const before = key === undefined ? 0 : await itemsAdded(call.client.pool, id, items, key);
+  await quotas.items(bounds.tenant(), Math.max(0, items - before));
 };
 
 /** An id that is malformed is the route's to refuse, by its place in the list. */

@@ -1,7 +1,5 @@
 import type { Duration } from '@temporalio/common';
 import type { CompletionReport, CompletionWhat } from '../../../activities/accepted/completion';
-import { QueueHome } from '../../../activities/calls/queueHome';
-import { LaneHome } from '../../../activities/lanes/home';
 import { DEFAULT_NODE_SETTINGS } from '../../../activities/nodes/settings';
 import type { CancelledBatch } from '../../../client/lanes/cancelBatch';
 import type { BatchInput } from '../../../client/lanes/checkBatch';
@@ -19,6 +17,7 @@ import { cancelInLane } from './lanes/cancelInLane';
 import type { SimulatedSubmit } from './lanes/laneSubmission';
 import { LaneSubmission } from './lanes/laneSubmission';
 import { LaneWork } from './lanes/laneWork';
+import { simulatedHomes } from './homes';
 import { flushLanes } from './lanes/queueStatements';
 import { SimulatedLanes } from './lanes/simulatedLanes';
 import { memoryPool } from './memoryPool';
@@ -82,7 +81,7 @@ export class World<P = unknown, I = P> {
     const pool = memoryPool(this.tables, handler);
     this.balancer = new Balancer(this.tables, pool, DEFAULT_NODE_SETTINGS);
     const random = uniform(seed);
-    const homes = { queue: new QueueHome(pool, {}, random), lane: new LaneHome(pool) };
+    const homes = simulatedHomes(pool, random);
     this.pool = pool;
     this.submission = new Submission(this.tables, handler, pool);
     this.laneSubmission = new LaneSubmission(this.tables, handler, pool);

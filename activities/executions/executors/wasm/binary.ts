@@ -2,6 +2,8 @@
 
 /** Longest unsigned LEB128 of 32 bits. */
 const MAX_LEB = 5;
+/** Longest signed one, of 64 bits. */
+const MAX_SIGNED = 10;
 
 export class BinaryReader {
   constructor(
@@ -25,6 +27,17 @@ export class BinaryReader {
       const byte = this.byte();
       value += (byte & 0x7f) * 2 ** (7 * i);
       if (byte < 0x80) return value;
+    }
+    throw new Error('the module contains an overlong number');
+  }
+
+  /** Reads a signed number, of at most 64 bits, whose high ones may be rounded. */
+  signed(): number {
+    let value = 0;
+    for (let i = 0; i < MAX_SIGNED; i++) {
+      const byte = this.byte();
+      value += (byte & 0x7f) * 2 ** (7 * i);
+      if (byte < 0x80) return byte < 0x40 ? value : value - 2 ** (7 * (i + 1));
     }
     throw new Error('the module contains an overlong number');
   }

@@ -78,7 +78,8 @@ const KIB = 1_024;
 const DESCRIPTORS = 64;
 /**
  * Each limit on a line: one that the system does not know leaves the others. Where memory runs
- * out, the system ends this process first.
+ * out, the system ends this process first. Its network is a new one that leads nowhere, where the
+ * system lets a process have that.
  */
 const LIMITED = `
 {
@@ -86,9 +87,11 @@ const LIMITED = `
   ulimit -n ${DESCRIPTORS}
   ulimit -d "$1"
   echo 1000 > /proc/self/oom_score_adj
+  alone='unshare --user --map-current-user --net'
+  $alone true || alone=
 } 2> /dev/null
 shift
-exec "$@"`;
+exec $alone "$@"`;
 const SHELL = '/bin/sh';
 /** Before Node 22.13 it has the longer name. */
 const PERMISSION = process.allowedNodeEnvironmentFlags.has('--permission')

@@ -1,5 +1,5 @@
 import { BinaryReader, leb } from './binary';
-import { REFERENCES, refuseObjects } from './types';
+import { refuseKeptInGlobals, refuseKeptInVariables, refuseObjects, skipType } from './types';
 
 /**
  * Gives the memories and tables of a module a maximum, by rewriting their sections: a running
@@ -7,7 +7,7 @@ import { REFERENCES, refuseObjects } from './types';
  * are. Whether they are a module at all, the process that compiles them finds out.
  */
 
-const SECTION = { type: 1, import: 2, table: 4, memory: 5 } as const;
+const SECTION = { type: 1, import: 2, table: 4, memory: 5, global: 6, code: 10 } as const;
 const PAGE_BYTES = 65_536;
 /** What the engine keeps per entry of a table: a reference, and how a function is called. */
 const ENTRY_BYTES = 32;
@@ -21,7 +21,7 @@ interface Limits {
 /**
  * Returns the module with its memories and its tables limited to `memoryBytes`, each kind in sum.
  * Throws if it wants more from the start, or what cannot be limited: imported, shared, of 64 bits,
- * or objects that are collected.
+ * objects that are collected, or exceptions that are kept.
  */
 export const limitModule = (module: Uint8Array, memoryBytes: number): Uint8Array => {
   if (!MAGIC.every((byte, i) => module[i] === byte)) throw new Error('the file is not a WebAssembly module');
@@ -32,10 +32,9 @@ export const limitModule = (module: Uint8Array, memoryBytes: number): Uint8Array
     const begin = reader.at;
     const section = reader.byte();
     const end = reader.number() + reader.at;
-    if (section === SECTION.type) refuseObjects(new BinaryReader(module.subarray(0, end), reader.at));
-    else if (section === SECTION.import) refuseImports(new BinaryReader(module.subarray(0, end), reader.at));
-    else if (section === SECTION.memory || section === SECTION.table) {
-      const content = new BinaryReader(module.subarray(0, end), reader.at);
+    const content = new BinaryReader(module.subarray(0, end), reader.at);
+    REFUSALS[section]?.(content);
+    if (section === SECTION.memory || section === SECTION.table) {
       const body = section === SECTION.memory ? limitMemories(content, memoryBytes) : limitTables(content, memoryBytes);
       parts.push(module.subarray(copied, begin), Buffer.from([section, ...leb(body.length)]), body);
       copied = end;
@@ -104,7 +103,7 @@ const WITH_VALUE = 0x40;
 const readTableType = (reader: BinaryReader): Uint8Array => {
   const begin = reader.at;
   if (reader.bytes[reader.at] === WITH_VALUE) reader.at += 2;
-  if (REFERENCES.includes(reader.byte())) reader.number();
+  skipType(reader);
   return reader.since(begin);
 };
 
@@ -140,3 +139,11 @@ const refuseImports = (reader: BinaryReader): void => {
   }
 };
 const MEMORY = 2;
+
+/** What reads over a section, and throws for what cannot be limited. */
+const REFUSALS: Readonly<Record<number, (reader: BinaryReader) => void>> = {
+  [SECTION.type]: refuseObjects,
+  [SECTION.import]: refuseImports,
+  [SECTION.global]: refuseKeptInGlobals,
+  [SECTION.code]: refuseKeptInVariables,
+};

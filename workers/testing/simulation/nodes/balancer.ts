@@ -3,7 +3,7 @@ import { balancePartitions } from '../../../../activities/nodes/balance';
 import type { NodeSettings } from '../../../../activities/nodes/settings';
 import type { Pool } from '../../../../postgres/pool';
 import type { Tables } from '../tables';
-import { UNLOGGED } from '../unlogged';
+import { SILENT_LOG } from '../../../../handlers/logging/boundLog';
 
 /** Rounds at one instant after which the simulation is at fault. */
 const MOST_ROUNDS = 1_000;
@@ -25,7 +25,7 @@ export class Balancer {
   ) {
     this.atMs = tables.nodes.isOff ? Infinity : tables.nowMs;
     // What a round uses of what a worker has. Nothing is rung.
-    this.deps = { pool, nodes: settings, log: UNLOGGED } as unknown as BalanceDeps;
+    this.deps = { pool, nodes: settings, log: SILENT_LOG } as unknown as BalanceDeps;
   }
 
   nextAtMs(): number {
