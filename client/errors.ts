@@ -180,6 +180,23 @@ export class NotCancellableError extends MusterError {
   }
 }
 
+/** Another batch halts a lane now than the one that was meant. Nothing was changed. */
+export class OtherBatchHaltsError extends MusterError {
+  constructor(
+    service: string,
+    /** The batch that was meant. */
+    readonly batch: number,
+    /** The batch that halts the lane. */
+    readonly haltedBy: number,
+  ) {
+    super(
+      'OTHER_BATCH_HALTS',
+      `batch: expected the one that halts lane ${JSON.stringify(service)}, which is ${haltedBy} now, ` +
+        `got ${batch}. Nothing was changed. Look at the lane again.`,
+    );
+  }
+}
+
 /** A field of a completion is invalid. Nothing was settled, and the batch is polled as before. */
 export class InvalidCompletionError extends MusterError {
   constructor(

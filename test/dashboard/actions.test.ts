@@ -3,7 +3,7 @@ import { openApi } from '../../workers/api/openapi';
 import type { Route } from '../../workers/api/route';
 import { bodyOf as contractOf } from '../../workers/api/route';
 import { allRoutes } from '../../workers/api/routes';
-import { bodyOf, firstGiven } from '../../workers/dashboard/model/actions';
+import { bodyOf, previewBodyOf } from '../../workers/dashboard/model/actions';
 import { limitActions, sharedLimitActions } from '../../workers/dashboard/model/limitActions';
 import { choicesOf, isMoving, movesOf } from '../../workers/dashboard/model/moves';
 import { requestOf } from '../../workers/dashboard/model/operations';
@@ -60,7 +60,7 @@ test.each(cases)('%s: %s', (operation, _, { action, given, body }) => {
   expect(params?.safeParse(asked).error).toBeUndefined();
   expect(contractOf(routeOf(operation))!.schema.safeParse(sent).error).toBeUndefined();
   // A dry run is asked for with what stands in the fields first.
-  expect(contractOf(routeOf(operation))!.schema.safeParse(bodyOf(action, firstGiven(action))).error).toBeUndefined();
+  expect(contractOf(routeOf(operation))!.schema.safeParse(previewBodyOf(action)).error).toBeUndefined();
   expect(Object.hasOwn(PREVIEWS, operation)).toBe(true);
   // What a token may not do is not offered to it.
   expect([scope, 'admin']).toContain(action.scope);
@@ -86,6 +86,13 @@ test('limits are set by admins, and removed only where some are set', () => {
   expect(bodyOf(set!, { limit: 'calls', value: 'many', seconds: 'x', forMs: '' })).toEqual({
     rate: { limit: 'many', perMs: 'x', unit: 'calls' },
   });
+  // An empty field is no way to remove a limit, nor does it stand for 0.
+  for (const limit of ['calls', 'concurrency.perHandler']) {
+    const sent = bodyOf(set!, { limit, value: '', seconds: '1', forMs: '' });
+    expect(JSON.stringify(sent)).not.toMatch(/null|:0/);
+    expect(contractOf(routeOf('setLimits'))!.schema.safeParse(sent).success).toBe(false);
+  }
+  expect(set!.asks!.find(({ name }) => name === 'value')!.isNeeded).toBe(true);
 });
 
 describe('moves', () => {
