@@ -56,7 +56,8 @@ export class TooManyTasksError extends MusterError {
   constructor(limit: number, got: number) {
     super(
       'TOO_MANY_TASKS',
-      `tasks: expected at most ${limit} in one call, got ${got}. Send them in several calls, or pass an async iterable.`,
+      `tasks: expected at most ${limit} in one call, got ${got}. ` +
+        'Send them in several calls, or pass an async iterable.',
     );
   }
 }
@@ -160,7 +161,8 @@ export class NotUnknownError extends MusterError {
   constructor(what: string, state: string) {
     super(
       'NOT_UNKNOWN',
-      `${what}: expected state unknown (parked), got ${state}. Nothing was changed; only an unknown outcome can be resolved.`,
+      `${what}: expected state unknown (parked), got ${state}. ` +
+        'Nothing was changed; only an unknown outcome can be resolved.',
     );
   }
 }

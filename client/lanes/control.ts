@@ -80,18 +80,12 @@ export interface HeadOptions {
   batch?: number;
 }
 
-/** What to do with the batch that halts a lane. */
-export type Fix = Decision & HeadOptions;
-type Decision =
-  /** For a batch of unknown outcome: it was applied. */
-  | { as: 'applied' }
-  /**
-   * For a batch of unknown outcome: send it again with the same key. It may then be applied twice,
-   * so check the downstream first.
-   */
-  | { as: 'again' }
-  /** For an invalid batch: send these items in its place, before everything that waits. */
-  | { items: readonly TaskInput[] };
+/**
+ * What to do with the batch that halts a lane. For a batch of unknown outcome: it was applied; or
+ * send it again with the same key, by which it may be applied twice, so check the downstream first.
+ * For an invalid batch: send these items in its place, before everything that waits.
+ */
+export type Fix = HeadOptions & ({ as: 'applied' } | { as: 'again' } | { items: readonly TaskInput[] });
 
 type Halted = store.HaltedLane & { haltedBy: number };
 

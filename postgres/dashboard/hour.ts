@@ -9,8 +9,8 @@ export interface MinuteRow {
 }
 
 /**
- * Returns what calls and ends came to in each of the minutes that end at a time, by handler: one row
- * per handler and minute, without the histograms of lists.
+ * Returns what calls and ends came to in each of the minutes that end at a time: one row per
+ * handler and minute, without the histograms of lists.
  */
 export const readEndsByMinute = async (db: Queryable, at: string, minutes: number): Promise<MinuteRow[]> => {
   const { rows } = await db.query<MinuteRow>({

@@ -123,7 +123,7 @@ test('the request of a token that took little begins before earlier ones of one 
   tally.expectNoneThrough(1);
 });
 
-test('how many requests of a token wait is its own limit; beside a stream of another it waits for its turn', async () => {
+test('a token beside a stream of another waits for its turn, with as many requests as its limit allows', async () => {
   const limits = { perCaller: { maxRequests: 4 } };
   const held = await openWorld({ open: false, limits });
   const [greedy, watching] = [await held.token('read', 'metrics'), await held.token('read')];

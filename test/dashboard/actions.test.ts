@@ -7,7 +7,9 @@ import { bodyOf, previewBodyOf } from '../../workers/dashboard/model/actions';
 import { limitActions, sharedLimitActions } from '../../workers/dashboard/model/limitActions';
 import { choicesOf, isMoving, movesOf } from '../../workers/dashboard/model/moves';
 import { requestOf } from '../../workers/dashboard/model/operations';
+import { apiPath } from '../../workers/dashboard/model/place';
 import type { NodeView, PartitionView } from '../../workflows/contracts/node';
+import { climbs } from '../../workflows/planning/urlPath';
 import { ALL_OPERATIONS, SAMPLES } from './samples';
 
 /** What each action of the dashboard sends, held against the API's routes and their document. */
@@ -69,6 +71,19 @@ test.each(cases)('%s: %s', (operation, _, { action, given, body }) => {
 test('names go into a path as they are, whatever they have', () => {
   const { path } = requestOf('pauseTarget', { handler: 'orders/eu', target: 'a b:c?' });
   expect(path).toBe('/v1/handlers/orders%2Feu/targets/a%20b%3Ac%3F/pause');
+});
+
+test.each([
+  ['/v1/tasks/a', false],
+  ['/v1/tasks/..?x=1', true],
+  [apiPath(['v1', 'handlers', 'h', 'targets', '..', 'pause']), true],
+  [apiPath(['v1', 'tasks', '.']), true],
+  [apiPath(['v1', 'tasks', '../x'], { at: '/../' }), false],
+  [apiPath(['v1', 'tasks', '...']), false],
+  ['/v1/tasks/%2E%2e', true],
+])('%s: whether the browser would ask for another path: %s', (path, other) => {
+  expect(climbs(path)).toBe(other);
+  expect(new URL(path, 'http://a').pathname !== path.replace(/\?.*/, '')).toBe(other);
 });
 
 test('limits are set by admins, and removed only where some are set', () => {

@@ -81,7 +81,7 @@ export class Page {
     await shown;
   }
 
-  /** Answers these paths in place of the API, until others are named; of a promise, once it resolves. */
+  /** Answers these paths in place of the API until others are named, promises once they resolve. */
   async answer(answers: Readonly<Record<string, unknown>>, responseCode = 200): Promise<void> {
     const responseHeaders = [{ name: 'content-type', value: 'application/json' }];
     this.tab.on('Fetch.requestPaused', ({ requestId, request }: { requestId: string; request: { url: string } }) => {

@@ -7,7 +7,6 @@ import { actionsOnAll, actionsOnErrors, describeBulk } from '../../workers/dashb
 import { findingsOf, standingOf } from '../../workers/dashboard/model/findings';
 import { bytes, counted, duration, json, number, relative } from '../../workers/dashboard/model/format';
 import { apiPath, hrefOf, parsePlace } from '../../workers/dashboard/model/place';
-import { climbs } from '../../workflows/planning/urlPath';
 
 /** What the dashboard decides, without a browser. */
 
@@ -200,19 +199,6 @@ describe('addresses', () => {
     expect(apiPath(['v1', 'tasks', 'a/b'], { wait: null })).toBe('/v1/tasks/a%2Fb');
     expect(parsePlace('#/tasks/%zz')).toEqual({ path: ['tasks', '%zz'], query: {} });
   });
-});
-
-test.each([
-  ['/v1/tasks/a', false],
-  ['/v1/tasks/..?x=1', true],
-  [apiPath(['v1', 'handlers', 'h', 'targets', '..', 'pause']), true],
-  [apiPath(['v1', 'tasks', '.']), true],
-  [apiPath(['v1', 'tasks', '../x'], { at: '/../' }), false],
-  [apiPath(['v1', 'tasks', '...']), false],
-  ['/v1/tasks/%2E%2e', true],
-])('%s: whether the browser would ask for another path: %s', (path, other) => {
-  expect(climbs(path)).toBe(other);
-  expect(new URL(path, 'http://a').pathname !== path.replace(/\?.*/, '')).toBe(other);
 });
 
 describe('texts', () => {

@@ -230,7 +230,8 @@ with busy as (
   insert into handler (name, leaders, max_items, linger_ms, per_target, per_handler, retention_ms, timeout_ms)
   select n.name, h.leaders, h.max_items, h.linger_ms, h.per_target, h.per_handler, h.retention_ms, h.timeout_ms
   from handler h cross join (
-    select 'narrow-' || i from generate_series(1, 3) i union all select 'busy-' || i from generate_series(1, 37) i) n (name)
+    select 'narrow-' || i from generate_series(1, 3) i
+    union all select 'busy-' || i from generate_series(1, 37) i) n (name)
   where h.name = 'items' returning id)
 insert into outcome_minute (handler_id, minute, calls, ends, latency, sizes, reasons, tasks, call_ms)
 select id, date_trunc('minute', clock()) - ago * interval '1 minute', '{2,1}', '{5,1}', '{}', '{}', '{}', 0, 0

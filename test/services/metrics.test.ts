@@ -185,7 +185,7 @@ test('of the pool: connections in use and idle, and what waits for one', async (
   await pool.end();
 });
 
-test('what may end without a call begins at 0 for each handler of the store, served by this process or not', async () => {
+test('what may end without a call begins at 0 for each handler of the store, served here or not', async () => {
   const { pool } = muster.database;
   const outcomeMeters = new OutcomeMeters();
   const { registry, health, metrics } = createMetrics({ pool, outcomeMeters });

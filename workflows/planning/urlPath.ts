@@ -1,6 +1,6 @@
 /**
- * Says whether a path of a URL has a part that is `.` or `..`: whoever reads it as the URL standard
- * does takes that away, with the part before it, also where it is encoded.
+ * Says whether a path of a URL has a part that is `.` or `..`: by the URL standard that is taken
+ * away, with the part before it, also where it is encoded.
  */
 export const climbs = (path: string): boolean =>
   path

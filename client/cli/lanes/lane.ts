@@ -36,7 +36,8 @@ async function show(session: Session<{ batches: number }>, service: string): Pro
   session.out.answer(found, () => [table(LANE_HEAD, [laneRow(found)]), ...found.batches.map(line)].join('\n'));
 }
 const line = ({ batch, n, attempts, explanation }: LaneBatchView): string =>
-  `batch ${batch} (${n} ${n === 1 ? 'item' : 'items'}, ${attempts === 0 ? 'not sent yet' : `attempt ${attempts}`}): ${explanation}`;
+  `batch ${batch} (${n} ${n === 1 ? 'item' : 'items'}, ` +
+  `${attempts === 0 ? 'not sent yet' : `attempt ${attempts}`}): ${explanation}`;
 
 const pause = (): Command =>
   command('pause', 'Stop sending for a service; calls in flight finish.', [
@@ -102,7 +103,8 @@ const fix = (): Command =>
       'muster lane fix po-17 --again',
       'muster lane fix po-17 --file corrected.ndjson',
     ],
-    'Unknown outcome: check the downstream, then pass --applied or --again. Invalid batch: replace it with --file, one corrected item per line ({"id", "payload"}, with new ids).',
+    'Unknown outcome: check the downstream, then pass --applied or --again. Invalid batch: replace it with ' +
+      '--file, one corrected item per line ({"id", "payload"}, with new ids).',
   )
     .argument('<service>')
     .option('--applied', 'the batch was applied')

@@ -10,7 +10,7 @@ import { ratesAt } from '../../../workflows/planning/outcomes/rates';
 import type { Limits } from '../tenants/bounds';
 import { isAllowed } from '../tenants/bounds';
 
-/** Returns what became of tasks in the last hour, of each handler that a token with these limits sees. */
+/** Returns what became of tasks in the last hour, of each handler that these limits show. */
 export const readHour = async (client: Client, limits: Limits): Promise<HourPage> => {
   const at = await readTime(client.pool);
   // Handlers are shared among tenants, and not a tenant's to see.

@@ -17,7 +17,7 @@ export interface Action extends Request {
   asks?: readonly Field[];
   /** Returns the body with what was given; default: what is not empty, under its name. */
   bodyWith?(given: Given): object;
-  /** What the dry run is asked with, where the fields alone make no body before they are filled in. */
+  /** What the dry run is asked with, where fields that are not filled in make no body. */
   previewBody?: object;
   /** Counts first what the same body would change. Where that is nothing, it is not sent. */
   dryRun?: { path: string; found(answer: Answer): Found };
@@ -48,7 +48,7 @@ export const bodyOf = ({ body, bodyWith }: Pick<Action, 'body' | 'bodyWith'>, gi
   bodyWith?.(given) ?? { ...body, ...Object.fromEntries(Object.entries(given).filter(([, text]) => text !== '')) };
 
 /** Returns what stands in the fields of an action before anything is given. */
-export const firstGiven = ({ asks = [] }: Pick<Action, 'asks'>): Given =>
+const firstGiven = ({ asks = [] }: Pick<Action, 'asks'>): Given =>
   Object.fromEntries(asks.map(({ name, value = '' }) => [name, value]));
 
 /** Returns what is asked of the dry run: it is made before anything is given. */

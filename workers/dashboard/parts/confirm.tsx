@@ -151,7 +151,7 @@ const notFound = ({ dryRun }: Action, error: unknown): Found => {
   return { n: 1, text: `What it would change now is not known: ${detailOf(error)}` };
 };
 
-/** Says whether an action may be sent: not before it was seen what it would change, or cannot be. */
+/** Says whether an action may be sent: once it was seen what it would change, or cannot be. */
 const maySend = (found: Found | null): boolean => found !== null && found.n > 0;
 
 const detailOf = (error: unknown): string => (error instanceof Refusal ? error.detail : String(error));
