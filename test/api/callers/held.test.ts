@@ -176,9 +176,11 @@ test('the text of an answer is made at the cost of its caller, with and without 
   for (const key of ['', 'Idempotency-Key: one\r\n']) {
     made.length = 0;
     const socket = connect({ port: at.port, host: '127.0.0.1' });
-    socket.write(headOf(CHANGE, SECRET, 0).replace('\r\n\r\n', `\r\n${key}\r\n`));
+    socket.write(`${headOf(CHANGE, SECRET, 2).replace('\r\n\r\n', `\r\n${key}\r\n`)}{}`);
     (await at.nextHeld()).begin(stint);
     await eventually(async () => made.includes('"changed"'), { timeoutMs: 10_000 });
+    // So is its body: it was measured, and parsed.
+    expect(made).toEqual(expect.arrayContaining([expect.objectContaining({ depth: 1 }), {}]));
     socket.destroy();
   }
 });
