@@ -56,7 +56,8 @@ export class TooManyTasksError extends MusterError {
   constructor(limit: number, got: number) {
     super(
       'TOO_MANY_TASKS',
-      `tasks: expected at most ${limit} in one call, got ${got}. Send them in several calls, or pass an async iterable.`,
+      `tasks: expected at most ${limit} in one call, got ${got}. ` +
+        'Send them in several calls, or pass an async iterable.',
     );
   }
 }
@@ -160,7 +161,8 @@ export class NotUnknownError extends MusterError {
   constructor(what: string, state: string) {
     super(
       'NOT_UNKNOWN',
-      `${what}: expected state unknown (parked), got ${state}. Nothing was changed; only an unknown outcome can be resolved.`,
+      `${what}: expected state unknown (parked), got ${state}. ` +
+        'Nothing was changed; only an unknown outcome can be resolved.',
     );
   }
 }
@@ -177,6 +179,23 @@ export class NotCancellableError extends MusterError {
     readonly why: string,
   ) {
     super('NOT_CANCELLABLE', `batch ${batch} (${status}) cannot be cancelled: ${why}. Nothing was changed.`);
+  }
+}
+
+/** Another batch halts a lane now than the one that was meant. Nothing was changed. */
+export class OtherBatchHaltsError extends MusterError {
+  constructor(
+    service: string,
+    /** The batch that was meant. */
+    readonly batch: number,
+    /** The batch that halts the lane. */
+    readonly haltedBy: number,
+  ) {
+    super(
+      'OTHER_BATCH_HALTS',
+      `batch: expected the one that halts lane ${JSON.stringify(service)}, which is ${haltedBy} now, ` +
+        `got ${batch}. Nothing was changed. Look at the lane again.`,
+    );
   }
 }
 

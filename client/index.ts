@@ -29,7 +29,7 @@ export type { Nodes, Partitions } from './nodes/nodes';
 export type { ClientOptions } from './clientOptions';
 export type { SubmitOptions, SubmitResult, TaskSource } from './tasks/submitResult';
 export type { CancelledBatch } from './lanes/cancelBatch';
-export type { Fix, QueuerSettings } from './lanes/control';
+export type { Fix, HeadOptions, QueuerSettings } from './lanes/control';
 export type { LostAnswer, LostOptions } from './lanes/reportLost';
 export type * from './nodes/views';
 export type { PartitionsOptions } from './nodes/nodes';

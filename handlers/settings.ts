@@ -9,6 +9,7 @@ import type { Affinity, Handler, Idempotency, LaneRules, Rate, SharedLimit } fro
 import { RATE_UNITS } from './types';
 import { HOLD_SCOPES } from './contract';
 import { DAY_MS } from '../workflows/planning/duration';
+import { climbs } from '../workflows/planning/urlPath';
 import { APPROACHES, LANE_KINDS } from '../workflows/planning/lanes/types';
 
 const namesIn = <T extends object>(table: T): (keyof T & string)[] => Object.keys(table) as (keyof T & string)[];
@@ -52,9 +53,16 @@ const retry = settings({
   maxAttempts: whole(1, 10_000, 'attempts').optional(),
 });
 
+/** A name is a part of paths: there `.` and `..` are none. */
+const name = () =>
+  text(
+    '1-64 characters of a-z, A-Z, 0-9, _, - and ., not . or .. alone',
+    (v) => /^[\w.-]{1,64}$/.test(v) && !climbs(v),
+  );
+
 /** The settings of a contract. */
 export const contractShape = {
-  name: text('1-64 characters of a-z, A-Z, 0-9, _, - and .', (v) => /^[\w.-]{1,64}$/.test(v)),
+  name: name(),
   description: text('text of at most 2,000 characters', (v) => v.length <= 2_000).optional(),
   limits,
   lane: settings({
@@ -93,7 +101,7 @@ const sharedRate = settings({
   unit: oneOf(RATE_UNITS),
 });
 const sharedLimit = settings({
-  name: text('1-64 characters of a-z, A-Z, 0-9, _, - and .', (v) => /^[\w.-]{1,64}$/.test(v)),
+  name: name(),
   rate: either<SharedLimit['rate']>((v) => (Array.isArray(v) ? z.array(sharedRate) : sharedRate)).optional(),
   concurrency: calls().optional(),
 });

@@ -31,7 +31,7 @@ export interface Rate {
 
 /** A limit over all handlers that name it: their calls on all workers together keep to it. */
 export interface SharedLimit {
-  /** 1-64 characters of a-z, A-Z, 0-9, _, - and . */
+  /** 1-64 characters of a-z, A-Z, 0-9, _, - and ., not . or .. alone */
   name: string;
   /** At most `limit` units per `perMs`, evenly paced. Default: no rate. */
   rate?: Omit<Rate, 'scope'> | Omit<Rate, 'scope'>[];

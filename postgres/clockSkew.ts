@@ -1,12 +1,19 @@
 import { skewOf } from '../workflows/planning/clockSkew';
 import type { Queryable } from './pool';
 
-/** Returns by how many ms this process's clock differs from the store's, at least. */
-export const readClockSkew = async (db: Queryable): Promise<number> => {
+/** The store's clock, and by how many ms this process's differs from it, at least. */
+export interface Clocks {
+  /** ISO text, to the millisecond. */
+  at: string;
+  skewMs: number;
+}
+
+export const readClocks = async (db: Queryable): Promise<Clocks> => {
   const begunMs = Date.now();
   const { rows } = await db.query<{ ms: number }>({
-    name: 'read-clock-skew',
+    name: 'read-clocks',
     text: 'select (extract(epoch from clock()) * 1000)::float8 as ms',
   });
-  return skewOf(rows[0]!.ms, begunMs, Date.now());
+  const { ms } = rows[0]!;
+  return { at: new Date(ms).toISOString(), skewMs: skewOf(ms, begunMs, Date.now()) };
 };

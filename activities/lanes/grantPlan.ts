@@ -2,6 +2,7 @@ import * as store from '../../postgres/lanes/grant';
 import { failDependents } from '../../postgres/lanes/settle';
 import type { Client } from '../../postgres/pool';
 import type { FailedUnsent } from '../outcomes/told';
+import { failedBatches } from '../outcomes/unsent';
 import { writePaces } from '../../postgres/lanes/tokens';
 import type { DependencyFailure, Grant } from '../../workflows/planning/lanes/types';
 import type { Look } from './look';
@@ -62,10 +63,10 @@ const haltOf = (failures: readonly DependencyFailure[], batchId: number): string
 };
 
 const failAll = async (client: Client, failures: readonly DependencyFailure[]): Promise<FailedUnsent[]> => {
-  const failed: FailedUnsent[] = [];
+  const failed: { handler: string; batch: number; tasks: number }[] = [];
   for (const { batchId: batch, on } of failures) {
     const unsent = await failDependents(client, batch, on);
-    if (unsent !== null) failed.push({ ...unsent, why: 'batch', batch });
+    if (unsent !== null) failed.push({ ...unsent, batch });
   }
-  return failed;
+  return failedBatches(failed);
 };

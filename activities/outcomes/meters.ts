@@ -1,7 +1,7 @@
 import { Counter, Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
 import type { CountedEnd, CountedOutcome } from '../../workflows/planning/outcomes/kinds';
-import { CALL_OUTCOMES, ENDS, LATENCY_MS, SIZES } from '../../workflows/planning/outcomes/kinds';
+import { CALL_OUTCOMES, ENDS, LATENCY_MS, SIZES, SLOW_MS } from '../../workflows/planning/outcomes/kinds';
 
 /** Counts, since the start of this process, its calls and the ends that it has recorded. */
 export class OutcomeMeters {
@@ -15,7 +15,7 @@ export class OutcomeMeters {
     name: 'muster_call_seconds',
     help: 'Duration of the calls of this process',
     labelNames: ['handler'],
-    buckets: LATENCY_MS.map((ms) => ms / 1_000),
+    buckets: [...LATENCY_MS, SLOW_MS].sort((a, b) => a - b).map((ms) => ms / 1_000),
     registers: [],
   });
   private readonly tasks = new Histogram({
@@ -38,6 +38,14 @@ export class OutcomeMeters {
       for (const outcome of CALL_OUTCOMES) this.calls.inc({ handler, outcome }, 0);
       for (const state of ENDS) this.ends.inc({ handler, state }, 0);
     }
+  }
+
+  /**
+   * Begins the counter of what may end without a call, of handlers that other processes serve, too:
+   * this one may be the process that ends it.
+   */
+  begin(handler: string): void {
+    this.ends.inc({ handler, state: 'failed' satisfies CountedEnd }, 0);
   }
 
   register(registry: Registry): void {

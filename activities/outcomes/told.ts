@@ -14,10 +14,12 @@ export interface FailedUnsent {
   /** What kept them from being sent. */
   why: 'expired' | 'task' | 'batch';
   tasks: number;
-  /** The first of them, at most `MOST_NAMED`; none where `batch` says which. */
+  /** The first of them, at most `MOST_NAMED`; none where `firstBatches` say which. */
   first?: readonly BadEnd[];
-  /** Their batch of a lane. */
-  batch?: number;
+  /** How many batches of lanes they were in. */
+  batches?: number;
+  /** The first of these, at most `MOST_NAMED`. */
+  firstBatches?: readonly number[];
 }
 
 /** Is told what became of calls. */

@@ -56,7 +56,7 @@ export const listCallbacks = async (
   return { callbacks, next: before === null ? null : encodePlace('callbacks', [before]) };
 };
 
-const toView = (row: UndeliveredRow): UndeliveredCallback => ({
+export const toView = (row: UndeliveredRow): UndeliveredCallback => ({
   id: row.id,
   message: row.messageId,
   state: row.doneAt === null ? 'retrying' : 'given-up',

@@ -1,4 +1,5 @@
 import * as store from '../../postgres/callbacks/undelivered';
+import type { CallbackPage } from '../../workflows/contracts/callback';
 import type { CallbackState } from '../../workflows/planning/callbacks/undelivered';
 import { PAGE_MAX } from '../../workflows/planning/pages';
 import { checkWhole } from '../arguments';
@@ -6,7 +7,7 @@ import type { ClientContext } from '../context';
 import { IDS_PER_STATEMENT } from '../context';
 import { InvalidArgumentError, NotFoundError } from '../errors';
 import { wakeNotifierOf } from '../operations/wakeNotifier';
-import { NEWEST, scopeOf } from './list';
+import { listCallbacks, NEWEST, scopeOf, toView } from './list';
 
 /** Options of `callbacks.send`: which callbacks are sent again. */
 export interface SendCallbacksOptions {
@@ -31,19 +32,52 @@ export const sendCallbacks = async (
 };
 
 const sendThese = async (client: ClientContext, options: SendCallbacksOptions): Promise<number> => {
-  const ids = checkNumbers(options.ids);
-  for (const name of ['handler', 'state', 'limit'] as const)
-    if (options[name] !== undefined) throw new InvalidArgumentError(name, 'nothing beside `ids`', options[name]);
+  const ids = numbersIn(options);
   await client.ready();
-  const found = new Set(await store.findUndelivered(client.pool, ids));
-  const missing = ids.find((id) => !found.has(id));
+  requireAll(ids, await store.findUndelivered(client.pool, ids));
+  return store.sendAgain(client.pool, ids);
+};
+
+/**
+ * Returns what a call with these options would send, the newest first, as the first page of a list.
+ * It refuses what that call refuses.
+ */
+export const callbacksToSend = async (
+  client: ClientContext,
+  options: SendCallbacksOptions,
+  most: number,
+): Promise<CallbackPage> => {
+  const { ids, handler, state = 'given-up', limit = most } = options;
+  if (ids === undefined) {
+    const ofHandler = handler === undefined ? {} : { handler };
+    return listCallbacks(client, { ...ofHandler, state, limit: Math.min(limit, most) });
+  }
+  const numbers = numbersIn(options);
+  await client.ready();
+  const rows = await store.readUndelivered(client.pool, numbers);
+  requireAll(
+    numbers,
+    rows.map(({ id }) => id),
+  );
+  return { callbacks: rows.map(toView), next: null };
+};
+
+const requireAll = (ids: readonly number[], found: readonly number[]): void => {
+  const those = new Set(found);
+  const missing = ids.find((id) => !those.has(id));
   if (missing !== undefined)
     throw new NotFoundError(
       'callback',
       String(missing),
       'It was delivered, was never tried, or was deleted. Nothing was sent.',
     );
-  return store.sendAgain(client.pool, ids);
+};
+
+/** Returns the numbers that are named, beside which nothing may be. */
+const numbersIn = ({ ids, ...others }: SendCallbacksOptions): number[] => {
+  for (const name of ['handler', 'state', 'limit'] as const)
+    if (others[name] !== undefined) throw new InvalidArgumentError(name, 'nothing beside `ids`', others[name]);
+  return checkNumbers(ids);
 };
 
 const checkNumbers = (value: unknown): number[] => {

@@ -18,7 +18,7 @@ import { BATCH_STATES, FLUSH_REASONS } from '../../workflows/planning/states';
 import { checkName, checkOneOf, checkWhole, checkReason } from '../arguments';
 import { checkBatch } from './checkBatch';
 import type { TaskInput } from '../tasks/checkTasks';
-import { InvalidArgumentError, MusterError, NotFoundError } from '../errors';
+import { InvalidArgumentError, MusterError, NotFoundError, OtherBatchHaltsError } from '../errors';
 import { requireLane } from './views';
 import { keepObjects, noting } from '../transactions/keptObjects';
 import { sealBatches } from '../tasks/sealPayloads';
@@ -71,25 +71,30 @@ export const setQueuer = async (pool: Pool, settings: QueuerSettings): Promise<n
   });
 };
 
-/** What to do with the batch that halts a lane. */
-export type Fix =
-  /** For a batch of unknown outcome: it was applied. */
-  | { as: 'applied' }
+/** Which batch is meant. */
+export interface HeadOptions {
   /**
-   * For a batch of unknown outcome: send it again with the same key. It may then be applied twice,
-   * so check the downstream first.
+   * The batch that halts the lane; if another one does by now, nothing is changed. Default:
+   * whichever halts it.
    */
-  | { as: 'again' }
-  /** For an invalid batch: send these items in its place, before everything that waits. */
-  | { items: readonly TaskInput[] };
+  batch?: number;
+}
+
+/**
+ * What to do with the batch that halts a lane. For a batch of unknown outcome: it was applied; or
+ * send it again with the same key, by which it may be applied twice, so check the downstream first.
+ * For an invalid batch: send these items in its place, before everything that waits.
+ */
+export type Fix = HeadOptions & ({ as: 'applied' } | { as: 'again' } | { items: readonly TaskInput[] });
 
 type Halted = store.HaltedLane & { haltedBy: number };
 
 export const skipHead = (
   pool: Pool,
   service: string,
+  options: HeadOptions = {},
 ): Promise<{ batch: number; laneIds: number[]; targetIds: number[] }> =>
-  onHalted(pool, service, async (tx, halted) => {
+  onHalted(pool, service, options, async (tx, halted) => {
     if (halted.status === STATUSES.parked) await endParked(tx, halted.haltedBy, false);
     const { targetId } = halted;
     return { ...(await endHalt(tx, halted, halted.haltedBy)), targetIds: targetId === null ? [] : [targetId] };
@@ -103,7 +108,7 @@ export const fixHead = async (
   const { pool, inserter } = client;
   if (!('items' in fix)) {
     const as = checkOneOf('as', fix?.as, ['applied', 'again'] as const);
-    return onHalted(pool, service, async (tx, halted) => {
+    return onHalted(pool, service, fix, async (tx, halted) => {
       if (halted.status !== STATUSES.parked) throw notParked(service, halted);
       if (as === 'applied') await endParked(tx, halted.haltedBy, true);
       else {
@@ -164,15 +169,17 @@ export const fixHead = async (
     await keepObjects(tx, sealer, sealed!.payloads);
     return endHalt(tx, halted, batchId);
   };
-  return inserter.targets.use(() => onHalted(pool, service, replace));
+  return inserter.targets.use(() => onHalted(pool, service, fix, replace));
 };
 
 const onHalted = async <T>(
   pool: Pool,
   service: string,
+  meant: HeadOptions,
   work: (tx: Transaction, halted: Halted) => Promise<T>,
 ): Promise<T> => {
   await requireLane(pool, checkName('service', service));
+  if (meant.batch !== undefined) checkWhole('batch', meant.batch, 1, Number.MAX_SAFE_INTEGER);
   return withRetries(() =>
     inTransaction(pool, async (tx) => {
       const halted = await store.lockHalted(tx, service);
@@ -181,9 +188,15 @@ const onHalted = async <T>(
           'NOT_HALTED',
           `lane ${JSON.stringify(service)}: expected a halted lane. Nothing was changed.`,
         );
+      checkHead(service, halted.haltedBy, meant);
       return work(tx, halted as Halted);
     }),
   );
+};
+
+/** Throws if another batch halts a lane than the one that is meant. */
+export const checkHead = (service: string, haltedBy: number, { batch }: HeadOptions): void => {
+  if (batch !== undefined && batch !== haltedBy) throw new OtherBatchHaltsError(service, batch, haltedBy);
 };
 
 const endHalt = async (

@@ -61,12 +61,13 @@ export class Lanes {
   /**
    * Lets a halted lane continue without the batch that halts it, and returns the number of that
    * batch. A batch of unknown outcome then counts as not applied, so that its dependents fail.
-   * Throws a `MusterError` with code NOT_HALTED for a lane that is not halted.
+   * Throws a `MusterError` with code NOT_HALTED for a lane that is not halted, and
+   * `OtherBatchHaltsError` where another batch halts it than the one of `batch`.
    */
-  async skip(service: string): Promise<{ batch: number }> {
+  async skip(service: string, options: control.HeadOptions = {}): Promise<{ batch: number }> {
     const { connection } = this;
-    const work = (): ReturnType<typeof control.skipHead> => control.skipHead(connection.pool, service);
-    const act = { verb: 'skip', subject: `lane ${service}` };
+    const work = (): ReturnType<typeof control.skipHead> => control.skipHead(connection.pool, service, options);
+    const act = { verb: 'skip', subject: `lane ${service}`, detail: options };
     const { batch, laneIds, targetIds } = await connection.change(CHANGE, act, work);
     await connection.ringLaneIds(laneIds);
     await connection.releaseDependents();
@@ -77,7 +78,8 @@ export class Lanes {
   /**
    * Lets a halted lane continue, after a decision about its batch of unknown outcome, or with other
    * items in place of an invalid batch. Returns the number of the batch (of the new one, if items
-   * were given). Throws a `MusterError` with code NOT_HALTED for a lane that is not halted, and
+   * were given). Throws a `MusterError` with code NOT_HALTED for a lane that is not halted,
+   * `OtherBatchHaltsError` where another batch halts it than the one of `batch`, and
    * `InvalidArgumentError` for a fix that does not suit the batch.
    */
   async fix(service: string, fix: control.Fix): Promise<{ batch: number }> {

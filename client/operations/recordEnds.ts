@@ -5,8 +5,8 @@ import { insertNotifications } from '../../postgres/calls/records';
 import type { Client as Transaction } from '../../postgres/pool';
 
 /**
- * Records what follows ends that no call made, in their transaction: the messages to recipients, and
- * the counts of their handlers.
+ * Records what follows ends that no call made, in their transaction: the messages to recipients,
+ * and the counts of their handlers.
  */
 export const recordEnds = async (
   tx: Transaction,

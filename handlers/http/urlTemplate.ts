@@ -1,3 +1,4 @@
+import { climbs } from '../../workflows/planning/urlPath';
 import type { Findings } from '../configError';
 import { RejectedError } from '../errors';
 import type { Scope } from './template';
@@ -16,11 +17,7 @@ export interface UrlTemplate {
 
 const TOKEN = /\{\{[^{}]*\}\}/g;
 const SECRET_PARAMETER = /^(api[-_]?key|key|token|access[-_]?token|secret|password|sig|signature|auth)$/i;
-const climbs = (url: string): boolean => {
-  const path = url.replace(/^[a-z]+:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
-  // As the URL standard reads them: it takes %2e for a dot.
-  return path.split(/[/\\]/).some((segment) => /^(\.|%2e){1,2}$/i.test(segment));
-};
+const leavesItsPlace = (url: string): boolean => climbs(url.replace(/^[a-z]+:\/\/[^/?#]*/i, ''));
 
 /**
  * Compiles a URL such as `https://api.example.com/{{target}}/_bulk`. Host and scheme are fixed, so
@@ -47,7 +44,7 @@ export function compileUrl(text: unknown, roots: readonly string[], at: string, 
             (i < references.length ? encodeURIComponent(wellFormed(asText(valueOf(references[i]!, scope)))) : ''),
         )
         .join('');
-      if (climbs(url))
+      if (leavesItsPlace(url))
         throw new RejectedError(`expected values that stay in their place in ${text}, got one that is . or ..`);
       return url;
     },
@@ -77,6 +74,6 @@ function urlProblem(text: string): string | undefined {
   const secret = [...one.searchParams.keys()].find((name) => SECRET_PARAMETER.test(name));
   if (secret !== undefined)
     return `expected no secret in the URL, got the parameter "${secret}"; send it as a header {"env": "NAME"}`;
-  if (climbs(text)) return 'expected a path without . and .. segments';
+  if (leavesItsPlace(text)) return 'expected a path without . and .. segments';
   return undefined;
 }

@@ -20,9 +20,10 @@ const HANDLER = `coalesce((
     from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id
     where b.id = n.batch_id), case when n.batch_id is null and n.fanout_id is null then n.body->>'handler' end)`;
 
+const FOUND = `n.id, n.batch_id, n.fanout_id, n.attempts, n.recipient_id, n.error, n.created_at, n.next_at, n.done_at,
+    ${HANDLER} as handler`;
 const LOOKED = `
-  select n.id, n.batch_id, n.fanout_id, n.attempts, n.recipient_id, n.error, n.created_at, n.next_at, n.done_at,
-    ${HANDLER} as handler
+  select ${FOUND}
   from (
     select *
     from notification n
@@ -32,7 +33,6 @@ const MATCHES = `($3::text is null or l.handler = $3) and ($4::bool is null or (
 
 export interface UndeliveredRow {
   id: number;
-  matches: boolean;
   messageId: string;
   handler: string | null;
   batchId: number | null;
@@ -46,22 +46,40 @@ export interface UndeliveredRow {
   doneAt: Date | null;
 }
 
+const SHOWN = `l.id,
+  'msg_' || ${INSTALLATION} || '_' || l.id || coalesce('_' || ${createdUs('l')}, '') as "messageId", l.handler,
+  l.batch_id as "batchId", (select f.public_id from fanout f where f.id = l.fanout_id) as fanout, i.kind, i.address,
+  l.attempts, l.error, l.created_at as "createdAt", l.next_at as "nextAt", l.done_at as "doneAt"`;
+
 export const listUndelivered = async (
   db: Queryable,
   { handler, givenUp }: UndeliveredScope,
   before: number,
   limit: number,
-): Promise<UndeliveredRow[]> => {
-  const { rows } = await db.query<UndeliveredRow>({
+): Promise<(UndeliveredRow & { matches: boolean })[]> => {
+  const { rows } = await db.query<UndeliveredRow & { matches: boolean }>({
     name: 'list-undelivered',
     text: `
-select l.id, coalesce(${MATCHES}, false) as matches,
-  'msg_' || ${INSTALLATION} || '_' || l.id || coalesce('_' || ${createdUs('l')}, '') as "messageId", l.handler,
-  l.batch_id as "batchId", (select f.public_id from fanout f where f.id = l.fanout_id) as fanout, i.kind, i.address,
-  l.attempts, l.error, l.created_at as "createdAt", l.next_at as "nextAt", l.done_at as "doneAt"
+select coalesce(${MATCHES}, false) as matches, ${SHOWN}
 from (${LOOKED}) l join recipient i on i.id = l.recipient_id
 order by l.id desc`,
     values: [before, limit, handler, givenUp],
+  });
+  return rows;
+};
+
+/** Returns those of these that were tried and not delivered, the newest first. */
+export const readUndelivered = async (db: Queryable, ids: readonly number[]): Promise<UndeliveredRow[]> => {
+  const { rows } = await db.query<UndeliveredRow>({
+    name: 'read-undelivered',
+    text: `
+select ${SHOWN}
+from (
+  select ${FOUND}
+  from notification n
+  where n.id = any($1::bigint[]) and n.error is not null) l join recipient i on i.id = l.recipient_id
+order by l.id desc`,
+    values: [ids],
   });
   return rows;
 };

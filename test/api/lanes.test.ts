@@ -77,6 +77,30 @@ test('HTTP API: lanes: a page, pause, resume, weight; the queuer', async () => {
   expect((await world.call('POST /v1/queuers/resume')).body).toEqual({ paused: false });
 });
 
+test('HTTP API: a decision on a halted lane is refused where it was meant for another batch', async () => {
+  const { body } = await batchesOf(['h1', 'h2'].map((id) => ({ service: 'halts', items: items('halts', id) })));
+  const [first, second] = body.batches.map(({ batch }: { batch: number }) => batch) as [number, number];
+  await world.database.pool.query(
+    `
+with failed as (
+  update batch set state = 5 /* failed */, error = 'no', finished_at = clock() where id = $1), invalid as (
+  update lane_batch set status = 11 /* invalid */ where batch_id = $1)
+update lane_state set halted_by = $1, halted_at = clock(), halt_reason = 'invalid: no'
+where lane_id = (select lane_id from lane_batch where batch_id = $1)`,
+    [first],
+  );
+  const refused = { status: 409, body: { code: 'OTHER_BATCH_HALTS', batch: second, haltedBy: first } };
+  for (const headers of [{ 'dry-run': 'true' }, {}] as Record<string, string>[]) {
+    const decide = (verb: string, more: object) => world.call(`POST /v1/lanes/halts/${verb}`, { body: more, headers });
+    for (const fix of [{ as: 'again' }, { items: items('halts', 'h3') }])
+      expect(await decide('fix', { ...fix, batch: second })).toMatchObject(refused);
+    expect(await decide('skip', { batch: second })).toMatchObject(refused);
+    expect(await decide('skip', { batch: 'first' })).toMatchObject({ status: 400 });
+  }
+  expect((await world.call('GET /v1/lanes/halts')).body).toMatchObject({ haltedBy: first });
+  expect((await world.call('POST /v1/lanes/halts/skip', { body: { batch: first } })).body).toEqual({ batch: first });
+});
+
 test('HTTP API: lanes by the age of their oldest work, in batches and before', async () => {
   await batchesOf(['o1', 'o3'].map((service) => ({ service, items: items(service, `old ${service}`) })));
   expect((await world.call('POST /v1/handlers/lane/tasks', { body: { tasks: items('o2', 'old o2') } })).status).toBe(

@@ -74,6 +74,7 @@ export const bodies = (fanout: string): Record<string, readonly [path: string, b
     resolveBatch: ['/v1/batches/1/resolve', { as: 'failed', error: 'e' }],
     pauseLane: ['/v1/lanes/s/pause', { reason: 'r' }],
     setLaneWeight: ['/v1/lanes/s/weight', { weight: 2 }],
+    skipHead: ['/v1/lanes/s/skip', { batch: 1 }],
     fixHead: ['/v1/lanes/s/fix', { items: [{ id: 'f', payload: { to: 's' } }] }],
     reportLost: ['/v1/lanes/s/lost', { afterReference: 'r', reason: 'r' }],
     setQueuers: ['/v1/queuers', { slots: 4, strategy: 'single', depth: 2 }],

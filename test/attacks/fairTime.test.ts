@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ApiWorld } from '../api/world';
+import { PRESENT_MS } from '../../workers/api/callers/costs';
 import { items, openWorld } from '../api/world';
 import { headOf, Wire } from '../bench/tenants/wire';
 import { eventually } from '../helpers/eventually';
@@ -120,6 +121,35 @@ test('the request of a token that took little begins before earlier ones of one 
   const before = order.indexOf('modest');
   tally.add('many requests at once', before < 60 ? null : `${before} of 100 were answered first`);
   tally.expectNoneThrough(1);
+});
+
+test('a token beside a stream of another waits for its turn, with as many requests as its limit allows', async () => {
+  const limits = { perCaller: { maxRequests: 4 } };
+  const held = await openWorld({ open: false, limits });
+  const [greedy, watching] = [await held.token('read', 'metrics'), await held.token('read')];
+  const known = async (token: string): Promise<boolean> =>
+    (await held.call('GET /v1/tasks/none', { token })).status !== 401;
+  for (const token of [greedy, watching]) await eventually(() => known(token));
+  const refused = async (): Promise<number> => {
+    const { text } = await held.call('GET /metrics', { token: greedy });
+    return Number(/muster_api_refused\{kind="held"\} (\d+)/.exec(text)![1]);
+  };
+  const wires = Array.from({ length: 60 }, () => new Wire(Number(new URL(held.api.url).port)));
+  const burst = (): Promise<unknown> =>
+    Promise.all(wires.map((wire) => wire.send('GET /v1/tasks?limit=1', greedy, '')));
+  const { id } = await held.client.openFanout();
+  const watch = new AbortController();
+  const headers = { authorization: `Bearer ${watching}` };
+  const stream = await fetch(`${held.api.url}/v1/fanouts/${id}/events`, { headers, signal: watch.signal });
+  expect(stream.status).toBe(200);
+  // From then on only the stream says that the other token is there.
+  const isPresent = performance.now() + PRESENT_MS;
+  await eventually(async () => performance.now() > isPresent);
+  const before = await refused();
+  await eventually(async () => (await burst(), (await refused()) > before), { timeoutMs: 20_000 });
+  watch.abort();
+  for (const wire of wires) wire.close();
+  await held.stop();
 });
 
 const inProgress = async (): Promise<number> => (await openOf('requests')) - 1; /* the one that asks */

@@ -196,10 +196,10 @@ const attacks = ({ batch, execution, fanout, bulk }: Things): Attacks => {
     metrics: [['/metrics']],
   };
 };
-/** These show a caller its part of what there is, or nothing of any caller. */
+/** They show a caller its part, or nothing of any caller; pages: test/dashboard/served.test.ts. */
 const OWN_PART = [
   ...['lookUpTasks', 'listLanes', 'execute', 'listExecutions', 'live', 'ready', 'openapi'],
-  ...['getSession', 'beginSession', 'endSession', 'getOverview', 'listFanouts'], // test/dashboard/served.test.ts
+  ...['getSession', 'beginSession', 'endSession', 'getOverview', 'getHour', 'listFanouts'],
 ];
 
 /** Everything that the other has; ages left out. */

@@ -3,11 +3,13 @@ import { openApi } from '../../workers/api/openapi';
 import type { Route } from '../../workers/api/route';
 import { bodyOf as contractOf } from '../../workers/api/route';
 import { allRoutes } from '../../workers/api/routes';
-import { bodyOf, firstGiven } from '../../workers/dashboard/model/actions';
+import { bodyOf, previewBodyOf } from '../../workers/dashboard/model/actions';
 import { limitActions, sharedLimitActions } from '../../workers/dashboard/model/limitActions';
 import { choicesOf, isMoving, movesOf } from '../../workers/dashboard/model/moves';
 import { requestOf } from '../../workers/dashboard/model/operations';
+import { apiPath } from '../../workers/dashboard/model/place';
 import type { NodeView, PartitionView } from '../../workflows/contracts/node';
+import { climbs } from '../../workflows/planning/urlPath';
 import { ALL_OPERATIONS, SAMPLES } from './samples';
 
 /** What each action of the dashboard sends, held against the API's routes and their document. */
@@ -60,7 +62,7 @@ test.each(cases)('%s: %s', (operation, _, { action, given, body }) => {
   expect(params?.safeParse(asked).error).toBeUndefined();
   expect(contractOf(routeOf(operation))!.schema.safeParse(sent).error).toBeUndefined();
   // A dry run is asked for with what stands in the fields first.
-  expect(contractOf(routeOf(operation))!.schema.safeParse(bodyOf(action, firstGiven(action))).error).toBeUndefined();
+  expect(contractOf(routeOf(operation))!.schema.safeParse(previewBodyOf(action)).error).toBeUndefined();
   expect(Object.hasOwn(PREVIEWS, operation)).toBe(true);
   // What a token may not do is not offered to it.
   expect([scope, 'admin']).toContain(action.scope);
@@ -69,6 +71,19 @@ test.each(cases)('%s: %s', (operation, _, { action, given, body }) => {
 test('names go into a path as they are, whatever they have', () => {
   const { path } = requestOf('pauseTarget', { handler: 'orders/eu', target: 'a b:c?' });
   expect(path).toBe('/v1/handlers/orders%2Feu/targets/a%20b%3Ac%3F/pause');
+});
+
+test.each([
+  ['/v1/tasks/a', false],
+  ['/v1/tasks/..?x=1', true],
+  [apiPath(['v1', 'handlers', 'h', 'targets', '..', 'pause']), true],
+  [apiPath(['v1', 'tasks', '.']), true],
+  [apiPath(['v1', 'tasks', '../x'], { at: '/../' }), false],
+  [apiPath(['v1', 'tasks', '...']), false],
+  ['/v1/tasks/%2E%2e', true],
+])('%s: whether the browser would ask for another path: %s', (path, other) => {
+  expect(climbs(path)).toBe(other);
+  expect(new URL(path, 'http://a').pathname !== path.replace(/\?.*/, '')).toBe(other);
 });
 
 test('limits are set by admins, and removed only where some are set', () => {
@@ -86,6 +101,13 @@ test('limits are set by admins, and removed only where some are set', () => {
   expect(bodyOf(set!, { limit: 'calls', value: 'many', seconds: 'x', forMs: '' })).toEqual({
     rate: { limit: 'many', perMs: 'x', unit: 'calls' },
   });
+  // An empty field is no way to remove a limit, nor does it stand for 0.
+  for (const limit of ['calls', 'concurrency.perHandler']) {
+    const sent = bodyOf(set!, { limit, value: '', seconds: '1', forMs: '' });
+    expect(JSON.stringify(sent)).not.toMatch(/null|:0/);
+    expect(contractOf(routeOf('setLimits'))!.schema.safeParse(sent).success).toBe(false);
+  }
+  expect(set!.asks!.find(({ name }) => name === 'value')!.isNeeded).toBe(true);
 });
 
 describe('moves', () => {

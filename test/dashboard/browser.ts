@@ -81,14 +81,16 @@ export class Page {
     await shown;
   }
 
-  /** Answers these paths in place of the API, until others are named. */
+  /** Answers these paths in place of the API until others are named, promises once they resolve. */
   async answer(answers: Readonly<Record<string, unknown>>, responseCode = 200): Promise<void> {
+    const responseHeaders = [{ name: 'content-type', value: 'application/json' }];
     this.tab.on('Fetch.requestPaused', ({ requestId, request }: { requestId: string; request: { url: string } }) => {
       const given = answers[new URL(request.url).pathname];
       if (given === undefined) return void this.tab.send('Fetch.continueRequest', { requestId });
-      const body = Buffer.from(JSON.stringify(given)).toString('base64');
-      const responseHeaders = [{ name: 'content-type', value: 'application/json' }];
-      return void this.tab.send('Fetch.fulfillRequest', { requestId, responseCode, responseHeaders, body });
+      void Promise.resolve(given).then((answer) => {
+        const body = Buffer.from(JSON.stringify(answer)).toString('base64');
+        return this.tab.send('Fetch.fulfillRequest', { requestId, responseCode, responseHeaders, body });
+      });
     });
     await this.tab.send('Fetch.enable', { patterns: [{ urlPattern: '*' }] });
   }

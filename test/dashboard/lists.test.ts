@@ -3,7 +3,7 @@ import { items, openWorld } from '../api/world';
 import type { Chromium } from '../attacks/browser/chromium';
 import { findChromium, startChromium } from '../attacks/browser/chromium';
 import { Page } from './browser';
-import { minute, outcomesOf } from './planted';
+import { hourPageOf, minute, outcomesOf } from './planted';
 
 /**
  * Lists of errors and outcomes as no small store has them: the answers are put in by the browser.
@@ -46,7 +46,8 @@ const ERRORS = {
   ...{ since: minute, looked: 2_000, complete: false },
 };
 test('errors are listed by text with links to their tasks, and the overview has an hour as a line', async () => {
-  await page.answer({ '/dashboard/session': SESSION, '/v1/errors': ERRORS, '/v1/outcomes': outcomesOf('items') });
+  const planted = { '/v1/outcomes': outcomesOf('items'), '/dashboard/hour': hourPageOf('items') };
+  await page.answer({ '/dashboard/session': SESSION, '/v1/errors': ERRORS, ...planted });
   await page.load('#/errors');
   await page.shows('HTTP <n> from <url>');
   await page.shows('1,234');

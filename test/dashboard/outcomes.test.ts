@@ -1,5 +1,7 @@
 import { SIZES } from '../../workflows/planning/outcomes/kinds';
-import { bucketsOf, callsOf, figuresAt, figuresOf } from '../../workers/dashboard/model/outcomes';
+import { hourOf } from '../../workflows/planning/outcomes/hour';
+import { ratesAt } from '../../workflows/planning/outcomes/rates';
+import { bucketsOf, callsOf, figuresOf } from '../../workers/dashboard/model/outcomes';
 import { minute, outcomesOf } from './planted';
 
 /** What calls and tasks came to, in words and figures. */
@@ -38,12 +40,31 @@ test('minutes are added: calls, why batches were closed, and sizes', () => {
   expect(callsOf([])).toEqual({ p50Ms: null, p99Ms: null, text: 'none', reasons: 'none', sizes: [] });
 });
 
-test('figures are of about the last minute, and of each handler alone', () => {
-  const other = outcomesOf('charge').outcomes.slice(1);
-  const figures = figuresAt(Date.parse(minute) + 30_000, [...outcomes, ...other]);
-  expect([...figures]).toEqual([
-    ['mail', { callsPerS: '0.7', endsPerMin: '4,003', ends: '4,000 succeeded, 3 failed' }],
-    ['charge', { callsPerS: '0', endsPerMin: '0', ends: 'none' }],
+test('figures are of about the last minute', () => {
+  const at = Date.parse(minute) + 30_000;
+  expect([outcomes, outcomes.slice(1)].map((of) => figuresOf(ratesAt(at, of)))).toEqual([
+    { callsPerS: '0.7', endsPerMin: '4,003', ends: '4,000 succeeded, 3 failed' },
+    { callsPerS: '0', endsPerMin: '0', ends: 'none' },
+  ]);
+});
+
+test('ends are drawn in their minute of the hour; what is older or newer is not', () => {
+  const none = { succeeded: 0, failed: 0, dead: 0, cancelled: 0, unknown: 0, retried: 0 };
+  const at = Date.parse(minute) + 30_000;
+  const of = (ago: number, ends: object) => ({
+    minute: new Date(Date.parse(minute) - ago * 60_000).toISOString(),
+    ends: { ...none, ...ends },
+  });
+  const { succeeded, failed } = hourOf(at, [
+    of(0, { succeeded: 7, retried: 9 }),
+    of(59, { succeeded: 1, failed: 1, dead: 2, unknown: 4, cancelled: 8 }),
+    of(60, { succeeded: 100 }),
+    of(-1, { succeeded: 100 }),
+  ]);
+  const drawn = (line: number[]): unknown => [line.length, ...line.flatMap((n, place) => (n > 0 ? [[place, n]] : []))];
+  expect([drawn(succeeded), drawn(failed)]).toEqual([
+    [60, [0, 1], [59, 7]],
+    [60, [0, 7]],
   ]);
 });
 

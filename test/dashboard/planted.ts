@@ -1,4 +1,7 @@
+import type { HourPage } from '../../workflows/contracts/dashboard';
 import type { OutcomePage } from '../../workflows/contracts/outcomes';
+import { hourOf } from '../../workflows/planning/outcomes/hour';
+import { ratesAt } from '../../workflows/planning/outcomes/rates';
 
 /** Outcomes as no small store has them: of this minute, and of one half an hour ago. */
 
@@ -33,3 +36,10 @@ export const outcomesOf = (handler: string): OutcomePage => ({
   at: minute,
   next: null,
 });
+
+/** The same as the overview reads it. */
+export const hourPageOf = (handler: string): HourPage => {
+  const { outcomes, at } = outcomesOf(handler);
+  const { callsPerS, endsPerMin } = ratesAt(Date.parse(at), outcomes);
+  return { at, handlers: [{ handler, ...hourOf(Date.parse(at), outcomes), callsPerS, endsPerMin }] };
+};

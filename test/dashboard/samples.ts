@@ -1,7 +1,12 @@
 import * as actions from '../../workers/dashboard/model/actions';
 import type { Action, Given } from '../../workers/dashboard/model/actions';
 import { actionsOnAll, stopBulk } from '../../workers/dashboard/model/bulkActions';
-import { limitActions, sharedLimitActions } from '../../workers/dashboard/model/limitActions';
+import {
+  limitActions,
+  removeLimit,
+  removeSharedValue,
+  sharedLimitActions,
+} from '../../workers/dashboard/model/limitActions';
 import * as more from '../../workers/dashboard/model/moreActions';
 import type { Operation } from '../../workers/dashboard/model/operations';
 import type { BulkView } from '../../workflows/contracts/bulk';
@@ -30,9 +35,9 @@ export const SAMPLES: readonly Sample[] = [
   [more.pauseLane('po/17'), { reason: 'audit' }, { reason: 'audit' }],
   [more.resumeLane('po/17'), {}, {}],
   [more.weighLane('po/17', 1), { weight: '5' }, { weight: 5 }],
-  [more.skipHead('po/17', 4), {}, {}],
-  [more.fixHead('po/17', 4, 'applied'), {}, { as: 'applied' }],
-  [more.fixHead('po/17', 4, 'again'), {}, { as: 'again' }],
+  [more.skipHead('po/17', 4), {}, { batch: 4 }],
+  [more.fixHead('po/17', 4, 'applied'), {}, { as: 'applied', batch: 4 }],
+  [more.fixHead('po/17', 4, 'again'), {}, { as: 'again', batch: 4 }],
   [more.pauseLanes(3), { reason: 'audit' }, { reason: 'audit' }],
   [more.resumeLanes(3), {}, {}],
   [more.cancelExecution('0190a1b2-0000-7000-8000-000000000002', 3), {}, {}],
@@ -58,19 +63,21 @@ export const SAMPLES: readonly Sample[] = [
     { limit: 'concurrency.perHandler', value: '4', seconds: '1', forMs: '' },
     { concurrency: { perHandler: 4 } },
   ],
-  [
-    limitActions(HANDLER, null, true)[0]!,
-    { limit: 'maxWeightInFlight.perHandler', value: '', seconds: '1', forMs: '' },
-    { maxWeightInFlight: { perHandler: null } },
-  ],
+  [removeLimit(HANDLER, null, 'maxWeightInFlight.perHandler'), {}, { maxWeightInFlight: { perHandler: null } }],
   [limitActions(HANDLER, null, true)[1]!, {}, {}],
-  [limitActions(HANDLER, TARGET, true)[0]!, { limit: 'calls', value: '', seconds: '1', forMs: '' }, { rate: null }],
+  [
+    limitActions(HANDLER, TARGET, true)[0]!,
+    { limit: 'concurrency.perTarget', value: '2', seconds: '1', forMs: '' },
+    { concurrency: { perTarget: 2 } },
+  ],
+  [removeLimit(HANDLER, TARGET, 'rate'), {}, { rate: null }],
   [limitActions(HANDLER, TARGET, true)[1]!, {}, {}],
   [
     sharedLimitActions('openai-key', true)[0]!,
     { limit: 'concurrency', value: '8', seconds: '1', forMs: '600000' },
     { concurrency: 8, forMs: 600_000 },
   ],
+  [removeSharedValue('openai-key', 'concurrency'), {}, { concurrency: null }],
   [sharedLimitActions('openai-key', true)[1]!, {}, {}],
 ];
 

@@ -1,5 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { request } from 'node:http';
+import type { HourPage } from '../../workflows/contracts/dashboard';
 import { upsertTenant } from '../../postgres/api/tenant';
 import { insertToken, revokeToken, SCOPES } from '../../postgres/api/token';
 import { hashToken, newToken } from '../../workers/api/tokens';
@@ -221,5 +222,30 @@ describe('limited tokens', () => {
     expect(fanouts.map(({ userKey }: { userKey: string }) => userKey)).toEqual(['of acme']);
     expect((await get('/dashboard/handlers/items', withCookie(narrow))).status).toBe(404);
     expect((await get('/dashboard/handlers/items/targets/t', withCookie(acme))).status).toBe(404);
+  });
+
+  test('see the whole hour of each of their handlers, however many are busy', async () => {
+    await world.database.pool.query(`
+with busy as (
+  insert into handler (name, leaders, max_items, linger_ms, per_target, per_handler, retention_ms, timeout_ms)
+  select n.name, h.leaders, h.max_items, h.linger_ms, h.per_target, h.per_handler, h.retention_ms, h.timeout_ms
+  from handler h cross join (
+    select 'narrow-' || i from generate_series(1, 3) i
+    union all select 'busy-' || i from generate_series(1, 37) i) n (name)
+  where h.name = 'items' returning id)
+insert into outcome_minute (handler_id, minute, calls, ends, latency, sizes, reasons, tasks, call_ms)
+select id, date_trunc('minute', clock()) - ago * interval '1 minute', '{2,1}', '{5,1}', '{}', '{}', '{}', 0, 0
+from busy cross join generate_series(0, 70) ago`);
+    const hour = async (token: string): Promise<HourPage> =>
+      JSON.parse((await get('/dashboard/hour', withCookie(cookieOf(await begin(token))))).body.toString());
+    const [all, narrow, acme] = await Promise.all([tokens.all, tokens.narrow, tokens.acme].map(hour));
+    expect([all!.handlers.length, acme!.handlers]).toEqual([40, []]);
+    expect(narrow!.handlers.map(({ handler }) => handler).sort()).toEqual(['narrow-1', 'narrow-2', 'narrow-3']);
+    for (const { succeeded, failed, callsPerS, endsPerMin } of all!.handlers) {
+      // A minute may have begun meanwhile.
+      expect([succeeded.slice(0, 59), failed.slice(0, 59)]).toEqual([Array(59).fill(5), Array(59).fill(1)]);
+      expect(callsPerS).toBeGreaterThan(0);
+      expect(endsPerMin).toMatchObject({ dead: 0, succeeded: expect.any(Number) });
+    }
   });
 });

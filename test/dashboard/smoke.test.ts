@@ -8,7 +8,7 @@ import { eventually } from '../helpers/eventually';
 import { Page } from './browser';
 import { clicksOf } from './clicks';
 import { placesOf } from './places';
-import { outcomesOf } from './planted';
+import { hourPageOf, outcomesOf } from './planted';
 import type { DashboardWorld } from './world';
 import { openDashboard } from './world';
 
@@ -61,7 +61,7 @@ inBrowser(
   'the overview has figures of now, and a handler how large its batches were and why they were closed',
   async () => {
     const planted = await Page.open(chromium, world.world.api.url);
-    await planted.answer({ '/v1/outcomes': outcomesOf('mail') });
+    await planted.answer({ '/v1/outcomes': outcomesOf('mail'), '/dashboard/hour': hourPageOf('mail') });
     await planted.load('#/');
     const cells = `[...document.querySelector('tr:has(a[href="#/handlers/mail"])').cells].map((one) => one.innerText)`;
     const head = `[...document.querySelectorAll('thead th')].map((one) => one.innerText)`;
@@ -131,6 +131,31 @@ inBrowser('what the API refuses now is not sent, and says why', async () => {
   await refused.shows('Too busy.');
   expect(await refused.run(`document.querySelector('dialog button[type=submit]').disabled`)).toBe(false);
   await refused.close();
+});
+
+inBrowser('nothing can be sent before the dry run has answered', async () => {
+  const held = await Page.open(chromium, world.world.api.url);
+  let release = (_: unknown): void => undefined;
+  await held.answer({ '/v1/handlers/fleet/pause': new Promise((resolve) => (release = resolve)) });
+  await held.load('#/handlers/fleet');
+  await held.click('Pause', 'main');
+  await held.shows('Looking…');
+  const isDisabled = `document.querySelector('dialog button[type=submit]').disabled`;
+  expect(await held.run(isDisabled)).toBe(true);
+  await held.run(`document.querySelector('dialog form').requestSubmit()`);
+  expect(await held.run(`document.querySelector('dialog .now').textContent`)).toBe('Looking…');
+  release({ dryRun: true, operation: 'pauseHandler', would: '', now: (await client().status('fleet'))[0] });
+  await held.until(`/^Now: /.test(document.querySelector('dialog .now').textContent)`);
+  expect(await held.run(isDisabled)).toBe(false);
+  await held.close();
+});
+
+inBrowser('a name that no address can have is said to be one, and asks for nothing else', async () => {
+  const dots = await Page.open(chromium, world.world.api.url);
+  await dots.load('#/handlers/fleet/targets/..');
+  await dots.shows('No address can have a name “.” or “..” in it');
+  expect(dots.asked.filter((url) => /\/dashboard\/handlers/.test(url))).toEqual([]);
+  await dots.close();
 });
 
 inBrowser('any batch of a split shows all of it as a tree', async () => {

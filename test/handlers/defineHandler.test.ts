@@ -81,7 +81,7 @@ describe('problems', () => {
     const problems = problemsIn(make);
     expect(problems).toEqual(
       expect.arrayContaining([
-        'name: expected 1-64 characters of a-z, A-Z, 0-9, _, - and ., got "has space"',
+        'name: expected 1-64 characters of a-z, A-Z, 0-9, _, - and ., not . or .. alone, got "has space"',
         'limits.maxItems: expected a whole number of tasks from 1 to 100,000, got 0',
         'limits.maxItem: unknown setting; did you mean "maxItems"?',
         'limits.minItems: expected at most limits.maxItems (0), got 5: a batch could never be closed by its size',
@@ -102,6 +102,8 @@ describe('problems', () => {
   });
 
   test.each([
+    [{ name: '.' }, 'name'],
+    [{ name: '..' }, 'name'],
     [{ limits: { maxItems: 2.5 } }, 'limits.maxItems'],
     [{ limits: { maxItems: 100_001 } }, 'limits.maxItems'],
     [{ limits: undefined }, 'limits'],

@@ -16,7 +16,7 @@ afterAll(() => world.stop());
 beforeEach(() => world.quiet());
 
 test('a slow downstream: calls take long, and tasks wait for a free one', async () => {
-  world.answer('slow', (tasks) => ({ ...(ok(tasks) as { status: number }), afterMs: 11_000 }));
+  world.answer('slow', (tasks) => ({ ...(ok(tasks) as { status: number }), afterMs: 21_000 }));
   await world.submit('slow', 'a', 'in-call');
   await ends(world, 'in-call', 'in-progress');
   await world.submit('slow', 'b', 'behind');
@@ -121,7 +121,7 @@ test('a transaction that is never ended', async () => {
 test('clocks that differ', async () => {
   await moveClock('clock', 'statement_timestamp()', '30 s');
   const signs: Signs = {
-    alert: ['MusterClocksDiffer', {}],
+    alert: ['MusterClocksDiffer', { instance: 'api' }],
     finding: /^The clocks of the API and of the database differ by (29|30) s/,
   };
   await expectSeen(world, signs);

@@ -54,7 +54,13 @@ test('a halted lane goes on when its batch is skipped [C19]', async () => {
   const next = await submit('skip-1');
   await reachesStatus(muster.client, bad, 'invalid');
   expect(await client.lane('skip-1')).toMatchObject({ state: 'halted', haltedBy: bad, reason: 'invalid: no' });
-  expect(await client.skipHead('skip-1')).toEqual({ batch: bad });
+  const other = { code: 'OTHER_BATCH_HALTS', batch: next, haltedBy: bad };
+  await expect(client.skipHead('skip-1', { batch: next })).rejects.toMatchObject(other);
+  for (const fix of [{ as: 'again' }, { items: items('skip-1') }] as const)
+    await expect(client.fixHead('skip-1', { ...fix, batch: next })).rejects.toMatchObject(other);
+  expect(await client.lane('skip-1')).toMatchObject({ state: 'halted', haltedBy: bad });
+  await expect(client.skipHead('skip-1', { batch: 0 })).rejects.toThrow(/batch: expected a whole number from 1/);
+  expect(await client.skipHead('skip-1', { batch: bad })).toEqual({ batch: bad });
   await reachesStatus(muster.client, next, 'committed');
   await expect(client.skipHead('skip-1')).rejects.toThrow(/expected a halted lane/);
 });
@@ -64,7 +70,7 @@ test('or when other items stand in its place, before what waits [C19]', async ()
   const bad = await submit('fix-1', -1);
   const next = await submit('fix-1');
   await reachesStatus(muster.client, bad, 'invalid');
-  const { batch } = await client.fixHead('fix-1', { items: items('fix-1', 1, { price: 3 }) });
+  const { batch } = await client.fixHead('fix-1', { items: items('fix-1', 1, { price: 3 }), batch: bad });
   await reachesStatus(muster.client, next, 'committed');
   expect(downstream.seen.filter(({ service }) => service === 'fix-1').map((call) => call.batch)).toEqual([
     bad,
@@ -84,7 +90,7 @@ test.each([
   const next = await submit(service);
   await reachesStatus(muster.client, batch, 'parked');
   await expect(client.resolve({ batch }, { as: 'created' })).rejects.toThrow(new RegExp(`lane fix ${service}`));
-  await client.fixHead(service, { as });
+  await client.fixHead(service, { as, batch });
   await reachesStatus(muster.client, next, 'committed');
   expect(downstream.seen.filter((call) => call.batch === batch)).toHaveLength(calls);
   expect(await client.getTask(some[0]!.id)).toMatchObject({ state: 'succeeded' });

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { defineHandler } from '../../handlers';
+import { OutcomeMeters } from '../../activities/outcomes/meters';
 import { createPool } from '../../postgres/pool';
 import type { HealthReport } from '../../workers/metrics/health';
 import type { MetricsServer } from '../../workers/metrics/server';
@@ -182,6 +183,20 @@ test('of the pool: connections in use and idle, and what waits for one', async (
   expect(await counts()).toEqual([1, 1, 0]);
   two.release();
   await pool.end();
+});
+
+test('what may end without a call begins at 0 for each handler of the store, served here or not', async () => {
+  const { pool } = muster.database;
+  const outcomeMeters = new OutcomeMeters();
+  const { registry, health, metrics } = createMetrics({ pool, outcomeMeters });
+  health.stop();
+  await metrics.refresh();
+  const failed = async (): Promise<unknown> =>
+    valueOf(await registry.metrics(), 'muster_task_ends_total{handler="jobs",state="failed"}');
+  expect(await failed()).toBe(0);
+  outcomeMeters.ended('jobs', new Map([['failed', 2]]));
+  await health.report();
+  expect(await failed()).toBe(2);
 });
 
 test('a store that does not answer in time: the old values, a failure counted, and /healthz says 503 when it is down for longer than a hiccup', async () => {

@@ -7,6 +7,7 @@ import {
   InvalidCompletionError,
   InvalidTaskError,
   NotCancellableError,
+  OtherBatchHaltsError,
 } from '../../client/errors';
 import { InvalidItemError } from '../../client/fanouts/errors';
 import { isConnectionError, isRetryable } from '../../postgres/errors';
@@ -84,6 +85,7 @@ const BY_CODE: Readonly<Record<ErrorCode, ProblemName | null>> = {
   NOT_CANCELLABLE: 'conflict',
   NOT_FOUND: 'not-found',
   NOT_HALTED: 'conflict',
+  OTHER_BATCH_HALTS: 'conflict',
   NOT_UNKNOWN: 'conflict',
   TIMEOUT: 'unavailable',
   DATABASE_BUSY: 'unavailable',
@@ -146,6 +148,7 @@ const specialsOf = (error: Error): ProblemExtras => {
     return { retryAfterS: Math.max(1, Math.ceil(error.retryAfterMs / 1_000)) };
   if (error instanceof CompletionStaleError) return { more: { batch: error.batch, state: error.state } };
   if (error instanceof NotCancellableError) return { more: { batch: error.batch, state: error.status } };
+  if (error instanceof OtherBatchHaltsError) return { more: { batch: error.batch, haltedBy: error.haltedBy } };
   if (error instanceof InvalidCompletionError) return { errors: [{ field: error.field, message: error.message }] };
   if (error instanceof InvalidItemError)
     return {

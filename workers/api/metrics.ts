@@ -25,7 +25,7 @@ export class ApiMetrics {
     log: Logger,
   ) {
     const registers = [this.registry];
-    this.store = new StoreMetrics(this.registry, { pool: pools.main, log });
+    this.store = new StoreMetrics(this.registry, { pool: pools.main, outcomeMeters: meters, log });
     meters.register(this.registry);
     addConnectionGauges(this.registry, pools);
     this.requests = new Counter({

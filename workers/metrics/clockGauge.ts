@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 import { Gauge } from 'prom-client';
-import { readClockSkew } from '../../postgres/clockSkew';
+import { readClocks } from '../../postgres/clockSkew';
 import type { Client } from '../../postgres/pool';
 
 /** How far this process's clock is from the store's, as a metric of a registry. */
@@ -16,6 +16,6 @@ export class ClockGauge {
   }
 
   async read(client: Client): Promise<void> {
-    this.gauge.set((await readClockSkew(client)) / 1_000);
+    this.gauge.set((await readClocks(client)).skewMs / 1_000);
   }
 }

@@ -1,6 +1,7 @@
 import type { Registry } from 'prom-client';
 import { Counter, Gauge } from 'prom-client';
 import type { Logger } from 'pino';
+import type { OutcomeMeters } from '../../activities/outcomes/meters';
 import { NODE_LIVE_MS } from '../../postgres/nodes/node';
 import { countUndelivered } from '../../postgres/callbacks/undelivered';
 import * as store from '../../postgres/operations/metrics';
@@ -92,6 +93,8 @@ export class StoreMetrics {
       pool: Pool;
       sweepCounts?: Readonly<SweepCounts>;
       partitions?: { readonly size: number };
+      /** Counters of this process, which begin for each handler of the store. */
+      outcomeMeters?: Pick<OutcomeMeters, 'begin'> | undefined;
       log?: Logger;
     },
   ) {
@@ -193,6 +196,7 @@ export class StoreMetrics {
   ): void {
     for (const row of handlers) {
       const { handler } = row;
+      this.options.outcomeMeters?.begin(handler);
       for (const key of Object.keys(PER_HANDLER) as (keyof typeof PER_HANDLER)[])
         this.gauges[key].set({ handler }, row[key]);
       this.paused.set({ handler }, row.paused ? 1 : 0);

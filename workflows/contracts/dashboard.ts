@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { batchState } from './batch';
+import { ENDS } from '../planning/outcomes/kinds';
 import { TRACE_ID } from '../planning/traceUrl';
 import { batchId, count, ms, paused, time } from './fields';
 import { fanoutView } from './fanout';
@@ -88,6 +89,25 @@ export const overview = z
   })
   .meta({ id: 'Overview' });
 export type Overview = z.infer<typeof overview>;
+
+const minutes = z.array(count).describe('By minute, the last one at the end');
+export const hourPage = z
+  .object({
+    at: time.describe("Time of the look, by the database's clock"),
+    handlers: z
+      .array(
+        z.object({
+          handler: z.string(),
+          succeeded: minutes,
+          failed: minutes,
+          callsPerS: z.number().describe('Over about the last minute'),
+          endsPerMin: z.record(z.enum(ENDS), z.number()),
+        }),
+      )
+      .describe('Those of the overview that made calls or ended tasks in the last hour'),
+  })
+  .meta({ id: 'HourPage' });
+export type HourPage = z.infer<typeof hourPage>;
 
 export const handlerPage = z
   .object({

@@ -110,15 +110,23 @@ export const laneLostAnswer = z
   })
   .meta({ id: 'LaneLostAnswer' });
 
+const meantBatch = batchId
+  .optional()
+  .describe('The batch that is meant: if another one halts the lane by now, nothing is changed');
+
+export const laneSkip = z.strictObject({ batch: meantBatch }).meta({ id: 'LaneSkip' });
+
 /** What to do with the batch that halts a lane. */
 export const laneFix = z
   .union([
     z.strictObject({
+      batch: meantBatch,
       as: z
         .enum(['applied', 'again'])
         .describe('Decision on an unknown outcome: the batch was applied, or send it again'),
     }),
     z.strictObject({
+      batch: meantBatch,
       items: z.array(taskInput).min(1).max(BATCH_ITEMS_MAX).describe('Replacement for the items of an invalid batch'),
     }),
   ])

@@ -133,6 +133,10 @@ export const ERROR_CODES = {
   NOT_CANCELLABLE: ['The downstream has the batch or may have it, or the batch has ended.', 'See `muster batch <id>`.'],
   NOT_FOUND: ['The object does not exist, or was deleted after its retention period.', 'Check the id.'],
   NOT_HALTED: ['The lane is not halted.', 'See `muster lane <service>`.'],
+  OTHER_BATCH_HALTS: [
+    'Another batch halts the lane now than the one that was meant.',
+    'Look again (`muster lane <service>`), and decide on that batch.',
+  ],
   NOT_UNKNOWN: ['The outcome is known: there is nothing to resolve.', 'See `muster explain <task>`.'],
   TIMEOUT: [
     'What was waited for did not end within the timeout. It continues.',

@@ -3,7 +3,7 @@ import { WEIGHT_MAX } from '../../../workflows/planning/lanes/limits';
 import type { TaskInput } from '../../tasks/checkTasks';
 import { MusterError } from '../../errors';
 import type { LaneBatchView } from '../../lanes/views';
-import type { Fix } from '../../lanes/control';
+import type { Fix, HeadOptions } from '../../lanes/control';
 import type { LostOptions } from '../../lanes/reportLost';
 import { LANE_HEAD, laneRow } from './lanes';
 import { command, wholeOption } from '../support/command';
@@ -36,7 +36,8 @@ async function show(session: Session<{ batches: number }>, service: string): Pro
   session.out.answer(found, () => [table(LANE_HEAD, [laneRow(found)]), ...found.batches.map(line)].join('\n'));
 }
 const line = ({ batch, n, attempts, explanation }: LaneBatchView): string =>
-  `batch ${batch} (${n} ${n === 1 ? 'item' : 'items'}, ${attempts === 0 ? 'not sent yet' : `attempt ${attempts}`}): ${explanation}`;
+  `batch ${batch} (${n} ${n === 1 ? 'item' : 'items'}, ` +
+  `${attempts === 0 ? 'not sent yet' : `attempt ${attempts}`}): ${explanation}`;
 
 const pause = (): Command =>
   command('pause', 'Stop sending for a service; calls in flight finish.', [
@@ -63,17 +64,26 @@ const resume = (): Command =>
       }),
     );
 
+const ONLY_BATCH = [
+  '--batch <n>',
+  'only if this batch halts the lane',
+  wholeOption(1, Number.MAX_SAFE_INTEGER),
+] as const;
+
 const skip = (): Command =>
   command(
     'skip',
     'Continue a halted lane without the batch that halts it.',
-    ['muster lane skip po-17'],
+    ['muster lane skip po-17', 'muster lane skip po-17 --batch 81'],
     'A batch with an unknown outcome then counts as not applied, so the batches that depend on it fail.',
   )
     .argument('<service>')
+    .option(...ONLY_BATCH)
     .action(
-      runs(async (session: Session, service: string) => {
-        const { batch } = await (await session.client()).skipHead(service);
+      runs(async (session: Session<HeadOptions>, service: string) => {
+        const { batch: meant } = session.options;
+        const client = await session.client();
+        const { batch } = await client.skipHead(service, meant === undefined ? {} : { batch: meant });
         session.out.answer({ service, skipped: batch }, () => `lane ${service} continues without batch ${batch}`);
       }),
     );
@@ -82,6 +92,7 @@ interface FixOptions {
   applied?: boolean;
   again?: boolean;
   file?: string;
+  batch?: number;
 }
 const fix = (): Command =>
   command(
@@ -92,12 +103,14 @@ const fix = (): Command =>
       'muster lane fix po-17 --again',
       'muster lane fix po-17 --file corrected.ndjson',
     ],
-    'Unknown outcome: check the downstream, then pass --applied or --again. Invalid batch: replace it with --file, one corrected item per line ({"id", "payload"}, with new ids).',
+    'Unknown outcome: check the downstream, then pass --applied or --again. Invalid batch: replace it with ' +
+      '--file, one corrected item per line ({"id", "payload"}, with new ids).',
   )
     .argument('<service>')
     .option('--applied', 'the batch was applied')
     .option('--again', 'resend it with the same key: it may be applied twice')
     .option('--file <ndjson>', 'replacement items')
+    .option(...ONLY_BATCH)
     .action(
       runs(async (session: Session<FixOptions>, service: string) => {
         const how = await readFix(session);
@@ -107,14 +120,16 @@ const fix = (): Command =>
     );
 
 const readFix = async (session: Session<FixOptions>): Promise<Fix> => {
-  const { applied, again, file } = session.options;
+  const { applied, again, file, batch } = session.options;
+  const meant = batch === undefined ? {} : { batch };
   const given = [applied, again, file].filter((one) => one !== undefined).length;
   if (given !== 1)
     throw new MusterError('INVALID_ARGUMENT', `expected one of --applied, --again and --file, got ${given} of them`);
-  if (file === undefined) return { as: applied === true ? 'applied' : 'again' };
+  if (file === undefined) return { as: applied === true ? 'applied' : 'again', ...meant };
   const { readFile } = await import('node:fs/promises');
   const lines = (await readFile(session.path(file), 'utf8')).split('\n');
   return {
+    ...meant,
     items: lines.flatMap((text, i) =>
       text.trim() === '' ? [] : [exactJson(text, `${file}, line ${i + 1}`, 'INVALID_INPUT') as TaskInput],
     ),

@@ -1,3 +1,4 @@
+import { climbs } from '../../../workflows/planning/urlPath';
 import type { Json, Tool } from './tool';
 
 /** What is sent to the API for one call of a tool. */
@@ -12,7 +13,8 @@ export interface ApiRequest {
 /**
  * Returns the request of a call. A change is a dry run unless its `dryRun` is false.
  *
- * @throws Error that names an argument which no tool of this name has, or which is missing.
+ * @throws Error that names an argument which no tool of this name has, or which is missing; and for
+ * a name that no URL can have.
  */
 export const requestOf = (tool: Tool, given: Json): ApiRequest => {
   const known = Object.keys(tool.inputSchema['properties'] as Json);
@@ -32,6 +34,8 @@ export const requestOf = (tool: Tool, given: Json): ApiRequest => {
     if (place === 'query') query.set(name, String(value));
     else path = path.replace(`{${name}}`, encodeURIComponent(String(value)));
   }
+  if (climbs(path))
+    throw new Error(`Cannot call ${tool.name}: no URL can have a name . or .. in it. Use the command line for this.`);
   return {
     method: tool.method,
     path: query.size === 0 ? path : `${path}?${query.toString()}`,

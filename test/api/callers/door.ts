@@ -7,6 +7,8 @@ import { Costs } from '../../../workers/api/callers/costs';
 import type { CallerKey, FairTime, Stint } from '../../../workers/api/callers/fairTime';
 import { Validity } from '../../../workers/api/callers/validity';
 import { Admission, DEFAULT_LIMITS } from '../../../workers/api/limits';
+import type { ProblemName } from '../../../workers/api/problem';
+import { ApiProblem } from '../../../workers/api/problem';
 import { route } from '../../../workers/api/route';
 import type { ServerDeps } from '../../../workers/api/server';
 import { createServer } from '../../../workers/api/server';
@@ -30,11 +32,20 @@ export const WAIT_MS = 300;
 export const SECRET = 'valid';
 export const CALLER = { id: 7, tokenId: 7, name: 'held', scopes: new Set(['admin']), limits: UNLIMITED };
 
+interface Gate {
+  passed: Promise<void> | null;
+  known: Promise<void> | null;
+  /** What comes of what runs; null: an answer. */
+  problem: ProblemName | null;
+  /** Others call, and the thread is busy. */
+  others: boolean;
+}
+
 export const openDoor = async (keyPool: Pool) => {
   const held: Held[] = [];
   const ran: string[] = [];
   /** Bodies, and what runs, wait for the one; looks at who calls for the other. */
-  const gate: { passed: Promise<void> | null; known: Promise<void> | null } = { passed: null, known: null };
+  const gate: Gate = { passed: null, known: null, problem: null, others: true };
   const answered: [operation: string, status: number, ms: number | null][] = [];
   const stopping = new AbortController();
   const enter: FairTime['enter'] = (key, { isOver, waits }) =>
@@ -51,6 +62,7 @@ export const openDoor = async (keyPool: Pool) => {
     run: async () => {
       ran.push('it');
       await gate.passed;
+      if (gate.problem !== null) throw new ApiProblem(gate.problem, 'As the test says.');
     },
   });
   const atOnce: CallerKey[] = [];
@@ -114,7 +126,7 @@ export const openDoor = async (keyPool: Pool) => {
     fair: {
       enter,
       enterAtOnce: (key: CallerKey) => (atOnce.push(key), STINT),
-      isContended: (key: CallerKey) => key === CALLER.id,
+      isContended: (key: CallerKey) => gate.others && key === CALLER.id,
     },
     admission,
     looks: {

@@ -1,7 +1,8 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Stint } from '../../../workers/api/callers/fairTime';
-import { ApiProblem } from '../../../workers/api/problem';
+import type { ProblemName } from '../../../workers/api/problem';
+import { ApiProblem, PROBLEMS } from '../../../workers/api/problem';
 import { headOf } from '../../bench/tenants/wire';
 import type { TestDatabase } from '../../helpers/database';
 import { createDatabase } from '../../helpers/database';
@@ -84,6 +85,14 @@ test('looks of a long poll are spread while others call, and its wait is kept', 
   expect(at.looks[0]).toBeGreaterThan(WAIT_MS / 2);
 });
 
+test('looks of a long poll are not spread while its caller is alone', async () => {
+  at.gate.others = false;
+  const answer = at.wire.send('GET /v1/fanouts', SECRET, '');
+  (await at.nextHeld()).begin(STINT);
+  expect((await answer).status).toBe(200);
+  expect(at.looks[0]).toBeLessThan(WAIT_MS / 2);
+});
+
 test('who waited too long is told so, and without a valid token what is known', async () => {
   for (const [token, status] of [
     [SECRET, 429],
@@ -111,6 +120,20 @@ test('what was answered by a refusal is one; what its caller did not wait for is
   await eventually(async () => isRefused.length === 2, { timeoutMs: 10_000 });
   pass();
   expect(isRefused).toEqual([true, false]);
+});
+
+const REFUSED = [400, 401, 403, 405, 413, 415, 422, 429];
+
+test('of all problems, those are refusals that are the caller’s doing and cost no answer', async () => {
+  for (const [problem, [status]] of Object.entries(PROBLEMS)) {
+    at.gate.problem = problem as ProblemName;
+    const ends: boolean[] = [];
+    const answer = at.wire.send(ASK, SECRET, '');
+    (await at.nextHeld()).begin({ ...STINT, end: (isRefused) => void ends.push(isRefused) });
+    expect([problem, (await answer).status]).toEqual([problem, status]);
+    await eventually(async () => ends.length > 0, { timeoutMs: 10_000 });
+    expect([problem, ends]).toEqual([problem, [REFUSED.includes(status)]]);
+  }
 });
 
 test('the time of a request that is told begins when it is its turn', async () => {
@@ -153,9 +176,11 @@ test('the text of an answer is made at the cost of its caller, with and without 
   for (const key of ['', 'Idempotency-Key: one\r\n']) {
     made.length = 0;
     const socket = connect({ port: at.port, host: '127.0.0.1' });
-    socket.write(headOf(CHANGE, SECRET, 0).replace('\r\n\r\n', `\r\n${key}\r\n`));
+    socket.write(`${headOf(CHANGE, SECRET, 2).replace('\r\n\r\n', `\r\n${key}\r\n`)}{}`);
     (await at.nextHeld()).begin(stint);
     await eventually(async () => made.includes('"changed"'), { timeoutMs: 10_000 });
+    // So is its body: it was measured, and parsed.
+    expect(made).toEqual(expect.arrayContaining([expect.objectContaining({ depth: 1 }), {}]));
     socket.destroy();
   }
 });

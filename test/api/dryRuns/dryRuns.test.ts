@@ -101,8 +101,8 @@ afterAll(async () => {
 const dry = (route: string, body?: unknown, more: { token?: string; key?: string } = {}) =>
   world.call(route, { body: body ?? {}, token: tokens.admin, headers: { 'dry-run': 'true' }, ...more });
 
-/** There is no node without a worker, and no partition of these handlers. */
-const MISSING: Record<string, number> = { drainNode: 404, movePartition: 422, stopBulk: 404 };
+/** There is no node without a worker, no partition of these handlers, and no callback. */
+const MISSING: Record<string, number> = { drainNode: 404, movePartition: 422, sendCallback: 404, stopBulk: 404 };
 
 test('every change has a dry run, which does nothing, under a key neither', async () => {
   const changes = world.api.routes.filter(isChange).map(({ id }) => id);
@@ -156,6 +156,9 @@ test('what the change refuses, its dry run refuses in the same words', async () 
     ['PATCH /v1/shared-limits/key', { concurrency: 5 }],
     ['POST /v1/handlers/items/targets/none/pause', {}],
     ['POST /v1/lanes/none/pause', {}],
+    ['POST /v1/callbacks/1/send', {}],
+    ['POST /v1/callbacks:send', { ids: [1] }],
+    ['POST /v1/callbacks:send', { ids: [1], handler: 'items' }],
     ['POST /v1/executions', { template: { function_id: 'f', method: 'm' }, arguments: [['\u0000']] }],
     [`POST /v1/fanouts/${NOWHERE}/seal`, {}],
     ['POST /v1/tasks:cancel', { ids: ['x'], more: 1 }],

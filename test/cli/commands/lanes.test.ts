@@ -115,7 +115,14 @@ test('a halted lane: skip and fix', async () => {
   });
   expect((await world.run('lane fix po-1 --again')).stderr).toMatch(/a batch with an unknown outcome.*invalid/s);
   world.write('fixed.ndjson', [{ id: 'e', payload: { country: 'se', n: 2 } }]);
-  const fixed = (await world.run('lane fix po-1 --file fixed.ndjson --json')).json<{ batch: number }>();
+  for (const verb of ['skip po-1', 'fix po-1 --again', 'fix po-1 --file fixed.ndjson'])
+    expect(await world.run(`lane ${verb} --batch ${first + 1}`)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(`expected the one that halts lane "po-1", which is ${first} now, got ${first + 1}`),
+    });
+  const fixed = (await world.run(`lane fix po-1 --file fixed.ndjson --batch ${first} --json`)).json<{
+    batch: number;
+  }>();
   expect((await world.run('lane po-1 --json')).json()).toMatchObject({
     state: 'free',
     batches: [{ batch: fixed.batch, place: 1 }, { place: 2 }],

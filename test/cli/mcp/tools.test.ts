@@ -47,6 +47,11 @@ test('only what the scopes allow is listed, and with --read-only no change', () 
   expect(toolsOf(document, new Set(['admin']), { readOnly: false })).toEqual(all);
 });
 
+test.each(['.', '..'])('a name %s, of which no URL can be made, is refused: another path would be asked', (target) => {
+  const call = (): unknown => requestOf(tool('pauseTarget'), { handler: 'orders', target, dryRun: false });
+  expect(call).toThrow('Cannot call pauseTarget: no URL can have a name . or .. in it. Use the command line');
+});
+
 test('a change is a dry run unless dryRun is false', () => {
   const pause = (more: object) => requestOf(tool('pauseTarget'), { handler: 'orders', target: 'a/b ü', ...more });
   expect(pause({})).toEqual({

@@ -1,5 +1,7 @@
 import { defineHandler, MusterError } from '../../../client';
 import type { CallbackPage, ListCallbacksOptions, UndeliveredCallback } from '../../../client';
+import type { SendCallbacksOptions } from '../../../client/callbacks/send';
+import { callbacksToSend } from '../../../client/callbacks/send';
 import { eventually } from '../../helpers/eventually';
 import type { TestMuster } from '../../helpers/muster';
 import { startMuster } from '../../helpers/muster';
@@ -63,6 +65,20 @@ test('undelivered callbacks are listed once, the newest first, whatever the size
     expect(await all({ limit, state: 'retrying', handler: 'jobs' })).toHaveLength(1);
     expect(await all({ limit, handler: 'others' })).toHaveLength(2);
   }
+});
+
+test('what would be sent again is what a dry run shows: one alone, or those that were given up', async () => {
+  const found = await all({});
+  const shown = async (options: SendCallbacksOptions): Promise<UndeliveredCallback[]> =>
+    (await callbacksToSend(muster.client, options, 1_000)).callbacks;
+  const [one] = found;
+  expect(await shown({ ids: [one!.id] })).toEqual([one]);
+  expect(await shown({ ids: found.map(({ id }) => id) })).toEqual(found);
+  expect(await shown({})).toEqual(await all({ state: 'given-up' }));
+  expect(await shown({ handler: 'jobs', state: 'retrying' })).toEqual(
+    await all({ handler: 'jobs', state: 'retrying' }),
+  );
+  await expect(shown({ ids: [one!.id, 999_999] })).rejects.toThrow('999999');
 });
 
 test('one says to whom it goes, without the query, and why it did not arrive', async () => {

@@ -224,7 +224,7 @@ test('so are those of a batch of a lane, one on which it depends having been ski
   const { batch } = await client.submitBatch('lanes', 'behind', task('behind', 'ok'), { dependsOn: [first] });
   await client.skipHead('lost');
   const [line] = await unsent(/failed unsent: a batch that theirs depends on/);
-  expect(line).toMatchObject({ level: 40, handler: 'lanes', batch, tasks: 1 });
+  expect(line).toMatchObject({ level: 40, handler: 'lanes', batches: 1, firstBatches: [batch], tasks: 1 });
   expect((await client.getTask('behind'))!.state).toBe('failed');
   expect((await ends('lanes'))['failed']! - before['failed']!).toBe(1);
 });

@@ -4,7 +4,7 @@ import { fanoutViewOf } from '../../../client/fanouts/fanout';
 import { setLimitsOf } from '../../../client/limits/view';
 import { findScope } from '../../../client/operations/scope';
 import { readBeside } from '../../../postgres/dashboard/beside';
-import { readClockSkew } from '../../../postgres/clockSkew';
+import { readClocks } from '../../../postgres/clockSkew';
 import { endOf, holderOf, readOldestTransaction } from '../../../postgres/operations/oldestTransaction';
 import { readNewestFanouts } from '../../../postgres/dashboard/fanouts';
 import { readForming } from '../../../postgres/dashboard/forming';
@@ -14,7 +14,6 @@ import { readHandlerLimits } from '../../../postgres/dashboard/limits';
 import type { RetryingRow } from '../../../postgres/dashboard/retrying';
 import { readRetrying } from '../../../postgres/dashboard/retrying';
 import { readLeaders } from '../../../postgres/operations/status';
-import { readTime } from '../../../postgres/time';
 import type {
   BatchHalves,
   HandlerLimits,
@@ -86,15 +85,15 @@ const oldestOf = async (client: Client): Promise<NonNullable<Overview['beside']>
   return { holder: holderOf(oldest), seconds, transactions, remedy: endOf(oldest) };
 };
 
-const besideOf = async (client: Client): Promise<Overview['beside']> => ({
+const besideOf = async (client: Client, skewMs: number): Promise<Overview['beside']> => ({
   ...(await readBeside(client.pool)),
-  clockSkewMs: Math.round(await readClockSkew(client.pool)),
+  clockSkewMs: Math.round(skewMs),
   oldestTransaction: await oldestOf(client),
 });
 
 /** Returns all that is to be seen at a glance by a token with these limits. */
 export const readOverview = async (client: Client, limits: Limits): Promise<Overview> => {
-  const at = await readTime(client.pool);
+  const { at, skewMs } = await readClocks(client.pool);
   // Handlers are shared among tenants, and not a tenant's to see.
   if (limits.tenant !== null) return { at, handlers: [], nodes: null, queuers: null, beside: null };
   const settings = new Map((await readHandlerLimits(client.pool, null)).map((row) => [row.handler, row]));
@@ -107,7 +106,7 @@ export const readOverview = async (client: Client, limits: Limits): Promise<Over
     handlers: mine.flatMap((status) => briefly(status, settings, retrying)),
     nodes: isWhole ? await countNodes(client) : null,
     queuers: isWhole ? await client.queuer() : null,
-    beside: isWhole ? await besideOf(client) : null,
+    beside: isWhole ? await besideOf(client, skewMs) : null,
   };
 };
 

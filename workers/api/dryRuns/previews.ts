@@ -1,6 +1,9 @@
+import type { SendCallbacksOptions } from '../../../client/callbacks/send';
+import { callbacksToSend } from '../../../client/callbacks/send';
 import type { TaskProblem } from '../../../client/errors';
 import { InvalidTaskError, NotFoundError } from '../../../client/errors';
 import { checkArguments, checkTemplate } from '../../../client/executions/check';
+import { checkHead } from '../../../client/lanes/control';
 import type { BatchInput } from '../../../client/lanes/checkBatch';
 import { checkBatch } from '../../../client/lanes/checkBatch';
 import type { LastingOptions, LimitSettings } from '../../../client/limits/check';
@@ -24,6 +27,7 @@ interface Named {
   target?: string;
   service: string;
   batch: number;
+  callback: number;
   execution: string;
   fanout: string;
   node: string;
@@ -69,6 +73,13 @@ const batch: Preview = async (call) => {
 };
 
 const lane: Preview = (call) => call.client.lane(named(call).service, { batches: 5 });
+/** Refuses what the real one refuses: a decision that was meant for another batch. */
+const head: Preview = async (call) => {
+  const { service, batch: meant } = named(call);
+  const found = await call.client.lane(service, { batches: 5 });
+  if (found.haltedBy !== null) checkHead(service, found.haltedBy, { batch: meant });
+  return found;
+};
 const queuers: Preview = (call) => call.client.queuer();
 const execution: Preview = (call) => call.client.execution(named(call).execution).status();
 
@@ -97,10 +108,8 @@ const partition: Preview = async (call) => {
   return found;
 };
 
-const callbacks: Preview = async (call) => {
-  const { handler: name } = bodyOf<{ handler?: string }>(call);
-  return call.client.callbacks.list({ ...(name === undefined ? {} : { handler: name }), limit: MOST_NAMED });
-};
+const callback: Preview = (call) => callbacksToSend(call.client, { ids: [named(call).callback] }, 1);
+const callbacks: Preview = (call) => callbacksToSend(call.client, bodyOf<SendCallbacksOptions>(call), MOST_NAMED);
 
 const bulk: Preview = (call) => call.client.bulk.dryRun(bodyOf(call));
 
@@ -187,7 +196,7 @@ export const PREVIEWS: Readonly<Record<string, Preview>> = {
   submitBatches: newBatches,
   cancelBatch: batch,
   resolveBatch: batch,
-  sendCallback: callbacks,
+  sendCallback: callback,
   sendCallbacks: callbacks,
   execute: newExecution,
   cancelExecution: execution,
@@ -200,8 +209,8 @@ export const PREVIEWS: Readonly<Record<string, Preview>> = {
   pauseLane: lane,
   resumeLane: lane,
   setLaneWeight: lane,
-  skipHead: lane,
-  fixHead: lane,
+  skipHead: head,
+  fixHead: head,
   reportLost: lane,
   setQueuers: queuers,
   pauseQueuers: queuers,

@@ -3,6 +3,7 @@ import * as contracts from '../../../workflows/contracts/dashboard';
 import type { SessionView } from '../../../workflows/contracts/dashboard';
 import { batchId, handlerName, pageLimit, targetKey } from '../../../workflows/contracts/fields';
 import { beginSession, endSession } from '../dashboard/cookie';
+import { readHour } from '../dashboard/hour';
 import { listFanouts, readBatchHalves, readHandlerPage, readOverview, readTargetPage } from '../dashboard/reads';
 import type { Call, Route } from '../route';
 import { route } from '../route';
@@ -84,6 +85,17 @@ const pageRoutes: Route[] = [
     answer: { status: 200, schema: contracts.overview, description: 'What the token may see' },
     problems: [],
     run: ({ client, caller }) => readOverview(client, caller.limits),
+  }),
+  route({
+    id: 'getHour',
+    method: 'GET',
+    path: '/dashboard/hour',
+    scope: 'read',
+    tag,
+    summary: 'Show what became of the tasks of each handler in the last hour, and how fast they are sent',
+    answer: { status: 200, schema: contracts.hourPage, description: 'What the token may see' },
+    problems: [],
+    run: ({ client, caller }) => readHour(client, caller.limits),
   }),
   route({
     id: 'getHandlerPage',

@@ -119,10 +119,12 @@ const skip = route({
   tag,
   summary: 'Continue a halted lane without the batch that halts it',
   params,
+  body: contracts.laneSkip,
+  bodyOptional: true,
   answer: halted,
   problems: ['not-found', 'conflict'],
   keyed: 'harmless',
-  run: ({ client, params: one }) => client.skipHead(one.service),
+  run: ({ client, params: one, body }) => client.skipHead(one.service, body),
 });
 
 const fix = route({

@@ -259,6 +259,7 @@ export const REACH: Readonly<Record<string, Check>> = {
   beginSession: harmless,
   endSession: harmless,
   getOverview: harmless, // looks at the limits itself: it shows a token its part
+  getHour: harmless, // as the overview
   getHandlerPage: wholeHandler,
   getTargetPage: wholeHandler,
   getBatchHalves: batch,

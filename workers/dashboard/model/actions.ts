@@ -17,6 +17,8 @@ export interface Action extends Request {
   asks?: readonly Field[];
   /** Returns the body with what was given; default: what is not empty, under its name. */
   bodyWith?(given: Given): object;
+  /** What the dry run is asked with, where fields that are not filled in make no body. */
+  previewBody?: object;
   /** Counts first what the same body would change. Where that is nothing, it is not sent. */
   dryRun?: { path: string; found(answer: Answer): Found };
   /** It is done once, however often it is sent. */
@@ -33,8 +35,11 @@ export interface Field {
   label: string;
   /** What stands there first. */
   value?: string;
-  choices?: readonly (readonly [value: string, label: string])[];
+  /** It cannot be left empty. */
+  isNeeded?: boolean;
+  choices?: Choices;
 }
+export type Choices = readonly (readonly [value: string, label: string])[];
 /** What was given, by the names of the fields. */
 export type Given = Readonly<Record<string, string>>;
 
@@ -43,8 +48,12 @@ export const bodyOf = ({ body, bodyWith }: Pick<Action, 'body' | 'bodyWith'>, gi
   bodyWith?.(given) ?? { ...body, ...Object.fromEntries(Object.entries(given).filter(([, text]) => text !== '')) };
 
 /** Returns what stands in the fields of an action before anything is given. */
-export const firstGiven = ({ asks = [] }: Pick<Action, 'asks'>): Given =>
+const firstGiven = ({ asks = [] }: Pick<Action, 'asks'>): Given =>
   Object.fromEntries(asks.map(({ name, value = '' }) => [name, value]));
+
+/** Returns what is asked of the dry run: it is made before anything is given. */
+export const previewBodyOf = (action: Pick<Action, 'asks' | 'body' | 'bodyWith' | 'previewBody'>): object =>
+  action.previewBody ?? bodyOf(action, firstGiven(action));
 
 /** What a dry run found: how many, and that in words. */
 export interface Found {

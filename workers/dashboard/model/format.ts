@@ -34,6 +34,12 @@ export const number = (n: number): string => (Math.abs(n) < 100 && !Number.isInt
 export const counted = (n: number, noun: string, plural = `${noun}s`): string =>
   `${number(n)} ${n === 1 ? noun : plural}`;
 
+/** Writes counts with their names, without those of nothing: `10 results, 2 later`; or `none`. */
+export const namedCounts = (counts: Iterable<readonly [name: string, n: number]>, write = number): string => {
+  const some = [...counts].filter(([, n]) => n > 0).map(([name, n]) => `${write(n)} ${name}`);
+  return some.length === 0 ? 'none' : some.join(', ');
+};
+
 const BYTES = ['B', 'kB', 'MB', 'GB', 'TB'];
 export const bytes = (n: number): string => {
   const power = n < 1_000 ? 0 : Math.min(BYTES.length - 1, Math.floor(Math.log10(n) / 3));

@@ -1,7 +1,8 @@
 import { describeValue, wordOf, wordOfShared } from '../../../workflows/planning/limits/describe';
 import type { LimitName } from '../../../workflows/planning/limits/limits';
 import { LIMIT_NAMES, TARGET_LIMIT_NAMES } from '../../../workflows/planning/limits/limits';
-import type { Action, Field, Given } from './actions';
+import type { SharedLimitName } from '../../../workflows/planning/limits/sharing';
+import type { Action, Choices, Field, Given } from './actions';
 import { action } from './actions';
 import type { Request } from './operations';
 import { requestOf } from './operations';
@@ -14,7 +15,6 @@ const RATES = [
   ['items', 'rate, in tasks'],
   ['weight', 'rate, in weight'],
 ] as const;
-type Choices = NonNullable<Field['choices']>;
 
 const choicesOf = (names: readonly LimitName[]): Choices => [
   ...RATES,
@@ -33,26 +33,35 @@ const LASTING: Choices = [
 ];
 const fieldsOf = (choices: Choices): Field[] => [
   { name: 'limit', label: 'Limit', choices, value: choices[0]![0] },
-  { name: 'value', label: 'At most; empty: as it is defined' },
+  { name: 'value', label: 'At most', isNeeded: true },
   { name: 'seconds', label: 'A rate: per so many seconds', value: '1' },
   { name: 'forMs', label: 'It counts', choices: LASTING, value: '' },
 ];
 
-/** Returns the number that was given; what is none is left for the API to refuse. */
-const numberIn = (text: string): number | string => (Number.isFinite(Number(text)) ? Number(text) : text);
+/** Returns the number that was given; what is none, or nothing, is left for the API to refuse. */
+const numberIn = (text: string): number | string =>
+  text !== '' && Number.isFinite(Number(text)) ? Number(text) : text;
+
+/** Returns a limit as the API takes it, by the name that it has in lists. */
+const named = (limit: string, value: unknown): object => {
+  const [name, of] = limit.split('.') as [string, string?];
+  return { [name]: of === undefined ? value : { [of]: value } };
+};
 
 /** Returns what the API takes, from what was given. */
 const settingsWith = ({ limit = '', value = '', seconds = '', forMs = '' }: Given): object => {
-  const most = value === '' ? null : numberIn(value);
+  const most = numberIn(value);
   const lasting = forMs === '' ? {} : { forMs: Number(forMs) };
   if (RATES.some(([unit]) => unit === limit)) {
     const per = numberIn(seconds);
     const perMs = typeof per === 'number' ? Math.round(per * 1_000) : per;
-    return { rate: most === null ? null : { limit: most, perMs, unit: limit }, ...lasting };
+    return { rate: { limit: most, perMs, unit: limit }, ...lasting };
   }
-  const [name, of] = limit.split('.') as [string, string?];
-  return { [name]: of === undefined ? most : { [of]: most }, ...lasting };
+  return { ...named(limit, most), ...lasting };
 };
+
+/** Changes nothing that the preview of a limit shows. */
+const AS_DEFINED = { rate: null };
 
 const setting = (of: string, choices: Choices, request: Request): Action =>
   action({
@@ -63,6 +72,7 @@ const setting = (of: string, choices: Choices, request: Request): Action =>
     ...request,
     asks: fieldsOf(choices),
     bodyWith: settingsWith,
+    previewBody: AS_DEFINED,
     done: changedText,
   });
 const removing = (of: string, request: Request, what: string): Action =>
@@ -72,6 +82,17 @@ const removing = (of: string, request: Request, what: string): Action =>
     question: `Remove all limits that were set of ${of}?`,
     effect: `${what} ${FOLLOWED}`,
     ...request,
+    done: changedText,
+  });
+
+const removingOne = (of: string, limit: string, word: string, request: Request): Action =>
+  action({
+    label: `Remove ${word}`,
+    scope: 'admin',
+    question: `Remove the limit that was set of ${of}: ${word}?`,
+    effect: `What is defined counts again; other limits stay as they are. ${FOLLOWED}`,
+    ...request,
+    body: named(limit, null),
     done: changedText,
   });
 
@@ -104,6 +125,21 @@ const settable = ([set, remove]: readonly Action[], areSet: boolean): Action[] =
 /** Returns what can be done to the limits of a handler, or of one of its targets. */
 export const limitActions = (handler: string, target: string | null, areSet: boolean): Action[] =>
   settable(target === null ? ofHandler(handler) : ofTarget(handler, target), areSet);
+
+/** Takes one limit back that was set, of a handler or of one of its targets. */
+export const removeLimit = (handler: string, target: string | null, limit: LimitName): Action =>
+  target === null
+    ? removingOne(`handler ${handler}`, limit, wordOf(limit), requestOf('setLimits', { handler }))
+    : removingOne(
+        `target ${target} of ${handler}`,
+        limit,
+        wordOf(limit),
+        requestOf('setTargetLimits', { handler, target }),
+      );
+
+/** Takes one of the values of a shared limit back that was set. */
+export const removeSharedValue = (name: string, limit: SharedLimitName): Action =>
+  removingOne(`shared limit ${name}`, limit, wordOfShared(limit), requestOf('setSharedLimit', { name }));
 
 /** Returns what can be done to a limit that handlers share. */
 export const sharedLimitActions = (name: string, areSet: boolean): Action[] => {

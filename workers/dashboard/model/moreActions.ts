@@ -1,5 +1,5 @@
 import { WEIGHT_MAX } from '../../../workflows/planning/lanes/limits';
-import type { Action } from './actions';
+import type { Action, Choices } from './actions';
 import { action, REASON } from './actions';
 import { counted } from './format';
 import { requestOf } from './operations';
@@ -28,6 +28,7 @@ export const skipHead = (service: string, batch: number): Action =>
     question: `Go on in lane ${service} without batch ${batch}?`,
     effect: 'The batch that halts the lane is left out for good; those behind it are sent.',
     ...requestOf('skipHead', { service }),
+    body: { batch },
   });
 export const fixHead = (service: string, batch: number, as: 'applied' | 'again'): Action =>
   action({
@@ -39,7 +40,7 @@ export const fixHead = (service: string, batch: number, as: 'applied' | 'again')
         ? 'The lane goes on behind it. Be sure that the downstream has it.'
         : 'The downstream gets it again. Be sure that it does not have it.',
     ...requestOf('fixHead', { service }),
-    body: { as },
+    body: { as, batch },
   });
 /** Changes a lane's share of the submitters. */
 export const weighLane = (service: string, weight: number): Action =>
@@ -88,7 +89,6 @@ export const drainNode = (node: string, partitions: number, undo: boolean): Acti
     body: { undo },
   });
 
-type Choices = readonly (readonly [value: string, label: string])[];
 /** A pin may name a node that is not there, or by its name. */
 const placesFor = (nodes: Choices, pinnedTo: string | null): Choices => [
   ['', 'the balancer chooses'],

@@ -8,7 +8,8 @@ import type { LaneView, QueuerView } from '../../../workflows/contracts/lane';
 import type { LimitsView, SharedLimitView } from '../../../workflows/contracts/limits';
 import type { NodeView, PartitionView } from '../../../workflows/contracts/node';
 import { describeValue } from '../../../workflows/planning/limits/describe';
-import { counted, number } from './format';
+import type { CallbackState } from '../../../workflows/planning/callbacks/undelivered';
+import { counted, namedCounts, number } from './format';
 import type { Operation } from './operations';
 
 /** Says in words what a dry run answered: what a change would act on, as it is now. */
@@ -16,11 +17,7 @@ import type { Operation } from './operations';
 type Paused = { reason: string | null } | null;
 const pausedText = (paused: Paused): string =>
   paused === null ? 'not paused' : `paused${paused.reason === null ? '' : ` (${paused.reason})`}`;
-const some = (counts: Readonly<Record<string, number>>): string =>
-  Object.entries(counts)
-    .filter(([, n]) => n > 0)
-    .map(([name, n]) => `${number(n)} ${name}`)
-    .join(', ') || 'none';
+const some = (counts: Readonly<Record<string, number>>): string => namedCounts(Object.entries(counts));
 
 const ofHandler = ({ counts, inFlightCalls, paused }: HandlerStatus): string[] => [
   `${counted(counts.created, 'task')} waiting`,
@@ -72,9 +69,9 @@ const ofPartition = ({ state, holder, holderName, pinnedTo, processing }: Partit
   )} in flight`,
 ];
 const ofCallbacks = ({ callbacks, next }: CallbackPage): string[] => {
-  const of = (wanted: string): number => callbacks.filter(({ state }) => state === wanted).length;
-  const more = next === null ? '' : ' and more';
-  return [`${number(of('given-up'))}${more} given up`, `${number(of('retrying'))}${more} tried again by themselves`];
+  const of = (wanted: CallbackState): number => callbacks.filter(({ state }) => state === wanted).length;
+  const counts = { 'given up': of('given-up'), 'tried again by themselves': of('retrying') };
+  return [`${some(counts)}${next === null ? '' : ', and more'}`];
 };
 const ofBulk = ({ state, done, total }: BulkView): string[] => [state, `${number(done)} of ${number(total)} done`];
 const ofLimits = ({ limits }: LimitsView | SharedLimitView): string[] =>

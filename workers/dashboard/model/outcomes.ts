@@ -3,8 +3,7 @@ import { addCounts, quantile } from '../../../workflows/planning/outcomes/histog
 import type { CountedEnd } from '../../../workflows/planning/outcomes/kinds';
 import { LATENCY_MS, SIZES } from '../../../workflows/planning/outcomes/kinds';
 import type { Rates } from '../../../workflows/planning/outcomes/rates';
-import { ratesAt } from '../../../workflows/planning/outcomes/rates';
-import { counted, duration, number } from './format';
+import { counted, duration, namedCounts, number } from './format';
 
 /** What calls and tasks came to, in words and figures. */
 
@@ -47,10 +46,8 @@ const sumOf = (all: readonly Readonly<Record<string, number>>[]): Map<string, nu
 
 /** Writes counts with their sum: `12 calls: 10 results, 2 later`. */
 const listed = (counts: ReadonlyMap<string, number>, noun: string, plural?: string): string => {
-  const some = [...counts].filter(([, n]) => n > 0);
-  const all = some.reduce((sum, [, n]) => sum + n, 0);
-  if (all === 0) return 'none';
-  return `${counted(all, noun, plural)}: ${some.map(([name, n]) => `${number(n)} ${name}`).join(', ')}`;
+  const all = [...counts.values()].reduce((sum, n) => sum + n, 0);
+  return all === 0 ? 'none' : `${counted(all, noun, plural)}: ${namedCounts(counts)}`;
 };
 
 export const callsOf = (outcomes: readonly MinuteOutcomes[]): Calls => {
@@ -86,21 +83,9 @@ const isEnd = (kind: string): boolean => kind !== ('retried' satisfies CountedEn
 
 export const figuresOf = ({ callsPerS, endsPerMin }: Pick<Rates, 'callsPerS' | 'endsPerMin'>): Figures => {
   const ends = Object.entries(endsPerMin).filter(([kind]) => isEnd(kind));
-  const some = ends.filter(([, n]) => n > 0).map(([kind, n]) => `${rate(n)} ${kind}`);
   return {
     callsPerS: rate(callsPerS),
     endsPerMin: rate(ends.reduce((sum, [, n]) => sum + n, 0)),
-    ends: some.length === 0 ? 'none' : some.join(', '),
+    ends: namedCounts(ends, rate),
   };
-};
-
-/** Returns the figures of each handler that made calls in the last hour, at a time. */
-export const figuresAt = (atMs: number, outcomes: readonly MinuteOutcomes[]): Map<string, Figures> => {
-  const minutes = new Map<string, MinuteOutcomes[]>();
-  for (const one of outcomes) {
-    const of = minutes.get(one.handler);
-    if (of === undefined) minutes.set(one.handler, [one]);
-    else of.push(one);
-  }
-  return new Map([...minutes].map(([handler, of]) => [handler, figuresOf(ratesAt(atMs, of))]));
 };

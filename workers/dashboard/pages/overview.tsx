@@ -79,8 +79,9 @@ const Found = ({ finding, again }: { finding: Finding; again: () => void }) => (
   </li>
 );
 
+type LatelyBy = ReadonlyMap<string, Lately>;
 const LATELY = ['#Calls/s', '#Ends/min', 'Last hour'];
-const headOf = (lately: Lately | null): string[] => {
+const headOf = (lately: unknown): string[] => {
   const [perSecond, perMinute, hour] = lately === null ? [] : LATELY;
   const head = ['Handler', 'State', '#Waiting', '#Oldest', 'Calls', perSecond, perMinute];
   return [...head, '#Parked', '#Failed', '#Dead', '#Succeeded', hour].filter((name) => name !== undefined);
@@ -98,8 +99,8 @@ const Handlers = ({ handlers, now }: { handlers: readonly OverviewHandler[]; now
 };
 
 /** What a handler does now; one that made no call for an hour does nothing. */
-const Now = ({ handler, figures }: { handler: string; figures: Lately['figures'] }) => {
-  const { callsPerS, endsPerMin, ends } = figures.get(handler) ?? { callsPerS: '0', endsPerMin: '0', ends: 'none' };
+const Now = ({ lately }: { lately: Lately | undefined }) => {
+  const { callsPerS, endsPerMin, ends } = lately?.figures ?? { callsPerS: '0', endsPerMin: '0', ends: 'none' };
   const shown = (text: string) => (text === '0' ? <span class="none">0</span> : text);
   return (
     <>
@@ -111,7 +112,7 @@ const Now = ({ handler, figures }: { handler: string; figures: Lately['figures']
   );
 };
 
-const Line = ({ handler, now, lately }: { handler: OverviewHandler; now: number; lately: Lately | null }) => {
+const Line = ({ handler, now, lately }: { handler: OverviewHandler; now: number; lately: LatelyBy | null }) => {
   const { handler: name, counts, limits, oldestQueuedMs, inFlightCalls, estimated } = handler;
   const { word, level, why } = standingOf(handler, now);
   const tasks = (state: string): string => hrefOf(['handlers', name, 'tasks'], { state });
@@ -138,7 +139,7 @@ const Line = ({ handler, now, lately }: { handler: OverviewHandler; now: number;
           text={most >= 1_000_000 ? number(inFlightCalls) : `${number(inFlightCalls)} of ${number(most)}`}
         />
       </td>
-      {lately !== null && <Now handler={name} figures={lately.figures} />}
+      {lately !== null && <Now lately={lately.get(name)} />}
       <td class="n">
         <Count n={counts.unknown} href={tasks('unknown')} />
       </td>
@@ -153,7 +154,7 @@ const Line = ({ handler, now, lately }: { handler: OverviewHandler; now: number;
       </td>
       {lately !== null && (
         <td>
-          <Spark hour={lately.hour} handler={name} />
+          <Spark hour={lately.get(name)?.hour} />
         </td>
       )}
     </tr>

@@ -1,4 +1,5 @@
 import type { OutcomePage } from '../../../workflows/contracts/outcomes';
+import { hourOf } from '../../../workflows/planning/outcomes/hour';
 import { ratesAt } from '../../../workflows/planning/outcomes/rates';
 import { useLive } from '../api/live';
 import { counted, number } from '../model/format';
@@ -6,7 +7,7 @@ import type { Bucket } from '../model/outcomes';
 import { callsOf, figuresOf, latency } from '../model/outcomes';
 import { apiPath } from '../model/place';
 import { Facts, Meter } from './basic';
-import { hourOf, Spark } from './spark';
+import { Spark } from './spark';
 
 const EVERY_MS = 10_000;
 
@@ -30,7 +31,7 @@ export const Calls = ({ handler }: { handler: string }) => {
           ['latency in the last hour', latency(hour.p50Ms, hour.p99Ms)],
           ['calls in the last hour', hour.text],
           ['why batches were closed in the last hour', hour.reasons],
-          ['ends of tasks in the last hour', <Spark hour={hourOf(data)} handler={handler} />],
+          ['ends of tasks in the last hour', <Spark hour={hourOf(Date.parse(at), outcomes)} />],
         ]}
       />
       {hour.sizes.length > 0 && <Sizes sizes={hour.sizes} />}

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { change, isFinal, Refusal } from '../api/call';
 import type { Action, Field, Found, Given } from '../model/actions';
-import { bodyOf, firstGiven } from '../model/actions';
+import { bodyOf, previewBodyOf } from '../model/actions';
 import { sayNow } from '../model/now';
 
 type State =
@@ -30,6 +30,7 @@ export const Confirm = ({ action, close }: { action: Action; close: (isDone: boo
     }
   };
   const isDone = typeof state === 'object' && 'done' in state;
+  const mayBeSent = state !== 'sent' && maySend(found);
   const leave = (): void => dialog.current?.close();
   return (
     <dialog
@@ -45,7 +46,7 @@ export const Confirm = ({ action, close }: { action: Action; close: (isDone: boo
         onSubmit={(event) => {
           if (isDone) return;
           event.preventDefault();
-          void send();
+          if (mayBeSent) void send();
         }}
       >
         <h2 id="question">{action.question}</h2>
@@ -63,11 +64,7 @@ export const Confirm = ({ action, close }: { action: Action; close: (isDone: boo
               Leave it
             </button>
           )}
-          <button
-            type="submit"
-            class={action.isFinal ? 'final main' : 'main'}
-            disabled={state === 'sent' || (!isDone && !maySend(action, found))}
-          >
+          <button type="submit" class={action.isFinal ? 'final main' : 'main'} disabled={!isDone && !mayBeSent}>
             {isDone ? 'Close' : action.label}
           </button>
         </div>
@@ -77,11 +74,18 @@ export const Confirm = ({ action, close }: { action: Action; close: (isDone: boo
 };
 
 /** Something that an action asks for. */
-const Asked = ({ field: { name, label, value = '', choices } }: { field: Field }) => (
+const Asked = ({ field: { name, label, value = '', choices, isNeeded } }: { field: Field }) => (
   <label>
     {label}
     {choices === undefined ? (
-      <input name={name} type="text" maxLength={1_000} autocomplete="off" defaultValue={value} />
+      <input
+        name={name}
+        type="text"
+        maxLength={1_000}
+        autocomplete="off"
+        defaultValue={value}
+        required={isNeeded === true}
+      />
     ) : (
       <select name={name}>
         {choices.map(([one, text]) => (
@@ -127,10 +131,13 @@ const useDryRun = (action: Action): Found | null => {
   return found;
 };
 
+/** An operator who must pause something does not wait for longer to be told what it is. */
+const LONGEST_LOOK_MS = 5_000;
+
 const dryRunOf = async ({ dryRun, operation, method, path, ...action }: Action): Promise<Found> => {
-  const body = bodyOf(action, firstGiven(action));
+  const body = previewBodyOf(action);
   if (dryRun !== undefined) return dryRun.found(await change('POST', dryRun.path, body));
-  const { now } = await change<{ now: unknown }>(method, path, body, { 'dry-run': 'true' });
+  const { now } = await change<{ now: unknown }>(method, path, body, { 'dry-run': 'true' }, LONGEST_LOOK_MS);
   return { n: 1, text: sayNow(operation, now) ?? '' };
 };
 
@@ -140,12 +147,12 @@ const dryRunOf = async ({ dryRun, operation, method, path, ...action }: Action):
  */
 const notFound = ({ dryRun }: Action, error: unknown): Found => {
   const isRefused = error instanceof Refusal && isFinal(error);
-  return { n: dryRun !== undefined || isRefused ? 0 : 1, text: detailOf(error) };
+  if (dryRun !== undefined || isRefused) return { n: 0, text: detailOf(error) };
+  return { n: 1, text: `What it would change now is not known: ${detailOf(error)}` };
 };
 
-/** Says whether an action may be sent: one that counts first waits for that. */
-const maySend = ({ dryRun }: Action, found: Found | null): boolean =>
-  found === null ? dryRun === undefined : found.n > 0;
+/** Says whether an action may be sent: once it was seen what it would change, or cannot be. */
+const maySend = (found: Found | null): boolean => found !== null && found.n > 0;
 
 const detailOf = (error: unknown): string => (error instanceof Refusal ? error.detail : String(error));
 

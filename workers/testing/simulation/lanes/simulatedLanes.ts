@@ -1,4 +1,4 @@
-import type { Fix, QueuerSettings } from '../../../../client/lanes/control';
+import type { Fix, HeadOptions, QueuerSettings } from '../../../../client/lanes/control';
 import * as control from '../../../../client/lanes/control';
 import type { LostAnswer, LostOptions } from '../../../../client/lanes/reportLost';
 import { reportLost } from '../../../../client/lanes/reportLost';
@@ -54,9 +54,9 @@ export class SimulatedLanes {
   }
 
   /** Lets a halted lane go on without the batch that halts it; returns the number of that batch. */
-  skip(service: string): Promise<{ batch: number }> {
+  skip(service: string, options?: HeadOptions): Promise<{ batch: number }> {
     return this.change(async () => {
-      const { batch } = await control.skipHead(this.pool, service);
+      const { batch } = await control.skipHead(this.pool, service, options);
       return { batch };
     });
   }
