@@ -92,7 +92,7 @@ test('a project in TypeScript: its own test passes, try shows the batches, a wor
     jiti: expect.stringMatching(/^\^\d/),
   });
   const [program, ...args] = scripts['test']!.split(' ');
-  // Not `node --import jiti/register`: that transpiles every package, too, which took 16 s of processor time.
+  // Not `node --import jiti/register`: that transpiles every package, too, for 16 s.
   expect(program).toBe('jiti');
   const jiti = path.join(ROOT, 'node_modules', 'jiti', 'lib', 'jiti-cli.mjs');
   const tested = await promisify(execFile)(process.execPath, [jiti, ...args], { cwd: shop });
