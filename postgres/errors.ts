@@ -239,9 +239,9 @@ export class NeedsSessionError extends Error {
   }
 }
 
-/** Says whether an error concerns all statements, and not what one of them reads or waits for. */
+/** Says whether an error concerns all statements: not a value of one, nor a lock or time limit. */
 export const concernsStore = (error: unknown): boolean =>
-  isUnavailable(error) || isMissingSchema(error) || isDifferentSchema(error);
+  error instanceof DatabaseError && meaningOf(error)?.kind !== 'busy' && !isRefusedValue(error.cause);
 
 /** The tables are missing, or older than this program. */
 export class SchemaMissingError extends Error {

@@ -1,5 +1,5 @@
 import { Context } from '@temporalio/activity';
-import { isConnectionError, isRetryable } from '../../postgres/errors';
+import { concernsStore, isRetryable } from '../../postgres/errors';
 import { completionWorkflowId, monitorWorkflowId } from '../../workflows/naming';
 import type { UnreadRun } from '../../workflows/planning/unread';
 import { unreadOf } from '../../workflows/planning/unread';
@@ -146,7 +146,7 @@ class Reading {
       this.rings.addBehind(end.rings);
       return false;
     } catch (err) {
-      if (isRetryable(err) || isConnectionError(err)) throw err; // the store is unavailable, for all of them
+      if (isRetryable(err) || concernsStore(err)) throw err; // for all of them
       this.deps.log.warn(
         { err, handler: this.handler.name, eventId },
         'a completion by signal failed: it is tried again by itself',

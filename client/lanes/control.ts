@@ -183,20 +183,21 @@ const onHalted = async <T>(
   return withRetries(() =>
     inTransaction(pool, async (tx) => {
       const halted = await store.lockHalted(tx, service);
-      if (halted === null || halted.haltedBy === null)
-        throw new MusterError(
-          'NOT_HALTED',
-          `lane ${JSON.stringify(service)}: expected a halted lane. Nothing was changed.`,
-        );
-      checkHead(service, halted.haltedBy, meant);
-      return work(tx, halted as Halted);
+      const haltedBy = checkHead(service, halted?.haltedBy ?? null, meant);
+      return work(tx, { ...halted!, haltedBy });
     }),
   );
 };
 
-/** Throws if another batch halts a lane than the one that is meant. */
-export const checkHead = (service: string, haltedBy: number, { batch }: HeadOptions): void => {
+/** Returns the batch that halts a lane. @throws MusterError if none does, or another than is meant */
+export const checkHead = (service: string, haltedBy: number | null, { batch }: HeadOptions): number => {
+  if (haltedBy === null)
+    throw new MusterError(
+      'NOT_HALTED',
+      `lane ${JSON.stringify(service)}: expected a halted lane. Nothing was changed.`,
+    );
   if (batch !== undefined && batch !== haltedBy) throw new OtherBatchHaltsError(service, batch, haltedBy);
+  return haltedBy;
 };
 
 const endHalt = async (

@@ -70,6 +70,19 @@ export const isExecutionOf = async (db: Queryable, id: string, tenant: string): 
   return rows.length > 0;
 };
 
+/**
+ * Returns how many items an execution of the tenant has that is still being sent; null: there is no
+ * such execution, or its list is complete.
+ */
+export const itemsSentOf = async (db: Queryable, id: string, tenant: string): Promise<number | null> => {
+  const { rows } = await db.query<{ items: number }>({
+    name: 'items-sent-of',
+    text: 'select items from execution where id = $1 and tenant = $2 and state = 2 /* staging */',
+    values: [id, tenant],
+  });
+  return rows[0]?.items ?? null;
+};
+
 /** Counts those of these fan-outs that are the tenant's. */
 export const countFanoutsOf = async (db: Queryable, ids: readonly string[], tenant: string): Promise<number> => {
   const { rows } = await db.query<{ n: number }>({

@@ -42,10 +42,9 @@ export class Balancing {
     const { requests, prefix, log } = this.deps();
     for (let logged = false; ;) {
       const failure = await wakeBalancer(requests, prefix);
-      if (failure === null) return;
+      if (failure === null || this.stopped.signal.aborted) return; // others wake it, or the sweeper
       if (!logged) log.warn({ err: failure }, 'the balancer was not woken; trying again');
       logged = true;
-      if (this.stopped.signal.aborted) return;
       await sleep(AGAIN_MS, undefined, { signal: this.stopped.signal }).catch(() => undefined);
     }
   }

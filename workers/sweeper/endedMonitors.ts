@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { completionWorkflowId, handlerOfMonitor, monitorWorkflowId, workflowTaskQueue } from '../../workflows/naming';
 import { completionStart } from '../../workflows/planning/webUi/starts';
 import type { Requests } from '../../workflows/temporal/requests';
+import { WAKE_DEADLINE_MS } from '../../workflows/temporal/requests';
 import { listRuns } from '../temporal/listRuns';
 import type { SweepCounts } from './counts';
 
@@ -43,10 +44,11 @@ export class EndedMonitors {
       `WorkflowType = 'monitor' AND WorkflowId STARTS_WITH '${monitorWorkflowId(prefix, '')}' AND ` +
       `ExecutionStatus IN ('Terminated', 'Failed', 'TimedOut', 'Canceled') AND CloseTime > '${since}'`;
     let left = MOST_LISTED;
+    const until = now + WAKE_DEADLINE_MS; // each start has as long: other steps wait meanwhile
     for await (const { workflowId, runId, status } of listRuns(requests.temporal, query, MOST_LISTED)) {
       const handler = handlerOfMonitor(workflowId);
       if (handler === null || this.seen.has(runId)) continue;
-      if (left-- === 0) return; // the next look goes on
+      if (left-- === 0 || performance.now() > until) return; // the next look goes on
       if (await this.read(handler, runId)) {
         counts.endedMonitors++;
         log.warn(

@@ -142,6 +142,26 @@ test('open fan-outs are items, too: each counts as one, opened again by its id a
   await eventually(async () => (await call('POST /v1/fanouts', {})).status === 201);
 });
 
+test('a repeat that adds to a list which was not sent to its end is charged for what it adds', async () => {
+  const { call } = await tenant('halfway', { maxExecutions: 1, maxItems: 10_002 });
+  const { pool } = world.database;
+  const lists = (n: number) => Array.from({ length: n }, (_, i) => [String(i)]);
+  const execute = (n: number) =>
+    call(
+      'POST /v1/executions',
+      { template: { function_id: 'f', method: 'm' }, arguments: lists(n) },
+      { 'idempotency-key': 'half' },
+    );
+  expect((await execute(10_000)).status).toBe(202); // one part
+  // As if the process had died amid the list: the answer is not kept, and more may follow.
+  await pool.query(`update execution set state = 2 /* staging */ where tenant = 'halfway'`);
+  await pool.query('delete from idempotency_key');
+  expect((await execute(10_003)).body).toMatchObject({ quota: 'items that have not ended', has: 10_000 });
+  expect((await execute(10_002)).status).toBe(202);
+  const { rows } = await pool.query<{ items: number }>(`select items from execution where tenant = 'halfway'`);
+  expect(rows).toEqual([{ items: 10_002 }]);
+});
+
 test('what is repeated under a key costs nothing, whether its answer was kept or not', async () => {
   const { call } = await tenant('keyed', { maxExecutions: 1, maxItems: 25_004 });
   const { body: fanout } = await call('POST /v1/fanouts', {});

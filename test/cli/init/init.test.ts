@@ -96,7 +96,7 @@ test('a project in TypeScript: its own test passes, try shows the batches, a wor
   expect(program).toBe('jiti');
   const jiti = path.join(ROOT, 'node_modules', 'jiti', 'lib', 'jiti-cli.mjs');
   const tested = await promisify(execFile)(process.execPath, [jiti, ...args], { cwd: shop });
-  expect(tested.stdout).toMatch(/# pass 2\n# fail 0/);
+  expect(tested.stdout).toMatch(/[#ℹ] pass 2\n[#ℹ] fail 0/);
   expect((await run('try index-city --file tasks.ndjson', shop)).stdout).toMatch(/^3 tasks would go in 2 batches/);
   const worker = startCli(['worker'], { cwd: shop, env: world.env });
   await worker.says(/"msg":"ready"/);

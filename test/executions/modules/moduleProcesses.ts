@@ -17,7 +17,9 @@ export const moduleProcessesOf = (parent: number): ModuleProcessState[] =>
     .flatMap((name) => {
       try {
         const status = readFileSync(`/proc/${name}/status`, 'utf8');
-        const isOurs = Number(/^PPid:\s+(\d+)/m.exec(status)![1]) === parent && /^Name:\s+muster-module/m.test(status);
+        // Not by the name of its main thread, which Node leaves alone from 24 on.
+        const isModule = readFileSync(`/proc/${name}/cmdline`, 'utf8').startsWith('muster-module');
+        const isOurs = isModule && Number(/^PPid:\s+(\d+)/m.exec(status)![1]) === parent;
         const peakKb = /^VmHWM:\s+(\d+)/m.exec(status)?.[1]; // none: it has ended
         if (!isOurs || peakKb === undefined) return [];
         const fields = readFileSync(`/proc/${name}/stat`, 'utf8').split(') ')[1]!.split(' ');

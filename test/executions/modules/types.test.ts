@@ -36,6 +36,13 @@ test('in a second section, which a compiler may take or not', () => {
   expect(limited(TYPES, types(ARRAY))).toThrow(refused(/an array/));
 });
 
+test('variables are read to the end of their function, not of all: each function would read all that follow', () => {
+  const begins = [0xff, 0xff, 0x01]; // 32,767 groups of variables, of which the function has none
+  const code = section(10, vector(Array.from({ length: 100 }, () => [...leb(begins.length), ...begins])));
+  const module = moduleOf(TYPES, FUNCTIONS, MEMORY, EXPORTS, code);
+  expect(() => limitModule(module, 65_536)).toThrow('the module is truncated');
+});
+
 const NO_EXCEPTIONS = 'the module keeps references to exceptions, which this node does not support';
 const variable = (...type: readonly number[]): number[] => {
   const body = [0x02, 0x01, 0x7f, 0x01, ...type, 0x0b];

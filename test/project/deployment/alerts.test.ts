@@ -1,3 +1,5 @@
+import { Registry } from 'prom-client';
+import { OutcomeMeters } from '../../../activities/outcomes/meters';
 import { evaluate, scrapeOf } from '../../incidents/promql';
 import type { Rule } from '../../incidents/ruleTimeline';
 import { alertsAt, labelsOf, minutesOf, RULES, RULE_TESTS } from '../../incidents/ruleTimeline';
@@ -44,6 +46,15 @@ test.each(rules)('%s: asks for what there is, in the way of its kind', (_name, {
   const known = new Set(['le', 'instance', ...names.flatMap((name) => metricOf(name)!.labels)]);
   expect(labels.filter((label) => !known.has(label))).toEqual([]);
   for (const [open, close] of ['()', '{}', '[]']) expect(expr.split(open!).length).toBe(expr.split(close!).length);
+});
+
+test('MusterSlowCalls compares with a bound of the histogram: in between, a quantile is a guess', async () => {
+  const { expr } = RULES.find((rule) => rule.alert === 'MusterSlowCalls')!;
+  const registry = new Registry();
+  const meters = new OutcomeMeters();
+  meters.register(registry);
+  meters.called('orders', 'results', 1, 1);
+  expect(await registry.metrics()).toContain(`le="${/> (\d+)$/.exec(expr)![1]}"`);
 });
 
 test.each(rules)('%s: says whom it concerns and what to do, by commands that there are', (_name, rule) => {

@@ -1,6 +1,6 @@
 import type { Client } from '../../../client/client';
 import { readTime } from '../../../postgres/time';
-import type { MinuteRow } from '../../../postgres/dashboard/hour';
+import type { MinuteOfHandler } from '../../../postgres/dashboard/hour';
 import { readEndsByMinute } from '../../../postgres/dashboard/hour';
 import type { HourPage } from '../../../workflows/contracts/dashboard';
 import { HOUR_MINUTES, hourOf } from '../../../workflows/planning/outcomes/hour';
@@ -16,22 +16,19 @@ export const readHour = async (client: Client, limits: Limits): Promise<HourPage
   // Handlers are shared among tenants, and not a tenant's to see.
   if (limits.tenant !== null) return { at, handlers: [] };
   const atMs = Date.parse(at);
-  const byHandler = new Map<string, ReturnType<typeof minuteOf>[]>();
-  for (const row of await readEndsByMinute(client.pool, at, HOUR_MINUTES)) {
-    if (!isAllowed(limits.handlers, row.handler)) continue;
-    const minutes = byHandler.get(row.handler);
-    if (minutes === undefined) byHandler.set(row.handler, [minuteOf(row)]);
-    else minutes.push(minuteOf(row));
-  }
-  const handlers = [...byHandler].map(([handler, minutes]) => {
-    const { callsPerS, endsPerMin } = ratesAt(atMs, minutes);
-    return { handler, ...hourOf(atMs, minutes), callsPerS, endsPerMin };
-  });
+  const found = await readEndsByMinute(client.pool, at, HOUR_MINUTES);
+  const handlers = found
+    .filter(({ handler }) => isAllowed(limits.handlers, handler))
+    .map(({ handler, minutes: read }) => {
+      const minutes = read.map(minuteOf);
+      const { callsPerS, endsPerMin } = ratesAt(atMs, minutes);
+      return { handler, ...hourOf(atMs, minutes), callsPerS, endsPerMin };
+    });
   return { at, handlers };
 };
 
-const minuteOf = ({ minute, calls, ends }: MinuteRow) => ({
-  minute: minute.toISOString(),
+const minuteOf = ([beganS, calls, ends]: MinuteOfHandler) => ({
+  minute: new Date(beganS * 1_000).toISOString(),
   calls: { all: calls },
   ends: Object.fromEntries(ENDS.map((end, i) => [end, ends[i] ?? 0])) as Record<CountedEnd, number>,
   // Not drawn: their buckets are what makes a row large.

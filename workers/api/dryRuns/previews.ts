@@ -77,7 +77,7 @@ const lane: Preview = (call) => call.client.lane(named(call).service, { batches:
 const head: Preview = async (call) => {
   const { service, batch: meant } = named(call);
   const found = await call.client.lane(service, { batches: 5 });
-  if (found.haltedBy !== null) checkHead(service, found.haltedBy, { batch: meant });
+  checkHead(service, found.haltedBy, { batch: meant });
   return found;
 };
 const queuers: Preview = (call) => call.client.queuer();

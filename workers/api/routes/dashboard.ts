@@ -94,6 +94,7 @@ const pageRoutes: Route[] = [
     tag,
     summary: 'Show what became of the tasks of each handler in the last hour, and how fast they are sent',
     answer: { status: 200, schema: contracts.hourPage, description: 'What the token may see' },
+    isLarge: true,
     problems: [],
     run: ({ client, caller }) => readHour(client, caller.limits),
   }),

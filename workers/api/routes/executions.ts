@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ExecutionConfig, Template } from '../../../client/executions/check';
+import { checkArguments } from '../../../client/executions/check';
 import type { ExecuteRequest } from '../../../workflows/contracts/execution';
 import * as contracts from '../../../workflows/contracts/execution';
 import { count, pageLimit } from '../../../workflows/contracts/fields';
@@ -31,6 +32,7 @@ const start = route({
   keyed: 'id',
   run: async ({ client, body, keyId, tenant, operator }) => {
     const { template, arguments: lists, topic, max_attempts: maxAttempts } = body;
+    lists.forEach(checkArguments); // all of them before the first is stored: a refusal changes nothing
     const execution = await client.execute(templateOf(operator, template), lists, {
       ...(topic === undefined ? {} : { topic }),
       ...(maxAttempts === undefined ? {} : { maxAttempts }),

@@ -124,6 +124,11 @@ export class Bounds {
     return owners.isExecutionOf(this.pool, id, this.tenant());
   }
 
+  /** Returns how many items an own execution has whose list is not complete; null: none is such. */
+  itemsSent(id: string): Promise<number | null> {
+    return owners.itemsSentOf(this.pool, id, this.tenant());
+  }
+
   async fanouts(ids: readonly string[]): Promise<void> {
     const tenant = this.tenant();
     const wanted = [...new Set(ids)];

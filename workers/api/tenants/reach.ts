@@ -131,12 +131,17 @@ const fixHead: Check = async (within, call) => {
   newTasks(within, 'items', items);
 };
 
-/** A repeat under its key costs nothing, also where its answer was not kept. */
+/**
+ * A repeat under its key costs nothing, also where its answer was not kept. Where the first request
+ * ended amid its list, a repeat adds to it, and that is what it costs.
+ */
 const execute: Check = async ({ bounds, quotas }, call) => {
   const tenant = bounds.tenant();
   const { keyId: id } = call;
-  if (id === undefined || !(await bounds.isOwnExecution(id)))
-    await quotas.execution(tenant, (call.body as ExecuteRequest).arguments.length);
+  const lists = (call.body as ExecuteRequest).arguments.length;
+  const sent = id === undefined ? null : await bounds.itemsSent(id);
+  if (sent !== null) await quotas.items(tenant, Math.max(0, lists - sent));
+  else if (id === undefined || !(await bounds.isOwnExecution(id))) await quotas.execution(tenant, lists);
   return { ...call, tenant };
 };
 

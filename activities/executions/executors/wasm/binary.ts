@@ -42,6 +42,15 @@ export class BinaryReader {
     throw new Error('the module contains an overlong number');
   }
 
+  /** Returns a reader of the next `length` bytes alone, which are read over here. */
+  part(length: number): BinaryReader {
+    const end = this.at + length;
+    if (end > this.bytes.length) throw new Error('the module is truncated');
+    const part = new BinaryReader(this.bytes.subarray(0, end), this.at);
+    this.at = end;
+    return part;
+  }
+
   /** Returns the bytes from `begin` to here. */
   since(begin: number): Uint8Array {
     return this.bytes.subarray(begin, this.at);

@@ -88,11 +88,10 @@ const skipConstant = (reader: BinaryReader): void => {
 /** Reads over the variables of each function in a section of code. */
 export const refuseKeptInVariables = (reader: BinaryReader): void => {
   for (let count = reader.number(); count > 0; count--) {
-    const end = reader.number() + reader.at;
-    for (let groups = reader.number(); groups > 0; groups--) {
-      reader.number();
-      skipType(reader);
+    const body = reader.part(reader.number());
+    for (let groups = body.number(); groups > 0; groups--) {
+      body.number();
+      skipType(body);
     }
-    reader.at = end;
   }
 };
