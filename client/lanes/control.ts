@@ -189,7 +189,7 @@ const onHalted = async <T>(
   );
 };
 
-/** Returns the batch that halts a lane. @throws MusterError if none does, or another than is meant */
+/** Returns the batch that halts a lane. @throws MusterError for none, or another than is meant */
 export const checkHead = (service: string, haltedBy: number | null, { batch }: HeadOptions): number => {
   if (haltedBy === null)
     throw new MusterError(
