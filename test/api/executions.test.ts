@@ -173,3 +173,10 @@ test('no node: it stays created and says so; listed with the others [E2]', async
   });
   expect((await world.call('GET /v1/nodes')).body.nodes).toMatchObject([{ batch: true, alive: true }, { batch: true }]);
 });
+
+test('a list that is refused at its end stores nothing: a corrected repeat runs none of it', async () => {
+  const answer = await start('refused late', [...lists(10_000), ['\0']]); // beyond what is stored at once
+  expect([answer.status, answer.body.code]).toEqual([422, 'INVALID_ARGUMENT']);
+  const { rows } = await fleet.database.pool.query(`select from execution where function_id = 'refused late'`);
+  expect(rows).toEqual([]);
+});

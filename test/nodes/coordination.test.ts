@@ -8,6 +8,7 @@ import type { Pool } from '../../postgres/pool';
 import { createPool } from '../../postgres/pool';
 import { Balancing } from '../../workers/sweeper/balancing';
 import { balancerWorkflowId } from '../../workflows/naming';
+import { Requests } from '../../workflows/temporal/requests';
 import type { TestDatabase } from '../helpers/database';
 import { connectTo, createDatabase, temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
@@ -98,7 +99,8 @@ const join = async (id: string): Promise<{ silentNode: () => void; isResting: ()
   pools.push(pool);
   let silentNode = (): void => undefined;
   const heartbeat = { partitions: (_: unknown, hear: { silentNode: () => void }) => (silentNode = hear.silentNode) };
-  const deps = { pool, temporal, prefix, log: quiet, node: id, heartbeat, ...noPartitions(pool, id), nodes };
+  const requests = new Requests(temporal);
+  const deps = { pool, requests, prefix, log: quiet, node: id, heartbeat, ...noPartitions(pool, id), nodes };
   const balancing = new Balancing(() => deps as never);
   balancing.start();
   started.push(balancing);
