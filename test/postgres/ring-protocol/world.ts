@@ -147,11 +147,7 @@ export class World {
   }
   async during<T>(work: () => Promise<T>): Promise<T> {
     const done = this.busy();
-    try {
-      return await work();
-    } finally {
-      done();
-    }
+    return work().finally(done);
   }
   /** A call of the client with its rings, which go on behind it. */
   async calling<T>(work: () => Promise<T>): Promise<T> {
@@ -159,7 +155,10 @@ export class World {
   }
   /** Resolves when no turn, ring or dispatch is under way: every leader is asleep or over. */
   async rest(): Promise<void> {
-    while (this.active > 0) await new Promise<void>((resolve) => this.atRest.push(resolve));
+    do {
+      while (this.active > 0) await new Promise<void>((resolve) => this.atRest.push(resolve));
+      await new Promise((resolve) => setImmediate(resolve)); // what has ended may have woken another
+    } while (this.active > 0);
   }
 
   /** The next time this party comes to the statement it stops there: `reached`, then `open`. */
