@@ -10,6 +10,8 @@ export interface Statement {
   rows: number;
 }
 export interface Hooks {
+  /** Called when a statement begins; what it returns is called when the statement has ended, however it did. */
+  begun?(): () => void;
   before?(statement: Statement): Promise<void>;
   /** May throw: then the statement was done, and its caller does not learn of it. */
   after?(statement: Statement): Promise<void>;
@@ -75,12 +77,17 @@ const hold = async (
   if (name.startsWith('begin')) session?.splice(0);
   const transaction = session === null ? null : [...session];
   const statement: Statement = { name, values: query.values ?? [], transaction, rows: 0 };
-  await hooks.before?.(statement);
-  const rows = hooks.instead?.(statement);
-  if (hooks.rewrite !== undefined) args = [{ ...query, text: hooks.rewrite(name, query.text) }, ...args.slice(1)];
-  const result = rows === undefined ? await run(...args) : { rows, rowCount: rows.length };
-  if (hooks.seen !== undefined) result.rows = hooks.seen(name, result.rows);
-  session?.push(name);
-  await hooks.after?.({ ...statement, rows: result.rowCount ?? 0 });
-  return result;
+  const ended = hooks.begun?.();
+  try {
+    await hooks.before?.(statement);
+    const rows = hooks.instead?.(statement);
+    if (hooks.rewrite !== undefined) args = [{ ...query, text: hooks.rewrite(name, query.text) }, ...args.slice(1)];
+    const result = rows === undefined ? await run(...args) : { rows, rowCount: rows.length };
+    if (hooks.seen !== undefined) result.rows = hooks.seen(name, result.rows);
+    session?.push(name);
+    await hooks.after?.({ ...statement, rows: result.rowCount ?? 0 });
+    return result;
+  } finally {
+    ended?.();
+  }
 };

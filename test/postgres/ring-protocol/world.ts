@@ -270,6 +270,7 @@ export class World {
   private tap(party: Party, pool: Pool): Pool {
     const { skip, rewrite, seen } = this.broken;
     return tapPool(pool, {
+      begun: () => this.busy(), // whoever sends it, and whether or not that is still waited for
       before: async (statement) => {
         this.recorder.note(party, 'before', statement);
         await this.fate.before?.(party, statement).catch((error: unknown) => {
