@@ -9,6 +9,8 @@ import { createHome } from './child';
 /**
  * The curl commands of docs/http-api.md, run as they are written, against `muster api` and a worker
  * with the handlers that it names.
+ *
+ * @slow
  */
 
 const CONFIG = `

@@ -7,7 +7,11 @@ import { headOf, Wire } from '../bench/tenants/wire';
 import { eventually } from '../helpers/eventually';
 import { Tally } from './tally';
 
-/** The time of the API's thread, and its places: what floods of some tokens leave to another. */
+/**
+ * The time of the API's thread, and its places: what floods of some tokens leave to another.
+ *
+ * @slow
+ */
 
 const tally = new Tally('HTTP API: the time of others');
 const SUBMIT = 'POST /v1/handlers/items/tasks';

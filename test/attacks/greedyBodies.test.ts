@@ -8,7 +8,11 @@ import { rounds } from '../helpers/long';
 import { MEMORY_MB, peakMb, startSmallApi } from './apiWithLittleMemory';
 import { Tally } from './tally';
 
-/** Bodies that become much more in memory than they are on the way, to an API with little of it. */
+/**
+ * Bodies that become much more in memory than they are on the way, to an API with little of it.
+ *
+ * @slow
+ */
 
 const tally = new Tally('HTTP API: greedy bodies');
 

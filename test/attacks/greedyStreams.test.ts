@@ -9,7 +9,7 @@ import { eventually } from '../helpers/eventually';
 import { rounds } from '../helpers/long';
 import { Tally } from './tally';
 
-/** Callers who watch too much, or longer than they may. */
+/** Callers who watch too much, or longer than they may. @slow */
 
 const tally = new Tally('HTTP API: greedy and revoked streams');
 const WATCHERS = rounds(100, 500);

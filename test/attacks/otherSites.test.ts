@@ -10,6 +10,8 @@ import { Tally } from './tally';
  * `browser/sent.json` has the headers that a browser sends for them, by page and way of sending:
  * `npm run attack:browser -- --record` let a real Chromium send to a server that refuses nothing,
  * from a page of each kind, and wrote down what arrived. Without `--record` it compares.
+ *
+ * @slow
  */
 
 const tally = new Tally('HTTP API: pages of other sites');

@@ -16,7 +16,11 @@ import type { MetricsServer } from '../../workers/metrics/server';
 import { startMetrics } from '../../workers/metrics/server';
 import { Tally } from './tally';
 
-/** Callers that send or read too slowly, and never close: every server lets them go by itself. */
+/**
+ * Callers that send or read too slowly, and never close: every server lets them go by itself.
+ *
+ * @slow
+ */
 
 const tally = new Tally('HTTP servers: slow callers');
 /** Of each kind, at each server. */

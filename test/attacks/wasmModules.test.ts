@@ -19,6 +19,8 @@ import { systemAttacks } from './wasm/system';
 /**
  * Modules that attack the node that runs them. After each the same node must run a good module, its
  * own memory must not have grown, and no process of a module may have had more than it may.
+ *
+ * @slow
  */
 
 const tally = new Tally('WebAssembly modules');

@@ -4,6 +4,8 @@ import { distPath } from '../examples/paths';
 /**
  * `bench:api` in small: nothing that was accepted is lost, all else is refused, memory does not
  * grow with each flood. Figures: docs/performance.md.
+ *
+ * @slow
  */
 
 test('HTTP API: more open requests than it takes: 503, nothing accepted and lost, memory flat', async () => {

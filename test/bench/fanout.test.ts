@@ -6,6 +6,8 @@ import { bitsOf, latencyOf, rowsOf } from './measures/fanoutMeasures';
 /**
  * `bench:fanout` in small: its measures run, and what does not depend on the machine is as
  * promised. The long form: `npm run bench:fanout`.
+ *
+ * @slow
  */
 
 let database: TestDatabase;

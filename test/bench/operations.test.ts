@@ -10,6 +10,8 @@ import { fillStore } from './measures/operationsStore';
 /**
  * `bench:operations` in small: rows are counted and not time, so that it is the same on any
  * machine. The long form: `npm run bench:operations`.
+ *
+ * @slow
  */
 
 let small: TestDatabase;

@@ -3,7 +3,7 @@ import type { LaneOutcome } from './queuer/report';
 import { rounds } from '../helpers/long';
 import { runShort } from './shortForm';
 
-/** Lanes of a handler with affinity, in short: who froze comes back under an old epoch. */
+/** Lanes of a handler with affinity, in short: who froze comes back under an old epoch. @slow */
 
 test('lanes in partitions, killed and frozen nodes: no call under an old epoch is accepted, no order inverted, nothing lost [B5 B10 B11 B16]', async () => {
   const args = [

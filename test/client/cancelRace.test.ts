@@ -5,6 +5,8 @@ import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { expectWhole } from '../helpers/whole';
 
+/** @slow */
+
 const ROUNDS = rounds(12, 40);
 const EACH = 60;
 /** Of a round: the fourth part is never cancelled. */

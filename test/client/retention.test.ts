@@ -6,6 +6,8 @@ import { NO_TEMPORAL } from '../helpers/database';
 import type { Shop } from './shop';
 import { broken, cut, endAlone, itemHandler, items, openShop } from './shop';
 
+/** @slow */
+
 const HOUR = 3_600_000;
 let shop: Shop;
 beforeEach(async () => {

@@ -8,6 +8,8 @@ import { eventually } from '../helpers/eventually';
 import { expectWhole } from '../helpers/whole';
 import { NO_TEMPORAL } from '../helpers/database';
 
+/** @slow */
+
 /** A codec that fails: as a whole, for one value, or by making values large. */
 class Failing implements PayloadCodec {
   away = false;

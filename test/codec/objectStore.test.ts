@@ -20,7 +20,7 @@ import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { expectWhole } from '../helpers/whole';
 
-/** Large values in a bucket of moto, a server of S3's protocol that others wrote. */
+/** Large values in a bucket of moto, a server of S3's protocol that others wrote. @slow */
 
 const INSTALL_MS = 310_000;
 const LIMIT = { timeoutMs: 60_000 };

@@ -8,7 +8,7 @@ import { startMuster } from '../helpers/muster';
 import { expectWhole } from '../helpers/whole';
 import { NO_TEMPORAL } from '../helpers/database';
 
-/** Tasks that the release before has accepted, or that the next one has. */
+/** Tasks that the release before has accepted, or that the next one has. @slow */
 
 interface Order {
   shop: string;

@@ -9,6 +9,8 @@ import { createDatabase, temporalAddress } from '../helpers/database';
 import type { Proxy } from '../helpers/proxy';
 import { startProxyOf } from '../helpers/proxy';
 
+/** @slow */
+
 interface Work {
   to: string;
 }

@@ -11,6 +11,8 @@ import { useEverySystem } from './everySystem';
 /**
  * Other things of our names, where a session would find them first: statements name no schema, so
  * all rests on the path that each session or transaction sets for itself.
+ *
+ * @slow
  */
 
 /** Statements that make a table for each of ours, which nothing of ours can use. */

@@ -17,6 +17,8 @@ import { startProxyOf } from '../helpers/proxy';
 import { connectTo } from '../helpers/database';
 import { Requests } from '../../workflows/temporal/requests';
 
+/** @slow */
+
 interface Work {
   to: string;
 }

@@ -8,6 +8,8 @@ import { broken, cut, openShop, placesOf, statesOf } from '../client/shop';
 import { eventually } from '../helpers/eventually';
 import { rounds } from '../helpers/long';
 
+/** @slow */
+
 /** A dependency ends while what depends on it is submitted: whichever comes first, none is left. */
 let shop: Shop;
 beforeAll(async () => {

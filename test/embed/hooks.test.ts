@@ -6,7 +6,7 @@ import { startMuster } from '../helpers/muster';
 import { expectWhole } from '../helpers/whole';
 import { NO_TEMPORAL } from '../helpers/database';
 
-/** Hooks of a worker and of a client, in this process. */
+/** Hooks of a worker and of a client, in this process. @slow */
 
 interface Order {
   shop: string;

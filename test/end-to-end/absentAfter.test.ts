@@ -7,6 +7,8 @@ import { expectWhole } from '../helpers/whole';
 /**
  * A downstream whose look-up finds a call only some time after it: an `absent` is not believed
  * until the call is `absentAfterMs` old.
+ *
+ * @slow
  */
 
 const ABSENT_AFTER_MS = 1_000;

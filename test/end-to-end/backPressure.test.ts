@@ -8,6 +8,8 @@ import { Gauge, Watch } from './gauge';
 /**
  * H5: calls that are refused together are one refusal, and what is in flight follows what is
  * allowed, down and up, whoever sends.
+ *
+ * @slow
  */
 
 const CALLS = 32;

@@ -11,6 +11,8 @@ import { expectWhole } from '../helpers/whole';
 import { Examples, getJson, until } from './helpers';
 import { startWith } from './throughMuster';
 
+/** @slow */
+
 const examples = new Examples();
 afterAll(() => examples.stopAll());
 

@@ -9,6 +9,8 @@ import { ended, lists, openFleet, Runs } from './helpers';
 /**
  * The run of an execution is gone while its chunks are out: an operator ended it, or Temporal's
  * store was made anew. Found by `npm run chaos`: it stood for ten minutes, and nothing said so.
+ *
+ * @slow
  */
 
 const runs = new Runs();

@@ -12,6 +12,8 @@ import { Requests } from '../../workflows/temporal/requests';
 /**
  * What may befall a run of any workflow: each takes a turn again, by itself, in bounded time. Every
  * type at once, so that a fault's test takes as long as the slowest of them.
+ *
+ * @slow
  */
 
 let world: TypeWorld;

@@ -14,6 +14,8 @@ import { accepting, asked, calls, HOUR_MS, laned, other, plain } from './handler
 /**
  * A store made anew under the same namespace and prefix, while runs of the old one wait: its
  * numbers come again for other rows, and Temporal still has the runs.
+ *
+ * @slow
  */
 
 let muster: OwnMuster;

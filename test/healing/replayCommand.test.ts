@@ -12,7 +12,11 @@ import { eventually } from '../helpers/eventually';
 import { TYPES } from './kinds';
 import { otherVersion, PATIENT, TypeWorld } from './typeWorld';
 
-/** `muster replay`, over the open runs of every type of workflow, and over histories in files. */
+/**
+ * `muster replay`, over the open runs of every type of workflow, and over histories in files.
+ *
+ * @slow
+ */
 
 let world: TypeWorld;
 let folder: string;

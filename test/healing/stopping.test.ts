@@ -12,6 +12,8 @@ import { openOwn } from '../workflows/ownNode';
  * A worker stops while one of its runs is busy: work comes all the time, another worker makes the
  * calls, and the run's turns are so slow that at the end of each workflow task the server has the
  * next one ready.
+ *
+ * @slow
  */
 
 const SLOW_MS = 300;

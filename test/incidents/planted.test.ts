@@ -5,6 +5,8 @@ import { act, ends, expectOver, expectSeen, ok, openIncidents } from './world';
 
 /**
  * What takes minutes or hours to go wrong: rows and clocks are moved in place of waiting for it.
+ *
+ * @slow
  */
 
 let world: IncidentWorld;

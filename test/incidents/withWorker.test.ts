@@ -2,7 +2,11 @@ import { eventually } from '../helpers/eventually';
 import type { IncidentWorld, Signs } from './world';
 import { act, ends, expectOver, expectSeen, ok, openIncidents } from './world';
 
-/** What goes wrong while a worker runs: seen, explained and ended through the HTTP API alone. */
+/**
+ * What goes wrong while a worker runs: seen, explained and ended through the HTTP API alone.
+ *
+ * @slow
+ */
 
 let world: IncidentWorld;
 beforeAll(async () => {

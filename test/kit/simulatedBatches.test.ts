@@ -9,6 +9,8 @@ import { simulated } from './simulated';
 
 /**
  * A simulated world is worth no more than its likeness: each scenario is played on the store, too.
+ *
+ * @slow
  */
 
 /** The long form takes a second per scenario. */

@@ -9,6 +9,8 @@ import { Downstream, items, okay } from './downstream';
 /**
  * Cancels of what stands in lanes, against a running queuer: what is cancelled was never applied,
  * and its lane goes on.
+ *
+ * @slow
  */
 
 const HOUR_MS = 3_600_000;

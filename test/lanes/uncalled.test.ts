@@ -7,6 +7,8 @@ import { Downstream, items, okay } from './downstream';
 /**
  * A batch that its submitter was granted and does not send: it goes back to its lane at once,
  * however long the submitter goes on with others; and the submitter ends.
+ *
+ * @slow
  */
 
 const downstream = new Downstream();

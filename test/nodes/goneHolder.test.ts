@@ -12,6 +12,8 @@ import type { HistoryEvent } from '../workflows/histories';
 /**
  * A submission that waits in the queue of a node whose worker has stopped: it is not begun there in
  * time, and goes to the next holder (nodes.md, How).
+ *
+ * @slow
  */
 
 const LEASE_MS = 5_000;

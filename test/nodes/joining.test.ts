@@ -2,7 +2,7 @@ import { defineHandler } from '../../handlers';
 import type { Fleet } from './fleet';
 import { startFleet } from './fleet';
 
-/** How soon a new node has its share, by the database's clock (B14). */
+/** How soon a new node has its share, by the database's clock (B14). @slow */
 
 const LEASE_MS = 10_000;
 const orders = defineHandler<{ shop: string }>({

@@ -20,6 +20,8 @@ import { Requests } from '../../workflows/temporal/requests';
 /**
  * Retention of executions: what is over goes, whole, after its time; nothing that is open ever
  * does.
+ *
+ * @slow
  */
 
 const DAY_MS = 86_400_000;

@@ -4,7 +4,10 @@ import path from 'node:path';
 import { read } from './project';
 import { testNames } from './testNames';
 
-const { isFull } = createRequire(__filename)('../helpers/jest/selection') as { isFull: (text: string) => boolean };
+const { isFull, isSlow } = createRequire(__filename)('../helpers/jest/selection') as Record<
+  'isFull' | 'isSlow',
+  (text: string) => boolean
+>;
 
 /**
  * Prove: test/DEMANDS.md is true: every demand has a line, every line names a test that there is,
@@ -55,8 +58,9 @@ test('every line of the table names a test of its file, by its full name', () =>
 });
 const namesIn = (file: string): string[] => (existsSync(path.join(TESTS, file)) ? testNames(textOf(file)) : []);
 
-test('every demand has a test that is in npm test, beside those marked @full', () => {
-  const tested = new Set(rows.filter(({ file }) => !isFull(textOf(file))).map(({ id }) => id));
+test('every demand has a test that is in npm test, beside those marked @slow or @full', () => {
+  const isLeftOut = (text: string): boolean => isFull(text) || isSlow(text);
+  const tested = new Set(rows.filter(({ file }) => !isLeftOut(textOf(file))).map(({ id }) => id));
   expect(DEMANDED.filter((id) => !tested.has(id))).toEqual([]);
 });
 

@@ -9,6 +9,8 @@ import { read, ROOT, trackedFiles } from './project';
 /**
  * Build 1, Prove ("npm pack, installed in another empty folder"): what a user gets holds what it
  * needs and nothing of ours.
+ *
+ * @slow
  */
 
 interface LockedPackage {

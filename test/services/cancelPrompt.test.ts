@@ -9,6 +9,8 @@ import { openOwn } from '../workflows/ownNode';
 /**
  * The downstream is asked to stop what a decision by hand gave up, at once: no sweeper runs here,
  * so nobody else would find it.
+ *
+ * @slow
  */
 
 const TIMEOUT_MS = 1_000;

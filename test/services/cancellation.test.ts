@@ -10,6 +10,8 @@ import { startMuster } from '../helpers/muster';
 /**
  * Accepted batches that are given up: by a caller, at their deadline, by a decision. The downstream
  * is this process; each test has a target.
+ *
+ * @slow
  */
 
 interface Job {

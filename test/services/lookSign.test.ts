@@ -6,6 +6,8 @@ import { startMuster } from '../helpers/muster';
 /**
  * The signs of life of a monitor's looks: an answer is one, the mere beginning of a look is none.
  * Looks that begin and end before their first question must not hide that nothing moves.
+ *
+ * @slow
  */
 
 let asked = 0;

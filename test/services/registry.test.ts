@@ -14,6 +14,8 @@ import type { TestDatabase } from '../helpers/database';
 import { createDatabase } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 
+/** @slow */
+
 let database: TestDatabase;
 const running: Registry[] = [];
 beforeAll(async () => {

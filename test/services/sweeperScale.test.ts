@@ -8,6 +8,8 @@ import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { acceptNewer } from './newerTasks';
 
+/** @slow */
+
 const TARGETS = 100_000;
 /** One below all of them and one above, in turn. */
 const TRIES = rounds(2, 6);

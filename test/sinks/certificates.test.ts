@@ -5,7 +5,7 @@ import { runCli } from '../cli/process';
 import { makeFolder } from '../cli/world';
 import { distPath, sourcePath } from '../examples/paths';
 
-/** `muster certify` by the command line: each of our sinks gets its certificate. */
+/** `muster certify` by the command line: each of our sinks gets its certificate. @slow */
 
 /** The sinks, by the name of a handler: its folder, its factory and its own options. */
 const SINKS: Readonly<Record<string, readonly [folder: string, factory: string, options: object]>> = {

@@ -19,7 +19,7 @@ import type { At } from './protocols/sent';
 import { LOCAL, OK, sent, ten } from './protocols/sent';
 import { Queues, testSqs } from './protocols/sqs';
 
-/** The sinks of AWS against moto, a server of the protocols that others wrote. */
+/** The sinks of AWS against moto, a server of the protocols that others wrote. @slow */
 
 const INSTALL_MS = 310_000;
 const examples = new Examples();

@@ -5,7 +5,11 @@ import { testServerPath } from '../helpers/database';
 import { ROOT } from '../project/project';
 import { installPackage } from './install';
 
-/** The project of a user who tests with jest: the examples of docs/testing.md, as they stand. */
+/**
+ * The project of a user who tests with jest: the examples of docs/testing.md, as they stand.
+ *
+ * @slow
+ */
 
 test('the package works inside of jest, from node_modules and untransformed', async () => {
   const folder = await installPackage('jest');

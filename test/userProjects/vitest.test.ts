@@ -3,7 +3,11 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { installLocked, installPackage } from './install';
 
-/** The project of a user who tests with vitest: the example of docs/testing.md, as it stands. */
+/**
+ * The project of a user who tests with vitest: the example of docs/testing.md, as it stands.
+ *
+ * @slow
+ */
 
 test('the package works inside of vitest, from node_modules and untransformed', async () => {
   await installLocked('vitest');

@@ -9,6 +9,8 @@ import { openOwn } from './ownNode';
 /**
  * A leader and a queuer with a call that takes long: what else they do, how long it may take, and
  * who may break it off.
+ *
+ * @slow
  */
 
 const DAY_MS = 86_400_000;

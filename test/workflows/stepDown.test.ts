@@ -5,6 +5,8 @@ import { rounds } from '../helpers/long';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 
+/** @slow */
+
 /**
  * A leader closes while its target is rung, again and again, on the dev server and without a
  * sweeper: every target has a separate leader, waits for nothing, and gets its next task a moment

@@ -13,6 +13,8 @@ import { urlForms } from './urlForms';
  * URLs in every spelling as a caller gives them to the HTTP API: for the callback of a task, to
  * notify at the end of a fan-out, and as the argument of an execution. Each is refused or stored,
  * and what was stored leads to no server but those of the list.
+ *
+ * @slow
  */
 
 const tallies = {

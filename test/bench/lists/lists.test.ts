@@ -12,6 +12,8 @@ import { fillStore } from './store';
  * `bench:lists` in small: rows are counted and not time, so that it is the same on any machine.
  * What four times as many tasks cost more is what grows with the store. The long form: `npm run
  * bench:lists`.
+ *
+ * @slow
  */
 
 let small: TestDatabase;

@@ -5,6 +5,8 @@ import { distPath } from '../../examples/paths';
 /**
  * `bench:execution` in small: what does not depend on the machine. The long form: `npm run
  * bench:execution`; figures: docs/performance.md.
+ *
+ * @slow
  */
 
 interface Result {

@@ -6,7 +6,7 @@ import type { Called } from './callers';
 import type { SingleResult } from './result';
 import { latencyOf, singleResult } from './result';
 
-/** `bench:single` in small: what does not depend on the machine. */
+/** `bench:single` in small: what does not depend on the machine. @slow */
 
 const BENCH = path.join(__dirname, '..', '..', '..', 'dist', 'test', 'bench', 'single', 'single.js');
 

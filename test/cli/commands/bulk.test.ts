@@ -6,7 +6,7 @@ import type { CliProcess } from '../process';
 import type { World } from '../world';
 import { createWorld, order } from '../world';
 
-/** `muster bulk`: counted, confirmed, followed, listed, stopped. */
+/** `muster bulk`: counted, confirmed, followed, listed, stopped. @slow */
 
 let world: World;
 let worker: CliProcess;

@@ -8,6 +8,8 @@ import { createWorld } from '../world';
 /**
  * `cancelUrl`, called by workers in processes of their own, of which one is killed in the middle of
  * the call.
+ *
+ * @slow
  */
 
 const cancels: string[] = [];

@@ -2,7 +2,7 @@ import { eventually } from '../../helpers/eventually';
 import type { CallbackWorld } from '../callbackWorld';
 import { createCallbackWorld } from '../callbackWorld';
 
-/** H7: `muster complete`, and the settings of callbacks as processes see them. */
+/** H7: `muster complete`, and the settings of callbacks as processes see them. @slow */
 
 let world: CallbackWorld;
 beforeAll(async () => {

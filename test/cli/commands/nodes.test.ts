@@ -5,6 +5,8 @@ import { CONFIG, createWorld } from '../world';
 /**
  * Nodes and partitions on the command line (B5, B10), with a worker process of its own and a config
  * file.
+ *
+ * @slow
  */
 
 let world: World;

@@ -11,6 +11,8 @@ import { createWorld } from '../world';
 /**
  * The first sections of docs/tutorial.md, run as they stand there: what needs no installation. The
  * whole page is `npm run test:newcomer`.
+ *
+ * @slow
  */
 
 const LAST = '7. Let one fail';

@@ -5,7 +5,7 @@ import { killLeftovers, startDev } from '../process';
 import { makeFolder } from '../world';
 import { eventually } from '../../helpers/eventually';
 
-/** `muster dev` while its handlers are edited. */
+/** `muster dev` while its handlers are edited. @slow */
 
 let folder: string;
 beforeEach(() => {

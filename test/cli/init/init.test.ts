@@ -23,7 +23,7 @@ import { killLeftovers, runCli, startCli } from '../process';
 import type { World } from '../world';
 import { createWorld } from '../world';
 
-/** What `muster init` writes works as it stands: its test, `try`, a worker, and `certify`. */
+/** What `muster init` writes works as it stands: its test, `try`, a worker, and `certify`. @slow */
 
 let world: World;
 let folder: string;

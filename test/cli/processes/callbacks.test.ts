@@ -7,6 +7,8 @@ import type { CliProcess } from '../process';
 
 /**
  * H7: completion by HTTP callback, with the downstream and the workers in processes of their own.
+ *
+ * @slow
  */
 
 let world: CallbackWorld;

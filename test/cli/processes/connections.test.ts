@@ -7,7 +7,7 @@ import { createDatabase, temporalAddress } from '../../helpers/database';
 import '../../helpers/muster'; // quiets the SDK's own log
 import { makeFolder } from '../world';
 
-/** How many database connections the pool of a worker process may have. */
+/** How many database connections the pool of a worker process may have. @slow */
 
 const cwd = makeFolder();
 let database: TestDatabase;

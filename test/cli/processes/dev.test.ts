@@ -10,7 +10,7 @@ import { CONFIG, makeFolder, order } from '../world';
 import { connectTo } from '../../helpers/database';
 import { eventually } from '../../helpers/eventually';
 
-/** `muster dev` in a user's own folder: the real embedded servers, twice. */
+/** `muster dev` in a user's own folder: the real embedded servers, twice. @slow */
 
 let usual: number;
 let folder: string;

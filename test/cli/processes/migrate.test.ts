@@ -7,7 +7,7 @@ import type { Build } from '../builds';
 import { CONTRACT, EXPAND, makeBuild } from '../builds';
 import { runProcess } from '../process';
 
-/** `muster migrate` of this build and of two that are made up, each with a migration more. */
+/** `muster migrate` of this build and of two that are made up, each with a migration more. @slow */
 
 const MUSTER: Build = { folder: ROOT, bin: path.join(ROOT, 'bin', 'muster.js') };
 let two: Build;

@@ -9,6 +9,8 @@ import { RollingWorld, stopped } from './rollingWorld';
  * nothing at all.
  *
  * @alone
+ *
+ * @slow
  */
 
 /** The release after this one. */

@@ -9,7 +9,7 @@ import { createWorld, order } from '../world';
 
 /**
  * A leader that lingers for an hour is pinned to version one; then version two becomes the current
- * one. `rolling.test.ts` runs in `npm test`.
+ * one. `rolling.test.ts` runs in CI.
  *
  * @full
  */

@@ -4,6 +4,8 @@ import { eventually } from '../../helpers/eventually';
 import type { World } from '../world';
 import { createWorld, order } from '../world';
 
+/** @slow */
+
 let world: World;
 beforeAll(async () => {
   world = await createWorld();

@@ -11,7 +11,7 @@ import { eventually } from '../../helpers/eventually';
 import { expectWhole } from '../../helpers/whole';
 import { read, ROOT } from '../../project/project';
 
-/** The example of docs/handlers/typescript.md: a shop that submits by the contract alone. */
+/** The example of docs/handlers/typescript.md: a shop that submits by the contract alone. @slow */
 
 const EXAMPLE = /```ts\n\/\/ ([\w.]+\.ts)\b[^]*?```/g;
 const files = new Map(

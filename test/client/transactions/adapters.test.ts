@@ -9,7 +9,7 @@ import postgres from 'postgres';
 import { fromDrizzle, fromKnex, fromKysely, fromPostgresJs } from '../../../client';
 import { describeLibrary } from './scenario';
 
-/** Submits in the transactions of other libraries. Prisma and TypeORM: test/libraries. */
+/** Submits in the transactions of other libraries. Prisma and TypeORM: test/libraries. @slow */
 
 describeLibrary('pg itself', (url) => {
   const pool = new pg.Pool({ connectionString: url });

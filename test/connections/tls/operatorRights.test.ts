@@ -8,7 +8,11 @@ import { startKeyFront } from './keyFront';
 import type { Env, TlsWorld } from './world';
 import { createTlsWorld, identityOf, useEveryDoor } from './world';
 
-/** A Temporal as Temporal Cloud is: TLS, an API key, a namespace, and no rights of an operator. */
+/**
+ * A Temporal as Temporal Cloud is: TLS, an API key, a namespace, and no rights of an operator.
+ *
+ * @slow
+ */
 
 const KEY = 'key-without-rights-0123456789';
 const NAMESPACE = 'no-operator';

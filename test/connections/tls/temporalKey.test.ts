@@ -6,7 +6,7 @@ import { startKeyFront } from './keyFront';
 import type { Env, TlsWorld } from './world';
 import { createTlsWorld, expectAcceptedUntold, expectRefusedAtOnce, identityOf, useEveryDoor } from './world';
 
-/** A Temporal that is reached over TLS only and demands an API key of every call. */
+/** A Temporal that is reached over TLS only and demands an API key of every call. @slow */
 
 const KEY = 'key-of-the-test-0123456789';
 const WRONG = 'another-key-9876543210';

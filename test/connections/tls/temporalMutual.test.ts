@@ -8,6 +8,8 @@ import { createTlsWorld, expectAcceptedUntold, expectRefusedAtOnce, identityOf, 
 /**
  * A Temporal behind TLS that demands a certificate: the command line as processes. All ways to be
  * refused are tried in the long form.
+ *
+ * @slow
  */
 
 let world: TlsWorld;

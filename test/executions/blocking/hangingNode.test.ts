@@ -3,7 +3,11 @@ import { BlockingNodes } from './blockingNodes';
 import type { Fleet } from '../helpers';
 import { ended, functionsOf, lists, openFleet } from '../helpers';
 
-/** A node whose main thread hangs while its heartbeat thread lives: it answers no roll call. */
+/**
+ * A node whose main thread hangs while its heartbeat thread lives: it answers no roll call.
+ *
+ * @slow
+ */
 
 const nodes = new BlockingNodes();
 let fleet: Fleet;

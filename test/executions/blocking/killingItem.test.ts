@@ -5,7 +5,7 @@ import { BlockingNodes } from './blockingNodes';
 import type { Fleet } from '../helpers';
 import { ended, openFleet } from '../helpers';
 
-/** An item that takes its process down, each time that it runs. */
+/** An item that takes its process down, each time that it runs. @slow */
 
 const nodes = new BlockingNodes();
 const LEASES = { leaseMs: 2_000, timeoutMs: 60_000 };

@@ -25,7 +25,7 @@ import { assemble, storeModule } from '../../../examples/wasm-echo/build';
 import { eventually } from '../../helpers/eventually';
 import { moduleProcessesOf } from './moduleProcesses';
 
-/** The processes in which modules run. */
+/** The processes in which modules run. @slow */
 
 const store = mkdtempSync(path.join(tmpdir(), 'muster-modules-'));
 let processes: ModuleProcesses;

@@ -4,7 +4,11 @@ import { CASES } from '../../../handlers/trials/cases';
 import type { Parts } from './indexer';
 import { indexer } from './indexer';
 
-/** A right handler gets its certificate, and each kind of mistake is seen by the cases for it. */
+/**
+ * A right handler gets its certificate, and each kind of mistake is seen by the cases for it.
+ *
+ * @slow
+ */
 
 const failedOf = async (wrong: Partial<Parts>): Promise<string[]> => {
   const { cases } = await certifyHandler(indexer(wrong));

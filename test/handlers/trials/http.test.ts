@@ -3,7 +3,7 @@ import path from 'node:path';
 import { httpHandler } from '../../../handlers';
 import { CASES_MIN, certifyHandler } from '../../../handlers/trials';
 
-/** Handlers in JSON with a `sample`: the fake speaks as their templates and paths say. */
+/** Handlers in JSON with a `sample`: the fake speaks as their templates and paths say. @slow */
 
 const EXAMPLE = path.join(__dirname, '../../../examples/elasticsearch-bulk/muster.config.json');
 const { handlers } = JSON.parse(readFileSync(EXAMPLE, 'utf8')) as { handlers: object[] };

@@ -5,7 +5,7 @@ import type { LaneStory } from './scenario';
 import { simulatedLanes } from './simulated';
 import { replayedLanes } from './story';
 
-/** What simulated lanes do, each scenario played on the store, too. */
+/** What simulated lanes do, each scenario played on the store, too. @slow */
 
 /** The long form takes seconds per scenario. */
 const LONG_MS = 900_000;

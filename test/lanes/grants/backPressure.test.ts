@@ -8,6 +8,8 @@ import { Downstream, items, okay } from '../downstream';
 /**
  * H5 in lanes: a downstream that is overloaded gets half as many calls at once, and one more after
  * each success.
+ *
+ * @slow
  */
 
 /** Refuses for now as often as it is told to, then keeps its calls open until it is let go. */

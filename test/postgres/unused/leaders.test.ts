@@ -9,7 +9,11 @@ import { eventually } from '../../helpers/eventually';
 import { startMuster } from '../../helpers/muster';
 import { alone, loose, submit, UnusedStore } from './store';
 
-/** Leaders of one target each go when their target has gone, and no target is left without one. */
+/**
+ * Leaders of one target each go when their target has gone, and no target is left without one.
+ *
+ * @slow
+ */
 
 let store: UnusedStore;
 beforeEach(async () => {

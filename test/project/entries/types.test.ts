@@ -2,7 +2,7 @@ import { compileEntries } from './compile';
 import { readEntries } from './entries';
 import { importEntries } from './loaded';
 
-/** A program that uses a name of each export compiles, as an ES module and as CommonJS. */
+/** A program that uses a name of each export compiles, as an ES module and as CommonJS. @slow */
 
 const NOT_THERE = 'noSuchName';
 let names: Record<string, string[]>;

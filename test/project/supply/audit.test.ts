@@ -10,7 +10,7 @@ import { read, ROOT } from '../project';
 import { judgeAudit } from './audit';
 import { productionPackages } from './lock';
 
-/** `npm run audit`, against registries on this machine: one that audits, and others. */
+/** `npm run audit`, against registries on this machine: one that audits, and others. @slow */
 
 type Answer = (asked: Record<string, string[]>, response: ServerResponse) => void;
 

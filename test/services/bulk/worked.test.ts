@@ -6,7 +6,7 @@ import type { World } from '../../cli/world';
 import { createWorld, order } from '../../cli/world';
 import { NO_TEMPORAL } from '../../helpers/database';
 
-/** Bulk actions, made by real worker processes. */
+/** Bulk actions, made by real worker processes. @slow */
 
 const TASKS = 12_000;
 let world: World;

@@ -9,6 +9,8 @@ import { Requests } from '../../../workflows/temporal/requests';
 /**
  * The sweeper's look for monitors that did not end by themselves, on a real server; no worker, so
  * that what it starts stays there to be seen.
+ *
+ * @slow
  */
 
 let temporal: TemporalClient;

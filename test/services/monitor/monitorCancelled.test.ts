@@ -23,6 +23,8 @@ import {
 /**
  * A monitor's activity in the history of its run, and what becomes of it where an operator cancels
  * the run in the Web UI in the middle of it.
+ *
+ * @slow
  */
 
 beforeAll(startAccepting);

@@ -12,6 +12,8 @@ import { Requests } from '../../../workflows/temporal/requests';
 /**
  * H7: completion by signal, as a client of any language sends it: names and plain JSON, nothing of
  * ours.
+ *
+ * @slow
  */
 
 let muster: TestMuster;

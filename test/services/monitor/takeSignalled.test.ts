@@ -22,6 +22,8 @@ import { OutcomeMeters } from '../../../activities/outcomes/meters';
 /**
  * The activity that takes completions from a monitor's history, called by the test: on a real
  * history of a run that no worker serves, into a real store.
+ *
+ * @slow
  */
 
 const PAGE = 50;

@@ -23,6 +23,8 @@ import { anotherNode } from '../../helpers/anotherNode';
  * Runs of a monitor, the notifier, the balancer, an execution and dispatches that nobody works on
  * any more, with due work in the store: each is named by verify, status, explain (or the execution
  * itself), /healthz and a gauge, and no more once a worker is back.
+ *
+ * @slow
  */
 
 interface Job {

@@ -19,6 +19,8 @@ Runtime.install({ logger: new DefaultLogger('ERROR') });
 /**
  * H5: the limit of calls in flight is kept whatever becomes of leaders and their leases; and slots
  * of the dead come back.
+ *
+ * @slow
  */
 
 test.each([
