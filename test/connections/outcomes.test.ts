@@ -12,6 +12,8 @@ import { SECRET, startReceiver } from '../services/notifier/receiver';
 /**
  * Postgres takes no writes while calls end: what the downstream has done is known here only, and is
  * kept until it can be written.
+ *
+ * @slow
  */
 
 interface Work {

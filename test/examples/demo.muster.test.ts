@@ -6,6 +6,8 @@ import type { TestMuster } from '../helpers/muster';
 import { Examples, getJson } from './helpers';
 import { present, startWith, untilEnded } from './throughMuster';
 
+/** @slow */
+
 /** The demo's downstream through Muster, at its worst: every other call is answered 429. */
 const examples = new Examples();
 let index: TestDatabase;

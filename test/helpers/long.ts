@@ -5,3 +5,7 @@
  */
 export const rounds = (short: number, long: number): number =>
   process.env['MUSTER_TEST_LONG'] === undefined ? short : long;
+
+/** Returns `short` in `npm test`, and `more` in what CI runs, where minutes matter less. */
+export const inCi = <T>(short: T, more: T): T =>
+  process.env['MUSTER_TEST_SLOW'] === undefined && process.env['MUSTER_TEST_LONG'] === undefined ? short : more;

@@ -11,6 +11,8 @@ import { createDatabase } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import { dumpSchema } from './schemaDump';
 
+/** @slow */
+
 const COMMITTED = readFileSync(path.join(__dirname, '..', '..', 'postgres', 'schema.sql'), 'utf8');
 
 /** A release with migrations more, made up: its own functions, which read its own files. */

@@ -6,6 +6,8 @@ import { startMuster } from '../helpers/muster';
 import { allOk, scripted } from './scripted';
 import type { Scripted } from './scripted';
 
+/** @slow */
+
 /**
  * Rates in real time: the last second before a paced start is waited for by the dispatch itself.
  * (Not on the time-skipping server: a timer that fires while the workflow task that cancels it is

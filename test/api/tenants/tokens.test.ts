@@ -5,7 +5,7 @@ import { eventually } from '../../helpers/eventually';
 import type { ApiWorld } from '../world';
 import { items, openWorld } from '../world';
 
-/** Tokens expire, are rotated without a gap, and say when they were last used. */
+/** Tokens expire, are rotated without a gap, and say when they were last used. @slow */
 
 let world: ApiWorld;
 beforeAll(async () => {

@@ -11,7 +11,7 @@ import { createDatabase } from '../../helpers/database';
 import type { World } from '../world';
 import { createWorld } from '../world';
 
-/** `muster doctor`: what it finds of each kind, and the remedy that it names. */
+/** `muster doctor`: what it finds of each kind, and the remedy that it names. @slow */
 
 let world: World;
 beforeAll(async () => {

@@ -5,7 +5,11 @@ import { read, ROOT } from '../../project/project';
 import type { World } from '../world';
 import { createWorld, order } from '../world';
 
-/** What a client needs, and what the other commands say where their packages are not installed. */
+/**
+ * What a client needs, and what the other commands say where their packages are not installed.
+ *
+ * @slow
+ */
 
 const PEERS = Object.keys(
   (JSON.parse(read('package.json')) as { peerDependencies: Record<string, string> }).peerDependencies,

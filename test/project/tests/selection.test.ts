@@ -49,7 +49,7 @@ test('CI runs the files marked @slow, too', () => {
 });
 
 test('`npm test` leaves out the files marked @slow or @full, `npm run test:full` runs all', () => {
-  expect([scripts['test'], scripts['test:full']]).toEqual(['jest', 'jest --skipFilter']);
+  expect([scripts['test'], scripts['test:full']]).toEqual(['jest', 'MUSTER_TEST_SLOW=1 jest --skipFilter']);
   expect(selected()).toEqual(['plain', 'room/fuller', 'said']);
   expect(selected('--maxWorkers', '2')).toEqual(selected());
   expect(selected('--skipFilter')).toEqual(ALL);

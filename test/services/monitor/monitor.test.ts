@@ -24,6 +24,8 @@ import {
 } from './accepting';
 import type { Accepted } from './accepting';
 
+/** @slow */
+
 beforeAll(startAccepting);
 afterAll(stopAccepting);
 afterEach(behave);

@@ -22,6 +22,8 @@ import { Downstream, items as edits } from '../../lanes/downstream';
 /**
  * A worker polls, and every workflow task fails, as after a deploy that cannot replay: nothing that
  * looks may call it healthy.
+ *
+ * @slow
  */
 
 Runtime.install({ logger: new DefaultLogger('ERROR') });
