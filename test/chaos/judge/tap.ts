@@ -10,7 +10,7 @@ export interface Statement {
   rows: number;
 }
 export interface Hooks {
-  /** Called when a statement begins; what it returns is called when the statement has ended, however it did. */
+  /** Called when a statement begins; what it returns, when it has ended, however it did. */
   begun?(): () => void;
   before?(statement: Statement): Promise<void>;
   /** May throw: then the statement was done, and its caller does not learn of it. */

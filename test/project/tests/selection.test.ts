@@ -30,7 +30,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Returns the files that jest would run, as `npm test` calls it. */
 const selected = (...args: string[]): string[] => selectedBy({}, args);
-/** Returns the files that jest would run with this in its environment, as the scripts of package.json call it. */
+/** Returns the files that jest would run with this in its environment, too. */
 const selectedBy = (env: Record<string, string>, args: readonly string[] = []): string[] => {
   const jest = [require.resolve('jest/bin/jest'), '--listTests', `--rootDir=${folder}`, ...args];
   const { MUSTER_TEST_SLOW: _, ...own } = process.env; // this test may run in CI
