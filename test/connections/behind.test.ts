@@ -13,7 +13,7 @@ beforeEach(() => {
   [nowMs, timers] = [0, []];
   jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
   jest.spyOn(globalThis, 'setTimeout').mockImplementation(((fire: () => void, ms: number) => {
-    const timer = { atMs: nowMs + ms, fire };
+    const timer = { atMs: nowMs + ms, fire, unref: () => timer };
     timers.push(timer);
     return timer;
   }) as never);

@@ -6,7 +6,7 @@ import { Starts } from './starts';
 
 /** After a full restart executions are resumed after a delay: their nodes come back first. */
 
-const DELAY_MS = 3_000;
+const DELAY_MS = 5_000;
 const runs = new Runs();
 let fleet: Fleet;
 beforeAll(async () => {
@@ -31,11 +31,13 @@ const startOf = ({ id }: Execution) => eventually(() => starts.of(id));
 
 test('an open execution waits for the rest of the delay, is not stuck meanwhile; a later one does not', async () => {
   const first = await acceptUnled();
+  const begunAt = performance.now();
   // A silence of 2 s is too long here: the delay must not count as one.
   await fleet.node({}, { sweepEveryMs: 100, stuck: { silentMs: 2_000 }, interceptors: starts.interceptors });
   const { resumeAfterMs, runId } = await startOf(first);
   const startedAt = performance.now();
-  expect(resumeAfterMs).toBeGreaterThanOrEqual(DELAY_MS / 2);
+  // What has passed since the node began counts, and on a busy machine that is more than a moment.
+  expect(resumeAfterMs).toBeGreaterThanOrEqual(Math.max(1, DELAY_MS - (startedAt - begunAt)));
   expect(resumeAfterMs).toBeLessThanOrEqual(DELAY_MS);
   expect(await ended(first)).toMatchObject({ state: 'done' });
   expect(performance.now() - startedAt).toBeGreaterThan(resumeAfterMs - 500);

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CallerKey } from '../../../workers/api/callers/fairTime';
 import { FairTime } from '../../../workers/api/callers/fairTime';
 import { Load } from '../../../workers/api/callers/load';
+import { eventually } from '../../helpers/eventually';
 
 /** How the time of the API's thread is shared, by a clock of its own and without a server. */
 
@@ -14,6 +15,14 @@ interface Seen {
   /** Its caller is gone. */
   isOver: boolean;
 }
+
+const asked: { seen: Seen; fair: FairTime }[] = [];
+/** What still waits would be looked at for as long as this process lives: its clock stands. */
+afterEach(async () => {
+  for (const { seen } of asked) seen.isOver = true;
+  await eventually(() => asked.every(({ fair }) => fair.held.requests === 0));
+  asked.splice(0);
+});
 
 /** A thread that is as busy as a test says. */
 const thread = (waitsBeside: (key: CallerKey) => boolean = () => false) => {
@@ -37,6 +46,7 @@ const thread = (waitsBeside: (key: CallerKey) => boolean = () => false) => {
   /** Asks for one request, which computes and ends as soon as it begins. */
   const ask = (key: CallerKey, ms: number, isRefused = false, begun = (): void => undefined): Seen => {
     const seen: Seen = { ended: null, isOver: false };
+    asked.push({ seen, fair });
     fair.enter(key, { isOver: () => seen.isOver, waits: false }).then(
       (stint) => {
         if (stint === null) return void (seen.ended = 'over');
