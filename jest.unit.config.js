@@ -7,6 +7,6 @@ module.exports = {
   testMatch: [
     '<rootDir>/test/{planning,handlers}/**/*.test.ts',
     '<rootDir>/test/project/{supply,deployment}/*.test.ts',
-    '<rootDir>/test/project/{constants,demands,follow/follow,helpTexts,imports,nouns,references,references/listOptions,site,sqlStates,tests/usualTemporal}.test.ts',
+    '<rootDir>/test/project/{constants,demands,follow/follow,helpTexts,imports,nouns,references,references/listOptions,requests,site,sqlStates,tests/usualTemporal}.test.ts',
   ],
 };

@@ -1,5 +1,5 @@
 import { Context } from '@temporalio/activity';
-import { concernsStore, isRetryable } from '../../postgres/errors';
+import { concernsStore, isUnavailable } from '../../postgres/errors';
 import { completionWorkflowId, monitorWorkflowId } from '../../workflows/naming';
 import type { UnreadRun } from '../../workflows/planning/unread';
 import { unreadOf } from '../../workflows/planning/unread';
@@ -135,7 +135,7 @@ class Reading {
 
   /**
    * Takes one completion; true: hand it on, to be tried again later or to be refused where its
-   * sender can see it.
+   * sender can see it. One that meets a lock or takes too long holds up no other.
    */
   private async complete({ told, eventId }: Signalled): Promise<boolean> {
     try {
@@ -146,7 +146,7 @@ class Reading {
       this.rings.addBehind(end.rings);
       return false;
     } catch (err) {
-      if (isRetryable(err) || concernsStore(err)) throw err; // for all of them
+      if (isUnavailable(err) || concernsStore(err)) throw err; // for all of them
       this.deps.log.warn(
         { err, handler: this.handler.name, eventId },
         'a completion by signal failed: it is tried again by itself',

@@ -74,7 +74,7 @@ const addItems = async (
 ): Promise<SegmentRange[]> => {
   checkWhole('items', items, MAX_ITEMS);
   const opening = await store.findFanoutOpening(deps.pool, id);
-  if (opening === null) throw unknown(id);
+  if (opening === null || opening.isDeleted) throw unknown(id);
   const ranges: SegmentRange[] = [];
   let part = 0;
   for (const size of splitAdd(items, opening.segmentSize, ITEMS_PER_STATEMENT))

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { Sealer } from '../../handlers/codec/sealer';
 import { withRetries } from '../../postgres/errors';
 import * as store from '../../postgres/executions/execution';
+import type { ExecutionRow } from '../../postgres/executions/view';
 import { readExecution } from '../../postgres/executions/view';
 import { inTransaction } from '../../postgres/pool';
 import type { Pool } from '../../postgres/pool';
@@ -35,7 +37,7 @@ const newPart = (): Part => ({ contentIds: [], argumentLists: [], bytes: 0 });
  * parts the execution is staged until all lists are stored, so that nothing of an interrupted
  * request is ever run. Resolves when the execution is accepted, which means committed. Returns its
  * id, and whether it is new: a repeated request id with the same function and number of items is
- * the same request.
+ * the same request. One that continues a list must have the same settings, too.
  */
 export const storeExecution = async (
   pool: Pool,
@@ -130,10 +132,14 @@ class StoredParts {
 
   /**
    * Says whether this repeats a request whose first sender did not finish. The repeat then
-   * continues where that sender stopped.
+   * continues where that sender stopped, and so must ask for the same: what it says otherwise would
+   * be lost.
    */
   private async isStaging(): Promise<boolean> {
-    return (await readExecution(this.pool, this.execution.id))?.state === EXECUTION.staging;
+    const found = await readExecution(this.pool, this.execution.id);
+    if (found?.state !== EXECUTION.staging) return false;
+    if (!isDeepStrictEqual(askedBy(found), askedBy(this.execution))) throw this.conflict(found);
+    return true;
   }
 
   /**
@@ -149,9 +155,28 @@ class StoredParts {
     const { id, functionId, method } = this.execution;
     const found = await readExecution(this.pool, id);
     if (found === null || found.functionId !== functionId || found.method !== method || found.items !== total)
-      throw new MusterError(
-        'ID_CONFLICT',
-        `requestId: expected a new UUID, got ${id}, which another request has used (${found?.functionId}/${found?.method}, ${found?.items} items). Nothing was accepted.`,
-      );
+      throw this.conflict(found);
+  }
+
+  private conflict(found: ExecutionRow | null): MusterError {
+    return new MusterError(
+      'ID_CONFLICT',
+      `requestId: expected a new UUID, got ${this.execution.id}, which another request has used (${found?.functionId}/${found?.method}, ${found?.items} items). Nothing was accepted.`,
+    );
   }
 }
+
+/** What a request asks for beside its list. */
+const askedBy = ({
+  functionId,
+  method,
+  config,
+  topic,
+  maxAttempts,
+}: Omit<store.NewExecution, 'id' | 'tenant'>): object => ({
+  functionId,
+  method,
+  config: JSON.parse(JSON.stringify(config)) as object,
+  topic,
+  maxAttempts,
+});

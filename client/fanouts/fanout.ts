@@ -54,7 +54,7 @@ export const openFanout = async (pool: Pool, options: OpenFanoutOptions): Promis
   const opened = before === null ? await insertFanout(pool, opening, options.tenant) : null;
   if (opened !== null) return requireFanout(pool, opened);
   const found = before ?? (await store.findFanoutOpening(pool, id!)); // another call was faster
-  if (found === null) throw new NotFoundError('fan-out', id!, REMEDY.unknown);
+  if (found === null || found.isDeleted) throw new NotFoundError('fan-out', id!, REMEDY.unknown);
   const { userKey, segmentSize, callback } = opening;
   const isSame =
     found.userKey === userKey && found.segmentSize === segmentSize && isDeepStrictEqual(found.address, callback);
@@ -63,9 +63,16 @@ export const openFanout = async (pool: Pool, options: OpenFanoutOptions): Promis
       'id',
       'an id that was not opened before with other options',
       id,
-      `It has userKey ${JSON.stringify(found.userKey)}, segmentSize ${found.segmentSize}.`,
+      `It has userKey ${JSON.stringify(found.userKey)}, segmentSize ${found.segmentSize}, ${receiverOf(found.address)}.`,
     );
   return requireFanout(pool, id!);
+};
+
+/** Names a receiver; of a webhook only its origin, since the rest of a URL may be a secret. */
+const receiverOf = (address: unknown): string => {
+  const { url, workflowId } = (address ?? {}) as { url?: string; workflowId?: string };
+  if (url !== undefined) return `notify to ${URL.canParse(url) ? new URL(url).origin : 'a webhook'}`;
+  return workflowId === undefined ? 'no notify' : `notify to the workflow ${JSON.stringify(workflowId)}`;
 };
 
 /** Null: there is one with this id. */

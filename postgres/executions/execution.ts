@@ -47,7 +47,8 @@ values ($1, $2, $3, $4, $5, $6, clock() + $7 * interval '1 ms', clock(), $8) on 
 /**
  * Appends the next part of a list, at most 10,000 items: only at the place where the list ends now,
  * so that a part that is sent again after a lost answer is not stored twice. Returns how many items
- * there are now.
+ * there are now. Earlier copies of a content are looked up once, by its first item: a look-up reads
+ * past every copy that this statement has inserted before it.
  */
 export const appendItems = async (
   db: Queryable,
@@ -67,14 +68,18 @@ part as (
   select u.content_id, u.arguments, $2 + u.i::int - 1 as position,
     row_number() over (partition by u.content_id order by u.i) as nth
   from unnest($3::uuid[], $4::text[]) with ordinality u (content_id, arguments, i)),
-added as (
-  insert into work_item (execution_id, position, content_id, copy, arguments)
-  select e.id, p.position, p.content_id, p.nth + coalesce(b.copy, 0), p.arguments::json
-  from e cross join part p left join lateral (
+placed as (
+  select p.position, p.content_id, p.arguments,
+    p.nth + coalesce(max(b.copy) over (partition by p.content_id), 0) as copy
+  from part p left join lateral (
     select w.copy
     from work_item w
-    where w.execution_id = e.id and w.content_id = p.content_id
-    order by w.copy desc limit 1) b on true)
+    where w.execution_id = $1 and w.content_id = p.content_id and p.nth = 1
+    order by w.copy desc limit 1) b on true),
+added as (
+  insert into work_item (execution_id, position, content_id, copy, arguments)
+  select e.id, p.position, p.content_id, p.copy, p.arguments::json
+  from e cross join placed p)
 select items
 from e`,
     values: [executionId, first, items.contentIds, items.argumentLists, STAGING_MS],

@@ -53,6 +53,8 @@ export interface FanoutOpening {
   segmentSize: number;
   /** Who is told of its end; null: no one is. */
   address: unknown;
+  /** Its retention period is over, and its rows are being deleted. */
+  isDeleted: boolean;
 }
 
 /** Returns how a fan-out was opened: a repeated open with the same settings is the same fan-out. */
@@ -60,10 +62,10 @@ export const findFanoutOpening = async (db: Queryable, id: string): Promise<Fano
   const { rows } = await db.query<FanoutOpening>({
     name: 'find-fanout-opening',
     text: `
-select f.user_key as "userKey", f.segment_size as "segmentSize", r.address
+select f.user_key as "userKey", f.segment_size as "segmentSize", r.address, f.state = 4 /* deleted */ as "isDeleted"
 from fanout f
 left join recipient r on r.id = f.recipient_id
-where f.public_id = $1::uuid and f.state < 4 /* not deleted */`,
+where f.public_id = $1::uuid`,
     values: [id],
   });
   return rows[0] ?? null;

@@ -1,4 +1,5 @@
 import { defineHandler } from '../../handlers';
+import { CALL_OUTCOMES, ENDS } from '../../workflows/planning/outcomes/kinds';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import type { ApiWorld, Place } from './world';
@@ -34,6 +35,16 @@ beforeAll(async () => {
 afterAll(async () => {
   await world.stop();
   await muster.stop();
+});
+
+test('its counters of calls and ends begin at 0: the first one of each is an increase', async () => {
+  const lines = new Set((await world.call('GET /metrics')).text.split('\n'));
+  for (const handler of ['items', 'slow']) {
+    for (const state of ENDS)
+      expect(lines).toContain(`muster_task_ends_total{handler="${handler}",state="${state}"} 0`);
+    for (const outcome of CALL_OUTCOMES)
+      expect(lines).toContain(`muster_calls_total{handler="${handler}",outcome="${outcome}"} 0`);
+  }
 });
 
 test('HTTP API: submit, long poll until it has ended, look, explain; repeating is harmless', async () => {

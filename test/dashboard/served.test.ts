@@ -3,6 +3,7 @@ import { request } from 'node:http';
 import type { HourPage } from '../../workflows/contracts/dashboard';
 import { upsertTenant } from '../../postgres/api/tenant';
 import { insertToken, revokeToken, SCOPES } from '../../postgres/api/token';
+import { inTransaction } from '../../postgres/pool';
 import { hashToken, newToken } from '../../workers/api/tokens';
 import type { ApiWorld } from '../api/world';
 import { items, openWorld } from '../api/world';
@@ -247,5 +248,21 @@ from busy cross join generate_series(0, 70) ago`);
       expect(callsPerS).toBeGreaterThan(0);
       expect(endsPerMin).toMatchObject({ dead: 0, succeeded: expect.any(Number) });
     }
+  });
+
+  test('the hour is one of the large answers, of which few are built at once', async () => {
+    const { pool } = world.database;
+    const as = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });
+    const hours = await inTransaction(pool, async (tx) => {
+      await tx.query('lock table outcome_minute in access exclusive mode'); // each hour waits for it
+      const building = [tokens.all, tokens.narrow].map((token) => get('/dashboard/hour', as(token)));
+      const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+        and query like '%outcome_minute%'`;
+      await eventually(async () => (await pool.query(waiting)).rowCount === 2);
+      const another = await get('/v1/executions', as(tokens.read));
+      expect([another.status, another.body.toString()]).toEqual([503, expect.stringContaining('large answers')]);
+      return building;
+    });
+    expect((await Promise.all(hours)).map(({ status }) => status)).toEqual([200, 200]);
   });
 });

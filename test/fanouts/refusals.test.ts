@@ -105,6 +105,29 @@ test('an open with an id of its own may be repeated; with other options it is re
   await expect(shop.client.openFanout({ id, userKey: 'b' })).rejects.toThrow(
     /id: expected an id that was not opened before with other options.*userKey "a"/,
   );
+  await expect(shop.client.openFanout({ id, userKey: 'a', notify: { workflowId: 'w' } })).rejects.toThrow(/no notify/);
+  const other = '7d2f1a10-1111-4222-8333-444455556667';
+  await shop.client.openFanout({ id: other, notify: { url: 'https://one.example/secret' } });
+  await expect(shop.client.openFanout({ id: other, notify: { workflowId: 'w' } })).rejects.toThrow(
+    /notify to https:\/\/one\.example\.$/,
+  );
+});
+
+test('an open with the id of a fan-out that is being deleted is refused, and registers no receiver', async () => {
+  const { id } = await shop.client.openFanout();
+  await shop.client.reapFanouts({ openIdleMs: 0, keepEndedMs: 0 });
+  // As between two rounds of the sweeper: its rows are gone one by one.
+  await shop.pool.query({
+    text: `insert into fanout (public_id, segment_size, opened_at, active_at, expired_at, state)
+      values ($1, 512, clock(), clock(), clock(), 4)`,
+    values: [id],
+  });
+  const url = 'https://deleted.example/';
+  await expect(shop.client.openFanout({ id, notify: { url } })).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  const told = await shop.pool.query({ text: `select from recipient where address->>'url' = $1`, values: [url] });
+  expect(told.rowCount).toBe(0);
+  await expect(shop.client.addItems(id, 1)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  await shop.pool.query({ text: 'delete from fanout where public_id = $1', values: [id] });
 });
 
 test('an add with a key may be repeated, also side by side and after the seal; other numbers are refused', async () => {

@@ -4,6 +4,7 @@ import { TaskInserter } from '../../../client/tasks/taskInserter';
 import type { Handler } from '../../../handlers';
 import { defineHandler } from '../../../handlers';
 import { Quotas } from '../../../workers/api/tenants/quotas';
+import { RequestQuotas } from '../../../workers/api/tenants/requestQuotas';
 import type { TestDatabase } from '../../helpers/database';
 import { createDatabase } from '../../helpers/database';
 
@@ -76,11 +77,13 @@ test('counts of tenants are bounded', async () => {
     `insert into tenant (name, created_at) select 'tenant-' || n, clock() from generate_series(1, ${tenants}) n`,
   );
   const quotas = new Quotas(database.pool);
-  const { usages } = quotas as unknown as { usages: Map<string, unknown> };
+  const { usages, inProgress } = quotas as unknown as { usages: Map<string, unknown>; inProgress: Set<unknown> };
   let most = 0;
   for (let n = 1; n <= tenants; n++) {
-    await quotas.tasks(`tenant-${n}`, 'loose')([]);
+    const request = new RequestQuotas(quotas, false);
+    await request.tasks(`tenant-${n}`, 'loose')([]);
+    request.end();
     most = Math.max(most, usages.size);
   }
-  expect([most, usages.size]).toEqual([1_000, 1]);
+  expect([most, usages.size, inProgress.size]).toEqual([1_000, 1, 0]);
 });

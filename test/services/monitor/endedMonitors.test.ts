@@ -31,11 +31,10 @@ interface Looked {
   look(): Promise<void>;
   sent(): unknown[];
 }
-const processOf = (): Looked => {
+const processOf = (requests = new Requests(temporal)): Looked => {
   const counts = { endedMonitors: 0 };
   const warned: Looked['warned'] = [];
   const warn = (one: unknown): void => void warned.push(one as Looked['warned'][number]);
-  const requests = new Requests(temporal);
   const monitors = new EndedMonitors({ requests, prefix, log: { warn } });
   return { counts, warned, look: () => monitors.look(counts), sent: () => requests.counts() };
 };
@@ -115,6 +114,28 @@ test('of more than a hundred the next look takes the rest, of all of the last da
   await eventually(async () => {
     await one.look();
     return one.counts.endedMonitors === n;
+  });
+});
+
+test('a look at which the server is slow ends after five seconds, and the next one goes on', async () => {
+  for (const handler of ['a', 'b', 'c']) {
+    await begin(handler);
+    await end(handler);
+  }
+  await listed(3);
+  /** Each start is answered after 3 s: so two fit. */
+  class Slow extends Requests {
+    override async send<T>(...args: Parameters<typeof Requests.prototype.send<T>>): Promise<T> {
+      await new Promise((resolve) => setTimeout(resolve, 3_000));
+      return super.send(...args);
+    }
+  }
+  const one = processOf(new Slow(temporal));
+  await one.look();
+  expect(one.counts.endedMonitors).toBe(2);
+  await eventually(async () => {
+    await one.look();
+    return one.counts.endedMonitors === 3;
   });
 });
 

@@ -9,7 +9,7 @@ import { createShared } from '../../../activities/createShared';
 import type { ActivityDeps } from '../../../activities/deps';
 import { defineHandler } from '../../../handlers';
 import { monitorWorkflowId } from '../../../workflows/naming';
-import { createPool } from '../../../postgres/pool';
+import { createPool, inTransaction } from '../../../postgres/pool';
 import type { UnreadRun } from '../../../workflows/planning/unread';
 import { eventually } from '../../helpers/eventually';
 import type { TestMuster } from '../../helpers/muster';
@@ -193,6 +193,25 @@ test('while the store is away it fails, and is tried again: nothing is handed on
   }
   expect(await take({ unread, running: { runId, wanted: 2 } })).toMatchObject({ completed: 2, handedOn: 0 });
   expect(await handedOn(runId)).toEqual([]);
+});
+
+test('a completion whose batch another transaction holds is handed on: the others count at once', async () => {
+  const references = await accepted(3);
+  const runId = await signalled(references);
+  const pool = createPool({ databaseUrl: muster.database.url, max: 5, statementTimeoutMs: 1_000 });
+  const unread = [{ runId, taken: 0 }];
+  try {
+    const answer = await inTransaction(muster.database.pool, async (tx) => {
+      await tx.query(`select from batch where reference = $1 for update`, [references[1]]);
+      return take({ unread, running: { runId, wanted: 3 } }, { of: { ...deps, pool } });
+    });
+    expect(answer).toMatchObject({ completed: 2, handedOn: 1, unread: [{ runId, taken: 3 }] });
+  } finally {
+    await pool.end();
+  }
+  expect(await eventually(async () => (await handedOn(runId)).length > 0 && handedOn(runId))).toHaveLength(1);
+  // What was handed on is taken by a workflow of its own; here, by reading the run again.
+  expect(await take({ ended: runId })).toMatchObject({ completed: 1, repeated: 2 });
 });
 
 test('it ends after what it rang for has been rung', async () => {

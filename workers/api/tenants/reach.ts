@@ -5,12 +5,12 @@ import { parseItemId } from '../../../workflows/planning/fanouts/itemId';
 import { ApiProblem } from '../problem';
 import type { Call } from '../route';
 import type { Bounds } from './bounds';
-import type { Quotas } from './quotas';
+import type { RequestQuotas } from './requestQuotas';
 
 /** What a limited token's call is checked by. */
 export interface Within {
   bounds: Bounds;
-  quotas: Quotas;
+  quotas: RequestQuotas;
 }
 
 /**
