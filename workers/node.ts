@@ -53,6 +53,8 @@ export interface Node {
   sweepCounts: Readonly<SweepCounts>;
   /** Throws if a worker of this process, or one of its pollers, has failed. */
   checkWorkers(): void;
+  /** Notes how late the Temporal server fires timers at most. */
+  noteTimers(lateMs: number): Promise<void>;
   /** Runs until `shutdown`; rejects if a worker fails. */
   run(): Promise<void>;
   shutdown(): void;
@@ -141,7 +143,15 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     await deps.modules.close();
   };
   const run = (): Promise<void> => runWorkers(workers, { start, stop, shutdown, draining: draining.signal, log });
-  return { id, deps, sweepCounts: sweeper.counts, checkWorkers: () => workers.forEach(checkWorker), run, shutdown };
+  return {
+    id,
+    deps,
+    sweepCounts: sweeper.counts,
+    checkWorkers: () => workers.forEach(checkWorker),
+    noteTimers: (lateMs) => registry.noteTimers(lateMs),
+    run,
+    shutdown,
+  };
 };
 
 const sweeperOf = (deps: ActivityDeps, options: NodeOptions): Sweeper => {
