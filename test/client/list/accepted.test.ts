@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import type { Client, ListTasksOptions, TaskSummary } from '../../../client';
 import { createClient } from '../../../client';
 import { acceptedIn } from '../../../client/tasks/list/accepted';
-import type { TaskState } from '../../../workflows/planning/states';
 import { NO_TEMPORAL } from '../../helpers/database';
 import type { Shop } from '../shop';
 import { cut, itemHandler, items, openShop } from '../shop';
@@ -113,7 +112,7 @@ test.each(TIMES)('tasks of lanes, of open batches and of unknown ones are of $si
     ['items', 'unknown', 3],
   ] as const)
     for (const limit of [1, 1_000]) {
-      const found = await idsOf(handler, { state: state as TaskState, ...time, limit });
+      const found = await idsOf(handler, { state, ...time, limit });
       expect({ state, ids: found.toSorted() }).toEqual({
         state,
         ids: (await stored(handler, [number], time)).toSorted(),
