@@ -1188,6 +1188,7 @@ create table node (
   drained boolean not null default false,
   topics text[] not null default '{}'::text[],
   answered_at timestamp with time zone,
+  timers_late_ms integer,
   constraint node_pkey PRIMARY KEY (id)
 ) with (fillfactor=50);
 
@@ -1527,7 +1528,8 @@ begin
       'Start a worker of this version with this handler.', '55000');
   elsif h.ordered then
     perform refuse_task('INVALID_HANDLER', format('handler: expected one without lanes, got "%s"', h.name),
-      'Submit to a lane by the client library or the HTTP API.', '0A000');
+      'Submit by the client library or the HTTP API, which compute lanes and keys by the handler''s code; from SQL write a row '
+      'of your own, which a program submits by the client.', '0A000');
   elsif payload is null then
     perform refuse_task('INVALID_PAYLOAD', 'payload: expected JSON, got null of SQL',
       'Give the payload; null of JSON is ''null''::jsonb.');

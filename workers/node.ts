@@ -53,6 +53,8 @@ export interface Node {
   sweepCounts: Readonly<SweepCounts>;
   /** Throws if a worker of this process, or one of its pollers, has failed. */
   checkWorkers(): void;
+  /** Notes how late the Temporal server fires timers at most. */
+  noteTimers(lateMs: number): Promise<void>;
   /** Runs until `shutdown`; rejects if a worker fails. */
   run(): Promise<void>;
   shutdown(): void;
@@ -92,9 +94,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
   const writer = new OutcomeWriter(pool, outcomes.minutes, log);
   const asked = temporalOf(options);
   const base = { pool, ...asked, handlers: served, node: id, prefix, log, sealer, hooks, outcomes };
-  const wakeWaiting = async (): Promise<void> => {
-    if (deps.executions.serves) await wakeWaitingExecutions(deps);
-  };
+  const wakeWaiting = (): Promise<void> => wakeServed(deps);
   const deps: ActivityDeps = {
     ...base,
     ...createShared(base),
@@ -141,7 +141,14 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     await deps.modules.close();
   };
   const run = (): Promise<void> => runWorkers(workers, { start, stop, shutdown, draining: draining.signal, log });
-  return { id, deps, sweepCounts: sweeper.counts, checkWorkers: () => workers.forEach(checkWorker), run, shutdown };
+  const checkWorkers = (): void => workers.forEach(checkWorker);
+  const noteTimers = (lateMs: number): Promise<void> => registry.noteTimers(lateMs);
+  return { id, deps, sweepCounts: sweeper.counts, checkWorkers, noteTimers, run, shutdown };
+};
+
+/** Wakes the executions that wait for a node, if this one serves any. */
+const wakeServed = async (deps: ActivityDeps): Promise<void> => {
+  if (deps.executions.serves) await wakeWaitingExecutions(deps);
 };
 
 const sweeperOf = (deps: ActivityDeps, options: NodeOptions): Sweeper => {

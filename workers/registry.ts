@@ -14,7 +14,7 @@ export interface RegistryOptions {
   pool: Pool;
   /** Gives the signs of life after the first one: from a thread that work cannot block. */
   heartbeat: Heartbeat;
-  node: Omit<NodeRow, 'draining'>;
+  node: Omit<NodeRow, 'draining' | 'timersLateMs'>;
   log: Logger;
   /** Default 3 s. */
   everyMs?: number;
@@ -28,28 +28,43 @@ export interface RegistryOptions {
  * no other process can read the row either.
  */
 export class Registry {
+  private state: 'new' | 'started' | 'stopped' = 'new';
+  private draining = false;
+  private timersLateMs: number | null = null;
+
   constructor(private readonly options: RegistryOptions) {}
 
   start(): Promise<void> {
-    return this.say(false);
+    this.state = 'started';
+    return this.say();
   }
 
   /** Marks that it takes no new work from now on. */
   drain(): Promise<void> {
-    return this.say(true);
+    this.draining = true;
+    return this.say();
+  }
+
+  /** Notes how late the Temporal server fires timers at most. */
+  async noteTimers(lateMs: number): Promise<void> {
+    this.timersLateMs = lateMs;
+    // Before the start nobody is to count on the node, and its end deletes the row.
+    if (this.state === 'started') await this.say();
   }
 
   /** Stops cleanly: deletes the row. */
   async stop(): Promise<void> {
+    this.state = 'stopped';
     const { heartbeat, pool, node } = this.options;
     await heartbeat.stop();
     await removeNode(pool, node.id).catch((error: unknown) => this.failed(error));
   }
 
   /** Writes the row at once, and from then on. */
-  private async say(draining: boolean): Promise<void> {
+  private async say(): Promise<void> {
     const { heartbeat, pool, node, everyMs = HEARTBEAT_MS, silenceMs } = this.options;
-    const row = { ...node, draining };
+    const { draining, timersLateMs } = this;
+    const row = { ...node, draining, timersLateMs };
     heartbeat.beat(row, everyMs, silenceMs);
     await touchNode(pool, row).catch((error: unknown) => this.failed(error));
   }

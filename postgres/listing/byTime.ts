@@ -37,7 +37,7 @@ const ofScope = (row: string): string => `(
  * as it has tasks, those that begin first. The other tables are read as far as that page reaches.
  * All places are read in one snapshot: a task is in one.
  */
-const listing = (past: '<' | '>', order: '' | ' desc'): string => `
+const listing = (past: '<' | '>', end: '>=' | '<=', order: '' | ' desc'): string => `
 with heads as materialized (
   select t.id, p.priority, h.seq
   from target t cross join lateral (
@@ -51,7 +51,7 @@ with heads as materialized (
     cross join lateral (
     select q.seq
     from queue q
-    where q.target_id = t.id and q.priority = p.priority and q.seq ${past} $3::bigint
+    where q.target_id = t.id and q.priority = p.priority and q.seq ${past} $3::bigint and q.seq ${end} $6::bigint
     order by q.seq${order} limit 1) h
   where t.handler_id = $1 and ($2::text is null or t.key = $2)
   order by h.seq${order} limit $4),
@@ -60,22 +60,21 @@ queued as materialized (
   from heads h cross join lateral (
     select q.seq
     from queue q
-    where q.target_id = h.id and q.priority = h.priority and q.seq ${past} $3::bigint
+    where q.target_id = h.id and q.priority = h.priority and q.seq ${past} $3::bigint and q.seq ${end} $6::bigint
     order by q.seq${order} limit $4) q
   order by q.seq${order} limit $4),
 reach as materialized (
-  select case when count(*) = $4 then ${order === '' ? 'max' : 'min'}(q.seq)
-    else ${order === '' ? '9223372036854775807' : '0'} end as seq
+  select case when count(*) = $4 then ${order === '' ? 'max' : 'min'}(q.seq) else $6 end as seq
   from queued q),
 later as (
   select d.seq, d.target_id
   from delayed d
-  where d.seq ${past} $3::bigint and d.seq ${past === '<' ? '>=' : '<='} (select r.seq from reach r)
+  where d.seq ${past} $3::bigint and d.seq ${end} (select r.seq from reach r)
   order by d.seq${order} limit $5),
 kept as (
   select h.seq, h.target_id
   from held h
-  where h.seq ${past} $3::bigint and h.seq ${past === '<' ? '>=' : '<='} (select r.seq from reach r)
+  where h.seq ${past} $3::bigint and h.seq ${end} (select r.seq from reach r)
   order by h.seq${order} limit $5)
 select 'queue' as place, q.seq, true as matches
 from queued q
@@ -88,32 +87,33 @@ type Read = (
   db: Queryable,
   scope: ListScope,
   place: number,
-  limits: { queued: number; looked: number },
+  limits: { queued: number; looked: number; end: number },
 ) => Promise<WaitingByTime[]>;
 
 const reading =
   (name: string, text: string): Read =>
-  async (db, { handlerId, target }, place, { queued, looked }) => {
-    const { rows } = await db.query<WaitingByTime>({ name, text, values: [handlerId, target, place, queued, looked] });
+  async (db, { handlerId, target }, place, { queued, looked, end }) => {
+    const values = [handlerId, target, place, queued, looked, end];
+    const { rows } = await db.query<WaitingByTime>({ name, text, values });
     return rows;
   };
 
-/** Lists those that were accepted before a seq. */
-export const listWaitingBefore = reading('list-waiting-before', listing('<', ' desc'));
-/** Lists those that were accepted after a seq. */
-export const listWaitingAfter = reading('list-waiting-after', listing('>', ''));
+/** Lists those that were accepted before a seq, down to the one of `end`. */
+export const listWaitingBefore = reading('list-waiting-before', listing('<', '>=', ' desc'));
+/** Lists those that were accepted after a seq, up to the one of `end`. */
+export const listWaitingAfter = reading('list-waiting-after', listing('>', '<=', ''));
 
 /**
  * Part of statements: looks at so many tasks of all handlers as they were accepted, and finds those
  * of the handler that wait. Where most of the tasks there do, that is a page after few looks. Not
  * by "exists", which some plans answer by a look at all that wait.
  */
-const walking = (past: '<' | '>', order: '' | ' desc'): string => `
+const walking = (past: '<' | '>', end: '>=' | '<=', order: '' | ' desc'): string => `
 select k.seq
 from (
   select k.seq, k.target_id, k.priority
   from task k
-  where k.seq ${past} $2::bigint
+  where k.seq ${past} $2::bigint and k.seq ${end} $5::bigint
   order by k.seq${order} limit $4) k
 where (select t.handler_id from target t where t.id = k.target_id) = $1
   and coalesce((
@@ -132,20 +132,20 @@ type Walk = (
   db: Queryable,
   handlerId: number,
   place: number,
-  limits: { page: number; looked: number },
+  limits: { page: number; looked: number; end: number },
 ) => Promise<number[]>;
 
 const walk =
   (name: string, text: string): Walk =>
-  async (db, handlerId, place, { page, looked }) => {
-    const { rows } = await db.query<{ seq: number }>({ name, text, values: [handlerId, place, page, looked] });
+  async (db, handlerId, place, { page, looked, end }) => {
+    const { rows } = await db.query<{ seq: number }>({ name, text, values: [handlerId, place, page, looked, end] });
     return rows.map(({ seq }) => seq);
   };
 
 /** Lists those that wait among the tasks accepted last before a seq. */
-export const walkWaitingBefore = walk('walk-waiting-before', walking('<', ' desc'));
+export const walkWaitingBefore = walk('walk-waiting-before', walking('<', '>=', ' desc'));
 /** Lists those that wait among the tasks accepted first after a seq. */
-export const walkWaitingAfter = walk('walk-waiting-after', walking('>', ''));
+export const walkWaitingAfter = walk('walk-waiting-after', walking('>', '<=', ''));
 
 /** Says whether the tasks of a handler wait in lanes, which have an order. */
 export const isOrdered = async (db: Queryable, handlerId: number): Promise<boolean> => {

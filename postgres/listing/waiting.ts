@@ -1,4 +1,6 @@
 import type { Queryable } from '../pool';
+import type { SeqRange } from './accepted';
+import { ALL_SEQS } from './accepted';
 
 /**
  * Statements that list tasks which wait, of one handler or of one of its targets. Each returns a
@@ -10,6 +12,8 @@ export interface ListScope {
   handlerId: number | null;
   /** Null: all targets of the handler. */
   target: string | null;
+  /** Only tasks in lanes that were accepted in this range. Default: all. */
+  seqs?: SeqRange;
 }
 
 /** A row may be of a task that is in another state by now, or was of it before. */
@@ -98,10 +102,16 @@ order by t.key, h.seq limit $3`,
 /** Lane and seq. */
 export type LaneTaskPlace = readonly [lane: number, seq: number];
 export const LANE_TASKS_FIRST: LaneTaskPlace = [0, 0];
-/** Tasks in lanes that are in no batch yet. */
-export const listLaneTasks = reading<LaneTaskPlace>(
-  'list-lane-tasks',
-  `
+/** Returns tasks in lanes that are in no batch yet. */
+export const listLaneTasks = async (
+  db: Queryable,
+  { handlerId, target, seqs: { from, to } = ALL_SEQS }: ListScope,
+  after: LaneTaskPlace,
+  limit: number,
+): Promise<Listed<LaneTaskPlace>[]> => {
+  const { rows } = await db.query<Listed<LaneTaskPlace>>({
+    name: 'list-lane-tasks',
+    text: `
 select q.seq, null::bigint as "batchId", json_build_array(l.id, q.seq) as place
 from (
   select l.id
@@ -110,10 +120,14 @@ from (
   order by l.id) l cross join lateral (
   select q.seq
   from lane_queue q
-  where q.lane_id = l.id and q.seq > case when l.id = $4 then $5::bigint else 0 end and ($2::text is null or (
+  where q.lane_id = l.id and q.seq > case when l.id = $4 then greatest($5::bigint, $6::bigint - 1) else $6 - 1 end
+    and q.seq <= $7::bigint and ($2::text is null or (
       select t.key
       from target t
       where t.id = q.target_id) = $2)
   order by q.seq limit $3) q
 order by l.id, q.seq limit $3`,
-);
+    values: [handlerId, target, limit, ...after, from, to],
+  });
+  return rows;
+};

@@ -20,6 +20,8 @@ export interface NodeRow {
   topics?: readonly string[];
   /** The node's name, which stays after a restart; null: it has none. */
   name?: string | null;
+  /** How late the Temporal server fires timers at most, as it measured; null: not measured. */
+  timersLateMs?: number | null;
 }
 
 /**
@@ -37,11 +39,12 @@ export const touchNode = async (db: Queryable, node: NodeRow, hangsMs = 0): Prom
 with was as (select seen_at from node where id = $1)
 insert into node as n (
   id, task_queue, handlers, version, started_at, seen_at, draining, batch, attributes, functions, name, drained, topics,
-  answered_at)
+  answered_at, timers_late_ms)
 values ($1, $2, $3, $4, clock(), clock(), $5, $6, $7, $8, $9,
-  exists (select from drain d where d.node = $1 or d.is_name and d.node = $9), $10, clock() - $11 * interval '1 ms')
+  exists (select from drain d where d.node = $1 or d.is_name and d.node = $9), $10, clock() - $11 * interval '1 ms', $12)
 on conflict (id) do update set seen_at = excluded.seen_at, draining = n.draining or excluded.draining,
-  functions = excluded.functions, drained = excluded.drained, answered_at = excluded.answered_at
+  functions = excluded.functions, drained = excluded.drained, answered_at = excluded.answered_at,
+  timers_late_ms = excluded.timers_late_ms
 returning (extract(epoch from clock() - (select seen_at from was)) * 1000)::float8 as "silentMs"`,
     values: [
       node.id,
@@ -55,6 +58,7 @@ returning (extract(epoch from clock() - (select seen_at from was)) * 1000)::floa
       node.name ?? null,
       node.topics ?? [],
       hangsMs,
+      node.timersLateMs ?? null,
     ],
   });
   return rows[0]!.silentMs;

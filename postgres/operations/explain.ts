@@ -23,6 +23,7 @@ export interface ExplainRow {
   delayedInMs: number | null;
   expiresAt: Date | null;
   batch: Record<string, unknown> | null;
+  timersLateMs: number | null;
 }
 
 /**
@@ -101,7 +102,10 @@ const FACTS = `
 select s.id, s.state, s.attempts, coalesce(e.error, b.error) as error, ${HANDLER} as handler, ${TARGET} as target,
   ${LEADER} as leader, ${QUEUED} as queued,
   ${HELD} as held, ${inMs('d.not_before')} as "delayedInMs",
-  coalesce(y.expires_at, y.at) as "expiresAt", ${BATCH} as batch
+  coalesce(y.expires_at, y.at) as "expiresAt", ${BATCH} as batch, (
+    select max(n.timers_late_ms)
+    from node n
+    where n.seen_at > clock() - $2 * interval '1 ms') as "timersLateMs"
 from task_state s join task k on k.seq = s.seq join target t on t.id = k.target_id
   join handler h on h.id = t.handler_id join leader l on l.id = t.leader_id cross join lateral (
     select coalesce((t.overrides->>'maxItems')::int, h.max_items) as max_items,

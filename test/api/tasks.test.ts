@@ -120,6 +120,15 @@ test('HTTP API: tags and metadata are shown, found, and refused by name; waiting
   const { body } = await world.call('GET /v1/tasks?tag=red&limit=1');
   expect(body.tasks).toMatchObject([{ id: 'two', tags: ['red'] }]);
   expect(await list(`/v1/tasks?tag=red&limit=1&after=${String(body.next)}`)).toEqual(['one']);
+  const now = Date.now();
+  const times = (since: number, until: number): string =>
+    `since=${new Date(now + since).toISOString()}&until=${new Date(now + until).toISOString()}`;
+  expect(await list(`/v1/handlers/slow/tasks?state=created&target=dk&${times(-60_000, 60_000)}`)).toEqual([
+    'two',
+    'one',
+  ]);
+  expect(await list(`/v1/handlers/slow/tasks?state=created&target=dk&${times(60_000, 90_000)}`)).toEqual([]);
+  expect(await list(`/v1/tasks?tag=red&${times(-60_000, 60_000)}`)).toEqual(['two', 'one']);
   for (const [path, why] of [
     ['/v1/handlers/slow/tasks', /state: expected one of/],
     ['/v1/tasks?tag=red&state=created&order=newest', /order/],

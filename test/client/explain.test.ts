@@ -1,4 +1,5 @@
 import type { Explanation } from '../../client';
+import { touchNode } from '../../postgres/nodes/node';
 import { TASK_STATES } from '../../workflows/planning/states';
 import type { Shop } from './shop';
 import { cut, endAlone, items, openShop } from './shop';
@@ -57,6 +58,20 @@ test('size, quiet, linger: the head of the queue with its own settings [G13]', a
   expect(await explain('b')).toMatchObject({ waitsFor: 'size', facts: { queued: { ahead: 1, waiting: 2 } } });
   await submit('c', 'd');
   expect(await explain('d')).toMatchObject({ waitsFor: 'leader', facts: { queued: { ahead: 3, waiting: 3 } } });
+});
+
+test('how late timers fire is what a live node has measured, at most', async () => {
+  await submit('a');
+  expect((await explain('a')).facts.timersLateMs).toBeNull();
+  const node = { taskQueue: 'q', handlers: ['items'], version: '1', draining: false };
+  await touchNode(shop.pool, { ...node, id: 'n2', timersLateMs: 10_000 });
+  await touchNode(shop.pool, { ...node, id: 'n3', timersLateMs: 12 });
+  const late = await explain('a');
+  expect(late.facts.timersLateMs).toBe(10_000);
+  expect(late.text).toContain("Within 10 s after that (the server's timers fire up to 10 s late)");
+  await run(`update node set seen_at = clock() - interval '1 min' where id = 'n2'`);
+  const inTime = await explain('a');
+  expect([inTime.facts.timersLateMs, inTime.text]).toEqual([12, expect.not.stringContaining('timers')]);
 });
 
 test('a flush, and a batch that is full by bytes [G13]', async () => {

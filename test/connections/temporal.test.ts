@@ -109,11 +109,14 @@ test('a search attribute that the server does not know costs a second request on
 test('a server whose timers are a second late is named at the start of a worker, and one that is in time is not', async () => {
   const late = await startTemporalDev({ ui: false, dynamicConfig: { 'history.timerProcessorMaxTimeShift': '1s' } });
   try {
+    const lateMs: number[] = [];
     const warnings = async ({ address }: TemporalDev): Promise<string[]> => {
       const connection = await NativeConnection.connect({ address });
       const said: string[] = [];
       const log = pino({ level: 'warn' }, { write: (line: string) => void said.push(line) });
-      await warnOfCoarseTimers({ requests: new Requests(new TemporalClient({ connection })), prefix: 'probe', log });
+      const requests = new Requests(new TemporalClient({ connection }));
+      const note = (ms: number): Promise<void> => Promise.resolve(void lateMs.push(ms));
+      await warnOfCoarseTimers({ requests, prefix: 'probe', log, note });
       const execution = { workflowId: 'probe/timer-probe' };
       const last = await connection.workflowService.describeWorkflowExecution({ namespace: 'default', execution });
       expect(last.workflowExecutionInfo?.closeTime ?? null).not.toBeNull(); // none is left open
@@ -124,6 +127,7 @@ test('a server whose timers are a second late is named at the start of a worker,
       expect.stringMatching(/a timer of 100 ms took \d{3,} ms.*timerProcessorMaxTimeShift/),
     ]);
     expect(await warnings(server)).toEqual([]);
+    expect([lateMs.length, lateMs[0]! >= 1_000, lateMs[1]! < 400]).toEqual([2, true, true]);
   } finally {
     await late.stop();
   }

@@ -31,6 +31,8 @@ const WIDENED = [
   '000028_bounds: function is_url has changed',
   // Only `is_url` called it.
   '000028_bounds: function utf16_length is gone',
+  // Another hint of a refusal.
+  '000033_timers_lanes: function check_task has changed',
 ];
 
 let database: TestDatabase;

@@ -168,7 +168,11 @@ test('an index whose creation beside failed takes no other one away', async () =
   await valid(false);
   await expect(migrate(database.url)).rejects.toThrow('held_target_seq, which replaces it, is invalid');
   await valid(true);
-  expect(await migrate(database.url)).toEqual(['000031_drop_held_target', '000032_uncounted_ends']);
+  expect(await migrate(database.url)).toEqual([
+    '000031_drop_held_target',
+    '000032_uncounted_ends',
+    '000033_timers_lanes',
+  ]);
 });
 
 test('who could store tasks may call what a submit calls now, and no one else', async () => {
@@ -207,6 +211,7 @@ drop owned by ${role}, ${owner}, ${columns}; drop role ${role}, ${owner}, ${colu
 test('what cannot be undone is refused, and nothing is undone', async () => {
   await migrate(database.url);
   expect(await migrateDown(database.url, 'muster', '000001')).toEqual([
+    '000033_timers_lanes',
     '000032_uncounted_ends',
     '000031_drop_held_target',
     '000030_held_order',

@@ -45,6 +45,7 @@ interface Row {
   draining: boolean;
   age: number;
   seen: string;
+  timers_late_ms: number | null;
 }
 const read = async (id: string): Promise<Row | undefined> => {
   const text =
@@ -79,6 +80,22 @@ test('a node that was taken for dead is back with its next sign of life', async 
   await eventually(async () => (await read('b'))!.age < 60);
   await database.pool.query(`delete from node where id = 'b'`);
   expect(await eventually(() => read('b'))).toMatchObject({ version: '1.2.3', handlers: ['orders', 'mails'] });
+});
+
+test('how late timers are is kept by signs of life, by a drain, and where the row is written anew', async () => {
+  const registry = await register('timers');
+  expect(await read('timers')).toMatchObject({ timers_late_ms: null });
+  await registry.noteTimers(1_000);
+  expect(await read('timers')).toMatchObject({ timers_late_ms: 1_000 });
+  await database.pool.query(`delete from node where id = 'timers'`);
+  expect(await eventually(() => read('timers'))).toMatchObject({ timers_late_ms: 1_000 });
+  await registry.drain();
+  expect(await read('timers')).toMatchObject({ timers_late_ms: 1_000, draining: true });
+  await registry.noteTimers(20);
+  expect(await read('timers')).toMatchObject({ timers_late_ms: 20, draining: true });
+  await registry.stop();
+  await registry.noteTimers(30); // measured too late
+  expect(await read('timers')).toBeUndefined();
 });
 
 test('heartbeats survive connections that the server closes', async () => {

@@ -16,6 +16,8 @@ export interface TimerProbeOptions {
  */
 const DELAY_MS = 100;
 const COARSE_MS = 400;
+/** How often a server with coarse timers looks at them, if its configuration does not say else. */
+const LOOKS_EVERY_MS = 1_000;
 /**
  * The first timer may be on time by chance: a server that looks once per second may look just then.
  * The other timers start right after such a look.
@@ -33,6 +35,8 @@ export const COARSE_TIMERS =
 export interface MeasuredTimers {
   delayMs: number;
   tookMs: number;
+  /** How late it may fire any timer: a server that looks once per second, up to that. */
+  lateMs: number;
   /** Lingers under a second cannot be kept. */
   isCoarse: boolean;
 }
@@ -47,20 +51,28 @@ export const measureTimers = async (options: TimerProbeOptions): Promise<Measure
   for (let i = 0; i < TIMES; i++) {
     const ms = await measureTimer(options);
     if (ms === null) return null;
-    if (i > 0 && ms < COARSE_MS) return { delayMs: DELAY_MS, tookMs: ms, isCoarse: false };
+    if (i > 0 && ms < COARSE_MS) return { delayMs: DELAY_MS, tookMs: ms, lateMs: ms - DELAY_MS, isCoarse: false };
     tookMs = ms;
   }
-  return { delayMs: DELAY_MS, tookMs, isCoarse: true };
+  return { delayMs: DELAY_MS, tookMs, lateMs: Math.max(LOOKS_EVERY_MS, tookMs - DELAY_MS), isCoarse: true };
 };
 
+interface WarnOptions extends TimerProbeOptions {
+  log: Logger;
+  /** Writes down how late timers are, for `explain`. */
+  note(lateMs: number): Promise<void>;
+}
+
 /**
- * Measures the timers once, at the start of a worker, and warns where lingers and quiet periods
- * under a second cannot be kept. Never throws.
+ * Measures the timers once, at the start of a worker, notes how late they are, and warns where
+ * lingers and quiet periods under a second cannot be kept. Never throws.
  */
-export const warnOfCoarseTimers = async ({ log, ...options }: TimerProbeOptions & { log: Logger }): Promise<void> => {
+export const warnOfCoarseTimers = async ({ log, note, ...options }: WarnOptions): Promise<void> => {
   try {
     const measured = await measureTimers(options);
-    if (measured === null || !measured.isCoarse) return;
+    if (measured === null) return;
+    await note(measured.lateMs);
+    if (!measured.isCoarse) return;
     const { delayMs, tookMs } = measured;
     log.warn(
       { delayMs, tookMs },

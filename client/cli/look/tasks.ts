@@ -34,11 +34,13 @@ export const tasksCommand = (): Command =>
       'muster tasks --state failed --since 2h',
       'muster tasks --tag order-17',
       'muster tasks orders --state created --order oldest --limit 5',
+      'muster tasks orders --state created --until 1h --order oldest',
       'muster tasks orders customer-17 --state created --limit 20',
       'muster tasks orders --state created --ids | xargs muster cancel',
     ],
     'Give --state, --tag, or both. Tasks that have ended come newest first, and so do those with a tag;\n' +
-      'all others by target, as they will be sent.\n' +
+      'all others by target, as they will be sent. --since and --until go by the end of tasks that have ended;\n' +
+      'of all others, and with --tag alone, by when they were accepted: waiting ones come newest first then.\n' +
       'With --json: an object with `tasks`, and `next` for --after (null: that was all).',
   )
     .argument('[handler]', 'default: all, of tasks that have ended or with --tag')
@@ -47,8 +49,8 @@ export const tasksCommand = (): Command =>
     .option('--tag <tag>', 'only tasks that were submitted with this tag')
     .addOption(new Option('--order <order>', 'with --state created: over all targets').choices(TIME_ORDERS))
     .option('--error <text>', 'only tasks whose error contains this text')
-    .option('--since <duration>', 'only tasks that ended within this time', durationOption)
-    .option('--until <duration>', 'only tasks that ended before this time ago', durationOption)
+    .option('--since <duration>', 'only tasks that ended, or were accepted, within this time', durationOption)
+    .option('--until <duration>', 'only tasks that ended, or were accepted, before this time ago', durationOption)
     .option('--limit <n>', 'maximum number of tasks to list', wholeOption(1, MOST_LISTED), 100)
     .option('--after <next>', 'start after the last page')
     .option('--ids', 'print only ids, one per line', false)

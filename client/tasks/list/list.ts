@@ -1,5 +1,7 @@
 import { shownVersion } from '../../../handlers/contracts/payloadVersion';
 import type { Contract } from '../../../handlers/types';
+import type { SeqRange } from '../../../postgres/listing/accepted';
+import { ALL_SEQS } from '../../../postgres/listing/accepted';
 import type { ListedTask } from '../../../postgres/listing/task';
 import { isOrdered } from '../../../postgres/listing/byTime';
 import { readListed } from '../../../postgres/listing/task';
@@ -14,6 +16,7 @@ import { findScope } from '../../operations/scope';
 import type { TaskPage, TaskSummary } from '../../views';
 import { checkTag } from '../labels/check';
 import { shownExpiry, shownTags } from '../read';
+import { acceptedIn } from './accepted';
 import { byTime } from './byTime';
 import type { Cursor, Listing } from './cursor';
 import { decodeCursor, encodeCursor } from './cursor';
@@ -31,7 +34,8 @@ export interface ListTasksOptions {
   tag?: string;
   /**
    * Waiting tasks, those with state `created`, over all targets in the order in which they were
-   * accepted. Default: by target, as they will be sent. Not of a handler with lanes.
+   * accepted. Default: `newest` with `since` or `until`, else by target, as they will be sent. Not
+   * of a handler with lanes.
    */
   order?: TimeOrder;
   /** Only tasks of this target, which needs a handler; default: of the whole handler. */
@@ -39,11 +43,11 @@ export interface ListTasksOptions {
   /** Only tasks whose error contains this text (1 to 1,000 characters, as it is written). */
   error?: string;
   /**
-   * Only tasks that ended at this time or later: a date, ISO time or Unix milliseconds. Only for a
-   * state in which tasks have ended.
+   * Only tasks that ended at this time or later, or were accepted then where `state` is none in
+   * which tasks have ended: a date, ISO time or Unix milliseconds.
    */
   since?: Date | string | number;
-  /** Only tasks that ended before this time, in the same form. */
+  /** Only tasks that ended, or were accepted, before this time, in the same form. */
   until?: Date | string | number;
   /** Most tasks of the page, 1 to 1,000. Default 100. */
   limit?: number;
@@ -61,17 +65,18 @@ export const listTasks = async (
   handler: string | null,
   options: ListTasksOptions,
 ): Promise<TaskPage> => {
-  const wanted = checkWanted(options ?? {});
+  const asked = checkAsked(options ?? {});
   const limit = checkWhole('limit', options.limit ?? 100, 1, PAGE_MAX);
-  const { sources } = wanted;
+  const { handlerId, target } = await scopeOf(client, handler, asked, options.target);
+  const wanted = { ...asked, ...(await listingOf(client, handlerId, asked)) };
+  const { sources, seqs } = wanted;
   const first: Cursor = { source: 0, place: firstPlace(wanted) };
   let cursor: Cursor | null = options.after === undefined ? first : decodeCursor(wanted, options.after);
-  const { handlerId, target } = await scopeOf(client, handler, wanted, options.target);
   const sinceUs = (wanted.since?.getTime() ?? 0) * 1_000;
   const state = wanted.state === null ? null : TASK_STATES[wanted.state];
   // Encoded errors are opened first: `summaries` looks for the text in them.
   const error = client.sealer?.sealsTexts === true ? null : wanted.error;
-  const scope = { handlerId, target, state, sinceUs, error };
+  const scope = { handlerId, target, state, sinceUs, error, seqs };
   const tasks: TaskSummary[] = [];
   for (let parts = 0; cursor !== null && tasks.length < limit && parts < MOST_PARTS; parts++) {
     const at: Cursor = cursor;
@@ -82,7 +87,7 @@ export const listTasks = async (
   return { tasks, next: cursor === null ? null : encodeCursor(wanted, cursor) };
 };
 
-interface Wanted extends Listing {
+interface Asked {
   state: TaskState | null;
   tag: string | null;
   order: TimeOrder | null;
@@ -91,22 +96,18 @@ interface Wanted extends Listing {
   until: Date | null;
 }
 
-const checkWanted = ({ state, tag, order, error, since, until }: ListTasksOptions): Wanted => {
+interface Ranged extends Listing {
+  seqs: SeqRange;
+}
+
+type Wanted = Asked & Ranged;
+
+const checkAsked = ({ state, tag, order, error, since, until }: ListTasksOptions): Asked => {
   const of = state === undefined && tag !== undefined ? null : checkOneOf('state', state, STATES);
-  // Only the tables of what has ended are ordered by time.
-  for (const [field, value] of Object.entries({ since, until }))
-    if (value !== undefined && (of === null || !isTerminal(of)))
-      throw new InvalidArgumentError(
-        field,
-        of === null ? 'a state with it' : `none with state ${of}, of which only the order of sending is kept`,
-        value,
-      );
   return {
-    name: of ?? 'tagged',
-    sources: sourcesOf(of, tag, checkOrder(of, tag, order)),
     state: of,
-    tag: tag ?? null,
-    order: order ?? null,
+    tag: tag === undefined ? null : checkTag('tag', tag),
+    order: checkOrder(of, tag, order),
     error: error === undefined ? null : checkErrorPart('error', error),
     since: since === undefined ? null : checkTime('since', since),
     until: until === undefined ? null : checkTime('until', until),
@@ -122,9 +123,17 @@ const checkOrder = (state: TaskState | null, tag: string | undefined, order: unk
   throw new InvalidArgumentError('order', 'state created with it', `state ${state}`);
 };
 
-const sourcesOf = (state: TaskState | null, tag: string | undefined, order: TimeOrder | null): readonly Source[] => {
-  if (tag !== undefined) return [tagged(checkTag('tag', tag))];
-  return order === null ? SOURCES[state!] : [byTime(order)];
+/** Returns where the tasks are found; waiting ones, and those with a tag, only in the range of the time. */
+const listingOf = async (client: KnowingContext, handlerId: number | null, asked: Asked): Promise<Ranged> => {
+  const { state, tag, since, until } = asked;
+  const name = state ?? 'tagged';
+  const isOfEnds = state !== null && isTerminal(state);
+  const seqs = isOfEnds ? ALL_SEQS : await acceptedIn(client.pool, asked);
+  if (tag !== null) return { name, sources: [tagged(tag, seqs)], seqs };
+  const isOfTime = state === 'created' && (since !== null || until !== null);
+  // A lane has an order of its own.
+  const order = asked.order ?? (isOfTime && !(await isOrdered(client.pool, handlerId!)) ? 'newest' : null);
+  return { name, sources: order === null ? SOURCES[state!] : [byTime(order, seqs)], seqs };
 };
 
 const firstPlace = ({ sources, until }: Wanted): Place => {
@@ -135,7 +144,7 @@ const firstPlace = ({ sources, until }: Wanted): Place => {
 const scopeOf = async (
   client: KnowingContext,
   handler: string | null,
-  { state, tag, order }: Wanted,
+  { state, tag, order }: Asked,
   target: string | undefined,
 ): Promise<{ handlerId: number | null; target: string | null }> => {
   if (handler !== null) {
@@ -191,10 +200,11 @@ const summaries = async (
   });
 };
 
-/** Says so of the tables that are not ordered by time, too. */
-const isInTime = ({ since, until }: Wanted, { finishedAt }: ListedTask): boolean =>
-  (since === null || (finishedAt !== null && finishedAt >= since)) &&
-  (until === null || (finishedAt !== null && finishedAt < until));
+/** Says so of the tables that are not ordered by time, too: by the end, else by the acceptance. */
+const isInTime = ({ state, since, until }: Wanted, { createdAt, finishedAt }: ListedTask): boolean => {
+  const time = state !== null && isTerminal(state) ? finishedAt : createdAt;
+  return (since === null || (time !== null && time >= since)) && (until === null || (time !== null && time < until));
+};
 
 /** A task that was sent again has its end elsewhere, and would be listed twice. */
 export const isStill = ({ batchId, isOwnEnd }: Candidate, row: ListedTask): boolean =>

@@ -1,4 +1,6 @@
 import { listTagged, listTaggedAfter, listTaggedOfAll } from '../../../postgres/listing/tagged';
+import type { SeqRange } from '../../../postgres/listing/accepted';
+import { ALL_SEQS } from '../../../postgres/listing/accepted';
 import type { Tagged } from '../../../postgres/listing/tagged';
 import { inOrder } from '../../../postgres/listing/inOrder';
 import type { Pool } from '../../../postgres/pool';
@@ -11,15 +13,20 @@ const LOOKED = 500;
 /** Later than any task. */
 export const NEWEST = Number.MAX_SAFE_INTEGER;
 
-/** Returns where tasks with this tag are found, newest first, in the scope's state or in any. */
-export const tagged = (tag: string): Source => ({
+/**
+ * Returns where tasks of a range with this tag are found, newest first, in the scope's state or in
+ * any.
+ */
+export const tagged = (tag: string, { from, to }: SeqRange = ALL_SEQS): Source => ({
   name: 'tagged',
-  first: [NEWEST],
+  first: [Math.min(to + 1, NEWEST)],
   read: async (pool, scope, [place], limit) => {
     const read = scope.handlerId === null ? listTaggedOfAll : listTagged;
     const looked = scope.state === null && scope.target === null ? limit : LOOKED;
     const rows = await inOrder(pool, (db) => read(db, tag, scope, Number(place), looked));
-    return partOf({ rows, looked }, scope, limit);
+    const within = rows.filter(({ seq }) => seq >= from);
+    // What comes after one before the range is before it, too.
+    return partOf({ rows: within, looked: within.length < rows.length ? Infinity : looked }, scope, limit);
   },
 });
 

@@ -39,6 +39,13 @@ export const LISTS: Readonly<Record<string, Pages>> = {
   'created, newest first': tasks('mails', { state: 'created', order: 'newest' }),
   'created, oldest first': tasks('mails', { state: 'created', order: 'oldest' }),
   'created, newest first, of a target': tasks('orders', { state: 'created', order: 'newest', target: TARGET }),
+  'created, newest first, in the last three days': tasks('mails', { state: 'created', since: daysAgo(3) }),
+  'created, oldest first, three days ago': tasks('mails', {
+    state: 'created',
+    order: 'oldest',
+    since: daysAgo(3),
+    until: daysAgo(2),
+  }),
   'created, in lanes': tasks('edits', { state: 'created' }),
   batched: tasks('orders', { state: 'batched' }),
   unknown: tasks('orders', { state: 'unknown' }),
@@ -66,7 +73,7 @@ export const LISTS: Readonly<Record<string, Pages>> = {
   'undelivered callbacks, given up': callbacks({ handler: 'mails', state: 'given-up' }),
 };
 
-const [newest, oldest] = (['newest', 'oldest'] as const).map(byTime);
+const [newest, oldest] = (['newest', 'oldest'] as const).map((order) => byTime(order));
 const at = (tasks: number, share: number): number => Math.floor((tasks / 100) * share) * 16_384;
 const fromTheEnd = (source: ReturnType<typeof byTime>, seq: number): string =>
   encodeCursor({ name: 'created', sources: [source] }, { source: 0, place: [seq] });

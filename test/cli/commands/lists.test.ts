@@ -45,8 +45,18 @@ test('tasks lists those that ended within a time, before one, or between two', a
   expect(await listed('--until 1h')).toBe('');
   expect(await listed('--until 1ms')).toBe('bad-1');
   expect(await listed('--since 1h --until 1ms')).toBe('bad-1');
-  const refused = await world.run('tasks orders --state created --until 1h');
-  expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(/until: expected none with state created/)]);
+});
+
+test('tasks lists those that wait, and those with a tag, that were accepted within a time or before one', async () => {
+  const later = { notBefore: '2099-01-01', tags: ['late'] };
+  await world.submit('orders', { ...order('waits-1', 'se'), ...later }, { ...order('waits-2', 'dk'), ...later });
+  const listed = async (options: string): Promise<string[]> =>
+    (await world.run(`tasks orders --ids ${options}`)).stdout.split('\n').filter((id) => id !== '');
+  expect(await listed('--state created --since 1h')).toEqual(['waits-2', 'waits-1']);
+  expect(await listed('--state created --since 1h --until 1ms --order oldest')).toEqual(['waits-1', 'waits-2']);
+  expect(await listed('--state created --until 1h')).toEqual([]);
+  expect(await listed('--tag late --since 1h')).toEqual(['waits-2', 'waits-1']);
+  expect(await listed('--tag late --since 1ms')).toEqual([]);
 });
 
 test('batches lists those of a handler or target, page by page', async () => {

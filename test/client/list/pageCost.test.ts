@@ -1,3 +1,4 @@
+import { findAcceptedFrom, findAcceptedUntil } from '../../../postgres/listing/accepted';
 import * as byTime from '../../../postgres/listing/byTime';
 import { inOrder } from '../../../postgres/listing/inOrder';
 import { listOutcomes } from '../../../postgres/listing/ended';
@@ -29,7 +30,7 @@ beforeAll(async () => {
   await shop.pool.query(`
 with filled as (
   insert into task (seq, created_at, target_id, bytes, id, payload)
-  select (1000000 + g)::bigint * 16384, clock(), t.id, 2, 'filled-' || g, '{}'
+  select (1000000 + g)::bigint * 16384, clock() - (${TASKS} - g) * interval '1 s', t.id, 2, 'filled-' || g, '{}'
   from generate_series(1, ${TASKS}) g join (
     select t.id, row_number() over (order by t.id) as n from target t) t on t.n = 1 + g % ${2 * TARGETS}
   returning seq, target_id),
@@ -146,7 +147,9 @@ describe.each(STATISTICS)('by statistics of the tables %s', (_, statistics) => {
     'a page of waiting tasks, %s first, looks at the heads of targets and reads no more than a page of each',
     async (_, list, place) => {
       const scope = { handlerId, target: null };
-      const page = await reads((db) => list(db, scope, place, { queued: 100, looked: 1_000 }));
+      const page = await reads((db) =>
+        list(db, scope, place, { queued: 100, looked: 1_000, end: list === byTime.listWaitingBefore ? 0 : NEWEST }),
+      );
       // Per target: its first priority, that there is no other, the head of its list; then a page.
       expect(page['queue']).toBeLessThanOrEqual(TARGETS * 3 + TARGETS * 100);
       // Nothing beside comes before the page ends: of the last page no more than a look.
@@ -154,6 +157,27 @@ describe.each(STATISTICS)('by statistics of the tables %s', (_, statistics) => {
       expect(page['task']).toBeUndefined();
     },
   );
+
+  test('where the tasks of a time begin and end is found by few looks', async () => {
+    const middle = Date.now() - (TASKS / 2) * 1_000;
+    for (const find of [findAcceptedFrom, findAcceptedUntil]) {
+      // No row comes back: the statement is explained.
+      const read = await reads((db) => find(db, middle).catch(() => undefined));
+      // A look per halving, and what a statement may have drawn late: a task per second.
+      expect(read['task']).toBeLessThanOrEqual(1 + 64 + 62);
+    }
+  });
+
+  test.each([
+    ['newest', byTime.listWaitingBefore, MIDDLE + 100 * 16_384],
+    ['oldest', byTime.listWaitingAfter, MIDDLE - 100 * 16_384],
+  ] as const)('a page of waiting tasks, %s first, reads nothing past the end of its range', async (_, list, end) => {
+    const scope = { handlerId, target: null };
+    const page = await reads((db) => list(db, scope, MIDDLE, { queued: 100, looked: 1_000, end }));
+    // Per target no more than that there are its priorities.
+    expect(page['queue']).toBeLessThanOrEqual(TARGETS * 2);
+    expect([page['delayed'] ?? 0, page['held'] ?? 0]).toEqual([0, 0]);
+  });
 
   test('a page in the middle of a long lane reads what it shows', async () => {
     const scope = { handlerId, target: null };
@@ -191,7 +215,9 @@ from target t where t.id = 1`);
     ['newest of the rest', byTime.walkWaitingBefore, MIDDLE],
     ['oldest of the rest', byTime.walkWaitingAfter, MIDDLE],
   ] as const)('a page of waiting tasks, %s, that are next to each other reads them alone', async (_, list, place) => {
-    const page = await reads((db) => list(db, handlerId, place, { page: 100, looked: 2_000 }));
+    const page = await reads((db) =>
+      list(db, handlerId, place, { page: 100, looked: 2_000, end: list === byTime.walkWaitingBefore ? 0 : NEWEST }),
+    );
     expect(page['task']).toBeLessThanOrEqual(250); // of two handlers in turns
     expect(page['queue']).toBe(100);
   });

@@ -102,6 +102,13 @@ test.each<[string, Given, string, string, RegExp]>([
   expect(await shop.sql('select from task')).toEqual([]);
 });
 
+test('who may not submit to a lane is told what to do in place of it', async () => {
+  const { hint } = await refusal(submit({ handler: 'lane' }));
+  expect(hint).toMatch(
+    /^Submit by the client library or the HTTP API, .* from SQL write a row of your own, which a program/,
+  );
+});
+
 test('what is just within the limits is accepted', async () => {
   const accepts = async (given: Given): Promise<void> => {
     await submit(given);

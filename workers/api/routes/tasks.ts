@@ -80,8 +80,11 @@ const submit = route({
 });
 
 const times = {
-  since: time.max(40).optional().describe('Only tasks that ended at this time or later; for a final state'),
-  until: time.max(40).optional().describe('Only tasks that ended before this time; for a final state'),
+  since: time
+    .max(40)
+    .optional()
+    .describe('Only tasks that ended at this time or later; where `state` is not final: that were accepted then'),
+  until: time.max(40).optional().describe('Only tasks that ended, or were accepted, before this time'),
 };
 
 const which = {
@@ -97,7 +100,8 @@ const list = route({
   tag,
   summary: 'List the tasks of a handler that are in one state, or have a tag',
   description:
-    'Tasks that have ended come newest first, others by target, as they will be sent; with a tag, newest first. ' +
+    'Tasks that have ended come newest first, others by target, as they will be sent; with a tag, newest first, and so ' +
+    'do waiting ones with `since` or `until`, save in lanes. ' +
     'A page looks at a bounded number of rows: it may be short, even empty, and still have a `next`.',
   params: z.object({ handler: handlerName }),
   query: z.strictObject({

@@ -3,7 +3,7 @@ import { waitForLeader } from './leader';
 import { askedAgain } from './question';
 import { overdueCall, isStalled } from './stalled';
 import { formatDuration } from '../duration';
-import { because, count } from './format';
+import { because, count, ifLate } from './format';
 import { stopped } from './stopped';
 
 /** Explains a task in an open batch: before its call, in a call, or between two calls. */
@@ -61,7 +61,7 @@ const explainWaiting = (facts: ExplainFacts, batch: BatchPart, called: boolean):
     return {
       waitsFor: 'hold',
       inMs: waitMs,
-      text: `Batch ${batch.id} starts in ${formatDuration(waitMs)}, when the rate limit lets it.`,
+      text: `Batch ${batch.id} starts in ${formatDuration(waitMs)}, when the rate limit lets it.${ifLate(facts, waitMs)}`,
     };
   if (waitMs !== null)
     return {
@@ -70,7 +70,7 @@ const explainWaiting = (facts: ExplainFacts, batch: BatchPart, called: boolean):
       text:
         `Call ${batch.attempt} of batch ${batch.id} ` +
         `${batch.refusals > 0 ? 'was refused for now' : 'had no known outcome'}${because(batch.error)}. ` +
-        `The same batch is sent again in ${formatDuration(waitMs)}.`,
+        `The same batch is sent again in ${formatDuration(waitMs)}.${ifLate(facts, waitMs)}`,
     };
   if (batch.dispatched && isStalled(facts.leader)) return waitForLeader(facts, `Batch ${batch.id}`);
   if (batch.dispatched && !facts.handler.served) return waitForLeader(facts, `Batch ${batch.id}`);

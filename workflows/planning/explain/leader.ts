@@ -43,7 +43,7 @@ export const waitForLeader = (facts: ExplainFacts, what: string): Reason => {
       inMs: leader.wakeInMs,
       text:
         `${what} is next for leader "${leader.name}", which looks again within ` +
-        `${formatDuration(leader.wakeInMs)}.${ifCoarse(leader.wakeInMs)}`,
+        `${formatDuration(leader.wakeInMs)}.${ifCoarse(facts, leader.wakeInMs)}`,
     };
   return { waitsFor: 'leader', inMs: 0, text: `${what} is next for leader "${leader.name}", which is at work now.` };
 };

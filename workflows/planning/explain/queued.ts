@@ -4,7 +4,7 @@ import { waitForLeader } from './leader';
 import type { LimitName } from '../limits/limits';
 import { isStalled } from './stalled';
 import { formatDuration } from '../duration';
-import { count, ifCoarse } from './format';
+import { count, ifCoarse, ifLate } from './format';
 import { bySetting, rateSetting, sharedText } from './limitsSet';
 import { stopped } from './stopped';
 
@@ -55,12 +55,12 @@ const explainDelayed = (facts: ExplainFacts, inMs: number): Reason => {
     ? {
         waitsFor: 'delay',
         inMs,
-        text: `It joins no batch for another ${formatDuration(inMs)} (notBefore).`,
+        text: `It joins no batch for another ${formatDuration(inMs)} (notBefore).${ifLate(facts, inMs)}`,
       }
     : {
         waitsFor: 'retry',
         inMs,
-        text: `After ${count(attempts, 'attempt')} it waits ${formatDuration(inMs)} before it joins a new batch.`,
+        text: `After ${count(attempts, 'attempt')} it waits ${formatDuration(inMs)} before it joins a new batch.${ifLate(facts, inMs)}`,
       };
 };
 
@@ -78,7 +78,8 @@ const explainReady = (facts: ExplainFacts, queued: QueuedPart): Reason => {
  * Explains when the batch at the head of the queue closes, while it is neither full nor due. Null:
  * it is due now.
  */
-const closesIn = ({ target }: ExplainFacts, queued: QueuedPart): Reason | null => {
+const closesIn = (facts: ExplainFacts, queued: QueuedPart): Reason | null => {
+  const { target } = facts;
   const { maxItems, minItems, lingerMs, quietMs } = target;
   if (queued.full || queued.flushed || queued.waiting >= maxItems) return null;
   const lingerInMs = lingerMs - queued.oldestMs;
@@ -92,7 +93,7 @@ const closesIn = ({ target }: ExplainFacts, queued: QueuedPart): Reason | null =
       inMs: quietInMs,
       text:
         `${there}; the batch closes in ${formatDuration(quietInMs)} if no other arrives ` +
-        `(quiet period ${formatDuration(quietMs!)}), or when it is full.${ifCoarse(quietMs!)}`,
+        `(quiet period ${formatDuration(quietMs!)}), or when it is full.${ifCoarse(facts, quietMs!)}`,
     };
   if (!enough && quietInMs <= 0)
     return {
@@ -101,14 +102,14 @@ const closesIn = ({ target }: ExplainFacts, queued: QueuedPart): Reason | null =
       text:
         `${there} and none has arrived for a while, but a batch below ${minItems} waits for more; ` +
         `it closes in ${formatDuration(lingerInMs)} at the latest (linger ${formatDuration(lingerMs)}).` +
-        ifCoarse(lingerMs),
+        ifCoarse(facts, lingerMs),
     };
   return {
     waitsFor: 'linger',
     inMs: lingerInMs,
     text:
       `${there}; the batch closes in ${formatDuration(lingerInMs)}, when the oldest of them has waited ` +
-      `${formatDuration(lingerMs)} (linger), or when it is full.${ifCoarse(lingerMs)}`,
+      `${formatDuration(lingerMs)} (linger), or when it is full.${ifCoarse(facts, lingerMs)}`,
   };
 };
 

@@ -115,6 +115,13 @@ export const BATCHED_CASES: Case[] = [
     /^Call 2 of batch 7 was refused for now: 429\. The same batch is sent again in 3 s\.$/,
   ],
   [
+    'sent again, on late timers',
+    { state: 'in-progress', batch: { attempt: 1, retryInMs: 500, error: 'timed out' }, timersLateMs: 1_000 },
+    'retry',
+    500,
+    /is sent again in 500 ms\. Within 1 s after that \(the server's timers fire up to 1 s late\)\.$/,
+  ],
+  [
     'sent again after an unknown outcome',
     { state: 'in-progress', batch: { attempt: 1, retryInMs: 500, error: 'timed out' } },
     'retry',

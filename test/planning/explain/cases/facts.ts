@@ -45,6 +45,7 @@ export const facts = (parts: Parts): ExplainFacts => ({
   attempts: parts.attempts ?? 0,
   error: parts.error ?? null,
   ...(parts.expiresAt === undefined ? {} : { expiresAt: parts.expiresAt }),
+  ...(parts.timersLateMs === undefined ? {} : { timersLateMs: parts.timersLateMs }),
   handler: {
     name: 'orders',
     paused: false,
