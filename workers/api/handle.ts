@@ -26,7 +26,6 @@ import { bodyOf } from './route';
 import type { OperatorLimits } from './routes/operator';
 import { safely } from './streams';
 import type { Quotas } from './tenants/quotas';
-import { RequestQuotas } from './tenants/requestQuotas';
 import { within } from './tenants/within';
 import { checked, fromText } from './validate';
 
@@ -74,23 +73,22 @@ export interface Body {
 /** Handles one request of a route, when it is its turn. Refusals are thrown. */
 export const handle = async (deps: HandleDeps, route: Route, asked: Asked): Promise<FastifyReply> => {
   const { request, caller } = asked;
-  const isHeavy = route.isHeavy?.((request.body as Body | undefined)?.value) === true;
-  const leave = isHeavy ? await deps.turns.enter(caller.id) : undefined;
-  const quotas = new RequestQuotas(deps.quotas, asksDryRun(request.headers));
+  if (route.isHeavy?.((request.body as Body | undefined)?.value) !== true) return respond(deps, route, asked);
+  const leave = await deps.turns.enter(caller.id);
   try {
-    return await respond(deps, route, asked, quotas);
+    return await respond(deps, route, asked);
   } finally {
-    quotas.end();
-    leave?.();
+    leave();
   }
 };
 
 /** Handles a request whose turn it is, from its checked parts to its answer. */
-const respond = async (deps: HandleDeps, whole: Route, asked: Asked, quotas: RequestQuotas): Promise<FastifyReply> => {
+const respond = async (deps: HandleDeps, whole: Route, asked: Asked): Promise<FastifyReply> => {
   const { request, reply, caller, stint } = asked;
   const timed = <T>(work: () => T): T => (stint === null ? work() : stint.during(work));
   const isDryRun = asksDryRun(request.headers);
   const called = isDryRun ? dryRunOf(whole) : whole;
+  const quotas = isDryRun ? deps.quotas.ofDryRuns() : deps.quotas;
   const route = within(called, caller.limits, { pool: deps.client.pool, quotas });
   const body = request.body as Body | undefined;
   const signal = endSignal(deps, route, asked);

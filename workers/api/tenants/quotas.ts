@@ -1,3 +1,5 @@
+import type { Admit } from '../../../client/tasks/submitResult';
+import type { Labels } from '../../../postgres/grouping/labels';
 import { findTenant, readBacklog, readUnfinished } from '../../../postgres/api/tenant';
 import type { TenantRow } from '../../../postgres/api/tenant';
 import type { Pool } from '../../../postgres/pool';
@@ -23,7 +25,7 @@ interface Usage {
 }
 
 /** What a call needs of its tenant's quotas. */
-export interface Need {
+interface Need {
   queued?: number;
   bytes?: number;
   /** `handler\ntarget` of each. */
@@ -32,32 +34,48 @@ export interface Need {
   items?: number;
 }
 
-/** What a request was admitted with, until it has ended. */
-export interface Taken {
-  readonly tenant: string;
-  readonly need: Need;
-  /** Null: it was taken back. */
-  usage: Usage | null;
-}
-
 /**
  * Holds tenants to their quotas, before anything is written. What a tenant has is counted at most
  * once per second and process; what this process admits in between is added, so that several
- * processes together may admit more by what they take in a second. A count may not see yet what
- * requests in progress store: that is added, too.
+ * processes together may admit more by what they take in a second.
  */
 export class Quotas {
-  private readonly usages = new Map<string, Promise<Usage>>();
-  /** Of requests in progress. */
-  private readonly inProgress = new Set<Taken>();
-
   constructor(
     private readonly pool: Pool,
     private readonly now: () => number = () => performance.now(),
+    private readonly usages = new Map<string, Promise<Usage>>(),
+    private readonly isDryRun = false,
   ) {}
 
-  /** Admits what is needed, and says what it took; null: a dry run. @throws ApiProblem */
-  async take(name: string, need: Need, isDryRun: boolean): Promise<Taken | null> {
+  /** Returns the same quotas for dry runs, which are checked and use nothing. */
+  ofDryRuns(): Quotas {
+    return new Quotas(this.pool, this.now, this.usages, true);
+  }
+
+  /** Returns what admits the tasks of one submit of this tenant to a handler. */
+  tasks(name: string, handler: string): Admit {
+    return (tasks) =>
+      this.take(name, {
+        queued: tasks.length,
+        bytes: tasks.reduce((sum, task) => sum + task.bytes + bytesOf(task.labels ?? null), 0),
+        targets: tasks.map(({ target }) => `${handler}\n${target}`),
+      });
+  }
+
+  execution(name: string, items: number): Promise<void> {
+    return this.take(name, { executions: 1, items });
+  }
+
+  /** A fan-out counts as one item beside its items: each is a row that nothing else bounds. */
+  fanout(name: string): Promise<void> {
+    return this.take(name, { items: 1 });
+  }
+
+  items(name: string, items: number): Promise<void> {
+    return this.take(name, { items });
+  }
+
+  private async take(name: string, need: Need): Promise<void> {
     const usage = await this.usage(name);
     // From here to the end in one turn: nothing may be awaited between the checks and the sums.
     const { queued = 0, bytes = 0, executions = 0, items = 0 } = need;
@@ -68,23 +86,12 @@ export class Quotas {
     check('targets with queued tasks', usage.targets.size, targets.size, maxTargets);
     check('executions that have not ended', usage.executions, executions, maxExecutions);
     check('items that have not ended', usage.items, items, maxItems);
-    if (isDryRun) return null;
-    add(usage, need, 1);
-    const taken = { tenant: name, need, usage };
-    this.inProgress.add(taken);
-    return taken;
-  }
-
-  /** Takes back what a request was admitted with: it is tried again from its beginning. */
-  takeBack(taken: Taken): void {
-    this.end(taken);
-    if (taken.usage !== null) add(taken.usage, taken.need, -1);
-    taken.usage = null;
-  }
-
-  /** A request has ended: the next count sees what it stored. */
-  end(taken: Taken): void {
-    this.inProgress.delete(taken);
+    if (this.isDryRun) return;
+    usage.queued += queued;
+    usage.bytes += bytes;
+    if (maxTargets !== null) for (const target of targets) usage.targets.add(target);
+    usage.executions += executions;
+    usage.items += items;
   }
 
   private async usage(name: string): Promise<Usage> {
@@ -101,13 +108,8 @@ export class Quotas {
     return counted;
   }
 
-  private ofTenant(name: string): Taken[] {
-    return [...this.inProgress].filter(({ tenant }) => tenant === name);
-  }
-
   private async count(name: string): Promise<Usage> {
     const begun = this.now();
-    const before = this.ofTenant(name);
     const tenant = await findTenant(this.pool, name);
     if (tenant === null) throw new ApiProblem('not-found', `No tenant ${name}.`);
     const isOfTasks = tenant.maxQueued !== null || tenant.maxBytes !== null || tenant.maxTargets !== null;
@@ -117,35 +119,13 @@ export class Quotas {
       : { queued: 0, bytes: 0, targets: [] };
     const unfinished = isOfItems ? await readUnfinished(this.pool, name) : { executions: 0, items: 0 };
     const until = this.now() + Math.max(FRESH_MS, TIMES_ITS_COST * (this.now() - begun));
-    const usage = {
-      tenant,
-      queued,
-      bytes,
-      targets: new Set(targets.map((one) => one.join('\n'))),
-      ...unfinished,
-      until,
-    };
-    for (const taken of new Set([...before, ...this.ofTenant(name)])) {
-      if (taken.usage === null) continue;
-      add(usage, taken.need, 1);
-      taken.usage = usage;
-    }
-    return usage;
+    return { tenant, queued, bytes, targets: new Set(targets.map((one) => one.join('\n'))), ...unfinished, until };
   }
 }
 
-/** Targets are not taken back: that a try used them makes no other one. */
-const add = (
-  usage: Usage,
-  { queued = 0, bytes = 0, targets = [], executions = 0, items = 0 }: Need,
-  by: 1 | -1,
-): void => {
-  usage.queued += by * queued;
-  usage.bytes += by * bytes;
-  usage.executions += by * executions;
-  usage.items += by * items;
-  if (by === 1 && usage.tenant.maxTargets !== null) for (const target of targets) usage.targets.add(target);
-};
+/** As `readBacklog` counts them in the store. */
+const bytesOf = (labels: Labels | null): number =>
+  labels === null ? 0 : [...labels.tags, labels.metadata ?? ''].reduce((sum, text) => sum + Buffer.byteLength(text), 0);
 
 const check = (what: string, has: number, more: number, most: number | null): void => {
   if (most === null || more === 0 || has + more <= most) return;

@@ -5,12 +5,12 @@ import { parseItemId } from '../../../workflows/planning/fanouts/itemId';
 import { ApiProblem } from '../problem';
 import type { Call } from '../route';
 import type { Bounds } from './bounds';
-import type { RequestQuotas } from './requestQuotas';
+import type { Quotas } from './quotas';
 
 /** What a limited token's call is checked by. */
 export interface Within {
   bounds: Bounds;
-  quotas: RequestQuotas;
+  quotas: Quotas;
 }
 
 /**

@@ -2,18 +2,15 @@ import type { Pool } from '../../../postgres/pool';
 import type { Call, Route } from '../route';
 import type { Limits } from './bounds';
 import { Bounds, isUnlimited } from './bounds';
+import type { Quotas } from './quotas';
 import { REACH } from './reach';
-import type { RequestQuotas } from './requestQuotas';
 
 /** Returns the route as a token with these limits may call it: everything of others is a 404. */
-export const within = (route: Route, limits: Limits, deps: { pool: Pool; quotas: RequestQuotas }): Route => {
+export const within = (route: Route, limits: Limits, deps: { pool: Pool; quotas: Quotas }): Route => {
   if (isUnlimited(limits)) return route;
   const check = REACH[route.id]!;
   const checks = { bounds: new Bounds(limits, deps.pool), quotas: deps.quotas };
-  const checked = async (call: Call): Promise<Call> => {
-    deps.quotas.begin();
-    return (await check(checks, call)) ?? call;
-  };
+  const checked = async (call: Call): Promise<Call> => (await check(checks, call)) ?? call;
   const { until } = route;
   return {
     ...route,
