@@ -215,7 +215,8 @@ class DeliveryRun {
 
   private async tasksMessage(one: TakenNotification, body: TasksEnded): Promise<Message> {
     const { batchId, batchAttempt } = one;
-    const stored = batchId === null ? body : await this.read((db) => withResults(db, body, batchId, batchAttempt));
+    const stored =
+      batchId === null ? body : await this.read((db) => withResults(db, body, batchId, batchAttempt));
     const sealer = one.kind === 'workflow' ? this.deps.workflowSealer : this.deps.sealer;
     const whole = sealer === null ? stored : await openMessage(sealer, stored);
     const timestamp = one.endedAt ?? new Date().toISOString();
