@@ -8,7 +8,7 @@ import type { ActivityDeps } from '../deps';
 /** Notifications claimed ahead of delivery. */
 const TAKE = 64;
 /** Lease of a claimed notification: longer than its delivery and the deliveries before it. */
-export const LEASE_MS = 60_000;
+const LEASE_MS = 60_000;
 /**
  * After the soft deadline a look goes on for as long as a delivery may take, while some of its
  * deliveries are in progress: with notifications that were never tried, which do not wait for them.

@@ -1,5 +1,5 @@
 import type { TaskEnd, TasksEnded } from '../../workflows/definitions';
-import type { Queryable } from '../../postgres/pool';
+import type { Pool } from '../../postgres/pool';
 import type { StoredValue } from '../../postgres/callbacks/taskEnd';
 import { readTaskEnds, readValues } from '../../postgres/callbacks/taskEnd';
 
@@ -12,7 +12,7 @@ const RESULT_BYTES = 32_768;
  * transaction writes each value once.
  */
 export const withResults = async (
-  db: Queryable,
+  pool: Pool,
   message: TasksEnded,
   batchId: number | null,
   attempt: number | null,
@@ -22,13 +22,13 @@ export const withResults = async (
     (task) => task.result === undefined && (task.state === 'succeeded' || task.state === 'failed'),
   );
   const ends = await readTaskEnds(
-    db,
+    pool,
     asked.map((task) => task.id),
   );
   // A task that was redriven since then has another batch by now: this message is about this batch.
   const placed = ends.filter((end) => end.batchId === batchId && end.attempt === attempt && end.place !== null);
   const values = await readValues(
-    db,
+    pool,
     placed.map((end) => ({ batchId, attempt, place: end.place! })),
     RESULT_BYTES - 1,
   );

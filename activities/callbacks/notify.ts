@@ -4,18 +4,14 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 import type { DeliveryAnswer, FanoutEnded, TasksEnded } from '../../workflows/definitions';
 import { fanoutEndedSignal, tasksEndedSignal } from '../../workflows/definitions';
 import {
-  BEGIN_MESSAGE,
   endNotification,
   nextNotificationInMs,
-  putBackNotification,
   putOffNotification,
   readBody,
 } from '../../postgres/callbacks/notification';
 import type { TakenNotification } from '../../postgres/callbacks/notification';
-import { concernsStore, isRetryable } from '../../postgres/errors';
+import { concernsStore } from '../../postgres/errors';
 import { outlast } from '../../postgres/outage';
-import { inTransaction } from '../../postgres/pool';
-import type { Queryable } from '../../postgres/pool';
 import { DEFAULT_WORKFLOWS, workflowRefusal } from '../../workflows/planning/callbacks/workflows';
 import { NOTIFIER_LOOK } from '../../postgres/sweeper/overdueWork';
 import type { ActivityDeps } from '../deps';
@@ -25,7 +21,6 @@ import { LookSign } from '../accepted/lookSign';
 import { Deliveries } from './deliveries';
 import { partsOf, withResults } from './message';
 import { openMessage } from './openMessage';
-import { OutboxWriter } from './outboxWriter';
 import { sendWebhook } from './webhook';
 import type { Delivery } from './webhook';
 
@@ -34,8 +29,6 @@ const BEAT_MS = 5_000;
 const FIRST_WAIT_MS = 2_000;
 const LONGEST_WAIT_MS = 3_600_000;
 const GIVE_UP_AFTER_MS = 24 * 3_600_000;
-/** Wait of a message that the store could not give: the same each time, since nothing was sent. */
-const UNREAD_WAIT_MS = 30_000;
 
 /**
  * Most bytes of one signal or request: a server refuses payloads of 2 MB, receivers larger bodies.
@@ -96,11 +89,6 @@ const fanoutMessage = (body: FanoutEnded): Message => ({
   partsOf: () => [body],
 });
 
-/** `unread`: the store was too busy to give the message, so nothing was sent. */
-type Tried = Delivery | { kind: 'unread'; error: string };
-
-const jittered = (ms: number): number => ms * (0.9 + 0.2 * Math.random());
-
 class DeliveryRun {
   private readonly answer: DeliveryAnswer = { delivered: 0, givenUp: 0, putOff: 0, dueInMs: null };
   /**
@@ -109,15 +97,11 @@ class DeliveryRun {
    */
   private readonly down = new Map<string, string>();
 
-  private readonly outbox: OutboxWriter;
-
   constructor(
     private readonly deps: ActivityDeps,
     private readonly sign: LookSign,
     private readonly signal: AbortSignal,
-  ) {
-    this.outbox = new OutboxWriter(deps);
-  }
+  ) {}
 
   async run(): Promise<DeliveryAnswer> {
     const { deps } = this;
@@ -135,88 +119,67 @@ class DeliveryRun {
    * notification is then due again when its lease expires.
    */
   private async settle(one: TakenNotification): Promise<void> {
+    const { pool, log } = this.deps;
     // Lets the next process start immediately, not after the lease.
-    if (this.isStopping()) return this.putBack(one, 0, 'not tried: the worker was stopping');
+    if (this.isStopping())
+      return putOffNotification(pool, one.id, one.attempts, 0, 'not tried: the worker was stopping');
     const delivery = await this.deliver(one);
     this.sign.give();
-    switch (delivery.kind) {
-      case 'delivered':
-        this.answer.delivered++;
-        return this.recordDelivered(one);
-      case 'unread':
-        this.answer.putOff++;
-        return this.putBack(one, jittered(UNREAD_WAIT_MS), (this.answer.lastError = cutText(delivery.error)));
-      case 'given-up':
-        return this.giveUp(one, delivery.error);
-      case 'retry':
-        return this.putOff(one, delivery);
+    if (delivery.kind === 'delivered') {
+      this.answer.delivered++;
+      // Keep trying to record the delivery: otherwise the receiver would get it again after the
+      // lease.
+      return outlast(() => endNotification(pool, one.id, one.attempts, null), {
+        signal: this.signal,
+        onOutage: (err) => log.warn({ err, notification: one.id }, 'a delivery is buffered until Postgres accepts it'),
+      });
     }
-  }
-
-  /**
-   * Keeps trying to record the delivery: otherwise the receiver would get it again after the lease.
-   */
-  private recordDelivered(one: TakenNotification): Promise<void> {
-    const { pool, log } = this.deps;
-    return outlast(() => this.outbox.write(one, () => endNotification(pool, one.id, one.attempts, null)), {
-      signal: this.signal,
-      onOutage: (err) => log.warn({ err, notification: one.id }, 'a delivery is buffered until Postgres accepts it'),
-    });
-  }
-
-  private putBack(one: TakenNotification, inMs: number, error: string): Promise<void> {
-    return this.outbox.write(one, () => putBackNotification(this.deps.pool, one.id, one.attempts, inMs, error));
-  }
-
-  private putOff(one: TakenNotification, { error, afterMs = 0 }: Extract<Delivery, { kind: 'retry' }>): Promise<void> {
-    const waitMs = deliveryWaitMs(one.attempts);
-    if (waitMs === null) return this.giveUp(one, `given up after ${one.attempts} attempts: ${error}`);
+    this.answer.lastError = cutText(delivery.error);
+    const waitMs = delivery.kind === 'given-up' ? null : deliveryWaitMs(one.attempts);
+    if (waitMs === null) {
+      this.answer.givenUp++;
+      const error =
+        delivery.kind === 'given-up' ? delivery.error : `given up after ${one.attempts} attempts: ${delivery.error}`;
+      log.warn({ notification: one.id, batch: one.batchId, error }, 'a callback was not delivered');
+      return endNotification(pool, one.id, one.attempts, cutText(error));
+    }
     this.answer.putOff++;
-    const text = (this.answer.lastError = cutText(error));
-    const inMs = Math.max(jittered(waitMs), Math.min(afterMs, LONGEST_WAIT_MS));
-    return this.outbox.write(one, () => putOffNotification(this.deps.pool, one.id, one.attempts, inMs, text));
-  }
-
-  private giveUp(one: TakenNotification, error: string): Promise<void> {
-    const { pool, log } = this.deps;
-    this.answer.givenUp++;
-    const text = (this.answer.lastError = cutText(error));
-    log.warn({ notification: one.id, batch: one.batchId, error }, 'a callback was not delivered');
-    return this.outbox.write(one, () => endNotification(pool, one.id, one.attempts, text));
+    const asked = delivery.kind === 'retry' ? (delivery.afterMs ?? 0) : 0;
+    const jitter = 0.9 + 0.2 * Math.random();
+    await putOffNotification(
+      pool,
+      one.id,
+      one.attempts,
+      Math.max(waitMs * jitter, Math.min(asked, LONGEST_WAIT_MS)),
+      cutText(delivery.error),
+    );
   }
 
   /**
-   * Delivers one message. Whatever fails in reading or sending it concerns this message alone, also
-   * a statement that waits or takes too long; only an outage of the store is thrown, since it
+   * Delivers one message. Whatever fails in reading or sending it is an attempt of this message
+   * alone, also a statement that takes too long; only an outage of the store is thrown, since it
    * concerns all of them.
    */
-  private async deliver(one: TakenNotification): Promise<Tried> {
+  private async deliver(one: TakenNotification): Promise<Delivery> {
     try {
       const message = await this.messageOf(one);
       return one.kind === 'workflow' ? await this.signalWorkflow(one, message) : await this.callWebhook(one, message);
     } catch (error) {
-      if (error instanceof CodecError)
-        return { kind: 'retry', error: `not sent: its results cannot be decoded: ${error.message}` };
-      if (concernsStore(error)) throw error;
-      return { kind: isRetryable(error) ? 'unread' : 'retry', error: `not sent: ${describeThrown(error)}` };
+      if (!(error instanceof CodecError) && concernsStore(error)) throw error;
+      const why =
+        error instanceof CodecError ? `its results cannot be decoded: ${error.message}` : describeThrown(error);
+      return { kind: 'retry', error: `not sent: ${why}` };
     }
   }
 
   private async messageOf(one: TakenNotification): Promise<Message> {
-    const body = one.body ?? (await this.read((db) => readBody(db, one.id)));
+    const body = one.body ?? (await readBody(this.deps.pool, one.id));
     if (typeof body !== 'object' || body === null) throw new TypeError(`body: expected an object, got ${show(body)}`);
     return 'fanout' in body ? fanoutMessage(body as FanoutEnded) : this.tasksMessage(one, body as TasksEnded);
   }
 
-  /** Reads what one message needs, and not for long. */
-  private read<T>(work: (db: Queryable) => Promise<T>): Promise<T> {
-    return inTransaction(this.deps.pool, work, BEGIN_MESSAGE);
-  }
-
   private async tasksMessage(one: TakenNotification, body: TasksEnded): Promise<Message> {
-    const { batchId, batchAttempt } = one;
-    const stored =
-      batchId === null ? body : await this.read((db) => withResults(db, body, batchId, batchAttempt));
+    const stored = await withResults(this.deps.pool, body, one.batchId, one.batchAttempt);
     const sealer = one.kind === 'workflow' ? this.deps.workflowSealer : this.deps.sealer;
     const whole = sealer === null ? stored : await openMessage(sealer, stored);
     const timestamp = one.endedAt ?? new Date().toISOString();

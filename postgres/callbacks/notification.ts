@@ -14,7 +14,7 @@ export interface TakenNotification {
   batchId: number | null;
   /** Attempt of the batch: it says which result pages count. */
   batchAttempt: number | null;
-  /** Deliveries begun, this one included, but those that were put back unsent. */
+  /** Deliveries begun, this one included. */
   attempts: number;
   kind: 'workflow' | 'webhook';
   address: unknown;
@@ -88,22 +88,6 @@ export const readBody = async (db: Queryable, id: number): Promise<unknown> => {
 };
 
 /**
- * Begins the reading of one message: whoever holds what it reads, or however much that is, the
- * message alone waits, and not for long.
- */
-export const BEGIN_MESSAGE = `begin; set local lock_timeout = '1s'; set local statement_timeout = '5s'`;
-
-/**
- * The row of one message in delivery. Fails as busy, at once, while another transaction holds it:
- * no connection waits for it.
- */
-const HELD = `
-held as (
-  select id
-  from notification
-  where id = $1 and attempts = $2 and done_at is null for no key update nowait)`;
-
-/**
  * Ends a message: delivered, or given up (`error` says why). Writes nothing if a later delivery has
  * begun.
  */
@@ -115,11 +99,8 @@ export const endNotification = async (
 ): Promise<void> => {
   await db.query({
     name: 'end-notification',
-    text: `
-with ${HELD}
-update notification n set done_at = clock(), next_at = null, error = $3
-from held h
-where n.id = h.id`,
+    text: `update notification set done_at = clock(), next_at = null, error = $3 where id = $1 and attempts = $2
+      and done_at is null`,
     values: [id, attempts, error],
   });
 };
@@ -134,29 +115,8 @@ export const putOffNotification = async (
   await db.query({
     name: 'put-off-notification',
     text: `
-with ${HELD}
-update notification n set next_at = clock() + $3 * interval '1 ms', error = $4
-from held h
-where n.id = h.id`,
-    values: [id, attempts, inMs, error],
-  });
-};
-
-/** Puts off a message that was not sent: the delivery that was begun is no attempt. */
-export const putBackNotification = async (
-  db: Queryable,
-  id: number,
-  attempts: number,
-  inMs: number,
-  error: string,
-): Promise<void> => {
-  await db.query({
-    name: 'put-back-notification',
-    text: `
-with ${HELD}
-update notification n set next_at = clock() + $3 * interval '1 ms', error = $4, attempts = n.attempts - 1
-from held h
-where n.id = h.id`,
+update notification set next_at = clock() + $3 * interval '1 ms', error = $4
+where id = $1 and attempts = $2 and done_at is null`,
     values: [id, attempts, inMs, error],
   });
 };
