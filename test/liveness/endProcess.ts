@@ -13,20 +13,10 @@ interface Judged {
   failures: readonly string[];
 }
 
-/**
- * Runs a command of the harness, prints its outcome, and ends the process by its verdict. `stop`:
- * ends the run early, so that what was done is judged; a second signal ends the process at once.
- */
-export const endWith = (log: (line: string) => void, run: () => Promise<Judged>, stop?: () => void): void => {
+/** Runs a command of the harness, prints its outcome, and ends the process by its verdict. */
+export const endWith = (log: (line: string) => void, run: () => Promise<Judged>): void => {
   process.once('exit', killLeftovers);
-  let isStopping = stop === undefined;
-  const end = (): void => {
-    if (isStopping) process.exit(1);
-    isStopping = true;
-    log('stopping: what was done is judged; the next Ctrl-C ends at once');
-    stop?.();
-  };
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, end);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   run().then(
     (outcome) => {
       for (const failure of outcome.failures) log(`! ${failure}`);

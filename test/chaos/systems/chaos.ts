@@ -16,8 +16,7 @@ const flags = processFlags(
       'Random faults of every kind, one after another, while work of all five systems arrives; then every task, item and message is accounted for.',
     result:
       'One line of JSON on stdout, what happens on stderr. Exit code 1 if work did not go on within --within after a fault, ' +
-      'anything was lost, doubled, out of order, stuck or untold, or something stood for a minute and was called healthy. ' +
-      'After Ctrl-C no more faults begin, and what was done is judged.',
+      'anything was lost, doubled, out of order, stuck or untold, or something stood for a minute and was called healthy.',
     examples: ['', '--minutes 60 --seed 7', '--minutes 2 --only kill,temporal-emptied --rate 20'],
   },
   {
@@ -38,10 +37,4 @@ const canFill = !chosen.includes('disk-full') || Disk.canMount(mkdtempSync(path.
 const only = canFill ? chosen : chosen.filter((kind) => kind !== 'disk-full');
 log(`seed ${seed}`);
 if (!canFill) log('disk-full is left out: it needs a disk in memory, which this user may not mount');
-const stopped = new AbortController();
-const options = { forMs: minutes * 60_000, faults, workers, rate, seed, only, withinMs: within, log };
-endWith(
-  log,
-  () => runChaos({ ...options, stopped: stopped.signal }),
-  () => stopped.abort(),
-);
+endWith(log, () => runChaos({ forMs: minutes * 60_000, faults, workers, rate, seed, only, withinMs: within, log }));

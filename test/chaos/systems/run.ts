@@ -34,8 +34,6 @@ export interface ChaosOptions {
   only: readonly FaultKind[];
   /** The rate of arrivals must be reached again within this after each fault. */
   withinMs: number;
-  /** When it is aborted, no more faults begin. */
-  stopped: AbortSignal;
   log: (line: string) => void;
 }
 
@@ -102,7 +100,7 @@ const streamsOf = ({ submitting, downstream }: World, seed: number): Streams => 
 };
 
 const strikeAll = async (world: World, options: ChaosOptions, streams: Streams): Promise<StruckFault[]> => {
-  const { log, seed, only, forMs, faults, stopped } = options;
+  const { log, seed, only, forMs, faults } = options;
   const random = randomOf(seed);
   const plan = planFaults(random, only);
   const struck: StruckFault[] = [];
@@ -110,8 +108,7 @@ const strikeAll = async (world: World, options: ChaosOptions, streams: Streams):
   await sleep(BASE_MS);
   const perS = ((world.downstream.effectsMs.length - before) * 1_000) / BASE_MS;
   log(`before any fault ${perS.toFixed(1)} tasks per second have their effect`);
-  const endMs = performance.now() + forMs;
-  while (performance.now() < endMs && struck.length < faults && !stopped.aborted) {
+  for (const endMs = performance.now() + forMs; performance.now() < endMs && struck.length < faults;) {
     const fault = plan.next().value;
     const one = await strike(world, fault, random, perS, log);
     struck.push(one);
