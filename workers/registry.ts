@@ -48,7 +48,7 @@ export class Registry {
   /** Notes how late the Temporal server fires timers at most. */
   async noteTimers(lateMs: number): Promise<void> {
     this.timersLateMs = lateMs;
-    // Before the start nobody is to count on the node, and its end deletes the row.
+    // Before its start no one is to count on the node, and its end deletes the row.
     if (this.state === 'started') await this.say();
   }
 

@@ -135,7 +135,7 @@ class Reading {
 
   /**
    * Takes one completion; true: hand it on, to be tried again later or to be refused where its
-   * sender can see it. One that meets a lock or takes too long holds up no other.
+   * sender can see it. Others are taken after one that met a lock or took too long.
    */
   private async complete({ told, eventId }: Signalled): Promise<boolean> {
     try {

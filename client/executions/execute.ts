@@ -3,7 +3,6 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Sealer } from '../../handlers/codec/sealer';
 import { withRetries } from '../../postgres/errors';
 import * as store from '../../postgres/executions/execution';
-import type { ExecutionRow } from '../../postgres/executions/view';
 import { readExecution } from '../../postgres/executions/view';
 import { inTransaction } from '../../postgres/pool';
 import type { Pool } from '../../postgres/pool';
@@ -138,7 +137,9 @@ class StoredParts {
   private async isStaging(): Promise<boolean> {
     const found = await readExecution(this.pool, this.execution.id);
     if (found?.state !== EXECUTION.staging) return false;
-    if (!isDeepStrictEqual(askedBy(found), askedBy(this.execution))) throw this.conflict(found);
+    const [before, now] = [askedBy(found), askedBy(this.execution)];
+    const others = Object.keys(now).filter((field) => !isDeepStrictEqual(before[field], now[field]));
+    if (others.length > 0) throw this.conflict(`with another ${others.join(', ')}`);
     return true;
   }
 
@@ -155,13 +156,14 @@ class StoredParts {
     const { id, functionId, method } = this.execution;
     const found = await readExecution(this.pool, id);
     if (found === null || found.functionId !== functionId || found.method !== method || found.items !== total)
-      throw this.conflict(found);
+      throw this.conflict(`(${found?.functionId}/${found?.method}, ${found?.items} items)`);
   }
 
-  private conflict(found: ExecutionRow | null): MusterError {
+  private conflict(how: string): MusterError {
     return new MusterError(
       'ID_CONFLICT',
-      `requestId: expected a new UUID, got ${this.execution.id}, which another request has used (${found?.functionId}/${found?.method}, ${found?.items} items). Nothing was accepted.`,
+      `requestId: expected a new UUID, got ${this.execution.id}, which another request has used ${how}. ` +
+        'Nothing was accepted.',
     );
   }
 }
@@ -173,7 +175,7 @@ const askedBy = ({
   config,
   topic,
   maxAttempts,
-}: Omit<store.NewExecution, 'id' | 'tenant'>): object => ({
+}: Omit<store.NewExecution, 'id' | 'tenant'>): Record<string, unknown> => ({
   functionId,
   method,
   config: JSON.parse(JSON.stringify(config)) as object,

@@ -63,7 +63,8 @@ export const openFanout = async (pool: Pool, options: OpenFanoutOptions): Promis
       'id',
       'an id that was not opened before with other options',
       id,
-      `It has userKey ${JSON.stringify(found.userKey)}, segmentSize ${found.segmentSize}, ${receiverOf(found.address)}.`,
+      `It has userKey ${JSON.stringify(found.userKey)}, segmentSize ${found.segmentSize}, ` +
+        `${receiverOf(found.address)}.`,
     );
   return requireFanout(pool, id!);
 };

@@ -53,7 +53,7 @@ export interface FanoutOpening {
   segmentSize: number;
   /** Who is told of its end; null: no one is. */
   address: unknown;
-  /** Its retention period is over, and its rows are being deleted. */
+  /** Its retention period has passed, and its rows are being deleted. */
   isDeleted: boolean;
 }
 

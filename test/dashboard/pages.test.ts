@@ -33,7 +33,7 @@ afterAll(async () => {
 });
 
 const SHOTS = process.env['MUSTER_SCREENSHOTS'];
-/** Bytes of a page as it is taken. Those kept in docs are reduced to 128 colours: a third of that. */
+/** Most bytes of a page as taken; those kept in docs have 128 colours, and a third of that. */
 const MOST_BYTES = 200_000;
 /** Those that docs/dashboard.md shows. */
 const SHOWN = ['overview', 'target', 'tasks', 'task', 'lane', 'nodes', 'redrive', 'bulk'];

@@ -164,6 +164,15 @@ test('health() names the part that does not work', async () => {
   ]);
 });
 
+test('it notes for explain how late the timers of its server fire', async () => {
+  await begin({});
+  const noted = async (): Promise<boolean> => {
+    const { rows } = await database.pool.query<{ ms: number | null }>('select timers_late_ms as ms from node');
+    return rows.length === 1 && rows[0]!.ms !== null && rows[0]!.ms >= 0;
+  };
+  await eventually(noted);
+});
+
 test('without handlers a worker runs executions', async () => {
   await begin({ functions: [defineFunction({ name: 'double', run: ([n]) => String(Number(n) * 2) })] });
   const execution = await clientOf().execute({ functionId: 'double', method: 'of' }, [['21']]);

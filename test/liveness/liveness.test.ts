@@ -25,7 +25,7 @@ const PHASES =
     ? ['stops-2', 'starved', 'temporal-stopped', 'half-open-held']
     : inCi(['stops-2'], ['stops-2', 'half-open-held']);
 
-test('a stop, a starved CPU, a Temporal that stands still, a Postgres behind which nothing comes: it goes on, and the truth is told', async () => {
+test(`after faults (${PHASES.join(', ')}) it goes on, and the truth is told`, async () => {
   const { code, outcome, said } = await run(
     `--only ${PHASES.join(',')} --stops 1 --busy 4 --seconds 5 --away 5s --half-open 5s --calm 3s --rate 20 --leaders 4 --seed 1`.split(
       ' ',

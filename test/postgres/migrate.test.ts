@@ -168,11 +168,8 @@ test('an index whose creation beside failed takes no other one away', async () =
   await valid(false);
   await expect(migrate(database.url)).rejects.toThrow('held_target_seq, which replaces it, is invalid');
   await valid(true);
-  expect(await migrate(database.url)).toEqual([
-    '000031_drop_held_target',
-    '000032_uncounted_ends',
-    '000033_timers_lanes',
-  ]);
+  const applied = (await migrate(database.url)).join(' ');
+  expect(applied).toBe('000031_drop_held_target 000032_uncounted_ends 000033_timers_lanes');
 });
 
 test('who could store tasks may call what a submit calls now, and no one else', async () => {

@@ -15,8 +15,7 @@ import { findStatements } from './statements/find';
 /** Statements made at run time, by file: tables, columns or conditions come as arguments. */
 const MADE_AT_RUN_TIME: Readonly<Record<string, number>> = {
   'postgres/callersTransaction.ts': 1, // hands statements on
-  'postgres/listing/accepted.ts': 1, // these eight: each is run by test/client/list
-  'postgres/listing/batchList.ts': 1,
+  'postgres/listing/batchList.ts': 1, // these seven: each is run by test/client/list
   'postgres/listing/batches.ts': 1,
   'postgres/listing/byTime.ts': 2,
   'postgres/listing/ended.ts': 1,

@@ -123,15 +123,16 @@ const checkOrder = (state: TaskState | null, tag: string | undefined, order: unk
   throw new InvalidArgumentError('order', 'state created with it', `state ${state}`);
 };
 
-/** Returns where the tasks are found; waiting ones, and those with a tag, only in the range of the time. */
+/** Returns where tasks are found; waiting ones, and those with a tag, only in the time's range. */
 const listingOf = async (client: KnowingContext, handlerId: number | null, asked: Asked): Promise<Ranged> => {
   const { state, tag, since, until } = asked;
   const name = state ?? 'tagged';
   const isOfEnds = state !== null && isTerminal(state);
-  const seqs = isOfEnds ? ALL_SEQS : await acceptedIn(client.pool, asked);
+  const isInRange = !isOfEnds && (tag !== null || state === 'created');
+  const seqs = isInRange ? await acceptedIn(client.pool, asked) : ALL_SEQS;
   if (tag !== null) return { name, sources: [tagged(tag, seqs)], seqs };
   const isOfTime = state === 'created' && (since !== null || until !== null);
-  // A lane has an order of its own.
+  // A lane keeps its own order.
   const order = asked.order ?? (isOfTime && !(await isOrdered(client.pool, handlerId!)) ? 'newest' : null);
   return { name, sources: order === null ? SOURCES[state!] : [byTime(order, seqs)], seqs };
 };

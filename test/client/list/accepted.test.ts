@@ -46,7 +46,8 @@ const fill = async (): Promise<void> => {
   await cut(pool, ['i-0', 'i-15', 'i-30'], { state: 3, error: 'the answer was lost' });
   await pool.query({
     text: `
-update task k set created_at = to_timestamp($1::float8 / 1000) + (n.i - case when n.i % 7 = 0 then 1.7 else 0 end) * interval '30 s'
+update task k
+set created_at = to_timestamp($1::float8 / 1000) + (n.i - case when n.i % 7 = 0 then 1.7 else 0 end) * interval '30 s'
 from (select seq, row_number() over (order by seq) as i from task) n
 where n.seq = k.seq`,
     values: [START],

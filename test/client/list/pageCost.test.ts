@@ -1,4 +1,4 @@
-import { findAcceptedFrom, findAcceptedUntil } from '../../../postgres/listing/accepted';
+import { halveToTime, walkBeforeTime, WALKED, walkToTime } from '../../../postgres/listing/accepted';
 import * as byTime from '../../../postgres/listing/byTime';
 import { inOrder } from '../../../postgres/listing/inOrder';
 import { listOutcomes } from '../../../postgres/listing/ended';
@@ -9,6 +9,7 @@ import type { Client, Pool, Queryable } from '../../../postgres/pool';
 import type { Shop } from '../shop';
 import { cut, itemHandler, items, openShop } from '../shop';
 import { createClient } from '../../../client';
+import { acceptedIn } from '../../../client/tasks/list/accepted';
 import type { Place } from '../../../client/tasks/list/sources';
 import { SOURCES } from '../../../client/tasks/list/sources';
 import { NO_TEMPORAL } from '../../helpers/database';
@@ -160,12 +161,16 @@ describe.each(STATISTICS)('by statistics of the tables %s', (_, statistics) => {
 
   test('where the tasks of a time begin and end is found by few looks', async () => {
     const middle = Date.now() - (TASKS / 2) * 1_000;
-    for (const find of [findAcceptedFrom, findAcceptedUntil]) {
-      // No row comes back: the statement is explained.
-      const read = await reads((db) => find(db, middle).catch(() => undefined));
-      // A look per halving, and what a statement may have drawn late: a task per second.
-      expect(read['task']).toBeLessThanOrEqual(1 + 64 + 62);
-    }
+    const minute = 60_000;
+    const near = (ms: number): Promise<number> => inOrder(shop.pool, (db) => halveToTime(db, ms));
+    const places = [await near(middle - minute), await near(middle + minute)] as const;
+    // No row comes back: the statements are explained.
+    const halved = await reads((db) => halveToTime(db, middle).catch(() => undefined));
+    expect(halved['task']).toBeLessThanOrEqual(1 + 64);
+    // What a statement may have drawn late: a task per second.
+    const up = await reads((db) => walkToTime(db, middle, places[0]).catch(() => undefined));
+    const down = await reads((db) => walkBeforeTime(db, middle, places[1]).catch(() => undefined));
+    expect([up['task']! <= 62, down['task']! <= 62]).toEqual([true, true]);
   });
 
   test.each([
@@ -232,4 +237,27 @@ analyze outcome; analyze target`);
   const page = await reads((db) => listOutcomes(db, scope, { us: 8e15, id: 0 }, 1_000));
   expect(page['outcome']).toBeLessThanOrEqual(1_001);
   expect(page['target']).toBe(1);
+});
+
+/** The last test: it stores tasks that are nowhere but in their table. */
+test('where a time begins and ends is exact among thousands of tasks per second', async () => {
+  const { pool } = shop;
+  const last = (await pool.query<{ seq: number }>('select max(seq) as seq from task')).rows[0]!.seq;
+  const begun = Date.parse('2099-01-01T00:00:00Z');
+  // A task per millisecond: three walks to each side.
+  await pool.query({
+    text: `
+insert into task
+select (jsonb_populate_record(k, jsonb_build_object(
+  'seq', $1::bigint + n, 'id', 'copy-' || n, 'created_at', to_timestamp($2::float8 / 1000) + n * interval '1 ms'))).*
+from task k, generate_series(1, 120000) n
+where k.seq = $1`,
+    values: [last, begun],
+  });
+  const at = (ms: number): Date => new Date(begun + ms);
+  expect(120_000 / WALKED).toBeGreaterThan(5);
+  expect(await acceptedIn(pool, { since: at(60_000), until: at(60_010) })).toEqual({
+    from: last + 60_000,
+    to: last + 60_009,
+  });
 });

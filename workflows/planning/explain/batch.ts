@@ -61,7 +61,8 @@ const explainWaiting = (facts: ExplainFacts, batch: BatchPart, called: boolean):
     return {
       waitsFor: 'hold',
       inMs: waitMs,
-      text: `Batch ${batch.id} starts in ${formatDuration(waitMs)}, when the rate limit lets it.${ifLate(facts, waitMs)}`,
+      text:
+        `Batch ${batch.id} starts in ${formatDuration(waitMs)}, when the rate limit lets it.` + ifLate(facts, waitMs),
     };
   if (waitMs !== null)
     return {

@@ -50,7 +50,7 @@ export interface ExplainFacts {
   /** ISO time at which it fails if it still waits then; absent or null: never. */
   expiresAt?: string | null;
   batch: BatchPart | null;
-  /** How late the Temporal server fires timers at most; absent or null: no worker has measured it. */
+  /** How late Temporal fires timers at most; absent or null: no worker has measured it. */
   timersLateMs?: number | null;
 }
 export interface HeldPart {

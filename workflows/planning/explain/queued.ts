@@ -60,7 +60,9 @@ const explainDelayed = (facts: ExplainFacts, inMs: number): Reason => {
     : {
         waitsFor: 'retry',
         inMs,
-        text: `After ${count(attempts, 'attempt')} it waits ${formatDuration(inMs)} before it joins a new batch.${ifLate(facts, inMs)}`,
+        text:
+          `After ${count(attempts, 'attempt')} it waits ${formatDuration(inMs)} before it joins a new batch.` +
+          ifLate(facts, inMs),
       };
 };
 

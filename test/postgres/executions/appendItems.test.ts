@@ -1,9 +1,9 @@
-import { storeExecution } from '../../client/executions/execute';
-import type { TestDatabase } from '../helpers/database';
-import { createDatabase } from '../helpers/database';
-import { eventually } from '../helpers/eventually';
+import { storeExecution } from '../../../client/executions/execute';
+import type { TestDatabase } from '../../helpers/database';
+import { createDatabase } from '../../helpers/database';
+import { eventually } from '../../helpers/eventually';
 
-/** What storing a list reads, by the server's own counts: as much per item, however many are equal. */
+/** What storing a list reads, by the server's counts: as much per item, however many are equal. */
 
 let database: TestDatabase;
 beforeEach(async () => void (database = await createDatabase({ max: 2 })));
