@@ -5,7 +5,7 @@ import { follow } from './events';
 import type { ApiWorld } from './world';
 import { openWorld } from './world';
 
-/** Executions over HTTP (E1, E2, E13), with nodes that run them. */
+/** Executions over HTTP (E1, E2, E13), with nodes that run them. @slow */
 
 let fleet: Fleet;
 let world: ApiWorld;

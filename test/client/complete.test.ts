@@ -8,7 +8,7 @@ import { expectWhole } from '../helpers/whole';
 import { reachesStatus } from '../helpers/reachesStatus';
 import { acceptedIn, answers, calls, handlers, ids, oks } from './acceptingHandlers';
 
-/** H7: completion by the client. The downstream only accepts; nobody can ask it. */
+/** H7: completion by the client. The downstream only accepts; nobody can ask it. @slow */
 
 let muster: TestMuster;
 beforeAll(async () => {

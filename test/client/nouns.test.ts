@@ -10,7 +10,7 @@ import { reachesStatus } from '../helpers/reachesStatus';
 import { expectWhole } from '../helpers/whole';
 import { Downstream, items, okay } from '../lanes/downstream';
 
-/** The client by its nouns, on real servers: what is done by a noun's verb is really done. */
+/** The client by its nouns, on real servers: what is done by a noun's verb is really done. @slow */
 
 interface Job {
   to: string;

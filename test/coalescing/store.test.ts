@@ -14,7 +14,7 @@ import { itemHandler, openShop } from '../client/shop';
 import { temporalAddress } from '../helpers/database';
 import { expectWhole } from '../helpers/whole';
 
-/** Claims of a handler with `coalesceBy`, made by the test's own hand. */
+/** Claims of a handler with `coalesceBy`, made by the test's own hand. @slow */
 
 const HOUR_MS = 3_600_000;
 const options = {

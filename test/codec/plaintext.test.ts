@@ -21,6 +21,8 @@ import { dumpDatabase, dumpTemporal, hitsIn } from './dumps';
 /**
  * A known text goes through every door, in real processes, and is then looked for in all rows of
  * Postgres, all histories of Temporal and all logs.
+ *
+ * @slow
  */
 
 const SECRET = `plain-${randomBytes(12).toString('hex')}-text`;

@@ -11,6 +11,8 @@ import { Page } from './browser';
 /**
  * Login, its end, and pages of other sites beside it, in a real Chromium where there is one. What
  * is served, and how far a session reaches, is tried by served.test.ts without a browser.
+ *
+ * @slow
  */
 
 let world: ApiWorld;

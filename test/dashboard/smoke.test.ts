@@ -15,6 +15,8 @@ import { openDashboard } from './world';
 /**
  * Every page once in a real Chromium, where there is one; without one as far as that goes: the page
  * and its script are there. Axe, phone and dark: pages.test.ts, which is left out.
+ *
+ * @slow
  */
 
 let chromium: Chromium;

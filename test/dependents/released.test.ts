@@ -8,7 +8,7 @@ import { startMuster } from '../helpers/muster';
 import { expectWhole } from '../helpers/whole';
 import { Requests } from '../../workflows/temporal/requests';
 
-/** Whatever ends a task releases what waits for it by itself: the sweeper is off. */
+/** Whatever ends a task releases what waits for it by itself: the sweeper is off. @slow */
 
 type Job = { to: string; ends?: ItemResult['status'] | 'unknown' };
 const submit = async ({ tasks }: Batch<Job>): Promise<SubmitAnswer> => {

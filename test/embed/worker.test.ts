@@ -13,7 +13,11 @@ import type { TestDatabase } from '../helpers/database';
 import { createDatabase, temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 
-/** `startWorker` within a program that has a server, a log, a pool and a connection already. */
+/**
+ * `startWorker` within a program that has a server, a log, a pool and a connection already.
+ *
+ * @slow
+ */
 
 const handlerOf = (name: string, calls: string[]): Handler =>
   defineHandler<{ shop: string }>({

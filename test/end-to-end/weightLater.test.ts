@@ -4,6 +4,8 @@ import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { expectWhole } from '../helpers/whole';
 
+/** @slow */
+
 /** A batch that waits in the store, with all of the weight that its target may have in flight. */
 const calls: string[] = [];
 const outcomes: Error[] = [];

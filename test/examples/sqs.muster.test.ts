@@ -6,6 +6,8 @@ import type { TestMuster } from '../helpers/muster';
 import { Examples, getJson, sampleTasks } from './helpers';
 import { present, startWith, taskEnds, untilEnded } from './throughMuster';
 
+/** @slow */
+
 /** SQS through the whole of Muster: client, store, leader, dispatch, moto. */
 const examples = new Examples();
 const region = 'us-east-1';

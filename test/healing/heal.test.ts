@@ -18,7 +18,11 @@ import { otherVersion } from './typeWorld';
 import { accepting, asked, calls, gate, HOUR_MS, interrupted, laned, other, plain } from './handlers';
 import { Requests } from '../../workflows/temporal/requests';
 
-/** The sweeper's heal in a whole Muster: real store, real runs, and what it means for tasks. */
+/**
+ * The sweeper's heal in a whole Muster: real store, real runs, and what it means for tasks.
+ *
+ * @slow
+ */
 
 let muster: OwnMuster;
 beforeEach(async () => {

@@ -12,7 +12,11 @@ import { bundleWorkflows } from '../helpers/userWorker';
 import type { City, importCity, importLater, spread } from './cityWorkflows';
 import '../helpers/muster'; // quiets the SDK's own log, once per test file
 
-/** Users' workflows in an environment whose time skips: hours of lingers and retries in no time. */
+/**
+ * Users' workflows in an environment whose time skips: hours of lingers and retries in no time.
+ *
+ * @slow
+ */
 
 const HOUR_MS = 3_600_000;
 /** Not whole hours: once an hour a workflow asks by itself. */

@@ -9,6 +9,8 @@ import { Downstream, items } from './downstream';
 /**
  * Asynchronous downstreams in lanes (H7): accepted now, committed later, asked for in bulk or told
  * by a callback.
+ *
+ * @slow
  */
 
 const downstream = new Downstream();

@@ -6,7 +6,7 @@ import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { expectWhole } from '../helpers/whole';
 
-/** Limits that end by themselves, and waits that end with them, on two nodes. */
+/** Limits that end by themselves, and waits that end with them, on two nodes. @slow */
 
 const calls: { at: number; to: string }[] = [];
 const handlerOf = (name: string) =>

@@ -12,6 +12,8 @@ import { readJestConfig, WarmJest } from './warmJest';
 /**
  * The short form of `npm run mutants`: a few mutants of the waits between attempts, with the test
  * that touches them, in the process that the long form uses.
+ *
+ * @slow
  */
 
 const FILE = 'workflows/planning/calls/retry.ts';

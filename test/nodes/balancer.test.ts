@@ -18,6 +18,8 @@ import { Requests } from '../../workflows/temporal/requests';
  * The balancer's waits on a skipping server (B10, B11, B13, B16): revoke, slow release,
  * the shutdown limit, the minimum hold, a lease that passes. Nodes are rows here: what a process
  * would do of its own, the test does.
+ *
+ * @slow
  */
 
 const options = {

@@ -14,6 +14,8 @@ import { startNodeProcess } from './nodeChild';
  * How soon the partitions of a killed process are with others, by the database's clock (B16).
  *
  * @alone
+ *
+ * @slow
  */
 
 const PARTITIONS = 6;

@@ -20,6 +20,8 @@ import { Requests } from '../../workflows/temporal/requests';
 
 /**
  * Everybody has the same encrypting codec, and it throws on whatever is not encrypted with its key.
+ *
+ * @slow
  */
 
 const PAYLOAD = 'payload-in-clear';

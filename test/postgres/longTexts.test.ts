@@ -11,6 +11,8 @@ import { callbackFault } from '../../workflows/planning/callbacks/address';
 /**
  * Postgres refuses a row of a btree of more than 2,704 bytes, after compression. So no text that an
  * index holds may be longer, in bytes and however random, where its limit allows it.
+ *
+ * @slow
  */
 
 const CHARACTERS = {

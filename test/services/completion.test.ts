@@ -15,6 +15,8 @@ import {
   stopAccepting,
 } from './monitor/accepting';
 
+/** @slow */
+
 beforeAll(startAccepting);
 afterAll(stopAccepting);
 afterEach(behave);

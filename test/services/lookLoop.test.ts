@@ -12,6 +12,8 @@ import { prebuiltBundle as workflowBundle } from '../helpers/prebuilt';
 import { countOf } from '../workflows/histories';
 import { Requests } from '../../workflows/temporal/requests';
 
+/** @slow */
+
 describe('a workflow that looks until nothing is left', () => {
   let env: TestWorkflowEnvironment;
   beforeAll(async () => {

@@ -15,7 +15,7 @@ import { present, startWith, taskEnds, untilEnded } from '../examples/throughMus
 import type { TestMuster } from '../helpers/muster';
 import { expectWhole } from '../helpers/whole';
 
-/** The sinks of HTTP against the processes of the examples, and one through all of Muster. */
+/** The sinks of HTTP against the processes of the examples, and one through all of Muster. @slow */
 
 const examples = new Examples();
 let muster: TestMuster | undefined;

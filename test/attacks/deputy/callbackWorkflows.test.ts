@@ -10,6 +10,8 @@ import { Tally } from '../tally';
 /**
  * Callbacks that name a workflow: a caller of the HTTP API must not signal what it cannot reach
  * itself, and no caller Muster's own workflows.
+ *
+ * @slow
  */
 
 const jobs = defineHandler<{ to: string }>({

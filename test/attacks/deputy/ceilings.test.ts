@@ -5,7 +5,7 @@ import type { TestMuster } from '../../helpers/muster';
 import { startMuster } from '../../helpers/muster';
 import { Tally } from '../tally';
 
-/** What a caller asks of a node stays under the operator's ceilings, at each door. */
+/** What a caller asks of a node stays under the operator's ceilings, at each door. @slow */
 
 const MAX = { maxConcurrency: 3, maxTimeoutMs: 400, maxAttempts: 2 };
 let running = 0;

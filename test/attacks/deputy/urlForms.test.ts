@@ -11,6 +11,8 @@ import { urlForms } from './urlForms';
 /**
  * URLs that a caller chooses, in every spelling, at each door that compares them with a list: none
  * reaches the internal server. `good` is what the list names.
+ *
+ * @slow
  */
 
 let internal: Receiver;

@@ -6,7 +6,11 @@ import { items, openWorld } from '../../api/world';
 import { eventually } from '../../helpers/eventually';
 import { Tally } from '../tally';
 
-/** What was sent or answered once, sent again by another or too late; tokens that end meanwhile. */
+/**
+ * What was sent or answered once, sent again by another or too late; tokens that end meanwhile.
+ *
+ * @slow
+ */
 
 const tally = new Tally('replays, and tokens that end');
 /** How long another process may take a revoked token (docs/http-api.md). */

@@ -8,6 +8,8 @@ import { CONFIG, createWorld, order } from '../world';
  * `bin/muster.js` as a process: it hands over arguments, standard input, environment, folder, both
  * streams and the exit code. In the long form each command once; in the short one `PROCESSES`,
  * which come and go in all ways, and the others in jest's process, where it is tested what they do.
+ *
+ * @slow
  */
 
 let world: World;

@@ -8,7 +8,7 @@ import { runCli, startCli } from '../process';
 import type { CliProcess } from '../process';
 import { makeFolder } from '../world';
 
-/** `execute` and `execution`, with a worker that is made by a config file alone. */
+/** `execute` and `execution`, with a worker that is made by a config file alone. @slow */
 
 const CONFIG = `
 import { defineFunction } from 'temporal-muster';

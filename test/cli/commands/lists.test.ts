@@ -3,7 +3,7 @@ import type { CliProcess } from '../process';
 import type { World } from '../world';
 import { createWorld, order } from '../world';
 
-/** The commands that list what failed, what was sent and what is done now. */
+/** The commands that list what failed, what was sent and what is done now. @slow */
 
 let world: World;
 let worker: CliProcess;

@@ -2,6 +2,8 @@ import type { CliProcess } from '../process';
 import type { World } from '../world';
 import { createWorld, order } from '../world';
 
+/** @slow */
+
 let world: World;
 let worker: CliProcess;
 beforeAll(async () => {

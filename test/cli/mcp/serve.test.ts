@@ -9,7 +9,7 @@ import { snapshot } from '../../attacks/snapshot';
 import { expectWhole } from '../../helpers/whole';
 import { runProcess } from '../process';
 
-/** `muster mcp` as a process, asked by the protocol's own client, against a real API. */
+/** `muster mcp` as a process, asked by the protocol's own client, against a real API. @slow */
 
 const BIN = path.join(__dirname, '..', '..', '..', 'bin', 'muster.js');
 let world: ApiWorld;

@@ -10,7 +10,7 @@ import { broken, cut, items, openShop, placesOf } from '../shop';
 import { afterChoice, makeSteps } from './made';
 import { encoding, forget, patched, payloadsOf, rowsOf } from './patching';
 
-/** Payloads that a bulk action changes where there is a codec, or an object store. */
+/** Payloads that a bulk action changes where there is a codec, or an object store. @slow */
 
 let shop: Shop;
 const open = async (options: Partial<HandlerOptions<Item>> = {}): Promise<Shop> => (shop = await openShop(options));

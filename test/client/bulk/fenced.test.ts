@@ -10,7 +10,7 @@ import { broken, itemHandler, items, openShop } from '../shop';
 import { afterChoice, made, makeSteps } from './made';
 import { encoding as codedBy } from './patching';
 
-/** Bulk actions while workers of several versions run. */
+/** Bulk actions while workers of several versions run. @slow */
 
 let shop: Shop;
 beforeAll(async () => {

@@ -6,7 +6,7 @@ import { broken, cut, itemHandler, items, openShop } from '../shop';
 import { made, makeSteps } from './made';
 import { forget, patched, payloadsOf, rowsOf } from './patching';
 
-/** Payloads that a bulk action changes, in a store where nothing else moves. */
+/** Payloads that a bulk action changes, in a store where nothing else moves. @slow */
 
 let shop: Shop;
 const open = async (options: Partial<HandlerOptions<Item>> = {}): Promise<Shop> => (shop = await openShop(options));

@@ -5,7 +5,7 @@ import type { Shop } from '../shop';
 import { broken, cut, endAlone, items, openShop, statesOf } from '../shop';
 import { afterChoice, made, makeSteps } from './made';
 
-/** Bulk actions beside others who change the same tasks, and beside themselves. */
+/** Bulk actions beside others who change the same tasks, and beside themselves. @slow */
 
 let shop: Shop;
 let client: Client;

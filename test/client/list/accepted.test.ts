@@ -6,7 +6,7 @@ import { NO_TEMPORAL } from '../../helpers/database';
 import type { Shop } from '../shop';
 import { cut, itemHandler, items, openShop } from '../shop';
 
-/** Tasks that have not ended, by when they were accepted: each of the time is listed once. */
+/** Tasks that have not ended, by when they were accepted: each of the time is listed once. @slow */
 
 let shop: Shop;
 let client: Client;

@@ -9,6 +9,8 @@ import { NO_TEMPORAL } from '../../helpers/database';
 /**
  * Lists of tasks by state, over a store with tasks in every place that they can be in: each page
  * size must give every task of the state once.
+ *
+ * @slow
  */
 
 let shop: Shop;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { mergeEnded, mergeWaiting } from '../../../client/tasks/list/merge';
 import type { EndedBatch, EndedOutcome } from '../../../postgres/listing/ended';
 
-/** Few rows are looked at per part, so that every end of what was looked at is met. */
+/** Few rows are looked at per part, so that every end of what was looked at is met. @slow */
 
 interface Ended {
   us: number;

@@ -14,7 +14,7 @@ import type { Place } from '../../../client/tasks/list/sources';
 import { SOURCES } from '../../../client/tasks/list/sources';
 import { NO_TEMPORAL } from '../../helpers/database';
 
-/** What a page reads of its indexes, by Postgres's own account, among many other tasks. */
+/** What a page reads of its indexes, by Postgres's own account, among many other tasks. @slow */
 
 const TASKS = 20_000;
 const TARGETS = 40;

@@ -22,7 +22,11 @@ import {
   whole,
 } from './largeCalls';
 
-/** What keeps a large call from being stored while it is checked, and what goes wrong meanwhile. */
+/**
+ * What keeps a large call from being stored while it is checked, and what goes wrong meanwhile.
+ *
+ * @slow
+ */
 
 /** What a client keeps of targets. */
 interface Known {

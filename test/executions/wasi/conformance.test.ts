@@ -6,7 +6,7 @@ import { makeExecutor, ModuleProcesses } from '../../../activities/executions/ex
 import { SILENT_LOG } from '../../../handlers/logging/boundLog';
 import { storeModule } from '../../../examples/wasm-echo/build';
 
-/** Modules of the test suite of WASI, as far as commands need it. */
+/** Modules of the test suite of WASI, as far as commands need it. @slow */
 
 const store = mkdtempSync(path.join(tmpdir(), 'muster-wasi-'));
 const processes = new ModuleProcesses();

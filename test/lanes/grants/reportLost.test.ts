@@ -6,7 +6,11 @@ import { reachesStatus } from '../../helpers/reachesStatus';
 import { expectWhole } from '../../helpers/whole';
 import { Downstream, items } from '../downstream';
 
-/** A downstream that says once that it lost everything which it had accepted after a batch. */
+/**
+ * A downstream that says once that it lost everything which it had accepted after a batch.
+ *
+ * @slow
+ */
 
 const downstream = new Downstream();
 const unsafe = new Downstream();

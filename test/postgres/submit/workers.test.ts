@@ -11,7 +11,11 @@ import type { TestMuster } from '../../helpers/muster';
 import { startMuster } from '../../helpers/muster';
 import { expectWhole } from '../../helpers/whole';
 
-/** Workers and tasks that were submitted by SQL: when they hear of them, and what they check. */
+/**
+ * Workers and tasks that were submitted by SQL: when they hear of them, and what they check.
+ *
+ * @slow
+ */
 
 const calls: { target: string; payloads: unknown[] }[] = [];
 const orders = defineHandler({

@@ -7,7 +7,11 @@ import * as unused from '../../../postgres/sweeper/unused';
 import { postgresUrl } from '../../helpers/database';
 import { loose, ordered, submit, UnusedStore } from './store';
 
-/** A task is never stored for a target that is deleted: every door, and every order of the two. */
+/**
+ * A task is never stored for a target that is deleted: every door, and every order of the two.
+ *
+ * @slow
+ */
 
 let store: UnusedStore;
 beforeEach(async () => {

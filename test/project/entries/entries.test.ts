@@ -3,7 +3,7 @@ import type { Loaded } from './loaded';
 import { importEntries, requireEntry } from './loaded';
 import { readTable } from './table';
 
-/** What each export of package.json loads, by `require` and by `import`, from dist/. */
+/** What each export of package.json loads, by `require` and by `import`, from dist/. @slow */
 
 const entries = readEntries();
 const loaded: Record<string, Loaded> = {};

@@ -1,5 +1,7 @@
 import { installedSize, packedBytes } from './size';
 
+/** @slow */
+
 test('a client alone installs at most 60 MB, counted by the lock file and what is packed', async () => {
   const packed = await packedBytes();
   const { bytes, packages } = installedSize([], packed);

@@ -12,6 +12,8 @@ import { expectWhole } from '../../helpers/whole';
 /**
  * Whatever comes to a handler's monitor, from a client in any language, it goes on asking about the
  * batches that were accepted.
+ *
+ * @slow
  */
 
 let muster: TestMuster;
