@@ -3,6 +3,8 @@ import { TASK_STATES } from '../../workflows/planning/states';
 import type { Shop } from './shop';
 import { cut, items, openShop } from './shop';
 
+/** @slow */
+
 let shop: Shop;
 beforeAll(async () => {
   shop = await openShop();

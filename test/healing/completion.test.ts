@@ -7,6 +7,8 @@ import { otherVersion, TypeWorld } from './typeWorld';
 /**
  * What may befall a completion: nobody wakes it, and whoever started it reads its result, or that
  * it has none.
+ *
+ * @slow
  */
 
 let world: TypeWorld;

@@ -9,7 +9,11 @@ import { eventually } from '../../helpers/eventually';
 import type { ApiWorld } from '../world';
 import { openWorld } from '../world';
 
-/** Quotas of tenants: what is beyond one is refused before anything is written, and fits later. */
+/**
+ * Quotas of tenants: what is beyond one is refused before anything is written, and fits later.
+ *
+ * @slow
+ */
 
 let world: ApiWorld;
 beforeAll(async () => {
