@@ -3,6 +3,8 @@ import { settleSucceeded } from '../../postgres/calls/settle';
 import type { Shop } from './shop';
 import { broken, cut, endAlone, items, openShop, statesOf } from './shop';
 
+/** @slow */
+
 let shop: Shop;
 beforeEach(async () => {
   shop = await openShop({ distinctBy: (item) => item.key ?? `own ${item.note ?? ''}` });

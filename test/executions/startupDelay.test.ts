@@ -4,7 +4,7 @@ import type { Fleet } from './helpers';
 import { ended, lists, openFleet, Runs } from './helpers';
 import { Starts } from './starts';
 
-/** After a full restart executions are resumed after a delay: their nodes come back first. */
+/** After a full restart executions are resumed after a delay: their nodes come back first. @slow */
 
 const DELAY_MS = 5_000;
 const runs = new Runs();

@@ -9,6 +9,8 @@ import { startSkipping } from '../helpers/timeSkipping';
 /**
  * H7 on the skipping server: told by signal, in time; what is not told is asked about and given up
  * as before.
+ *
+ * @slow
  */
 
 let muster: Skipping;

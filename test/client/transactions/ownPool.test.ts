@@ -10,7 +10,11 @@ import { reachesStatus } from '../../helpers/reachesStatus';
 import { expectWhole } from '../../helpers/whole';
 import { Downstream, items, okay } from '../../lanes/downstream';
 
-/** The caller's own pool of `pg`, and a pool of one connection, which must not wait for itself. */
+/**
+ * The caller's own pool of `pg`, and a pool of one connection, which must not wait for itself.
+ *
+ * @slow
+ */
 
 interface Job {
   to: string;

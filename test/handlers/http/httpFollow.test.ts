@@ -11,6 +11,8 @@ import type { Answer, Downstream } from '../downstream';
 import { json, raw, startDownstream } from '../downstream';
 import { httpConfig } from './httpConfig';
 
+/** @slow */
+
 let downstream: Downstream;
 beforeAll(async () => {
   downstream = await startDownstream();

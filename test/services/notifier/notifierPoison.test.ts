@@ -15,6 +15,8 @@ import { Requests } from '../../../workflows/temporal/requests';
 /**
  * Poison costs itself alone: a task among the tasks of its batch, a message among the messages of a
  * look.
+ *
+ * @slow
  */
 
 const jobs = defineHandler<{ to: string }>({

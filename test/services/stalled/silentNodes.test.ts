@@ -11,7 +11,11 @@ import type { TestDatabase } from '../../helpers/database';
 import { createDatabase } from '../../helpers/database';
 import { eventually } from '../../helpers/eventually';
 
-/** Nodes that fell silent, and those that are back (B14, B16): found by `npm run example:fleet`. */
+/**
+ * Nodes that fell silent, and those that are back (B14, B16): found by `npm run example:fleet`.
+ *
+ * @slow
+ */
 
 const LEASE_MS = 3_000;
 const nodes = { ...DEFAULT_NODE_SETTINGS, leaseMs: LEASE_MS, shutdownLimitMs: 1_500, minimumHoldMs: 0 };

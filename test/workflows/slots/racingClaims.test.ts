@@ -7,6 +7,8 @@ import { tapPool } from '../../chaos/judge/tap';
 import type { Bench, Run } from '../bench';
 import { openBench } from '../bench';
 
+/** @slow */
+
 /** Two runs of one leader that claim at once, and one that stops in the middle of its claim. */
 const orders = defineHandler<{ to: string }>({
   name: 'orders',
