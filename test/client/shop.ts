@@ -5,7 +5,7 @@ import type { Client } from '../../client';
 import { createClient } from '../../client';
 import type { Pool } from '../../postgres/pool';
 import type { TestDatabase } from '../helpers/database';
-import { createDatabase, temporalAddress } from '../helpers/database';
+import { createDatabase, NO_TEMPORAL, temporalAddress } from '../helpers/database';
 
 /** A store with a client and no worker: nothing moves but by the test's own hand. */
 export interface Shop {
@@ -53,6 +53,10 @@ export const openShop = async (options: Partial<HandlerOptions<Item>> = {}): Pro
     },
   };
 };
+
+/** Opens a client of this store with more handlers. Without Temporal: it wakes nothing. */
+export const clientOf = ({ database, handler }: Shop, prefix: string, ...more: Handler[]): Client =>
+  createClient({ databaseUrl: database.url, prefix, handlers: [handler, ...more], temporal: NO_TEMPORAL });
 
 export interface CutOptions {
   /** Of the batch: 1 open, 3 unknown, 4 succeeded, 5 failed. */

@@ -1,10 +1,8 @@
 import fc from 'fast-check';
 import type { Client, ListTasksOptions, TaskSummary } from '../../../client';
-import { createClient } from '../../../client';
 import { acceptedIn } from '../../../client/tasks/list/accepted';
-import { NO_TEMPORAL } from '../../helpers/database';
 import type { Shop } from '../shop';
-import { cut, itemHandler, items, openShop } from '../shop';
+import { clientOf, cut, itemHandler, items, openShop } from '../shop';
 
 /** Tasks that have not ended, by when they were accepted: each of the time is listed once. @slow */
 
@@ -12,12 +10,7 @@ let shop: Shop;
 let client: Client;
 beforeAll(async () => {
   shop = await openShop();
-  client = createClient({
-    databaseUrl: shop.database.url,
-    prefix: 'accepted',
-    handlers: [shop.handler, itemHandler({ name: 'letters', service: (to) => to })],
-    temporal: NO_TEMPORAL,
-  });
+  client = clientOf(shop, 'accepted', itemHandler({ name: 'letters', service: (to) => to }));
   await fill();
 }, 120_000);
 afterAll(async () => {

@@ -3,8 +3,7 @@ import { createClient, MusterError } from '../../../client';
 import { BATCH_STATES } from '../../../workflows/planning/states';
 import type { BatchState } from '../../../workflows/planning/states';
 import type { Shop } from '../shop';
-import { cut, endAlone, itemHandler, items, openShop } from '../shop';
-import { NO_TEMPORAL } from '../../helpers/database';
+import { clientOf, cut, endAlone, itemHandler, items, openShop } from '../shop';
 
 /**
  * Lists of batches, over a store with batches in every state: each page size must give every batch
@@ -15,12 +14,12 @@ let shop: Shop;
 let client: Client;
 beforeAll(async () => {
   shop = await openShop();
-  client = createClient({
-    databaseUrl: shop.database.url,
-    prefix: 'listed',
-    handlers: [shop.handler, itemHandler({ name: 'others' }), itemHandler({ name: 'letters', service: (to) => to })],
-    temporal: NO_TEMPORAL,
-  });
+  client = clientOf(
+    shop,
+    'listed',
+    itemHandler({ name: 'others' }),
+    itemHandler({ name: 'letters', service: (to) => to }),
+  );
   await fill();
 }, 120_000);
 afterAll(async () => {

@@ -1,10 +1,8 @@
 import type { Client, ListTasksOptions, TaskSummary } from '../../../client';
-import { createClient } from '../../../client';
 import { TASK_STATES } from '../../../workflows/planning/states';
 import type { TaskState } from '../../../workflows/planning/states';
 import type { Shop } from '../shop';
-import { broken, cut, endAlone, itemHandler, items, openShop } from '../shop';
-import { NO_TEMPORAL } from '../../helpers/database';
+import { clientOf, broken, cut, endAlone, itemHandler, items, openShop } from '../shop';
 
 /** Tasks by tag, in every place that they can be in. */
 
@@ -12,12 +10,12 @@ let shop: Shop;
 let client: Client;
 beforeAll(async () => {
   shop = await openShop();
-  client = createClient({
-    databaseUrl: shop.database.url,
-    prefix: 'tagged',
-    handlers: [shop.handler, itemHandler({ name: 'others' }), itemHandler({ name: 'letters', service: (to) => to })],
-    temporal: NO_TEMPORAL,
-  });
+  client = clientOf(
+    shop,
+    'tagged',
+    itemHandler({ name: 'others' }),
+    itemHandler({ name: 'letters', service: (to) => to }),
+  );
   await fill();
 }, 120_000);
 afterAll(async () => {

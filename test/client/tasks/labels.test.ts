@@ -1,9 +1,7 @@
-import { createClient } from '../../../client';
 import type { Client, TaskInput } from '../../../client';
 import { Retention } from '../../../postgres/sweeper/retention';
 import type { Shop } from '../shop';
-import { broken, cut, itemHandler, items, openShop } from '../shop';
-import { NO_TEMPORAL } from '../../helpers/database';
+import { broken, clientOf, cut, itemHandler, items, openShop } from '../shop';
 
 /** Tags and metadata: stored by every way in, shown, refused, and deleted with their task. */
 
@@ -12,12 +10,7 @@ let client: Client;
 beforeEach(async () => {
   shop = await openShop({ retentionMs: 3_600_000 });
   const letters = itemHandler({ name: 'letters', service: (to) => to });
-  client = createClient({
-    databaseUrl: shop.database.url,
-    prefix: 'labels',
-    handlers: [shop.handler, letters],
-    temporal: NO_TEMPORAL,
-  });
+  client = clientOf(shop, 'labels', letters);
 });
 afterEach(async () => {
   const found = await broken(shop.client);
