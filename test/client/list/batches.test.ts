@@ -1,5 +1,5 @@
 import type { BatchSummary, Client, ListBatchesOptions } from '../../../client';
-import { createClient, MusterError } from '../../../client';
+import { MusterError } from '../../../client';
 import { BATCH_STATES } from '../../../workflows/planning/states';
 import type { BatchState } from '../../../workflows/planning/states';
 import type { Shop } from '../shop';
