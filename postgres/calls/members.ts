@@ -61,7 +61,10 @@ interface MemberList {
   attempts: string | null;
 }
 
-/** As long as none has left and none was tried before, their member rows are not read. */
+/**
+ * As long as none has left and none was tried before, their member rows are not read: that
+ * condition stands inside, since a join would read them and then leave them out.
+ */
 const readLists = async (db: Queryable, batchIds: readonly number[]): Promise<MemberList[]> => {
   const { rows } = await db.query<MemberList>({
     name: 'read-members',
@@ -71,8 +74,8 @@ select b.id as "batchId", b.counted,
   left_in.attempts::text as attempts
 from batch b left join lateral (
   select array_agg(m.seq order by u.place) as seqs, array_agg(m.attempts order by u.place) as attempts
-  from unnest(b.members) with ordinality u (seq, place) join member m on m.seq = u.seq and m.batch_id = b.id) left_in
-    on not (b.fresh and b.n_left = 0)
+  from unnest(b.members) with ordinality u (seq, place) join member m on m.seq = u.seq and m.batch_id = b.id
+  where not (b.fresh and b.n_left = 0)) left_in on true
 where b.id = any($1::bigint[])
 order by b.id`,
     values: [batchIds],

@@ -6,7 +6,7 @@ import { expectWhole } from '../helpers/whole';
 import { bodies } from './bodies';
 import { Tally } from './tally';
 
-/** Crooked values in each place of each body and path: none breaks a writer or a reader. */
+/** Crooked values in each place of each body and path: none breaks a writer or a reader. @slow */
 
 const tally = new Tally('crooked values over HTTP');
 let world: ApiWorld;

@@ -13,7 +13,7 @@ import { temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import { Certificates } from './tls/certificates';
 
-/** TLS to Postgres: a server with a certificate of a private authority, which clients check. */
+/** TLS to Postgres: a server with a certificate of a private authority, which clients check. @slow */
 
 let folder: string;
 let certificates: Certificates;

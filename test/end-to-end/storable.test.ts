@@ -17,6 +17,8 @@ import { expectWhole } from '../helpers/whole';
 /**
  * What a downstream answers must be storable whatever it is: what cannot be held is replaced, the
  * task says so, and its batch-mates keep theirs.
+ *
+ * @slow
  */
 
 /**

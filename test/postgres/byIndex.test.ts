@@ -182,3 +182,15 @@ test(`every statement from the submit to the settlement reads a few rows, found 
   );
   expect(many).toEqual([]);
 });
+
+test('of a batch whose tasks were not tried before no member row is read', async () => {
+  const [handler] = handlers as [Handler];
+  await submit(handler.name, 'new', '11', '12', '13', '14');
+  const [{ leaderId }] = (await rows<{ leaderId: number }>(
+    `select leader_id as "leaderId" from target where key = 'new'`,
+  )) as [{ leaderId: number }];
+  reads.delete('read-members');
+  await carry(await bench.turn({ runId: 'new', runStartedAtMs: 2_000 }, 1, { leaderId }), handler, leaderId);
+  const read = reads.get('read-members')!.filter(({ rows }) => rows > 0);
+  expect(read.map(({ relation }) => relation)).toEqual(['batch']);
+});

@@ -7,7 +7,7 @@ import { Load } from './load';
 import { overriding } from './preload';
 import { CONFIG } from './run';
 
-/** What a process does whose workflow code was cut off in spite of its limit. */
+/** What a process does whose workflow code was cut off in spite of its limit. @slow */
 
 let database: TestDatabase;
 beforeAll(async () => {

@@ -16,7 +16,7 @@ import { Tally } from '../tally';
 import type { RolesWorld } from './world';
 import { openRolesWorld } from './world';
 
-/** The database roles: what each needs works, and nothing else does. */
+/** The database roles: what each needs works, and nothing else does. @slow */
 
 interface Work {
   to: string;

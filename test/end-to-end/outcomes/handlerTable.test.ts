@@ -63,38 +63,45 @@ const run = async (
 };
 
 const KINDS = ['none', 'by-batch', 'by-task'] as const;
+type Kind = (typeof KINDS)[number];
 
-describe.each(KINDS)('idempotency %s', (kind) => {
-  const to = (name: string): string => `${name}-${kind}`;
+/** Tries a row for each kind of idempotency, at once: most of its time is waiting. `to`: names its target. */
+const ofEachKind = async (tried: (kind: Kind, to: (name: string) => string) => Promise<void>): Promise<void> =>
+  void (await Promise.all(KINDS.map((kind) => tried(kind, (name) => `${name}-${kind}`))));
 
-  test('200, all ok -> succeeded, a+1, one call', async () => {
+test('200, all ok -> succeeded, a+1, one call', () =>
+  ofEachKind(async (kind, to) => {
     expect(await run(kind, to('ok'), 8, (_, items) => ok(items))).toEqual(all(8, 'succeeded 1'));
     expect(calls(to('ok'))).toHaveLength(1);
-  });
+  }));
 
-  test('200, one failed -> 1 failed, rest succeeded', async () => {
+test('200, one failed -> 1 failed, rest succeeded', () =>
+  ofEachKind(async (kind, to) => {
     expect(
       await run(kind, to('one-failed'), 8, (_, items) =>
         ok(items, ({ id }) => (numberOf(id) === 3 ? { status: 400, error: 'no' } : {})),
       ),
     ).toEqual(all(8, 'succeeded 1', { 3: 'failed 1' }));
-  });
+  }));
 
-  test('200, one retry -> created again with backoff, its own attempts, in a fresh batch (G2)', async () => {
+test('200, one retry -> created again with backoff, its own attempts, in a fresh batch (G2)', () =>
+  ofEachKind(async (kind, to) => {
     const script: Script = (call, items) =>
       ok(items, ({ id }) => (numberOf(id) === 3 && call === 1 ? { status: 429 } : {}));
     expect(await run(kind, to('one-retry'), 8, script)).toEqual(all(8, 'succeeded 1', { 3: 'succeeded 2' }));
     expect(calls(to('one-retry')).map((call) => call.ids.length)).toEqual([8, 1]);
-  });
+  }));
 
-  test('retry until attempts are exhausted -> dead', async () => {
+test('retry until attempts are exhausted -> dead', () =>
+  ofEachKind(async (kind, to) => {
     expect(
       await run(kind, to('dead'), 2, (_, items) => ok(items, ({ id }) => (numberOf(id) === 1 ? { status: 429 } : {}))),
     ).toEqual({ 0: 'succeeded 1', 1: 'dead 4' });
     expect(calls(to('dead'))).toHaveLength(4);
-  });
+  }));
 
-  test('200, one result missing -> 1 unknown; by task: sent again alone', async () => {
+test('200, one result missing -> 1 unknown; by task: sent again alone', () =>
+  ofEachKind(async (kind, to) => {
     const script: Script = (call, items) => ok(items, ({ id }) => (numberOf(id) === 5 && call === 1 ? null : {}));
     expect(
       await run(kind, to('missing'), 8, script, (rows) =>
@@ -102,33 +109,34 @@ describe.each(KINDS)('idempotency %s', (kind) => {
       ),
     ).toEqual(all(8, 'succeeded 1', { 5: kind === 'by-task' ? 'succeeded 2' : 'unknown 1' }));
     expect(calls(to('missing')).map((call) => call.ids.length)).toEqual(kind === 'by-task' ? [8, 1] : [8]);
-  });
+  }));
 
-  const unreadable: [string, (items: { id: string }[]) => Answer][] = [
-    [
-      'a stranger id',
-      (items) =>
-        json(200, { results: [...items.map(({ id }) => ({ id, status: 200 })), { id: 'stranger', status: 200 }] }),
-    ],
-    ['a duplicate id', (items) => json(200, { results: [...items, items[0]!].map(({ id }) => ({ id, status: 200 })) })],
-    ['not JSON', () => (response) => void response.writeHead(200).end('<html>')],
-    [
-      'truncated',
-      () => (response) => {
-        response.writeHead(200, { 'content-length': '1000' });
-        response.write('{"results": [');
-        setTimeout(() => response.destroy(), 10);
-      },
-    ],
-    ['reset after the request was written', () => (response) => void response.destroy()],
-    ['no answer within the timeout', () => () => undefined],
-    [
-      'over the size limit',
-      (items) =>
-        json(200, { results: items.map(({ id }) => ({ id, status: 200 })), padding: 'x'.repeat(MAX_RESPONSE_BYTES) }),
-    ],
-  ];
-  test.each(unreadable)('%s -> all unknown with evidence, or sent again with the same key', async (name, answer) => {
+const unreadable: [string, (items: { id: string }[]) => Answer][] = [
+  [
+    'a stranger id',
+    (items) =>
+      json(200, { results: [...items.map(({ id }) => ({ id, status: 200 })), { id: 'stranger', status: 200 }] }),
+  ],
+  ['a duplicate id', (items) => json(200, { results: [...items, items[0]!].map(({ id }) => ({ id, status: 200 })) })],
+  ['not JSON', () => (response) => void response.writeHead(200).end('<html>')],
+  [
+    'truncated',
+    () => (response) => {
+      response.writeHead(200, { 'content-length': '1000' });
+      response.write('{"results": [');
+      setTimeout(() => response.destroy(), 10);
+    },
+  ],
+  ['reset after the request was written', () => (response) => void response.destroy()],
+  ['no answer within the timeout', () => () => undefined],
+  [
+    'over the size limit',
+    (items) =>
+      json(200, { results: items.map(({ id }) => ({ id, status: 200 })), padding: 'x'.repeat(MAX_RESPONSE_BYTES) }),
+  ],
+];
+test.each(unreadable)('%s -> all unknown with evidence, or sent again with the same key', (name, answer) =>
+  ofEachKind(async (kind, to) => {
     const target = to(name.replaceAll(' ', '-'));
     const result = await run(
       kind,
@@ -152,9 +160,11 @@ describe.each(KINDS)('idempotency %s', (kind) => {
       expect(keys[0]).toBe(keys[1]);
       expect(keys[0]).toMatch(/^muster-[0-9a-f]{12}-\d+-\d+$/);
     }
-  });
+  }),
+);
 
-  test.each([400, 422])('%i with m > 1 -> bisected until the poison is alone (H4)', async (status) => {
+test.each([400, 422])('%i with m > 1 -> bisected until the poison is alone (H4)', (status) =>
+  ofEachKind(async (kind, to) => {
     const target = to(`poison-${status}`);
     const script: Script = (_, items) =>
       items.some(({ id }) => numberOf(id) === 2) ? json(status, { error: 'poison' }) : ok(items);
@@ -162,20 +172,24 @@ describe.each(KINDS)('idempotency %s', (kind) => {
     expect(Object.values(result).filter((end) => end.startsWith('succeeded'))).toHaveLength(7);
     expect(result['2']).toBe('failed 4');
     expect(calls(target).length - 1).toBeLessThanOrEqual(2 * Math.ceil(Math.log2(8)));
-  });
+  }),
+);
 
-  test('400, m = 1 -> failed', async () => {
+test('400, m = 1 -> failed', () =>
+  ofEachKind(async (kind, to) => {
     expect(await run(kind, to('poison-alone'), 1, () => json(400, { error: 'bad' }))).toEqual({ 0: 'failed 1' });
-  });
+  }));
 
-  test('503 twice, then 200 -> succeeded, one counted attempt, three calls', async () => {
+test('503 twice, then 200 -> succeeded, one counted attempt, three calls', () =>
+  ofEachKind(async (kind, to) => {
     expect(await run(kind, to('busy'), 4, (call, items) => (call <= 2 ? json(503, {}) : ok(items)))).toEqual(
       all(4, 'succeeded 1'),
     );
     expect(calls(to('busy')).map((call) => call.ids.length)).toEqual([4, 4, 4]);
-  });
+  }));
 
-  test('429 with Retry-After -> the same batch later, no attempt counted', async () => {
+test('429 with Retry-After -> the same batch later, no attempt counted', () =>
+  ofEachKind(async (kind, to) => {
     const started = performance.now();
     expect(
       await run(kind, to('slow-down'), 4, (call, items) =>
@@ -184,8 +198,7 @@ describe.each(KINDS)('idempotency %s', (kind) => {
     ).toEqual(all(4, 'succeeded 1'));
     expect(performance.now() - started).toBeGreaterThan(1_000);
     expect(calls(to('slow-down'))).toHaveLength(2);
-  });
-});
+  }));
 
 describe.each([401, 403, 404])('%i', (status) => {
   test('pauses the handler with the reason, tasks created, order kept, no attempt; resume sends them', async () => {
