@@ -7,6 +7,7 @@ import type { Outcome } from './run';
  * The short form of `npm run test:liveness`: its own processes and servers, faults of some seconds.
  *
  * @alone
+ * @slow
  */
 
 const LIVENESS = path.join(__dirname, '..', '..', 'dist', 'test', 'liveness', 'liveness.js');
