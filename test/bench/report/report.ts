@@ -14,7 +14,7 @@ export const tableOf = (cases: readonly BenchCase[], results: readonly CaseResul
       'calls / best',
       'actions (goal)',
       'WAL B/task (most)',
-      'CPU x floor',
+      'CPU x set floor (goal)',
       'peak MB w/c/pg/t',
       'p99 due-sent',
     ],
@@ -34,7 +34,7 @@ export const tableOf = (cases: readonly BenchCase[], results: readonly CaseResul
         ? `${result.actionsPerTask}/task (${goal.actionsPerTask})`
         : `${result.actionsPerBatch}/batch (${goal.actionsPerBatch})`,
       `${result.walBytesPerTask} (${result.walBytesPerTaskAllowed})`,
-      result.cpuRatioToFloor,
+      goal.cpu === undefined ? `${result.cpuRatioToFloor} x poller` : `${result.cpuRatioToFloor} (${goal.cpu})`,
       `${peakMb['worker']}/${peakMb['client']}/${peakMb['postgres']}/${peakMb['temporal']}`,
       live === undefined ? '-' : `${live.p99Ratio} x poller (${goal.lateness}): ${live.p99Ms} ms`,
     ]);
