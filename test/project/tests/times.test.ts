@@ -13,6 +13,8 @@ const { isFull, isSlow } = createRequire(__filename)('../../helpers/jest/selecti
 const SECONDS = JSON.parse(read('test/helpers/jest/seconds.json')) as Record<string, number>;
 /** 8 minutes of four processes, less what the build and the servers take. */
 const MOST_SECONDS = 8 * 60 * 4 - 120;
+/** What a file without a record counts as: the mean of those that start a worker. */
+const UNMEASURED_SECONDS = 5;
 /** Seconds below which leaving a file out wins nothing. */
 const LEAST_SLOW_SECONDS = 5;
 
@@ -22,7 +24,7 @@ const files = readdirSync(path.join(ROOT, 'test'), { recursive: true, encoding: 
 const kept = files.filter((file) => !isFull(read(file)) && !isSlow(read(file)));
 
 test('the files that `npm test` runs took 8 minutes together', () => {
-  const total = kept.reduce((sum, file) => sum + (SECONDS[file] ?? 0), 0);
+  const total = kept.reduce((sum, file) => sum + (SECONDS[file] ?? UNMEASURED_SECONDS), 0);
   expect(total).toBeLessThanOrEqual(MOST_SECONDS);
 });
 

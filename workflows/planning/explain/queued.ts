@@ -147,13 +147,13 @@ const waitForRoom = (facts: ExplainFacts, behind: string): Reason | null => {
     return {
       waitsFor: 'hold',
       inMs: leader.wakeInMs,
-      text: `${due} the rate limit of handler "${handler.name}" allows no call for ${formatDuration(leader.wakeInMs)}.${rateSetting(facts)}`,
+      text: `${due} the rate limit of handler "${handler.name}" allows no call for ${formatDuration(leader.wakeInMs)}.${ifLate(facts, leader.wakeInMs)}${rateSetting(facts)}`,
     };
   if (leader.heldBy === SHARED_RATE && leader.wakeInMs !== null && leader.wakeInMs > 0)
     return {
       waitsFor: 'hold',
       inMs: leader.wakeInMs,
-      text: `${due} ${sharedText(facts)} for ${formatDuration(leader.wakeInMs)}.`,
+      text: `${due} ${sharedText(facts)} for ${formatDuration(leader.wakeInMs)}.${ifLate(facts, leader.wakeInMs)}`,
     };
   return leader.heldBy?.startsWith('calls in flight') === true ? waitForCalls(facts, leader.heldBy, behind) : null;
 };

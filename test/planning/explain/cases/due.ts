@@ -205,6 +205,25 @@ export const DUE_CASES: Case[] = [
     /rate limit of handler "orders" allows no call for 700 ms/,
   ],
   [
+    'handler at its rate, on late timers',
+    { ...due, leader: { blocked: true, wakeInMs: 700, heldBy: 'rate' }, timersLateMs: 900 },
+    'hold',
+    700,
+    /allows no call for 700 ms\. Within 900 ms after that \(the server's timers fire up to 900 ms late\)\.$/,
+  ],
+  [
+    'handler at the rate that it shares, on late timers',
+    {
+      ...due,
+      handler: { sharesLimit: 'key-1' },
+      leader: { blocked: true, wakeInMs: 700, heldBy: 'shared rate' },
+      timersLateMs: 900,
+    },
+    'hold',
+    700,
+    /^Its batch is due, but limit "key-1", .* for 700 ms\. Within 900 ms after that/,
+  ],
+  [
     'at a limit, as a dead leader last knew',
     { ...due, leader: { state: 'working', wakeInMs: null, heldBy: 'calls in flight', expiresInMs: -1 } },
     'leader',

@@ -178,6 +178,13 @@ export const QUEUED_CASES: Case[] = [
     /^Handler "orders" is held back .* for 7 s\.$/,
   ],
   [
+    'handler held, on late timers',
+    { queued: {}, handler: { holdInMs: 2_000 }, timersLateMs: 1_000 },
+    'hold',
+    2_000,
+    /for 2 s\. Within 1 s after that \(the server's timers fire up to 1 s late\)\.$/,
+  ],
+  [
     'target held, longer',
     { queued: {}, handler: { holdInMs: 100 }, target: { holdInMs: 8_000 } },
     'hold',
