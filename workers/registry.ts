@@ -31,6 +31,8 @@ export class Registry {
   private state: 'new' | 'started' | 'stopped' = 'new';
   private draining = false;
   private timersLateMs: number | null = null;
+  /** The last write of the row. */
+  private written: Promise<void> = Promise.resolve();
 
   constructor(private readonly options: RegistryOptions) {}
 
@@ -57,16 +59,23 @@ export class Registry {
     this.state = 'stopped';
     const { heartbeat, pool, node } = this.options;
     await heartbeat.stop();
+    await this.written; // a write that came later would leave a row that nothing deletes for an hour
     await removeNode(pool, node.id).catch((error: unknown) => this.failed(error));
   }
 
-  /** Writes the row at once, and from then on. */
-  private async say(): Promise<void> {
+  /** Writes the row at once, and from then on; one write after another. */
+  private say(): Promise<void> {
     const { heartbeat, pool, node, everyMs = HEARTBEAT_MS, silenceMs } = this.options;
     const { draining, timersLateMs } = this;
     const row = { ...node, draining, timersLateMs };
     heartbeat.beat(row, everyMs, silenceMs);
-    await touchNode(pool, row).catch((error: unknown) => this.failed(error));
+    this.written = this.written
+      .then(() => touchNode(pool, row))
+      .then(
+        () => undefined,
+        (error: unknown) => this.failed(error),
+      );
+    return this.written;
   }
 
   private failed(error: unknown): void {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
 import { Heartbeat } from '../../activities/nodes/heartbeat';
 import {
@@ -9,7 +10,10 @@ import {
   touchNode,
   undrainNode,
 } from '../../postgres/nodes/node';
+import type { Pool } from '../../postgres/pool';
+import { createPool } from '../../postgres/pool';
 import { Registry } from '../../workers/registry';
+import { tapPool } from '../chaos/judge/tap';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
@@ -27,12 +31,16 @@ afterAll(() => database.drop());
 const register = async (
   id: string,
   everyMs = 20,
-  { silenceMs = 3_000, onAnswers = () => undefined }: { silenceMs?: number; onAnswers?: () => void } = {},
+  {
+    silenceMs = 3_000,
+    onAnswers = () => undefined,
+    pool = database.pool,
+  }: { silenceMs?: number; onAnswers?: () => void; pool?: Pool } = {},
 ): Promise<Registry> => {
   const node = { id, taskQueue: 'queue', handlers: ['orders', 'mails'], version: '1.2.3' };
   const log = pino({ level: 'silent' });
-  const heartbeat = new Heartbeat({ pool: database.pool, log, onAnswers });
-  const registry = new Registry({ pool: database.pool, heartbeat, node, log, everyMs, silenceMs });
+  const heartbeat = new Heartbeat({ pool, log, onAnswers });
+  const registry = new Registry({ pool, heartbeat, node, log, everyMs, silenceMs });
   running.push(registry);
   await registry.start();
   return registry;
@@ -96,6 +104,19 @@ test('how late timers are is kept by signs of life, by a drain, and where the ro
   await registry.stop();
   await registry.noteTimers(30); // measured too late
   expect(await read('timers')).toBeUndefined();
+});
+
+test('a row that is still being written at the end is deleted, too', async () => {
+  const pool = createPool({ databaseUrl: database.url, max: 3 });
+  let isSlow = false;
+  tapPool(pool, { before: async ({ name }) => void (isSlow && name === 'touch-node' && (await sleep(200))) });
+  const registry = await register('late', 60_000, { pool });
+  isSlow = true;
+  const noted = registry.noteTimers(1_000);
+  await registry.stop();
+  await noted;
+  expect(await read('late')).toBeUndefined();
+  await pool.end();
 });
 
 test('heartbeats survive connections that the server closes', async () => {
