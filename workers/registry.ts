@@ -3,12 +3,15 @@ import type { Heartbeat } from '../activities/nodes/heartbeat';
 import { removeNode, touchNode } from '../postgres/nodes/node';
 import type { NodeRow } from '../postgres/nodes/node';
 import type { Pool } from '../postgres/pool';
+import { briefly } from '../workflows/behind';
 
 /**
  * Interval of heartbeats. A node counts as dead after missing several of them; the sweeper and
  * `status` define how many.
  */
 const HEARTBEAT_MS = 3_000;
+/** How long its end waits for a write of the row that is under way. */
+const LAST_WRITE_MS = 5_000;
 
 export interface RegistryOptions {
   pool: Pool;
@@ -59,23 +62,23 @@ export class Registry {
     this.state = 'stopped';
     const { heartbeat, pool, node } = this.options;
     await heartbeat.stop();
-    await this.written; // a write that came later would leave a row that nothing deletes for an hour
+    // A write that came after the deletion would leave a row that nothing deletes for an hour.
+    await briefly(this.written, LAST_WRITE_MS);
     await removeNode(pool, node.id).catch((error: unknown) => this.failed(error));
   }
 
-  /** Writes the row at once, and from then on; one write after another. */
-  private say(): Promise<void> {
+  /** Writes the row at once, and from then on; one write after another, and none after the end. */
+  private async say(): Promise<void> {
     const { heartbeat, pool, node, everyMs = HEARTBEAT_MS, silenceMs } = this.options;
+    if (this.state === 'stopped') return;
     const { draining, timersLateMs } = this;
     const row = { ...node, draining, timersLateMs };
     heartbeat.beat(row, everyMs, silenceMs);
-    this.written = this.written
-      .then(() => touchNode(pool, row))
-      .then(
-        () => undefined,
-        (error: unknown) => this.failed(error),
-      );
-    return this.written;
+    const write = async (): Promise<void> => {
+      if (this.state !== 'stopped') await touchNode(pool, row);
+    };
+    this.written = this.written.then(write).catch((error: unknown) => this.failed(error));
+    await this.written;
   }
 
   private failed(error: unknown): void {

@@ -108,15 +108,28 @@ test('how late timers are is kept by signs of life, by a drain, and where the ro
 
 test('a row that is still being written at the end is deleted, too', async () => {
   const pool = createPool({ databaseUrl: database.url, max: 3 });
-  let isSlow = false;
-  tapPool(pool, { before: async ({ name }) => void (isSlow && name === 'touch-node' && (await sleep(200))) });
+  let isHeld = false;
+  let removed = (): void => undefined;
+  const isRemoved = new Promise<void>((resolve) => (removed = resolve));
+  // The write comes after the deletion, unless that waits for it.
+  tapPool(pool, {
+    before: async ({ name }) => void (isHeld && name === 'touch-node' && (await Promise.race([isRemoved, sleep(500)]))),
+    after: async ({ name }) => void (name === 'remove-node' && removed()),
+  });
   const registry = await register('late', 60_000, { pool });
-  isSlow = true;
+  isHeld = true;
   const noted = registry.noteTimers(1_000);
   await registry.stop();
   await noted;
   expect(await read('late')).toBeUndefined();
   await pool.end();
+});
+
+test('nothing writes the row after the end, a drain neither', async () => {
+  const registry = await register('over');
+  await registry.stop();
+  await registry.drain();
+  expect(await read('over')).toBeUndefined();
 });
 
 test('heartbeats survive connections that the server closes', async () => {

@@ -66,8 +66,13 @@ const KINDS = ['none', 'by-batch', 'by-task'] as const;
 type Kind = (typeof KINDS)[number];
 
 /** Tries a row for each kind of idempotency, at once: most of its time is waiting. `to`: names its target. */
-const ofEachKind = async (tried: (kind: Kind, to: (name: string) => string) => Promise<void>): Promise<void> =>
-  void (await Promise.all(KINDS.map((kind) => tried(kind, (name) => `${name}-${kind}`))));
+const ofEachKind = async (tried: (kind: Kind, to: (name: string) => string) => Promise<void>): Promise<void> => {
+  const ends = await Promise.allSettled(KINDS.map((kind) => tried(kind, (name) => `${name}-${kind}`)));
+  const wrong = ends.flatMap((end, i) =>
+    end.status === 'rejected' ? `idempotency ${KINDS[i]}: ${String((end.reason as Error).message)}` : [],
+  );
+  if (wrong.length > 0) throw new Error(wrong.join('\n'));
+};
 
 test('200, all ok -> succeeded, a+1, one call', () =>
   ofEachKind(async (kind, to) => {

@@ -7,8 +7,6 @@ import { ROOT } from '../project';
 /**
  * What the environment of the tests promises: files of one process share modules of packages, and
  * nothing else.
- *
- * @slow
  */
 
 const FILES = {

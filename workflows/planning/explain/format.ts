@@ -16,11 +16,20 @@ const TIMES_AS_LONG = 10;
  * Returns what to add to a wait by a timer that is not much longer than timers are late, as a
  * worker measured. Empty: they are in time, or none has measured.
  */
-export const ifLate = ({ timersLateMs: lateMs }: ExplainFacts, ms: number): string => {
-  if (lateMs == null || lateMs < NOTICED_MS || ms >= TIMES_AS_LONG * lateMs) return '';
-  const late = formatDuration(lateMs);
-  return ` Within ${late} after that (the server's timers fire up to ${late} late).`;
+export const ifLate = (facts: ExplainFacts, ms: number): string => {
+  const late = lateOf(facts, ms);
+  return late === null ? '' : ` Within ${late} after that (${WHY} ${late} late).`;
 };
+
+/** Returns the same for calls that a rate or a hold keeps from beginning. */
+export const ifBegunLate = (facts: ExplainFacts, ms: number): string => {
+  const late = lateOf(facts, ms);
+  return late === null ? '' : ` Calls may begin ${late} later than that (${WHY} ${late} late).`;
+};
+
+const WHY = "the server's timers fire up to";
+const lateOf = ({ timersLateMs: lateMs }: ExplainFacts, ms: number): string | null =>
+  lateMs == null || lateMs < NOTICED_MS || ms >= TIMES_AS_LONG * lateMs ? null : formatDuration(lateMs);
 
 /**
  * Returns the same where a worker has measured, else what may be: Postgres knows when it is due,

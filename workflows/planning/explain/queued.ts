@@ -4,7 +4,7 @@ import { waitForLeader } from './leader';
 import type { LimitName } from '../limits/limits';
 import { isStalled } from './stalled';
 import { formatDuration } from '../duration';
-import { count, ifCoarse, ifLate } from './format';
+import { count, ifBegunLate, ifCoarse, ifLate } from './format';
 import { bySetting, rateSetting, sharedText } from './limitsSet';
 import { stopped } from './stopped';
 
@@ -147,13 +147,13 @@ const waitForRoom = (facts: ExplainFacts, behind: string): Reason | null => {
     return {
       waitsFor: 'hold',
       inMs: leader.wakeInMs,
-      text: `${due} the rate limit of handler "${handler.name}" allows no call for ${formatDuration(leader.wakeInMs)}.${ifLate(facts, leader.wakeInMs)}${rateSetting(facts)}`,
+      text: `${due} the rate limit of handler "${handler.name}" allows no call for ${formatDuration(leader.wakeInMs)}.${ifBegunLate(facts, leader.wakeInMs)}${rateSetting(facts)}`,
     };
   if (leader.heldBy === SHARED_RATE && leader.wakeInMs !== null && leader.wakeInMs > 0)
     return {
       waitsFor: 'hold',
       inMs: leader.wakeInMs,
-      text: `${due} ${sharedText(facts)} for ${formatDuration(leader.wakeInMs)}.${ifLate(facts, leader.wakeInMs)}`,
+      text: `${due} ${sharedText(facts)} for ${formatDuration(leader.wakeInMs)}.${ifBegunLate(facts, leader.wakeInMs)}`,
     };
   return leader.heldBy?.startsWith('calls in flight') === true ? waitForCalls(facts, leader.heldBy, behind) : null;
 };

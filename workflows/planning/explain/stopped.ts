@@ -1,6 +1,6 @@
 import type { ExplainFacts, Reason } from './facts';
 import { formatDuration } from '../duration';
-import { because, ifLate } from './format';
+import { because, ifBegunLate } from './format';
 import { rateSetting } from './limitsSet';
 
 /**
@@ -28,6 +28,6 @@ export const stopped = (facts: ExplainFacts): Reason | null => {
   return {
     waitsFor: 'hold',
     inMs,
-    text: `${what} is held back by the downstream's back pressure or a rate limit: nothing is sent for ${formatDuration(inMs)}.${ifLate(facts, inMs)}${rateSetting(facts)}`,
+    text: `${what} is held back by the downstream's back pressure or a rate limit: nothing is sent for ${formatDuration(inMs)}.${ifBegunLate(facts, inMs)}${rateSetting(facts)}`,
   };
 };

@@ -182,7 +182,7 @@ export const QUEUED_CASES: Case[] = [
     { queued: {}, handler: { holdInMs: 2_000 }, timersLateMs: 1_000 },
     'hold',
     2_000,
-    /for 2 s\. Within 1 s after that \(the server's timers fire up to 1 s late\)\.$/,
+    /for 2 s\. Calls may begin 1 s later than that \(the server's timers fire up to 1 s late\)\.$/,
   ],
   [
     'target held, longer',
