@@ -11,6 +11,8 @@ const run: RunFacts = {
   task: null,
   activities: 0,
   untaken: 0,
+  isOfOneWorker: false,
+  againMs: 0,
   takesTurns: true,
 };
 const started = (attempt: number): Partial<RunFacts> => ({ task: { isStarted: true, attempt } });
@@ -36,6 +38,16 @@ test.each<[string, Partial<RunFacts>, RegExp | null]>([
   ],
   ['waits for two, one of them begun', { ...minute, activities: 2, untaken: 1, takesTurns: false }, null],
   ['its task waits for a worker, for an hour', { ...untaken(1), silentMs: 3_600_000 }, null],
+  ['its task waits for one worker, which may be slow', { ...untaken(1, 11_000), isOfOneWorker: true }, null],
+  ['its task waits for a worker that is gone', { ...untaken(1, 12_000), isOfOneWorker: true }, /that is gone/],
+  ['that worker has taken it', { ...started(1), untakenMs: 12_000, isOfOneWorker: true }, null],
+  [
+    'its activity was begun by a worker that is gone, and waits for the next',
+    { activities: 1, againMs: 12_000, takesTurns: false },
+    /activities again/,
+  ],
+  ['the same, not for long', { activities: 1, againMs: 11_000, takesTurns: false }, null],
+  ['the same of a leader', { activities: 1, againMs: 12_000 }, null],
   ['its task timed out once', { ...minute, ...untaken(2) }, null],
   ['its task timed out twice, in half a minute', started(3), null],
   ['its task timed out twice, in a minute', { ...minute, ...started(3) }, /failed or timed out 2 times/],

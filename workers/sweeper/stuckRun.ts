@@ -14,9 +14,13 @@ export interface RunFacts {
    * failed nor timed out.
    */
   task: { isStarted: boolean; attempt: number } | null;
+  /** Its pending workflow task lies in the queue of a single worker, which has its run in memory. */
+  isOfOneWorker: boolean;
   /** Its activities in flight, and how many of them no worker has ever started. */
   activities: number;
   untaken: number;
+  /** How long no worker has taken up any of its activities again, all of which had begun before. */
+  againMs: number;
   /**
    * It answers a wake with a turn whatever its activities do (leader, queuer); others wait for
    * theirs.
@@ -29,6 +33,12 @@ export interface StuckLimits {
    * A run of a living version takes its task long before: a dead worker's sticky queue costs 2 s.
    */
   versionMs: number;
+  /**
+   * What a dead worker had is with another one long before: the server takes a task out of its
+   * queue after 2 s, and repeats an activity. But a server that is short of something puts its own
+   * timers off, by up to five minutes.
+   */
+  lostMs: number;
   /** Time within which a run must give a sign of life. */
   silentMs: number;
   /**
@@ -38,7 +48,12 @@ export interface StuckLimits {
   attempts: number;
 }
 
-export const STUCK_LIMITS: StuckLimits = { versionMs: 4_000, silentMs: 60_000, attempts: 5 };
+export const STUCK_LIMITS: StuckLimits = {
+  versionMs: 4_000,
+  lostMs: 12_000,
+  silentMs: 60_000,
+  attempts: 5,
+};
 
 /**
  * Says why a run will not make progress by itself; null: it may. A run whose workers are only slow
@@ -49,6 +64,7 @@ export const whyStuck = (run: RunFacts, limits: StuckLimits): string | null => {
   const { task, silentMs, activities } = run;
   const isSilent = silentMs >= limits.silentMs;
   if (task === null) {
+    if (!run.takesTurns && run.againMs >= limits.lostMs) return 'no worker takes up its activities again';
     if (!isSilent) return null;
     if (run.takesTurns || activities === 0) return 'it was woken and does nothing';
     return run.untaken === activities ? 'no worker takes up its activities' : null;
@@ -56,6 +72,8 @@ export const whyStuck = (run: RunFacts, limits: StuckLimits): string | null => {
   // A dispatch in flight ends by itself, and its run would abort it; but not without end.
   if (run.isOfOtherVersion && run.untakenMs >= limits.versionMs && (activities === 0 || isSilent))
     return 'no worker of its version takes it up';
+  if (run.isOfOneWorker && !task.isStarted && run.untakenMs >= limits.lostMs)
+    return 'its task waits for a worker that is gone';
   const times = task.attempt - 1;
   const failed = `its workflow task failed or timed out ${times === 1 ? 'once' : `${times} times`}`;
   if (task.attempt >= limits.attempts) return failed;
@@ -63,3 +81,24 @@ export const whyStuck = (run: RunFacts, limits: StuckLimits): string | null => {
   if (task.attempt >= Math.min(3, limits.attempts)) return failed;
   return task.isStarted && silentMs >= 2 * limits.silentMs ? 'its turn does not end' : null;
 };
+
+/** `temporal.api.enums.v1.PENDING_ACTIVITY_STATE_SCHEDULED`. */
+const SCHEDULED = 1;
+
+/** An activity in flight, as a server describes it. */
+interface PendingActivity {
+  activityId?: string | null;
+  state?: number | null;
+  attempt?: number | null;
+}
+
+/** Says whether no worker has taken up this attempt. */
+export const isWaiting = ({ state }: PendingActivity): boolean => state === SCHEDULED;
+/** Says whether an earlier attempt has begun. */
+export const isAgain = ({ attempt }: PendingActivity): boolean => (attempt ?? 1) > 1;
+
+/** Names activities, if all of them wait to be taken up again; null: not all do, or there are none. */
+export const againOf = (pending: readonly PendingActivity[]): string | null =>
+  pending.length > 0 && pending.every((activity) => isWaiting(activity) && isAgain(activity))
+    ? pending.map(({ activityId, attempt }) => `${activityId} ${attempt}`).join()
+    : null;

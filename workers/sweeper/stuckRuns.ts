@@ -6,7 +6,7 @@ import { RUNNING, saysNoRun } from '../../workflows/planning/protocol';
 import type { Requests } from '../../workflows/temporal/requests';
 import type { StuckLimits } from './stuckRun';
 import type { SweepCounts } from './counts';
-import { STUCK_LIMITS, whyStuck } from './stuckRun';
+import { againOf, isAgain, isWaiting, STUCK_LIMITS, whyStuck } from './stuckRun';
 
 export interface StuckRunsOptions {
   pool: Pool;
@@ -39,13 +39,16 @@ const FIRST_REST_MS = 30_000;
 const LONGEST_REST_MS = 1_800_000;
 const PARALLELISM = 8;
 /**
- * `temporal.api.enums.v1`: VERSIONING_BEHAVIOR_PINNED, PENDING_WORKFLOW_TASK_STATE_STARTED,
- * PENDING_ACTIVITY_STATE_SCHEDULED.
+ * `temporal.api.enums.v1`: VERSIONING_BEHAVIOR_PINNED, PENDING_WORKFLOW_TASK_STATE_STARTED.
  */
 const PINNED = 1;
 const STARTED = 2;
-const SCHEDULED = 1;
 const FAILED = 3;
+/** `temporal.api.enums.v1`: EVENT_TYPE_WORKFLOW_TASK_SCHEDULED, TASK_QUEUE_KIND_STICKY. */
+const TASK_SCHEDULED = 5;
+const STICKY = 2;
+/** Events since a workflow task was scheduled: the signals that came meanwhile. */
+const EVENTS_READ = 500;
 
 /** What is remembered of a workflow between two looks. */
 interface Memory {
@@ -57,6 +60,8 @@ interface Memory {
   lookAt: number;
   /** Since when no worker has taken its task; null: one has, or it has none. */
   untakenSince: number | null;
+  /** Its activities, as they wait to be taken up again, and since when; null: they do not. */
+  again: { what: string; since: number } | null;
   /** False: seen to be of the current version, or of none, or to have ended. */
   isOfOtherVersion: boolean;
   restMs: number;
@@ -109,6 +114,7 @@ export class StuckRuns {
         since: now,
         lookAt: now,
         untakenSince: null,
+        again: null,
         isOfOtherVersion: true,
         restMs: 0,
         restUntil: 0,
@@ -134,6 +140,7 @@ export class StuckRuns {
       memory.runId = run?.runId ?? null;
       memory.since = now - Math.min(run?.ageMs ?? 0, silent.silentMs);
       memory.untakenSince = null;
+      memory.again = null;
     }
     memory.lookAt = now + (memory.isOfOtherVersion ? LOOK_AT_VERSION_MS : LOOK_MS);
     if (run === null) return false;
@@ -143,7 +150,12 @@ export class StuckRuns {
     if (run.isOfOtherVersion && run.task === null) await silent.wake();
     const silentMs = Math.min(silent.silentMs, now - memory.since);
     const untakenMs = memory.untakenSince === null ? 0 : now - memory.untakenSince;
-    const why = whyStuck({ ...run, silentMs, untakenMs, takesTurns: silent.takesTurns }, this.limits);
+    if (run.again !== memory.again?.what) memory.again = run.again === null ? null : { what: run.again, since: now };
+    const againMs = memory.again === null ? 0 : now - memory.again.since;
+    const mayBeLost = run.task?.attempt === 1 && untakenMs >= this.limits.lostMs;
+    const isOfOneWorker = mayBeLost && (await this.isOfOneWorker(silent.workflowId, run.runId));
+    const { takesTurns } = silent;
+    const why = whyStuck({ ...run, silentMs, untakenMs, isOfOneWorker, againMs, takesTurns }, this.limits);
     if (why === null) return false;
     await this.beginAnew(silent, run, why);
     memory.restMs = Math.min(LONGEST_REST_MS, memory.restMs === 0 ? FIRST_REST_MS : memory.restMs * 2);
@@ -197,12 +209,28 @@ export class StuckRuns {
         isOfOtherVersion: buildId !== '' && buildId !== (await this.currentBuild(version!.deploymentName!)),
         task: task == null ? null : { isStarted: task.state === STARTED, attempt: task.attempt ?? 1 },
         activities: pending.length,
-        untaken: pending.filter(({ state, attempt }) => state === SCHEDULED && (attempt ?? 1) <= 1).length,
+        untaken: pending.filter((activity) => isWaiting(activity) && !isAgain(activity)).length,
+        again: againOf(pending),
       };
     } catch (error) {
       if (isGrpcServiceError(error) && saysNoRun(error)) return null;
       throw error;
     }
+  }
+
+  /**
+   * Says whether the pending workflow task of a run lies in the queue of one worker, as the history
+   * has it.
+   */
+  private async isOfOneWorker(workflowId: string, runId: string): Promise<boolean> {
+    const { workflowService, options } = this.options.requests.temporal;
+    const { history } = await workflowService.getWorkflowExecutionHistoryReverse({
+      namespace: options.namespace,
+      execution: { workflowId, runId },
+      maximumPageSize: EVENTS_READ,
+    });
+    const scheduled = history?.events?.find(({ eventType }) => eventType === TASK_SCHEDULED);
+    return scheduled?.workflowTaskScheduledEventAttributes?.taskQueue?.kind === STICKY;
   }
 
   /**
@@ -260,4 +288,6 @@ interface Run {
   task: { isStarted: boolean; attempt: number } | null;
   activities: number;
   untaken: number;
+  /** Which of its activities wait to be taken up again, if all do; null: not all. */
+  again: string | null;
 }

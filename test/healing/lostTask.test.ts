@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto';
+import type { Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
+import pino from 'pino';
+import type { SilentRun } from '../../workers/sweeper/stuckRuns';
+import { StuckRuns } from '../../workers/sweeper/stuckRuns';
+import { Requests } from '../../workflows/temporal/requests';
+import type { TestDatabase } from '../helpers/database';
+import { connectTo, createDatabase, temporalAddress } from '../helpers/database';
+import { eventually } from '../helpers/eventually';
+
+/**
+ * What a worker had that was killed, where the server does not give it to another in time: its own
+ * timers come late when it is short of something. The dead worker is played by hand.
+ *
+ * @slow
+ */
+
+const seconds = (n: number) => ({ seconds: n });
+const STICKY = 2;
+const SCHEDULE_ACTIVITY = 1;
+
+let database: TestDatabase;
+let connection: Connection;
+let client: Client;
+beforeAll(async () => {
+  database = await createDatabase();
+  connection = await connectTo({ address: temporalAddress() });
+  client = new Client({ connection });
+});
+afterAll(async () => {
+  await connection.close();
+  await database.drop();
+});
+
+/** A server refuses a poll without a deadline. */
+const polling = <T>(poll: () => Promise<T>): Promise<T> => connection.withDeadline(Date.now() + 20_000, poll);
+
+/** Begins a run whose first workflow task a worker completes, which then dies. */
+const begin = async (
+  task: { stickyAttributes: object } | { commands: object[] },
+): Promise<{ silent: SilentRun; queue: string; woken: () => number; runId: string }> => {
+  const queue = `lost-${randomUUID()}`;
+  const workflowId = `${queue}/run`;
+  const { firstExecutionRunId: runId } = await client.workflow.start('leader', { taskQueue: queue, workflowId });
+  const { taskToken } = await polling(() =>
+    client.workflowService.pollWorkflowTaskQueue({
+      namespace: 'default',
+      taskQueue: { name: queue },
+      identity: 'killed',
+    }),
+  );
+  await client.workflowService.respondWorkflowTaskCompleted({ namespace: 'default', taskToken, ...task });
+  let woken = 0;
+  const silent = {
+    ...{ type: 'leader', workflowId, silentMs: 30_000, takesTurns: !('commands' in task) },
+    wake: () => Promise.resolve(woken++),
+  };
+  return { silent, queue, woken: () => woken, runId };
+};
+
+const stuckRuns = (): StuckRuns =>
+  new StuckRuns({
+    pool: database.pool,
+    requests: new Requests(client),
+    prefix: 'lost',
+    log: pino({ enabled: false }),
+    stuck: { lostMs: 2_000 },
+  });
+const statusOf = async ({ workflowId }: SilentRun, runId: string): Promise<string> =>
+  (await client.workflow.getHandle(workflowId, runId).describe()).status.name;
+/** Looks as the sweeper does, until a run was begun anew, or for so long. */
+const lookFor = async (ms: number, silent: SilentRun): Promise<number> => {
+  const counts = { stuckRuns: 0 };
+  const stuck = stuckRuns();
+  for (const endMs = performance.now() + ms; performance.now() < endMs && counts.stuckRuns === 0;) {
+    await stuck.look([silent], counts);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  return counts.stuckRuns;
+};
+
+test('a workflow task in the queue of a worker that is gone: the run is begun anew', async () => {
+  const stickyAttributes = {
+    workerTaskQueue: { name: `gone-${randomUUID()}`, kind: STICKY },
+    scheduleToStartTimeout: seconds(600),
+  };
+  const { silent, woken, runId } = await begin({ stickyAttributes });
+  for (let i = 0; i < 3; i++) await client.workflow.getHandle(silent.workflowId).signal('look');
+  expect(await lookFor(20_000, silent)).toBe(1);
+  expect(woken()).toBe(1);
+  expect(await statusOf(silent, runId)).toBe('TERMINATED');
+});
+
+test('a workflow task that waits for any worker is waited for', async () => {
+  const { silent, woken, runId } = await begin({ commands: [] });
+  await client.workflow.getHandle(silent.workflowId).signal('look');
+  expect(await lookFor(6_000, { ...silent, takesTurns: true })).toBe(0);
+  expect(woken()).toBe(0);
+  expect(await statusOf(silent, runId)).toBe('RUNNING');
+});
+
+test('an activity that a dead worker had, and that nobody takes up again: the run is begun anew', async () => {
+  const activities = `activities-${randomUUID()}`;
+  const scheduleActivityTaskCommandAttributes = {
+    activityId: '1',
+    activityType: { name: 'pollAccepted' },
+    taskQueue: { name: activities },
+    scheduleToStartTimeout: seconds(600),
+    startToCloseTimeout: seconds(600),
+    heartbeatTimeout: seconds(1),
+    retryPolicy: { initialInterval: seconds(1), maximumInterval: seconds(1) },
+  };
+  const { silent, woken, runId } = await begin({
+    commands: [{ commandType: SCHEDULE_ACTIVITY, scheduleActivityTaskCommandAttributes }],
+  });
+  await polling(() =>
+    client.workflowService.pollActivityTaskQueue({
+      namespace: 'default',
+      taskQueue: { name: activities },
+      identity: 'killed',
+    }),
+  );
+  const handle = client.workflow.getHandle(silent.workflowId);
+  await eventually(async () => {
+    const { raw } = await handle.describe();
+    return (raw.pendingActivities?.[0]?.attempt ?? 0) > 1;
+  });
+  expect(await lookFor(20_000, silent)).toBe(1);
+  expect(woken()).toBe(1);
+  expect(await statusOf(silent, runId)).toBe('TERMINATED');
+});
