@@ -13,7 +13,11 @@ import { temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import { Certificates } from './tls/certificates';
 
-/** TLS to Postgres: a server with a certificate of a private authority, which clients check. @slow */
+/**
+ * TLS to Postgres: a server with a certificate of a private authority, which clients check.
+ *
+ * @slow
+ */
 
 let folder: string;
 let certificates: Certificates;

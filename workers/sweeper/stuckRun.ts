@@ -14,7 +14,7 @@ export interface RunFacts {
    * failed nor timed out.
    */
   task: { isStarted: boolean; attempt: number } | null;
-  /** Its pending workflow task lies in the queue of a single worker, which has its run in memory. */
+  /** Its pending workflow task lies in the queue of the one worker that has it in memory. */
   isOfOneWorker: boolean;
   /** Its activities in flight, and how many of them no worker has ever started. */
   activities: number;
@@ -97,7 +97,7 @@ export const isWaiting = ({ state }: PendingActivity): boolean => state === SCHE
 /** Says whether an earlier attempt has begun. */
 export const isAgain = ({ attempt }: PendingActivity): boolean => (attempt ?? 1) > 1;
 
-/** Names activities, if all of them wait to be taken up again; null: not all do, or there are none. */
+/** Names activities, if all of them wait to be taken up again; null: not all, or none. */
 export const againOf = (pending: readonly PendingActivity[]): string | null =>
   pending.length > 0 && pending.every((activity) => isWaiting(activity) && isAgain(activity))
     ? pending.map(({ activityId, attempt }) => `${activityId} ${attempt}`).join()

@@ -3,7 +3,7 @@ import type { RunMeasure } from '../run';
 import { tableOf } from './report';
 import { resultOf } from './result';
 
-/** What a case is held against: the floor that goes target by target is there for comparison only. */
+/** What a case is held against: the floor target by target is there for comparison only. */
 
 const backlog = CASES.find(({ name }) => name === 'backlog')!;
 

@@ -15,12 +15,12 @@ const run = (args: readonly string[]): Promise<{ code: number; outcome: Outcome 
     });
   });
 
-test('workers stop and die, in CI both servers, too, while work of all five systems arrives: everything is accounted for', async () => {
+test('processes stop and die while work of all five systems arrives: everything is accounted for', async () => {
   const kinds = inCi(['stop', 'kill-all'], ['kill-all', 'postgres-killed', 'temporal-emptied', 'cut-at-commit']);
   const faults = inCi(2, 5); // cut-at-commit comes twice in each round of the plan
   const seed = inCi(15, 1); // 15: both workers stand for 6 s, then both are killed
   const { code, outcome, said } = await run(
-    `--only ${kinds.join(',')} --faults ${faults} --minutes 5 --workers 2 --rate 20 --within 60000 --seed ${seed}`.split(
+    `--only ${kinds.join()} --faults ${faults} --minutes 5 --workers 2 --rate 20 --within 60000 --seed ${seed}`.split(
       ' ',
     ),
   );

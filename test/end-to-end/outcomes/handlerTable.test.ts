@@ -65,7 +65,7 @@ const run = async (
 const KINDS = ['none', 'by-batch', 'by-task'] as const;
 type Kind = (typeof KINDS)[number];
 
-/** Tries a row for each kind of idempotency, at once: most of its time is waiting. `to`: names its target. */
+/** Tries a row for each kind of idempotency at once: it mostly waits. `to`: names its target. */
 const ofEachKind = async (tried: (kind: Kind, to: (name: string) => string) => Promise<void>): Promise<void> => {
   const ends = await Promise.allSettled(KINDS.map((kind) => tried(kind, (name) => `${name}-${kind}`)));
   const wrong = ends.flatMap((end, i) =>
