@@ -81,10 +81,18 @@ const lookFor = async (ms: number, silent: SilentRun): Promise<number> => {
 };
 
 test('a workflow task in the queue of a worker that is gone: the run is begun anew', async () => {
-  const stickyAttributes = {
-    workerTaskQueue: { name: `gone-${randomUUID()}`, kind: STICKY },
-    scheduleToStartTimeout: seconds(600),
-  };
+  const workerTaskQueue = { name: `gone-${randomUUID()}`, kind: STICKY };
+  const stickyAttributes = { workerTaskQueue, scheduleToStartTimeout: seconds(600) };
+  // A queue that was never polled would not keep its tasks.
+  await connection
+    .withDeadline(Date.now() + 2_000, () =>
+      client.workflowService.pollWorkflowTaskQueue({
+        namespace: 'default',
+        taskQueue: workerTaskQueue,
+        identity: 'killed',
+      }),
+    )
+    .catch(() => undefined);
   const { silent, woken, runId } = await begin({ stickyAttributes });
   for (let i = 0; i < 3; i++) await client.workflow.getHandle(silent.workflowId).signal('look');
   expect(await lookFor(20_000, silent)).toBe(1);
@@ -95,7 +103,7 @@ test('a workflow task in the queue of a worker that is gone: the run is begun an
 test('a workflow task that waits for any worker is waited for', async () => {
   const { silent, woken, runId } = await begin({ commands: [] });
   await client.workflow.getHandle(silent.workflowId).signal('look');
-  expect(await lookFor(6_000, { ...silent, takesTurns: true })).toBe(0);
+  expect(await lookFor(12_000, { ...silent, takesTurns: true })).toBe(0);
   expect(woken()).toBe(0);
   expect(await statusOf(silent, runId)).toBe('RUNNING');
 });

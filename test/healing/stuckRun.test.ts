@@ -1,6 +1,6 @@
 import { isOwn } from '../../activities/grouping/reserve';
 import type { RunFacts } from '../../workers/sweeper/stuckRun';
-import { STUCK_LIMITS, whyStuck } from '../../workers/sweeper/stuckRun';
+import { againOf, sinceSeen, STUCK_LIMITS, whyStuck } from '../../workers/sweeper/stuckRun';
 
 /** Which silent run is stuck, and which is only slow; and whose turn a run may take. */
 
@@ -40,6 +40,11 @@ test.each<[string, Partial<RunFacts>, RegExp | null]>([
   ['its task waits for a worker, for an hour', { ...untaken(1), silentMs: 3_600_000 }, null],
   ['its task waits for one worker, which may be slow', { ...untaken(1, 11_000), isOfOneWorker: true }, null],
   ['its task waits for a worker that is gone', { ...untaken(1, 12_000), isOfOneWorker: true }, /that is gone/],
+  [
+    'the same of another version, with a call in flight',
+    { ...untaken(1, 12_000), isOfOneWorker: true, isOfOtherVersion: true, activities: 1 },
+    null,
+  ],
   ['that worker has taken it', { ...started(1), untakenMs: 12_000, isOfOneWorker: true }, null],
   [
     'its activity was begun by a worker that is gone, and waits for the next',
@@ -63,6 +68,26 @@ test.each<[string, Partial<RunFacts>, RegExp | null]>([
   const why = whyStuck({ ...run, ...facts }, STUCK_LIMITS);
   if (expected === null) expect(why).toBeNull();
   else expect(why).toMatch(expected);
+});
+
+test('activities are the same while they wait for the same attempt, in whichever order a server names them', () => {
+  const [one, two] = [
+    { activityId: '1', state: 1, attempt: 2 },
+    { activityId: '5', state: 1, attempt: 3, currentRetryInterval: { seconds: 2, nanos: 500_000_000 } },
+  ];
+  expect(againOf([two, one])).toEqual(againOf([one, two]));
+  expect(againOf([one, two])).toEqual({ what: '1 2,5 3', backoffMs: 2_500 });
+  expect(againOf([one, { ...two, state: 2 }])).toBeNull();
+  expect(againOf([one, { ...two, attempt: 1 }])).toBeNull();
+  expect(againOf([])).toBeNull();
+});
+
+test('what waits is counted from its first look, and another task from then on', () => {
+  const first = sinceSeen(null, 'at 1')!;
+  expect(sinceSeen(first, 'at 1')).toBe(first);
+  expect(sinceSeen(first, null)).toBeNull();
+  const next = sinceSeen({ ...first, since: first.since - 60_000 }, 'at 2')!;
+  expect(next.since).toBeGreaterThanOrEqual(first.since);
 });
 
 const row = { handler: 'orders', name: '0', installation: 'here' };

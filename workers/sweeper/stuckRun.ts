@@ -72,7 +72,7 @@ export const whyStuck = (run: RunFacts, limits: StuckLimits): string | null => {
   // A dispatch in flight ends by itself, and its run would abort it; but not without end.
   if (run.isOfOtherVersion && run.untakenMs >= limits.versionMs && (activities === 0 || isSilent))
     return 'no worker of its version takes it up';
-  if (run.isOfOneWorker && !task.isStarted && run.untakenMs >= limits.lostMs)
+  if (run.isOfOneWorker && !run.isOfOtherVersion && !task.isStarted && run.untakenMs >= limits.lostMs)
     return 'its task waits for a worker that is gone';
   const times = task.attempt - 1;
   const failed = `its workflow task failed or timed out ${times === 1 ? 'once' : `${times} times`}`;
@@ -90,6 +90,8 @@ interface PendingActivity {
   activityId?: string | null;
   state?: number | null;
   attempt?: number | null;
+  /** How long the server waits before this attempt. */
+  currentRetryInterval?: { seconds?: { toString(): string } | number | null; nanos?: number | null } | null;
 }
 
 /** Says whether no worker has taken up this attempt. */
@@ -97,8 +99,36 @@ export const isWaiting = ({ state }: PendingActivity): boolean => state === SCHE
 /** Says whether an earlier attempt has begun. */
 export const isAgain = ({ attempt }: PendingActivity): boolean => (attempt ?? 1) > 1;
 
-/** Names activities, if all of them wait to be taken up again; null: not all, or none. */
-export const againOf = (pending: readonly PendingActivity[]): string | null =>
+/** Activities that wait to be taken up again. */
+export interface Again {
+  /** Which, at which attempt. */
+  what: string;
+  /** Of that the longest wait before a worker may take one up. */
+  backoffMs: number;
+}
+
+/** Returns the activities, if all of them wait to be taken up again; null: not all, or none. */
+export const againOf = (pending: readonly PendingActivity[]): Again | null =>
   pending.length > 0 && pending.every((activity) => isWaiting(activity) && isAgain(activity))
-    ? pending.map(({ activityId, attempt }) => `${activityId} ${attempt}`).join()
+    ? {
+        what: pending
+          .map(({ activityId, attempt }) => `${activityId} ${attempt}`)
+          .sort()
+          .join(),
+        backoffMs: Math.max(...pending.map(backoffMsOf)),
+      }
     : null;
+const backoffMsOf = ({ currentRetryInterval: interval }: PendingActivity): number =>
+  Number(interval?.seconds?.toString() ?? 0) * 1_000 + (interval?.nanos ?? 0) / 1_000_000;
+
+/** What was seen at looks, and since when it is the same. */
+export interface Since {
+  what: string;
+  since: number;
+}
+
+/** Returns since when `what` is the same, by what was remembered of it; null: there is none. */
+export const sinceSeen = (before: Since | null, what: string | null): Since | null => {
+  if (what === null) return null;
+  return before?.what === what ? before : { what, since: performance.now() };
+};

@@ -4,9 +4,10 @@ import type { Logger } from 'pino';
 import type { Pool } from '../../postgres/pool';
 import { RUNNING, saysNoRun } from '../../workflows/planning/protocol';
 import type { Requests } from '../../workflows/temporal/requests';
-import type { StuckLimits } from './stuckRun';
 import type { SweepCounts } from './counts';
-import { againOf, isAgain, isWaiting, STUCK_LIMITS, whyStuck } from './stuckRun';
+import { isForOneWorker } from '../temporal/stickyTask';
+import type { Again, Since, StuckLimits } from './stuckRun';
+import { againOf, isAgain, isWaiting, sinceSeen, STUCK_LIMITS, whyStuck } from './stuckRun';
 
 export interface StuckRunsOptions {
   pool: Pool;
@@ -44,11 +45,6 @@ const PARALLELISM = 8;
 const PINNED = 1;
 const STARTED = 2;
 const FAILED = 3;
-/** `temporal.api.enums.v1`: EVENT_TYPE_WORKFLOW_TASK_SCHEDULED, TASK_QUEUE_KIND_STICKY. */
-const TASK_SCHEDULED = 5;
-const STICKY = 2;
-/** Events since a workflow task was scheduled: the signals that came meanwhile. */
-const EVENTS_READ = 500;
 
 /** What is remembered of a workflow between two looks. */
 interface Memory {
@@ -58,10 +54,12 @@ interface Memory {
   /** When the run was seen first. */
   since: number;
   lookAt: number;
-  /** Since when no worker has taken its task; null: one has, or it has none. */
-  untakenSince: number | null;
-  /** Its activities, as they wait to be taken up again, and since when; null: they do not. */
-  again: { what: string; since: number } | null;
+  /** Its workflow task, as long as no worker has taken it; null: one has, or it has none. */
+  untaken: Since | null;
+  /** Whether that task is for one worker, as its history has it; null: not asked yet. */
+  oneWorker: { scheduledAt: string; is: boolean } | null;
+  /** Its activities, as they wait to be taken up again; null: they do not. */
+  again: Since | null;
   /** False: seen to be of the current version, or of none, or to have ended. */
   isOfOtherVersion: boolean;
   restMs: number;
@@ -113,7 +111,8 @@ export class StuckRuns {
         loggedRunId: null,
         since: now,
         lookAt: now,
-        untakenSince: null,
+        untaken: null,
+        oneWorker: null,
         again: null,
         isOfOtherVersion: true,
         restMs: 0,
@@ -139,21 +138,21 @@ export class StuckRuns {
     if (run?.runId !== memory.runId) {
       memory.runId = run?.runId ?? null;
       memory.since = now - Math.min(run?.ageMs ?? 0, silent.silentMs);
-      memory.untakenSince = null;
+      memory.untaken = null;
       memory.again = null;
     }
     memory.lookAt = now + (memory.isOfOtherVersion ? LOOK_AT_VERSION_MS : LOOK_MS);
     if (run === null) return false;
-    memory.untakenSince = run.task?.isStarted === false ? (memory.untakenSince ?? now) : null;
+    memory.untaken = sinceSeen(memory.untaken, run.task?.isStarted === false ? run.task.scheduledAt : null);
+    memory.again = sinceSeen(memory.again, run.again?.what ?? null);
     // The version reaches the queues some time after it became the current one: a look before that
     // changed nothing.
     if (run.isOfOtherVersion && run.task === null) await silent.wake();
     const silentMs = Math.min(silent.silentMs, now - memory.since);
-    const untakenMs = memory.untakenSince === null ? 0 : now - memory.untakenSince;
-    if (run.again !== memory.again?.what) memory.again = run.again === null ? null : { what: run.again, since: now };
-    const againMs = memory.again === null ? 0 : now - memory.again.since;
+    const untakenMs = memory.untaken === null ? 0 : now - memory.untaken.since;
+    const againMs = memory.again === null ? 0 : now - memory.again.since - run.again!.backoffMs;
     const mayBeLost = run.task?.attempt === 1 && untakenMs >= this.limits.lostMs;
-    const isOfOneWorker = mayBeLost && (await this.isOfOneWorker(silent.workflowId, run.runId));
+    const isOfOneWorker = mayBeLost && (await this.isOfOneWorker(silent.workflowId, run, memory));
     const { takesTurns } = silent;
     const why = whyStuck({ ...run, silentMs, untakenMs, isOfOneWorker, againMs, takesTurns }, this.limits);
     if (why === null) return false;
@@ -161,6 +160,16 @@ export class StuckRuns {
     memory.restMs = Math.min(LONGEST_REST_MS, memory.restMs === 0 ? FIRST_REST_MS : memory.restMs * 2);
     memory.restUntil = now + memory.restMs;
     return true;
+  }
+
+  /** Says whether the task that no worker takes is for one worker; asks once for each task. */
+  private async isOfOneWorker(workflowId: string, { runId, task }: Run, memory: Memory): Promise<boolean> {
+    const { scheduledAt } = task!;
+    if (memory.oneWorker?.scheduledAt !== scheduledAt) {
+      const is = await isForOneWorker(this.options.requests.temporal, { workflowId, runId });
+      memory.oneWorker = is === null ? null : { scheduledAt, is };
+    }
+    return memory.oneWorker?.is ?? false;
   }
 
   private async beginAnew({ type, workflowId, silentMs, wake }: SilentRun, run: Run, reason: string): Promise<void> {
@@ -207,7 +216,14 @@ export class StuckRuns {
         ageMs: Math.max(0, Date.now() - Number(startTime?.seconds ?? 0) * 1000),
         buildId,
         isOfOtherVersion: buildId !== '' && buildId !== (await this.currentBuild(version!.deploymentName!)),
-        task: task == null ? null : { isStarted: task.state === STARTED, attempt: task.attempt ?? 1 },
+        task:
+          task == null
+            ? null
+            : {
+                isStarted: task.state === STARTED,
+                attempt: task.attempt ?? 1,
+                scheduledAt: JSON.stringify(task.scheduledTime),
+              },
         activities: pending.length,
         untaken: pending.filter((activity) => isWaiting(activity) && !isAgain(activity)).length,
         again: againOf(pending),
@@ -216,21 +232,6 @@ export class StuckRuns {
       if (isGrpcServiceError(error) && saysNoRun(error)) return null;
       throw error;
     }
-  }
-
-  /**
-   * Says whether the pending workflow task of a run lies in the queue of one worker, as the history
-   * has it.
-   */
-  private async isOfOneWorker(workflowId: string, runId: string): Promise<boolean> {
-    const { workflowService, options } = this.options.requests.temporal;
-    const { history } = await workflowService.getWorkflowExecutionHistoryReverse({
-      namespace: options.namespace,
-      execution: { workflowId, runId },
-      maximumPageSize: EVENTS_READ,
-    });
-    const scheduled = history?.events?.find(({ eventType }) => eventType === TASK_SCHEDULED);
-    return scheduled?.workflowTaskScheduledEventAttributes?.taskQueue?.kind === STICKY;
   }
 
   /**
@@ -285,9 +286,9 @@ interface Run {
   /** Build id of the version that it is pinned to; empty: none. */
   buildId: string;
   isOfOtherVersion: boolean;
-  task: { isStarted: boolean; attempt: number } | null;
+  /** `scheduledAt`: as the server has it; it tells one task from the next. */
+  task: { isStarted: boolean; attempt: number; scheduledAt: string } | null;
   activities: number;
   untaken: number;
-  /** Which of its activities wait to be taken up again, if all do; null: not all. */
-  again: string | null;
+  again: Again | null;
 }
