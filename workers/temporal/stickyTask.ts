@@ -3,13 +3,13 @@ import type { Client } from '@temporalio/client';
 /** `temporal.api.enums.v1`: EVENT_TYPE_WORKFLOW_TASK_SCHEDULED, TASK_QUEUE_KIND_STICKY. */
 const TASK_SCHEDULED = 5;
 const STICKY = 2;
-/** Events per page: a signal may have a megabyte. Those since the task was scheduled are signals. */
+/** Events per page: a signal may have a megabyte. Those since the task are signals. */
 const PAGE = 10;
 const MOST_PAGES = 20;
 
 /**
- * Says whether the pending workflow task of a run was scheduled for the queue of the one worker that
- * has the run in memory, as the newest events of its history have it; null: they cannot be read.
+ * Says whether the pending workflow task of a run was scheduled for the one worker that has the run
+ * in memory, as the newest events of its history have it; null: they cannot be read.
  */
 export const isForOneWorker = async (
   { workflowService, options: { namespace } }: Client,
