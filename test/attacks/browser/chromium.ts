@@ -51,6 +51,7 @@ export const startChromium = async (program: string): Promise<Chromium> => {
   const profile = mkdtempSync(path.join(tmpdir(), 'muster-chromium-'));
   const child = spawn(program, [...FLAGS, ...AS_ROOT, `--user-data-dir=${profile}`, 'about:blank'], {
     stdio: ['ignore', 'ignore', 'pipe'],
+    detached: true, // a group with its children, which write to the profile until they are killed, too
   });
   const ended = once(child, 'exit');
   const url = await new Promise<string>((resolve, reject) => {
@@ -71,9 +72,9 @@ export const startChromium = async (program: string): Promise<Chromium> => {
     devtools,
     close: async () => {
       devtools.close();
-      child.kill('SIGKILL');
+      process.kill(-child.pid!, 'SIGKILL');
       await ended;
-      rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }); // its children still write
+      rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
     },
   };
 };
