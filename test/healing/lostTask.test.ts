@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Connection } from '@temporalio/client';
 import { Client } from '@temporalio/client';
+import { msToTs } from '@temporalio/common/lib/time';
 import pino from 'pino';
 import type { SilentRun } from '../../workers/sweeper/stuckRuns';
 import { StuckRuns } from '../../workers/sweeper/stuckRuns';
@@ -16,7 +17,7 @@ import { eventually } from '../helpers/eventually';
  * @slow
  */
 
-const seconds = (n: number) => ({ seconds: n });
+const seconds = (n: number) => msToTs(n * 1_000);
 const STICKY = 2;
 const SCHEDULE_ACTIVITY = 1;
 
@@ -108,7 +109,39 @@ test('a workflow task that waits for any worker is waited for', async () => {
   expect(await statusOf(silent, runId)).toBe('RUNNING');
 });
 
-test('an activity that a dead worker had, and that nobody takes up again: the run is begun anew', async () => {
+test('workflow tasks that one worker takes one after another, each after a while, are waited for', async () => {
+  const workerTaskQueue = { name: `slow-${randomUUID()}`, kind: STICKY };
+  const stickyAttributes = { workerTaskQueue, scheduleToStartTimeout: seconds(600) };
+  const take = () =>
+    polling(() =>
+      client.workflowService.pollWorkflowTaskQueue({
+        namespace: 'default',
+        taskQueue: workerTaskQueue,
+        identity: 'slow',
+      }),
+    );
+  const first = take();
+  const { silent, runId } = await begin({ stickyAttributes });
+  const handle = client.workflow.getHandle(silent.workflowId);
+  await handle.signal('look');
+  let { taskToken } = await first;
+  let isOver = false;
+  const working = (async () => {
+    while (!isOver) {
+      await client.workflowService.respondWorkflowTaskCompleted({ namespace: 'default', taskToken, stickyAttributes });
+      await handle.signal('look');
+      await new Promise((resolve) => setTimeout(resolve, 1_000)); // so long it waits
+      ({ taskToken } = await take());
+    }
+  })();
+  expect(await lookFor(12_000, silent)).toBe(0);
+  isOver = true;
+  await working;
+  expect(await statusOf(silent, runId)).toBe('RUNNING');
+});
+
+/** Begins a run whose activity a worker takes, which then dies; the server repeats it after so long. */
+const beginActivity = async (afterS: number) => {
   const activities = `activities-${randomUUID()}`;
   const scheduleActivityTaskCommandAttributes = {
     activityId: '1',
@@ -117,9 +150,9 @@ test('an activity that a dead worker had, and that nobody takes up again: the ru
     scheduleToStartTimeout: seconds(600),
     startToCloseTimeout: seconds(600),
     heartbeatTimeout: seconds(1),
-    retryPolicy: { initialInterval: seconds(1), maximumInterval: seconds(1) },
+    retryPolicy: { initialInterval: seconds(afterS), maximumInterval: seconds(afterS) },
   };
-  const { silent, woken, runId } = await begin({
+  const begun = await begin({
     commands: [{ commandType: SCHEDULE_ACTIVITY, scheduleActivityTaskCommandAttributes }],
   });
   await polling(() =>
@@ -129,12 +162,23 @@ test('an activity that a dead worker had, and that nobody takes up again: the ru
       identity: 'killed',
     }),
   );
-  const handle = client.workflow.getHandle(silent.workflowId);
+  const handle = client.workflow.getHandle(begun.silent.workflowId);
   await eventually(async () => {
     const { raw } = await handle.describe();
     return (raw.pendingActivities?.[0]?.attempt ?? 0) > 1;
   });
+  return begun;
+};
+
+test('an activity that a dead worker had, and that nobody takes up again: the run is begun anew', async () => {
+  const { silent, woken, runId } = await beginActivity(1);
   expect(await lookFor(20_000, silent)).toBe(1);
   expect(woken()).toBe(1);
   expect(await statusOf(silent, runId)).toBe('TERMINATED');
+});
+
+test('an activity whose next attempt is not due yet is waited for', async () => {
+  const { silent, runId } = await beginActivity(300);
+  expect(await lookFor(12_000, silent)).toBe(0);
+  expect(await statusOf(silent, runId)).toBe('RUNNING');
 });

@@ -1,3 +1,4 @@
+import { msToTs } from '@temporalio/common/lib/time';
 import { isOwn } from '../../activities/grouping/reserve';
 import type { RunFacts } from '../../workers/sweeper/stuckRun';
 import { againOf, sinceSeen, STUCK_LIMITS, whyStuck } from '../../workers/sweeper/stuckRun';
@@ -73,7 +74,7 @@ test.each<[string, Partial<RunFacts>, RegExp | null]>([
 test('activities are the same while they wait for the same attempt, in whichever order a server names them', () => {
   const [one, two] = [
     { activityId: '1', state: 1, attempt: 2 },
-    { activityId: '5', state: 1, attempt: 3, currentRetryInterval: { seconds: 2, nanos: 500_000_000 } },
+    { activityId: '5', state: 1, attempt: 3, currentRetryInterval: msToTs(2_500) },
   ];
   expect(againOf([two, one])).toEqual(againOf([one, two]));
   expect(againOf([one, two])).toEqual({ what: '1 2,5 3', backoffMs: 2_500 });
@@ -83,11 +84,11 @@ test('activities are the same while they wait for the same attempt, in whichever
 });
 
 test('what waits is counted from its first look, and another task from then on', () => {
-  const first = sinceSeen(null, 'at 1')!;
-  expect(sinceSeen(first, 'at 1')).toBe(first);
-  expect(sinceSeen(first, null)).toBeNull();
-  const next = sinceSeen({ ...first, since: first.since - 60_000 }, 'at 2')!;
-  expect(next.since).toBeGreaterThanOrEqual(first.since);
+  const first = sinceSeen(null, 'at 1', 1_000);
+  expect(first).toEqual({ what: 'at 1', since: 1_000 });
+  expect(sinceSeen(first, 'at 1', 9_000)).toBe(first);
+  expect(sinceSeen(first, 'at 2', 9_000)).toEqual({ what: 'at 2', since: 9_000 });
+  expect(sinceSeen(first, null, 9_000)).toBeNull();
 });
 
 const row = { handler: 'orders', name: '0', installation: 'here' };

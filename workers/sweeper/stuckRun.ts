@@ -1,3 +1,6 @@
+import type { Timestamp } from '@temporalio/common/lib/time';
+import { optionalTsToMs } from '@temporalio/common/lib/time';
+
 /** What the server and the store say about an open run that had something to do. */
 export interface RunFacts {
   /**
@@ -91,7 +94,7 @@ interface PendingActivity {
   state?: number | null;
   attempt?: number | null;
   /** How long the server waits before this attempt. */
-  currentRetryInterval?: { seconds?: { toString(): string } | number | null; nanos?: number | null } | null;
+  currentRetryInterval?: Timestamp | null;
 }
 
 /** Says whether no worker has taken up this attempt. */
@@ -115,11 +118,9 @@ export const againOf = (pending: readonly PendingActivity[]): Again | null =>
           .map(({ activityId, attempt }) => `${activityId} ${attempt}`)
           .sort()
           .join(),
-        backoffMs: Math.max(...pending.map(backoffMsOf)),
+        backoffMs: Math.max(...pending.map((activity) => optionalTsToMs(activity.currentRetryInterval) ?? 0)),
       }
     : null;
-const backoffMsOf = ({ currentRetryInterval: interval }: PendingActivity): number =>
-  Number(interval?.seconds?.toString() ?? 0) * 1_000 + (interval?.nanos ?? 0) / 1_000_000;
 
 /** What was seen at looks, and since when it is the same. */
 export interface Since {
@@ -128,7 +129,7 @@ export interface Since {
 }
 
 /** Returns since when `what` is the same, by what was remembered of it; null: there is none. */
-export const sinceSeen = (before: Since | null, what: string | null): Since | null => {
+export const sinceSeen = (before: Since | null, what: string | null, now: number): Since | null => {
   if (what === null) return null;
-  return before?.what === what ? before : { what, since: performance.now() };
+  return before?.what === what ? before : { what, since: now };
 };

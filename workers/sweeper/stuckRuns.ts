@@ -1,5 +1,6 @@
 import { isGrpcServiceError, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
+import { optionalTsToMs } from '@temporalio/common/lib/time';
 import type { Logger } from 'pino';
 import type { Pool } from '../../postgres/pool';
 import { RUNNING, saysNoRun } from '../../workflows/planning/protocol';
@@ -39,9 +40,7 @@ const LOOK_AT_VERSION_MS = 1_000;
 const FIRST_REST_MS = 30_000;
 const LONGEST_REST_MS = 1_800_000;
 const PARALLELISM = 8;
-/**
- * `temporal.api.enums.v1`: VERSIONING_BEHAVIOR_PINNED, PENDING_WORKFLOW_TASK_STATE_STARTED.
- */
+/** `temporal.api.enums.v1`: VERSIONING_BEHAVIOR_PINNED, PENDING_WORKFLOW_TASK_STATE_STARTED. */
 const PINNED = 1;
 const STARTED = 2;
 const FAILED = 3;
@@ -143,8 +142,8 @@ export class StuckRuns {
     }
     memory.lookAt = now + (memory.isOfOtherVersion ? LOOK_AT_VERSION_MS : LOOK_MS);
     if (run === null) return false;
-    memory.untaken = sinceSeen(memory.untaken, run.task?.isStarted === false ? run.task.scheduledAt : null);
-    memory.again = sinceSeen(memory.again, run.again?.what ?? null);
+    memory.untaken = sinceSeen(memory.untaken, run.task?.isStarted === false ? run.task.scheduledAt : null, now);
+    memory.again = sinceSeen(memory.again, run.again?.what ?? null, now);
     // The version reaches the queues some time after it became the current one: a look before that
     // changed nothing.
     if (run.isOfOtherVersion && run.task === null) await silent.wake();
@@ -222,7 +221,7 @@ export class StuckRuns {
             : {
                 isStarted: task.state === STARTED,
                 attempt: task.attempt ?? 1,
-                scheduledAt: JSON.stringify(task.scheduledTime),
+                scheduledAt: String(optionalTsToMs(task.scheduledTime)),
               },
         activities: pending.length,
         untaken: pending.filter((activity) => isWaiting(activity) && !isAgain(activity)).length,

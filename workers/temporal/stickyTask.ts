@@ -1,7 +1,6 @@
 import type { Client } from '@temporalio/client';
 
-/** `temporal.api.enums.v1`: EVENT_TYPE_WORKFLOW_TASK_SCHEDULED, TASK_QUEUE_KIND_STICKY. */
-const TASK_SCHEDULED = 5;
+/** `temporal.api.enums.v1.TASK_QUEUE_KIND_STICKY`. */
 const STICKY = 2;
 /** Events per page: a signal may have a megabyte. Those since the task are signals. */
 const PAGE = 10;
@@ -24,8 +23,8 @@ export const isForOneWorker = async (
       })
       .catch(() => null);
     if (answer === null) return null;
-    const scheduled = answer.history?.events?.find(({ eventType }) => eventType === TASK_SCHEDULED);
-    if (scheduled != null) return scheduled.workflowTaskScheduledEventAttributes?.taskQueue?.kind === STICKY;
+    for (const { workflowTaskScheduledEventAttributes: scheduled } of answer.history?.events ?? [])
+      if (scheduled != null) return scheduled.taskQueue?.kind === STICKY;
     nextPageToken = answer.nextPageToken;
     if (nextPageToken == null || nextPageToken.length === 0) return false;
   }
