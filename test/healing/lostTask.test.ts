@@ -140,7 +140,7 @@ test('workflow tasks that one worker takes one after another, each after a while
   expect(await statusOf(silent, runId)).toBe('RUNNING');
 });
 
-/** Begins a run whose activity a worker takes, which then dies; the server repeats it after so long. */
+/** Begins a run whose activity a worker takes that dies; the server repeats it after so long. */
 const beginActivity = async (afterS: number) => {
   const activities = `activities-${randomUUID()}`;
   const scheduleActivityTaskCommandAttributes = {
