@@ -1,4 +1,5 @@
 import { cancelWithChunks } from '../postgres/executions/cancel';
+import { answerSeen } from './answerSeen';
 import { balancePartitions } from './nodes/balance';
 import { countRuns } from './countRuns';
 import { claimBatches } from './grouping/claim';
@@ -28,6 +29,7 @@ import type {
   GrantInput,
   RollCall,
   RollCallResponse,
+  Seen,
   TurnAnswer,
   TurnInput,
   WorkOrderBatch,
@@ -46,8 +48,14 @@ export type { ActivityDeps } from './deps';
 /** Creates all activities, over their dependencies; workflows see only the type. */
 export const createActivities = (deps: ActivityDeps) => countRuns(deps, refuseUnreadable(activitiesOf(deps)));
 
+/** Makes an activity that takes turns of a run, which any worker may take. */
+const turnActivity = <I extends { seen?: Seen }, A extends { seen?: Seen }>(
+  deps: ActivityDeps,
+  takeTurn: (input: I) => Promise<A>,
+): ((input: I) => Promise<A>) => refusedWhileStopping(deps, answerSeen(takeTurn));
+
 const activitiesOf = (deps: ActivityDeps) => ({
-  claimBatches: refusedWhileStopping(deps, (input: TurnInput): Promise<TurnAnswer> =>
+  claimBatches: turnActivity(deps, (input: TurnInput): Promise<TurnAnswer> =>
     claimBatches(
       {
         pool: deps.pool,
@@ -67,14 +75,14 @@ const activitiesOf = (deps: ActivityDeps) => ({
       return answer;
     }),
   ),
-  grantLanes: refusedWhileStopping(deps, (input: GrantInput): Promise<GrantAnswer> => grantLanes(deps, input)),
-  balancePartitions: refusedWhileStopping(deps, (input: BalanceInput): Promise<BalanceAnswer> =>
+  grantLanes: turnActivity(deps, (input: GrantInput): Promise<GrantAnswer> => grantLanes(deps, input)),
+  balancePartitions: turnActivity(deps, (input: BalanceInput): Promise<BalanceAnswer> =>
     balancePartitions(deps, input),
   ),
   submitBatches: (input: DispatchInput): Promise<DispatchAnswer> => submitBatches(deps, input),
   deliverNotifications: (): Promise<DeliveryAnswer> => deliverNotifications(deps),
   pollAccepted: (input: MonitorInput): Promise<PollAnswer> => pollAccepted(deps, input),
-  rollCall: (input: RollCall): Promise<RollCallResponse> => rollCall(deps, input),
+  rollCall: answerSeen((input: RollCall): Promise<RollCallResponse> => rollCall(deps, input)),
   cancelExecution: ({ executionId }: Pick<RollCall, 'executionId'>): Promise<number | null> =>
     cancelWithChunks(deps.pool, executionId),
   workOrderBatch: (input: WorkOrderBatch): Promise<WorkOrderBatchResponse> => workOrderBatch(deps, input),

@@ -7,7 +7,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities';
-import type { BalanceAnswer, BalancerInput } from './messages';
+import type { BalanceAnswer, BalancerInput, Seen } from './messages';
 import { balancerStatusQuery, lookSignal } from './definitions';
 import { showDetails } from './loops/details';
 import type { BalancerStatus } from './definitions';
@@ -33,6 +33,7 @@ interface Round {
   again: boolean;
   next: 'idle' | 'waiting';
   dueInMs: number | null;
+  seen: Seen | undefined;
 }
 
 /**
@@ -63,13 +64,14 @@ class BalancerRun extends TurnLoop<Round> {
     return makeContinueAsNewFunc<typeof balancer>({ initialVersioningBehavior: 'AUTO_UPGRADE' })(input);
   }
 
-  protected async takeTurn({ runId, turn }: Turn): Promise<Round> {
-    const answer = await balancePartitions({ runId, turn });
+  protected async takeTurn({ runId, turn, seen: before }: Turn): Promise<Round> {
+    const answer = await balancePartitions({ runId, turn, ...(before === undefined ? {} : { seen: before }) });
     this.last = answer;
     this.moves += answer.moved;
     this.describe();
-    const { epoch, dueInMs } = answer;
-    return { deposed: false, epoch, again: dueInMs === 0, next: dueInMs === null ? 'idle' : 'waiting', dueInMs };
+    const { epoch, dueInMs, seen } = answer;
+    const next = dueInMs === null ? 'idle' : 'waiting';
+    return { deposed: false, epoch, again: dueInMs === 0, next, dueInMs, seen };
   }
 
   status(): BalancerStatus {

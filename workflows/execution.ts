@@ -11,7 +11,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities';
-import type { ExecutionInput, RollCallResponse } from './messages';
+import type { ExecutionInput, RollCallResponse, Seen } from './messages';
 import { lookSignal } from './definitions';
 import { showDetails } from './loops/details';
 import { upgradedWhileWaiting } from './versioning';
@@ -58,9 +58,11 @@ class ExecutionRun {
   private readonly running = new Map<string, Promise<void>>();
   private readonly scope = new CancellationScope();
   private readonly startLimits = new StartLimits();
-  private undelivered: string[] = [];
+  private readonly undelivered: string[] = [];
   private turn = 0;
-  private woken = false;
+  /** How many changes there were, and how many of them before the last turn. */
+  private changes = 0;
+  private seen = 0;
   /** When the roll call ends; null: there is none. */
   private rollCallUntil: number | null = null;
   /**
@@ -80,22 +82,29 @@ class ExecutionRun {
   ) {}
 
   wake(): void {
-    this.woken = true;
+    this.changes++;
+  }
+
+  private get woken(): boolean {
+    return this.changes > this.seen;
   }
 
   /** Cancels the execution, as its client does. */
   cancel(): void {
     this.cancelled = true;
-    this.woken = true;
+    this.changes++;
   }
 
   async run(): Promise<void> {
     for (;;) {
       if (this.isLong() && this.running.size === 0)
         await continueAsNew<typeof execution>({ executionId: this.executionId, turnsPerRun: this.turnsPerRun });
-      this.woken = false;
+      const before: Seen = { looks: this.changes, ended: this.undelivered.length };
       if (this.cancelled) await cancelExecution({ executionId: this.executionId });
-      const response = await this.look();
+      const response = await this.look(before);
+      const { looks, ended } = response.seen ?? before;
+      this.seen = looks;
+      this.undelivered.splice(0, ended); // the turn was told of these
       if (response.next === 'over' || response.next === 'deposed') break;
       for (const chunk of response.chunks) this.start(chunk, response.settings.leaseMs);
       this.describe(response);
@@ -112,11 +121,9 @@ class ExecutionRun {
     return this.turnsPerRun <= this.turn || workflowInfo().continueAsNewSuggested;
   }
 
-  private async look(): Promise<RollCallResponse> {
+  private async look(seen: Seen): Promise<RollCallResponse> {
     const { runId, runStartTime } = workflowInfo();
-    const undelivered = this.undelivered;
     const mayPlan = Date.now() >= this.planAt && !this.isLong();
-    this.undelivered = [];
     const response = await rollCall({
       batch: true,
       executionId: this.executionId,
@@ -124,9 +131,10 @@ class ExecutionRun {
       runStartedAtMs: runStartTime.getTime(),
       turn: ++this.turn,
       running: [...this.running.keys()],
-      undelivered,
+      undelivered: [...this.undelivered],
       rollCallOver: this.rollCallUntil !== null && Date.now() >= this.rollCallUntil,
       mayPlan,
+      seen,
     });
     const { counts, settings } = response;
     if (response.next !== 'roll-call') this.rollCallUntil = null;
@@ -167,11 +175,11 @@ class ExecutionRun {
         // The chunk was never taken, or taken and lost. The next turn finds out which, and waits
         // for the end of a lost chunk's lease.
         this.undelivered.push(id);
-        this.woken = true;
+        this.changes++;
       })
       .finally(() => {
         this.running.delete(id);
-        if (this.running.size === 0) this.woken = true;
+        if (this.running.size === 0) this.changes++;
       });
     this.running.set(id, work);
   }

@@ -45,6 +45,22 @@ export interface TurnInput {
   mayClaim: boolean;
   /** Count the waiting work too, for the Web UI. Set now and then. */
   backlog?: boolean;
+  /** Absent in turns of an older version. */
+  seen?: Seen;
+}
+
+/**
+ * What a run had seen when it began a turn. The turn answers with it, and the run goes on by the
+ * answer: a worker that was stopped for longer than a workflow task may take is handed the run's
+ * next task in the middle of the turn, and with it the signals that a replay has before the turn.
+ * What else may come so is rare, and costs the run: the next one continues
+ * (docs/internals/decisions/0012-no-barrier-before-a-turn.md).
+ */
+export interface Seen {
+  /** How many wakes had arrived. */
+  looks: number;
+  /** How many of its activities had ended; of an execution, of which no turn had been told. */
+  ended: number;
 }
 
 export interface TurnAnswer {
@@ -83,6 +99,7 @@ export interface TurnAnswer {
   heldBy: string | null;
   /** The waiting work, if requested; counted up to `MOST_COUNTED`. */
   backlog?: { targets: number; tasks: number };
+  seen?: Seen;
 }
 
 export interface DispatchInput {
@@ -154,6 +171,7 @@ export interface BalanceInput {
   runId: string;
   /** From 1. */
   turn: number;
+  seen?: Seen;
 }
 
 export interface BalanceAnswer {
@@ -169,6 +187,7 @@ export interface BalanceAnswer {
   last: string[];
   /** Milliseconds until the next round; null: it waits for a signal. */
   dueInMs: number | null;
+  seen?: Seen;
 }
 
 /** The messages of executions. `ExecuteBatch` comes from a caller; the others are internal. */
@@ -232,6 +251,7 @@ export interface RollCall {
   undelivered: string[];
   rollCallOver: boolean;
   mayPlan: boolean;
+  seen?: Seen;
 }
 
 export interface RollCallResponse {
@@ -248,6 +268,7 @@ export interface RollCallResponse {
    */
   dueInMs: number | null;
   settings: { rollCallMs: number; requeueMs: number; retryBaseMs: number; leaseMs: number };
+  seen?: Seen;
 }
 
 /** Tells a node to run a chunk. */

@@ -1,5 +1,5 @@
 import { ApplicationFailure, CancellationScope, condition, workflowInfo } from '@temporalio/workflow';
-import type { TurnInput } from '../messages';
+import type { Seen, TurnInput } from '../messages';
 import { checkOwnScope } from '../ownScope';
 import { unlessStopping } from './stopping';
 
@@ -32,6 +32,7 @@ interface Answer {
   again: boolean;
   next: 'idle' | 'working' | 'waiting';
   dueInMs: number | null;
+  seen?: Seen | undefined;
 }
 
 /**
@@ -107,12 +108,13 @@ export abstract class TurnLoop<A extends Answer> {
       // flight, since the activities of a closed run are aborted.
       if (this.isLong() && this.live.size === 0) await this.continueAsNew();
       const draining = this.mustEnd();
-      this.looked = this.looks;
       // Read before the turn: an activity may end during a slow turn, and must not be waited for
       // then.
-      const { ended } = this;
-      const answer = await unlessStopping(() => this.takeTurn(this.nextTurn(!draining)));
+      const before: Seen = { looks: this.looks, ended: this.ended };
+      const answer = await unlessStopping(() => this.takeTurn(this.nextTurn(!draining, before)));
       if (answer === null) continue;
+      const seen = answer.seen ?? before;
+      this.looked = seen.looks;
       // The run is not for a leader of this store. The store's own leader gets another run when it
       // is woken.
       if (answer.foreign === true) return;
@@ -125,7 +127,7 @@ export abstract class TurnLoop<A extends Answer> {
       if (answer.again && !draining) continue;
       if (answer.next === 'idle' && !this.woken && this.live.size === 0 && !answer.again) return;
       if (this.woken) continue;
-      if (await this.waitIsOver(answer, ended)) return;
+      if (await this.waitIsOver(answer, seen.ended)) return;
     }
   }
 
@@ -154,9 +156,9 @@ export abstract class TurnLoop<A extends Answer> {
     if (turn === this.turn) this.released = true;
   }
 
-  private nextTurn(mayClaim: boolean): Turn {
+  private nextTurn(mayClaim: boolean, seen: Seen): Turn {
     const { runId, runStartTime } = workflowInfo();
-    return { runId, runStartedAtMs: runStartTime.getTime(), turn: ++this.turn, live: [...this.live], mayClaim };
+    return { runId, runStartedAtMs: runStartTime.getTime(), turn: ++this.turn, live: [...this.live], mayClaim, seen };
   }
 
   /**
