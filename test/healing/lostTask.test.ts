@@ -60,25 +60,45 @@ const begin = async (
   return { silent, queue, woken: () => woken, runId };
 };
 
-const stuckRuns = (): StuckRuns =>
+const stuckRuns = (temporal: Client): StuckRuns =>
   new StuckRuns({
     pool: database.pool,
-    requests: new Requests(client),
+    requests: new Requests(temporal),
     prefix: 'lost',
     log: pino({ enabled: false }),
     stuck: { lostMs: 2_000 },
   });
 const statusOf = async ({ workflowId }: SilentRun, runId: string): Promise<string> =>
   (await client.workflow.getHandle(workflowId, runId).describe()).status.name;
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 /** Looks as the sweeper does, until a run was begun anew, or for so long. */
-const lookFor = async (ms: number, silent: SilentRun): Promise<number> => {
+const lookFor = async (ms: number, silent: SilentRun, stuck = stuckRuns(client)): Promise<number> => {
   const counts = { stuckRuns: 0 };
-  const stuck = stuckRuns();
   for (const endMs = performance.now() + ms; performance.now() < endMs && counts.stuckRuns === 0;) {
     await stuck.look([silent], counts);
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await pause(200);
   }
   return counts.stuckRuns;
+};
+
+/**
+ * The same server, saying that it lets workers have things for so long: since it lets them have
+ * them for longer, its timers look late. It can be away.
+ */
+const lateServer = (limitS: number) => {
+  const server = { isAway: false };
+  const ask = async (request: object) => {
+    if (server.isAway) throw new Error('away');
+    const answer = await client.workflowService.describeWorkflowExecution(request);
+    answer.executionConfig!.defaultWorkflowTaskTimeout = seconds(limitS);
+    for (const activity of answer.pendingActivities) activity.activityOptions!.heartbeatTimeout = seconds(limitS);
+    return answer;
+  };
+  const workflowService = Object.create(client.workflowService, {
+    describeWorkflowExecution: { value: ask },
+  }) as object;
+  const temporal = Object.create(client, { workflowService: { value: workflowService } }) as Client;
+  return { server, stuck: stuckRuns(temporal) };
 };
 
 test('a workflow task in the queue of a worker that is gone: the run is begun anew', async () => {
@@ -109,6 +129,16 @@ test('a workflow task that waits for any worker is waited for', async () => {
   expect(await statusOf(silent, runId)).toBe('RUNNING');
 });
 
+test('a monitor whose long history no worker has replayed in time is begun anew', async () => {
+  const { silent, woken } = await begin({ commands: [] });
+  const handle = client.workflow.getHandle(silent.workflowId);
+  await handle.signal('look');
+  expect(await lookFor(7_000, silent)).toBe(0);
+  await Promise.all(Array.from({ length: 160 }, () => handle.signal('look')));
+  expect(await lookFor(12_000, silent)).toBe(1);
+  expect(woken()).toBe(1);
+});
+
 test('workflow tasks that one worker takes one after another, each after a while, are waited for', async () => {
   const workerTaskQueue = { name: `slow-${randomUUID()}`, kind: STICKY };
   const stickyAttributes = { workerTaskQueue, scheduleToStartTimeout: seconds(600) };
@@ -130,7 +160,7 @@ test('workflow tasks that one worker takes one after another, each after a while
     while (!isOver) {
       await client.workflowService.respondWorkflowTaskCompleted({ namespace: 'default', taskToken, stickyAttributes });
       await handle.signal('look');
-      await new Promise((resolve) => setTimeout(resolve, 1_000)); // so long it waits
+      await pause(1_000); // so long it waits
       ({ taskToken } = await take());
     }
   })();
@@ -140,28 +170,73 @@ test('workflow tasks that one worker takes one after another, each after a while
   expect(await statusOf(silent, runId)).toBe('RUNNING');
 });
 
-/** Begins a run whose activity a worker takes that dies; the server repeats it after so long. */
-const beginActivity = async (afterS: number) => {
-  const activities = `activities-${randomUUID()}`;
-  const scheduleActivityTaskCommandAttributes = {
-    activityId: '1',
-    activityType: { name: 'pollAccepted' },
-    taskQueue: { name: activities },
-    scheduleToStartTimeout: seconds(600),
-    startToCloseTimeout: seconds(600),
-    heartbeatTimeout: seconds(1),
-    retryPolicy: { initialInterval: seconds(afterS), maximumInterval: seconds(afterS) },
-  };
-  const begun = await begin({
-    commands: [{ commandType: SCHEDULE_ACTIVITY, scheduleActivityTaskCommandAttributes }],
+/** Begins a run whose workflow task a worker takes, to which the server leaves it for minutes. */
+const beginTaken = async () => {
+  const queue = `taken-${randomUUID()}`;
+  const workflowId = `${queue}/run`;
+  const { firstExecutionRunId: runId } = await client.workflow.start('leader', {
+    ...{ taskQueue: queue, workflowId, workflowTaskTimeout: '2 minutes' },
   });
-  await polling(() =>
-    client.workflowService.pollActivityTaskQueue({
+  const { taskToken } = await polling(() =>
+    client.workflowService.pollWorkflowTaskQueue({
       namespace: 'default',
-      taskQueue: { name: activities },
-      identity: 'killed',
+      taskQueue: { name: queue },
+      identity: 'stopped',
     }),
   );
+  let woken = 0;
+  const silent = {
+    ...{ type: 'leader', workflowId, silentMs: 30_000, takesTurns: true },
+    wake: () => Promise.resolve(woken++),
+  };
+  return { silent, taskToken, woken: () => woken, runId };
+};
+
+test('a workflow task that the server does not take back from a worker that is gone: the run is begun anew', async () => {
+  const { silent, woken, runId } = await beginTaken();
+  expect(await lookFor(20_000, silent, lateServer(2).stuck)).toBe(1);
+  expect(woken()).toBe(1);
+  expect(await statusOf(silent, runId)).toBe('TERMINATED');
+});
+
+test('a workflow task is left to its worker for as long as the server leaves it', async () => {
+  const { silent } = await beginTaken();
+  expect(await lookFor(12_000, silent)).toBe(0);
+});
+
+test('a long turn, for which its worker takes one workflow task after another, is waited for', async () => {
+  const { silent, ...first } = await beginTaken();
+  let { taskToken } = first;
+  let isOver = false;
+  const working = (async () => {
+    while (!isOver) {
+      await pause(1_000); // so long it has each
+      const answer = await client.workflowService.respondWorkflowTaskCompleted({
+        ...{ namespace: 'default', taskToken, returnNewWorkflowTask: true, forceCreateNewWorkflowTask: true },
+      });
+      taskToken = answer.workflowTask!.taskToken!;
+    }
+  })();
+  expect(await lookFor(12_000, silent, lateServer(2).stuck)).toBe(0);
+  isOver = true;
+  await working;
+});
+
+test('while Temporal was away no worker could do anything: that time does not count', async () => {
+  const { silent } = await beginTaken();
+  const { server, stuck } = lateServer(2);
+  expect(await lookFor(500, silent, stuck)).toBe(0);
+  server.isAway = true;
+  for (const endMs = performance.now() + 11_000; performance.now() < endMs; await pause(500))
+    await stuck.look([silent]).catch(() => undefined);
+  server.isAway = false;
+  expect(await lookFor(4_000, silent, stuck)).toBe(0);
+  expect(await lookFor(10_000, silent, stuck)).toBe(1);
+});
+
+/** Begins a run whose activity a worker takes that dies; the server repeats it after so long. */
+const beginActivity = async (afterS: number) => {
+  const begun = await beginHeld(1, afterS);
   const handle = client.workflow.getHandle(begun.silent.workflowId);
   await eventually(async () => {
     const { raw } = await handle.describe();
@@ -169,6 +244,56 @@ const beginActivity = async (afterS: number) => {
   });
   return begun;
 };
+
+/** The same, where the server waits so long for a heartbeat. */
+const beginHeld = async (heartbeatS: number, afterS = 1) => {
+  const activities = `activities-${randomUUID()}`;
+  const scheduleActivityTaskCommandAttributes = {
+    activityId: '1',
+    activityType: { name: 'pollAccepted' },
+    taskQueue: { name: activities },
+    scheduleToStartTimeout: seconds(600),
+    startToCloseTimeout: seconds(600),
+    heartbeatTimeout: seconds(heartbeatS),
+    retryPolicy: { initialInterval: seconds(afterS), maximumInterval: seconds(afterS) },
+  };
+  const begun = await begin({
+    commands: [{ commandType: SCHEDULE_ACTIVITY, scheduleActivityTaskCommandAttributes }],
+  });
+  const { taskToken } = await polling(() =>
+    client.workflowService.pollActivityTaskQueue({
+      namespace: 'default',
+      taskQueue: { name: activities },
+      identity: 'killed',
+    }),
+  );
+  return { ...begun, taskToken };
+};
+
+test('an activity that a dead worker has, and the server leaves to it: the run is begun anew', async () => {
+  const { silent, woken, runId } = await beginHeld(300);
+  expect(await lookFor(20_000, silent, lateServer(2).stuck)).toBe(1);
+  expect(woken()).toBe(1);
+  expect(await statusOf(silent, runId)).toBe('TERMINATED');
+});
+
+test('an activity is left to its worker for as long as the server leaves it', async () => {
+  const { silent } = await beginHeld(300);
+  expect(await lookFor(12_000, silent)).toBe(0);
+});
+
+test('an activity that gives signs of life is waited for', async () => {
+  const { silent, runId, taskToken } = await beginHeld(300);
+  let isOver = false;
+  const beating = (async () => {
+    for (; !isOver; await pause(1_000))
+      await client.workflowService.recordActivityTaskHeartbeat({ namespace: 'default', taskToken });
+  })();
+  expect(await lookFor(12_000, silent, lateServer(2).stuck)).toBe(0);
+  isOver = true;
+  await beating;
+  expect(await statusOf(silent, runId)).toBe('RUNNING');
+});
 
 test('an activity that a dead worker had, and that nobody takes up again: the run is begun anew', async () => {
   const { silent, woken, runId } = await beginActivity(1);

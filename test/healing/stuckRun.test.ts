@@ -1,25 +1,27 @@
 import { msToTs } from '@temporalio/common/lib/time';
 import { isOwn } from '../../activities/grouping/reserve';
 import type { RunFacts } from '../../workers/sweeper/stuckRun';
-import { againOf, sinceSeen, STUCK_LIMITS, whyStuck } from '../../workers/sweeper/stuckRun';
+import { quietOf, sinceSeen, STUCK_LIMITS, whyStuck } from '../../workers/sweeper/stuckRun';
 
 /** Which silent run is stuck, and which is only slow; and whose turn a run may take. */
 
 const run: RunFacts = {
   silentMs: 30_000,
-  untakenMs: 0,
+  events: 200,
+  taskMs: 0,
+  taskTimeoutMs: 15_000,
   isOfOtherVersion: false,
   task: null,
   activities: 0,
   untaken: 0,
   isOfOneWorker: false,
-  againMs: 0,
+  quietMs: 0,
   takesTurns: true,
 };
-const started = (attempt: number): Partial<RunFacts> => ({ task: { isStarted: true, attempt } });
-const untaken = (attempt: number, untakenMs = 30_000): Partial<RunFacts> => ({
+const started = (attempt: number, taskMs = 0): Partial<RunFacts> => ({ task: { isStarted: true, attempt }, taskMs });
+const untaken = (attempt: number, taskMs = 30_000): Partial<RunFacts> => ({
   task: { isStarted: false, attempt },
-  untakenMs,
+  taskMs,
 });
 const minute = { silentMs: 60_000 };
 
@@ -39,21 +41,34 @@ test.each<[string, Partial<RunFacts>, RegExp | null]>([
   ],
   ['waits for two, one of them begun', { ...minute, activities: 2, untaken: 1, takesTurns: false }, null],
   ['its task waits for a worker, for an hour', { ...untaken(1), silentMs: 3_600_000 }, null],
-  ['its task waits for one worker, which may be slow', { ...untaken(1, 11_000), isOfOneWorker: true }, null],
-  ['its task waits for a worker that is gone', { ...untaken(1, 12_000), isOfOneWorker: true }, /that is gone/],
+  ['its task waits for one worker, which may be slow', { ...untaken(1, 7_000), isOfOneWorker: true }, null],
+  ['its task waits for a worker that is gone', { ...untaken(1, 8_000), isOfOneWorker: true }, /that is gone/],
   [
     'the same of another version, with a call in flight',
     { ...untaken(1, 12_000), isOfOneWorker: true, isOfOtherVersion: true, activities: 1 },
     null,
   ],
-  ['that worker has taken it', { ...started(1), untakenMs: 12_000, isOfOneWorker: true }, null],
+  ['that worker has taken it', { ...started(1, 8_000), isOfOneWorker: true }, null],
+  ['a worker has had its task for as long as it may', started(1, 15_000), null],
+  ['a worker has had its task for longer than a server lets it', started(1, 16_000), /for too long/],
+  ['the same of another version', { ...started(1, 16_000), isOfOtherVersion: true, activities: 1 }, /for too long/],
+  ['the same of a run that was given two minutes', { ...started(1, 16_000), taskTimeoutMs: 120_000 }, null],
+  ['that long, too', { ...started(1, 121_000), taskTimeoutMs: 120_000 }, /for too long/],
+  ['the same of a server that does not say how long', { ...started(1, 16_000), taskTimeoutMs: null }, null],
+  ['the same of its fourth attempt, which is given more time', started(4, 16_000), null],
   [
-    'its activity was begun by a worker that is gone, and waits for the next',
-    { activities: 1, againMs: 12_000, takesTurns: false },
-    /activities again/,
+    'its activity was begun by a worker that is gone',
+    { activities: 1, quietMs: 8_000, takesTurns: false },
+    /no worker gives a sign/,
   ],
-  ['the same, not for long', { activities: 1, againMs: 11_000, takesTurns: false }, null],
-  ['the same of a leader', { activities: 1, againMs: 12_000 }, null],
+  ['the same, not for long', { activities: 1, quietMs: 7_000, takesTurns: false }, null],
+  ['the same of a leader', { activities: 1, quietMs: 8_000 }, null],
+  ['a monitor’s long history is not replayed in time', { ...untaken(1, 5_000), takesTurns: false }, /to replay/],
+  ['the same, taken by a worker', { ...started(1, 5_000), takesTurns: false }, /to replay/],
+  ['the same, just taken', { ...started(1, 3_000), takesTurns: false }, null],
+  ['the same, only now silent', { ...started(1, 5_000), silentMs: 9_000, takesTurns: false }, null],
+  ['a short history', { ...started(1, 5_000), events: 159, takesTurns: false }, null],
+  ['a long one of a leader, which its turns tell', started(1, 5_000), null],
   ['its task timed out once', { ...minute, ...untaken(2) }, null],
   ['its task timed out twice, in half a minute', started(3), null],
   ['its task timed out twice, in a minute', { ...minute, ...started(3) }, /failed or timed out 2 times/],
@@ -71,16 +86,31 @@ test.each<[string, Partial<RunFacts>, RegExp | null]>([
   else expect(why).toMatch(expected);
 });
 
-test('activities are the same while they wait for the same attempt, in whichever order a server names them', () => {
-  const [one, two] = [
-    { activityId: '1', state: 1, attempt: 2 },
-    { activityId: '5', state: 1, attempt: 3, currentRetryInterval: msToTs(2_500) },
-  ];
-  expect(againOf([two, one])).toEqual(againOf([one, two]));
-  expect(againOf([one, two])).toEqual({ what: '1 2,5 3', backoffMs: 2_500 });
-  expect(againOf([one, { ...two, state: 2 }])).toBeNull();
-  expect(againOf([one, { ...two, attempt: 1 }])).toBeNull();
-  expect(againOf([])).toBeNull();
+const heartbeats = { activityOptions: { heartbeatTimeout: msToTs(5_000) } };
+const due = { activityId: '1', state: 1, attempt: 2 };
+const held = {
+  ...{ activityId: '5', state: 2, attempt: 1, lastStartedTime: msToTs(1_000), lastHeartbeatTime: msToTs(3_000) },
+  ...heartbeats,
+};
+
+test('activities are the same without a new sign, in whichever order a server names them', () => {
+  expect(quietOf([held, due])).toEqual(quietOf([due, held]));
+  expect(quietOf([due, held])).toEqual({ what: '1 2,5 1 3000', forMs: 5_000 });
+  expect(quietOf([due])).toEqual({ what: '1 2', forMs: 0 });
+  expect(quietOf([{ ...held, lastHeartbeatTime: null }])).toEqual({ what: '5 1 1000', forMs: 5_000 });
+  expect(quietOf([{ ...held, state: 3 }])).toEqual(quietOf([held])); // its cancellation was requested
+});
+
+test.each<[string, Parameters<typeof quietOf>[0][number]]>([
+  ['waits for its first worker', { ...due, attempt: 1 }],
+  ['is not due again', { ...due, nextAttemptScheduleTime: msToTs(9_000) }],
+  ['is paused', { ...held, state: 4 }],
+  ['is paused, as older servers say it', { ...due, paused: true }],
+  ['gives no heartbeats', { ...held, activityOptions: {} }],
+  ['is with a server that does not tell of heartbeats', { ...held, activityOptions: null }],
+])('no sign is due where one activity %s', (_what, activity) => {
+  expect(quietOf([activity, held])).toBeNull();
+  expect(quietOf([])).toBeNull();
 });
 
 test('what waits is counted from its first look, and another task from then on', () => {

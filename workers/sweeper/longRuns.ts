@@ -4,9 +4,10 @@ import type { SilentTurn } from '../../postgres/grouping/leader';
  * A run that is silent for so long has lost its worker, or will not get time for its task soon. Not
  * less: a process that was stopped for some seconds goes on, and has the run in its memory.
  */
-const SILENT_MS = 10_000;
-/** Turns whose replay costs more than to begin anew, at some 8 events each. */
+export const LONG_SILENT_MS = 10_000;
+/** Turns whose replay costs more than to begin anew, and about as many events. */
 const LONG_TURNS = 20;
+export const LONG_EVENTS = 160;
 
 /**
  * Says whether a silent run is begun anew instead of woken: every fact is in the store, and when
@@ -18,4 +19,4 @@ export const isLongAndSilent = ({
   silentMs,
   holder,
 }: Pick<SilentTurn, 'turn' | 'silentMs' | 'holder'>): boolean =>
-  holder !== null && silentMs >= SILENT_MS && turn >= LONG_TURNS;
+  holder !== null && silentMs >= LONG_SILENT_MS && turn >= LONG_TURNS;

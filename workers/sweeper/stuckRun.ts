@@ -1,5 +1,6 @@
-import type { Timestamp } from '@temporalio/common/lib/time';
 import { optionalTsToMs } from '@temporalio/common/lib/time';
+import type { DescribedActivity } from '../temporal/openRun';
+import { LONG_EVENTS, LONG_SILENT_MS } from './longRuns';
 
 /** What the server and the store say about an open run that had something to do. */
 export interface RunFacts {
@@ -8,8 +9,12 @@ export interface RunFacts {
    * silent yet.
    */
   silentMs: number;
-  /** How long no worker has taken its pending workflow task. */
-  untakenMs: number;
+  /** How long its pending workflow task has been the same, and had a worker, or had none. */
+  taskMs: number;
+  /** How long a worker may have a workflow task; null: unknown. */
+  taskTimeoutMs: number | null;
+  /** Length of its history. */
+  events: number;
   /** Pinned to a version that is not the current one. */
   isOfOtherVersion: boolean;
   /**
@@ -22,8 +27,11 @@ export interface RunFacts {
   /** Its activities in flight, and how many of them no worker has ever started. */
   activities: number;
   untaken: number;
-  /** How long no worker has taken up any of its activities again, all of which had begun before. */
-  againMs: number;
+  /**
+   * How long past its due time no sign of life has come from any of its activities, all of which
+   * had begun before.
+   */
+  quietMs: number;
   /**
    * It answers a wake with a turn whatever its activities do (leader, queuer); others wait for
    * theirs.
@@ -37,11 +45,19 @@ export interface StuckLimits {
    */
   versionMs: number;
   /**
-   * What a dead worker had is with another one long before: the server takes a task out of its
-   * queue after 2 s, and repeats an activity. But a server that is short of something puts its own
-   * timers off, by up to five minutes.
+   * What a dead worker had is with another one before: the server takes a task out of its queue
+   * after 2 s, and repeats an activity. But a server that is short of something puts its own timers
+   * off, by up to five minutes.
    */
   lostMs: number;
+  /** How much longer than it may a worker has a workflow task, unless the server's timers are late. */
+  overMs: number;
+  /**
+   * Silence, and time without progress of its workflow task, after which a run of a long history is
+   * spared the replay. Leaders and queuers are ended by their turns (`isLongAndSilent`).
+   */
+  longSilentMs: number;
+  longTaskMs: number;
   /** Time within which a run must give a sign of life. */
   silentMs: number;
   /**
@@ -53,10 +69,16 @@ export interface StuckLimits {
 
 export const STUCK_LIMITS: StuckLimits = {
   versionMs: 4_000,
-  lostMs: 12_000,
+  lostMs: 8_000,
+  overMs: 1_000,
+  longSilentMs: LONG_SILENT_MS,
+  longTaskMs: 4_000,
   silentMs: 60_000,
   attempts: 5,
 };
+
+/** Attempts that a server gives the same time; it gives later ones more. */
+const EQUAL_ATTEMPTS = 3;
 
 /**
  * Says why a run will not make progress by itself; null: it may. A run whose workers are only slow
@@ -67,16 +89,21 @@ export const whyStuck = (run: RunFacts, limits: StuckLimits): string | null => {
   const { task, silentMs, activities } = run;
   const isSilent = silentMs >= limits.silentMs;
   if (task === null) {
-    if (!run.takesTurns && run.againMs >= limits.lostMs) return 'no worker takes up its activities again';
+    if (!run.takesTurns && run.quietMs >= limits.lostMs) return 'no worker gives a sign of its activities';
     if (!isSilent) return null;
     if (run.takesTurns || activities === 0) return 'it was woken and does nothing';
     return run.untaken === activities ? 'no worker takes up its activities' : null;
   }
   // A dispatch in flight ends by itself, and its run would abort it; but not without end.
-  if (run.isOfOtherVersion && run.untakenMs >= limits.versionMs && (activities === 0 || isSilent))
+  const untakenMs = task.isStarted ? 0 : run.taskMs;
+  if (run.isOfOtherVersion && untakenMs >= limits.versionMs && (activities === 0 || isSilent))
     return 'no worker of its version takes it up';
-  if (run.isOfOneWorker && !run.isOfOtherVersion && !task.isStarted && run.untakenMs >= limits.lostMs)
+  if (run.isOfOneWorker && !run.isOfOtherVersion && untakenMs >= limits.lostMs)
     return 'its task waits for a worker that is gone';
+  if (task.isStarted && task.attempt <= EQUAL_ATTEMPTS && run.taskTimeoutMs !== null)
+    if (run.taskMs >= run.taskTimeoutMs + limits.overMs) return 'a worker keeps its task for too long';
+  if (!run.takesTurns && run.events >= LONG_EVENTS)
+    if (silentMs >= limits.longSilentMs && run.taskMs >= limits.longTaskMs) return 'its history takes long to replay';
   const times = task.attempt - 1;
   const failed = `its workflow task failed or timed out ${times === 1 ? 'once' : `${times} times`}`;
   if (task.attempt >= limits.attempts) return failed;
@@ -85,42 +112,50 @@ export const whyStuck = (run: RunFacts, limits: StuckLimits): string | null => {
   return task.isStarted && silentMs >= 2 * limits.silentMs ? 'its turn does not end' : null;
 };
 
-/** `temporal.api.enums.v1.PENDING_ACTIVITY_STATE_SCHEDULED`. */
+/** `temporal.api.enums.v1`: PENDING_ACTIVITY_STATE_SCHEDULED, _STARTED, _CANCEL_REQUESTED. */
 const SCHEDULED = 1;
-
-/** An activity in flight, as a server describes it. */
-interface PendingActivity {
-  activityId?: string | null;
-  state?: number | null;
-  attempt?: number | null;
-  /** How long the server waits before this attempt. */
-  currentRetryInterval?: Timestamp | null;
-}
+const WITH_WORKER: readonly unknown[] = [2, 3];
 
 /** Says whether no worker has taken up this attempt. */
-export const isWaiting = ({ state }: PendingActivity): boolean => state === SCHEDULED;
+export const isWaiting = ({ state }: DescribedActivity): boolean => state === SCHEDULED;
 /** Says whether an earlier attempt has begun. */
-export const isAgain = ({ attempt }: PendingActivity): boolean => (attempt ?? 1) > 1;
+export const isAgain = ({ attempt }: DescribedActivity): boolean => (attempt ?? 1) > 1;
 
-/** Activities that wait to be taken up again. */
-export interface Again {
-  /** Which, at which attempt. */
+/** Activities of which the next sign is due. */
+export interface Quiet {
+  /** Which, and their last signs. */
   what: string;
-  /** Of that the longest wait before a worker may take one up. */
-  backoffMs: number;
+  /** How long they may be quiet. */
+  forMs: number;
 }
 
-/** Returns the activities, if all of them wait to be taken up again; null: not all, or none. */
-export const againOf = (pending: readonly PendingActivity[]): Again | null =>
-  pending.length > 0 && pending.every((activity) => isWaiting(activity) && isAgain(activity))
-    ? {
-        what: pending
-          .map(({ activityId, attempt }) => `${activityId} ${attempt}`)
-          .sort()
-          .join(),
-        backoffMs: Math.max(...pending.map((activity) => optionalTsToMs(activity.currentRetryInterval) ?? 0)),
-      }
-    : null;
+/**
+ * Returns the activities, if a sign of each is due: it has a worker that gives heartbeats, or may be
+ * taken up again. Null: one waits for its first worker, or is paused, or is not due yet, or gives no
+ * heartbeats; or there are none.
+ */
+export const quietOf = (activities: readonly DescribedActivity[]): Quiet | null => {
+  const signs = activities.map(signOf);
+  if (signs.length === 0 || !signs.every((sign) => sign !== null)) return null;
+  return {
+    what: signs
+      .map(({ what }) => what)
+      .sort()
+      .join(),
+    forMs: Math.max(...signs.map(({ forMs }) => forMs)),
+  };
+};
+
+const signOf = (activity: DescribedActivity): Quiet | null => {
+  const { activityId, attempt, paused, lastStartedTime, lastHeartbeatTime } = activity;
+  if (paused === true) return null;
+  if (isWaiting(activity) && isAgain(activity))
+    return activity.nextAttemptScheduleTime == null ? { what: `${activityId} ${attempt}`, forMs: 0 } : null;
+  const sign = optionalTsToMs(lastHeartbeatTime) ?? optionalTsToMs(lastStartedTime);
+  const forMs = optionalTsToMs(activity.activityOptions?.heartbeatTimeout) ?? 0;
+  if (!WITH_WORKER.includes(activity.state) || sign === undefined || forMs === 0) return null;
+  return { what: `${activityId} ${attempt} ${sign}`, forMs };
+};
 
 /** What was seen at looks, and since when it is the same. */
 export interface Since {

@@ -1,14 +1,15 @@
 import { isGrpcServiceError, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { optionalTsToMs } from '@temporalio/common/lib/time';
 import type { Logger } from 'pino';
 import type { Pool } from '../../postgres/pool';
 import { RUNNING, saysNoRun } from '../../workflows/planning/protocol';
 import type { Requests } from '../../workflows/temporal/requests';
 import type { SweepCounts } from './counts';
+import type { DescribedRun, DescribedTask } from '../temporal/openRun';
+import { askForRun } from '../temporal/openRun';
 import { isForOneWorker } from '../temporal/stickyTask';
-import type { Again, Since, StuckLimits } from './stuckRun';
-import { againOf, isAgain, isWaiting, sinceSeen, STUCK_LIMITS, whyStuck } from './stuckRun';
+import type { Quiet, Since, StuckLimits } from './stuckRun';
+import { isAgain, isWaiting, quietOf, sinceSeen, STUCK_LIMITS, whyStuck } from './stuckRun';
 
 export interface StuckRunsOptions {
   pool: Pool;
@@ -40,9 +41,7 @@ const LOOK_AT_VERSION_MS = 1_000;
 const FIRST_REST_MS = 30_000;
 const LONGEST_REST_MS = 1_800_000;
 const PARALLELISM = 8;
-/** `temporal.api.enums.v1`: VERSIONING_BEHAVIOR_PINNED, PENDING_WORKFLOW_TASK_STATE_STARTED. */
-const PINNED = 1;
-const STARTED = 2;
+/** `temporal.api.enums.v1.WORKFLOW_EXECUTION_STATUS_FAILED`. */
 const FAILED = 3;
 
 /** What is remembered of a workflow between two looks. */
@@ -53,12 +52,14 @@ interface Memory {
   /** When the run was seen first. */
   since: number;
   lookAt: number;
-  /** Its workflow task, as long as no worker has taken it; null: one has, or it has none. */
-  untaken: Since | null;
+  /** When Temporal last answered. */
+  seenAt: number;
+  /** Its workflow task, with a worker or with none. */
+  task: Since | null;
   /** Whether that task is for one worker, as its history has it; null: not asked yet. */
-  oneWorker: { scheduledAt: string; is: boolean } | null;
-  /** Its activities, as they wait to be taken up again; null: they do not. */
-  again: Since | null;
+  oneWorker: { scheduledAt: number | null; is: boolean } | null;
+  /** Its activities, if a sign of each is due. */
+  quiet: Since | null;
   /** False: seen to be of the current version, or of none, or to have ended. */
   isOfOtherVersion: boolean;
   restMs: number;
@@ -110,9 +111,10 @@ export class StuckRuns {
         loggedRunId: null,
         since: now,
         lookAt: now,
-        untaken: null,
+        seenAt: now,
+        task: null,
         oneWorker: null,
-        again: null,
+        quiet: null,
         isOfOtherVersion: true,
         restMs: 0,
         restUntil: 0,
@@ -137,23 +139,28 @@ export class StuckRuns {
     if (run?.runId !== memory.runId) {
       memory.runId = run?.runId ?? null;
       memory.since = now - Math.min(run?.ageMs ?? 0, silent.silentMs);
-      memory.untaken = null;
-      memory.again = null;
+      memory.task = null;
+      memory.quiet = null;
     }
     memory.lookAt = now + (memory.isOfOtherVersion ? LOOK_AT_VERSION_MS : LOOK_MS);
     if (run === null) return false;
-    memory.untaken = sinceSeen(memory.untaken, run.task?.isStarted === false ? run.task.scheduledAt : null, now);
-    memory.again = sinceSeen(memory.again, run.again?.what ?? null, now);
+    const seenAt = performance.now();
+    // Whatever was seen before an outage, or before this process was stopped, counts from now on:
+    // workers and the server's timers had no chance meanwhile.
+    const isGap = seenAt - memory.seenAt > 2 * LOOK_MS;
+    memory.task = sinceSeen(isGap ? null : memory.task, nameOf(run.task), seenAt);
+    memory.quiet = sinceSeen(isGap ? null : memory.quiet, run.quiet?.what ?? null, seenAt);
+    memory.seenAt = seenAt;
     // The version reaches the queues some time after it became the current one: a look before that
     // changed nothing.
     if (run.isOfOtherVersion && run.task === null) await silent.wake();
     const silentMs = Math.min(silent.silentMs, now - memory.since);
-    const untakenMs = memory.untaken === null ? 0 : now - memory.untaken.since;
-    const againMs = memory.again === null ? 0 : now - memory.again.since - run.again!.backoffMs;
-    const mayBeLost = run.task?.attempt === 1 && untakenMs >= this.limits.lostMs;
+    const taskMs = memory.task === null ? 0 : now - memory.task.since;
+    const quietMs = memory.quiet === null ? 0 : now - memory.quiet.since - run.quiet!.forMs;
+    const mayBeLost = run.task?.isStarted === false && run.task.attempt === 1 && taskMs >= this.limits.lostMs;
     const isOfOneWorker = mayBeLost && (await this.isOfOneWorker(silent.workflowId, run, memory));
     const { takesTurns } = silent;
-    const why = whyStuck({ ...run, silentMs, untakenMs, isOfOneWorker, againMs, takesTurns }, this.limits);
+    const why = whyStuck({ ...run, silentMs, taskMs, isOfOneWorker, quietMs, takesTurns }, this.limits);
     if (why === null) return false;
     await this.beginAnew(silent, run, why);
     memory.restMs = Math.min(LONGEST_REST_MS, memory.restMs === 0 ? FIRST_REST_MS : memory.restMs * 2);
@@ -196,36 +203,17 @@ export class StuckRuns {
   /** Returns its open run; null: there is none. */
   private async describe(workflowId: string): Promise<Run | null> {
     try {
-      const { workflowService, options } = this.options.requests.temporal;
-      // Not by a handle: that decodes the memo, which no codec of today may be able to.
-      const raw = await workflowService.describeWorkflowExecution({
-        namespace: options.namespace,
-        execution: { workflowId },
-      });
-      const { status, versioningInfo, execution, startTime } = raw.workflowExecutionInfo ?? {};
-      const runId = execution!.runId!;
-      if (status === FAILED) await this.logFailure(workflowId, runId);
+      const { status, version, activities, ...run } = await askForRun(this.options.requests.temporal, workflowId);
+      if (status === FAILED) await this.logFailure(workflowId, run.runId);
       if (status !== RUNNING) return null;
-      const { pendingWorkflowTask: task } = raw;
-      const pending = raw.pendingActivities ?? [];
-      const version = versioningInfo?.behavior === PINNED ? versioningInfo.deploymentVersion : null;
       const buildId = version?.buildId ?? '';
       return {
-        runId,
-        ageMs: Math.max(0, Date.now() - Number(startTime?.seconds ?? 0) * 1000),
+        ...run,
         buildId,
-        isOfOtherVersion: buildId !== '' && buildId !== (await this.currentBuild(version!.deploymentName!)),
-        task:
-          task == null
-            ? null
-            : {
-                isStarted: task.state === STARTED,
-                attempt: task.attempt ?? 1,
-                scheduledAt: String(optionalTsToMs(task.scheduledTime)),
-              },
-        activities: pending.length,
-        untaken: pending.filter((activity) => isWaiting(activity) && !isAgain(activity)).length,
-        again: againOf(pending),
+        isOfOtherVersion: buildId !== '' && buildId !== (await this.currentBuild(version!.deploymentName)),
+        activities: activities.length,
+        untaken: activities.filter((activity) => isWaiting(activity) && !isAgain(activity)).length,
+        quiet: quietOf(activities),
       };
     } catch (error) {
       if (isGrpcServiceError(error) && saysNoRun(error)) return null;
@@ -275,19 +263,18 @@ const mostHeldUpFirst = (runs: readonly SilentRun[]): SilentRun[] => [
   ...runs.filter(({ type }) => type === 'leader'),
 ];
 
-interface Run {
-  runId: string;
-  /**
-   * By the clocks of server and process, which may differ: an upper bound for how long it can have
-   * been silent.
-   */
-  ageMs: number;
+/** Names a task, and whether a worker has it; null: there is none, or the server tells no times. */
+const nameOf = (task: DescribedTask | null): string | null => {
+  if (task === null) return null;
+  const at = task.isStarted ? task.startedAt : task.scheduledAt;
+  return at === null ? null : `${task.isStarted ? 'taken' : 'waits'} ${task.attempt} ${at}`;
+};
+
+interface Run extends Omit<DescribedRun, 'status' | 'version' | 'activities'> {
   /** Build id of the version that it is pinned to; empty: none. */
   buildId: string;
   isOfOtherVersion: boolean;
-  /** `scheduledAt`: as the server has it; it tells one task from the next. */
-  task: { isStarted: boolean; attempt: number; scheduledAt: string } | null;
   activities: number;
   untaken: number;
-  again: Again | null;
+  quiet: Quiet | null;
 }
