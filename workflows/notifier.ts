@@ -11,7 +11,8 @@ import { upgradedWhileWaiting } from './versioning';
  */
 const { deliverNotifications } = proxyActivities<Activities>({
   startToCloseTimeout: '2 minutes',
-  heartbeatTimeout: '20s',
+  // Heartbeats come every second, from workers of 0.1.0 every five.
+  heartbeatTimeout: '12s',
   retry: { initialInterval: '500ms', maximumInterval: MAX_BACKOFF },
   summary: 'delivers callbacks',
 });

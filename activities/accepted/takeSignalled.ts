@@ -50,19 +50,21 @@ export const takeSignalled = async (deps: ActivityDeps, input: TakeInput): Promi
   const { info, cancellationSignal } = Context.current();
   const known = unreadOf({ unread: info.heartbeatDetails as unknown });
   const workflowId = monitorWorkflowId(deps.prefix, input.handler);
-  const found = input.ended === undefined ? input.unread : await leftUnread(deps.temporal, workflowId, input.ended);
-  const unread = known.length > 0 ? known : found;
-  const reading = new Reading(deps, handler, workflowId, unread);
-  const ticker = setInterval(() => Context.current().heartbeat(reading.unread), TICK_MS);
+  let reading: Reading | null = null;
+  // Begins before the first page: a run that has ended may have many.
+  const ticker = setInterval(() => Context.current().heartbeat(reading?.unread ?? known), TICK_MS);
   const isCalledOff = (): boolean => cancellationSignal.aborted || deps.draining.aborted;
   try {
-    await reading.run(input.running, () => isCalledOff() || reading.tookMs() > SOFT_LIMIT_MS);
+    const found = input.ended === undefined ? input.unread : await leftUnread(deps.temporal, workflowId, input.ended);
+    const begun = new Reading(deps, handler, workflowId, known.length > 0 ? known : found);
+    reading = begun;
+    await begun.run(input.running, () => isCalledOff() || begun.tookMs() > SOFT_LIMIT_MS);
+    const { unread, completed, repeated, handedOn } = begun;
+    return { unread, completed, repeated, handedOn };
   } finally {
-    await reading.rung();
+    await reading?.rung();
     clearInterval(ticker);
   }
-  const { completed, repeated, handedOn } = reading;
-  return { unread: reading.unread, completed, repeated, handedOn };
 };
 
 class Reading {

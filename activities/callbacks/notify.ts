@@ -18,13 +18,12 @@ import type { ActivityDeps } from '../deps';
 import { CodecError } from '../../handlers/codec/codecError';
 import { cutText, describeThrown, show } from '../../handlers/text';
 import { LookSign } from '../accepted/lookSign';
+import { TICK_MS } from '../tick';
 import { Deliveries } from './deliveries';
 import { partsOf, withResults } from './message';
 import { openMessage } from './openMessage';
 import { sendWebhook } from './webhook';
 import type { Delivery } from './webhook';
-
-const BEAT_MS = 5_000;
 
 const FIRST_WAIT_MS = 2_000;
 const LONGEST_WAIT_MS = 3_600_000;
@@ -62,7 +61,7 @@ export const deliverNotifications = async (deps: ActivityDeps): Promise<Delivery
   const beat = setInterval(() => {
     sign.beat();
     context.heartbeat();
-  }, BEAT_MS);
+  }, TICK_MS);
   try {
     return await new DeliveryRun(deps, sign, context.cancellationSignal).run();
   } finally {

@@ -7,13 +7,14 @@ export const restartTemporal = async (
   temporal: TemporalDev,
   dbFilename: string,
   awayMs: number,
+  log: (line: string) => void = () => undefined,
 ): Promise<TemporalDev> => {
   const port = Number(temporal.address.split(':')[1]);
   temporal.kill();
   await temporal.exited;
   await temporal.stop();
   await sleep(awayMs);
-  return startTemporalDev({ dbFilename, port });
+  return startTemporalDev({ dbFilename, port, log });
 };
 
 /** The same of Postgres, on its files. */

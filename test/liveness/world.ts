@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -74,6 +74,9 @@ export class World {
   private temporalFiles = 1;
   private postgres!: EmbeddedPostgres;
   private temporal!: TemporalDev;
+  /** Keeps the server's warnings with the files of the run: why its timers were late, perhaps. */
+  private readonly temporalSays = (line: string): void =>
+    appendFileSync(path.join(this.runDir, 'temporal.log'), `${line}\n`);
   private ports: number[] = [];
   passed = false;
 
@@ -103,7 +106,7 @@ export class World {
     }
     this.postgres = await startPostgres({ dataDir: this.postgresDir, settings: POSTGRES });
     cleanup.add('Postgres', () => this.postgres.stop());
-    this.temporal = await startTemporalDev({ dbFilename: this.temporalFile });
+    this.temporal = await startTemporalDev({ dbFilename: this.temporalFile, log: this.temporalSays });
     cleanup.add('Temporal', () => this.temporal.stop());
     this.databaseUrl = await createStore(this.postgres.url, 'liveness');
     this.proxy = await startProxyOf(this.databaseUrl);
@@ -190,7 +193,7 @@ export class World {
 
   /** SIGKILL, away for a while, then on the same port and file. */
   async restartTemporal(awayMs: number): Promise<void> {
-    this.temporal = await restartTemporal(this.temporal, this.temporalFile, awayMs);
+    this.temporal = await restartTemporal(this.temporal, this.temporalFile, awayMs, this.temporalSays);
   }
 
   /** The same, and all that it had is lost. */
