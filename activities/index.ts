@@ -48,7 +48,7 @@ export type { ActivityDeps } from './deps';
 /** Creates all activities, over their dependencies; workflows see only the type. */
 export const createActivities = (deps: ActivityDeps) => countRuns(deps, refuseUnreadable(activitiesOf(deps)));
 
-/** Makes an activity that takes turns of a run, which any worker may take. */
+/** Makes an activity of a function that takes a run's turns: a stopping worker refuses them. */
 const turnActivity = <I extends { seen?: Seen }, A extends { seen?: Seen }>(
   deps: ActivityDeps,
   takeTurn: (input: I) => Promise<A>,

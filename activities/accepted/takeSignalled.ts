@@ -55,7 +55,8 @@ export const takeSignalled = async (deps: ActivityDeps, input: TakeInput): Promi
   const ticker = setInterval(() => Context.current().heartbeat(reading?.unread ?? known), TICK_MS);
   const isCalledOff = (): boolean => cancellationSignal.aborted || deps.draining.aborted;
   try {
-    const found = input.ended === undefined ? input.unread : await leftUnread(deps.temporal, workflowId, input.ended);
+    const isKnown = known.length > 0 || input.ended === undefined;
+    const found = isKnown ? input.unread : await leftUnread(deps.temporal, workflowId, input.ended!);
     const begun = new Reading(deps, handler, workflowId, known.length > 0 ? known : found);
     reading = begun;
     await begun.run(input.running, () => isCalledOff() || begun.tookMs() > SOFT_LIMIT_MS);

@@ -50,21 +50,31 @@ test.each<[string, Partial<RunFacts>, RegExp | null]>([
   ],
   ['that worker has taken it', { ...started(1, 8_000), isOfOneWorker: true }, null],
   ['a worker has had its task for as long as it may', started(1, 15_000), null],
-  ['a worker has had its task for longer than a server lets it', started(1, 16_000), /for too long/],
-  ['the same of another version', { ...started(1, 16_000), isOfOtherVersion: true, activities: 1 }, /for too long/],
+  ['a worker has had its task for longer than a server lets it', started(1, 16_000), /than its timeout/],
+  ['the same of another version', { ...started(1, 16_000), isOfOtherVersion: true, activities: 1 }, /than its timeout/],
   ['the same of a run that was given two minutes', { ...started(1, 16_000), taskTimeoutMs: 120_000 }, null],
-  ['that long, too', { ...started(1, 121_000), taskTimeoutMs: 120_000 }, /for too long/],
+  ['that long, too', { ...started(1, 121_000), taskTimeoutMs: 120_000 }, /than its timeout/],
   ['the same of a server that does not say how long', { ...started(1, 16_000), taskTimeoutMs: null }, null],
   ['the same of its fourth attempt, which is given more time', started(4, 16_000), null],
   [
     'its activity was begun by a worker that is gone',
     { activities: 1, quietMs: 8_000, takesTurns: false },
-    /no worker gives a sign/,
+    /no sign of life/,
   ],
   ['the same, not for long', { activities: 1, quietMs: 7_000, takesTurns: false }, null],
   ['the same of a leader', { activities: 1, quietMs: 8_000 }, null],
-  ['a monitor’s long history is not replayed in time', { ...untaken(1, 5_000), takesTurns: false }, /to replay/],
-  ['the same, taken by a worker', { ...started(1, 5_000), takesTurns: false }, /to replay/],
+  [
+    'a monitor’s long history is not replayed in time',
+    { ...untaken(1, 5_000), takesTurns: false },
+    /its history is long/,
+  ],
+  ['the same, taken by a worker', { ...started(1, 5_000), takesTurns: false }, /its history is long/],
+  ['the same, with an activity that gives signs', { ...started(1, 5_000), activities: 1, takesTurns: false }, null],
+  [
+    'the same, with an activity whose sign is late',
+    { ...started(1, 5_000), activities: 1, quietMs: 1, takesTurns: false },
+    /its history is long/,
+  ],
   ['the same, just taken', { ...started(1, 3_000), takesTurns: false }, null],
   ['the same, only now silent', { ...started(1, 5_000), silentMs: 9_000, takesTurns: false }, null],
   ['a short history', { ...started(1, 5_000), events: 159, takesTurns: false }, null],
@@ -96,7 +106,7 @@ const held = {
 test('activities are the same without a new sign, in whichever order a server names them', () => {
   expect(quietOf([held, due])).toEqual(quietOf([due, held]));
   expect(quietOf([due, held])).toEqual({ what: '1 2,5 1 3000', forMs: 5_000 });
-  expect(quietOf([due])).toEqual({ what: '1 2', forMs: 0 });
+  expect(quietOf([due])).toEqual({ what: '1 2', forMs: 4_000 });
   expect(quietOf([{ ...held, lastHeartbeatTime: null }])).toEqual({ what: '5 1 1000', forMs: 5_000 });
   expect(quietOf([{ ...held, state: 3 }])).toEqual(quietOf([held])); // its cancellation was requested
 });

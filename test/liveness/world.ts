@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -75,8 +75,9 @@ export class World {
   private postgres!: EmbeddedPostgres;
   private temporal!: TemporalDev;
   /** Keeps the server's warnings with the files of the run: why its timers were late, perhaps. */
-  private readonly temporalSays = (line: string): void =>
-    appendFileSync(path.join(this.runDir, 'temporal.log'), `${line}\n`);
+  private readonly temporalSays = (line: string): void => {
+    if (existsSync(this.runDir)) appendFileSync(path.join(this.runDir, 'temporal.log'), `${line}\n`);
+  };
   private ports: number[] = [];
   passed = false;
 

@@ -21,9 +21,8 @@ const json = (value: unknown) => ({
 });
 const taskQueue = { name: 'm', kind: 'TASK_QUEUE_KIND_NORMAL' };
 const time = { seconds: 1_795_836_411, nanos: 0 };
-const look = { workflowExecutionSignaledEventAttributes: { signalName: 'look', input: {}, identity: 'test' } };
 
-const turnOf = (activity_type: string, seq: number, answer: object) => ({
+const turnOf = (activity_type: string, seq: number, answer: object, workflowTaskCompletedEventId: string) => ({
   eventType: 'EVENT_TYPE_MARKER_RECORDED',
   markerRecordedEventAttributes: {
     markerName: 'core_local_activity',
@@ -38,7 +37,7 @@ const turnOf = (activity_type: string, seq: number, answer: object) => ({
         ],
       },
     },
-    workflowTaskCompletedEventId: '9',
+    workflowTaskCompletedEventId,
   },
 });
 const scheduled = {
@@ -50,41 +49,53 @@ const started = (scheduledEventId: string) => ({
   workflowTaskStartedEventAttributes: { scheduledEventId, identity: 'stopped', historySizeBytes: '400' },
 });
 
+const numbered = (event: object, i: number) => ({
+  ...{ eventId: `${i + 1}`, eventTime: '2026-11-28T03:26:55Z', taskId: `${100 + i}`, ...event },
+});
+const begun = (type: string, input: object) => ({
+  eventType: 'EVENT_TYPE_WORKFLOW_EXECUTION_STARTED',
+  workflowExecutionStartedEventAttributes: {
+    ...{ workflowType: { name: type }, taskQueue, input: { payloads: [json(input)] }, workflowTaskTimeout: '15s' },
+    ...{ originalExecutionRunId: 'run', firstExecutionRunId: 'run', attempt: 1, identity: 'test' },
+  },
+});
+const signalled = {
+  eventType: 'EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED',
+  workflowExecutionSignaledEventAttributes: { signalName: 'look', input: {}, identity: 'test' },
+};
+const timedOut = (scheduledEventId: string, startedEventId: string) => ({
+  eventType: 'EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT',
+  workflowTaskTimedOutEventAttributes: {
+    ...{ scheduledEventId, startedEventId, timeoutType: 'TIMEOUT_TYPE_START_TO_CLOSE' },
+  },
+});
+const completed = (scheduledEventId: string, startedEventId: string) => ({
+  eventType: 'EVENT_TYPE_WORKFLOW_TASK_COMPLETED',
+  workflowTaskCompletedEventAttributes: {
+    ...{ scheduledEventId, startedEventId, identity: 'stopped' },
+    sdkMetadata: { coreUsedFlags: [2, 1, 3], langUsedFlags: [2], sdkName: 'temporal-typescript' },
+  },
+});
+const waitsFor = (timerId: string, workflowTaskCompletedEventId: string) => ({
+  eventType: 'EVENT_TYPE_TIMER_STARTED',
+  timerStartedEventAttributes: { timerId, startToFireTimeout: '5s', workflowTaskCompletedEventId },
+});
+
 const historyOf = (type: string, input: object, activity: string, answer: object, timerId: string) => ({
   events: [
-    {
-      eventType: 'EVENT_TYPE_WORKFLOW_EXECUTION_STARTED',
-      workflowExecutionStartedEventAttributes: {
-        ...{ workflowType: { name: type }, taskQueue, input: { payloads: [json(input)] }, workflowTaskTimeout: '15s' },
-        ...{ originalExecutionRunId: 'run', firstExecutionRunId: 'run', attempt: 1, identity: 'test' },
-      },
-    },
-    { eventType: 'EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED', ...look },
+    begun(type, input),
+    signalled,
     scheduled,
     started('3'),
-    {
-      eventType: 'EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT',
-      workflowTaskTimedOutEventAttributes: {
-        ...{ scheduledEventId: '3', startedEventId: '4', timeoutType: 'TIMEOUT_TYPE_START_TO_CLOSE' },
-      },
-    },
-    { eventType: 'EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED', ...look },
+    timedOut('3', '4'),
+    signalled,
     scheduled,
     started('7'),
-    {
-      eventType: 'EVENT_TYPE_WORKFLOW_TASK_COMPLETED',
-      workflowTaskCompletedEventAttributes: {
-        ...{ scheduledEventId: '7', startedEventId: '8', identity: 'stopped' },
-        sdkMetadata: { coreUsedFlags: [2, 1, 3], langUsedFlags: [2], sdkName: 'temporal-typescript' },
-      },
-    },
-    turnOf(activity, 1, { ...answer, seen: { looks: 1, ended: 0 } }),
-    turnOf(activity, 2, { ...answer, seen: { looks: 2, ended: 0 } }),
-    {
-      eventType: 'EVENT_TYPE_TIMER_STARTED',
-      timerStartedEventAttributes: { timerId, startToFireTimeout: '5s', workflowTaskCompletedEventId: '9' },
-    },
-  ].map((event, i) => ({ eventId: `${i + 1}`, eventTime: '2026-11-28T03:26:55Z', taskId: `${100 + i}`, ...event })),
+    completed('7', '8'),
+    turnOf(activity, 1, { ...answer, seen: { looks: 1, ended: 0 } }, '9'),
+    turnOf(activity, 2, { ...answer, seen: { looks: 2, ended: 0 } }, '9'),
+    waitsFor(timerId, '9'),
+  ].map(numbered),
 });
 
 const waits = { deposed: false, epoch: 1, again: false, next: 'waiting', dueInMs: 5_000, heldBy: null } as const;
@@ -107,4 +118,49 @@ test.each<[string, string, object, string, object, string]>([
   ['execution', 'm/execution/x', { executionId: 'x' }, 'rollCall', rollCall, '2'],
 ])('a %s that was told to look in the middle of a turn replays', async (type, id, input, activity, answer, timer) => {
   await Worker.runReplayHistory({ workflowBundle }, historyOf(type, input, activity, answer, timer), id);
+});
+
+/** The dispatch of the first turn ended in the middle of the second. */
+const withEnd = () => {
+  const first = { no: 1_000_001, batches: 1, tasks: 1, slots: 1 };
+  const activityTaskStartedEventAttributes = { scheduledEventId: '7', identity: 'stopped', attempt: 1 };
+  const activityTaskCompletedEventAttributes = {
+    ...{ scheduledEventId: '7', startedEventId: '13', identity: 'stopped' },
+    result: { payloads: [json({ batches: 1, tasks: 1, handedBack: 0, released: false })] },
+  };
+  return [
+    begun('leader', { leaderId: 1, handler: 'h', name: '0' }),
+    signalled,
+    scheduled,
+    started('3'),
+    completed('3', '4'),
+    turnOf('claimBatches', 1, { ...claim, dispatch: first, seen: { looks: 1, ended: 0 } }, '5'),
+    {
+      eventType: 'EVENT_TYPE_ACTIVITY_TASK_SCHEDULED',
+      activityTaskScheduledEventAttributes: {
+        ...{ activityId: '2', activityType: { name: 'submitBatches' }, taskQueue, workflowTaskCompletedEventId: '5' },
+      },
+    },
+    waitsFor('1', '5'),
+    signalled,
+    scheduled,
+    started('10'),
+    timedOut('10', '11'),
+    { eventType: 'EVENT_TYPE_ACTIVITY_TASK_STARTED', activityTaskStartedEventAttributes },
+    { eventType: 'EVENT_TYPE_ACTIVITY_TASK_COMPLETED', activityTaskCompletedEventAttributes },
+    scheduled,
+    started('15'),
+    completed('15', '16'),
+    {
+      eventType: 'EVENT_TYPE_TIMER_CANCELED',
+      timerCanceledEventAttributes: { timerId: '1', startedEventId: '8', workflowTaskCompletedEventId: '17' },
+    },
+    turnOf('claimBatches', 3, { ...claim, seen: { looks: 2, ended: 0 } }, '17'),
+    turnOf('claimBatches', 4, { ...claim, seen: { looks: 2, ended: 1 } }, '17'),
+    waitsFor('3', '17'), // the second was not needed: a dispatch had ended
+  ].map(numbered);
+};
+
+test('a leader whose dispatch ended in the middle of a turn replays', async () => {
+  await Worker.runReplayHistory({ workflowBundle }, { events: withEnd() }, 'm/leader/h/0');
 });

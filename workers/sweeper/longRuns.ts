@@ -5,7 +5,7 @@ import type { SilentTurn } from '../../postgres/grouping/leader';
  * less: a process that was stopped for some seconds goes on, and has the run in its memory.
  */
 export const LONG_SILENT_MS = 10_000;
-/** Turns whose replay costs more than to begin anew, and about as many events. */
+/** Turns from which on a replay costs more than beginning anew; and the same in events. */
 const LONG_TURNS = 20;
 export const LONG_EVENTS = 160;
 

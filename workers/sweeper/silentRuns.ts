@@ -116,6 +116,11 @@ export class SilentRuns {
     );
   }
 
+  /** Forgets since when work is overdue: another process sweeps now, and sees it move on. */
+  forget(): void {
+    this.overdue.clear();
+  }
+
   async list(): Promise<SilentRun[]> {
     const now = performance.now();
     const unanswered = await readUnanswered(this.deps.pool, SILENT_MS, MOST);

@@ -9,7 +9,7 @@ export interface RunFacts {
    * silent yet.
    */
   silentMs: number;
-  /** How long its pending workflow task has been the same, and had a worker, or had none. */
+  /** For how long its pending workflow task has been the same, in the same state: taken or not. */
   taskMs: number;
   /** How long a worker may have a workflow task; null: unknown. */
   taskTimeoutMs: number | null;
@@ -50,7 +50,10 @@ export interface StuckLimits {
    * off, by up to five minutes.
    */
   lostMs: number;
-  /** How much longer than it may a worker has a workflow task, unless the server's timers are late. */
+  /**
+   * Time beyond its timeout after which a workflow task that a worker still has shows that the
+   * server's timers are late.
+   */
   overMs: number;
   /**
    * Silence, and time without progress of its workflow task, after which a run of a long history is
@@ -83,13 +86,13 @@ const EQUAL_ATTEMPTS = 3;
 /**
  * Says why a run will not make progress by itself; null: it may. A run whose workers are only slow
  * must stay: its task waits to be taken (no worker polls, nor would one for the next run), or has
- * timed out once.
+ * timed out once. Only a long history is not worth the wait.
  */
 export const whyStuck = (run: RunFacts, limits: StuckLimits): string | null => {
   const { task, silentMs, activities } = run;
   const isSilent = silentMs >= limits.silentMs;
   if (task === null) {
-    if (!run.takesTurns && run.quietMs >= limits.lostMs) return 'no worker gives a sign of its activities';
+    if (!run.takesTurns && run.quietMs >= limits.lostMs) return 'its activities give no sign of life';
     if (!isSilent) return null;
     if (run.takesTurns || activities === 0) return 'it was woken and does nothing';
     return run.untaken === activities ? 'no worker takes up its activities' : null;
@@ -101,9 +104,13 @@ export const whyStuck = (run: RunFacts, limits: StuckLimits): string | null => {
   if (run.isOfOneWorker && !run.isOfOtherVersion && untakenMs >= limits.lostMs)
     return 'its task waits for a worker that is gone';
   if (task.isStarted && task.attempt <= EQUAL_ATTEMPTS && run.taskTimeoutMs !== null)
-    if (run.taskMs >= run.taskTimeoutMs + limits.overMs) return 'a worker keeps its task for too long';
-  if (!run.takesTurns && run.events >= LONG_EVENTS)
-    if (silentMs >= limits.longSilentMs && run.taskMs >= limits.longTaskMs) return 'its history takes long to replay';
+    if (run.taskMs >= run.taskTimeoutMs + limits.overMs)
+      return 'a worker has had its workflow task for longer than its timeout';
+  // With an activity that gives signs, what is overdue is only much.
+  const doesNothing = activities === 0 || run.quietMs > 0;
+  if (!run.takesTurns && run.events >= LONG_EVENTS && doesNothing)
+    if (silentMs >= limits.longSilentMs && run.taskMs >= limits.longTaskMs)
+      return 'its history is long, and its workflow task makes no progress';
   const times = task.attempt - 1;
   const failed = `its workflow task failed or timed out ${times === 1 ? 'once' : `${times} times`}`;
   if (task.attempt >= limits.attempts) return failed;
@@ -115,6 +122,9 @@ export const whyStuck = (run: RunFacts, limits: StuckLimits): string | null => {
 /** `temporal.api.enums.v1`: PENDING_ACTIVITY_STATE_SCHEDULED, _STARTED, _CANCEL_REQUESTED. */
 const SCHEDULED = 1;
 const WITH_WORKER: readonly unknown[] = [2, 3];
+
+/** Time in which a worker takes up an activity that is due, if it is not busy. */
+const TAKEN_UP_MS = 4_000;
 
 /** Says whether no worker has taken up this attempt. */
 export const isWaiting = ({ state }: DescribedActivity): boolean => state === SCHEDULED;
@@ -150,7 +160,7 @@ const signOf = (activity: DescribedActivity): Quiet | null => {
   const { activityId, attempt, paused, lastStartedTime, lastHeartbeatTime } = activity;
   if (paused === true) return null;
   if (isWaiting(activity) && isAgain(activity))
-    return activity.nextAttemptScheduleTime == null ? { what: `${activityId} ${attempt}`, forMs: 0 } : null;
+    return activity.nextAttemptScheduleTime == null ? { what: `${activityId} ${attempt}`, forMs: TAKEN_UP_MS } : null;
   const sign = optionalTsToMs(lastHeartbeatTime) ?? optionalTsToMs(lastStartedTime);
   const forMs = optionalTsToMs(activity.activityOptions?.heartbeatTimeout) ?? 0;
   if (!WITH_WORKER.includes(activity.state) || sign === undefined || forMs === 0) return null;

@@ -8,6 +8,7 @@ import type { SweepCounts } from './counts';
 import type { DescribedRun, DescribedTask } from '../temporal/openRun';
 import { askForRun } from '../temporal/openRun';
 import { isForOneWorker } from '../temporal/stickyTask';
+import { OwnStops } from '../ownStops';
 import type { Quiet, Since, StuckLimits } from './stuckRun';
 import { isAgain, isWaiting, quietOf, sinceSeen, STUCK_LIMITS, whyStuck } from './stuckRun';
 
@@ -52,7 +53,7 @@ interface Memory {
   /** When the run was seen first. */
   since: number;
   lookAt: number;
-  /** When Temporal last answered. */
+  /** When Temporal answered last. */
   seenAt: number;
   /** Its workflow task, with a worker or with none. */
   task: Since | null;
@@ -78,6 +79,7 @@ export class StuckRuns {
   private readonly memories = new Map<string, Memory>();
   private readonly limits: StuckLimits;
   private currents = new Map<string, Promise<string>>();
+  private readonly stops = new OwnStops();
 
   constructor(private readonly options: StuckRunsOptions) {
     this.limits = { ...STUCK_LIMITS, ...options.stuck };
@@ -87,6 +89,7 @@ export class StuckRuns {
   async look(silent: readonly SilentRun[], counts: Pick<SweepCounts, 'stuckRuns'> = { stuckRuns: 0 }): Promise<void> {
     const now = performance.now();
     this.forget(now);
+    this.stops.watch();
     this.currents = new Map();
     const queue = mostHeldUpFirst(silent.filter((run) => this.remember(run, now)));
     const runner = async (): Promise<void> => {
@@ -131,25 +134,31 @@ export class StuckRuns {
       if (now - lastSilent > 2 * Math.max(restMs, LOOK_MS)) this.memories.delete(id);
   }
 
+  private countAnew(memory: Memory, now: number): void {
+    memory.since = now;
+    memory.task = null;
+    memory.quiet = null;
+  }
+
   private async lookAt(silent: SilentRun): Promise<boolean> {
     const memory = this.memories.get(silent.workflowId)!;
     const now = performance.now();
-    const run = await this.describe(silent.workflowId);
+    const run = await this.describe(silent.workflowId).catch((error: unknown) => {
+      this.countAnew(memory, performance.now()); // while Temporal is away no worker can do anything
+      throw error;
+    });
     memory.isOfOtherVersion = run?.isOfOtherVersion ?? false;
     if (run?.runId !== memory.runId) {
       memory.runId = run?.runId ?? null;
-      memory.since = now - Math.min(run?.ageMs ?? 0, silent.silentMs);
-      memory.task = null;
-      memory.quiet = null;
+      this.countAnew(memory, now - Math.min(run?.ageMs ?? 0, silent.silentMs));
     }
     memory.lookAt = now + (memory.isOfOtherVersion ? LOOK_AT_VERSION_MS : LOOK_MS);
     if (run === null) return false;
     const seenAt = performance.now();
-    // Whatever was seen before an outage, or before this process was stopped, counts from now on:
-    // workers and the server's timers had no chance meanwhile.
-    const isGap = seenAt - memory.seenAt > 2 * LOOK_MS;
-    memory.task = sinceSeen(isGap ? null : memory.task, nameOf(run.task), seenAt);
-    memory.quiet = sinceSeen(isGap ? null : memory.quiet, run.quiet?.what ?? null, seenAt);
+    // This process has noticed nothing while it was stopped itself.
+    if (this.stops.wasStoppedSince(memory.seenAt)) this.countAnew(memory, seenAt);
+    memory.task = sinceSeen(memory.task, nameOf(run.task), seenAt);
+    memory.quiet = sinceSeen(memory.quiet, run.quiet?.what ?? null, seenAt);
     memory.seenAt = seenAt;
     // The version reaches the queues some time after it became the current one: a look before that
     // changed nothing.
@@ -163,6 +172,7 @@ export class StuckRuns {
     const why = whyStuck({ ...run, silentMs, taskMs, isOfOneWorker, quietMs, takesTurns }, this.limits);
     if (why === null) return false;
     await this.beginAnew(silent, run, why);
+    if (now - memory.restUntil > 2 * memory.restMs) memory.restMs = 0;
     memory.restMs = Math.min(LONGEST_REST_MS, memory.restMs === 0 ? FIRST_REST_MS : memory.restMs * 2);
     memory.restUntil = now + memory.restMs;
     return true;

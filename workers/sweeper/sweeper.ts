@@ -148,10 +148,7 @@ export class Sweeper {
     return this.epoch === null ? (this.options.everyMs ?? ROUND_MS) : this.pace.pauseMs(this.queued === 0);
   }
 
-  /**
-   * Runs one round. Never rejects: a step that fails is logged, the others go on, the next round
-   * tries again.
-   */
+  /** Runs one round. Never rejects: a step that fails is logged, and the next round repeats it. */
   private async round(): Promise<void> {
     const { pool, node } = this.options;
     let isOthers = false;
@@ -161,6 +158,7 @@ export class Sweeper {
       isOthers = this.epoch === null;
     });
     if (isOthers) this.bulk.begin(this.counts, false);
+    if (isOthers) this.silent.forget();
     if (this.epoch === null) return this.submits.close();
     this.counts.rounds++;
     await this.step('submits by SQL', () => this.submits.listen());
