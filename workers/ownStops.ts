@@ -1,4 +1,4 @@
-const TICK_MS = 1_000;
+const TICKS_EVERY_MS = 500;
 /** A tick that comes later than this was not merely late: the process was stopped, or blocked. */
 const STOPPED_MS = 3_000;
 
@@ -15,7 +15,7 @@ export class OwnStops {
   watch(): void {
     if (this.ticker !== undefined) return;
     this.tickedAt = performance.now();
-    this.ticker = setInterval(() => this.tick(), TICK_MS);
+    this.ticker = setInterval(() => this.tick(), TICKS_EVERY_MS);
     this.ticker.unref();
   }
 

@@ -59,7 +59,10 @@ export interface TurnInput {
 export interface Seen {
   /** How many wakes had arrived. */
   looks: number;
-  /** How many of its activities had ended. In an execution: lost chunks of which no turn had been told. */
+  /**
+   * How many of its activities had ended. In an execution: lost chunks of which no turn had been
+   * told.
+   */
   ended: number;
 }
 

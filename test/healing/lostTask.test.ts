@@ -37,6 +37,9 @@ afterAll(async () => {
 /** A server refuses a poll without a deadline. */
 const polling = <T>(poll: () => Promise<T>): Promise<T> => connection.withDeadline(Date.now() + 20_000, poll);
 
+const pollTask = (taskQueue: { name: string; kind?: number }, identity: string) =>
+  polling(() => client.workflowService.pollWorkflowTaskQueue({ namespace: 'default', taskQueue, identity }));
+
 /** Begins a run whose first workflow task a worker completes, which then dies. */
 const begin = async (
   task: { stickyAttributes: object } | { commands: object[] },
@@ -44,13 +47,7 @@ const begin = async (
   const queue = `lost-${randomUUID()}`;
   const workflowId = `${queue}/run`;
   const { firstExecutionRunId: runId } = await client.workflow.start('leader', { taskQueue: queue, workflowId });
-  const { taskToken } = await polling(() =>
-    client.workflowService.pollWorkflowTaskQueue({
-      namespace: 'default',
-      taskQueue: { name: queue },
-      identity: 'killed',
-    }),
-  );
+  const { taskToken } = await pollTask({ name: queue }, 'killed');
   await client.workflowService.respondWorkflowTaskCompleted({ namespace: 'default', taskToken, ...task });
   let woken = 0;
   const silent = {
@@ -142,14 +139,7 @@ test('a monitor whose long history no worker has replayed in time is begun anew'
 test('workflow tasks that one worker takes one after another, each after a while, are waited for', async () => {
   const workerTaskQueue = { name: `slow-${randomUUID()}`, kind: STICKY };
   const stickyAttributes = { workerTaskQueue, scheduleToStartTimeout: seconds(600) };
-  const take = () =>
-    polling(() =>
-      client.workflowService.pollWorkflowTaskQueue({
-        namespace: 'default',
-        taskQueue: workerTaskQueue,
-        identity: 'slow',
-      }),
-    );
+  const take = () => pollTask(workerTaskQueue, 'slow');
   const first = take();
   const { silent, runId } = await begin({ stickyAttributes });
   const handle = client.workflow.getHandle(silent.workflowId);
@@ -180,13 +170,7 @@ const beginTaken = async () => {
   const { firstExecutionRunId: runId } = await client.workflow.start('leader', {
     ...{ taskQueue: queue, workflowId, workflowTaskTimeout: '2 minutes' },
   });
-  const { taskToken } = await polling(() =>
-    client.workflowService.pollWorkflowTaskQueue({
-      namespace: 'default',
-      taskQueue: { name: queue },
-      identity: 'stopped',
-    }),
-  );
+  const { taskToken } = await pollTask({ name: queue }, 'stopped');
   let woken = 0;
   const silent = {
     ...{ type: 'leader', workflowId, silentMs: 30_000, takesTurns: true },
@@ -195,7 +179,7 @@ const beginTaken = async () => {
   return { silent, taskToken, woken: () => woken, runId };
 };
 
-test('a workflow task that the server does not take back from a worker that is gone: the run is begun anew', async () => {
+test('a workflow task that the server does not take back from a dead worker: the run is begun anew', async () => {
   const { silent, woken, runId } = await beginTaken();
   expect(await lookFor(20_000, silent, lateServer(2).stuck)).toBe(1);
   expect(woken()).toBe(1);
@@ -266,13 +250,8 @@ const beginHeld = async (heartbeatS: number, afterS = 1) => {
   const begun = await begin({
     commands: [{ commandType: SCHEDULE_ACTIVITY, scheduleActivityTaskCommandAttributes }],
   });
-  const { taskToken } = await polling(() =>
-    client.workflowService.pollActivityTaskQueue({
-      namespace: 'default',
-      taskQueue: { name: activities },
-      identity: 'killed',
-    }),
-  );
+  const request = { namespace: 'default', taskQueue: { name: activities }, identity: 'killed' };
+  const { taskToken } = await polling(() => client.workflowService.pollActivityTaskQueue(request));
   return { ...begun, taskToken };
 };
 

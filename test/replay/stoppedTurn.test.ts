@@ -110,7 +110,7 @@ const rollCall: RollCallResponse = {
   settings: { rollCallMs: 1_000, requeueMs: 1_000, retryBaseMs: 1_000, leaseMs: 10_000 },
 };
 
-// An execution begins its wait before it sees that it was woken: its first timer never reached the server.
+// An execution begins its wait before it sees that it was woken: no server saw its first timer.
 test.each<[string, string, object, string, object, string]>([
   ['leader', 'm/leader/h/0', { leaderId: 1, handler: 'h', name: '0' }, 'claimBatches', claim, '1'],
   ['queuer', 'm/queuer/0', { queuerId: 0 }, 'grantLanes', grant, '1'],

@@ -140,9 +140,9 @@ export interface Quiet {
 }
 
 /**
- * Returns the activities, if a sign of each is due: it has a worker that gives heartbeats, or may be
- * taken up again. Null: one waits for its first worker, or is paused, or is not due yet, or gives no
- * heartbeats; or there are none.
+ * Returns the activities, if a sign of each is due: it has a worker that gives heartbeats, or may
+ * be taken up again. Null: one waits for its first worker, or is paused, or is not due yet, or
+ * gives no heartbeats; or there are none.
  */
 export const quietOf = (activities: readonly DescribedActivity[]): Quiet | null => {
   const signs = activities.map(signOf);
