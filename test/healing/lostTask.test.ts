@@ -212,7 +212,7 @@ test('a long turn, for which its worker takes one workflow task after another, i
   }
 });
 
-test('while Temporal was away no worker could do anything: that time does not count', async () => {
+test('time in which Temporal was away, or this process was stopped, does not count', async () => {
   const { silent } = await beginTaken();
   const { server, stuck } = lateServer(2);
   expect(await lookFor(500, silent, stuck)).toBe(0);
@@ -220,6 +220,8 @@ test('while Temporal was away no worker could do anything: that time does not co
   for (const endMs = performance.now() + 6_000; performance.now() < endMs; await pause(500))
     await stuck.look([silent]).catch(() => undefined);
   server.isAway = false;
+  expect(await lookFor(4_000, silent, stuck)).toBe(0);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 6_000); // stopped
   expect(await lookFor(4_000, silent, stuck)).toBe(0);
   expect(await lookFor(10_000, silent, stuck)).toBe(1);
 });
