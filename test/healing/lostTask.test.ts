@@ -40,6 +40,12 @@ const polling = <T>(poll: () => Promise<T>): Promise<T> => connection.withDeadli
 const pollTask = (taskQueue: { name: string; kind?: number }, identity: string) =>
   polling(() => client.workflowService.pollWorkflowTaskQueue({ namespace: 'default', taskQueue, identity }));
 
+const silentRun = (workflowId: string, takesTurns: boolean): { silent: SilentRun; woken: () => number } => {
+  let woken = 0;
+  const wake = () => Promise.resolve(woken++);
+  return { silent: { type: 'leader', workflowId, silentMs: 30_000, takesTurns, wake }, woken: () => woken };
+};
+
 /** Begins a run whose first workflow task a worker completes, which then dies. */
 const begin = async (
   task: { stickyAttributes: object } | { commands: object[] },
@@ -49,12 +55,7 @@ const begin = async (
   const { firstExecutionRunId: runId } = await client.workflow.start('leader', { taskQueue: queue, workflowId });
   const { taskToken } = await pollTask({ name: queue }, 'killed');
   await client.workflowService.respondWorkflowTaskCompleted({ namespace: 'default', taskToken, ...task });
-  let woken = 0;
-  const silent = {
-    ...{ type: 'leader', workflowId, silentMs: 30_000, takesTurns: !('commands' in task) },
-    wake: () => Promise.resolve(woken++),
-  };
-  return { silent, queue, woken: () => woken, runId };
+  return { ...silentRun(workflowId, !('commands' in task)), queue, runId };
 };
 
 const stuckRuns = (temporal: Client): StuckRuns =>
@@ -68,11 +69,16 @@ const stuckRuns = (temporal: Client): StuckRuns =>
 const statusOf = async ({ workflowId }: SilentRun, runId: string): Promise<string> =>
   (await client.workflow.getHandle(workflowId, runId).describe()).status.name;
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+/** After others, and more than are looked at together. */
+const among = (silent: SilentRun): SilentRun[] => [
+  ...Array.from({ length: 8 }, (_, i) => ({ ...silent, type: 'monitor', workflowId: `none-${i}` })),
+  silent,
+];
 /** Looks as the sweeper does, until a run was begun anew, or for so long. */
 const lookFor = async (ms: number, silent: SilentRun, stuck = stuckRuns(client)): Promise<number> => {
   const counts = { stuckRuns: 0 };
   for (const endMs = performance.now() + ms; performance.now() < endMs && counts.stuckRuns === 0;) {
-    await stuck.look([silent], counts);
+    await stuck.look(among(silent), counts);
     await pause(200);
   }
   return counts.stuckRuns;
@@ -171,12 +177,7 @@ const beginTaken = async () => {
     ...{ taskQueue: queue, workflowId, workflowTaskTimeout: '2 minutes' },
   });
   const { taskToken } = await pollTask({ name: queue }, 'stopped');
-  let woken = 0;
-  const silent = {
-    ...{ type: 'leader', workflowId, silentMs: 30_000, takesTurns: true },
-    wake: () => Promise.resolve(woken++),
-  };
-  return { silent, taskToken, woken: () => woken, runId };
+  return { ...silentRun(workflowId, true), taskToken, runId };
 };
 
 test('a workflow task that the server does not take back from a dead worker: the run is begun anew', async () => {
@@ -218,7 +219,7 @@ test('time in which Temporal was away, or this process was stopped, does not cou
   expect(await lookFor(500, silent, stuck)).toBe(0);
   server.isAway = true;
   for (const endMs = performance.now() + 6_000; performance.now() < endMs; await pause(500))
-    await stuck.look([silent]).catch(() => undefined);
+    await stuck.look(among(silent)).catch(() => undefined);
   server.isAway = false;
   expect(await lookFor(4_000, silent, stuck)).toBe(0);
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 6_000); // stopped

@@ -80,6 +80,8 @@ export class StuckRuns {
   private readonly limits: StuckLimits;
   private currents = new Map<string, Promise<string>>();
   private readonly stops = new OwnStops();
+  /** When Temporal gave no answer about any run. */
+  private awayAt = -Infinity;
 
   constructor(private readonly options: StuckRunsOptions) {
     this.limits = { ...STUCK_LIMITS, ...options.stuck };
@@ -97,7 +99,9 @@ export class StuckRuns {
         if (await this.lookAt(next)) counts.stuckRuns++;
     };
     const runners = await Promise.allSettled(Array.from({ length: Math.min(PARALLELISM, queue.length) }, runner));
-    for (const one of runners) if (one.status === 'rejected') throw one.reason;
+    const failed = runners.filter((one) => one.status === 'rejected');
+    if (failed.length > 0 && failed.length === runners.length) this.awayAt = performance.now();
+    for (const { reason } of failed) throw reason;
   }
 
   /** False: it was seen to be of the current version, or of none, or to have ended. */
@@ -144,7 +148,7 @@ export class StuckRuns {
     const memory = this.memories.get(silent.workflowId)!;
     const now = performance.now();
     const run = await this.describe(silent.workflowId).catch((error: unknown) => {
-      this.countAnew(memory, performance.now()); // while Temporal is away no worker can do anything
+      this.countAnew(memory, performance.now());
       throw error;
     });
     memory.isOfOtherVersion = run?.isOfOtherVersion ?? false;
@@ -155,8 +159,9 @@ export class StuckRuns {
     memory.lookAt = now + (memory.isOfOtherVersion ? LOOK_AT_VERSION_MS : LOOK_MS);
     if (run === null) return false;
     const seenAt = performance.now();
-    // This process has noticed nothing while it was stopped itself.
-    if (this.stops.wasStoppedSince(memory.seenAt)) this.countAnew(memory, seenAt);
+    // While Temporal was away no worker could do anything, and while this process was stopped it
+    // has noticed nothing.
+    if (memory.seenAt < this.awayAt || this.stops.wasStoppedSince(memory.seenAt)) this.countAnew(memory, seenAt);
     memory.task = sinceSeen(memory.task, nameOf(run.task), seenAt);
     memory.quiet = sinceSeen(memory.quiet, run.quiet?.what ?? null, seenAt);
     memory.seenAt = seenAt;
