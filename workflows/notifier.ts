@@ -11,8 +11,8 @@ import { upgradedWhileWaiting } from './versioning';
  */
 const { deliverNotifications } = proxyActivities<Activities>({
   startToCloseTimeout: '2 minutes',
-  // Heartbeats come every second (from workers of 0.1.0 every five); the SDK sends one per 12 s.
-  heartbeatTimeout: '15s',
+  // Heartbeats come every second (from workers of 0.1.0 every five); the SDK sends one per 6.4 s.
+  heartbeatTimeout: '8s',
   retry: { initialInterval: '500ms', maximumInterval: MAX_BACKOFF },
   summary: 'delivers callbacks',
 });
