@@ -246,6 +246,8 @@ test('every type of workflow has its way into the sweeper’s list of silent run
     what: async () => `all types, not ${(await list()).join()}`,
   });
   expect(await list()).toEqual([...TYPES].sort());
+  silent.forget(); // what the store does not say
+  expect((await silent.list()).map(({ type }) => type).sort()).toEqual(['leader', 'queuer']);
   // Each has moved on: a turn, or nothing that is overdue.
   await query('update leader set woken_at = null');
   await query('update queuer set woken_at = null');

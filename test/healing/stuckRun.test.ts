@@ -1,7 +1,7 @@
 import { msToTs } from '@temporalio/common/lib/time';
 import { isOwn } from '../../activities/grouping/reserve';
 import type { RunFacts } from '../../workers/sweeper/stuckRun';
-import { quietOf, sinceSeen, STUCK_LIMITS, whyStuck } from '../../workers/sweeper/stuckRun';
+import { nextRestMs, quietOf, sinceSeen, STUCK_LIMITS, whyStuck } from '../../workers/sweeper/stuckRun';
 
 /** Which silent run is stuck, and which is only slow; and whose turn a run may take. */
 
@@ -129,6 +129,15 @@ test('what waits is counted from its first look, and another task from then on',
   expect(sinceSeen(first, 'at 1', 9_000)).toBe(first);
   expect(sinceSeen(first, 'at 2', 9_000)).toEqual({ what: 'at 2', since: 9_000 });
   expect(sinceSeen(first, null, 9_000)).toBeNull();
+});
+
+test.each([
+  ['the first time', 0, Infinity, 30_000],
+  ['again soon after', 30_000, 60_000, 60_000],
+  ['again after a time without trouble', 60_000, 120_001, 30_000],
+  ['again and again', 1_500_000, 0, 1_800_000],
+])('a workflow that was begun anew %s is left alone for a while', (_when, lastMs, sinceLastMs, expected) => {
+  expect(nextRestMs(lastMs, sinceLastMs)).toBe(expected);
 });
 
 const row = { handler: 'orders', name: '0', installation: 'here' };

@@ -3,6 +3,7 @@ import pino from 'pino';
 import { defineHandler } from '../../handlers';
 import { releaseLease } from '../../postgres/lease';
 import { leaderWorkflowId } from '../../workflows/naming';
+import { SilentRuns } from '../../workers/sweeper/silentRuns';
 import { Sweeper } from '../../workers/sweeper/sweeper';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
@@ -238,10 +239,13 @@ describe('the lease', () => {
     await eventually(async () => (await holder()).live);
     expect((await holder()).holder).toBe(muster.node.id);
     const second = other();
+    const forgets = jest.spyOn(SilentRuns.prototype, 'forget');
     second.start();
     const rounds = muster.node.sweepCounts.rounds;
     await eventually(() => muster.node.sweepCounts.rounds > rounds + 2);
     expect(second.counts.rounds).toBe(0);
+    expect(forgets).toHaveBeenCalled(); // since when work is overdue: the other sees to it
+    forgets.mockRestore();
     const { epoch } = await holder();
     await releaseLease(muster.database.pool, 'sweeper', muster.node.id, epoch);
     await eventually(async () => (await holder()).holder === 'other' || (await holder()).epoch > epoch);

@@ -46,8 +46,8 @@ export interface StuckLimits {
   versionMs: number;
   /**
    * What a dead worker had is with another one before: the server takes a task out of its queue
-   * after 2 s, and repeats an activity. But a server that is short of something puts its own timers
-   * off, by up to five minutes.
+   * after 2 s, and repeats an activity. But its timers may be late: after kills under load some
+   * fired after up to 150 s, others of the same second in time.
    */
   lostMs: number;
   /**
@@ -166,6 +166,16 @@ const signOf = (activity: DescribedActivity): Quiet | null => {
   if (!WITH_WORKER.includes(activity.state) || sign === undefined || forMs === 0) return null;
   return { what: `${activityId} ${attempt} ${sign}`, forMs };
 };
+
+const FIRST_REST_MS = 30_000;
+const LONGEST_REST_MS = 1_800_000;
+
+/**
+ * Returns how long a workflow that was begun anew is left alone: twice as long as the last time, or
+ * as the first time if it went on for long after its last rest.
+ */
+export const nextRestMs = (lastMs: number, sinceLastMs: number): number =>
+  lastMs === 0 || sinceLastMs > 2 * lastMs ? FIRST_REST_MS : Math.min(LONGEST_REST_MS, 2 * lastMs);
 
 /** What was seen at looks, and since when it is the same. */
 export interface Since {

@@ -10,7 +10,7 @@ import { askForRun } from '../temporal/openRun';
 import { isForOneWorker } from '../temporal/stickyTask';
 import { OwnStops } from '../ownStops';
 import type { Quiet, Since, StuckLimits } from './stuckRun';
-import { isAgain, isWaiting, quietOf, sinceSeen, STUCK_LIMITS, whyStuck } from './stuckRun';
+import { isAgain, isWaiting, nextRestMs, quietOf, sinceSeen, STUCK_LIMITS, whyStuck } from './stuckRun';
 
 export interface StuckRunsOptions {
   pool: Pool;
@@ -35,12 +35,6 @@ export interface SilentRun {
 /** Time between two looks at the same run. */
 const LOOK_MS = 5_000;
 const LOOK_AT_VERSION_MS = 1_000;
-/**
- * How long a workflow begun anew is left alone, doubled each time up to the last; after that long
- * without trouble it begins at the first again.
- */
-const FIRST_REST_MS = 30_000;
-const LONGEST_REST_MS = 1_800_000;
 const PARALLELISM = 8;
 /** `temporal.api.enums.v1.WORKFLOW_EXECUTION_STATUS_FAILED`. */
 const FAILED = 3;
@@ -177,8 +171,7 @@ export class StuckRuns {
     const why = whyStuck({ ...run, silentMs, taskMs, isOfOneWorker, quietMs, takesTurns }, this.limits);
     if (why === null) return false;
     await this.beginAnew(silent, run, why);
-    if (now - memory.restUntil > 2 * memory.restMs) memory.restMs = 0;
-    memory.restMs = Math.min(LONGEST_REST_MS, memory.restMs === 0 ? FIRST_REST_MS : memory.restMs * 2);
+    memory.restMs = nextRestMs(memory.restMs, now - memory.restUntil);
     memory.restUntil = now + memory.restMs;
     return true;
   }
