@@ -10,6 +10,9 @@ export interface Paced {
   paceMs: number;
 }
 
+/** Sums of fractions differ by less than this from what they should be: one that is shorter is no wait. */
+const ROUNDING_MS = 0.001;
+
 /**
  * Returns how long one more waits, so that none but `burst` go faster than `perSecond`. `paceMs`:
  * of the one before, 0 for the first; the time until which the rate is used up.
@@ -17,5 +20,6 @@ export interface Paced {
 export const paced = (paceMs: number, nowMs: number, { perSecond, burst }: Pace): Paced => {
   const eachMs = 1_000 / perSecond;
   const fromMs = Math.max(paceMs, nowMs);
-  return { waitMs: Math.max(0, fromMs - (burst - 1) * eachMs - nowMs), paceMs: fromMs + eachMs };
+  const waitMs = fromMs - (burst - 1) * eachMs - nowMs;
+  return { waitMs: waitMs < ROUNDING_MS ? 0 : waitMs, paceMs: fromMs + eachMs };
 };
