@@ -35,6 +35,7 @@ import { Registry } from './registry';
 import { registerSearchAttributes } from './temporal/searchAttributes';
 import { Sweeper } from './sweeper/sweeper';
 import type { SweepCounts } from './sweeper/counts';
+import { Alarms } from './temporal/alarms';
 import { clientPlugs } from './temporal/plugs';
 import { packageVersion } from '../client/version';
 import type { Versioning } from './temporal/versioning';
@@ -87,14 +88,11 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
   const installation = await readInstallation(pool);
   const nodes = { ...DEFAULT_NODE_SETTINGS, ...options.nodes };
   const balancing = new Balancing(() => deps);
-  const kept = nodes.name === null ? null : { name: nodes.name, forMs: nodes.restartGraceMs };
   const served = new Map(handlers.map((handler) => [handler.name, withThrownLog(handler, thrown)]));
   const hooks = options.hooks === undefined ? undefined : new WorkerHooks(options.hooks, log, new HookMeters());
   const outcomes = new Outcomes(new OutcomeMeters(served.keys()), log);
   const writer = new OutcomeWriter(pool, outcomes.minutes, log);
-  const asked = temporalOf(options);
-  const base = { pool, ...asked, handlers: served, node: id, prefix, log, sealer, hooks, outcomes };
-  const wakeWaiting = (): Promise<void> => wakeServed(deps);
+  const base = { pool, ...temporalOf(options), handlers: served, node: id, prefix, log, sealer, hooks, outcomes };
   const deps: ActivityDeps = {
     ...base,
     ...createShared(base),
@@ -105,16 +103,18 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     executions: { ...DEFAULT_EXECUTION_SETTINGS, ...options.executions },
     workflowSealer: hasCodecs(options) ? sealer : null,
     ...callbackUrls(options, installation),
-    heartbeat: new Heartbeat({ pool, log, onAnswers: () => void wakeWaiting() }),
+    heartbeat: new Heartbeat({ pool, log, onAnswers: () => void wakeServed(deps) }),
     nodes,
-    partitions: new Partitions({ pool, node: id, kept, onReleased: () => void balancing.wake(), log }),
+    partitions: new Partitions({ pool, node: id, kept: keptOf(nodes), onReleased: () => void balancing.wake(), log }),
     meters: new ExecutionMeters(),
     acceptTasks: createAcceptTasks({ ...base, leaseMs, hooks: options.hooks }),
     draining: draining.signal,
   };
   await registerSearchAttributes(connection, namespace, log);
   const hasPartitions = handlers.some(({ affinity }) => affinity !== null);
-  const workers = await createWorkers(options, id, createActivities(deps), deps.executions.serves || hasPartitions);
+  const alarms = new Alarms(deps.requests, log);
+  const hasOwnQueue = deps.executions.serves || hasPartitions;
+  const workers = await createWorkers(options, id, createActivities(deps), alarms.sinks, hasOwnQueue);
   const registry = await registryOf(deps, options.versioning);
   const sweeper = sweeperOf(deps, options);
   const shutdown = (): void => {
@@ -127,12 +127,13 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
   const start = async (): Promise<void> => {
     await registry.start();
     if (hasPartitions) balancing.start();
-    void wakeWaiting();
+    void wakeServed(deps);
     ringAtStart(deps);
     if (options.sweepEveryMs !== 0) sweeper.start();
     writer.start();
   };
   const stop = async (): Promise<void> => {
+    alarms.stop();
     await sweeper.stop();
     if (hasPartitions) await balancing.stop();
     await registry.stop();
@@ -141,9 +142,18 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     await deps.modules.close();
   };
   const run = (): Promise<void> => runWorkers(workers, { start, stop, shutdown, draining: draining.signal, log });
+  const noteTimers = (lateMs: number): Promise<void> => noteTimersIn(alarms, registry, lateMs);
   const checkWorkers = (): void => workers.forEach(checkWorker);
-  const noteTimers = (lateMs: number): Promise<void> => registry.noteTimers(lateMs);
   return { id, deps, sweepCounts: sweeper.counts, checkWorkers, noteTimers, run, shutdown };
+};
+
+/** Returns the name under which a node keeps its partitions over a restart, and for how long. */
+const keptOf = ({ name, restartGraceMs }: ActivityDeps['nodes']) =>
+  name === null ? null : { name, forMs: restartGraceMs };
+
+const noteTimersIn = (alarms: Alarms, registry: Registry, lateMs: number): Promise<void> => {
+  alarms.noteTimers(lateMs);
+  return registry.noteTimers(lateMs);
 };
 
 /** Wakes the executions that wait for a node, if this one serves any. */

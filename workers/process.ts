@@ -107,8 +107,8 @@ export const startWorker = async (settings: Settings, options: WorkerOptions): P
     const health = { askTemporal: () => askTemporal(connection), checkWorkers: node.checkWorkers, polls };
     metrics = await serveMetrics(node, pool, health, options);
     callbacks?.serve(node.deps);
-    const note = (lateMs: number): Promise<void> => node.noteTimers(lateMs);
-    void warnOfCoarseTimers({ requests: node.deps.requests, prefix: settings.prefix, log, note });
+    const { requests, draining } = node.deps;
+    void warnOfCoarseTimers({ requests, prefix: settings.prefix, log, note: node.noteTimers, signal: draining });
     const parts = { node, servers, health, metrics, callbacks, poisoned: poisoned.signal };
     return running(parts, settings, { ...options, ...workflows });
   } catch (error) {

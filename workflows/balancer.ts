@@ -55,7 +55,7 @@ class BalancerRun extends TurnLoop<Round> {
   private moves = 0;
 
   constructor(private readonly input: BalancerInput) {
-    super(input.turnsPerRun ?? TURNS_PER_RUN, MOST_EVENTS, 'next round');
+    super(input.turnsPerRun ?? TURNS_PER_RUN, MOST_EVENTS, 'next round', null);
   }
 
   protected continueAsNew(): Promise<never> {

@@ -62,7 +62,7 @@ class LeaderRun extends TurnLoop<TurnAnswer> {
   private readonly startLimits = new StartLimits();
 
   constructor(private readonly input: LeaderInput) {
-    super(input.turnsPerRun ?? TURNS_PER_RUN, input.mostEvents ?? MOST_EVENTS, 'next batch due');
+    super(input.turnsPerRun ?? TURNS_PER_RUN, input.mostEvents ?? MOST_EVENTS, 'next batch due', input.handler);
   }
 
   /**

@@ -50,7 +50,7 @@ class QueuerRun extends TurnLoop<GrantAnswer> {
   private last: GrantAnswer | null = null;
 
   constructor(private readonly input: QueuerInput) {
-    super(input.turnsPerRun ?? TURNS_PER_RUN, input.mostEvents ?? MOST_EVENTS, 'next lane due');
+    super(input.turnsPerRun ?? TURNS_PER_RUN, input.mostEvents ?? MOST_EVENTS, 'next lane due', null);
   }
 
   /** Continues as new on the current version, as a leader does. */

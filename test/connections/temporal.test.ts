@@ -115,8 +115,9 @@ test('a server whose timers are a second late is named at the start of a worker,
       const said: string[] = [];
       const log = pino({ level: 'warn' }, { write: (line: string) => void said.push(line) });
       const requests = new Requests(new TemporalClient({ connection }));
+      const { signal } = new AbortController();
       const note = (ms: number): Promise<void> => Promise.resolve(void lateMs.push(ms));
-      await warnOfCoarseTimers({ requests, prefix: 'probe', log, note });
+      await warnOfCoarseTimers({ requests, prefix: 'probe', log, note, signal });
       const execution = { workflowId: 'probe/timer-probe' };
       const last = await connection.workflowService.describeWorkflowExecution({ namespace: 'default', execution });
       expect(last.workflowExecutionInfo?.closeTime ?? null).not.toBeNull(); // none is left open

@@ -16,6 +16,7 @@ import { eventually } from '../helpers/eventually';
 import '../helpers/muster';
 import { prebuiltBundle } from '../helpers/prebuilt';
 import { bundleWorkflows } from '../helpers/userWorker';
+import { NO_ALARMS } from '../workflows/alarms/noAlarms';
 import type { Type } from './kinds';
 import { HOUR_MS, KINDS, TYPES } from './kinds';
 import { Requests } from '../../workflows/temporal/requests';
@@ -143,6 +144,7 @@ export class TypeWorld {
         taskQueue: this.prefix,
         workflowBundle: bundle,
         stickyQueueScheduleToStartTimeout: 1_000,
+        sinks: NO_ALARMS,
         ...(versioned
           ? { workerDeploymentOptions: deploymentOptions({ deploymentName: this.prefix, buildId: name }) }
           : {}),

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from '@temporalio/worker';
-import type { WorkflowBundle } from '@temporalio/worker';
+import type { InjectedSinks, WorkflowBundle } from '@temporalio/worker';
 import { bundleSource } from '../../workers/temporal/bundle';
+import type { AlarmSinks } from '../../workflows/loops/alarm';
 import { allScenarios } from './allScenarios';
 import { USER_WORKFLOWS } from './userScenarios';
 import { bundleWorkflows } from '../helpers/userWorker';
@@ -36,10 +37,18 @@ const replay = (workflowBundle: { code: string }, file: string): Promise<void> =
 };
 /** All of them on one worker, which takes a fifth of the time; errors by run. */
 const replayAll = async (workflowBundle: { code: string }, some: readonly string[]): Promise<void> => {
-  for await (const { runId, error } of Worker.runReplayHistories({ workflowBundle }, some.map(read)))
+  for await (const { runId, error } of Worker.runReplayHistories({ workflowBundle, sinks }, some.map(read)))
     errors.set(runId, error ?? null);
 };
 const errors = new Map<string, Error | null>();
+/** Waits under a second for which a worker was asked to set an alarm. */
+const alarms: number[] = [];
+const sinks: InjectedSinks<AlarmSinks> = {
+  alarm: {
+    set: { fn: (_, ms) => void alarms.push(ms), callDuringReplay: true },
+    clear: { fn: () => undefined, callDuringReplay: true },
+  },
+};
 
 describe('the workflows of today replay every stored history', () => {
   beforeAll(async () => {
@@ -52,6 +61,10 @@ describe('the workflows of today replay every stored history', () => {
 
   test.each(files)('%s', (file) => {
     expect(errors.get(read(file).runId)).toBeNull();
+  });
+
+  test('none of them sets an alarm', () => {
+    expect(alarms).toEqual([]);
   });
 
   test('each is a run of its own', () => {

@@ -12,6 +12,7 @@ import type { TestDatabase } from '../helpers/database';
 import { connectTo, createDatabase, temporalAddress } from '../helpers/database';
 import { prebuiltBundle } from '../helpers/prebuilt';
 import { Requests } from '../../workflows/temporal/requests';
+import { NO_ALARMS } from '../workflows/alarms/noAlarms';
 
 /** The limits that keep a stopped or starved process usable, where the SDK reads them. */
 
@@ -41,6 +42,7 @@ test('the worker of workflows gives code ten minutes, ends a run at any error, t
     },
     'one',
     { submitBatches: () => Promise.resolve() },
+    NO_ALARMS,
     true,
   );
   for (const worker of workers) await worker.runUntil(Promise.resolve());

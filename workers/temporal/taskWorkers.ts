@@ -1,5 +1,6 @@
 import { Worker } from '@temporalio/worker';
-import type { WorkerDeploymentOptions, WorkerOptions } from '@temporalio/worker';
+import type { InjectedSinks, WorkerDeploymentOptions, WorkerOptions } from '@temporalio/worker';
+import type { AlarmSinks } from '../../workflows/loops/alarm';
 import { handlerTaskQueue, nodeTaskQueue, workflowTaskQueue } from '../../workflows/naming';
 import { ISOLATE_LIMIT } from './isolate';
 import { workerDataConverter } from './dataConverter';
@@ -34,6 +35,7 @@ export const createWorkers = async (
   options: NodeOptions,
   identity: string,
   activities: object,
+  sinks: InjectedSinks<AlarmSinks>,
   hasOwnQueue: boolean,
 ): Promise<Worker[]> => {
   const { connection, namespace, prefix, handlers } = options;
@@ -55,6 +57,7 @@ export const createWorkers = async (
     taskQueue: workflowTaskQueue(prefix),
     ...(options.versioning === undefined ? {} : { workerDeploymentOptions: deploymentOptions(options.versioning) }),
     ...WORKFLOW_FAILURES,
+    sinks,
     // What a dead worker's sticky queue costs per workflow before another worker takes over; the
     // SDK's default is 10 s.
     stickyQueueScheduleToStartTimeout: 2_000,

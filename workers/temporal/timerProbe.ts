@@ -28,8 +28,9 @@ const LOOK_MS = 25;
 
 /** What follows of coarse timers, and what to do. */
 export const COARSE_TIMERS =
-  'Lingers and quiet periods shorter than a second take about a second. Set history.timerProcessorMaxTimeShift to ' +
-  "10ms in the server's dynamic configuration. On Temporal Cloud it is fixed at 1 s.";
+  'Workers end lingers and quiet periods under a second in time, at one signal each; longer ones end up to a ' +
+  "second late. Set history.timerProcessorMaxTimeShift to 10ms in the server's dynamic configuration. On Temporal " +
+  'Cloud it is fixed at 1 s.';
 
 /** How late a server fires short timers. */
 export interface MeasuredTimers {
@@ -37,7 +38,7 @@ export interface MeasuredTimers {
   tookMs: number;
   /** How late it may fire any timer: a server that looks once per second, up to that. */
   lateMs: number;
-  /** Lingers under a second cannot be kept. */
+  /** Lingers under a second cannot be kept by the server alone. */
   isCoarse: boolean;
 }
 
@@ -59,31 +60,47 @@ export const measureTimers = async (options: TimerProbeOptions): Promise<Measure
   return { delayMs: DELAY_MS, tookMs, lateMs: Math.max(LOOKS_EVERY_MS, tookMs - DELAY_MS), isCoarse: true };
 };
 
+/** Says whether timers that may be so late cannot keep lingers under a second. */
+export const isCoarse = (lateMs: number): boolean => lateMs >= COARSE_MS - DELAY_MS;
+
 interface WarnOptions extends TimerProbeOptions {
   log: Logger;
-  /** Writes down how late timers are, for `explain`. */
+  /** Notes how late they are, for `explain` and for alarms. */
   note(lateMs: number): Promise<void>;
+  /** Aborted when the worker stops. */
+  signal: AbortSignal;
 }
+
+/** Rests before a worker measures again, if another was measuring, and if it failed. */
+const AGAIN_MS = 3_000;
+const AFTER_FAILURE_MS = 30_000;
 
 /**
  * Measures the timers once, at the start of a worker, notes how late they are, and warns where
- * lingers and quiet periods under a second cannot be kept. Never throws.
+ * lingers and quiet periods under a second need alarms. Never throws.
  */
-export const warnOfCoarseTimers = async ({ log, note, ...options }: WarnOptions): Promise<void> => {
-  try {
-    const measured = await measureTimers(options);
-    if (measured === null) return;
-    await note(measured.lateMs);
-    if (!measured.isCoarse) return;
-    const { delayMs, tookMs } = measured;
-    log.warn(
-      { delayMs, tookMs },
-      `Temporal fires timers late: a timer of ${delayMs} ms took ${tookMs} ms. ${COARSE_TIMERS}`,
-    );
-  } catch (error) {
-    log.debug({ err: error }, 'the delay of timers could not be measured');
+export const warnOfCoarseTimers = async ({ log, note, signal, ...options }: WarnOptions): Promise<void> => {
+  while (!signal.aborted) {
+    let restMs = AGAIN_MS;
+    try {
+      const measured = await measureTimers(options);
+      if (measured !== null) {
+        if (measured.isCoarse) warn(log, measured);
+        return await note(measured.lateMs);
+      }
+    } catch (error) {
+      log.debug({ err: error }, 'the delay of timers could not be measured');
+      restMs = AFTER_FAILURE_MS;
+    }
+    await sleep(restMs, undefined, { ref: false, signal }).catch(() => undefined);
   }
 };
+
+const warn = (log: Logger, { delayMs, tookMs }: MeasuredTimers): void =>
+  log.warn(
+    { delayMs, tookMs },
+    `Temporal fires timers late: a timer of ${delayMs} ms took ${tookMs} ms. ${COARSE_TIMERS}`,
+  );
 
 /**
  * Measures how long the server took for a delay of `DELAY_MS`, by its own clock; null: another

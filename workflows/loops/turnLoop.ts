@@ -1,6 +1,7 @@
 import { ApplicationFailure, CancellationScope, condition, workflowInfo } from '@temporalio/workflow';
 import type { Seen, TurnInput } from '../messages';
 import { checkOwnScope } from '../ownScope';
+import { clearAlarm, setAlarm } from './alarm';
 import { unlessStopping } from './stopping';
 
 /**
@@ -58,6 +59,8 @@ export abstract class TurnLoop<A extends Answer> {
     private readonly turnsPerRun: number,
     private readonly mostEvents: number,
     private readonly waitsFor: string,
+    /** The handler whose work it decides; null: of several. */
+    private readonly ofHandler: string | null,
   ) {}
 
   /**
@@ -202,7 +205,9 @@ export abstract class TurnLoop<A extends Answer> {
 
   private async wait(ms: number, until: () => boolean = () => this.woken): Promise<void> {
     this.waitingMs = ms;
+    setAlarm(ms, this.ofHandler);
     await condition(until, ms, { summary: this.waitsFor });
+    clearAlarm(ms);
     this.waitingMs = null;
   }
 }

@@ -27,7 +27,7 @@ export const REQUEST_PACE = { perSecond: 1_000, burst: 200 } as const;
 
 /**
  * What a request starts or signals: a workflow of Muster's, or a user's that is told of an end
- * (`callback`); or that it ends a run.
+ * (`callback`); or that it ends a run, or a wait for which timers are too late (`alarm`).
  */
 export type RequestKind =
   | 'leader'
@@ -39,6 +39,7 @@ export type RequestKind =
   | 'completion'
   | 'callback'
   | 'timerProbe'
+  | 'alarm'
   | 'terminate';
 
 /** What a request is, to those who count it. */

@@ -1,0 +1,66 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from '@temporalio/client';
+import { Requests } from '../../../workflows/temporal/requests';
+import { Alarms } from '../../../workers/temporal/alarms';
+
+/** Alarms of one worker process: when they ring, and when not. */
+
+const logged: string[] = [];
+const open = ({ fails = false } = {}) => {
+  const rung: string[] = [];
+  const requests = new Requests({
+    withDeadline: (_deadline: number, work: () => Promise<unknown>) => work(),
+    workflow: {
+      getHandle: (workflowId: string, runId: string) => ({
+        signal: ({ name }: { name: string }) => {
+          rung.push(`${name} ${workflowId} ${runId}`);
+          return fails ? Promise.reject(new Error('away')) : Promise.resolve();
+        },
+      }),
+    },
+  } as unknown as Client);
+  const log = { debug: (...said: unknown[]) => void logged.push(String(said[1])) };
+  const alarms = new Alarms(requests, log as never);
+  const { set, clear } = alarms.sinks.alarm;
+  const run = (no: number) => ({ workflowId: 'w', runId: `r${no}` }) as Parameters<typeof set.fn>[0];
+  return {
+    alarms,
+    rung,
+    requests,
+    set: (no: number, ms: number) => set.fn(run(no), ms, 'orders'),
+    clear: (no: number) => clear.fn(run(no)),
+  };
+};
+
+test('each run is woken once, at its last alarm', async () => {
+  const { alarms, rung, requests, set } = open();
+  alarms.noteTimers(1_000);
+  void set(1, 10);
+  void set(1, 60);
+  void set(2, 30);
+  await sleep(20);
+  expect(rung).toEqual([]);
+  await sleep(100);
+  expect(rung).toEqual(['look w r2', 'look w r1']);
+  expect(requests.counts()).toEqual([{ kind: 'alarm', handler: 'orders', n: 2 }]);
+});
+
+test.each<[string, (world: ReturnType<typeof open>) => void]>([
+  ['nothing is known of the timers', ({ set }) => void set(1, 5)],
+  ['they are in time', ({ alarms, set }) => (alarms.noteTimers(20), void set(1, 5))],
+  ['the wait has ended', ({ alarms, set, clear }) => (alarms.noteTimers(1_000), void set(1, 5), void clear(1))],
+  ['the worker stops', ({ alarms, set }) => (alarms.noteTimers(1_000), void set(1, 5), alarms.stop(), void set(2, 5))],
+])('none rings if %s', async (_, act) => {
+  const world = open();
+  act(world);
+  await sleep(40);
+  expect(world.rung).toEqual([]);
+});
+
+test('a signal that fails is not repeated: the run has its timer', async () => {
+  const { alarms, rung, set } = open({ fails: true });
+  alarms.noteTimers(1_000);
+  void set(1, 5);
+  await sleep(60);
+  expect([rung.length, logged]).toEqual([1, ['a run was not woken in time; its timer wakes it']]);
+});
