@@ -79,6 +79,26 @@ export const deleteStaleNodes = async (db: Queryable, olderThanMs: number): Prom
   return rowCount ?? 0;
 };
 
+/** When a node gave its last sign of life, and how long ago that is, by the store's clock. */
+export interface LastSign {
+  seenAtMs: number;
+  agoMs: number;
+}
+
+/** Returns a node's last sign of life; null: there is no such node. */
+export const readLastSign = async (db: Queryable, id: string): Promise<LastSign | null> => {
+  const { rows } = await db.query<LastSign>({
+    name: 'read-last-sign',
+    text: `
+select (extract(epoch from seen_at) * 1000)::float8 as "seenAtMs",
+  (extract(epoch from clock() - seen_at) * 1000)::float8 as "agoMs"
+from node
+where id = $1`,
+    values: [id],
+  });
+  return rows[0] ?? null;
+};
+
 /** A node that was silent for this long is not used: it has missed many heartbeats. */
 export const NODE_LIVE_MS = 30_000;
 

@@ -221,9 +221,9 @@ test('time in which Temporal was away, or this process was stopped, does not cou
   for (const endMs = performance.now() + 6_000; performance.now() < endMs; await pause(500))
     await stuck.look(among(silent)).catch(() => undefined);
   server.isAway = false;
-  expect(await lookFor(4_000, silent, stuck)).toBe(0);
+  expect(await lookFor(2_000, silent, stuck)).toBe(0);
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 6_000); // stopped
-  expect(await lookFor(4_000, silent, stuck)).toBe(0);
+  expect(await lookFor(2_000, silent, stuck)).toBe(0);
   expect(await lookFor(10_000, silent, stuck)).toBe(1);
 });
 

@@ -15,6 +15,7 @@ const run: RunFacts = {
   activities: 0,
   untaken: 0,
   isOfOneWorker: false,
+  isHolderGone: false,
   quietMs: 0,
   takesTurns: true,
 };
@@ -48,6 +49,7 @@ test.each<[string, Partial<RunFacts>, RegExp | null]>([
     { ...untaken(1, 12_000), isOfOneWorker: true, isOfOtherVersion: true, activities: 1 },
     null,
   ],
+  ['that worker has taken it, and is gone', { ...started(1, 4_000), isHolderGone: true }, /no sign of life/],
   ['that worker has taken it', { ...started(1, 8_000), isOfOneWorker: true }, null],
   ['a worker has had its task for as long as it may', started(1, 15_000), null],
   ['a worker has had its task for longer than a server lets it', started(1, 16_000), /than its timeout/],

@@ -24,6 +24,8 @@ export interface RunFacts {
   task: { isStarted: boolean; attempt: number } | null;
   /** Its pending workflow task lies in the queue of the one worker that has it in memory. */
   isOfOneWorker: boolean;
+  /** The worker that has its pending workflow task gives no sign of life. */
+  isHolderGone: boolean;
   /** Its activities in flight, and how many of them no worker has ever started. */
   activities: number;
   untaken: number;
@@ -103,6 +105,7 @@ export const whyStuck = (run: RunFacts, limits: StuckLimits): string | null => {
     return 'no worker of its version takes it up';
   if (run.isOfOneWorker && !run.isOfOtherVersion && untakenMs >= limits.lostMs)
     return 'its task waits for a worker that is gone';
+  if (run.isHolderGone) return 'the worker that has its workflow task gives no sign of life';
   if (task.isStarted && task.attempt <= EQUAL_ATTEMPTS && run.taskTimeoutMs !== null)
     if (run.taskMs >= run.taskTimeoutMs + limits.overMs)
       return 'a worker has had its workflow task for longer than its timeout';

@@ -7,6 +7,7 @@ import type { Requests } from '../../workflows/temporal/requests';
 import type { SweepCounts } from './counts';
 import type { DescribedRun, DescribedTask } from '../temporal/openRun';
 import { askForRun } from '../temporal/openRun';
+import { Holders } from '../temporal/holders';
 import { isForOneWorker } from '../temporal/stickyTask';
 import { OwnStops } from '../ownStops';
 import type { Quiet, Since, StuckLimits } from './stuckRun';
@@ -35,6 +36,8 @@ export interface SilentRun {
 /** Time between two looks at the same run. */
 const LOOK_MS = 5_000;
 const LOOK_AT_VERSION_MS = 1_000;
+/** The same of a run whose workflow task a worker has, which may be gone. */
+const LOOK_AT_TASK_MS = 1_500;
 const PARALLELISM = 8;
 /** `temporal.api.enums.v1.WORKFLOW_EXECUTION_STATUS_FAILED`. */
 const FAILED = 3;
@@ -74,17 +77,20 @@ export class StuckRuns {
   private readonly limits: StuckLimits;
   private currents = new Map<string, Promise<string>>();
   private readonly stops = new OwnStops();
+  private readonly holders: Holders;
   /** When Temporal gave no answer about any run. */
   private awayAt = -Infinity;
 
   constructor(private readonly options: StuckRunsOptions) {
     this.limits = { ...STUCK_LIMITS, ...options.stuck };
+    this.holders = new Holders(options);
   }
 
   /** Looks at silent runs and begins the stuck ones anew. To be repeated every second or two. */
   async look(silent: readonly SilentRun[], counts: Pick<SweepCounts, 'stuckRuns'> = { stuckRuns: 0 }): Promise<void> {
     const now = performance.now();
     this.forget(now);
+    this.holders.begin(new Set(this.memories.keys()), now);
     this.stops.watch();
     this.currents = new Map();
     const queue = mostHeldUpFirst(silent.filter((run) => this.remember(run, now)));
@@ -167,8 +173,12 @@ export class StuckRuns {
     const quietMs = memory.quiet === null ? 0 : now - memory.quiet.since - run.quiet!.forMs;
     const mayBeLost = run.task?.isStarted === false && run.task.attempt === 1 && taskMs >= this.limits.lostMs;
     const isOfOneWorker = mayBeLost && (await this.isOfOneWorker(silent.workflowId, run, memory));
-    const { takesTurns } = silent;
-    const why = whyStuck({ ...run, silentMs, taskMs, isOfOneWorker, quietMs, takesTurns }, this.limits);
+    const { takesTurns, workflowId } = silent;
+    const { task } = run;
+    const isHolderGone = task !== null && (await this.holders.isGone({ workflowId, runId: run.runId, task }, seenAt));
+    if (task?.isStarted === true) memory.lookAt = Math.min(memory.lookAt, now + LOOK_AT_TASK_MS);
+    const facts = { ...run, silentMs, taskMs, isOfOneWorker, isHolderGone, quietMs, takesTurns };
+    const why = whyStuck(facts, this.limits);
     if (why === null) return false;
     await this.beginAnew(silent, run, why);
     memory.restMs = nextRestMs(memory.restMs, now - memory.restUntil);
