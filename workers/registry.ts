@@ -9,7 +9,7 @@ import { briefly } from '../workflows/behind';
  * Interval of heartbeats. A node counts as dead after missing several of them; the sweeper and
  * `status` define how many.
  */
-const HEARTBEAT_MS = 3_000;
+export const HEARTBEAT_MS = 3_000;
 /** How long its end waits for a write of the row that is under way. */
 const LAST_WRITE_MS = 5_000;
 

@@ -50,6 +50,11 @@ test.each<[string, Partial<RunFacts>, RegExp | null]>([
     null,
   ],
   ['that worker has taken it, and is gone', { ...started(1, 4_000), isHolderGone: true }, /no sign of life/],
+  [
+    'the same of another version, with a call in flight elsewhere',
+    { ...started(1, 4_000), isHolderGone: true, isOfOtherVersion: true, activities: 1 },
+    null,
+  ],
   ['that worker has taken it', { ...started(1, 8_000), isOfOneWorker: true }, null],
   ['a worker has had its task for as long as it may', started(1, 15_000), null],
   ['a worker has had its task for longer than a server lets it', started(1, 16_000), /than its timeout/],

@@ -105,7 +105,9 @@ export const whyStuck = (run: RunFacts, limits: StuckLimits): string | null => {
     return 'no worker of its version takes it up';
   if (run.isOfOneWorker && !run.isOfOtherVersion && untakenMs >= limits.lostMs)
     return 'its task waits for a worker that is gone';
-  if (run.isHolderGone) return 'the worker that has its workflow task gives no sign of life';
+  // This aborts a dispatch of another worker: its calls end by themselves, it hands back the rest.
+  if (run.isHolderGone && !(run.isOfOtherVersion && activities > 0))
+    return 'the worker that has its workflow task gives no sign of life';
   if (task.isStarted && task.attempt <= EQUAL_ATTEMPTS && run.taskTimeoutMs !== null)
     if (run.taskMs >= run.taskTimeoutMs + limits.overMs)
       return 'a worker has had its workflow task for longer than its timeout';

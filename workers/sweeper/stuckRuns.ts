@@ -36,7 +36,7 @@ export interface SilentRun {
 /** Time between two looks at the same run. */
 const LOOK_MS = 5_000;
 const LOOK_AT_VERSION_MS = 1_000;
-/** The same of a run whose workflow task a worker has, which may be gone. */
+/** The same of a run whose workflow task a node has, which may be gone. */
 const LOOK_AT_TASK_MS = 1_500;
 const PARALLELISM = 8;
 /** `temporal.api.enums.v1.WORKFLOW_EXECUTION_STATUS_FAILED`. */
@@ -66,8 +66,8 @@ interface Memory {
 }
 
 /**
- * Heals runs that make no progress: a history that does not replay, a version without workers, an
- * unreadable signal, a bug. Nothing of a run must be kept (every fact is in the store, and the next
+ * Heals runs that make no progress: a history that does not replay, a version without workers, a
+ * worker that died with the workflow task, an unreadable signal, a bug. Nothing of a run must be kept (every fact is in the store, and the next
  * run's first turn adopts what it finds), so it is terminated and begun anew, with today's code and
  * without a replay. Calls of its dispatches end by themselves, and their true answers count. A
  * mistake costs a run.
@@ -90,7 +90,7 @@ export class StuckRuns {
   async look(silent: readonly SilentRun[], counts: Pick<SweepCounts, 'stuckRuns'> = { stuckRuns: 0 }): Promise<void> {
     const now = performance.now();
     this.forget(now);
-    this.holders.begin(new Set(this.memories.keys()), now);
+    this.holders.begin(new Set(this.memories.keys()));
     this.stops.watch();
     this.currents = new Map();
     const queue = mostHeldUpFirst(silent.filter((run) => this.remember(run, now)));
@@ -175,8 +175,9 @@ export class StuckRuns {
     const isOfOneWorker = mayBeLost && (await this.isOfOneWorker(silent.workflowId, run, memory));
     const { takesTurns, workflowId } = silent;
     const { task } = run;
-    const isHolderGone = task !== null && (await this.holders.isGone({ workflowId, runId: run.runId, task }, seenAt));
-    if (task?.isStarted === true) memory.lookAt = Math.min(memory.lookAt, now + LOOK_AT_TASK_MS);
+    const held = task === null ? null : await this.holders.isGone({ workflowId, runId: run.runId, task });
+    if (held !== null) memory.lookAt = Math.min(memory.lookAt, now + LOOK_AT_TASK_MS);
+    const isHolderGone = held === true;
     const facts = { ...run, silentMs, taskMs, isOfOneWorker, isHolderGone, quietMs, takesTurns };
     const why = whyStuck(facts, this.limits);
     if (why === null) return false;

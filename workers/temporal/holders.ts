@@ -1,8 +1,8 @@
 import type { Client } from '@temporalio/client';
-import type { LastSign } from '../../postgres/nodes/node';
 import { readLastSign } from '../../postgres/nodes/node';
 import type { Pool } from '../../postgres/pool';
 import type { Requests } from '../../workflows/temporal/requests';
+import { HEARTBEAT_MS } from '../registry';
 import type { DescribedTask } from './openRun';
 
 interface Held {
@@ -11,81 +11,93 @@ interface Held {
   task: DescribedTask;
 }
 
-/** Nodes write a sign of life every 3 s: two are missing. */
-const SILENT_MS = 7_000;
 /**
- * Time in which a living node gives a sign, seen by this process: all signs are old after the store
- * was away.
+ * Age of the last sign of life of a node that is gone: two heartbeats are missing. A node that was
+ * stopped for so long loses the runs whose workflow tasks it has.
  */
-const UNCHANGED_MS = 3_500;
-/** After a longer pause between two looks, in which it or the store was away, it counts anew. */
-const LONGEST_PAUSE_MS = 5_000;
-
-/** Events: the last ones of a run whose workflow task a worker has are that, and signals. */
-const PAGE = 10;
+const SILENT_MS = 2 * HEARTBEAT_MS + 1_000;
+/** Time in which a living node gives a sign, if it can reach the store. */
+const UNCHANGED_MS = HEARTBEAT_MS + 1_000;
+/**
+ * The same if its sign was old when it was seen first: the store may have been away, and nodes
+ * connect again in their own time.
+ */
+const UNCHANGED_AFTER_OUTAGE_MS = 10_000;
+/**
+ * Longest time between two reads: the sign of a living node is not old enough after an outage of
+ * the store that is shorter.
+ */
+const LONGEST_PAUSE_MS = HEARTBEAT_MS + 500;
 
 interface Sign {
   seenAtMs: number;
-  /** When this process saw it first, and last. */
+  /** When the first read of it was answered, and the last. */
   since: number;
   at: number;
+  wasOld: boolean;
 }
 
-/** Knows which workers that have the workflow tasks of silent runs are gone, by their signs of life. */
+/**
+ * Knows which workers are gone that have the workflow tasks of silent runs, by their signs of life.
+ */
 export class Holders {
   private readonly signs = new Map<string, Sign>();
   private readonly holders = new Map<string, { startedAt: number; identity: string | null }>();
-
-  /** Signs that were read in this round: many runs have the same holder. */
-  private asked = new Map<string, Promise<LastSign | null>>();
+  /** What was read in this round: many runs have the same holder. */
+  private asked = new Map<string, Promise<boolean | null>>();
 
   constructor(private readonly options: { pool: Pool; requests: Requests }) {}
 
-  /**
-   * Says whether the worker is gone, or was stopped, that has the first attempt of this workflow
-   * task; false: it is not known. To be asked again every second or two.
-   */
-  async isGone({ workflowId, runId, task }: Held, now: number): Promise<boolean> {
-    const { isStarted, attempt, startedAt } = task;
-    if (!isStarted || attempt !== 1 || startedAt === null) return false;
-    const known = this.holders.get(workflowId);
-    const isSame = known?.startedAt === startedAt;
-    const identity = isSame
-      ? known.identity
-      : await askForHolder(this.options.requests.temporal, { workflowId, runId });
-    this.holders.set(workflowId, { startedAt, identity });
-    const sign = identity === null ? null : await this.lastSign(identity);
-    if (sign === null) return false;
-    const { since } = this.note(identity!, sign.seenAtMs, now);
-    return sign.agoMs >= SILENT_MS && now - since >= UNCHANGED_MS;
-  }
-
   /** Begins a round of looks at these workflows, and forgets others. */
-  begin(workflowIds: ReadonlySet<string>, now: number): void {
+  begin(workflowIds: ReadonlySet<string>): void {
+    const now = performance.now();
     this.asked = new Map();
     for (const id of this.holders.keys()) if (!workflowIds.has(id)) this.holders.delete(id);
     for (const [node, { at }] of this.signs) if (now - at > LONGEST_PAUSE_MS) this.signs.delete(node);
   }
 
-  private lastSign(node: string): Promise<LastSign | null> {
-    const asked = this.asked.get(node) ?? readLastSign(this.options.pool, node);
-    this.asked.set(node, asked);
+  /**
+   * Says whether the worker is gone, or stopped, that has the first attempt of this workflow task;
+   * null: it is not known. To be asked again every second or two. Never rejects: other reasons for
+   * which a run is stuck are judged without it.
+   */
+  async isGone(held: Held): Promise<boolean | null> {
+    const { isStarted, attempt, startedAt } = held.task;
+    if (!isStarted || attempt !== 1 || startedAt === null) return null;
+    const identity = await this.holderOf(held, startedAt).catch(() => null);
+    if (identity === null) return null;
+    const asked = this.asked.get(identity) ?? this.isSilent(identity).catch(() => null);
+    this.asked.set(identity, asked);
     return asked;
   }
 
-  private note(node: string, seenAtMs: number, now: number): Sign {
+  private async holderOf({ workflowId, runId }: Held, startedAt: number): Promise<string | null> {
+    const known = this.holders.get(workflowId);
+    if (known?.startedAt === startedAt) return known.identity;
+    const identity = await askForHolder(this.options.requests.temporal, { workflowId, runId });
+    this.holders.set(workflowId, { startedAt, identity });
+    return identity;
+  }
+
+  /** Compares a node's sign with the last one that was read; null: there is no such node. */
+  private async isSilent(node: string): Promise<boolean | null> {
+    const askedAt = performance.now();
+    const sign = await readLastSign(this.options.pool, node);
+    if (sign === null) return null;
+    const { seenAtMs, agoMs } = sign;
+    const at = performance.now();
     const before = this.signs.get(node);
-    const goesOn = before?.seenAtMs === seenAtMs && now - before.at <= LONGEST_PAUSE_MS;
-    const sign = { seenAtMs, since: goesOn ? before.since : now, at: now };
-    this.signs.set(node, sign);
-    return sign;
+    const goesOn = before?.seenAtMs === seenAtMs && askedAt - before.at <= LONGEST_PAUSE_MS;
+    const { since, wasOld } = goesOn ? before : { since: at, wasOld: agoMs >= SILENT_MS };
+    this.signs.set(node, { seenAtMs, since, at, wasOld });
+    return agoMs >= SILENT_MS && askedAt - since >= (wasOld ? UNCHANGED_AFTER_OUTAGE_MS : UNCHANGED_MS);
   }
 }
 
-/**
- * Returns the identity of the worker that has the pending workflow task of a run; null: it is not
- * among the newest events of its history.
- */
+/** That a worker has taken the task is the newest event: the server keeps signals back. */
+const PAGE = 2;
+
+/** Returns the identity of the worker that has a run's workflow task; null: not told. */
 const askForHolder = async (
   { workflowService, options: { namespace } }: Client,
   execution: { workflowId: string; runId: string },

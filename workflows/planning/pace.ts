@@ -10,7 +10,7 @@ export interface Paced {
   paceMs: number;
 }
 
-/** Sums of fractions differ by less than this from what they should be: one that is shorter is no wait. */
+/** Sums of fractions are off by less than this: what is shorter is no wait. */
 const ROUNDING_MS = 0.001;
 
 /**

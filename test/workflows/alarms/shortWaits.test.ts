@@ -73,7 +73,7 @@ const times = async (client: Client): Promise<number[]> => {
 };
 const median = (sorted: readonly number[]): number => sorted[Math.floor(sorted.length / 2)]!;
 
-/** Returns how many signals the last run of a handler's leader got: one of the start, and others. */
+/** Returns how many signals the last run of a leader got, that of its start included. */
 const signals = async (prefix: string, handler: string): Promise<number> => {
   const { rows } = await database.pool.query<{ id: number; name: string }>(
     'select l.id, l.name from leader l join handler h on h.id = l.handler_id where h.name = $1',
@@ -84,7 +84,7 @@ const signals = async (prefix: string, handler: string): Promise<number> => {
   return events!.filter((event) => event.workflowExecutionSignaledEventAttributes != null).length;
 };
 
-test('a linger of 250 ms is kept by a worker that found the timers late; the server alone takes about a second', async () => {
+test('a linger of 250 ms is kept by a worker that found timers late; the server alone takes a second', async () => {
   const before = await startMuster(handlers, { address: server.address, sweepEveryMs: 0 });
   const late = await times(before.client);
   await before.stop();
