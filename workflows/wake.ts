@@ -38,9 +38,9 @@ export interface WakeTarget {
 
 /**
  * How long the workflow task of a worker that dies waits until the server gives it to another, if
- * no sweeper has begun the run anew before: half of the 30 s within which sending must continue. It is not shorter, although a turn is: on a starved
- * machine a replay takes seconds, and a workflow task that exceeds the timeout starts again from
- * the beginning.
+ * no sweeper has begun the run anew before: half of the 30 s within which sending must continue. It
+ * is not shorter, although a turn is: on a starved machine a replay takes seconds, and a workflow
+ * task that exceeds the timeout starts again from the beginning.
  */
 const WORKFLOW_TASK_TIMEOUT = '15s';
 

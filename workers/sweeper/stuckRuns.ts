@@ -67,10 +67,10 @@ interface Memory {
 
 /**
  * Heals runs that make no progress: a history that does not replay, a version without workers, a
- * worker that died with the workflow task, an unreadable signal, a bug. Nothing of a run must be kept (every fact is in the store, and the next
- * run's first turn adopts what it finds), so it is terminated and begun anew, with today's code and
- * without a replay. Calls of its dispatches end by themselves, and their true answers count. A
- * mistake costs a run.
+ * worker that died with the workflow task, an unreadable signal, a bug. Nothing of a run must be
+ * kept (every fact is in the store, and the next run's first turn adopts what it finds), so it is
+ * terminated and begun anew, with today's code and without a replay. Calls of its dispatches end by
+ * themselves, and their true answers count. A mistake costs a run.
  */
 export class StuckRuns {
   private readonly memories = new Map<string, Memory>();

@@ -1,4 +1,3 @@
-import type { Client } from '@temporalio/client';
 import type { InjectedSinks } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { lookSignal } from '../../workflows/definitions';
@@ -62,10 +61,14 @@ export class Alarms {
   private async ring({ workflowId, runId }: Run, timer: NodeJS.Timeout, handler: string | null): Promise<void> {
     const isSet = (): boolean => this.timers.get(runId) === timer;
     try {
-      const signal = async ({ workflow }: Client): Promise<void> => {
-        if (isSet()) await workflow.getHandle(workflowId, runId).signal(lookSignal);
-      };
-      await this.requests.send({ kind: 'alarm', handler: handler ?? undefined }, signal, SHORT_WAIT_MS);
+      const of = { kind: 'alarm', handler: handler ?? undefined } as const;
+      await this.requests.send(
+        of,
+        async ({ workflow }) => {
+          if (isSet()) await workflow.getHandle(workflowId, runId).signal(lookSignal);
+        },
+        SHORT_WAIT_MS,
+      );
     } catch (error) {
       this.log.debug({ err: error, workflowId, runId }, 'a run was not woken in time; its timer wakes it');
     }
