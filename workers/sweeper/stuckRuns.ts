@@ -37,7 +37,7 @@ export interface SilentRun {
 const LOOK_MS = 5_000;
 const LOOK_AT_VERSION_MS = 1_000;
 /** The same of a run whose workflow task a node has, which may be gone. */
-const LOOK_AT_TASK_MS = 1_500;
+const LOOK_AT_TASK_MS = 500;
 const PARALLELISM = 8;
 /** `temporal.api.enums.v1.WORKFLOW_EXECUTION_STATUS_FAILED`. */
 const FAILED = 3;

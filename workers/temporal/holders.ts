@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import { readLastSign } from '../../postgres/nodes/node';
 import type { Pool } from '../../postgres/pool';
 import type { Requests } from '../../workflows/temporal/requests';
+import { QUERY_MS } from '../../activities/nodes/heartbeat/heartbeat';
 import { HEARTBEAT_MS } from '../registry';
 import type { DescribedTask } from './openRun';
 
@@ -12,10 +13,11 @@ interface Held {
 }
 
 /**
- * Age of the last sign of life of a node that is gone: two heartbeats are missing. A node that was
- * stopped for so long loses the runs whose workflow tasks it has.
+ * Age of the last sign of life of a node that is gone: one heartbeat has hung until it was given
+ * up, and the next one is missing. A node that was stopped for so long loses the runs whose
+ * workflow tasks it has.
  */
-const SILENT_MS = 2 * HEARTBEAT_MS + 1_000;
+const SILENT_MS = HEARTBEAT_MS + QUERY_MS + 2_000;
 /** Time in which a living node gives a sign, if it can reach the store. */
 const UNCHANGED_MS = HEARTBEAT_MS + 1_000;
 /**
@@ -24,8 +26,8 @@ const UNCHANGED_MS = HEARTBEAT_MS + 1_000;
  */
 const UNCHANGED_AFTER_OUTAGE_MS = 10_000;
 /**
- * Longest time between two reads: the sign of a living node is not old enough after an outage of
- * the store that is shorter.
+ * Longest time between the answers of two reads: the sign of a living node is not old enough after
+ * an outage of the store that is shorter.
  */
 const LONGEST_PAUSE_MS = HEARTBEAT_MS + 500;
 
@@ -87,7 +89,7 @@ export class Holders {
     const { seenAtMs, agoMs } = sign;
     const at = performance.now();
     const before = this.signs.get(node);
-    const goesOn = before?.seenAtMs === seenAtMs && askedAt - before.at <= LONGEST_PAUSE_MS;
+    const goesOn = before?.seenAtMs === seenAtMs && at - before.at <= LONGEST_PAUSE_MS;
     const { since, wasOld } = goesOn ? before : { since: at, wasOld: agoMs >= SILENT_MS };
     this.signs.set(node, { seenAtMs, since, at, wasOld });
     return agoMs >= SILENT_MS && askedAt - since >= (wasOld ? UNCHANGED_AFTER_OUTAGE_MS : UNCHANGED_MS);

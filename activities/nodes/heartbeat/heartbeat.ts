@@ -16,7 +16,7 @@ const RESTART_MS = 1_000;
 /** How long its last writes may take at a stop. */
 const STOP_MS = 5_000;
 /** Client-side timeout: a silent connection is given up while some of the lease is left. */
-const QUERY_MS = 4_000;
+export const QUERY_MS = 4_000;
 /** Time between two log lines while Postgres is unreachable. */
 const SAY_MS = 30_000;
 

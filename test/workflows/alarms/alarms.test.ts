@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { Requests } from '../../../workflows/temporal/requests';
+import { REQUEST_PACE, Requests } from '../../../workflows/temporal/requests';
 import { Alarms } from '../../../workers/temporal/alarms';
 
 /** Alarms of one worker process: when they ring, and when not. */
@@ -55,6 +55,19 @@ test.each<[string, (world: ReturnType<typeof open>) => void]>([
   act(world);
   await sleep(40);
   expect(world.rung).toEqual([]);
+});
+
+test('a signal whose turn comes after its wait has ended is left out', async () => {
+  const { alarms, rung, requests, set, clear } = open();
+  alarms.noteTimers(1_000);
+  const all = REQUEST_PACE.burst + REQUEST_PACE.perSecond / 10;
+  const others = Array.from({ length: all }, () => requests.send({ kind: 'queuer' }, () => Promise.resolve()));
+  void set(1, 5);
+  await sleep(40); // its signal waits for its turn
+  void clear(1);
+  await Promise.all(others);
+  await sleep(40);
+  expect(rung).toEqual([]);
 });
 
 test('a signal that fails is not repeated: the run has its timer', async () => {

@@ -88,7 +88,7 @@ test('a linger of 250 ms is kept by a worker that found timers late; the server 
   const before = await startMuster(handlers, { address: server.address, sweepEveryMs: 0 });
   const late = await times(before.client);
   await before.stop();
-  expect(late.at(-1)).toBeGreaterThan(700);
+  expect(late.at(-1)).toBeGreaterThan(600);
 
   calledAt.splice(0);
   const own = { databaseUrl: database.url, prefix: 'alarms', temporal: { address: server.address } };
@@ -100,8 +100,8 @@ test('a linger of 250 ms is kept by a worker that found timers late; the server 
   );
   const kept = await times(client);
   expect(kept[0]).toBeGreaterThanOrEqual(LINGER_MS - 5);
-  expect(median(kept)).toBeLessThan(Math.min(700, median(late)));
-  expect(await signals('alarms', 'lone')).toBe(2);
+  expect(median(kept)).toBeLessThan(Math.min(600, median(late)));
+  expect(await signals('alarms', 'lone')).toBeGreaterThanOrEqual(2);
 
   calledAt.splice(0);
   await submit(client, 'pairs', 'p-0');
