@@ -134,6 +134,27 @@ test('a server whose timers are a second late is named at the start of a worker,
   }
 });
 
+test('a worker that starts while another measures the timers measures them after it', async () => {
+  const connection = await NativeConnection.connect({ address: server.address });
+  const client = new TemporalClient({ connection });
+  const other = { taskQueue: 'none', workflowId: 'both/timer-probe' };
+  const handle = await client.workflow.start('timerProbe', other);
+  const stop = new AbortController();
+  const noted: number[] = [];
+  const warned = warnOfCoarseTimers({
+    ...{ requests: new Requests(client), prefix: 'both', log: pino({ enabled: false }), signal: stop.signal },
+    note: (ms) => Promise.resolve(void noted.push(ms)),
+  });
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  expect(noted).toEqual([]);
+  await handle.terminate('measured');
+  const limit = setTimeout(() => stop.abort(), 20_000);
+  await warned;
+  clearTimeout(limit);
+  await connection.close();
+  expect(noted).toHaveLength(1);
+});
+
 test('Temporal hangs: whatever is submitted returns once it is committed, and is sent when it goes on', async () => {
   muster = await startMuster([jobs, ordered], { address: server.address, sweepEveryMs: 500, leaseMs: 2_000 });
   const failures: Error[] = [];

@@ -87,8 +87,19 @@ const signals = async (prefix: string, handler: string): Promise<number> => {
 test('a linger of 250 ms is kept by a worker that found timers late; the server alone takes a second', async () => {
   const before = await startMuster(handlers, { address: server.address, sweepEveryMs: 0 });
   const late = await times(before.client);
-  await before.stop();
   expect(late.at(-1)).toBeGreaterThan(600);
+
+  await before.node.noteTimers(1_000);
+  calledAt.splice(0);
+  await submit(before.client, 'pairs', 'early-0');
+  await submit(before.client, 'pairs', 'early-1');
+  await submit(before.client, 'lone', 'counted');
+  await called(2);
+  await sleep(APART_MS);
+  const counts = before.node.deps.requests.counts().filter(({ kind }) => kind === 'alarm');
+  // None for the batch that was full before its time.
+  expect(counts).toEqual([{ kind: 'alarm', handler: 'lone', n: 1 }]);
+  await before.stop();
 
   calledAt.splice(0);
   const own = { databaseUrl: database.url, prefix: 'alarms', temporal: { address: server.address } };
