@@ -15,8 +15,8 @@ export const createShared = (
   deps: GranterDeps & Pick<ActivityDeps, 'pool' | 'node' | 'hooks' | 'outcomes'> & { sealer?: Sealer | null },
 ): Shared => ({
   paces: new CallPaces(),
-  marks: new Preparer(deps.pool, deps.node, QUEUE_MARKING),
-  laneMarks: new Preparer(deps.pool, deps.node, LANE_MARKING),
+  marks: new Preparer(deps, QUEUE_MARKING),
+  laneMarks: new Preparer(deps, LANE_MARKING),
   granters: new LaneGranters(deps),
   homes: createHomes(deps.pool, deps),
   completionRings: new SharedCompletionRings(deps),

@@ -79,7 +79,7 @@ export interface Prepared {
 
 /** Reads the members of batches that are about to be called and marks the calls. */
 export interface Marker<M> {
-  prepare(marks: readonly Planned<M>[]): Promise<Prepared>;
+  prepare(marks: readonly Planned<M>[], signal: AbortSignal): Promise<Prepared>;
 }
 
 /** A free slot of a submitter. */

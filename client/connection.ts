@@ -1,5 +1,6 @@
 import type { Client as TemporalClient } from '@temporalio/client';
 import { workOffEnded } from '../activities/grouping/dependents';
+import type { Released } from '../activities/grouping/dependents';
 import { createHomes } from '../activities/homes';
 import type { OutcomesTold } from '../activities/outcomes/told';
 import type { Homes } from '../activities/shared';
@@ -51,7 +52,9 @@ export class Connection implements ClientContext {
   private readonly beside: Beside;
   private readonly behind: Behind;
   private readonly ringer: Ringer;
-  private readonly releases = new Coalescer<true>(() => this.workOffEnded());
+  private readonly releases = new Coalescer<true>(() =>
+    workOffEnded(this.pool, (released) => this.tellReleased(released)),
+  );
   private schemaChecked: Promise<void> | null = null;
   private requestsMemo: Promise<Requests> | null = null;
 
@@ -196,8 +199,7 @@ export class Connection implements ClientContext {
     return this.behind.follow(() => this.releases.add([true]));
   }
 
-  private async workOffEnded(): Promise<void> {
-    const { targetIds, hasNotifications, failed } = await workOffEnded(this.pool);
+  private async tellReleased({ targetIds, hasNotifications, failed }: Released): Promise<void> {
     for (const one of failed) this.told?.failedUnsent(one);
     await this.ring(targetIds);
     if (hasNotifications) await wakeNotifierOf(this);

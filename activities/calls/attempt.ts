@@ -24,6 +24,8 @@ const TOO_LATE = {
   scope: 'target',
   error: 'not sent: decoding its payloads took too long',
 } as const;
+/** That a batch is looked up is only shown: what it finds must not be lost for that. */
+const NOT_SHOWN = 'that a batch is being looked up could not be noted';
 /** How long a marked call may wait for a slot before its mark is withdrawn. */
 const MARK_AHEAD_MS = 10_000;
 
@@ -42,7 +44,7 @@ export const prepare = async (deps: CallerDeps, batches: readonly CarriedBatch[]
   // Reads the time before the mark, not after: the process may be stopped in between, and the next
   // one relies on calls ending before their mark expires.
   const markedAtMs = performance.now();
-  const { members, marked } = await deps.marks.prepare(marks);
+  const { members, marked } = await deps.marks.prepare(marks, deps.signal);
   const byBatch = groupByBatch(members);
   const carried = batches
     .filter((batch) => marked.has(batch.id))
@@ -112,7 +114,7 @@ export const makeCall = async (deps: CallerDeps, carried: Carried): Promise<{ ca
   );
   if (outcome.kind !== 'results') call.pages = newPages(call); // an interrupted answer is void
   if (outcome.kind === 'unknown' && deps.handler.reconcile !== undefined) {
-    await call.home.lookingUp(call.batch);
+    await call.home.lookingUp(call.batch).catch((err: unknown) => deps.log.warn({ err }, NOT_SHOWN));
     outcome = await lookUp(deps, call, outcome.error);
   }
   span.end(outcome);

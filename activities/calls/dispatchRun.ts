@@ -3,7 +3,6 @@ import type { DispatchAnswer } from '../../workflows/messages';
 import { isDueEarlier, keepLeader } from '../../postgres/grouping/leader';
 import { findStarvedLeader, wakeBlockedLeaders } from '../../postgres/grouping/leaderWakes';
 import { endDispatch, handBack, readDispatch, releaseLeader, releaseTargets } from '../../postgres/calls/batch';
-import { unmarkAttempt } from '../../postgres/calls/mark';
 import type { CarriedBatch } from '../../postgres/calls/batch';
 import { Coalescer } from '../../postgres/sharing/coalescer';
 import { WAKE_LEASE_MS } from '../../postgres/grouping/ring';
@@ -15,6 +14,7 @@ import { awaitBriefly, ring, wake } from '../grouping/ring';
 import { Schedule } from './schedule';
 import { askThenTry, readAhead, tryCall } from '../hooks/askFirst';
 import { concludeEarlier, prepare } from './attempt';
+import { takeBackMarks } from './preparer';
 import { settleKept } from './settle';
 import type { CallEnd } from './door';
 import type { Call } from './call';
@@ -26,10 +26,7 @@ const LOOK_MS = 500;
 /** How long a dispatch vouches for its leader. */
 const KEEP_FOR_MS = 60_000;
 
-/**
- * Carries the batches of one dispatch to their ends: decides which is next, within which limits,
- * and when to hand back the rest.
- */
+/** Carries the batches of one dispatch to their ends, within its limits, or hands them back. */
 export class DispatchRun {
   private readonly schedule: Schedule;
   private readonly allowance: Allowance;
@@ -40,6 +37,7 @@ export class DispatchRun {
   private readonly releases = new Coalescer<true>(() => releaseDependents(this.deps));
   private readonly startedAt = performance.now();
   private stopping = false;
+  private ending = false;
   private ticking = false;
   private touchIsDue = false;
   private batches = 0;
@@ -85,9 +83,11 @@ export class DispatchRun {
         if (this.failure !== undefined && this.running.size === 0) throw this.failure;
       }
     } finally {
-      clearInterval(ticker);
+      this.ending = true;
       for (const signal of stops) signal.removeEventListener('abort', stop);
       await Promise.allSettled(this.running);
+      await this.unmark(this.schedule.takeReady()).catch(() => undefined); // the marks pass
+      clearInterval(ticker);
     }
     if (this.failure !== undefined) throw this.failure;
     return this.end();
@@ -162,10 +162,9 @@ export class DispatchRun {
   }
 
   private async unmark(carried: readonly Carried[]): Promise<void> {
-    for (const { batch, attempt } of carried) {
-      await unmarkAttempt(this.deps.pool, batch.id, attempt);
-      this.schedule.add({ ...batch, attempt }, 0);
-    }
+    const marks = carried.map(({ batch, attempt }) => ({ id: batch.id, attempt, dispatch: this.deps.input.no }));
+    await takeBackMarks(this.deps, marks, this.deps.signal);
+    for (const { batch, attempt } of carried) this.schedule.add({ ...batch, attempt }, 0);
   }
 
   private async settle(call: Call, outcome: CallEnd): Promise<void> {
@@ -206,7 +205,7 @@ export class DispatchRun {
     const { batches, tasks, handedBack } = this;
     Context.current().heartbeat({ batches, tasks, handedBack }); // shown in the Web UI
     this.touchIsDue ||= touches;
-    if (this.ticking) return;
+    if (this.ticking || this.ending) return;
     const kind = this.touchIsDue ? 'touch' : 'look';
     this.ticking = true;
     this.touchIsDue = false;

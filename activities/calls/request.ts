@@ -66,8 +66,12 @@ export const toBatch = (handler: Handler, call: Call): Batch => ({
   ...(call.dependsOn.length === 0 ? {} : { dependsOn: call.dependsOn }),
 });
 
-/** Returns how long an accepted batch may stay open at the downstream. */
-const openMs = ({ poll, lane, timeoutMs }: Handler): number => timeoutMs + poll.deadlineMs * (lane?.deadlines ?? 1);
+/**
+ * Returns how long an accepted batch may stay open at the downstream without another call: until
+ * its deadline, and in a lane until the last one.
+ */
+const openMs = ({ poll, ordered, lane, timeoutMs }: Handler): number =>
+  timeoutMs + poll.deadlineMs * (ordered ? lane.deadlines : 1);
 
 /** Returns a logger whose lines say which call they are of. */
 export const logOf = (log: CallLog, { batch: { id, handler, target }, attempt }: Call): CallLog =>

@@ -132,6 +132,14 @@ export class Schedule {
     return back;
   }
 
+  /** Removes and returns all prepared calls: their marks are to be given up. */
+  takeReady(): Carried[] {
+    const ready = this.ready;
+    this.ready = [];
+    for (const { batch } of ready) this.less(this.preparedOf, batch.targetId);
+    return ready;
+  }
+
   /** Removes and returns all that was not marked yet, to be handed back. */
   takeUnstarted(): CarriedBatch[] {
     const rest = this.pending.map(({ batch }) => batch);

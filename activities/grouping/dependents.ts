@@ -15,6 +15,10 @@ import { awaitBriefly, ring } from './ring';
 /** Most ends per transaction, and dependencies that are followed from them. */
 const ENDS_AT_ONCE = 200;
 const FOLLOWED = 1_000;
+/** A million dependents take a minute: what is released is rung meanwhile. */
+const TELL_EVERY_MS = 1_000;
+/** Longest that a round of the sweeper works off ends; the next one goes on. */
+export const ENDED_BUDGET_MS = 1_000;
 
 /** What there is to ring after dependents were released or failed. */
 export interface Released {
@@ -29,22 +33,35 @@ export type ReleaseDeps = RingDeps & { outcomes?: Pick<OutcomesTold, 'failedUnse
 
 /**
  * Works off what has ended and was waited for, until nothing is left that no other process works
- * off: dependents are queued, or fail and so end for their own dependents. Each step is a
- * transaction of bounded size; after a crash the next caller continues, at the latest the sweeper.
+ * off, or the budget is used up: dependents are queued, or fail and so end for their own
+ * dependents. Each step is a transaction of bounded size; after a crash the next caller continues,
+ * at the latest the sweeper. `tell` hears every second, and at the end, what was committed.
  */
-export const workOffEnded = async (pool: Pool): Promise<Released> => {
-  const targetIds = new Set<number>();
-  const failures = new UnsentFailures('task');
-  let hasNotifications = false;
-  if (!(await withRetries(() => store.hasEnded(pool)))) return { targetIds: [], hasNotifications, failed: [] };
+export const workOffEnded = async (
+  pool: Pool,
+  tell: (released: Released) => Promise<void> = () => Promise.resolve(),
+  budgetMs = Infinity,
+): Promise<void> => {
+  if (!(await withRetries(() => store.hasEnded(pool)))) return;
+  const until = performance.now() + budgetMs;
   for (let more = true; more;) {
-    const step = await withRetries(() => inTransaction(pool, workOffSome));
-    for (const id of step?.targetIds ?? []) targetIds.add(id);
-    for (const end of step?.failed ?? []) failures.add(end);
-    hasNotifications ||= step?.hasNotifications ?? false;
-    more = step !== null;
+    const tellAt = Math.min(until, performance.now() + TELL_EVERY_MS);
+    const targetIds = new Set<number>();
+    const failures = new UnsentFailures('task');
+    let hasNotifications = false;
+    try {
+      do {
+        const step = await withRetries(() => inTransaction(pool, workOffSome));
+        for (const id of step?.targetIds ?? []) targetIds.add(id);
+        for (const end of step?.failed ?? []) failures.add(end);
+        hasNotifications ||= step?.hasNotifications ?? false;
+        more = step !== null;
+      } while (more && performance.now() < tellAt);
+    } finally {
+      await tell({ targetIds: [...targetIds], hasNotifications, failed: failures.all() });
+    }
+    more &&= performance.now() < until;
   }
-  return { targetIds: [...targetIds], hasNotifications, failed: failures.all() };
 };
 
 /** What one transaction did. */
@@ -87,14 +104,17 @@ const fail = async (client: Client, those: Parameters<typeof store.failHeld>[1])
 };
 
 /** Works off ends and rings. A failure is logged only: the sweeper repeats it. */
-export const releaseDependents = async (deps: ReleaseDeps): Promise<void> => {
+export const releaseDependents = async (deps: ReleaseDeps, budgetMs = Infinity): Promise<void> => {
   try {
-    const { targetIds, hasNotifications, failed } = await workOffEnded(deps.pool);
-    for (const one of failed) deps.outcomes?.failedUnsent(one);
-    await ring(deps, targetIds);
-    if (hasNotifications)
-      await awaitBriefly(deps, wakeNotifier(deps.requests, deps.prefix), 'the notifier was not woken');
+    await workOffEnded(deps.pool, (released) => tellReleased(deps, released), budgetMs);
   } catch (err) {
-    deps.log.warn({ err: err as Error }, 'dependents were not released; the sweeper will repeat it');
+    deps.log.warn({ err: err as Error }, 'dependents were not released, or not rung; the sweeper will repeat it');
   }
+};
+
+const tellReleased = async (deps: ReleaseDeps, { targetIds, hasNotifications, failed }: Released): Promise<void> => {
+  for (const one of failed) deps.outcomes?.failedUnsent(one);
+  await ring(deps, targetIds);
+  if (hasNotifications)
+    await awaitBriefly(deps, wakeNotifier(deps.requests, deps.prefix), 'the notifier was not woken');
 };

@@ -3,13 +3,7 @@ import { recoverBatches } from '../../postgres/lanes/recovery';
 import type { CarriedBatch } from '../../postgres/calls/batch';
 import { isFirstAccepted } from '../../postgres/accepted/poll';
 import { releaseQueuer } from '../../postgres/lanes/queuer';
-import {
-  deleteSubmitter,
-  keepSubmitter,
-  readGranted,
-  returnGranted,
-  shrinkSubmitter,
-} from '../../postgres/lanes/submitter';
+import { deleteSubmitter, keepSubmitter, readGranted, shrinkSubmitter } from '../../postgres/lanes/submitter';
 import type { DispatchAnswer, DispatchInput } from '../../workflows/messages';
 import { wakeMonitor, wakeNotifier } from '../../workflows/wake';
 import type { ActivityDeps } from '../deps';
@@ -19,6 +13,7 @@ import { SUBMITTER_LEASE_MS } from './nextGrants';
 import { releaseDependents } from '../grouping/dependents';
 import { awaitBriefly } from '../grouping/ring';
 import { dependenciesOf } from './handOver';
+import { returnUnsent } from './marking';
 import { wakeQueuersOf } from './ring';
 import type { CallEnd } from '../calls/door';
 import type { CallerDeps } from '../calls/carried';
@@ -136,21 +131,16 @@ export class SubmitterRun {
   }
 
   private async giveBack(id: number, unused: number | null): Promise<void> {
-    if ((await returnGranted(this.deps.pool, id, this.input.no, unused)) === null) return;
+    const one = { id, submitter: this.input.no, unused };
+    if (!(await returnUnsent(this.deps, one, this.signal))) return;
     this.handedBack++;
     await wakeQueuersOf(this.deps, [this.input.queuerId]);
   }
 
   /** Returns null if the call was made, or an earlier call was concluded. */
   private async carryUnder(batch: CarriedBatch, handler: Handler, use: PartitionUse | null): Promise<Unsent | null> {
-    const callers: CallerDeps = {
-      ...this.deps,
-      handler,
-      input: this.input,
-      signal: this.signal,
-      home: this.deps.homes.lane,
-      use,
-    };
+    const { input, signal, deps } = this;
+    const callers: CallerDeps = { ...deps, handler, input, signal, home: deps.homes.lane, use };
     if (batch.startInMs > 0) await this.untilStart(batch.startInMs);
     if (this.stopping) return UNMARKED;
     const ended = batch.unconcluded ? await concludeEarlier(callers, batch) : await this.send(callers, batch);
@@ -184,7 +174,7 @@ export class SubmitterRun {
       timeoutMs: timeoutMs + MARK_LATE_MS,
       ...(fence === null ? {} : { fence }),
     };
-    const { members, marked, markedAtMs } = await this.deps.laneMarks.prepare([mark]);
+    const { members, marked, markedAtMs } = await this.deps.laneMarks.prepare([mark], this.signal);
     if (!marked.has(batch.id)) return UNMARKED;
     // The process was stopped after the claim was checked. Do not call now: the next holder relies
     // on calls ending before their mark expires.

@@ -88,11 +88,34 @@ export const HELD_FOR_SHARE = `
     where p.id = l.resource and p.epoch = l.epoch)
   order by l.resource for share`;
 
-/** Takes back a mark whose call was not made: nothing counts, only the attempt number is spent. */
-export const unmarkAttempt = async (db: Queryable, id: number, attempt: number): Promise<void> => {
+/**
+ * A mark to take back: the attempt that it counted, and the dispatch or submitter that carries the
+ * batch.
+ */
+export interface UnusedMark {
+  id: number;
+  attempt: number;
+  dispatch: number;
+}
+
+/**
+ * Takes back marks of this node whose calls were not made: nothing counts, only the numbers of the
+ * attempts are spent. Those of marks that were not written are spent, too: a mark or a taking back
+ * that the server still does later, for a session that was lost, finds another number then.
+ */
+export const unmarkAttempts = async (db: Queryable, marks: readonly UnusedMark[], node: string): Promise<void> => {
   await db.query({
-    name: 'unmark-attempt',
-    text: `update batch set attempt_until = null where id = $1 and attempt = $2 and state = 1 /* open */`,
-    values: [id, attempt],
+    name: 'unmark-attempts',
+    text: `
+update batch b set attempt = m.attempt, attempt_until = null
+from unnest($1::bigint[], $2::int[], $3::bigint[]) m (id, attempt, dispatch)
+where b.id = any($1::bigint[]) and b.id = m.id and b.dispatch = m.dispatch and b.state + 0 = 1 /* open */
+  and (b.attempt = m.attempt and b.attempt_by = $4 or b.attempt = m.attempt - 1 and b.attempt_until is null)`,
+    values: [
+      marks.map(({ id }) => id),
+      marks.map(({ attempt }) => attempt),
+      marks.map(({ dispatch }) => dispatch),
+      node,
+    ],
   });
 };

@@ -119,8 +119,8 @@ select w.lane_id as "laneId", f.target_id as "targetId", h.id as "handlerId", h.
   or t.paused as paused, json_build_object(
     'maxItems', coalesce((t.overrides->>'maxItems')::int, h.max_items), 'maxBytes', h.max_bytes, 'overheadBytes',
     h.overhead_bytes, 'maxWeight', h.max_weight, 'minItems', coalesce((t.overrides->>'minItems')::int, h.min_items),
-    'lingerMs', coalesce((t.overrides->>'lingerMs')::int, h.linger_ms),
-    'quietMs', coalesce((t.overrides->>'quietPeriodMs')::int, h.quiet_ms),
+    'lingerMs', coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms),
+    'quietMs', coalesce((t.overrides->>'quietPeriodMs')::bigint, h.quiet_ms),
     'weightBudget', least(${WEIGHT_OF_TARGET}, h.weight_per_handler)) as limits, t.flush_seq as "flushSeq",
   (extract(epoch from clock()) * 1000)::float8 as "nowMs", o.unsent, o.open, o.boundary
 from unnest($1::int[]) w (lane_id) cross join lateral (

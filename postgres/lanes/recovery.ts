@@ -1,3 +1,4 @@
+import type { UnusedMark } from '../calls/mark';
 import type { Client, Queryable } from '../pool';
 import { MOVED_BACK } from './submitter';
 
@@ -67,4 +68,40 @@ returning l.lane_id as "laneId"`,
     values: [submitters],
   });
   return rows.map(({ laneId }) => laneId);
+};
+
+/**
+ * Takes back marks of this node whose calls were not made, of batches that were recovered from
+ * their submitter meanwhile: an outage outlasts its lease. They are unsubmitted again, no longer
+ * unknown. `dispatch`: that submitter, which was the last to hold the batch; another one may have
+ * marked an attempt of the same number for this node. Returns in how many lanes there were any.
+ */
+export const unmarkRecovered = async (db: Queryable, marks: readonly UnusedMark[], node: string): Promise<number> => {
+  const { rowCount } = await db.query({
+    name: 'unmark-recovered',
+    text: `
+with back as (
+  update batch b set attempt_until = null
+  from unnest($1::bigint[], $2::int[], $4::bigint[]) m (id, attempt, submitter), lane_batch g
+  where b.id = any($1::bigint[]) and b.id = m.id and b.attempt = m.attempt and b.attempt_by = $3
+    and b.state = 1 /* open */ and b.dispatch is null and b.attempt_until is not null
+    and g.batch_id = b.id and g.status = 2 /* unknown */ and g.submitter = m.submitter
+  returning b.id, b.unsure),
+moved as (
+  update lane_batch s set status = case when b.unsure then 2 /* unknown */ else 0 /* unsubmitted */ end,
+    not_before = null, changed_at = clock()
+  from back b
+  where s.batch_id = b.id and s.status = 2 /* unknown */
+  returning s.lane_id)
+update lane_state l set ready = true
+from moved m
+where l.lane_id = m.lane_id`,
+    values: [
+      marks.map(({ id }) => id),
+      marks.map(({ attempt }) => attempt),
+      node,
+      marks.map(({ dispatch }) => dispatch),
+    ],
+  });
+  return rowCount ?? 0;
 };

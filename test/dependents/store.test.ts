@@ -2,6 +2,7 @@ import { finishBatch, settleSucceeded } from '../../postgres/calls/settle';
 import { inTransaction } from '../../postgres/pool';
 import type { Shop } from '../client/shop';
 import { broken, cut, openShop, placesOf, statesOf } from '../client/shop';
+import { SteppedClock } from '../helpers/clock';
 import { problemsOf, succeed, task, workedOff } from './world';
 
 let shop: Shop;
@@ -114,6 +115,21 @@ test('a released task waits for its own notBefore, and goes with the priority it
   expect((await shop.pool.query('select from queue where priority = -5')).rowCount).toBe(1);
 });
 
+test('a task that is released at the very time of its notBefore is queued', async () => {
+  const still = await openShop();
+  try {
+    const clock = await SteppedClock.create(still.pool);
+    const notBefore = (await clock.unixMs()) + 60_000;
+    await still.client.submit('items', [task('first'), task('then', ['first'], { notBefore })]);
+    await succeed(still, 'first');
+    await clock.set(notBefore);
+    await workedOff(still);
+    expect(await placesOf(still.pool, 'then')).toEqual(['queue']);
+  } finally {
+    await still.stop();
+  }
+});
+
 test('the same task again is the same task, whatever it depends on', async () => {
   await shop.client.submit('items', [task('base'), task('again', ['base'])]);
   expect(await shop.client.submit('items', [task('again', ['base']), task('again too', ['again'])])).toMatchObject({
@@ -145,12 +161,13 @@ from outcome o join task k using (seq) where k.id ~ '^c[0-9]' and o.state = 5`);
   expect(rows[0]!.times).toBeGreaterThanOrEqual(3);
 });
 
+const fail = async (id: string): Promise<void> => {
+  const batch = await cut(shop.pool, [id], { attempt: 1 });
+  await inTransaction(shop.pool, (client) => finishBatch(client, batch, 5, true, 0, 'no'));
+  await workedOff(shop);
+};
+
 test('a redrive sends a failed dependency again, and holds those that failed with it until it has succeeded', async () => {
-  const fail = async (id: string): Promise<void> => {
-    const batch = await cut(shop.pool, [id], { attempt: 1 });
-    await inTransaction(shop.pool, (client) => finishBatch(client, batch, 5, true, 0, 'no'));
-    await workedOff(shop);
-  };
   await shop.client.submit('items', [task('r1'), task('r2', ['r1']), task('r3', ['r2', 'r1'])]);
   await fail('r1');
   expect(await statesOf(shop.client, 'r2', 'r3')).toEqual(['r2 failed 0', 'r3 failed 0']);
@@ -173,6 +190,18 @@ test('a redrive sends a failed dependency again, and holds those that failed wit
   await succeed(shop, 'r2');
   await workedOff(shop);
   expect(await placesOf(shop.pool, 'r3')).toEqual(['queue']);
+});
+
+test('a redrive of a failed dependent forgets of no other task that what it depends on has ended', async () => {
+  await shop.client.submit('items', [
+    ...[task('lost'), task('with it', ['lost'])],
+    ...[task('other'), task('last'), task('runs', ['other', 'last'], { onDependencyFailure: 'run' })],
+  ]);
+  for (const id of ['lost', 'other']) await fail(id);
+  expect(await shop.client.redrive('items', { only: 'failed', ids: ['with it'] })).toEqual({ redriven: 1 });
+  await succeed(shop, 'last');
+  await workedOff(shop);
+  expect(await placesOf(shop.pool, 'runs')).toEqual(['queue']);
 });
 
 test('explain, status and the task say what a held task waits for', async () => {

@@ -1,4 +1,7 @@
 import { dependencies } from '../../postgres/invariants/dependencies';
+import { verifyStore } from '../../postgres/operations/verify';
+import { createPool } from '../../postgres/pool';
+import { tapPool } from '../chaos/judge/tap';
 import type { Shop } from '../client/shop';
 import { openShop } from '../client/shop';
 
@@ -84,5 +87,26 @@ test('an end that is noted and not worked off yet is no fault', async () => {
   } finally {
     await client.query('rollback');
     client.release();
+  }
+});
+
+test('a task whose release is on its way when verify looks first is no fault', async () => {
+  const pool = createPool({ databaseUrl: shop.database.url, max: 2, applicationName: 'verify' });
+  const mark = (state: string) =>
+    shop.pool.query({ text: `update task_dependency set state = ${state} where seq = ${seqOf('b')}` });
+  let looks = 0;
+  tapPool(pool, {
+    before: async ({ name }) => {
+      if (name.startsWith('begin') && ++looks === 2) await mark('null');
+    },
+  });
+  try {
+    await mark('4');
+    const broken = (await verifyStore(pool)).filter(({ violations }) => violations.length > 0);
+    expect(looks).toBe(2);
+    expect(broken).toEqual([]);
+  } finally {
+    await mark('null');
+    await pool.end();
   }
 });

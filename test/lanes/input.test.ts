@@ -17,6 +17,7 @@ beforeAll(async () => {
       weightOf: (edit) => edit.price ?? 1,
     }),
     downstream.handler({ name: 'named', service: (target) => `service of ${target}` }),
+    downstream.handler({ name: 'bounded', service: (target) => target.split('/')[0]!, maxQueued: { perTarget: 2 } }),
   ]);
   ({ database, client } = shop);
 });
@@ -135,6 +136,14 @@ test('a dependency on an invalid batch is refused [C18]', async () => {
   await expect(client.submitBatch('edits', 'po-2', items('po-2'), { dependsOn: [batch] })).rejects.toThrow(
     /invalid and will never be applied/,
   );
+});
+
+test('maxQueued of a target counts its own tasks, not those of another target of its lane', async () => {
+  await client.submit('bounded', items('one-lane/a', 2));
+  expect(await client.submit('bounded', items('one-lane/b'))).toMatchObject({ accepted: 1 });
+  await expect(client.submit('bounded', items('one-lane/a'))).rejects.toMatchObject({
+    ...{ code: 'BACKLOGGED', scope: 'target "one-lane/a" of handler "bounded"', depth: 2, limit: 2 },
+  });
 });
 
 test('after a submit in the caller’s transaction, a ring of its targets wakes the queuer', async () => {

@@ -46,3 +46,17 @@ test('lanes of several services go beside each other, each in its order', async 
     );
   expect((await client.verify({ full: true })).ok).toBe(true);
 });
+
+test('the longest linger that a target may have holds up no other lane, and a flush ends it', async () => {
+  const { client } = muster;
+  const editOf = (id: string, service: string) => ({ id, payload: { service } });
+  await client.submitBatch('edits', 'month', [editOf('month-0', 'month')]);
+  await client.waitFor('month-0');
+  await client.setTarget('edits', 'month', { lingerMs: 30 * 86_400_000 });
+  await client.submit('edits', editOf('month-1', 'month'));
+  await client.submitBatch('edits', 'other', [editOf('other-1', 'other')]);
+  expect(await client.waitFor('other-1', { timeoutMs: 30_000 })).toMatchObject([{ state: 'succeeded' }]);
+  expect(await client.getTask('month-1')).toMatchObject({ state: 'created' });
+  await client.flush('edits', 'month');
+  expect(await client.waitFor('month-1', { timeoutMs: 30_000 })).toMatchObject([{ state: 'succeeded' }]);
+});

@@ -1,6 +1,10 @@
 import { defineHandler } from '../../handlers';
 import type { Handler } from '../../handlers';
+import { countBacklog } from '../../postgres/grouping/leader';
+import { registerShare } from '../../postgres/limits/shared';
+import { readUnrest } from '../../postgres/testing/clock';
 import { leaderIndex } from '../../workflows/planning/grouping/hash';
+import { MOST_COUNTED } from '../../workflows/planning/grouping/leaderDetails';
 import { tapPool } from '../chaos/judge/tap';
 import type { Bench } from '../workflows/bench';
 import { carry, openBench } from '../workflows/bench';
@@ -44,11 +48,19 @@ const shared = defineHandler<Order>({
   linger: { lingerMs: 0 },
   submit: () => Promise.resolve({ results: [] }),
 }) as Handler;
+const busy = defineHandler<Order>({
+  name: 'busy',
+  target: ({ to }) => to,
+  limits: { maxItems: 3 },
+  linger: { lingerMs: 0 },
+  leaders: 1,
+  submit: () => Promise.resolve({ status: 'later', retryAfterMs: 60_000 }),
+}) as Handler;
 
 let bench: Bench;
 beforeEach(async () => {
   calls.splice(0);
-  bench = await openBench([orders, slow, shared]);
+  bench = await openBench([orders, slow, shared, busy]);
 });
 afterEach(() => bench.stop());
 
@@ -177,4 +189,47 @@ test('created tasks become members in arrival order, at once or not at all [A11]
   dies = false;
   await carry(await bench.dispatch(await bench.turn(run, 1), orders));
   expect(calls.flatMap(({ ids }) => ids)).toEqual(arrivals.map(([id]) => id));
+});
+
+test('a batch that was refused for now as often as is counted waits after one refusal more, too', async () => {
+  await submit('busy', ['b-1', 'se']);
+  const answer = await bench.turn(run, 1);
+  await bench.database.pool.query('update batch set refusals = 32767');
+  await carry(await bench.dispatch(answer, busy));
+  expect(await rows('select state, refusals, retry_at > clock() as waits from batch')).toEqual([
+    { state: 1, refusals: 32_767, waits: true },
+  ]);
+});
+
+test('a leader takes no more of the limit that its handler shares than is left of it', async () => {
+  await submit('orders', ['o-1', 'se'], ['o-2', 'no']);
+  const rates = [{ limit: 1, perMs: 3_600_000, unit: 'calls' as const }];
+  await registerShare(bench.database.pool, 'orders', { name: 'key', rates, concurrency: 6 });
+  const answer = await bench.turn(run, 1);
+  expect(answer).toMatchObject({ dispatch: { batches: 1 }, next: 'waiting', heldBy: 'shared rate' });
+  expect(answer.dueInMs).toBeGreaterThan(3_000_000);
+});
+
+test('what waits for a leader is counted of its own targets, not of those of another', async () => {
+  await submit('slow', ['s-1', 'se'], ['s-2', 'no'], ['s-3', 'no']);
+  const leaders = await rows<{ id: number; name: string }>('select id, name from leader order by name');
+  const counted = await Promise.all(
+    leaders.map(async ({ id, name }) => [name, await countBacklog(bench.database.pool, id, MOST_COUNTED)]),
+  );
+  expect(counted).toEqual([
+    ['no', { targets: 1, tasks: 2 }],
+    ['se', { targets: 1, tasks: 1 }],
+  ]);
+});
+
+test('the clock of a test waits for a woken leader, and from then on for the calls of its dispatch', async () => {
+  expect(await readUnrest(bench.database.pool)).toEqual({ deciding: 0, unrung: 0, calling: 0 });
+  await submit('orders', ['o-1', 'se']);
+  expect(await readUnrest(bench.database.pool)).toEqual({ deciding: 1, unrung: 0, calling: 0 });
+  const { dispatch } = await bench.turn(run, 1);
+  // More is due, and its run leaves that to the next one.
+  await submit('orders', ['o-2', 'no']);
+  const left = await bench.turn(run, 2, { live: [dispatch!.no], mayClaim: false });
+  expect(left).toMatchObject({ dispatch: null, next: 'working' });
+  expect(await readUnrest(bench.database.pool)).toEqual({ deciding: 0, unrung: 0, calling: 1 });
 });

@@ -40,16 +40,20 @@ export class SubmitListener {
   async listen(): Promise<void> {
     if (this.listening !== null || this.makePool === null) return;
     const pool = this.makePool();
-    try {
-      const client = await pool.connect();
-      client.on('notification', (message) => this.hear(message));
-      client.once('end', () => void this.close());
-      this.listening = { client, pool };
-      await listenForSubmitted(client);
-    } catch (error) {
-      await (this.listening === null ? pool.end() : this.close());
+    const client = await pool.connect().catch(async (error: unknown) => {
+      await pool.end();
       throw error;
-    }
+    });
+    const listening = { client, pool };
+    // By then it may listen by another session, or be closed.
+    const end = (): Promise<void> => (this.listening === listening ? this.close() : Promise.resolve());
+    client.on('notification', (message) => this.hear(message));
+    client.once('end', () => void end());
+    this.listening = listening;
+    await listenForSubmitted(client).catch(async (error: unknown) => {
+      await end();
+      throw error;
+    });
   }
 
   /** Listens no more: another worker does. */

@@ -6,30 +6,32 @@ import { startMuster } from '../../helpers/muster';
 import { expectWhole } from '../../helpers/whole';
 
 /**
- * A JSON handler with a `reconcileUrl`: a result that is missing in the answer is asked for, not
- * parked and not sent again.
+ * A result that is missing in the answer: with a `reconcileUrl` it is asked for, not parked and not
+ * sent again.
  */
 const MISSING = 5;
 let downstream: Downstream;
 let muster: TestMuster;
 beforeAll(async () => {
   downstream = await startDownstream();
-  muster = await startMuster(
-    (['none', { by: 'batch' }] as const).map((idempotency) =>
-      httpHandler({
-        kind: 'http',
-        name: idempotency === 'none' ? 'none' : 'by-batch',
-        target: 'to',
-        limits: { maxItems: 8 },
-        linger: { lingerMs: 50 },
-        idempotency,
-        retry: { inPlace: { times: 2, baseMs: 20 }, delayed: { baseMs: 50, maxMs: 200 }, maxAttempts: 4 },
-        request: { url: `${downstream.url}/batch`, envelope: { items: '{{items}}' }, item: { id: '{{id}}' } },
-        response: { results: 'results', matchBy: 'id', status: { path: 'status' }, error: 'error', result: false },
-        reconcileUrl: { url: `${downstream.url}/look/{{idempotencyKey}}` },
-      }),
-    ),
-  );
+  const define = (name: string, more: object) =>
+    httpHandler({
+      kind: 'http',
+      name,
+      target: 'to',
+      limits: { maxItems: 8 },
+      linger: { lingerMs: 50 },
+      retry: { inPlace: { times: 2, baseMs: 20 }, delayed: { baseMs: 50, maxMs: 200 }, maxAttempts: 4 },
+      request: { url: `${downstream.url}/batch`, envelope: { items: '{{items}}' }, item: { id: '{{id}}' } },
+      response: { results: 'results', matchBy: 'id', status: { path: 'status' }, error: 'error', result: false },
+      ...more,
+    });
+  const reconcileUrl = { url: `${downstream.url}/look/{{idempotencyKey}}` };
+  muster = await startMuster([
+    define('none', { idempotency: 'none', reconcileUrl }),
+    define('by-batch', { idempotency: { by: 'batch' }, reconcileUrl }),
+    define('resend', { idempotency: { by: 'batch' }, onUnknown: 'resend' }),
+  ]);
 });
 afterAll(async () => {
   await muster.stop();
@@ -66,3 +68,28 @@ test.each(['none', 'by-batch'])(
     await expectWhole(muster.client);
   },
 );
+
+test('without a look-up, and with onUnknown: resend, it is sent again alone, under the key of the call', async () => {
+  downstream.seen.length = 0;
+  const ids = Array.from({ length: 8 }, (_, n) => `resend-${n}`);
+  const all = JSON.stringify({ items: ids.map((id) => ({ id })) });
+  downstream.answer = (response, seen, request) => {
+    const { items } = JSON.parse(seen.body) as { items: { id: string }[] };
+    const answered = items.filter(({ id }) => items.length === 1 || id !== ids[MISSING]);
+    json(200, { results: answered.map(({ id }) => ({ id, status: 200 })) })(response, seen, request);
+  };
+  await muster.client.submit(
+    'resend',
+    ids.map((id) => ({ id, payload: { to: 'one' } })),
+  );
+  const ended = await muster.client.waitFor(ids, { timeoutMs: 30_000 });
+  expect(ended.map(({ state }) => state)).toEqual(ids.map(() => 'succeeded'));
+  const [call] = downstream.seen;
+  expect(downstream.seen.map(({ body }) => body)).toEqual([all, JSON.stringify({ items: [{ id: ids[MISSING] }] })]);
+  expect(downstream.seen.map(({ headers }) => headers['idempotency-key'])).toEqual([
+    call!.headers['idempotency-key'],
+    call!.headers['idempotency-key'],
+  ]);
+  expect(call!.headers['idempotency-key']).toMatch(/^muster-/);
+  await expectWhole(muster.client);
+});
