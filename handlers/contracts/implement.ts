@@ -136,7 +136,9 @@ export function implement<P, I = P>(
     throw new ConfigError(subjectOf(contract), [{ path: 'contract', message }]);
   }
   const options = typeof how === 'function' ? { submit: how } : how;
-  const problems = [...problemsOf(implementationSchema, options), ...crossProblems(options), ...callProblems(options)];
+  const { service, lane, ordered } = contract;
+  const both = { ...options, service, ...(ordered ? { lane } : {}) };
+  const problems = [...problemsOf(implementationSchema, options), ...crossProblems(both), ...callProblems(options)];
   if (problems.length > 0) throw new ConfigError(subjectOf(contract), problems);
   return fillHandler(contract, options);
 }

@@ -40,17 +40,17 @@ order by s.handler, s.key limit $4`,
   return rows;
 };
 
+/** A handler, or one of its targets, of which a limit has ended. */
+export interface ExpiredLimit {
+  handlerId: number;
+  handler: string;
+  targetId: number | null;
+  target: string | null;
+}
+
 /** Returns handlers and targets of which a limit has ended by the database's clock. */
-export const findExpiredLimits = async (
-  db: Queryable,
-  limit: number,
-): Promise<{ handlerId: number; handler: string; targetId: number | null; target: string | null }[]> => {
-  const { rows } = await db.query<{
-    handlerId: number;
-    handler: string;
-    targetId: number | null;
-    target: string | null;
-  }>({
+export const findExpiredLimits = async (db: Queryable, limit: number): Promise<ExpiredLimit[]> => {
+  const { rows } = await db.query<ExpiredLimit>({
     name: 'find-expired-limits',
     text: `
 select h.id as "handlerId", h.name as handler, null::int as "targetId", null::text as target

@@ -77,7 +77,9 @@ where t.id = $1`,
 
 /**
  * Lets the states of the rates per target follow a change of the handler's, for all targets that
- * have none of their own. Locks them in id order, as everywhere.
+ * have none of their own. Locks them in id order, as everywhere. A target whose rates have all room
+ * again is left alone: a time that has passed means the same under any rate, and a handler may have
+ * a million of these.
  */
 export const repaceTargets = async (db: Queryable, handlerId: number, how: readonly Repacing[]): Promise<void> => {
   await db.query({
@@ -86,7 +88,9 @@ export const repaceTargets = async (db: Queryable, handlerId: number, how: reado
 with paced as materialized (
   select t.id
   from target t
-  where t.handler_id = $1 and t.rates is null and t.paces <> '{}'
+  where t.handler_id = $1 and t.rates is null and t.paces <> '{}' and exists (
+    select from unnest(t.paces) p (at)
+    where p.at > (extract(epoch from clock()) * 1000)::float8)
   order by t.id for no key update)
 update target t set hold_until = case when not ${HELD_BY_RATE} then t.hold_until end, paces = array(
   select case when u.at > c.ms then c.ms + least((u.at - c.ms) * u.factor, u.most) else 0 end

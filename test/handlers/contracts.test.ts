@@ -61,6 +61,16 @@ describe('a contract', () => {
     ]);
   });
 
+  test('with lanes is implemented without a limit that handlers share', () => {
+    const how = { submit, sharesLimit: { name: 'key', concurrency: 2 } };
+    const refused = (more: object) => problemsIn(() => implement(defineContract({ ...agreement, ...more }), how));
+    expect(refused({ service: () => 's' })).toEqual([
+      expect.stringMatching(/^sharesLimit: expected none beside service, got .*: lanes share no limit; set rate/),
+    ]);
+    expect(refused({ lane: {} })).toEqual([expect.stringMatching(/^sharesLimit: expected none beside lane, got/)]);
+    expect(refused({})).toEqual([]);
+  });
+
   test('is no handler: a config file that lists it is told what is missing', () => {
     const contract = defineContract(agreement);
     const says =

@@ -99,6 +99,7 @@ describe('problems', () => {
     expect(problems).toHaveLength(13);
     expect(make).toThrow(/^handler "has space": 13 problems\n {2}name: expected/);
     expect(make).toThrow(ConfigError);
+    expect(make).toThrow(expect.objectContaining({ code: 'INVALID_CONFIG' }));
   });
 
   test.each([
@@ -136,6 +137,16 @@ describe('problems', () => {
     const problems = define(changes);
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatch(new RegExp(`^${path.replaceAll('.', '\\.')}: expected .*got`));
+  });
+
+  test.each(['service', 'lane', 'service lane'])('a shared limit is refused, once, beside %s', (names) => {
+    const order = {
+      ...(names.includes('service') ? { service: keyed } : {}),
+      ...(names.includes('lane') ? { lane: {} } : {}),
+    };
+    expect(define({ sharesLimit: { name: 'key' }, ...order })).toEqual([
+      expect.stringMatching(/^sharesLimit: expected none beside (service|lane), got/),
+    ]);
   });
 
   test.each([undefined, null, 5, 'x', []])('%j instead of options is one problem', (value) => {

@@ -1,8 +1,9 @@
 import { tmpdir } from 'node:os';
 import type { SharedLimitSettings } from '../../client';
-import { endLimits } from '../../activities/limits/endLimits';
+import { EndedLimits } from '../../activities/limits/endedLimits';
 import { registerShare } from '../../postgres/limits/shared';
 import { runCli } from '../cli/process';
+import { breakingPool } from '../executions/breaking';
 import type { Shop } from '../client/shop';
 import { itemHandler, items, openShop } from '../client/shop';
 import { registerHandler } from '../../postgres/grouping/handler';
@@ -102,13 +103,46 @@ test("what has ended is removed by the sweeper, by the database's clock", async 
     prefix: shop.client.prefix,
     log: { info: () => undefined, warn: () => undefined },
   };
-  await endLimits(deps);
+  const ended = new EndedLimits(deps);
+  await ended.look();
   expect(await row()).toMatchObject({ rates: stored(1) });
   await shop.pool.query(`update shared_limit set limits_until = clock() - interval '1 ms',
     limits = jsonb_set(limits, '{rate,until}', '"2020-01-01T00:00:00.000Z"')`);
-  await endLimits(deps);
+  await ended.look();
   expect(await row()).toMatchObject({ rates: stored(20) });
   expect((await shop.client.sharedLimits.get('key')).limits[0]!.set).toBeNull();
+});
+
+test.each([
+  ['what waits could not be found', 'find-targets-with-work', 'before', 'look', 'was not woken'],
+  ['the answer to the removal was lost', 'commit', 'after', 'look', 'could not be removed'],
+  ['the same, where another process sweeps by then', 'commit', 'after', 'wakeAll', 'could not be removed'],
+] as const)('what waited under a limit that ended is woken later: %s', async (_, name, when, next, told) => {
+  await shop.client.sharedLimits.set('key', { rate: rate(1) }, { forMs: 3_600_000 });
+  await shop.pool.query(`update shared_limit set limits_until = clock() - interval '1 ms',
+    limits = jsonb_set(limits, '{rate,until}', '"2020-01-01T00:00:00.000Z"')`);
+  await shop.pool.query(`update target set due_at = clock() + interval '1 hour'`);
+  const { pool, breaking } = breakingPool(shop.database.url);
+  const warnings: string[] = [];
+  const ended = new EndedLimits({
+    pool,
+    requests: undefined as never,
+    prefix: shop.client.prefix,
+    log: { info: () => undefined, warn: (_fields: object, message: string) => void warnings.push(message) } as never,
+  });
+  const isDue = async (): Promise<boolean[]> =>
+    (await shop.pool.query<{ due: boolean }>(`select due_at < clock() + interval '2 min' as due from target`)).rows.map(
+      ({ due }) => due,
+    );
+  Object.assign(breaking, { name, when, times: 100 });
+  await ended.look();
+  if (name !== 'commit') await ended.look();
+  expect([await row(), await isDue()]).toMatchObject([{ rates: stored(20) }, [false]]);
+  breaking.name = null;
+  await ended[next]();
+  expect(await isDue()).toEqual([true]);
+  expect(warnings).toEqual([expect.stringContaining(told)]);
+  await pool.end();
 });
 
 test('each change is in the audit, and the list is in pages', async () => {

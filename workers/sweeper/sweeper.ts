@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
 import type { NodeSettings } from '../../activities/nodes/settings';
 import type { ReleaseDeps } from '../../activities/grouping/dependents';
-import { releaseDependents } from '../../activities/grouping/dependents';
+import { ENDED_BUDGET_MS, releaseDependents } from '../../activities/grouping/dependents';
 import { ring } from '../../activities/grouping/ring';
-import { endLimits } from '../../activities/limits/endLimits';
+import { EndedLimits } from '../../activities/limits/endedLimits';
 import { ringServed } from '../../activities/nodes/served';
 import { releaseTargets } from '../../postgres/calls/batch';
 import { countNotedEnds } from '../../postgres/outcomes/uncounted';
@@ -102,6 +102,7 @@ export class Sweeper {
   private readonly expired: Expired;
   private readonly fanouts: FanoutReaper;
   private readonly lost: LostPartitions;
+  private readonly limits: EndedLimits;
   private readonly submits: SubmitListener;
 
   constructor(private readonly options: SweeperOptions) {
@@ -113,8 +114,9 @@ export class Sweeper {
     this.endedMonitors = new EndedMonitors(options);
     this.expired = new Expired(options, this.counts);
     this.lost = new LostPartitions(options);
-    const release = (): Promise<void> => releaseDependents(options);
-    this.submits = new SubmitListener({ ...options, release, ring: (ids) => this.ring(ids) });
+    this.limits = new EndedLimits(options);
+    const wakes = { release: () => releaseDependents(options), ring: (ids: readonly number[]) => this.ring(ids) };
+    this.submits = new SubmitListener({ ...options, ...wakes });
     this.fanouts = new FanoutReaper(options.pool, options.fanouts);
     this.pace = new Pace(options.everyMs ?? ROUND_MS);
     this.executions = new ExecutionSweep(options, options.executions);
@@ -138,10 +140,8 @@ export class Sweeper {
 
   private next(inMs: number): void {
     if (this.stopped) return;
-    this.timer = setTimeout(() => {
-      this.running = this.round().finally(() => this.next(this.pauseMs()));
-    }, inMs);
-    this.timer.unref();
+    const run = (): void => void (this.running = this.round().finally(() => this.next(this.pauseMs())));
+    this.timer = setTimeout(run, inMs).unref();
   }
 
   private pauseMs(): number {
@@ -159,15 +159,16 @@ export class Sweeper {
     });
     if (isOthers) this.bulk.begin(this.counts, false);
     if (isOthers) this.silent.forget();
+    if (isOthers) await this.step('ended limits', () => this.limits.wakeAll());
     if (this.epoch === null) return this.submits.close();
     this.counts.rounds++;
     await this.step('submits by SQL', () => this.submits.listen());
     await this.step('expired leaders', () => this.wakeExpired());
     await this.step('lost dispatches', () => this.wakeForLostDispatches());
-    await this.step('ended dependencies', () => releaseDependents(this.options));
+    await this.step('ended dependencies', () => releaseDependents(this.options, ENDED_BUDGET_MS));
     await this.step('expired tasks', () => endExpired(this.options, this.counts));
     await this.step('noted ends', () => countNotedEnds(this.options.pool));
-    await this.step('ended limits', () => endLimits(this.options));
+    await this.step('ended limits', () => this.limits.look());
     await this.step('recent tasks', () => this.sweepRecent());
     await this.step('queued targets', () => this.sweepQueued());
     await this.step('delayed targets', () => this.sweepDelayed());
