@@ -208,6 +208,11 @@ export interface WorkflowSubmitAnswer {
   ends: TaskEnd[];
   foreign: string[];
 }
+/** The notifier's input. */
+export interface NotifierInput {
+  /** Events after which it continues as new; absent: a run of an earlier release. */
+  mostEvents?: number;
+}
 /** A monitor's input. */
 export interface MonitorInput {
   handler: string;

@@ -1,7 +1,9 @@
 import { continueAsNew, proxyActivities, setWorkflowOptions } from '@temporalio/workflow';
 import type { Activities } from '../activities';
+import type { NotifierInput } from './definitions';
 import { MAX_BACKOFF } from './loops/backOff';
 import { lookUntilIdle } from './loops/lookLoop';
+import { NOTIFIER_RUN } from './planning/looks';
 import { notifierStart } from './planning/webUi/starts';
 import { upgradedWhileWaiting } from './versioning';
 
@@ -24,13 +26,13 @@ setWorkflowOptions(upgradedWhileWaiting, notifier);
  * start it, or tell it to look, and so does the sweeper. The store says what is to be delivered, to
  * whom and when.
  */
-export async function notifier(): Promise<void> {
+export async function notifier(input?: NotifierInput): Promise<void> {
   await lookUntilIdle(
     async () => {
       const { dueInMs, lastError, delivered, putOff, givenUp } = await deliverNotifications();
       return { dueInMs, lastError, did: { delivered, 'put off': putOff, 'given up': givenUp } };
     },
-    () => continueAsNew<typeof notifier>(),
-    { title: 'Notifier', waitsFor: 'next delivery', start: notifierStart() },
+    () => continueAsNew<typeof notifier>(NOTIFIER_RUN),
+    { title: 'Notifier', waitsFor: 'next delivery', start: notifierStart(), mostEvents: input?.mostEvents },
   );
 }

@@ -21,6 +21,7 @@ import {
   notifierStart,
   queuerStart,
 } from './planning/webUi/starts';
+import { NOTIFIER_RUN } from './planning/looks';
 import { BEFORE_LEADERS } from './priorities';
 
 /**
@@ -170,7 +171,7 @@ const wakeOne = async (
 };
 
 export const wakeNotifier = (requests: Requests, prefix: string): Promise<Error | null> =>
-  wakeOne(requests, 'notifier', notifierWorkflowId(prefix), prefix, [], notifierStart());
+  wakeOne(requests, 'notifier', notifierWorkflowId(prefix), prefix, [NOTIFIER_RUN], notifierStart());
 
 export const wakeBalancer = (requests: Requests, prefix: string): Promise<Error | null> =>
   wakeOne(requests, 'balancer', balancerWorkflowId(prefix), prefix, [{}], balancerStart());

@@ -16,6 +16,8 @@ export interface TakenNotification {
   batchAttempt: number | null;
   /** Deliveries begun, this one included. */
   attempts: number;
+  /** End of the lease, as Postgres writes it. */
+  leasedUntil: string;
   kind: 'workflow' | 'webhook';
   address: unknown;
   /** Host that a webhook goes to; null: a workflow is signalled. */
@@ -70,7 +72,8 @@ update notification n set attempts = n.attempts + 1, next_at = clock() + $2 * in
 from due d, recipient i, notification o left join batch b on b.id = o.batch_id
 where n.id = d.id and o.id = d.id and i.id = n.recipient_id
 returning n.id, 'msg_' || ${INSTALLATION} || '_' || n.id || coalesce('_' || ${createdUs('n')}, '') as "messageId",
-  n.batch_id as "batchId", n.attempt as "batchAttempt", n.attempts, i.kind, i.address, ${HOST} as host,
+  n.batch_id as "batchId", n.attempt as "batchAttempt", n.attempts, n.next_at::text as "leasedUntil", i.kind,
+  i.address, ${HOST} as host,
   to_char(b.finished_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "endedAt",
   case when pg_column_size(n.body) < $3 then n.body end as body`,
     values: [limit, leaseMs, LARGE_BODY, except, perHost, firstOnly],
@@ -118,6 +121,24 @@ export const putOffNotification = async (
 update notification set next_at = clock() + $3 * interval '1 ms', error = $4
 where id = $1 and attempts = $2 and done_at is null`,
     values: [id, attempts, inMs, error],
+  });
+};
+
+/**
+ * Makes messages due again that were taken, and whose delivery has not begun: nothing counts. Their
+ * lease tells them from the same messages taken again: the server may do a statement late.
+ */
+export const returnNotifications = async (
+  db: Queryable,
+  taken: readonly Pick<TakenNotification, 'id' | 'leasedUntil'>[],
+): Promise<void> => {
+  await db.query({
+    name: 'return-notifications',
+    text: `
+update notification n set next_at = clock(), attempts = n.attempts - 1
+from unnest($1::bigint[], $2::timestamptz[]) r (id, leased_until)
+where n.id = any($1::bigint[]) and n.id = r.id and n.next_at = r.leased_until and n.done_at is null`,
+    values: [taken.map(({ id }) => id), taken.map(({ leasedUntil }) => leasedUntil)],
   });
 };
 

@@ -1,6 +1,9 @@
 import type { ItemResult } from '../../handlers';
 import type { CompletionAnswer } from '../../client';
 import { claimRead } from '../../postgres/accepted/poll';
+import { claimReads } from '../../postgres/accepted/readClaims';
+import { lockAttempt } from '../../postgres/calls/settle';
+import { eventually } from '../helpers/eventually';
 import {
   accept,
   accepted,
@@ -80,6 +83,48 @@ describe('completion from outside [H7]', () => {
       expect(tasks[2]).toMatchObject({ result: 'mate' });
       expect(tasks[2]).not.toHaveProperty('resultNote');
     }
+  });
+
+  test('of two that would take the batch at once, one is refused as too early, and nothing of it is read', async () => {
+    const { pool } = muster().database;
+    const reference = await accept('rare', 'both');
+    const [batch] = await query<{ id: number; attempt: number }>('select id, attempt from batch where reference = $1', [
+      reference,
+    ]);
+    let read = 0;
+    const told = function* (): Generator<ItemResult> {
+      read++;
+      yield* oks(accepted.get(reference)!.ids);
+    };
+    const holder = await pool.connect();
+    await holder.query('begin');
+    expect(await lockAttempt(holder, batch!.id, batch!.attempt)).not.toBeNull();
+    const both = [1, 2].map(() => muster().client.complete('rare', { reference, results: told() }));
+    const ended = Promise.allSettled(both);
+    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+      and query like '%update batch set attempt = attempt + 1%'`;
+    await eventually(async () => (await pool.query(waiting)).rowCount === 2);
+    await holder.query('rollback');
+    holder.release();
+    expect(await ended).toEqual(
+      expect.arrayContaining([
+        { status: 'fulfilled', value: expect.objectContaining({ state: 'succeeded', repeated: false }) },
+        { status: 'rejected', reason: expect.objectContaining({ code: 'COMPLETION_TOO_EARLY' }) },
+      ]),
+    );
+    expect(read).toBe(1);
+  });
+
+  test('of several batches that are claimed at once, each is only at the attempt that was seen of it', async () => {
+    const find = async (target: string): Promise<{ id: number; attempt: number }> => {
+      const text = 'select id, attempt from batch where reference = $1';
+      return (await query<{ id: number; attempt: number }>(text, [await accept('rare', target)]))[0]!;
+    };
+    const [first, second] = [await find('claimed'), await find('passed')];
+    // As if another process had claimed the second one since: it has the attempt of the first by
+    // now.
+    const seen = [first, { ...second, attempt: second.attempt - 1 }];
+    expect([...(await claimReads(muster().database.pool, seen, 60_000))]).toEqual([[first.id, first.attempt + 1]]);
   });
 
   test('a parked batch may still be completed', async () => {

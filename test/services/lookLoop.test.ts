@@ -3,6 +3,7 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import { lookSignal } from '../../workflows/definitions';
 import type { DeliveryAnswer } from '../../workflows/definitions';
 import { notifierWorkflowId } from '../../workflows/naming';
+import { NOTIFIER_RUN } from '../../workflows/planning/looks';
 import { wakeNotifier } from '../../workflows/wake';
 import { setCurrentVersion } from '../../workers/temporal/versioning';
 import { temporalAddress, testServerPath } from '../helpers/database';
@@ -28,6 +29,7 @@ describe('a workflow that looks until nothing is left', () => {
   const withLooks = async (
     dueInMs: (look: number) => number | null,
     work: (workflowId: string, looks: number[]) => Promise<void>,
+    args: unknown[] = [],
   ): Promise<void> => {
     const taskQueue = `looks-${++runs}`;
     const looks: number[] = [];
@@ -41,7 +43,7 @@ describe('a workflow that looks until nothing is left', () => {
       await env.client.workflow.signalWithStart('notifier', {
         workflowId: taskQueue,
         taskQueue,
-        args: [],
+        args,
         signal: lookSignal,
         signalArgs: [],
       });
@@ -82,6 +84,29 @@ describe('a workflow that looks until nothing is left', () => {
       },
     );
   });
+
+  test('told often, it continues as new after the events that its input says, and hands it on', async () => {
+    await withLooks(
+      () => 3_600_000,
+      async (workflowId, looks) => {
+        const handle = env.client.workflow.getHandle(workflowId);
+        const runIds = new Set<string>();
+        while (runIds.size < 3) {
+          runIds.add((await handle.describe()).runId);
+          const { length } = looks;
+          await handle.signal(lookSignal);
+          await eventually(() => looks.length > length);
+        }
+        for (const runId of [...runIds].slice(0, 2)) {
+          const { events } = await env.client.workflow.getHandle(workflowId, runId).fetchHistory();
+          expect(events!.length).toBeGreaterThanOrEqual(NOTIFIER_RUN.mostEvents);
+          expect(events!.length).toBeLessThan(1.5 * NOTIFIER_RUN.mostEvents);
+        }
+        await handle.terminate();
+      },
+      [NOTIFIER_RUN],
+    );
+  });
 });
 
 test('with versioned workers it moves on to the current version: the one that began it may be gone when it is due', async () => {
@@ -94,7 +119,10 @@ test('with versioned workers it moves on to the current version: the one that be
     expect(await wakeNotifier(new Requests(temporal), muster.prefix)).toBeNull();
     const handle = temporal.workflow.getHandle(notifierWorkflowId(muster.prefix));
     await eventually(async () => (await handle.describe()).status.name === 'COMPLETED');
-    const { raw } = await handle.describe();
+    const { raw, runId } = await handle.describe();
+    const { events } = await temporal.workflow.getHandle(handle.workflowId, runId).fetchHistory();
+    const { input } = events![0]!.workflowExecutionStartedEventAttributes!;
+    expect(JSON.parse(Buffer.from(input!.payloads![0]!.data!).toString())).toEqual(NOTIFIER_RUN);
     expect(raw.workflowExecutionInfo!.versioningInfo!.behavior).toBe(2); // AUTO_UPGRADE
   } finally {
     await muster.stop();

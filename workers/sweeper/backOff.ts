@@ -8,6 +8,13 @@ import type { LastTurn } from '../../postgres/grouping/leader';
  */
 const FIRST_MS = 10_000;
 const LONGEST_MS = 300_000;
+/** Doubled, it is the first wait. */
+const NONE_TRIED = FIRST_MS / 2;
+/**
+ * Wait before the next wake after one that failed: none may have been tried. Doubled each time up
+ * to `FIRST_MS`, since one whose answer was lost has reached the server.
+ */
+const AFTER_FAILURE_MS = 2_000;
 
 /**
  * Decides how often work that stays due is woken: at once, then less and less. A workflow that
@@ -15,7 +22,7 @@ const LONGEST_MS = 300_000;
  * its history is full.
  */
 export class BackOff {
-  private readonly tries = new Map<string, { notBefore: number; waitMs: number }>();
+  private readonly tries = new Map<string, { notBefore: number; waitMs: number; afterFailureMs: number }>();
 
   constructor(private readonly now: () => number = () => performance.now()) {}
 
@@ -28,8 +35,20 @@ export class BackOff {
     const last = this.tries.get(key);
     if (last !== undefined && this.now() < last.notBefore) return false;
     const waitMs = last === undefined ? FIRST_MS : Math.min(LONGEST_MS, last.waitMs * 2);
-    this.tries.set(key, { notBefore: this.now() + waitMs, waitMs });
+    const afterFailureMs = last?.waitMs === NONE_TRIED ? last.afterFailureMs : 0;
+    this.tries.set(key, { notBefore: this.now() + waitMs, waitMs, afterFailureMs });
     return true;
+  }
+
+  /**
+   * Notes that a wake failed: the next one is soon, and counts as the first. Says whether the one
+   * before had not failed.
+   */
+  wakeFailed(key: string): boolean {
+    const before = this.tries.get(key)?.afterFailureMs ?? 0;
+    const afterFailureMs = before === 0 ? AFTER_FAILURE_MS : Math.min(FIRST_MS, 2 * before);
+    this.tries.set(key, { notBefore: this.now() + afterFailureMs, waitMs: NONE_TRIED, afterFailureMs });
+    return before === 0;
   }
 
   /** Forgets the keys that are due no longer. */
@@ -52,6 +71,7 @@ const LONGEST_WAKE_MS = 60_000;
  */
 export class TurnBackOff<T extends LastTurn> {
   private readonly tries = new Map<number, { after: string; notBefore: number; waitMs: number }>();
+  private forgetAt = 0;
 
   constructor(
     private readonly idOf: (one: T) => number,
@@ -63,6 +83,7 @@ export class TurnBackOff<T extends LastTurn> {
    * is woken at once.
    */
   mayWake(one: T): boolean {
+    this.forget();
     const after = `${one.epoch}/${one.turn}`;
     const last = this.tries.get(this.idOf(one));
     const again = last?.after === after ? last : null;
@@ -70,6 +91,19 @@ export class TurnBackOff<T extends LastTurn> {
     const waitMs = again === null ? FIRST_WAKE_MS : Math.min(LONGEST_WAKE_MS, again.waitMs * 2);
     this.tries.set(this.idOf(one), { after, notBefore: this.now() + waitMs, waitMs });
     return true;
+  }
+
+  /** Returns how many it remembers. */
+  get size(): number {
+    return this.tries.size;
+  }
+
+  /** Forgets those that were not woken again for long: they have got on. */
+  private forget(): void {
+    const now = this.now();
+    if (now < this.forgetAt) return;
+    this.forgetAt = now + LONGEST_WAKE_MS;
+    for (const [id, { notBefore }] of this.tries) if (notBefore + LONGEST_WAKE_MS < now) this.tries.delete(id);
   }
 
   /** Notes that the wakes did not reach the server: the next ones are the first. */

@@ -16,7 +16,10 @@ interface Options {
 const LOOK_MS = 10_000;
 /** How far a process looks back at its start: a server keeps an ended run at least that long. */
 const FIRST_MS = 24 * 3_600_000;
-/** How far later looks reach back: clocks differ, and a server lists an ended run with a delay. */
+/**
+ * How far a look reaches back before the last whole one: clocks differ, and a server lists an ended
+ * run with a delay.
+ */
 const LATER_MS = 600_000;
 const MOST_LISTED = 100;
 
@@ -28,7 +31,8 @@ const MOST_LISTED = 100;
 export class EndedMonitors {
   private readonly seen = new Map<string, number>();
   private lookAt = 0;
-  private backMs = FIRST_MS;
+  /** When the last look began that read everything (Unix milliseconds); null: none did yet. */
+  private wholeAt: number | null = null;
 
   constructor(private readonly options: Options) {}
 
@@ -39,7 +43,10 @@ export class EndedMonitors {
     this.lookAt = now + LOOK_MS;
     for (const [runId, at] of this.seen) if (now - at > 2 * FIRST_MS) this.seen.delete(runId);
     const { requests, prefix, log } = this.options;
-    const since = new Date(Date.now() - this.backMs).toISOString();
+    const beganAt = Date.now();
+    const agoMs = this.wholeAt === null ? FIRST_MS : Math.max(0, beganAt - this.wholeAt); // a clock may be set back
+    const reachMs = Math.min(FIRST_MS, agoMs + LATER_MS);
+    const since = new Date(beganAt - reachMs).toISOString();
     const query =
       `WorkflowType = 'monitor' AND WorkflowId STARTS_WITH '${monitorWorkflowId(prefix, '')}' AND ` +
       `ExecutionStatus IN ('Terminated', 'Failed', 'TimedOut', 'Canceled') AND CloseTime > '${since}'`;
@@ -53,12 +60,12 @@ export class EndedMonitors {
         counts.endedMonitors++;
         log.warn(
           { handler, workflowId, runId, status },
-          'a monitor was ended from outside: the completions signalled to it are read from its history',
+          'a monitor did not complete: the completions signalled to it are read from its history',
         );
       }
       this.seen.set(runId, now);
     }
-    this.backMs = LATER_MS;
+    this.wholeAt = beganAt;
   }
 
   /** Starts the reading; false: another process has. */

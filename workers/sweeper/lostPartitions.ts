@@ -29,7 +29,8 @@ export class LostPartitions {
     if (!this.backOff.mayTry('balancer', lost)) return lost;
     counts.balancerWakes++;
     const failure = await wakeBalancer(requests, prefix);
-    if (failure !== null) log.warn({ err: failure }, 'sweeper: the balancer was not woken; the next round tries again');
+    if (failure !== null && this.backOff.wakeFailed('balancer'))
+      log.warn({ err: failure }, 'sweeper: the balancer was not woken; rounds try again every few seconds');
     return lost;
   }
 }

@@ -27,7 +27,7 @@ export class OverdueWakes {
     this.silent.noteNotifier(overdue);
     if (!this.backOff.mayTry('notifier', overdue)) return;
     this.counts.notifierWakes++;
-    this.logFailure(await wakeNotifier(this.options.requests, this.options.prefix));
+    this.noteFailure('notifier', await wakeNotifier(this.options.requests, this.options.prefix));
   }
 
   /**
@@ -41,13 +41,15 @@ export class OverdueWakes {
     this.silent.noteMonitors(due);
     this.backOff.keep((key) => key === 'notifier' || due.includes(key.slice('monitor/'.length)));
     for (const handler of due) {
-      if (!this.backOff.mayTry(`monitor/${handler}`, true)) continue;
+      const key = `monitor/${handler}`;
+      if (!this.backOff.mayTry(key, true)) continue;
       this.counts.monitorWakes++;
-      this.logFailure(await wakeMonitor(this.options.requests, this.options.prefix, handler));
+      this.noteFailure(key, await wakeMonitor(this.options.requests, this.options.prefix, handler));
     }
   }
 
-  private logFailure(error: Error | null): void {
-    if (error !== null) this.options.log.warn({ err: error }, 'sweeper: a wake failed; the next round repeats it');
+  private noteFailure(key: string, error: Error | null): void {
+    if (error !== null && this.backOff.wakeFailed(key))
+      this.options.log.warn({ err: error, of: key }, 'sweeper: a wake failed; rounds try again every few seconds');
   }
 }

@@ -26,6 +26,14 @@ const TOO_LARGE = { events: 6_000, bytes: 12_000_000 };
  */
 const FULL = { events: 8_000, bytes: 20_000_000 };
 
+interface Loop {
+  title: string;
+  waitsFor: string;
+  start: ShownStart;
+  /** Events of the history from which on a run continues as new as soon as it can. */
+  mostEvents?: number | undefined;
+}
+
 /** Work that a run does besides its looks. */
 export interface SideWork {
   /** Says whether no part of the work is in progress or left to do. */
@@ -53,10 +61,12 @@ const NO_SIDE_WORK: SideWork = { isAtRest: () => true, stop: () => undefined, ma
 export const lookUntilIdle = async (
   look: () => Promise<LookAnswer>,
   again: () => Promise<never>,
-  { title, waitsFor, start }: { title: string; waitsFor: string; start: ShownStart },
+  { title, waitsFor, start, mostEvents = LARGE.events }: Loop,
   sideWork = NO_SIDE_WORK,
 ): Promise<void> => {
   checkOwnScope();
+  const isLarge = (): boolean =>
+    workflowInfo().continueAsNewSuggested || exceeds({ events: mostEvents, bytes: LARGE.bytes });
   let woken = false;
   const story = new LookStory(title);
   const describe = (next: string): void => showDetails(story.details(next, Date.now()), start);
@@ -84,7 +94,6 @@ export const lookUntilIdle = async (
   }
 };
 
-const isLarge = (): boolean => workflowInfo().continueAsNewSuggested || exceeds(LARGE);
 const exceeds = ({ events, bytes }: typeof LARGE): boolean =>
   workflowInfo().historyLength >= events || workflowInfo().historySize >= bytes;
 

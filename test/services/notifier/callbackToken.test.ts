@@ -1,4 +1,10 @@
 import { createHmac } from 'node:crypto';
+import type { CallerDeps } from '../../../activities/calls/carried';
+import type { Call } from '../../../activities/calls/call';
+import { contextOf } from '../../../activities/calls/request';
+import type { HandlerOptions } from '../../../handlers';
+import { defineHandler } from '../../../handlers';
+import { SILENT_LOG } from '../../../handlers/logging/boundLog';
 import type { CallbackKey } from '../../../workers/callbacks/token';
 import { callbackUrl, isCallbackToken, readCallbackPath } from '../../../workers/callbacks/token';
 
@@ -22,6 +28,37 @@ test('a URL is valid until its time, to the second, and no longer', () => {
   expect(isTaken(key(OLD), path, NOW)).toBe(true);
   expect(isTaken(key(OLD), path, NOW + 7 * DAY_MS - 1)).toBe(true);
   expect(isTaken(key(OLD), path, NOW + 7 * DAY_MS)).toBe(false);
+});
+
+describe('a URL is valid for as long as its batch may be open', () => {
+  const openMs = (changes: Partial<HandlerOptions>): number => {
+    let asked = 0;
+    const handler = defineHandler({
+      name: 'orders',
+      target: () => 'A',
+      limits: { maxItems: 1 },
+      timeoutMs: 1_000,
+      poll: { deadlineMs: 20 * DAY_MS },
+      submit: async () => ({ status: 'accepted', reference: 'job-17' }),
+      ...changes,
+    });
+    const callbackUrlOf: CallerDeps['callbackUrl'] = (_, ms) => {
+      asked = ms;
+      return 'https://muster.example.com';
+    };
+    const deps = { handler, log: SILENT_LOG, callbackUrl: callbackUrlOf } as unknown as CallerDeps;
+    contextOf(deps, { batch, attempt: 1, fence: null } as unknown as Call);
+    return asked;
+  };
+
+  test('until its deadline', () => {
+    expect(openMs({})).toBe(1_000 + 20 * DAY_MS);
+  });
+
+  test('in a lane until the last of its deadlines', () => {
+    expect(openMs({ lane: {} })).toBe(1_000 + 3 * 20 * DAY_MS);
+    expect(openMs({ service: () => 's', lane: { deadlines: 2 } })).toBe(1_000 + 2 * 20 * DAY_MS);
+  });
 });
 
 test('its time, batch and second of creation are signed', () => {

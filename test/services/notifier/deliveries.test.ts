@@ -1,4 +1,5 @@
 import { Deliveries } from '../../../activities/callbacks/deliveries';
+import { returnNotifications, takeDueNotifications } from '../../../postgres/callbacks/notification';
 import type { TakenNotification } from '../../../postgres/callbacks/notification';
 import { inTransaction } from '../../../postgres/pool';
 import { insertNotifications } from '../../../postgres/calls/records';
@@ -126,4 +127,65 @@ test('a settlement that fails ends the look, with its reason; none begins any mo
   });
   await expect(deliveries.run()).rejects.toThrow('the store is away');
   expect([begun, ended]).toEqual([perHost, perHost - 1]);
+});
+
+test('a take that fails ends the look after its deliveries, and what waited is due again at once', async () => {
+  const { perHost } = DELIVERY_LIMITS;
+  await write('silent', aheadOf());
+  let takes = 0;
+  const query = database.pool.query.bind(database.pool) as (...args: unknown[]) => Promise<unknown>;
+  const failing = async (...args: unknown[]): Promise<unknown> => {
+    const { name } = args[0] as { name: string };
+    if (name !== 'take-due-notifications' || ++takes === 1) return query(...args);
+    throw Object.assign(new Error('Connection terminated'), { code: '08006' });
+  };
+  let ended = 0;
+  const deliveries = new Deliveries({
+    deps: {
+      pool: Object.assign(Object.create(database.pool) as typeof database.pool, { query: failing }),
+      softDeadlineMs: 60_000,
+    },
+    settle: async ({ id }) => {
+      await eventually(() => takes > 1);
+      await query({ text: 'update notification set done_at = clock() where id = $1', values: [id] });
+      ended++;
+    },
+    isStopping: () => false,
+  });
+  await expect(deliveries.run()).rejects.toThrow('Connection terminated');
+  expect(ended).toBe(perHost);
+  const { rows } = await database.pool.query<{ n: number }>(
+    'select count(*)::int as n from notification where done_at is null and next_at <= clock() and attempts = 0',
+  );
+  expect(rows[0]!.n).toBe(aheadOf() - perHost);
+});
+
+test('messages that are returned late are not taken from the process that has them now', async () => {
+  await write('quick', 1);
+  const claim = { limit: 1, leaseMs: 60_000, except: [], perHost: 1, firstOnly: false };
+  const taken = await takeDueNotifications(database.pool, claim);
+  await returnNotifications(database.pool, taken);
+  const again = await takeDueNotifications(database.pool, claim);
+  expect(again.map(({ attempts }) => attempts)).toEqual([1]);
+  await returnNotifications(database.pool, taken);
+  expect(await takeDueNotifications(database.pool, claim)).toEqual([]);
+  await returnNotifications(database.pool, again);
+  expect(await takeDueNotifications(database.pool, claim)).toHaveLength(1);
+});
+
+test('a look goes on without a turn of its loop in which nothing is awaited', async () => {
+  const messages = 5 * aheadOf();
+  await write('quick', messages);
+  let asked = 0;
+  const deliveries = new Deliveries({
+    deps: { pool: database.pool, softDeadlineMs: 60_000 },
+    settle: async ({ id }) => {
+      await database.pool.query({ text: 'update notification set done_at = clock() where id = $1', values: [id] });
+    },
+    // It is asked in each turn, and for each message.
+    isStopping: () => ++asked < 0,
+  });
+  await deliveries.run();
+  expect(await takenOf('quick')).toBe(messages);
+  expect(asked).toBeLessThan(20 * messages);
 });

@@ -1,6 +1,5 @@
 import type { BatchTask, ItemResult } from '../../../handlers';
 import { defineHandler } from '../../../handlers';
-import { deliveryWaitMs } from '../../../activities/callbacks/notify';
 import { partsOf } from '../../../activities/callbacks/message';
 import { endNotification, putOffNotification, takeDueNotifications } from '../../../postgres/callbacks/notification';
 import { insertNotifications } from '../../../postgres/calls/records';
@@ -256,19 +255,6 @@ describe('a workflow as recipient', () => {
       ]),
     );
   });
-});
-
-test('the waits double from 2 s to an hour and end after 24 h', () => {
-  expect([1, 2, 3, 11, 12, 13].map(deliveryWaitMs)).toEqual([2_000, 4_000, 8_000, 2_048_000, 3_600_000, 3_600_000]);
-  const waits: number[] = [];
-  for (let attempts = 1; ; attempts++) {
-    const wait = deliveryWaitMs(attempts);
-    if (wait === null) break;
-    waits.push(wait);
-  }
-  const sum = waits.reduce((a, b) => a + b, 0);
-  expect(sum).toBeGreaterThanOrEqual(24 * 3_600_000);
-  expect(sum - waits.at(-1)!).toBeLessThan(24 * 3_600_000);
 });
 
 test('parts: whole tasks in their order, none empty, a single one never split', () => {

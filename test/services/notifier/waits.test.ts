@@ -1,0 +1,14 @@
+import { deliveryWaitMs } from '../../../activities/callbacks/notify';
+
+test('the waits between deliveries double from 2 s to an hour and end after 24 h', () => {
+  expect([1, 2, 3, 11, 12, 13].map(deliveryWaitMs)).toEqual([2_000, 4_000, 8_000, 2_048_000, 3_600_000, 3_600_000]);
+  const waits: number[] = [];
+  for (let attempts = 1; ; attempts++) {
+    const wait = deliveryWaitMs(attempts);
+    if (wait === null) break;
+    waits.push(wait);
+  }
+  const sum = waits.reduce((a, b) => a + b, 0);
+  expect(sum).toBeGreaterThanOrEqual(24 * 3_600_000);
+  expect(sum - waits.at(-1)!).toBeLessThan(24 * 3_600_000);
+});
