@@ -7,13 +7,19 @@ import { sealError } from './sealed';
 /** An item to be run; `unreadable`: why it cannot be. */
 export type OpenedItem = GivenItem & { unreadable?: string };
 
-/** Decodes the argument lists of items. One that cannot be decoded fails, and is tried again. */
+/**
+ * Decodes the argument lists of items. One that the codec refuses fails, and is tried again.
+ *
+ * @throws CodecError where the codec does not work at all.
+ */
 export const openGiven = async (sealer: Sealer, items: readonly GivenItem[]): Promise<OpenedItem[]> => {
   const lists = await sealer.open(
     'arguments',
     items.map((item) => JSON.stringify(item.arguments)),
     null,
   );
+  const away = lists.find((one) => typeof one !== 'string' && one.away);
+  if (away !== undefined) throw away;
   return items.map(({ position }, i) => {
     const list = lists[i]!;
     return typeof list === 'string'

@@ -27,6 +27,7 @@ export class ResultWriter {
   private timer: NodeJS.Timeout | undefined;
   private room: (() => void)[] = [];
   private failure: unknown = null;
+  private readonly failing = new AbortController();
 
   constructor(
     private readonly pool: Pool,
@@ -37,13 +38,18 @@ export class ResultWriter {
     private readonly sealer: Sealer | null,
   ) {}
 
-  /** Resolves when there is room for another result. */
+  /** Aborted when a write failed for another reason than an outage: nothing more is written. */
+  get failed(): AbortSignal {
+    return this.failing.signal;
+  }
+
+  /** Resolves when there is room for another result. Throws as `flush` does. */
   async add(result: ItemResult): Promise<void> {
+    if (this.failure !== null) throw this.failure;
     this.waiting.push(result);
     if (this.waiting.length >= WRITE) this.start();
     else this.timer ??= setTimeout(() => this.start(), WAIT_MS);
-    if (this.waiting.length >= MOST_WAITING && this.failure === null)
-      await new Promise<void>((resolve) => this.room.push(resolve));
+    if (this.waiting.length >= MOST_WAITING) await new Promise<void>((resolve) => this.room.push(resolve));
   }
 
   /**
@@ -64,13 +70,18 @@ export class ResultWriter {
     this.timer = undefined;
     if (this.writing !== null || this.waiting.length === 0 || this.failure !== null) return;
     this.writing = this.write(this.waiting.splice(0, WRITE))
-      .catch((error: unknown) => (this.failure = error))
+      .catch((error: unknown) => this.fail(error))
       .then(() => {
         this.writing = null;
         if (this.waiting.length < MOST_WAITING || this.failure !== null) for (const go of this.room.splice(0)) go();
         if (this.waiting.length >= WRITE) this.start();
         else if (this.waiting.length > 0) this.timer ??= setTimeout(() => this.start(), WAIT_MS);
       });
+  }
+
+  private fail(error: unknown): void {
+    this.failure = error;
+    this.failing.abort(error);
   }
 
   /**

@@ -89,7 +89,9 @@ class ChunkRun {
   private readonly config: ExecutionTemplate['config'];
   private readonly pace: HostPace;
   private readonly items: ChunkItems;
-  /** Start no further item: this process is stopping, or the execution was cancelled. */
+  /** Interrupt what runs: the execution was cancelled, or no result can be recorded any more. */
+  private readonly cancelled: AbortSignal;
+  /** Start no further item: this process is stopping, or what runs is interrupted. */
   private readonly stop: AbortSignal;
   private readonly timeoutMs: number;
   private readonly concurrency: number;
@@ -99,12 +101,14 @@ class ChunkRun {
     private readonly chunk: HeldChunk,
     private readonly taken: TakenChunk,
     private readonly lease: ChunkLease,
-    private readonly cancelled: AbortSignal,
+    interrupted: AbortSignal,
   ) {
     this.config = taken.config;
     ({ timeoutMs: this.timeoutMs, concurrency: this.concurrency } = settingsOf(taken, deps));
-    this.writer = new ResultWriter(deps.pool, chunk, cancelled, deps.log, deps.meters, deps.sealer);
-    this.stop = AbortSignal.any([cancelled, deps.draining]);
+    this.writer = new ResultWriter(deps.pool, chunk, interrupted, deps.log, deps.meters, deps.sealer);
+    this.cancelled = AbortSignal.any([interrupted, this.writer.failed]);
+    setMaxListeners(0, this.cancelled);
+    this.stop = AbortSignal.any([this.cancelled, deps.draining]);
     const { pool, log, sealer } = deps;
     const flush = (): Promise<void> => this.writer.flush();
     this.items = new ChunkItems({ pool, log, sealer, chunk, concurrency: this.concurrency, stop: this.stop, flush });

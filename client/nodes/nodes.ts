@@ -1,4 +1,5 @@
 import { withRetries } from '../../postgres/errors';
+import { hastenWaitingExecutions, WOKEN_AT_ONCE } from '../../postgres/executions/execution';
 import { findHandler } from '../../postgres/grouping/handler';
 import type { NodeFactsRow } from '../../postgres/nodes/node';
 import { drainNode as writeDrain, readNodeFacts, undrainNode } from '../../postgres/nodes/node';
@@ -7,7 +8,7 @@ import { partitionResource, pinPartition, readPartitionLoads, LOAD_OVER_MS } fro
 import { findPartition, readPartitionViews, readProcessing } from '../../postgres/nodes/partitionView';
 import type { PartitionViewRow } from '../../postgres/nodes/partitionView';
 import { inSnapshot } from '../../postgres/snapshot';
-import { wakeBalancer } from '../../workflows/wake';
+import { wakeBalancer, wakeExecutions } from '../../workflows/wake';
 import { checkName } from '../arguments';
 import type { Connection } from '../connection';
 import type { ClientContext } from '../context';
@@ -176,6 +177,7 @@ const drainNode = async (
   if (ids.length === 0 && !wasDrained)
     throw new UnknownNodeError(node, knownOf(await readNodeFacts(client.pool, NODE_LIVE_MS)));
   await wakeTheBalancer(client);
+  if (undo && ids.length > 0) await wakeTheWaiting(client);
   return { nodes: ids, drained: !undo };
 };
 
@@ -251,6 +253,12 @@ const faultOf = (
 
 const knownOf = (all: readonly NodeFactsRow[]): string[] =>
   all.map(({ id, name }) => (name === null ? id : `${id} (${name})`));
+
+/** Wakes executions that wait for a node. The sweeper of any worker repeats a wake that is lost. */
+const wakeTheWaiting = async (client: ClientContext): Promise<void> => {
+  const first = await withRetries(() => hastenWaitingExecutions(client.pool, WOKEN_AT_ONCE));
+  if (first.length > 0) await client.wake((requests) => wakeExecutions(requests, client.prefix, first));
+};
 
 /**
  * Wakes the balancer after the decision was stored. A wake that does not arrive changes nothing,

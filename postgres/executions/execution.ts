@@ -127,6 +127,11 @@ from before`,
   return rows[0]?.state ?? null;
 };
 
+/** Executions that are woken at once for a new node; the sweeper wakes the others. */
+export const WOKEN_AT_ONCE = 1_000;
+/** Time from one that a new node makes due to the next: the sweeper wakes 100 per second. */
+const HASTENED_MS = 10;
+
 /** A wake: the workflow is given time for a turn, and only a turn clears that it was woken. */
 const WOKEN = `resume_at = clock() + $2 * interval '1 ms',
   woken_at = coalesce(woken_at, clock() + $3 * interval '1 ms')`;
@@ -175,17 +180,29 @@ returning id`,
 };
 
 /**
- * Returns the executions that wait for a node, oldest first, after `afterId`; for a node that has
- * just come.
+ * Makes the executions that wait for a node due for the sweeper, for a node that has just come: one
+ * after the other, so that none is overdue only because it is not its turn yet. Returns the oldest.
  */
-export const executionsWantingNodes = async (db: Queryable, limit: number): Promise<string[]> => {
+export const hastenWaitingExecutions = async (db: Queryable, limit: number): Promise<string[]> => {
   const { rows } = await db.query<{ id: string }>({
-    name: 'executions-wanting-nodes',
+    name: 'hasten-waiting-executions',
     text: `
+with waiting as (
+  select id, resume_at
+  from execution
+  where state in (0 /* created */, 1 /* in progress */) and wants_nodes
+  order by id for no key update),
+placed as (
+  select id, row_number() over (order by resume_at, id) as place
+  from waiting),
+due as (
+  update execution e set resume_at = least(e.resume_at, clock() + p.place * interval '${HASTENED_MS} ms')
+  from placed p
+  where e.id = p.id and (e.resume_at is null or e.resume_at > clock() + p.place * interval '${HASTENED_MS} ms'))
 select id
-from execution
-where state in (0 /* created */, 1 /* in progress */) and wants_nodes
-order by resume_at limit $1`,
+from placed
+where place <= $1
+order by place`,
     values: [limit],
   });
   return rows.map((row) => row.id);

@@ -10,12 +10,15 @@ export interface Breaking {
   name: string | null;
   when: 'before' | 'after';
   times: number;
+  /** SQLSTATE of the failure; default: that of a lost session. */
+  code?: string;
   /** How often it did so far. */
   broke: number;
 }
 
-const lost = (name: string): Error =>
-  Object.assign(new Error(`Connection terminated: the test fails ${name}`), { code: '08006' });
+const LOST = '08006';
+const failure = (name: string, code: string): Error =>
+  Object.assign(new Error(`${code === LOST ? 'Connection terminated' : 'Refused'}: the test fails ${name}`), { code });
 
 type Query = (...args: unknown[]) => Promise<unknown>;
 const nameOf = (first: unknown): string =>
@@ -30,7 +33,7 @@ const broken =
     breaking.times--;
     breaking.broke++;
     if (breaking.when === 'after') await query(...args);
-    throw lost(breaking.name!);
+    throw failure(breaking.name!, breaking.code ?? LOST);
   };
 
 export const breakingPool = (databaseUrl: string): { pool: Pool; breaking: Breaking } => {

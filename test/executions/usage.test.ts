@@ -12,6 +12,7 @@ beforeAll(async () => {
       await new Promise((resolve) => setTimeout(resolve, 30));
       if (kind === 'long') return { stdout: 'é'.repeat(40_000), exitCode: 2, metadata: { kind } };
       if (kind === 'many') return { stdout: 'kept', metadata: { text: 'x'.repeat(4_096) } };
+      if (kind === 'null') return { stdout: 'kept', metadata: null } as unknown as FunctionAnswer;
       return { metadata: { model: 'small', kind: kind! } };
     },
   });
@@ -48,4 +49,14 @@ test('each result says what its run used, and what the function says of it, with
     [80_000, { kind: 'long' }],
     [4, {}],
   ]);
+});
+
+test('metadata that is null is refused as what it is, and what the function wrote is kept', async () => {
+  const execution = await fleet.run('says', [['null']], {}, { maxAttempts: 1 });
+  await ended(execution);
+  const [item] = (await execution.itemPage({ limit: 1 })) as [WorkItemView];
+  expect(item).toMatchObject({
+    ...{ state: 'permanently-failed', exitCode: null, metadata: null, stdout: 'kept' },
+    stderr: expect.stringContaining('function says: expected metadata of at most 32 texts by name'),
+  });
 });

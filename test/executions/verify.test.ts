@@ -50,3 +50,17 @@ test.each(INVARIANTS.map(({ name, text }) => [name, text]))('found: %s', async (
   }
   expect((await database.pool.query(text)).rows).toEqual([]);
 });
+
+test.each(['100', '-2'])('found: an item that ended in state %s without an attempt', async (state) => {
+  const { text } = INVARIANTS.find(({ name }) => name === 'attempts of an item are within the limit')!;
+  const client = await database.pool.connect();
+  try {
+    await client.query('begin');
+    const changed = await client.query(`update work_item set state = ${state}, attempts = 0 where state = 100`);
+    expect((await client.query(text)).rows).toHaveLength(changed.rowCount!);
+    expect(changed.rowCount).toBeGreaterThan(0);
+  } finally {
+    await client.query('rollback');
+    client.release();
+  }
+});

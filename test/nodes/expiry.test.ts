@@ -1,4 +1,6 @@
 import { balancePartitions } from '../../activities/nodes/balance';
+import { Keeper } from '../../activities/nodes/heartbeat/keeper';
+import type { FromThread } from '../../activities/nodes/heartbeat/messages';
 import { DEFAULT_NODE_SETTINGS } from '../../activities/nodes/settings';
 import { defineHandler } from '../../handlers';
 import { registerHandler } from '../../postgres/grouping/handler';
@@ -8,6 +10,7 @@ import { readHeldPartitions, releasePartitions, renewPartitions } from '../../po
 import { SteppedClock } from '../helpers/clock';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase } from '../helpers/database';
+import { eventually } from '../helpers/eventually';
 
 /**
  * Each limit of a partition to the millisecond, in rounds of the balancer on a clock that stands
@@ -38,8 +41,10 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
-const sign = (id: string, name: string | null = null): Promise<unknown> =>
-  touchNode(database.pool, { id, name, taskQueue: 'q', handlers: ['orders'], version: '1', draining: false });
+const rowOf = (id: string, name: string | null = null) => ({
+  ...{ id, name, taskQueue: 'q', handlers: ['orders'], version: '1', draining: false },
+});
+const sign = (id: string, name: string | null = null): Promise<unknown> => touchNode(database.pool, rowOf(id, name));
 const give = (partition: string, node: string): Promise<string[]> =>
   assignPartitions(database.pool, [{ partition, epoch: 0, node, reason: 'test' }], LEASE_MS);
 const renew = (partition: string, node: string): Promise<void> =>
@@ -107,4 +112,23 @@ test.each([
   await releasePartitions(database.pool, 'b', [{ id: FIRST, epoch: 1 }], { name: 'blue', forMs: 700 });
   await roundAfter(ms);
   expect(await leaseOf(FIRST)).toEqual(expected);
+});
+
+test.each([
+  [999, false],
+  [1_000, true],
+])('a holder that was silent for %d ms of a lease of 1,000 ms: another node tells its balancer: %s', async (ms, is) => {
+  await sign('b');
+  await give(FIRST, 'b');
+  await clock.set(at + ms);
+  const told: FromThread['kind'][] = [];
+  const keeper = new Keeper(database.pool, ({ kind }) => void told.push(kind));
+  keeper.setBeat({ row: rowOf('a'), everyMs: 60_000, silenceMs: 60_000 });
+  keeper.setPartitions({ leaseMs: LEASE_MS, maxLeaseMs: 60_000 });
+  // Its second look begins when all of the first is over.
+  await eventually(() => {
+    keeper.look(0);
+    return told.filter((kind) => kind === 'partitions').length > 1;
+  });
+  expect(told.includes('silent-node')).toBe(is);
 });

@@ -1,5 +1,6 @@
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { Payload, PayloadCodec, PayloadConverter, SerializationContext } from '@temporalio/common';
+import { refuseUnreadable } from '../../activities/refuseUnreadable';
 import { asUnreadable } from '../../workflows/planning/unreadable';
 import { LastResortCodec } from '../../workers/temporal/lastResortCodec';
 import { EncryptionCodec } from './codec';
@@ -95,4 +96,18 @@ test('codecs and converter are told of the workflow, also where payloads are dec
   expect(seen).toEqual([context, context, context]);
   // The converter refuses the one, the codec the other: both markers are written for the workflow.
   expect(own.contexts).toEqual([context, context, context]);
+});
+
+test('an activity that is given such a marker is not run: its caller hears the encoding and the remedy', async () => {
+  const codec = new LastResortCodec([], defaultPayloadConverter);
+  const foreign = { metadata: { encoding: Buffer.from('json/protobuf') }, data: Buffer.from('{}') };
+  const given = (await codec.decode([json('orders'), foreign])).map(read);
+  const ran: unknown[][] = [];
+  const { submitTasks } = refuseUnreadable({ submitTasks: async (...args: unknown[]) => ran.push(args) });
+  await expect(submitTasks(...given)).rejects.toMatchObject({
+    ...{ type: 'MusterUnreadable', nonRetryable: true },
+    message: expect.stringMatching(/^Cannot read the task: its payload is encoded as json\/protobuf\. Give the worker/),
+  });
+  await submitTasks('orders', 'a task');
+  expect(ran).toEqual([['orders', 'a task']]);
 });

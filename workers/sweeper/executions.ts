@@ -1,10 +1,12 @@
 import type { ActivityDeps } from '../../activities/deps';
 import { DEFAULT_RETENTION_MS } from '../../activities/executions/settings';
+import { withRetries } from '../../postgres/errors';
 import { readExpiredExecutions } from '../../postgres/executions/chunk';
 import {
   deleteAbandonedStaging,
   dueExecutions,
-  executionsWantingNodes,
+  hastenWaitingExecutions,
+  WOKEN_AT_ONCE,
   wakeOpenExecutions,
 } from '../../postgres/executions/execution';
 import { wakeExecutions } from '../../workflows/wake';
@@ -14,19 +16,18 @@ import type { SweepCounts } from './counts';
 
 type Deps = Pick<ActivityDeps, 'pool' | 'requests' | 'prefix' | 'log'>;
 
-/** Executions that a new node wakes at once; the others find it at their next roll call. */
-const MOST_WOKEN = 1_000;
-
 /**
- * Wakes executions that found no node, or too few, for a node that has just come. Never throws:
- * their requeue interval repeats it.
+ * Wakes executions that found no node, or too few, for a node that has just come. The sweeper
+ * repeats it for those that take no turn, and wakes those beyond the first. Never throws: without
+ * Postgres it is repeated by their requeue interval.
  */
 export const wakeWaitingExecutions = async ({ pool, requests, prefix, log }: Deps): Promise<void> => {
   try {
-    const failure = await wakeExecutions(requests, prefix, await executionsWantingNodes(pool, MOST_WOKEN));
+    const first = await withRetries(() => hastenWaitingExecutions(pool, WOKEN_AT_ONCE));
+    const failure = await wakeExecutions(requests, prefix, first);
     if (failure !== null) throw failure;
   } catch (error) {
-    log.warn({ err: error }, 'executions that wait for nodes were not woken for this node');
+    log.warn({ err: error }, 'executions that wait for nodes were not all woken for this node');
   }
 };
 

@@ -19,7 +19,8 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
  */
 export const httpExecutor = (allow: readonly string[], { method, limits }: MakeExecutor): Executor => {
   const verb = method.toUpperCase();
-  const agent = new Agent({ connect: { lookup: lookupAllowed(allow) } });
+  // Only the item's signal limits the time: undici's defaults end every call after five minutes.
+  const agent = new Agent({ connect: { lookup: lookupAllowed(allow) }, headersTimeout: 0, bodyTimeout: 0 });
   return {
     runsCode: false,
     run: async (args, { position, executionId, signal }) => {

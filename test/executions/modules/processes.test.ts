@@ -10,6 +10,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -260,4 +261,22 @@ test('a worker without a free descriptor fails its runs with the reason, and run
   const { outcomes, after } = JSON.parse(stdout) as { outcomes: string[]; after: number };
   expect(new Set(outcomes)).toEqual(new Set([expect.stringMatching(/EMFILE|too many open files/i)]));
   expect(after).toBe(0);
+});
+
+test('a process that the system refuses at once leaves its turn to the next one that waits', async () => {
+  const bytes = await assemble('m.wat', NOTHING);
+  const signal = AbortSignal.timeout(60_000);
+  const module = (memoryBytes: number) => ({ functionId: 'f', bytes, memoryBytes });
+  const most = Math.max(4, 2 * availableParallelism());
+  const taken = await Promise.all(Array.from({ length: most }, () => processes.take(module(1_048_576), signal)));
+  const [refused, next] = [1, 2].map(() => processes.take(module(2_097_152), signal));
+  const childProcess = createRequire(__filename)('node:child_process') as { spawn: () => unknown };
+  const spawning = jest.spyOn(childProcess, 'spawn').mockImplementationOnce(() => {
+    throw Object.assign(new Error('spawn ENOMEM'), { code: 'ENOMEM' });
+  });
+  processes.give(taken.pop()!);
+  await expect(refused).rejects.toThrow('ENOMEM');
+  processes.give(await next!);
+  spawning.mockRestore();
+  for (const one of taken) processes.give(one);
 });

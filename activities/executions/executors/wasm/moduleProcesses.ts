@@ -89,7 +89,7 @@ export class ModuleProcesses {
 
   private async start(module: GivenModule, key: string, signal: AbortSignal): Promise<ModuleProcess> {
     if (this.busy.size + this.starting + this.idle.length >= MOST) this.end(this.idle[0]!);
-    const process = new ModuleProcess((this.source ??= guestSource()), limitsOf(module));
+    const process = this.spawn(module);
     this.starting++;
     this.ending.add(process.gone);
     void process.gone.then(() => {
@@ -110,6 +110,16 @@ export class ModuleProcesses {
     } finally {
       this.starting--;
       if (!process.isAlive) this.wake();
+    }
+  }
+
+  /** The system may refuse a process at once: the turn is another's then. */
+  private spawn(module: GivenModule): ModuleProcess {
+    try {
+      return new ModuleProcess((this.source ??= guestSource()), limitsOf(module));
+    } catch (error) {
+      this.wake();
+      throw error;
     }
   }
 
