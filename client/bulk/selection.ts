@@ -16,6 +16,7 @@ import type { Candidate } from '../tasks/list/part';
 import type { Place, Source } from '../tasks/list/sources';
 import { SOURCES } from '../tasks/list/sources';
 import { tagged, taggedDependents } from '../tasks/list/tagged';
+import { openCompared } from './compared';
 import type { StoredDeed, StoredFilter, StoredUpdate } from './stored';
 import { deedOf, filterOf, openFilter } from './stored';
 
@@ -125,7 +126,7 @@ export class Selection {
 
   private errorsOf(rows: readonly ListedTask[]): Promise<string[]> | string[] {
     const texts = rows.map((row) => row.error ?? '');
-    return this.sealer === null || !needsErrors(this.criteria) ? texts : this.sealer.openTexts(texts);
+    return needsErrors(this.criteria) ? openCompared(this.sealer, texts) : texts;
   }
 
   private isMeant(row: ListedTask, error: string): boolean {

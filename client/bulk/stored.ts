@@ -7,6 +7,7 @@ import type { Standing } from '../../workflows/planning/bulk/waits';
 import { waitsFor } from '../../workflows/planning/bulk/waits';
 import type { Change } from '../../workflows/planning/bulk/update';
 import type { TaskState } from '../../workflows/planning/states';
+import { openCompared } from './compared';
 import type { CheckedVerdict } from '../operations/resolve';
 import { sealVerdict } from '../operations/resolve';
 
@@ -56,12 +57,11 @@ export const sealBulk = async (
   return { filter: sealed, deed: { ...deed, ...(await sealVerdict({ sealer }, deed)), as: deed.as } };
 };
 
-/** Decodes the filter of a row. */
+/** Decodes the filter of a row. Throws as `openCompared` does. */
 export const openFilter = async (sealer: Sealer | null, filter: StoredFilter): Promise<StoredFilter> => {
-  if (sealer === null) return filter;
   const opened: StoredFilter = { ...filter };
   for (const field of ERRORS)
-    if (filter[field] !== undefined) opened[field] = (await sealer.openTexts([filter[field]]))[0]!;
+    if (filter[field] !== undefined) opened[field] = (await openCompared(sealer, [filter[field]]))[0]!;
   return opened;
 };
 

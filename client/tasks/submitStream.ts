@@ -8,7 +8,8 @@ const STREAM_CHUNK = 5_000;
 const MOST_PROBLEMS = 1_000;
 
 /**
- * Submits a stream of any length in bounded memory: in chunks, each a separate call of `submit`.
+ * Submits a stream of any length, in chunks, each a separate call of `submit`. Of what went before
+ * only the ids of targets and lanes are kept in memory, and the first problems.
  */
 export const submitStream = async (
   tasks: AsyncIterable<TaskInput>,

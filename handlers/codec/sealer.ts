@@ -1,6 +1,7 @@
 import { ClaimCheck } from './claimCheck';
 import type { Note } from './claimCheck';
 import { CodecError, reasonOf } from './codecError';
+import { ConstantText } from './constantText';
 import { envelopesIn, hasTokens, isEnvelope, readEnvelope, replaceTokens, toEnvelope, toToken } from './envelope';
 import { inParts } from './inParts';
 import { CALL_MS, inTime } from './inTime';
@@ -23,6 +24,7 @@ export const sealerOf = ({ payloadCodec, objectStore }: SealerOptions): Sealer |
 const JSON_PLAIN = { encoding: Buffer.from('json/plain') };
 /** What may become an object. */
 const CLAIMED: readonly ValueKind[] = ['payload', 'result'];
+const NEVER = (): boolean => false;
 const PROBE: Owned = { value: '"muster"', taskId: 'muster' };
 
 /**
@@ -31,10 +33,13 @@ const PROBE: Owned = { value: '"muster"', taskId: 'muster' };
  */
 export class Sealer {
   private readonly claims: ClaimCheck | null;
+  private readonly constants = new Map<string, ConstantText>();
 
   constructor(
     private readonly codec: PayloadCodec | null,
     objectStore: ObjectStoreOptions | undefined,
+    /** How long the codec may take for a part, in ms. */
+    private readonly callMs = CALL_MS,
   ) {
     this.claims = objectStore === undefined ? null : new ClaimCheck(objectStore);
   }
@@ -77,7 +82,7 @@ export class Sealer {
   private async encoded(kind: ValueKind, values: readonly string[], taskIds: TaskIds): Promise<string[]> {
     const { codec } = this;
     if (codec === null) return [...values];
-    return inParts(ownedBy(taskIds, values), PART, PARALLEL_CALLS, encodeBy(codec, kind));
+    return inParts(ownedBy(taskIds, values), PART, PARALLEL_CALLS, encodeBy(codec, kind, this.callMs));
   }
 
   /**
@@ -88,9 +93,10 @@ export class Sealer {
     const owned = ownedBy(taskIds, values);
     const places = values.flatMap((value, place) => (isEnvelope(value) ? [place] : []));
     const opened: (string | CodecError)[] = [...values];
+    const opening: Opening = { kind, away: null };
     const read = await inParts(places, PART, PARALLEL_CALLS, (part) =>
       this.openPart(
-        kind,
+        opening,
         part.map((place) => owned[place]!),
       ),
     );
@@ -103,28 +109,44 @@ export class Sealer {
     return (await this.sealTexts([text]))[0]!;
   }
 
+  /**
+   * Encodes a text of the program, for an hour or two, without waiting for the codec. Null: it has
+   * not answered yet. Throws what it failed with, until it works.
+   */
+  sealConstant(text: string): string | null {
+    if (this.codec === null) return text;
+    let constant = this.constants.get(text);
+    if (constant === undefined) this.constants.set(text, (constant = new ConstantText(() => this.sealText(text))));
+    return constant.get();
+  }
+
   async sealTexts(texts: readonly string[]): Promise<string[]> {
     const { codec } = this;
     if (codec === null || texts.length === 0) return [...texts];
     const json = texts.map((text) => ({ value: JSON.stringify(text), taskId: null }));
-    return (await inParts(json, PART, PARALLEL_CALLS, encodeBy(codec, 'error'))).map(toToken);
+    return (await inParts(json, PART, PARALLEL_CALLS, encodeBy(codec, 'error', this.callMs))).map(toToken);
   }
 
-  /** Decodes what is encoded in texts. A part that cannot be decoded says so in its place. */
-  async openTexts(texts: readonly string[]): Promise<string[]> {
+  /**
+   * Decodes what is encoded in texts. A part that cannot be decoded says so in its place, unless
+   * `isThrown` holds for its `CodecError`, which is thrown then.
+   */
+  async openTexts(texts: readonly string[], isThrown: (error: CodecError) => boolean = NEVER): Promise<string[]> {
     const envelopes = [...new Set(texts.flatMap((text) => (hasTokens(text) ? envelopesIn(text) : [])))];
     if (envelopes.length === 0) return [...texts];
     const opened = await this.open('error', envelopes, null);
+    const thrown = opened.find((one) => typeof one !== 'string' && isThrown(one));
+    if (thrown !== undefined) throw thrown;
     const read = new Map(envelopes.map((envelope, i) => [envelope, textOf(opened[i]!)]));
     return texts.map((text) => replaceTokens(text, (envelope) => read.get(envelope)!));
   }
 
-  private async openPart(kind: ValueKind, part: readonly Owned[]): Promise<(string | CodecError)[]> {
+  private async openPart(opening: Opening, part: readonly Owned[]): Promise<(string | CodecError)[]> {
     const whole = await inParts(part, 1, PARALLEL_CALLS, async ([one]) => [await this.fetched(one!.value)]);
     const good = whole.flatMap((one, place) => (typeof one === 'string' && isEnvelope(one) ? [place] : []));
     if (good.length === 0) return whole;
     const decoded = await this.decodeAll(
-      kind,
+      opening,
       good.map((place) => ({ value: whole[place] as string, taskId: part[place]!.taskId })),
     );
     good.forEach((place, i) => (whole[place] = decoded[i]!));
@@ -144,17 +166,22 @@ export class Sealer {
     }
   }
 
-  private async decodeAll(kind: ValueKind, envelopes: readonly Owned[]): Promise<(string | CodecError)[]> {
+  private async decodeAll(opening: Opening, envelopes: readonly Owned[]): Promise<(string | CodecError)[]> {
     const { codec } = this;
-    if (codec === null)
-      return envelopes.map(() => new CodecError('it is encoded, and no payloadCodec is configured here', false));
+    const allFail = (why: string, away: boolean): CodecError[] => envelopes.map(() => new CodecError(why, away));
+    if (codec === null) return allFail('it is encoded, and no payloadCodec is configured here', false);
+    if (opening.away !== null) return allFail(opening.away, true);
     try {
-      return await decodeBy(codec, kind, envelopes);
+      return await decodeBy(codec, opening.kind, envelopes, this.callMs);
     } catch (error) {
-      if (envelopes.length > 1)
-        return (await inParts(envelopes, 1, PARALLEL_CALLS, ([one]) => this.decodeAll(kind, [one!]))).flat();
-      const away = !(await works(codec));
-      return [new CodecError(`${away ? 'the codec does not work' : 'the codec refuses it'}: ${reasonOf(error)}`, away)];
+      // Asked before they are tried one by one: a codec that hangs would take its time limit for
+      // each.
+      if (!(await works(codec, this.callMs))) {
+        opening.away = `the codec does not work: ${reasonOf(error)}`;
+        return allFail(opening.away, true);
+      }
+      if (envelopes.length === 1) return allFail(`the codec refuses it: ${reasonOf(error)}`, false);
+      return (await inParts(envelopes, 1, PARALLEL_CALLS, ([one]) => this.decodeAll(opening, [one!]))).flat();
     }
   }
 }
@@ -164,6 +191,14 @@ const textOf = (opened: string | CodecError): string =>
 
 /** Ids of the tasks of a list of values; null: they are of no single task. */
 type TaskIds = readonly (string | null)[] | null;
+
+/**
+ * One reading of a list; `away`: why its other parts are not tried, since the codec does not work.
+ */
+interface Opening {
+  kind: ValueKind;
+  away: string | null;
+}
 
 /** A stored value and the id of its task. */
 interface Owned {
@@ -181,11 +216,11 @@ const contextOf = (kind: ValueKind, owned: readonly Owned[]): CodecContext => ({
 });
 
 const encodeBy =
-  (codec: PayloadCodec, kind: ValueKind) =>
+  (codec: PayloadCodec, kind: ValueKind, ms: number) =>
   async (owned: readonly Owned[]): Promise<string[]> => {
     const plain = owned.map(({ value }): EncodedPayload => ({ metadata: JSON_PLAIN, data: Buffer.from(value) }));
     try {
-      const encoded = await inTime(() => codec.encode(plain, contextOf(kind, owned)), CALL_MS);
+      const encoded = await inTime(() => codec.encode(plain, contextOf(kind, owned)), ms);
       checkLength(encoded, owned.length);
       return encoded.map(toEnvelope);
     } catch (error) {
@@ -193,9 +228,14 @@ const encodeBy =
     }
   };
 
-const decodeBy = async (codec: PayloadCodec, kind: ValueKind, owned: readonly Owned[]): Promise<string[]> => {
+const decodeBy = async (
+  codec: PayloadCodec,
+  kind: ValueKind,
+  owned: readonly Owned[],
+  ms: number,
+): Promise<string[]> => {
   const encoded = owned.map(({ value }) => (readEnvelope(value) as { payload: EncodedPayload }).payload);
-  const decoded = await inTime(() => codec.decode(encoded, contextOf(kind, owned)), CALL_MS);
+  const decoded = await inTime(() => codec.decode(encoded, contextOf(kind, owned)), ms);
   checkLength(decoded, owned.length);
   return decoded.map(({ data }) => {
     const json = Buffer.from(data ?? []).toString();
@@ -205,10 +245,10 @@ const decodeBy = async (codec: PayloadCodec, kind: ValueKind, owned: readonly Ow
 };
 
 /** Says whether a codec can decode what it has encoded just now. */
-const works = async (codec: PayloadCodec): Promise<boolean> => {
+const works = async (codec: PayloadCodec, ms: number): Promise<boolean> => {
   try {
-    const [value] = await encodeBy(codec, 'payload')([PROBE]);
-    const [read] = await decodeBy(codec, 'payload', [{ ...PROBE, value: value! }]);
+    const [value] = await encodeBy(codec, 'payload', ms)([PROBE]);
+    const [read] = await decodeBy(codec, 'payload', [{ ...PROBE, value: value! }], ms);
     return read === PROBE.value;
   } catch {
     return false;

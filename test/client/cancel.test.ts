@@ -1,3 +1,4 @@
+import { finishBatch, lockAttempt } from '../../postgres/calls/settle';
 import { eventually } from '../helpers/eventually';
 import type { Shop } from './shop';
 import { broken, cut, items, openShop, placesOf } from './shop';
@@ -138,6 +139,37 @@ test('a cancel waits for the claim that holds its target, and then finds the tas
   claim.release();
   expect(await cancelling).toEqual({ cancelled: [], notCancelled: [{ id: 'r1', state: 'batched' }] });
   expect(await placesOf(shop.pool, 'r1')).toEqual(['member']);
+});
+
+test('the cancel of an accepted batch waits for its settlement, and then finds that it has ended', async () => {
+  const accepting = await openShop({
+    status: async (references) => references.map((reference) => ({ reference, status: 'pending' as const })),
+    results: () => [],
+    cancel: async () => undefined,
+  });
+  try {
+    const { client, pool } = accepting;
+    await client.submit('items', items('desk', 'd1'));
+    const batch = await cut(pool, ['d1'], { attempt: 1, dispatch: null });
+    await pool.query(`update batch set reference = 'r1', poll_at = clock() + interval '1 hour'`);
+    const settlement = await pool.connect();
+    await settlement.query('begin');
+    expect(await lockAttempt(settlement, batch, 1)).toMatchObject({ reference: 'r1' });
+    await finishBatch(settlement, batch, 4, true, 0, null);
+    let answer: unknown;
+    const cancelling = client.cancelBatch(batch).then(
+      (cancelled) => (answer = cancelled),
+      (error: unknown) => (answer = error),
+    );
+    const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+    await eventually(async () => answer !== undefined || (await pool.query(waiting)).rowCount === 1);
+    await settlement.query('commit');
+    settlement.release();
+    expect(await cancelling).toMatchObject({ code: 'NOT_CANCELLABLE', batch, status: 'succeeded' });
+    expect((await pool.query('select from cancellation')).rowCount).toBe(0);
+  } finally {
+    await accepting.stop();
+  }
 });
 
 test('the store is whole after all this', async () => {

@@ -14,6 +14,8 @@ const STRUCK_OFF = 1_000;
 /** Wait after a failure of the store, doubled up to the last. */
 const FIRST_MS = 2_000;
 const LONGEST_PAUSE_MS = 120_000;
+/** Some that cannot be deleted are told of once in this time, and after the store was away. */
+const TELL_EVERY_MS = 3_600_000;
 
 interface Options {
   pool: Pool;
@@ -23,13 +25,15 @@ interface Options {
 
 /**
  * Deletes objects that nothing refers to. An object is struck off once it is deleted: a process
- * that dies in between leaves an entry, and the object is deleted again, which does no harm.
+ * that dies in between leaves an entry, and the object is deleted again, which does no harm. One
+ * that cannot be deleted has its own tries; only where a whole chunk cannot, the store has a rest.
  */
 export class UnneededObjects {
   private running: Promise<void> | null = null;
   private stopped = false;
   private notBefore = 0;
   private waitMs = 0;
+  private tellAt = -Infinity;
 
   constructor(
     private readonly options: Options,
@@ -66,10 +70,10 @@ export class UnneededObjects {
           bad.map(({ key }) => key),
           bad[0]!.error!,
         );
-        return this.failed(bad[0]!.error!, log);
+        if (bad.length === CHUNK) return this.failed(bad[0]!.error!, log);
       }
-      if (this.waitMs > 0) log.info('sweeper: the object store deletes again');
-      this.waitMs = 0;
+      if (gone.length > 0) this.recovered(log);
+      if (bad.length > 0) this.tell(bad[0]!.error!, log);
     }
   }
 
@@ -86,8 +90,22 @@ export class UnneededObjects {
     }
   }
 
+  private recovered(log: Options['log']): void {
+    if (this.waitMs === 0) return;
+    log.info('sweeper: the object store deletes again');
+    this.waitMs = 0;
+    this.tellAt = -Infinity;
+  }
+
+  private tell(error: string, log: Options['log']): void {
+    if (this.now() < this.tellAt) return;
+    log.warn({ error }, 'sweeper: objects of deleted tasks were not deleted; trying again');
+    this.tellAt = this.now() + TELL_EVERY_MS;
+  }
+
   private failed(error: string, log: Options['log']): void {
-    if (this.waitMs === 0) log.warn({ error }, 'sweeper: objects of deleted tasks were not deleted; trying again');
+    if (this.waitMs === 0) this.tellAt = -Infinity; // that it is away is told of, whatever was before
+    this.tell(error, log);
     this.waitMs = Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_MS, 2 * this.waitMs));
     this.notBefore = this.now() + this.waitMs;
   }

@@ -129,6 +129,31 @@ test('a worker that gets the lease of the sweeper amid its steps makes all actio
   jest.restoreAllMocks();
 });
 
+test('of steps that fail a worker logs the first, and of those that it makes none', async () => {
+  const logged: string[] = [];
+  const log = pino({ level: 'warn' }, { write: (line: string) => void logged.push(line) });
+  const { pool, client, handler } = shop;
+  const actions = new BulkActions({
+    ...{ pool, prefix: client.prefix, requests: null as never, log },
+    handlers: new Map([['items', handler]]),
+  });
+  const isMade = (id: string) =>
+    eventually(async () => {
+      actions.begin({ bulkTasks: 0 });
+      return (await client.bulk.get(id))!.state === 'done';
+    });
+  await isMade((await client.bulk.start(update({ priority: 8 }))).id);
+  expect(logged).toEqual([]);
+  const { id } = await client.bulk.start(update({ priority: 9 }));
+  await pool.query(`update bulk_action set place = '{"source": 0, "place": ["x"]}' where id = $1`, [id]);
+  actions.begin({ bulkTasks: 0 });
+  await eventually(async () => (await client.bulk.get(id))!.error !== null);
+  await pool.query('update bulk_action set place = null, due_at = clock() where id = $1', [id]);
+  await isMade(id);
+  await actions.stop();
+  expect(logged.map((line) => (JSON.parse(line) as { bulk: string }).bulk)).toEqual([id]);
+});
+
 /** A client whose codec counts the payloads that it encodes, and waits for `encoding` meanwhile. */
 const counting = (): { client: Client; encoded: string[]; encoding: { wait: () => Promise<unknown> } } => {
   const encoded: string[] = [];

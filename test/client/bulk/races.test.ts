@@ -1,6 +1,7 @@
 import type { Client } from '../../../client';
 import { makeBulkStep } from '../../../client/bulk/step';
 import { TASK_STATES } from '../../../workflows/planning/states';
+import { eventually } from '../../helpers/eventually';
 import type { Shop } from '../shop';
 import { broken, cut, endAlone, items, openShop, statesOf } from '../shop';
 import { afterChoice, made, makeSteps } from './made';
@@ -57,6 +58,28 @@ test('an end beside others that is another one by now is left as it is', async (
   await makeSteps(client);
   expect(await client.bulk.get(id)).toMatchObject({ state: 'done', done: 0, skipped: 1 });
   expect(await statesOf(client, 'a')).toEqual(['a dead 1']);
+});
+
+test('ends beside others that another redrive is taking are left to it, without a wait', async () => {
+  await client.submit('items', items('se', 'a', 'b', 'c'));
+  await cut(shop.pool, ['a', 'b', 'c'], { state: 4 });
+  for (const end of ['a', 'b']) await endAlone(shop.pool, end, TASK_STATES.dead, 'no');
+  const id = await counted({ handler: 'items', where: { state: 'dead' }, action: { do: 'redrive' } });
+  const other = await shop.pool.connect();
+  await other.query('begin');
+  await other.query(`select from outcome where seq = (select seq from task where id = 'a') for update`);
+  let isMade = false;
+  const making = makeSteps(client).then(() => (isMade = true));
+  const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+  const isHeldUp = await eventually(async () => isMade || (await shop.pool.query(waiting)).rowCount === 1).then(
+    () => !isMade,
+  );
+  await other.query('rollback');
+  other.release();
+  await making;
+  expect(isHeldUp).toBe(false);
+  expect(await client.bulk.get(id)).toMatchObject({ state: 'done', total: 2, done: 1, skipped: 1 });
+  expect(await statesOf(client, 'a', 'b')).toEqual(['a dead 1', 'b created 0']);
 });
 
 test('tasks that were claimed, resolved or delayed between choice and change are skipped', async () => {

@@ -84,3 +84,12 @@ test('counts of tenants are bounded', async () => {
   }
   expect([most, usages.size]).toEqual([1_000, 1]);
 });
+
+test('of a tenant that is gone a caller is told so, and once it is back the next call is counted', async () => {
+  const { pool } = database;
+  const quotas = new Quotas(pool, () => 0); // no time passes
+  await expect(quotas.items('gone', 1)).rejects.toMatchObject({ status: 404, message: 'No tenant gone.' });
+  await pool.query(`insert into tenant (name, max_items, created_at) values ('gone', 1, clock())`);
+  await quotas.items('gone', 1);
+  await expect(quotas.items('gone', 1)).rejects.toMatchObject({ status: 429 });
+});
