@@ -55,7 +55,7 @@ export interface Node {
   /** Throws if a worker of this process, or one of its pollers, has failed. */
   checkWorkers(): void;
   /** Notes how late the Temporal server fires timers at most. */
-  noteTimers(lateMs: number): Promise<void>;
+  noteTimers(lateMs: number, isMeasured: boolean): Promise<void>;
   /** Runs until `shutdown`; rejects if a worker fails. */
   run(): Promise<void>;
   shutdown(): void;
@@ -142,7 +142,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     await deps.modules.close();
   };
   const run = (): Promise<void> => runWorkers(workers, { start, stop, shutdown, draining: draining.signal, log });
-  const noteTimers = (lateMs: number): Promise<void> => noteTimersIn(alarms, registry, lateMs);
+  const noteTimers: Node['noteTimers'] = (lateMs, isMeasured) => noteTimersIn(alarms, registry, { lateMs, isMeasured });
   const checkWorkers = (): void => workers.forEach(checkWorker);
   return { id, deps, sweepCounts: sweeper.counts, checkWorkers, noteTimers, run, shutdown };
 };
@@ -151,9 +151,13 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
 const keptOf = ({ name, restartGraceMs }: ActivityDeps['nodes']) =>
   name === null ? null : { name, forMs: restartGraceMs };
 
-const noteTimersIn = (alarms: Alarms, registry: Registry, lateMs: number): Promise<void> => {
+const noteTimersIn = async (
+  alarms: Alarms,
+  registry: Registry,
+  { lateMs, isMeasured }: { lateMs: number; isMeasured: boolean },
+): Promise<void> => {
   alarms.noteTimers(lateMs);
-  return registry.noteTimers(lateMs);
+  if (isMeasured) await registry.noteTimers(lateMs);
 };
 
 /** Wakes the executions that wait for a node, if this one serves any. */

@@ -1,6 +1,7 @@
 import type { NativeConnection, WorkflowBundleOption } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { MusterError } from '../client/errors';
+import { NODE_LIVE_MS, readTimersLate } from '../postgres/nodes/node';
 import type { Pool } from '../postgres/pool';
 import type { CallbackServer } from './callbacks/server';
 import { listenForCallbacks } from './callbacks/server';
@@ -108,7 +109,8 @@ export const startWorker = async (settings: Settings, options: WorkerOptions): P
     metrics = await serveMetrics(node, pool, health, options);
     callbacks?.serve(node.deps);
     const { requests, draining } = node.deps;
-    void warnOfCoarseTimers({ requests, prefix: settings.prefix, log, note: node.noteTimers, signal: draining });
+    const known = (): Promise<number | null> => readTimersLate(pool, NODE_LIVE_MS);
+    void warnOfCoarseTimers({ requests, prefix: settings.prefix, log, known, note: node.noteTimers, signal: draining });
     const parts = { node, servers, health, metrics, callbacks, poisoned: poisoned.signal };
     return running(parts, settings, { ...options, ...workflows });
   } catch (error) {

@@ -90,7 +90,22 @@ where s.fanout_id = d.fanout_id and s.no = d.no`,
   return rowCount ?? 0;
 };
 
-/** Deletes discarded fan-outs without segments, with their other rows. */
+/** Deletes some rows of adds of discarded fan-outs: one may have had millions of them. */
+const deleteAdds = async (db: Queryable, limit: number): Promise<number> => {
+  const { rowCount } = await db.query({
+    name: 'delete-adds',
+    text: `
+delete from fanout_add a using (
+  select a.fanout_id, a.key
+  from (select id from fanout where state = 4 /* deleted */ order by active_at limit 100) f
+    cross join lateral (select fanout_id, key from fanout_add where fanout_id = f.id limit $1) a limit $1) d
+where a.fanout_id = d.fanout_id and a.key = d.key`,
+    values: [limit],
+  });
+  return rowCount ?? 0;
+};
+
+/** Deletes discarded fan-outs without segments and adds, with their event. */
 const deleteFanouts = async (db: Queryable, limit: number): Promise<number> => {
   const { rows } = await db.query<{ n: number }>({
     name: 'delete-fanouts',
@@ -99,8 +114,8 @@ with over as materialized (
   select f.id
   from fanout f
   where f.state = 4 /* deleted */ and not exists (select from segment s where s.fanout_id = f.id)
+    and not exists (select from fanout_add a where a.fanout_id = f.id)
   order by f.id limit $1 for update of f skip locked),
-adds as (delete from fanout_add a using over o where a.fanout_id = o.id),
 told as (delete from notification n using over o where n.fanout_id = o.id),
 gone as (delete from fanout f using over o where f.id = o.id returning 1)
 select count(*)::int as n
@@ -120,6 +135,7 @@ export interface ReapIntervals {
 /** Fan-outs per statement: its transaction takes milliseconds. */
 const FANOUTS = 500;
 const SEGMENTS = 2_000;
+const ADDS = 2_000;
 const NOTHING: ExpiredFanouts = { fanouts: 0, items: 0, told: 0 };
 
 /**
@@ -131,6 +147,7 @@ export const reapRound = async (pool: Pool, { openIdleMs, sealedIdleMs, keepEnde
   const sealed = sealedIdleMs === null ? NOTHING : await expireFanouts(pool, 1, sealedIdleMs, FANOUTS);
   const discarded = keepEndedMs === null ? 0 : await discardFanouts(pool, keepEndedMs, FANOUTS);
   const deletedSegments = await deleteSegments(pool, SEGMENTS);
+  const deletedAdds = await deleteAdds(pool, ADDS);
   const deletedFanouts = await deleteFanouts(pool, FANOUTS);
   return {
     expiredOpen: open.fanouts,
@@ -139,6 +156,7 @@ export const reapRound = async (pool: Pool, { openIdleMs, sealedIdleMs, keepEnde
     told: open.told + sealed.told,
     deletedSegments,
     deletedFanouts,
-    more: [open.fanouts, sealed.fanouts, discarded, deletedFanouts].includes(FANOUTS) || deletedSegments > 0,
+    more:
+      [open.fanouts, sealed.fanouts, discarded, deletedFanouts].includes(FANOUTS) || deletedSegments + deletedAdds > 0,
   };
 };

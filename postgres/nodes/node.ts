@@ -64,6 +64,21 @@ returning (extract(epoch from clock() - (select seen_at from was)) * 1000)::floa
   return rows[0]!.silentMs;
 };
 
+/**
+ * Returns how late timers of the Temporal server are, as live nodes measured; null: none did yet.
+ */
+export const readTimersLate = async (db: Queryable, nodeLiveMs: number): Promise<number | null> => {
+  const { rows } = await db.query<{ lateMs: number | null }>({
+    name: 'read-timers-late',
+    text: `
+select max(timers_late_ms)::float8 as "lateMs"
+from node
+where seen_at > clock() - $1 * interval '1 ms'`,
+    values: [nodeLiveMs],
+  });
+  return rows[0]!.lateMs;
+};
+
 /** Removes a node that stops cleanly, so that nothing waits for its signs of life. */
 export const removeNode = async (db: Queryable, id: string): Promise<void> => {
   await db.query({ name: 'remove-node', text: 'delete from node where id = $1', values: [id] });

@@ -173,3 +173,30 @@ test('large ones go in bounded steps, and nobody sees half of one [D14]', async 
   for (let i = 0; i < 4; i++) await reaper.look(counts);
   expect([counts, await segments()]).toEqual([{ expiredFanouts: 0, deletedFanouts: 1 }, 0]);
 });
+
+test('the rows of adds of many go in bounded steps, too, and each fan-out after its own', async () => {
+  const ids = [await filled(true), await filled(true), await filled(true)].map(({ id }) => id);
+  await shop.pool.query(`
+insert into fanout_add (fanout_id, key, first, items)
+select f.id, 'key ' || n, 0, 1 from fanout f cross join generate_series(1, 1500) n`);
+  const adds = async (): Promise<number> => (await shop.pool.query('select from fanout_add')).rowCount!;
+  const intervals = { openIdleMs: null, sealedIdleMs: 0, keepEndedMs: 0 };
+  const first = await reapRound(shop.pool, intervals);
+  expect([await adds(), first]).toMatchObject([2_500, { deletedSegments: 3, deletedFanouts: 1, more: true }]);
+  await expectWhole(shop.client);
+  expect(await shop.client.reapFanouts({ sealedIdleMs: 0, keepEndedMs: 0 })).toMatchObject({
+    deletedFanouts: 2,
+  });
+  expect([await adds(), (await shop.pool.query('select from fanout')).rowCount]).toEqual([0, 0]);
+  for (const id of ids) expect(await stateOf(id)).toBeUndefined();
+});
+
+test('a look that fails is not repeated with each round', async () => {
+  let looks = 0;
+  const failing = { query: () => Promise.reject(new Error(`look ${++looks}`)) };
+  const reaper = new FanoutReaper(failing as unknown as FanoutShop['pool'], DEFAULT_REAP);
+  const counts = { expiredFanouts: 0, deletedFanouts: 0 };
+  await expect(reaper.look(counts)).rejects.toThrow('look 1');
+  await reaper.look(counts);
+  expect(looks).toBe(1);
+});

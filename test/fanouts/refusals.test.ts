@@ -1,4 +1,6 @@
+import { ackItems } from '../../postgres/fanouts/ack';
 import { itemIdOf } from '../../workflows/planning/fanouts/itemId';
+import { eventually } from '../helpers/eventually';
 import { expectWhole } from '../helpers/whole';
 import type { FanoutShop } from './shop';
 import { openFanoutShop } from './shop';
@@ -46,6 +48,24 @@ test('an ack with one bad id changes nothing, and names each bad one with its re
   await expect(shop.client.readItems([ids[0]!, `${id}:0:10`])).rejects.toMatchObject({
     problems: [{ code: 'INDEX_PAST_END' }],
   });
+});
+
+test('a reopen that waited for the ack which completes its fan-out is refused: a completion stands', async () => {
+  const { id, ids } = await filled(2);
+  await shop.client.sealFanout(id);
+  await shop.client.ackItems(ids[0]!);
+  const acking = await shop.pool.connect();
+  await acking.query('begin');
+  const last = await ackItems(acking, [{ fanout: id, segment: 0, indexes: [1] }]);
+  expect(last).toMatchObject({ changed: 1, completed: [{ id }] });
+  const reopened = shop.client.reopenItems(ids[0]!).catch((error: unknown) => error);
+  const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+  await eventually(async () => (await shop.pool.query(waiting)).rowCount === 1);
+  await acking.query('commit');
+  acking.release();
+  expect(await reopened).toMatchObject({ problems: [{ id: ids[0], code: 'FANOUT_COMPLETE' }], applied: 0 });
+  expect(await shop.client.readItems(ids)).toEqual([true, true]);
+  expect(await shop.client.getFanout(id)).toMatchObject({ state: 'complete', open: 0 });
 });
 
 test('of a call in portions, those before the bad one stand, and the error says how many [D10]', async () => {

@@ -62,7 +62,7 @@ const stuckRuns = (temporal: Client): StuckRuns =>
   new StuckRuns({
     pool: database.pool,
     requests: new Requests(temporal),
-    prefix: 'lost',
+    ...{ prefix: 'lost', node: 'sweeper' },
     log: pino({ enabled: false }),
     stuck: { lostMs: 2_000 },
   });

@@ -27,6 +27,7 @@ test('among silent runs, those that more waits for are looked at before the lead
       pool: database.pool,
       requests: new Requests(temporal),
       prefix,
+      node: 'sweeper',
       log: pino({ enabled: false }),
     });
     await stuck.look([...leaders, ...others]);

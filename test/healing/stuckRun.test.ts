@@ -1,7 +1,7 @@
 import { msToTs } from '@temporalio/common/lib/time';
 import { isOwn } from '../../activities/grouping/reserve';
 import type { RunFacts } from '../../workers/sweeper/stuckRun';
-import { nextRestMs, quietOf, sinceSeen, STUCK_LIMITS, whyStuck } from '../../workers/sweeper/stuckRun';
+import { nextRestMs, quietOf, sinceSeen, STUCK_LIMITS, whyStuck, workersOf } from '../../workers/sweeper/stuckRun';
 
 /** Which silent run is stuck, and which is only slow; and whose turn a run may take. */
 
@@ -16,6 +16,7 @@ const run: RunFacts = {
   untaken: 0,
   isOfOneWorker: false,
   isHolderGone: false,
+  areWorkersGone: false,
   quietMs: 0,
   takesTurns: true,
 };
@@ -71,6 +72,17 @@ test.each<[string, Partial<RunFacts>, RegExp | null]>([
   ['the same, not for long', { activities: 1, quietMs: 7_000, takesTurns: false }, null],
   ['the same of a leader', { activities: 1, quietMs: 8_000 }, null],
   [
+    'the same, while it is signalled all the time',
+    { ...started(1), activities: 1, quietMs: 8_000, takesTurns: false },
+    /its activities give no sign of life/,
+  ],
+  [
+    'its activity is with a worker whose own signs of life have ended',
+    { ...untaken(1, 0), silentMs: 9_000, activities: 1, areWorkersGone: true, takesTurns: false },
+    /the workers that have its activities/,
+  ],
+  ['the same of a leader, which has them taken by others', { activities: 1, areWorkersGone: true }, null],
+  [
     'a monitor’s long history is not replayed in time',
     { ...untaken(1, 5_000), takesTurns: false },
     /its history is long/,
@@ -103,12 +115,25 @@ test.each<[string, Partial<RunFacts>, RegExp | null]>([
   else expect(why).toMatch(expected);
 });
 
+test('where one failure is enough, it is told as one', () => {
+  const why = whyStuck({ ...run, ...untaken(2) }, { ...STUCK_LIMITS, attempts: 2 });
+  expect(why).toBe('its workflow task failed or timed out once');
+});
+
 const heartbeats = { activityOptions: { heartbeatTimeout: msToTs(5_000) } };
 const due = { activityId: '1', state: 1, attempt: 2 };
 const held = {
   ...{ activityId: '5', state: 2, attempt: 1, lastStartedTime: msToTs(1_000), lastHeartbeatTime: msToTs(3_000) },
   ...heartbeats,
 };
+
+test('workers have activities that have begun, and whose next attempt does not wait', () => {
+  const of = (worker: string, state = 2) => ({ ...held, state, lastWorkerIdentity: worker });
+  expect(workersOf([of('a'), of('b', 3), of('a')])).toEqual(['a', 'b']);
+  expect(workersOf([])).toBeNull();
+  expect(workersOf([of('a'), { ...due, lastWorkerIdentity: 'b' }])).toBeNull();
+  expect(workersOf([of('a'), held])).toBeNull(); // a server that names no worker
+});
 
 test('activities are the same without a new sign, in whichever order a server names them', () => {
   expect(quietOf([held, due])).toEqual(quietOf([due, held]));

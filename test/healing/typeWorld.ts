@@ -69,6 +69,7 @@ export class TypeWorld {
       pool: undefined as never,
       requests: new Requests(temporal),
       prefix: this.prefix,
+      node: 'sweeper',
       log,
       stuck,
     });

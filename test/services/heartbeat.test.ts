@@ -37,6 +37,27 @@ test('what is new is said also when it comes in the middle of a write: a node th
   await database.drop();
 });
 
+test('a node that the store did not know is told to answer; a sign that cannot be written is logged', async () => {
+  const database = await createDatabase();
+  let answers = 0;
+  const warned: string[] = [];
+  const write = (line: string): void => void warned.push((JSON.parse(line) as { msg: string }).msg);
+  const log = pino({ level: 'warn' }, { write });
+  const heartbeat = new Heartbeat({ pool: database.pool, log, onAnswers: () => void answers++ });
+  try {
+    const row = { id: 'a', taskQueue: 'q', handlers: [], version: '1', draining: false };
+    heartbeat.beat(row, 20, 60_000);
+    await eventually(() => answers + warned.length > 0);
+    expect([answers, warned]).toEqual([1, []]);
+    await database.pool.query('alter table node rename to away');
+    await eventually(() => answers + warned.length > 1);
+    expect([answers, warned]).toEqual([1, ['a heartbeat could not be written; trying again']]);
+  } finally {
+    await heartbeat.stop();
+    await database.drop();
+  }
+});
+
 describe('a chunk', () => {
   const LEASE_MS = 600;
   let database: TestDatabase;

@@ -34,9 +34,15 @@ export class FanoutReaper {
 
   async look(counts: Pick<SweepCounts, 'expiredFanouts' | 'deletedFanouts'>): Promise<void> {
     if (performance.now() < this.nextAt) return;
-    const { expiredOpen, expiredSealed, deletedFanouts, more } = await reapRound(this.pool, this.intervals);
-    counts.expiredFanouts += expiredOpen + expiredSealed;
-    counts.deletedFanouts += deletedFanouts;
-    this.nextAt = more ? 0 : performance.now() + this.everyMs;
+    let goesOn = false;
+    try {
+      const { expiredOpen, expiredSealed, deletedFanouts, more } = await reapRound(this.pool, this.intervals);
+      counts.expiredFanouts += expiredOpen + expiredSealed;
+      counts.deletedFanouts += deletedFanouts;
+      goesOn = more;
+    } finally {
+      // Also after a failure: a statement that takes too long would take as long in each round.
+      this.nextAt = goesOn ? 0 : performance.now() + this.everyMs;
+    }
   }
 }

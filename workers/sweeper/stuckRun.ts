@@ -1,5 +1,5 @@
 import { optionalTsToMs } from '@temporalio/common/lib/time';
-import type { DescribedActivity } from '../temporal/openRun';
+import type { DescribedActivity, DescribedTask } from '../temporal/openRun';
 import { LONG_EVENTS, LONG_SILENT_MS } from './longRuns';
 
 /** What the server and the store say about an open run that had something to do. */
@@ -26,6 +26,8 @@ export interface RunFacts {
   isOfOneWorker: boolean;
   /** The worker that has its pending workflow task gives no sign of life. */
   isHolderGone: boolean;
+  /** Workers have all of its activities, and none of these workers gives a sign of life. */
+  areWorkersGone: boolean;
   /** Its activities in flight, and how many of them no worker has ever started. */
   activities: number;
   untaken: number;
@@ -86,15 +88,17 @@ export const STUCK_LIMITS: StuckLimits = {
 const EQUAL_ATTEMPTS = 3;
 
 /**
- * Says why a run will not make progress by itself; null: it may. A run whose workers are only slow
- * must stay: its task waits to be taken (no worker polls, nor would one for the next run), or has
- * timed out once. Only a long history is not worth the wait.
+ * Says why a run will not make progress by itself; null: it may. A run whose workers are only slow,
+ * and give signs of life, must stay: its task waits to be taken (no worker polls, nor would one for
+ * the next run), or has timed out once. Only a long history is not worth the wait.
  */
 export const whyStuck = (run: RunFacts, limits: StuckLimits): string | null => {
   const { task, silentMs, activities } = run;
   const isSilent = silentMs >= limits.silentMs;
+  // Also with a workflow task: one that is signalled often has one at most looks.
+  if (!run.takesTurns && run.areWorkersGone) return 'the workers that have its activities give no sign of life';
+  if (!run.takesTurns && run.quietMs >= limits.lostMs) return 'its activities give no sign of life';
   if (task === null) {
-    if (!run.takesTurns && run.quietMs >= limits.lostMs) return 'its activities give no sign of life';
     if (!isSilent) return null;
     if (run.takesTurns || activities === 0) return 'it was woken and does nothing';
     return run.untaken === activities ? 'no worker takes up its activities' : null;
@@ -127,6 +131,24 @@ export const whyStuck = (run: RunFacts, limits: StuckLimits): string | null => {
 /** `temporal.api.enums.v1`: PENDING_ACTIVITY_STATE_SCHEDULED, _STARTED, _CANCEL_REQUESTED. */
 const SCHEDULED = 1;
 const WITH_WORKER: readonly unknown[] = [2, 3];
+
+/**
+ * Returns the identities of the workers that have the activities; null: there are none, or one is
+ * with none.
+ */
+export const workersOf = (activities: readonly DescribedActivity[]): string[] | null => {
+  const workers = activities.map(({ state, lastWorkerIdentity }) =>
+    WITH_WORKER.includes(state) ? (lastWorkerIdentity ?? null) : null,
+  );
+  return workers.length === 0 || workers.includes(null) ? null : [...new Set(workers as string[])];
+};
+
+/** Names a task, and whether a worker has it; null: there is none, or the server tells no times. */
+export const nameOf = (task: DescribedTask | null): string | null => {
+  if (task === null) return null;
+  const at = task.isStarted ? task.startedAt : task.scheduledAt;
+  return at === null ? null : `${task.isStarted ? 'taken' : 'waits'} ${task.attempt} ${at}`;
+};
 
 /** Time in which a worker takes up an activity that is due, if it is not busy. */
 const TAKEN_UP_MS = 4_000;
@@ -193,3 +215,12 @@ export const sinceSeen = (before: Since | null, what: string | null, now: number
   if (what === null) return null;
   return before?.what === what ? before : { what, since: now };
 };
+
+/**
+ * Orders runs by how much waits for them: one queuer holds up every lane, one leader only its
+ * targets. After an outage some hundred leaders are silent, and a look at all of them takes long.
+ */
+export const mostHeldUpFirst = <T extends { type: string }>(runs: readonly T[]): T[] => [
+  ...runs.filter(({ type }) => type !== 'leader'),
+  ...runs.filter(({ type }) => type === 'leader'),
+];

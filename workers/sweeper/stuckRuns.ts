@@ -5,18 +5,30 @@ import type { Pool } from '../../postgres/pool';
 import { RUNNING, saysNoRun } from '../../workflows/planning/protocol';
 import type { Requests } from '../../workflows/temporal/requests';
 import type { SweepCounts } from './counts';
-import type { DescribedRun, DescribedTask } from '../temporal/openRun';
+import type { DescribedRun } from '../temporal/openRun';
 import { askForRun } from '../temporal/openRun';
 import { Holders } from '../temporal/holders';
 import { isForOneWorker } from '../temporal/stickyTask';
 import { OwnStops } from '../ownStops';
 import type { Quiet, Since, StuckLimits } from './stuckRun';
-import { isAgain, isWaiting, nextRestMs, quietOf, sinceSeen, STUCK_LIMITS, whyStuck } from './stuckRun';
+import {
+  isAgain,
+  isWaiting,
+  mostHeldUpFirst,
+  nameOf,
+  nextRestMs,
+  quietOf,
+  sinceSeen,
+  STUCK_LIMITS,
+  whyStuck,
+  workersOf,
+} from './stuckRun';
 
 export interface StuckRunsOptions {
   pool: Pool;
   requests: Requests;
   prefix: string;
+  node: string;
   log: Logger;
   /** Default: `STUCK_LIMITS`. */
   stuck?: Partial<StuckLimits> | undefined;
@@ -36,8 +48,8 @@ export interface SilentRun {
 /** Time between two looks at the same run. */
 const LOOK_MS = 5_000;
 const LOOK_AT_VERSION_MS = 1_000;
-/** The same of a run whose workflow task a node has, which may be gone. */
-const LOOK_AT_TASK_MS = 500;
+/** The same of a run whose workflow task, or activities, nodes have, which may be gone. */
+const LOOK_AT_HELD_MS = 500;
 const PARALLELISM = 8;
 /** `temporal.api.enums.v1.WORKFLOW_EXECUTION_STATUS_FAILED`. */
 const FAILED = 3;
@@ -176,9 +188,10 @@ export class StuckRuns {
     const { takesTurns, workflowId } = silent;
     const { task } = run;
     const held = task === null ? null : await this.holders.isGone({ workflowId, runId: run.runId, task });
-    if (held !== null) memory.lookAt = Math.min(memory.lookAt, now + LOOK_AT_TASK_MS);
-    const isHolderGone = held === true;
-    const facts = { ...run, silentMs, taskMs, isOfOneWorker, isHolderGone, quietMs, takesTurns };
+    const lost = takesTurns || run.workers === null ? null : await this.holders.areGone(run.workers);
+    if (held !== null || lost !== null) memory.lookAt = Math.min(memory.lookAt, now + LOOK_AT_HELD_MS);
+    const gone = { isHolderGone: held === true, areWorkersGone: lost === true };
+    const facts = { ...run, ...gone, silentMs, taskMs, isOfOneWorker, quietMs, takesTurns };
     const why = whyStuck(facts, this.limits);
     if (why === null) return false;
     await this.beginAnew(silent, run, why);
@@ -199,23 +212,21 @@ export class StuckRuns {
 
   private async beginAnew({ type, workflowId, silentMs, wake }: SilentRun, run: Run, reason: string): Promise<void> {
     const why = `stuck: ${reason}; the next run continues from the store`;
-    await this.options.requests
+    const failure = await this.options.requests
       .send({ kind: 'terminate' }, ({ workflow }) => workflow.getHandle(workflowId, run.runId).terminate(why))
-      .catch((error: unknown) => {
-        if (!(error instanceof WorkflowNotFoundError)) throw error; // it has ended by itself
-      });
+      .then(() => null)
+      .catch((error: unknown) => (error instanceof WorkflowNotFoundError ? null : error)); // or it has ended by itself
     const { runId, buildId } = run;
-    this.options.log.warn(
-      {
-        type,
-        workflowId,
-        runId,
-        reason,
-        silentMs: Math.round(silentMs),
-        ...(buildId === '' ? {} : { version: buildId }),
-      },
-      'a stuck run was terminated and restarted',
-    );
+    const version = buildId === '' ? {} : { version: buildId };
+    const ended = { type, workflowId, runId, reason, silentMs: Math.round(silentMs), ...version };
+    if (failure !== null) {
+      this.options.log.warn(
+        { ...ended, err: failure },
+        'a stuck run was told to end, and the server did not say it has',
+      );
+      throw failure;
+    }
+    this.options.log.warn(ended, 'a stuck run was terminated and restarted');
     await wake();
   }
 
@@ -233,6 +244,7 @@ export class StuckRuns {
         activities: activities.length,
         untaken: activities.filter((activity) => isWaiting(activity) && !isAgain(activity)).length,
         quiet: quietOf(activities),
+        workers: workersOf(activities),
       };
     } catch (error) {
       if (isGrpcServiceError(error) && saysNoRun(error)) return null;
@@ -273,22 +285,6 @@ export class StuckRuns {
   }
 }
 
-/**
- * Orders runs by how much waits for them: one queuer holds up every lane, one leader only its
- * targets. After an outage some hundred leaders are silent, and a look at all of them takes long.
- */
-const mostHeldUpFirst = (runs: readonly SilentRun[]): SilentRun[] => [
-  ...runs.filter(({ type }) => type !== 'leader'),
-  ...runs.filter(({ type }) => type === 'leader'),
-];
-
-/** Names a task, and whether a worker has it; null: there is none, or the server tells no times. */
-const nameOf = (task: DescribedTask | null): string | null => {
-  if (task === null) return null;
-  const at = task.isStarted ? task.startedAt : task.scheduledAt;
-  return at === null ? null : `${task.isStarted ? 'taken' : 'waits'} ${task.attempt} ${at}`;
-};
-
 interface Run extends Omit<DescribedRun, 'status' | 'version' | 'activities'> {
   /** Build id of the version that it is pinned to; empty: none. */
   buildId: string;
@@ -296,4 +292,6 @@ interface Run extends Omit<DescribedRun, 'status' | 'version' | 'activities'> {
   activities: number;
   untaken: number;
   quiet: Quiet | null;
+  /** Those that have its activities. */
+  workers: string[] | null;
 }

@@ -40,7 +40,8 @@ interface Sign {
 }
 
 /**
- * Knows which workers are gone that have the workflow tasks of silent runs, by their signs of life.
+ * Knows which workers are gone that have the workflow tasks or activities of silent runs, by their
+ * signs of life.
  */
 export class Holders {
   private readonly signs = new Map<string, Sign>();
@@ -48,7 +49,8 @@ export class Holders {
   /** What was read in this round: many runs have the same holder. */
   private asked = new Map<string, Promise<boolean | null>>();
 
-  constructor(private readonly options: { pool: Pool; requests: Requests }) {}
+  /** `node`: this process, which is not gone, whatever keeps its signs from the store. */
+  constructor(private readonly options: { pool: Pool; requests: Requests; node: string }) {}
 
   /** Begins a round of looks at these workflows, and forgets others. */
   begin(workflowIds: ReadonlySet<string>): void {
@@ -67,7 +69,20 @@ export class Holders {
     const { isStarted, attempt, startedAt } = held.task;
     if (!isStarted || attempt !== 1 || startedAt === null) return null;
     const identity = await this.holderOf(held, startedAt).catch(() => null);
-    if (identity === null) return null;
+    return identity === null ? null : this.isNodeGone(identity);
+  }
+
+  /**
+   * Says whether all of these workers are gone, or stopped; null: it is not known of one. Never
+   * rejects.
+   */
+  async areGone(identities: readonly string[]): Promise<boolean | null> {
+    const gone = await Promise.all(identities.map((identity) => this.isNodeGone(identity)));
+    return gone.includes(null) ? null : !gone.includes(false);
+  }
+
+  private isNodeGone(identity: string): Promise<boolean | null> {
+    if (identity === this.options.node) return Promise.resolve(false);
     const asked = this.asked.get(identity) ?? this.isSilent(identity).catch(() => null);
     this.asked.set(identity, asked);
     return asked;

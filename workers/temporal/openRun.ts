@@ -47,6 +47,8 @@ export interface DescribedActivity {
   nextAttemptScheduleTime?: Timestamp | null;
   lastStartedTime?: Timestamp | null;
   lastHeartbeatTime?: Timestamp | null;
+  /** Of the worker that took it up last. */
+  lastWorkerIdentity?: string | null;
   /** Absent in answers of servers that do not know it. */
   activityOptions?: { heartbeatTimeout?: Timestamp | null } | null;
 }

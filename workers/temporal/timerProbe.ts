@@ -65,29 +65,34 @@ export const isCoarse = (lateMs: number): boolean => lateMs >= COARSE_MS - DELAY
 
 interface WarnOptions extends TimerProbeOptions {
   log: Logger;
-  /** Notes how late they are, for `explain` and for alarms. */
-  note(lateMs: number): Promise<void>;
+  /** Returns what other workers have measured; null: none has yet. */
+  known(): Promise<number | null>;
+  /** Notes how late they are, for alarms, and for `explain` where this worker measured it. */
+  note(lateMs: number, isMeasured: boolean): Promise<void>;
   /** Aborted when the worker stops. */
   signal: AbortSignal;
 }
 
-/** Rests before a worker measures again, if another was measuring, and if it failed. */
+/** Rests before a worker looks again, if another was measuring, and if it failed. */
 const AGAIN_MS = 3_000;
 const AFTER_FAILURE_MS = 30_000;
 
 /**
  * Measures the timers once, at the start of a worker, notes how late they are, and warns where
- * lingers and quiet periods under a second need alarms. Never throws.
+ * lingers and quiet periods under a second need alarms. While another worker measures, what others
+ * have found will do: many that start at once need not wait for each other. Never throws.
  */
-export const warnOfCoarseTimers = async ({ log, note, signal, ...options }: WarnOptions): Promise<void> => {
+export const warnOfCoarseTimers = async ({ log, known, note, signal, ...options }: WarnOptions): Promise<void> => {
   while (!signal.aborted) {
     let restMs = AGAIN_MS;
     try {
       const measured = await measureTimers(options);
       if (measured !== null) {
         if (measured.isCoarse) warn(log, measured);
-        return await note(measured.lateMs);
+        return await note(measured.lateMs, true);
       }
+      const lateMs = await known();
+      if (lateMs !== null) await note(lateMs, false);
     } catch (error) {
       log.debug({ err: error }, 'the delay of timers could not be measured');
       restMs = AFTER_FAILURE_MS;

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection } from '@temporalio/client';
 import { Client } from '@temporalio/client';
+import { msToTs } from '@temporalio/common/lib/time';
 import pino from 'pino';
 import { touchNode } from '../../../postgres/nodes/node';
 import { Holders } from '../../../workers/temporal/holders';
@@ -47,13 +48,36 @@ const begin = async (identity: string) => {
   return { workflowId, runId };
 };
 
+const SCHEDULE_ACTIVITY = 1;
+const poll = <T>(work: () => Promise<T>): Promise<T> => connection.withDeadline(Date.now() + 20_000, work);
+
+/** Begins a run that waits for an activity, as a monitor does, which this worker has. */
+const beginActivity = async (identity: string): Promise<{ workflowId: string; runId: string }> => {
+  const queue = `held-${randomUUID()}`;
+  const workflowId = `${queue}/run`;
+  const { workflow, workflowService } = client;
+  const { firstExecutionRunId: runId } = await workflow.start('monitor', { taskQueue: queue, workflowId });
+  const taskQueue = { name: queue };
+  const asked = { namespace: 'default', taskQueue, identity };
+  const { taskToken } = await poll(() => workflowService.pollWorkflowTaskQueue(asked));
+  const long = msToTs(600_000);
+  const scheduleActivityTaskCommandAttributes = {
+    ...{ activityId: '1', activityType: { name: 'poll' }, taskQueue },
+    ...{ startToCloseTimeout: long, heartbeatTimeout: long },
+  };
+  const commands = [{ commandType: SCHEDULE_ACTIVITY, scheduleActivityTaskCommandAttributes }];
+  await workflowService.respondWorkflowTaskCompleted({ namespace: 'default', taskToken, commands });
+  await poll(() => workflowService.pollActivityTaskQueue(asked));
+  return { workflowId, runId };
+};
+
 /** Looks as the sweeper does, for so long; returns whether the run was begun anew. */
-const lookFor = async (ms: number, workflowId: string): Promise<boolean> => {
+const lookFor = async (ms: number, workflowId: string, takesTurns = true): Promise<boolean> => {
   const { pool } = database;
   const stuck = new StuckRuns({
-    ...{ pool, prefix: 'held', log: pino({ enabled: false }), requests: new Requests(client) },
+    ...{ pool, prefix: 'held', node: 'sweeper', log: pino({ enabled: false }), requests: new Requests(client) },
   });
-  const silent = { type: 'leader', workflowId, silentMs: 3_000, takesTurns: true, wake: () => Promise.resolve() };
+  const silent = { type: 'leader', workflowId, silentMs: 3_000, takesTurns, wake: () => Promise.resolve() };
   const counts = { stuckRuns: 0 };
   for (const end = performance.now() + ms; performance.now() < end && counts.stuckRuns === 0; await sleep(500))
     await stuck.look([silent], counts);
@@ -68,6 +92,25 @@ test('its run is begun anew 9 s after its last sign of life, not before', async 
   expect(await lookFor(16_000, workflowId)).toBe(true);
   expect(performance.now() - beatAt).toBeGreaterThan(9_000);
   expect((await client.workflow.getHandle(workflowId, runId).describe()).status.name).toBe('TERMINATED');
+});
+
+test('a monitor whose activity such a worker has is begun anew, also while it is signalled', async () => {
+  const [dead, alive] = [`dead-${randomUUID()}`, `alive-${randomUUID()}`];
+  await Promise.all([beat(dead), beat(alive)]);
+  const [gone, held] = await Promise.all([beginActivity(dead), beginActivity(alive)]);
+  const signal = async () => {
+    for (const { workflowId } of [gone, held]) await client.workflow.getHandle(workflowId).signal('look');
+    await beat(alive);
+  };
+  await signal(); // its workflow task waits for a worker that is not there
+  const beating = setInterval(() => void signal().catch(() => undefined), 2_000);
+  try {
+    const begunAnew = await Promise.all([gone, held].map(({ workflowId }) => lookFor(16_000, workflowId, false)));
+    expect(begunAnew).toEqual([true, false]);
+  } finally {
+    clearInterval(beating);
+  }
+  expect((await client.workflow.getHandle(gone.workflowId, gone.runId).describe()).status.name).toBe('TERMINATED');
 });
 
 test('a worker whose signs come late, and one that is no node, are waited for', async () => {
@@ -89,11 +132,11 @@ test('a worker whose signs come late, and one that is no node, are waited for', 
 });
 
 /** Asks about a node's run, each time in a round of its own unless said otherwise. */
-const asking = async (node: string, ageS: number, pool = database.pool) => {
+const asking = async (node: string, ageS: number, pool = database.pool, own = 'sweeper') => {
   await beat(node);
   await database.pool.query(`update node set seen_at = clock() - $2 * interval '1 s' where id = $1`, [node, ageS]);
   const held = await begin(node);
-  const holders = new Holders({ pool, requests: new Requests(client) });
+  const holders = new Holders({ pool, requests: new Requests(client), node: own });
   const { task } = await askForRun(client, held.workflowId);
   const again = () => holders.isGone({ ...held, task: task! });
   const ask = () => {
@@ -115,6 +158,12 @@ test('signs that were old at first count after 10 s, for the store may have been
   expect(await times(5)).toBe(true);
   await beat(node);
   expect(await ask()).toBe(false);
+});
+
+test('who asks is not gone, whatever keeps its signs from the store', async () => {
+  const node = `own-${randomUUID()}`;
+  const { times } = await asking(node, 20, database.pool, node);
+  expect(await times(12)).toBe(false);
 });
 
 test('time without looks does not count', async () => {
@@ -154,7 +203,7 @@ test('a store that gives no answer, and a second attempt, say nothing', async ()
   const away = { query: () => Promise.reject(new Error('away')) } as unknown as typeof database.pool;
   const { ask } = await asking(`away-${randomUUID()}`, 20, away);
   expect(await ask()).toBeNull();
-  const holders = new Holders({ pool: database.pool, requests: new Requests(client) });
+  const holders = new Holders({ pool: database.pool, requests: new Requests(client), node: 'sweeper' });
   const second = { isStarted: true, attempt: 2, scheduledAt: 1, startedAt: 1 };
   expect(await holders.isGone({ workflowId: 'any', runId: 'any', task: second })).toBeNull();
   expect(await holders.isGone({ workflowId: 'none', runId: randomUUID(), task: { ...second, attempt: 1 } })).toBeNull();

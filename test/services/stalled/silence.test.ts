@@ -1,14 +1,17 @@
+import { randomUUID } from 'node:crypto';
 import pino from 'pino';
 import { defineHandler } from '../../../handlers';
+import { SilentRuns } from '../../../workers/sweeper/silentRuns';
 import { Sweeper } from '../../../workers/sweeper/sweeper';
+import { executionWorkflowId } from '../../../workflows/naming';
 import { eventually } from '../../helpers/eventually';
 import type { OwnMuster } from '../../workflows/ownNode';
 import { openOwn } from '../../workflows/ownNode';
 import { Requests } from '../../../workflows/temporal/requests';
 
 /**
- * Leaders and queuers that take no turn, as none does where no worker is: the sweeper wakes them
- * less and less often.
+ * Leaders, queuers and executions that take no turn, as none does where no worker is: the sweeper
+ * wakes them less and less often. And a sweeper that does not know whether it may.
  */
 
 const common = {
@@ -68,3 +71,57 @@ test.each([
   },
   240_000,
 );
+
+test('an execution is silent until it has taken a turn, however long it waits after that', async () => {
+  const { pool } = muster.database;
+  const { prefix } = muster;
+  const requests = new Requests(await muster.client.temporal());
+  const silent = new SilentRuns({ pool, requests, prefix, log: pino({ level: 'silent' }) });
+  const id = randomUUID();
+  await pool.query({
+    text: `insert into execution (id, function_id, method, config, state, items, n_created, created_at)
+      values ($1, 'f', 'm', '{}', 0 /* created */, 1, 1, clock())`,
+    values: [id],
+  });
+  const realNow = performance.now.bind(performance);
+  let passedMs = 0;
+  const clock = jest.spyOn(performance, 'now').mockImplementation(() => realNow() + passedMs);
+  /** The sweeper finds the execution once, and looks after it from then on. */
+  const roundsIn3s = async (found: readonly string[]): Promise<string[]> => {
+    await silent.noteExecutions(found);
+    passedMs += 3_000;
+    await silent.noteExecutions([]);
+    const runs = await silent.list();
+    return runs.flatMap(({ type, workflowId }) => (type === 'execution' ? [workflowId] : []));
+  };
+  try {
+    expect(await roundsIn3s([id])).toEqual([executionWorkflowId(prefix, id)]);
+    await pool.query('update execution set turn = turn + 1');
+    expect(await roundsIn3s([])).toEqual([]);
+  } finally {
+    clock.mockRestore();
+    await pool.query('delete from execution');
+  }
+});
+
+test('without an answer about its lease a process sweeps nothing: another one may have it', async () => {
+  const { pool } = muster.database;
+  const { counts } = sweeper;
+  const become = (what: 'rounds' | 'failures', more: number): Promise<true> => {
+    const before = counts[what];
+    return eventually(() => counts[what] >= before + more, { what: `${more} more ${what}` });
+  };
+  sweeper.start();
+  await become('rounds', 1);
+  await pool.query('alter table lease rename to lease_gone');
+  try {
+    await become('failures', 1); // perhaps of a round that had the lease
+    const { rounds } = counts;
+    await become('failures', 3);
+    expect(counts.rounds).toBe(rounds);
+  } finally {
+    await pool.query('alter table lease_gone rename to lease');
+  }
+  await become('rounds', 1);
+  await sweeper.stop();
+});
