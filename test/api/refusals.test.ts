@@ -225,8 +225,10 @@ test('each operation documents the codes of its 400, and answers each of them', 
   }
 });
 
-test('405 says what is allowed', async () => {
+test('405 says what is allowed, also to HEAD, which only reads and has no content type', async () => {
   expect((await world.call('DELETE /v1/fanouts/x')).headers.get('allow')).toBe('GET');
+  const { status, headers } = await fetch(`${world.api.url}/v1/fanouts/x`, { method: 'HEAD' });
+  expect([status, headers.get('allow')]).toEqual([405, 'GET']);
 });
 
 test('maxQueued: 429 with Retry-After, nothing accepted [G14]', async () => {

@@ -116,6 +116,9 @@ test('the same without a fault is taken', async () => {
   const close = 'Connection: close\r\n';
   for (const host of ['127.0.0.1', 'muster_api:8080', '[::1]:80', 'a-b.example', '', 'outbound|80||api.svc', 'a:'])
     expect(await send(headed(`Host: ${host}\r\n${close}`))).toMatch(/^HTTP\/1\.1 200/);
+  // As a proxy is asked; RFC 9112, 3.2.2 has every server take it.
+  const absolute = `GET http://127.0.0.1/v1/handlers/items HTTP/1.1\r\n${HOST}${auth()}${close}\r\n`;
+  expect(await send(absolute)).toMatch(/^HTTP\/1\.1 200/);
   const chunks = 'd\r\n{"ids":["1"]}\r\n0\r\n\r\n';
   const head = `POST /v1/tasks:lookup HTTP/1.1\r\n${HOST}${auth()}${JSON_BODY}${close}Transfer-Encoding: chunked`;
   expect(await send(`${head}\r\n\r\n${chunks}`)).toMatch(/^HTTP\/1\.1 200/);

@@ -3,6 +3,7 @@ import { request } from 'node:http';
 import type { HourPage } from '../../workflows/contracts/dashboard';
 import { upsertTenant } from '../../postgres/api/tenant';
 import { insertToken, revokeToken, SCOPES } from '../../postgres/api/token';
+import { countNotedEnds } from '../../postgres/outcomes/uncounted';
 import { inTransaction } from '../../postgres/pool';
 import { hashToken, newToken } from '../../workers/api/tokens';
 import type { ApiWorld } from '../api/world';
@@ -186,6 +187,16 @@ describe('a session', () => {
     }
   });
 
+  test('is shown counts that cost little, and never the comparison of all tasks, which takes seconds', async () => {
+    const cookie = cookieOf(await begin(tokens.all));
+    await world.client.submit('items', items('t', 'counted'));
+    const read = async (path: string) => JSON.parse((await get(path, withCookie(cookie))).body.toString());
+    const { status } = await read('/dashboard/handlers/items');
+    expect(status).toMatchObject({ handler: 'items', identityHolds: null });
+    const { handlers } = await read('/dashboard/overview');
+    expect(handlers).toContainEqual(expect.objectContaining({ handler: 'items', identityHolds: null }));
+  });
+
   test('ends within two seconds of the revocation of its token', async () => {
     const cookie = cookieOf(await begin(tokens.revoked));
     expect((await get('/dashboard/overview', withCookie(cookie))).status).toBe(200);
@@ -248,6 +259,17 @@ from busy cross join generate_series(0, 70) ago`);
       expect(callsPerS).toBeGreaterThan(0);
       expect(endsPerMin).toMatchObject({ dead: 0, succeeded: expect.any(Number) });
     }
+  });
+
+  test('see no calls of a handler whose tasks ended without one', async () => {
+    await world.client.submit('narrow', items('t', 'cancelled'));
+    await world.client.cancel('cancelled');
+    await countNotedEnds(world.database.pool);
+    const { body } = await get('/dashboard/hour', { authorization: `Bearer ${tokens.narrow}` });
+    const { handlers } = JSON.parse(body.toString()) as HourPage;
+    const narrow = handlers.find(({ handler }) => handler === 'narrow')!;
+    expect(narrow.callsPerS).toBe(0);
+    expect(narrow.endsPerMin.cancelled).toBeGreaterThan(0);
   });
 
   test('the hour is one of the large answers, of which few are built at once', async () => {

@@ -22,10 +22,11 @@ const open = (tookMs = 0) => {
   };
 };
 
-test('one reading is for all that look within a second, or within four times what it took', async () => {
+test('one reading is for all that look within a second, or within four times what it took, up to 30 s', async () => {
   for (const [tookMs, shownMs] of [
     [0, 1_000],
     [600, 2_400],
+    [120_000, 30_000],
   ] as const) {
     const { look, pass, reads } = open(tookMs);
     await Promise.all([look(), look()]);

@@ -42,6 +42,7 @@ export class TokenBook {
   private reading: Promise<void> | null = null;
   /** Tokens that were used, and for which that is not stored yet. */
   private readonly used = new Set<number>();
+  private isNoting = false;
 
   constructor(
     private readonly pool: Pool,
@@ -90,16 +91,19 @@ export class TokenBook {
     return this.reading;
   }
 
-  private async noteUse(): Promise<void> {
-    if (this.used.size === 0) return;
+  /** Never waited for: a store that takes no writes now is no reason to keep a caller waiting. */
+  private noteUse(): void {
+    if (this.used.size === 0 || this.isNoting) return;
     const ids = [...this.used];
     this.used.clear();
-    // A store that takes no writes now is no reason to refuse a caller.
-    await touchTokens(this.pool, ids).catch(() => undefined);
+    this.isNoting = true;
+    void touchTokens(this.pool, ids)
+      .catch(() => undefined)
+      .finally(() => (this.isNoting = false));
   }
 
   private async read(): Promise<void> {
-    await this.noteUse();
+    this.noteUse();
     // Before the statement: what is revoked while its answer is on its way is not in it.
     const asOf = this.now();
     const rows = await readTokens(this.pool);

@@ -2,6 +2,7 @@ import { insertToken } from '../../../postgres/api/token';
 import { hashToken, newToken, TokenBook } from '../../../workers/api/tokens';
 import type { TestDatabase } from '../../helpers/database';
 import { createDatabase } from '../../helpers/database';
+import { eventually } from '../../helpers/eventually';
 
 /** Tokens that are made while the API runs. */
 
@@ -40,4 +41,26 @@ test('a token that was just made counts at once, and unknown ones cost four look
   const known = reads();
   expect((await book.find(first))?.name).toBe('first');
   expect(reads()).toBe(known);
+});
+
+test('no caller waits for the note that a token was used', async () => {
+  let ms = 0;
+  const book = new TokenBook(database.pool, () => ms);
+  const token = await make('locked');
+  expect((await book.find(token))?.name).toBe('locked');
+  const other = await database.pool.connect();
+  await other.query('begin');
+  await other.query(`select from api_token where name = 'locked' for update`);
+  const tookMs: number[] = [];
+  for (let asked = 0; asked < 3; asked++) {
+    ms += 2_000;
+    const begun = performance.now();
+    await book.find(token);
+    tookMs.push(performance.now() - begun);
+  }
+  await other.query('commit');
+  other.release();
+  expect(tookMs.filter((took) => took > 3_000)).toEqual([]);
+  const usedAt = `select count(used_at)::int as n from api_token where name = 'locked'`;
+  await eventually(async () => (await database.pool.query<{ n: number }>(usedAt)).rows[0]!.n === 1);
 });

@@ -279,3 +279,20 @@ test('of the addresses of callbacks so many are known as may be kept, however ma
   expect([await ask('a', 'b', 'c'), await ask('c', 'b', 'a')]).toEqual([3, 0]);
   expect(await ask('d', 'd', 'a')).toBe(2);
 });
+
+test('a count that took long is used for a minute at most', async () => {
+  await tenant('slow', { maxQueued: 1 });
+  const { pool } = world.database;
+  let ms = 0;
+  const query = (...args: Parameters<typeof pool.query>): unknown => {
+    if ((args[0] as { name?: string }).name === 'read-tenant-backlog') ms += 30_000;
+    return pool.query(...args);
+  };
+  const slow = Object.assign(Object.create(pool) as typeof pool, { query });
+  const admit = new Quotas(slow, () => ms).tasks('slow', 'items');
+  const task = { bytes: 2, target: 'a', labels: null } as never;
+  await admit([task]);
+  await expect(admit([task])).rejects.toThrow('may have 1');
+  ms += 60_000;
+  await admit([task]); // counted again: none was stored
+});

@@ -1,6 +1,7 @@
-/** What was read is shown for this long at least, and for so many times what reading it took. */
+/** What was read is shown for this long, and for so many times what reading took, up to a limit. */
 const SHOWN_MS = 1_000;
 const TIMES_READING = 4;
+const LONGEST_SHOWN_MS = 30_000;
 /** Snapshots that are kept. */
 const MOST_SHOWN = 200;
 /** Longer ones are shared while they are read, and not kept: a viewer may have hundreds. */
@@ -46,7 +47,7 @@ export class Snapshots {
   }
 
   private keep(shown: Shown, tookMs: number): void {
-    shown.until = this.now() + Math.max(SHOWN_MS, TIMES_READING * tookMs);
+    shown.until = this.now() + Math.min(LONGEST_SHOWN_MS, Math.max(SHOWN_MS, TIMES_READING * tookMs));
   }
 
   private forget(): void {

@@ -6,9 +6,10 @@ import type { Pool } from '../../../postgres/pool';
 import { ApiProblem } from '../problem';
 import { prefixOf } from './bounds';
 
-/** A count is used for this long at least, and for so many times what counting took. */
+/** A count is used for this long, and for so many times what counting took, up to a limit. */
 const FRESH_MS = 1_000;
 const TIMES_ITS_COST = 20;
+const LONGEST_FRESH_MS = 60_000;
 /** Seconds after which a tenant may have room again. */
 const AGAIN_S = 5;
 /** Counts of so many tenants are kept. */
@@ -118,7 +119,8 @@ export class Quotas {
       ? await readBacklog(this.pool, prefixOf(name), tenant.maxTargets ?? 0)
       : { queued: 0, bytes: 0, targets: [] };
     const unfinished = isOfItems ? await readUnfinished(this.pool, name) : { executions: 0, items: 0 };
-    const until = this.now() + Math.max(FRESH_MS, TIMES_ITS_COST * (this.now() - begun));
+    const costMs = this.now() - begun;
+    const until = this.now() + Math.min(LONGEST_FRESH_MS, Math.max(FRESH_MS, TIMES_ITS_COST * costMs));
     return { tenant, queued, bytes, targets: new Set(targets.map((one) => one.join('\n'))), ...unfinished, until };
   }
 }
