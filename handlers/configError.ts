@@ -1,3 +1,5 @@
+import type { ErrorCode } from '../workflows/planning/errorCodes';
+
 /**
  * One problem of a configuration: its place (a dotted path, or '' for the whole), and a message
  * with what was expected, what was given, and what to do.
@@ -9,10 +11,11 @@ export interface Problem {
 
 /**
  * A handler, or the file that lists handlers, is wrong. Has all problems at once. Match errors by
- * `name`, since a bundle may contain a second copy of the class.
+ * `code`, since a bundle may contain a second copy of the class.
  */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
+  readonly code: ErrorCode = 'INVALID_CONFIG';
   constructor(
     /** What was checked, such as `handler "orders"` or `the handlers file`. */
     readonly subject: string,

@@ -188,9 +188,13 @@ export function crossProblems(raw: unknown): Problem[] {
 
 /** Lanes have their own order and submitters: a limit that is shared would hold back all lanes. */
 function sharedProblems(raw: unknown): Problem[] {
-  const { sharesLimit, service } = (raw ?? {}) as { sharesLimit?: unknown; service?: unknown };
-  if (sharesLimit === undefined || service === undefined) return [];
-  return [{ path: 'sharesLimit', message: `expected none beside service, got ${show(sharesLimit)}: lanes share none` }];
+  const { sharesLimit, service, lane } = (raw ?? {}) as Record<string, unknown>;
+  if (sharesLimit === undefined || (service === undefined && lane === undefined)) return [];
+  const beside = service === undefined ? 'lane' : 'service';
+  const message =
+    `expected none beside ${beside}, got ${show(sharesLimit)}: ` +
+    'lanes share no limit; set rate and concurrency of this handler alone';
+  return [{ path: 'sharesLimit', message }];
 }
 
 /**

@@ -163,7 +163,7 @@ const sessionSettings = (statementTimeoutMs: number): Readonly<Record<string, st
  * Makes the server, too, check whether this process is alive: sessions of a process that is cut off
  * would use up connections for hours.
  */
-const DEAD_CLIENTS = { tcp_keepalives_idle: '30', tcp_keepalives_interval: '10', tcp_keepalives_count: '3' };
+export const DEAD_CLIENTS = { tcp_keepalives_idle: '30', tcp_keepalives_interval: '10', tcp_keepalives_count: '3' };
 
 const setLocal = (schema: string, settings: Readonly<Record<string, string>>): string =>
   [setSearchPath(schema), ...Object.entries(settings).map(([name, value]) => `set local ${name} = '${value}'`)].join(

@@ -105,8 +105,8 @@ export interface StartedWorker {
  * The Temporal SDK has one runtime in a process. If the program has not installed one, this does,
  * with its log going to `log`; otherwise the program's is used.
  *
- * Rejects with a `SettingsError` that names every wrong field; with a `MusterError` where a server
- * is not there in time or refuses (`DATABASE_UNAVAILABLE`, `SCHEMA_MISSING`,
+ * Rejects with a `SettingsError` that names every wrong field; with an error that has a `code`
+ * where a server is not there in time or refuses (`DATABASE_UNAVAILABLE`, `SCHEMA_MISSING`,
  * `TEMPORAL_UNAVAILABLE`, `TEMPORAL_REFUSED`), a port is taken (`INVALID_ARGUMENT`), or the
  * workflows cannot be bundled with what is plugged into them (`INVALID_SETTINGS`).
  */

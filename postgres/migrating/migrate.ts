@@ -18,7 +18,7 @@ import { unknownMigrations } from './name';
 import { MIGRATIONS_TABLE, planDown, planUp } from './plan';
 import type { PlannedMigration } from './plan';
 import type { Queryable } from '../pool';
-import { CONNECT_TIMEOUT_MS, KEEP_ALIVE_MS, readUrl, SCHEMA_PATTERN } from '../pool';
+import { CONNECT_TIMEOUT_MS, DEAD_CLIENTS, KEEP_ALIVE_MS, readUrl, SCHEMA_PATTERN } from '../pool';
 import { Session } from '../session';
 
 type Log = (line: string) => void;
@@ -40,7 +40,7 @@ const LOCK_PAUSE_MS = 1_000;
  */
 export const migrate = async (databaseUrl: string, schema = 'muster', log: Log = () => undefined): Promise<string[]> =>
   withMigrator(databaseUrl, schema, async (client) => {
-    await lockMigrations(client, schema);
+    await lockMigrations(client, schema, log);
     refuseNewer((await appliedMigrations(client, schema)) ?? []);
     return runMigrations(client, schema, { direction: 'up' }, log);
   });
@@ -56,7 +56,7 @@ export const migrateDown = async (
   log: Log = () => undefined,
 ): Promise<string[]> =>
   withMigrator(databaseUrl, schema, async (client) => {
-    await lockMigrations(client, schema);
+    await lockMigrations(client, schema, log);
     const count = planDown(schema, (await appliedMigrations(client, schema)) ?? [], to).length;
     return count === 0 ? [] : runMigrations(client, schema, { direction: 'down', count }, log);
   });
@@ -84,11 +84,11 @@ const withMigrator = async <T>(
     throw new Error(`schema: expected a name like "muster", got ${JSON.stringify(schema)}`);
   const { url, isPooler } = readUrl(databaseUrl);
   if (isPooler) throw new NeedsSessionError();
-  // Keep-alive notices a server that is gone.
+  // Keep-alive notices a server that is gone, and the server a client.
   const client = new Session({
     connectionString: url,
     application_name: 'muster migrate',
-    options: NO_LIMITS,
+    options: OPTIONS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
@@ -114,15 +114,45 @@ const withMigrator = async <T>(
  * a large table may take long.
  */
 const NO_LIMITS = '-c statement_timeout=0 -c idle_in_transaction_session_timeout=0 -c lock_timeout=0';
+const OPTIONS = [NO_LIMITS, ...Object.entries(DEAD_CLIENTS).map(([name, value]) => `-c ${name}=${value}`)].join(' ');
 /** The same, of Postgres 17 and later; an older one does not know the name. */
 const NO_TRANSACTION_LIMIT = "select set_config(name, '0', false) from pg_settings where name = 'transaction_timeout'";
 
+/** How often it is tried to lock migrations, and how often who waits says so. */
+const ASK_LOCK_MS = 500;
+const SAY_WAITS_MS = 10_000;
+const LOCK_KEY = "hashtext('muster migrate ' || $1)";
+
 /**
  * Locks migrations: of two processes that start together, the second waits, then finds nothing to
- * do.
+ * do. It says for whom: the session of a machine that is gone may hold the lock for hours.
  */
-const lockMigrations = (client: pg.Client, schema: string): Promise<unknown> =>
-  client.query("select pg_advisory_lock(hashtext('muster migrate ' || $1))", [schema]);
+const lockMigrations = async (client: pg.Client, schema: string, log: Log): Promise<void> => {
+  for (let saidAt = performance.now(); ; await sleep(ASK_LOCK_MS)) {
+    const { rows } = await client.query<{ locked: boolean }>(`select pg_try_advisory_lock(${LOCK_KEY}) as locked`, [
+      schema,
+    ]);
+    if (rows[0]!.locked) return;
+    if (performance.now() - saidAt < SAY_WAITS_MS) continue;
+    saidAt = performance.now();
+    log(
+      `Another process migrates; waiting for it (session ${await holderOf(client, schema)} of the server). If that ` +
+        'process is gone, end the session: select pg_terminate_backend(PID).',
+    );
+  }
+};
+
+const holderOf = async (client: pg.Client, schema: string): Promise<string> => {
+  const { rows } = await client.query<{ pid: number }>(
+    `select l.pid
+from pg_locks l
+where l.locktype = 'advisory' and l.granted and l.objsubid = 1
+  and l.database = (select d.oid from pg_database d where d.datname = current_database())
+  and ((l.classid::bigint << 32) | l.objid::bigint) = ${LOCK_KEY}::bigint`,
+    [schema],
+  );
+  return rows[0]?.pid.toString() ?? 'that has just ended';
+};
 
 const runMigrations = async (client: pg.Client, schema: string, what: What, log: Log): Promise<string[]> => {
   const { runner } = await import('node-pg-migrate');

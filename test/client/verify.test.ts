@@ -124,6 +124,23 @@ test('a wake or a call that is a little late is no fault', async () => {
   }
 });
 
+test('a target that is busy by the weight of what the downstream has accepted is no fault', async () => {
+  const client = await shop.pool.connect();
+  const { text } = INVARIANTS.find((one) => one.name === 'a busy target has something in flight')!;
+  try {
+    await client.query('begin');
+    await client.query(`update target set busy = true, weight_per_target = 2 where key = 'se'`);
+    await client.query(`update leader set state = 0, wake_at = null, expires_at = null`);
+    await client.query(`update batch set dispatch = null, reference = 'r', poll_at = clock() where state = 1`);
+    expect((await client.query(text)).rows).toEqual([]);
+    await client.query(`update batch set reference = null, poll_at = null where state = 1`);
+    expect((await client.query(text)).rows).toMatchObject([{ target: 'se' }]);
+  } finally {
+    await client.query('rollback');
+    client.release();
+  }
+});
+
 test('what only a worker can keep up is no fault while there is none', async () => {
   const client = await shop.pool.connect();
   try {

@@ -246,6 +246,7 @@ describe('the same programs, where no server starts', () => {
       ['that others cannot run', () => chmodSync(join(copy, 'bin'), 0o600)],
       ['that is empty', instead('', mkdirSync)],
       ['that is no directory', instead('', (path) => writeFileSync(path, ''))],
+      ['that is a link to nowhere', instead('', (path) => symlinkSync(`${path}-nowhere`, path))],
     ])('%s', async (_what, harm) => {
       harm();
       const { lines, again } = (await find(cache)).report;

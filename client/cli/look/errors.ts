@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { DAY_MS } from '../../../workflows/planning/duration';
 import { PAGE_MAX } from '../../../workflows/planning/pages';
 import type { ErrorList } from '../../views';
-import { command, durationOption, wholeOption } from '../support/command';
+import { command, durationWithDefault, wholeOption } from '../support/command';
 import { plural, printable } from '../support/output';
 import type { Session } from '../support/session';
 import { runs } from '../support/session';
@@ -22,7 +22,7 @@ export const errorsCommand = (): Command =>
       'The newest 10,000 rows of each table are read; it says if there are more.',
   )
     .argument('[handler]')
-    .option('--since <duration>', 'how far to look back', durationOption, DAY_MS)
+    .addOption(durationWithDefault('--since <duration>', 'how far to look back', DAY_MS))
     .option('--limit <n>', 'maximum number of entries to list', wholeOption(1, PAGE_MAX), 20)
     .action(runs(errors));
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { command, durationOption } from '../support/command';
+import { command, durationWithDefault } from '../support/command';
 import { expectInstalled } from '../support/optionalPackages';
 import type { Session } from '../support/session';
 import { runs } from '../support/session';
@@ -33,8 +33,10 @@ export const apiCommand = (): Command =>
     .option('--host <host>', 'address to listen on (default: 127.0.0.1)')
     .option('--open', 'require no token until one was made; only on this machine')
     .option('--max-connections <n>', 'database connections; Idempotency-Keys use as many again (default: 10)')
-    .option('--shutdown-grace <duration>', 'time for open requests to finish during shutdown', durationOption, 20_000)
-    .option('--start-timeout <duration>', 'how long to wait for Postgres at startup', durationOption, 60_000)
+    .addOption(
+      durationWithDefault('--shutdown-grace <duration>', 'time for open requests to finish during shutdown', 20_000),
+    )
+    .addOption(durationWithDefault('--start-timeout <duration>', 'how long to wait for Postgres at startup', 60_000))
     .option('--log-level <level>', 'fatal, error, warn, info, debug, trace or silent')
     .action(runs(api));
 

@@ -2,7 +2,7 @@ import path from 'node:path';
 import type { Command } from 'commander';
 import type { Settings } from '../../../workers/config/config';
 import type { DevServers } from '../../../workers/dev/file';
-import { command, durationOption, portOption } from '../support/command';
+import { command, durationWithDefault, portOption } from '../support/command';
 import { duration, fields } from '../support/output';
 import { expectInstalled } from '../support/optionalPackages';
 import type { Session } from '../support/session';
@@ -41,7 +41,9 @@ export const devCommand = (): Command =>
     .option('--callback-port <port>', 'port for downstream callbacks (default: 8234, or a free one)')
     .option('--callback-url <url>', 'URL under which downstreams reach that port')
     .option('--api-port <port>', 'port of the HTTP API (default: 8080, or a free one)')
-    .option('--shutdown-grace <duration>', 'time for running calls to finish during shutdown', durationOption, 20_000)
+    .addOption(
+      durationWithDefault('--shutdown-grace <duration>', 'time for running calls to finish during shutdown', 20_000),
+    )
     .option('--no-reload', 'do not reload the config and its modules on a save')
     .option('--log-level <level>', 'log file level: fatal, error, warn, info, debug, trace or silent')
     .action(runs(dev));

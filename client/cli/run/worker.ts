@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { command, durationOption, portOption } from '../support/command';
+import { command, durationWithDefault, portOption } from '../support/command';
 import { expectInstalled } from '../support/optionalPackages';
 import type { Session } from '../support/session';
 import { runs } from '../support/session';
@@ -44,12 +44,15 @@ export const workerCommand = (): Command =>
     .option('--sdk-metrics-port <port>', "serve the Temporal SDK's metrics on this port", portOption)
     .option('--max-connections <n>', 'database connections, plus one for heartbeats (default: 20)')
     .option('--max-cached-workflows <n>', 'workflow runs kept in memory; others are replayed (default: 500)')
-    .option('--shutdown-grace <duration>', 'time for running calls to finish during shutdown', durationOption, 20_000)
-    .option(
-      '--start-timeout <duration>',
-      'how long to wait for Postgres and Temporal at startup',
-      durationOption,
-      60_000,
+    .addOption(
+      durationWithDefault('--shutdown-grace <duration>', 'time for running calls to finish during shutdown', 20_000),
+    )
+    .addOption(
+      durationWithDefault(
+        '--start-timeout <duration>',
+        'how long to wait for Postgres and Temporal at startup',
+        60_000,
+      ),
     )
     .option('--log-level <level>', 'fatal, error, warn, info, debug, trace or silent')
     .option('--versioning', 'pin leaders to the version they started on (Worker Deployment Versioning)')

@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 
 /** Creates a command whose help ends with notes and examples. */
 export const command = (name: string, description: string, examples: readonly string[], notes = ''): Command =>
@@ -30,6 +30,16 @@ export const durationOption = (text: string): number => {
     throw new InvalidArgumentError('Expected a duration such as 500ms, 30s, 5m or 2h.');
   return ms;
 };
+
+/** Formats a duration as `durationOption` parses it: `500ms`, `20s`, `1m`, `1d`. */
+const durationText = (ms: number): string => {
+  const [unit, unitMs] = Object.entries(UNIT_MS).findLast(([name, each]) => name !== 'min' && ms % each === 0)!;
+  return `${ms / unitMs}${unit}`;
+};
+
+/** Returns an option that takes a duration, whose help shows the default as a user may type it. */
+export const durationWithDefault = (flags: string, description: string, defaultMs: number): Option =>
+  new Option(flags, description).argParser(durationOption).default(defaultMs, durationText(defaultMs));
 
 const LIFETIME_MAX_MS = 3_650 * 86_400_000;
 

@@ -17,8 +17,8 @@ export const EXIT = {
   unavailable: 3,
   timeout: 4,
   /**
-   * Refused for now (`maxQueued`, or a completion before the acceptance of its batch): nothing was
-   * done. Try again later.
+   * Refused for now (`maxQueued`, a tenant's quota, or a completion before the acceptance of its
+   * batch): nothing was done. Try again later.
    */
   backlogged: 5,
 } as const;
@@ -29,7 +29,7 @@ export const EXIT_HELP = `Exit codes:
   2  bad usage, settings, config file or input; nothing was done
   3  Postgres, Temporal, the payload codec or a hook fails, or the tables are missing or newer than this program
   4  not done within --timeout; accepted work continues
-  5  refused for now: the backlog is full (maxQueued), or a completion came before its acceptance was written; try again later
+  5  refused for now: the backlog (maxQueued) or a tenant's quota is full, or a completion came before its acceptance was written; try again later
   130, 143  stopped by Ctrl-C, by SIGTERM`;
 
 const BY_CODE: Readonly<Partial<Record<ErrorCode, number>>> = {
@@ -72,9 +72,8 @@ const USAGE_TOO: readonly string[] = [
 
 /** Returns the stable `code` of an error. Errors are distinguished by code, never by class. */
 export const codeOf = (error: unknown): string => {
-  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
-  if (typeof code === 'string') return code;
-  return name === 'ConfigError' ? 'INVALID_CONFIG' : 'INTERNAL';
+  const { code } = (error ?? {}) as { code?: unknown };
+  return typeof code === 'string' ? code : 'INTERNAL';
 };
 
 export const exitCodeOf = (error: unknown): number => {

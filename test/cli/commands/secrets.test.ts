@@ -1,19 +1,13 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { loadSettings } from '../../../workers/config/config';
 import { SettingsError } from '../../../workers/config/settingsError';
-import { makeFolder } from '../world';
+import { useConfigFolder } from '../configFolder';
 
 /** Secrets: from the environment or from files, several at once, never in a message. */
 
-let cwd: string;
-beforeEach(() => {
-  cwd = makeFolder();
-});
-afterEach(() => rmSync(cwd, { recursive: true }));
-
-const load = (env: Record<string, string> = {}) =>
-  loadSettings({}, {}, { cwd, env: { HOME: cwd, XDG_CONFIG_HOME: cwd, ...env } });
+const folder = useConfigFolder();
+const { load } = folder;
 const problems = async (env: Record<string, string> = {}): Promise<string[]> => {
   const thrown = await load(env).then(
     () => null,
@@ -23,7 +17,7 @@ const problems = async (env: Record<string, string> = {}): Promise<string[]> => 
   return (thrown as SettingsError).problems.map((one) => `${one.path}: ${one.message}`);
 };
 const write = (name: string, content: string): string => {
-  const file = path.join(cwd, name);
+  const file = path.join(folder.cwd, name);
   writeFileSync(file, content);
   return file;
 };
@@ -99,7 +93,7 @@ describe('<name>_FILE', () => {
   test('both, none there, an empty one, a folder, a large one: the variable and the file are named', async () => {
     const empty = write('empty', '\n');
     const large = write('large', 'x'.repeat(70_000));
-    const missing = path.join(cwd, 'missing');
+    const missing = path.join(folder.cwd, 'missing');
     const given = (file: string) => problems({ MUSTER_DATABASE_URL_FILE: file });
     expect(await problems({ MUSTER_DATABASE_URL: 'postgres://h/d', MUSTER_DATABASE_URL_FILE: empty })).toEqual([
       'MUSTER_DATABASE_URL: expected either MUSTER_DATABASE_URL or MUSTER_DATABASE_URL_FILE, got both',
@@ -110,7 +104,7 @@ describe('<name>_FILE', () => {
     expect(await given(empty)).toEqual([
       `MUSTER_DATABASE_URL: expected a value in ${empty} (MUSTER_DATABASE_URL_FILE), got an empty file`,
     ]);
-    expect(await given(cwd)).toEqual([expect.stringContaining(`expected a readable file at ${cwd}`)]);
+    expect(await given(folder.cwd)).toEqual([expect.stringContaining(`expected a readable file at ${folder.cwd}`)]);
     expect(await given(large)).toEqual([expect.stringContaining('expected at most 65536 bytes')]);
     writeConfig({ handlers: [handler({ authorization: { env: 'TOKEN' } })] });
     expect(await problems({ TOKEN: 'a', TOKEN_FILE: empty })).toEqual([
@@ -135,7 +129,7 @@ describe('<name>_FILE', () => {
     const settings = await loadSettings(
       { databaseUrl: 'postgres://flag/d' },
       {},
-      { cwd, env: { HOME: cwd, MUSTER_DATABASE_URL_FILE: path.join(cwd, 'missing') } },
+      { cwd: folder.cwd, env: { HOME: folder.cwd, MUSTER_DATABASE_URL_FILE: path.join(folder.cwd, 'missing') } },
     );
     expect(settings.databaseUrl).toBe('postgres://flag/d');
   });

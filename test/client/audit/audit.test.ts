@@ -92,6 +92,19 @@ test('a change over HTTP is its token’s, with its address', async () => {
   expect(await newest()).toMatchObject({ door: 'client' });
 });
 
+test('pages have each entry once, the newest first', async () => {
+  for (let i = 0; i < 3; i++) await world.client.flush('items');
+  const all = (await world.client.audit.list({ limit: 1_000 })).map(({ id }) => id);
+  const paged: number[] = [];
+  for (let before = all[0]! + 1; ;) {
+    const page = (await world.client.audit.list({ limit: 2, before })).map(({ id }) => id);
+    paged.push(...page);
+    if (page.length < 2) break;
+    before = page.at(-1)!;
+  }
+  expect(paged).toEqual(all);
+});
+
 test('what is refused for its arguments is no change', async () => {
   const before = (await newest()).id;
   await expect(world.client.pause('items', { reason: 'x'.repeat(1_001) })).rejects.toMatchObject({

@@ -1,18 +1,11 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { loadSettings } from '../../../workers/config/config';
-import { makeFolder } from '../../cli/world';
+import { useConfigFolder } from '../../cli/configFolder';
 
 /** `temporal.tls` of a JSON config file. */
 
-let cwd: string;
-beforeEach(() => {
-  cwd = makeFolder();
-});
-afterEach(() => rmSync(cwd, { recursive: true }));
-
-const load = (env: Record<string, string> = {}) =>
-  loadSettings({}, {}, { cwd, env: { HOME: cwd, XDG_CONFIG_HOME: cwd, ...env } });
+const folder = useConfigFolder();
+const { load } = folder;
 const HANDLER = {
   kind: 'http',
   name: 'a',
@@ -22,7 +15,7 @@ const HANDLER = {
   response: { results: 'items', matchBy: 'position', status: { path: 'status', ok: [200] } },
 };
 const writeConfig = (settings: object): void =>
-  writeFileSync(path.join(cwd, 'muster.config.json'), JSON.stringify({ handlers: [HANDLER], ...settings }));
+  writeFileSync(path.join(folder.cwd, 'muster.config.json'), JSON.stringify({ handlers: [HANDLER], ...settings }));
 
 const CERTIFICATE = '-----BEGIN CERTIFICATE-----\nMII=\n-----END CERTIFICATE-----\n';
 const KEY = '-----BEGIN PRIVATE KEY-----\nhidden\n-----END PRIVATE KEY-----\n';

@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import Ajv2020 from 'ajv/dist/2020';
 import { load, loadAll } from 'js-yaml';
+import { durationOption } from '../../../client/cli/support/command';
 import { checkHandlers } from '../../../handlers';
 import { read, ROOT } from '../project';
 import { foreignKind } from './foreignKinds';
@@ -150,7 +151,7 @@ describe('a pod', () => {
   test('has more time to stop than a worker takes to drain', () => {
     const [, worker] = pods.find(([name]) => name === 'Deployment muster-worker')!;
     const args = worker.containers[0].args;
-    const graceMs = Number(args[args.indexOf('--shutdown-grace') + 1]);
+    const graceMs = durationOption(args[args.indexOf('--shutdown-grace') + 1]!);
     expect(worker.terminationGracePeriodSeconds! * 1_000).toBeGreaterThanOrEqual(graceMs + 15_000);
   });
 });
