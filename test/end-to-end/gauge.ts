@@ -65,6 +65,8 @@ export interface Sample {
   inFlight: number;
 }
 
+const EVERY_MS = 25;
+
 /** Samples both every 25 ms until `stop`. */
 export class Watch {
   readonly samples: Sample[] = [];
@@ -92,6 +94,16 @@ export class Watch {
     return this.samples[before + 1]?.atMs ?? null;
   }
 
+  /**
+   * Sums up by how much this process and the database were late between two moments: each sample
+   * is one read and a rest of 25 ms, so what is beyond twice that is the machine's.
+   */
+  lateMs(from: number, to: number): number {
+    const within = this.samples.filter(({ atMs }) => atMs >= from && atMs <= to);
+    const gaps = within.slice(1).map(({ atMs }, i) => atMs - within[i]!.atMs);
+    return gaps.reduce((sum, gap) => sum + Math.max(0, gap - 2 * EVERY_MS), 0);
+  }
+
   async stop(): Promise<void> {
     this.going = false;
     await this.loop;
@@ -111,7 +123,7 @@ export class Watch {
     while (this.going) {
       const allowed = await this.readAllowed();
       this.samples.push({ atMs: performance.now() - this.startedAt, allowed, inFlight: this.gauge.inFlight });
-      await new Promise((resolve) => setTimeout(resolve, 25));
+      await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
     }
   }
 }

@@ -10,6 +10,7 @@ import { healthyBy, namingOf, promiseOf } from './judge/named';
 import type { OpenWork } from './openWork';
 import { readOpenWork } from './openWork';
 import type { Round, Seen } from './judge/truth';
+import { STANDS_MS, writeStanding } from './standing';
 
 /**
  * Asks all that an operator can ask, every few seconds, over connections of its own that no fault
@@ -31,6 +32,8 @@ export interface WitnessOptions {
   healthz: () => readonly string[];
   /** For what was said, as lines of JSON. */
   file: string;
+  /** For what stood, and why; likewise. */
+  standingFile: string;
   log: (line: string) => void;
 }
 
@@ -81,6 +84,7 @@ export class Witness {
     const atMs = performance.now();
     const stands = new Map(MOVERS.map((mover) => [mover.name, this.standsMs(mover, work, atMs)]));
     this.standing = stands;
+    void this.describe(stands).catch((error: unknown) => this.options.log(`what stands: ${String(error)}`));
     const [verify, status, explained, healthz] = await Promise.all([
       this.ask('verify', client.verify()),
       this.ask('status', client.status(undefined, { exact: false })),
@@ -113,6 +117,14 @@ export class Witness {
         file,
         `${JSON.stringify({ atMs, seen, said: [...explained].map(([mover, one]) => [mover, one?.text]), work })}\n`,
       );
+  }
+
+  private async describe(stands: ReadonlyMap<string, number>): Promise<void> {
+    const movers = MOVERS.map((mover) => [mover, stands.get(mover.name) ?? 0] as const);
+    const standing = movers.filter(([, ms]) => ms > STANDS_MS);
+    if (standing.length === 0) return;
+    const { client, store, standingFile } = this.options;
+    await writeStanding(standingFile, standing, { temporal: await client.temporal(), prefix: client.prefix, store });
   }
 
   /** Since its last movement, or since there is something to move, whichever is later. */

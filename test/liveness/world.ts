@@ -154,6 +154,7 @@ export class World {
       downstream,
       healthz: () => this.ports.slice(0, this.crew.size || workers).map((port) => `http://127.0.0.1:${port}/healthz`),
       file: path.join(this.runDir, 'rounds.ndjson'),
+      standingFile: path.join(this.runDir, 'standing.ndjson'),
       log,
     });
     cleanup.add('the witness', () => this.witness.stop());

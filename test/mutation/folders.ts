@@ -57,20 +57,25 @@ export const testsOf = (folder: Folder, mutants: readonly Mutant[]): string[] =>
     .sort((a, b) => secondsOf(a) - secondsOf(b));
 };
 
-/** Files that differ from a commit, the ones that are not committed included. */
-export const changedSince = (ref: string): Set<string> =>
-  new Set(
-    execFileSync('git', ['-c', 'safe.directory=*', 'diff', '--name-only', '-z', ref, '--'], {
-      cwd: ROOT,
-      encoding: 'utf8',
-    }).split('\0'),
-  );
+/**
+ * Returns the files that differ from a commit, the ones that are not committed included; null:
+ * there is no such commit, as in a clone without the history.
+ */
+export const changedSince = (ref: string): Set<string> | null => {
+  try {
+    git('rev-parse', '--verify', '--quiet', `${ref}^{commit}`);
+  } catch {
+    return null;
+  }
+  return new Set(git('diff', '--name-only', '-z', ref, '--').split('\0'));
+};
+const git = (...args: string[]): string =>
+  execFileSync('git', ['-c', 'safe.directory=*', ...args], { cwd: ROOT, encoding: 'utf8' });
 
 /** Returns the mutants of every file at or below a path. */
-export const mutantsBelow = (path: string, changed: ReadonlySet<string> | null): Mutant[] =>
+export const mutantsBelow = (path: string): Mutant[] =>
   trackedFiles()
     .filter((file) => file.endsWith('.ts') && (file === path || file.startsWith(`${path}/`)))
-    .filter((file) => changed === null || changed.has(file))
     .flatMap((file) => {
       const text = read(file);
       return [...mutantsOf(file, text, 'typescript'), ...mutantsOf(file, text, 'sql')];

@@ -1,4 +1,6 @@
+import { read } from '../project/project';
 import { instrumented } from './coverage';
+import { changedSince } from './folders';
 import { mutated } from './mutants/mutant';
 import { mutantsOf } from './mutants/typescript';
 import { sampleOf } from './sample';
@@ -122,4 +124,15 @@ test('a sample is the same for the same seed, in order, and each mutant has its 
   expect(sampleOf(all, 200, 1)).toEqual(all);
   const chosen = new Set(Array.from({ length: 100 }, (_, seed) => sampleOf(all, 10, seed)).flat());
   expect(chosen.size).toBe(100);
+});
+
+test('the gate plants 50 in what the last commits changed', () => {
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+  expect(scripts['check']).toContain('npm run mutants:changed && npm run test:ci');
+  expect(scripts['mutants:changed']).toMatch(/^npm run mutants -- --changed HEAD~\d+ --sample 50 --least 70$/);
+});
+
+test('in a clone without the history no file is left out as unchanged', () => {
+  expect(changedSince('HEAD~100000')).toBeNull();
+  expect(changedSince('HEAD')).toBeInstanceOf(Set);
 });

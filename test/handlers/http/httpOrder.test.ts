@@ -31,6 +31,17 @@ describe('service, reads and writes (H10)', () => {
     expect(make({}).ordered).toBe(false);
   });
 
+  test('a handler with lanes shares no limit with others', () => {
+    const sharesLimit = { name: 'key', concurrency: 2 };
+    expect(problems({ sharesLimit })).toEqual([]);
+    expect(problems({ sharesLimit, service: 'order.id' })).toEqual([
+      expect.stringMatching(/^sharesLimit: expected none beside service, got/),
+    ]);
+    expect(problems({ sharesLimit, lane: {} })).toEqual([
+      expect.stringMatching(/^sharesLimit: expected none beside lane, got/),
+    ]);
+  });
+
   test('a payload without them is refused at submit, as one without its target', () => {
     const handler = make({ service: 'order.id', writes: ['sku', 'po-{{payload.shop}}'] });
     expect(faultsIn(handler, payload)).toEqual([]);

@@ -53,6 +53,14 @@ test('single tasks wait in their lane for others, and become prefixes of it', as
   expect(said(world).at(-1)).toEqual([2_000, 'b', 'b1']);
 });
 
+test('single tasks of a lane share a batch as long as their bytes fit into one', async () => {
+  const limits = { maxItems: 3, maxBytes: 30 }; // 13 each
+  const world = simulate(ledger({ limits, linger: { lingerMs: 2_000 } }));
+  await world.submit(edits('a1', 'a2', 'a3', 'a4'));
+  await world.advance('2s');
+  expect(order(world)).toEqual(['a1 a2', 'a3 a4']);
+});
+
 test('a batch refused for now is sent again, later and later, and nothing of its lane goes before', async () => {
   let left = 3;
   const busy: Answer = (batch) => {
@@ -113,6 +121,16 @@ describe('an unknown outcome', () => {
         [5_000, 'a', 'a1'], // found absent after 4 s, and sent again a second later
       ],
     ]);
+  });
+
+  test('that no look-up clears up is looked up as often as the handler says, then halts its lane', async () => {
+    let looks = 0;
+    const reconcile = async () => (looks++, { status: 'unsure' as const });
+    const world = simulate(ledger({ reconcile, lane: { lookUps: 3, lookUpEveryMs: 1_000 } }, lost));
+    await world.submitBatch('a', edits('a1'));
+    await world.advance('1 minute');
+    expect([looks, order(world), world.lanes.get('a')?.state]).toEqual([3, ['a1'], 'halted']);
+    expect(world.lanes.get('a')?.reason).toMatch(/^unknown: 3 look-ups/);
   });
 });
 

@@ -91,14 +91,15 @@ test.each([
   expect((await store.pass()).targets).toBe(targets);
 });
 
-test('a round of the sweeper does it', async () => {
+test('rounds of the sweeper do it', async () => {
   await submit(store.process(), ordered, 'a', ['first']);
   await store.forgetTasks();
   await store.query(`insert into leader (handler_id, name) select id, 'gone' from handler`);
   const { pool } = store.database;
   const counts = noCounts();
   const ofSweeper = new Cleaning({ pool, log: pino({ level: 'silent' }) });
-  await ofSweeper.round(counts);
+  // On a busy machine a round may end after targets, or after lanes: the next one goes on.
+  for (let round = 0; round < 3 && counts.deletedLeaders === 0; round++) await ofSweeper.round(counts);
   await ofSweeper.stop();
   expect(counts).toMatchObject({ deletedTargets: 0, deletedLanes: 0, deletedLeaders: 1 });
   const marked = await store.query('select count(*)::int as n from target where unused_at is not null');

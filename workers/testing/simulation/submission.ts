@@ -53,10 +53,17 @@ export class Submission {
     return [...fresh.values()];
   }
 
+  /** Members are listed one by one: a row begun by a spread is slow to make, and to read. */
   private insert({ id, payload, target, bytes, weight, key, priority }: CheckedTask): TaskRow {
     const { tables } = this;
     const row: TaskRow = {
-      ...{ id, payload, target: tables.target(target), bytes, weight: weight ?? 1, key, priority },
+      id,
+      payload,
+      target: tables.target(target),
+      bytes,
+      weight: weight ?? 1,
+      key,
+      priority,
       seq: tables.nextSeq(),
       createdAtMs: tables.nowMs,
       readyAtMs: tables.nowMs,

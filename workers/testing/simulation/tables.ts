@@ -44,10 +44,22 @@ export class Tables {
   target(key: string): TargetRow {
     let target = this.targets.get(key);
     if (target === undefined) {
-      const lists = { queue: [], delayed: [], busyKeys: new Map<string, number>(), batches: new Set<BatchRow>() };
-      const free = { pausedFor: null, holdMs: null, flushSeq: null, overrides: null, paces: [] };
-      const calls = { lane: null, allowed: null, reductions: 0 };
-      target = { id: this.targets.size + 1, key, ...free, ...calls, ...lists };
+      target = {
+        id: this.targets.size + 1,
+        key,
+        pausedFor: null,
+        holdMs: null,
+        flushSeq: null,
+        overrides: null,
+        paces: [],
+        lane: null,
+        allowed: null,
+        reductions: 0,
+        queue: [],
+        delayed: [],
+        busyKeys: new Map(),
+        batches: new Set(),
+      };
       this.targets.set(key, target);
       this.byId.push(target);
     }

@@ -73,7 +73,9 @@ export const taskView = (task: TaskRow, startMs: number): SimulatedTask => {
   const result = batch?.results.values.get(batch.members.indexOf(task));
   const inBatch = task.place === 'batch' ? batch : null;
   return {
-    ...{ id, target: task.target.key, state: end?.state ?? stateIn(inBatch) },
+    id,
+    target: task.target.key,
+    state: end?.state ?? stateIn(inBatch),
     attempts: end?.attempts ?? attempts + (inBatch?.counted ?? 0),
     error: end === null ? (inBatch?.error ?? null) : end.error,
     ...(result === undefined ? {} : { result }),
