@@ -1,6 +1,7 @@
 import type { WorkflowPolicy } from '../../../workflows/planning/callbacks/workflows';
 import { DEFAULT_WORKFLOWS, isOwnWorkflow, workflowRefusal } from '../../../workflows/planning/callbacks/workflows';
 import * as naming from '../../../workflows/naming';
+import { cpuMs } from '../../helpers/machine/cpuMs';
 
 const fieldOf = (
   policy: Partial<WorkflowPolicy>,
@@ -49,9 +50,11 @@ test.each([
 });
 
 test('a pattern of many stars takes no longer than its text', () => {
-  const begun = performance.now();
-  expect(fieldOf({ allow: [`${'*a'.repeat(500)}b`] }, { workflowId: 'a'.repeat(1_000) })).toBe('workflowId');
-  expect(performance.now() - begun).toBeLessThan(1_000);
+  let field: string | null = null;
+  const work = (): void =>
+    void (field = fieldOf({ allow: [`${'*a'.repeat(500)}b`] }, { workflowId: 'a'.repeat(1_000) }));
+  expect(cpuMs(work)).toBeLessThan(1_000);
+  expect(field).toBe('workflowId');
 });
 
 test('a named signal never begins with __, whatever the list says', () => {

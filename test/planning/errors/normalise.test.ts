@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { commonPiece, NORMALISED_MAX, normaliseError } from '../../../workflows/planning/errors/normalise';
+import { cpuMs } from '../../helpers/machine/cpuMs';
 
 /** What differs from one error to the next is replaced; what says which error it is stays. */
 
@@ -72,8 +73,7 @@ test('the common piece of a text stands in each error of its group', () => {
 });
 
 test('a long text takes no longer than a short one', () => {
-  const started = performance.now();
-  for (const piece of ["'", '"', '`a', 'a1', '1.', 'deadbeef', 'a://', '\\"', '2030-01-'])
-    normaliseError(piece.repeat(1_000_000));
-  expect(performance.now() - started).toBeLessThan(1_000);
+  const pieces = ["'", '"', '`a', 'a1', '1.', 'deadbeef', 'a://', '\\"', '2030-01-'];
+  const work = (): void => pieces.forEach((piece) => normaliseError(piece.repeat(1_000_000)));
+  expect(cpuMs(work)).toBeLessThan(1_000);
 });

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { httpHandler } from '../../../../handlers';
+import { cpuMs } from '../../../helpers/machine/cpuMs';
 import { ROOT } from '../../../project/project';
 import { faultsIn } from '../../build';
 import { httpConfig } from '../httpConfig';
@@ -16,14 +17,6 @@ const numbers = Array.from({ length: N }, (_, n) => n);
 const long = 'a'.repeat(250_000);
 /** Each is judged in well under a tenth of it; without a meter each takes from seconds to days. */
 const CPU_MS_MAX = 600;
-
-/** How much of the processor's time a judgement took. */
-const cpuMs = (work: () => void): number => {
-  const before = process.cpuUsage();
-  work();
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1_000;
-};
 
 describe('hostile payloads', () => {
   const over = /expected at most 250,000 values to read, and 1,000 turns of loops with an error, got more/;
