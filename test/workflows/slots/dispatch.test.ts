@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { Allowance } from '../../../activities/calls/allowance';
@@ -117,3 +118,50 @@ test('a dispatch whose last sign of life is old gives one before its first call'
   const { rows } = await deps.pool.query(`select seen_at > clock() - interval '5 s' as fresh from dispatch`);
   expect(rows).toEqual([{ fresh: true }]);
 });
+
+/** Says whether a statement that takes back marks waits for a lock. */
+const unmarkWaits = async (): Promise<boolean> =>
+  (
+    await bench.database.pool.query(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+       and query like '%update batch b set attempt = m.attempt%' and pid <> pg_backend_pid()`,
+    )
+  ).rows.length > 0;
+
+test('a dispatch that has failed gives no more signs of life while it takes its marks back', async () => {
+  const letGo = gated('a');
+  const { no, deps } = await claimed(handler({ concurrency: { perTarget: 1, perHandler: 1 } }), 'a', 'b');
+  const { pool } = bench.database;
+  // Calls may start for two more seconds, and each sign of life fails; a sequence counts them.
+  await pool.query(`update dispatch set seen_at = clock() - interval '8 s'`);
+  await pool.query(`
+create sequence signs minvalue 0 start 0;
+create function refuse() returns trigger language plpgsql as
+  'begin perform nextval(''signs''); raise exception ''not today''; end';
+create trigger refuse before update on dispatch for each row execute function refuse()`);
+  const signs = async (): Promise<number> =>
+    Number((await pool.query<{ n: string }>(`select last_value as n from signs`)).rows[0]!.n);
+  const marked = async (): Promise<number> =>
+    (await pool.query('select from batch where dispatch = $1 and attempt_until is not null', [no])).rows.length;
+  const carrying = carry(deps, new AbortController().signal);
+  const failed = expect(carrying).rejects.toThrow('not today');
+  await eventually(async () => calls.length === 1 && (await marked()) === 2);
+  const locker = await pool.connect();
+  try {
+    await locker.query('begin');
+    await locker.query(
+      `select from batch where state + 0 = 1 and target_id in (select id from target where key = 'b') for update`,
+    );
+    await sleep(2_500); // no call may start any more
+    letGo();
+    await eventually(unmarkWaits, { what: 'marks that are taken back' });
+    const before = await signs();
+    await sleep(2_500); // two signs of life and more
+    expect([before > 0, (await signs()) - before]).toEqual([true, 0]);
+  } finally {
+    await locker.query('rollback');
+    locker.release();
+  }
+  await failed;
+  expect([calls, await marked()]).toEqual([['a'], 0]);
+}, 30_000);
