@@ -2,8 +2,8 @@ import { CodecError } from '../handlers/codec/codecError';
 import { MusterError } from './errors';
 
 /**
- * Awaits what a codec works on. A `CodecError` becomes a `MusterError` with code CODEC_FAILED, whose
- * message `describe` makes of the reason; other errors stay as they are.
+ * Awaits what a codec works on. A `CodecError` becomes a `MusterError` with code CODEC_FAILED, for
+ * which `describe` makes a message of the reason; other errors stay as they are.
  */
 export const orCodecFailure = async <T>(work: Promise<T>, describe: (why: string) => string): Promise<T> => {
   try {

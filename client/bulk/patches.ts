@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { CodecError } from '../../handlers/codec/codecError';
+import { CodecError, NO_CODEC } from '../../handlers/codec/codecError';
 import { isEnvelope } from '../../handlers/codec/envelope';
 import type { Sealer } from '../../handlers/codec/sealer';
 import { FIRST_VERSION, storedVersionOf, versionOf } from '../../handlers/contracts/payloadVersion';
@@ -137,8 +137,6 @@ export const writePatches = async (
     tasks.map(({ seq }) => read.get(seq)!.payload),
   );
 };
-
-const NO_CODEC = 'it is encoded, and no payloadCodec is configured here';
 
 const openAll = async (sealer: Sealer | null, rows: readonly PayloadRow[]): Promise<(string | CodecError)[]> => {
   const payloads = rows.map(({ payload }) => payload);

@@ -1,23 +1,16 @@
-import { CodecError } from '../../handlers/codec/codecError';
 import { isEnveloped } from '../../handlers/codec/envelope';
 import type { Sealer } from '../../handlers/codec/sealer';
-import { MusterError } from '../errors';
+import { orCodecFailure } from '../codecFailure';
 
 /** Argument lists and outputs of executions on their way through the codec. */
 
 /** Encodes argument lists. Throws `MusterError` with code CODEC_FAILED. */
 export const sealArguments = async (sealer: Sealer | null, lists: readonly string[]): Promise<string[]> => {
   if (sealer === null) return [...lists];
-  try {
-    return await sealer.seal('arguments', lists, null);
-  } catch (error) {
-    if (!(error instanceof CodecError)) throw error;
-    throw new MusterError(
-      error.code,
-      `Cannot encode the argument lists: ${error.message}. Execute again with the same requestId once it works.`,
-      { cause: error },
-    );
-  }
+  return orCodecFailure(
+    sealer.seal('arguments', lists, null),
+    (why) => `Cannot encode the argument lists: ${why}. Execute again with the same requestId once it works.`,
+  );
 };
 
 interface Item {

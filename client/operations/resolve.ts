@@ -1,4 +1,3 @@
-import { CodecError } from '../../handlers/codec/codecError';
 import { isEnvelope } from '../../handlers/codec/envelope';
 import { isStorableText } from '../../handlers/text';
 import { toStorable } from '../../handlers/storable';
@@ -16,7 +15,8 @@ import { wakeGivenUp } from './cancellation';
 import { recordEnds } from './recordEnds';
 import { wakeNotifierOf } from './wakeNotifier';
 import type { ClientContext } from '../context';
-import { InvalidArgumentError, MusterError, NotFoundError, NotUnknownError } from '../errors';
+import { InvalidArgumentError, NotFoundError, NotUnknownError } from '../errors';
+import { orCodecFailure } from '../codecFailure';
 
 /** What to resolve: either a whole parked batch, or some parked tasks. */
 export interface ResolveWhat {
@@ -128,23 +128,16 @@ export const sealVerdict = async ({ sealer }: Sealing, end: CheckedVerdict): Pro
   const { as, result, error } = end;
   return {
     as,
-    result: result === null ? null : (await sealed(() => sealer.seal('result', [result], null)))[0]!,
-    error: error === null ? null : await sealed(() => sealer.sealText(error)),
+    result: result === null ? null : (await sealed(sealer.seal('result', [result], null)))[0]!,
+    error: error === null ? null : await sealed(sealer.sealText(error)),
   };
 };
 
-const sealed = async <T>(work: () => Promise<T>): Promise<T> => {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof CodecError)) throw error;
-    throw new MusterError(
-      error.code,
-      `Cannot encode the verdict: ${error.message}. Repeat the call once it works: nothing was changed.`,
-      { cause: error },
-    );
-  }
-};
+const sealed = <T>(work: Promise<T>): Promise<T> =>
+  orCodecFailure(
+    work,
+    (why) => `Cannot encode the verdict: ${why}. Repeat the call once it works: nothing was changed.`,
+  );
 
 /** Returns what the audit shows of a verdict: with a codec not what it says of the outcome. */
 export const auditOf = ({ sealer }: Sealing, verdict: Verdict): object =>

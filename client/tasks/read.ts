@@ -1,3 +1,4 @@
+import { NO_CODEC } from '../../handlers/codec/codecError';
 import { hasTokens, isEnvelope } from '../../handlers/codec/envelope';
 import { shownVersion } from '../../handlers/contracts/payloadVersion';
 import type { Contract } from '../../handlers/types';
@@ -103,11 +104,10 @@ const encodedOf = (
   found: PagedResult | undefined,
 ): Pick<TaskView, 'encoded'> => {
   const encoded = {
-    ...(isEnvelope(payload) ? { payload: NOT_HERE } : {}),
-    ...(isEnvelope(metadata ?? '') ? { metadata: NOT_HERE } : {}),
-    ...(isEnvelope(found?.result ?? '') ? { result: NOT_HERE } : {}),
-    ...(hasTokens(error ?? '') ? { error: NOT_HERE } : {}),
+    ...(isEnvelope(payload) ? { payload: NO_CODEC } : {}),
+    ...(isEnvelope(metadata ?? '') ? { metadata: NO_CODEC } : {}),
+    ...(isEnvelope(found?.result ?? '') ? { result: NO_CODEC } : {}),
+    ...(hasTokens(error ?? '') ? { error: NO_CODEC } : {}),
   };
   return Object.keys(encoded).length === 0 ? {} : { encoded };
 };
-const NOT_HERE = 'it is encoded, and no payloadCodec is configured here';

@@ -1,4 +1,3 @@
-import { CodecError } from '../../handlers/codec/codecError';
 import type { Note } from '../../handlers/codec/claimCheck';
 import type { Sealer } from '../../handlers/codec/sealer';
 import type { Contract } from '../../handlers/types';
@@ -7,6 +6,7 @@ import { MusterError, InvalidTaskError } from '../errors';
 import type { TaskProblem } from '../errors';
 import type { CheckedTask } from './checkTasks';
 import { sealLabels } from './labels/seal';
+import { orCodecFailure } from '../codecFailure';
 
 /** Most bytes of an encoded payload, beyond twice the handler's limit of plain ones. */
 const ENVELOPE_BYTES = 4_096;
@@ -67,19 +67,13 @@ export const sealBatches = async (
   });
 };
 
-const sealAll = async (sealer: Sealer, tasks: readonly CheckedTask[], note?: Note): Promise<string[]> => {
+const sealAll = (sealer: Sealer, tasks: readonly CheckedTask[], note?: Note): Promise<string[]> => {
   const payloads = tasks.map(({ payload }) => payload);
   const ids = tasks.map(({ id }) => id);
-  try {
-    return await sealer.seal('payload', payloads, ids, note);
-  } catch (error) {
-    if (!(error instanceof CodecError)) throw error;
-    throw new MusterError(
-      error.code,
-      `Cannot encode the payloads: ${error.message}. Submit again once it works: nothing was accepted.`,
-      { cause: error },
-    );
-  }
+  return orCodecFailure(
+    sealer.seal('payload', payloads, ids, note),
+    (why) => `Cannot encode the payloads: ${why}. Submit again once it works: nothing was accepted.`,
+  );
 };
 
 const problemOf = ({ index, id }: CheckedTask, most: number, sealed: string): TaskProblem => ({

@@ -3,6 +3,9 @@ import { cutText, describeThrown } from '../text';
 /** Most characters of what a codec or an object store says. */
 const REASON_MAX = 300;
 
+/** Why nothing encoded is read where there is no codec. */
+export const NO_CODEC = 'it is encoded, and no payloadCodec is configured here';
+
 /**
  * A value could not be encoded or decoded. Its message has what the codec or the object store says,
  * which is stored and logged as it is: they must not quote values.

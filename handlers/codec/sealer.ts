@@ -1,6 +1,6 @@
 import { ClaimCheck } from './claimCheck';
 import type { Note } from './claimCheck';
-import { CodecError, reasonOf } from './codecError';
+import { CodecError, NO_CODEC, reasonOf } from './codecError';
 import { ConstantText } from './constantText';
 import { envelopesIn, hasTokens, isEnvelope, readEnvelope, replaceTokens, toEnvelope, toToken } from './envelope';
 import { inParts } from './inParts';
@@ -169,7 +169,7 @@ export class Sealer {
   private async decodeAll(opening: Opening, envelopes: readonly Owned[]): Promise<(string | CodecError)[]> {
     const { codec } = this;
     const allFail = (why: string, away: boolean): CodecError[] => envelopes.map(() => new CodecError(why, away));
-    if (codec === null) return allFail('it is encoded, and no payloadCodec is configured here', false);
+    if (codec === null) return allFail(NO_CODEC, false);
     if (opening.away !== null) return allFail(opening.away, true);
     try {
       return await decodeBy(codec, opening.kind, envelopes, this.callMs);

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { MusterError } from '../../client/errors';
+import { orCodecFailure } from '../../client/codecFailure';
 import { withFailureTexts } from '../../client/tasks/failureTexts';
-import { CodecError } from '../../handlers/codec/codecError';
-import { envelopesIn, isEnvelope } from '../../handlers/codec/envelope';
+import { openTexts } from '../../handlers/codec/openTexts';
 import type { Sealer } from '../../handlers/codec/sealer';
 import { withRetries } from '../../postgres/errors';
 import type { KeyedRequest } from '../../postgres/api/idempotencyKey';
@@ -96,22 +95,11 @@ export const once = (
 
 /** Decodes a kept answer. Throws `MusterError` with code CODEC_FAILED. */
 const openAnswer = async (sealer: Sealer | null, kept: string): Promise<string> => {
-  if (sealer === null) {
-    if (envelopesIn(kept).some(isEnvelope)) throw notRead('it is encoded, and no payloadCodec is configured here');
-    return kept;
-  }
-  try {
-    return (await sealer.openTexts([kept], () => true))[0]!;
-  } catch (error) {
-    if (!(error instanceof CodecError)) throw error;
-    throw notRead(error.message, error);
-  }
-};
-
-const notRead = (why: string, cause?: CodecError): MusterError =>
-  new MusterError(
-    'CODEC_FAILED',
-    `Cannot read the answer to this Idempotency-Key: ${why}. ` +
+  const [text] = await orCodecFailure(
+    openTexts(sealer, [kept], () => true),
+    (why) =>
+      `Cannot read the answer to this Idempotency-Key: ${why}. ` +
       'The request was done before, and nothing was done now: repeat it once the codec works.',
-    { cause },
   );
+  return text!;
+};

@@ -1,7 +1,6 @@
-import { CodecError } from '../../../handlers/codec/codecError';
 import type { Sealer } from '../../../handlers/codec/sealer';
 import type { Labels } from '../../../postgres/grouping/labels';
-import { MusterError } from '../../errors';
+import { orCodecFailure } from '../../codecFailure';
 
 /**
  * Encodes the metadata of tasks, where there is a codec; tags stay as they are, since they are
@@ -27,17 +26,11 @@ export const sealLabels = async <T extends { id: string; labels: Labels | null }
   );
 };
 
-const sealAll = async (sealer: Sealer, plain: readonly { id: string; metadata: string }[]): Promise<string[]> => {
+const sealAll = (sealer: Sealer, plain: readonly { id: string; metadata: string }[]): Promise<string[]> => {
   const texts = plain.map(({ metadata }) => metadata);
   const ids = plain.map(({ id }) => id);
-  try {
-    return await sealer.seal('metadata', texts, ids);
-  } catch (error) {
-    if (!(error instanceof CodecError)) throw error;
-    throw new MusterError(
-      error.code,
-      `Cannot encode the metadata: ${error.message}. Submit again once it works: nothing was accepted.`,
-      { cause: error },
-    );
-  }
+  return orCodecFailure(
+    sealer.seal('metadata', texts, ids),
+    (why) => `Cannot encode the metadata: ${why}. Submit again once it works: nothing was accepted.`,
+  );
 };
