@@ -62,8 +62,12 @@ export function parsePayload(schema: StandardSchemaV1, payload: unknown): Parsed
     throw error;
   }
   if (result.issues === undefined) return { value: result.value };
-  return { issues: result.issues.map(({ path = [], message }) => ({ path: path.map(keyOf), message })) };
+  const issues = result.issues.map(({ path = [], message }) => ({ path: path.map(keyOf), message }));
+  return { issues: issues.length > 0 ? issues : [{ path: [], message: NO_ISSUE }] };
 }
+/** A refusal that lists nothing would leave the task out and tell no one. */
+const NO_ISSUE =
+  'the schema refuses it and names no issue: expected no "issues" where it accepts a value, or at least one, got none';
 
 /** Returns the payload as its schema transforms it. Throws an error that names the wrong fields. */
 export function payloadBy(schema: StandardSchemaV1, payload: unknown): unknown {

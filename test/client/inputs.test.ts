@@ -29,11 +29,24 @@ const read = defineHandler({
   target: (payload) => payload.n.toFixed(1),
 });
 const plain = defineHandler<{ to: string }>({ ...answers, name: 'plain', target: ({ to }) => to });
+/** Its schema, written by hand, refuses what has no amount, and names no issue. */
+const silent = defineHandler<{ amount?: number }>({
+  ...answers,
+  name: 'silent',
+  target: () => 't',
+  schema: {
+    '~standard': {
+      version: 1,
+      vendor: 'by hand',
+      validate: (value: { amount?: number }) => (value.amount === undefined ? { issues: [] } : { value }),
+    },
+  } as never,
+});
 beforeAll(async () => {
   shop = await openShop();
   typed = createClient({
     databaseUrl: shop.database.url,
-    handlers: [late, read, plain],
+    handlers: [late, read, plain, silent],
     temporal: { address: temporalAddress() },
   });
 });
@@ -152,4 +165,23 @@ test('a submit takes what the schema reads, and its handler sees what that makes
   // @ts-expect-error: a handler without a schema takes its payload as it is
   await expect(typed.submit(plain, { id: 'wrong', payload: { to: 1 } })).rejects.toThrow(InvalidTaskError);
   await typed.submit(plain, [{ id: 'right', payload: { to: 'x' } }]);
+});
+
+test('what a schema refuses without an issue is not left out in silence', async () => {
+  const tasks = [
+    { id: 'with', payload: { amount: 1 } },
+    { id: 'without', payload: {} },
+  ];
+  for (const sent of [tasks, tasks[1]!])
+    await expect(typed.submit(silent, sent)).rejects.toMatchObject({
+      problems: [
+        {
+          id: 'without',
+          field: 'payload',
+          code: 'INVALID_PAYLOAD',
+          message: expect.stringMatching(/names no issue/) as string,
+        },
+      ],
+    });
+  expect(await typed.getTask('with')).toBeNull();
 });

@@ -124,6 +124,15 @@ test('the types of payloads are those of the schema, before and after it', () =>
   expect(untyped.map(({ name }) => name)).toEqual(['b', wrong.name]);
 });
 
+test.each([{ issues: [] }, { value: 'x', issues: [] }])(
+  'a schema that refuses and names no issue is told as such: %j',
+  (answer) => {
+    const schema = { '~standard': { version: 1, vendor: 'by hand', validate: () => answer } } as never;
+    expect(faultsIn({ schema }, 'x')).toEqual([expect.stringContaining('names no issue')]);
+    expect(() => payloadBy(schema, 'x')).toThrow('payload: the schema refuses it and names no issue');
+  },
+);
+
 describe('a schema that answers asynchronously is refused', () => {
   test.each([
     ['zod', z.string().refine(async () => true)],
