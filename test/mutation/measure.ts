@@ -28,22 +28,43 @@ export interface Plan {
  * and the shortest first, until each mutant's place was executed by `most` of them or
  * `dryMs` have passed: more of them cost minutes for each mutant that survives.
  */
-export const measure = async (jest: WarmJest, plan: Plan, watcher: Watcher): Promise<Judged[]> => {
+export const measure = async (jests: readonly WarmJest[], plan: Plan, watcher: Watcher): Promise<Judged[]> => {
   const { folder, mutants } = plan;
-  const runs = await runDry(jest, plan, watcher);
+  const runs = await runDry(jests, plan, watcher);
   const touching = touchingOf(mutants, runs, !folder.hasServers);
   const order = new Order();
   watcher.phase('mutants', mutants.length);
   const results: Judged[] = [];
-  for (const [i, mutant] of mutants.entries()) {
+  let done = 0;
+  await spread(jests, mutants, async (jest, mutant, i) => {
     const chosen = folder.hasServers ? nearest(mutant.file, touching[i]!).slice(0, plan.most) : touching[i]!;
     const one = await judge(jest, mutant, order.of(mutant.file, chosen));
-    results.push(one);
+    results[i] = one;
     order.learn(one);
     watcher.judged(one);
-    watcher.done(i + 1);
-  }
+    watcher.done(++done);
+  });
   return results;
+};
+
+/** Hands the items to the processes in their order, one at a time to each, until one cannot go on. */
+const spread = async <T>(
+  jests: readonly WarmJest[],
+  items: readonly T[],
+  work: (jest: WarmJest, item: T, i: number) => Promise<void>,
+): Promise<void> => {
+  const rest = [...items.entries()];
+  await Promise.all(
+    jests.map(async (jest) => {
+      for (let next = rest.shift(); next !== undefined; next = rest.shift()) {
+        const [i, item] = next;
+        await work(jest, item, i).catch((error: unknown) => {
+          rest.length = 0;
+          throw error;
+        });
+      }
+    }),
+  );
 };
 
 /**
@@ -74,7 +95,7 @@ class Order {
 const SEEN_AGAIN = 3;
 
 const runDry = async (
-  jest: WarmJest,
+  jests: readonly WarmJest[],
   { folder, mutants, tests, most, dryMs }: Plan,
   watcher: Watcher,
 ): Promise<DryRun[]> => {
@@ -85,18 +106,19 @@ const runDry = async (
   const runs: DryRun[] = [];
   const since = performance.now();
   watcher.phase('tests without mutants', order.length);
-  for (const [i, file] of order.entries()) {
-    if (folder.hasServers && (performance.now() - since > dryMs || hits.every((n) => n >= most))) break;
+  let done = 0;
+  await spread(jests, order, async (jest, file) => {
+    if (folder.hasServers && (performance.now() - since > dryMs || hits.every((n) => n >= most))) return;
     const run = await dryRun(jest, file, mutants);
-    watcher.done(i + 1);
+    watcher.done(++done);
     if (run.outcome.hasFailed) {
       if (!folder.hasServers) throw new Error(`Cannot measure: ${file} fails without a mutant. ${run.outcome.failure}`);
       process.stderr.write(`left out: ${file} fails without a mutant: ${run.outcome.failure}\n`);
-      continue;
+      return;
     }
     for (const id of new Set(run.outcome.hits.flatMap(({ spots }) => spots))) hits[id]!++;
     runs.push(run);
-  }
+  });
   return runs;
 };
 

@@ -20,6 +20,7 @@ test.each<[code: string, ...mutants: string[]]>([
   ['f(!a);', ';', 'f(a);'],
   ['const a = true;', 'const a = false;'],
   ['const a = 7;', 'const a = 8;'],
+  ['const a = 1_000;', 'const a = 0;'],
   ['const MOST = 5 * 1_000;', 'const MOST = 5 / 1_000;', 'const MOST = 0 * 1_000;', 'const MOST = 5 * 0;'],
   ['const MOST = { a: 50 } as const;', 'const MOST = { a: 0 } as const;'],
   [`const a = 'held';`, `const a = '';`],
@@ -57,6 +58,7 @@ test.each<[sql: string, ...mutants: string[]]>([
   ['select a from b for update', 'select a from b '],
   ['select a from b for no key update skip locked', 'select a from b ', 'select a from b for no key update '],
   ['update a set b = 1 /* open */', 'update a set b = 2 /* open */'],
+  ['select a from b limit 500', 'select a from b limit 0'],
   ['update a set b = true', 'update a set b = false'],
   ['select least(a, $1)', 'select greatest(a, $1)'],
   [

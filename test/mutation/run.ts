@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { numberFlag, processFlags, seedFlag, switchFlag, textFlag } from '../../examples/support/flags';
 import { progressBar } from '../../client/cli/support/progress';
 import globalSetup from '../helpers/global-setup';
@@ -8,6 +9,9 @@ import type { Mutant } from './mutants/mutant';
 import { sampleOf } from './sample';
 import { lineOf, readScores, scoreOf, survivorsOf, withFolder, writeScores } from './scores';
 import { readJestConfig, WarmJest } from './warmJest';
+
+/** More of them wait for one another at the servers, and each takes a gigabyte. */
+const MOST_PARALLEL = 4;
 
 /** `npm run mutants -- --folder workflows/planning`: which small defects the tests do not see. */
 const names = FOLDERS.map(({ name }) => name).join(', ');
@@ -30,6 +34,10 @@ const flags = processFlags(
     least: numberFlag(0, { text: 'the score that is demanded', min: 0, max: 100, unit: 'percent' }),
     tests: numberFlag(5, { text: 'test files per mutant, with servers', min: 1 }),
     dry: numberFlag(600, { text: 'for finding the tests that touch a mutant, with servers, in seconds', unit: 's' }),
+    parallel: numberFlag(Math.max(1, Math.min(availableParallelism(), MOST_PARALLEL)), {
+      text: 'test files at once',
+      min: 1,
+    }),
     keep: switchFlag('keeps the result in test/mutation/scores.json; of a whole folder only'),
     json: switchFlag('one line of JSON per mutant on stdout'),
   },
@@ -59,11 +67,12 @@ const main = async (): Promise<void> => {
   say(`${path}: ${mutants.length} of ${all.length} mutants`);
   if (mutants.length === 0) return;
   if (folder.hasServers) await globalSetup();
-  const jest = new WarmJest(await readJestConfig(folder.jestConfig));
+  const config = await readJestConfig(folder.jestConfig);
+  const jests = Array.from({ length: flags.parallel }, () => new WarmJest(config));
   let bar = progressBar(process.stderr, 'tests', 0, 'files');
   try {
     const judged = await measure(
-      jest,
+      jests,
       { folder, mutants, tests: testsOf(folder, mutants), most: flags.tests, dryMs: flags.dry * 1_000 },
       {
         phase: (what, total) => {
@@ -89,7 +98,7 @@ const main = async (): Promise<void> => {
     }
   } finally {
     bar.stop();
-    await jest.stop();
+    await Promise.all(jests.map((jest) => jest.stop()));
     if (folder.hasServers) await globalTeardown();
   }
 };

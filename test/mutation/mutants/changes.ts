@@ -1,5 +1,6 @@
 import ts from 'typescript';
 import type { Change } from './change';
+import { otherNumber } from './otherNumber';
 
 /** What a node of code may become: each is the mistake of one keystroke or one forgotten line. */
 export const changesOf = (node: ts.Node, source: ts.SourceFile): Change[] => [
@@ -100,8 +101,7 @@ const ofValue = (node: ts.Node, source: ts.SourceFile): Change[] => {
   if (isKey(node) || isStatementName(node) || ts.isLiteralTypeNode(node.parent)) return [];
   if (ts.isNumericLiteral(node)) {
     const value = Number(node.getText(source).replaceAll('_', ''));
-    // That a limit is 251 in place of 250 is another choice; that there is none is a defect.
-    return [{ kind: 'constant', node, replacement: isChoice(node) && value > 1 ? '0' : String(value + 1) }];
+    return [{ kind: 'constant', node, replacement: otherNumber(value, isChoice(node)) }];
   }
   if (ts.isStringLiteral(node) && NAME.test(node.text) && isValue(node))
     return [{ kind: 'constant', node, replacement: `''` }];

@@ -1,3 +1,5 @@
+import { otherNumber } from './otherNumber';
+
 /** A change of a statement's text: offsets in it. */
 export interface SqlChange {
   kind: string;
@@ -86,7 +88,7 @@ const ofToken = (token: Token, before: Token | undefined, after: Token | undefin
   if (comparisons !== undefined)
     return comparisons.map((by, i) => change(i === 0 && text !== '<>' ? 'boundary' : 'comparison', by));
   if (/^\d+$/.test(text) && before?.text !== '.' && !['order', 'group'].includes(clause))
-    return [change('constant', String(Number(text) + 1))];
+    return [change('constant', otherNumber(Number(text)))];
   const word = WORDS[text];
   if (word === undefined || (word[0] === 'function' && after?.text !== '(')) return [];
   return [change(...word)];
