@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { plainProblems } from '../../workers/api/bodies/plain';
 import { Room } from '../../workers/api/bodies/room';
 import { scan } from '../../workers/api/bodies/scan';
+import { mayTake } from '../../workers/api/limits';
 import { apiSettings } from '../../workers/api/settings';
 import { fileSchema, problemsOf } from '../../workers/config/settingsSchema';
 
@@ -107,6 +108,23 @@ test('who has the least is asked anew for each place, also where much becomes fr
   await nextTurn();
   expect(entered).toEqual(['first', 'many', 'one', 'many', 'many']);
   await Promise.all(others.map(async (left) => (await left)()));
+});
+
+test.each<[string, number, { own: number; taken: number; most: number; all: number }, boolean]>([
+  ['alone, all of its part at once', 4, { own: 0, taken: 0, most: 4, all: 8 }, true],
+  ['alone, more than its part', 5, { own: 0, taken: 0, most: 4, all: 8 }, false],
+  ['alone, the last of its part', 1, { own: 3, taken: 3, most: 4, all: 8 }, true],
+  ['alone, one more', 1, { own: 4, taken: 4, most: 4, all: 8 }, false],
+  ['one that has all of its part, nothing', 0, { own: 4, taken: 4, most: 4, all: 8 }, true],
+  ['beside one that has its part, half of what is left', 2, { own: 0, taken: 4, most: 4, all: 8 }, true],
+  ['beside one that has its part, all of what is left', 4, { own: 0, taken: 4, most: 4, all: 8 }, true],
+  ['beside many, as much as it leaves to the next caller', 2, { own: 0, taken: 6, most: 4, all: 8 }, true],
+  ['beside many, more than it leaves to the next caller', 3, { own: 0, taken: 6, most: 4, all: 8 }, false],
+  ['where all is taken, something', 1, { own: 0, taken: 8, most: 4, all: 8 }, false],
+  ['where one may have all, the last of it', 1, { own: 7, taken: 7, most: 8, all: 8 }, true],
+  ['where one may have all, one more', 1, { own: 8, taken: 8, most: 8, all: 8 }, false],
+])('of what callers share, may a caller take %s: %i more of %j: %s', (_what, amount, of, expected) => {
+  expect(mayTake(amount, of)).toBe(expected);
 });
 
 test('the API is open where a setting says so; limits that are left out follow from others', () => {

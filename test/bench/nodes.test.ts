@@ -1,6 +1,6 @@
 import { movesOf, planOf } from './measures/nodesMeasures';
 
-/** `bench:nodes` in small. The long form: `npm run bench:nodes`. */
+/** `bench:nodes` in small. The long form: `npm run bench:nodes`. @slow */
 
 test('2,000 partitions on 200 nodes are planned in less than a second, by count and by weight', () => {
   for (const by of ['count', 'weight'] as const) {

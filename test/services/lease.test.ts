@@ -1,6 +1,7 @@
 import { acquireLease, releaseLease } from '../../postgres/lease';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase } from '../helpers/database';
+import { SteppedClock } from '../helpers/clock';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -56,5 +57,33 @@ test('of 16 contenders exactly one wins, 50 times over [A7]', async () => {
     );
     expect(won.filter((epoch) => epoch !== null)).toEqual([round]);
     await pool.query(`update lease set expires_at = clock() - interval '1 ms' where resource = 'contended'`);
+  }
+});
+
+test('a lease ends at its very instant: who asks then has the next epoch, the same holder too', async () => {
+  const frozen = await createDatabase();
+  try {
+    const clock = await SteppedClock.create(frozen.pool);
+    const since = async (): Promise<number> =>
+      (
+        await frozen.pool.query<{ ms: number }>(
+          'select (extract(epoch from acquired_at) * 1000)::float8 as ms from lease',
+        )
+      ).rows[0]!.ms;
+    const startMs = await clock.unixMs();
+    expect(await acquireLease(frozen.pool, 'one', 'a', LONG)).toBe(1);
+    await clock.set(startMs + LONG - 1);
+    expect(await acquireLease(frozen.pool, 'one', 'b', LONG)).toBeNull();
+    await clock.set(startMs + LONG);
+    expect(await acquireLease(frozen.pool, 'one', 'b', LONG)).toBe(2);
+    expect(await since()).toBe(startMs + LONG);
+    await clock.set(startMs + 2 * LONG);
+    expect(await acquireLease(frozen.pool, 'one', 'b', LONG)).toBe(3);
+    expect(await since()).toBe(startMs + 2 * LONG);
+    await clock.set(startMs + 2 * LONG + 1);
+    expect(await acquireLease(frozen.pool, 'one', 'b', LONG)).toBe(3);
+    expect(await since()).toBe(startMs + 2 * LONG);
+  } finally {
+    await frozen.drop();
   }
 });

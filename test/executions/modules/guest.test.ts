@@ -1,11 +1,12 @@
 import { runInThisContext } from 'node:vm';
 import { encodeFrame } from '../../../activities/executions/executors/wasm/guest/frames';
 import type { Answer } from '../../../activities/executions/executors/wasm/guest/run';
-import { runOnce } from '../../../activities/executions/executors/wasm/guest/run';
+import { checkImports, runOnce } from '../../../activities/executions/executors/wasm/guest/run';
 import { WebAssembly } from '../../../activities/executions/executors/wasm/guest/webAssembly';
 import { guestSource } from '../../../activities/executions/executors/wasm/guestProgram';
 import { ModuleProcess } from '../../../activities/executions/executors/wasm/moduleProcess';
 import { assemble } from '../../../examples/wasm-echo/build';
+import { moduleOf, section, text, TYPES, vector } from '../../attacks/wasm/binary';
 import { command, ERRNO } from '../../attacks/wasm/hostile';
 
 /** What the process of a module does for it, run here; and what a node takes of such a process. */
@@ -67,4 +68,26 @@ test.each([
   await expect(compiling).rejects.toThrow('the process of the module answered more than it may');
   expect(taken.isAlive).toBe(false);
   await taken.gone;
+});
+
+const SNAPSHOT = 'wasi_snapshot_preview1';
+const FUNCTION = [0x00, 0x00];
+const importing = (from: string, name: string, what: readonly number[]): (() => void) => {
+  const imports = section(2, vector([[...text(from), ...text(name), ...what]]));
+  const module = new WebAssembly.Module(moduleOf(TYPES, imports));
+  return () => checkImports(module);
+};
+
+test.each([
+  ['functions of another system', 'env', 'fd_write', FUNCTION, 'it imports env.fd_write, and this node offers'],
+  ['a function that the snapshot lacks', SNAPSHOT, 'fd_open', FUNCTION, `it imports ${SNAPSHOT}.fd_open, and this`],
+  ['what every object has', SNAPSHOT, 'toString', FUNCTION, `it imports ${SNAPSHOT}.toString, and this node offers`],
+  ['a memory by the name of a function', SNAPSHOT, 'fd_write', [0x02, 0x00, 0x01], 'as a memory, which is a function'],
+])('a module that imports %s is refused, by its name', (_, from, name, what, why) => {
+  expect(importing(from, name, what)).toThrow(why);
+});
+
+test('a module that imports functions of the snapshot is taken, and one that imports nothing', () => {
+  expect(importing(SNAPSHOT, 'fd_write', FUNCTION)).not.toThrow();
+  expect(() => checkImports(new WebAssembly.Module(moduleOf(TYPES)))).not.toThrow();
 });

@@ -97,3 +97,37 @@ test('a list that ends before its types do is refused, however long it says to b
   expect(limited(section(1, [0xff, 0xff, 0xff, 0xff, 0x0f]))).toThrow(/truncated/);
   expect(limited(section(1, [0x01, 0x60, 0xff, 0xff, 0xff, 0xff, 0x0f]))).toThrow(/truncated/);
 });
+
+test('each function is read from its own beginning: what one keeps is found behind others', () => {
+  const keeping = (type: number): number[] => [0x04, 0x01, 0x01, type, 0x0b];
+  const code = (...bodies: readonly (readonly number[])[]): number[] => section(10, vector(bodies));
+  const plain = [keeping(0x7f), [0x02, 0x00, 0x0b], keeping(0x7e)];
+  expect(limited(TYPES, code(...plain))).not.toThrow();
+  expect(limited(TYPES, code(...plain, keeping(0x69)))).toThrow(NO_EXCEPTIONS);
+});
+
+describe('tables', () => {
+  /** As many entries as the memory has room for. */
+  const MOST = 65_536 / 32;
+  const tables = (...all: readonly (readonly number[])[]): number[] => section(4, vector(all));
+
+  test('may grow evenly, as far as the memory allows; their types and their first values stay', () => {
+    const each = Math.floor((MOST - 4) / 3);
+    const wanted = tables([0x70, 0x00, 1], [0x6f, 0x01, 2, 3], [0x40, 0x00, 0x70, 0x00, 1, 0xd0, 0x70, 0x0b]);
+    const module = limited(TYPES, wanted)();
+    const given = tables(
+      [0x70, 0x01, 1, ...leb(1 + each)],
+      [0x6f, 0x01, 2, 3],
+      [0x40, 0x00, 0x70, 0x01, 1, ...leb(1 + each), 0xd0, 0x70, 0x0b],
+    );
+    const memory = section(5, vector([[1, ...leb(1), ...leb(1)]]));
+    expect(Buffer.from(module)).toEqual(Buffer.from(moduleOf(TYPES, given, FUNCTIONS, memory, EXPORTS, BODY)));
+  });
+
+  test('that want more from the start are refused', () => {
+    const wanting = (...mins: readonly number[]): (() => Uint8Array) =>
+      limited(TYPES, tables(...mins.map((min) => [0x70, 0x00, ...leb(min)])));
+    expect(wanting(MOST - 1, 1)).not.toThrow();
+    expect(wanting(MOST, 1)).toThrow(`the module needs tables of ${MOST + 1} entries, and this node allows ${MOST}`);
+  });
+});

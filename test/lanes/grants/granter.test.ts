@@ -66,6 +66,19 @@ describe('a free slot of a process that has the handler `edits` alone', () => {
     expect(await ask(submitter!)).toEqual({ granted: [], over: [submitter!.no] });
   });
 
+  test.each<[string, { target?: string }]>([
+    ['its handler', {}],
+    ['its target', { target: 'b' }],
+  ])('gets no batch while %s is paused, and the batch once that goes on', async (_, what) => {
+    await submit('a');
+    const [submitter] = await take();
+    const next = await submit('b');
+    await shop.client.pause('edits', what);
+    expect(await ask(submitter!)).toEqual({ granted: [], over: [] });
+    await shop.client.resume('edits', what);
+    expect(await ask(submitter!)).toEqual({ granted: [next], over: [] });
+  });
+
   test('is given up at once where another process has the handler of the next in turn', async () => {
     await submit('a');
     const [submitter] = await take();
