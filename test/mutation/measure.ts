@@ -47,7 +47,7 @@ export const measure = async (jests: readonly WarmJest[], plan: Plan, watcher: W
   return results;
 };
 
-/** Hands the items to the processes in their order, one at a time to each, until one cannot go on. */
+/** Hands the items out in their order, one at a time to each process, until one cannot go on. */
 const spread = async <T>(
   jests: readonly WarmJest[],
   items: readonly T[],
