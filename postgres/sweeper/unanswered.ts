@@ -1,4 +1,5 @@
 import { INSTALLATION } from '../installation';
+import { ALIVE } from '../grouping/alive';
 import type { Queryable } from '../pool';
 
 /** A leader or queuer that was woken, and has taken no turn since. */
@@ -40,6 +41,28 @@ from (
 where r.place <= $2
 order by r.woken_at`,
     values: [olderThanMs, limit],
+  });
+  return rows;
+};
+
+/**
+ * Returns those that may wait for an activity without end, queuers first: leaders whose dispatch
+ * gives no sign of life, and queuers that have not ended, whose submitters that gave none are
+ * forgotten. Most of these activities wait for a worker, or end soon.
+ */
+export const readHolding = async (db: Queryable, limit: number): Promise<Omit<Unanswered, 'ms' | 'runId'>[]> => {
+  const { rows } = await db.query<Omit<Unanswered, 'ms' | 'runId'>>({
+    name: 'read-holding',
+    text: `
+select 'queuer' as kind, q.id::int as id, null::text as handler, null::text as name, ${INSTALLATION} as installation
+from queuer q
+where q.state <> 0 /* idle */
+union all (
+  select 'leader', l.id, h.name, l.name, ${INSTALLATION}
+  from leader l join handler h on h.id = l.handler_id
+  where l.state <> 0 /* idle */ and exists (select from dispatch d where d.leader_id = l.id and not ${ALIVE})
+  order by l.id limit $1)`,
+    values: [limit],
   });
   return rows;
 };

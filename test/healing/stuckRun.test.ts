@@ -18,6 +18,7 @@ const run: RunFacts = {
   isHolderGone: false,
   areWorkersGone: false,
   quietMs: 0,
+  hasForgotten: false,
   takesTurns: true,
 };
 const started = (attempt: number, taskMs = 0): Partial<RunFacts> => ({ task: { isStarted: true, attempt }, taskMs });
@@ -29,6 +30,11 @@ const minute = { silentMs: 60_000 };
 
 test.each<[string, Partial<RunFacts>, RegExp | null]>([
   ['waits, woken half a minute ago', {}, null],
+  [
+    'takes its turns beside an activity that the server keeps too long',
+    { silentMs: 0, hasForgotten: true },
+    /lost its timer/,
+  ],
   ['waits, woken a minute ago', minute, /does nothing/],
   [
     'waits for a call, woken a minute ago: a leader takes its turn meanwhile',

@@ -199,6 +199,7 @@ test('before a second call a task is queued since the first', async () => {
   expect(queued).toHaveLength(2);
   expect(msOf(queued[1]!.endTime)).toBe(msOf(second!.startTime));
   expect(msOf(queued[1]!.startTime)).toBeGreaterThanOrEqual(msOf(first!.startTime) - 50);
+  expect(msOf(queued[1]!.startTime)).toBeLessThanOrEqual(msOf(second!.startTime));
 });
 
 test.each([

@@ -3,7 +3,7 @@ import type { RingLog } from '../../activities/grouping/ring';
 import type { Pool } from '../../postgres/pool';
 import type { WokenLeader } from '../../postgres/grouping/ring';
 import { executionTurns, lastRound } from '../../postgres/sweeper/silent';
-import { readUnanswered } from '../../postgres/sweeper/unanswered';
+import { readHolding, readUnanswered } from '../../postgres/sweeper/unanswered';
 import type { Unanswered } from '../../postgres/sweeper/unanswered';
 import {
   balancerWorkflowId,
@@ -124,15 +124,18 @@ export class SilentRuns {
   async list(): Promise<SilentRun[]> {
     const now = performance.now();
     const unanswered = await readUnanswered(this.deps.pool, SILENT_MS, MOST);
-    return [
+    const silent = [
       ...unanswered.map((one) => ({ ...this.runOf(one), silentMs: one.ms })),
       ...[...this.overdue.values()]
         .map((one) => ({ ...one, silentMs: now - one.since }))
         .filter(({ silentMs }) => silentMs >= SILENT_MS),
     ];
+    const known = new Set(silent.map(({ workflowId }) => workflowId));
+    const holding = (await readHolding(this.deps.pool, MOST)).map((one) => ({ ...this.runOf(one), silentMs: 0 }));
+    return [...silent, ...holding.filter(({ workflowId }) => !known.has(workflowId))];
   }
 
-  private runOf({ kind, id, handler, name, installation }: Unanswered): Who {
+  private runOf({ kind, id, handler, name, installation }: Omit<Unanswered, 'ms' | 'runId'>): Who {
     const { requests, prefix } = this.deps;
     if (kind === 'leader')
       return leaderRun(this.deps, { leaderId: id, handler: handler!, name: name!, installation, dueInMs: 0 });

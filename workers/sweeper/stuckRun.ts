@@ -36,6 +36,8 @@ export interface RunFacts {
    * had begun before.
    */
   quietMs: number;
+  /** The server has let one of its activities pass a time limit by `lostMs`. */
+  hasForgotten: boolean;
   /**
    * It answers a wake with a turn whatever its activities do (leader, queuer); others wait for
    * theirs.
@@ -95,6 +97,7 @@ const EQUAL_ATTEMPTS = 3;
 export const whyStuck = (run: RunFacts, limits: StuckLimits): string | null => {
   const { task, silentMs, activities } = run;
   const isSilent = silentMs >= limits.silentMs;
+  if (run.hasForgotten) return 'an activity whose time limit has passed is still open: the server has lost its timer';
   // Also with a workflow task: one that is signalled often has one at most looks.
   if (!run.takesTurns && run.areWorkersGone) return 'the workers that have its activities give no sign of life';
   if (!run.takesTurns && run.quietMs >= limits.lostMs) return 'its activities give no sign of life';
@@ -183,7 +186,8 @@ export const quietOf = (activities: readonly DescribedActivity[]): Quiet | null 
   };
 };
 
-const signOf = (activity: DescribedActivity): Quiet | null => {
+/** Returns its last sign, and how long after that the next one is due; null: at no certain time. */
+export const signOf = (activity: DescribedActivity): Quiet | null => {
   const { activityId, attempt, paused, lastStartedTime, lastHeartbeatTime } = activity;
   if (paused === true) return null;
   if (isWaiting(activity) && isAgain(activity))

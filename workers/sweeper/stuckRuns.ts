@@ -10,7 +10,11 @@ import { askForRun } from '../temporal/openRun';
 import { Holders } from '../temporal/holders';
 import { isForOneWorker } from '../temporal/stickyTask';
 import { OwnStops } from '../ownStops';
-import type { Quiet, Since, StuckLimits } from './stuckRun';
+import { CurrentBuilds } from './stuck/currentBuilds';
+import type { Memory } from './stuck/memory';
+import { newMemory } from './stuck/memory';
+import { firstOverstays, NONE_TIMED, timedNow } from './stuck/timedActivities';
+import type { Quiet, StuckLimits } from './stuckRun';
 import {
   isAgain,
   isWaiting,
@@ -34,7 +38,7 @@ export interface StuckRunsOptions {
   stuck?: Partial<StuckLimits> | undefined;
 }
 
-/** A workflow that was woken, or has overdue work, and has been silent since. */
+/** A workflow that was woken, or has overdue work, and has been silent since; 0: it may wait in vain. */
 export interface SilentRun {
   type: string;
   workflowId: string;
@@ -48,46 +52,26 @@ export interface SilentRun {
 /** Time between two looks at the same run. */
 const LOOK_MS = 5_000;
 const LOOK_AT_VERSION_MS = 1_000;
+/** The same of a run that owes no turn: only its activities may be stuck. */
+const LOOK_AT_WELL_MS = 15_000;
 /** The same of a run whose workflow task, or activities, nodes have, which may be gone. */
 const LOOK_AT_HELD_MS = 500;
 const PARALLELISM = 8;
 /** `temporal.api.enums.v1.WORKFLOW_EXECUTION_STATUS_FAILED`. */
 const FAILED = 3;
 
-/** What is remembered of a workflow between two looks. */
-interface Memory {
-  runId: string | null;
-  /** The failed run that was logged last. */
-  loggedRunId: string | null;
-  /** When the run was seen first. */
-  since: number;
-  lookAt: number;
-  /** When Temporal answered last. */
-  seenAt: number;
-  /** Its workflow task, with a worker or with none. */
-  task: Since | null;
-  /** Whether that task is for one worker, as its history has it; null: not asked yet. */
-  oneWorker: { scheduledAt: number | null; is: boolean } | null;
-  /** Its activities, if a sign of each is due. */
-  quiet: Since | null;
-  /** False: seen to be of the current version, or of none, or to have ended. */
-  isOfOtherVersion: boolean;
-  restMs: number;
-  restUntil: number;
-  lastSilent: number;
-}
-
 /**
  * Heals runs that make no progress: a history that does not replay, a version without workers, a
- * worker that died with the workflow task, an unreadable signal, a bug. Nothing of a run must be
- * kept (every fact is in the store, and the next run's first turn adopts what it finds), so it is
- * terminated and begun anew, with today's code and without a replay. Calls of its dispatches end by
- * themselves, and their true answers count. A mistake costs a run.
+ * worker that died with the workflow task, an activity whose timer the server lost, an unreadable
+ * signal, a bug. Nothing of a run must be kept (every fact is in the store, and the next run's
+ * first turn adopts what it finds), so it is terminated and begun anew, with today's code and
+ * without a replay. Calls of its dispatches end by themselves, and their true answers count. A
+ * mistake costs a run.
  */
 export class StuckRuns {
   private readonly memories = new Map<string, Memory>();
   private readonly limits: StuckLimits;
-  private currents = new Map<string, Promise<string>>();
+  private currents = new CurrentBuilds();
   private readonly stops = new OwnStops();
   private readonly holders: Holders;
   /** When Temporal gave no answer about any run. */
@@ -104,7 +88,7 @@ export class StuckRuns {
     this.forget(now);
     this.holders.begin(new Set(this.memories.keys()));
     this.stops.watch();
-    this.currents = new Map();
+    this.currents = new CurrentBuilds();
     const queue = mostHeldUpFirst(silent.filter((run) => this.remember(run, now)));
     const runner = async (): Promise<void> => {
       for (let next = queue.shift(); next !== undefined; next = queue.shift())
@@ -122,27 +106,15 @@ export class StuckRuns {
   }
 
   /** Says whether it is to be looked at now. */
-  private remember({ workflowId }: SilentRun, now: number): boolean {
+  private remember({ workflowId, silentMs }: SilentRun, now: number): boolean {
     const memory = this.memories.get(workflowId);
     if (memory === undefined) {
-      this.memories.set(workflowId, {
-        runId: null,
-        loggedRunId: null,
-        since: now,
-        lookAt: now,
-        seenAt: now,
-        task: null,
-        oneWorker: null,
-        quiet: null,
-        isOfOtherVersion: true,
-        restMs: 0,
-        restUntil: 0,
-        lastSilent: now,
-      });
+      this.memories.set(workflowId, newMemory(now));
       return true;
     }
     memory.lastSilent = now;
-    return now >= memory.lookAt && now >= memory.restUntil;
+    const lookAt = Math.min(memory.lookAt, memory.lookedAt + (silentMs === 0 ? LOOK_AT_WELL_MS : LOOK_MS));
+    return now >= lookAt && now >= memory.restUntil;
   }
 
   private forget(now: number): void {
@@ -154,6 +126,7 @@ export class StuckRuns {
     memory.since = now;
     memory.task = null;
     memory.quiet = null;
+    memory.timed = NONE_TIMED;
   }
 
   private async lookAt(silent: SilentRun): Promise<boolean> {
@@ -168,7 +141,8 @@ export class StuckRuns {
       memory.runId = run?.runId ?? null;
       this.countAnew(memory, now - Math.min(run?.ageMs ?? 0, silent.silentMs));
     }
-    memory.lookAt = now + (memory.isOfOtherVersion ? LOOK_AT_VERSION_MS : LOOK_MS);
+    memory.lookedAt = now;
+    memory.lookAt = memory.isOfOtherVersion ? now + LOOK_AT_VERSION_MS : Infinity;
     if (run === null) return false;
     const seenAt = performance.now();
     // While Temporal was away no worker could do anything, and while this process was stopped it
@@ -176,6 +150,7 @@ export class StuckRuns {
     if (memory.seenAt < this.awayAt || this.stops.wasStoppedSince(memory.seenAt)) this.countAnew(memory, seenAt);
     memory.task = sinceSeen(memory.task, nameOf(run.task), seenAt);
     memory.quiet = sinceSeen(memory.quiet, run.quiet?.what ?? null, seenAt);
+    memory.timed = timedNow(memory.timed, run.inFlight, seenAt);
     memory.seenAt = seenAt;
     // The version reaches the queues some time after it became the current one: a look before that
     // changed nothing.
@@ -190,7 +165,9 @@ export class StuckRuns {
     const held = task === null ? null : await this.holders.isGone({ workflowId, runId: run.runId, task });
     const lost = takesTurns || run.workers === null ? null : await this.holders.areGone(run.workers);
     if (held !== null || lost !== null) memory.lookAt = Math.min(memory.lookAt, now + LOOK_AT_HELD_MS);
-    const gone = { isHolderGone: held === true, areWorkersGone: lost === true };
+    const overstaysAt = firstOverstays(memory.timed, this.limits.lostMs);
+    memory.lookAt = Math.min(memory.lookAt, Math.max(overstaysAt, now + LOOK_AT_HELD_MS));
+    const gone = { isHolderGone: held === true, areWorkersGone: lost === true, hasForgotten: seenAt >= overstaysAt };
     const facts = { ...run, ...gone, silentMs, taskMs, isOfOneWorker, quietMs, takesTurns };
     const why = whyStuck(facts, this.limits);
     if (why === null) return false;
@@ -240,8 +217,11 @@ export class StuckRuns {
       return {
         ...run,
         buildId,
-        isOfOtherVersion: buildId !== '' && buildId !== (await this.currentBuild(version!.deploymentName)),
+        isOfOtherVersion:
+          buildId !== '' &&
+          buildId !== (await this.currents.of(this.options.requests.temporal, version!.deploymentName)),
         activities: activities.length,
+        inFlight: activities,
         untaken: activities.filter((activity) => isWaiting(activity) && !isAgain(activity)).length,
         quiet: quietOf(activities),
         workers: workersOf(activities),
@@ -270,25 +250,13 @@ export class StuckRuns {
       'the last run of a workflow failed; the next run continues',
     );
   }
-
-  /** Returns the build id of the current version; empty: runs go to workers without versioning. */
-  private currentBuild(deploymentName: string): Promise<string> {
-    const known = this.currents.get(deploymentName);
-    if (known !== undefined) return known;
-    const { temporal } = this.options.requests;
-    const { namespace } = temporal.options;
-    const asked = temporal.workflowService
-      .describeWorkerDeployment({ namespace, deploymentName })
-      .then(({ workerDeploymentInfo }) => workerDeploymentInfo?.routingConfig?.currentDeploymentVersion?.buildId ?? '');
-    this.currents.set(deploymentName, asked);
-    return asked;
-  }
 }
 
 interface Run extends Omit<DescribedRun, 'status' | 'version' | 'activities'> {
   /** Build id of the version that it is pinned to; empty: none. */
   buildId: string;
   isOfOtherVersion: boolean;
+  inFlight: DescribedRun['activities'];
   activities: number;
   untaken: number;
   quiet: Quiet | null;

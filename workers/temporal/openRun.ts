@@ -50,7 +50,7 @@ export interface DescribedActivity {
   /** Of the worker that took it up last. */
   lastWorkerIdentity?: string | null;
   /** Absent in answers of servers that do not know it. */
-  activityOptions?: { heartbeatTimeout?: Timestamp | null } | null;
+  activityOptions?: { heartbeatTimeout?: Timestamp | null; scheduleToStartTimeout?: Timestamp | null } | null;
 }
 
 /** Asks for the newest run of a workflow. Rejects as the server does, if there is none. */
