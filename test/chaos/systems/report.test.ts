@@ -2,6 +2,7 @@ import type { Balance } from '../../liveness/balance';
 import type { ExecutionAccounts } from './executions';
 import { judgeExecutions } from './executions';
 import type { FanoutAccounts } from './fanouts';
+import { longestStalled } from '../../liveness/judge/longest';
 import { judgeFanouts } from './fanouts';
 import { FAULTS } from './faults';
 import { FAULT_KINDS } from './plan';
@@ -41,6 +42,7 @@ const sound = (): Found =>
     seconds: 60,
     struck: [fault(), fault({ kind: 'stop', struck: 1, recoveredMs: 900 }), fault({ recoveredMs: 4_000 })],
     truth: { findings: [] },
+    longest: { kind: 'leader', name: '2', ms: 120_000 },
     unanswered: {},
     balance: BALANCE,
     findings: [],
@@ -79,6 +81,11 @@ test.each<[string, Partial<Found>, string]>([
   ['a finding of fan-outs or executions', { findings: ['lost: fan-out a'] }, 'lost: fan-out a'],
   ['a store that is not whole', { verification: { ok: false, checks: [] } as never }, 'verify: violated'],
   ['a run that failed', { failedRuns: ['leader x: a bug'] }, 'a run failed: leader x: a bug'],
+  [
+    'a leader that stands for minutes, beside others that go on',
+    { longest: { kind: 'leader', name: '2', ms: 301_000 } },
+    'leader 2 had stalled for 301 s',
+  ],
   ['a worker that ended by itself', { deaths: 1 }, '1 workers ended by themselves'],
   [
     'a stand that was called healthy',
@@ -89,6 +96,20 @@ test.each<[string, Partial<Found>, string]>([
   const { passed, failures } = outcomeOf({ ...sound(), ...found });
   expect(passed).toBe(false);
   expect(failures.join('\n')).toContain(text);
+});
+
+test('what was named as stalled for the longest is told, of all kinds of work and rounds', () => {
+  const round = (...said: (string | undefined)[]) => ({
+    seen: Object.fromEntries(said.map((status, i) => [i, { naming: status === undefined ? {} : { status } }])) as never,
+  });
+  const stalled = (name: string, ms: number): string => JSON.stringify({ kind: 'leader', name, ms, runId: 'r' });
+  const rounds = [
+    round(undefined, stalled('1', 61_000)),
+    round(stalled('2', 90_000), stalled('1', 64_000)),
+    round('partitions: 3 of 4 held', stalled('3', 70_000)),
+  ];
+  expect(longestStalled(rounds)).toEqual({ kind: 'leader', name: '2', ms: 90_000 });
+  expect(longestStalled([round(undefined)])).toBeNull();
 });
 
 const fanouts = (): FanoutAccounts => ({

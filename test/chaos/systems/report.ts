@@ -1,5 +1,6 @@
 import type { Verification } from '../../../client';
 import type { Balance } from '../../liveness/balance';
+import type { Stalled } from '../../liveness/judge/longest';
 import type { Truth } from '../../liveness/judge/truth';
 import type { FaultKind, PlannedFault } from './plan';
 import { withinOf } from './plan';
@@ -27,6 +28,7 @@ export interface Found {
   seconds: number;
   struck: readonly StruckFault[];
   truth: Truth;
+  longest: Stalled | null;
   unanswered: Readonly<Record<string, number>>;
   balance: Balance;
   /** Of fan-outs and executions. */
@@ -61,6 +63,8 @@ export interface Outcome {
   executions: number;
   items: number;
   truth: Truth;
+  /** What `status` named as stalled for the longest. */
+  longest: Stalled | null;
   unanswered: Readonly<Record<string, number>>;
   failedStarts: number;
   verified: 'ok' | Verification;
@@ -80,8 +84,8 @@ const OF_PROCESSES: readonly FaultKind[] = [
 ];
 
 export const outcomeOf = (found: Found): Outcome => {
-  const { seed, seconds, struck, truth, unanswered, balance, fanouts, executions, items, verification, failedStarts } =
-    found;
+  const { seed, seconds, struck, truth, longest, unanswered, balance, verification, failedStarts } = found;
+  const { fanouts, executions, items } = found;
   const failures = failuresOf(found);
   const kinds: Partial<Record<FaultKind, KindFigures>> = {};
   for (const kind of new Set(struck.map((one) => one.kind)))
@@ -98,6 +102,7 @@ export const outcomeOf = (found: Found): Outcome => {
     executions,
     items,
     truth,
+    longest,
     unanswered,
     failedStarts,
     verified: verification.ok ? 'ok' : verification,
@@ -119,8 +124,14 @@ const figuresOf = (struck: readonly StruckFault[]): KindFigures => {
   };
 };
 
+/**
+ * One leader, queuer or dispatch of many may stand while faults kill each sweeper that would begin
+ * it anew, but not for longer: nothing would ever end it.
+ */
+const STALLED_MS = 300_000;
+
 const failuresOf = (found: Found): string[] => {
-  const { struck, withinMs, truth, balance, findings, verification, deaths } = found;
+  const { struck, withinMs, truth, longest, balance, findings, verification, deaths } = found;
   const failures: string[] = [];
   struck.forEach(({ kind, recoveredMs, againMs, failure }, i) => {
     const fault = `fault ${i + 1}, ${kind}`;
@@ -137,6 +148,8 @@ const failuresOf = (found: Found): string[] => {
   });
   for (const { rule, text, fault } of truth.findings)
     failures.push(`${rule} (${fault ?? 'before any fault'}): ${text}`);
+  if (longest !== null && longest.ms > STALLED_MS)
+    failures.push(`${longest.kind} ${longest.name} had stalled for ${Math.round(longest.ms / 1_000)} s`);
   for (const what of ['lost', 'stuck', 'failed', 'doubled', 'disordered', 'untold'] as const)
     if (balance[what] > 0) failures.push(`${balance[what]} ${what}`);
   failures.push(...balance.findings, ...findings.slice(0, 20));

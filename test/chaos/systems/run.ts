@@ -4,6 +4,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Balance } from '../../liveness/balance';
 import { judgeBalance } from '../../liveness/balance';
+import { longestStalled } from '../../liveness/judge/longest';
 import type { Fault as JudgedFault, Truth } from '../../liveness/judge/truth';
 import { judgeTruth, RULES } from '../../liveness/judge/truth';
 import { untilSteady } from '../../liveness/measure';
@@ -68,6 +69,7 @@ export const runChaos = async (options: ChaosOptions): Promise<Outcome> => {
       seconds: (performance.now() - begunMs) / 1_000,
       struck,
       truth: truthOf(world, struck),
+      longest: longestStalled(world.witness.rounds),
       unanswered: world.witness.unanswered,
       balance: await balanceOf(world),
       findings: await findingsOf(world, streams),
