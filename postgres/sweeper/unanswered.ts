@@ -45,13 +45,31 @@ order by r.woken_at`,
   return rows;
 };
 
+/** A workflow that may wait for an activity without end. */
+export interface Holding {
+  kind: 'leader' | 'queuer' | 'execution';
+  /** Number of a leader or queuer. */
+  id: number;
+  /** Null: a queuer or execution. */
+  handler: string | null;
+  /** Name of a leader, id of an execution; null: a queuer. */
+  name: string | null;
+  installation: string;
+}
+
 /**
- * Returns those that may wait for an activity without end, queuers first: leaders whose dispatch
- * gives no sign of life, and queuers that have not ended, whose submitters that gave none are
- * forgotten. Most of these activities wait for a worker, or end soon.
+ * Rounds of an execution among whose chunks those are looked for that no node took: each was found
+ * many rounds before.
  */
-export const readHolding = async (db: Queryable, limit: number): Promise<Omit<Unanswered, 'ms' | 'runId'>[]> => {
-  const { rows } = await db.query<Omit<Unanswered, 'ms' | 'runId'>>({
+const ROUNDS = 100;
+
+/**
+ * Returns queuers that have not ended, whose submitters without a sign of life are forgotten;
+ * leaders whose dispatch gives none; and executions of which a chunk is past its lease, or was
+ * taken by no node for half a minute. Most of their activities wait for a worker, or end soon.
+ */
+export const readHolding = async (db: Queryable, limit: number): Promise<Holding[]> => {
+  const { rows } = await db.query<Holding>({
     name: 'read-holding',
     text: `
 select 'queuer' as kind, q.id::int as id, null::text as handler, null::text as name, ${INSTALLATION} as installation
@@ -61,7 +79,19 @@ union all (
   select 'leader', l.id, h.name, l.name, ${INSTALLATION}
   from leader l join handler h on h.id = l.handler_id
   where l.state <> 0 /* idle */ and exists (select from dispatch d where d.leader_id = l.id and not ${ALIVE})
-  order by l.id limit $1)`,
+  order by l.id limit $1)
+union all (
+  select 'execution', 0, null, e.id::text, ${INSTALLATION}
+  from execution e
+  where e.state in (0 /* created */, 1 /* in progress */) and (
+    exists (
+      select from chunk c
+      where c.execution_id = e.id and c.state = 1 /* taken */ and c.expires_at < clock() - interval '5 s')
+    or exists (
+      select from chunk c
+      where c.execution_id = e.id and c.round > e.round - ${ROUNDS} and c.state = 0 /* ready */
+        and c.created_at < clock() - interval '30 s'))
+  order by e.id limit $1)`,
     values: [limit],
   });
   return rows;

@@ -4,7 +4,7 @@ import type { Pool } from '../../postgres/pool';
 import type { WokenLeader } from '../../postgres/grouping/ring';
 import { executionTurns, lastRound } from '../../postgres/sweeper/silent';
 import { readHolding, readUnanswered } from '../../postgres/sweeper/unanswered';
-import type { Unanswered } from '../../postgres/sweeper/unanswered';
+import type { Holding } from '../../postgres/sweeper/unanswered';
 import {
   balancerWorkflowId,
   executionWorkflowId,
@@ -135,10 +135,15 @@ export class SilentRuns {
     return [...silent, ...holding.filter(({ workflowId }) => !known.has(workflowId))];
   }
 
-  private runOf({ kind, id, handler, name, installation }: Omit<Unanswered, 'ms' | 'runId'>): Who {
+  private runOf({ kind, id, handler, name, installation }: Holding): Who {
     const { requests, prefix } = this.deps;
     if (kind === 'leader')
       return leaderRun(this.deps, { leaderId: id, handler: handler!, name: name!, installation, dueInMs: 0 });
+    if (kind === 'execution')
+      return {
+        ...who('execution', executionWorkflowId(prefix, name!)),
+        wake: () => wakeExecutions(requests, prefix, [name!]),
+      };
     const wakeIt = (): Promise<unknown> => wakeQueuerWorkflows(requests, prefix, [{ queuerId: id }]);
     return { ...who('queuer', queuerWorkflowId(prefix, id)), wake: wakeIt };
   }

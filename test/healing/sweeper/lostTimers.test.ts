@@ -8,7 +8,7 @@ import { registerHandler } from '../../../postgres/grouping/handler';
 import { firstOverstays, NONE_TIMED, timedNow } from '../../../workers/sweeper/stuck/timedActivities';
 import { Sweeper } from '../../../workers/sweeper/sweeper';
 import type { DescribedActivity } from '../../../workers/temporal/openRun';
-import { leaderWorkflowId, queuerWorkflowId } from '../../../workflows/naming';
+import { executionWorkflowId, leaderWorkflowId, queuerWorkflowId } from '../../../workflows/naming';
 import { Requests } from '../../../workflows/temporal/requests';
 import type { TestDatabase } from '../../helpers/database';
 import { connectTo, createDatabase, temporalAddress } from '../../helpers/database';
@@ -17,6 +17,8 @@ import { eventually } from '../../helpers/eventually';
 /**
  * A server has lost the timer that would end an activity, as dev servers did after kills under
  * load: the run waits for it, takes its turns meanwhile, and what it gave out stands still.
+ *
+ * @slow
  */
 
 const [SCHEDULED, STARTED] = [1, 2];
@@ -49,7 +51,13 @@ test('a new sign begins the time anew, and of several activities the first past 
 
 describe('the sweeper', () => {
   const prefix = `lost-${randomUUID()}`;
-  const ids = { leader: leaderWorkflowId(prefix, 'jobs', '0', 1), queuer: queuerWorkflowId(prefix, 0) };
+  const EXECUTION = randomUUID();
+  const ids = {
+    leader: leaderWorkflowId(prefix, 'jobs', '0', 1),
+    queuer: queuerWorkflowId(prefix, 0),
+    untaken: executionWorkflowId(prefix, EXECUTION),
+    taken: executionWorkflowId(prefix, EXECUTION),
+  };
   let database: TestDatabase;
   let connection: Connection;
   let client: Client;
@@ -74,12 +82,14 @@ describe('the sweeper', () => {
     await registerHandler(database.pool, jobs);
     await database.pool.query(`insert into leader (handler_id, name) select id, '0' from handler`);
   });
-  afterAll(async () => {
+  afterEach(async () => {
     for (const id of Object.values(ids))
       await client.workflow
         .getHandle(id)
         .terminate()
         .catch(() => undefined);
+  });
+  afterAll(async () => {
     await connection.close();
     await database.drop();
   });
@@ -104,7 +114,8 @@ describe('the sweeper', () => {
     return firstExecutionRunId;
   };
   /** As a turn leaves them that waits for tomorrow, a dispatch of which gives no sign of life. */
-  const stand = async (kind: 'leader' | 'queuer'): Promise<void> => {
+  const stand = async (kind: keyof typeof ids): Promise<void> => {
+    if (kind === 'untaken' || kind === 'taken') return standExecution(kind);
     const waiting = `state = 2, woken_at = null, wake_at = clock() + interval '1 day',
       expires_at = clock() + interval '1 day'`;
     await database.pool.query(`update ${kind} set ${waiting}`);
@@ -115,7 +126,28 @@ describe('the sweeper', () => {
       );
   };
 
-  test.each(['leader', 'queuer'] as const)('begins a %s anew that waits for such an activity', async (kind) => {
+  /** An execution with a chunk that no node took for a minute, or whose lease has passed. */
+  const standExecution = async (kind: 'untaken' | 'taken'): Promise<void> => {
+    const { pool } = database;
+    await pool.query(`delete from chunk`);
+    await pool.query(
+      `insert into execution (id, function_id, method, config, state, items, n_running, round, created_at)
+       values ($1, 'f', 'm', '{}', 1, 1, 1, 7, clock()) on conflict do nothing`,
+      [EXECUTION],
+    );
+    await pool.query(
+      `insert into chunk (id, execution_id, round, place, epoch, node_id, state, n, n_open, expires_at, created_at)
+       values (gen_random_uuid(), $1, 5, 0, 1, 'n', $2, 1, 1, $3, clock() - interval '1 minute')`,
+      [EXECUTION, kind === 'taken' ? 1 : 0, kind === 'taken' ? new Date(Date.now() - 10_000) : null],
+    );
+  };
+
+  test.each([
+    ['leader', 'leader'],
+    ['queuer', 'queuer'],
+    ['execution', 'untaken'],
+    ['execution', 'taken'],
+  ] as const)('begins a workflow of type %s anew that waits for such an activity (%s)', async (_, kind) => {
     const runId = await begin(ids[kind]);
     await stand(kind);
     const log = pino({ enabled: false });
