@@ -38,10 +38,11 @@ export interface StuckRunsOptions {
   stuck?: Partial<StuckLimits> | undefined;
 }
 
-/** A workflow that was woken, or has overdue work, and has been silent since; 0: it may wait in vain. */
+/** A workflow that was woken, or has overdue work, and has been silent since. */
 export interface SilentRun {
   type: string;
   workflowId: string;
+  /** 0: it owes nothing, but may wait in vain. */
   silentMs: number;
   /** It answers a wake with a turn, whatever its activities do. */
   takesTurns: boolean;

@@ -6,7 +6,7 @@ import type { TestDatabase } from '../../helpers/database';
 import { createDatabase } from '../../helpers/database';
 import { eventually } from '../../helpers/eventually';
 
-/** Executions that wait for a node, when one comes: many of them, and while Temporal fails. */
+/** Executions that wait for a node, when one comes: many, and while Temporal fails. @slow */
 
 let database: TestDatabase;
 beforeEach(async () => {

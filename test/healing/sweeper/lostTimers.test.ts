@@ -69,7 +69,8 @@ describe('the sweeper', () => {
     const describe = client.workflowService.describeWorkflowExecution.bind(client.workflowService);
     service.describeWorkflowExecution = async (request: Parameters<typeof describe>[0]) => {
       const answer = await describe(request);
-      for (const { activityOptions } of answer.pendingActivities) activityOptions!.scheduleToStartTimeout = second; // as if that timer had been lost
+      // As if the timer of so short a limit had been lost.
+      for (const { activityOptions } of answer.pendingActivities) activityOptions!.scheduleToStartTimeout = second;
       return answer;
     };
     const jobs = defineHandler<{ to: string }>({

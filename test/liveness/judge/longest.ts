@@ -1,6 +1,6 @@
 import type { Round } from './truth';
 
-/** What `status` named as stalled for the longest: one leader of many, say, whose handler goes on. */
+/** What `status` named as stalled for the longest: one of many leaders, perhaps. */
 export interface Stalled {
   kind: string;
   name: string;

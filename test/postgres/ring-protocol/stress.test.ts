@@ -3,7 +3,7 @@ import { stress } from './stress';
 import { Clock } from './tools/clock';
 import { World } from './world';
 
-/** The short form; the long one: `npm run test:protocol -- --seconds 400 --seed 1`. @slow */
+/** The short form; the long one: `npm run test:protocol -- --seconds 400 --seed 1`. */
 test('the ring protocol at random: nothing lost, stuck, overdue, or in two batches [A19 A13]', async () => {
   const seed = Math.floor(Math.random() * 1e9);
   const database = await createDatabase({ max: 10 });
