@@ -84,9 +84,10 @@ union all (
   select 'execution', 0, null, e.id::text, ${INSTALLATION}
   from execution e
   where e.state in (0 /* created */, 1 /* in progress */) and (
-    exists (
-      select from chunk c
-      where c.execution_id = e.id and c.state = 1 /* taken */ and c.expires_at < clock() - interval '5 s')
+    e.id in (
+      select c.execution_id
+      from chunk c
+      where c.state = 1 /* taken */ and c.expires_at < clock() - interval '5 s')
     or exists (
       select from chunk c
       where c.execution_id = e.id and c.round > e.round - ${ROUNDS} and c.state = 0 /* ready */

@@ -97,10 +97,10 @@ const EQUAL_ATTEMPTS = 3;
 export const whyStuck = (run: RunFacts, limits: StuckLimits): string | null => {
   const { task, silentMs, activities } = run;
   const isSilent = silentMs >= limits.silentMs;
-  if (run.hasForgotten) return 'an activity whose time limit has passed is still open: the server has lost its timer';
   // Also with a workflow task: one that is signalled often has one at most looks.
   if (!run.takesTurns && run.areWorkersGone) return 'the workers that have its activities give no sign of life';
   if (!run.takesTurns && run.quietMs >= limits.lostMs) return 'its activities give no sign of life';
+  if (run.hasForgotten) return 'an activity whose time limit has passed is still open: the server has lost its timer';
   if (task === null) {
     if (!isSilent) return null;
     if (run.takesTurns || activities === 0) return 'it was woken and does nothing';
