@@ -67,7 +67,7 @@ export function parsePayload(schema: StandardSchemaV1, payload: unknown): Parsed
 }
 /** A refusal that lists nothing would leave the task out and tell no one. */
 const NO_ISSUE =
-  'the schema refuses it and names no issue. Have it leave out "issues" where it accepts a value, else name at least one';
+  'the schema refuses it and names no issue. Have it leave out "issues" where it accepts a value, else name one';
 
 /** Returns the payload as its schema transforms it. Throws an error that names the wrong fields. */
 export function payloadBy(schema: StandardSchemaV1, payload: unknown): unknown {

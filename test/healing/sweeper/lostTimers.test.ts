@@ -6,6 +6,7 @@ import pino from 'pino';
 import { defineHandler } from '../../../handlers';
 import { registerHandler } from '../../../postgres/grouping/handler';
 import { firstOverstays, NONE_TIMED, timedNow } from '../../../workers/sweeper/stuck/timedActivities';
+import { StuckRuns } from '../../../workers/sweeper/stuckRuns';
 import { Sweeper } from '../../../workers/sweeper/sweeper';
 import type { DescribedActivity } from '../../../workers/temporal/openRun';
 import { executionWorkflowId, leaderWorkflowId, queuerWorkflowId } from '../../../workflows/naming';
@@ -142,6 +143,30 @@ describe('the sweeper', () => {
       [EXECUTION, kind === 'taken' ? 1 : 0, kind === 'taken' ? new Date(Date.now() - 10_000) : null],
     );
   };
+
+  test('counts anew after a stop of its own process, in which no sign could be seen', async () => {
+    const runId = await begin(ids.leader);
+    const realNow = performance.now.bind(performance);
+    let passedMs = 0;
+    jest.spyOn(performance, 'now').mockImplementation(() => realNow() + passedMs);
+    try {
+      const [log, requests] = [pino({ enabled: false }), new Requests(client)];
+      const own = { pool: database.pool, requests, prefix, node: 'sweeper', log };
+      const stuck = new StuckRuns({ ...own, stuck: { lostMs: 500 } });
+      const wake = () => Promise.resolve();
+      const run = { type: 'leader', workflowId: ids.leader, silentMs: 0, takesTurns: true, wake };
+      const statusAfter = async (ms: number): Promise<string> => {
+        passedMs += ms;
+        await stuck.look([run]);
+        return (await client.workflow.getHandle(ids.leader, runId).describe()).status.name;
+      };
+      expect(await statusAfter(0)).toBe('RUNNING');
+      expect(await statusAfter(8_000)).toBe('RUNNING');
+      await eventually(async () => (await statusAfter(500)) === 'TERMINATED', { timeoutMs: 30_000 });
+    } finally {
+      jest.restoreAllMocks();
+    }
+  });
 
   test.each([
     ['leader', 'leader'],
