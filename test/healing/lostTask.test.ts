@@ -182,7 +182,7 @@ const beginTaken = async () => {
 
 test('a workflow task that the server does not take back from a dead worker: the run is begun anew', async () => {
   const { silent, woken, runId } = await beginTaken();
-  expect(await lookFor(20_000, silent, lateServer(2).stuck)).toBe(1);
+  expect(await lookFor(4_500, silent, lateServer(2).stuck)).toBe(1); // the regular look comes after 5 s
   expect(woken()).toBe(1);
   expect(await statusOf(silent, runId)).toBe('TERMINATED');
 });

@@ -7,12 +7,14 @@ import type { Requests } from '../../workflows/temporal/requests';
 import type { SweepCounts } from './counts';
 import type { DescribedRun } from '../temporal/openRun';
 import { askForRun } from '../temporal/openRun';
-import { Holders } from '../temporal/holders';
 import { isForOneWorker } from '../temporal/stickyTask';
 import { OwnStops } from '../ownStops';
+import { StoreContact } from './lease/storeContact';
 import { CurrentBuilds } from './stuck/currentBuilds';
+import { Holders } from './stuck/holders';
 import type { Memory } from './stuck/memory';
 import { newMemory } from './stuck/memory';
+import { nextTimeOut } from './stuck/nextLook';
 import { firstOverstays, NONE_TIMED, timedNow } from './stuck/timedActivities';
 import type { Quiet, StuckLimits } from './stuckRun';
 import {
@@ -36,6 +38,8 @@ export interface StuckRunsOptions {
   log: Logger;
   /** Default: `STUCK_LIMITS`. */
   stuck?: Partial<StuckLimits> | undefined;
+  /** Since when the store has answered this process. Default: as its own looks show. */
+  contact?: StoreContact;
 }
 
 /** A workflow that was woken, or has overdue work, and has been silent since. */
@@ -80,7 +84,7 @@ export class StuckRuns {
 
   constructor(private readonly options: StuckRunsOptions) {
     this.limits = { ...STUCK_LIMITS, ...options.stuck };
-    this.holders = new Holders(options);
+    this.holders = new Holders({ ...options, contact: options.contact ?? new StoreContact() });
   }
 
   /** Looks at silent runs and begins the stuck ones anew. To be repeated every second or two. */
@@ -166,9 +170,9 @@ export class StuckRuns {
     const held = task === null ? null : await this.holders.isGone({ workflowId, runId: run.runId, task });
     const lost = takesTurns || run.workers === null ? null : await this.holders.areGone(run.workers);
     if (held !== null || lost !== null) memory.lookAt = Math.min(memory.lookAt, now + LOOK_AT_HELD_MS);
-    const overstaysAt = firstOverstays(memory.timed, this.limits.lostMs);
-    memory.lookAt = Math.min(memory.lookAt, Math.max(overstaysAt, now + LOOK_AT_HELD_MS));
-    const gone = { isHolderGone: held === true, areWorkersGone: lost === true, hasForgotten: seenAt >= overstaysAt };
+    memory.lookAt = Math.min(memory.lookAt, nextTimeOut(memory, run, this.limits, now));
+    const hasForgotten = seenAt >= firstOverstays(memory.timed, this.limits.lostMs);
+    const gone = { isHolderGone: held === true, areWorkersGone: lost === true, hasForgotten };
     const facts = { ...run, ...gone, silentMs, taskMs, isOfOneWorker, quietMs, takesTurns };
     const why = whyStuck(facts, this.limits);
     if (why === null) return false;

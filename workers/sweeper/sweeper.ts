@@ -7,7 +7,6 @@ import { EndedLimits } from '../../activities/limits/endedLimits';
 import { ringServed } from '../../activities/nodes/served';
 import { releaseTargets } from '../../postgres/calls/batch';
 import { countNotedEnds } from '../../postgres/outcomes/uncounted';
-import { acquireLease, releaseLease } from '../../postgres/lease';
 import { markForgottenLanes } from '../../postgres/lanes/queue';
 import type { Pool } from '../../postgres/pool';
 import type { ReapIntervals } from '../../postgres/fanouts/reap';
@@ -21,6 +20,7 @@ import { EndedMonitors } from './endedMonitors';
 import { ExecutionSweep } from './executions';
 import { Expired } from './expired';
 import { FanoutReaper } from './fanoutReaper';
+import { SweeperLease } from './lease/sweeperLease';
 import { LostPartitions } from './lostPartitions';
 import { pages } from './pages';
 import { OverdueWakes } from './overdueWakes';
@@ -60,10 +60,7 @@ export interface SweeperOptions extends ReleaseDeps, ChangingDeps {
   stuck?: ConstructorParameters<typeof StuckRuns>[0]['stuck'];
 }
 
-const RESOURCE = 'sweeper';
 const ROUND_MS = 2_000;
-/** A dead sweeper's successor begins after this. Two that sweep at once do no harm. */
-const LEASE_MS = 8_000;
 const PAGE = 5_000;
 /** Newest tasks looked at per round, and how far back: longer than most transactions are open. */
 const RECENT = 10_000;
@@ -79,7 +76,7 @@ const SAMPLE = 200;
 
 export class Sweeper {
   readonly counts = noCounts();
-  private epoch: number | null = null;
+  private readonly lease: SweeperLease;
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> = Promise.resolve();
   private stopped = true;
@@ -106,10 +103,11 @@ export class Sweeper {
   private readonly submits: SubmitListener;
 
   constructor(private readonly options: SweeperOptions) {
+    this.lease = new SweeperLease(options);
     this.cleaning = new Cleaning(options);
     this.bulk = new BulkActions(options);
     this.silent = new SilentRuns(options, options.executions?.startupDelayMs);
-    this.stuck = new StuckRuns(options);
+    this.stuck = new StuckRuns({ ...options, contact: this.lease.contact });
     this.overdue = new OverdueWakes(options, this.silent, this.counts);
     this.endedMonitors = new EndedMonitors(options);
     this.expired = new Expired(options, this.counts);
@@ -133,9 +131,7 @@ export class Sweeper {
     clearTimeout(this.timer);
     await Promise.all([this.running, this.cleaning.stop(), this.bulk.stop()]);
     await this.submits.close();
-    const { pool, node } = this.options;
-    if (this.epoch !== null) await releaseLease(pool, RESOURCE, node, this.epoch).catch(() => undefined);
-    this.epoch = null;
+    await this.lease.release();
   }
 
   private next(inMs: number): void {
@@ -145,22 +141,19 @@ export class Sweeper {
   }
 
   private pauseMs(): number {
-    return this.epoch === null ? (this.options.everyMs ?? ROUND_MS) : this.pace.pauseMs(this.queued === 0);
+    return this.lease.isHeld ? this.pace.pauseMs(this.queued === 0) : (this.options.everyMs ?? ROUND_MS);
   }
 
   /** Runs one round. Never rejects: a step that fails is logged, and the next round repeats it. */
   private async round(): Promise<void> {
-    const { pool, node } = this.options;
     let isOthers = false;
     await this.step('lease', async () => {
-      this.epoch = null;
-      this.epoch = await acquireLease(pool, RESOURCE, node, LEASE_MS);
-      isOthers = this.epoch === null;
+      isOthers = !(await this.lease.acquire());
     });
     if (isOthers) this.bulk.begin(this.counts, false);
     if (isOthers) this.silent.forget();
     if (isOthers) await this.step('ended limits', () => this.limits.wakeAll());
-    if (this.epoch === null) return this.submits.close();
+    if (!this.lease.isHeld) return this.submits.close();
     this.counts.rounds++;
     await this.step('submits by SQL', () => this.submits.listen());
     await this.step('expired leaders', () => this.wakeExpired());

@@ -5,7 +5,8 @@ import { Client } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time';
 import pino from 'pino';
 import { touchNode } from '../../../postgres/nodes/node';
-import { Holders } from '../../../workers/temporal/holders';
+import { StoreContact } from '../../../workers/sweeper/lease/storeContact';
+import { Holders } from '../../../workers/sweeper/stuck/holders';
 import { askForRun } from '../../../workers/temporal/openRun';
 import { StuckRuns } from '../../../workers/sweeper/stuckRuns';
 import { Requests } from '../../../workflows/temporal/requests';
@@ -136,7 +137,8 @@ const asking = async (node: string, ageS: number, pool = database.pool, own = 's
   await beat(node);
   await database.pool.query(`update node set seen_at = clock() - $2 * interval '1 s' where id = $1`, [node, ageS]);
   const held = await begin(node);
-  const holders = new Holders({ pool, requests: new Requests(client), node: own });
+  const contact = new StoreContact();
+  const holders = new Holders({ pool, requests: new Requests(client), node: own, contact });
   const { task } = await askForRun(client, held.workflowId);
   const again = () => holders.isGone({ ...held, task: task! });
   const ask = () => {
@@ -148,7 +150,7 @@ const asking = async (node: string, ageS: number, pool = database.pool, own = 's
     for (let i = 1; i < n; i++, await sleep(1_000)) await ask();
     return ask();
   };
-  return { ask, again, times };
+  return { ask, again, times, contact };
 };
 
 test('signs that were old at first count after 10 s, for the store may have been away', async () => {
@@ -158,6 +160,32 @@ test('signs that were old at first count after 10 s, for the store may have been
   expect(await times(5)).toBe(true);
   await beat(node);
   expect(await ask()).toBe(false);
+});
+
+test('they count after 4 s if the store has answered for long, and no longer after a gap', async () => {
+  const realNow = performance.now.bind(performance);
+  let passedMs = 0;
+  jest.spyOn(performance, 'now').mockImplementation(() => realNow() + passedMs);
+  try {
+    const { ask, contact } = await asking(`long-${randomUUID()}`, 20);
+    const answersFor = (seconds: number): void => {
+      for (let i = 0; i < seconds; i++, passedMs += 1_000) contact.answered();
+    };
+    answersFor(10);
+    expect(await ask()).toBe(false);
+    answersFor(3);
+    expect(await ask()).toBe(false);
+    answersFor(2); // without looks between
+    expect(await ask()).toBe(true);
+    passedMs += 4_000;
+    expect(await ask()).toBe(false);
+    answersFor(9);
+    expect(await ask()).toBe(false);
+    answersFor(2);
+    expect(await ask()).toBe(true);
+  } finally {
+    jest.restoreAllMocks();
+  }
 });
 
 test('who asks is not gone, whatever keeps its signs from the store', async () => {
@@ -203,7 +231,8 @@ test('a store that gives no answer, and a second attempt, say nothing', async ()
   const away = { query: () => Promise.reject(new Error('away')) } as unknown as typeof database.pool;
   const { ask } = await asking(`away-${randomUUID()}`, 20, away);
   expect(await ask()).toBeNull();
-  const holders = new Holders({ pool: database.pool, requests: new Requests(client), node: 'sweeper' });
+  const own = { node: 'sweeper', contact: new StoreContact() };
+  const holders = new Holders({ pool: database.pool, requests: new Requests(client), ...own });
   const second = { isStarted: true, attempt: 2, scheduledAt: 1, startedAt: 1 };
   expect(await holders.isGone({ workflowId: 'any', runId: 'any', task: second })).toBeNull();
   expect(await holders.isGone({ workflowId: 'none', runId: randomUUID(), task: { ...second, attempt: 1 } })).toBeNull();

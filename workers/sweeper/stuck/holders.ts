@@ -1,10 +1,11 @@
 import type { Client } from '@temporalio/client';
-import { readLastSign } from '../../postgres/nodes/node';
-import type { Pool } from '../../postgres/pool';
-import type { Requests } from '../../workflows/temporal/requests';
-import { QUERY_MS } from '../../activities/nodes/heartbeat/heartbeat';
-import { HEARTBEAT_MS } from '../registry';
-import type { DescribedTask } from './openRun';
+import { QUERY_MS } from '../../../activities/nodes/heartbeat/heartbeat';
+import { readLastSign } from '../../../postgres/nodes/node';
+import type { Pool } from '../../../postgres/pool';
+import type { Requests } from '../../../workflows/temporal/requests';
+import { HEARTBEAT_MS } from '../../registry';
+import type { DescribedTask } from '../../temporal/openRun';
+import type { StoreContact } from '../lease/storeContact';
 
 interface Held {
   workflowId: string;
@@ -21,15 +22,12 @@ const SILENT_MS = HEARTBEAT_MS + QUERY_MS + 2_000;
 /** Time in which a living node gives a sign, if it can reach the store. */
 const UNCHANGED_MS = HEARTBEAT_MS + 1_000;
 /**
- * The same if its sign was old when it was seen first: the store may have been away, and nodes
- * connect again in their own time.
+ * Time for which the store must have answered if a sign was old when it was seen first: it may have
+ * been away, and nodes connect again in their own time.
  */
-const UNCHANGED_AFTER_OUTAGE_MS = 10_000;
-/**
- * Longest time between the answers of two reads: the sign of a living node is not old enough after
- * an outage of the store that is shorter.
- */
-const LONGEST_PAUSE_MS = HEARTBEAT_MS + 500;
+const SINCE_OUTAGE_MS = 10_000;
+/** A sign that was not asked for during this time is forgotten. */
+const FORGET_MS = 60_000;
 
 interface Sign {
   seenAtMs: number;
@@ -50,14 +48,14 @@ export class Holders {
   private asked = new Map<string, Promise<boolean | null>>();
 
   /** `node`: this process, which is not gone, whatever keeps its signs from the store. */
-  constructor(private readonly options: { pool: Pool; requests: Requests; node: string }) {}
+  constructor(private readonly options: { pool: Pool; requests: Requests; node: string; contact: StoreContact }) {}
 
   /** Begins a round of looks at these workflows, and forgets others. */
   begin(workflowIds: ReadonlySet<string>): void {
     const now = performance.now();
     this.asked = new Map();
     for (const id of this.holders.keys()) if (!workflowIds.has(id)) this.holders.delete(id);
-    for (const [node, { at }] of this.signs) if (now - at > LONGEST_PAUSE_MS) this.signs.delete(node);
+    for (const [node, { at }] of this.signs) if (now - at > FORGET_MS) this.signs.delete(node);
   }
 
   /**
@@ -98,16 +96,19 @@ export class Holders {
 
   /** Compares a node's sign with the last one that was read; null: there is no such node. */
   private async isSilent(node: string): Promise<boolean | null> {
+    const { pool, contact } = this.options;
     const askedAt = performance.now();
-    const sign = await readLastSign(this.options.pool, node);
+    const sign = await readLastSign(pool, node);
+    contact.answered();
     if (sign === null) return null;
     const { seenAtMs, agoMs } = sign;
     const at = performance.now();
     const before = this.signs.get(node);
-    const goesOn = before?.seenAtMs === seenAtMs && at - before.at <= LONGEST_PAUSE_MS;
+    const goesOn = before?.seenAtMs === seenAtMs && contact.since <= before.since;
     const { since, wasOld } = goesOn ? before : { since: at, wasOld: agoMs >= SILENT_MS };
     this.signs.set(node, { seenAtMs, since, at, wasOld });
-    return agoMs >= SILENT_MS && askedAt - since >= (wasOld ? UNCHANGED_AFTER_OUTAGE_MS : UNCHANGED_MS);
+    const isUnchanged = askedAt - since >= UNCHANGED_MS && (!wasOld || askedAt - contact.since >= SINCE_OUTAGE_MS);
+    return agoMs >= SILENT_MS && isUnchanged;
   }
 }
 

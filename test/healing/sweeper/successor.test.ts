@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
+import pino from 'pino';
+import { defineHandler } from '../../../handlers';
+import { registerHandler } from '../../../postgres/grouping/handler';
+import { acquireLease } from '../../../postgres/lease';
+import { touchNode } from '../../../postgres/nodes/node';
+import type { SweeperOptions } from '../../../workers/sweeper/sweeper';
+import { Sweeper } from '../../../workers/sweeper/sweeper';
+import { leaderWorkflowId } from '../../../workflows/naming';
+import { Requests } from '../../../workflows/temporal/requests';
+import type { TestDatabase } from '../../helpers/database';
+import { connectTo, createDatabase, temporalAddress } from '../../helpers/database';
+import { eventually } from '../../helpers/eventually';
+
+/**
+ * The sweeper was killed together with a worker that it watched: what the next one needs to know is
+ * known to it, and one that lives keeps its place.
+ *
+ * @slow
+ */
+
+const prefix = `next-${randomUUID()}`;
+const workflowId = leaderWorkflowId(prefix, 'jobs', '0', 1);
+let database: TestDatabase;
+let connection: Connection;
+let client: Client;
+const started: Sweeper[] = [];
+beforeAll(async () => {
+  database = await createDatabase();
+  connection = await connectTo({ address: temporalAddress() });
+  client = new Client({ connection });
+  const jobs = defineHandler<{ to: string }>({
+    name: 'jobs',
+    target: ({ to }) => to,
+    limits: { maxItems: 10 },
+    leaders: 1,
+    submit: async () => ({ results: [] }),
+  });
+  await registerHandler(database.pool, jobs);
+});
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((sweeper) => sweeper.stop()));
+});
+afterAll(async () => {
+  await client.workflow.getHandle(workflowId).terminate();
+  await connection.close();
+  await database.drop();
+});
+
+const begin = (node: string, more: Partial<SweeperOptions> = {}): Sweeper => {
+  const { pool } = database;
+  const own = { pool, requests: new Requests(client), prefix, node, leaseMs: 15_000, log: pino({ enabled: false }) };
+  const sweeper = new Sweeper({ ...own, everyMs: 200, ...more });
+  started.push(sweeper);
+  sweeper.start();
+  return sweeper;
+};
+
+test('who has long been in touch with the store takes an old sign of life for what it is at once', async () => {
+  const { pool } = database;
+  await acquireLease(pool, 'sweeper', 'killed', 3_600_000);
+  begin('next');
+  await sleep(10_500); // an outage of the store is longer ago than that
+  await touchNode(pool, { id: 'dead', taskQueue: 'q', handlers: [], version: '1', draining: false });
+  await pool.query(`update node set seen_at = clock() - interval '20 s' where id = 'dead'`);
+  const taskQueue = { name: `next-${randomUUID()}` };
+  const { firstExecutionRunId } = await client.workflow.start('leader', {
+    ...{ taskQueue: taskQueue.name, workflowId, workflowTaskTimeout: '2 minutes' },
+  });
+  await connection.withDeadline(Date.now() + 20_000, () =>
+    client.workflowService.pollWorkflowTaskQueue({ namespace: 'default', taskQueue, identity: 'dead' }),
+  );
+  await pool.query(`insert into leader (handler_id, name, state, woken_at, expires_at)
+    select id, '0', 1, clock() - interval '3 s', clock() + interval '1 hour' from handler`);
+  await pool.query(`update lease set expires_at = clock() where resource = 'sweeper'`);
+  const from = performance.now();
+  const run = client.workflow.getHandle(workflowId, firstExecutionRunId);
+  await eventually(async () => (await run.describe()).status.name === 'TERMINATED', { timeoutMs: 30_000 });
+  const tookMs = performance.now() - from;
+  expect(tookMs).toBeGreaterThan(4_000); // a living node gives a sign meanwhile
+  expect(tookMs).toBeLessThan(8_000);
+});
+
+test('a round that takes longer than the lease keeps it', async () => {
+  const slow = begin('slow', { deleteExpired: () => sleep(9_000, 0) });
+  await eventually(() => slow.counts.rounds === 1);
+  const other = begin('other');
+  await eventually(() => slow.counts.rounds === 2, { timeoutMs: 20_000 });
+  expect(other.counts.rounds).toBe(0);
+});
+
+test('the lease of one that was killed ends within 6 s', async () => {
+  const dying = begin('killed');
+  await eventually(() => dying.counts.rounds > 0);
+  const { rows } = await database.pool.query<{ ms: number }>(
+    `select (extract(epoch from expires_at - clock()) * 1000)::float8 as ms from lease where resource = 'sweeper'`,
+  );
+  expect(rows[0]!.ms).toBeGreaterThan(3_000);
+  expect(rows[0]!.ms).toBeLessThan(6_000);
+});
