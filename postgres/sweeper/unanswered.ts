@@ -1,5 +1,4 @@
 import { INSTALLATION } from '../installation';
-import { ALIVE } from '../grouping/alive';
 import type { Queryable } from '../pool';
 
 /** A leader or queuer that was woken, and has taken no turn since. */
@@ -63,10 +62,17 @@ export interface Holding {
  */
 const ROUNDS = 100;
 
+/** A dispatch gives a sign of life each second; one that gave none for so long may be lost. */
+const QUIET_MS = 5_000;
+/** A chunk that no node took for so long may be lost: most nodes take theirs at once. */
+const UNTAKEN_MS = 10_000;
+
 /**
  * Returns queuers that have not ended, whose submitters without a sign of life are forgotten;
- * leaders whose dispatch gives none; and executions of which a chunk is past its lease, or was
- * taken by no node for half a minute. Most of their activities wait for a worker, or end soon.
+ * leaders whose dispatch gives none, the longest silent first, at most `limit` of each handler; and
+ * executions of which a chunk is past its lease, or is taken by no node. Most of their activities
+ * wait for a worker, or end soon: they are looked at early, since what the server forgot is timed
+ * from the first look.
  */
 export const readHolding = async (db: Queryable, limit: number): Promise<Holding[]> => {
   const { rows } = await db.query<Holding>({
@@ -75,11 +81,14 @@ export const readHolding = async (db: Queryable, limit: number): Promise<Holding
 select 'queuer' as kind, q.id::int as id, null::text as handler, null::text as name, ${INSTALLATION} as installation
 from queuer q
 where q.state <> 0 /* idle */
-union all (
-  select 'leader', l.id, h.name, l.name, ${INSTALLATION}
-  from leader l join handler h on h.id = l.handler_id
-  where l.state <> 0 /* idle */ and exists (select from dispatch d where d.leader_id = l.id and not ${ALIVE})
-  order by l.id limit $1)
+union all
+select 'leader', x.id, h.name, x.name, ${INSTALLATION}
+from (
+  select l.id, l.handler_id, l.name, row_number() over (partition by l.handler_id order by min(d.seen_at)) as place
+  from dispatch d join leader l on l.id = d.leader_id
+  where l.state <> 0 /* idle */ and d.seen_at < clock() - interval '${QUIET_MS} ms'
+  group by l.id) x join handler h on h.id = x.handler_id
+where x.place <= $1
 union all (
   select 'execution', 0, null, e.id::text, ${INSTALLATION}
   from execution e
@@ -87,11 +96,11 @@ union all (
     e.id in (
       select c.execution_id
       from chunk c
-      where c.state = 1 /* taken */ and c.expires_at < clock() - interval '5 s')
+      where c.state = 1 /* taken */ and c.expires_at < clock())
     or exists (
       select from chunk c
       where c.execution_id = e.id and c.round > e.round - ${ROUNDS} and c.state = 0 /* ready */
-        and c.created_at < clock() - interval '30 s'))
+        and c.created_at < clock() - interval '${UNTAKEN_MS} ms'))
   order by e.id limit $1)`,
     values: [limit],
   });

@@ -1,7 +1,15 @@
 import { msToTs } from '@temporalio/common/lib/time';
 import { isOwn } from '../../activities/grouping/reserve';
 import type { RunFacts } from '../../workers/sweeper/stuckRun';
-import { nextRestMs, quietOf, sinceSeen, STUCK_LIMITS, whyStuck, workersOf } from '../../workers/sweeper/stuckRun';
+import {
+  nextRestMs,
+  quietOf,
+  REST_AFTER_GONE_MS,
+  sinceSeen,
+  STUCK_LIMITS,
+  whyStuck,
+  workersOf,
+} from '../../workers/sweeper/stuckRun';
 
 /** Which silent run is stuck, and which is only slow; and whose turn a run may take. */
 
@@ -170,12 +178,15 @@ test('what waits is counted from its first look, and another task from then on',
 });
 
 test.each([
-  ['the first time', 0, Infinity, 30_000],
-  ['again soon after', 30_000, 60_000, 60_000],
-  ['again after a time without trouble', 60_000, 120_001, 30_000],
-  ['again and again', 1_500_000, 0, 1_800_000],
-])('a workflow that was begun anew %s is left alone for a while', (_when, lastMs, sinceLastMs, expected) => {
-  expect(nextRestMs(lastMs, sinceLastMs)).toBe(expected);
+  ['the first time', 0, Infinity, 30_000, undefined],
+  ['again soon after', 30_000, 60_000, 60_000, undefined],
+  ['again after a time without trouble', 60_000, 120_001, 30_000, undefined],
+  ['again and again', 1_500_000, 0, 1_800_000, undefined],
+  ['whose worker was gone', 0, Infinity, 5_000, REST_AFTER_GONE_MS],
+  ['whose worker was gone, and the next one, too', 5_000, 6_000, 10_000, REST_AFTER_GONE_MS],
+  ['for another reason after its worker was gone', 5_000, 6_000, 30_000, undefined],
+])('a workflow that was begun anew %s is left alone for a while', (_when, lastMs, sinceLastMs, expected, firstMs) => {
+  expect(nextRestMs(lastMs, sinceLastMs, firstMs)).toBe(expected);
 });
 
 const row = { handler: 'orders', name: '0', installation: 'here' };

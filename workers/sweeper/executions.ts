@@ -73,8 +73,8 @@ export class ExecutionSweep {
     return this.reaper.look(counts);
   }
 
-  /** Runs a round; returns the executions that it woke. */
-  async round(): Promise<string[]> {
+  /** Runs a round; returns the executions that it woke, and how long their next runs wait first. */
+  async round(): Promise<{ woken: string[]; resumeAfterMs: number }> {
     const { pool, requests, prefix, log } = this.deps;
     const resumeAfterMs = Math.max(0, Math.round(this.startupDelayMs - (performance.now() - this.startedAt)));
     const againMs = AGAIN_MS + this.startupDelayMs;
@@ -89,6 +89,6 @@ export class ExecutionSweep {
       if (failure !== null) throw failure;
     }
     await deleteAbandonedStaging(pool, STAGED_ITEMS);
-    return woken;
+    return { woken, resumeAfterMs };
   }
 }

@@ -45,11 +45,7 @@ interface Overdue extends Who {
 export class SilentRuns {
   private readonly overdue = new Map<string, Overdue>();
 
-  constructor(
-    private readonly deps: Deps,
-    /** A run of an execution may wait this long before its first turn. */
-    private readonly startupDelayMs = 0,
-  ) {}
+  constructor(private readonly deps: Deps) {}
 
   /**
    * Takes what the sweeper found in this round; a workflow of its kind that is not named any more
@@ -91,10 +87,10 @@ export class SilentRuns {
   }
 
   /**
-   * `due`: found in this round. An execution stays until it took a turn: the store gives each that
-   * was found a while.
+   * `due`: found in this round, whose runs wait `delayMs` before their first turn. An execution
+   * stays until it took a turn: the store gives each that was found a while.
    */
-  async noteExecutions(due: readonly string[]): Promise<void> {
+  async noteExecutions(due: readonly string[], delayMs = 0): Promise<void> {
     const { pool, requests, prefix } = this.deps;
     const known = [...this.overdue.values()]
       .filter(({ type }) => type === 'execution')
@@ -112,7 +108,7 @@ export class SilentRuns {
         mark: turn,
         wake: () => wakeExecutions(requests, prefix, [id]),
       })),
-      this.startupDelayMs,
+      delayMs,
     );
   }
 

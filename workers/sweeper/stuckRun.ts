@@ -198,15 +198,18 @@ export const signOf = (activity: DescribedActivity): Quiet | null => {
   return { what: `${activityId} ${attempt} ${sign}`, forMs };
 };
 
-const FIRST_REST_MS = 30_000;
+/** How long a workflow that was begun anew is left alone at first. */
+export const FIRST_REST_MS = 30_000;
+/** The same if its worker was gone: the next run has another one, which may be killed, too. */
+export const REST_AFTER_GONE_MS = 5_000;
 const LONGEST_REST_MS = 1_800_000;
 
 /**
  * Returns how long a workflow that was begun anew is left alone: twice as long as the last time, or
  * as the first time if it went on for long after its last rest.
  */
-export const nextRestMs = (lastMs: number, sinceLastMs: number): number =>
-  lastMs === 0 || sinceLastMs > 2 * lastMs ? FIRST_REST_MS : Math.min(LONGEST_REST_MS, 2 * lastMs);
+export const nextRestMs = (lastMs: number, sinceLastMs: number, firstMs = FIRST_REST_MS): number =>
+  lastMs === 0 || sinceLastMs > 2 * lastMs ? firstMs : Math.min(LONGEST_REST_MS, Math.max(firstMs, 2 * lastMs));
 
 /** What was seen at looks, and since when it is the same. */
 export interface Since {

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { Pool } from '../../postgres/pool';
 import { RUNNING, saysNoRun } from '../../workflows/planning/protocol';
 import type { Requests } from '../../workflows/temporal/requests';
+import { WAKE_DEADLINE_MS } from '../../workflows/temporal/requests';
 import type { SweepCounts } from './counts';
 import type { DescribedRun } from '../temporal/openRun';
 import { askForRun } from '../temporal/openRun';
@@ -18,12 +19,14 @@ import { nextTimeOut } from './stuck/nextLook';
 import { firstOverstays, NONE_TIMED, timedNow } from './stuck/timedActivities';
 import type { Quiet, StuckLimits } from './stuckRun';
 import {
+  FIRST_REST_MS,
   isAgain,
   isWaiting,
   mostHeldUpFirst,
   nameOf,
   nextRestMs,
   quietOf,
+  REST_AFTER_GONE_MS,
   sinceSeen,
   STUCK_LIMITS,
   whyStuck,
@@ -62,6 +65,8 @@ const LOOK_AT_WELL_MS = 15_000;
 /** The same of a run whose workflow task, or activities, nodes have, which may be gone. */
 const LOOK_AT_HELD_MS = 500;
 const PARALLELISM = 8;
+/** No look begins later in a round: one that its deadline cuts off counts anew. */
+const BEGIN_LOOKS_MS = WAKE_DEADLINE_MS - 1_000;
 /** `temporal.api.enums.v1.WORKFLOW_EXECUTION_STATUS_FAILED`. */
 const FAILED = 3;
 
@@ -96,8 +101,10 @@ export class StuckRuns {
     this.currents = new CurrentBuilds();
     const queue = mostHeldUpFirst(silent.filter((run) => this.remember(run, now)));
     const runner = async (): Promise<void> => {
-      for (let next = queue.shift(); next !== undefined; next = queue.shift())
+      for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+        if (performance.now() - now > BEGIN_LOOKS_MS) return;
         if (await this.lookAt(next)) counts.stuckRuns++;
+      }
     };
     const runners = await Promise.allSettled(Array.from({ length: Math.min(PARALLELISM, queue.length) }, runner));
     const failed = runners.filter((one) => one.status === 'rejected');
@@ -148,7 +155,11 @@ export class StuckRuns {
     }
     memory.lookedAt = now;
     memory.lookAt = memory.isOfOtherVersion ? now + LOOK_AT_VERSION_MS : Infinity;
-    if (run === null) return false;
+    if (run === null) {
+      if (memory.isUnwoken) await this.wake(silent, memory);
+      return false;
+    }
+    memory.isUnwoken = false;
     const seenAt = performance.now();
     // While Temporal was away no worker could do anything, and while this process was stopped it
     // has noticed nothing.
@@ -175,9 +186,13 @@ export class StuckRuns {
     const gone = { isHolderGone: held === true, areWorkersGone: lost === true, hasForgotten };
     const facts = { ...run, ...gone, silentMs, taskMs, isOfOneWorker, quietMs, takesTurns };
     const why = whyStuck(facts, this.limits);
-    if (why === null) return false;
-    await this.beginAnew(silent, run, why);
-    memory.restMs = nextRestMs(memory.restMs, now - memory.restUntil);
+    // A process that was stopped since it saw this may not act on it.
+    if (why === null || this.stops.wasStoppedSince(seenAt)) return false;
+    memory.isUnwoken = true; // also where its end is not confirmed
+    await this.end(silent, run, why);
+    await this.wake(silent, memory);
+    const isGone = gone.isHolderGone || gone.areWorkersGone;
+    memory.restMs = nextRestMs(memory.restMs, now - memory.restUntil, isGone ? REST_AFTER_GONE_MS : FIRST_REST_MS);
     memory.restUntil = now + memory.restMs;
     return true;
   }
@@ -192,7 +207,7 @@ export class StuckRuns {
     return memory.oneWorker?.is ?? false;
   }
 
-  private async beginAnew({ type, workflowId, silentMs, wake }: SilentRun, run: Run, reason: string): Promise<void> {
+  private async end({ type, workflowId, silentMs }: SilentRun, run: Run, reason: string): Promise<void> {
     const why = `stuck: ${reason}; the next run continues from the store`;
     const failure = await this.options.requests
       .send({ kind: 'terminate' }, ({ workflow }) => workflow.getHandle(workflowId, run.runId).terminate(why))
@@ -209,7 +224,13 @@ export class StuckRuns {
       throw failure;
     }
     this.options.log.warn(ended, 'a stuck run was terminated and restarted');
-    await wake();
+  }
+
+  /** Starts the next run; a wake that failed is repeated at the next look. */
+  private async wake(silent: SilentRun, memory: Memory): Promise<void> {
+    const failure = await silent.wake();
+    if (failure instanceof Error) throw failure;
+    memory.isUnwoken = false;
   }
 
   /** Returns its open run; null: there is none. */

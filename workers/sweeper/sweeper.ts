@@ -106,7 +106,7 @@ export class Sweeper {
     this.lease = new SweeperLease(options);
     this.cleaning = new Cleaning(options);
     this.bulk = new BulkActions(options);
-    this.silent = new SilentRuns(options, options.executions?.startupDelayMs);
+    this.silent = new SilentRuns(options);
     this.stuck = new StuckRuns({ ...options, contact: this.lease.contact });
     this.overdue = new OverdueWakes(options, this.silent, this.counts);
     this.endedMonitors = new EndedMonitors(options);
@@ -172,7 +172,10 @@ export class Sweeper {
     await this.step('work that waited for a node', () => ringServed(this.options));
     await this.step('queuers', () => this.wakeQueuers());
     await this.step('partitions', async () => this.silent.noteBalancer(await this.lost.look(this.counts)));
-    await this.step('executions', async () => this.silent.noteExecutions(await this.executions.round()));
+    await this.step('executions', async () => {
+      const { woken, resumeAfterMs } = await this.executions.round();
+      await this.silent.noteExecutions(woken, resumeAfterMs);
+    });
     await this.step('stuck runs', async () => this.stuck.look(await this.silent.list(), this.counts));
     await this.step('ended monitors', () => this.endedMonitors.look(this.counts));
     this.bulk.begin(this.counts);

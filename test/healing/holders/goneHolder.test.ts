@@ -37,9 +37,9 @@ const beat = (id: string): Promise<unknown> =>
   touchNode(database.pool, { id, taskQueue: 'held', handlers: [], version: '1', draining: false });
 
 /** Begins a run whose first workflow task this worker has. */
-const begin = async (identity: string) => {
+const begin = async (identity: string, id?: string) => {
   const queue = `held-${randomUUID()}`;
-  const workflowId = `${queue}/run`;
+  const workflowId = id ?? `${queue}/run`;
   const { firstExecutionRunId: runId } = await client.workflow.start('leader', {
     ...{ taskQueue: queue, workflowId, workflowTaskTimeout: '2 minutes' },
   });
@@ -72,12 +72,19 @@ const beginActivity = async (identity: string): Promise<{ workflowId: string; ru
   return { workflowId, runId };
 };
 
-/** Looks as the sweeper does, for so long; returns whether the run was begun anew. */
-const lookFor = async (ms: number, workflowId: string, takesTurns = true): Promise<boolean> => {
+const stuckRuns = (): StuckRuns => {
   const { pool } = database;
-  const stuck = new StuckRuns({
+  return new StuckRuns({
     ...{ pool, prefix: 'held', node: 'sweeper', log: pino({ enabled: false }), requests: new Requests(client) },
   });
+};
+/** Looks as the sweeper does, for so long; returns whether the run was begun anew. */
+const lookFor = async (
+  ms: number,
+  workflowId: string,
+  takesTurns = true,
+  stuck: StuckRuns = stuckRuns(),
+): Promise<boolean> => {
   const silent = { type: 'leader', workflowId, silentMs: 3_000, takesTurns, wake: () => Promise.resolve() };
   const counts = { stuckRuns: 0 };
   for (const end = performance.now() + ms; performance.now() < end && counts.stuckRuns === 0; await sleep(500))
@@ -93,6 +100,20 @@ test('its run is begun anew 9 s after its last sign of life, not before', async 
   expect(await lookFor(16_000, workflowId)).toBe(true);
   expect(performance.now() - beatAt).toBeGreaterThan(9_000);
   expect((await client.workflow.getHandle(workflowId, runId).describe()).status.name).toBe('TERMINATED');
+});
+
+test('a run whose next worker dies, too, is begun anew again soon', async () => {
+  const stuck = stuckRuns();
+  const dead = async (): Promise<string> => {
+    const node = `dead-${randomUUID()}`;
+    await beat(node);
+    await database.pool.query(`update node set seen_at = clock() - interval '20 s' where id = $1`, [node]);
+    return node;
+  };
+  const { workflowId } = await begin(await dead());
+  expect(await lookFor(16_000, workflowId, true, stuck)).toBe(true);
+  await begin(await dead(), workflowId);
+  expect(await lookFor(20_000, workflowId, true, stuck)).toBe(true);
 });
 
 test('a monitor whose activity such a worker has is begun anew, also while it is signalled', async () => {
@@ -153,7 +174,7 @@ const asking = async (node: string, ageS: number, pool = database.pool, own = 's
   return { ask, again, times, contact };
 };
 
-test('signs that were old at first count after 10 s, for the store may have been away', async () => {
+test('signs count after 10 s in which the store has answered, for it may have been away', async () => {
   const node = `back-${randomUUID()}`;
   const { ask, times } = await asking(node, 20);
   expect(await times(8)).toBe(false);
@@ -183,6 +204,9 @@ test('they count after 4 s if the store has answered for long, and no longer aft
     expect(await ask()).toBe(false);
     answersFor(2);
     expect(await ask()).toBe(true);
+    contact.lost(); // answers to reads were none to writes
+    answersFor(9);
+    expect(await ask()).toBe(false);
   } finally {
     jest.restoreAllMocks();
   }

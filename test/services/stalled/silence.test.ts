@@ -87,8 +87,8 @@ test('an execution is silent until it has taken a turn, however long it waits af
   let passedMs = 0;
   const clock = jest.spyOn(performance, 'now').mockImplementation(() => realNow() + passedMs);
   /** The sweeper finds the execution once, and looks after it from then on. */
-  const roundsIn3s = async (found: readonly string[]): Promise<string[]> => {
-    await silent.noteExecutions(found);
+  const roundsIn3s = async (found: readonly string[], delayMs = 0): Promise<string[]> => {
+    await silent.noteExecutions(found, delayMs);
     passedMs += 3_000;
     await silent.noteExecutions([]);
     const runs = await silent.list();
@@ -98,6 +98,9 @@ test('an execution is silent until it has taken a turn, however long it waits af
     expect(await roundsIn3s([id])).toEqual([executionWorkflowId(prefix, id)]);
     await pool.query('update execution set turn = turn + 1');
     expect(await roundsIn3s([])).toEqual([]);
+    // Its next run waits first, as all do that a process begins which has just started.
+    expect(await roundsIn3s([id], 4_000)).toEqual([]);
+    expect(await roundsIn3s([])).toEqual([executionWorkflowId(prefix, id)]);
   } finally {
     clock.mockRestore();
     await pool.query('delete from execution');

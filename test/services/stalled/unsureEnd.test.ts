@@ -13,7 +13,7 @@ class Unanswered extends Requests {
   }
 }
 
-test('a stuck run that was told to end is logged, whether or not the server answers', async () => {
+test('a stuck run that was told to end is logged, whether or not the server answers, and begun anew', async () => {
   const database = await createDatabase();
   const connection = await connectTo({ address: temporalAddress() });
   const client = new Client({ connection });
@@ -38,7 +38,12 @@ test('a stuck run that was told to end is logged, whether or not the server answ
       }),
     ]);
     expect(woken).toBe(0);
+    const later = performance.now() + 6_000;
+    jest.spyOn(performance, 'now').mockReturnValue(later);
+    await stuck.look([silent]);
+    expect(woken).toBe(1); // it has ended
   } finally {
+    jest.restoreAllMocks();
     await connection.close();
     await database.drop();
   }

@@ -14,11 +14,17 @@ export class StoreContact {
   private sinceMs = Infinity;
   private atMs = -Infinity;
 
-  /** Notes an answer, at its receipt: also a late one shows that the store was away. */
+  /** Notes an answer when it arrives: a late one, too, shows that the store was away. */
   answered(): void {
     const now = performance.now();
     if (now - this.atMs > LONGEST_PAUSE_MS) this.sinceMs = now;
     this.atMs = now;
+  }
+
+  /** Notes that the store refused: one that answers reads only takes no sign of a living node. */
+  lost(): void {
+    this.sinceMs = Infinity;
+    this.atMs = -Infinity;
   }
 
   /**

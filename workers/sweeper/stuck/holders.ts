@@ -19,11 +19,14 @@ interface Held {
  * workflow tasks it has.
  */
 const SILENT_MS = HEARTBEAT_MS + QUERY_MS + 2_000;
-/** Time in which a living node gives a sign, if it can reach the store. */
-const UNCHANGED_MS = HEARTBEAT_MS + 1_000;
 /**
- * Time for which the store must have answered if a sign was old when it was seen first: it may have
- * been away, and nodes connect again in their own time.
+ * Time in which a living node gives a sign, if it can reach the store; a little less than two
+ * rounds of looks, or the verdict would wait for a third.
+ */
+const UNCHANGED_MS = HEARTBEAT_MS + 800;
+/**
+ * Time for which the store must have answered: it may have been away before, and nodes connect
+ * again in their own time.
  */
 const SINCE_OUTAGE_MS = 10_000;
 /** A sign that was not asked for during this time is forgotten. */
@@ -34,7 +37,6 @@ interface Sign {
   /** When the first read of it was answered, and the last. */
   since: number;
   at: number;
-  wasOld: boolean;
 }
 
 /**
@@ -105,10 +107,10 @@ export class Holders {
     const at = performance.now();
     const before = this.signs.get(node);
     const goesOn = before?.seenAtMs === seenAtMs && contact.since <= before.since;
-    const { since, wasOld } = goesOn ? before : { since: at, wasOld: agoMs >= SILENT_MS };
-    this.signs.set(node, { seenAtMs, since, at, wasOld });
-    const isUnchanged = askedAt - since >= UNCHANGED_MS && (!wasOld || askedAt - contact.since >= SINCE_OUTAGE_MS);
-    return agoMs >= SILENT_MS && isUnchanged;
+    const since = goesOn ? before.since : at;
+    this.signs.set(node, { seenAtMs, since, at });
+    const isStoreThere = askedAt - contact.since >= SINCE_OUTAGE_MS;
+    return isStoreThere && agoMs >= SILENT_MS && askedAt - since >= UNCHANGED_MS;
   }
 }
 

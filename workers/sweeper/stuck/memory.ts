@@ -24,6 +24,8 @@ export interface Memory {
   timed: TimedActivities;
   /** False: seen to be of the current version, or of none, or to have ended. */
   isOfOtherVersion: boolean;
+  /** Its last run was ended, and the wake that begins the next one failed. */
+  isUnwoken: boolean;
   restMs: number;
   restUntil: number;
   lastSilent: number;
@@ -42,6 +44,7 @@ export const newMemory = (now: number): Memory => ({
   quiet: null,
   timed: NONE_TIMED,
   isOfOtherVersion: true,
+  isUnwoken: false,
   restMs: 0,
   restUntil: 0,
   lastSilent: now,

@@ -9,9 +9,9 @@ interface Times {
 }
 
 /**
- * Returns when the first of a run's times will have passed, of those that lie ahead; Infinity: none
- * does. A look right then finds what the regular one would find seconds later. A time that has
- * passed and was not enough waits for the regular look.
+ * Returns the first of a run's time limits that lies ahead; Infinity: none does. A look right then
+ * finds what the regular one would find seconds later. A limit that has passed and was not enough
+ * waits for the regular look.
  */
 export const nextTimeOut = (
   memory: Pick<Memory, 'task' | 'quiet' | 'timed'>,
