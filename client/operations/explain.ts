@@ -26,10 +26,10 @@ import { NotFoundError } from '../errors';
 import { batchStatus } from '../lanes/views';
 import { readStalled, stalledOf } from './stalled';
 
-export const explain = async (client: ClientContext, id: string): Promise<Explanation> => {
+export const explain = async (client: ClientContext, id: string, namesWithin = ''): Promise<Explanation> => {
   checkName('id', id);
   await client.ready();
-  const explained = await explainWaiting(client, id);
+  const explained = await explainWaiting(client, id, namesWithin);
   const row = explained.waitsFor === null ? null : await readServedOf(client.pool, id, NODE_LIVE_MS);
   const served = row === null ? null : servedBy({ ...row, partition: `${row.handler}/${row.no}` });
   const told = served === null ? explained : withServedBy(explained, served);
@@ -65,12 +65,13 @@ const stalledBeside = async (client: ClientContext, told: Explanation): Promise<
   return (await Promise.all(texts)).join('');
 };
 
-const explainWaiting = async (client: ClientContext, id: string): Promise<Explanation> => {
+const explainWaiting = async (client: ClientContext, id: string, namesWithin: string): Promise<Explanation> => {
   const row = await readExplainFacts(client.pool, id, NODE_LIVE_MS);
   if (row === null)
     throw new NotFoundError('task', id, 'It was never accepted, or it was deleted after its retention period.');
   const facts = {
     ...row,
+    queued: namedWithin(row.queued, namesWithin),
     batch: withCancellation(row.batch),
     expiresAt: row.expiresAt?.toISOString() ?? null,
     state: taskStateName(row.state),
@@ -101,6 +102,16 @@ const explainWaiting = async (client: ClientContext, id: string): Promise<Explan
 const pauseOf = (facts: ExplainFacts): string => {
   const reason = stopped(facts);
   return reason?.waitsFor === 'pause' ? ` ${reason.text}` : '';
+};
+
+/** What is said in place of the id of a task that the caller may not see. */
+const NOT_SHOWN = '(of another tenant)';
+
+/** Leaves out the ids of other tasks that do not begin with this: tenants share a handler's keys. */
+const namedWithin = (queued: ExplainRow['queued'], prefix: string): ExplainRow['queued'] => {
+  if (queued === null) return null;
+  const shown = (id: unknown): unknown => (typeof id === 'string' && !id.startsWith(prefix) ? NOT_SHOWN : id);
+  return { ...queued, keyHolder: shown(queued['keyHolder']), successor: shown(queued['successor']) };
 };
 
 /** Replaces the store's numbers for state and cause by their names. */

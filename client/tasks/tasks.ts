@@ -87,11 +87,12 @@ export class Tasks {
 
   /**
    * Explains where a task is, what it waits for, and its earliest next step. The facts come from
-   * Postgres, and if the task's leader or queuer has stalled, also from Temporal. Throws
+   * Postgres, and if the task's leader or queuer has stalled, also from Temporal. Of other tasks
+   * with the same key it names those whose ids begin with `namesWithin`; default: all. Throws
    * `NotFoundError` for an unknown id.
    */
-  explain(id: string): Promise<Explanation> {
-    return explains.explain(this.connection, id);
+  explain(id: string, options: { namesWithin?: string } = {}): Promise<Explanation> {
+    return explains.explain(this.connection, id, options.namesWithin);
   }
 
   /**

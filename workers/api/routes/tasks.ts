@@ -221,7 +221,8 @@ const explain = route({
   params: z.object({ id: taskId }),
   answer: { status: 200, schema: explanation, description: 'The explanation, as text and as facts' },
   problems: ['not-found'],
-  run: ({ client, params }) => client.explain(params.id),
+  run: ({ client, params, prefix }) =>
+    client.explain(params.id, prefix === undefined ? {} : { namesWithin: prefix }),
 });
 
 const cancel = route({

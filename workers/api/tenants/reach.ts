@@ -37,6 +37,11 @@ const namedHandler: Check = (within, call) =>
 const namedSend: Check = (within, call) =>
   (partsOf<{ ids?: unknown }>(call).ids === undefined ? namedHandler : shared)(within, call);
 const task: Check = ({ bounds }, call) => bounds.task(partsOf<{ id: string }>(call).id);
+/** Other tasks with its key may be other tenants'. */
+const explained: Check = async (within, call) => {
+  await task(within, call);
+  return { ...call, prefix: within.bounds.prefix };
+};
 const batch: Check = ({ bounds }, call) => bounds.batches([partsOf<{ batch: number }>(call).batch]);
 const bulk: Check = ({ bounds }, call) => bounds.bulk(partsOf<{ bulk: string }>(call).bulk);
 const lane: Check = ({ bounds }, call) => bounds.lane(partsOf<{ service: string }>(call).service);
@@ -179,7 +184,7 @@ export const REACH: Readonly<Record<string, Check>> = {
   submitTasks,
   getTask: task,
   lookUpTasks: ownTasks,
-  explainTask: task,
+  explainTask: explained,
   cancelTasks: allTasks,
   resolveTasks: allTasks,
   getStatus: shared,
