@@ -11,7 +11,8 @@ import { releaseDependents } from '../grouping/dependents';
 import { freeTargets } from '../grouping/freeTargets';
 import { ringLanes } from '../lanes/ring';
 import { lookUpAccepted } from './lookUp';
-import type { AskAgain } from './lookUp';
+import type { AskAgain, LookUp } from './lookUp';
+import { Steps } from './steps';
 import { sealError } from '../codec/sealed';
 import { settle } from '../calls/settle';
 import { logOf, toCall } from '../calls/request';
@@ -45,14 +46,6 @@ export type Conclusion =
   /** A lane batch was pending for too long; an operator must decide. */
   | { kind: 'park'; reason: string };
 
-/** The outcome is unknown: look it up, if the handler can. */
-interface LookUp {
-  kind: 'look-up';
-  error: string;
-  knownStatus: 'pending' | 'lost';
-  overdue: boolean;
-}
-
 /** How long the next monitor waits for a dead one; longer than a few ticks. */
 const LEASE_MS = 6_000;
 /**
@@ -70,6 +63,7 @@ export const GRACE_ROUNDS = 10;
  */
 export class Conclusions {
   settled = 0;
+  readonly steps = new Steps();
   private readonly added: { batch: AcceptedBatch; conclusion: Conclusion }[] = [];
   private readonly waiting: { batch: AcceptedBatch; conclusion: Conclusion }[] = [];
   /** Batches in hand, with the attempt number under which each is read. */
@@ -166,12 +160,14 @@ export class Conclusions {
       } finally {
         this.inHand.delete(batch.id);
         this.taken.delete(batch.id);
+        this.steps.end(batch);
         this.changed();
       }
     }
   }
 
   private async conclude(batch: AcceptedBatch, conclusion: Conclusion): Promise<void> {
+    this.steps.begin(batch, 'taking it');
     let call = await this.take(batch, batch.attempt);
     if (call === null) return;
     let outcome: CallEnd | AskAgain | LookUp;
@@ -192,6 +188,7 @@ export class Conclusions {
       call = await this.take(batch, call.attempt);
       if (call === null) return;
       call.overdue = overdue ?? false;
+      this.steps.begin(batch, 'looking it up');
       outcome = await lookUpAccepted(this.deps, call, { ...batch, overdue: outcome.overdue }, outcome, this.signal);
     }
     // It says nothing then.
@@ -236,6 +233,7 @@ export class Conclusions {
     batch: AcceptedBatch,
     missing: Missing | undefined,
   ): Promise<CallEnd | AskAgain | LookUp> {
+    this.steps.begin(batch, 'reading its results');
     const { everyMs } = this.handler.poll;
     const { reference } = batch;
     const read = await readReference(
@@ -255,6 +253,7 @@ export class Conclusions {
 
   private async settle(call: Call, outcome: CallEnd): Promise<void> {
     const { batch } = call;
+    this.steps.begin(batch, 'settling it');
     const settled = await settle(call, outcome);
     if (!settled.written) {
       this.deps.log.info(

@@ -6,6 +6,14 @@ import { openMembers } from '../codec/openMembers';
 import { logOf, toBatch } from '../calls/request';
 import type { CallEnd } from '../calls/door';
 
+/** The outcome is unknown: look it up, if the handler can. */
+export interface LookUp {
+  kind: 'look-up';
+  error: string;
+  knownStatus: 'pending' | 'lost';
+  overdue: boolean;
+}
+
 /** The downstream may still finish the batch: poll again. */
 export interface AskAgain {
   kind: 'ask-again';

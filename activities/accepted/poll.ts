@@ -55,7 +55,7 @@ export const pollAccepted = async (deps: ActivityDeps, { handler: name }: Monito
   // results take.
   const ticker = setInterval(() => {
     sign.beat();
-    context.heartbeat();
+    context.heartbeat({ settled: conclusions.settled, at: conclusions.steps.shown() }); // shown in the Web UI
     conclusions.tick();
   }, TICK_MS);
   try {
