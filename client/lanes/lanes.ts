@@ -21,7 +21,10 @@ export class Lanes {
     return views.lanes(this.connection.pool, options);
   }
 
-  /** Returns one lane with its first open batches: `batches` of them, 0 to 1,000, default 20. */
+  /**
+   * Returns one lane with its first open batches: `batches` of them, 0 to 1,000, default 20. The
+   * state keys of those end at 8 MB (`keysOmitted`); `batches.status` has those of one batch.
+   */
   async get(
     service: string,
     options?: { batches?: number },

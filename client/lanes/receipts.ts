@@ -15,8 +15,10 @@ export interface Receipt {
   /** `valid`: applied; `invalid`: refused permanently; null: not known yet. */
   receipt: 'valid' | 'invalid' | null;
   state: TaskState;
-  /** Why the item was refused, or its last error so far; null: none. */
+  /** Why the item was refused, or its last error so far; null: none, or see `messageOmitted`. */
   message: string | null;
+  /** `message` was not kept, since those of the batch exceed 8 MB. `tasks.get` reads it. */
+  messageOmitted?: true;
   /** The value that the downstream returned for the item, if any. */
   data?: unknown;
   /**
@@ -27,6 +29,7 @@ export interface Receipt {
 }
 
 const DATA_BYTES_MAX = 16_000_000;
+const MESSAGES_BYTES_MAX = 8_000_000;
 
 /** Finds the receipt of every item, in whichever batch retries and splits have put it. */
 export const receipts = async (pool: Pool, batch: number): Promise<Receipt[]> => {
@@ -35,6 +38,7 @@ export const receipts = async (pool: Pool, batch: number): Promise<Receipt[]> =>
     throw new NotFoundError('batch', String(batch), 'It does not exist, or it was deleted after its retention period.');
   const members = await readBatchMembers(pool, batch, MEMBERS_MAX);
   const all: Receipt[] = [];
+  const cut = cutMessages(MESSAGES_BYTES_MAX);
   let leftBytes = DATA_BYTES_MAX;
   for (const chunk of chunksOf(members, IDS_PER_STATEMENT)) {
     const ends = new Map(
@@ -47,9 +51,19 @@ export const receipts = async (pool: Pool, batch: number): Promise<Receipt[]> =>
     );
     const data = await readData(pool, [...ends.values()], leftBytes);
     leftBytes -= [...(data?.values() ?? [])].reduce((sum, value) => sum + Buffer.byteLength(value), 0);
-    for (const { id } of chunk) all.push(toReceipt(id, ends.get(id)!, data));
+    for (const { id } of chunk) all.push(cut(toReceipt(id, ends.get(id)!, data)));
   }
   return all;
+};
+
+/** Returns what leaves out the messages of receipts after those that have so many bytes. */
+const cutMessages = (maxBytes: number): ((receipt: Receipt) => Receipt) => {
+  let leftBytes = maxBytes;
+  return (receipt) => {
+    if (receipt.message === null) return receipt;
+    leftBytes -= Buffer.byteLength(receipt.message);
+    return leftBytes >= 0 ? receipt : { ...receipt, message: null, messageOmitted: true };
+  };
 };
 
 const keyOf = (batchId: number, place: number): string => `${batchId}/${place}`;

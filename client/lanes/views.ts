@@ -1,15 +1,12 @@
-import { readOpenBatches } from '../../postgres/lanes/grant';
 import * as store from '../../postgres/lanes/view';
 import { servedHandlers } from '../../postgres/nodes/node';
 import type { Pool } from '../../postgres/pool';
-import { windowOf } from '../../workflows/planning/lanes/approaches';
 import type { Reduced } from '../../workflows/planning/lanes/explainLane';
-import { pendingLimitOf } from '../../workflows/planning/lanes/backPressure';
 import { explainLane } from '../../workflows/planning/lanes/explainLane';
 import { laneStateOf } from '../../workflows/planning/lanes/laneState';
 import { LISTED_AGE_MAX_MS } from '../../workflows/planning/lanes/limits';
 import { isEnded, statusName } from '../../workflows/planning/lanes/statuses';
-import { APPROACHES, LANE_KINDS, ON_INVALID, STRATEGIES } from '../../workflows/planning/lanes/types';
+import { STRATEGIES } from '../../workflows/planning/lanes/types';
 import type { Lane } from '../../workflows/planning/lanes/types';
 import { PAGE_MAX } from '../../workflows/planning/pages';
 import type { LaneBatchView, LaneView, QueuerView } from '../../workflows/contracts/lane';
@@ -17,6 +14,8 @@ import { leaderStateName } from '../../workflows/planning/states';
 import { checkWhole } from '../arguments';
 import { NODE_LIVE_MS } from '../context';
 import { NotFoundError } from '../errors';
+import type { StateKeys } from './openLanes';
+import { addKeys, addKeysOf, nameOf, readLane, viewEach } from './openLanes';
 
 /** Shows lanes to operators: plain JSON, with durations in milliseconds by the database's clock. */
 
@@ -42,9 +41,8 @@ export const lanes = async (pool: Pool, options: LanesOptions = {}): Promise<Lan
     options.olderThanMs === undefined ? null : checkWhole('olderThanMs', options.olderThanMs, 0, LISTED_AGE_MAX_MS);
   const { after = null, waiting = false, prefix = '' } = options;
   const rows = await store.readLanes(pool, { after, limit, waiting, olderThanMs, prefix });
-  const all = await withOpen(pool, rows);
   const granted = await store.sumGranted(pool);
-  return rows.map((row, i) => viewOf(row, all[i]!, granted));
+  return viewEach(pool, rows, (row, planned) => viewOf(row, planned, granted));
 };
 
 export const lane = async (
@@ -54,13 +52,15 @@ export const lane = async (
 ): Promise<LaneView & { batches: LaneBatchView[] }> => {
   const limit = checkWhole('batches', options.batches ?? 20, 0, 1_000);
   const row = await requireLane(pool, service);
-  const [planned] = await withOpen(pool, [row], limit);
+  const open = await readLane(pool, row, limit);
   const batches = await store.readOpenLaneBatches(pool, row.id, limit);
+  const shown = batches.map(({ batchId }) => batchId);
+  const { lane: planned, keys } = await addKeys(pool, open, shown);
   const [queuer] = await store.readQueuers(pool);
   const served = await servedHandlers(pool, NODE_LIVE_MS);
   return {
-    ...viewOf(row, planned!, await store.sumGranted(pool)),
-    batches: batches.map((batch) => batchViewOf(batch, row, planned!, queuer!, served)),
+    ...viewOf(row, planned, await store.sumGranted(pool)),
+    batches: batches.map((batch) => batchViewOf(batch, keys, row, planned, queuer!, served)),
   };
 };
 
@@ -74,9 +74,10 @@ export const batchStatus = async (pool: Pool, batchId: number): Promise<LaneBatc
   if (batch === null) return null;
   const row = await requireLane(pool, batch.service);
   // Reads the batches before this one too, so that those for which it waits are among them.
-  const [planned] = await withOpen(pool, [row], Math.min(1_000, batch.place ?? 1));
+  const open = await readLane(pool, row, Math.min(1_000, batch.place ?? 1));
+  const { lane: planned, keys } = await addKeysOf(pool, open, batchId, batch.place !== null);
   const [queuer] = await store.readQueuers(pool);
-  return batchViewOf(batch, row, planned!, queuer!, await servedHandlers(pool, NODE_LIVE_MS));
+  return batchViewOf(batch, keys, row, planned, queuer!, await servedHandlers(pool, NODE_LIVE_MS));
 };
 
 export const queuers = async (pool: Pool): Promise<QueuerView[]> =>
@@ -98,36 +99,6 @@ export const requireLane = async (pool: Pool, service: string): Promise<store.La
       'A service is known once a batch has been submitted to it: see `muster lanes`.',
     );
   return row;
-};
-
-/** Reads the open batches of lanes as the queuer would see them now, without locks. */
-const withOpen = async (pool: Pool, rows: readonly store.LaneRowView[], atLeast = 1): Promise<Lane[]> => {
-  const bases = rows.map((row) => ({
-    ...row,
-    kind: nameOf(LANE_KINDS, row.kind),
-    approach: nameOf(APPROACHES, row.approach),
-    onInvalid: nameOf(ON_INVALID, row.onInvalid),
-    pendingLimit: pendingLimitOf(row.pendingLimit),
-  }));
-  const windows = bases.map((base) => Math.max(windowOf(base), atLeast));
-  const open =
-    rows.length === 0
-      ? []
-      : await readOpenBatches(
-          pool,
-          rows.map(({ id }) => id),
-          windows.map((n) => n + 1),
-        );
-  return bases.map((base, i): Lane => {
-    const ofLane = open.filter(({ laneId }) => laneId === base.id);
-    const queued = ofLane.slice(0, windows[i]).map((batch) => ({
-      ...batch,
-      sequence: batch.seq,
-      part: 0,
-      status: statusName(batch.status),
-    }));
-    return { ...base, open: queued, openMore: ofLane.length > windows[i]! };
-  });
 };
 
 const viewOf = (row: store.LaneRowView, planned: Lane, allGranted: number): LaneView => ({
@@ -152,6 +123,7 @@ const viewOf = (row: store.LaneRowView, planned: Lane, allGranted: number): Lane
 
 const batchViewOf = (
   batch: store.LaneBatchRow,
+  keys: StateKeys,
   row: store.LaneRowView,
   planned: Lane,
   queuer: store.QueuerRowView,
@@ -176,8 +148,7 @@ const batchViewOf = (
     reduced: reducedOf(batch),
     question: batch,
   });
-  const { batchId, service, handler, target, place, n, attempts, error, reads, writes, needs, parts, reference } =
-    batch;
+  const { batchId, service, handler, target, place, n, attempts, error, needs, parts, reference } = batch;
   const times = { createdAt: batch.createdAt.toISOString(), changedAt: batch.changedAt.toISOString() };
   return {
     batch: batchId,
@@ -189,8 +160,7 @@ const batchViewOf = (
     n,
     attempts,
     error,
-    reads,
-    writes,
+    ...(keys.get(batchId) ?? { reads: [], writes: [], keysOmitted: true as const }),
     dependsOn: needs,
     parts,
     reference,
@@ -207,10 +177,4 @@ const reducedOf = ({ targetAllowed, handlerAllowed, target, handler }: store.Lan
   if (targetAllowed !== null && targetAllowed <= (handlerAllowed ?? Infinity))
     return { calls: targetAllowed, of: `target "${target}"` };
   return handlerAllowed === null ? null : { calls: handlerAllowed, of: `handler "${handler}"` };
-};
-
-const nameOf = <T extends string>(names: Readonly<Record<T, number>>, code: number): T => {
-  const found = (Object.entries(names) as [T, number][]).find(([, number]) => number === code);
-  if (found === undefined) throw new Error(`expected one of ${Object.values(names).join(', ')}, got ${code}`);
-  return found[0];
 };

@@ -83,15 +83,13 @@ order by h.seq, s.lane_id limit $2`,
  */
 const SAME_GRANT = '10 s';
 
-/** An open batch of a lane, with what holds it back. */
-export interface OpenBatch {
+/** What holds back an open batch of a lane, but for its state keys. */
+export interface OpenFacts {
   laneId: number;
   id: number;
   seq: number;
   status: number;
   resolving: boolean;
-  reads: string[];
-  writes: string[];
   weight: number;
   notBeforeInMs: number | null;
   waitsFor: number[];
@@ -117,6 +115,12 @@ export interface OpenBatch {
   inVainMs: number;
 }
 
+/** An open batch of a lane, with what holds it back. */
+export interface OpenBatch extends OpenFacts {
+  reads: string[];
+  writes: string[];
+}
+
 /**
  * Of an open dependency `o` of a batch `s` of handler `h`: the downstream keeps them in order, and
  * has the first.
@@ -124,19 +128,9 @@ export interface OpenBatch {
 const HANDED_OVER = `h.hands_dependencies and o.handler_id = s.handler_id
       and o.status in (4 /* pending */, 5 /* valid */)`;
 
-/**
- * Returns the first open batches of each lane, in order and without a gap (except those of status
- * refused, which block nothing): after the lock, in a new snapshot.
- */
-export const readOpenBatches = async (
-  db: Queryable,
-  laneIds: readonly number[],
-  windows: readonly number[],
-): Promise<OpenBatch[]> => {
-  const { rows } = await db.query<OpenBatch>({
-    name: 'read-open-batches',
-    text: `
-select s.lane_id as "laneId", s.batch_id as id, s.seq, s.status, s.resolving, s.reads, s.writes, s.weight,
+/** Selects the first open batches of lanes, with these columns of keys. */
+export const openBatches = (keys: string): string => `
+select s.lane_id as "laneId", s.batch_id as id, s.seq, s.status, s.resolving, ${keys} s.weight,
   h.name as handler, h.id as "handlerId", h.timeout_ms as "timeoutMs", s.target_id as "targetId", b.weight as load,
   b.n, h.per_target < ${UNLIMITED} or h.per_handler < ${UNLIMITED} or h.weight_per_target is not null
   or h.weight_per_handler is not null or h.rates <> '[]' or h.allowed is not null or t.allowed is not null
@@ -159,7 +153,21 @@ from unnest($1::int[], $2::int[]) w (lane_id, n) cross join lateral (
   where s.lane_id = w.lane_id and s.status < 10 /* open */ and s.status <> 7 /* refused */
   order by s.seq limit w.n) s join batch b on b.id = s.batch_id join handler h on h.id = s.handler_id
   join target t on t.id = s.target_id
-order by s.lane_id, s.seq`,
+order by s.lane_id, s.seq`;
+const WITH_KEYS = openBatches('s.reads, s.writes,');
+
+/**
+ * Returns the first open batches of each lane, in order and without a gap (except those of status
+ * refused, which block nothing): after the lock, in a new snapshot.
+ */
+export const readOpenBatches = async (
+  db: Queryable,
+  laneIds: readonly number[],
+  windows: readonly number[],
+): Promise<OpenBatch[]> => {
+  const { rows } = await db.query<OpenBatch>({
+    name: 'read-open-batches',
+    text: WITH_KEYS,
     values: [laneIds, windows],
   });
   return rows;

@@ -1,4 +1,5 @@
-import type { LaneFacts } from './grant';
+import type { LaneFacts, OpenFacts } from './grant';
+import { openBatches } from './grant';
 import type { Queryable } from '../pool';
 
 /** Statements that show lanes to operators: depth, age and place of every queue. */
@@ -89,8 +90,6 @@ export interface LaneBatchRow {
   attempts: number;
   n: number;
   error: string | null;
-  reads: string[];
-  writes: string[];
   needs: number[];
   parts: number[];
   notBefore: Date | null;
@@ -107,7 +106,7 @@ export interface LaneBatchRow {
 
 const LANE_BATCH = `
 select s.batch_id as "batchId", l.service, h.name as handler, t.key as target, s.status, s.seq, b.attempt as attempts,
-  b.n, b.error, s.reads, s.writes, b.reference, t.allowed as "targetAllowed", h.allowed as "handlerAllowed",
+  b.n, b.error, b.reference, t.allowed as "targetAllowed", h.allowed as "handlerAllowed",
   (extract(epoch from b.poll_at - clock()) * 1000)::float8 as "pollInMs",
   (extract(epoch from b.poll_until - clock()) * 1000)::float8 as "pollEndsInMs",
   case when s.status < 10 /* open */ then (
@@ -136,6 +135,54 @@ export const readOpenLaneBatches = async (db: Queryable, laneId: number, limit: 
     name: 'read-open-lane-batches',
     text: `${LANE_BATCH} where s.lane_id = $1 and s.status < 10 /* open */ order by s.seq limit $2`,
     values: [laneId, limit],
+  });
+  return rows;
+};
+
+/** Returns the first open batches of each lane as a grant reads them, without their state keys. */
+export const readOpenFacts = async (
+  db: Queryable,
+  laneIds: readonly number[],
+  windows: readonly number[],
+): Promise<OpenFacts[]> => {
+  const { rows } = await db.query<OpenFacts>({
+    name: 'read-open-facts',
+    text: openBatches(''),
+    values: [laneIds, windows],
+  });
+  return rows;
+};
+
+/** What a key takes in memory besides its text. */
+const BYTES_PER_KEY = 32;
+
+export interface StateKeysRow {
+  batchId: number;
+  reads: string[];
+  writes: string[];
+}
+
+/**
+ * Returns the state keys of batches, in each lane from the front on: of the first of them, and of
+ * others until the keys have `maxBytes` in memory.
+ */
+export const readStateKeys = async (
+  db: Queryable,
+  batchIds: readonly number[],
+  maxBytes: number,
+): Promise<StateKeysRow[]> => {
+  const { rows } = await db.query<StateKeysRow>({
+    name: 'read-state-keys',
+    text: `
+select k.batch_id as "batchId", k.reads, k.writes
+from (
+  select s.batch_id, s.reads, s.writes, sum(octet_length(s.reads::text) + octet_length(s.writes::text)
+    + ${BYTES_PER_KEY} * (cardinality(s.reads) + cardinality(s.writes)))
+    over (partition by s.lane_id order by s.seq rows between unbounded preceding and 1 preceding) as before
+  from lane_batch s
+  where s.batch_id = any($1::bigint[])) k
+where coalesce(k.before, 0) < $2`,
+    values: [batchIds, maxBytes],
   });
   return rows;
 };

@@ -1,13 +1,29 @@
-import { follow } from './events';
+import { lane, lanes } from '../../client/lanes/views';
+import { defineHandler } from '../../handlers';
+import type { Pool } from '../../postgres/pool';
+import type { LaneBatchView } from '../../workflows/contracts/lane';
 import { eventually } from '../helpers/eventually';
-import type { ApiWorld } from './world';
-import { items, openWorld } from './world';
+import { follow } from './events';
+import type { ApiWorld, Place } from './world';
+import { items, openWorld, worldHandlers } from './world';
 
 /** Batches and lanes over HTTP. */
 
+/** For batches of many items, which go in parallel where their state keys let them. */
+const large = defineHandler<Place>({
+  name: 'large',
+  target: ({ to }) => to,
+  service: (target) => target,
+  lane: { approach: 'parallel' },
+  limits: { maxItems: 10_000 },
+  linger: { lingerMs: 60_000 },
+  leaders: 1,
+  submit: async () => ({ results: [] }),
+});
+
 let world: ApiWorld;
 beforeAll(async () => {
-  world = await openWorld();
+  world = await openWorld({ handlers: [...worldHandlers(), large] });
 });
 afterAll(() => world.stop());
 
@@ -138,4 +154,86 @@ test('a completion of a batch that nobody knows: 404; one that cannot be: 422 [H
     status: 422,
     body: { errors: [{ field: 'reference' }] },
   });
+});
+
+describe('where batches have many long state keys', () => {
+  const BATCHES = 40;
+  /** Of 283 KB of keys each, so many have 8 MB. */
+  const FIT = 30;
+  let batches: number[];
+  beforeAll(async () => {
+    const fill = async (handler: string, service: string, n: number): Promise<number[]> => {
+      const ids = Array.from({ length: n }, (_, i) => `${service} ${i}`);
+      const all = await world.client.submitBatches(
+        handler,
+        ids.map((id) => ({ service, items: items(service, id) })),
+      );
+      return all.map(({ batch }) => batch);
+    };
+    batches = await fill('large', 'wide 1', BATCHES);
+    await fill('large', 'wide 2', BATCHES);
+    await fill('lane', 'wide and serial', 3);
+    await world.database.pool.query(`
+update lane_batch set reads = array(select lpad(i::text, 250, 'k') from generate_series(1, 1000) i)
+where lane_id in (select id from lane where service like 'wide%')`);
+  });
+
+  /** A pool that notes how much it brought. */
+  const weighing = (): { pool: Pool; weights: Record<string, number> } => {
+    const weights: Record<string, number> = {};
+    const query = async (statement: { name: string; text: string }) => {
+      const answer = await world.database.pool.query(statement);
+      weights[statement.name] = (weights[statement.name] ?? 0) + JSON.stringify(answer.rows).length;
+      return answer;
+    };
+    return { pool: { query } as unknown as Pool, weights };
+  };
+  const sum = (weights: Record<string, number>): number => Object.values(weights).reduce((a, b) => a + b, 0);
+
+  test('HTTP API: a lane shows keys up to 8 MB, and says of which batches it shows none', async () => {
+    const { status, text, body } = await world.call('GET /v1/lanes/wide%201?batches=1000');
+    expect(status).toBe(200);
+    expect(text.length).toBeLessThan(8_388_608);
+    const shown = body.batches as LaneBatchView[];
+    expect(shown.map(({ batch }) => batch)).toEqual(batches);
+    expect(shown.map(({ keysOmitted }) => keysOmitted === true)).toEqual(batches.map((_, i) => i >= FIT));
+    expect(shown.map(({ reads }) => reads.length)).toEqual(batches.map((_, i) => (i < FIT ? 1_000 : 0)));
+  });
+
+  test('HTTP API: one of those batches has its keys; it is compared with as many as are read', async () => {
+    const { body } = await world.call(`GET /v1/batches/${batches.at(-1)}/lane`);
+    expect(body).toMatchObject({ place: BATCHES, writes: [] });
+    expect(body.reads).toHaveLength(1_000);
+    expect(body).not.toHaveProperty('keysOmitted');
+    expect(body.explanation).toBe(`40th in lane wide 1, waits behind batch ${batches[0]} and those after it.`);
+    const second = await world.client.batchStatus(batches[1]!);
+    expect(second!.explanation).toMatch(/is ready/);
+  });
+
+  test('the keys of a lane are read once, up to 8 MB', async () => {
+    const { pool, weights } = weighing();
+    await lane(pool, 'wide 1', { batches: 1_000 });
+    expect(sum(weights)).toBeLessThan(9_000_000);
+  });
+
+  test('a list of lanes reads keys only where lanes are parallel, up to 8 MB at once', async () => {
+    const serial = weighing();
+    expect(await lanes(serial.pool, { prefix: 'wide and' })).toMatchObject([{ state: 'free', depth: 3 }]);
+    expect(sum(serial.weights)).toBeLessThan(10_000);
+    const all = weighing();
+    const states = (await lanes(all.pool, { prefix: 'wide' })).map(({ state }) => state);
+    expect(states).toEqual(['free', 'free', 'free']);
+    expect(sum(all.weights)).toBeLessThan(9_000_000);
+  });
+});
+
+test('HTTP API: receipts show messages up to 8 MB, and say where they show none', async () => {
+  const ids = Array.from({ length: 5_000 }, (_, i) => `told ${i}`);
+  const { batch } = await world.client.submitBatch('large', 'told', items('told', ...ids));
+  await world.database.pool.query(`update batch set error = repeat('e', 2000) where id = $1`, [batch]);
+  const { text, body } = await world.call(`GET /v1/batches/${batch}/receipts`);
+  expect(text.length).toBeLessThan(9_000_000);
+  const receipts = body.receipts as { message: string | null; messageOmitted?: true }[];
+  expect(receipts.map(({ message }) => message?.length ?? 0)).toEqual(ids.map((_, i) => (i < 4_000 ? 2_000 : 0)));
+  expect(receipts.map(({ messageOmitted }) => messageOmitted === true)).toEqual(ids.map((_, i) => i >= 4_000));
 });

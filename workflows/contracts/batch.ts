@@ -162,6 +162,7 @@ export const receipt = z
       .describe('valid: applied; invalid: refused permanently; null: not known yet'),
     state: taskState,
     message: z.string().nullable(),
+    messageOmitted: z.literal(true).optional().describe('Its message was left out: those of the batch exceed 8 MB'),
     data: z.unknown().optional().describe('Data that the downstream returned with it'),
     dataOmitted: z.literal(true).optional().describe('Data was not read: the values of the batch exceed 16 MB'),
   })

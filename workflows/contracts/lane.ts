@@ -43,6 +43,12 @@ export const laneBatchView = z
     error: z.string().nullable(),
     reads: z.array(z.string()),
     writes: z.array(z.string()),
+    keysOmitted: z
+      .literal(true)
+      .optional()
+      .describe(
+        'Its reads and writes were not read, as the keys of the batches before it have 8 MB: ask for the batch alone',
+      ),
     dependsOn: z.array(batchId),
     parts: z.array(batchId).describe('Batches that this one was split into'),
     reference: z.string().nullable().describe('Reference under which the downstream accepted the batch'),

@@ -26,7 +26,7 @@ async function batch(session: Session<{ receipts?: boolean }>, id: string): Prom
           one.id,
           one.receipt ?? '-',
           one.state,
-          one.message ?? '',
+          one.messageOmitted ? '(omitted)' : (one.message ?? ''),
           one.dataOmitted ? '(omitted)' : one.data === undefined ? '' : JSON.stringify(one.data),
         ]),
       ),

@@ -9,6 +9,7 @@ const open = [
   buildBatch({ id: 82, writes: ['size'] }),
   buildBatch({ id: 83, writes: ['price'] }),
 ];
+const UNREAD = { reads: [], writes: [], keysUnread: true as const };
 const facts = (changes: Partial<LaneFacts> = {}, lane: Partial<Lane> = {}): LaneFacts => {
   const built = buildLane({ id: 1, service: 'po-17', open, ...lane });
   const batchId = changes.batchId ?? 83;
@@ -51,6 +52,22 @@ describe('explain of a batch in a lane', () => {
       text: 'third in lane po-17, waits for its turn behind batch 81 (4 s), conflicts on key price.',
       waitsFor: 'conflict',
     });
+  });
+
+  test('what depends on keys that were not read is not claimed [C12]', () => {
+    const cut = [...open.slice(0, 2), buildBatch({ id: 83, keysUnread: true })];
+    expect(say({}, { open: cut })).toBe('third in lane po-17, waits for commit of batch 81 (4 s).');
+    const behind = { text: 'third in lane po-17, waits behind batch 81 and those after it.', waitsFor: 'order' };
+    expect(explainLane(facts({}, { approach: 'parallel', open: cut }))).toMatchObject(behind);
+    const before = [open[0]!, buildBatch({ id: 82, keysUnread: true }), buildBatch({ id: 83, writes: ['size'] })];
+    expect(explainLane(facts({}, { approach: 'parallel', open: before }))).toMatchObject(behind);
+    const put = [buildBatch({ id: 81, writes: ['a'] }), buildBatch({ id: 82, status: 'pending', keysUnread: true })];
+    expect(say({ batchId: 81 }, { approach: 'parallel', open: put })).toMatch(/may wait for batches after it/);
+    // It waits for one whose keys are known, whatever the others have.
+    const known = [...before.slice(0, 2), open[2]!];
+    expect(say({}, { approach: 'parallel', open: known })).toMatch(
+      /commit of batch 81 \(4 s\), conflicts on key price/,
+    );
   });
 
   const head = (batch: Partial<Lane['open'][number]>): Partial<Lane> => ({
@@ -215,6 +232,7 @@ describe('state of a lane in one word', () => {
     ['in flight', { open: [buildBatch({ id: 1, status: 'submitted' }), buildBatch({ id: 2 })] }],
     ['waiting for commit', { open }],
     ['free', { open, approach: 'parallel' }],
+    ['waiting for commit', { open: open.map((one) => ({ ...one, ...UNREAD })), approach: 'parallel' }],
     ['waiting for dependency', { open: [buildBatch({ id: 1, waitsFor: [9] })] }],
     ['delayed', { open: [buildBatch({ id: 1, status: 'delayed', notBeforeInMs: 5 })] }],
     ['unknown', { open: [buildBatch({ id: 1, status: 'unknown' })] }],

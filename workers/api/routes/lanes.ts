@@ -38,6 +38,7 @@ const list = route({
   }),
   answer: { status: 200, schema: z.object({ lanes: z.array(contracts.laneView), next }), description: 'A page' },
   problems: [],
+  isLarge: true,
   run: async ({ client, query, prefix }) => {
     const lanes = await client.lanes({ ...query, ...(prefix === undefined ? {} : { prefix }) });
     return { lanes, ...nextOf(lanes, query.limit, (lane) => lane.service) };
@@ -51,10 +52,12 @@ const get = route({
   scope: 'read',
   tag,
   summary: 'Show one lane with its first open batches',
+  description: 'The state keys of the batches end at 8 MB; those after that have `keysOmitted`.',
   params,
   query: z.strictObject({ batches: z.number().int().min(0).max(1_000).default(20) }),
   answer: { status: 200, schema: contracts.laneWithBatches, description: 'The lane' },
   problems: ['not-found'],
+  isLarge: true,
   run: ({ client, params: one, query }) => client.lane(one.service, query),
 });
 

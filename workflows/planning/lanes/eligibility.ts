@@ -113,9 +113,17 @@ const resolvedBefore = (batch: QueuedBatch, earlier: readonly QueuedBatch[]): Bl
 
 /**
  * Returns the verdict on the batch with this id, with all batches before it as they are now. Null:
- * it is not among the given open batches of the lane.
+ * it is not among the given open batches of the lane, or depends on keys that were not read.
  */
 export const verdictOn = (lane: Lane, batchId: number): Verdict | null => {
   const at = lane.open.findIndex(({ id }) => id === batchId);
-  return at < 0 ? null : judge(lane, lane.open[at]!, lane.open.slice(0, at), at);
+  if (at < 0) return null;
+  const batch = lane.open[at]!;
+  const verdict = judge(lane, batch, lane.open.slice(0, at), at);
+  const isUnread = verdict.kind === 'blocked' && verdict.key !== null && isAnyUnread(batch, verdict.batch);
+  return isUnread ? null : verdict;
 };
+
+/** Says whether it is unknown whether two batches conflict. */
+export const isAnyUnread = (...batches: readonly QueuedBatch[]): boolean =>
+  batches.some(({ keysUnread }) => keysUnread === true);

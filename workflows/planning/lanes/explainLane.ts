@@ -2,7 +2,7 @@ import type { Question } from '../explain/question';
 import { askedAgain } from '../explain/question';
 import { approachOf } from './approaches';
 import { conflictOn } from './conflicts';
-import { verdictOn, type Verdict } from './eligibility';
+import { isAnyUnread, verdictOn, type Verdict } from './eligibility';
 import { formatDuration } from '../duration';
 import { formatKey, formatPlace, formatBatches } from './format';
 import { isInFlight, type LaneBatchStatus } from './statuses';
@@ -130,6 +130,8 @@ const waits = (facts: LaneFacts): LaneExplanation => {
   if (verdict !== null) return byVerdict(facts, verdict);
   if (head === undefined)
     return { waitsFor: 'order', inMs: null, text: 'it was moving while this was read; explain it again' };
+  if (head.id === batchId)
+    return { waitsFor: 'order', inMs: null, text: 'may wait for batches after it, which are in flight' };
   return { waitsFor: 'order', inMs: null, text: `waits behind ${formatBatches([head.id])} and those after it` };
 };
 
@@ -201,7 +203,8 @@ const blocked = (facts: LaneFacts, other: QueuedBatch, key: string | null): Lane
 
 /**
  * Returns whether the parallel approach would let a batch of a serial lane go, to be appended to
- * its explanation. Empty: the lane is not served serially by its approach.
+ * its explanation. Empty: the lane is not served serially by its approach, or that depends on keys
+ * that were not read.
  */
 const asParallel = ({ batchId }: LaneFacts, lane: Lane): string => {
   const { approach } = approachOf(lane);
@@ -209,6 +212,7 @@ const asParallel = ({ batchId }: LaneFacts, lane: Lane): string => {
   const at = lane.open.findIndex(({ id }) => id === batchId);
   const batch = lane.open[at]!;
   for (const other of lane.open.slice(0, at)) {
+    if (isAnyUnread(batch, other)) return '';
     const key = conflictOn(other, batch);
     if (key !== null) return `, parallel would conflict on ${formatKey(key)}`;
   }

@@ -48,6 +48,8 @@ export interface QueuedBatch {
    */
   reads: readonly string[];
   writes: readonly string[];
+  /** Its sets were too large to be read: they are given as empty. Only for display. */
+  keysUnread?: true;
   /** What it costs of its lane's weighted share: a whole number of at least 1. */
   weight: number;
   /**
