@@ -1,9 +1,15 @@
+import { EventEmitter } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
+import { memoryFor } from '../../workers/api/bodies/memory';
 import { plainProblems } from '../../workers/api/bodies/plain';
 import { Room } from '../../workers/api/bodies/room';
 import { scan } from '../../workers/api/bodies/scan';
-import { mayTake } from '../../workers/api/limits';
+import type { Asked, HandleDeps } from '../../workers/api/handle';
+import { handle } from '../../workers/api/handle';
+import { mayTake, Ticket } from '../../workers/api/limits';
+import { route } from '../../workers/api/route';
+import { allRoutes } from '../../workers/api/routes';
 import { apiSettings } from '../../workers/api/settings';
 import { fileSchema, problemsOf } from '../../workers/config/settingsSchema';
 
@@ -108,6 +114,87 @@ test('who has the least is asked anew for each place, also where much becomes fr
   await nextTurn();
   expect(entered).toEqual(['first', 'many', 'one', 'many', 'many']);
   await Promise.all(others.map(async (left) => (await left)()));
+});
+
+/** GETs that are not built by turns, and why each is small or must not wait for others. */
+const NOT_LARGE: Readonly<Record<string, string>> = {
+  explainTask: 'one task',
+  getStatus: 'counts for seconds; at most 1,000 leaders per handler',
+  getHandler: 'counts for seconds; at most 1,000 leaders',
+  getBulk: 'one action, whose patch has at most 64 KB',
+  getLimits: 'one handler',
+  getTargetLimits: 'one target',
+  getSharedLimit: 'one limit, with the names of its handlers',
+  getQueuers: 'a few queuers, with the names of handlers that are reduced',
+  getFanout: 'counts',
+  getProgress: 'counts',
+  getSession: 'one token',
+  getOverview: 'what is seen at a glance: no names of leaders',
+  getTargetPage: 'one target, with at most 20 batches',
+  getBatchHalves: 'at most 200 batches, by number',
+  listFanouts: 'at most 100, of counts',
+  verify: 'reads for minutes; only for administrators',
+  live: 'a word',
+  ready: 'a word',
+};
+
+test('each GET is built by turns, or is known not to need that', () => {
+  const unused = (): never => {
+    throw new Error('not called');
+  };
+  const all = allRoutes({ stopping: new AbortController().signal, metrics: unused, document: unused });
+  const gets = all.filter(({ method, stream }) => method === 'GET' && stream === undefined);
+  const plain = gets.filter(({ isLarge }) => isLarge !== true).map(({ id }) => id);
+  expect(plain.sort()).toEqual(Object.keys(NOT_LARGE).sort());
+});
+
+describe('answers of which one fills half of the room for those that nobody has read', () => {
+  const deps = {
+    memory: memoryFor(1_000_000),
+    client: {},
+    quotas: {},
+    costs: { during: (_id: number, _bytes: number, work: () => unknown) => work() },
+    stopping: new AbortController().signal,
+  } as unknown as HandleDeps;
+  const of = (method: 'GET' | 'POST', isLarge: boolean) =>
+    route({
+      ...{ id: 'test', method, path: '/', scope: 'read' as const, tag: 'test', summary: 'test', isLarge },
+      answer: { status: 200, schema: z.string(), description: 'test' },
+      problems: [],
+      run: async () => 'x'.repeat(40_000_000),
+    });
+  const ask = (method: 'GET' | 'POST', isLarge = false) => {
+    const ticket = new Ticket();
+    const raw = Object.assign(new EventEmitter(), { socket: { destroyed: false } });
+    const sent: string[] = [];
+    const reply = { raw, code: () => reply, header: () => reply, send: (text: string) => void sent.push(text) };
+    const caller = { id: 1, limits: { tenant: null, handlers: null } };
+    const asked = { request: { headers: {}, raw }, reply, caller, ticket, stint: null } as unknown as Asked;
+    const over = handle(deps, of(method, isLarge), asked);
+    return { sent, over, read: () => ticket.closed() };
+  };
+
+  test.each([false, true])('the next GET waits until one was read; isLarge: %s', async (isLarge) => {
+    const first = ask('GET', isLarge);
+    await first.over;
+    const second = ask('GET', isLarge);
+    await nextTurn();
+    await nextTurn();
+    expect([first.sent.length, second.sent.length]).toEqual([1, 0]);
+    first.read();
+    await second.over;
+    expect(second.sent).toHaveLength(1);
+    second.read();
+  });
+
+  test('a change that was made is answered at once', async () => {
+    const first = ask('GET');
+    await first.over;
+    const change = ask('POST');
+    await change.over;
+    expect(change.sent).toHaveLength(1);
+    first.read();
+  });
 });
 
 test.each<[string, number, { own: number; taken: number; most: number; all: number }, boolean]>([

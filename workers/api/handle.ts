@@ -129,7 +129,7 @@ const respond = async (deps: HandleDeps, whole: Route, asked: Asked): Promise<Fa
     await route.until?.(made);
     const build = (): Promise<string> => textOf(made);
     // Who waits for what another viewer reads holds no place for large answers.
-    const run = route.isLarge === true ? () => inTurn(deps, asked, build) : build;
+    const run = builder(deps, asked, { route, isDryRun, build });
     const look = isOfPage(request.headers) ? shown(deps, route, made, { run, isDryRun }) : run;
     const text = await look();
     for (const work of later) await work();
@@ -193,20 +193,36 @@ const underKey = async (
   return send(reply, answer, answer.text);
 };
 
-/** Builds an answer that may be large when it is its turn, and keeps room for it until its end. */
-const inTurn = async (
-  { memory }: HandleDeps,
-  { ticket, caller }: Asked,
-  run: () => Promise<string>,
-): Promise<string> => {
-  const leave = await memory.building.enter(1, caller.id);
+/** Returns how an answer is built, and counted until its caller has read it. */
+const builder = (
+  deps: HandleDeps,
+  asked: Asked,
+  { route, isDryRun, build }: { route: Route; isDryRun: boolean; build: () => Promise<string> },
+): (() => Promise<string>) => {
+  if (route.isLarge === true) return () => inTurn(deps, asked, build);
+  // The answer to a change is not held back: the change was made.
+  return route.method === 'GET' || isDryRun ? () => counted(deps, asked, build) : build;
+};
+
+/** Builds an answer that may be large when it is its turn. */
+const inTurn = async (deps: HandleDeps, asked: Asked, build: () => Promise<string>): Promise<string> => {
+  const leave = await deps.memory.building.enter(1, asked.caller.id);
   try {
-    const text = await run();
-    if (text.length > LARGE_ANSWER) ticket?.with(await memory.unread.enter(text.length, caller.id));
-    return text;
+    return await counted(deps, asked, build);
   } finally {
     leave();
   }
+};
+
+/** Builds an answer and, if it is large, keeps room for it until its end. */
+const counted = async (
+  { memory }: HandleDeps,
+  { ticket, caller }: Asked,
+  build: () => Promise<string>,
+): Promise<string> => {
+  const text = await build();
+  if (text.length > LARGE_ANSWER) ticket?.with(await memory.unread.enter(text.length, caller.id));
+  return text;
 };
 
 const send = (reply: FastifyReply, { status, type }: { status: number; type?: string }, text: string): FastifyReply =>

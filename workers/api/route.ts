@@ -91,7 +91,10 @@ export interface Route {
   isHeavy?: (body: unknown) => boolean;
   /** Its answer is about the caller itself, and for no other. */
   isOwn?: boolean;
-  /** Its answer may have megabytes: few are built at once. */
+  /**
+   * Its answer may have megabytes, or nearly: few are built at once. Not for what takes seconds to
+   * read: it would keep the others waiting.
+   */
   isLarge?: boolean;
   /** Problems that it may answer besides those of any route of its kind. */
   problems: readonly ProblemName[];

@@ -80,6 +80,7 @@ const get = route({
   query: z.strictObject({ members: z.number().int().min(0).max(10_000).default(100) }),
   answer: { status: 200, schema: contracts.batchView, description: 'The batch' },
   problems: ['not-found'],
+  isLarge: true,
   run: async ({ client, params: { batch }, query }) => found(await client.batch(batch, query), 'batch', batch),
 });
 
@@ -93,6 +94,7 @@ const status = route({
   params,
   answer: { status: 200, schema: laneBatchView, description: 'The place of the batch' },
   problems: ['not-found'],
+  isLarge: true,
   run: async ({ client, params: { batch } }) => found(await client.batchStatus(batch), 'lane batch', batch),
 });
 
@@ -110,6 +112,7 @@ const receipts = route({
     description: 'The verdicts, in member order',
   },
   problems: ['not-found'],
+  isLarge: true,
   run: async ({ client, params: { batch } }) => ({ receipts: await client.receipts(batch) }),
 });
 

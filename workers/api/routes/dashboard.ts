@@ -107,6 +107,7 @@ const pageRoutes: Route[] = [
     summary: 'Show one handler with its settings and the workflows of its leaders',
     params: z.object({ handler: handlerName }),
     answer: { status: 200, schema: contracts.handlerPage, description: 'The handler' },
+    isLarge: true,
     problems: ['not-found'],
     run: ({ client, params: { handler } }) => readHandlerPage(client, handler),
   }),

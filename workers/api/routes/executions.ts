@@ -90,11 +90,15 @@ const get = route({
   answer: { status: 200, schema: contracts.executionView, description: 'The execution' },
   problems: ['not-found'],
   waits: isWaiting,
-  run: ({ client, params: { execution }, query, signal, together, maxWaitS }) => {
-    const look = () => client.execution(execution).status();
+  isLarge: true,
+  until: async ({ client, params: { execution }, query, signal, together, maxWaitS }) => {
     const waitS = Math.min(query.wait, maxWaitS);
-    return waited({ look, again: together(look), isOver: (view) => isOver(view), waitS, signal });
+    if (waitS === 0) return;
+    // Those who wait hold no settings meanwhile, which may have megabytes.
+    const look = () => client.execution(execution).progress();
+    await waited({ look, again: together(look), isOver, waitS, signal });
   },
+  run: ({ client, params: { execution } }) => client.execution(execution).status(),
 });
 
 const progress = route({
@@ -188,6 +192,7 @@ const chunks = route({
   params,
   answer: { status: 200, schema: z.object({ chunks: z.array(contracts.chunkView) }), description: 'Newest' },
   problems: ['not-found'],
+  isLarge: true,
   run: async ({ client, params: { execution } }) => ({ chunks: await client.execution(execution).chunks() }),
 });
 

@@ -21,6 +21,7 @@ const list = route({
   query: z.strictObject({ handler: handlerName.optional(), limit: pageLimit(100), after: afterPage }),
   answer: { status: 200, schema: limitsPage, description: 'A page' },
   problems: ['not-found'],
+  isLarge: true,
   run: ({ client, query }) => client.limits.list(query),
 });
 

@@ -19,6 +19,7 @@ const list = route({
     description: 'The nodes, by name, then by start',
   },
   problems: [],
+  isLarge: true,
   run: async ({ client }) => ({ nodes: await client.nodes() }),
 });
 
@@ -56,6 +57,7 @@ const partitions = route({
     description: 'The partitions, by handler and number',
   },
   problems: ['not-found', 'refused'],
+  isLarge: true,
   run: async ({ client, query }) => ({
     partitions: await client.partitions(query.handler === undefined ? {} : { handler: query.handler }),
   }),

@@ -23,6 +23,7 @@ const list = route({
   query: z.strictObject({ limit: pageLimit(100), after: afterPage }),
   answer: { status: 200, schema: sharedLimitsPage, description: 'A page' },
   problems: [],
+  isLarge: true,
   run: ({ client, query }) => client.sharedLimits.list(query),
 });
 

@@ -44,6 +44,7 @@ const audit = route({
   }),
   answer: { status: 200, schema: z.object({ entries: z.array(auditView) }), description: 'Newest' },
   problems: [],
+  isLarge: true,
   run: async ({ client, query }) => {
     const given = Object.entries(query).filter(([, value]) => value !== undefined);
     return { entries: await client.audit.list(Object.fromEntries(given)) };

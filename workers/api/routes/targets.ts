@@ -23,6 +23,7 @@ const list = route({
   }),
   answer: { status: 200, schema: z.object({ targets: z.array(targetStatus), next }), description: 'A page' },
   problems: ['not-found'],
+  isLarge: true,
   run: async ({ client, params: { handler }, query }) => {
     const targets = await client.targets(handler, query);
     return { targets, ...nextOf(targets, query.limit, ({ key }) => key) };
