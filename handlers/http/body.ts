@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { MOST_VALUES, scan } from '../../workflows/planning/jsonText';
 import { describeThrown } from '../text';
 
 /** Most characters that are quoted of an unusable answer. */
@@ -14,26 +15,50 @@ const tooLong = (maxBytes: number): string =>
   `the answer is longer than maxResponseBytes (${maxBytes.toLocaleString('en-US')})`;
 
 /**
+ * Gathers a body in one buffer that grows. Its sender chooses the pieces, and one of a byte, kept
+ * as it came, takes a hundred.
+ */
+export class Gathered {
+  length = 0;
+  private buffer = Buffer.alloc(0);
+
+  add(chunk: Uint8Array): this {
+    const length = this.length + chunk.length;
+    if (length > this.buffer.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(length, 2 * this.buffer.length));
+      this.buffer.copy(larger, 0, 0, this.length);
+      this.buffer = larger;
+    }
+    this.buffer.set(chunk, this.length);
+    this.length = length;
+    return this;
+  }
+
+  get bytes(): Buffer {
+    return this.buffer.subarray(0, this.length);
+  }
+}
+
+/**
  * Reads at most `maxBytes` of a body, and drops the connection if there is more. Never throws,
  * since even a part of a body is evidence.
  */
 export async function readBody(body: Readable, maxBytes: number): Promise<ReadBody> {
-  const chunks: Buffer[] = [];
-  let size = 0;
+  const gathered = new Gathered();
   try {
     // Leaving the loop destroys the stream, so that nothing more is received.
     for await (const chunk of body as AsyncIterable<Buffer>) {
-      chunks.push(chunk);
-      size += chunk.length;
-      if (size > maxBytes) return { bytes: Buffer.concat(chunks).subarray(0, maxBytes), problem: tooLong(maxBytes) };
+      gathered.add(chunk);
+      if (gathered.length > maxBytes)
+        return { bytes: gathered.bytes.subarray(0, maxBytes), problem: tooLong(maxBytes) };
     }
   } catch (error) {
     return {
-      bytes: Buffer.concat(chunks),
-      problem: `the answer broke off after ${size.toLocaleString('en-US')} bytes (${describeThrown(error)})`,
+      bytes: gathered.bytes,
+      problem: `the answer broke off after ${gathered.length.toLocaleString('en-US')} bytes (${describeThrown(error)})`,
     };
   }
-  return { bytes: Buffer.concat(chunks) };
+  return { bytes: gathered.bytes };
 }
 
 /**
@@ -57,11 +82,22 @@ export const quote = (bytes: Buffer): string => {
     : `${JSON.stringify(text.slice(0, EVIDENCE_CHARACTERS))}${text.length > EVIDENCE_CHARACTERS ? '…' : ''}`;
 };
 
+/** An answer has at most one JSON value or name per so many bytes that it may have. */
+const BYTES_PER_VALUE = 8;
+
+/** Returns the most JSON values and names of an answer of at most so many bytes. */
+export const mostValues = (maxBytes: number): number => Math.max(MOST_VALUES, Math.floor(maxBytes / BYTES_PER_VALUE));
+
 /**
- * Parses JSON, with or without a byte order mark. For anything else, returns a message with the
- * evidence.
+ * Parses JSON, with or without a byte order mark. For anything else, and for what would become too
+ * much in memory, which is counted first, returns a message with the evidence.
  */
-export function parseJson(bytes: Buffer): { value: unknown } | { problem: string } {
+export function parseJson(bytes: Buffer, values = MOST_VALUES): { value: unknown } | { problem: string } {
+  // How deep it is does not matter here: where results are stored, those too deep are left out.
+  if (scan(bytes, { depth: Infinity, values }).values > values)
+    return {
+      problem: `expected at most ${values.toLocaleString('en-US')} JSON values and names, got more: ${quote(bytes)}`,
+    };
   try {
     return { value: JSON.parse(bytes.toString().replace(/^\ufeff/, '')) as unknown };
   } catch (error) {
@@ -76,7 +112,7 @@ export function parseJson(bytes: Buffer): { value: unknown } | { problem: string
  * for a body above `maxBytes` or a line that is not JSON.
  */
 export async function* readLines(body: Readable, maxBytes: number): AsyncGenerator<unknown> {
-  let rest: Buffer[] = [];
+  let rest = new Gathered();
   let size = 0;
   const parse = (line: Buffer): unknown => {
     const parsed = parseJson(line);
@@ -88,14 +124,14 @@ export async function* readLines(body: Readable, maxBytes: number): AsyncGenerat
     if (size > maxBytes) throw new Error(tooLong(maxBytes));
     let from = 0;
     for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, from)) {
-      const line = Buffer.concat([...rest, chunk.subarray(from, end)]);
-      rest = [];
+      const line = rest.length === 0 ? chunk.subarray(from, end) : rest.add(chunk.subarray(from, end)).bytes;
+      if (rest.length > 0) rest = new Gathered();
       from = end + 1;
       if (!isBlank(line)) yield parse(line);
     }
-    if (from < chunk.length) rest.push(chunk.subarray(from));
+    if (from < chunk.length) rest.add(chunk.subarray(from));
   }
-  const last = Buffer.concat(rest);
+  const last = rest.bytes;
   if (!isBlank(last)) yield parse(last);
 }
 

@@ -1,6 +1,6 @@
 import { cutText, show } from '../text';
 import type { ItemResult, Results } from '../contract';
-import { parseJson, quote, readBody, readEvidence, readLines } from './body';
+import { mostValues, parseJson, quote, readBody, readEvidence, readLines } from './body';
 import { withoutSecrets } from './headers';
 import { readPath } from './path';
 import type { ResponsePlan } from './response';
@@ -70,7 +70,7 @@ async function readWhole(
 
 /** Reads the whole body as JSON. */
 export async function readJson(reader: Omit<Reader, 'response'>, answer: IncomingAnswer): Promise<unknown> {
-  const parsed = parseJson(await readWhole(reader, answer));
+  const parsed = parseJson(await readWhole(reader, answer), mostValues(reader.maxResponseBytes));
   if ('problem' in parsed) throw unreadable(answer, parsed.problem, reader.secrets);
   return parsed.value;
 }

@@ -4,7 +4,6 @@ import { z } from 'zod';
 import { memoryFor } from '../../workers/api/bodies/memory';
 import { plainProblems } from '../../workers/api/bodies/plain';
 import { Room } from '../../workers/api/bodies/room';
-import { scan } from '../../workers/api/bodies/scan';
 import type { Asked, HandleDeps } from '../../workers/api/handle';
 import { handle } from '../../workers/api/handle';
 import { mayTake, Ticket } from '../../workers/api/limits';
@@ -14,30 +13,6 @@ import { apiSettings } from '../../workers/api/settings';
 import { fileSchema, problemsOf } from '../../workers/config/settingsSchema';
 
 /** What bounds callers and the memory of bodies, without a server. */
-
-const NO_LIMIT = { depth: Infinity, values: Infinity };
-const scanned = (text: string, most = NO_LIMIT) => scan(Buffer.from(text), most);
-
-test.each([
-  ['0', 0, 1],
-  ['[]', 1, 1],
-  ['[ ]', 1, 1],
-  ['[0]', 1, 2],
-  ['[0,1]', 1, 3],
-  ['[[],[]]', 2, 3],
-  ['{}', 1, 1],
-  ['{"a":0}', 1, 3],
-  ['{"a":{"b":[]},"c":"x,[{:"}', 3, 7],
-  ['"\\",[\\\\"', 0, 1],
-  ['["\\\\",["é"]]', 2, 4],
-])('%s: its depth, values and names are counted from its bytes', (text, depth, values) => {
-  expect(scanned(text)).toEqual({ depth, values });
-});
-
-test('counting stops where a limit is passed', () => {
-  expect(scanned('[0,1,2,3,4,5,6]', { depth: 9, values: 3 }).values).toBe(4);
-  expect(scanned('[[[[[[[[', { depth: 3, values: 99 }).depth).toBe(4);
-});
 
 test('lists that are too long and elements of another type are found wherever they stand, up to a number', () => {
   const schema = z.object({
@@ -195,6 +170,28 @@ describe('answers of which one fills half of the room for those that nobody has 
     expect(change.sent).toHaveLength(1);
     first.read();
   });
+});
+
+test('a caller has no more than its part of a room, but for one thing alone; others go before what waits', async () => {
+  const room = new Room(10, 'tests', 6);
+  const entered: number[] = [];
+  const enter = (size: number, caller: number) =>
+    room.enter(size, caller).then((leave) => {
+      entered.push(size);
+      return leave;
+    });
+  const first = await enter(5, 1);
+  const more = enter(2, 1);
+  const other = await enter(4, 2);
+  await nextTurn();
+  expect(entered).toEqual([5, 4]);
+  other();
+  await nextTurn();
+  expect(entered).toEqual([5, 4]);
+  first();
+  (await more)();
+  (await enter(8, 1))(); // alone
+  expect(entered).toEqual([5, 4, 2, 8]);
 });
 
 test.each<[string, number, { own: number; taken: number; most: number; all: number }, boolean]>([

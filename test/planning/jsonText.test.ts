@@ -1,4 +1,4 @@
-import { depthOf, fieldAt, lossyNumber, MAX_JSON_DEPTH } from '../../workflows/planning/jsonText';
+import { depthOf, fieldAt, lossyNumber, MAX_JSON_DEPTH, scan } from '../../workflows/planning/jsonText';
 
 const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
 
@@ -37,3 +37,27 @@ test.each<[Parameters<typeof fieldAt>[0], string]>([
   [[2, 'a'], '[2].a'],
   [[], ''],
 ])('the name of a field: %j', (path, name) => expect(fieldAt(path)).toBe(name));
+
+const NO_LIMIT = { depth: Infinity, values: Infinity };
+const scanned = (text: string, most = NO_LIMIT) => scan(Buffer.from(text), most);
+
+test.each([
+  ['0', 0, 1],
+  ['[]', 1, 1],
+  ['[ ]', 1, 1],
+  ['[0]', 1, 2],
+  ['[0,1]', 1, 3],
+  ['[[],[]]', 2, 3],
+  ['{}', 1, 1],
+  ['{"a":0}', 1, 3],
+  ['{"a":{"b":[]},"c":"x,[{:"}', 3, 7],
+  ['"\\",[\\\\"', 0, 1],
+  ['["\\\\",["é"]]', 2, 4],
+])('%s: its depth, values and names are counted from its bytes', (text, depth, values) => {
+  expect(scanned(text)).toEqual({ depth, values });
+});
+
+test('counting stops where a limit is passed', () => {
+  expect(scanned('[0,1,2,3,4,5,6]', { depth: 9, values: 3 }).values).toBe(4);
+  expect(scanned('[[[[[[[[', { depth: 3, values: 99 }).depth).toBe(4);
+});

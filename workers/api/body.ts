@@ -1,7 +1,6 @@
-import { fieldAt, lossyNumber, lossyNumberMessage } from '../../workflows/planning/jsonText';
+import type { Scanned } from '../../workflows/planning/jsonText';
+import { fieldAt, lossyNumber, lossyNumberMessage, scan } from '../../workflows/planning/jsonText';
 import { mostValues } from './bodies/memory';
-import type { Scanned } from './bodies/scan';
-import { scan } from './bodies/scan';
 import { MAX_DEPTH } from './limits';
 import { ApiProblem } from './problem';
 

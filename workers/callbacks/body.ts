@@ -1,14 +1,9 @@
 import type { IncomingMessage } from 'node:http';
+import { Gathered } from '../../handlers/http/body';
 import { show } from '../../handlers/text';
-import { scan } from '../api/bodies/scan';
-import { MAX_DEPTH } from '../api/limits';
-import { fieldAt, lossyNumber, lossyNumberMessage } from '../../workflows/planning/jsonText';
-
-/**
- * JSON values and names of one completion, counted before it is parsed: some 200 bytes of memory
- * each. A result has about seven.
- */
-export const MOST_VALUES = 1_000_000;
+import { fieldAt, lossyNumber, lossyNumberMessage, MOST_VALUES, scan } from '../../workflows/planning/jsonText';
+import { memoryOf } from '../api/bodies/memory';
+import type { Part } from './memory';
 
 export class BodyTooLarge extends Error {
   constructor(most: string) {
@@ -26,21 +21,31 @@ export class UnreadableBody extends Error {
   }
 }
 
+/** How a body is read. */
+export interface Reading {
+  maxBytes: number;
+  /** In these, which are read, no number may lose digits; in others, the sender's own, it may. */
+  members: readonly string[];
+  /** What it takes of the memory, which is left by the caller. */
+  part: Part;
+}
+
 /**
- * Reads the body as a JSON object; throws `BodyTooLarge`, before more than that was kept, or
- * `UnreadableBody`. In `members`, which are read, no number may lose digits; in others, which
- * belong to the sender, it may.
+ * Reads the body as a JSON object; throws `BodyTooLarge`, before more than that was kept, `NoRoom`
+ * or `UnreadableBody`.
  */
-export const readJson = async (
-  request: IncomingMessage,
-  maxBytes: number,
-  members: readonly string[],
-): Promise<object> => {
+export const readJson = async (request: IncomingMessage, reading: Reading): Promise<object> => {
+  const { maxBytes, members, part } = reading;
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw new BodyTooLarge(bytesOf(maxBytes));
-  const bytes = await readBytes(request, maxBytes);
-  const scanned = scan(bytes, { depth: MAX_DEPTH, values: MOST_VALUES });
+  const bytes = await readBytes(request, reading);
+  // No limit of depth, where counting would stop: results too deep are left out when stored.
+  const scanned = scan(bytes, { depth: Infinity, values: MOST_VALUES });
   if (scanned.values > MOST_VALUES) throw new BodyTooLarge(`${MOST_VALUES} JSON values and names`);
-  const text = decode(bytes);
+  await part.parse(memoryOf(bytes.length, scanned));
+  return parse(decode(bytes), members);
+};
+
+const parse = (text: string, members: readonly string[]): object => {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -65,20 +70,31 @@ export const readJson = async (
 
 const bytesOf = (maxBytes: number): string => `${maxBytes} bytes (callback.maxBytes)`;
 
-const readBytes = async (request: IncomingMessage, maxBytes: number): Promise<Buffer> => {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
+const readBytes = async (request: IncomingMessage, { maxBytes, part }: Reading): Promise<Buffer> => {
+  let gathered = new Gathered();
   await new Promise<void>((resolve, reject) => {
-    request.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes > maxBytes) reject(new BodyTooLarge(bytesOf(maxBytes)));
-      else chunks.push(chunk);
-    });
+    const take = (chunk: Buffer): void => {
+      try {
+        if (gathered.length + chunk.length > maxBytes) throw new BodyTooLarge(bytesOf(maxBytes));
+        part.arrive(chunk.length);
+        gathered.add(chunk);
+      } catch (error) {
+        refuse(error as Error);
+      }
+    };
+    const refuse = (error: Error): void => {
+      request.off('data', take);
+      gathered = new Gathered(); // what it has is free, though the rest may still come
+      reject(error);
+    };
+    const brokeOff = (): void => reject(new UnreadableBody('The body broke off. Nothing was settled.'));
+    if (request.destroyed) return brokeOff(); // before anyone listened
+    request.on('data', take);
     request.once('end', resolve);
-    request.once('error', () => reject(new UnreadableBody('The body broke off. Nothing was settled.')));
-    request.once('close', () => reject(new UnreadableBody('The body broke off. Nothing was settled.')));
+    request.once('error', brokeOff);
+    request.once('close', brokeOff);
   });
-  return Buffer.concat(chunks);
+  return gathered.bytes;
 };
 
 const decode = (bytes: Buffer): string => {

@@ -7,12 +7,13 @@ import type { CompletionEnd } from '../../activities/accepted/complete';
 import { completeAccepted, ringCompleted } from '../../activities/accepted/complete';
 import type { CompletionReport } from '../../activities/accepted/completion';
 import type { ActivityDeps } from '../../activities/deps';
+import type { Handler } from '../../handlers/types';
 import { handlerOfBatch } from '../../postgres/accepted/completion';
-import type { CallbackBatch } from './token';
 import { isCallbackToken, readCallbackPath } from './token';
 import type { Answer } from './answers';
 import { answerOf, problem, send } from './answers';
 import { BodyTooLarge, readJson, UnreadableBody } from './body';
+import { CallbackMemory, NoRoom } from './memory';
 import { createDoor, MOST_CONNECTIONS } from '../doors/sockets';
 
 export interface CallbackOptions {
@@ -34,11 +35,6 @@ export interface CallbackServer {
   stop(graceMs: number): Promise<void>;
 }
 
-/**
- * Bodies of the largest size in memory at once, or so many more smaller ones; later ones are asked
- * to come again.
- */
-const MOST_AT_ONCE = 4;
 /**
  * How long a downstream that calls back before its acceptance is stored waits before it is told to
  * retry.
@@ -90,10 +86,11 @@ const listen = async (server: Server, { port, elsewhere = false, host }: Callbac
 class Receiver {
   readonly stopping = new AbortController();
   private deps: ActivityDeps | null = null;
-  /** Bytes of bodies that are being read or written. */
-  private held = 0;
+  private readonly memory: CallbackMemory;
 
-  constructor(private readonly options: CallbackOptions) {}
+  constructor(private readonly options: CallbackOptions) {
+    this.memory = new CallbackMemory(options.maxBytes);
+  }
 
   serve(deps: ActivityDeps): void {
     this.deps = deps;
@@ -120,23 +117,22 @@ class Receiver {
         {},
         { 'www-authenticate': 'Callback' },
       );
-    const { maxBytes } = options;
-    const bytes = Math.min(maxBytes, Number(request.headers['content-length'] ?? maxBytes));
-    if (this.held + bytes > MOST_AT_ONCE * maxBytes) return busyNow('Too many callbacks at once.');
-    this.held += bytes;
+    // Before its body: a handler has a part of the memory.
+    const { id } = path.batch;
+    const name = await handlerOfBatch(deps.pool, path.batch);
+    if (name === null) return answerOf({ kind: 'unknown-batch' }, id);
+    const handler = deps.handlers.get(name);
+    if (handler === undefined) return busyNow(`This worker has no handler ${name}; another worker may have it.`);
+    const part = this.memory.part(name, id);
     try {
-      return await this.complete(deps, path.batch, await readJson(request, maxBytes, TOLD));
+      const body = await readJson(request, { maxBytes: options.maxBytes, members: TOLD, part });
+      return await this.complete(deps, handler, id, body);
     } finally {
-      this.held -= bytes;
+      part.leave();
     }
   }
 
-  private async complete(deps: ActivityDeps, batch: CallbackBatch, body: object): Promise<Answer> {
-    const { id: batchId } = batch;
-    const name = await handlerOfBatch(deps.pool, batch);
-    if (name === null) return answerOf({ kind: 'unknown-batch' }, batchId);
-    const handler = deps.handlers.get(name);
-    if (handler === undefined) return busyNow(`This worker has no handler ${name}; another worker may have it.`);
+  private async complete(deps: ActivityDeps, handler: Handler, batchId: number, body: object): Promise<Answer> {
     const { status, results, error } = body as CompletionReport; // see TOLD
     const told = { batchId, ...defined({ status, results, error }) };
     const until = performance.now() + EARLY_WAIT_MS;
@@ -155,7 +151,7 @@ class Receiver {
     this.options.log.info(
       {
         batch: batchId,
-        handler: name,
+        handler: handler.name,
         status: answer.status,
         ...(end.kind === 'completed' ? { repeated: end.repeated } : { refused: end.kind }),
       },
@@ -170,6 +166,7 @@ class Receiver {
       const { message, field, code } = error;
       return problem(400, 'unreadable', message, defined({ field, code }));
     }
+    if (error instanceof NoRoom) return busyNow(error.message);
     this.options.log.error({ err: error }, 'a callback could not be processed');
     return busyNow('The completion could not be stored.');
   }

@@ -6,10 +6,17 @@
 /** Deepest nesting of arrays and objects in a payload. */
 export const MAX_JSON_DEPTH = 100;
 
-export const QUOTE = 34;
-export const BACKSLASH = 92;
-const OPENING: ReadonlySet<number> = new Set([91, 123]);
-const CLOSING: ReadonlySet<number> = new Set([93, 125]);
+const SPACE = 32;
+const QUOTE = 34;
+const COMMA = 44;
+const COLON = 58;
+const ARRAY = 91;
+const BACKSLASH = 92;
+const ARRAY_END = 93;
+const OBJECT = 123;
+const OBJECT_END = 125;
+const OPENING: ReadonlySet<number> = new Set([ARRAY, OBJECT]);
+const CLOSING: ReadonlySet<number> = new Set([ARRAY_END, OBJECT_END]);
 
 /**
  * Counts the deepest nesting of arrays and objects without parsing. Stops counting above `limit`,
@@ -106,3 +113,53 @@ export const fieldAt = (path: LossyNumber['path']): string =>
 /** Returns the error text for a number that would lose digits. */
 export const lossyNumberMessage = (number: string): string =>
   `expected a number that can be stored exactly, got ${number}: whole numbers are exact up to 2^53 (9007199254740992). Send it as text.`;
+
+/**
+ * JSON values and names of one completion, or of an answer of 8 MB or less, counted before it is
+ * parsed: up to some 200 bytes of memory each. A result has about seven.
+ */
+export const MOST_VALUES = 1_000_000;
+
+export interface Scanned {
+  /** Deepest nesting of arrays and objects. */
+  depth: number;
+  /** JSON values and names of members: texts, numbers, words, arrays and objects. */
+  values: number;
+}
+
+/**
+ * Counts what a JSON text would become in memory, from its bytes and without building any of it.
+ * Stops where a count exceeds its limit; the other one is not complete then. Of what is not JSON
+ * the counts mean nothing.
+ */
+export const scan = (bytes: Uint8Array, most: Scanned): Scanned => {
+  let depth = 0;
+  let deepest = 0;
+  let values = 1;
+  let last = 0;
+  for (let i = 0; i < bytes.length && deepest <= most.depth && values <= most.values; i++) {
+    const at = bytes[i]!;
+    if (at <= SPACE) continue;
+    if (at === QUOTE) i = endOfText(bytes, i);
+    else if (at === COMMA || at === COLON) values++;
+    else if (at === ARRAY || at === OBJECT) {
+      deepest = Math.max(deepest, ++depth);
+      values++; // what it holds first
+    } else if (at === ARRAY_END || at === OBJECT_END) {
+      if (last === ARRAY || last === OBJECT) values--; // nothing
+      depth--;
+    }
+    last = at;
+  }
+  return { depth: deepest, values };
+};
+
+/** Returns where the text that begins at `from` ends. */
+const endOfText = (bytes: Uint8Array, from: number): number => {
+  for (let i = from + 1; i < bytes.length; i++) {
+    const at = bytes[i]!;
+    if (at === BACKSLASH) i++;
+    else if (at === QUOTE) return i;
+  }
+  return bytes.length;
+};

@@ -1,3 +1,5 @@
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
 import pino from 'pino';
 import { defineHandler } from '../../../handlers';
 import type { CallbackServer } from '../../../workers/callbacks/server';
@@ -23,6 +25,7 @@ import { Tally } from '../tally';
 
 const tally = new Tally('crooked completions');
 const replays = new Tally('replayed completions');
+const unfinished = new Tally('completions that never end');
 const handler = defineHandler<{ to: string }>({
   name: 'jobs',
   target: ({ to }) => to,
@@ -39,6 +42,7 @@ const handler = defineHandler<{ to: string }>({
 /** By target: where its completion may be posted to. */
 const urls = new Map<string, string>();
 const secrets = ['s'.repeat(32)];
+const MAX_BYTES = 1_000_000;
 let receiver: Receiver;
 let callbacks: CallbackServer;
 let muster: TestMuster;
@@ -46,7 +50,7 @@ let world: ApiWorld;
 beforeAll(async () => {
   receiver = await startReceiver();
   const log = pino({ level: 'silent' });
-  callbacks = await listenForCallbacks({ port: 0, host: '127.0.0.1', secrets, maxBytes: 1_000_000, log });
+  callbacks = await listenForCallbacks({ port: 0, host: '127.0.0.1', secrets, maxBytes: MAX_BYTES, log });
   const policy = { allow: ['127.0.0.1:*'], secret: SECRET };
   muster = await startMuster([handler], {
     callbacks: policy,
@@ -171,6 +175,52 @@ test('the URL of a batch that was answered, sent again or spelled otherwise, cha
   await muster.client.complete('jobs', { reference: 'other', results: [{ id: 'other', status: 'ok' }] });
   replays.expectNoneThrough(9);
 });
+
+/** What each of many connections to one URL sends, and then nothing more. */
+const UNFINISHED: Readonly<Record<string, { announces: string; sends: string }>> = {
+  'announces the largest body': { announces: `Content-Length: ${MAX_BYTES}`, sends: '{' },
+  'announces no length': { announces: 'Transfer-Encoding: chunked', sends: '1\r\n{\r\n' },
+  'sends all of the largest body but its end': {
+    announces: `Content-Length: ${MAX_BYTES}`,
+    sends: `{"results":["${'x'.repeat(MAX_BYTES - 20)}`,
+  },
+};
+
+test('who sends to the URL of one batch what never ends keeps no other batch out', async () => {
+  const kinds = Object.keys(UNFINISHED);
+  const targets = ['held', ...kinds.map((_, i) => `beside-${i}`)];
+  for (const to of targets) await muster.client.submit('jobs', { id: to, payload: { to } });
+  for (const to of targets) await accepted(to);
+  const post = async (to: string): Promise<number> => {
+    const body = JSON.stringify({ results: [{ id: to, status: 'ok', result: 'x'.repeat(1_000) }] });
+    return (await fetch(urls.get(to)!, { method: 'POST', body })).status;
+  };
+  const { port, pathname } = new URL(urls.get('held')!);
+  for (const [i, kind] of kinds.entries()) {
+    const { announces, sends } = UNFINISHED[kind]!;
+    const sockets = await Promise.all(
+      Array.from({ length: 12 }, async () => {
+        const socket = await connected(Number(port));
+        socket.write(`POST ${pathname} HTTP/1.1\r\nHost: 127.0.0.1\r\n${announces}\r\n\r\n${sends}`);
+        return socket;
+      }),
+    );
+    // By then all of it has arrived.
+    for (let n = 0; n < 20; n++) expect((await fetch(callbacks.url)).status).toBe(404);
+    const status = await post(targets[i + 1]!);
+    unfinished.add(kind, status === 200 ? null : `another batch was answered ${status}`);
+    for (const socket of sockets) socket.destroy();
+  }
+  expect(await eventually(async () => (await post('held')) === 200)).toBe(true);
+  unfinished.expectNoneThrough(3);
+});
+
+const connected = async (port: number): Promise<Socket> => {
+  const socket = connect({ port, host: '127.0.0.1' });
+  socket.on('error', () => undefined);
+  await new Promise((resolve) => socket.once('connect', resolve));
+  return socket;
+};
 
 test('addresses of callbacks with such characters are refused, and nothing is stored', async () => {
   for (const text of ['a\0b', '\ud800', 'x\udfff'])

@@ -201,6 +201,24 @@ describe('a 2xx answer (table of handlers.md)', () => {
     expect((await http.call(raw(200, body), { maxResponseBytes: body.length - 1 })).kind).toBe('unknown');
   });
 
+  test('more values than fit into memory, whatever they are, are not parsed: all unknown', async () => {
+    const most = 2_097_152;
+    const said = /^HTTP 200: expected at most 2,097,152 JSON values and names, got more: "/;
+    for (const body of [
+      `[${'[],'.repeat(most)}0]`,
+      `{"x":${'['.repeat(600)}${']'.repeat(600)},"results":[${'0,'.repeat(most)}0]}`,
+    ]) {
+      const outcome = await http.call(raw(200, body));
+      expect(outcome.kind).toBe('unknown');
+      expect(errorIn(outcome)).toMatch(said);
+    }
+    const many = raw(
+      200,
+      JSON.stringify({ ...items(200, 200, 200), more: Array.from({ length: most - 20 }, () => 0) }),
+    );
+    expect(await http.call(many)).toEqual({ kind: 'results', deviants: [] });
+  });
+
   test('with perItem false a 2xx is every item’s success, once its body has ended', async () => {
     const response = { perItem: false };
     expect(await http.call(raw(204, ''), { response })).toEqual({ kind: 'results', deviants: [] });

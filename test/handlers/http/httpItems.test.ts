@@ -1,9 +1,19 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { callHandler, httpHandler } from '../../../handlers';
+import { Gathered } from '../../../handlers/http/body';
 import { batchOf, buildContext, errorIn, remember } from '../build';
 import type { Answer } from '../downstream';
 import { json, raw } from '../downstream';
 import { httpCaller } from './httpCaller';
 import { httpConfig } from './httpConfig';
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+const heapBytes = (): number => {
+  collect();
+  return process.memoryUsage().heapUsed;
+};
 
 const http = httpCaller();
 
@@ -107,6 +117,12 @@ describe('NDJSON answers', () => {
     expect(errorIn(outcome)).toContain(evidence);
   });
 
+  test('a line of more values than fit into memory is not parsed: all unknown', async () => {
+    const outcome = await http.call(raw(200, `${lines}\n[${'[],'.repeat(1_000_000)}0]`), { response });
+    expect(outcome.kind).toBe('unknown');
+    expect(errorIn(outcome)).toContain('after 3 results: expected at most 1,000,000 JSON values and names, got more');
+  });
+
   test('broken off, or too few by position: all unknown', async () => {
     const cut: Answer = (answer) => {
       answer.writeHead(200);
@@ -117,4 +133,13 @@ describe('NDJSON answers', () => {
       'unknown',
     );
   });
+});
+
+test('what comes in pieces of a byte takes no more memory than what comes at once', () => {
+  const all = Buffer.alloc(300_000, 'x');
+  const gathered = new Gathered();
+  const before = heapBytes();
+  for (let at = 0; at < all.length; at++) gathered.add(all.subarray(at, at + 1));
+  expect(heapBytes() - before).toBeLessThan(5_000_000);
+  expect(gathered.bytes.equals(all)).toBe(true);
 });

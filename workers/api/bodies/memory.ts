@@ -1,5 +1,5 @@
+import type { Scanned } from '../../../workflows/planning/jsonText';
 import { Room } from './room';
-import type { Scanned } from './scan';
 
 /** What of requests and answers is in this process's memory at once. */
 export interface Memory {

@@ -24,6 +24,8 @@ export class Room {
     private readonly size: number,
     /** What fills it, as text: "large bodies". */
     private readonly what: string,
+    /** Most that one caller may have of it, unless it has one thing alone. */
+    private readonly most = Infinity,
   ) {}
 
   /**
@@ -74,11 +76,16 @@ export class Room {
     }
   }
 
-  /** Returns the one whose caller would have the least; of equal ones, the first. */
+  /**
+   * Returns the one whose caller would have the least, but for those who have enough; of equal
+   * ones, the first.
+   */
   private next(): Waiting | null {
     const wouldHave = ({ caller, part }: Waiting): number => this.heldBy(caller) + part;
+    const mayHave = (one: Waiting): boolean => this.heldBy(one.caller) === 0 || wouldHave(one) <= this.most;
     let least: Waiting | null = null;
-    for (const one of this.waiting) if (least === null || wouldHave(one) < wouldHave(least)) least = one;
+    for (const one of this.waiting)
+      if (mayHave(one) && (least === null || wouldHave(one) < wouldHave(least))) least = one;
     return least;
   }
 }
