@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
-import { bareHost, isLoopback, parseAllowed } from './allowed';
+import { bareHost, isLoopback, namesAddress } from './allowed';
 
 /**
  * Decides which addresses a webhook may be sent to (`callbacks.allow`), so that no sender of a task
@@ -65,19 +65,15 @@ export const isPublic = (address: string): boolean => {
 };
 
 /**
- * Returns those addresses of a host that may be connected to: public ones, and others only if
- * `allow` names the address itself, so that an allowed name whose DNS entry is turned to an
- * internal address leads nowhere. `localhost` stands for the loopback itself.
+ * Returns those addresses of a URL's host that may be connected to: public ones, and others only if
+ * `allow` names the address itself for the URL's port, so that an allowed name whose DNS entry is
+ * turned to an internal address leads nowhere. `localhost` stands for the loopback itself.
  */
-export const allowedAddresses = (
-  allow: readonly string[],
-  host: string,
-  addresses: readonly Resolved[],
-): Resolved[] => {
-  const named = new Set(allow.map((entry) => bareHost(parseAllowed(entry)?.host ?? '')));
+export const allowedAddresses = (allow: readonly string[], url: URL, addresses: readonly Resolved[]): Resolved[] => {
+  const host = bareHost(url.hostname);
   const isLocal = host === 'localhost' || host.endsWith('.localhost');
   return addresses.filter(({ address }) => {
     const bare = plain(address).toLowerCase();
-    return isPublic(bare) || named.has(bare) || (isLocal && isLoopback(bare));
+    return isPublic(bare) || namesAddress(allow, bare, url) || (isLocal && isLoopback(bare));
   });
 };

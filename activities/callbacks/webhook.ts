@@ -46,7 +46,7 @@ export const sendWebhook = async (
   try {
     const host = bareHost(url.hostname);
     const found = await until(linked.signal, addressesOf(host, options.resolve ?? resolveHost));
-    const addresses = allowedAddresses(allow, host, found);
+    const addresses = allowedAddresses(allow, url, found);
     if (addresses.length === 0) return { kind: 'given-up', error: privateAddress(host, found) };
     return await post(url, addresses, message, secrets, linked.signal);
   } catch (error) {
@@ -94,7 +94,7 @@ const notAllowed = (allow: readonly string[], { protocol, host, href }: URL): st
 
 const privateAddress = (host: string, found: readonly Resolved[]): string =>
   `host ${host}: resolves to ${found.map(({ address }) => address).join(', ') || 'nothing'}, ` +
-  'which is not a public address. To allow it, name the address itself in callbacks.allow.';
+  'which is not a public address. To allow it, name the address in callbacks.allow, with this port or without one.';
 
 const addressesOf = async (host: string, resolve: Resolve): Promise<readonly Resolved[]> => {
   const family = isIP(host);

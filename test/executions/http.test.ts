@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ModuleProcesses, makeExecutor, servedFunctions } from '../../activities/executions/executors';
 import type { RunOutcome } from '../../activities/executions/executors';
+import { httpExecutor } from '../../activities/executions/executors/http';
 import { SILENT_LOG } from '../../handlers/logging/boundLog';
 
 let server: Server;
@@ -127,6 +128,29 @@ describe('an HTTP call per item', () => {
     expect(await run([url('/').replace('http://', 'http://user:pw@')], 'GET', ['127.0.0.1:*'])).toMatchObject({
       nodeError: expect.stringContaining('without user and password'),
     });
+  });
+  test('a name that resolves to an address of ours: only to the ports for which the list names it', async () => {
+    const call = async (...httpAllow: string[]): Promise<RunOutcome> => {
+      const limits = { stdoutBytes: 100, stderrBytes: 100 };
+      const make = { functionId: 'http', method: 'GET', concurrency: 1, limits };
+      const resolve = () => Promise.resolve([{ address: '127.0.0.1', family: 4 as const }]);
+      const executor = httpExecutor(['partner.example:*', ...httpAllow], make, resolve);
+      const given = { method: 'GET', env: {}, position: 3, executionId: 'e-1', signal: AbortSignal.timeout(5_000) };
+      const other = await executor.run(['http://partner.example:1/'], given);
+      expect(other.exitCode).toBe(1); // what one port may says nothing about the next
+      const outcome = await executor.run([`http://partner.example:${port}/`], given);
+      await executor.close();
+      return outcome;
+    };
+    for (const entry of ['127.0.0.1:1', `https://127.0.0.1:${port}`])
+      expect(await call(entry)).toMatchObject({
+        exitCode: 1,
+        stderr: expect.stringContaining(`partner.example:${port} resolves to no address that is allowed here`),
+      });
+    expect(seen).toEqual([]);
+    for (const entry of ['127.0.0.1', '127.0.0.1:*', `127.0.0.1:${port}`])
+      expect(await call(entry)).toMatchObject({ exitCode: 0 });
+    expect(seen[0]!.headers.host).toBe(`partner.example:${port}`);
   });
   test('what is no URL, and no verb, is said', async () => {
     expect(await run([])).toMatchObject({ nodeError: 'arguments[0]: expected an http or https URL, got nothing' });

@@ -1,6 +1,7 @@
 import type { LookupFunction } from 'node:net';
-import { Agent, request } from 'undici';
+import { Agent, Pool, request } from 'undici';
 import { allowedAddresses, resolveHost } from '../../callbacks/addresses';
+import type { Resolve } from '../../callbacks/addresses';
 import { isAllowedUrl } from '../../callbacks/allowed';
 import { describeThrown } from '../../../handlers/text';
 import type { ItemMetadata } from '../../../workflows/planning/executions/usage';
@@ -17,10 +18,20 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
  * allows; redirects are not followed, and headers of the transport are refused. Each call carries
  * the item's idempotency key, the same at every attempt.
  */
-export const httpExecutor = (allow: readonly string[], { method, limits }: MakeExecutor): Executor => {
+export const httpExecutor = (
+  allow: readonly string[],
+  { method, limits }: MakeExecutor,
+  resolve: Resolve = resolveHost,
+): Executor => {
   const verb = method.toUpperCase();
   // Only the item's signal limits the time: undici's defaults end every call after five minutes.
-  const agent = new Agent({ connect: { lookup: lookupAllowed(allow) }, headersTimeout: 0, bodyTimeout: 0 });
+  // A pool per origin: a lookup is not told the port, by which an address may be allowed.
+  const agent = new Agent({
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    factory: (origin, options) =>
+      new Pool(origin, { ...options, connect: { lookup: lookupAllowed(allow, new URL(origin), resolve) } }),
+  });
   return {
     runsCode: false,
     run: async (args, { position, executionId, signal }) => {
@@ -96,12 +107,12 @@ const outcomeOf = async (status: number, body: AsyncIterable<Buffer>, limit: num
  * address.
  */
 const lookupAllowed =
-  (allow: readonly string[]): LookupFunction =>
+  (allow: readonly string[], url: URL, resolve: Resolve): LookupFunction =>
   (host, options, answer) => {
-    resolveHost(host).then(
+    resolve(host).then(
       (found) => {
-        const addresses = allowedAddresses(allow, host, found);
-        if (addresses.length === 0) answer(new Error(`${host} resolves to no address that is allowed here`), '');
+        const addresses = allowedAddresses(allow, url, found);
+        if (addresses.length === 0) answer(new Error(`${url.host} resolves to no address that is allowed here`), '');
         else if (options.all === true) answer(null, addresses);
         else answer(null, addresses[0]!.address, addresses[0]!.family);
       },

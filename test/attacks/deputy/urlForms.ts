@@ -91,6 +91,8 @@ const FORMS: readonly ((host: string, port: number, allowed: string) => string)[
   (host, port, allowed) => `//${allowed}.${host}:${port}/`,
   (host, port) => `//${host}%00:${port}/`,
   (host, port, allowed) => `//${host}%2f@${allowed.split(':')[0]}:${port}/`,
+  // An allowed name without a port of its own: its owner lets it resolve to this machine.
+  (_, port, allowed) => `//${allowed}:${port}/`,
 ];
 
 const SCHEMES = ['http:', 'https:', 'HTTP:', ' http:', 'ht\ttp:'];

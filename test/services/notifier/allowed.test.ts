@@ -1,3 +1,4 @@
+import { allowedAddresses } from '../../../activities/callbacks/addresses';
 import { isAllowedUrl, parseAllowed } from '../../../activities/callbacks/allowed';
 
 /** Lists of allowed hosts: what an entry names, and what is no entry. */
@@ -36,6 +37,25 @@ test('http only where the entry says so, and to this machine', () => {
   for (const host of ['localhost', 'app.localhost', '127.0.0.1', '127.9.9.9', '[::1]'])
     expect([host, allowed(host, `http://${host}/`)]).toEqual([host, true]);
   expect(allowed('127.0.0.1.example.com', 'http://127.0.0.1.example.com/')).toBe(false);
+});
+
+test('an entry names an address for its own scheme and port, for any where it has none', () => {
+  const leads = (entry: string, url: string, address = '10.0.0.5'): boolean =>
+    allowedAddresses(['partner.example:*', entry], new URL(url), [{ address, family: 4 }]).length > 0;
+  expect(leads('10.0.0.5:9000', 'http://partner.example/')).toBe(false);
+  expect(leads('10.0.0.5:9000', 'http://partner.example:9000/')).toBe(true);
+  expect(leads('10.0.0.5:9000', 'https://partner.example:9000/')).toBe(true);
+  expect(leads('https://10.0.0.5:9000', 'http://partner.example:9000/')).toBe(false);
+  expect(leads('10.0.0.5:80', 'http://partner.example/')).toBe(true);
+  expect(leads('10.0.0.5:80', 'https://partner.example/')).toBe(false);
+  expect(leads('10.0.0.5:443', 'https://partner.example/')).toBe(true);
+  expect(leads('10.0.0.5:*', 'https://partner.example:1/')).toBe(true);
+  expect(leads('10.0.0.5', 'https://partner.example:1/')).toBe(true);
+  expect(leads('http://10.0.0.5', 'https://partner.example/')).toBe(false);
+  expect(leads('http://10.0.0.5', 'http://partner.example:1/')).toBe(true);
+  expect(leads('10.0.0.6', 'https://partner.example/')).toBe(false);
+  expect(leads('[fd00::7]:9000', 'https://partner.example/', 'fd00::7')).toBe(false);
+  expect(leads('[fd00::7]:9000', 'https://partner.example:9000/', 'fd00::7')).toBe(true);
 });
 
 test.each([

@@ -226,6 +226,20 @@ describe('private addresses', () => {
     expect(receiver.received[0]!.headers.host).toBe(`hooks.example.com:${receiver.port}`);
   });
 
+  test('an address that is named with a port: that port alone, whatever the name may have', async () => {
+    const { port } = receiver;
+    const to = (...allow: string[]): Promise<Delivery> =>
+      send(`http://hooks.example.com:${port}/`, {
+        allow: ['http://hooks.example.com:*', ...allow],
+        resolve: at('127.0.0.1'),
+      });
+    for (const entry of ['127.0.0.1:1', 'http://127.0.0.1:1', `https://127.0.0.1:${port}`])
+      expect([entry, await to(entry)]).toEqual([entry, expect.objectContaining({ kind: 'given-up' })]);
+    expect(receiver.received).toHaveLength(0);
+    for (const entry of [`127.0.0.1:${port}`, `http://127.0.0.1:${port}`, '127.0.0.1:*', '127.0.0.1'])
+      expect([entry, await to('127.0.0.1:1', entry)]).toEqual([entry, { kind: 'delivered' }]);
+  });
+
   test('no rebinding: it connects to the address that was checked, though the name resolves to another one a moment later', async () => {
     let lookups = 0;
     const resolve = async (): Promise<Resolved[]> => at(++lookups === 1 ? '127.0.0.1' : '127.9.9.9')();
@@ -244,7 +258,7 @@ describe('private addresses', () => {
       family: 4 as const,
     }));
     const left = (allow: string[]): string[] =>
-      allowedAddresses(allow, 'hooks.example.com', addresses).map(({ address }) => address);
+      allowedAddresses(allow, new URL('https://hooks.example.com/'), addresses).map(({ address }) => address);
     expect(left(['hooks.example.com'])).toEqual(['8.8.8.8', '2606:4700::1']);
     expect(left(['hooks.example.com', '10.0.0.1', '[fd00::7]'])).toEqual([
       '10.0.0.1',
