@@ -7,7 +7,7 @@ import type { Contract } from '../../handlers/types';
 import { didYouMean } from '../../handlers/suggest';
 import { show } from '../../handlers/text';
 import { depthOf, MAX_JSON_DEPTH } from '../../workflows/planning/jsonText';
-import { callbackFault } from '../../workflows/planning/callbacks/address';
+import { callbackFault, storedCallback } from '../../workflows/planning/callbacks/address';
 import { COALESCE_PREFIX } from '../../workflows/planning/grouping/coalescing';
 import type { OnDependencyFailure } from '../../workflows/planning/grouping/dependencies';
 import type { Labels } from '../../postgres/grouping/labels';
@@ -292,8 +292,7 @@ const checkSize = (handler: Contract, bytes: number, weight: number, reject: Rej
 export const checkCallback = (value: unknown, reject: Reject): Callback | null => {
   if (value === undefined || value === null) return null;
   const fault = callbackFault(value);
-  if (fault === null)
-    return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as Callback;
+  if (fault === null) return storedCallback(value) as Callback;
   const { field, expected, got } = fault;
   reject(`callback${field && `.${field}`}`, 'INVALID_CALLBACK', `expected ${expected}, got ${describe(got)}`);
   return null;

@@ -44,4 +44,26 @@ const isText = (value: unknown, mostBytes: number): value is string =>
   utf8Length(value) <= mostBytes &&
   !/[\0\p{Surrogate}]/u.test(value);
 
-const isUrl = (value: unknown): boolean => isText(value, URL_MAX) && WEB.test(value) && URL.canParse(value);
+const isUrl = (value: unknown): boolean =>
+  isText(value, URL_MAX) && WEB.test(value) && URL.canParse(value) && utf8Length(withPlainHost(value)) <= URL_MAX;
+
+/** Returns a callback without faults as it is stored. */
+export const storedCallback = (value: object): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(value as Record<string, string | undefined>)
+      .filter((one): one is [string, string] => one[1] !== undefined)
+      .map(([name, text]) => [name, name === 'url' ? withPlainHost(text) : text]),
+  );
+
+/** Scheme, host and port of a URL, after tabs and line ends were left out, as the standard does. */
+const ORIGIN = /^https?:[/\\]+[^/?#\\]*/;
+
+/**
+ * Returns a URL with its scheme, host and port as the URL standard spells them, and the rest as it
+ * was: deliveries are counted by host, and each spelling would have the share of another host.
+ * A URL with a user is left as it is: nothing is sent there.
+ */
+const withPlainHost = (url: string): string => {
+  const { origin, username, password } = new URL(url);
+  return username === '' && password === '' ? url.replace(/[\t\n\r]/g, '').replace(ORIGIN, () => origin) : url;
+};
