@@ -107,7 +107,7 @@ const pauseOf = (facts: ExplainFacts): string => {
 /** What is said in place of the id of a task that the caller may not see. */
 const NOT_SHOWN = '(of another tenant)';
 
-/** Leaves out the ids of other tasks that do not begin with this: tenants share a handler's keys. */
+/** Leaves out the ids of other tasks that do not begin so: tenants share a handler's keys. */
 const namedWithin = (queued: ExplainRow['queued'], prefix: string): ExplainRow['queued'] => {
   if (queued === null) return null;
   const shown = (id: unknown): unknown => (typeof id === 'string' && !id.startsWith(prefix) ? NOT_SHOWN : id);

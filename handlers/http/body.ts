@@ -83,10 +83,11 @@ export const quote = (bytes: Buffer): string => {
 };
 
 /** An answer has at most one JSON value or name per so many bytes that it may have. */
-const BYTES_PER_VALUE = 8;
+const ANSWER_BYTES_PER_VALUE = 8;
 
 /** Returns the most JSON values and names of an answer of at most so many bytes. */
-export const mostValues = (maxBytes: number): number => Math.max(MOST_VALUES, Math.floor(maxBytes / BYTES_PER_VALUE));
+export const mostValues = (maxBytes: number): number =>
+  Math.max(MOST_VALUES, Math.floor(maxBytes / ANSWER_BYTES_PER_VALUE));
 
 /**
  * Parses JSON, with or without a byte order mark. For anything else, and for what would become too

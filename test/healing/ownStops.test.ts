@@ -1,5 +1,11 @@
 import { OwnStops } from '../../workers/ownStops';
 
+/**
+ * A process notices that it stood still, by standing still.
+ *
+ * @slow
+ */
+
 /** Stands still like a process that is stopped: no timer fires meanwhile. */
 const standStill = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 

@@ -53,7 +53,7 @@ test('more than are woken at once when a node comes: the sweeper wakes the other
   expect(wakes.sent).toBe(1_000);
   const sweep = new ExecutionSweep(depsOf(wakes));
   const woken: string[] = [];
-  await eventually(async () => woken.push(...((await sweep.round()).woken)) >= ids.length, { timeoutMs: 60_000 });
+  await eventually(async () => woken.push(...(await sweep.round()).woken) >= ids.length, { timeoutMs: 60_000 });
   expect([...woken].sort()).toEqual([...ids].sort());
   expect(woken).not.toContain(other);
   const places = new Map(ids.map((id, place) => [id, place]));
@@ -68,7 +68,7 @@ test('while Temporal fails as a node comes: the sweeper wakes what waited for th
   wakes.fails = false;
   const sweep = new ExecutionSweep(depsOf(wakes));
   const woken: string[] = [];
-  await eventually(async () => woken.push(...((await sweep.round()).woken)) >= ids.length);
+  await eventually(async () => woken.push(...(await sweep.round()).woken) >= ids.length);
   expect(woken.sort()).toEqual(ids.sort());
   expect(wakes.sent).toBe(3);
 });

@@ -221,8 +221,7 @@ const explain = route({
   params: z.object({ id: taskId }),
   answer: { status: 200, schema: explanation, description: 'The explanation, as text and as facts' },
   problems: ['not-found'],
-  run: ({ client, params, prefix }) =>
-    client.explain(params.id, prefix === undefined ? {} : { namesWithin: prefix }),
+  run: ({ client, params, prefix }) => client.explain(params.id, prefix === undefined ? {} : { namesWithin: prefix }),
 });
 
 const cancel = route({
