@@ -10,6 +10,8 @@ export interface LinkedSignal {
    * Returns true if the time ran out; false if the parent aborted first, or nothing has aborted.
    */
   timedOut(): boolean;
+  /** Begins the time anew. */
+  restart(): void;
   dispose(): void;
 }
 
@@ -17,25 +19,32 @@ export interface LinkedSignal {
  * Returns a signal that aborts with `parent` or after `ms` milliseconds, whichever is first. It
  * does not use `AbortSignal.any`, which is still being repaired in Node 20.
  */
-export function linkedSignal(parent: AbortSignal, ms: number): LinkedSignal {
+export function linkedSignal(parent: AbortSignal, ms: number, late = `no end within ${shown(ms)}`): LinkedSignal {
   const controller = new AbortController();
-  let late = false;
+  let isLate = false;
+  let isDone = false;
   const follow = () => controller.abort(parent.reason);
   const timer = setTimeout(() => {
-    late = true;
-    controller.abort(new DOMException(`no end within ${ms.toLocaleString('en-US')} ms`, 'TimeoutError'));
+    isLate = true;
+    controller.abort(new DOMException(late, 'TimeoutError'));
   }, ms);
   if (parent.aborted) follow();
   else parent.addEventListener('abort', follow, { once: true });
   return {
     signal: controller.signal,
-    timedOut: () => late,
+    timedOut: () => isLate,
+    restart: () => {
+      if (!isDone && !isLate) timer.refresh(); // which revives a timer that was cleared
+    },
     dispose: () => {
+      isDone = true;
       clearTimeout(timer);
       parent.removeEventListener('abort', follow);
     },
   };
 }
+
+const shown = (ms: number): string => `${ms.toLocaleString('en-US')} ms`;
 
 /** The work did not end in time, nor within `ABANDON_AFTER_MS` after it was aborted. */
 export class Abandoned extends Error {
@@ -66,12 +75,28 @@ export async function withinDeadline<T>(
   const now = Date.now();
   const deadline = endOf(bounds, timeoutMs, now);
   const linked = linkedSignal(bounds.signal, Math.max(0, deadline - now));
+  return raced(linked, `at its deadline, ${deadline - now} ms after its start`, () => work(linked.signal, deadline));
+}
+
+/**
+ * The same with a signal that aborts when `ms` have passed without progress, which the work notes
+ * by `goesOn`. `what`: that is missing then, and the setting: "result (poll.idleMs)".
+ */
+export async function withinIdle<T>(
+  parent: AbortSignal,
+  ms: number,
+  what: string,
+  work: (signal: AbortSignal, goesOn: () => void) => Promise<T>,
+): Promise<T> {
+  const linked = linkedSignal(parent, ms, `no ${what} within ${shown(ms)}`);
+  return raced(linked, `after ${shown(ms)} without a ${what}`, () => work(linked.signal, () => linked.restart()));
+}
+
+async function raced<T>(linked: LinkedSignal, late: string, work: () => Promise<T>): Promise<T> {
   let abandon: NodeJS.Timeout | undefined;
   const left = new Promise<never>((_, reject) => {
     const onAbort = () => {
-      const why = linked.timedOut()
-        ? `at its deadline, ${deadline - now} ms after its start`
-        : 'with its worker or by a cancellation';
+      const why = linked.timedOut() ? late : 'with its worker or by a cancellation';
       abandon = setTimeout(
         () => reject(new Abandoned(`the call was aborted ${why}, and did not react`)),
         ABANDON_AFTER_MS,
@@ -81,7 +106,7 @@ export async function withinDeadline<T>(
     else linked.signal.addEventListener('abort', onAbort, { once: true });
   });
   // In an async function, so that work that throws before its first await rejects like any other.
-  const running = (async () => await work(linked.signal, deadline))();
+  const running = (async () => await work())();
   running.catch(() => undefined);
   try {
     return await Promise.race([running, left]);

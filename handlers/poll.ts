@@ -1,13 +1,13 @@
 import type { CallOutcome } from '../workflows/planning/calls/plans';
 import { closable } from './call';
 import type { Bounds } from './deadline';
-import { withinDeadline } from './deadline';
+import { withinDeadline, withinIdle } from './deadline';
 import type { Missing, ResultSink } from './results';
 import { readResults } from './results';
 import { cutText, describeThrown, show } from './text';
 import { thrownOutcome } from './thrown';
 import type { Handler } from './types';
-import type { CallLog, ReferenceStatus } from './contract';
+import type { CallLog, ReferenceStatus, Results } from './contract';
 
 /**
  * Returns the milliseconds between two polls of a batch. Batches of a handler without `status` are
@@ -83,8 +83,9 @@ export type ReferenceOutcome =
   Extract<CallOutcome, { kind: 'results' | 'unknown' }> | { kind: 'unread'; error: string };
 
 /**
- * Streams the results of an accepted batch to the sink. Never throws. Only `bounds` limits the
- * time, since reading a large file takes long. `missing` says what happens to members without a
+ * Streams the results of an accepted batch to the sink. Never throws. Reading a large file may take
+ * as long as it takes, but for `poll.idleMs` without a result: a read that hangs would keep its
+ * batch, and its place among few, for good. `missing` says what happens to members without a
  * result: `{status: 'retry', error}` for a batch that expired.
  */
 export async function readReference<P>(
@@ -99,8 +100,12 @@ export async function readReference<P>(
   if (results === undefined) return { kind: 'unread', error: `handler "${handler.name}" has no results` };
   const guarded = closable(sink);
   try {
-    const read = await withinDeadline(bounds, LONGEST_READ_MS, async (signal) =>
-      readResults(await results(reference, { signal, log: bounds.log }), tasks, guarded, missing),
+    const read = await withinDeadline(bounds, LONGEST_READ_MS, (within) =>
+      withinIdle(within, handler.poll.idleMs, 'result (poll.idleMs)', async (signal, goesOn) => {
+        const found = await results(reference, { signal, log: bounds.log });
+        goesOn();
+        return readResults(noted(found, goesOn), tasks, guarded, missing);
+      }),
     );
     return read as ReferenceOutcome;
   } catch (thrown) {
@@ -109,6 +114,17 @@ export async function readReference<P>(
     guarded.close();
   }
 }
+
+/** Notes each result of a stream when it comes. */
+const noted = (results: Results, goesOn: () => void): Results => {
+  if (typeof results !== 'object' || results === null || !(Symbol.asyncIterator in results)) return results;
+  return (async function* () {
+    for await (const item of results) {
+      goesOn();
+      yield item;
+    }
+  })();
+};
 
 /** Milliseconds: longer than reading any file takes, and within the range of timers. */
 const LONGEST_READ_MS = 7 * 86_400_000;

@@ -152,6 +152,7 @@ export const callShape = {
   poll: settings({
     everyMs: whole(1, DAY_MS, 'milliseconds').optional(),
     deadlineMs: whole(1, 365 * DAY_MS, 'milliseconds').optional(),
+    idleMs: whole(1, DAY_MS, 'milliseconds').optional(),
   }).optional(),
   retentionMs: whole(1, 3_650 * DAY_MS, 'milliseconds').optional(),
 };

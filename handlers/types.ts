@@ -101,8 +101,11 @@ export interface Implementation<P = unknown> {
   reconcile?: (batch: Batch<P>, context: CallContext) => Promise<ReconcileAnswer>;
   /** The answer `absent` counts only if the call is at least this old (ms). Default 0. */
   absentAfterMs?: number;
-  /** Interval of polls (default 5 s), and when a batch is given up (default 1 day): ms. */
-  poll?: { everyMs?: number; deadlineMs?: number };
+  /**
+   * Interval of polls (default 5 s), when a batch is given up (default 1 day), and the longest time
+   * without a result while results are read, after which they are read again (default 5 min): ms.
+   */
+  poll?: { everyMs?: number; deadlineMs?: number; idleMs?: number };
   /** Tasks are deleted this long after their end; their ids may be used again. Default 7 days. */
   retentionMs?: number;
   /** Returns what `muster certify` needs, without which a handler cannot be certified. */
@@ -142,7 +145,7 @@ export interface Handler<P = unknown, I = P> extends Contract<P, I> {
   /** As in `HandlerOptions`. */
   reconcile?(batch: Batch<P>, context: CallContext): Promise<ReconcileAnswer>;
   readonly absentAfterMs: number;
-  readonly poll: { readonly everyMs: number; readonly deadlineMs: number };
+  readonly poll: { readonly everyMs: number; readonly deadlineMs: number; readonly idleMs: number };
   readonly retentionMs: number;
   /** As in `HandlerOptions`. */
   readonly trial?: HandlerOptions<P>['trial'];

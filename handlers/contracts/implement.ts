@@ -98,7 +98,10 @@ export function fillHandler<P, I = P>(
     cancel: how.cancel,
     reconcile: how.reconcile,
     absentAfterMs: how.absentAfterMs ?? 0,
-    poll: defaultsWithin(poll?.everyMs, 5_000, poll?.deadlineMs, 86_400_000, 'everyMs', 'deadlineMs'),
+    poll: {
+      ...defaultsWithin(poll?.everyMs, 5_000, poll?.deadlineMs, 86_400_000, 'everyMs', 'deadlineMs'),
+      idleMs: poll?.idleMs ?? 300_000,
+    },
     retentionMs: how.retentionMs ?? 7 * 86_400_000,
     trial: how.trial,
     preview,

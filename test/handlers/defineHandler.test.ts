@@ -22,7 +22,7 @@ describe('the defaults', () => {
       onUnknown: 'park',
       bisect: true,
       absentAfterMs: 0,
-      poll: { everyMs: 5_000, deadlineMs: 86_400_000 },
+      poll: { everyMs: 5_000, deadlineMs: 86_400_000, idleMs: 300_000 },
       leaders: 'auto',
       maxQueued: {},
       retentionMs: 604_800_000,
@@ -50,7 +50,7 @@ describe('the defaults', () => {
     });
     expect(handler.rates).toEqual([{ limit: 10, perMs: 1_000, unit: 'calls', scope: 'handler' }]);
     expect(handler.retry.delayed).toEqual({ baseMs: 500, maxMs: 500 });
-    expect(handler.poll).toEqual({ everyMs: 1_000, deadlineMs: 1_000 });
+    expect(handler.poll).toEqual({ everyMs: 1_000, deadlineMs: 1_000, idleMs: 300_000 });
     expect(defineHandler({ ...good, retry: { delayed: { baseMs: 400_000 } } }).retry.delayed.maxMs).toBe(400_000);
   });
 
@@ -186,7 +186,7 @@ describe('problems', () => {
       cancel: async () => undefined,
       reconcile: async () => ({ status: 'unsure' }),
       absentAfterMs: 5,
-      poll: { everyMs: 5, deadlineMs: 10 },
+      poll: { everyMs: 5, deadlineMs: 10, idleMs: 5 },
       leaders: 1_024,
       maxQueued: { perTarget: 1, perHandler: 2 },
       retentionMs: 5,

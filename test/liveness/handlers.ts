@@ -49,7 +49,7 @@ export const livenessHandlers = ({ downstream, leaders }: HandlerSettings): Hand
     submit,
   };
   const accepting: Partial<HandlerOptions<Payload>> = {
-    poll: { everyMs: 500, deadlineMs: DEADLINE_MS },
+    poll: { everyMs: 500, deadlineMs: DEADLINE_MS, idleMs: 5_000 },
     status: async (references, { signal }) =>
       (await post(`${downstream}/status`, { references }, signal)) as ReferenceStatus[],
     results: async (reference, { signal }) =>
