@@ -37,9 +37,9 @@ const LARGE_BODY = 65_536;
  * library stores each host in one spelling. `replace` costs a tenth of one more regular expression
  * here, where rows of a full host are looked at by the hundred thousand.
  */
-const HOST = String.raw`lower(regexp_replace(replace(replace(replace(coalesce(
-  substring(i.address->>'url' from '^[^:/?#]+:[/\\]+(?:[^/?#\\]*@)?([^/?#\\]*)'), i.address->>'url'),
-  '.:', ':'), ':0', ':'), ':0', ':'), '\.?(:0*(80|443)?)?$', ''))`;
+const HOST = `lower(regexp_replace(replace(replace(replace(coalesce(
+  substring(i.address->>'url' from '^[^:/?#]+:[/\\\\]+(?:[^/?#\\\\]*@)?([^/?#\\\\]*)'), i.address->>'url'),
+  '.:', ':'), ':0', ':'), ':0', ':'), '\\.?(:0*(80|443)?)?$', ''))`;
 /** Rows that one take looks at. */
 const CANDIDATES = 1_000;
 

@@ -100,6 +100,7 @@ const NOT_LARGE: Readonly<Record<string, string>> = {
   getLimits: 'one handler',
   getTargetLimits: 'one target',
   getSharedLimit: 'one limit, with the names of its handlers',
+  listNodes: 'one per process; whoever looks why all stands must not wait for what stands',
   getQueuers: 'a few queuers, with the names of handlers that are reduced',
   getFanout: 'counts',
   getProgress: 'counts',

@@ -1,5 +1,6 @@
 import type { LaneWritten } from '../../../activities/lanes/writer';
 import { acceptedWriter } from '../../../activities/lanes/writer';
+import { eventually } from '../../helpers/eventually';
 import { items } from '../downstream';
 import type { LaneStore } from '../laneStore';
 import { openLaneStore } from '../laneStore';
@@ -45,13 +46,17 @@ const ready = async (services: readonly string[]): Promise<string[]> => {
   });
   return rows.map(({ service }) => service);
 };
-const rest = (): Promise<unknown> => shop.database.pool.query('update lane_state set ready = false');
+/** Waits for the rings of the submits, which no caller awaits; then nothing is to be looked at. */
+const rest = async (services: readonly string[]): Promise<void> => {
+  await eventually(async () => (await ready(services)).length === services.length);
+  await shop.database.pool.query('update lane_state set ready = false');
+};
 
 test('what waits for a batch goes once a downstream that keeps dependencies has accepted it, not before', async () => {
   const ids = await called('first', 'keeps', 'does-not');
   const waiting = ['after-first', 'after-keeps', 'after-does-not'];
   for (const [i, service] of waiting.entries()) await submit(service, [ids[i]!]);
-  await rest();
+  await rest(waiting);
   const written = await accept(ids, [false, true, false]);
   expect(written.map((one) => one.written)).toEqual([true, true, true]);
   expect(await ready(waiting)).toEqual(['after-keeps']);
@@ -61,7 +66,7 @@ test('an acceptance that comes too late lets nothing go', async () => {
   const ids = await called('late-first', 'late');
   const waiting = ['after-late-first', 'after-late'];
   for (const [i, service] of waiting.entries()) await submit(service, [ids[i]!]);
-  await rest();
+  await rest(waiting);
   const written = await accept(ids, [true, true], 2);
   expect(written).toEqual(ids.map(() => ({ written: false, awaited: false, lanes: [] })));
   expect(await ready(waiting)).toEqual([]);

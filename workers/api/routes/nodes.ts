@@ -19,7 +19,6 @@ const list = route({
     description: 'The nodes, by name, then by start',
   },
   problems: [],
-  isLarge: true,
   run: async ({ client }) => ({ nodes: await client.nodes() }),
 });
 
