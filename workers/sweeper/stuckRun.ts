@@ -206,7 +206,7 @@ const LONGEST_REST_MS = 1_800_000;
 
 /**
  * Returns how long a workflow that was begun anew is left alone: twice as long as the last time, or
- * as the first time if it went on for long after its last rest.
+ * `firstMs` if that was the first time, or if it went on for long after its last rest.
  */
 export const nextRestMs = (lastMs: number, sinceLastMs: number, firstMs = FIRST_REST_MS): number =>
   lastMs === 0 || sinceLastMs > 2 * lastMs ? firstMs : Math.min(LONGEST_REST_MS, Math.max(firstMs, 2 * lastMs));

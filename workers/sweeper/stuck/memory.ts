@@ -24,7 +24,7 @@ export interface Memory {
   timed: TimedActivities;
   /** False: seen to be of the current version, or of none, or to have ended. */
   isOfOtherVersion: boolean;
-  /** Its last run was ended, and the wake that begins the next one failed. */
+  /** Its last run was told to end, and no wake has begun the next one for certain. */
   isUnwoken: boolean;
   restMs: number;
   restUntil: number;
