@@ -100,14 +100,15 @@ export interface UnusedMark {
 
 /**
  * Takes back marks of this node whose calls were not made: nothing counts, only the numbers of the
- * attempts are spent. Those of marks that were not written are spent, too: a mark or a taking back
- * that the server still does later, for a session that was lost, finds another number then.
+ * attempts are spent. Those of marks that were not written are spent, too, as if they had been: a
+ * mark or a taking back that the server still does later, for a session that was lost, finds
+ * another number then.
  */
 export const unmarkAttempts = async (db: Queryable, marks: readonly UnusedMark[], node: string): Promise<void> => {
   await db.query({
     name: 'unmark-attempts',
     text: `
-update batch b set attempt = m.attempt, attempt_until = null
+update batch b set attempt = m.attempt, attempt_until = null, started_at = coalesce(b.started_at, clock())
 from unnest($1::bigint[], $2::int[], $3::bigint[]) m (id, attempt, dispatch)
 where b.id = any($1::bigint[]) and b.id = m.id and b.dispatch = m.dispatch and b.state + 0 = 1 /* open */
   and (b.attempt = m.attempt and b.attempt_by = $4 or b.attempt = m.attempt - 1 and b.attempt_until is null)`,
