@@ -93,7 +93,7 @@ test.each<[string, Partial<RunFacts>, RegExp | null]>([
   [
     'its activity is with a worker whose own signs of life have ended',
     { ...untaken(1, 0), silentMs: 9_000, activities: 1, areWorkersGone: true, takesTurns: false },
-    /the workers that have its activities/,
+    /the workers of its activities/,
   ],
   ['the same of a leader, which has them taken by others', { activities: 1, areWorkersGone: true }, null],
   [
@@ -141,11 +141,12 @@ const held = {
   ...heartbeats,
 };
 
-test('workers have activities that have begun, and whose next attempt does not wait', () => {
+test('workers have activities that have begun, also where the next attempt waits', () => {
   const of = (worker: string, state = 2) => ({ ...held, state, lastWorkerIdentity: worker });
   expect(workersOf([of('a'), of('b', 3), of('a')])).toEqual(['a', 'b']);
   expect(workersOf([])).toBeNull();
-  expect(workersOf([of('a'), { ...due, lastWorkerIdentity: 'b' }])).toBeNull();
+  expect(workersOf([of('a'), { ...due, lastWorkerIdentity: 'b' }])).toEqual(['a', 'b']);
+  expect(workersOf([of('a'), { ...due, attempt: 1 }])).toBeNull();
   expect(workersOf([of('a'), held])).toBeNull(); // a server that names no worker
 });
 

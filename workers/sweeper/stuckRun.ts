@@ -26,7 +26,7 @@ export interface RunFacts {
   isOfOneWorker: boolean;
   /** The worker that has its pending workflow task gives no sign of life. */
   isHolderGone: boolean;
-  /** Workers have all of its activities, and none of these workers gives a sign of life. */
+  /** Workers have, or had, all of its activities, and none of these gives a sign of life. */
   areWorkersGone: boolean;
   /** Its activities in flight, and how many of them no worker has ever started. */
   activities: number;
@@ -98,7 +98,7 @@ export const whyStuck = (run: RunFacts, limits: StuckLimits): string | null => {
   const { task, silentMs, activities } = run;
   const isSilent = silentMs >= limits.silentMs;
   // Also with a workflow task: one that is signalled often has one at most looks.
-  if (!run.takesTurns && run.areWorkersGone) return 'the workers that have its activities give no sign of life';
+  if (!run.takesTurns && run.areWorkersGone) return 'the workers of its activities give no sign of life';
   if (!run.takesTurns && run.quietMs >= limits.lostMs) return 'its activities give no sign of life';
   if (run.hasForgotten) return 'an activity whose time limit has passed is still open: the server has lost its timer';
   if (task === null) {
@@ -136,12 +136,14 @@ const SCHEDULED = 1;
 const WITH_WORKER: readonly unknown[] = [2, 3];
 
 /**
- * Returns the identities of the workers that have the activities; null: there are none, or one is
- * with none.
+ * Returns the identities of the workers that have the activities, or had them until their attempts
+ * ended; null: there are none, or no worker has taken one up yet. If they are gone, a server that
+ * has lost the timer of an attempt's end may have lost that of the next one, too: to wait for it
+ * cost 12 s after a kill of all.
  */
 export const workersOf = (activities: readonly DescribedActivity[]): string[] | null => {
-  const workers = activities.map(({ state, lastWorkerIdentity }) =>
-    WITH_WORKER.includes(state) ? (lastWorkerIdentity ?? null) : null,
+  const workers = activities.map((activity) =>
+    WITH_WORKER.includes(activity.state) || isAgain(activity) ? (activity.lastWorkerIdentity ?? null) : null,
   );
   return workers.length === 0 || workers.includes(null) ? null : [...new Set(workers as string[])];
 };

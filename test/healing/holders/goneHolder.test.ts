@@ -12,6 +12,7 @@ import { StuckRuns } from '../../../workers/sweeper/stuckRuns';
 import { Requests } from '../../../workflows/temporal/requests';
 import type { TestDatabase } from '../../helpers/database';
 import { connectTo, createDatabase, temporalAddress } from '../../helpers/database';
+import { eventually } from '../../helpers/eventually';
 
 /**
  * A worker that dies with a workflow task in its hands: the server leaves it there for 15 s (here
@@ -53,7 +54,10 @@ const SCHEDULE_ACTIVITY = 1;
 const poll = <T>(work: () => Promise<T>): Promise<T> => connection.withDeadline(Date.now() + 20_000, work);
 
 /** Begins a run that waits for an activity, as a monitor does, which this worker has. */
-const beginActivity = async (identity: string): Promise<{ workflowId: string; runId: string }> => {
+const beginActivity = async (
+  identity: string,
+  heartbeatTimeoutMs = 600_000,
+): Promise<{ workflowId: string; runId: string }> => {
   const queue = `held-${randomUUID()}`;
   const workflowId = `${queue}/run`;
   const { workflow, workflowService } = client;
@@ -64,7 +68,8 @@ const beginActivity = async (identity: string): Promise<{ workflowId: string; ru
   const long = msToTs(600_000);
   const scheduleActivityTaskCommandAttributes = {
     ...{ activityId: '1', activityType: { name: 'poll' }, taskQueue },
-    ...{ startToCloseTimeout: long, heartbeatTimeout: long },
+    ...{ startToCloseTimeout: long, heartbeatTimeout: msToTs(heartbeatTimeoutMs) },
+    retryPolicy: { initialInterval: long },
   };
   const commands = [{ commandType: SCHEDULE_ACTIVITY, scheduleActivityTaskCommandAttributes }];
   await workflowService.respondWorkflowTaskCompleted({ namespace: 'default', taskToken, commands });
@@ -133,6 +138,23 @@ test('a monitor whose activity such a worker has is begun anew, also while it is
     clearInterval(beating);
   }
   expect((await client.workflow.getHandle(gone.workflowId, gone.runId).describe()).status.name).toBe('TERMINATED');
+});
+
+test('a monitor whose activity waits for its next attempt after such a worker is begun anew', async () => {
+  const [dead, alive] = [`dead-${randomUUID()}`, `alive-${randomUUID()}`];
+  await Promise.all([beat(dead), beat(alive)]);
+  const [gone, held] = await Promise.all([dead, alive].map((node) => beginActivity(node, 1_000)));
+  await eventually(async () => {
+    const { activities } = await askForRun(client, held!.workflowId);
+    return activities[0]!.attempt === 2;
+  });
+  const beating = setInterval(() => void beat(alive).catch(() => undefined), 2_000);
+  try {
+    const begunAnew = await Promise.all([gone!, held!].map(({ workflowId }) => lookFor(16_000, workflowId, false)));
+    expect(begunAnew).toEqual([true, false]);
+  } finally {
+    clearInterval(beating);
+  }
 });
 
 test('a worker whose signs come late, and one that is no node, are waited for', async () => {
