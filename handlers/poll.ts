@@ -85,14 +85,14 @@ export type ReferenceOutcome =
 /**
  * Streams the results of an accepted batch to the sink. Never throws. Reading a large file may take
  * as long as it takes, but for `poll.idleMs` without a result: a read that hangs would keep its
- * batch, and its place among few, for good. `missing` says what happens to members without a
- * result: `{status: 'retry', error}` for a batch that expired.
+ * batch, and its place among few, for good. `onResult` is called when a result comes. `missing`
+ * says what happens to members without one: `{status: 'retry', error}` for a batch that expired.
  */
 export async function readReference<P>(
   handler: Handler<P>,
   reference: string,
   tasks: readonly { readonly id: string }[],
-  bounds: Bounds & { readonly log: CallLog },
+  bounds: Bounds & { readonly log: CallLog; readonly onResult?: () => void },
   sink: ResultSink,
   missing?: Missing,
 ): Promise<ReferenceOutcome> {
@@ -101,7 +101,11 @@ export async function readReference<P>(
   const guarded = closable(sink);
   try {
     const read = await withinDeadline(bounds, LONGEST_READ_MS, (within) =>
-      withinIdle(within, handler.poll.idleMs, 'result (poll.idleMs)', async (signal, goesOn) => {
+      withinIdle(within, handler.poll.idleMs, 'result (poll.idleMs)', async (signal, restart) => {
+        const goesOn = (): void => {
+          restart();
+          bounds.onResult?.();
+        };
         const found = await results(reference, { signal, log: bounds.log });
         goesOn();
         return readResults(noted(found, goesOn), tasks, guarded, missing);

@@ -706,6 +706,7 @@ create table batch (
   finished_at timestamp with time zone,
   called_at timestamp with time zone,
   awaited boolean not null default false,
+  read_at timestamp with time zone,
   constraint batch_pkey PRIMARY KEY (id),
   constraint batch_check CHECK (n_left >= 0 AND n_left <= n),
   constraint batch_check1 CHECK (cardinality(members) = n),

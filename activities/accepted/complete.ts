@@ -114,8 +114,10 @@ const conclude = async (
   const members = await readMemberIds(pool, [batch.id]);
   const home = homeOf(homes, batch);
   const call = toCall({ handler, home }, { batch, members, attempt });
-  const putOff = (inMs: number): Promise<void> => putOffPolls(pool, [{ id: batch.id, attempt, error: null }], inMs);
-  const renewal = setInterval(() => void putOff(LEASE_MS).catch(() => undefined), LEASE_MS / 3);
+  const putOff = (inMs: number, reading = {}): Promise<void> =>
+    putOffPolls(pool, [{ id: batch.id, attempt, error: null, ...reading }], inMs);
+  const renew = (): void => void putOff(LEASE_MS, { readAgoMs: reader.quietMs() }).catch(() => undefined);
+  const renewal = setInterval(renew, LEASE_MS / 3);
   const outcome = await readOutcome(call, completion, reader)
     .catch(async (error: unknown) => {
       await putOff(handler.poll.everyMs);

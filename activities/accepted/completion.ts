@@ -81,6 +81,7 @@ export class CompletionReader {
   /** The first invalid result; reading stops there. */
   problem: CompletionProblem | null = null;
   private readonly hash = createHash('sha256');
+  private cameAt = performance.now();
 
   constructor(private readonly completion: CompletionReport) {
     this.hash.update(JSON.stringify([completion.status ?? 'done', completion.error ?? null]));
@@ -97,9 +98,15 @@ export class CompletionReader {
         this.problem = problem(`results[${place}]`, `at most ${RESULT_BYTES_MAX} bytes of JSON`, bytes);
       if (this.problem !== null) return;
       this.hash.update(json!).update('\n');
+      this.cameAt = performance.now();
       place++;
       yield item;
     }
+  }
+
+  /** Returns how long ago the last result came, in ms. */
+  quietMs(): number {
+    return performance.now() - this.cameAt;
   }
 
   digest(): string {

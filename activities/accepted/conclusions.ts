@@ -146,7 +146,9 @@ export class Conclusions {
   }
 
   private async renew(): Promise<void> {
-    const held = [...this.inHand].map(([id, attempt]) => ({ id, attempt, error: null }));
+    const held = [...this.inHand].map(([id, attempt]) => {
+      return { id, attempt, error: null, readAgoMs: this.steps.quietMs(id) };
+    });
     if (held.length > 0) await putOffPolls(this.deps.pool, held, LEASE_MS);
   }
 
@@ -211,6 +213,7 @@ export class Conclusions {
       }
       this.taken.set(one.batch.id, attempt);
       this.inHand.set(one.batch.id, attempt);
+      this.steps.begin(one.batch, 'waiting');
       this.waiting.push(one);
     }
   }
@@ -240,7 +243,7 @@ export class Conclusions {
       this.handler,
       reference,
       call.members,
-      { signal: this.signal, log: logOf(this.deps.log, call) },
+      { signal: this.signal, log: logOf(this.deps.log, call), onResult: () => this.steps.goesOn(batch) },
       call.pages,
       missing,
     );
@@ -286,6 +289,7 @@ export class Conclusions {
         for (const { batch } of this.waiting.splice(0)) {
           this.inHand.delete(batch.id); // their leases pass
           this.taken.delete(batch.id);
+          this.steps.end(batch);
         }
       })
       .finally(() => {

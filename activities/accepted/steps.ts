@@ -1,4 +1,4 @@
-type Step = 'taking it' | 'reading its results' | 'looking it up' | 'settling it';
+type Step = 'waiting' | 'taking it' | 'reading its results' | 'looking it up' | 'settling it';
 
 /** What is being done with a batch, and for how long. */
 export interface ShownStep {
@@ -7,20 +7,39 @@ export interface ShownStep {
   forMs: number;
 }
 
-/** Knows what is being done with batches: a heartbeat tells it, since a read may hang. */
+/**
+ * Knows what is being done with batches, and when it last got on: the heartbeat and the store tell
+ * it, since a read may hang.
+ */
 export class Steps {
-  private readonly at = new Map<number, { step: Step; since: number }>();
+  private readonly at = new Map<number, { step: Step; since: number; gotOnAt: number }>();
 
   begin({ id }: { id: number }, step: Step): void {
-    this.at.set(id, { step, since: performance.now() });
+    const since = performance.now();
+    this.at.set(id, { step, since, gotOnAt: since });
+  }
+
+  /** Notes that a result came. */
+  goesOn({ id }: { id: number }): void {
+    const one = this.at.get(id);
+    if (one !== undefined) one.gotOnAt = performance.now();
+  }
+
+  /** Returns how long ago the batch last got on, in ms; 0: it is not in hand. */
+  quietMs(id: number): number {
+    const one = this.at.get(id);
+    return one === undefined ? 0 : performance.now() - one.gotOnAt;
   }
 
   end({ id }: { id: number }): void {
     this.at.delete(id);
   }
 
+  /** Returns what is being done now; a batch that waits is not shown. */
   shown(): ShownStep[] {
     const now = performance.now();
-    return [...this.at].map(([batch, { step, since }]) => ({ batch, step, forMs: Math.round(now - since) }));
+    return [...this.at]
+      .filter(([, { step }]) => step !== 'waiting')
+      .map(([batch, { step, since }]) => ({ batch, step, forMs: Math.round(now - since) }));
   }
 }

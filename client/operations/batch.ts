@@ -28,6 +28,7 @@ export const batch = async (
     retryAt: iso(row.retryAt),
     pollAt: iso(row.pollAt),
     pollUntil: iso(row.pollUntil),
+    readAt: iso(row.readAt),
     cancellation: cancellation === null ? null : cancellationView(cancellation, row),
     createdAt: row.createdAt.toISOString(),
     startedAt: iso(row.startedAt),

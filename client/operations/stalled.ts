@@ -1,5 +1,7 @@
 import type { OverdueWork } from '../../postgres/sweeper/overdueWork';
 import { readOverdueWork } from '../../postgres/sweeper/overdueWork';
+import type { StalledRead } from '../../postgres/sweeper/stalledReads';
+import { readStalledReads } from '../../postgres/sweeper/stalledReads';
 import type { Queryable } from '../../postgres/pool';
 import type { Unanswered } from '../../postgres/sweeper/unanswered';
 import { readUnanswered } from '../../postgres/sweeper/unanswered';
@@ -38,6 +40,15 @@ const overdueOf = (prefix: string, { kind, name, ms, runId, handlers, givenBy }:
   return { kind, name: name === '' ? kind : name, ms: Math.round(ms), workflowId: ids[kind](), runId };
 };
 
+/** Names a batch whose results do not come, and the monitor that reads them. */
+const readOf = (prefix: string, { handler, batch, ms }: StalledRead): Stalled => ({
+  kind: 'read',
+  name: String(batch),
+  ms: Math.round(ms),
+  workflowId: monitorWorkflowId(prefix, handler),
+  runId: null,
+});
+
 /** Most stalled workflows that are named, the oldest first. */
 const MOST_STALLED = 100;
 
@@ -48,12 +59,14 @@ export const readStalled = async (
 ): Promise<{ of(handler: { name: string; hasLanes: boolean }): Stalled[] }> => {
   const unanswered = await readUnanswered(db, UNANSWERED_MS, MOST_STALLED);
   const overdue = await readOverdueWork(db, MOST_STALLED);
+  const reads = await readStalledReads(db, MOST_STALLED);
   return {
     of: ({ name, hasLanes }) => [
       ...unanswered
         .filter((one) => one.handler === name || (one.kind === 'queuer' && hasLanes))
         .map((one) => stalledOf(prefix, one)),
       ...overdue.filter((one) => concerns(one, name)).map((one) => overdueOf(prefix, one)),
+      ...reads.filter(({ handler }) => handler === name).map((one) => readOf(prefix, one)),
     ],
   };
 };

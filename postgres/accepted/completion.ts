@@ -87,7 +87,7 @@ export const takeCompletion = async (
   const { rows } = await db.query<{ attempt: number }>({
     name: 'take-completion',
     text: `
-update batch set attempt = attempt + 1,
+update batch set attempt = attempt + 1, read_at = clock(),
   poll_at = case when state = 1 /* open */ and reference is not null then clock() + $3 * interval '1 ms' end
 where id = $1 and attempt = $2 and state in (1 /* open */, 3 /* unknown */) and attempt_until is null and not refused
   and (state = 3 /* unknown */ or reference is not null or unsure)

@@ -3,9 +3,9 @@ import type { Queryable } from '../pool';
 /**
  * Statements about batches that a downstream accepted and will finish later. `poll_at` is the time
  * of the next status request and, moved ahead, the lease of the process that is reading the
- * results. Each read claims an attempt number, which counts against no limit: it guards the
- * settlement and marks the result pages, so that a reader that was paused and then went on neither
- * settles nor mixes its pages into another's.
+ * results; `read_at` says then when it last got on with them. Each read claims an attempt number,
+ * which counts against no limit: it guards the settlement and marks the result pages, so that a
+ * reader that was paused and then went on neither settles nor mixes its pages into another's.
  */
 
 /**
@@ -21,7 +21,8 @@ export const claimRead = async (
   const { rows } = await db.query<{ attempt: number }>({
     name: 'claim-read',
     text: `
-update batch set attempt = attempt + 1, poll_at = case when state = 1 /* open */ then clock() + $3 * interval '1 ms' end
+update batch set attempt = attempt + 1, read_at = clock(),
+  poll_at = case when state = 1 /* open */ then clock() + $3 * interval '1 ms' end
 where id = $1 and attempt = $2 and reference is not null and state in (1 /* open */, 3 /* unknown */)
   returning attempt`,
     values: [id, attempt, leaseMs],
@@ -29,26 +30,31 @@ where id = $1 and attempt = $2 and reference is not null and state in (1 /* open
   return rows[0]?.attempt ?? null;
 };
 
-/**
- * Puts the next status request about these batches off by `inMs`; `error` says what is wrong, null:
- * nothing. Guarded like a settlement.
- */
-export const putOffPolls = async (
-  db: Queryable,
-  batches: readonly { id: number; attempt: number; error: string | null }[],
-  inMs: number,
-): Promise<void> => {
+/** A batch whose next status request is put off. */
+export interface PutOff {
+  id: number;
+  attempt: number;
+  /** What is wrong; null: nothing. */
+  error: string | null;
+  /** How long ago the read of its results last got on, in ms; absent: they are not read. */
+  readAgoMs?: number;
+}
+
+/** Puts the next status request about these batches off by `inMs`. Guarded like a settlement. */
+export const putOffPolls = async (db: Queryable, batches: readonly PutOff[], inMs: number): Promise<void> => {
   await db.query({
     name: 'put-off-polls',
     text: `
-update batch b set poll_at = clock() + $4 * interval '1 ms', error = p.error
-from unnest($1::bigint[], $2::int[], $3::text[]) p (id, attempt, error)
+update batch b set poll_at = clock() + $4 * interval '1 ms', error = p.error,
+  read_at = clock() - p.read_ago_ms * interval '1 ms'
+from unnest($1::bigint[], $2::int[], $3::text[], $5::float8[]) p (id, attempt, error, read_ago_ms)
 where b.id = p.id and b.attempt = p.attempt and b.state = 1 /* open */ and b.reference is not null`,
     values: [
       batches.map((batch) => batch.id),
       batches.map((batch) => batch.attempt),
       batches.map((batch) => batch.error),
       inMs,
+      batches.map((batch) => batch.readAgoMs ?? null),
     ],
   });
 };

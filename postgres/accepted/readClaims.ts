@@ -12,7 +12,7 @@ export const claimReads = async (
   const { rows } = await db.query<{ id: number; attempt: number }>({
     name: 'claim-reads',
     text: `
-update batch b set attempt = b.attempt + 1,
+update batch b set attempt = b.attempt + 1, read_at = clock(),
   poll_at = case when b.state = 1 /* open */ then clock() + $3 * interval '1 ms' end
 from unnest($1::bigint[], $2::int[]) p (id, attempt)
 where b.id = any($1::bigint[]) and b.id = p.id and b.attempt = p.attempt and b.reference is not null

@@ -269,7 +269,7 @@ export const acceptBatch = async (
   const { rowCount } = await db.query({
     name: 'accept-batch',
     text: `
-update batch set reference = $3, poll_at = clock() + $4 * interval '1 ms',
+update batch set reference = $3, poll_at = clock() + $4 * interval '1 ms', read_at = null,
   poll_until = clock() + $5 * interval '1 ms', attempt_until = null, dispatch = null, refusals = 0, error = null
 where id = $1 and attempt = $2 and state = 1 /* open */`,
     values: [id, attempt, accepted.reference, accepted.everyMs, accepted.deadlineMs],

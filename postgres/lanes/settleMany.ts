@@ -102,7 +102,7 @@ export const acceptInLanes = async (db: Queryable, batches: readonly AcceptedInL
     name: 'accept-in-lanes',
     text: `
 with done as (
-  update batch b set reference = g.reference, poll_at = clock() + g.every_ms * interval '1 ms',
+  update batch b set reference = g.reference, poll_at = clock() + g.every_ms * interval '1 ms', read_at = null,
     poll_until = clock() + g.deadline_ms * interval '1 ms', attempt_until = null, dispatch = null, refusals = 0,
     error = null
   from json_to_recordset($1) g (id bigint, attempt int, reference text, every_ms float8, deadline_ms float8)

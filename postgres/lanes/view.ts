@@ -100,6 +100,8 @@ export interface LaneBatchRow {
   /** Ms until it is polled again, and until it is given up. */
   pollInMs: number | null;
   pollEndsInMs: number | null;
+  /** Ms since the read of its results last got on. */
+  readAgoMs: number | null;
   targetAllowed: number | null;
   handlerAllowed: number | null;
 }
@@ -109,6 +111,7 @@ select s.batch_id as "batchId", l.service, h.name as handler, t.key as target, s
   b.n, b.error, b.reference, t.allowed as "targetAllowed", h.allowed as "handlerAllowed",
   (extract(epoch from b.poll_at - clock()) * 1000)::float8 as "pollInMs",
   (extract(epoch from b.poll_until - clock()) * 1000)::float8 as "pollEndsInMs",
+  (extract(epoch from clock() - b.read_at) * 1000)::float8 as "readAgoMs",
   case when s.status < 10 /* open */ then (
     select count(*)::int
     from lane_batch o

@@ -44,6 +44,8 @@ export interface BatchRow {
   reference: string | null;
   pollAt: Date | null;
   pollUntil: Date | null;
+  /** When the read of its results last got on; null: they are not being read. */
+  readAt: Date | null;
   /**
    * The cancellation that was or will be sent to the downstream; null: the batch was not given up.
    */
@@ -73,7 +75,8 @@ export const readBatch = async (db: Queryable, id: number): Promise<BatchRow | n
 select b.id, h.name as handler, t.key as target, l.name as leader, b.epoch, b.turn, b.state, b.reason, b.n,
   b.n_left as left, b.bytes, b.weight, b.attempt as attempts, b.counted, b.attempt_by as "attemptBy",
   b.attempt_until as "attemptUntil", b.dispatch, b.refusals, b.retry_at as "retryAt", b.reference,
-  b.poll_at as "pollAt", b.poll_until as "pollUntil", ${CANCELLATION_OF_BATCH} as cancellation, b.parent_id as parent,
+  b.poll_at as "pollAt", b.poll_until as "pollUntil", case when b.poll_at > clock() then b.read_at end as "readAt",
+  ${CANCELLATION_OF_BATCH} as cancellation, b.parent_id as parent,
   array(select c.id from batch c where c.parent_id = b.id order by c.id) as children, b.depth, b.refused,
   ${KEY_OF_BATCH} as "idempotencyKey", b.error, ${STACK_OF_BATCH} as stack,
   (select count(*)::int from result_page p where p.batch_id = b.id and p.attempt = b.attempt) as "resultPages",

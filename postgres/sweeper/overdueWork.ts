@@ -1,5 +1,6 @@
 import type { Queryable } from '../pool';
 import { attendedBy, LATE, LIVE } from './attended';
+import { STALLED_READS } from './stalledReads';
 import { STALLED_DISPATCHES } from './uncalled';
 
 /**
@@ -125,7 +126,7 @@ order by x.since limit $1`,
 
 /** Counts the stalled work of each kind, with the age of the oldest. */
 export interface OverdueGauge {
-  kind: OverdueWork['kind'];
+  kind: OverdueWork['kind'] | 'read';
   n: number;
   oldestMs: number;
 }
@@ -136,7 +137,7 @@ export const readOverdueGauges = async (db: Queryable): Promise<OverdueGauge[]> 
     text: `
 select k.kind, coalesce(x.n, 0)::float8 as n,
   coalesce(extract(epoch from clock() - x.since) * 1000, 0)::float8 as "oldestMs"
-from unnest(array['monitor', 'notifier', 'balancer', 'execution', 'dispatch']) k (kind) left join (
+from unnest(array['monitor', 'notifier', 'balancer', 'execution', 'dispatch', 'read']) k (kind) left join (
   select 'monitor' as kind, count(*) as n, min(since) as since
   from (${STALLED_MONITORS}) m
   union all select 'notifier', count(*), min(since)
@@ -146,7 +147,9 @@ from unnest(array['monitor', 'notifier', 'balancer', 'execution', 'dispatch']) k
   union all select 'execution', count(*), min(since)
   from (${STALLED_EXECUTIONS}) e
   union all select 'dispatch', count(*), min(since)
-  from (${STALLED_DISPATCHES}) s) x on x.kind = k.kind`,
+  from (${STALLED_DISPATCHES}) s
+  union all select 'read', count(*), min(since)
+  from (${STALLED_READS}) r) x on x.kind = k.kind`,
   });
   return rows;
 };

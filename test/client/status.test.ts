@@ -174,6 +174,7 @@ test('batch: all of it by name, members with the state each is in now', async ()
     reference: null,
     pollAt: null,
     pollUntil: null,
+    readAt: null,
     parent: null,
     children: [],
     depth: 0,

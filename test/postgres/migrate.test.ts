@@ -169,7 +169,7 @@ test('an index whose creation beside failed takes no other one away', async () =
   await expect(migrate(database.url)).rejects.toThrow('held_target_seq, which replaces it, is invalid');
   await valid(true);
   const applied = (await migrate(database.url)).join(' ');
-  expect(applied).toBe('000031_drop_held_target 000032_uncounted_ends 000033_timers_lanes');
+  expect(applied).toBe('000031_drop_held_target 000032_uncounted_ends 000033_timers_lanes 000034_read_at');
 });
 
 test('who could store tasks may call what a submit calls now, and no one else', async () => {
@@ -208,6 +208,7 @@ drop owned by ${role}, ${owner}, ${columns}; drop role ${role}, ${owner}, ${colu
 test('what cannot be undone is refused, and nothing is undone', async () => {
   await migrate(database.url);
   expect(await migrateDown(database.url, 'muster', '000001')).toEqual([
+    '000034_read_at',
     '000033_timers_lanes',
     '000032_uncounted_ends',
     '000031_drop_held_target',

@@ -30,13 +30,13 @@ export class StalledGauges {
     });
     this.stalled = new Gauge({
       name: 'muster_stalled',
-      help: 'Monitors, notifiers, balancers, executions and dispatches with work overdue by more than 60 s and no sign of life',
+      help: 'Monitors, notifiers, balancers, executions and dispatches with work overdue by more than 60 s and no sign of life; reads of results without one for 60 s',
       labelNames: ['kind'],
       registers,
     });
     this.oldestStalled = new Gauge({
       name: 'muster_oldest_stalled_seconds',
-      help: 'Time since the oldest such work was due; 0: none has stalled',
+      help: 'Time since the oldest such work was due, or its last result came; 0: none has stalled',
       labelNames: ['kind'],
       registers,
     });

@@ -55,6 +55,7 @@ export const batchView = z
     reference: z.string().nullable().describe('Reference under which the downstream accepted the batch'),
     pollAt: time.nullable(),
     pollUntil: time.nullable(),
+    readAt: time.nullable().describe('When the read of its results last got on; null: they are not being read'),
     cancellation: batchCancellation
       .nullable()
       .describe('Request to the downstream to stop the batch; null: the batch was not given up'),

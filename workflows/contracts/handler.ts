@@ -24,13 +24,17 @@ export type LeaderView = z.infer<typeof leaderView>;
 
 /**
  * A workflow that has made no progress for long although it was woken, or although its work is
- * overdue.
+ * overdue; or a read of results that brings none.
  */
 const stalled = z
   .object({
-    kind: z.enum(['leader', 'queuer', 'monitor', 'notifier', 'balancer', 'execution', 'dispatch']),
-    name: z.string().describe('Handler of a monitor, id of an execution, or oldest unsent batch of a dispatch'),
-    ms: ms.describe('Time since it was woken, or since its work was due'),
+    kind: z.enum(['leader', 'queuer', 'monitor', 'notifier', 'balancer', 'execution', 'dispatch', 'read']),
+    name: z
+      .string()
+      .describe(
+        'Handler of a monitor, id of an execution, oldest unsent batch of a dispatch, or batch whose results are read',
+      ),
+    ms: ms.describe('Time since it was woken, since its work was due, or since a result came'),
     workflowId: z.string(),
     runId: z
       .string()

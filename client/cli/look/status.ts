@@ -74,12 +74,16 @@ export const remark = (status: HandlerStatus): string => {
 };
 
 const stalledText = ({ kind, name, ms, workflowId }: HandlerStatus['stalled'][number], others: number): string => {
-  const who = kind === name ? `the ${kind}` : `${kind} ${kind === 'dispatch' ? `of batch ${name}` : name}`;
-  const why =
-    kind === 'leader' || kind === 'queuer'
-      ? `was woken ${duration(ms)} ago and has taken no turn`
-      : `has overdue work, due for ${duration(ms)}`;
-  return `STALLED: ${who} ${why}${others === 0 ? '' : `, and ${others} more`} (workflow ${workflowId})`;
+  const ofBatch = kind === 'dispatch' || kind === 'read';
+  const who = kind === name ? `the ${kind}` : `${kind} ${ofBatch ? `of batch ${name}` : name}`;
+  return `STALLED: ${who} ${whyStalled(kind, ms)}${others === 0 ? '' : `, and ${others} more`} (workflow ${workflowId})`;
+};
+
+const whyStalled = (kind: HandlerStatus['stalled'][number]['kind'], ms: number): string => {
+  if (kind === 'read') return `has brought no result for ${duration(ms)}`;
+  return kind === 'leader' || kind === 'queuer'
+    ? `was woken ${duration(ms)} ago and has taken no turn`
+    : `has overdue work, due for ${duration(ms)}`;
 };
 
 const one = (status: HandlerStatus): string => {

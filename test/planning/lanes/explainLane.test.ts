@@ -101,6 +101,13 @@ describe('explain of a batch in a lane', () => {
       'commit',
     ],
     [
+      'being read',
+      { batchId: 81, question: { pollInMs: 5_000, pollEndsInMs: 60_000, readAgoMs: 7_000 } },
+      {},
+      'was accepted and is pending for 4 s; its results are being read: the last came 7 s ago',
+      'commit',
+    ],
+    [
       'not asked',
       { batchId: 81, question: { pollInMs: -31_000, pollEndsInMs: 60_000 } },
       {},

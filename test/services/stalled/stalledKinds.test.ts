@@ -210,6 +210,44 @@ test.each(KINDS)(
   },
 );
 
+test('a read of results that brings none is told of, and makes no worker unhealthy', async () => {
+  const readFor = async (ms: number, leaseMs = 6_000): Promise<void> => {
+    for (const age of Object.values(AGE)) await age(0);
+    await query('update leader set woken_at = null');
+    await query(
+      `update batch set poll_at = clock() + ${leaseMs} * interval '1 ms', read_at = clock() - ${ms} * interval '1 ms' where reference is not null`,
+    );
+  };
+  const invariant = 'results of an accepted batch that a monitor reads come';
+  await readFor(STALLED_MS - 15_000);
+  expect(await stalled('accepted', 'read')).toBeUndefined();
+  expect(await broken()).not.toContain(invariant);
+  expect((await muster.client.explain('asked')).text).toMatch(/its results are being read: the last came 4\d s ago/);
+
+  await readFor(STALLED_MS + 5_000);
+  const { name, ms, workflowId } = (await stalled('accepted', 'read'))!;
+  const explained = await muster.client.explain('asked');
+  expect(explained).toMatchObject({ waitsFor: 'poll', nextStepInMs: null });
+  expect(explained.text).toMatch(/the read of its results has stalled: none has come for 6\d s\. .*poll\.idleMs/);
+  expect(name).toBe(String(explained.facts.batch!.id));
+  expect(ms).toBeGreaterThan(STALLED_MS);
+  expect(workflowId).toBe(`${muster.prefix}/monitor/accepted`);
+  expect(await stalled('told', 'read')).toBeUndefined(); // another handler's
+  expect(await broken()).toContain(invariant);
+  expect((await muster.client.batch(explained.facts.batch!.id))!.readAt).not.toBeNull();
+  await eventually(async () => (await gauge('muster_stalled', 'read')) === 1, { everyMs: 300 });
+  expect(await gauge('muster_oldest_stalled_seconds', 'read')).toBeGreaterThan(STALLED_MS / 1_000);
+  expect(await whatStands()).toEqual([]);
+  expect(await printed('accepted')).toMatch(
+    new RegExp(`STALLED: read of batch ${name} has brought no result for \\d+ s`),
+  );
+
+  await readFor(STALLED_MS + 5_000, -1_000); // its reader is gone: a matter of the monitor
+  expect(await stalled('accepted', 'read')).toBeUndefined();
+  expect(await broken()).not.toContain(invariant);
+  expect((await muster.client.batch(explained.facts.batch!.id))!.readAt).toBeNull();
+});
+
 test('what has a sign of a look within a minute is being worked on, however late it is', async () => {
   await looked();
   await AGE['monitor']!(3_600_000);

@@ -1,6 +1,6 @@
 import type { BatchPart, ExplainFacts, Reason } from './facts';
 import { waitForLeader } from './leader';
-import { askedAgain } from './question';
+import { askedAgain, isRead } from './question';
 import { overdueCall, isStalled } from './stalled';
 import { formatDuration } from '../duration';
 import { because, count, ifLate } from './format';
@@ -22,7 +22,7 @@ export const explainBatch = (facts: ExplainFacts): Reason => {
   if (batch.reference !== null)
     return {
       waitsFor: 'poll',
-      inMs: batch.pollInMs,
+      inMs: isRead(batch) ? null : batch.pollInMs,
       text: `The downstream accepted batch ${batch.id} as "${batch.reference}"${askedAgain(batch)}.`,
     };
   if (batch.refused)

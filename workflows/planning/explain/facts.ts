@@ -182,6 +182,8 @@ export interface BatchPart {
   pollInMs: number | null;
   /** Milliseconds until the batch is parked, however often it is polled. */
   pollEndsInMs: number | null;
+  /** Milliseconds since the read of its results last got on; absent or null: they are not read. */
+  readAgoMs?: number | null;
   refused: boolean;
   refusals: number;
   error: string | null;

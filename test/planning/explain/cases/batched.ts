@@ -176,6 +176,33 @@ export const BATCHED_CASES: Case[] = [
     60_000,
     /the next poll is in 60 s\.$/,
   ],
+  ...(
+    [
+      ['accepted, being read', 4_000, 'its results are being read'],
+      ['accepted, read slowly', 59_000, 'its results are being read: the last came 59 s ago'],
+      [
+        'accepted, its read hangs',
+        60_000,
+        "the read of its results has stalled: none has come for 60 s. It is given up and repeated after poll.idleMs without one; check the downstream, and the handler's results()",
+      ],
+    ] as const
+  ).map(([what, readAgoMs, text]): Case => [
+    what,
+    { state: 'in-progress', batch: { attempt: 2, dispatched: false, reference: 'r', pollInMs: 6_000, readAgoMs } },
+    'poll',
+    null,
+    new RegExp(`accepted batch 7 as "r"; ${text.replaceAll(/[().]/g, '\\$&')}\\.$`),
+  ]),
+  [
+    'accepted, whose reader died',
+    {
+      state: 'in-progress',
+      batch: { attempt: 2, dispatched: false, reference: 'r', pollInMs: -6_000, readAgoMs: 70_000 },
+    },
+    'poll',
+    0,
+    /its next poll was due 6 s ago\.$/,
+  ],
   [
     'accepted, to be told',
     {
