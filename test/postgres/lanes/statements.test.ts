@@ -182,6 +182,18 @@ describe('a batch that the downstream has accepted', () => {
     expect(await pendingOf(lane)).toBe(after);
   });
 
+  test('is not being read any more, if it was before it was sent again', async () => {
+    const lane = await rows.lane(place, 'accepted anew');
+    const batch = await rows.laneBatch(lane, {
+      seq: 1,
+      status: STATUSES.submitted,
+      batch: { ...CALLED, read_at: at(-MINUTE) },
+    });
+    await accept(batch);
+    const read = await rows.query('select read_at from batch where id = $1', [batch]);
+    expect(read).toEqual([{ read_at: null }]);
+  });
+
   test('is not pending in a lane that it has left', async () => {
     const lane = await rows.lane(place, 'accepted late');
     const batch = await rows.laneBatch(lane, { seq: 1, status: STATUSES.skipped, batch: CALLED });
