@@ -146,9 +146,8 @@ export class Conclusions {
   }
 
   private async renew(): Promise<void> {
-    const held = [...this.inHand].map(([id, attempt]) => {
-      return { id, attempt, error: null, readAgoMs: this.steps.quietMs(id) };
-    });
+    const readAgoMs = (id: number): number => this.steps.quietMs(id);
+    const held = [...this.inHand].map(([id, attempt]) => ({ id, attempt, error: null, readAgoMs: readAgoMs(id) }));
     if (held.length > 0) await putOffPolls(this.deps.pool, held, LEASE_MS);
   }
 

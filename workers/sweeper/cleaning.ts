@@ -29,8 +29,13 @@ interface Options {
   deleteExpired?: (pool: Pool, limit: number) => Promise<number>;
 }
 
-/** Deletes what is kept no longer: nodes, dispatches, tasks, targets, lanes, leaders, objects. */
+/**
+ * Deletes what is kept no longer: nodes, dispatches, tasks, targets, lanes, leaders, objects. Beside
+ * the sweeper's rounds: a deletion may wait for a lock, or for the disk, and nothing else is to.
+ */
 export class Cleaning {
+  private running: Promise<void> | null = null;
+  private failure: unknown;
   private readonly retention: Retention;
   private readonly objects: UnneededObjects;
   private readonly unused = new UnusedRows();
@@ -39,6 +44,19 @@ export class Cleaning {
     const { pool, log, sealer = null, keepOutcomesMs } = options;
     this.retention = new Retention(undefined, { keepOutcomesMs, notesObjects: sealer?.deletesObjects === true });
     this.objects = new UnneededObjects({ pool, log, sealer });
+  }
+
+  /**
+   * Begins to delete, unless that is being done. Rejects once for each time that it failed since
+   * the last call.
+   */
+  async begin(counts: SweepCounts): Promise<void> {
+    const { failure } = this;
+    this.failure = undefined;
+    this.running ??= this.round(counts)
+      .catch((error: unknown) => void (this.failure = error))
+      .finally(() => (this.running = null));
+    if (failure !== undefined) throw failure;
   }
 
   async round(counts: SweepCounts): Promise<void> {
@@ -57,8 +75,9 @@ export class Cleaning {
     counts.deletedLeaders += leaders;
   }
 
-  /** Waits for objects that are being deleted. */
-  stop(): Promise<void> {
-    return this.objects.stop();
+  /** Waits for what is being deleted. */
+  async stop(): Promise<void> {
+    await this.running;
+    await this.objects.stop();
   }
 }

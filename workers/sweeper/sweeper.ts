@@ -179,7 +179,7 @@ export class Sweeper {
     await this.step('stuck runs', async () => this.stuck.look(await this.silent.list(), this.counts));
     await this.step('ended monitors', () => this.endedMonitors.look(this.counts));
     this.bulk.begin(this.counts);
-    await this.step('retention', () => this.cleaning.round(this.counts));
+    await this.step('retention', () => this.cleaning.begin(this.counts));
     await this.step('fan-outs', () => this.fanouts.look(this.counts));
     await this.step('ended executions', () => this.executions.reap(this.counts));
   }

@@ -86,11 +86,36 @@ test('who has long been in touch with the store takes an old sign of life for wh
 });
 
 test('a round that takes longer than the lease keeps it', async () => {
-  const slow = begin('slow', { deleteExpired: () => sleep(9_000, 0) });
-  await eventually(() => slow.counts.rounds === 1);
+  const slow = begin('slow');
+  await eventually(() => slow.counts.rounds > 0);
+  const locking = await database.pool.connect();
+  await locking.query('begin');
+  await locking.query('lock table delayed');
   const other = begin('other');
-  await eventually(() => slow.counts.rounds === 2, { timeoutMs: 20_000 });
+  const { rounds } = slow.counts;
+  await sleep(9_000);
+  await locking.query('rollback');
+  locking.release();
+  expect(slow.counts.rounds).toBeLessThan(rounds + 2);
+  await eventually(() => slow.counts.rounds > rounds + 1);
   expect(other.counts.rounds).toBe(0);
+});
+
+test('deletions that take long hold up no round, and are begun one at a time', async () => {
+  let [begun, ended] = [0, 0];
+  const deleteExpired = async () => {
+    begun++;
+    await sleep(3_000);
+    ended++;
+    return 0;
+  };
+  const sweeper = begin('deletes', { deleteExpired });
+  await eventually(() => begun === 1);
+  const { rounds } = sweeper.counts;
+  await eventually(() => sweeper.counts.rounds > rounds + 3, { timeoutMs: 2_500 });
+  expect([begun, ended]).toEqual([1, 0]);
+  await sweeper.stop();
+  expect(ended).toBe(begun);
 });
 
 /** The lease as one process keeps it, whose statements can hang. */
