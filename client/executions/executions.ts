@@ -8,6 +8,7 @@ import { AcceptedExecution, askAnswer } from './accepted';
 import type { ExecuteOptions, Template } from './check';
 import type { ArgumentLists } from './execute';
 import { storeExecution } from './execute';
+import type { ExecutionFilter } from './handle';
 import { Execution, executions } from './handle';
 import type { ExecutionView } from './views';
 import { PAGE_MAX } from '../../workflows/planning/pages';
@@ -55,9 +56,9 @@ export class Executions {
 
   /**
    * Returns executions, newest first: at most `limit`, 1 to 1,000, default 20; with `tenant` only
-   * those that were marked as its own.
+   * those that were marked as its own, and with `functions` besides only those of these functions.
    */
-  async list({ limit = 20, tenant }: { limit?: number; tenant?: string } = {}): Promise<ExecutionView[]> {
-    return executions(this.connection, checkWhole('limit', limit, 1, PAGE_MAX), tenant);
+  async list({ limit = 20, ...filter }: ExecutionFilter & { limit?: number } = {}): Promise<ExecutionView[]> {
+    return executions(this.connection, checkWhole('limit', limit, 1, PAGE_MAX), filter);
   }
 }

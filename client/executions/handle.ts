@@ -261,15 +261,25 @@ const notFound = (id: string): Error => new NotFoundError('execution', id, RETEN
 /** Of the settings of listed executions: a template may have megabytes. */
 const LISTED_BYTES = 8_388_608;
 
+/** Which executions are listed. */
+export interface ExecutionFilter {
+  /** Only those that were marked as this tenant's. */
+  tenant?: string;
+  /**
+   * With `tenant`: only those of these functions, each a name, or the beginning of names with a `*`.
+   */
+  functions?: readonly string[];
+}
+
 export const executions = async (
   client: ClientContext,
   limit: number,
-  tenant?: string,
+  { tenant, functions }: ExecutionFilter,
 ): Promise<views.ExecutionView[]> => {
   await client.ready();
   const page = { limit, maxBytes: LISTED_BYTES };
   const rows = await (tenant === undefined
     ? listExecutions(client.pool, page)
-    : listExecutionsOf(client.pool, tenant, page));
+    : listExecutionsOf(client.pool, tenant, functions ?? null, page));
   return rows.map((row) => viewOf(row, isStalled(row, client.prefix) ?? row.note));
 };

@@ -60,14 +60,14 @@ export const handlerOfBulk = async (db: Queryable, id: string): Promise<string |
   return rows[0]?.handler ?? null;
 };
 
-/** Says whether there is an execution with this id that is the tenant's. */
-export const isExecutionOf = async (db: Queryable, id: string, tenant: string): Promise<boolean> => {
-  const { rows } = await db.query({
-    name: 'is-execution-of',
-    text: 'select from execution where id = $1 and tenant = $2',
+/** Returns the function of an execution of the tenant; null: the tenant has no such execution. */
+export const functionOfExecution = async (db: Queryable, id: string, tenant: string): Promise<string | null> => {
+  const { rows } = await db.query<{ functionId: string }>({
+    name: 'function-of-execution',
+    text: 'select function_id as "functionId" from execution where id = $1 and tenant = $2',
     values: [id, tenant],
   });
-  return rows.length > 0;
+  return rows[0]?.functionId ?? null;
 };
 
 /**

@@ -71,16 +71,23 @@ export const listExecutions = async (db: Queryable, { limit, maxBytes }: Executi
   return rows;
 };
 
-/** Returns executions of a tenant, newest first. */
+/**
+ * Returns executions of a tenant, newest first; where `functions` is not null, of those whose names
+ * are in it or begin as one with a `*` says.
+ */
 export const listExecutionsOf = async (
   db: Queryable,
   tenant: string,
+  functions: readonly string[] | null,
   { limit, maxBytes }: ExecutionsPage,
 ): Promise<ExecutionRow[]> => {
+  const isNamed = `exists (
+      select from unnest($4::text[]) name
+      where case when right(name, 1) = '*' then starts_with(function_id, left(name, -1)) else function_id = name end)`;
   const { rows } = await db.query<ExecutionRow>({
     name: 'list-executions-of',
-    text: listing('tenant = $3'),
-    values: [limit, maxBytes, tenant],
+    text: listing(`tenant = $3 and ($4::text[] is null or ${isNamed})`),
+    values: [limit, maxBytes, tenant, functions],
   });
   return rows;
 };

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { upsertTenant } from '../../postgres/api/tenant';
 import { insertToken, SCOPES } from '../../postgres/api/token';
 import type { Route } from '../../workers/api/route';
@@ -157,6 +158,42 @@ test('lists and lookups show a tenant its own part, all of it', async () => {
 });
 const ownExecutions = async (tenant: string): Promise<unknown[]> =>
   (await world.database.pool.query('select from execution where tenant = $1', [tenant])).rows;
+
+test('a token of a tenant and some handlers starts and sees executions of functions with these names alone', async () => {
+  const token = await make({ tenant: 'acme', handlers: ['nar*', 'resize'] });
+  const start = (by: string, functionId: string, more: object = {}) =>
+    world.call('POST /v1/executions', {
+      token: by,
+      body: { template: { function_id: functionId, method: 'GET' }, arguments: [['https://a.example/']] },
+      ...more,
+    });
+  const before = (await ownExecutions('acme')).length;
+  for (const name of ['f', 'http', 'na', 'Narrow', 'resize2', ' resize', 'resize*', '*', randomUUID()])
+    for (const more of [{}, { key: `run-${encodeURIComponent(name)}` }, { headers: { 'dry-run': 'true' } }]) {
+      const { status, text } = await start(token, name, more);
+      tally.add(`execute ${name} ${JSON.stringify(more)}`, status === 404 ? null : `${status} ${text}`);
+    }
+  expect(await ownExecutions('acme')).toHaveLength(before);
+  const own = [await start(token, 'narrow'), await start(token, 'resize')].map(({ status, body }) => {
+    expect(status).toBe(202);
+    return body.request_id as string;
+  });
+  const { body: other } = await start(tokens.acme, 'http');
+  const table = attacks({ batch: 0, execution: other.request_id, fanout: '', bulk: '', callback: 0 });
+  for (const { id, method } of world.api.routes.filter(({ path }) => path.startsWith('/v1/executions/{')))
+    for (const [path] of table[id]!) {
+      const asked = { token, body: method === 'GET' ? undefined : {} };
+      const { status, text } = await world.call(`${method} ${path}`, asked);
+      tally.add(`${id} ${path} of another function`, status === 404 ? null : `${status} ${text}`);
+    }
+  expect((await world.call(`GET /v1/executions/${other.request_id}`, { token: tokens.acme })).body.state).toBe(
+    'created',
+  );
+  for (const id of own) expect((await world.call(`GET /v1/executions/${id}`, { token })).status).toBe(200);
+  const { body: list } = await world.call('GET /v1/executions?limit=2', { token });
+  expect(list.executions.map(({ id }: { id: string }) => id)).toEqual(own.toReversed());
+  tally.expectNoneThrough(150);
+});
 
 test('a token of one handler does all there is with it', async () => {
   const call = (route: string, body?: unknown) => world.call(route, { token: tokens.narrow, body });

@@ -19,6 +19,8 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   maxWaitS: number;
   /** The tenant of a limited token: what is made is marked with it, and only that is listed. */
   tenant?: string;
+  /** Only executions of these functions are listed: their names, or beginnings with a `*`. */
+  functions?: readonly string[];
   /** What the names in a list must begin with. */
   prefix?: string;
   /** Holds a limited token's tasks to its tenant's quotas. */

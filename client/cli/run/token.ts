@@ -16,8 +16,8 @@ created. A revoked or expired token is refused within 2 s, and ends its streams.
 needs one, also of an API that was started with --open; revoking the last one does not open it again.
 
 A token of a tenant sees and makes only what is the tenant's: tasks and lanes whose names begin with "<tenant>/", and
-executions and fan-outs that it made. A token with --handler reaches only those handlers. Anything else is answered as
-if it did not exist.`;
+executions and fan-outs that it made. A token with --handler reaches only those handlers, and executions of functions
+with these names: --handler http, for example. Anything else is answered as if it did not exist.`;
 
 const scopesOption = (text: string): Scope[] => {
   const scopes = text.split(',').map((scope) => scope.trim());

@@ -73,8 +73,12 @@ const list = route({
   answer: { status: 200, schema: z.object({ executions: z.array(contracts.executionView) }), description: 'Newest' },
   problems: [],
   isLarge: true,
-  run: async ({ client, query, tenant }) => ({
-    executions: await client.executions({ ...query, ...(tenant === undefined ? {} : { tenant }) }),
+  run: async ({ client, query, tenant, functions }) => ({
+    executions: await client.executions({
+      ...query,
+      ...(tenant === undefined ? {} : { tenant }),
+      ...(functions === undefined ? {} : { functions }),
+    }),
   }),
 });
 

@@ -10,7 +10,7 @@ export interface Limits {
    * executions and fan-outs are marked with it. Null: no limit.
    */
   tenant: string | null;
-  /** Names of handlers, or their beginnings with a `*`; null: all. */
+  /** Names of handlers, and of functions of executions, or their beginnings with a `*`; null: all. */
   handlers: readonly string[] | null;
 }
 
@@ -43,6 +43,11 @@ export class Bounds {
 
   handler(name: string): void {
     if (!isAllowed(this.limits.handlers, name)) throw notFound('handler', name);
+  }
+
+  /** Throws unless its executions may run it: a function is named among the handlers. */
+  function(id: string): void {
+    if (!isAllowed(this.limits.handlers, id)) throw notFound('function', id);
   }
 
   /** Throws for tenants, which share a handler with others. */
@@ -120,8 +125,9 @@ export class Bounds {
     if (!(await this.isOwnExecution(id))) throw notFound('execution', id);
   }
 
-  isOwnExecution(id: string): Promise<boolean> {
-    return owners.isExecutionOf(this.pool, id, this.tenant());
+  async isOwnExecution(id: string): Promise<boolean> {
+    const functionId = await owners.functionOfExecution(this.pool, id, this.tenant());
+    return functionId !== null && isAllowed(this.limits.handlers, functionId);
   }
 
   /** Returns how many items an own execution has whose list is not complete; null: none is such. */

@@ -143,7 +143,9 @@ const fixHead: Check = async (within, call) => {
 const execute: Check = async ({ bounds, quotas }, call) => {
   const tenant = bounds.tenant();
   const { keyId: id } = call;
-  const lists = (call.body as ExecuteRequest).arguments.length;
+  const { template, arguments: given } = call.body as ExecuteRequest;
+  bounds.function(template.function_id);
+  const lists = given.length;
   const sent = id === undefined ? null : await bounds.itemsSent(id);
   if (sent !== null) await quotas.items(tenant, Math.max(0, lists - sent));
   else if (id === undefined || !(await bounds.isOwnExecution(id))) await quotas.execution(tenant, lists);
@@ -170,6 +172,10 @@ const items: Check = async ({ bounds }, call) => {
   await bounds.fanouts(ids.flatMap((id) => parseItemId(id)?.fanout ?? []));
 };
 
+const listExecutions: Check = ({ bounds }, call) => {
+  const { handlers } = bounds.limits;
+  return { ...call, tenant: bounds.tenant(), ...(handlers === null ? {} : { functions: handlers }) };
+};
 const listed: Check = ({ bounds }, call) => ({ ...call, tenant: bounds.tenant() });
 const listLanes: Check = ({ bounds }, call) => {
   bounds.tenant();
@@ -253,7 +259,7 @@ export const REACH: Readonly<Record<string, Check>> = {
   readItems: items,
   reapFanouts: shared,
   execute,
-  listExecutions: listed,
+  listExecutions,
   getExecution: execution,
   getProgress: execution,
   watchExecution: execution,
