@@ -7,7 +7,10 @@ export const auditView = z
     at: time,
     who: z.string().describe('A token with its name, or the user and machine of a client or command'),
     door: z.enum(['client', 'cli', 'api']),
-    origin: z.string().nullable().describe('Address of the caller over HTTP'),
+    origin: z
+      .string()
+      .nullable()
+      .describe('Address of the caller over HTTP; of a client that may only submit, its database user'),
     verb: z.string(),
     subject: z.string(),
     detail: z.record(z.string(), z.unknown()).describe('What was asked for'),

@@ -2,9 +2,11 @@ import { defineHandler } from '../../../handlers';
 import { registerHandler } from '../../../postgres/grouping/handler';
 import { registerTargets } from '../../../postgres/grouping/target';
 import { ROLES, rolesSql } from '../../../postgres/migrating/roles';
+import { concludeAudit, insertAudit, readAudit } from '../../../postgres/operations/audit';
 import type { Client } from '../../../postgres/pool';
 import type { TestDatabase } from '../../helpers/database';
 import { createDatabase } from '../../helpers/database';
+import { Tally } from '../tally';
 
 /** What `muster_submit` may write, column by column; and what it must not decide for others. */
 
@@ -69,6 +71,7 @@ const WRITABLE: Readonly<Record<string, readonly [inserts: string, updates: stri
   work_item: ['arguments content_id copy execution_id position', ''],
 };
 
+const tally = new Tally('the audit, as a submitter');
 let database: TestDatabase;
 let submitter: Client;
 beforeAll(async () => {
@@ -114,6 +117,46 @@ test('a submitter marks no target as unused, and takes the mark away by a look-u
   expect(await registerTargets(submitter, 1, ['a'], ['0'])).toMatchObject([{ id: target!.id, key: 'a' }]);
   const { rows } = await database.pool.query('select unused_at from target');
   expect(rows).toEqual([{ unused_at: null }]);
+});
+
+test('a submitter concludes no change of another, and writes none in the name of another door', async () => {
+  const { pool } = database;
+  const entry = { verb: 'pause', subject: 'handler jobs', detail: '{}' };
+  const ofApi = { ...entry, who: 'token 1 (operate)', door: 'api', origin: '10.0.0.1' } as const;
+  const open = [
+    await insertAudit(pool, ofApi),
+    await insertAudit(pool, { ...entry, who: 'ada@ops', door: 'cli', origin: null }),
+    await insertAudit(pool, { ...entry, who: 'app@web', door: 'client', origin: 'database user another' }),
+  ];
+  const outcomes = async () => (await pool.query('select id, outcome from audit order by id')).rows;
+  const before = await outcomes();
+  for (const where of [...open.map((id) => `id = ${id}`), 'true', 'id > 0'])
+    for (const set of [`outcome = 'done'`, `outcome = 'FORGED', answer = '{}'`, 'outcome = null']) {
+      const text = `update audit set ${set} where ${where}`;
+      const said = await submitter.query(text).then(({ rowCount }) => rowCount, String);
+      tally.add(text, said === 0 ? null : String(said));
+    }
+  for (const forged of [ofApi, { ...ofApi, origin: null }, { ...ofApi, door: 'cli' } as const]) {
+    const said = await insertAudit(submitter, forged).then(() => 'written', String);
+    tally.add(`an entry of ${forged.door}, ${forged.origin}`, /row-level security/.test(said) ? null : said);
+  }
+  expect(await outcomes()).toEqual(before);
+  const own = await insertAudit(submitter, { ...entry, who: 'app@web', door: 'client', origin: null });
+  await concludeAudit(submitter, own, { outcome: 'NOT_FOUND', answer: null });
+  const [{ user }] = (await submitter.query('select session_user as user')).rows as [{ user: string }];
+  expect(await readAudit(pool, { before: null, limit: 1, who: null, subject: null })).toMatchObject([
+    { id: own, origin: `database user ${user}`, outcome: 'NOT_FOUND' },
+  ]);
+  const worker = await pool.connect();
+  try {
+    await worker.query(`set role ${ROLES.worker}`);
+    for (const id of [...open, await insertAudit(worker, ofApi)])
+      await concludeAudit(worker, id, { outcome: 'done', answer: null });
+  } finally {
+    worker.release(true);
+  }
+  expect((await outcomes()).filter(({ outcome }) => outcome === 'done')).toHaveLength(4);
+  tally.expectNoneThrough(18);
 });
 
 test('no role moves the clock: not by a setting, and so deletes no entry of the audit', async () => {
