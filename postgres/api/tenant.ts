@@ -82,14 +82,23 @@ export interface Backlog {
   targets: [handler: string, key: string][];
 }
 
-/** Counts the tasks that wait and whose ids begin with `prefix`. Reads every task that waits. */
+/**
+ * Counts the tasks that wait and whose ids begin with `prefix`: also those of batches of lanes that
+ * were not sent. Their bytes are also those of labels, dependencies, and of their batches' keys.
+ * Reads every task that waits.
+ */
 export const readBacklog = async (db: Queryable, prefix: string, maxTargets: number): Promise<Backlog> => {
   const { rows } = await db.query<Backlog>({
     name: 'read-tenant-backlog',
     text: `
-with waiting as (
+with unsent as materialized (
+  select s.batch_id, s.target_id, s.reads || s.writes as keys
+  from lane_batch s join lane l on l.id = s.lane_id
+  where s.status in (0 /* unsubmitted */, 1 /* delayed */) and starts_with(l.service, $1)
+),
+waiting as (
   select w.target_id, count(*) as n, sum(t.bytes + coalesce(octet_length(array_to_string(l.tags, '')), 0)
-    + coalesce(octet_length(l.metadata::text), 0)) as bytes
+    + coalesce(octet_length(l.metadata::text), 0) + coalesce(d.bytes, 0)) as bytes
   from (
     select target_id, seq
     from queue
@@ -102,15 +111,24 @@ with waiting as (
     union all
     select target_id, seq
     from held
+    union all
+    select u.target_id, m.seq
+    from unsent u join batch b on b.id = u.batch_id cross join unnest(b.members) m (seq)
   ) w
   join task t on t.seq = w.seq
   left join task_label l on l.seq = w.seq
+  left join lateral (
+    select sum(octet_length(needs_id)) as bytes
+    from task_dependency
+    where seq = w.seq
+  ) d on true
   where starts_with(t.id, $1)
   group by w.target_id
 )
 select
   coalesce(sum(n), 0)::float8 as queued,
-  coalesce(sum(bytes), 0)::float8 as bytes,
+  (coalesce(sum(bytes), 0)
+    + (select coalesce(sum(octet_length(array_to_string(keys, ''))), 0) from unsent))::float8 as bytes,
   (
     select coalesce(jsonb_agg(jsonb_build_array(h.name, g.key)), '[]'::jsonb)
     from (select target_id from waiting limit $2) few

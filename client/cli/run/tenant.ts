@@ -42,7 +42,7 @@ export const tenantCommand = (): Command =>
         .description('Create a tenant, or set its quotas; those left out are unlimited.')
         .argument('<name>', 'name of the tenant', nameArgument)
         .option('--max-queued <n>', 'tasks that wait', quota)
-        .option('--max-bytes <n>', 'bytes of their payloads, tags and metadata', quota)
+        .option('--max-bytes <n>', 'bytes of their payloads, tags, metadata, dependencies and state keys', quota)
         .option('--max-targets <n>', 'targets with such tasks, at most 100,000', quotaOfInt)
         .option('--max-executions <n>', 'executions that have not ended', quotaOfInt)
         .option('--max-items <n>', 'unfinished fan-outs, and items of those and of executions', quota)

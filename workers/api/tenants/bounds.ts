@@ -97,8 +97,12 @@ export class Bounds {
   async lane(service: string): Promise<void> {
     if (!service.startsWith(this.prefix)) throw notFound('lane', service);
     if (this.limits.handlers === null) return;
-    const handler = await owners.handlerOfLane(this.pool, service);
+    const handler = await this.handlerOfLane(service);
     if (handler === null || !isAllowed(this.limits.handlers, handler)) throw notFound('lane', service);
+  }
+
+  handlerOfLane(service: string): Promise<string | null> {
+    return owners.handlerOfLane(this.pool, service);
   }
 
   /** Returns the tenant; a token that is limited to handlers alone has none. */

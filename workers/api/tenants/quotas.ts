@@ -53,12 +53,15 @@ export class Quotas {
     return new Quotas(this.pool, this.now, this.usages, true);
   }
 
-  /** Returns what admits the tasks of one submit of this tenant to a handler. */
-  tasks(name: string, handler: string): Admit {
+  /**
+   * Returns what admits the tasks of one submit of this tenant to a handler; with them come so many
+   * bytes of dependencies and state keys.
+   */
+  tasks(name: string, handler: string, besides = 0): Admit {
     return (tasks) =>
       this.take(name, {
         queued: tasks.length,
-        bytes: tasks.reduce((sum, task) => sum + task.bytes + bytesOf(task.labels ?? null), 0),
+        bytes: tasks.reduce((sum, task) => sum + task.bytes + bytesOf(task.labels ?? null), besides),
         targets: tasks.map(({ target }) => `${handler}\n${target}`),
       });
   }
@@ -127,7 +130,10 @@ export class Quotas {
 
 /** As `readBacklog` counts them in the store. */
 const bytesOf = (labels: Labels | null): number =>
-  labels === null ? 0 : [...labels.tags, labels.metadata ?? ''].reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  labels === null ? 0 : bytesOfTexts([...labels.tags, labels.metadata ?? '']);
+
+export const bytesOfTexts = (texts: readonly string[]): number =>
+  texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
 
 const check = (what: string, has: number, more: number, most: number | null): void => {
   if (most === null || more === 0 || has + more <= most) return;

@@ -1,17 +1,12 @@
 import { itemsAdded } from '../../../client/fanouts/fanout';
-import { serviceOf } from '../../../client/lanes/submitInLane';
+import { checkBatch } from '../../../client/lanes/checkBatch';
+import type { TaskInput } from '../../../client/tasks/checkTasks';
 import type { ExecuteRequest } from '../../../workflows/contracts/execution';
 import { parseItemId } from '../../../workflows/planning/fanouts/itemId';
 import { ApiProblem } from '../problem';
 import type { Call } from '../route';
-import type { Bounds } from './bounds';
-import type { Quotas } from './quotas';
-
-/** What a limited token's call is checked by. */
-export interface Within {
-  bounds: Bounds;
-  quotas: Quotas;
-}
+import type { Named, Within } from './admission';
+import { admission, newTasks } from './admission';
 
 /**
  * Checks a call of a token that is limited, and may return another one in its place: with fewer
@@ -50,59 +45,27 @@ const fanout: Check = ({ bounds }, call) => bounds.fanouts([partsOf<{ fanout: st
 
 const withBody = (call: Call, more: object): Call => ({ ...call, body: { ...(call.body as object), ...more } });
 
-interface Named {
-  id: string;
-  dependsOn?: readonly string[];
-}
-const newTasks = ({ bounds }: Within, field: string, tasks: readonly Named[]): void =>
-  tasks.forEach(({ id, dependsOn = [] }, i) => {
-    bounds.newName(`${field}[${i}].id`, id);
-    dependsOn.forEach((needed, j) => bounds.newName(`${field}[${i}].dependsOn[${j}]`, needed));
-  });
-
-/**
- * Returns what holds the tasks of a tenant to its quotas and its lanes. The first batch of a target
- * binds it to a lane for good: where the handler does not say to which, a tenant could take the
- * targets of others.
- */
-const admission = ({ bounds, quotas }: Within, { client }: Call, name: string): Pick<Call, 'admit'> => {
-  const { tenant } = bounds.limits;
-  if (tenant === null) return {};
-  const quota = quotas.tasks(tenant, name);
-  const handler = client.handler(name);
-  if (!handler.ordered) return { admit: quota };
-  if (handler.service === undefined)
-    throw new ApiProblem(
-      'refused',
-      `handler: expected one that defines \`service\`, got ${name}: in its lanes tenants could take each other's targets.`,
-      { code: 'INVALID_HANDLER' },
-    );
-  return {
-    admit: async (tasks) => {
-      for (const { target, payload } of tasks) bounds.newName('service', serviceOf(handler, target, payload));
-      await quota(tasks);
-    },
-  };
-};
-
 const submitTasks: Check = async (within, call) => {
   const { handler, tasks } = partsOf<{ handler: string; tasks: readonly Named[] }>(call);
   const { bounds } = within;
   bounds.handler(handler);
   newTasks(within, 'tasks', tasks);
-  const needed = [...new Set(tasks.flatMap(({ dependsOn = [] }) => dependsOn))];
+  const all = tasks.flatMap(({ dependsOn = [] }) => dependsOn);
+  const needed = [...new Set(all)];
   const here = new Set(tasks.map(({ id }) => id));
   const elsewhere = needed.filter((id) => !here.has(id));
   const mine = new Set(await bounds.tasks(elsewhere));
   const other = elsewhere.find((id) => !mine.has(id));
   if (other !== undefined) await bounds.task(other);
-  return { ...call, ...admission(within, call, handler) };
+  return { ...call, ...admission(within, call, handler, all) };
 };
 
 interface NamedBatch {
   service: string;
   items: readonly Named[];
   dependsOn?: readonly (number | string)[];
+  reads?: readonly string[];
+  writes?: readonly string[];
 }
 const submitBatches: Check = async (within, call) => {
   const { handler, batches } = partsOf<{ handler: string; batches: readonly NamedBatch[] }>(call);
@@ -113,7 +76,8 @@ const submitBatches: Check = async (within, call) => {
     newTasks(within, `batches[${i}].items`, items);
   });
   await bounds.batches(batches.flatMap(({ dependsOn = [] }) => dependsOn.filter((one) => typeof one === 'number')));
-  return { ...call, ...admission(within, call, handler) };
+  const keys = batches.flatMap(({ reads = [], writes = [] }) => [...reads, ...writes]);
+  return { ...call, ...admission(within, call, handler, keys) };
 };
 
 /** Leaves out ids that are not the caller's, as if there were none. */
@@ -131,9 +95,14 @@ const allTasks: Check = async ({ bounds }, call) => {
 };
 
 const fixHead: Check = async (within, call) => {
-  const { service, items = [] } = partsOf<{ service: string; items?: readonly Named[] }>(call);
+  const { service, items = [] } = partsOf<{ service: string; items?: readonly (Named & TaskInput)[] }>(call);
   await within.bounds.lane(service);
   newTasks(within, 'items', items);
+  const name = items.length === 0 ? null : await within.bounds.handlerOfLane(service);
+  if (name === null) return;
+  // Before the fix begins: it holds a connection, and what counts needs another one.
+  const { tasks } = checkBatch(call.client.handler(name), { service, items });
+  await admission(within, call, name).admit?.(tasks);
 };
 
 /**

@@ -1,0 +1,81 @@
+import type { TenantLimits } from '../../../postgres/api/tenant';
+import { readBacklog, upsertTenant } from '../../../postgres/api/tenant';
+import { insertToken } from '../../../postgres/api/token';
+import { hashToken, newToken } from '../../../workers/api/tokens';
+import { eventually } from '../../helpers/eventually';
+import type { ApiWorld } from '../world';
+import { openWorld } from '../world';
+
+/**
+ * Quotas of tenants in lanes: batches, what replaces one, state keys; and dependencies.
+ *
+ * @slow
+ */
+
+let world: ApiWorld;
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(() => world.stop());
+
+const NO_LIMITS = { maxQueued: null, maxBytes: null, maxTargets: null, maxExecutions: null, maxItems: null };
+const tenant = async (name: string, limits: Partial<TenantLimits>) => {
+  await upsertTenant(world.database.pool, name, { ...NO_LIMITS, ...limits });
+  const token = newToken();
+  const scopes = ['submit', 'read', 'operate'] as const;
+  await insertToken(world.database.pool, { name, hash: hashToken(token), scopes, tenant: name });
+  await eventually(async () => (await world.call(`GET /v1/tasks/${name}%2Fnone`, { token })).status === 404);
+  const call = (route: string, body: unknown) => world.call(route, { token, body });
+  const to = `${name}/s`;
+  const items = (...ids: string[]) => ids.map((id) => ({ id: `${name}/${id}`, payload: { to } }));
+  const batch = (ids: string[], more: object = {}) =>
+    call('POST /v1/handlers/lane/batches', { batches: [{ service: to, items: items(...ids), ...more }] });
+  const stored = () => readBacklog(world.database.pool, `${name}/`, 10);
+  return { call, batch, items, stored };
+};
+/** What is kept in a process is forgotten: it counts anew within a second. */
+const again = async (work: () => Promise<{ status: number; body: unknown }>, expected: object): Promise<void> => {
+  const since = Date.now();
+  await eventually(async () => {
+    expect(await work()).toMatchObject(expected);
+    return Date.now() - since > 2_500;
+  });
+};
+
+test('batches of a lane count until they are sent, and what replaces one counts, too', async () => {
+  const { call, batch, items, stored } = await tenant('lanes', { maxQueued: 3 });
+  const { body, status } = await batch(['1', '2']);
+  expect(status).toBe(200);
+  await again(() => batch(['3', '4']), { status: 429, body: { quota: 'queued tasks', has: 2, limit: 3 } });
+  await world.database.pool.query(
+    `
+with failed as (
+  update batch set state = 5 /* failed */, error = 'no', finished_at = clock() where id = $1), invalid as (
+  update lane_batch set status = 11 /* invalid */ where batch_id = $1)
+update lane_state set halted_by = $1, halted_at = clock(), halt_reason = 'invalid: no'
+where lane_id = (select lane_id from lane_batch where batch_id = $1)`,
+    [body.batches[0].batch],
+  );
+  const fix = (...ids: string[]) => call('POST /v1/lanes/lanes%2Fs/fix', { items: items(...ids) });
+  await eventually(async () => (await stored()).queued === 0);
+  expect(await fix('5', '6', '7', '8')).toMatchObject({ status: 429, body: { quota: 'queued tasks', limit: 3 } });
+  await eventually(async () => (await fix('5', '6', '7')).status === 200);
+  await again(() => batch(['9']), { status: 429, body: { has: 3 } });
+});
+
+test('bytes are those of state keys and of dependencies, too, of the call and of what waits', async () => {
+  const { call, batch, items, stored } = await tenant('keys', { maxBytes: 200 });
+  const keys = (n: number) => ({ reads: ['r'.repeat(n / 2)], writes: ['w'.repeat(n / 2)] });
+  expect(await batch(['1'], keys(190))).toMatchObject({
+    status: 429,
+    body: { quota: 'bytes of queued tasks', has: 0 },
+  });
+  expect((await batch(['1'], keys(100))).status).toBe(200);
+  const before = await stored();
+  expect(before).toMatchObject({ queued: 1, bytes: 15 + 100 });
+  await again(() => batch(['2'], keys(80)), { status: 429, body: { has: 115 } });
+  const held = (id: string, ...dependsOn: string[]) =>
+    call('POST /v1/handlers/items/tasks', { tasks: items(id).map((task) => ({ ...task, dependsOn })) });
+  expect((await held('held', 'keys/1')).status).toBe(200);
+  expect(await stored()).toMatchObject({ queued: 2, bytes: 115 + 15 + 6 });
+});
