@@ -165,3 +165,34 @@ create trigger refuse before update on dispatch for each row execute function re
   await failed;
   expect([calls, await marked()]).toEqual([['a'], 0]);
 }, 30_000);
+
+const leaderIs = async (id: number): Promise<{ state: number; blocked: boolean; kept: boolean }> => {
+  const { rows } = await bench.database.pool.query<{ state: number; blocked: boolean; kept: boolean }>({
+    text: `select state, blocked, expires_at > clock() + interval '8 s' as kept from leader where id = $1`,
+    values: [id],
+  });
+  return rows[0]!;
+};
+
+test('a dispatch vouches for its leader: the lease is renewed while a long call holds its slot', async () => {
+  const letGo = gated('a');
+  const { deps } = await claimed(handler(), 'a');
+  const carrying = carry(deps, new AbortController().signal);
+  await eventually(() => calls.length === 1);
+  await deps.pool.query(
+    `update leader set state = 1, wake_at = null, woken_at = null, expires_at = clock() + interval '5 s'`,
+  );
+  await eventually(async () => (await leaderIs(1)).kept, { timeoutMs: 20_000, what: 'a lease that is renewed' });
+  letGo();
+  expect(await carrying).toMatchObject({ batches: 1 });
+});
+
+test('a dispatch that ends offers its slot to the leader that waits for one', async () => {
+  const orders = handler({ leaders: 2, concurrency: { perTarget: 1, perHandler: 1 } });
+  const { deps } = await claimed(orders, ...Array.from({ length: 8 }, (_, i) => `t${i}`));
+  const other = { ...run, runId: 'other' };
+  expect(await bench.turn(other, 1, { leaderId: 2 })).toMatchObject({ dispatch: null, next: 'waiting' });
+  expect(await leaderIs(2)).toMatchObject({ state: 2, blocked: true });
+  await carry(deps, new AbortController().signal);
+  expect(await leaderIs(2)).toMatchObject({ state: 1, blocked: false });
+});

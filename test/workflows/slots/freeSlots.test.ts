@@ -49,6 +49,18 @@ const stateOf = async ({ leaderId }: Led): Promise<{ state: number; blocked: boo
     )
   ).rows[0]!;
 
+/** Lets another transaction commit just before the next statement of this name runs. */
+const before = (name: string, text: string): void => {
+  const { pool } = bench.database;
+  const query = pool.query.bind(pool) as (statement: { name?: string }) => Promise<unknown>;
+  pool.query = (async (statement: { name?: string }) => {
+    if (statement.name !== name) return query(statement);
+    pool.query = query as never;
+    await pool.query(text);
+    return query(statement);
+  }) as never;
+};
+
 test('a turn that forgets the slots of a dead dispatch, and has no use for them, offers them to the leader that waits [A18]', async () => {
   const [one, other] = await submitToBoth();
   expect((await bench.turn(first, 1, one)).dispatch).toMatchObject({ slots: 1 });
@@ -76,4 +88,23 @@ test('a leader that waits for a slot is left alone while there is none [A18]', a
   await bench.turn(second, 1, other);
   await bench.turn(first, 2, { ...one, live: [dispatch!.no] });
   expect(await stateOf(other)).toEqual({ state: 2, blocked: true });
+});
+
+test('a slot that comes free while a turn publishes that it waits for one is seen by its second look [A18]', async () => {
+  const [one, other] = await submitToBoth();
+  await bench.turn(first, 1, one);
+  before('has-free-slot', 'delete from dispatch');
+  expect(await bench.turn(second, 1, other)).toMatchObject({ dispatch: null, next: 'waiting', again: true });
+});
+
+test('work that comes due while a turn publishes when it looks again is seen by its second look', async () => {
+  const [one] = await submitToBoth();
+  const { pool } = bench.database;
+  await pool.query({
+    text: `update target set due_at = clock() + interval '1 hour' where leader_id = $1`,
+    values: [one.leaderId],
+  });
+  expect(await bench.turn(first, 1, one)).toMatchObject({ dispatch: null, next: 'waiting', again: false });
+  before('is-due-earlier', 'update target set due_at = clock()');
+  expect(await bench.turn(first, 2, one)).toMatchObject({ dispatch: null, next: 'waiting', again: true });
 });
