@@ -204,3 +204,20 @@ test('a service that comes late does not wait for more than one turn of the othe
   expect(served.slice(3)).toContain('late');
   expect(served.slice(0, 3).sort()).toEqual(['a', 'a', 'b']);
 });
+
+test('a lane that becomes ready while a turn publishes that it has nothing to do is seen by its second look', async () => {
+  const run = new Run(1);
+  expect(await run.take()).toMatchObject({ submitters: [], next: 'idle', again: false });
+  await submit('a');
+  await client['connection'].settled();
+  await database.pool.query('update lane_state set ready = false');
+  await database.pool.query('update queuer set state = 0, wake_at = null, woken_at = null');
+  const { pool } = database;
+  const query = pool.query.bind(pool) as (statement: { name?: string }) => Promise<unknown>;
+  // Another transaction commits between the turn's and the look.
+  pool.query = (async (statement: { name?: string }) => {
+    if (statement.name === 'has-unseen-work') await pool.query('update lane_state set ready = true');
+    return query(statement);
+  }) as never;
+  expect(await run.take()).toMatchObject({ submitters: [], next: 'idle', again: true });
+});

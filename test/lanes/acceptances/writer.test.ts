@@ -1,7 +1,9 @@
+import type { Call } from '../../../activities/calls/call';
+import { LaneHome } from '../../../activities/lanes/home';
 import type { LaneWritten } from '../../../activities/lanes/writer';
 import { acceptedWriter } from '../../../activities/lanes/writer';
 import { eventually } from '../../helpers/eventually';
-import { items } from '../downstream';
+import { Downstream, items } from '../downstream';
 import type { LaneStore } from '../laneStore';
 import { openLaneStore } from '../laneStore';
 
@@ -70,4 +72,23 @@ test('an acceptance that comes too late lets nothing go', async () => {
   const written = await accept(ids, [true, true], 2);
   expect(written).toEqual(ids.map(() => ({ written: false, awaited: false, lanes: [] })));
   expect(await ready(waiting)).toEqual([]);
+});
+
+test.each([
+  ['downstream', ['after-downstream']],
+  ['held', []],
+] as const)('an acceptance by a handler whose dependencies are %s lets go %j', async (dependencies, goes) => {
+  const downstream = new Downstream();
+  const handler = downstream.handler({
+    lane: { dependencies },
+    status: () => Promise.resolve([]),
+    results: () => [],
+  });
+  const [id] = await called(dependencies);
+  await submit(`after-${dependencies}`, [id!]);
+  await rest([`after-${dependencies}`]);
+  const call = { batch: { id }, attempt: 1, handler } as unknown as Call;
+  const outcome = { kind: 'accepted', reference: `r-${id}` } as const;
+  expect(await new LaneHome(shop.database.pool).share(call, outcome)).toMatchObject({ kind: 'accept', written: true });
+  expect(await ready([`after-${dependencies}`])).toEqual(goes);
 });

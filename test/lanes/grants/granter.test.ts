@@ -1,9 +1,12 @@
+import type { Client as TemporalClient } from '@temporalio/client';
 import pino from 'pino';
 import { grantLanes } from '../../../activities/lanes/grant';
 import { LaneGranters, split } from '../../../activities/lanes/granter';
 import type { GranterDeps } from '../../../activities/lanes/granter';
 import { grantNext } from '../../../activities/lanes/nextGrants';
 import { DEFAULT_NODE_SETTINGS } from '../../../activities/nodes/settings';
+import { Requests } from '../../../workflows/temporal/requests';
+import { eventually } from '../../helpers/eventually';
 import { Downstream, items } from '../downstream';
 import type { LaneStore } from '../laneStore';
 import { openLaneStore } from '../laneStore';
@@ -52,6 +55,26 @@ describe('a free slot of a process that has the handler `edits` alone', () => {
     const next = await submit('b');
     const granter = new LaneGranters({ ...deps(), prefix: 'p', log } as unknown as GranterDeps).of(0);
     expect(await granter.next({ ...submitter!, isStopping: () => false })).toMatchObject({ id: next });
+  });
+
+  test('has its queuer woken for the other slots that are free, where there is more for them', async () => {
+    await shop.client.setQueuer({ slots: 3 });
+    await submit('a');
+    const [submitter] = await take();
+    await submit('b');
+    await submit('c');
+    await shop.client['connection'].settled();
+    const woken: string[] = [];
+    const workflow = { signalWithStart: (name: string) => (woken.push(name), Promise.resolve()) };
+    const temporal = { withDeadline: (_: number, send: () => Promise<unknown>) => send(), workflow };
+    const requests = new Requests(temporal as unknown as TemporalClient);
+    const granter = new LaneGranters({ ...deps(), prefix: 'p', log, requests }).of(0);
+    // As the turn left it that started the submitter; the wakes of the submits were lost.
+    await shop.database.pool.query('update queuer set state = 0, woken_at = null, wake_at = null, expires_at = null');
+    const next = (): Promise<unknown> => granter.next({ ...submitter!, isStopping: () => false });
+    expect(await next()).not.toBeNull();
+    await eventually(() => woken.length === 1, { timeoutMs: 10_000, what: 'a wake of the queuer' });
+    expect(woken).toEqual(['queuer']);
   });
 
   test.each([
