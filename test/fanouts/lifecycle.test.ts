@@ -1,3 +1,5 @@
+import { notifierWorkflowId } from '../../workflows/naming';
+import { eventually } from '../helpers/eventually';
 import { expectWhole } from '../helpers/whole';
 import type { FanoutShop } from './shop';
 import { chunks, openFanoutShop } from './shop';
@@ -163,3 +165,26 @@ test('one call over many segments and fan-outs, in any order; each completion is
   expect(completed.map(({ userKey }) => userKey).sort()).toEqual(['a', 'b']);
   expect(await stateOf(c)).toBe('open');
 });
+
+test.each(['an ack', 'the seal'])(
+  'the notifier is woken by %s that completes a fan-out with a recipient',
+  async (by) => {
+    const own = await openFanoutShop(2);
+    const notifier = (await own.client.temporal()).workflow.getHandle(notifierWorkflowId(own.client.prefix));
+    const { id } = await own.client.openFanout({ notify: { workflowId: 'nobody' } });
+    const added = await own.client.addItems(id, 2);
+    if (by === 'an ack') await own.client.sealFanout(id);
+    else await own.client.ackItems(added);
+    await expect(notifier.describe()).rejects.toThrow('not found');
+    if (by === 'an ack') await own.client.ackItems(added);
+    else await own.client.sealFanout(id);
+    const isWoken = (): Promise<boolean> =>
+      notifier.describe().then(
+        ({ status }) => status.name === 'RUNNING',
+        () => false,
+      );
+    await eventually(isWoken, { timeoutMs: 20_000, what: 'the notifier' });
+    await notifier.terminate();
+    await own.stop();
+  },
+);

@@ -4,6 +4,7 @@ import { expireFanouts, reapRound } from '../../postgres/fanouts/reap';
 import { deleteUnusedRecipients } from '../../postgres/sweeper/expired';
 import { endNotification } from '../../postgres/callbacks/notification';
 import { DEFAULT_REAP, FanoutReaper } from '../../workers/sweeper/fanoutReaper';
+import { anotherNode } from '../helpers/anotherNode';
 import { letSessionsMoveClock } from '../helpers/clock';
 import { eventually } from '../helpers/eventually';
 import { expectWhole } from '../helpers/whole';
@@ -199,4 +200,17 @@ test('a look that fails is not repeated with each round', async () => {
   await expect(reaper.look(counts)).rejects.toThrow('look 1');
   await reaper.look(counts);
   expect(looks).toBe(1);
+});
+
+test('the sweeper of a worker keeps to the intervals that its operator has set, in its first round', async () => {
+  const { id } = await filled(false);
+  const sealed = await filled(true);
+  const fanouts = { openIdleMs: 0, sealedIdleMs: null, keepEndedMs: null };
+  const worker = await anotherNode({ database: shop.database, prefix: shop.client.prefix }, [], { fanouts });
+  try {
+    await eventually(async () => (await stateOf(id)) === 'expired', { timeoutMs: 30_000, what: 'an expired fan-out' });
+  } finally {
+    await worker.stop();
+  }
+  expect(await stateOf(sealed.id)).toBe('sealed');
 });
