@@ -1,4 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import pino from 'pino';
+import type { ActivityDeps } from '../../activities/deps';
+import { ChunkItems } from '../../activities/executions/chunkItems';
+import { ExecutionMeters } from '../../activities/executions/meters';
+import { rollCall } from '../../activities/executions/rollCall';
+import { DEFAULT_EXECUTION_SETTINGS } from '../../activities/executions/settings';
+import type { ExecutionSettings } from '../../activities/executions/settings';
 import { closeChunk, giveBackItems, reachChunk, takeChunk } from '../../postgres/executions/chunk';
 import type { CloseReason, GivenBack } from '../../postgres/executions/chunk';
 import { acceptExecution, appendItems, insertExecution } from '../../postgres/executions/execution';
@@ -143,4 +150,69 @@ test('a chunk that was closed is reached no further', async () => {
   const chunk = await lossy.chunk(0);
   await closeChunk(database.pool, chunk.id, 'returned', NODE);
   expect(await reachChunk(database.pool, chunk, 1)).toBe(false);
+});
+
+const reachedOf = async ({ id }: { id: string }): Promise<number | null> => {
+  const { rows } = await database.pool.query<{ reached: string | null }>({
+    text: 'select reached from chunk where id = $1',
+    values: [id],
+  });
+  return rows[0]!.reached === null ? null : Number(rows[0]!.reached);
+};
+
+test('what was lost before begins one by one, each once the results of all before it are stored', async () => {
+  const lossy = await Lossy.begin(2);
+  await lossy.lose(1);
+  const chunk = await lossy.chunk(null);
+  const seen: unknown[] = [];
+  const items = new ChunkItems({
+    pool: database.pool,
+    sealer: null,
+    log: pino({ level: 'silent' }),
+    chunk,
+    concurrency: 4,
+    stop: new AbortController().signal,
+    flush: async () => void seen.push(['stored', await reachedOf(chunk)]),
+  });
+  for await (const { position } of items.announced(true)) seen.push([position, await reachedOf(chunk)]);
+  expect(seen).toEqual([
+    ['stored', null],
+    [0, LOST_BEFORE],
+    ['stored', LOST_BEFORE],
+    [1, LOST_BEFORE + 1],
+  ]);
+});
+
+/** Takes the turn of a workflow that knows of no chunk. */
+const takeTurnOf = (executionId: string, turn: number, executions: Partial<ExecutionSettings>) => {
+  const deps: Partial<ActivityDeps> = {
+    pool: database.pool,
+    executions: { ...DEFAULT_EXECUTION_SETTINGS, ...executions },
+    meters: new ExecutionMeters(),
+  };
+  const known = { running: [], undelivered: [], rollCallOver: false, mayPlan: true };
+  return rollCall(deps as ActivityDeps, { batch: true, executionId, runId: 'run', runStartedAtMs: 0, turn, ...known });
+};
+
+test.each([
+  [2, [-2, 1, 2]],
+  [4, [-1, 1, 2]],
+])("a turn gives back what a dead node had by the operator's limit of %i losses", async (maxLosses, item) => {
+  const lossy = await Lossy.begin(1);
+  await lossy.lose(0);
+  const { id } = await lossy.chunk(LOST_BEFORE);
+  await database.pool.query({ text: 'update chunk set expires_at = clock() where id = $1', values: [id] });
+  await takeTurnOf(lossy.id, 10, { maxLosses });
+  expect(await lossy.items()).toEqual([item]);
+});
+
+test('the sweeper wakes an execution half a minute after its own time only', async () => {
+  const lossy = await Lossy.begin(1);
+  expect(await takeTurnOf(lossy.id, 1, { rollCallMs: 7_000 })).toMatchObject({ next: 'roll-call' });
+  const { rows } = await database.pool.query<{ inMs: number }>({
+    text: `select extract(epoch from resume_at - clock())::float8 * 1000 as "inMs" from execution where id = $1`,
+    values: [lossy.id],
+  });
+  expect(rows[0]!.inMs).toBeGreaterThan(30_000);
+  expect(rows[0]!.inMs).toBeLessThanOrEqual(37_000);
 });
