@@ -155,7 +155,7 @@ export class Partitions {
     // Before the lease: afterwards they would be refused. Who waits for it hears of a failure.
     await Promise.all(partitions.map(({ id }) => this.checkpoints.flush(id)));
     try {
-      const given = await withRetries(() => releasePartitions(pool, node, partitions, this.draining ? kept : null));
+      const given = await withRetries(() => releasePartitions(pool, node, partitions, kept));
       log.info({ partitions: given }, 'partitions given up');
       if (given.length > 0) onReleased();
     } catch (error) {

@@ -54,8 +54,8 @@ where l.holder = $1 and l.resource like 'partition/%' and l.expires_at > clock()
 };
 
 /**
- * Gives partitions up immediately. `keptFor`: reserves them, for that time, for a node of this name
- * that is about to come back.
+ * Gives partitions up immediately. `kept`: reserves them, for that time, for a node of this name
+ * that is about to come back; not those that were asked back.
  */
 export const releasePartitions = async (
   db: Queryable,

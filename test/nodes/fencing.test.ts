@@ -203,16 +203,19 @@ describe('a process and what it holds', () => {
     expect(released).toBe(0);
   });
 
-  test('with nothing under way it is given up at once, and whoever asked has it in mind still [B10]', async () => {
-    const epoch = await give('a');
-    let released = 0;
-    const a = open('a', () => released++);
-    await revokePartitions(pool(), [{ partition: P, epoch, wantedBy: 'b', reason: 'test' }]);
-    a.heard([{ id: P, epoch, revoked: true, untilNs: nowNs() + toNs(5_000) }], nowNs());
-    await eventually(() => released === 1);
-    const [row] = await readPartitions(pool(), 1);
-    expect(row).toMatchObject({ holder: null, wantedBy: 'b', keptFor: null, epoch });
-  });
+  test.each([null, 'shop-1'])(
+    'with nothing under way it is given up at once to whoever asked, not kept for the name %s [B10]',
+    async (name) => {
+      const epoch = await give('a');
+      let released = 0;
+      const a = open('a', () => released++, name);
+      await revokePartitions(pool(), [{ partition: P, epoch, wantedBy: 'b', reason: 'test' }]);
+      a.heard([{ id: P, epoch, revoked: true, untilNs: nowNs() + toNs(5_000) }], nowNs());
+      await eventually(() => released === 1);
+      const [row] = await readPartitions(pool(), 1);
+      expect(row).toMatchObject({ holder: null, wantedBy: 'b', keptFor: null, epoch });
+    },
+  );
 
   test('it stops: what it holds is kept for its name, or for nobody', async () => {
     let epoch = await give('a');
