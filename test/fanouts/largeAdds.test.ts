@@ -1,3 +1,5 @@
+import type { ActivityDeps } from '../../activities/deps';
+import { createFanoutActivities } from '../../activities/fanouts/workflowFanouts';
 import type { FanoutShop } from './shop';
 import { openFanoutShop } from './shop';
 
@@ -26,4 +28,14 @@ test.each([
   for (const item of added) last = item;
   expect(last).toBe(`${id}:${Math.ceil(items / segmentSize) - 1}:${(items - 1) % segmentSize}`);
   expect(await client.ackItems(last)).toMatchObject({ acked: 1 });
+});
+
+test('an add of a workflow takes several statements, each with a key of its own, and adds nothing when repeated', async () => {
+  const { client, pool } = shop;
+  const { id } = await client.openFanout({ segmentSize: 8_000 });
+  const { addFanoutItems } = createFanoutActivities({ pool } as ActivityDeps);
+  const added = await addFanoutItems({ id, items: 250_000, key: 'once' });
+  expect(added.reduce((sum, { items }) => sum + items, 0)).toBe(250_000);
+  expect(await addFanoutItems({ id, items: 250_000, key: 'once' })).toEqual(added);
+  expect(await client.getFanout(id)).toMatchObject({ items: 250_000, open: 250_000 });
 });
