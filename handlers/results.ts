@@ -97,6 +97,8 @@ class Tally {
       return index;
     }
     if (typeof id !== 'string') return `expected an id (text) or an index, got ${show(id)} in ${show(item, 400)}`;
+    // Most answers name the tasks in their order; a map is made for the first that does not.
+    if (this.places === undefined && this.tasks[this.read]?.id === id) return this.read;
     this.places ??= new Map(this.tasks.map((task, place) => [task.id, place]));
     return this.places.get(id) ?? `a result for ${show(id)}, which is not in this batch of ${this.tasks.length}`;
   }

@@ -5,13 +5,9 @@ import type { Call } from '../calls/call';
 
 /** Returns the notifications of a batch whose members all succeeded. */
 export const successNotifications = (call: Call): NewNotification[] =>
-  notificationsOf(
-    call,
-    call.members.map((_, index) => index),
-    [],
-    'succeeded',
-    null,
-  );
+  call.members.every(({ recipientId }) => recipientId === null)
+    ? []
+    : notificationsOf(call, [...call.members.keys()], [], 'succeeded', null);
 
 /** Returns one message per batch and recipient, about those members that ended in this call. */
 export const notificationsOf = (

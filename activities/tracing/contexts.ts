@@ -17,16 +17,16 @@ export interface Traced {
 /** Returns the trace contexts under which the members of a batch were submitted. */
 export const tracesOf = (members: readonly Pick<MemberTask, 'trace' | 'tracedAtMs'>[]): Traced[] => {
   const found = new Map<string, Traced>();
-  for (const [place, { trace, tracedAtMs }] of members.entries()) {
-    if (trace === null) continue;
+  members.forEach(({ trace, tracedAtMs }, place) => {
+    if (trace === null) return;
     const known = found.get(trace);
     if (known !== undefined) {
       known.places.push(place);
       known.sinceMs = Math.min(known.sinceMs, tracedAtMs!);
-      continue;
+      return;
     }
     const context = found.size < TRACES_MAX ? parseTraceparent(trace) : null;
     if (context !== null) found.set(trace, { context, sinceMs: tracedAtMs!, places: [place] });
-  }
+  });
   return [...found.values()];
 };

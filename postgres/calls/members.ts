@@ -26,27 +26,19 @@ export interface MemberTask {
  */
 export const readMembers = async (db: Queryable, batchIds: readonly number[]): Promise<MemberTask[]> => {
   const lists = await readLists(db, batchIds);
-  const contents = new Map((await readContents(db, batchIds)).map((content) => [content.seq, content]));
+  const contents = new Map<number, MemberTask>();
+  for (const content of await readContents(db, batchIds)) contents.set(content.seq, content);
   const members: MemberTask[] = [];
   for (const { batchId, counted, seqs, attempts } of lists) {
     const before = attempts === null ? null : elementsOf(attempts);
-    for (const [i, seq] of elementsOf(seqs).entries()) {
-      const content = contents.get(Number(seq));
-      if (content === undefined) throw new Error(`batch ${batchId}: expected a row of its task ${seq}, got none`);
-      const { id, payload, recipientId, version, trace, tracedAtMs } = content;
-      const tried = counted + (before === null ? 0 : Number(before[i]));
-      members.push({
-        batchId,
-        seq: content.seq,
-        id,
-        payload,
-        attempts: tried,
-        recipientId,
-        version,
-        trace,
-        tracedAtMs,
-      });
-    }
+    elementsOf(seqs).forEach((seq, i) => {
+      const member = contents.get(Number(seq));
+      if (member === undefined) throw new Error(`batch ${batchId}: expected a row of its task ${seq}, got none`);
+      // A task is in one batch: its row becomes its member, as copies of thousands cost more.
+      member.batchId = batchId;
+      member.attempts = counted + (before === null ? 0 : Number(before[i]));
+      members.push(member);
+    });
   }
   return members;
 };
@@ -83,10 +75,9 @@ order by b.id`,
   return rows;
 };
 
-type MemberContent = Omit<MemberTask, 'batchId' | 'attempts'>;
-
-const readContents = async (db: Queryable, batchIds: readonly number[]): Promise<MemberContent[]> => {
-  const { rows } = await db.query<MemberContent>({
+/** Their batch and attempts are not read here. */
+const readContents = async (db: Queryable, batchIds: readonly number[]): Promise<MemberTask[]> => {
+  const { rows } = await db.query<MemberTask>({
     name: 'read-member-contents',
     text: `
 select k.seq, k.id, k.payload::text as payload, k.recipient_id as "recipientId", k.version, k.trace,
