@@ -116,7 +116,11 @@ const conclude = async (
   const call = toCall({ handler, home }, { batch, members, attempt });
   const putOff = (inMs: number, reading = {}): Promise<void> =>
     putOffPolls(pool, [{ id: batch.id, attempt, error: null, ...reading }], inMs);
-  const renew = (): void => void putOff(LEASE_MS, { readAgoMs: reader.quietMs() }).catch(() => undefined);
+  const renew = (): void => {
+    const readAgoMs = reader.quietMs();
+    // Whoever reports hangs: the monitor may have the batch again, and this settles nothing then.
+    if (readAgoMs < handler.poll.idleMs) putOff(LEASE_MS, { readAgoMs }).catch(() => undefined);
+  };
   const renewal = setInterval(renew, LEASE_MS / 3);
   const outcome = await readOutcome(call, completion, reader)
     .catch(async (error: unknown) => {

@@ -212,7 +212,6 @@ export class Conclusions {
       }
       this.taken.set(one.batch.id, attempt);
       this.inHand.set(one.batch.id, attempt);
-      this.steps.begin(one.batch, 'waiting');
       this.waiting.push(one);
     }
   }
@@ -288,7 +287,6 @@ export class Conclusions {
         for (const { batch } of this.waiting.splice(0)) {
           this.inHand.delete(batch.id); // their leases pass
           this.taken.delete(batch.id);
-          this.steps.end(batch);
         }
       })
       .finally(() => {

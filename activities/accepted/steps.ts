@@ -1,4 +1,4 @@
-type Step = 'waiting' | 'taking it' | 'reading its results' | 'looking it up' | 'settling it';
+type Step = 'taking it' | 'reading its results' | 'looking it up' | 'settling it';
 
 /** What is being done with a batch, and for how long. */
 export interface ShownStep {
@@ -25,21 +25,21 @@ export class Steps {
     if (one !== undefined) one.gotOnAt = performance.now();
   }
 
-  /** Returns how long ago the batch last got on, in ms; 0: it is not in hand. */
+  /**
+   * Returns how long ago a result of the batch came, in ms; 0: it is not being read, but waits for
+   * its turn, or is being settled.
+   */
   quietMs(id: number): number {
     const one = this.at.get(id);
-    return one === undefined ? 0 : performance.now() - one.gotOnAt;
+    return one?.step === 'reading its results' ? performance.now() - one.gotOnAt : 0;
   }
 
   end({ id }: { id: number }): void {
     this.at.delete(id);
   }
 
-  /** Returns what is being done now; a batch that waits is not shown. */
   shown(): ShownStep[] {
     const now = performance.now();
-    return [...this.at]
-      .filter(([, { step }]) => step !== 'waiting')
-      .map(([batch, { step, since }]) => ({ batch, step, forMs: Math.round(now - since) }));
+    return [...this.at].map(([batch, { step, since }]) => ({ batch, step, forMs: Math.round(now - since) }));
   }
 }

@@ -9,6 +9,14 @@ import type { Queryable } from '../pool';
  */
 
 /**
+ * SQL: the results of batch `b` are being read. Reads are leased for at most 15 s; an older version
+ * polls later, and leaves `read_at` as it is.
+ */
+export const IS_READ = `b.poll_at > clock() and b.poll_at < clock() + interval '20 s'`;
+/** SQL: when their read last got on; null: they are not being read. */
+export const READ_AT = `case when ${IS_READ} then b.read_at end`;
+
+/**
  * Claims the read of a batch's results and returns the attempt number under which they are read;
  * null: another reader has claimed it, or the batch has ended.
  */

@@ -1,5 +1,4 @@
 import { STALLED_EXECUTIONS, STALLED_MONITORS, STALLED_NOTIFIER, STALLED_PARTITIONS } from '../sweeper/overdueWork';
-import { STALLED_READS } from '../sweeper/stalledReads';
 import { STALLED_CARRIED, STALLED_GRANTS } from '../sweeper/uncalled';
 import type { Invariant } from './invariant';
 
@@ -12,11 +11,6 @@ export const stalled: readonly Invariant[] = [
     name: 'a monitor with overdue batches looks',
     passing: true,
     text: `select x.handler from (${STALLED_MONITORS}) x order by 1 limit 20`,
-  },
-  {
-    name: 'results of an accepted batch that a monitor reads come',
-    passing: true,
-    text: `select x.handler, x.batch from (${STALLED_READS}) x order by x.batch limit 20`,
   },
   {
     name: 'a notifier with overdue notifications looks',

@@ -1,3 +1,4 @@
+import { READ_AT } from '../accepted/poll';
 import type { LaneFacts, OpenFacts } from './grant';
 import { openBatches } from './grant';
 import type { Queryable } from '../pool';
@@ -111,7 +112,7 @@ select s.batch_id as "batchId", l.service, h.name as handler, t.key as target, s
   b.n, b.error, b.reference, t.allowed as "targetAllowed", h.allowed as "handlerAllowed",
   (extract(epoch from b.poll_at - clock()) * 1000)::float8 as "pollInMs",
   (extract(epoch from b.poll_until - clock()) * 1000)::float8 as "pollEndsInMs",
-  (extract(epoch from clock() - b.read_at) * 1000)::float8 as "readAgoMs",
+  (extract(epoch from clock() - ${READ_AT}) * 1000)::float8 as "readAgoMs",
   case when s.status < 10 /* open */ then (
     select count(*)::int
     from lane_batch o

@@ -1,3 +1,4 @@
+import { READ_AT } from '../accepted/poll';
 import type { CancellationRow } from '../accepted/cancellation';
 import { CANCELLATION_OF_BATCH } from '../accepted/cancellation';
 import { STACK_OF_BATCH } from '../calls/fault';
@@ -75,7 +76,7 @@ export const readBatch = async (db: Queryable, id: number): Promise<BatchRow | n
 select b.id, h.name as handler, t.key as target, l.name as leader, b.epoch, b.turn, b.state, b.reason, b.n,
   b.n_left as left, b.bytes, b.weight, b.attempt as attempts, b.counted, b.attempt_by as "attemptBy",
   b.attempt_until as "attemptUntil", b.dispatch, b.refusals, b.retry_at as "retryAt", b.reference,
-  b.poll_at as "pollAt", b.poll_until as "pollUntil", case when b.poll_at > clock() then b.read_at end as "readAt",
+  b.poll_at as "pollAt", b.poll_until as "pollUntil", ${READ_AT} as "readAt",
   ${CANCELLATION_OF_BATCH} as cancellation, b.parent_id as parent,
   array(select c.id from batch c where c.parent_id = b.id order by c.id) as children, b.depth, b.refused,
   ${KEY_OF_BATCH} as "idempotencyKey", b.error, ${STACK_OF_BATCH} as stack,

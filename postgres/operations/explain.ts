@@ -1,3 +1,4 @@
+import { READ_AT } from '../accepted/poll';
 import { CANCELLATION_OF_BATCH } from '../accepted/cancellation';
 import { STACK_OF_BATCH } from '../calls/fault';
 import { CALLS_OF_TARGET, WEIGHT_OF_TARGET } from '../limits/inForce';
@@ -86,7 +87,7 @@ const BATCH = `case when b.id is not null then json_build_object('id', b.id, 'n'
   b.attempt, 'dispatched', b.dispatch is not null,
   'attemptBy', b.attempt_by, 'nodeSeenMs', (select -${inMs('n.seen_at')} from node n where n.id = b.attempt_by),
     'attemptEndsInMs', ${inMs('b.attempt_until')}, 'retryInMs', ${inMs('b.retry_at')}, 'reference', b.reference,
-    'pollInMs', ${inMs('b.poll_at')}, 'pollEndsInMs', ${inMs('b.poll_until')}, 'readAgoMs', -${inMs('b.read_at')},
+    'pollInMs', ${inMs('b.poll_at')}, 'pollEndsInMs', ${inMs('b.poll_until')}, 'readAgoMs', -${inMs(READ_AT)},
   'refused', b.refused, 'refusals', b.refusals, 'error', b.error, 'stack', ${STACK_OF_BATCH}, 'cancellation',
     ${CANCELLATION_OF_BATCH}) end`;
 

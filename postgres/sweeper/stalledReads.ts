@@ -1,19 +1,23 @@
+import { IS_READ } from '../accepted/poll';
 import type { Queryable } from '../pool';
 import { LATE } from './attended';
 
-/** Longer than the leases under which results are read: only the index's next entries are looked at. */
-const LEASES = `interval '20 s'`;
+/** Most rows read: the next entries of the index by `poll_at`. */
+const MOST = 10_000;
 
 /**
  * Accepted batches whose results are being read, and have brought none for a minute. The read is
- * given up after the handler's `poll.idleMs`, and a slow downstream is no fault of a worker: so
- * these are named, and no worker counts as unhealthy for them.
+ * given up after the handler's `poll.idleMs`, and a slow downstream is no fault of the product: so
+ * these are named, but `verify` does not count them, and no worker is unhealthy for them.
  */
 export const STALLED_READS = `
 select h.name as handler, b.id as batch, b.read_at as since
-from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id
-where b.reference is not null and b.state = 1 /* open */ and b.poll_at > clock() and b.poll_at < clock() + ${LEASES}
-  and b.read_at < ${LATE}`;
+from (
+  select b.id, b.target_id, b.read_at
+  from batch b
+  where b.reference is not null and b.state = 1 /* open */ and ${IS_READ}
+  order by b.poll_at limit ${MOST}) b join target t on t.id = b.target_id join handler h on h.id = t.handler_id
+where b.read_at < ${LATE}`;
 
 export interface StalledRead {
   handler: string;

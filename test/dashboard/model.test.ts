@@ -16,16 +16,7 @@ const calm: OverviewHandler = {
   holdUntil: null,
   limitsSet: [],
   sharesLimit: null,
-  counts: {
-    created: 0,
-    batched: 0,
-    'in-progress': 0,
-    unknown: 0,
-    succeeded: 10,
-    failed: 0,
-    dead: 0,
-    cancelled: 0,
-  },
+  counts: { created: 0, batched: 0, 'in-progress': 0, unknown: 0, succeeded: 10, failed: 0, dead: 0, cancelled: 0 },
   accepted: 10,
   estimated: false,
   identityHolds: null,
@@ -102,6 +93,13 @@ describe('findings', () => {
       'stalled',
       { stalled: [{ kind: 'leader', name: '2', ms: 65_000, workflowId: 'w', runId: null }] },
       'bad | orders: 1 workflow stalled | The leader 2 has made no progress for 1 min 5 s.',
+    ],
+    [
+      'results that do not come',
+      {
+        stalled: [61_000, 65_000].map((ms) => ({ kind: 'read', name: `${ms}`, ms, workflowId: 'w', runId: null })),
+      },
+      'warn | orders: the results of 2 batches do not come | The read of those of batch 65000 has brought none for 1 min 5 s.',
     ],
     [
       'partitions without a node',

@@ -18,7 +18,9 @@ export const checkHandlers = (
   );
   const served = all.filter((one) => one.served).map(({ handler }) => handler);
   // The notifier and executions are listed with every handler.
-  const stalled = new Map(all.flatMap((one) => one.stalled.map(({ workflowId, ms }) => [workflowId, ms] as const)));
+  const still = all.flatMap((one) => one.stalled);
+  const reads = still.filter(({ kind }) => kind === 'read');
+  const stalled = new Map(still.filter(({ kind }) => kind !== 'read').map(({ workflowId, ms }) => [workflowId, ms]));
   const paused = all.filter((one) => one.paused !== null).map(({ handler }) => handler);
   return [
     unserved.length === 0
@@ -38,6 +40,15 @@ export const checkHandlers = (
           [...stalled].map(([workflowId, ms]) => `${workflowId} has stood for ${Math.round(ms / 1_000)} s`).join('; '),
           'A worker ends such a run and begins it anew within a minute; if none does, look at the log of the workers.',
         ),
+    ...(reads.length === 0
+      ? []
+      : [
+          warning(
+            'results',
+            reads.map(({ name, ms }) => `batch ${name}: none for ${Math.round(ms / 1_000)} s`).join('; '),
+            'Look at the downstream; a read is repeated after poll.idleMs without a result.',
+          ),
+        ]),
   ];
 };
 

@@ -258,6 +258,11 @@ test.each<[what: string, checks: Check[], expected: Partial<Check>[]]>([
     checkHandlers([], [status({ stalled: [stands] }), status({ handler: 'two', stalled: [stands] })]),
     [{ state: 'ok' }, { state: 'failed', says: 'muster/notifier has stood for 61 s' }],
   ],
+  [
+    'results that do not come',
+    checkHandlers([], [status({ stalled: [{ ...stands, kind: 'read', name: '7' }] })]),
+    [{ state: 'ok' }, { state: 'ok' }, { name: 'results', state: 'warning', says: 'batch 7: none for 61 s' }],
+  ],
 ])('%s', (_what, checks, expected) => {
   expect(checks).toEqual(expected.map((one) => expect.objectContaining(one)));
 });

@@ -134,15 +134,6 @@ export const flowPlants = (run: Run): Record<string, Plant[]> => ({
       row: () => ({ handler: 'items' }),
     },
   ],
-  'results of an accepted batch that a monitor reads come': [
-    {
-      plant: ({ open }) =>
-        run(
-          `update batch set reference = 'r', dispatch = null, poll_at = clock() + interval '5 s', read_at = clock() - interval '61 s' where id = ${open}`,
-        ),
-      row: ({ open }) => ({ handler: 'items', batch: open }),
-    },
-  ],
   'a notifier with overdue notifications looks': [
     {
       plant: () => run(`update notification set next_at = clock() - interval '61 s'`),

@@ -35,24 +35,23 @@ class Feed {
 }
 
 const feed = new Feed();
-const jobs = defineHandler<{ to: string }>({
-  name: 'jobs',
-  target: ({ to }) => to,
-  limits: { maxItems: 10 },
-  linger: { lingerMs: 0 },
-  submit: () => Promise.resolve({ status: 'accepted', reference: 'r' }),
-  status: () => Promise.resolve([{ reference: 'r', status: 'done' }]),
-  results: () => Promise.resolve(feed.read()),
-  poll: { everyMs: 100 },
-});
+const jobsOf = (idleMs?: number) =>
+  defineHandler<{ to: string }>({
+    name: 'jobs',
+    target: ({ to }) => to,
+    limits: { maxItems: 10 },
+    linger: { lingerMs: 0 },
+    submit: () => Promise.resolve({ status: 'accepted', reference: 'r' }),
+    status: () => Promise.resolve([{ reference: 'r', status: 'done' }]),
+    results: () => Promise.resolve(feed.read()),
+    poll: { everyMs: 100, ...(idleMs === undefined ? {} : { idleMs }) },
+  });
 let bench: Bench;
-beforeEach(async () => {
-  bench = await openBench([jobs]);
-});
 afterEach(() => bench.stop());
 
 /** Submits two tasks in one batch, which the downstream accepts. */
-const accepted = async () => {
+const accepted = async (jobs = jobsOf()) => {
+  bench = await openBench([jobs]);
   const ids = [randomUUID(), randomUUID()];
   await bench.client.submit(
     'jobs',
@@ -99,10 +98,25 @@ test('a completion from outside whose results do not come is told of as such a r
   expect(await completing).toMatchObject({ results: { ok: 1 } });
 });
 
+test('a completion that hangs for poll.idleMs loses the batch, and settles nothing when it goes on', async () => {
+  const { ids } = await accepted(jobsOf(1_000));
+  id = () => ids[0]!;
+  const completing = bench.client.complete('jobs', { reference: 'r', results: feed.read() });
+  await eventually(async () => (await bench.client.explain(id())).facts.batch!.pollInMs! > 5_000, {
+    what: 'its lease',
+  });
+  const isDue = async () => (await bench.client.explain(id())).facts.batch!.pollInMs! < 0;
+  await eventually(isDue, { timeoutMs: 25_000, what: 'the end of its lease' });
+  await bench.database.pool.query('update batch set attempt = attempt + 1'); // as the monitor claims it
+  feed.give({ id: ids[0]!, status: 'ok' }, null);
+  await expect(completing).rejects.toThrow();
+  expect(await bench.client.getTask(id())).toMatchObject({ state: 'in-progress' });
+}, 60_000);
+
 test('a batch that is accepted anew is not being read', async () => {
   const { ids } = await accepted();
   id = () => ids[0]!;
-  await bench.database.pool.query("update batch set read_at = clock(), poll_at = clock() + interval '1 min'");
+  await bench.database.pool.query("update batch set read_at = clock(), poll_at = clock() + interval '5 s'");
   expect(await readAgoMs()).not.toBeNull();
   await acceptBatch(bench.database.pool, 1, 1, { reference: 'r2', everyMs: 60_000, deadlineMs: 600_000 });
   expect(await readAgoMs()).toBeNull();

@@ -211,18 +211,16 @@ test.each(KINDS)(
 );
 
 test('a read of results that brings none is told of, and makes no worker unhealthy', async () => {
-  const readFor = async (ms: number, leaseMs = 6_000): Promise<void> => {
+  const readFor = async (ms: number, leaseMs = 19_000): Promise<void> => {
     for (const age of Object.values(AGE)) await age(0);
     await query('update leader set woken_at = null');
     await query(
       `update batch set poll_at = clock() + ${leaseMs} * interval '1 ms', read_at = clock() - ${ms} * interval '1 ms' where reference is not null`,
     );
   };
-  const invariant = 'results of an accepted batch that a monitor reads come';
   await readFor(STALLED_MS - 15_000);
   expect(await stalled('accepted', 'read')).toBeUndefined();
-  expect(await broken()).not.toContain(invariant);
-  expect((await muster.client.explain('asked')).text).toMatch(/its results are being read: the last came 4\d s ago/);
+  expect((await muster.client.explain('asked')).text).toMatch(/its results are being read: the last came [45]\d s ago/);
 
   await readFor(STALLED_MS + 5_000);
   const { name, ms, workflowId } = (await stalled('accepted', 'read'))!;
@@ -233,19 +231,22 @@ test('a read of results that brings none is told of, and makes no worker unhealt
   expect(ms).toBeGreaterThan(STALLED_MS);
   expect(workflowId).toBe(`${muster.prefix}/monitor/accepted`);
   expect(await stalled('told', 'read')).toBeUndefined(); // another handler's
-  expect(await broken()).toContain(invariant);
   expect((await muster.client.batch(explained.facts.batch!.id))!.readAt).not.toBeNull();
+  await readFor(STALLED_MS + 5_000);
   await eventually(async () => (await gauge('muster_stalled', 'read')) === 1, { everyMs: 300 });
   expect(await gauge('muster_oldest_stalled_seconds', 'read')).toBeGreaterThan(STALLED_MS / 1_000);
   expect(await whatStands()).toEqual([]);
+  expect(await broken()).not.toContain('a monitor with overdue batches looks');
+  await readFor(STALLED_MS + 5_000);
   expect(await printed('accepted')).toMatch(
     new RegExp(`STALLED: read of batch ${name} has brought no result for \\d+ s`),
   );
 
   await readFor(STALLED_MS + 5_000, -1_000); // its reader is gone: a matter of the monitor
   expect(await stalled('accepted', 'read')).toBeUndefined();
-  expect(await broken()).not.toContain(invariant);
   expect((await muster.client.batch(explained.facts.batch!.id))!.readAt).toBeNull();
+  await readFor(STALLED_MS + 5_000, 3_600_000); // an older version polls later
+  expect((await muster.client.explain('asked')).text).toMatch(/the next poll is in/);
 });
 
 test('what has a sign of a look within a minute is being worked on, however late it is', async () => {

@@ -14,6 +14,7 @@ const ofHandler = (handler: OverviewHandler): Finding[] => [
   ...stopped(handler),
   ...limited(handler),
   ...stuck(handler),
+  ...unread(handler),
   ...again(handler),
   ...ended(handler),
 ];
@@ -93,12 +94,12 @@ const limited = ({ handler: name, pausedTargets, counts, limits: { mostQueued } 
 const stuck = (handler: OverviewHandler): Finding[] => {
   const { handler: name, stalled, partitions, paused, holdUntil, oldestQueuedMs, limits, served } = handler;
   const href = hrefOf(['handlers', name]);
-  const [worst] = [...stalled].sort((a, b) => b.ms - a.ms);
+  const [worst, ...others] = stalled.filter(({ kind }) => kind !== 'read').sort((a, b) => b.ms - a.ms);
   if (worst !== undefined)
     return [
       {
         level: 'bad',
-        what: `${name}: ${counted(stalled.length, 'workflow')} stalled`,
+        what: `${name}: ${counted(others.length + 1, 'workflow')} stalled`,
         why: `The ${worst.kind} ${worst.name} has made no progress for ${duration(worst.ms)}.`,
         next: 'See whether workers run and reach Temporal: muster doctor.',
         href,
@@ -117,6 +118,20 @@ const stuck = (handler: OverviewHandler): Finding[] => {
   const lateMs = (oldestQueuedMs ?? 0) - limits.lingerMs;
   if (paused !== null || !served || lateMs < LATE_MS) return [];
   return [{ level: 'warn', ...lateness(handler, lateMs, holdUntil), href }];
+};
+
+const unread = ({ handler: name, stalled }: OverviewHandler): Finding[] => {
+  const [read, ...others] = stalled.filter(({ kind }) => kind === 'read').sort((a, b) => b.ms - a.ms);
+  if (read === undefined) return [];
+  return [
+    {
+      level: 'warn',
+      what: `${name}: the results of ${counted(others.length + 1, 'batch', 'batches')} do not come`,
+      why: `The read of those of batch ${read.name} has brought none for ${duration(read.ms)}.`,
+      next: 'Check the downstream; the read is repeated after poll.idleMs without a result.',
+      href: hrefOf(['batches', read.name]),
+    },
+  ];
 };
 
 const lateness = (

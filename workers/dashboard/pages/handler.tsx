@@ -46,7 +46,8 @@ const Whole = ({ page, again }: { page: HandlerPage; again: () => void }) => {
       {!served && <p class="sentence">No live worker has this handler, so nothing is sent.</p>}
       {stalled.map(({ kind, name, ms, workflowId }) => (
         <p key={workflowId + name} class="sentence">
-          The {kind} <Workflow id={workflowId}>{name}</Workflow> has made no progress for {duration(ms)}.
+          {kind === 'read' ? 'The read of batch' : `The ${kind}`} <Workflow id={workflowId}>{name}</Workflow> has made
+          no progress for {duration(ms)}.
         </p>
       ))}
       <Actions

@@ -47,7 +47,7 @@ const beingRead = (agoMs: number): string => {
   if (agoMs < LATE_QUESTION_MS) return '; its results are being read';
   if (agoMs < STALLED_MS) return `; its results are being read: the last came ${formatDuration(agoMs)} ago`;
   return (
-    `; the read of its results has stalled: none has come for ${formatDuration(agoMs)}. It is given up and ` +
-    "repeated after poll.idleMs without one; check the downstream, and the handler's results()"
+    `; the read of its results has stalled: none has come for ${formatDuration(agoMs)}. It is given up after ` +
+    'poll.idleMs without one, and the batch is polled again; check the downstream, and what reads from it'
   );
 };
