@@ -146,7 +146,8 @@ test('workers have activities that have begun, also where the next attempt waits
   expect(workersOf([of('a'), of('b', 3), of('a')])).toEqual(['a', 'b']);
   expect(workersOf([])).toBeNull();
   expect(workersOf([of('a'), { ...due, lastWorkerIdentity: 'b' }])).toEqual(['a', 'b']);
-  expect(workersOf([of('a'), { ...due, attempt: 1 }])).toBeNull();
+  expect(workersOf([of('a'), { ...due, attempt: 1, lastWorkerIdentity: 'b' }])).toBeNull();
+  expect(workersOf([{ ...due, paused: true, lastWorkerIdentity: 'b' }])).toBeNull(); // by an operator
   expect(workersOf([of('a'), held])).toBeNull(); // a server that names no worker
 });
 

@@ -1,9 +1,9 @@
 import pg from 'pg';
 import { defineHandler } from '../../handlers';
 import { sweepQueued } from '../../postgres/sweeper/sweep';
-import { Pace } from '../../workers/sweeper/backOff';
 import { eventually } from '../helpers/eventually';
 import { rounds } from '../helpers/long';
+import { Lateness } from '../helpers/machine/lateness';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { acceptNewer } from './newerTasks';
@@ -57,6 +57,7 @@ test('with 100,000 targets that have queued tasks, one that nobody rang is found
   await fill();
   await muster.client.submit('jobs', { id: 'late', payload: { to: 'high' } });
   const found: number[] = [];
+  const lateness = new Lateness(() => query('select 1'));
   for (let i = 0; i < TRIES; i++) {
     const to = i % 2 === 0 ? 'low' : 'high';
     const client = new pg.Client({ connectionString: muster.database.url });
@@ -78,6 +79,7 @@ test('with 100,000 targets that have queued tasks, one that nobody rang is found
       ).some((row) => row.n > 0),
     );
     found.push(Math.round(performance.now() - committed));
+    expect(found[i]).toBeLessThan(5_000 + lateness.since(committed));
     // A cycle begins every 2 to 4 s: one may have passed its target, the next one finds it; one
     // more may end until we see it.
     expect(muster.node.sweepCounts.cycles - before).toBeLessThanOrEqual(2);
@@ -87,6 +89,7 @@ test('with 100,000 targets that have queued tasks, one that nobody rang is found
     );
     await deleteNewer(muster.database.pool);
   }
+  await lateness.stop();
   process.stderr.write(`[beside] found after ${found.join(', ')} ms\n`);
   expect(muster.node.sweepCounts.failures).toBe(0);
 });
@@ -116,40 +119,4 @@ test('a page reads no more than it was asked for, whatever is in the queue', asy
     where p.n < 1000)
     select count(*) from page) x`);
   expect(rows.map((row) => row['QUERY PLAN']).join('\n')).not.toMatch(/Seq Scan|Sort/);
-});
-
-describe('the pace of the cycles', () => {
-  /**
-   * Runs cycles that need `readMs` of reading each; answers the time from start to start of the
-   * later ones, and the share of reading.
-   */
-  const cycles = (readMs: number): { longest: number; share: number } => {
-    let now = 0;
-    const pace = new Pace(2_000, () => now);
-    const starts: number[] = [];
-    for (let i = 0; i < 6; i++) {
-      pace.begin();
-      starts.push(now);
-      for (let left = readMs; left >= 0;) {
-        const part = Math.min(left, pace.budgetMs());
-        now += part;
-        left -= part;
-        pace.took(part, left === 0);
-        now += pace.pauseMs(left === 0);
-        if (left === 0) break;
-      }
-    }
-    const lengths = starts.slice(2).map((start, i) => start - starts[i + 1]!);
-    return { longest: Math.max(...lengths), share: readMs / Math.max(...lengths) };
-  };
-  test.each([
-    [1, 2_000, 0.001],
-    [700, 2_800, 0.25],
-    [1_000, 4_000, 0.25],
-    [2_000, 4_000, 0.5],
-  ])('%i ms of reading: a cycle of at most %i ms, reading at most that share', (readMs, longest, share) => {
-    const measured = cycles(readMs);
-    expect(measured.longest).toBeLessThanOrEqual(longest + 1);
-    expect(measured.share).toBeLessThanOrEqual(share + 0.001);
-  });
 });

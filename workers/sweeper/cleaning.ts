@@ -35,7 +35,9 @@ interface Options {
  */
 export class Cleaning {
   private running: Promise<void> | null = null;
-  private failure: unknown;
+  private stopped = false;
+  /** An outage is logged once. */
+  private isFailing = false;
   private readonly retention: Retention;
   private readonly objects: UnneededObjects;
   private readonly unused = new UnusedRows();
@@ -46,17 +48,19 @@ export class Cleaning {
     this.objects = new UnneededObjects({ pool, log, sealer });
   }
 
-  /**
-   * Begins to delete, unless that is being done. Rejects once for each time that it failed since
-   * the last call.
-   */
-  async begin(counts: SweepCounts): Promise<void> {
-    const { failure } = this;
-    this.failure = undefined;
+  /** Begins to delete, unless that is being done. */
+  begin(counts: SweepCounts): void {
+    if (this.stopped) return;
     this.running ??= this.round(counts)
-      .catch((error: unknown) => void (this.failure = error))
+      .then(() => void (this.isFailing = false))
+      .catch((error: unknown) => this.failed(error, counts))
       .finally(() => (this.running = null));
-    if (failure !== undefined) throw failure;
+  }
+
+  private failed(error: unknown, counts: SweepCounts): void {
+    counts.failures++;
+    if (!this.isFailing) this.options.log.warn({ err: error, step: 'retention' }, 'sweeper: a step failed');
+    this.isFailing = true;
   }
 
   async round(counts: SweepCounts): Promise<void> {
@@ -77,6 +81,7 @@ export class Cleaning {
 
   /** Waits for what is being deleted. */
   async stop(): Promise<void> {
+    this.stopped = true;
     await this.running;
     await this.objects.stop();
   }

@@ -143,7 +143,9 @@ const WITH_WORKER: readonly unknown[] = [2, 3];
  */
 export const workersOf = (activities: readonly DescribedActivity[]): string[] | null => {
   const workers = activities.map((activity) =>
-    WITH_WORKER.includes(activity.state) || isAgain(activity) ? (activity.lastWorkerIdentity ?? null) : null,
+    WITH_WORKER.includes(activity.state) || (isAgain(activity) && activity.paused !== true)
+      ? (activity.lastWorkerIdentity ?? null)
+      : null,
   );
   return workers.length === 0 || workers.includes(null) ? null : [...new Set(workers as string[])];
 };

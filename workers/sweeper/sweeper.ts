@@ -48,7 +48,7 @@ export interface SweeperOptions extends ReleaseDeps, ChangingDeps {
   log: Logger;
   /** How long outcomes per minute are kept; default 7 days. */
   keepOutcomesMs?: number | undefined;
-  /** Ms from one round's start to the next. Default 2 s. */
+  /** Ms from one round's start to the next. Default: `ROUND_MS`. */
   everyMs?: number;
   /** Deletes about `limit` expired tasks and returns how many. Default: `Retention`. */
   deleteExpired?: (pool: Pool, limit: number) => Promise<number>;
@@ -60,7 +60,8 @@ export interface SweeperOptions extends ReleaseDeps, ChangingDeps {
   stuck?: ConstructorParameters<typeof StuckRuns>[0]['stuck'];
 }
 
-const ROUND_MS = 2_000;
+/** From one round's start to the next, where nothing else is set. */
+export const ROUND_MS = 2_000;
 const PAGE = 5_000;
 /** Newest tasks looked at per round, and how far back: longer than most transactions are open. */
 const RECENT = 10_000;
@@ -129,9 +130,11 @@ export class Sweeper {
   async stop(): Promise<void> {
     this.stopped = true;
     clearTimeout(this.timer);
-    await Promise.all([this.running, this.cleaning.stop(), this.bulk.stop()]);
+    const cleaned = this.cleaning.stop();
+    await Promise.all([this.running, this.bulk.stop()]);
     await this.submits.close();
-    await this.lease.release();
+    await this.lease.release(); // a deletion may take long, and keeps no other process from sweeping
+    await cleaned;
   }
 
   private next(inMs: number): void {
@@ -179,7 +182,7 @@ export class Sweeper {
     await this.step('stuck runs', async () => this.stuck.look(await this.silent.list(), this.counts));
     await this.step('ended monitors', () => this.endedMonitors.look(this.counts));
     this.bulk.begin(this.counts);
-    await this.step('retention', () => this.cleaning.begin(this.counts));
+    this.cleaning.begin(this.counts);
     await this.step('fan-outs', () => this.fanouts.look(this.counts));
     await this.step('ended executions', () => this.executions.reap(this.counts));
   }
