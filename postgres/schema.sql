@@ -512,6 +512,33 @@ CREATE OR REPLACE FUNCTION ones(n integer)
 AS $function$ select decode(repeat('ff', n / 8) || case when n % 8 = 0 then '' else lpad(to_hex((1 << n % 8) - 1), 2, '0') end, 'hex') $function$
 ;
 
+CREATE OR REPLACE FUNCTION own_audit()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'muster', 'pg_temp'
+AS $function$
+declare
+  own constant text := 'database user ' || session_user;
+begin
+  if to_regrole('muster_submit') is null or not pg_has_role(to_regrole('muster_submit')::oid, 'member')
+    or pg_has_role(to_regrole('muster_worker')::oid, 'member') then
+    return new;
+  end if;
+  if tg_op = 'UPDATE' then
+    if old.origin is distinct from own then
+      raise exception 'Cannot conclude an entry of the audit that another user wrote.' using errcode = '42501';
+    end if;
+    return new;
+  end if;
+  if new.door = 'api' then
+    raise exception 'Cannot write an entry of the audit as the API. Connect as a member of muster_worker.'
+      using errcode = '42501';
+  end if;
+  new.origin := own;
+  return new;
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION put_bits(bits bytea, indexes integer[], value integer)
  RETURNS bytea
  LANGUAGE plpgsql
@@ -1894,6 +1921,7 @@ UNION ALL
 
 CREATE TRIGGER keep_audit BEFORE DELETE OR UPDATE ON audit FOR EACH ROW EXECUTE FUNCTION keep_audit();
 CREATE TRIGGER keep_audit_rows BEFORE TRUNCATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION keep_audit();
+CREATE TRIGGER own_audit BEFORE INSERT OR UPDATE ON audit FOR EACH ROW EXECUTE FUNCTION own_audit();
 CREATE TRIGGER note_batch_end BEFORE UPDATE OF state ON batch FOR EACH ROW WHEN ((new.state = ANY (ARRAY[4, 5, 6])) AND old.state <> new.state) EXECUTE FUNCTION note_batch_end();
 CREATE TRIGGER note_outcomes AFTER INSERT ON outcome REFERENCING NEW TABLE AS new_outcomes FOR EACH STATEMENT EXECUTE FUNCTION note_outcomes();
 CREATE TRIGGER keep_leader BEFORE INSERT ON target FOR EACH ROW EXECUTE FUNCTION keep_leader();

@@ -1,4 +1,3 @@
-import { BY_DATABASE_USER } from '../operations/audit';
 import { SCHEMA_PATTERN } from '../pool';
 
 /**
@@ -109,30 +108,10 @@ export const rolesSql = (schema: string): string => {
     `grant update (used_at) on ${of('api_token')} to ${worker};`,
     `revoke update on ${of('audit')} from ${worker};`,
     `grant update (outcome, answer) on ${of('audit')} to ${worker};`,
-    ...ownEntries(of('audit')),
     ...HIDDEN.map((table) => `revoke select on ${of(table)} from ${submit};`),
     ...WRITES.map(([table, rights]) => `grant ${rights} on ${of(table)} to ${submit};`),
     'commit;',
   ].join('\n')}\n`;
-};
-
-/**
- * Holds a submitter to its own entries of the audit: it concludes those that its login user wrote,
- * and writes none in the name of the API or of an address. Others are not restricted. The client
- * writes that origin, which one of an earlier version leaves open.
- */
-const ownEntries = (audit: string): string[] => {
-  const isOthers = `not pg_has_role(current_user, '${ROLES.submit}', 'member')
-    or pg_has_role(current_user, '${ROLES.worker}', 'member')`;
-  const isOwn = `origin = '${BY_DATABASE_USER}' || session_user`;
-  return [
-    `alter table ${audit} enable row level security;`,
-    ...['every_role', 'own_writes', 'own_outcomes'].map((name) => `drop policy if exists ${name} on ${audit};`),
-    `create policy every_role on ${audit} using (true) with check (true);`,
-    `create policy own_writes on ${audit} as restrictive for insert
-  with check (${isOthers} or (door <> 'api' and (origin is null or ${isOwn})));`,
-    `create policy own_outcomes on ${audit} as restrictive for update using (${isOthers} or ${isOwn});`,
-  ];
 };
 
 const makeRole = (name: string): string =>
