@@ -50,6 +50,31 @@ export const handlerOfLane = async (db: Queryable, service: string): Promise<str
   return rows[0]?.handler ?? null;
 };
 
+/** What halts a lane, and so what a fix replaces. */
+export interface HaltingBatch {
+  handler: string;
+  /** Its tasks, and their bytes. */
+  n: number;
+  bytes: number;
+}
+
+/** Returns the batch that halts a lane, which need not be of the lane's handler; null: none does. */
+export const haltingBatch = async (db: Queryable, service: string): Promise<HaltingBatch | null> => {
+  const { rows } = await db.query<HaltingBatch>({
+    name: 'halting-batch',
+    text: `
+select h.name as handler, b.n, b.bytes
+from lane l
+join lane_state s on s.lane_id = l.id
+join batch b on b.id = s.halted_by
+join target t on t.id = b.target_id
+join handler h on h.id = t.handler_id
+where l.service = $1`,
+    values: [service],
+  });
+  return rows[0] ?? null;
+};
+
 /** Returns the handler of a bulk action; null: there is no such one. */
 export const handlerOfBulk = async (db: Queryable, id: string): Promise<string | null> => {
   const { rows } = await db.query<{ handler: string }>({

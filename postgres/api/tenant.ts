@@ -6,7 +6,7 @@ import type { Queryable } from '../pool';
 export interface TenantLimits {
   /** Tasks that wait to be put into batches. */
   maxQueued: number | null;
-  /** Bytes of their payloads, tags and metadata. */
+  /** Bytes of their payloads, labels and dependencies, and of the state keys of batches. */
   maxBytes: number | null;
   /** Targets with such tasks. */
   maxTargets: number | null;
@@ -84,7 +84,8 @@ export interface Backlog {
 
 /**
  * Counts the tasks that wait and whose ids begin with `prefix`: also those of batches of lanes that
- * were not sent. Their bytes are also those of labels, dependencies, and of their batches' keys.
+ * were not sent. Their bytes are also those of labels, dependencies, and of their batches' keys; not
+ * those of keys of single tasks, and of what batches depend on.
  * Reads every task that waits.
  */
 export const readBacklog = async (db: Queryable, prefix: string, maxTargets: number): Promise<Backlog> => {
@@ -117,11 +118,11 @@ waiting as (
   ) w
   join task t on t.seq = w.seq
   left join task_label l on l.seq = w.seq
-  left join lateral (
-    select sum(octet_length(needs_id)) as bytes
+  left join (
+    select seq, sum(octet_length(needs_id)) as bytes
     from task_dependency
-    where seq = w.seq
-  ) d on true
+    group by seq
+  ) d on d.seq = w.seq
   where starts_with(t.id, $1)
   group by w.target_id
 )

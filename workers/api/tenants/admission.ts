@@ -16,6 +16,7 @@ export interface Named {
   id: string;
   dependsOn?: readonly string[];
 }
+
 /** Throws for tasks, or dependencies, whose names are not the tenant's. */
 export const newTasks = ({ bounds }: Within, field: string, tasks: readonly Named[]): void =>
   tasks.forEach(({ id, dependsOn = [] }, i) => {

@@ -97,12 +97,16 @@ export class Bounds {
   async lane(service: string): Promise<void> {
     if (!service.startsWith(this.prefix)) throw notFound('lane', service);
     if (this.limits.handlers === null) return;
-    const handler = await this.handlerOfLane(service);
+    const handler = await owners.handlerOfLane(this.pool, service);
     if (handler === null || !isAllowed(this.limits.handlers, handler)) throw notFound('lane', service);
   }
 
-  handlerOfLane(service: string): Promise<string | null> {
-    return owners.handlerOfLane(this.pool, service);
+  /** Returns what halts a lane, and throws unless its handler is the caller's; null: nothing does. */
+  async halting(service: string): Promise<owners.HaltingBatch | null> {
+    await this.lane(service);
+    const halting = await owners.haltingBatch(this.pool, service);
+    if (halting !== null) this.handler(halting.handler);
+    return halting;
   }
 
   /** Returns the tenant; a token that is limited to handlers alone has none. */

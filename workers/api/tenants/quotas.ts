@@ -54,6 +54,22 @@ export class Quotas {
   }
 
   /**
+   * Returns what admits tasks that stand in place of others: only what they have more counts, or a
+   * tenant whose queue is full could not fix the lane that fills it.
+   */
+  insteadOf(name: string, { n, bytes }: { n: number; bytes: number }): Admit {
+    return (tasks) =>
+      this.take(name, {
+        queued: Math.max(0, tasks.length - n),
+        bytes: Math.max(
+          0,
+          tasks.reduce((sum, task) => sum + task.bytes + bytesOf(task.labels ?? null), -bytes),
+        ),
+        targets: [],
+      });
+  }
+
+  /**
    * Returns what admits the tasks of one submit of this tenant to a handler; with them come so many
    * bytes of dependencies and state keys.
    */

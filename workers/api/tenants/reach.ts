@@ -96,13 +96,17 @@ const allTasks: Check = async ({ bounds }, call) => {
 
 const fixHead: Check = async (within, call) => {
   const { service, items = [] } = partsOf<{ service: string; items?: readonly (Named & TaskInput)[] }>(call);
-  await within.bounds.lane(service);
+  const { bounds, quotas } = within;
+  const halting = await bounds.halting(service);
   newTasks(within, 'items', items);
-  const name = items.length === 0 ? null : await within.bounds.handlerOfLane(service);
-  if (name === null) return;
+  const { tenant } = bounds.limits;
+  if (tenant === null || halting === null || items.length === 0) return;
   // Before the fix begins: it holds a connection, and what counts needs another one.
-  const { tasks } = checkBatch(call.client.handler(name), { service, items });
-  await admission(within, call, name).admit?.(tasks);
+  const { tasks } = checkBatch(call.client.handler(halting.handler), { service, items });
+  await quotas.insteadOf(tenant, halting)(tasks);
+};
+const skipHead: Check = async ({ bounds }, call) => {
+  await bounds.halting(partsOf<{ service: string }>(call).service);
 };
 
 /**
@@ -211,7 +215,7 @@ export const REACH: Readonly<Record<string, Check>> = {
   pauseLane: lane,
   resumeLane: lane,
   setLaneWeight: shared, // a share of what others share
-  skipHead: lane,
+  skipHead,
   fixHead,
   reportLost: lane,
   getQueuers: shared,
