@@ -24,9 +24,16 @@ export class Checkpoints {
     return {
       id: partitionName(fence.id),
       epoch: fence.epoch,
-      checkpoint: async (value) => this.writerOf(fence).add(checkpointJson(value)),
+      checkpoint: (value) => this.write(fence, value),
       lastCheckpoint: async () => this.writerOf(fence).last(),
     };
+  }
+
+  private write(fence: Fence, value: unknown): Promise<void> {
+    const written = (async () => this.writerOf(fence).add(checkpointJson(value)))();
+    // A caller that does not wait for it must not end the process.
+    written.catch(() => undefined);
+    return written;
   }
 
   /** Stores what waits for its turn now. Resolves when nothing of it is under way; never throws. */
@@ -54,8 +61,7 @@ interface Waiting {
 const waitingFor = (json: string): Waiting => {
   const waiting: Partial<Waiting> = { json };
   waiting.done = new Promise((resolve, reject) => Object.assign(waiting, { resolve, reject }));
-  // A caller that does not wait for it must not end the process.
-  waiting.done.catch(() => undefined);
+  waiting.done.catch(() => undefined); // whoever waits has a promise that follows this one
   return waiting as Waiting;
 };
 

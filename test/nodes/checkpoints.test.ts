@@ -118,3 +118,28 @@ test('a checkpoint that cannot be stored is refused with its field, and the last
   await expect(a.checkpoint({ cursor: '\0' })).rejects.toThrow('checkpoint.cursor: ');
   expect(await shown()).toMatchObject({ value: 'good' });
 });
+
+test('one that nobody waits for ends no process where it is refused', async () => {
+  const epoch = await give('a');
+  const a = inHand('a', epoch);
+  await a.checkpoint(1);
+  await give('b');
+  const unhandled = jest.fn();
+  process.on('unhandledRejection', unhandled);
+  void a.checkpoint(2); // of a partition that is lost
+  void a.checkpoint({ cursor: '\0' });
+  await expect(a.checkpoint(3)).rejects.toThrow(PartitionLostError);
+  await new Promise((resolve) => setImmediate(resolve));
+  process.off('unhandledRejection', unhandled);
+  expect(unhandled).not.toHaveBeenCalled();
+});
+
+test('one that the store does not take is rejected, and the next one is tried anew', async () => {
+  const a = inHand('a', await give('a'));
+  await a.checkpoint(1);
+  await pool().query('alter table partition rename column checkpoint_at to away');
+  await expect(a.checkpoint(2)).rejects.toThrow();
+  await pool().query('alter table partition rename column away to checkpoint_at');
+  await a.checkpoint(3);
+  expect(await shown()).toMatchObject({ value: 3 });
+});
