@@ -155,7 +155,7 @@ const absentNode = (id: string, name: string, kept: readonly PartitionRow[]): No
   draining: false,
   attributes: Object.assign({}, ...kept.map(({ needs }) => needs)) as Record<string, string>,
   handlers: [...new Set(kept.map(({ handler }) => handler))],
-  missingMs: 0,
+  isKept: true,
   successorOf: name,
 });
 
@@ -169,7 +169,7 @@ const nodeFacts = (node: NodeFactsRow): NodeFacts => ({
   draining: node.drained || (node.stopping && node.name === null),
   attributes: node.attributes,
   handlers: node.handlers,
-  missingMs: node.alive ? 0 : Infinity,
+  isKept: node.alive,
   successorOf: node.name,
   startedMs: node.startedMs,
 });

@@ -15,7 +15,7 @@ const anyNode = (id: string) =>
       alive: fc.boolean().map((isDown) => !isDown || id === 'a'),
       draining: fc.integer({ min: 0, max: 5 }).map((n) => n === 0),
       handlers: fc.subarray(HANDLERS),
-      missingMs: fc.constantFrom(0, 50, 500),
+      isKept: fc.boolean(),
       successorOf: fc.constantFrom(null, null, 'name'),
       startedMs: fc.nat(3),
     })
@@ -39,7 +39,6 @@ const anyLimits: fc.Arbitrary<Limits> = fc.record({
   movesPerRound: fc.constantFrom(1, 2, 5, Infinity),
   minimumHoldMs: fc.constantFrom(0, 100),
   deadBand: fc.constant(0.1),
-  restartGraceMs: fc.constantFrom(0, 100),
   by: fc.constantFrom('count', 'weight'),
 });
 const anyWorld = fc.tuple(anyPartitions, anyNodes, anyLimits);
@@ -93,9 +92,9 @@ describe('assign, for any world', () => {
       const given = new Set(assign(partitions, among, limits).map((move) => move.partition));
       const left = partitions.filter((facts) => (facts.holder === null || facts.expired) && !given.has(facts.id));
       for (const facts of left)
-        expect(
-          among.some((one) => canHave(one, facts) && isNewest(one, among)) && !isWaitedFor(facts, among, limits),
-        ).toBe(false);
+        expect(among.some((one) => canHave(one, facts) && isNewest(one, among)) && !isWaitedFor(facts, among)).toBe(
+          false,
+        );
     });
   });
 
@@ -153,11 +152,11 @@ const isNewest = (one: NodeFacts, among: readonly NodeFacts[]): boolean =>
       ((other.startedMs ?? 0) > (one.startedMs ?? 0) || (other.startedMs === one.startedMs && other.id > one.id)),
   );
 
-/** A process of the holder's name may come back within the grace. */
-const isWaitedFor = ({ holder }: PartitionFacts, among: readonly NodeFacts[], { restartGraceMs }: Limits): boolean => {
+/** A process of the holder's name is there, or is to come back. */
+const isWaitedFor = ({ holder }: PartitionFacts, among: readonly NodeFacts[]): boolean => {
   const name = among.find(({ id }) => id === holder)?.successorOf ?? null;
   const same = among.filter(({ id, successorOf }) => id === holder || (name !== null && successorOf === name));
-  return same.some(({ draining, missingMs }) => !draining && missingMs < restartGraceMs);
+  return same.some(({ draining, isKept }) => !draining && isKept);
 };
 
 describe('by count', () => {

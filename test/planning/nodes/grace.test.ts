@@ -2,17 +2,17 @@ import { assign } from '../../../workflows/planning/nodes/assign';
 import { dead, expired, held, limitsOf, node, nodes, partition, released, short } from './world';
 
 describe('restart grace', () => {
-  const limits = limitsOf({ restartGraceMs: 5_000 });
+  const limits = limitsOf();
   const now = expired(held({ a: [0, 1], b: [2, 3], c: [4] }), 'a');
   const others = nodes('b', 'c');
 
-  test('a node missing within the grace keeps what it had; after it all is given away', () => {
-    expect(assign(now, [dead('a', { missingMs: 4_999 }), ...others], limits)).toEqual([]);
-    expect(assign(now, [dead('a', { missingMs: 5_000 }), ...others], limits).map(({ to }) => to)).toEqual(['c', 'b']);
+  test('a node for which it is kept keeps what it had; of any other that is missing all is given away', () => {
+    expect(assign(now, [dead('a', { isKept: true }), ...others], limits)).toEqual([]);
+    expect(assign(now, [dead('a'), ...others], limits).map(({ to }) => to)).toEqual(['c', 'b']);
   });
 
   test('a draining node has no grace, and what it cannot have any more does not wait for it', () => {
-    const gone = dead('a', { missingMs: 1 });
+    const gone = dead('a', { isKept: true });
     expect(assign(now, [{ ...gone, draining: true }, ...others], limits)).toHaveLength(2);
     const mail = now.map((facts) => (facts.id === '0' ? { ...facts, handler: 'mail' } : facts));
     const able = others.map((one) => ({ ...one, handlers: ['mail'] }));
@@ -20,7 +20,7 @@ describe('restart grace', () => {
   });
 
   test('started again under its name it takes its own back, once their leases ended', () => {
-    const a = dead('a', { successorOf: 'node-a', missingMs: 2_000 });
+    const a = dead('a', { successorOf: 'node-a', isKept: true });
     const again = node('a2', { successorOf: 'node-a', startedMs: 5 });
     expect(short(assign(now, [a, again, ...others], limits))).toEqual([
       'assign 0 a>a2 expired',
@@ -38,7 +38,7 @@ describe('restart grace', () => {
   });
 
   test('what was pinned elsewhere, or revoked for somebody, does not wait for it', () => {
-    const gone = dead('a', { missingMs: 1 });
+    const gone = dead('a', { isKept: true });
     const one = (facts: object) => [partition('0', 'a', { expired: true, ...facts })];
     expect(assign(one({}), [gone, node('b')], limits)).toEqual([]);
     for (const facts of [{ pinned: 'b' }, { revokedFor: 'b' }])

@@ -10,7 +10,6 @@ export const limitsOf = (limits: Partial<Limits> = {}): Limits => ({
   movesPerRound: Infinity,
   minimumHoldMs: 0,
   deadBand: 0.1,
-  restartGraceMs: 0,
   by: 'count',
   ...limits,
 });
@@ -35,13 +34,12 @@ export const node = (id: string, facts: Partial<NodeFacts> = {}): NodeFacts => (
   draining: false,
   attributes: {},
   handlers: [],
-  missingMs: 0,
+  isKept: false,
   successorOf: null,
   ...facts,
 });
 export const nodes = (...ids: string[]): NodeFacts[] => ids.map((id) => node(id));
-export const dead = (id: string, facts: Partial<NodeFacts> = {}): NodeFacts =>
-  node(id, { alive: false, missingMs: LONG, ...facts });
+export const dead = (id: string, facts: Partial<NodeFacts> = {}): NodeFacts => node(id, { alive: false, ...facts });
 
 /** `{ a: ['0', '1'], b: ['2'] }`; what `''` has nobody holds. */
 export const held = (by: Record<string, readonly (string | number)[]>): PartitionFacts[] =>

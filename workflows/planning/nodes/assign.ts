@@ -28,7 +28,7 @@ import { mostEachOf, weigh } from './weigh';
  *   is finished.
  * - A partition that its holder got less than the minimum hold ago is not moved for evenness, only
  *   for a drain, a lost ability or a pin.
- * - Partitions of a node that has been missing for less than the restart grace wait for it.
+ * - Partitions that are kept for a node that restarts wait for it, any other missing one is dead.
  *   Partitions whose lease ended while their node was alive go back to that node, or to its
  *   successor, if they still fit there.
  * - A partition that no node is able to have stays as it is. A pin to a node that is missing or not
@@ -38,7 +38,7 @@ import { mostEachOf, weigh } from './weigh';
  * @throws Error for a partition or node that is given twice.
  */
 export const assign = (partitions: readonly PartitionFacts[], nodes: readonly NodeFacts[], limits: Limits): Move[] => {
-  const fleet = fleetOf(nodes, limits.restartGraceMs);
+  const fleet = fleetOf(nodes);
   if (fleet.open.length === 0) return [];
   const plan = new Plan(fleet.open, currentAssignment(sortedById('partitions', partitions), fleet, limits));
   if (limits.by === 'count') {

@@ -11,8 +11,8 @@ export interface Node {
    */
   process: NodeFacts;
   /**
-   * `open`: the node may have partitions. `away`: it has been missing for less than the restart
-   * grace, keeps its partitions, and gets no others. `closed`: it loses its partitions.
+   * `open`: the node may have partitions. `away`: it restarts, keeps its partitions, and gets no
+   * others. `closed`: it loses its partitions.
    */
   state: 'open' | 'away' | 'closed';
 }
@@ -31,7 +31,7 @@ export interface Fleet {
   names: ReadonlyMap<string, Node>;
 }
 
-export const fleetOf = (nodes: readonly NodeFacts[], restartGraceMs: number): Fleet => {
+export const fleetOf = (nodes: readonly NodeFacts[]): Fleet => {
   const sorted = sortedById('nodes', nodes);
   const byName = new Map<string, NodeFacts[]>();
   for (const process of sorted) {
@@ -45,7 +45,7 @@ export const fleetOf = (nodes: readonly NodeFacts[], restartGraceMs: number): Fl
   const names = new Map<string, Node>();
   for (const [name, same] of [...byName].sort(([a], [b]) => byCodePoint(a, b))) {
     const process = same.reduce((best, one) => (isBefore(best, one) ? one : best));
-    const state = stateOf(process, restartGraceMs);
+    const state = stateOf(process);
     const node: Node = { index: state === 'open' ? open.length : -1, process, state };
     if (state === 'open') open.push(node);
     names.set(name, node);
@@ -60,10 +60,10 @@ const isBefore = (one: NodeFacts, other: NodeFacts): boolean => {
   return started === otherStarted ? byCodePoint(one.id, other.id) < 0 : started < otherStarted;
 };
 
-const stateOf = ({ alive, draining, missingMs }: NodeFacts, restartGraceMs: number): Node['state'] => {
+const stateOf = ({ alive, draining, isKept }: NodeFacts): Node['state'] => {
   if (draining) return 'closed';
   if (alive) return 'open';
-  return missingMs < restartGraceMs ? 'away' : 'closed';
+  return isKept ? 'away' : 'closed';
 };
 
 /** Returns the node with this process id or this name. Operators write names. */

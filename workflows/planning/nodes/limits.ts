@@ -16,8 +16,5 @@ export const limitsOf = ({
   movesPerRound,
   minimumHoldMs,
   deadBand: DEAD_BAND,
-  // A node that restarts has its partitions kept for it (`keptFor`). Any other missing node is
-  // dead.
-  restartGraceMs: 1,
   by: by === 'count' ? 'count' : 'weight',
 });

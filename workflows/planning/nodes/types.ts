@@ -47,8 +47,8 @@ export interface NodeFacts {
   draining: boolean;
   attributes: Readonly<Record<string, string>>;
   handlers: readonly string[];
-  /** Time since its last heartbeat; meaningless while the process is alive. */
-  missingMs: number;
+  /** What it had is kept for it, since it restarts; meaningless while the process is alive. */
+  isKept: boolean;
   /**
    * The node's own name, which stays the same when its process restarts; null: the process is the
    * node.
@@ -73,8 +73,6 @@ export interface Limits {
    * By load: the part of the mean by which a node may be above or below it without being changed.
    */
   deadBand: number;
-  /** A node that has been missing for less than this keeps its partitions. */
-  restartGraceMs: number;
   by: 'count' | 'weight';
 }
 
