@@ -8,7 +8,7 @@ import { Execution } from './handle';
 /** The handle of an execution that was just accepted, with the answer to its request. */
 export class AcceptedExecution extends Execution {
   /**
-   * `202`: nodes can run it now. `404`: no live node has the function, so its items will fail.
+   * `202`: nodes can run it now. `404`: no node that answers has it, so its items will fail.
    * `503`: no node answers now, so it waits for one.
    */
   readonly code: AnswerCode;

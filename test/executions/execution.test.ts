@@ -105,7 +105,7 @@ describe('executions', () => {
     const missing = await run('missing', lists(1), {}, { maxAttempts: 1 });
     expect(missing).toMatchObject({
       code: '404',
-      message: expect.stringContaining('no live node has function "missing"'),
+      message: expect.stringContaining('no node that answers has function "missing"'),
     });
     await ended(missing);
     const nowhere = await run('echo', lists(1), { attributes: { zone: 'mars' } });
@@ -256,7 +256,7 @@ describe('executions', () => {
     await node();
   });
 
-  test('a rate per target host: 10 runs at 20 a second to one host take at least 450 ms, other hosts wait for none', async () => {
+  test('a rate per target host: 10 runs at 20 a second to one host take at least 450 ms', async () => {
     const LATE_MS = 40; // a faster rate, of 22 a second, would be seen
     const at: Record<string, number[]> = {};
     const node = await fleet.node(

@@ -54,7 +54,7 @@ export const executeAnswer = z
     code: z
       .enum(ANSWER_CODES)
       .describe(
-        '202: nodes can run it now. 404: no live node has the function, so its items will fail. 503: no node answers now, so it waits for one',
+        '202: nodes can run it now. 404: no node that answers has the function, so its items will fail. 503: no node answers now, so it waits for one',
       ),
     message: z.string().describe('The same as text, with the remedy'),
   })

@@ -16,7 +16,7 @@ export const functions = [
   defineFunction({ name: 'greet', run: (args, { env }) => env['WORD'] + ' ' + args.join(' ') }),
   { name: 'picky', run: ([n]) => ({ exitCode: n === '3' ? 1 : 0 }) },
 ];
-export const executions = { maxAttempts: 2, retryBaseMs: 10, attributes: { zone: 'eu' } };
+export const executions = { maxAttempts: 2, retryBaseMs: 10, attributes: { zone: 'eu' }, topics: ['mail'] };
 `;
 let folder: string;
 let database: TestDatabase;
@@ -76,6 +76,18 @@ test('execute --wait, execution, --results: E13 on stdout', async () => {
   const shown = await run(['execution', view.id]);
   expect(shown.stdout).toMatch(/state +done[^]*greet\/run|greet\/run[^]*state +done/);
   expect((await run(['execution'])).stdout).toContain(view.id);
+});
+
+test('--topic asks only nodes whose config subscribes to it, --nodes -1 all of these', async () => {
+  const asked = (topic: string, ...more: string[]) =>
+    run(
+      ['execute', '--function', 'greet', '--args-file', '-', '--topic', topic, '--nodes', '-1', '--json', ...more],
+      '["1"]\n',
+    );
+  const done = await asked('mail', '--wait');
+  expect(done.json()).toMatchObject({ state: 'done', counts: { done: 1 } });
+  const waits = await asked('news');
+  expect(waits.json()).toMatchObject({ code: '503', message: expect.stringContaining('news') });
 });
 
 test('an item that failed permanently is exit code 1, and --items failed names it', async () => {

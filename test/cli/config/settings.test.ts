@@ -62,6 +62,17 @@ describe('of callbacks of downstreams', () => {
   });
 });
 
+test('a node subscribes to at most 100 topics, each a text of 1-256 bytes', () => {
+  const of = (topics: unknown) =>
+    problemsOf(fileSchema({ json: true, env: {}, folder: '/' }), { executions: { topics } });
+  const many = (n: number) => Array.from({ length: n }, (_, i) => `topic ${i}`);
+  for (const topics of [[], many(100), ['é'.repeat(128)]]) expect(of(topics)).toEqual([]);
+  for (const topics of ['mail', many(101), [''], ['é'.repeat(129)], ['a\0'], [7]])
+    expect(of(topics)).toEqual([
+      { path: 'executions.topics', message: expect.stringContaining('at most 100 topics, each a text of 1-256 bytes') },
+    ]);
+});
+
 test('each ceiling of limits is taken as it is set, for each handler; what is left out has none', () => {
   const rate = { limit: 5, perMs: 1_000, unit: 'calls' as const };
   const none = {

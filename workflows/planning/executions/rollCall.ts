@@ -58,7 +58,7 @@ export const answerOf = (
     return {
       code: '404',
       message:
-        `Accepted, but no live node has function ${JSON.stringify(functionId)}: each node that is given an item ` +
+        `Accepted, but no node that answers has function ${JSON.stringify(functionId)}: each one that is given an item ` +
         'reports that, and it counts an attempt. Cancel the execution, or add the function to a node.',
     };
   const nodes = Math.min(nodesWanted(nodesAsked(request.numberOfNodes), items), counts.serving);
