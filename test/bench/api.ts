@@ -45,10 +45,10 @@ const FLOODS = 10;
 /** After these what grows once has grown: code, caches, the connections' buffers. */
 const FIRST_FLOODS = 2;
 /**
- * What a flood of 10,000 may need: 25 KB for each connection and its refusal, however often it
- * comes.
+ * What a flood may need: 20 KB for each connection and its refusal, however often it comes, and what
+ * any flood needs.
  */
-const GROWTH_MB = 250;
+const GROWTH_MB = 50 + 0.02 * open;
 /**
  * What a request that is over may leave behind. Keeping the headers of each leaves 356, a timer of
  * each 392. Compiled code and its caches grow by 60 to 105 (Node 22 the most), ever more slowly: by

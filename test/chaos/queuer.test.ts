@@ -18,8 +18,8 @@ import { runShort } from './shortForm';
  */
 const SEED = 123;
 const KILLS = rounds(3, 5);
-/** Then, in the long form, ten stops in a grant and ten right before a call. */
-const STOPS = rounds(0, 20);
+/** Then stops: half of them in a grant, half right before a call. */
+const STOPS = rounds(4, 20);
 const BATCHES = rounds(120, 400);
 
 test('kills at any point invert, lose and double nothing; what was frozen before its send is not sent when it thaws [C1 C10 C17 C28 C29]', async () => {

@@ -12,7 +12,11 @@ import { broken, openShop } from '../client/shop';
 import { eventually } from '../helpers/eventually';
 import { succeed, task } from './world';
 
-/** Of one task that has ended so many depend that their release takes many steps. */
+/**
+ * Of one task that has ended so many depend that their release takes many steps.
+ *
+ * @slow
+ */
 
 const DEPENDENTS = 4_000;
 const STEP_MS = 600;

@@ -130,6 +130,27 @@ test('a task that is released at the very time of its notBefore is queued', asyn
   }
 });
 
+test('a flush leaves a held task alone, and its linger counts from its release', async () => {
+  const still = await openShop();
+  try {
+    const clock = await SteppedClock.create(still.pool);
+    await still.client.submit('items', [task('first'), task('then', ['first'])]);
+    await still.client.flush('items');
+    expect(await placesOf(still.pool, 'then')).toEqual(['held']);
+    const releasedAt = (await clock.unixMs()) + 60_000;
+    await clock.set(releasedAt);
+    await succeed(still, 'first');
+    await workedOff(still);
+    const { rows } = await still.pool.query<{ since: number }>(`
+select (extract(epoch from q.ready_at) * 1000)::float8 as since
+from queue q join task t on t.seq = q.seq
+where t.id = 'then'`);
+    expect(rows[0]!.since).toBeGreaterThanOrEqual(releasedAt);
+  } finally {
+    await still.stop();
+  }
+});
+
 test('the same task again is the same task, whatever it depends on', async () => {
   await shop.client.submit('items', [task('base'), task('again', ['base'])]);
   expect(await shop.client.submit('items', [task('again', ['base']), task('again too', ['again'])])).toMatchObject({

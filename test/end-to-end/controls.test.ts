@@ -6,6 +6,8 @@ import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { expectPermitted, recordMoves } from '../helpers/transitions/recorded';
 import { expectWhole } from '../helpers/whole';
+import type { Call } from './controls/calls';
+import { expectInTurn } from './controls/calls';
 import { Meeting } from './controls/meeting';
 import type { Planned } from './controls/planned';
 import { expectPaced, Starts } from './controls/planned';
@@ -19,12 +21,6 @@ interface Payload {
   name: string;
   to: string;
   key: string;
-}
-interface Call {
-  target: string;
-  ids: string[];
-  startedAtMs: number;
-  endedAtMs: number;
 }
 interface Control {
   options?: Partial<HandlerOptions<Payload>>;
@@ -58,10 +54,6 @@ const DELAY_MS = 700;
 const FAR = '2999-01-01T00:00:00Z';
 const callsWith = (run: Run, name: string): Call[] => run.calls.filter((call) => call.ids.includes(run.id(name)));
 
-const expectInTurn = (calls: readonly Call[]): void => {
-  for (const [i, call] of calls.entries())
-    if (i > 0) expect(call.startedAtMs).toBeGreaterThanOrEqual(calls[i - 1]!.endedAtMs);
-};
 /** A call may start late, and the one after it on time: what is exact is when each may start. */
 const expectAtTheirTimes = (run: Run): void => {
   expectPaced(run.batches, run.rates);
@@ -143,6 +135,11 @@ const controls: Record<string, Control> = {
       expect(run.states['never']!.state).toBe('cancelled');
       expect(callsWith(run, 'never')).toHaveLength(0);
     },
+  },
+  dependency: {
+    tasks: { plain: { dependsOn: ['told'] } },
+    check: (run) =>
+      expect(callsWith(run, 'plain')[0]!.startedAtMs).toBeGreaterThanOrEqual(callsWith(run, 'told')[0]!.endedAtMs),
   },
   callback: {
     tasks: { told: { callback: { workflowId: 'nobody' } } },
@@ -228,6 +225,9 @@ const submit = async (a: string, b: string): Promise<number> => {
       payload: { name, key, to: NAMES.includes(name) ? 'one' : 'two' },
       ...changes,
       ...('notBefore' in changes && changes.notBefore === 'DELAY' ? { notBefore: until } : {}),
+      ...(changes.dependsOn === undefined
+        ? {}
+        : { dependsOn: changes.dependsOn.map((needed) => `${nameOf(a, b)}/${needed}`) }),
     };
   });
   await muster.client.submit(nameOf(a, b), tasks);

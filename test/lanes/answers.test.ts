@@ -2,6 +2,7 @@ import { LaterError, RejectedError } from '../../handlers';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { eventually } from '../helpers/eventually';
+import { expectLanesPermitted, recordLaneMoves } from '../helpers/transitions/recordedLanes';
 import { expectWhole } from '../helpers/whole';
 import { Downstream, items, okay } from './downstream';
 
@@ -17,6 +18,7 @@ beforeAll(async () => {
     halting.handler({ name: 'halting', lane: { onInvalid: 'halt' } }),
     careful.handler({ name: 'careful', idempotency: 'none', timeoutMs: 500 }),
   ]);
+  await recordLaneMoves(muster.database.pool);
 });
 afterAll(() => muster.stop());
 afterEach(() => expectWhole(muster.client));
@@ -198,3 +200,7 @@ test('a batch waits for those that it needs, of other lanes; one that needs an i
     error: expect.stringContaining('not sent'),
   });
 });
+
+// Last: it judges what the tests before it made.
+test('each change of a status is one that the table of transitions permits', () =>
+  expectLanesPermitted(muster.database.pool, ['submitted -> delayed', 'submitted -> invalid']));

@@ -2,6 +2,7 @@ import { RejectedError } from '../../handlers';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { eventually } from '../helpers/eventually';
+import { expectLanesPermitted, recordLaneMoves } from '../helpers/transitions/recordedLanes';
 import { expectWhole } from '../helpers/whole';
 import { Downstream, items, okay } from './downstream';
 
@@ -21,6 +22,7 @@ beforeAll(async () => {
     return okay(batch);
   };
   muster = await startMuster([downstream.handler(), halting.handler({ name: 'halting', lane: { onInvalid: 'halt' } })]);
+  await recordLaneMoves(muster.database.pool);
 });
 afterAll(() => muster.stop());
 afterEach(() => expectWhole(muster.client));
@@ -88,3 +90,7 @@ test('in a lane that halts on an invalid batch the halt comes first: the second 
   expect(sent('halts', halting)).toEqual([ids(some), [some[0]!.id]]);
   expect(await statesOf(some)).toEqual(['failed', 'batched']);
 });
+
+// Last: it judges what the tests before it made.
+test('each change of a status is one that the table of transitions permits', () =>
+  expectLanesPermitted(muster.database.pool, ['submitted -> refused', 'refused -> invalid']));

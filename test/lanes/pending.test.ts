@@ -2,6 +2,7 @@ import type { ReferenceStatus } from '../../handlers';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { eventually } from '../helpers/eventually';
+import { expectLanesPermitted, recordLaneMoves } from '../helpers/transitions/recordedLanes';
 import { expectWhole } from '../helpers/whole';
 import { reachesStatus } from '../helpers/reachesStatus';
 import { Downstream, items } from './downstream';
@@ -45,6 +46,7 @@ beforeAll(async () => {
       );
       return { status: 'accepted', reference };
     };
+  await recordLaneMoves(muster.database.pool);
 });
 afterAll(() => muster.stop());
 afterEach(() => expectWhole(muster.client));
@@ -162,3 +164,7 @@ test('at its pending limit a lane waits until fewer than half are left [C14]', a
   for (const batch of batches.slice(3)) statuses.set(await referenceOf(batch), 'done');
   for (const batch of batches.slice(3)) await reachesStatus(muster.client, batch, 'committed');
 });
+
+// Last: it judges what the tests before it made.
+test('each change of a status is one that the table of transitions permits', () =>
+  expectLanesPermitted(muster.database.pool, ['submitted -> pending', 'pending -> committed']));

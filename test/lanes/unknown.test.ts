@@ -2,6 +2,7 @@ import type { ReconcileAnswer, ReferenceStatus } from '../../handlers';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { eventually } from '../helpers/eventually';
+import { expectLanesPermitted, recordLaneMoves } from '../helpers/transitions/recordedLanes';
 import { expectWhole } from '../helpers/whole';
 import { reachesStatus } from '../helpers/reachesStatus';
 import { Downstream, items, okay } from './downstream';
@@ -83,6 +84,7 @@ beforeAll(async () => {
     }),
     keyed.handler({ name: 'keyed', lane: { deadlines: 2 }, ...asynchronous }),
   ]);
+  await recordLaneMoves(muster.database.pool);
 });
 afterAll(() => muster.stop());
 afterEach(() => expectWhole(muster.client));
@@ -185,3 +187,7 @@ test('pending past its deadline, a look-up unsure: looked up again, never sent a
   await reachesStatus(muster.client, next, 'committed');
   expect(await client.lane('overdue')).toMatchObject({ haltedBy: null, reason: null });
 });
+
+// Last: it judges what the tests before it made.
+test('each change of a status is one that the table of transitions permits', () =>
+  expectLanesPermitted(muster.database.pool, ['submitted -> unknown', 'unknown -> submitted']));

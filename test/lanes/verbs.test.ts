@@ -2,6 +2,7 @@ import { RejectedError } from '../../handlers';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { eventually } from '../helpers/eventually';
+import { expectLanesPermitted, recordLaneMoves } from '../helpers/transitions/recordedLanes';
 import { expectWhole } from '../helpers/whole';
 import { reachesStatus } from '../helpers/reachesStatus';
 import { Downstream, items, okay } from './downstream';
@@ -17,6 +18,7 @@ beforeAll(async () => {
     return okay(batch);
   };
   muster = await startMuster([downstream.handler({ lane: { onInvalid: 'halt' }, idempotency: 'none' })]);
+  await recordLaneMoves(muster.database.pool);
 });
 afterAll(() => muster.stop());
 afterEach(() => expectWhole(muster.client));
@@ -143,3 +145,7 @@ test('a paused handler sends nothing of its lanes; resumed, they go on at once [
   await reachesStatus(muster.client, batch, 'committed');
   expect(performance.now() - resumedAt).toBeLessThan(10_000);
 });
+
+// Last: it judges what the tests before it made.
+test('each change of a status is one that the table of transitions permits', () =>
+  expectLanesPermitted(muster.database.pool, ['parked -> skipped']));

@@ -1,4 +1,3 @@
-import pg from 'pg';
 import { makeCall, prepare } from '../../activities/calls/attempt';
 import { settle } from '../../activities/calls/settle';
 import type { Handler } from '../../handlers';
@@ -6,15 +5,15 @@ import { defineHandler } from '../../handlers';
 import { readDispatch } from '../../postgres/calls/batch';
 import { createPool } from '../../postgres/pool';
 import type { TurnAnswer } from '../../workflows/messages';
-import { tapPool } from '../chaos/judge/tap';
 import type { Bench } from '../workflows/bench';
 import { openBench } from '../workflows/bench';
 import { fillStore } from '../bench/measures/operationsStore';
+import type { Read } from '../helpers/plans/reads';
+import { explainSessions, readsIn } from '../helpers/plans/reads';
 
 /**
- * The rows that each statement of grouping reads, as the server counted them (`auto_explain`), in a
- * store full of the rows of another handler. That no plan has a sequential scan says little: our
- * sessions refuse those, and reading a whole index is no better.
+ * The rows that each statement of grouping reads, as the server counted them, in a store full of
+ * the rows of another handler.
  */
 const FOREIGN = 20_000;
 /** More than a statement of this test has rows of its own to read. */
@@ -48,78 +47,18 @@ const handlerOf = (name: string, keyed: boolean): Handler => {
 };
 const handlers = [handlerOf('orders', false), handlerOf('keyed', true)];
 
-interface Plan {
-  'Node Type': string;
-  'Relation Name'?: string;
-  'Index Name'?: string;
-  'Actual Rows'?: number;
-  'Actual Loops'?: number;
-  'Rows Removed by Filter'?: number;
-  'Rows Removed by Index Recheck'?: number;
-  Plans?: Plan[];
-}
-interface Read {
-  relation: string;
-  index: string;
-  rows: number;
-}
-const readsOf = (plan: Plan): Read[] => {
-  const each =
-    (plan['Actual Rows'] ?? 0) + (plan['Rows Removed by Filter'] ?? 0) + (plan['Rows Removed by Index Recheck'] ?? 0);
-  const own =
-    /Scan$/.test(plan['Node Type']) && plan['Relation Name'] !== undefined
-      ? [
-          {
-            relation: plan['Relation Name'],
-            index: plan['Index Name'] ?? plan['Node Type'],
-            rows: each * (plan['Actual Loops'] ?? 0),
-          },
-        ]
-      : [];
-  return [...own, ...(plan.Plans ?? []).flatMap(readsOf)];
-};
-
 let bench: Bench;
 /** What each statement of Muster's read, by its name. */
-const reads = new Map<string, Read[]>();
+let reads: Map<string, Read[]>;
 
 beforeAll(async () => {
   bench = await openBench(handlers);
-  const admin = new pg.Client({ connectionString: bench.database.url });
-  await admin.connect();
-  for (const [name, value] of Object.entries({
-    session_preload_libraries: 'auto_explain',
-    'auto_explain.log_min_duration': '0',
-    'auto_explain.log_analyze': 'on',
-    'auto_explain.log_timing': 'off',
-    'auto_explain.log_format': 'json',
-    'auto_explain.log_level': 'notice', // to the session, not to the server's log
-  }))
-    await admin.query(`alter database ${bench.database.name} set ${name} = '${value}'`);
-  await admin.end();
+  await explainSessions(bench.database);
   const other = createPool({ databaseUrl: bench.database.url, max: 1, applicationName: 'fill' });
   other.on('connect', (session) => void session.query(`set client_min_messages = 'error'`));
   await fillStore(other, FOREIGN);
   await other.end();
-  const names = new Map<string, string>(); // by text
-  for (const pool of [bench.database.pool, bench.client.pool]) {
-    tapPool(pool, {
-      rewrite: (name, text) => {
-        names.set(text.trim(), name);
-        return text;
-      },
-    });
-    pool.on('connect', (session) =>
-      session.on('notice', ({ message = '' }) => {
-        const [, json] = message.split(/^duration: .* plan:\n/);
-        if (json === undefined) return;
-        const logged = JSON.parse(json) as { 'Query Text': string; Plan: Plan };
-        const name = names.get(logged['Query Text'].trim()) ?? '';
-        // What has no name is the test's own.
-        if (/^[\w-]+$/.test(name)) reads.set(name, [...(reads.get(name) ?? []), ...readsOf(logged.Plan)]);
-      }),
-    );
-  }
+  reads = readsIn(bench.database.pool, bench.client.pool);
 });
 afterAll(() => bench.stop());
 

@@ -37,6 +37,30 @@ test('time and processor time are held against the set-based floor, not against 
   expect(tableOf([backlog], [held])).toContain('1.2 (1.1)');
 });
 
+/** Of a run that keeps every goal, with these figures in place of its own. */
+const missedWith = (figures: Partial<RunMeasure>, name = 'backlog'): string[] => {
+  const benchCase = CASES.find((one) => one.name === name)!;
+  const live = { greedyCalls: 100, p50Ms: 1, p99Ms: 10, mostMs: 10 };
+  const kept = { ...run(10, 10), ...(name === 'live' ? { live } : {}) };
+  const sides = ['target', 'sixteen', 'set', 'poller'].map((side) => [side, [kept]] as const);
+  return resultOf(benchCase, new Map([...sides, ['muster', [{ ...kept, ...figures }]]])).missed;
+};
+
+test.each<[Partial<RunMeasure>, RegExp, string]>([
+  [{ calls: 101 }, /^calls against the best: 1\.01, wanted at most 1$/, 'backlog'],
+  [{ actions: { signals: 1_000 } }, /^actions per task: 0\.02, wanted at most/, 'backlog'],
+  [{ walBytes: 1e9 }, /^WAL bytes per task: 20000, wanted at most/, 'backlog'],
+  [{ actions: { signals: 1_000 } }, /^actions per batch: 10, wanted at most/, 'live'],
+  [
+    { live: { greedyCalls: 100, p50Ms: 1, p99Ms: 100, mostMs: 100 } },
+    /^p99 against the poller: 10, wanted at most/,
+    'live',
+  ],
+])('a goal that is missed is named: %j', (figures, line, name) => {
+  expect(missedWith({}, name)).toEqual([]);
+  expect(missedWith(figures, name)).toEqual(expect.arrayContaining([expect.stringMatching(line)]));
+});
+
 test('a case that keeps every goal misses none', () => {
   expect(result(11).missed).toEqual([]);
 });

@@ -5,7 +5,11 @@ import { cut, items, openShop, statesOf } from '../shop';
 import { makeSteps } from './made';
 import { encoding } from './patching';
 
-/** Bulk actions by error while the payload codec does not work, or is not configured. */
+/**
+ * Bulk actions by error while the payload codec does not work, or is not configured.
+ *
+ * @slow
+ */
 
 class Absent implements PayloadCodec {
   away = false;

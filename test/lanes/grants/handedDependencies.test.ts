@@ -12,8 +12,6 @@ import { Downstream, items } from '../downstream';
  * A downstream that accepts batches and keeps their dependencies itself: it is sent a batch as soon
  * as it has what the batch depends on. The sweeper is off, so each acceptance must free by itself
  * what waits for it.
- *
- * @slow
  */
 
 const statuses = new Map<string, ReferenceStatus['status']>();

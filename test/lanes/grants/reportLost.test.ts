@@ -3,6 +3,7 @@ import type { TestMuster } from '../../helpers/muster';
 import { startMuster } from '../../helpers/muster';
 import { eventually } from '../../helpers/eventually';
 import { reachesStatus } from '../../helpers/reachesStatus';
+import { expectLanesPermitted, recordLaneMoves } from '../../helpers/transitions/recordedLanes';
 import { expectWhole } from '../../helpers/whole';
 import { Downstream, items } from '../downstream';
 
@@ -37,6 +38,7 @@ beforeAll(async () => {
     downstream.handler(asynchronous(downstream)),
     unsafe.handler({ name: 'unsafe', idempotency: 'none', ...asynchronous(unsafe) }),
   ]);
+  await recordLaneMoves(muster.database.pool);
 });
 afterAll(() => muster.stop());
 afterEach(() => expectWhole(muster.client));
@@ -110,3 +112,7 @@ test('a notice that names no batch of the lane is refused, and changes nothing',
   for (const batch of [here!, there!]) await finish(batch);
   expect([...callsOf('here'), ...callsOf('there')]).toHaveLength(2);
 });
+
+// Last: it judges what the tests before it made.
+test('each change of a status is one that the table of transitions permits', () =>
+  expectLanesPermitted(muster.database.pool, ['pending -> unknown']));

@@ -1,10 +1,9 @@
 import { RejectedError } from '../../../handlers';
-import { statusName } from '../../../workflows/planning/lanes/statuses';
 import type { TestMuster } from '../../helpers/muster';
 import { startMuster } from '../../helpers/muster';
 import { reachesStatus } from '../../helpers/reachesStatus';
+import { expectLanesPermitted, recordLaneMoves } from '../../helpers/transitions/recordedLanes';
 import { expectWhole } from '../../helpers/whole';
-import { mayBecome } from '../../planning/lanes/model/transitions';
 import { Downstream, items, okay } from '../downstream';
 
 /**
@@ -25,24 +24,9 @@ beforeAll(async () => {
       poll: { everyMs: 100 },
     }),
   ]);
-  await muster.database.pool.query(`
-    create table moved (was smallint, became smallint, primary key (was, became));
-    create function record_move() returns trigger language plpgsql as $$
-    begin
-      insert into moved values (old.status, new.status) on conflict do nothing;
-      return null;
-    end $$;
-    create trigger record_move after update of status on lane_batch
-    for each row when (old.status <> new.status) execute function record_move()`);
+  await recordLaneMoves(muster.database.pool);
 });
 afterAll(() => muster.stop());
-
-const moves = async (): Promise<string[]> => {
-  const { rows } = await muster.database.pool.query<{ was: number; became: number }>('select * from moved');
-  const named = rows.map(({ was, became }) => [statusName(was), statusName(became)] as const);
-  expect(named.filter(([was, became]) => !mayBecome(was, became))).toEqual([]);
-  return named.map(([was, became]) => `${was} -> ${became}`);
-};
 
 test('what the statements of the product do to a batch of a lane is what the table allows [C11 C20 C26]', async () => {
   downstream.answer = (batch, _, times) => {
@@ -73,17 +57,15 @@ test('what the statements of the product do to a batch of a lane is what the tab
   await client.batches.cancel(cancelled);
   await reachesStatus(client, cancelled, 'cancelled');
 
-  expect(await moves()).toEqual(
-    expect.arrayContaining([
-      'unsubmitted -> submitted',
-      'submitted -> committed',
-      'submitted -> pending',
-      'pending -> committed',
-      'submitted -> invalid',
-      'unsubmitted -> failed-dependency',
-      'parked -> skipped',
-      'unsubmitted -> cancelled',
-    ]),
-  );
+  await expectLanesPermitted(muster.database.pool, [
+    'unsubmitted -> submitted',
+    'submitted -> committed',
+    'submitted -> pending',
+    'pending -> committed',
+    'submitted -> invalid',
+    'unsubmitted -> failed-dependency',
+    'parked -> skipped',
+    'unsubmitted -> cancelled',
+  ]);
   await expectWhole(client);
 });

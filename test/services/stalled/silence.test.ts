@@ -12,6 +12,8 @@ import { Requests } from '../../../workflows/temporal/requests';
 /**
  * Leaders, queuers and executions that take no turn, as none does where no worker is: the sweeper
  * wakes them less and less often. And a sweeper that does not know whether it may.
+ *
+ * @slow
  */
 
 const common = {

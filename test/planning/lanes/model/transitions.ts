@@ -23,8 +23,9 @@ const AFTER: Readonly<Record<LaneBatchStatus, readonly LaneBatchStatus[]>> = {
     'refused',
     'cancelled',
   ],
-  // Cancelled on request, and the downstream says that it applied nothing of it.
-  pending: ['valid', 'committed', 'invalid', 'unknown', 'parked', 'refused', 'cancelled'],
+  // Cancelled on request, and the downstream says that it applied nothing of it. Past its deadline,
+  // or lost: sent again, where the downstream honours its key.
+  pending: ['unsubmitted', 'valid', 'committed', 'invalid', 'unknown', 'parked', 'refused', 'cancelled'],
   valid: ['committed', 'invalid', 'unknown', 'parked', 'cancelled'],
   // By an operator: send again, it was applied, it was refused, go on without it; or a true answer
   // comes late.
