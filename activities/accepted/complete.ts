@@ -118,7 +118,7 @@ const conclude = async (
     putOffPolls(pool, [{ id: batch.id, attempt, error: null, ...reading }], inMs);
   const renew = (): void => {
     const readAgoMs = reader.quietMs();
-    // Whoever reports hangs: the monitor may have the batch again, and this settles nothing then.
+    // The reporter hangs: the monitor may have the batch again, and this settles nothing then.
     if (readAgoMs < handler.poll.idleMs) putOff(LEASE_MS, { readAgoMs }).catch(() => undefined);
   };
   const renewal = setInterval(renew, LEASE_MS / 3);

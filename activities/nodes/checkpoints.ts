@@ -61,7 +61,7 @@ interface Waiting {
 const waitingFor = (json: string): Waiting => {
   const waiting: Partial<Waiting> = { json };
   waiting.done = new Promise((resolve, reject) => Object.assign(waiting, { resolve, reject }));
-  waiting.done.catch(() => undefined); // whoever waits has a promise that follows this one
+  waiting.done.catch(() => undefined); // who waits has a promise that follows this one
   return waiting as Waiting;
 };
 

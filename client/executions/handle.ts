@@ -266,7 +266,8 @@ export interface ExecutionFilter {
   /** Only those that were marked as this tenant's. */
   tenant?: string;
   /**
-   * With `tenant`: only those of these functions, each a name, or the beginning of names with a `*`.
+   * With `tenant`: only those of these functions, each a name, or the beginning of names with a
+   * `*`.
    */
   functions?: readonly string[];
 }

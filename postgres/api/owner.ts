@@ -58,7 +58,9 @@ export interface HaltingBatch {
   bytes: number;
 }
 
-/** Returns the batch that halts a lane, which need not be of the lane's handler; null: none does. */
+/**
+ * Returns the batch that halts a lane, which need not be of the lane's handler; null: none does.
+ */
 export const haltingBatch = async (db: Queryable, service: string): Promise<HaltingBatch | null> => {
   const { rows } = await db.query<HaltingBatch>({
     name: 'halting-batch',

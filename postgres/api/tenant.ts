@@ -84,9 +84,8 @@ export interface Backlog {
 
 /**
  * Counts the tasks that wait and whose ids begin with `prefix`: also those of batches of lanes that
- * were not sent. Their bytes are also those of labels, dependencies, and of their batches' keys; not
- * those of keys of single tasks, and of what batches depend on.
- * Reads every task that waits.
+ * were not sent. Their bytes are also those of labels, dependencies, and of their batches' keys;
+ * not those of keys of single tasks, and of what batches depend on. Reads every task that waits.
  */
 export const readBacklog = async (db: Queryable, prefix: string, maxTargets: number): Promise<Backlog> => {
   const { rows } = await db.query<Backlog>({

@@ -5,7 +5,9 @@ import type { Queryable } from '../pool';
 export interface AuditEntry {
   who: string;
   door: 'client' | 'cli' | 'api';
-  /** Address of the caller; null: this machine. Of one who may only submit, the tables put its user. */
+  /**
+   * Address of the caller; null: this machine. Of one who may only submit, the tables put its user.
+   */
   origin: string | null;
   verb: string;
   subject: string;

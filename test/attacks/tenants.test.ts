@@ -159,7 +159,7 @@ test('lists and lookups show a tenant its own part, all of it', async () => {
 const ownExecutions = async (tenant: string): Promise<unknown[]> =>
   (await world.database.pool.query('select from execution where tenant = $1', [tenant])).rows;
 
-test('a token of a tenant and some handlers starts and sees executions of functions with these names alone', async () => {
+test('a token of a tenant and handlers starts and sees executions of functions of these names', async () => {
   const token = await make({ tenant: 'acme', handlers: ['nar*', 'resize'] });
   const start = (by: string, functionId: string, more: object = {}) =>
     world.call('POST /v1/executions', {

@@ -45,8 +45,8 @@ const FLOODS = 10;
 /** After these what grows once has grown: code, caches, the connections' buffers. */
 const FIRST_FLOODS = 2;
 /**
- * What a flood may need: 20 KB for each connection and its refusal, however often it comes, and what
- * any flood needs.
+ * What a flood may need: 20 KB for each connection and its refusal, however often it comes, and
+ * what any flood needs.
  */
 const GROWTH_MB = 50 + 0.02 * open;
 /**

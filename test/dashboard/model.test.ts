@@ -99,7 +99,7 @@ describe('findings', () => {
       {
         stalled: [61_000, 65_000].map((ms) => ({ kind: 'read', name: `${ms}`, ms, workflowId: 'w', runId: null })),
       },
-      'warn | orders: the results of 2 batches do not come | The read of those of batch 65000 has brought none for 1 min 5 s.',
+      'warn | orders: the results of 2 batches do not come | The read of those of batch 65000 has brought none',
     ],
     [
       'partitions without a node',

@@ -30,7 +30,7 @@ test.each([
   expect(await client.ackItems(last)).toMatchObject({ acked: 1 });
 });
 
-test('an add of a workflow takes several statements, each with a key of its own, and adds nothing when repeated', async () => {
+test('an add of a workflow takes several statements, each with its key, and repeats add nothing', async () => {
   const { client, pool } = shop;
   const { id } = await client.openFanout({ segmentSize: 8_000 });
   const { addFanoutItems } = createFanoutActivities({ pool } as ActivityDeps);

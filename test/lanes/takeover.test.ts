@@ -205,7 +205,7 @@ test('a service that comes late does not wait for more than one turn of the othe
   expect(served.slice(0, 3).sort()).toEqual(['a', 'a', 'b']);
 });
 
-test('a lane that becomes ready while a turn publishes that it has nothing to do is seen by its second look', async () => {
+test('a lane that becomes ready while a turn publishes that it has nothing is seen by it', async () => {
   const run = new Run(1);
   expect(await run.take()).toMatchObject({ submitters: [], next: 'idle', again: false });
   await submit('a');

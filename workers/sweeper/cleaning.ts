@@ -30,8 +30,9 @@ interface Options {
 }
 
 /**
- * Deletes what is kept no longer: nodes, dispatches, tasks, targets, lanes, leaders, objects. Beside
- * the sweeper's rounds: a deletion may wait for a lock, or for the disk, and nothing else is to.
+ * Deletes what is kept no longer: nodes, dispatches, tasks, targets, lanes, leaders, objects.
+ * Beside the sweeper's rounds: a deletion may wait for a lock, or for the disk, and nothing else is
+ * to.
  */
 export class Cleaning {
   private running: Promise<void> | null = null;

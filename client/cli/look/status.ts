@@ -76,7 +76,8 @@ export const remark = (status: HandlerStatus): string => {
 const stalledText = ({ kind, name, ms, workflowId }: HandlerStatus['stalled'][number], others: number): string => {
   const ofBatch = kind === 'dispatch' || kind === 'read';
   const who = kind === name ? `the ${kind}` : `${kind} ${ofBatch ? `of batch ${name}` : name}`;
-  return `STALLED: ${who} ${whyStalled(kind, ms)}${others === 0 ? '' : `, and ${others} more`} (workflow ${workflowId})`;
+  const more = others === 0 ? '' : `, and ${others} more`;
+  return `STALLED: ${who} ${whyStalled(kind, ms)}${more} (workflow ${workflowId})`;
 };
 
 const whyStalled = (kind: HandlerStatus['stalled'][number]['kind'], ms: number): string => {

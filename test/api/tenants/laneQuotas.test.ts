@@ -59,7 +59,8 @@ where lane_id = (select lane_id from lane_batch where batch_id = $1)`,
   const fix = (...ids: string[]) => call('POST /v1/lanes/lanes%2Fs/fix', { items: items(...ids) });
   await eventually(async () => (await stored()).queued === 0);
   await eventually(async () => (await batch(['3', '4', '8'])).status === 200);
-  // The queue is full behind the batch that halts the lane: as many may take its place, and no more.
+  // The queue is full behind the batch that halts the lane: as many may take its place, and no
+  // more.
   expect(await fix('5', '6', '7')).toMatchObject({ status: 429, body: { quota: 'queued tasks', has: 3, limit: 3 } });
   expect((await fix('5', '6')).status).toBe(200);
   await eventually(async () => (await batch(['9'])).body.has === 5); // once it has counted anew

@@ -4,8 +4,8 @@ import { mayBecome } from '../../planning/lanes/model/transitions';
 
 /**
  * Records from now on each change of the status of a lane's batch, whichever statement makes it;
- * `expectLanesPermitted` judges them. Looked at when a transaction commits: a batch that is split is
- * marked, and deleted once its parts are in its place.
+ * `expectLanesPermitted` judges them. Looked at when a transaction commits: a batch that is split
+ * is marked, and deleted once its parts are in its place.
  */
 export const recordLaneMoves = async (pool: Pool): Promise<void> => {
   await pool.query(`

@@ -12,8 +12,8 @@ export interface Defect {
 }
 
 /**
- * Defects in lines that rules of planning rest on and generated mutants seldom reach, at least three
- * per system. `npm run mutants:wiring` plants each.
+ * Defects in lines that rules of planning rest on and generated mutants seldom reach, at least
+ * three per system. `npm run mutants:wiring` plants each.
  */
 export const DEFECTS: readonly Defect[] = [
   {

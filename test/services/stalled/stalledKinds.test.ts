@@ -215,7 +215,8 @@ test('a read of results that brings none is told of, and makes no worker unhealt
     for (const age of Object.values(AGE)) await age(0);
     await query('update leader set woken_at = null');
     await query(
-      `update batch set poll_at = clock() + ${leaseMs} * interval '1 ms', read_at = clock() - ${ms} * interval '1 ms' where reference is not null`,
+      `update batch set poll_at = clock() + ${leaseMs} * interval '1 ms', read_at = clock() - ${ms} * interval '1 ms'
+where reference is not null`,
     );
   };
   await readFor(STALLED_MS - 15_000);

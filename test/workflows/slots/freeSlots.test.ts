@@ -90,7 +90,7 @@ test('a leader that waits for a slot is left alone while there is none [A18]', a
   expect(await stateOf(other)).toEqual({ state: 2, blocked: true });
 });
 
-test('a slot that comes free while a turn publishes that it waits for one is seen by its second look [A18]', async () => {
+test('a slot that comes free while a turn publishes its wait is seen by its second look [A18]', async () => {
   const [one, other] = await submitToBoth();
   await bench.turn(first, 1, one);
   before('has-free-slot', 'delete from dispatch');

@@ -10,7 +10,9 @@ export interface Limits {
    * executions and fan-outs are marked with it. Null: no limit.
    */
   tenant: string | null;
-  /** Names of handlers, and of functions of executions, or their beginnings with a `*`; null: all. */
+  /**
+   * Names of handlers, and of functions of executions, or their beginnings with a `*`; null: all.
+   */
   handlers: readonly string[] | null;
 }
 
@@ -101,7 +103,9 @@ export class Bounds {
     if (handler === null || !isAllowed(this.limits.handlers, handler)) throw notFound('lane', service);
   }
 
-  /** Returns what halts a lane, and throws unless its handler is the caller's; null: nothing does. */
+  /**
+   * Returns what halts a lane, and throws unless its handler is the caller's; null: nothing does.
+   */
   async halting(service: string): Promise<owners.HaltingBatch | null> {
     await this.lane(service);
     const halting = await owners.haltingBatch(this.pool, service);

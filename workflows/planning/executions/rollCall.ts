@@ -35,8 +35,8 @@ export const whyUnanswered = (counts: RollCallCounts, needs: RollCallNeeds): str
 };
 
 /**
- * The codes of the immediate answer. `202`: accepted. `404`: accepted, but no node has the function. `503`:
- * accepted, but no node answers now.
+ * The codes of the immediate answer. `202`: accepted. `404`: accepted, but no node has the
+ * function. `503`: accepted, but no node answers now.
  */
 export const ANSWER_CODES = ['202', '404', '503'] as const;
 export type AnswerCode = (typeof ANSWER_CODES)[number];
@@ -58,7 +58,7 @@ export const answerOf = (
     return {
       code: '404',
       message:
-        `Accepted, but no node that answers has function ${JSON.stringify(functionId)}: each one that is given an item ` +
+        `Accepted, but no node that answers has function ${JSON.stringify(functionId)}: each that is given an item ` +
         'reports that, and it counts an attempt. Cancel the execution, or add the function to a node.',
     };
   const nodes = Math.min(nodesWanted(nodesAsked(request.numberOfNodes), items), counts.serving);

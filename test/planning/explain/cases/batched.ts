@@ -183,7 +183,8 @@ export const BATCHED_CASES: Case[] = [
       [
         'accepted, its read hangs',
         60_000,
-        'the read of its results has stalled: none has come for 60 s. It is given up after poll.idleMs without one, and the batch is polled again; check the downstream, and what reads from it',
+        'the read of its results has stalled: none has come for 60 s. It is given up after poll.idleMs without one, ' +
+          'and the batch is polled again; check the downstream, and what reads from it',
       ],
     ] as const
   ).map(([what, readAgoMs, text]): Case => [
