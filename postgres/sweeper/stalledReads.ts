@@ -2,8 +2,8 @@ import { IS_READ } from '../accepted/poll';
 import type { Queryable } from '../pool';
 import { LATE } from './attended';
 
-/** Most rows read: the next entries of the index by `poll_at`. */
-const MOST = 10_000;
+/** Most batches looked at: the next entries of the index by `poll_at`. */
+const MOST_READS = 10_000;
 
 /**
  * Accepted batches whose results are being read, and have brought none for a minute. The read is
@@ -16,7 +16,7 @@ from (
   select b.id, b.target_id, b.read_at
   from batch b
   where b.reference is not null and b.state = 1 /* open */ and ${IS_READ}
-  order by b.poll_at limit ${MOST}) b join target t on t.id = b.target_id join handler h on h.id = t.handler_id
+  order by b.poll_at limit ${MOST_READS}) b join target t on t.id = b.target_id join handler h on h.id = t.handler_id
 where b.read_at < ${LATE}`;
 
 export interface StalledRead {

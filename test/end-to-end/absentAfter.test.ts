@@ -125,7 +125,7 @@ afterAll(() => muster.stop());
 afterEach(() => expectWhole(muster.client));
 
 describe.each(['grouped', 'ordered', 'accepting'])('%s', (name) => {
-  test('applied, and found later: it is not sent again', async () => {
+  test('applied, and found later: it is not sent again [H3]', async () => {
     const { callsAtMs, lookUps } = await outcomeOf(name, 'kept');
     expect(callsAtMs).toHaveLength(1);
     expect([lookUps[0], lookUps.at(-1)]).toEqual(['absent', 'done']);

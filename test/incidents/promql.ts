@@ -209,9 +209,10 @@ class Evaluation {
         if (this.has(',')) continue;
         const [label, operator, text] = [this.take(), this.take(), this.take().slice(1, -1)];
         if (of === this.now) this.expectLabel(label, all);
-        wanted.push((labels) =>
-          operator === '=' ? labels[label] === text : new RegExp(`^(?:${text})$`).test(labels[label] ?? ''),
-        );
+        wanted.push((labels) => {
+          if (operator !== '=~') return (labels[label] === text) === (operator === '=');
+          return new RegExp(`^(?:${text})$`).test(labels[label] ?? '');
+        });
       }
     return all.filter(({ labels }) => wanted.every((fits) => fits(labels)));
   }
