@@ -27,8 +27,8 @@ const OVERDUE_QUESTION_MS = 30_000;
  */
 export const askedAgain = (question: Question): string => {
   const { pollInMs, pollEndsInMs } = question;
-  if (pollInMs === null) return '';
   if (isRead(question)) return beingRead(question.readAgoMs!);
+  if (pollInMs === null) return '';
   const isAsked = pollEndsInMs === null || pollInMs < pollEndsInMs;
   // A poll that is later than a look takes is not promised to be next: perhaps no monitor is
   // running.

@@ -195,6 +195,20 @@ export const BATCHED_CASES: Case[] = [
     new RegExp(`accepted batch 7 as "r"; ${text.replaceAll(/[().]/g, '\\$&')}\\.$`),
   ]),
   [
+    'accepted, its lease at its end',
+    { state: 'in-progress', batch: { attempt: 2, dispatched: false, reference: 'r', pollInMs: 1, readAgoMs: 100 } },
+    'poll',
+    null,
+    /; its results are being read\.$/,
+  ],
+  [
+    'accepted, read before, not polled any more',
+    { state: 'in-progress', batch: { attempt: 2, dispatched: false, reference: 'r', pollInMs: null, readAgoMs: 100 } },
+    'poll',
+    null,
+    /accepted batch 7 as "r"\.$/,
+  ],
+  [
     'accepted, whose reader died',
     {
       state: 'in-progress',
