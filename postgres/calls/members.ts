@@ -75,9 +75,9 @@ order by b.id`,
   return rows;
 };
 
-/** Their batch and attempts are not read here. */
+/** Their batch and attempts are not read here: `readMembers` adds them to each row. */
 const readContents = async (db: Queryable, batchIds: readonly number[]): Promise<MemberTask[]> => {
-  const { rows } = await db.query<MemberTask>({
+  const { rows } = await db.query<Omit<MemberTask, 'batchId' | 'attempts'>>({
     name: 'read-member-contents',
     text: `
 select k.seq, k.id, k.payload::text as payload, k.recipient_id as "recipientId", k.version, k.trace,
@@ -89,7 +89,7 @@ where k.seq = any(array(
   where b.id = any($1::bigint[])))`,
     values: [batchIds],
   });
-  return rows;
+  return rows as MemberTask[];
 };
 
 /**

@@ -201,7 +201,7 @@ const hold = async (to: string): Promise<() => Promise<void>> => {
 const isWaiting = () =>
   eventually(async () => {
     const { rows } = await world.database.pool.query<{ n: number }>({
-      text: `select count(*) as n from pg_stat_activity where wait_event_type = 'Lock' and query ~ 'update batch set attempt = attempt \\+ 1,\\s+poll_at'`,
+      text: `select count(*) as n from pg_stat_activity where wait_event_type = 'Lock' and query ~ 'update batch set attempt = attempt \\+ 1, read_at = clock\\(\\),\\s+poll_at'`,
     });
     return rows[0]!.n > 0;
   });
