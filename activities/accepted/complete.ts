@@ -7,6 +7,7 @@ import {
   takeCompletion,
 } from '../../postgres/accepted/completion';
 import { withRetries } from '../../postgres/errors';
+import type { PutOff } from '../../postgres/accepted/poll';
 import { putOffPolls, stopPolling } from '../../postgres/accepted/poll';
 import { readMemberIds } from '../../postgres/calls/members';
 import type { CallOutcome } from '../../workflows/planning/calls/plans';
@@ -114,7 +115,7 @@ const conclude = async (
   const members = await readMemberIds(pool, [batch.id]);
   const home = homeOf(homes, batch);
   const call = toCall({ handler, home }, { batch, members, attempt });
-  const putOff = (inMs: number, reading = {}): Promise<void> =>
+  const putOff = (inMs: number, reading: Pick<PutOff, 'readAgoMs'> = {}): Promise<void> =>
     putOffPolls(pool, [{ id: batch.id, attempt, error: null, ...reading }], inMs);
   const renew = (): void => {
     const readAgoMs = reader.quietMs();

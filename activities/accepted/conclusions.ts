@@ -146,8 +146,8 @@ export class Conclusions {
   }
 
   private async renew(): Promise<void> {
-    const readAgoMs = (id: number): number => this.steps.quietMs(id);
-    const held = [...this.inHand].map(([id, attempt]) => ({ id, attempt, error: null, readAgoMs: readAgoMs(id) }));
+    const { steps } = this;
+    const held = [...this.inHand].map(([id, attempt]) => ({ id, attempt, error: null, readAgoMs: steps.quietMs(id) }));
     if (held.length > 0) await putOffPolls(this.deps.pool, held, LEASE_MS);
   }
 

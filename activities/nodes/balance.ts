@@ -169,7 +169,7 @@ const nodeFacts = (node: NodeFactsRow): NodeFacts => ({
   draining: node.drained || (node.stopping && node.name === null),
   attributes: node.attributes,
   handlers: node.handlers,
-  isKept: node.alive,
+  isKept: node.alive, // stopping, or it would count as alive
   successorOf: node.name,
   startedMs: node.startedMs,
 });

@@ -19,11 +19,17 @@ beforeAll(async () => {
 afterAll(() => world.stop());
 
 const NO_LIMITS = { maxQueued: null, maxBytes: null, maxTargets: null, maxExecutions: null, maxItems: null };
-const tenant = async (name: string, limits: Partial<TenantLimits>) => {
+const tenant = async (name: string, limits: Partial<TenantLimits>, handlers?: readonly string[]) => {
   await upsertTenant(world.database.pool, name, { ...NO_LIMITS, ...limits });
   const token = newToken();
   const scopes = ['submit', 'read', 'operate'] as const;
-  await insertToken(world.database.pool, { name, hash: hashToken(token), scopes, tenant: name });
+  await insertToken(world.database.pool, {
+    name,
+    hash: hashToken(token),
+    scopes,
+    tenant: name,
+    ...(handlers === undefined ? {} : { handlers }),
+  });
   await eventually(async () => (await world.call(`GET /v1/tasks/${name}%2Fnone`, { token })).status === 404);
   const call = (route: string, body: unknown) => world.call(route, { token, body });
   const to = `${name}/s`;
@@ -42,20 +48,24 @@ const again = async (work: () => Promise<{ status: number; body: unknown }>, exp
   });
 };
 
-test('batches of a lane count until they are sent, and what replaces one counts, too', async () => {
-  const { call, batch, items, stored } = await tenant('lanes', { maxQueued: 3 });
-  const { body, status } = await batch(['1', '2']);
-  expect(status).toBe(200);
-  await again(() => batch(['3', '4']), { status: 429, body: { quota: 'queued tasks', has: 2, limit: 3 } });
-  await world.database.pool.query(
+/** As a refusal for its content does. */
+const halt = (service: string, batch: number): Promise<unknown> =>
+  world.database.pool.query(
     `
 with failed as (
   update batch set state = 5 /* failed */, error = 'no', finished_at = clock() where id = $1), invalid as (
   update lane_batch set status = 11 /* invalid */ where batch_id = $1)
 update lane_state set halted_by = $1, halted_at = clock(), halt_reason = 'invalid: no'
-where lane_id = (select lane_id from lane_batch where batch_id = $1)`,
-    [body.batches[0].batch],
+where lane_id = (select id from lane where service = $2)`,
+    [batch, service],
   );
+
+test('batches of a lane count until they are sent, and what replaces one counts, too', async () => {
+  const { call, batch, items, stored } = await tenant('lanes', { maxQueued: 3 });
+  const { body, status } = await batch(['1', '2']);
+  expect(status).toBe(200);
+  await again(() => batch(['3', '4']), { status: 429, body: { quota: 'queued tasks', has: 2, limit: 3 } });
+  await halt('lanes/s', body.batches[0].batch);
   const fix = (...ids: string[]) => call('POST /v1/lanes/lanes%2Fs/fix', { items: items(...ids) });
   await eventually(async () => (await stored()).queued === 0);
   await eventually(async () => (await batch(['3', '4', '8'])).status === 200);
@@ -81,4 +91,22 @@ test('bytes are those of state keys and of dependencies, too, of the call and of
     call('POST /v1/handlers/items/tasks', { tasks: items(id).map((task) => ({ ...task, dependsOn })) });
   expect((await held('held', 'keys/1')).status).toBe(200);
   expect(await stored()).toMatchObject({ queued: 2, bytes: 115 + 15 + 6 });
+});
+
+test('a lane that a batch of another handler halts is not theirs to skip or fix who have the handler of the lane', async () => {
+  const { call, batch, items } = await tenant('mixed', {}, ['lane']);
+  const { body } = await batch(['1']);
+  const head = body.batches[0].batch as number;
+  await halt('mixed/s', head);
+  const of = (handler: string) =>
+    world.database.pool.query(
+      `update target set handler_id = (select id from handler where name = $2)
+where id = (select target_id from batch where id = $1)`,
+      [head, handler],
+    );
+  await of('items');
+  expect((await call('POST /v1/lanes/mixed%2Fs/skip', {})).status).toBe(404);
+  expect((await call('POST /v1/lanes/mixed%2Fs/fix', { items: items('2') })).status).toBe(404);
+  await of('lane');
+  expect((await call('POST /v1/lanes/mixed%2Fs/skip', {})).status).toBe(200);
 });

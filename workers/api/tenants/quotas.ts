@@ -61,10 +61,7 @@ export class Quotas {
     return (tasks) =>
       this.take(name, {
         queued: Math.max(0, tasks.length - n),
-        bytes: Math.max(
-          0,
-          tasks.reduce((sum, task) => sum + task.bytes + bytesOf(task.labels ?? null), -bytes),
-        ),
+        bytes: Math.max(0, bytesOfTasks(tasks) - bytes),
         targets: [],
       });
   }
@@ -77,7 +74,7 @@ export class Quotas {
     return (tasks) =>
       this.take(name, {
         queued: tasks.length,
-        bytes: tasks.reduce((sum, task) => sum + task.bytes + bytesOf(task.labels ?? null), besides),
+        bytes: bytesOfTasks(tasks) + besides,
         targets: tasks.map(({ target }) => `${handler}\n${target}`),
       });
   }
@@ -143,6 +140,9 @@ export class Quotas {
     return { tenant, queued, bytes, targets: new Set(targets.map((one) => one.join('\n'))), ...unfinished, until };
   }
 }
+
+const bytesOfTasks = (tasks: Parameters<Admit>[0]): number =>
+  tasks.reduce((sum, task) => sum + task.bytes + bytesOf(task.labels ?? null), 0);
 
 /** As `readBacklog` counts them in the store. */
 const bytesOf = (labels: Labels | null): number =>
