@@ -8,15 +8,19 @@ import type { TestDatabase } from '../database';
  * a sequential scan says little: our sessions refuse those, and reading a whole index is no better.
  */
 export interface Read {
+  /** Empty for a bitmap's index: the table's read follows. */
   relation: string;
   index: string;
   rows: number;
+  /** What it sought in the index: empty for one that was read from one of its ends. */
+  sought: string;
 }
 
 interface Plan {
   'Node Type': string;
   'Relation Name'?: string;
   'Index Name'?: string;
+  'Index Cond'?: string;
   'Actual Rows'?: number;
   'Actual Loops'?: number;
   'Rows Removed by Filter'?: number;
@@ -28,12 +32,13 @@ const readsOf = (plan: Plan): Read[] => {
   const each =
     (plan['Actual Rows'] ?? 0) + (plan['Rows Removed by Filter'] ?? 0) + (plan['Rows Removed by Index Recheck'] ?? 0);
   const own =
-    /Scan$/.test(plan['Node Type']) && plan['Relation Name'] !== undefined
+    /Scan$/.test(plan['Node Type']) && (plan['Relation Name'] ?? plan['Index Name']) !== undefined
       ? [
           {
-            relation: plan['Relation Name'],
+            relation: plan['Relation Name'] ?? '',
             index: plan['Index Name'] ?? plan['Node Type'],
             rows: each * (plan['Actual Loops'] ?? 0),
+            sought: plan['Index Cond'] ?? '',
           },
         ]
       : [];
