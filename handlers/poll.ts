@@ -108,7 +108,7 @@ export async function readReference<P>(
         };
         const found = await results(reference, { signal, log: bounds.log });
         goesOn();
-        return readResults(noted(found, goesOn), tasks, guarded, missing);
+        return readResults(noted(found, goesOn), tasks, noting(guarded, goesOn), missing);
       }),
     );
     return read as ReferenceOutcome;
@@ -129,6 +129,11 @@ const noted = (results: Results, goesOn: () => void): Results => {
     }
   })();
 };
+
+/** Notes when what the sink had to write is written: the time that takes is not the source's. */
+const noting = (sink: ResultSink, goesOn: () => void): ResultSink => ({
+  add: (index, result) => sink.add(index, result)?.then(goesOn),
+});
 
 /** Milliseconds: longer than reading any file takes, and within the range of timers. */
 const LONGEST_READ_MS = 7 * 86_400_000;

@@ -1779,6 +1779,7 @@ CREATE INDEX batch_open ON batch USING btree (leader_id, id) WHERE state = 1;
 CREATE INDEX batch_open_target ON batch USING btree (target_id) WHERE state = 1;
 CREATE INDEX batch_parent ON batch USING btree (parent_id) WHERE parent_id IS NOT NULL;
 CREATE INDEX batch_poll ON batch USING btree (poll_at) WHERE reference IS NOT NULL AND state = 1;
+CREATE INDEX batch_read ON batch USING btree (read_at) WHERE read_at IS NOT NULL AND reference IS NOT NULL AND state = 1;
 CREATE INDEX batch_reference ON batch USING btree (reference) WHERE reference IS NOT NULL;
 CREATE INDEX batch_target ON batch USING btree (target_id, id);
 CREATE INDEX batch_troubled ON batch USING btree (id) WHERE (state = ANY (ARRAY[1, 3])) AND error IS NOT NULL;

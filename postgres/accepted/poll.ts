@@ -9,8 +9,9 @@ import type { Queryable } from '../pool';
  */
 
 /**
- * SQL: the results of batch `b` are being read. Reads are leased for at most 15 s; an older version
- * polls later, and leaves `read_at` as it is.
+ * SQL: the results of batch `b` are being read. Reads are leased for at most 15 s. A version before
+ * `read_at` leaves it as it is: until all workers are new, a read that died in a new one may be
+ * taken for one that has stalled while an old one polls.
  */
 export const IS_READ = `b.poll_at > clock() and b.poll_at < clock() + interval '20 s'`;
 /** SQL: when their read last got on; null: they are not being read. */

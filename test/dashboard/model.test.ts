@@ -179,6 +179,9 @@ describe('findings', () => {
     expect(word({ ...waiting, holdUntil: at })).toBe('held');
     expect(word({ holdUntil: at, paused: { since: at, reason: null } })).toBe('paused');
     expect(word({ served: false })).toBe('not served');
+    const stalled = { workflowId: 'w', runId: null, name: 'batch 7', ms: 61_000 };
+    expect(word({ ...waiting, stalled: [{ ...stalled, kind: 'monitor' }] })).toBe('stalled');
+    expect(word({ ...waiting, stalled: [{ ...stalled, kind: 'read' }] })).toBe('running');
     expect(standingOf({ ...calm, holdUntil: at }, Date.parse(at) - 5_000).why).toBe('back pressure, 5 s left');
   });
 });

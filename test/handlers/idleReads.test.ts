@@ -2,13 +2,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
 import type { HandlerOptions, ItemResult } from '../../handlers';
 import { defineHandler, readReference } from '../../handlers';
+import type { ResultSink } from '../../handlers/results';
 
 /** Reads of results that hang, at a downstream that answers no more. */
 
 const ok = (id: string): ItemResult => ({ id, status: 'ok' });
 type Read = NonNullable<HandlerOptions<unknown>['results']>;
 
-const read = (results: Read, idleMs: number, signal = new AbortController().signal) => {
+const read = (
+  results: Read,
+  idleMs: number,
+  signal = new AbortController().signal,
+  add: ResultSink['add'] = () => undefined,
+) => {
   const handler = defineHandler({
     name: 'jobs',
     target: () => 'x',
@@ -19,7 +25,7 @@ const read = (results: Read, idleMs: number, signal = new AbortController().sign
     poll: { idleMs },
   });
   const tasks = [{ id: 'a' }, { id: 'b' }, { id: 'c' }];
-  return readReference(handler, 'r', tasks, { signal, log: pino({ enabled: false }) }, { add: () => undefined });
+  return readReference(handler, 'r', tasks, { signal, log: pino({ enabled: false }) }, { add });
 };
 const until = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) =>
@@ -65,4 +71,15 @@ test('a worker that stops ends a read as before', async () => {
   const reading = read((_, { signal }) => until(signal), 60_000, worker.signal);
   worker.abort(new Error('the worker stops'));
   expect(await reading).toEqual({ kind: 'unread', error: expect.stringContaining('the worker stops') });
+});
+
+test('the time that it takes to store what was read is not the time of its source', async () => {
+  const results = ['a', 'b', 'c'].map((id) => ({ ...ok(id), result: id }));
+  const found = await read(
+    () => results,
+    400,
+    undefined,
+    () => sleep(200),
+  );
+  expect(found).toEqual({ kind: 'results', deviants: [] });
 });

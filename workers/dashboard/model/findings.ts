@@ -274,7 +274,8 @@ export interface Standing {
 
 /** Returns the one word for a handler, and why. */
 export const standingOf = (handler: OverviewHandler, now: number): Standing => {
-  const { paused, holdUntil, served, stalled, inFlightCalls } = handler;
+  const { paused, holdUntil, served, inFlightCalls } = handler;
+  const stalled = handler.stalled.filter(({ kind }) => kind !== 'read'); // a slow downstream
   if (stalled.length > 0)
     return { word: 'stalled', level: 'bad', why: stalled.map(({ kind, name }) => `${kind} ${name}`).join(', ') };
   if (paused !== null) return { word: 'paused', level: 'bad', why: paused.reason ?? '' };
