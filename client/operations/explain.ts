@@ -22,6 +22,7 @@ import { cancellationCauseName, cancellationStateName } from './cancellation';
 import type { ClientContext } from '../context';
 import { NODE_LIVE_MS } from '../context';
 import { describeRun } from './describeRun';
+import { shownWithin } from './explainWithin';
 import { NotFoundError } from '../errors';
 import { batchStatus } from '../lanes/views';
 import { readStalled, stalledOf } from './stalled';
@@ -66,12 +67,12 @@ const stalledBeside = async (client: ClientContext, told: Explanation): Promise<
 };
 
 const explainWaiting = async (client: ClientContext, id: string, namesWithin: string): Promise<Explanation> => {
-  const row = await readExplainFacts(client.pool, id, NODE_LIVE_MS);
-  if (row === null)
+  const found = await readExplainFacts(client.pool, id, NODE_LIVE_MS);
+  if (found === null)
     throw new NotFoundError('task', id, 'It was never accepted, or it was deleted after its retention period.');
+  const row = shownWithin(found, namesWithin);
   const facts = {
     ...row,
-    queued: namedWithin(row.queued, namesWithin),
     batch: withCancellation(row.batch),
     expiresAt: row.expiresAt?.toISOString() ?? null,
     state: taskStateName(row.state),
@@ -102,16 +103,6 @@ const explainWaiting = async (client: ClientContext, id: string, namesWithin: st
 const pauseOf = (facts: ExplainFacts): string => {
   const reason = stopped(facts);
   return reason?.waitsFor === 'pause' ? ` ${reason.text}` : '';
-};
-
-/** What is said in place of the id of a task that the caller may not see. */
-const NOT_SHOWN = '(of another tenant)';
-
-/** Leaves out the ids of other tasks that do not begin so: tenants share a handler's keys. */
-const namedWithin = (queued: ExplainRow['queued'], prefix: string): ExplainRow['queued'] => {
-  if (queued === null) return null;
-  const shown = (id: unknown): unknown => (typeof id === 'string' && !id.startsWith(prefix) ? NOT_SHOWN : id);
-  return { ...queued, keyHolder: shown(queued['keyHolder']), successor: shown(queued['successor']) };
 };
 
 /** Replaces the store's numbers for state and cause by their names. */

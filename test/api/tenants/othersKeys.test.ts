@@ -35,3 +35,31 @@ test("an explanation names no other tenant's task that has the same key", async 
   const own = await world.call('GET /v1/tasks/acme%2Fthird/explain', { token });
   expect(own.body.facts.queued.keyHolder).toBe('acme/second');
 });
+
+test('an explanation tells a tenant neither who set a limit nor where the code threw', async () => {
+  const { pool } = world.database;
+  const [token, ofAll] = [newToken(), await world.token('read')];
+  await insertToken(pool, { name: 'acme too', hash: hashToken(token), scopes: ['read'], tenant: 'acme' });
+  await eventually(async () => (await world.call('GET /v1/tasks/acme%2Fnone', { token })).status === 404);
+  await world.client.submit('items', { id: 'acme/limited', payload: { to: 'limited' } });
+  await world.client.limits.set('items', { concurrency: { perHandler: 5 } }, {});
+  await world.client.limits.set('items', { concurrency: { perTarget: 5 } }, { target: 'limited' });
+  const [seq] = (
+    await pool.query<{ seq: number; target: number }>(
+      `select seq, target_id as target from task where id = 'acme/limited'`,
+    )
+  ).rows as [{ seq: number; target: number }];
+  await pool.query('delete from queue where seq = $1', [seq.seq]);
+  await pool.query(
+    `with f as (insert into fault (handler_id, stack, at) select handler_id, 'at secret (/srv/code.js:1:1)', clock() from target where id = $1 returning id),
+     b as (insert into batch (target_id, leader_id, epoch, turn, reason, members, n, bytes, weight, created_at, error, fault_id, fault_attempt)
+       select t.id, leader_id, 1, 1, 3, array[$2::bigint], 1, 1, 1, clock(), 'no', f.id, 0 from target t, f where t.id = $1 returning id)
+     insert into member (seq, batch_id, attempts) select $2, id, 0 from b`,
+    [seq.target, seq.seq],
+  );
+  const explain = async (by: string) => (await world.call('GET /v1/tasks/acme%2Flimited/explain', { token: by })).text;
+  expect(await explain(ofAll)).toMatch(/"by":"[^"]+@/);
+  expect(await explain(ofAll)).toMatch(/code\.js/);
+  expect(await explain(token)).toContain('an operator');
+  expect(await explain(token)).not.toMatch(/@|code\.js/);
+});
