@@ -17,16 +17,17 @@ export interface LinkedSignal {
 
 /**
  * Returns a signal that aborts with `parent` or after `ms` milliseconds, whichever is first. It
- * does not use `AbortSignal.any`, which is still being repaired in Node 20.
+ * does not use `AbortSignal.any`, which is still being repaired in Node 20. `missing`: what did not
+ * come in time.
  */
-export function linkedSignal(parent: AbortSignal, ms: number, late = `no end within ${shown(ms)}`): LinkedSignal {
+export function linkedSignal(parent: AbortSignal, ms: number, missing = 'end'): LinkedSignal {
   const controller = new AbortController();
   let isLate = false;
   let isDone = false;
   const follow = () => controller.abort(parent.reason);
   const timer = setTimeout(() => {
     isLate = true;
-    controller.abort(new DOMException(late, 'TimeoutError'));
+    controller.abort(new DOMException(`no ${missing} within ${shown(ms)}`, 'TimeoutError'));
   }, ms);
   if (parent.aborted) follow();
   else parent.addEventListener('abort', follow, { once: true });
@@ -88,7 +89,7 @@ export async function withinIdle<T>(
   what: string,
   work: (signal: AbortSignal, goesOn: () => void) => Promise<T>,
 ): Promise<T> {
-  const linked = linkedSignal(parent, ms, `no ${what} within ${shown(ms)}`);
+  const linked = linkedSignal(parent, ms, what);
   return raced(linked, `after ${shown(ms)} without a ${what}`, () => work(linked.signal, () => linked.restart()));
 }
 
