@@ -187,6 +187,15 @@ async function takeAll(results: Results, take: Take): Promise<string | undefined
     return undefined;
   }
   if (!(Symbol.iterator in results)) return `expected an array or an (async) iterable, got ${show(results)}`;
+  // By index: an iterator makes an object per result.
+  if (Array.isArray(results)) {
+    for (let at = 0; at < results.length; at++) {
+      const taken = take(results[at] as ItemResult);
+      const problem = taken instanceof Promise ? await taken : taken;
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
+  }
   for (const item of results) {
     const taken = take(item);
     const problem = taken instanceof Promise ? await taken : taken;

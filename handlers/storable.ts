@@ -44,11 +44,16 @@ export const toStorable = (value: unknown, limits: ResultLimits = RESULT_LIMITS)
     return leftOut(`it cannot be written as JSON (${describeThrown(error)})`);
   }
   if (written === undefined) return null;
+  if (!UNSTORABLE.test(written)) return bounded(written, null, limits);
   const { json, replaced } = withoutUnstorable(written);
+  return bounded(json, replaced === 0 ? null : noteOf(replaced), limits);
+};
+
+const bounded = (json: string, note: string | null, limits: ResultLimits): Storable => {
   const bytes = Buffer.byteLength(json);
   if (bytes > limits.resultBytes) return leftOut(`${bytes} bytes of JSON, the limit is ${limits.resultBytes}`);
   if (depthOf(json, limits.levels) > limits.levels) return leftOut(`more than ${limits.levels} levels of nesting`);
-  return { json, bytes, note: replaced === 0 ? null : noteOf(replaced) };
+  return { json, bytes, note };
 };
 
 export const leftOut = (why: string): Storable => ({ json: 'null', bytes: 4, note: cutText(`left out: ${why}`, 500) });
@@ -62,8 +67,10 @@ const noteOf = (replaced: number): string =>
  */
 const ESCAPES = /\\(?:(u0000|ud[89a-f][0-9a-f]{2})|[^])/g;
 
+/** Matches every text in which `ESCAPES` may find something to replace. */
+const UNSTORABLE = /\\u(?:0000|d[89a-f])/;
+
 const withoutUnstorable = (json: string): { json: string; replaced: number } => {
-  if (!/\\u(?:0000|d[89a-f])/.test(json)) return { json, replaced: 0 };
   let replaced = 0;
   const clean = json.replace(ESCAPES, (escape, unstorable: string | undefined) => {
     if (unstorable === undefined) return escape;

@@ -23,7 +23,11 @@ const SHARED_BYTES = 100_000;
  * status; the page says so beside it, in a third element.
  */
 export class ResultPages implements ResultSink {
+  /** What is to be encoded before it is written; without a codec empty. */
   private entries: Entry[] = [];
+  /** The other entries of the page, as they are written: an object each would cost more. */
+  private texts: string[] = [];
+  private kept = 0;
   private first = 0;
   private last = 0;
   private bytes = 0;
@@ -47,16 +51,18 @@ export class ResultPages implements ResultSink {
       value = leftOut(`the results of its batch are more than ${this.limits.batchBytes} bytes of JSON in all`);
     if (isEnvelope(value.json) && this.sealing?.sealer.sealsTexts !== true) value = leftOut(RESERVED_FORM);
     const kept = value;
-    if (this.entries.length > 0 && (this.entries.length >= PAGE_MEMBERS || this.bytes + kept.bytes > PAGE_BYTES))
+    if (this.kept > 0 && (this.kept >= PAGE_MEMBERS || this.bytes + kept.bytes > PAGE_BYTES))
       return this.writePage().then(() => this.keep(index, kept));
     this.keep(index, kept);
     return undefined;
   }
 
   private keep(index: number, { json, note, bytes }: Storable): void {
-    this.first = this.entries.length === 0 ? index : Math.min(this.first, index);
-    this.last = this.entries.length === 0 ? index : Math.max(this.last, index);
-    this.entries.push({ index, json, note });
+    this.first = this.kept === 0 ? index : Math.min(this.first, index);
+    this.last = this.kept === 0 ? index : Math.max(this.last, index);
+    if (this.sealing === null) this.texts.push(textOf(index, json, note));
+    else this.entries.push({ index, json, note });
+    this.kept++;
     this.bytes += bytes;
     this.total += bytes;
   }
@@ -67,7 +73,7 @@ export class ResultPages implements ResultSink {
    */
   async rest(): Promise<ResultPage[]> {
     if (this.bytes > SHARED_BYTES) await this.writePage();
-    return this.entries.length === 0 ? [] : [await this.page()];
+    return this.kept === 0 ? [] : [await this.page()];
   }
 
   /** Keeps the page until it is written. */
@@ -75,22 +81,25 @@ export class ResultPages implements ResultSink {
     await this.write(await this.page());
     this.no++;
     this.entries = [];
+    this.texts = [];
+    this.kept = 0;
     this.bytes = 0;
   }
 
   private async page(): Promise<ResultPage> {
     const { sealing } = this;
-    const entries = sealing === null ? this.entries : await sealResults(sealing.sealer, this.entries, sealing.idOf);
+    const sealed = sealing === null ? [] : await sealResults(sealing.sealer, this.entries, sealing.idOf);
+    const texts = sealing === null ? this.texts : sealed.map(({ index, json, note }) => textOf(index, json, note));
     return {
       batch_id: this.batchId,
       attempt: this.attempt,
       no: this.no,
       first: this.first,
       last: this.last,
-      results: `[${entries.map(textOf).join()}]`,
+      results: `[${texts.join()}]`,
     };
   }
 }
 
-const textOf = ({ index, json, note }: Entry): string =>
-  `[${index},${json}${note === null ? '' : `,${JSON.stringify(note)}`}]`;
+const textOf = (index: number, json: string, note: string | null): string =>
+  note === null ? `[${index},${json}]` : `[${index},${json},${JSON.stringify(note)}]`;
