@@ -69,8 +69,8 @@ export interface Paces {
 export type Planned<M> = M & { fence?: Fence };
 
 export interface Prepared {
-  /** In batch and member order. */
-  members: MemberTask[];
+  /** By batch, in their order; those of other groups, too. */
+  members: ReadonlyMap<number, MemberTask[]>;
   /** Batches that may be sent; no other must be. */
   marked: Set<number>;
   /** When writing the marks began, by `performance.now()`: waiting before that makes none older. */

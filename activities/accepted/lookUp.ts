@@ -1,4 +1,4 @@
-import { readMembers } from '../../postgres/calls/members';
+import { readMembersOf } from '../../postgres/calls/members';
 import type { ActivityDeps } from '../deps';
 import { reconcileOutcome } from '../../handlers';
 import type { Call } from '../calls/call';
@@ -36,7 +36,7 @@ export const lookUpAccepted = async (
   const { handler } = call;
   const { everyMs } = handler.poll;
   if (handler.reconcile === undefined) return { kind: 'unknown', error: known.error };
-  call.members = await readMembers(deps.pool, [call.batch.id]);
+  call.members = await readMembersOf(deps.pool, call.batch.id);
   const unread = await openMembers(deps.sealer, call);
   if (unread !== null) return { kind: 'ask-again', inMs: everyMs, error: unread.error };
   const context = {

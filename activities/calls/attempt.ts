@@ -2,8 +2,7 @@ import { reconcileOutcome } from '../../handlers/reconcile';
 import { callHandler } from '../../handlers/call';
 import { stackOf } from '../../handlers/stack';
 import type { CarriedBatch } from '../../postgres/calls/batch';
-import type { MemberTask } from '../../postgres/calls/members';
-import { readMembers } from '../../postgres/calls/members';
+import { readMembersOf } from '../../postgres/calls/members';
 import type { Fence } from '../../postgres/calls/mark';
 import type { Call } from './call';
 import type { CallEnd } from './door';
@@ -45,26 +44,15 @@ export const prepare = async (deps: CallerDeps, batches: readonly CarriedBatch[]
   // one relies on calls ending before their mark expires.
   const markedAtMs = performance.now();
   const { members, marked } = await deps.marks.prepare(marks, deps.signal);
-  const byBatch = groupByBatch(members);
   const carried = batches
     .filter((batch) => marked.has(batch.id))
-    .map((batch) => ({ batch, members: byBatch.get(batch.id) ?? [], attempt: batch.attempt + 1, markedAtMs, fence }));
+    .map((batch) => ({ batch, members: members.get(batch.id) ?? [], attempt: batch.attempt + 1, markedAtMs, fence }));
   if (deps.hooks !== undefined) for (const one of carried) deps.hooks.marked(one);
   return carried;
 };
 
 export const fenceOf = (use: PartitionUse | null): Fence | null =>
   use === null ? null : { id: use.id, epoch: use.epoch };
-
-const groupByBatch = (members: readonly MemberTask[]): Map<number, MemberTask[]> => {
-  const byBatch = new Map<number, MemberTask[]>();
-  for (const member of members) {
-    const list = byBatch.get(member.batchId);
-    if (list === undefined) byBatch.set(member.batchId, [member]);
-    else list.push(member);
-  }
-  return byBatch;
-};
 
 /**
  * Returns true if the mark is too old to call under, or the lease behind it may have expired.
@@ -134,7 +122,7 @@ export const concludeEarlier = async (
   deps: CallerDeps,
   batch: CarriedBatch,
 ): Promise<{ call: Call; outcome: CallEnd }> => {
-  const members = await readMembers(deps.pool, [batch.id]);
+  const members = await readMembersOf(deps.pool, batch.id);
   const call = toCall(deps, { batch, members, attempt: batch.attempt, fence: fenceOf(deps.use) });
   const error =
     batch.reportedLost ?? `attempt ${batch.attempt} was not concluded: its process died during or around the call`;

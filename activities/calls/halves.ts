@@ -1,7 +1,7 @@
 import { BATCH_STATES, FLUSH_REASONS, TASK_STATES } from '../../workflows/planning/states';
 import type { Settlement } from '../../workflows/planning/calls/plans';
 import type { CarriedBatch } from '../../postgres/calls/batch';
-import { readMembers } from '../../postgres/calls/members';
+import { readMembersOf } from '../../postgres/calls/members';
 import type { Client } from '../../postgres/pool';
 import { lockRefused } from '../../postgres/calls/halves';
 import * as settle from '../../postgres/calls/settle';
@@ -43,7 +43,7 @@ export const concludeSibling = async (client: Client, call: Call, sibling: Half,
     return false;
   }
   const error = await lockRefused(client, sibling.id);
-  const members = await readMembers(client, [sibling.id]);
+  const members = await readMembersOf(client, sibling.id);
   if (members.length > 1) {
     const seqs = members.map((member) => member.seq);
     await insertHalves(client, { ...call.batch, id: sibling.id }, seqs, { at: Math.ceil(seqs.length / 2), error });

@@ -79,17 +79,8 @@ export class Preparer<M extends { id: number; attempt: number }> implements Mark
       return;
     }
     const [members, marked] = [read.value, written.value];
-    const ownerOf = new Map<number, Prepared>();
-    const answers = group.map((one): Prepared => {
-      const answer: Prepared = { members: [], marked: new Set(), markedAtMs };
-      for (const { id } of one.marks) {
-        ownerOf.set(id, answer);
-        if (marked.has(id)) answer.marked.add(id);
-      }
-      return answer;
-    });
-    for (const member of members) ownerOf.get(member.batchId)!.members.push(member);
-    group.forEach((one, i) => one.resolve(answers[i]!));
+    for (const { marks: own, resolve } of group)
+      resolve({ members, marked: new Set(own.map(({ id }) => id).filter((id) => marked.has(id))), markedAtMs });
   }
 
   /**

@@ -238,22 +238,21 @@ const writeClaim = async (
     if (plan.later.length > 0) await startTakenBatches(client, plan.later);
     if (plan.cut.length > 0) {
       const by = { leaderId: input.leaderId, epoch, turn: input.turn, dispatch: dispatch.no, keyed: leader.keyed };
-      const tasks = new Map<number, HeadTask>();
-      for (const head of heads.values()) for (const task of head) tasks.set(task.seq, task);
       await claim.insertBatches(
         client,
         by,
-        plan.cut.map(({ targetId, reason, seqs, bytes, weight, startAtMs }) => ({
+        plan.cut.map(({ targetId, reason, seqs, tasks, bytes, weight, startAtMs }) => ({
           targetId,
           reason: FLUSH_REASONS[reason],
-          tasks: seqs.map((seq) => tasks.get(seq)!),
+          seqs,
+          tasks: tasks as readonly HeadTask[], // the plan's tasks are those of the heads
           bytes,
           weight,
           startAtMs,
         })),
       );
       const superseded = plan.cut.flatMap((batch) => batch.superseded ?? []);
-      if (superseded.length > 0) ended = await endUnsent(client, leader.handler, superseded, tasks);
+      if (superseded.length > 0) ended = await endUnsent(client, leader.handler, superseded, bySeq(heads));
     }
   }
   if (plan.targets.length > 0)
@@ -271,6 +270,9 @@ const writeClaim = async (
     await claim.updateHandlerPaces(client, leader.handlerId, plan.paces);
   return ended;
 };
+
+const bySeq = (heads: ReadonlyMap<number, readonly HeadTask[]>): Map<number, HeadTask> =>
+  new Map([...heads.values()].flatMap((head) => head.map((task): [number, HeadTask] => [task.seq, task])));
 
 const writeShareOf = async (client: Client, leader: LockedLeader, id: number, plan: ClaimPlan): Promise<void> => {
   if (plan.shared === undefined) return;

@@ -1,4 +1,4 @@
-import { readMembers } from '../../postgres/calls/members';
+import { readMembersOf } from '../../postgres/calls/members';
 import { lockRefused, reopenRefused } from '../../postgres/calls/halves';
 import * as lane from '../../postgres/lanes/settle';
 import type { Client } from '../../postgres/pool';
@@ -25,7 +25,7 @@ export const concludePair = async (
     const moved = await lane.moveLaneBatch(client, pair.id, STATUSES.unsubmitted);
     return { lanes: moved === null ? [] : [moved.laneId], hasNotifications: false };
   }
-  const members = await readMembers(client, [pair.id]);
+  const members = await readMembersOf(client, pair.id);
   await settle.insertOutcomes(
     client,
     pair.id,

@@ -180,7 +180,8 @@ export class SubmitterRun {
     // on calls ending before their mark expires.
     const isLate = (): boolean => performance.now() - markedAtMs > MARK_LATE_MS || callers.use?.isHeld() === false;
     const attempt = batch.attempt + 1;
-    const carried = { batch, members, attempt, markedAtMs, fence, dependsOn };
+    const own = members.get(batch.id) ?? [];
+    const carried = { batch, members: own, attempt, markedAtMs, fence, dependsOn };
     callers.hooks?.marked(carried);
     if (refusal !== null) return { call: toCall(callers, carried), outcome: refusal };
     if (isLate() || !(await mayStart(callers, batch, isLate))) return { attempt };

@@ -24,23 +24,60 @@ export interface MemberTask {
  * would cost the database three times as much. Throws if the row of one is gone: a call without it
  * would end it unsent.
  */
-export const readMembers = async (db: Queryable, batchIds: readonly number[]): Promise<MemberTask[]> => {
+export const readMembers = async (db: Queryable, batchIds: readonly number[]): Promise<Map<number, MemberTask[]>> => {
   const lists = await readLists(db, batchIds);
-  const contents = new Map<number, MemberTask>();
-  for (const content of await readContents(db, batchIds)) contents.set(content.seq, content);
-  const members: MemberTask[] = [];
-  for (const { batchId, counted, seqs, attempts } of lists) {
-    const before = attempts === null ? null : elementsOf(attempts);
-    elementsOf(seqs).forEach((seq, i) => {
-      const member = contents.get(Number(seq));
-      if (member === undefined) throw new Error(`batch ${batchId}: expected a row of its task ${seq}, got none`);
-      // A task is in one batch: its row becomes its member, as copies of thousands cost more.
-      member.batchId = batchId;
-      member.attempts = counted + (before === null ? 0 : Number(before[i]));
-      members.push(member);
-    });
+  const contents = new Map((await readContents(db, batchIds)).map((one) => [one.batchId, one]));
+  const members = new Map<number, MemberTask[]>();
+  for (const list of lists) {
+    const own = contents.get(list.batchId);
+    // As a text of many megabytes its contents would be copied too often.
+    const isLarge = own === undefined || own.seqs === null;
+    members.set(list.batchId, membersOf(list, isLarge ? await readLargeContents(db, list.batchId) : split(own)));
   }
   return members;
+};
+
+export const readMembersOf = async (db: Queryable, batchId: number): Promise<MemberTask[]> =>
+  (await readMembers(db, [batchId])).get(batchId) ?? [];
+
+/** What the tasks of a batch hold, in the order of `seqs`, as Postgres writes an array. */
+interface Contents {
+  seqs: string;
+  ids: readonly string[];
+  payloads: readonly string[];
+  /** Null: no task has any of it. */
+  rest: readonly Rest[] | null;
+}
+type Rest = readonly [
+  recipientId: number | null,
+  version: number | null,
+  trace: string | null,
+  tracedAtMs: number | null,
+];
+const NO_REST: Rest = [null, null, null, null];
+
+const membersOf = ({ batchId, counted, ...list }: MemberList, contents: Contents): MemberTask[] => {
+  const seqs = elementsOf(list.seqs);
+  const before = list.attempts === null ? null : elementsOf(list.attempts);
+  // Mostly all of them are left, and in the order in which their rows were found.
+  const places =
+    list.seqs === contents.seqs ? null : new Map(elementsOf(contents.seqs).map((seq, place) => [seq, place]));
+  return seqs.map((seq, i) => {
+    const place = places === null ? i : places.get(seq);
+    if (place === undefined) throw new Error(`batch ${batchId}: expected a row of its task ${seq}, got none`);
+    const rest = contents.rest === null ? NO_REST : contents.rest[place]!;
+    return {
+      batchId,
+      seq: Number(seq),
+      id: contents.ids[place]!,
+      payload: contents.payloads[place]!,
+      attempts: before === null ? counted : counted + Number(before[i]),
+      recipientId: rest[0],
+      version: rest[1],
+      trace: rest[2],
+      tracedAtMs: rest[3],
+    };
+  });
 };
 
 /** The members that are still in a batch, in their order: a text per column, as rows cost more. */
@@ -75,21 +112,65 @@ order by b.id`,
   return rows;
 };
 
-/** Their batch and attempts are not read here: `readMembers` adds them to each row. */
-const readContents = async (db: Queryable, batchIds: readonly number[]): Promise<MemberTask[]> => {
-  const { rows } = await db.query<Omit<MemberTask, 'batchId' | 'attempts'>>({
+/** Larger batches are read row by row. */
+const MOST_AS_TEXT_BYTES = 4_000_000;
+/** Parts payloads: JSON has no such character unescaped. */
+const SEPARATOR = '\u0001';
+
+/** The contents of a batch, one text per column; all null for a large batch. */
+interface ContentsRow extends Pick<Contents, 'rest'> {
+  batchId: number;
+  seqs: string | null;
+  ids: readonly string[] | null;
+  payloads: string | null;
+}
+
+const split = ({ seqs, ids, payloads, rest }: ContentsRow): Contents => ({
+  seqs: seqs!,
+  ids: ids!,
+  payloads: payloads!.split(SEPARATOR),
+  rest,
+});
+
+/** One row per batch: a row per task would cost this process several times as much. */
+const readContents = async (db: Queryable, batchIds: readonly number[]): Promise<ContentsRow[]> => {
+  const { rows } = await db.query<ContentsRow>({
     name: 'read-member-contents',
     text: `
-select k.seq, k.id, k.payload::text as payload, k.recipient_id as "recipientId", k.version, k.trace,
-  case when k.trace is not null then (extract(epoch from k.created_at) * 1000)::float8 end as "tracedAtMs"
-from task k
-where k.seq = any(array(
-  select u.seq
-  from batch b cross join lateral unnest(b.members) u (seq)
-  where b.id = any($1::bigint[])))`,
-    values: [batchIds],
+select b.id as "batchId", c.*
+from batch b left join lateral (
+  select array_agg(k.seq)::text as seqs, json_agg(k.id) as ids, string_agg(k.payload::text, $3) as payloads,
+    case when bool_or(k.recipient_id is not null or k.version is not null or k.trace is not null)
+      then json_agg(json_build_array(k.recipient_id, k.version, k.trace, case when k.trace is not null
+        then (extract(epoch from k.created_at) * 1000)::float8 end)) end as rest
+  from task k
+  where k.seq = any(b.members)) c on b.bytes <= $2
+where b.id = any($1::bigint[])`,
+    values: [batchIds, MOST_AS_TEXT_BYTES, SEPARATOR],
   });
-  return rows as MemberTask[];
+  return rows;
+};
+
+const readLargeContents = async (db: Queryable, batchId: number): Promise<Contents> => {
+  const { rows } = await db.query<{ seq: number; id: string; payload: string; rest: Rest }>({
+    name: 'read-large-contents',
+    text: `
+select k.seq, k.id, k.payload::text as payload,
+  json_build_array(k.recipient_id, k.version, k.trace, case when k.trace is not null
+    then (extract(epoch from k.created_at) * 1000)::float8 end) as rest
+from task k
+where k.seq = any((
+  select b.members
+  from batch b
+  where b.id = $1)::bigint[])`,
+    values: [batchId],
+  });
+  return {
+    seqs: `{${rows.map(({ seq }) => seq).join()}}`,
+    ids: rows.map(({ id }) => id),
+    payloads: rows.map(({ payload }) => payload),
+    rest: rows.map(({ rest }) => rest),
+  };
 };
 
 /**

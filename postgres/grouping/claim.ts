@@ -134,6 +134,8 @@ order by id limit $2`,
 export interface NewBatch {
   targetId: number;
   reason: number;
+  seqs: readonly number[];
+  /** Those of `seqs`, in that order. */
   tasks: readonly HeadTask[];
   bytes: number;
   weight: number;
@@ -208,14 +210,11 @@ from taken`,
     );
 };
 
-const toRecord = ({ targetId, tasks, bytes, weight, startAtMs, ...batch }: NewBatch): object => ({
+const toRecord = ({ targetId, tasks, startAtMs, ...batch }: NewBatch): object => ({
   ...batch,
   target_id: targetId,
-  seqs: tasks.map((task) => task.seq),
   // Null: none of them was tried before.
   attempts: tasks.every((task) => task.attempts === 0) ? null : tasks.map((task) => task.attempts),
-  bytes,
-  weight,
   start_at_ms: startAtMs,
 });
 

@@ -45,12 +45,13 @@ export interface HeadTask extends WaitingTask {
 interface HeadColumns {
   targetId: number;
   seqs: string;
-  priorities: string;
   bytes: string;
-  weights: string;
+  /** Null: 1 each. */
+  weights: string | null;
   readyAtMs: string;
   places: string;
-  attempts: string;
+  /** Null: none of them was tried before. */
+  attempts: string | null;
   keys: readonly (string | null)[] | null;
 }
 
@@ -71,18 +72,20 @@ export const readQueueHeads = async (
 };
 
 const tasksOf = ({ keys, places, ...columns }: HeadColumns): HeadTask[] => {
-  const [seqs, priorities, bytes] = [columns.seqs, columns.priorities, columns.bytes].map(elementsOf);
-  const [weights, readyAtMs, attempts] = [columns.weights, columns.readyAtMs, columns.attempts].map(elementsOf);
+  const seqs = elementsOf(columns.seqs);
+  const bytes = elementsOf(columns.bytes);
+  const readyAtMs = elementsOf(columns.readyAtMs);
+  const weights = columns.weights === null ? null : elementsOf(columns.weights);
+  const attempts = columns.attempts === null ? null : elementsOf(columns.attempts);
   const at = places.slice(2, -2).split('","'); // {"(0,1)","(0,2)"}
-  return seqs!.map((seq, i) => ({
+  return seqs.map((seq, i) => ({
     seq: Number(seq),
-    priority: Number(priorities![i]),
-    bytes: Number(bytes![i]),
-    weight: Number(weights![i]),
-    readyAtMs: Number(readyAtMs![i]),
+    bytes: Number(bytes[i]),
+    weight: weights === null ? 1 : Number(weights[i]),
+    readyAtMs: Number(readyAtMs[i]),
     key: keys === null ? null : keys[i]!,
     place: at[i]!,
-    attempts: Number(attempts![i]),
+    attempts: attempts === null ? 0 : Number(attempts[i]),
   }));
 };
 
@@ -91,12 +94,11 @@ const columnsOf = (head: string, keys: string): string => `
 select
   min(q.target_id) as "targetId",
   array_agg(q.seq)::text as seqs,
-  array_agg(q.priority)::text as priorities,
   array_agg(q.bytes)::text as bytes,
-  array_agg(coalesce(q.weight, 1))::text as weights,
+  case when count(q.weight) > 0 then array_agg(coalesce(q.weight, 1))::text end as weights,
   array_agg(date_part('epoch', q.ready_at) * 1000)::text as "readyAtMs",
   array_agg(q.at)::text as places,
-  array_agg(q.attempts)::text as attempts,
+  case when max(q.attempts) > 0 then array_agg(q.attempts)::text end as attempts,
   ${keys} as keys
 from (${head}) q
 group by q.place

@@ -210,7 +210,7 @@ describe('cutBatches, over time', () => {
         const patient = { ...limits, lingerMs: 1e9, quietPeriodMs: undefined };
         // In arrival order, without keys and with bytes: a chunk ends where the next one begins.
         const plain = chunks.map((chunk) =>
-          chunk.map((task) => ({ ...task, key: null, priority: 0, bytes: task.bytes + 1, weight: task.weight + 1 })),
+          chunk.map((task) => ({ ...task, key: null, bytes: task.bytes + 1, weight: task.weight + 1 })),
         );
         const all = plain.flat().map((task, at) => buildTask({ ...task, seq: at + 1 }));
         let input = buildCut({ limits: patient });

@@ -19,7 +19,7 @@ describe('cutBatches: when a batch is due', () => {
     expect(cutBatches(rest, 1_499)).toEqual({ ...NONE, dueAtMs: 1_500 });
     expect(cutBatches(rest, 1_500)).toEqual({
       ...NONE,
-      batches: [{ seqs: [4], reason: 'linger', bytes: 10, weight: 1 }],
+      batches: [{ seqs: [4], tasks: rest.tasks, reason: 'linger', bytes: 10, weight: 1 }],
       dueAtMs: null,
     });
   });
@@ -63,7 +63,7 @@ describe('cutBatches: when a batch is due', () => {
   });
 
   test('oldest and newest are by time, not by place: a late urgent task neither hides the old one nor passes for the last', () => {
-    const tasks = [buildTask({ seq: 9, priority: -1, readyAtMs: 900 }), buildTask({ seq: 1, readyAtMs: 0 })];
+    const tasks = [buildTask({ seq: 9, readyAtMs: 900 }), buildTask({ seq: 1, readyAtMs: 0 })];
     expect(cutBatches(buildCut({ tasks }), 950).dueAtMs).toBe(1_000);
     const quiet = buildCut({ tasks, limits: { lingerMs: 5_000, quietPeriodMs: 500 } });
     expect(cutBatches(quiet, 950).dueAtMs).toBe(1_400);
@@ -110,7 +110,7 @@ describe('cutBatches: limits (A13, G4, H6)', () => {
       [{ maxWeight: 2 }, 'weight'],
     ] as const) {
       expect(cutBatches(buildCut({ tasks, limits }), 0).batches).toEqual([
-        { seqs: [1, 2], reason, bytes: 20, weight: 2 },
+        { seqs: [1, 2], tasks, reason, bytes: 20, weight: 2 },
       ]);
     }
   });

@@ -8,7 +8,6 @@ import type {
 
 /** Valid values with defaults, so that a test shows only what it is about. */
 export const buildTask = (task: Partial<WaitingTask> & { seq: number }): WaitingTask => ({
-  priority: 0,
   bytes: 10,
   weight: 1,
   readyAtMs: 0,

@@ -1,6 +1,6 @@
 import { defineHandler } from '../../handlers';
 import type { Handler } from '../../handlers';
-import { readMembers } from '../../postgres/calls/members';
+import { readMembersOf } from '../../postgres/calls/members';
 import { insertBatches } from '../../postgres/grouping/claim';
 import { readQueueHeads } from '../../postgres/grouping/queueHead';
 import { inTransaction } from '../../postgres/pool';
@@ -66,7 +66,7 @@ test('of a batch that some have left, the others are read, with the attempts of 
   )) as [{ id: number; members: number[] }];
   expect(members).toHaveLength(3);
   const read = async (): Promise<[string, number][]> =>
-    (await readMembers(bench.database.pool, [id])).map((member) => [member.id, member.attempts]);
+    (await readMembersOf(bench.database.pool, id)).map((member) => [member.id, member.attempts]);
   expect(await read()).toEqual([
     ['o-1', 1],
     ['o-2', 1],
@@ -119,7 +119,7 @@ test('a claim that would move other rows than it has read is refused, and moves 
   const rest = { targetId, reason: 1, bytes: 1, weight: 1, startAtMs: null };
   const swapped = [{ ...head[0]!, place: head[2]!.place }, head[1]!];
   const claim = (tasks: typeof head): Promise<void> =>
-    inTransaction(pool, (client) => insertBatches(client, by, [{ ...rest, tasks }]));
+    inTransaction(pool, (client) => insertBatches(client, by, [{ ...rest, seqs: tasks.map(({ seq }) => seq), tasks }]));
   await expect(claim(swapped)).rejects.toThrow(
     /^claim: expected to move 2 tasks \(sum \d+\), moved 2 \(\d+\); rolled back$/,
   );

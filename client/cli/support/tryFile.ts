@@ -1,5 +1,5 @@
 import type { Handler } from '../../../handlers';
-import type { WaitingTask } from '../../../workflows/planning/calls/plans';
+import type { TryTask } from './tryPlan';
 import { checkTask } from '../../tasks/checkTasks';
 import type { TaskProblem } from '../../errors';
 import { atLine } from './lineProblem';
@@ -14,8 +14,8 @@ import { isLineProblem, parseTaskLine } from './taskLine';
  *
  * @throws RefusedFileError with the problems of all lines.
  */
-export const readForPlan = async (handler: Handler, file: Staged): Promise<Map<string, WaitingTask[]>> => {
-  const byTarget = new Map<string, WaitingTask[]>();
+export const readForPlan = async (handler: Handler, file: Staged): Promise<Map<string, TryTask[]>> => {
+  const byTarget = new Map<string, TryTask[]>();
   const seen = new Set<string>();
   const problems = new Problems();
   for await (const { lines } of lineGroups(file.read(), maxLineBytes(handler)))

@@ -8,6 +8,10 @@ import type { CutBatch, WaitingTask } from '../../../workflows/planning/calls/pl
 export interface TryBatch extends CutBatch {
   target: string;
 }
+export interface TryTask extends WaitingTask {
+  /** Lower goes first. */
+  priority: number;
+}
 
 const ONE_DAY_LATER_MS = 86_400_000;
 
@@ -15,10 +19,10 @@ const ONE_DAY_LATER_MS = 86_400_000;
  * Returns the batches that these tasks, given by target, would form if they all arrived at once and
  * none later. Pure.
  */
-export const planBatches = (handler: Handler, byTarget: ReadonlyMap<string, WaitingTask[]>): TryBatch[] => {
+export const planBatches = (handler: Handler, byTarget: ReadonlyMap<string, TryTask[]>): TryBatch[] => {
   const batches: TryBatch[] = [];
   for (const [target, tasks] of byTarget) {
-    let waiting = tasks.toSorted((a, b) => a.priority - b.priority || a.seq - b.seq);
+    let waiting: readonly WaitingTask[] = tasks.toSorted((a, b) => a.priority - b.priority || a.seq - b.seq);
     // Tasks with the same `distinctBy` key go one after the other, so that each round has what may
     // be in flight at once.
     while (waiting.length > 0) {

@@ -48,7 +48,9 @@ test('a due queue is cut, and every field of the plan says what it leaves', () =
   expect(claim()).toEqual({
     take: [],
     later: [],
-    cut: [{ targetId: 1, seqs: [1, 2, 3], reason: 'size', bytes: 30, weight: 3, startAtMs: null }],
+    cut: [
+      { targetId: 1, seqs: [1, 2, 3], tasks: buildTasks(3), reason: 'size', bytes: 30, weight: 3, startAtMs: null },
+    ],
     targets: [{ id: 1, ...FREE }],
     paces: [],
     tasks: 3,

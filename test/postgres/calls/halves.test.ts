@@ -1,5 +1,5 @@
 import { lockPair, lockSibling } from '../../../postgres/calls/halves';
-import { readMemberIds, readMembers } from '../../../postgres/calls/members';
+import { readMemberIds, readMembersOf } from '../../../postgres/calls/members';
 import { insertChild } from '../../../postgres/calls/settle';
 import { inTransaction } from '../../../postgres/pool';
 import type { Place } from '../rows/rows';
@@ -73,10 +73,8 @@ test.each([
   async (_, columns, attempts, left, stay) => {
     const [id, members] = await ofThree(columns, attempts, left);
     const wanted = stay.map((i) => ({ seq: members[i]!, attempts: attempts + (columns.counted ?? 0) }));
-    for (const read of [readMembers, readMemberIds]) {
-      const found = await read(rows.pool, [id]);
+    for (const found of [await readMembersOf(rows.pool, id), await readMemberIds(rows.pool, [id])])
       expect(found.map((member) => ({ seq: member.seq, attempts: member.attempts }))).toEqual(wanted);
-    }
   },
 );
 
@@ -102,4 +100,28 @@ test('a part of a batch weighs what its tasks weigh, and takes them along with t
     { seq: heavy, batch: id, attempts: 3 },
     { seq: stays, batch: parent, attempts: 1 },
   ]);
+});
+
+test('the tasks of a batch come with all that they hold, whatever its size and the order of their rows', async () => {
+  const none = { recipientId: null, version: null, trace: null, tracedAtMs: null };
+  const tasks = [
+    { payload: '{"text": "a,b\\u0001\\"\\u0000"}', rest: none },
+    { payload: '[1,  2]', rest: { ...none, version: 3, trace: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` } },
+    { payload: JSON.stringify('x'.repeat(1_000)), rest: none },
+  ];
+  const seqs: number[] = [];
+  for (const { payload, rest } of tasks)
+    seqs.push(await rows.task(place, { payload, version: rest.version, trace: rest.trace }));
+  // By priority, say: not in the order of their rows.
+  const order = [2, 0, 1];
+  for (const bytes of [3, 4_000_000, 4_000_001, 900_000_000]) {
+    const id = await rows.batch(place, { members: order.map((i) => seqs[i]!), bytes, fresh: true });
+    expect(await readMembersOf(rows.pool, id)).toEqual(
+      order.map((i) => {
+        const { payload, rest } = tasks[i]!;
+        const tracedAtMs = rest.trace === null ? null : expect.any(Number);
+        return { batchId: id, seq: seqs[i], id: `task-${seqs[i]}`, attempts: 0, payload, ...rest, tracedAtMs };
+      }),
+    );
+  }
 });

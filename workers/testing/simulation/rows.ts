@@ -11,6 +11,8 @@ export type Overrides = Partial<Record<'lingerMs' | 'quietPeriodMs' | 'maxItems'
  */
 export interface TaskRow extends WaitingTask {
   id: string;
+  /** Lower goes first. */
+  priority: number;
   /** JSON text. */
   payload: string;
   target: TargetRow;

@@ -1,6 +1,5 @@
 import { storedVersionOf } from '../../../handlers/contracts/payloadVersion';
 import type { Handler } from '../../../handlers/types';
-import type { MemberTask } from '../../../postgres/calls/members';
 import {
   BATCH_STATES,
   batchStateName,
@@ -18,7 +17,7 @@ import type { Page } from './settling';
 import { close, countAttempt, keepPage, openAttempt, rest } from './settling';
 import type { Tables } from './tables';
 import { membersIn } from './tables';
-import type { BatchRow, TaskRow } from './rows';
+import type { BatchRow } from './rows';
 
 /**
  * What the statements of `postgres/calls`, by which a settlement is written, do to a simulated
@@ -155,10 +154,17 @@ const toMembers = (batch: BatchRow): object => {
   return { batchId: batch.id, counted: batch.counted, seqs, attempts };
 };
 
-type Content = Omit<MemberTask, 'batchId' | 'attempts'>;
-const toContent = ({ seq, id, payload }: TaskRow, handler: Handler): Content => ({
-  ...{ seq, id, payload, recipientId: null, version: storedVersionOf(handler), trace: null, tracedAtMs: null },
-});
+const toContents = (batch: BatchRow, separator: string, handler: Handler): object => {
+  const members = membersIn(batch);
+  const version = storedVersionOf(handler);
+  return {
+    batchId: batch.id,
+    seqs: arrayText(members.map(({ seq }) => seq)),
+    ids: members.map(({ id }) => id),
+    payloads: members.map(({ payload }) => payload).join(separator),
+    rest: version === null ? null : members.map(() => [null, version, null, null]),
+  };
+};
 
 export const STATEMENTS: Readonly<Record<string, Statement>> = {
   ...ACCEPTED,
@@ -186,8 +192,8 @@ export const STATEMENTS: Readonly<Record<string, Statement>> = {
     return NO_ROWS;
   },
   'read-members': (tables, [ids]) => (ids as number[]).map((id) => toMembers(tables.batch(id))),
-  'read-member-contents': (tables, [ids], handler) =>
-    (ids as number[]).flatMap((id) => membersIn(tables.batch(id)).map((task) => toContent(task, handler))),
+  'read-member-contents': (tables, [ids, , separator], handler) =>
+    (ids as number[]).map((id) => toContents(tables.batch(id), separator as string, handler)),
   'lock-attempt': (tables, [id, attempt]) => {
     const batch = tables.batch(id as number);
     if (batch.attempt !== attempt || (batch.state !== 'open' && batch.state !== 'unknown')) return NO_ROWS;

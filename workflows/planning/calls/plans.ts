@@ -8,8 +8,6 @@ import type { FlushReason } from '../states';
 /** A ready task in the queue of one target. */
 export interface WaitingTask {
   seq: number;
-  /** Lower goes first. */
-  priority: number;
   bytes: number;
   weight: number;
   readyAtMs: number;
@@ -62,6 +60,8 @@ export interface CutInput {
 
 export interface CutBatch {
   seqs: number[];
+  /** Those of `seqs`, in that order: the tasks that were given. */
+  tasks: readonly WaitingTask[];
   reason: FlushReason;
   bytes: number;
   weight: number;

@@ -52,6 +52,7 @@ export function cutBatches(input: CutInput, nowMs: number): CutPlan {
     const superseded = coalesced === null ? [] : supersededBy(coalesced.slice(from, to));
     batches.push({
       seqs: next.tasks.map((task) => task.seq),
+      tasks: next.tasks,
       reason: due.reason,
       bytes: next.bytes,
       weight: next.weight,

@@ -60,7 +60,6 @@ export const cutFirst = (head: Head, tasks: readonly QueuedTask[], more: boolean
     {
       tasks: prefix.map(({ seq, bytes, weight, readyAtMs }) => ({
         seq,
-        priority: 0,
         bytes,
         weight: weight ?? 1,
         readyAtMs,
