@@ -134,7 +134,12 @@ export const redriveDependents = async (tx: Transaction, of: FailedDependents, l
   return targetIds;
 };
 
-const findSeqs = async (
+/**
+ * Returns the numbers of these tasks of a handler, or of one target of it.
+ *
+ * @throws NotFoundError for tasks that are not of it.
+ */
+export const findSeqs = async (
   client: ClientContext,
   handler: string,
   scope: Scope,

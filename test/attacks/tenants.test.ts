@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { upsertTenant } from '../../postgres/api/tenant';
 import { insertToken, SCOPES } from '../../postgres/api/token';
+import { isChange } from '../../workers/api/dryRuns/dryRun';
 import type { Route } from '../../workers/api/route';
 import { hashToken, newToken } from '../../workers/api/tokens';
 import type { ApiWorld, Place } from '../api/world';
@@ -100,11 +101,15 @@ test('a tenant reaches nothing of another by any route, and changes nothing', as
   const routes = world.api.routes.filter(({ id }) => !OWN_PART.includes(id));
   expect(Object.keys(table).sort()).toEqual(routes.map(({ id }) => id).sort());
   for (const caller of ['acme', 'narrow'] as const)
-    for (const route of routes) for (const [path, body] of table[route.id]!) await attempt(caller, route, path, body);
+    for (const route of routes)
+      for (const [path, body] of table[route.id]!) {
+        if (isChange(route)) await attempt(caller, route, path, body, { 'dry-run': 'true' });
+        await attempt(caller, route, path, body);
+      }
   expect(await seen(theirs)).toBe(before);
   const there = await world.call('GET /v1/tasks/acme%2Fnew', { token: tokens.acme });
   expect(there.status).toBe(404);
-  tally.expectNoneThrough(130);
+  tally.expectNoneThrough(250);
 });
 
 const attempt = async (
@@ -112,13 +117,14 @@ const attempt = async (
   { method, id }: Route,
   path: string,
   body: unknown,
+  headers: Record<string, string> = {},
 ): Promise<void> => {
   const sent = body ?? (method === 'GET' ? undefined : {});
   // What is another's is not waited for either.
   const signal = AbortSignal.timeout(20_000);
-  const answer = await world.call(`${method} ${path}`, { token: tokens[caller], body: sent, signal });
+  const answer = await world.call(`${method} ${path}`, { token: tokens[caller], body: sent, headers, signal });
   tally.add(
-    `${caller} ${id} ${path} ${JSON.stringify(body)}`,
+    `${caller} ${id} ${path} ${JSON.stringify(body)} ${JSON.stringify(headers)}`,
     REFUSED.includes(answer.status) ? null : `${answer.status} ${answer.text}`,
   );
 };
@@ -208,8 +214,11 @@ test('a token of one handler does all there is with it', async () => {
   expect((await call('POST /v1/tasks:cancel', { ids: ['of-narrow'] })).body.cancelled).toEqual(['of-narrow']);
 });
 
-/** Two ids of no task; and the batch is of the other handler. */
-const NOT_THERE = ['/v1/handlers/items/complete', '/v1/tasks/acme%2F..%2Frival%2F1', '/v1/tasks/rival%2Fnone'];
+/** Two ids of no task; and a batch, and a task, of another handler. */
+const NOT_THERE = [
+  ...['/v1/handlers/items/complete', '/v1/handlers/narrow/redrive'],
+  ...['/v1/tasks/acme%2F..%2Frival%2F1', '/v1/tasks/rival%2Fnone'],
+];
 
 test('all that the attacks name is there: a token of everything is told of nothing that it is not', async () => {
   const table = attacks(await makeThingsOnce());

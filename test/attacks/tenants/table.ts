@@ -50,7 +50,10 @@ export const attacks = ({ batch, execution, fanout, bulk, callback }: Things): A
     flushHandler: ofHandler('/flush', {}),
     pauseHandler: ofHandler('/pause', {}),
     resumeHandler: ofHandler('/resume', {}),
-    redriveTasks: ofHandler('/redrive', { only: 'failed' }),
+    redriveTasks: [
+      ...ofHandler('/redrive', { only: 'failed' }),
+      ['/v1/handlers/narrow/redrive', { only: 'failed', ids: ['rival/1'] }],
+    ],
     completeBatch: ofHandler('/complete', { batchId: batch, status: 'expired' }),
     getHandlerPage: handlers.map((name) => [`/dashboard/handlers/${name}`]),
     getTargetPage: handlers.map((name) => [`/dashboard/handlers/${name}${target}`]),

@@ -8,6 +8,9 @@ import type { BatchInput } from '../../../client/lanes/checkBatch';
 import { checkBatch } from '../../../client/lanes/checkBatch';
 import type { LastingOptions, LimitSettings } from '../../../client/limits/check';
 import type { SharedLimitSettings } from '../../../client/limits/checkShared';
+import type { RedriveOptions } from '../../../client/operations/redrive';
+import { findSeqs } from '../../../client/operations/redrive';
+import { findScope } from '../../../client/operations/scope';
 import type { TaskInput } from '../../../client/tasks/checkTasks';
 import { checkTask } from '../../../client/tasks/checkTasks';
 import { readTaskStates } from '../../../postgres/operations/taskView';
@@ -62,8 +65,14 @@ const tasks: Preview = async (call) => {
   return { states, tasks: ids.slice(0, MOST_NAMED).map((id) => ({ id, state: found.get(id) ?? null })) };
 };
 
-const redrive: Preview = async (call) =>
-  bodyOf<{ ids?: unknown }>(call).ids === undefined ? handler(call) : tasks(call);
+/** Tells nothing of tasks of another handler: they are refused, as the real one refuses them. */
+const redrive: Preview = async (call) => {
+  const { ids, target } = bodyOf<RedriveOptions>(call);
+  if (ids === undefined) return handler(call);
+  const { handler: name } = named(call);
+  await findSeqs(call.client, name, await findScope(call.client, name, target), ids);
+  return tasks(call);
+};
 
 const batch: Preview = async (call) => {
   const { batch: id } = named(call);
