@@ -33,14 +33,19 @@ export interface LanesOptions {
   olderThanMs?: number;
   /** Only lanes whose service begins with this; default: all lanes. */
   prefix?: string;
+  /**
+   * Only lanes of these handlers, each a name, or the beginning of names with a `*`; default: all
+   * lanes.
+   */
+  handlers?: readonly string[];
 }
 
 export const lanes = async (pool: Pool, options: LanesOptions = {}): Promise<LaneView[]> => {
   const limit = checkWhole('limit', options.limit ?? 100, 1, PAGE_MAX);
   const olderThanMs =
     options.olderThanMs === undefined ? null : checkWhole('olderThanMs', options.olderThanMs, 0, LISTED_AGE_MAX_MS);
-  const { after = null, waiting = false, prefix = '' } = options;
-  const rows = await store.readLanes(pool, { after, limit, waiting, olderThanMs, prefix });
+  const { after = null, waiting = false, prefix = '', handlers = null } = options;
+  const rows = await store.readLanes(pool, { after, limit, waiting, olderThanMs, prefix, handlers });
   const granted = await store.sumGranted(pool);
   return viewEach(pool, rows, (row, planned) => viewOf(row, planned, granted));
 };

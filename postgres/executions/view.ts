@@ -1,4 +1,5 @@
 import type { ItemCounts } from '../../workflows/planning/executions/states';
+import { isAllowedName } from '../api/allowedNames';
 import type { Queryable } from '../pool';
 
 export interface ExecutionRow {
@@ -81,12 +82,9 @@ export const listExecutionsOf = async (
   functions: readonly string[] | null,
   { limit, maxBytes }: ExecutionsPage,
 ): Promise<ExecutionRow[]> => {
-  const isNamed = `exists (
-      select from unnest($4::text[]) name
-      where case when right(name, 1) = '*' then starts_with(function_id, left(name, -1)) else function_id = name end)`;
   const { rows } = await db.query<ExecutionRow>({
     name: 'list-executions-of',
-    text: listing(`tenant = $3 and ($4::text[] is null or ${isNamed})`),
+    text: listing(`tenant = $3 and ($4::text[] is null or ${isAllowedName('function_id', '$4')})`),
     values: [limit, maxBytes, tenant, functions],
   });
   return rows;

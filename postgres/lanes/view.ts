@@ -1,3 +1,4 @@
+import { isAllowedName } from '../api/allowedNames';
 import { READ_AT } from '../accepted/poll';
 import type { LaneFacts, OpenFacts } from './grant';
 import { openBatches } from './grant';
@@ -42,21 +43,31 @@ cross join lateral (select least((select k.created_at
      where q.lane_id = l.id
      order by q.seq limit 1)) as since) w`;
 
-/**
- * Returns a page of lanes by service; `waiting`: only those that have work; `olderThanMs`: only
- * those whose oldest work is that old; `prefix`: only those whose service begins with it.
- */
-export const readLanes = async (
-  db: Queryable,
-  page: { after: string | null; limit: number; waiting: boolean; olderThanMs: number | null; prefix: string },
-): Promise<LaneRowView[]> => {
+interface LanesPage {
+  after: string | null;
+  limit: number;
+  /** Only those that have work. */
+  waiting: boolean;
+  /** Only those whose oldest work is that old. */
+  olderThanMs: number | null;
+  /** Only those whose service begins with it. */
+  prefix: string;
+  /** Only those of these handlers: their names, or beginnings with a `*`; null: of all. */
+  handlers: readonly string[] | null;
+}
+
+/** Returns a page of lanes by service. */
+export const readLanes = async (db: Queryable, page: LanesPage): Promise<LaneRowView[]> => {
   const { rows } = await db.query<LaneRowView>({
     name: 'read-lanes',
     text: `${LANE}
 where ($1::text is null or l.service > $1) and (not $3::bool or w.since is not null)
   and ($4::float8 is null or w.since <= clock() - $4 * interval '1 ms') and starts_with(l.service, $5)
+  and ($6::text[] is null or exists (
+    select from handler o
+    where o.id = l.handler_id and ${isAllowedName('o.name', '$6')}))
 order by l.service limit $2`,
-    values: [page.after, page.limit, page.waiting, page.olderThanMs, page.prefix],
+    values: [page.after, page.limit, page.waiting, page.olderThanMs, page.prefix, page.handlers],
   });
   return rows;
 };

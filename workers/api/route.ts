@@ -21,6 +21,8 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   tenant?: string;
   /** Only executions of these functions are listed: their names, or beginnings with a `*`. */
   functions?: readonly string[];
+  /** Only lanes of these handlers are listed: their names, or beginnings with a `*`. */
+  handlers?: readonly string[];
   /** What the names in a list must begin with. */
   prefix?: string;
   /** Holds a limited token's tasks to its tenant's quotas. */

@@ -5,6 +5,7 @@ import { hashToken, newToken } from '../../../workers/api/tokens';
 import { eventually } from '../../helpers/eventually';
 import type { ApiWorld } from '../world';
 import { openWorld } from '../world';
+import { halt } from './halt';
 
 /**
  * Quotas of tenants in lanes: batches, what replaces one, state keys; and dependencies.
@@ -48,24 +49,12 @@ const again = async (work: () => Promise<{ status: number; body: unknown }>, exp
   });
 };
 
-/** As a refusal for its content does. */
-const halt = (service: string, batch: number): Promise<unknown> =>
-  world.database.pool.query(
-    `
-with failed as (
-  update batch set state = 5 /* failed */, error = 'no', finished_at = clock() where id = $1), invalid as (
-  update lane_batch set status = 11 /* invalid */ where batch_id = $1)
-update lane_state set halted_by = $1, halted_at = clock(), halt_reason = 'invalid: no'
-where lane_id = (select id from lane where service = $2)`,
-    [batch, service],
-  );
-
 test('batches of a lane count until they are sent, and what replaces one counts, too', async () => {
   const { call, batch, items, stored } = await tenant('lanes', { maxQueued: 3 });
   const { body, status } = await batch(['1', '2']);
   expect(status).toBe(200);
   await again(() => batch(['3', '4']), { status: 429, body: { quota: 'queued tasks', has: 2, limit: 3 } });
-  await halt('lanes/s', body.batches[0].batch);
+  await halt(world.database.pool, 'lanes/s', body.batches[0].batch);
   const fix = (...ids: string[]) => call('POST /v1/lanes/lanes%2Fs/fix', { items: items(...ids) });
   await eventually(async () => (await stored()).queued === 0);
   await eventually(async () => (await batch(['3', '4', '8'])).status === 200);
@@ -97,7 +86,7 @@ test('a lane that a batch of another handler halts is not theirs to skip or fix 
   const { call, batch, items } = await tenant('mixed', {}, ['lane']);
   const { body } = await batch(['1']);
   const head = body.batches[0].batch as number;
-  await halt('mixed/s', head);
+  await halt(world.database.pool, 'mixed/s', head);
   const of = (handler: string) =>
     world.database.pool.query(
       `update target set handler_id = (select id from handler where name = $2)

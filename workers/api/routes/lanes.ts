@@ -39,8 +39,9 @@ const list = route({
   answer: { status: 200, schema: z.object({ lanes: z.array(contracts.laneView), next }), description: 'A page' },
   problems: [],
   isLarge: true,
-  run: async ({ client, query, prefix }) => {
-    const lanes = await client.lanes({ ...query, ...(prefix === undefined ? {} : { prefix }) });
+  run: async ({ client, query, prefix, handlers }) => {
+    const within = { ...(prefix === undefined ? {} : { prefix }), ...(handlers === undefined ? {} : { handlers }) };
+    const lanes = await client.lanes({ ...query, ...within });
     return { lanes, ...nextOf(lanes, query.limit, (lane) => lane.service) };
   },
 });

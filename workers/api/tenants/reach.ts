@@ -152,7 +152,8 @@ const listExecutions: Check = ({ bounds }, call) => {
 const listed: Check = ({ bounds }, call) => ({ ...call, tenant: bounds.tenant() });
 const listLanes: Check = ({ bounds }, call) => {
   bounds.tenant();
-  return { ...call, prefix: bounds.prefix };
+  const { handlers } = bounds.limits;
+  return { ...call, prefix: bounds.prefix, ...(handlers === null ? {} : { handlers }) };
 };
 
 /**
