@@ -45,7 +45,8 @@ export const countRepeats = (
     const other = known.get(task.id);
     if (other === undefined) continue;
     found++;
-    if (other.handler !== handler.name) problems.push(conflict(task, `a task of handler "${other.handler}"`));
+    // Who may not see that handler is not told its name either.
+    if (other.handler !== handler.name) problems.push(conflict(task, 'a task of another handler'));
     else if (!isSamePayload(handler, other, task.payload)) problems.push(conflict(task, 'an accepted task'));
   }
   if (problems.length > 0 && !partial) throw new InvalidTaskError(problems);

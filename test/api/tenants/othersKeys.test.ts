@@ -1,22 +1,35 @@
+import { upsertTenant } from '../../../postgres/api/tenant';
 import { insertToken } from '../../../postgres/api/token';
 import { hashToken, newToken } from '../../../workers/api/tokens';
 import { eventually } from '../../helpers/eventually';
 import type { ApiWorld } from '../world';
 import { openWorld } from '../world';
 
-/** Tenants that share a handler share the keys of its tasks, and no id of a task. */
+/** Tenants that share a handler share keys of its tasks, and targets; and no id of a task. */
 
 let world: ApiWorld;
 beforeAll(async () => {
   world = await openWorld();
+  const limits = { maxQueued: null, maxBytes: null, maxTargets: null, maxExecutions: null, maxItems: null };
+  await upsertTenant(world.database.pool, 'acme', limits);
 });
 afterAll(() => world.stop());
 
+const made = async (limits: { tenant?: string; handlers?: string[] }): Promise<string> => {
+  const token = newToken();
+  await insertToken(world.database.pool, {
+    name: 'acme',
+    hash: hashToken(token),
+    scopes: ['read', 'submit'],
+    ...limits,
+  });
+  await eventually(async () => (await world.call('GET /v1/tasks/acme%2Fnone', { token })).status === 404);
+  return token;
+};
+
 test("an explanation names no other tenant's task that has the same key", async () => {
   const { pool } = world.database;
-  const [token, ofAll] = [newToken(), await world.token('read')];
-  await insertToken(pool, { name: 'acme', hash: hashToken(token), scopes: ['read'], tenant: 'acme' });
-  await eventually(async () => (await world.call('GET /v1/tasks/acme%2Fnone', { token })).status === 404);
+  const [token, ofAll] = [await made({ tenant: 'acme' }), await made({})];
   const ids = ['rival/first', 'acme/second', 'acme/third'];
   await world.client.submit(
     'items',
@@ -62,4 +75,17 @@ test('an explanation tells a tenant neither who set a limit nor where the code t
   expect(await explain(ofAll)).toMatch(/code\.js/);
   expect(await explain(token)).toContain('an operator');
   expect(await explain(token)).not.toMatch(/@|code\.js/);
+});
+
+test('a conflict of ids names no handler that the token may not see', async () => {
+  const token = await made({ tenant: 'acme', handlers: ['narrow'] });
+  const task = { id: 'acme/taken', payload: { to: 'se' } };
+  await world.client.submit('items', task);
+  for (const partial of [false, true]) {
+    const body = { tasks: [task], partial };
+    const { text } = await world.call('POST /v1/handlers/narrow/tasks', { token, body });
+    expect(text).toContain('ID_CONFLICT');
+    expect(text).toContain('a task of another handler has this id');
+    expect(text).not.toContain('items');
+  }
 });
