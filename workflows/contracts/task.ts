@@ -31,7 +31,7 @@ export const taskInput = z
       .min(-32_768)
       .max(32_767)
       .optional()
-      .describe('A lower priority goes first within its target'),
+      .describe('A lower priority goes first within its target; 0 or higher for a token of a tenant'),
     callback: callback.optional(),
     dependsOn: z
       .array(taskId)

@@ -89,3 +89,18 @@ test('a conflict of ids names no handler that the token may not see', async () =
     expect(text).not.toContain('items');
   }
 });
+
+test('no task of a tenant goes before those that others have for its target', async () => {
+  const token = await made({ tenant: 'acme' });
+  const first = 'POST /v1/handlers/narrow/tasks';
+  const tasks = (...priorities: number[]) =>
+    priorities.map((priority) => ({ id: `acme/at ${priority}`, payload: { to: 'se' }, priority }));
+  for (const headers of [{ 'dry-run': 'false' }, { 'dry-run': 'true' }])
+    for (const body of [{ tasks: tasks(0, -1) }, { tasks: tasks(-32_768), partial: true }]) {
+      const { status, body: problem } = await world.call(first, { token, body, headers });
+      expect([status, problem.code]).toEqual([422, 'INVALID_PRIORITY']);
+    }
+  expect((await world.call(first, { token, body: { tasks: tasks(0, 7) } })).body).toMatchObject({ accepted: 2 });
+  const ofNone = { tasks: [{ ...tasks(-1)[0]!, id: 'first' }] };
+  expect((await world.call(first, { token: await made({}), body: ofNone })).status).toBe(200);
+});

@@ -14,13 +14,15 @@ export interface Within {
 /** A task that a call names. */
 export interface Named {
   id: string;
+  priority?: number;
   dependsOn?: readonly string[];
 }
 
-/** Throws for tasks, or dependencies, whose names are not the tenant's. */
+/** Throws for tasks, or dependencies, whose names are not the tenant's, and that overtake others. */
 export const newTasks = ({ bounds }: Within, field: string, tasks: readonly Named[]): void =>
-  tasks.forEach(({ id, dependsOn = [] }, i) => {
+  tasks.forEach(({ id, priority = 0, dependsOn = [] }, i) => {
     bounds.newName(`${field}[${i}].id`, id);
+    bounds.priority(`${field}[${i}].priority`, priority);
     dependsOn.forEach((needed, j) => bounds.newName(`${field}[${i}].dependsOn[${j}]`, needed));
   });
 

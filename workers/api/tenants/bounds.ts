@@ -68,6 +68,20 @@ export class Bounds {
       );
   }
 
+  /**
+   * Throws where a tenant's task would go before those of the others that have tasks of its target:
+   * a lower priority goes first, and most have none, which is 0.
+   */
+  priority(field: string, priority: number): void {
+    if (this.limits.tenant === null || priority >= 0) return;
+    const expected = 'expected 0 or higher, as in all tasks of a tenant';
+    throw new ApiProblem(
+      'refused',
+      `${field}: ${expected}, got ${priority}: a lower one would go before tasks of other tenants.`,
+      { code: 'INVALID_PRIORITY', errors: [{ field, message: expected }] },
+    );
+  }
+
   /** Returns those of these ids that are of tasks which are the caller's, in the same order. */
   async tasks(ids: readonly string[]): Promise<string[]> {
     const mine = ids.filter((id) => id.startsWith(this.prefix));
