@@ -48,12 +48,16 @@ const REMEDY = {
 
 export const openFanout = async (pool: Pool, options: OpenFanoutOptions): Promise<FanoutView> => {
   const opening = checkOpening(options);
+  const { tenant = null } = options;
   const { id } = opening;
   // Before anything is written: an open that is repeated, or refused, registers no recipient.
   const before = id === null ? null : await store.findFanoutOpening(pool, id);
-  const opened = before === null ? await insertFanout(pool, opening, options.tenant) : null;
+  const opened = before === null ? await insertFanout(pool, opening, tenant) : null;
   if (opened !== null) return requireFanout(pool, opened);
   const found = before ?? (await store.findFanoutOpening(pool, id!)); // another call was faster
+  // Before all that tells of it: it may be another's, who has opened it by an id that it guessed.
+  if (found !== null && found.tenant !== tenant)
+    throw new InvalidArgumentError('id', 'an id that was not opened for another tenant, or for none', id);
   if (found === null || found.isDeleted) throw new NotFoundError('fan-out', id!, REMEDY.unknown);
   const { userKey, segmentSize, callback } = opening;
   const isSame =
@@ -80,7 +84,7 @@ const receiverOf = (address: unknown): string => {
 const insertFanout = async (
   pool: Pool,
   { id, userKey, segmentSize, callback }: ReturnType<typeof checkOpening>,
-  tenant: string | null = null,
+  tenant: string | null,
 ): Promise<string | null> => {
   const recipientId =
     callback === null ? null : await registerRecipient(pool, 'url' in callback ? 'webhook' : 'workflow', callback);

@@ -53,6 +53,8 @@ export interface FanoutOpening {
   segmentSize: number;
   /** Who is told of its end; null: no one is. */
   address: unknown;
+  /** Null: of no tenant. */
+  tenant: string | null;
   /** Its retention period has passed, and its rows are being deleted. */
   isDeleted: boolean;
 }
@@ -62,7 +64,8 @@ export const findFanoutOpening = async (db: Queryable, id: string): Promise<Fano
   const { rows } = await db.query<FanoutOpening>({
     name: 'find-fanout-opening',
     text: `
-select f.user_key as "userKey", f.segment_size as "segmentSize", r.address, f.state = 4 /* deleted */ as "isDeleted"
+select f.user_key as "userKey", f.segment_size as "segmentSize", r.address, f.tenant,
+  f.state = 4 /* deleted */ as "isDeleted"
 from fanout f
 left join recipient r on r.id = f.recipient_id
 where f.public_id = $1::uuid`,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { DEFAULT_SEGMENT_SIZE, MAX_ACK_IDS, MAX_ADD_ITEMS } from '../planning/fanouts/segments';
-import { MAX_SEGMENT_SIZE, FANOUT_ID } from '../planning/fanouts/itemId';
+import { CHOSEN_FANOUT_ID, MAX_SEGMENT_SIZE, FANOUT_ID } from '../planning/fanouts/itemId';
 import { callback, count, plainName, time } from './fields';
 
 export const fanoutId = z.string().regex(FANOUT_ID, 'expected a UUID in lower case').describe('A UUID in lower case');
@@ -27,6 +27,10 @@ export const fanoutView = z
   .meta({ id: 'Fanout' });
 export type FanoutView = z.infer<typeof fanoutView>;
 
+const chosenId = z
+  .string()
+  .regex(CHOSEN_FANOUT_ID, 'expected a UUID in lower case that is not of version 8')
+  .describe('Your own id, of any version but 8: opening it again returns the same fan-out. Default: a new id');
 export const fanoutOpening = z
   .strictObject({
     userKey: plainName(1_024).optional().describe('Your name for the fan-out, returned with its completion'),
@@ -38,7 +42,7 @@ export const fanoutOpening = z
       .optional()
       .describe(`Items per segment; default ${DEFAULT_SEGMENT_SIZE}`),
     notify: callback.optional(),
-    id: fanoutId.optional().describe('Your own id: opening it again returns the same fan-out. Default: a new id'),
+    id: chosenId.optional(),
   })
   .meta({ id: 'FanoutOpening' });
 

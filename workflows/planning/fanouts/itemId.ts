@@ -16,6 +16,11 @@ const MAX_SEGMENT = 2_147_483_647;
 
 const ITEM_ID = new RegExp(`^(${LOWER_UUID}):(0|[1-9][0-9]{0,9}):(0|[1-9][0-9]{0,3})$`);
 export const FANOUT_ID = new RegExp(`^${LOWER_UUID}$`);
+/**
+ * An id that a caller of the HTTP API chooses: not of version 8, which is made of the key of a
+ * request, and which another caller could compute.
+ */
+export const CHOSEN_FANOUT_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-79a-f][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 export const isFanoutId = (text: unknown): text is string => typeof text === 'string' && FANOUT_ID.test(text);
 

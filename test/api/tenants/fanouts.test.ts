@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto';
+import { upsertTenant } from '../../../postgres/api/tenant';
+import { insertToken } from '../../../postgres/api/token';
+import { idOfKey } from '../../../workers/api/idempotency';
+import { hashToken, newToken } from '../../../workers/api/tokens';
+import type { ApiWorld } from '../world';
+import { openWorld } from '../world';
+
+/** The id of a fan-out is taken by who opens it first, and no other caller has that fan-out. */
+
+const NO_LIMITS = { maxQueued: null, maxBytes: null, maxTargets: null, maxExecutions: null, maxItems: null };
+
+let world: ApiWorld;
+const tokens = { acme: newToken(), rival: newToken(), all: newToken() };
+/** Number of the caller with the token of everything: callers are numbered from 1. */
+let caller: number;
+beforeAll(async () => {
+  world = await openWorld();
+  const { pool } = world.database;
+  const make = async (name: keyof typeof tokens, limits: { tenant?: string }): Promise<number> =>
+    (await insertToken(pool, { name, hash: hashToken(tokens[name]), scopes: ['submit', 'read'], ...limits })).id;
+  for (const tenant of ['acme', 'rival'] as const) {
+    await upsertTenant(pool, tenant, NO_LIMITS);
+    await make(tenant, { tenant });
+  }
+  caller = await make('all', {});
+});
+afterAll(() => world.stop());
+
+const open = (by: keyof typeof tokens, body: object, key?: string) =>
+  world.call('POST /v1/fanouts', { token: tokens[by], body, ...(key === undefined ? {} : { key }) });
+
+test("a tenant that computes the id of another's key does not take it", async () => {
+  const id = idOfKey({ caller, route: 'openFanout', key: 'import-17', request: Buffer.alloc(0) });
+  for (const by of ['acme', 'all'] as const)
+    expect(await open(by, { id })).toMatchObject({ status: 400, body: { errors: [{ field: 'id' }] } });
+  const opened = await open('all', {}, 'import-17');
+  expect([opened.status, opened.body.id]).toEqual([201, id]);
+  await world.database.pool.query('delete from idempotency_key'); // as if the API was killed before it was kept
+  expect((await open('all', {}, 'import-17')).body.id).toBe(id);
+  expect((await world.call(`GET /v1/fanouts/${id}`, { token: tokens.acme })).status).toBe(404);
+});
+
+test('a fan-out of a tenant is opened again by that tenant alone, and tells no other how it was opened', async () => {
+  const id = randomUUID();
+  const opening = { id, userKey: 'of acme' };
+  expect((await open('acme', opening)).status).toBe(201);
+  expect((await open('acme', opening)).status).toBe(201);
+  expect((await open('rival', opening)).status).toBe(404);
+  for (const body of [opening, { id }]) {
+    const refused = await open('all', body);
+    expect([refused.status, refused.body.code]).toEqual([422, 'INVALID_ARGUMENT']);
+    expect(refused.text).not.toContain('of acme');
+  }
+  await expect(world.client.openFanout({ ...opening, tenant: 'rival' })).rejects.toThrow('opened for another tenant');
+  expect((await world.client.openFanout({ ...opening, tenant: 'acme' })).id).toBe(id);
+});
+
+test('nor does a tenant have one of no tenant', async () => {
+  const id = randomUUID();
+  expect((await open('all', { id })).status).toBe(201);
+  expect((await open('acme', { id })).status).toBe(404);
+  await expect(world.client.openFanout({ id, tenant: 'acme' })).rejects.toThrow('opened for another tenant');
+  expect((await world.client.openFanout({ id })).id).toBe(id);
+});
