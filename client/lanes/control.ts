@@ -119,8 +119,8 @@ export const fixHead = async (
     });
   }
   const replace = async (tx: Transaction, halted: Halted): Promise<{ batch: number; laneIds: number[] }> => {
-    const { handler: name, targetId, seq, status } = halted;
-    if (name === null || targetId === null || seq === null)
+    const { handler: name, target, seq, status } = halted;
+    if (name === null || target === null || seq === null)
       throw new NotFoundError(
         'batch',
         String(halted.haltedBy),
@@ -134,11 +134,12 @@ export const fixHead = async (
       );
     const handler = client.handler(name);
     const batch = checkBatch(handler, { service, items: fix.items });
+    // Before it is registered: a refused fix would bind another target to this lane for good.
+    if (batch.target !== target)
+      throw new InvalidArgumentError('items', 'items of the same target as the batch that they replace', batch.target);
     // Not over the pool, whose only connection this transaction may hold.
     const registry = inserter.registry(tx);
     const [bound] = await inserter.bindLanes(registry, handler, [batch]);
-    if (bound!.targetId !== targetId)
-      throw new InvalidArgumentError('items', 'items of the same target as the batch that they replace', batch.target);
     await lockLanes(tx, [halted.laneId]);
     const recipientIds = await inserter.recipients.idsOf(registry, batch.tasks);
     const { sealer } = inserter;

@@ -85,6 +85,8 @@ export interface HaltedLane {
   status: number | null;
   seq: number | null;
   targetId: number | null;
+  /** Its key. */
+  target: string | null;
   handler: string | null;
   reads: string[] | null;
   writes: string[] | null;
@@ -110,9 +112,9 @@ where b.id = (
     name: 'lock-halted',
     text: `
 select l.id as "laneId", s.halted_by as "haltedBy", s.halt_reason as reason, n.status, n.seq,
-  n.target_id as "targetId", h.name as handler, n.reads, n.writes
+  n.target_id as "targetId", t.key as target, h.name as handler, n.reads, n.writes
 from lane l join lane_state s on s.lane_id = l.id left join lane_batch n on n.batch_id = s.halted_by
-  left join handler h on h.id = n.handler_id
+  left join target t on t.id = n.target_id left join handler h on h.id = n.handler_id
 where l.service = $1 for no key update of s`,
     values,
   });

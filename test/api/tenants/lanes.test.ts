@@ -2,9 +2,9 @@ import { defineHandler } from '../../../handlers';
 import { upsertTenant } from '../../../postgres/api/tenant';
 import { insertToken, SCOPES } from '../../../postgres/api/token';
 import { hashToken, newToken } from '../../../workers/api/tokens';
-import { expectWhole } from '../../helpers/whole';
 import type { ApiWorld } from '../world';
 import { openWorld, worldHandlers } from '../world';
+import { halt } from './halt';
 
 /** Names of lanes, and what feeds them, are one tenant's or one handler's. @slow */
 
@@ -38,10 +38,7 @@ beforeAll(async () => {
   await make('acmesOrders', { tenant: 'acme', handlers: ['ord*'] });
   await make('acmesOthers', { tenant: 'acme', handlers: ['lane', 'x*'] });
 });
-afterAll(async () => {
-  await expectWhole(world.client);
-  await world.stop();
-});
+afterAll(() => world.stop());
 
 let n = 0;
 /** Submits one item in a batch; `id` is made of the beginning that is given. */
@@ -62,4 +59,27 @@ test('a list of lanes shows a token of a tenant and handlers those of its handle
   expect(await listed('acmesOrders')).toEqual(['acme/all']);
   expect(await listed('acmesOthers')).toEqual(['acme/x']);
   expect(await listed('rival')).toEqual([]);
+});
+
+const laneOf = async (target: string): Promise<unknown[]> =>
+  (
+    await world.database.pool.query(
+      `select l.service from target t left join lane l on l.id = t.lane_id
+where t.key = $1 and t.handler_id = (select id from handler where name = 'orders')`,
+      [target],
+    )
+  ).rows;
+
+test('a fix that is refused for its target binds it to no lane', async () => {
+  const { body } = await batch('acme', 'orders', 'acme/all', { tenant: 'acme', po: 'acme/po' });
+  await halt(world.database.pool, 'acme/all', body.batches[0].batch);
+  const fix = (token: string, id: string, po: string) =>
+    world.call('POST /v1/lanes/acme%2Fall/fix', {
+      token,
+      body: { items: [{ id, payload: { tenant: 'acme', po } }] },
+    });
+  const refused = await fix(tokens.acme!, 'acme/other', 'acme/other');
+  expect([refused.status, refused.text]).toEqual([422, expect.stringContaining('items of the same target')]);
+  expect(await laneOf('acme/other')).toEqual([]);
+  expect((await fix(tokens.acme!, 'acme/fixed', 'acme/po')).status).toBe(200);
 });

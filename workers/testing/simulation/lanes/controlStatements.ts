@@ -21,12 +21,13 @@ const lockHalted: Statement = (tables, [service]) => {
   const lane = tables.lanes.byService.get(service as string);
   if (lane === undefined) return NO_ROWS;
   const { id: laneId, haltedBy, haltReason: reason } = lane;
-  const none = { status: null, seq: null, targetId: null, handler: null, reads: null, writes: null };
+  const none = { status: null, seq: null, targetId: null, target: null, handler: null, reads: null, writes: null };
   const batch = haltedBy === null ? null : tables.batch(haltedBy);
   if (batch?.inLane == null) return [{ ...none, laneId, haltedBy, reason }];
   const { status, seq, reads, writes } = batch.inLane;
   const handler = tables.handler.name;
-  return [{ laneId, haltedBy, reason, status, seq, targetId: batch.target.id, handler, reads, writes }];
+  const { id: targetId, key: target } = batch.target;
+  return [{ laneId, haltedBy, reason, status, seq, targetId, target, handler, reads, writes }];
 };
 
 const endParkedBatch: Statement = (tables, [id, state, error]) => {
