@@ -40,14 +40,18 @@ where b.id = any($1::bigint[])`,
   return rows;
 };
 
-/** Returns the handler of a lane; null: there is no such lane. */
-export const handlerOfLane = async (db: Queryable, service: string): Promise<string | null> => {
-  const { rows } = await db.query<{ handler: string }>({
-    name: 'handler-of-lane',
-    text: 'select h.name as handler from lane l join handler h on h.id = l.handler_id where l.service = $1',
-    values: [service],
+/** Returns the handlers of those of these lanes that exist, by their services. */
+export const handlersOfLanes = async (db: Queryable, services: readonly string[]): Promise<Map<string, string>> => {
+  const { rows } = await db.query<{ service: string; handler: string }>({
+    name: 'handlers-of-lanes',
+    text: `
+select l.service, h.name as handler
+from lane l
+join handler h on h.id = l.handler_id
+where l.service = any($1::text[])`,
+    values: [services],
   });
-  return rows[0]?.handler ?? null;
+  return new Map(rows.map(({ service, handler }) => [service, handler]));
 };
 
 /** What halts a lane, and so what a fix replaces. */

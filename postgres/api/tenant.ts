@@ -55,6 +55,16 @@ export const findTenant = async (db: Queryable, name: string): Promise<TenantRow
   return rows[0] ?? null;
 };
 
+/** Returns those of these names that are of tenants. */
+export const findNamesOfTenants = async (db: Queryable, names: readonly string[]): Promise<Set<string>> => {
+  const { rows } = await db.query<{ name: string }>({
+    name: 'find-names-of-tenants',
+    text: 'select name from tenant where name = any($1::text[])',
+    values: [names],
+  });
+  return new Set(rows.map(({ name }) => name));
+};
+
 /**
  * Deletes a tenant that no valid token is limited to. False: there is none, or it has such a token.
  */

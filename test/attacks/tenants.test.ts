@@ -9,11 +9,11 @@ import { openWorld, worldHandlers } from '../api/world';
 import { defineHandler } from '../../handlers';
 import { expectWhole } from '../helpers/whole';
 import { Tally } from './tally';
-import { NODE, placed, plant, SHARED_LIMIT } from './tenants/planted';
+import { COMMON_LANE, NODE, placed, plant, SHARED_LIMIT } from './tenants/planted';
 import type { Things } from './tenants/table';
 import { attacks, cancelAll, OWN_PART } from './tenants/table';
 
-/** A tenant with every scope, and a token of one handler, against everything of another tenant. */
+/** A tenant with every scope, and a token of two handlers, against everything of another tenant. */
 
 const tally = new Tally('another tenant, another handler');
 const NO_LIMITS = { maxQueued: null, maxBytes: null, maxTargets: null, maxExecutions: null, maxItems: null };
@@ -42,8 +42,9 @@ beforeAll(async () => {
   tokens.all = await make({});
   tokens.acme = await make({ tenant: 'acme' });
   tokens.rival = await make({ tenant: 'rival' });
-  tokens.narrow = await make({ handlers: ['nar*'] });
+  tokens.narrow = await make({ handlers: ['nar*', 'unbound'] });
   await world.client.submit('items', { id: 'of-nobody', payload: { to: 'a' } });
+  await world.client.submit('lane', { id: 'in-common', payload: { to: COMMON_LANE } });
   callback = await plant(world.database.pool);
 });
 afterAll(async () => {
@@ -107,8 +108,8 @@ test('a tenant reaches nothing of another by any route, and changes nothing', as
         await attempt(caller, route, path, body);
       }
   expect(await seen(theirs)).toBe(before);
-  const there = await world.call('GET /v1/tasks/acme%2Fnew', { token: tokens.acme });
-  expect(there.status).toBe(404);
+  for (const id of ['acme%2Fnew', 'rival%2F3', 'of-none'])
+    expect((await world.call(`GET /v1/tasks/${id}`, { token: tokens.all })).status).toBe(404);
   tally.expectNoneThrough(250);
 });
 

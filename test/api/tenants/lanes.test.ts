@@ -36,16 +36,30 @@ beforeAll(async () => {
     await make(tenant, { tenant });
   }
   await make('acmesOrders', { tenant: 'acme', handlers: ['ord*'] });
+  await make('ofOrders', { handlers: ['orders'] });
   await make('acmesOthers', { tenant: 'acme', handlers: ['lane', 'x*'] });
 });
 afterAll(() => world.stop());
 
 let n = 0;
-/** Submits one item in a batch; `id` is made of the beginning that is given. */
-const batch = (by: string, handler: string, service: string, payload: object, begin = `${by}/`) =>
+const ID: Record<string, string> = { acme: 'acme/', acmesOrders: 'acme/', rival: 'rival/', ofOrders: 'none/' };
+/** Submits one item in a batch; its id begins with `begin`. */
+const batch = (
+  by: string,
+  handler: string,
+  service: string,
+  payload: object,
+  { begin = ID[by]!, headers = {} }: { begin?: string; headers?: Record<string, string> } = {},
+) =>
   world.call(`POST /v1/handlers/${handler}/batches`, {
     token: tokens[by]!,
+    headers,
     body: { batches: [{ service, items: [{ id: `${begin}${++n}`, payload }] }] },
+  });
+const task = (by: string, payload: Order) =>
+  world.call('POST /v1/handlers/orders/tasks', {
+    token: tokens[by]!,
+    body: { tasks: [{ id: `${ID[by]!}${++n}`, payload }] },
   });
 
 test('a list of lanes shows a token of a tenant and handlers those of its handlers', async () => {
@@ -82,4 +96,32 @@ test('a fix that is refused for its target binds it to no lane', async () => {
   expect([refused.status, refused.text]).toEqual([422, expect.stringContaining('items of the same target')]);
   expect(await laneOf('acme/other')).toEqual([]);
   expect((await fix(tokens.acme!, 'acme/fixed', 'acme/po')).status).toBe(200);
+});
+
+test('a token of a tenant and handlers joins no lane of another handler', async () => {
+  const { pool } = world.database;
+  await pool.query(
+    `update lane set handler_id = (select id from handler where name = 'lane') where service = 'acme/all'`,
+  );
+  const order = { tenant: 'acme', po: 'acme/po' };
+  for (const by of [await batch('acmesOrders', 'orders', 'acme/all', order), await task('acmesOrders', order)])
+    expect([by.status, by.body.code]).toEqual([404, 'NOT_FOUND']);
+  expect((await batch('acme', 'orders', 'acme/all', order)).status).toBe(200);
+});
+
+test('a token of handlers alone gives no name of a tenant, and joins no lane of another handler', async () => {
+  const refused = [
+    await batch('ofOrders', 'orders', 'rival/all', { tenant: 'rival', po: 'po' }),
+    await batch('ofOrders', 'orders', 'none/all', { tenant: 'none', po: 'po' }, { begin: 'rival/' }),
+    await task('ofOrders', { tenant: 'rival', po: 'po' }),
+  ];
+  expect(refused.map(({ status, body }) => [status, body.code])).toEqual(refused.map(() => [422, 'INVALID_ID']));
+  expect((await task('ofOrders', { tenant: 'none', po: 'none/po' })).status).toBe(200);
+  expect((await batch('ofOrders', 'orders', 'none/all', { tenant: 'none', po: 'none/po' })).status).toBe(200);
+  await world.client.submit('lane', { id: 'taken', payload: { to: 'taken/all' } });
+  const taken = [
+    await batch('ofOrders', 'orders', 'taken/all', { tenant: 'taken', po: 'taken/po' }),
+    await task('ofOrders', { tenant: 'taken', po: 'taken/po' }),
+  ];
+  expect(taken.map(({ status }) => status)).toEqual([404, 404]);
 });

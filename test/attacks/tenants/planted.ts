@@ -12,6 +12,8 @@ import type { Place } from '../../api/world';
 export const NODE = 'n';
 export const PLACED = 'placed';
 export const SHARED_LIMIT = 'key';
+/** A lane of the handler `lane`, and of no tenant. */
+export const COMMON_LANE = 'common';
 
 /** Has a partition. */
 export const placed = defineHandler<Place>({

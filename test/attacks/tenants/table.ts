@@ -1,4 +1,4 @@
-import { NODE, PLACED, SHARED_LIMIT } from './planted';
+import { COMMON_LANE, NODE, PLACED, SHARED_LIMIT } from './planted';
 
 /** What another tenant has, and how each route is asked for it. */
 
@@ -7,6 +7,7 @@ export type Things = Record<'bulk' | 'execution' | 'fanout', string> & Record<'b
 export const cancelAll = { handler: 'items', action: { do: 'cancel' } } as const;
 const patchAll = { handler: 'items', action: { do: 'update', payloadPatch: { note: 'n' } } };
 const mine = { id: 'acme/new', payload: { to: 'acme/x' } };
+const ofNone = { id: 'of-none', payload: { to: 'a' } };
 
 type Attacks = Record<string, readonly [path: string, body?: unknown][]>;
 /** For each route how a thing of the other is named; `many`: several forms of it. */
@@ -31,6 +32,8 @@ export const attacks = ({ batch, execution, fanout, bulk, callback }: Things): A
       ['/v1/handlers/items/tasks', { tasks: [{ ...mine, dependsOn: ['rival/1'] }] }],
       ['/v1/handlers/lane/tasks', { tasks: [{ ...mine, payload: { to: 'rival/x' } }] }],
       ['/v1/handlers/unbound/tasks', { tasks: [mine] }],
+      ['/v1/handlers/narrow/tasks', { tasks: [stolen] }],
+      ['/v1/handlers/narrow/tasks', { tasks: [ofNone, stolen], partial: true }],
     ],
     getTask: [
       ['/v1/tasks/rival%2F1?wait=60'],
@@ -81,6 +84,11 @@ export const attacks = ({ batch, execution, fanout, bulk, callback }: Things): A
       ['/v1/handlers/lane/batches', { batches: [{ service: 'acme/x', items: [stolen] }] }],
       ['/v1/handlers/unbound/batches', { batches: [{ service: 'acme/x', items: [mine] }] }],
       ['/v1/handlers/lane/batches', { batches: [{ service: 'acme/x', items: [mine], dependsOn: [batch] }] }],
+      ...['rival/x', 'rival/new', COMMON_LANE].map((service): [string, object] => [
+        '/v1/handlers/unbound/batches',
+        { batches: [{ service, items: [ofNone] }] },
+      ]),
+      ['/v1/handlers/unbound/batches', { batches: [{ service: 'new', items: [stolen] }] }],
     ],
     listBatches: ofHandler('/batches?state=open'),
     ...{ getBatch: [[`/v1/batches/${batch}`]], getBatchHalves: [[`/dashboard/batches/${batch}/halves`]] },

@@ -1,7 +1,9 @@
 import { serviceOf } from '../../../client/lanes/submitInLane';
+import type { Checked } from '../../../client/tasks/submitResult';
+import type { Contract } from '../../../handlers/types';
 import { ApiProblem } from '../problem';
 import type { Call } from '../route';
-import type { Bounds } from './bounds';
+import type { Bounds, GivenName } from './bounds';
 import type { Quotas } from './quotas';
 import { bytesOfTexts } from './quotas';
 
@@ -18,18 +20,25 @@ export interface Named {
   dependsOn?: readonly string[];
 }
 
-/** Throws for tasks, or dependencies, whose names are not the tenant's, and that overtake others. */
-export const newTasks = ({ bounds }: Within, field: string, tasks: readonly Named[]): void =>
-  tasks.forEach(({ id, priority = 0, dependsOn = [] }, i) => {
-    bounds.newName(`${field}[${i}].id`, id);
-    bounds.priority(`${field}[${i}].priority`, priority);
-    dependsOn.forEach((needed, j) => bounds.newName(`${field}[${i}].dependsOn[${j}]`, needed));
-  });
+/** Throws for tasks that are not the caller's to name, or that would overtake those of others. */
+export const newTasks = async (
+  { bounds }: Within,
+  lists: readonly (readonly [field: string, tasks: readonly Named[]])[],
+): Promise<void> => {
+  const names: GivenName[] = [];
+  for (const [field, tasks] of lists)
+    tasks.forEach(({ id, priority = 0, dependsOn = [] }, i) => {
+      names.push([`${field}[${i}].id`, id]);
+      bounds.priority(`${field}[${i}].priority`, priority);
+      dependsOn.forEach((needed, j) => bounds.ownName(`${field}[${i}].dependsOn[${j}]`, needed));
+    });
+  await bounds.newNames(names);
+};
 
 /**
- * Returns what holds the tasks of a tenant to its quotas and its lanes. The first batch of a target
- * binds it to a lane for good: where the handler does not say to which, a tenant could take the
- * targets of others.
+ * Returns what holds the tasks of a limited token to its tenant's quotas and its own lanes. The
+ * first batch of a target binds it to a lane for good: where the handler does not say to which, a
+ * tenant could take the targets of others.
  */
 export const admission = (
   { bounds, quotas }: Within,
@@ -38,20 +47,27 @@ export const admission = (
   besides: readonly string[] = [],
 ): Pick<Call, 'admit'> => {
   const { tenant } = bounds.limits;
-  if (tenant === null) return {};
-  const quota = quotas.tasks(tenant, name, bytesOfTexts(besides));
+  const quota = tenant === null ? null : quotas.tasks(tenant, name, bytesOfTexts(besides));
   const handler = client.handler(name);
+  if (handler.ordered && handler.service !== undefined)
+    return {
+      admit: async (tasks) => {
+        await inLanes(bounds, handler, tasks);
+        await quota?.(tasks);
+      },
+    };
+  if (quota === null) return {};
   if (!handler.ordered) return { admit: quota };
-  if (handler.service === undefined)
-    throw new ApiProblem(
-      'refused',
-      `handler: expected one that defines \`service\`, got ${name}: in its lanes tenants could take each other's targets.`,
-      { code: 'INVALID_HANDLER' },
-    );
-  return {
-    admit: async (tasks) => {
-      for (const { target, payload } of tasks) bounds.newName('service', serviceOf(handler, target, payload));
-      await quota(tasks);
-    },
-  };
+  throw new ApiProblem(
+    'refused',
+    `handler: expected one that defines \`service\`, got ${name}: in its lanes tenants could take each other's targets.`,
+    { code: 'INVALID_HANDLER' },
+  );
+};
+
+/** Throws for tasks whose lanes are not the caller's. */
+const inLanes = async (bounds: Bounds, handler: Contract, tasks: readonly Checked[]): Promise<void> => {
+  const services = [...new Set(tasks.map(({ target, payload }) => serviceOf(handler, target, payload)))];
+  await bounds.newNames(services.map((service) => ['service', service]));
+  await bounds.lanes(services);
 };

@@ -1,5 +1,6 @@
 import { isUuid } from '../../../workflows/planning/uuid';
 import * as owners from '../../../postgres/api/owner';
+import { findNamesOfTenants } from '../../../postgres/api/tenant';
 import type { Pool } from '../../../postgres/pool';
 import { ApiProblem } from '../problem';
 
@@ -22,6 +23,12 @@ export const isUnlimited = ({ tenant, handlers }: Limits): boolean => tenant ===
 /** Returns what the names of a tenant's tasks and lanes begin with. */
 export const prefixOf = (tenant: string): string => `${tenant}/`;
 
+/** Returns the tenant whose name this would be; '': it would be of none. */
+const tenantIn = (name: string): string => name.slice(0, Math.max(0, name.indexOf('/')));
+
+/** A name that a call gives, and where. */
+export type GivenName = readonly [field: string, name: string];
+
 /** Says whether a name is one of those allowed. */
 export const isAllowed = (allowed: readonly string[] | null, name: string): boolean =>
   allowed === null || allowed.some((one) => (one.endsWith('*') ? name.startsWith(one.slice(0, -1)) : name === one));
@@ -29,6 +36,12 @@ export const isAllowed = (allowed: readonly string[] | null, name: string): bool
 /** The answer where a thing is not there, and where it is another's. */
 const notFound = (what: string, name: string): ApiProblem =>
   new ApiProblem('not-found', `No ${what} ${JSON.stringify(name)} that this token may see.`, { code: 'NOT_FOUND' });
+
+const invalidName = ([field, name]: GivenName, expected: string, brief: string): ApiProblem =>
+  new ApiProblem('refused', `${field}: expected ${expected}, got ${JSON.stringify(name.slice(0, 100))}.`, {
+    code: 'INVALID_ID',
+    errors: [{ field, message: `expected ${brief}` }],
+  });
 
 /**
  * Decides whether a thing is a caller's; throws a 404 for what is not, as for what does not exist.
@@ -58,14 +71,32 @@ export class Bounds {
     if (this.limits.tenant !== null) throw notFound('handler', name);
   }
 
-  /** Throws unless a new name begins as the tenant's names do: it is no secret how. */
-  newName(field: string, name: string): void {
+  /** Throws unless a name begins as the tenant's names do: it is no secret how. */
+  ownName(field: string, name: string): void {
     if (!name.startsWith(this.prefix))
-      throw new ApiProblem(
-        'refused',
-        `${field}: expected ${JSON.stringify(this.prefix)} at the beginning, as in all names of this token's tenant, got ${JSON.stringify(name.slice(0, 100))}.`,
-        { code: 'INVALID_ID', errors: [{ field, message: `expected it to begin with ${this.prefix}` }] },
+      throw invalidName(
+        [field, name],
+        `${JSON.stringify(this.prefix)} at the beginning, as in all names of this token's tenant`,
+        `it to begin with ${this.prefix}`,
       );
+  }
+
+  /**
+   * Throws for new names that are not the caller's to give. Of a token that is limited to handlers
+   * alone these are those of any tenant, whose quotas and lanes it would fill.
+   */
+  async newNames(names: readonly GivenName[]): Promise<void> {
+    if (this.limits.tenant !== null) {
+      for (const [field, name] of names) this.ownName(field, name);
+      return;
+    }
+    const asked = new Set(names.map(([, name]) => tenantIn(name)).filter((one) => one !== ''));
+    const tenants = asked.size === 0 ? asked : await findNamesOfTenants(this.pool, [...asked]);
+    const other = names.find(([, name]) => tenants.has(tenantIn(name)));
+    if (other !== undefined) {
+      const expected = "a name that does not begin with a tenant's and a slash";
+      throw invalidName(other, `${expected}, since this token has no tenant`, expected);
+    }
   }
 
   /**
@@ -113,8 +144,17 @@ export class Bounds {
   async lane(service: string): Promise<void> {
     if (!service.startsWith(this.prefix)) throw notFound('lane', service);
     if (this.limits.handlers === null) return;
-    const handler = await owners.handlerOfLane(this.pool, service);
-    if (handler === null || !isAllowed(this.limits.handlers, handler)) throw notFound('lane', service);
+    const handler = (await owners.handlersOfLanes(this.pool, [service])).get(service);
+    if (handler === undefined || !isAllowed(this.limits.handlers, handler)) throw notFound('lane', service);
+  }
+
+  /** Throws where one of these lanes is there, and another handler's. The others are new. */
+  async lanes(services: readonly string[]): Promise<void> {
+    const { handlers } = this.limits;
+    if (handlers === null || services.length === 0) return;
+    const found = await owners.handlersOfLanes(this.pool, services);
+    const other = services.find((one) => found.has(one) && !isAllowed(handlers, found.get(one)!));
+    if (other !== undefined) throw notFound('lane', other);
   }
 
   /**

@@ -49,7 +49,7 @@ const submitTasks: Check = async (within, call) => {
   const { handler, tasks } = partsOf<{ handler: string; tasks: readonly Named[] }>(call);
   const { bounds } = within;
   bounds.handler(handler);
-  newTasks(within, 'tasks', tasks);
+  await newTasks(within, [['tasks', tasks]]);
   const all = tasks.flatMap(({ dependsOn = [] }) => dependsOn);
   const needed = [...new Set(all)];
   const here = new Set(tasks.map(({ id }) => id));
@@ -71,10 +71,11 @@ const submitBatches: Check = async (within, call) => {
   const { handler, batches } = partsOf<{ handler: string; batches: readonly NamedBatch[] }>(call);
   const { bounds } = within;
   bounds.handler(handler);
-  batches.forEach(({ service, items }, i) => {
-    bounds.newName(`batches[${i}].service`, service);
-    newTasks(within, `batches[${i}].items`, items);
-  });
+  const services = batches.map(({ service }) => service);
+  await bounds.newNames(services.map((service, i) => [`batches[${i}].service`, service]));
+  await bounds.lanes(services);
+  const lists = batches.map(({ items }, i) => [`batches[${i}].items`, items] as const);
+  await newTasks(within, lists);
   await bounds.batches(batches.flatMap(({ dependsOn = [] }) => dependsOn.filter((one) => typeof one === 'number')));
   const keys = batches.flatMap(({ reads = [], writes = [] }) => [...reads, ...writes]);
   return { ...call, ...admission(within, call, handler, keys) };
@@ -98,7 +99,7 @@ const fixHead: Check = async (within, call) => {
   const { service, items = [] } = partsOf<{ service: string; items?: readonly (Named & TaskInput)[] }>(call);
   const { bounds, quotas } = within;
   const halting = await bounds.halting(service);
-  newTasks(within, 'items', items);
+  await newTasks(within, [['items', items]]);
   const { tenant } = bounds.limits;
   if (tenant === null || halting === null || items.length === 0) return;
   // Before the fix begins: it holds a connection, and what counts needs another one.
