@@ -54,6 +54,25 @@ where l.service = any($1::text[])`,
   return new Map(rows.map(({ service, handler }) => [service, handler]));
 };
 
+/** Returns the lanes that these targets of a handler feed, by the targets' keys. */
+export const lanesOfTargets = async (
+  db: Queryable,
+  handler: string,
+  keys: readonly string[],
+): Promise<Map<string, string>> => {
+  const { rows } = await db.query<{ key: string; service: string }>({
+    name: 'lanes-of-targets',
+    text: `
+select t.key, l.service
+from handler h
+join target t on t.handler_id = h.id
+join lane l on l.id = t.lane_id
+where h.name = $1 and t.key = any($2::text[])`,
+    values: [handler, keys],
+  });
+  return new Map(rows.map(({ key, service }) => [key, service]));
+};
+
 /** What halts a lane, and so what a fix replaces. */
 export interface HaltingBatch {
   handler: string;

@@ -16,7 +16,8 @@ import type { Session } from '../support/session';
 import { runs } from '../support/session';
 
 const NOTES = `Tokens of the HTTP API can be limited to a tenant: muster token create --tenant <name>. Names of its tasks
-and lanes begin with "<name>/". Its quotas are checked before anything is written; a submit beyond one gets 429.`;
+and lanes, and of its targets in lanes, begin with "<name>/". Its quotas are checked before anything is written; a
+submit beyond one gets 429.`;
 
 const nameArgument = (text: string): string => {
   if (!/^[a-z0-9][a-z0-9-]{0,62}$/.test(text))

@@ -98,6 +98,29 @@ test('a fix that is refused for its target binds it to no lane', async () => {
   expect((await fix(tokens.acme!, 'acme/fixed', 'acme/po')).status).toBe(200);
 });
 
+test('no tenant binds a target that is not named as its own, and one that its lane has goes on', async () => {
+  const foreign = { tenant: 'acme', po: 'rivals-po' };
+  for (const refused of [
+    await batch('acme', 'orders', 'acme/all', foreign),
+    await task('acme', foreign),
+    await batch('acme', 'orders', 'acme/all', foreign, { headers: { 'dry-run': 'true' } }),
+  ])
+    expect([refused.status, refused.text]).toEqual([
+      422,
+      expect.stringContaining('target: expected \\"acme/\\" at the beginning'),
+    ]);
+  expect(await laneOf('rivals-po')).toEqual([]);
+  expect((await task('rival', { tenant: 'rival', po: 'rival/po' })).status).toBe(200);
+  const old = { tenant: 'acme', po: 'from-before' };
+  await world.client.submitBatch('orders', 'acme/all', [{ id: 'acme/from-before', payload: old }]);
+  expect((await batch('acme', 'orders', 'acme/all', old)).status).toBe(200);
+  expect((await task('acme', old)).status).toBe(200);
+  // It tells the other tenant no more than of one that no lane has.
+  const words = async (po: string): Promise<string> =>
+    (await task('rival', { tenant: 'rival', po })).text.replaceAll(po, '');
+  expect(await words('from-before')).toBe(await words('from-never'));
+});
+
 test('a token of a tenant and handlers joins no lane of another handler', async () => {
   const { pool } = world.database;
   await pool.query(
@@ -113,9 +136,12 @@ test('a token of handlers alone gives no name of a tenant, and joins no lane of 
   const refused = [
     await batch('ofOrders', 'orders', 'rival/all', { tenant: 'rival', po: 'po' }),
     await batch('ofOrders', 'orders', 'none/all', { tenant: 'none', po: 'po' }, { begin: 'rival/' }),
+    await batch('ofOrders', 'orders', 'none/all', { tenant: 'none', po: 'rival/po2' }),
     await task('ofOrders', { tenant: 'rival', po: 'po' }),
+    await task('ofOrders', { tenant: 'none', po: 'rival/po2' }),
   ];
   expect(refused.map(({ status, body }) => [status, body.code])).toEqual(refused.map(() => [422, 'INVALID_ID']));
+  expect(await laneOf('rival/po2')).toEqual([]);
   expect((await task('ofOrders', { tenant: 'none', po: 'none/po' })).status).toBe(200);
   expect((await batch('ofOrders', 'orders', 'none/all', { tenant: 'none', po: 'none/po' })).status).toBe(200);
   await world.client.submit('lane', { id: 'taken', payload: { to: 'taken/all' } });

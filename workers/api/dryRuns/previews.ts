@@ -172,6 +172,7 @@ const newBatches: Preview = async (call) => {
   const { batches } = bodyOf<{ batches: readonly BatchInput[] }>(call);
   const contract = call.client.handler(named(call).handler);
   const checked = batches.map((one, index) => checkBatch(contract, one, `batches[${index}]`));
+  await call.admit?.(checked.flatMap(({ tasks: items }) => items));
   return {
     batches: checked
       .slice(0, MOST_NAMED)

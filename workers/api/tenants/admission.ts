@@ -65,9 +65,11 @@ export const admission = (
   );
 };
 
-/** Throws for tasks whose lanes are not the caller's. */
+/** Throws for tasks whose lanes, or targets there, are not the caller's. */
 const inLanes = async (bounds: Bounds, handler: Contract, tasks: readonly Checked[]): Promise<void> => {
-  const services = [...new Set(tasks.map(({ target, payload }) => serviceOf(handler, target, payload)))];
+  const wanted = tasks.map(({ target, payload }) => ({ target, service: serviceOf(handler, target, payload) }));
+  const services = [...new Set(wanted.map(({ service }) => service))];
   await bounds.newNames(services.map((service) => ['service', service]));
   await bounds.lanes(services);
+  await bounds.targetsInLanes(handler.name, wanted);
 };

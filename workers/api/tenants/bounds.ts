@@ -158,6 +158,22 @@ export class Bounds {
   }
 
   /**
+   * Throws for targets in lanes that are not the caller's to name. The first task of a target binds
+   * it to a lane for good, and no other tenant could send anything to it. One that feeds the very
+   * lane already may go on.
+   */
+  async targetsInLanes(handler: string, wanted: readonly { target: string; service: string }[]): Promise<void> {
+    const { tenant } = this.limits;
+    const others = wanted.filter(({ target }) =>
+      tenant === null ? tenantIn(target) !== '' : !target.startsWith(this.prefix),
+    );
+    if (others.length === 0) return;
+    const lanes = await owners.lanesOfTargets(this.pool, handler, [...new Set(others.map(({ target }) => target))]);
+    const unbound = others.filter(({ target, service }) => lanes.get(target) !== service);
+    await this.newNames(unbound.map(({ target }) => ['target', target]));
+  }
+
+  /**
    * Returns what halts a lane, and throws unless its handler is the caller's; null: nothing does.
    */
   async halting(service: string): Promise<owners.HaltingBatch | null> {
