@@ -6,6 +6,7 @@ import { fanoutEndedSignal, tasksEndedSignal } from '../../workflows/definitions
 import {
   endNotification,
   nextNotificationInMs,
+  putBackNotification,
   putOffNotification,
   readBody,
 } from '../../postgres/callbacks/notification';
@@ -28,6 +29,9 @@ import type { Delivery } from './webhook';
 const FIRST_WAIT_MS = 2_000;
 const LONGEST_WAIT_MS = 3_600_000;
 const GIVE_UP_AFTER_MS = 24 * 3_600_000;
+/** Each message that is put back untried waits so much longer than the one before: all of them cost little. */
+const UNTRIED_STEP_MS = 20;
+const UNTRIED_MOST_MS = 300_000;
 
 /**
  * Most bytes of one signal or request: a server refuses payloads of 2 MB, receivers larger bodies.
@@ -88,13 +92,30 @@ const fanoutMessage = (body: FanoutEnded): Message => ({
   partsOf: () => [body],
 });
 
+/** A delivery, or why there was none. */
+type Outcome = Delivery | { kind: 'untried'; error: string; waitMs: number };
+
+/** A host that did not answer at all. */
+interface Down {
+  error: string;
+  /** Messages to it that were put back since. */
+  untried: number;
+}
+
+/**
+ * Returns the wait of a message that was not tried, by how many to its host were put back before.
+ * It does not grow with the attempts: the failure was that of another message.
+ */
+export const untriedWaitMs = (before: number): number =>
+  Math.min(UNTRIED_MOST_MS, FIRST_WAIT_MS + UNTRIED_STEP_MS * before);
+
 class DeliveryRun {
   private readonly answer: DeliveryAnswer = { delivered: 0, givenUp: 0, putOff: 0, dueInMs: null };
   /**
-   * Hosts that did not answer at all in this look: other messages to them are put off untried, or
+   * Hosts that did not answer at all in this look: other messages to them are put back untried, or
    * they would hold up all the rest.
    */
-  private readonly down = new Map<string, string>();
+  private readonly down = new Map<string, Down>();
 
   constructor(
     private readonly deps: ActivityDeps,
@@ -120,10 +141,14 @@ class DeliveryRun {
   private async settle(one: TakenNotification): Promise<void> {
     const { pool, log } = this.deps;
     // Lets the next process start immediately, not after the lease.
-    if (this.isStopping())
-      return putOffNotification(pool, one.id, one.attempts, 0, 'not tried: the worker was stopping');
+    if (this.isStopping()) return putBackNotification(pool, one, 0, 'not tried: the worker was stopping');
     const delivery = await this.deliver(one);
     this.sign.give();
+    if (delivery.kind === 'untried') {
+      this.answer.lastError = cutText(delivery.error);
+      this.answer.putOff++;
+      return putBackNotification(pool, one, delivery.waitMs, cutText(delivery.error));
+    }
     if (delivery.kind === 'delivered') {
       this.answer.delivered++;
       // Keep trying to record the delivery: otherwise the receiver would get it again after the
@@ -159,7 +184,7 @@ class DeliveryRun {
    * alone, also a statement that takes too long; only an outage of the store is thrown, since it
    * concerns all of them.
    */
-  private async deliver(one: TakenNotification): Promise<Delivery> {
+  private async deliver(one: TakenNotification): Promise<Outcome> {
     try {
       const message = await this.messageOf(one);
       return one.kind === 'workflow' ? await this.signalWorkflow(one, message) : await this.callWebhook(one, message);
@@ -212,12 +237,14 @@ class DeliveryRun {
     }
   }
 
-  private async callWebhook(one: TakenNotification, message: Message): Promise<Delivery> {
+  private async callWebhook(one: TakenNotification, message: Message): Promise<Outcome> {
     const { url } = one.address as { url: string };
     const host = one.host ?? url;
     const down = this.down.get(host);
-    if (down !== undefined)
-      return { kind: 'retry', error: `not tried, since its host did not answer another delivery: ${down}` };
+    if (down !== undefined) {
+      const error = `not tried, since its host did not answer another delivery: ${down.error}`;
+      return { kind: 'untried', error, waitMs: untriedWaitMs(down.untried++) };
+    }
     const { type, timestamp } = message;
     const id = one.messageId;
     const parts = message.partsOf(WEBHOOK_BYTES);
@@ -227,7 +254,7 @@ class DeliveryRun {
       const sent = { id: parts.length === 1 ? id : `${id}_${no + 1}`, url, body };
       const delivery = await sendWebhook(this.deps.callbacks, sent, { signal: this.signal });
       if (delivery.kind === 'retry' && delivery.unreachable === true && !this.signal.aborted)
-        this.down.set(host, delivery.error);
+        this.down.set(host, this.down.get(host) ?? { error: delivery.error, untried: 0 });
       if (delivery.kind !== 'delivered') return delivery;
     }
     return { kind: 'delivered' };

@@ -131,6 +131,25 @@ where id = $1 and attempts = $2 and done_at is null`,
 };
 
 /**
+ * Makes a message due again, after a while, that was not tried: its attempt does not count. Its
+ * lease tells it from the same message taken again.
+ */
+export const putBackNotification = async (
+  db: Queryable,
+  { id, attempts, leasedUntil }: Pick<TakenNotification, 'id' | 'attempts' | 'leasedUntil'>,
+  inMs: number,
+  error: string,
+): Promise<void> => {
+  await db.query({
+    name: 'put-back-notification',
+    text: `
+update notification set next_at = clock() + $3 * interval '1 ms', error = $4, attempts = attempts - 1
+where id = $1 and attempts = $2 and next_at = $5::timestamptz and done_at is null`,
+    values: [id, attempts, inMs, error, leasedUntil],
+  });
+};
+
+/**
  * Makes messages due again that were taken, and whose delivery has not begun: nothing counts. Their
  * lease tells them from the same messages taken again: the server may do a statement late.
  */

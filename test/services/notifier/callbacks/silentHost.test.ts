@@ -67,6 +67,41 @@ test('a host that gives no answer at all is tried no more in this look; its mess
   expect(left.filter((error) => error.startsWith(UNTRIED)).length).toBeGreaterThanOrEqual(3);
 });
 
+test('a message that was not tried has used up no attempt, and is due again soon, however often that happens', async () => {
+  await write('http://127.0.0.1:1/broken', MANY);
+  // As if they had been tried before: the wait of another attempt would be two hours and more.
+  await database.pool.query('update notification set attempts = 12');
+  for (const looks of [1, 2]) {
+    await deliver();
+    const { rows } = await database.pool.query<{ attempts: number; waitMs: number; untried: boolean }>({
+      text: `select attempts, extract(epoch from next_at - clock())::float8 * 1000 as "waitMs", error like $1 || '%' as untried
+        from notification where done_at is null`,
+      values: [UNTRIED],
+    });
+    const untried = rows.filter((row) => row.untried);
+    expect(untried.length).toBeGreaterThanOrEqual(3);
+    expect([looks, untried.filter(({ attempts }) => attempts !== 12)]).toEqual([looks, []]);
+    expect(untried.filter(({ waitMs }) => waitMs > 10_000)).toEqual([]);
+    await database.pool.query('update notification set next_at = clock(), attempts = 12 where done_at is null');
+  }
+});
+
+test('two receivers on one host: that which does not answer uses up no attempts of the other', async () => {
+  let isBroken = true;
+  receiver.answer = (response) => void (isBroken ? response.destroy() : response.writeHead(200).end());
+  await write(`${receiver.url}/of-one-tenant`, MANY);
+  await write(`${receiver.url}/of-another`, 2);
+  await deliver();
+  const { rows } = await database.pool.query<{ attempts: number }>(
+    `select n.attempts from notification n join recipient i on i.id = n.recipient_id
+      where i.address->>'url' like '%of-another'`,
+  );
+  expect(rows).toEqual([{ attempts: 0 }, { attempts: 0 }]);
+  isBroken = false;
+  await database.pool.query('update notification set next_at = clock()');
+  expect(await deliver()).toMatchObject({ delivered: MANY + 2 });
+});
+
 test('a host that answers, whatever it says, is tried with each of its messages', async () => {
   receiver.answer = (response) => void response.writeHead(500).end();
   await write(`${receiver.url}/`, MANY);
