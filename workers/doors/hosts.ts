@@ -7,3 +7,12 @@ export const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3})
 /** Says whether an Origin header names the host that was asked: no page elsewhere sends that. */
 export const isOriginOf = (origin: string, host: string | null): boolean =>
   host !== null && [`http://${host}`, `https://${host}`].includes(origin.toLowerCase());
+
+/**
+ * Returns why a request to a server of this machine alone is refused by its Host header; null: it
+ * is not. A page of some web site whose name was rebound to this machine names that site.
+ */
+export const refusalOfHost = (host: string | undefined): string | null => {
+  const name = nameInHost(host ?? '');
+  return isLoopback(name) ? null : `Host: expected this machine (localhost, 127.0.0.1), got ${JSON.stringify(name)}.`;
+};

@@ -1,7 +1,7 @@
 import { request as askUi } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createDoor } from '../doors/sockets';
-import { isLoopback, isOriginOf, nameInHost } from '../doors/hosts';
+import { isOriginOf, refusalOfHost } from '../doors/hosts';
 import { LOOPBACK } from './ports';
 
 /**
@@ -55,8 +55,8 @@ const pass = (ui: { host: string; port: number }, request: IncomingMessage, resp
 
 /** Returns why a request is refused; null: it is not. */
 const refusalOf = ({ method, headers }: IncomingMessage): string | null => {
-  const name = nameInHost(headers.host ?? '');
-  if (!isLoopback(name)) return `Host: expected this machine (localhost, ${LOOPBACK}), got ${JSON.stringify(name)}.`;
+  const otherHost = refusalOfHost(headers.host);
+  if (otherHost !== null) return otherHost;
   const { host = '', origin } = headers;
   // A WebSocket tells nothing else of its page.
   if (origin !== undefined && !isOriginOf(origin, host))

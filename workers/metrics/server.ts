@@ -15,13 +15,17 @@ import { StoreMetrics } from './storeMetrics';
 import type { TemporalCounts } from './temporalCounts';
 import { addTemporalCounts } from './temporalCounts';
 import type { SweepCounts } from '../sweeper/counts';
+import { isLoopback, refusalOfHost } from '../doors/hosts';
 import { createDoor, MOST_CONNECTIONS } from '../doors/sockets';
 
 export interface MetricsOptions {
   pool: Pool;
   /** 0: any free one, see `url`. */
   port: number;
-  /** Default 127.0.0.1: a business's numbers are not public. `0.0.0.0` in a container. */
+  /**
+   * Default 127.0.0.1: a business's numbers are not public; requests for another Host are refused
+   * there. `0.0.0.0` in a container.
+   */
   host?: string;
   /** `node.sweepCounts`, where a worker runs in this process. */
   sweepCounts?: Readonly<SweepCounts>;
@@ -63,7 +67,11 @@ export const startMetrics = async (options: MetricsOptions): Promise<MetricsServ
     return registry.metrics();
   });
   const report = shared(() => health.report());
+  const host = options.host ?? '127.0.0.1';
+  const isLocal = isLoopback(host);
   const server = createDoor((request, response) => {
+    const otherHost = isLocal ? refusalOfHost(request.headers.host) : null;
+    if (otherHost !== null) return send(response, 403, 'text/plain', `${otherHost}\n`);
     const path = (request.url ?? '/').split('?')[0];
     const answer =
       request.method !== 'GET' && request.method !== 'HEAD'
@@ -80,7 +88,7 @@ export const startMetrics = async (options: MetricsOptions): Promise<MetricsServ
       send(response, 500, 'text/plain', 'failed\n');
     });
   }, MOST_CONNECTIONS.metrics);
-  server.listen(options.port, options.host ?? '127.0.0.1');
+  server.listen(options.port, host);
   await once(server, 'listening');
   const { address, family, port } = server.address() as AddressInfo;
   return {
