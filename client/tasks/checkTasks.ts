@@ -5,7 +5,7 @@ import { AsyncSchema, parsePayload } from '../../handlers/contracts/schema';
 import type { Parsed } from '../../handlers/contracts/schema';
 import type { Contract } from '../../handlers/types';
 import { didYouMean } from '../../handlers/suggest';
-import { show } from '../../handlers/text';
+import { cutText, show } from '../../handlers/text';
 import { depthOf, MAX_JSON_DEPTH } from '../../workflows/planning/jsonText';
 import { callbackFault, storedCallback } from '../../workflows/planning/callbacks/address';
 import { COALESCE_PREFIX } from '../../workflows/planning/grouping/coalescing';
@@ -120,7 +120,7 @@ export const checkTask = (
   if (parsed === null) return null;
   if ('issues' in parsed) {
     for (const { path, message } of parsed.issues.slice(0, 10))
-      reject(['payload', ...path].join('.'), 'INVALID_PAYLOAD', message);
+      reject(cutText(['payload', ...path].join('.')), 'INVALID_PAYLOAD', cutText(message)); // a path may be long
     return null;
   }
   const payload = jsonOf(parsed.value ?? null, reject);

@@ -1,13 +1,28 @@
+import { z } from 'zod';
+import { defineHandler } from '../../handlers';
 import { Retention } from '../../postgres/sweeper/retention';
 import { eventually } from '../helpers/eventually';
 import type { ApiWorld } from './world';
-import { items, openWorld } from './world';
+import { items, openWorld, worldHandlers } from './world';
 
 /** Idempotency-Key: the effect once, the answer as often as it is asked for. */
 
+/** Each that is missing is a problem. */
+const FIELDS = Array.from({ length: 10 }, (_, n) => `field${n}`);
+const fields = z.object(Object.fromEntries(FIELDS.map((name) => [name, z.string()])));
+const strict = defineHandler({
+  name: 'strict',
+  schema: fields.extend({ more: z.record(z.string(), fields).optional() }),
+  target: () => 'all',
+  limits: { maxItems: 100 },
+  linger: { lingerMs: 60_000 },
+  submit: async () => ({ results: [] }),
+});
+const WHOLE = { id: 'whole', payload: Object.fromEntries(FIELDS.map((name) => [name, 'given'])) };
+
 let world: ApiWorld;
 beforeAll(async () => {
-  world = await openWorld();
+  world = await openWorld({ handlers: [...worldHandlers(), strict] });
 });
 afterAll(() => world.stop());
 
@@ -82,6 +97,67 @@ test('HTTP API: a refusal is not kept: it has changed nothing, and is judged ane
     status: 200,
     body: { accepted: 3 },
   });
+});
+
+const kept = async (): Promise<{ n: number; bytes: number }> =>
+  (
+    await world.database.pool.query<{ n: number; bytes: number }>(
+      'select count(*)::int as n, coalesce(sum(length(answer)), 0)::int as bytes from idempotency_key',
+    )
+  ).rows[0]!;
+
+test('HTTP API: a large answer to what changed nothing is not kept: fresh keys do not fill the store', async () => {
+  const before = await kept();
+  const tasks = Array.from({ length: 10_000 }, (_, n) => ({ id: `${'x'.repeat(245)}${n}`, payload: {} }));
+  const requests: [string, object][] = [
+    ['POST /v1/tasks:cancel', { ids: tasks.map(({ id }) => id) }],
+    ['POST /v1/handlers/strict/tasks', { tasks, partial: true }],
+    // A repeat of one that was accepted costs no quota.
+    ['POST /v1/handlers/strict/tasks', { tasks: [...tasks.slice(1), WHOLE], partial: true }],
+  ];
+  await world.call('POST /v1/handlers/strict/tasks', { body: { tasks: [WHOLE] } });
+  for (const [at, [route, body]] of requests.entries()) {
+    const first = await world.call(route, { body, key: `large-${at}` });
+    const again = await world.call(route, { body, key: `large-${at}` });
+    expect([first.status, again.status, again.headers.get('idempotency-replayed')]).toEqual([200, 200, null]);
+    expect(first.text.length).toBeGreaterThan(65_536);
+    expect(again.text).toBe(first.text);
+  }
+  expect(await kept()).toEqual(before);
+});
+
+test('HTTP API: a large answer to a request that changed something is kept: its effect happens once', async () => {
+  const tasks = Array.from({ length: 2_000 }, (_, n) => ({ id: `refused-${n}`, payload: {} }));
+  const body = { tasks: [...tasks, { ...WHOLE, id: 'once' }], partial: true };
+  const call = () => world.call('POST /v1/handlers/strict/tasks', { body, key: 'large-kept' });
+  const [first, again] = [await call(), await call()];
+  expect([first.body.accepted, again.body.accepted]).toEqual([1, 1]);
+  expect(again.headers.get('idempotency-replayed')).toBe('true');
+  expect(again.text).toBe(first.text);
+});
+
+test('HTTP API: of the first hundred refused tasks all problems are told, of each other one the first, in short', async () => {
+  const tasks = Array.from({ length: 10_000 }, (_, n) => ({ id: `${'y'.repeat(245)}${n}`, payload: {} }));
+  const sent = JSON.stringify({ tasks, partial: true });
+  const { text, body } = await world.call('POST /v1/handlers/strict/tasks', { body: { tasks, partial: true } });
+  expect(text.length).toBeLessThan(2 * sent.length);
+  const refused = body.refused as { index: number; id: string; field: string; code: string; message: string }[];
+  expect(refused).toHaveLength(100 * FIELDS.length + 9_900);
+  expect(refused.slice(0, 1_000).map(({ index }) => index)).toEqual(
+    Array.from({ length: 1_000 }, (_, n) => Math.floor(n / FIELDS.length)),
+  );
+  const others = refused.slice(1_000);
+  expect(others.map(({ index, id }) => [index, id])).toEqual(tasks.slice(100).map(({ id }, n) => [n + 100, id]));
+  for (const { field, code, message } of others.slice(0, 10))
+    expect([field, code, message.length <= 100]).toEqual(['payload.field0', 'INVALID_PAYLOAD', true]);
+});
+
+test('HTTP API: a path in a payload is told up to 2,000 characters', async () => {
+  const key = 'k'.repeat(1_000_000);
+  const tasks = [{ id: 'deep', payload: { ...WHOLE.payload, more: { [key]: {} } } }];
+  const { status, text } = await world.call('POST /v1/handlers/strict/tasks', { body: { tasks } });
+  expect(status).toBe(422);
+  expect(text.length).toBeLessThan(100_000);
 });
 
 test('HTTP API: under way with the same key: 409 with Retry-After, and one effect', async () => {

@@ -170,6 +170,20 @@ describe('answers of which one fills half of the room for those that nobody has 
     await change.over;
     expect(change.sent).toHaveLength(1);
     first.read();
+    change.read();
+  });
+
+  test('the answer to a change is counted as well: the next GET waits until it was read', async () => {
+    const change = ask('POST');
+    await change.over;
+    const next = ask('GET');
+    await nextTurn();
+    await nextTurn();
+    expect([change.sent.length, next.sent.length]).toEqual([1, 0]);
+    change.read();
+    await next.over;
+    expect(next.sent).toHaveLength(1);
+    next.read();
   });
 });
 

@@ -29,7 +29,7 @@ test('a repeat while the codec is away is refused with 503, and answered once th
       keyed,
       () => {
         times++;
-        return Promise.resolve({ status: 201, text: '{"id":"1"}' });
+        return Promise.resolve({ status: 201, text: '{"id":"1"}', isKept: true });
       },
       by,
     );

@@ -116,9 +116,10 @@ const respond = async (deps: HandleDeps, whole: Route, asked: Asked): Promise<Fa
       ...more,
     };
   };
-  const textOf = async (made: Call): Promise<string> => {
+  const answered = async (made: Call): Promise<Answered> => {
     const answer = await route.run(made);
-    return timed(() => JSON.stringify(answer));
+    const hasEffect = route.keyed !== undefined && (route.hasEffect?.(answer) ?? route.keyed !== 'harmless');
+    return { text: timed(() => JSON.stringify(answer)), hasEffect };
   };
   const header = request.headers['idempotency-key'];
   if (route.headers !== undefined) void reply.headers(route.headers(request.headers));
@@ -127,7 +128,7 @@ const respond = async (deps: HandleDeps, whole: Route, asked: Asked): Promise<Fa
     const later: (() => Promise<void>)[] = [];
     const made = call({ afterCommit: (work) => void later.push(work) });
     await route.until?.(made);
-    const build = (): Promise<string> => textOf(made);
+    const build = async (): Promise<string> => (await answered(made)).text;
     // Who waits for what another viewer reads holds no place for large answers.
     const run = builder(deps, asked, { route, isDryRun, build });
     const look = isOfPage(request.headers) ? shown(deps, route, made, { run, isDryRun }) : run;
@@ -142,7 +143,7 @@ const respond = async (deps: HandleDeps, whole: Route, asked: Asked): Promise<Fa
     request: requestHash(request.url, body?.bytes ?? null),
   };
   const checked = call({}); // a malformed request is refused before anything is locked
-  return underKey(deps, route, keyed, (more) => textOf({ ...checked, ...more }), reply);
+  return underKey(deps, route, asked, keyed, (more) => answered({ ...checked, ...more }));
 };
 
 /** Returns in how many ms a look is taken that a caller wants in `ms`, who waits for `mostMs`. */
@@ -166,12 +167,18 @@ const shown =
     return text;
   };
 
+/** An answer, and whether a repeat of its request would say something else that matters. */
+interface Answered {
+  text: string;
+  hasEffect: boolean;
+}
+
 const underKey = async (
-  { keyPool, client }: HandleDeps,
+  deps: HandleDeps,
   route: Route,
+  asked: Asked,
   keyed: KeyedRequest,
-  textOf: (more: Partial<Call>) => Promise<string>,
-  reply: FastifyReply,
+  answered: (more: Partial<Call>) => Promise<Answered>,
 ): Promise<FastifyReply> => {
   let later: (() => Promise<void>)[] = [];
   const more = (tx: Queryable): Partial<Call> => ({
@@ -180,17 +187,19 @@ const underKey = async (
     afterCommit: (work) => void later.push(work),
   });
   const answer = await once(
-    keyPool,
+    deps.keyPool,
     keyed,
     async (tx) => {
       later = []; // of an earlier try, which was rolled back
-      return { status: route.answer.status, text: await textOf(more(tx)) };
+      const { text, hasEffect } = await answered(more(tx));
+      // Large ones cost the store for a day: a caller could fill it with what changes nothing.
+      return { status: route.answer.status, text, isKept: hasEffect || text.length <= LARGE_ANSWER };
     },
-    client.sealer,
+    deps.client.sealer,
   );
   for (const work of later) await work();
-  if (answer.replayed) void reply.header('idempotency-replayed', 'true');
-  return send(reply, answer, answer.text);
+  if (answer.replayed) void asked.reply.header('idempotency-replayed', 'true');
+  return send(asked.reply, answer, held(deps, asked, answer.text));
 };
 
 /** Returns how an answer is built, and counted until its caller has read it. */
@@ -200,8 +209,8 @@ const builder = (
   { route, isDryRun, build }: { route: Route; isDryRun: boolean; build: () => Promise<string> },
 ): (() => Promise<string>) => {
   if (route.isLarge === true) return () => inTurn(deps, asked, build);
-  // The answer to a change is not held back: the change was made.
-  return route.method === 'GET' || isDryRun ? () => counted(deps, asked, build) : build;
+  if (route.method === 'GET' || isDryRun) return () => counted(deps, asked, build);
+  return async () => held(deps, asked, await build());
 };
 
 /** Builds an answer that may be large when it is its turn. */
@@ -222,6 +231,12 @@ const counted = async (
 ): Promise<string> => {
   const text = await build();
   if (text.length > LARGE_ANSWER) ticket?.with(await memory.unread.enter(text.length, caller.id));
+  return text;
+};
+
+/** Keeps room for the answer to a change, which does not wait for it: the change was made. */
+const held = ({ memory }: HandleDeps, { ticket, caller }: Asked, text: string): string => {
+  if (text.length > LARGE_ANSWER) ticket?.with(memory.unread.hold(text.length, caller.id));
   return text;
 };
 

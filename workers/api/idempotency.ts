@@ -44,6 +44,14 @@ export interface KeyedAnswer {
   replayed: boolean;
 }
 
+/** An answer as its work made it. */
+interface Made {
+  status: number;
+  text: string;
+  /** It is to be kept, or the work may as well be done again. */
+  isKept: boolean;
+}
+
 const KEYED = {
   none: 'Nothing was done.',
   unknown:
@@ -55,12 +63,12 @@ const KEYED = {
  * gets, so what joins it is there iff the answer is; anything else that `work` does must be
  * harmless to repeat, because this process may die before the commit. A request holds its key's
  * lock in the store: the lock falls with the session. Only good answers are kept: a refusal has
- * changed nothing, and is judged anew.
+ * changed nothing, and is judged anew, and so is work whose answer says that it need not be kept.
  */
 export const once = (
   pool: Pool,
   keyed: KeyedRequest,
-  work: (tx: Transaction) => Promise<{ status: number; text: string }>,
+  work: (tx: Transaction) => Promise<Made>,
   sealer: Sealer | null,
 ): Promise<KeyedAnswer> =>
   withFailureTexts(KEYED, () =>
@@ -78,9 +86,11 @@ export const once = (
           );
         const kept = await findKeptAnswer(tx, keyed);
         if (kept === null) {
-          const answer = await work(tx);
-          const text = sealer === null ? answer.text : await sealer.sealText(answer.text);
-          await keepAnswer(tx, keyed, { status: answer.status, answer: text });
+          const { isKept, ...answer } = await work(tx);
+          if (isKept) {
+            const text = sealer === null ? answer.text : await sealer.sealText(answer.text);
+            await keepAnswer(tx, keyed, { status: answer.status, answer: text });
+          }
           return { ...answer, replayed: false };
         }
         if (!kept.request.equals(keyed.request))

@@ -103,6 +103,11 @@ export interface Route {
   /** Problems that it may answer besides those of any route of its kind. */
   problems: readonly ProblemName[];
   keyed?: Keyed;
+  /**
+   * Says whether a repeat would be answered otherwise in a way that matters: then also a large
+   * answer is kept under an Idempotency-Key. Default: yes, unless a repeat is harmless.
+   */
+  hasEffect?(answer: unknown): boolean;
   /** Returns headers of the answer, made of the request's: those of a session. */
   headers?(asked: Readonly<IncomingHttpHeaders>): Record<string, string>;
   /** Waits, for a route whose answer is built only afterwards. */
@@ -124,7 +129,7 @@ type Of<S, Otherwise> = S extends z.ZodType ? z.output<S> : Otherwise;
 
 interface Typed<P, Q, B, A extends z.ZodType> extends Omit<
   Route,
-  'params' | 'query' | 'body' | 'answer' | 'until' | 'run'
+  'params' | 'query' | 'body' | 'answer' | 'until' | 'run' | 'hasEffect'
 > {
   params?: P & z.ZodObject;
   query?: Q & z.ZodObject;
@@ -132,6 +137,7 @@ interface Typed<P, Q, B, A extends z.ZodType> extends Omit<
   answer: Answer<A>;
   until?(call: Call<Of<P, undefined>, Of<Q, undefined>, Of<B, undefined>>): Promise<void>;
   run(call: Call<Of<P, undefined>, Of<Q, undefined>, Of<B, undefined>>): Promise<z.input<A>>;
+  hasEffect?(answer: z.input<A>): boolean;
 }
 
 /** Types a route's `run` by its contracts. */

@@ -73,7 +73,9 @@ export const submitAnswer = z
   .object({
     accepted: count.describe('Newly stored tasks, committed before this answer'),
     repeated: count.describe('Tasks that had already been accepted with the same content'),
-    refused: z.array(taskProblem).describe('With partial only'),
+    refused: z
+      .array(taskProblem)
+      .describe('With partial only: all problems of the first 100 refused tasks, and of each other one the first, cut'),
   })
   .meta({ id: 'SubmitAnswer' });
 

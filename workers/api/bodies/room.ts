@@ -51,6 +51,19 @@ export class Room {
       };
     });
     await entered;
+    return this.leaving(caller, part);
+  }
+
+  /**
+   * Counts what is there already, and cannot wait. What comes after it does. Returns how to leave.
+   */
+  hold(wanted: number, caller: number): () => void {
+    const part = Math.min(wanted, this.size);
+    this.take(caller, part);
+    return this.leaving(caller, part);
+  }
+
+  private leaving(caller: number, part: number): () => void {
     return () => {
       this.take(caller, -part);
       this.admit();

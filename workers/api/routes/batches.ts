@@ -43,6 +43,7 @@ const submit = route({
     if (tx !== undefined) afterCommit(() => client.ringLanes([...new Set(batches.map(({ service }) => service))]));
     return { batches };
   },
+  hasEffect: ({ batches }) => batches.some(({ accepted }) => accepted),
 });
 
 const list = route({

@@ -131,6 +131,7 @@ const ack = route({
   problems: ['refused'],
   keyed: 'harmless',
   run: ({ client, body: { items } }) => client.ackItems(items, { idsPerCall: MAX_ACK_IDS }),
+  hasEffect: ({ completed }) => completed.length > 0, // which no other answer tells
 });
 
 const reopen = route({

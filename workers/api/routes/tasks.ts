@@ -31,6 +31,7 @@ import { TIME_ORDERS } from '../../../workflows/planning/pages';
 import type { TaskState } from '../../../workflows/planning/states';
 import { isTerminal } from '../../../workflows/planning/states';
 import { PAGE_BYTES } from '../bodies/memory';
+import { boundedProblems } from '../bodies/refused';
 import { ApiProblem } from '../problem';
 import { route } from '../route';
 import { waited } from '../streams';
@@ -75,8 +76,9 @@ const submit = route({
     });
     if (tx !== undefined) afterCommit(() => submitted.ring());
     const { accepted, repeated, refused } = submitted;
-    return { accepted, repeated, refused };
+    return { accepted, repeated, refused: boundedProblems(refused) };
   },
+  hasEffect: ({ accepted }) => accepted > 0,
 });
 
 const times = {
