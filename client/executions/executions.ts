@@ -36,7 +36,12 @@ export class Executions {
   ): Promise<AcceptedExecution> {
     const { connection } = this;
     const requestId = options.requestId ?? randomUUID();
-    const { id, items } = await connection.write(executing(requestId), () =>
+    // Not its config and its lists: they may hold secrets.
+    const { functionId, method } = (template ?? {}) as Partial<Template>;
+    const { topic, maxAttempts, tenant } = options;
+    const detail = { functionId, method, topic, maxAttempts, tenant };
+    const act = { verb: 'execute', subject: `execution ${String(requestId).toLowerCase()}`, detail };
+    const { id, items } = await connection.change(executing(requestId), act, () =>
       storeExecution(connection.pool, template, argumentLists, { ...options, requestId }, connection.sealer),
     );
     // The execution is accepted. If its workflow cannot be started now, do not fail: the sweeper

@@ -21,7 +21,11 @@ export class Fanouts {
    */
   async open(options: OpenFanoutOptions = {}): Promise<FanoutView> {
     const { connection } = this;
-    return connection.write(OPEN_FANOUT, () => fanouts.openFanout(connection.pool, options));
+    // Not who is told of its end: the URL of a webhook may be a secret.
+    const { id, userKey, segmentSize, tenant } = options;
+    const subject = id === undefined ? 'fan-out' : `fan-out ${id}`;
+    const act = { verb: 'open', subject, detail: { userKey, segmentSize, tenant } };
+    return connection.change(OPEN_FANOUT, act, () => fanouts.openFanout(connection.pool, options));
   }
 
   /**
@@ -35,7 +39,8 @@ export class Fanouts {
   ): Promise<{ state: 'sealed' | 'complete'; items: number; completed: CompletedFanout | null }> {
     const { connection } = this;
     const work = (): ReturnType<typeof fanouts.sealFanout> => fanouts.sealFanout(connection.pool, fanout);
-    const { completed, ...sealed } = await connection.write(CHANGE, work);
+    const act = { verb: 'seal', subject: `fan-out ${fanout}` };
+    const { completed, ...sealed } = await connection.change(CHANGE, act, work);
     return { ...sealed, completed: completed === null ? null : (await notifyOf(connection, [completed]))[0]! };
   }
 

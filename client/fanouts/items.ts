@@ -1,5 +1,6 @@
 import type { AckAnswer } from '../../workflows/contracts/fanout';
 import type { Connection } from '../connection';
+import { someOf } from '../operations/auditLog';
 import { ACK_ITEMS, ADD_ITEMS, withOutcome } from '../tasks/failureTexts';
 import type { AckOptions, ItemSource } from './ackItems';
 import * as acks from './ackItems';
@@ -61,7 +62,9 @@ export class Items {
   async reopen(ids: ItemSource, options?: AckOptions): Promise<{ items: number; reopened: number }> {
     const { connection } = this;
     const work = (): ReturnType<typeof acks.reopenItems> => acks.reopenItems(connection.pool, ids, options);
-    const { items, acked } = await connection.write(ACK_ITEMS, work);
+    // A stream is read once, by the reopen itself.
+    const subject = typeof ids === 'string' || Array.isArray(ids) ? someOf('item', ids) : 'items';
+    const { items, acked } = await connection.change(ACK_ITEMS, { verb: 'reopen', subject }, work);
     return { items, reopened: acked };
   }
 

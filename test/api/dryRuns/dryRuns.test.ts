@@ -202,12 +202,8 @@ test('only true and false are understood, and a read takes no notice', async () 
 const NO_ENTRY: Record<string, string> = {
   submitTasks: 'work of submitters, which the store has',
   submitBatches: 'the same',
-  execute: 'the same',
-  openFanout: 'the same',
   addItems: 'the same',
-  sealFanout: 'the same',
   ackItems: 'the same',
-  reopenItems: 'the same',
   completeBatch: 'the report of a downstream, which the batch has',
   beginSession: 'a cookie of the caller’s own browser',
   endSession: 'the same',

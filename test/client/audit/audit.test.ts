@@ -54,6 +54,26 @@ const changes: readonly Change[] = [
     { verb: 'bulk cancel', subject: 'target items/a', detail: { where: { target: 'a' } }, outcome: 'done' },
   ],
   ['bulk.stop', (c) => c.bulk.stop(none), { verb: 'stop', subject: `bulk action ${none}`, outcome: 'NOT_FOUND' }],
+  [
+    'openFanout',
+    (c) => c.openFanout({ userKey: 'k', notify: { url: 'https://hook.example/secret' } }),
+    { verb: 'open', subject: 'fan-out', detail: { userKey: 'k' }, answer: { state: 'open', userKey: 'k' } },
+  ],
+  ['fanouts.open', (c) => c.fanouts.open({ id: none }), { verb: 'open', subject: `fan-out ${none}`, outcome: 'done' }],
+  ['sealFanout', (c) => c.sealFanout(none), { verb: 'seal', subject: `fan-out ${none}`, outcome: 'done' }],
+  [
+    'reopenItems',
+    (c) => c.reopenItems([`${none}:0:1`, `${none}:0:2`]),
+    { verb: 'reopen', subject: `item ${none}:0:1 and 1 more`, outcome: 'INVALID_ITEM' },
+  ],
+  [
+    'execute',
+    (c) =>
+      c.execute({ functionId: 'f', method: 'm', config: { envVars: { KEY: 'secret' } } }, [['secret']], {
+        requestId: none,
+      }),
+    { verb: 'execute', subject: `execution ${none}`, detail: { functionId: 'f', method: 'm' }, answer: { items: 1 } },
+  ],
   ['reapFanouts', (c) => c.reapFanouts({}), { verb: 'reap', subject: 'fan-outs' }],
 ];
 
@@ -65,13 +85,14 @@ test.each(changes)('%s is in the audit, with who made it', async (_name, change,
   expect(entry).toMatchObject({ door: 'client', origin: null, who: `${userInfo().username}@${hostname()}` });
   expect(entry.outcome).not.toBe(null);
   expect(entry).toMatchObject(expected);
+  expect(JSON.stringify(entry)).not.toContain('secret');
 });
 
-test('looking, submitting and acking is not in the audit', async () => {
+test('looking, submitting, adding items and acking is not in the audit', async () => {
+  const { id } = await world.client.openFanout();
   const before = (await newest()).id;
   await world.client.submit('items', items('b', '4'));
   await world.client.status();
-  const { id } = await world.client.openFanout();
   await world.client.ackItems([...(await world.client.addItems(id, 2))]);
   expect((await newest()).id).toBe(before);
 });
