@@ -530,7 +530,7 @@ begin
     end if;
     return new;
   end if;
-  if new.door = 'api' then
+  if new.door in ('api', 'mcp') then
     raise exception 'Cannot write an entry of the audit as the API. Connect as a member of muster_worker.'
       using errcode = '42501';
   end if;
@@ -691,7 +691,7 @@ create table audit (
   outcome text,
   answer jsonb,
   constraint audit_pkey PRIMARY KEY (id),
-  constraint audit_door_check CHECK (door = ANY (ARRAY['client'::text, 'cli'::text, 'api'::text])),
+  constraint audit_door_check CHECK (door = ANY (ARRAY['client'::text, 'cli'::text, 'api'::text, 'mcp'::text])),
   constraint audit_text_check CHECK (octet_length(who) >= 1 AND octet_length(who) <= 600 AND octet_length(subject) >= 1 AND octet_length(subject) <= 4000)
 );
 

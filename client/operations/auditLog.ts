@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { hostname, userInfo } from 'node:os';
+import type { Door } from '../../workflows/contracts/audit';
 import { cutText } from '../../handlers/text';
 import type { Storable } from '../../handlers/storable';
 import { RESULT_LIMITS, toStorable } from '../../handlers/storable';
@@ -7,11 +8,17 @@ import { concludeAudit, insertAudit } from '../../postgres/operations/audit';
 import { codeOf } from '../../postgres/sqlState';
 import type { Pool } from '../../postgres/pool';
 
+/**
+ * Header by which a caller of the HTTP API names its door. Only `mcp` counts: it says of a token's
+ * change that an agent made it, and gives no right.
+ */
+export const DOOR_HEADER = 'muster-door';
+
 /** Who changes something, and through which door. */
 export interface Actor {
   /** 1 to 300 characters. */
   who: string;
-  door: 'client' | 'cli' | 'api';
+  door: Door;
   /** Address of the caller. */
   origin?: string;
 }

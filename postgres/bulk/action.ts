@@ -1,3 +1,4 @@
+import type { Door } from '../../workflows/contracts/audit';
 import { NODE_LIVE_MS } from '../nodes/node';
 import type { Client, Queryable } from '../pool';
 
@@ -56,7 +57,7 @@ export interface BulkRow {
   tries: number;
   error: string | null;
   who: string;
-  door: 'client' | 'cli' | 'api';
+  door: Door;
   origin: string | null;
   /** Seconds for which it has worked; null: it has not begun. */
   seconds: number | null;

@@ -1,10 +1,11 @@
+import type { Door } from '../../workflows/contracts/audit';
 import type { Queryable } from '../pool';
 
 /** Statements about the audit: who changed what. */
 
 export interface AuditEntry {
   who: string;
-  door: 'client' | 'cli' | 'api';
+  door: Door;
   /**
    * Address of the caller; null: this machine. Of one who may only submit, the tables put its user.
    */

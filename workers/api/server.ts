@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import fastify from 'fastify';
 import type { Actor } from '../../client/operations/auditLog';
+import { DOOR_HEADER } from '../../client/operations/auditLog';
 import { PROBLEM_JSON } from '../problemType';
 import type { Guard } from './auth';
 import { authenticate, authorize } from './auth';
@@ -207,7 +208,7 @@ const addRoute = (app: FastifyInstance, deps: ServerDeps, route: Route): void =>
       const { ticket, caller, stint } = contextOf(request);
       const by = caller ?? ANONYMOUS;
       const work = (): Promise<FastifyReply> =>
-        deps.client.actingAs(actorOf(by, request.ip), () =>
+        deps.client.actingAs(actorOf(by, request), () =>
           handle(deps, route, { request, reply, caller: by, ticket, stint }),
         );
       return ticket === null ? work() : ticket.during(work);
@@ -215,10 +216,10 @@ const addRoute = (app: FastifyInstance, deps: ServerDeps, route: Route): void =>
   });
 };
 /** Names the caller for the audit. */
-const actorOf = ({ id, name }: Caller, origin: string): Actor => ({
+const actorOf = ({ id, name }: Caller, { ip, headers }: FastifyRequest): Actor => ({
   who: name === null ? 'no token' : `token ${id} (${name})`,
-  door: 'api',
-  origin,
+  door: headers[DOOR_HEADER] === 'mcp' ? 'mcp' : 'api',
+  origin: ip,
 });
 
 const ANONYMOUS: Caller = { id: 0, tokenId: 0, name: null, scopes: new Set(), limits: UNLIMITED };

@@ -1,12 +1,16 @@
 import { z } from 'zod';
 import { count, time } from './fields';
 
+/** What a change came through: the client library, the command line, the HTTP API, or an agent by MCP and the API. */
+export const door = z.enum(['client', 'cli', 'api', 'mcp']);
+export type Door = z.infer<typeof door>;
+
 export const auditView = z
   .object({
     id: count,
     at: time,
     who: z.string().describe('A token with its name, or the user and machine of a client or command'),
-    door: z.enum(['client', 'cli', 'api']),
+    door: door.describe('mcp: by the API, of a caller that says it is `muster mcp`'),
     origin: z
       .string()
       .nullable()

@@ -3,6 +3,7 @@ import { BULK_VERBS } from '../planning/bulk/actions';
 import { isJsonObject } from '../planning/bulk/mergePatch';
 import { BULK_STATES } from '../planning/bulk/states';
 import { LOWER_UUID } from '../planning/uuid';
+import { door } from './audit';
 import { count, errorPart, handlerName, namesOf, nextPage, plainName, targetKey, taskTag, time } from './fields';
 import { taskState, taskSummary } from './task';
 
@@ -100,7 +101,7 @@ export const bulkView = z
     error: z.string().nullable().describe('Why its last step failed, which is tried again; null: it did not'),
     waitsFor: z.string().nullable().describe('Without which no worker makes it: that runs, or that has the handler'),
     who: z.string().describe('Who started it, as in the audit'),
-    door: z.enum(['client', 'cli', 'api']),
+    door,
     origin: z.string().nullable().describe('Address of the caller over HTTP'),
     createdAt: time,
     changedAt: time.describe('When it last made a step'),

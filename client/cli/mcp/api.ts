@@ -1,4 +1,5 @@
 import { MusterError } from '../../errors';
+import { DOOR_HEADER } from '../../operations/auditLog';
 import type { ApiRequest } from './request';
 import type { ApiDocument } from './tool';
 
@@ -59,7 +60,11 @@ export class Api {
     try {
       return await fetch(new URL(path, this.url), {
         method,
-        headers: { ...headers, ...(this.token === null ? {} : { authorization: `Bearer ${this.token}` }) },
+        headers: {
+          ...headers,
+          [DOOR_HEADER]: 'mcp',
+          ...(this.token === null ? {} : { authorization: `Bearer ${this.token}` }),
+        },
         redirect: 'error', // the token is for this server alone
         signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), ...(signal === undefined ? [] : [signal])]),
         ...(body === undefined ? {} : { body }),

@@ -136,9 +136,9 @@ test('a submitter concludes no change of another, and writes none in the name of
       const said = await submitter.query(text).then(({ rowCount }) => `written: ${rowCount}`, String);
       tally.add(text, /another user wrote|Cannot change/.test(said) ? null : said);
     }
-  for (const forged of [ofApi, { ...ofApi, origin: null }]) {
+  for (const forged of [ofApi, { ...ofApi, origin: null }, { ...ofApi, door: 'mcp' } as const]) {
     const said = await insertAudit(submitter, forged).then(() => 'written', String);
-    tally.add(`an entry of the API, ${forged.origin}`, /as the API/.test(said) ? null : said);
+    tally.add(`an entry of ${forged.door}, ${forged.origin}`, /as the API/.test(said) ? null : said);
   }
   const [{ user }] = (await submitter.query('select session_user as user')).rows as [{ user: string }];
   for (const forged of [
@@ -164,7 +164,7 @@ test('a submitter concludes no change of another, and writes none in the name of
     worker.release(true);
   }
   expect((await outcomes()).filter(({ outcome }) => outcome === 'done')).toHaveLength(4);
-  tally.expectNoneThrough(19);
+  tally.expectNoneThrough(20);
 });
 
 test('no role moves the clock: not by a setting, and so deletes no entry of the audit', async () => {

@@ -73,7 +73,7 @@ test('an agent looks, tries, and does: what it may not do, it is told', async ()
   expect((await call(agent, 'pauseHandler', given)).body).toEqual({ paused: true });
   expect((await world.client.status('items'))[0]).toMatchObject({ paused: { reason: 'by an agent' } });
   const entries = await world.client.audit.list(); // what was only tried is in no audit
-  expect(entries).toMatchObject([{ verb: 'pause', subject: 'handler items', door: 'api', detail: given.body }]);
+  expect(entries).toMatchObject([{ verb: 'pause', subject: 'handler items', door: 'mcp', detail: given.body }]);
   expect(entries[0]!.who).toMatch(/^token 1 \(read operate\)$/);
   await world.client.resume('items');
 

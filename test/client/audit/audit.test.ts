@@ -4,6 +4,7 @@ import { Retention } from '../../../postgres/sweeper/retention';
 import type { AuditView } from '../../../workflows/contracts/audit';
 import type { ApiWorld } from '../../api/world';
 import { items, openWorld } from '../../api/world';
+import { eventually } from '../../helpers/eventually';
 
 /** Each change by an operator is written down before it is made, with its outcome afterwards. */
 
@@ -111,6 +112,22 @@ test('a change over HTTP is its token’s, with its address', async () => {
   expect(older.body.entries).toHaveLength(2);
   await world.client.resume('items');
   expect(await newest()).toMatchObject({ door: 'client' });
+});
+
+test('a change by an agent is its token’s, and tells it from the program’s; no other door can be named', async () => {
+  const token = await world.token('operate');
+  const resume = (door: string) =>
+    world.call('POST /v1/handlers/items/resume', { token, body: {}, headers: { 'muster-door': door } });
+  await eventually(async () => (await resume('api')).status === 200); // the API knows the token
+  for (const [named, expected] of [
+    ['mcp', 'mcp'],
+    ['MCP', 'api'],
+    ['cli', 'api'],
+    ['mcp, mcp', 'api'],
+  ] as const) {
+    expect((await resume(named)).status).toBe(200);
+    expect(await newest()).toMatchObject({ door: expected, who: expect.stringMatching(/^token \d+ \(operate\)$/) });
+  }
 });
 
 test('pages have each entry once, the newest first', async () => {
