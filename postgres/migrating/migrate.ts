@@ -20,6 +20,7 @@ import type { PlannedMigration } from './plan';
 import type { Queryable } from '../pool';
 import { CONNECT_TIMEOUT_MS, DEAD_CLIENTS, KEEP_ALIVE_MS, readUrl, SCHEMA_PATTERN } from '../pool';
 import { Session } from '../session';
+import { rolesSql } from './roles';
 
 type Log = (line: string) => void;
 /** `count`: number of migrations; when undoing, the newest first. */
@@ -43,6 +44,16 @@ export const migrate = async (databaseUrl: string, schema = 'muster', log: Log =
     await lockMigrations(client, schema, log);
     refuseNewer((await appliedMigrations(client, schema)) ?? []);
     return runMigrations(client, schema, { direction: 'up' }, log);
+  });
+
+/**
+ * Makes the roles of the database, and grants them what they need on the tables as they are now;
+ * may be repeated.
+ */
+export const grantRoles = async (databaseUrl: string, schema: string, log: Log = () => undefined): Promise<void> =>
+  withMigrator(databaseUrl, schema, async (client) => {
+    await lockMigrations(client, schema, log);
+    await client.query(rolesSql(schema));
   });
 
 /**

@@ -117,17 +117,22 @@ export const rolesSql = (schema: string): string => {
 const makeRole = (name: string): string =>
   `do $$ begin if to_regrole('${name}') is null then create role ${name} nologin; end if; end $$;`;
 
-/** Gives what is in the schema to the owner: another role may have migrated first. */
+/**
+ * Gives what is in the schema to the owner: another role may have migrated first. What it has
+ * already is left alone, since work goes on there.
+ */
 const ownAll = (schema: string, owner: string): string => `do $$ declare one record; begin
   execute format('alter schema %I owner to ${owner}', '${schema}');
   for one in select c.oid::regclass as name, c.relkind from pg_class c
     where c.relnamespace = '"${schema}"'::regnamespace and c.relkind in ('r', 'v', 'S', 'p')
+      and c.relowner <> '${owner}'::regrole
       and not exists (select from pg_depend d where d.objid = c.oid and d.deptype in ('a', 'i') and c.relkind = 'S')
   loop
     execute format('alter %s %s owner to ${owner}',
       case one.relkind when 'v' then 'view' when 'S' then 'sequence' else 'table' end, one.name);
   end loop;
   for one in select p.oid::regprocedure as name from pg_proc p where p.pronamespace = '"${schema}"'::regnamespace
+    and p.proowner <> '${owner}'::regrole
   loop
     execute format('alter function %s owner to ${owner}', one.name);
   end loop;

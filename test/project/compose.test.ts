@@ -37,7 +37,8 @@ describe('docker-compose.yml [Build 9]', () => {
       ]),
     );
     expect(of('temporal').environment).toMatchObject({ DB: 'postgres12', POSTGRES_SEEDS: 'temporal-postgres' });
-    expect(of('worker').environment?.['MUSTER_DATABASE_URL']).toContain('@postgres:5432/');
+    for (const name of ['worker', 'api', 'worker-previous', 'migrate'])
+      expect(of(name).environment?.['MUSTER_DATABASE_URL']).toContain('@postgres:5432/');
     expect(of('worker').deploy?.replicas).toBe('${MUSTER_WORKERS:-2}');
   });
 

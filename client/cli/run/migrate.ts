@@ -1,3 +1,4 @@
+import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { PlannedMigration } from '../../../postgres/migrating/plan';
 import { command } from '../support/command';
@@ -9,6 +10,7 @@ const PLAN = ['--plan', 'only print the SQL that would run'] as const;
 
 interface Options {
   plan?: boolean;
+  roles?: boolean;
 }
 
 export const migrateCommand = (): Command =>
@@ -19,15 +21,18 @@ export const migrateCommand = (): Command =>
       'muster migrate --database-url postgres://user:password@host:5432/app',
       'MUSTER_DATABASE_URL=... muster migrate',
       'muster migrate --plan > upgrade.sql',
+      'muster migrate --roles',
       'muster migrate down --plan',
     ],
     [
       'The tables are in a separate schema (--schema, default muster). Safe to run repeatedly, from several places',
       'at once, and while workers and clients of the previous version keep running. --plan only reads; another tool',
-      'may run the SQL it prints.',
+      'may run the SQL it prints. --roles then does what "muster migrate roles" prints: as a superuser, or as the owner',
+      'of the database who is a member of muster_owner, where the three roles exist.',
     ].join('\n'),
   )
     .option(...PLAN)
+    .addOption(new Option('--roles', 'then give the database roles what they need on the tables').conflicts('plan'))
     .action(runs(migrate))
     .addCommand(
       command(
@@ -48,6 +53,7 @@ async function migrate(session: Session<Options>): Promise<void> {
   if (session.options.plan === true)
     return answerPlan(session, schema, await store.plannedMigrations(databaseUrl!, schema));
   const ran = await store.migrate(databaseUrl!, schema, debugLog(session));
+  if (session.options.roles === true) await store.grantRoles(databaseUrl!, schema, debugLog(session));
   const version = await newestMigration();
   session.out.answer({ schema, ran, version }, () =>
     ran.length === 0 ? `schema ${schema}: up to date (${version})` : `schema ${schema}: ran ${ran.join(', ')}`,

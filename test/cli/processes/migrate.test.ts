@@ -53,3 +53,17 @@ test('migrate --plan: the SQL alone on stdout, or as JSON; down likewise, and re
   const refused = await run(three, 'migrate', 'down', '--json');
   expect([refused.code, refused.json()]).toMatchObject([1, { error: { code: 'REFUSED' } }]);
 });
+
+test('migrate --roles: then the roles have their rights, again and again; there is no plan of it', async () => {
+  for (const _ of [1, 2]) expect((await run(three, 'migrate', '--roles')).code).toBe(0);
+  const { rows } = await database.pool.query<{ owner: string; may: boolean }>({
+    text: `select tableowner as owner, has_table_privilege('muster_worker', 'muster.task', 'insert') as may
+      from pg_tables where schemaname = 'muster' and tablename = 'task'`,
+  });
+  expect(rows).toEqual([{ owner: 'muster_owner', may: true }]);
+  const both = await run(three, 'migrate', '--roles', '--plan');
+  expect([both.code, both.stderr]).toEqual([
+    2,
+    expect.stringContaining("'--roles' cannot be used with option '--plan'"),
+  ]);
+});

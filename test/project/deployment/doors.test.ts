@@ -56,8 +56,26 @@ test('each Postgres demands a password, which has no default, and none lets othe
   const secrets = databases.flatMap(([, { environment = {} }]) =>
     ['POSTGRES_PASSWORD', 'APP_PASSWORD'].map((name) => environment[name]),
   );
-  expect(new Set(secrets).size).toBe(4);
+  expect(new Set([...secrets, NAMED['postgres']!.environment!['APP_WORKER_PASSWORD']]).size).toBe(5);
   expect(read('deploy/postgres-init.sh')).not.toMatch(/\btrust\b|pg_hba|(?<!no )superuser/i);
+});
+
+test('only what migrates knows the owner of the tables, who could drop the triggers of the audit', () => {
+  const { APP_USER, APP_PASSWORD, APP_WORKER_USER, APP_WORKER_PASSWORD } = NAMED['postgres']!.environment!;
+  const urlOf = (user?: string, password?: string): string => `postgres://${user}:${password}@postgres:5432/muster`;
+  const knows = services
+    .filter(([, service]) => JSON.stringify(service.environment ?? {}).includes(APP_PASSWORD!))
+    .map(([name]) => name);
+  expect(knows.sort()).toEqual(['migrate', 'postgres']);
+  expect(NAMED['migrate']).toMatchObject({
+    command: ['migrate', '--roles'],
+    environment: { MUSTER_DATABASE_URL: urlOf(APP_USER, APP_PASSWORD) },
+  });
+  for (const name of ['worker', 'worker-previous', 'api'])
+    expect([name, NAMED[name]!.environment!['MUSTER_DATABASE_URL']]).toEqual([
+      name,
+      urlOf(APP_WORKER_USER, APP_WORKER_PASSWORD),
+    ]);
 });
 
 /** All that a service may say. Whatever gives it more than its own file system is not in it. */
