@@ -136,6 +136,20 @@ test('HTTP API: a large answer to a request that changed something is kept: its 
   expect(again.text).toBe(first.text);
 });
 
+test('HTTP API: a large answer of acks that tells of completions is kept: they are told once', async () => {
+  const opened = Array.from({ length: 80 }, async (_, n) => {
+    const { id } = await world.client.openFanout({ userKey: `${'u'.repeat(1_000)}${n}` });
+    await world.client.addItems(id, 1);
+    await world.client.sealFanout(id);
+    return `${id}:0:0`;
+  });
+  const body = { items: await Promise.all(opened) };
+  const ack = () => world.call('POST /v1/items:ack', { body, key: 'large-ack' });
+  const [first, again] = [await ack(), await ack()];
+  expect([first.body.completed.length, first.text.length > 65_536]).toEqual([80, true]);
+  expect([again.text === first.text, again.headers.get('idempotency-replayed')]).toEqual([true, 'true']);
+});
+
 test('HTTP API: of the first hundred refused tasks all problems are told, of each other one the first, in short', async () => {
   const tasks = Array.from({ length: 10_000 }, (_, n) => ({ id: `${'y'.repeat(245)}${n}`, payload: {} }));
   const sent = JSON.stringify({ tasks, partial: true });
