@@ -29,7 +29,7 @@ import type { Delivery } from './webhook';
 const FIRST_WAIT_MS = 2_000;
 const LONGEST_WAIT_MS = 3_600_000;
 const GIVE_UP_AFTER_MS = 24 * 3_600_000;
-/** Each message that is put back untried waits so much longer than the one before: all of them cost little. */
+/** Each message that is put back untried waits so much longer than the one before. */
 const UNTRIED_STEP_MS = 20;
 const UNTRIED_MOST_MS = 300_000;
 

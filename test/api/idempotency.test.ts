@@ -150,7 +150,7 @@ test('HTTP API: a large answer of acks that tells of completions is kept: they a
   expect([again.text === first.text, again.headers.get('idempotency-replayed')]).toEqual([true, 'true']);
 });
 
-test('HTTP API: of the first hundred refused tasks all problems are told, of each other one the first, in short', async () => {
+test('HTTP API: of the first hundred refused tasks all problems are told, of each other one its first', async () => {
   const tasks = Array.from({ length: 10_000 }, (_, n) => ({ id: `${'y'.repeat(245)}${n}`, payload: {} }));
   const sent = JSON.stringify({ tasks, partial: true });
   const { text, body } = await world.call('POST /v1/handlers/strict/tasks', { body: { tasks, partial: true } });

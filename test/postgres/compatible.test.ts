@@ -35,7 +35,8 @@ const WIDENED = [
   '000033_timers_lanes: function check_task has changed',
   // It takes one door more, which no version before writes.
   '000036_mcp_door: constraint on audit: CHECK ((door = ANY (ARRAY[' +
-    `'client'::text, 'cli'::text, 'api'::text, 'mcp'::text]))) is new, and what the version before writes may violate it`,
+    `'client'::text, 'cli'::text, 'api'::text, 'mcp'::text]))) ` +
+    'is new, and what the version before writes may violate it',
   // It refuses that door, too, to who may only submit.
   '000036_mcp_door: function own_audit has changed',
 ];

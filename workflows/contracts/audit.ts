@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { count, time } from './fields';
 
-/** What a change came through: the client library, the command line, the HTTP API, or an agent by MCP and the API. */
+/** What a change came through; an agent's, by MCP and then the HTTP API. */
 export const door = z.enum(['client', 'cli', 'api', 'mcp']);
 export type Door = z.infer<typeof door>;
 

@@ -27,8 +27,8 @@ export const migrateCommand = (): Command =>
     [
       'The tables are in a separate schema (--schema, default muster). Safe to run repeatedly, from several places',
       'at once, and while workers and clients of the previous version keep running. --plan only reads; another tool',
-      'may run the SQL it prints. --roles then does what "muster migrate roles" prints: as a superuser, or as the owner',
-      'of the database who is a member of muster_owner, where the three roles exist.',
+      'may run the SQL it prints. --roles then does what "muster migrate roles" prints: as a superuser, or as the',
+      'owner of the database who is a member of muster_owner, where the three roles exist.',
     ].join('\n'),
   )
     .option(...PLAN)

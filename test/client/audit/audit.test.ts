@@ -114,7 +114,7 @@ test('a change over HTTP is its token’s, with its address', async () => {
   expect(await newest()).toMatchObject({ door: 'client' });
 });
 
-test('a change by an agent is its token’s, and tells it from the program’s; no other door can be named', async () => {
+test('a change by an agent is its token’s, by a door that tells it apart; no other can be named', async () => {
   const token = await world.token('operate');
   const resume = (door: string) =>
     world.call('POST /v1/handlers/items/resume', { token, body: {}, headers: { 'muster-door': door } });

@@ -33,7 +33,10 @@ const PSQL = `#!${process.execPath}
 const pg = require(${JSON.stringify(require.resolve('pg'))});
 const { argv, env } = process;
 const vars = {};
-for (const [at, word] of argv.entries()) if (word === '--set') vars[argv[at + 1].split('=')[0]] = argv[at + 1].split('=')[1];
+for (const [at, word] of argv.entries()) {
+  const [name, value] = (argv[at + 1] ?? '').split('=');
+  if (word === '--set') vars[name] = value;
+}
 const filled = (sql) => sql
   .replace(/:'(\\w+)'/g, (_, name) => pg.escapeLiteral(vars[name]))
   .replace(/:"(\\w+)"/g, (_, name) => pg.escapeIdentifier(vars[name]));
@@ -85,7 +88,7 @@ const init = (more: Record<string, string> = {}) =>
     },
   });
 
-test('the script makes the accounts; one of before, without that of workers, gets it by running the script again', async () => {
+test('the script makes the accounts; an older installation gets that of workers by running it again', async () => {
   await init();
   const users = async (): Promise<string[]> =>
     (

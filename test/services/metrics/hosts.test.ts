@@ -4,7 +4,7 @@ import { startMetrics } from '../../../workers/metrics/server';
 import type { TestDatabase } from '../../helpers/database';
 import { createDatabase } from '../../helpers/database';
 
-/** For which names the metrics of a worker answer: a rebound web page asks for a name of its site. */
+/** For which names the metrics of a worker answer: a rebound web page asks for its site. */
 
 let database: TestDatabase;
 let local: MetricsServer;

@@ -67,14 +67,15 @@ test('a host that gives no answer at all is tried no more in this look; its mess
   expect(left.filter((error) => error.startsWith(UNTRIED)).length).toBeGreaterThanOrEqual(3);
 });
 
-test('a message that was not tried has used up no attempt, and is due again soon, however often that happens', async () => {
+test('a message that was not tried has used up no attempt, and is due again soon each time', async () => {
   await write('http://127.0.0.1:1/broken', MANY);
   // As if they had been tried before: the wait of another attempt would be two hours and more.
   await database.pool.query('update notification set attempts = 12');
   for (const looks of [1, 2]) {
     await deliver();
     const { rows } = await database.pool.query<{ attempts: number; waitMs: number; untried: boolean }>({
-      text: `select attempts, extract(epoch from next_at - clock())::float8 * 1000 as "waitMs", error like $1 || '%' as untried
+      text: `select attempts, extract(epoch from next_at - clock())::float8 * 1000 as "waitMs",
+          error like $1 || '%' as untried
         from notification where done_at is null`,
       values: [UNTRIED],
     });
