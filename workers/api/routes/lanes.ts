@@ -141,7 +141,7 @@ const fix = route({
   params,
   body: contracts.laneFix,
   answer: halted,
-  problems: ['not-found', 'id-conflict', 'conflict', 'refused'],
+  problems: ['not-found', 'id-conflict', 'conflict', 'quota', 'refused'],
   keyed: 'harmless',
   run: ({ client, params: one, body, operator }) => {
     if ('items' in body) refuseWorkflows(operator, callbacksOf(body.items, 'items'));
