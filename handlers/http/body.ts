@@ -22,16 +22,30 @@ export class Gathered {
   length = 0;
   private buffer = Buffer.alloc(0);
 
+  /** `most`: bytes that it will have at most; it takes no room for more. */
+  constructor(private readonly most = Infinity) {}
+
+  /** Returns how many bytes of memory it takes for so many more. */
+  growthFor(bytes: number): number {
+    return this.sizeFor(this.length + bytes) - this.buffer.length;
+  }
+
   add(chunk: Uint8Array): this {
     const length = this.length + chunk.length;
-    if (length > this.buffer.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(length, 2 * this.buffer.length));
+    const size = this.sizeFor(length);
+    if (size > this.buffer.length) {
+      const larger = Buffer.allocUnsafeSlow(size);
       this.buffer.copy(larger, 0, 0, this.length);
       this.buffer = larger;
     }
     this.buffer.set(chunk, this.length);
     this.length = length;
     return this;
+  }
+
+  private sizeFor(length: number): number {
+    const { length: size } = this.buffer;
+    return length <= size ? size : Math.max(length, Math.min(2 * size, this.most));
   }
 
   get bytes(): Buffer {

@@ -71,12 +71,12 @@ const parse = (text: string, members: readonly string[]): object => {
 const bytesOf = (maxBytes: number): string => `${maxBytes} bytes (callback.maxBytes)`;
 
 const readBytes = async (request: IncomingMessage, { maxBytes, part }: Reading): Promise<Buffer> => {
-  let gathered = new Gathered();
+  let gathered = new Gathered(maxBytes);
   await new Promise<void>((resolve, reject) => {
     const take = (chunk: Buffer): void => {
       try {
         if (gathered.length + chunk.length > maxBytes) throw new BodyTooLarge(bytesOf(maxBytes));
-        part.arrive(chunk.length);
+        part.arrive(gathered.growthFor(chunk.length));
         gathered.add(chunk);
       } catch (error) {
         refuse(error as Error);

@@ -16,7 +16,7 @@ export class NoRoom extends Error {}
 
 /** A body's part of the memory. */
 export interface Part {
-  /** Takes room for bytes that came. @throws NoRoom */
+  /** Takes room for bytes that are kept of what came. @throws NoRoom */
   arrive(bytes: number): void;
   /** Takes room for the parsed body in place of its bytes; waits for it. @throws NoRoom */
   parse(memory: number): Promise<void>;

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
+import { Readable } from 'node:stream';
 import { readJson } from '../../../workers/callbacks/body';
 import { CallbackMemory } from '../../../workers/callbacks/memory';
 import { MOST_VALUES } from '../../../workflows/planning/jsonText';
@@ -94,6 +96,32 @@ test('a body is read as it was sent, whatever its pieces are', async () => {
   socket.write(Buffer.concat([...pieces, Buffer.from('0\r\n\r\n')]));
   await eventually(() => answer.includes('read 1'), { what: 'the answer' });
   socket.destroy();
+});
+
+test('a body on its way takes as much room as its buffer has, which is no more than a body may have', async () => {
+  const allocated = jest.spyOn(Buffer, 'allocUnsafeSlow');
+  let taken = 0;
+  const part = {
+    arrive: (bytes: number) => void (taken += bytes),
+    parse: async () => undefined,
+    leave: () => undefined,
+  };
+  const sizes: number[] = [];
+  for (const length of [1, 100, 5_000, 9_000, 10_000]) {
+    taken = 0;
+    allocated.mockClear();
+    // In pieces of a prime number of bytes.
+    const pieces = Buffer.from('{}'.padEnd(length))
+      .toString()
+      .match(/.{1,97}/g)!;
+    const request = Object.assign(Readable.from(pieces.map((piece) => Buffer.from(piece))), { headers: {} });
+    await readJson(request as unknown as IncomingMessage, { maxBytes: 10_000, members: [], part });
+    const size = Math.max(...allocated.mock.calls.map(([bytes]) => bytes));
+    expect([length, taken]).toEqual([length, size]);
+    sizes.push(size);
+  }
+  allocated.mockRestore();
+  expect(Math.max(...sizes)).toBe(10_000);
 });
 
 test('of the room for bodies on their way, a handler, and a batch of it, leave some for others', () => {
