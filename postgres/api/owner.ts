@@ -74,27 +74,29 @@ where h.name = $1 and t.key = any($2::text[])`,
 };
 
 /** What halts a lane, and so what a fix replaces. */
-export interface HaltingBatch {
-  handler: string;
+export interface Halt {
+  /** Null: nothing halts it. */
+  batch: number | null;
+  /** Of the batch, which need not be the lane's; null also where it was deleted after its retention. */
+  handler: string | null;
   /** Its tasks, and their bytes. */
   n: number;
   bytes: number;
 }
 
-/**
- * Returns the batch that halts a lane, which need not be of the lane's handler; null: none does.
- */
-export const haltingBatch = async (db: Queryable, service: string): Promise<HaltingBatch | null> => {
-  const { rows } = await db.query<HaltingBatch>({
-    name: 'halting-batch',
+/** Returns what halts a lane; null: there is no such lane. */
+export const readHalt = async (db: Queryable, service: string): Promise<Halt | null> => {
+  const { rows } = await db.query<Halt>({
+    name: 'read-halt',
     text: `
-select h.name as handler, b.n, b.bytes
-from lane l
-join lane_state s on s.lane_id = l.id
-join batch b on b.id = s.halted_by
-join target t on t.id = b.target_id
-join handler h on h.id = t.handler_id
-where l.service = $1`,
+select s.halted_by as batch, h.name as handler, coalesce(b.n, 0) as n,
+  coalesce(b.bytes, 0) as bytes
+from lane a
+join lane_state s on s.lane_id = a.id
+left join batch b on b.id = s.halted_by
+left join target t on t.id = b.target_id
+left join handler h on h.id = t.handler_id
+where a.service = $1`,
     values: [service],
   });
   return rows[0] ?? null;

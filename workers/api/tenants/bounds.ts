@@ -173,14 +173,13 @@ export class Bounds {
     await this.newNames(unbound.map(({ target }) => ['target', target]));
   }
 
-  /**
-   * Returns what halts a lane, and throws unless its handler is the caller's; null: nothing does.
-   */
-  async halting(service: string): Promise<owners.HaltingBatch | null> {
+  /** Returns what halts a lane, and throws unless its handler is the caller's. */
+  async halt(service: string): Promise<owners.Halt> {
     await this.lane(service);
-    const halting = await owners.haltingBatch(this.pool, service);
-    if (halting !== null) this.handler(halting.handler);
-    return halting;
+    const halt = await owners.readHalt(this.pool, service);
+    if (halt === null) throw notFound('lane', service);
+    if (halt.handler !== null) this.handler(halt.handler);
+    return halt;
   }
 
   /** Returns the tenant; a token that is limited to handlers alone has none. */

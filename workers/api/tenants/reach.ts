@@ -1,5 +1,7 @@
 import { itemsAdded } from '../../../client/fanouts/fanout';
 import { checkBatch } from '../../../client/lanes/checkBatch';
+import type { HeadOptions } from '../../../client/lanes/control';
+import { checkHead } from '../../../client/lanes/control';
 import type { TaskInput } from '../../../client/tasks/checkTasks';
 import type { ExecuteRequest } from '../../../workflows/contracts/execution';
 import { parseItemId } from '../../../workflows/planning/fanouts/itemId';
@@ -95,19 +97,26 @@ const allTasks: Check = async ({ bounds }, call) => {
   if (other !== undefined) await bounds.task(other);
 };
 
+/** The batch that is checked is meant: another handler's may halt the lane by then. */
+type HeadOf = HeadOptions & { service: string };
 const fixHead: Check = async (within, call) => {
-  const { service, items = [] } = partsOf<{ service: string; items?: readonly (Named & TaskInput)[] }>(call);
+  const { service, items = [], ...head } = partsOf<HeadOf & { items?: readonly (Named & TaskInput)[] }>(call);
   const { bounds, quotas } = within;
-  const halting = await bounds.halting(service);
+  const halt = await bounds.halt(service);
   await newTasks(within, [['items', items]]);
+  const batch = checkHead(service, halt.batch, head);
   const { tenant } = bounds.limits;
-  if (tenant === null || halting === null || items.length === 0) return;
-  // Before the fix begins: it holds a connection, and what counts needs another one.
-  const { tasks } = checkBatch(call.client.handler(halting.handler), { service, items });
-  await quotas.insteadOf(tenant, halting)(tasks);
+  if (tenant !== null && halt.handler !== null && items.length > 0) {
+    // Before the fix begins: it holds a connection, and what counts needs another one.
+    const { tasks } = checkBatch(call.client.handler(halt.handler), { service, items });
+    await quotas.insteadOf(tenant, halt)(tasks);
+  }
+  return withBody(call, { batch });
 };
 const skipHead: Check = async ({ bounds }, call) => {
-  await bounds.halting(partsOf<{ service: string }>(call).service);
+  const { service, ...head } = partsOf<HeadOf>(call);
+  const { batch } = await bounds.halt(service);
+  return withBody(call, { batch: checkHead(service, batch, head) });
 };
 
 /**

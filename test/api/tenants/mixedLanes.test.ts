@@ -1,0 +1,89 @@
+import type { Scope } from '../../../postgres/api/token';
+import { insertToken } from '../../../postgres/api/token';
+import { defineHandler } from '../../../handlers';
+import type { Call } from '../../../workers/api/route';
+import { laneRoutes } from '../../../workers/api/routes/lanes';
+import type { Quotas } from '../../../workers/api/tenants/quotas';
+import { within } from '../../../workers/api/tenants/within';
+import { hashToken, newToken } from '../../../workers/api/tokens';
+import { eventually } from '../../helpers/eventually';
+import type { ApiWorld, Place } from '../world';
+import { items, openWorld, worldHandlers } from '../world';
+
+/** Lanes with batches of several handlers, for a token that is limited to one of them. */
+
+const other = defineHandler<Place>({
+  name: 'other',
+  target: ({ to }) => to,
+  limits: { maxItems: 100 },
+  service: (target) => target,
+  lane: { approach: 'serial' },
+  submit: async () => ({ results: [] }),
+});
+let world: ApiWorld;
+let token: string;
+const HANDLERS = ['lane'];
+beforeAll(async () => {
+  world = await openWorld({ handlers: [...worldHandlers(), other] });
+  token = newToken();
+  const scopes: readonly Scope[] = ['read', 'operate'];
+  await insertToken(world.database.pool, { name: 'lane', hash: hashToken(token), scopes, handlers: HANDLERS });
+  await submit('lane', 'own');
+  await eventually(async () => (await call('GET', 'own')).status === 200);
+});
+afterAll(() => world.stop());
+
+const submit = async (handler: 'lane' | 'other', service: string): Promise<number> => {
+  const id = `${handler}-${service}-${Math.random()}`;
+  return (await world.client.batches.submit(handler, service, items(service, id))).batch;
+};
+const call = (method: 'GET' | 'POST', path: string, headers: Record<string, string> = {}) =>
+  world.call(`${method} /v1/lanes/${path}`, { token, headers });
+/** As a refusal for its content does. */
+const halt = async (service: string, batch: number): Promise<void> => {
+  await world.database.pool.query(
+    `
+with failed as (
+  update batch set state = 5 /* failed */, error = 'no', finished_at = clock() where id = $1), invalid as (
+  update lane_batch set status = 11 /* invalid */ where batch_id = $1)
+update lane_state set halted_by = $1, halted_at = clock(), halt_reason = 'invalid: no'
+where lane_id = (select id from lane where service = $2)`,
+    [batch, service],
+  );
+};
+
+/** Between the check of a call and its work the lane continues, and halts on another batch. */
+const raced = async (
+  id: 'skipHead' | 'fixHead',
+  body: object,
+): Promise<{ batch: number; result: Promise<unknown> }> => {
+  const [own, foreign] = [await submit('lane', id), await submit('other', id)];
+  await halt(id, own);
+  const route = laneRoutes.find((one) => one.id === id)!;
+  const limits = { tenant: null, handlers: HANDLERS };
+  const late = { ...route, run: async (made: Call) => (await halt(id, foreign), route.run(made)) };
+  const { client, database } = world;
+  const made = { params: { service: id }, body, client } as unknown as Call;
+  return { batch: foreign, result: within(late, limits, { pool: database.pool, quotas: {} as Quotas }).run(made) };
+};
+const haltedBy = async (service: string): Promise<number | null> => (await world.client.lane(service)).haltedBy;
+
+test.each([
+  ['skipHead', {}],
+  ['fixHead', { as: 'applied' }],
+] as const)('%s acts on the batch that was checked, and on none that halts the lane by then', async (id, body) => {
+  const { batch, result } = await raced(id, body);
+  await expect(result).rejects.toMatchObject({ code: 'OTHER_BATCH_HALTS' });
+  expect(await haltedBy(id)).toBe(batch);
+});
+
+test('a batch that is meant is the one that was checked; a lane that is not halted stays so', async () => {
+  const foreign = await submit('other', 'meant');
+  const own = await submit('lane', 'named');
+  await halt('named', own);
+  const skip = (service: string, body: object) => world.call(`POST /v1/lanes/${service}/skip`, { token, body });
+  expect(await skip('named', { batch: foreign })).toMatchObject({ status: 409, body: { code: 'OTHER_BATCH_HALTS' } });
+  expect((await skip('named', { batch: own })).status).toBe(200);
+  expect(await skip('named', {})).toMatchObject({ status: 409, body: { code: 'NOT_HALTED' } });
+  expect((await skip('none', {})).status).toBe(404);
+});
