@@ -1,3 +1,4 @@
+import { BYTES_OF_LABELS } from '../grouping/labels';
 import type { Queryable } from '../pool';
 
 /** Statements that say whose something is, for callers of the HTTP API who may not see all. */
@@ -79,7 +80,7 @@ export interface Halt {
   batch: number | null;
   /** Of the batch, which need not be the lane's; null also where it was deleted after its retention. */
   handler: string | null;
-  /** Its tasks, and their bytes. */
+  /** Its tasks, and their bytes with those of their labels, as `readBacklog` counts them. */
   n: number;
   bytes: number;
 }
@@ -90,7 +91,11 @@ export const readHalt = async (db: Queryable, service: string): Promise<Halt | n
     name: 'read-halt',
     text: `
 select s.halted_by as batch, h.name as handler, coalesce(b.n, 0) as n,
-  coalesce(b.bytes, 0) as bytes
+  coalesce(b.bytes, 0) + (
+    select coalesce(sum(${BYTES_OF_LABELS}), 0)
+    from task_label l
+    where l.seq = any(b.members)
+  ) as bytes
 from lane a
 join lane_state s on s.lane_id = a.id
 left join batch b on b.id = s.halted_by

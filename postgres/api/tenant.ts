@@ -1,3 +1,4 @@
+import { BYTES_OF_LABELS } from '../grouping/labels';
 import type { Queryable } from '../pool';
 
 /** Statements about tenants: their limits, and what they use. */
@@ -107,8 +108,7 @@ with unsent as materialized (
   where s.status in (0 /* unsubmitted */, 1 /* delayed */) and starts_with(l.service, $1)
 ),
 waiting as (
-  select w.target_id, count(*) as n, sum(t.bytes + coalesce(octet_length(array_to_string(l.tags, '')), 0)
-    + coalesce(octet_length(l.metadata::text), 0) + coalesce(d.bytes, 0)) as bytes
+  select w.target_id, count(*) as n, sum(t.bytes + ${BYTES_OF_LABELS} + coalesce(d.bytes, 0)) as bytes
   from (
     select target_id, seq
     from queue

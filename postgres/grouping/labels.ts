@@ -8,6 +8,10 @@ export interface Labels {
   metadata: string | null;
 }
 
+/** Bytes of a task's labels, in a statement where `l` is its row of `task_label`, if it has one. */
+export const BYTES_OF_LABELS = `coalesce(octet_length(array_to_string(l.tags, '')), 0)
+    + coalesce(octet_length(l.metadata::text), 0)`;
+
 /**
  * Writes down the labels of tasks, in the transaction that inserts them: where none of them has
  * any, no statement runs.

@@ -65,6 +65,21 @@ test('batches of a lane count until they are sent, and what replaces one counts,
   await eventually(async () => (await batch(['9'])).body.has === 5); // once it has counted anew
 });
 
+test('what replaces a batch may have as many bytes of labels as that had, where all bytes are taken', async () => {
+  const { call, items, stored } = await tenant('tagged', { maxBytes: 120 });
+  const tagged = (id: string, n: number) =>
+    items(id).map((item) => ({ ...item, tags: ['t'.repeat(n)], metadata: { by: 'x'.repeat(n - 9) } }));
+  const submit = (id: string) =>
+    call('POST /v1/handlers/lane/batches', { batches: [{ service: 'tagged/s', items: tagged(id, 50) }] });
+  const { body } = await submit('1');
+  expect(await stored()).toMatchObject({ bytes: 17 + 50 + 50 });
+  await halt('tagged/s', body.batches[0].batch);
+  await eventually(async () => (await submit('2')).status === 200);
+  const fix = (n: number) => call('POST /v1/lanes/tagged%2Fs/fix', { items: tagged('3', n) });
+  expect(await fix(52)).toMatchObject({ status: 429, body: { quota: 'bytes of queued tasks', has: 117 } });
+  expect((await fix(50)).status).toBe(200);
+});
+
 test('bytes are those of state keys and of dependencies, too, of the call and of what waits', async () => {
   const { call, batch, items, stored } = await tenant('keys', { maxBytes: 200 });
   const keys = (n: number) => ({ reads: ['r'.repeat(n / 2)], writes: ['w'.repeat(n / 2)] });
