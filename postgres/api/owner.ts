@@ -74,11 +74,35 @@ where h.name = $1 and t.key = any($2::text[])`,
   return new Map(rows.map(({ key, service }) => [key, service]));
 };
 
+/** Returns the handlers of the open batches of a lane, and of the one that halts it. */
+export const handlersInLane = async (db: Queryable, service: string): Promise<string[]> => {
+  const { rows } = await db.query<{ handler: string }>({
+    name: 'handlers-in-lane',
+    text: `
+select h.name as handler
+from (
+  select s.handler_id
+  from lane l
+  join lane_batch s on s.lane_id = l.id
+  where l.service = $1 and s.status < 10 /* open */
+  union
+  select s.handler_id
+  from lane l
+  join lane_state a on a.lane_id = l.id
+  join lane_batch s on s.batch_id = a.halted_by
+  where l.service = $1
+) o
+join handler h on h.id = o.handler_id`,
+    values: [service],
+  });
+  return rows.map(({ handler }) => handler);
+};
+
 /** What halts a lane, and so what a fix replaces. */
 export interface Halt {
   /** Null: nothing halts it. */
   batch: number | null;
-  /** Of the batch, which need not be the lane's; null also where it was deleted after its retention. */
+  /** Of the batch; need not be the lane's. Null also where the batch was deleted. */
   handler: string | null;
   /** Its tasks, and their bytes with those of their labels, as `readBacklog` counts them. */
   n: number;

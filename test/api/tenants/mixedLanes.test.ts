@@ -52,6 +52,31 @@ where lane_id = (select id from lane where service = $2)`,
   );
 };
 
+test('a lane with an open batch of another handler is not theirs to see or to report lost', async () => {
+  await submit('lane', 'mixed');
+  expect((await call('GET', 'mixed')).status).toBe(200);
+  expect((await call('POST', 'mixed/lost')).status).toBe(200);
+  const foreign = await submit('other', 'mixed');
+  expect((await call('GET', 'mixed')).status).toBe(404);
+  expect((await call('POST', 'mixed/lost')).status).toBe(404);
+  await world.client.batches.cancel(foreign);
+  expect((await call('GET', 'mixed')).status).toBe(200);
+  await halt('mixed', foreign);
+  expect((await call('GET', 'mixed')).status).toBe(404); // it would tell why the other one was refused
+});
+
+test('a dry run of what they may do in a mixed lane shows only batches of theirs', async () => {
+  const [own, foreign] = [await submit('lane', 'tried'), await submit('other', 'tried')];
+  const dry = async (path: string) => (await call('POST', path, { 'dry-run': 'true' })).body.now;
+  const shown = (now: { batches: { batch: number }[] }) => now.batches.map(({ batch }) => batch);
+  expect(shown(await dry('tried/pause'))).toEqual([own]);
+  await halt('tried', own);
+  const next = await submit('lane', 'tried');
+  expect(shown(await dry('tried/skip'))).toEqual([next]);
+  await halt('tried', foreign);
+  expect(await dry('tried/pause')).toMatchObject({ state: 'halted', reason: null });
+});
+
 /** Between the check of a call and its work the lane continues, and halts on another batch. */
 const raced = async (
   id: 'skipHead' | 'fixHead',

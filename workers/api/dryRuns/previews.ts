@@ -1,5 +1,6 @@
 import type { SendCallbacksOptions } from '../../../client/callbacks/send';
 import { callbacksToSend } from '../../../client/callbacks/send';
+import type { Client } from '../../../client/client';
 import type { TaskProblem } from '../../../client/errors';
 import { InvalidTaskError, NotFoundError } from '../../../client/errors';
 import { checkArguments, checkTemplate } from '../../../client/executions/check';
@@ -20,6 +21,7 @@ import { readTargetPage } from '../dashboard/reads';
 import type { Call } from '../route';
 import { templateOf } from '../routes/executions';
 import { callbacksOf, refuseLimitsAbove, refuseSharedAbove, refuseWorkflows } from '../routes/operator';
+import { isAllowed } from '../tenants/bounds';
 import { MOST_NAMED } from '../validate';
 
 /** Reads what a change would act on. It writes nothing, and takes no lock. */
@@ -81,13 +83,24 @@ const batch: Preview = async (call) => {
   return found;
 };
 
-const lane: Preview = (call) => call.client.lane(named(call).service, { batches: 5 });
+type Shown = Awaited<ReturnType<Client['lane']>>;
+const readLane = (call: Call): Promise<Shown> => call.client.lane(named(call).service, { batches: 5 });
+/** Leaves out batches of handlers that are not the caller's. */
+const ownPart = ({ caller }: Call, found: Shown): Shown => ({
+  ...found,
+  batches: found.batches.filter((one) => isAllowed(caller.limits.handlers, one.handler)),
+});
+const lane: Preview = async (call) => {
+  const found = ownPart(call, await readLane(call));
+  // What halts it may be another handler's, and so is the reason.
+  return call.caller.limits.handlers === null || found.haltedBy === null ? found : { ...found, reason: null };
+};
 /** Refuses what the real one refuses: a decision that was meant for another batch. */
 const head: Preview = async (call) => {
   const { service, batch: meant } = named(call);
-  const found = await call.client.lane(service, { batches: 5 });
+  const found = await readLane(call);
   checkHead(service, found.haltedBy, { batch: meant });
-  return found;
+  return ownPart(call, found);
 };
 const queuers: Preview = (call) => call.client.queuer();
 const execution: Preview = (call) => call.client.execution(named(call).execution).status();

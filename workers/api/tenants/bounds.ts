@@ -173,6 +173,15 @@ export class Bounds {
     await this.newNames(unbound.map(({ target }) => ['target', target]));
   }
 
+  /** Throws for a lane in which batches of other handlers are, too. */
+  async wholeLane(service: string): Promise<void> {
+    await this.lane(service);
+    const { handlers } = this.limits;
+    if (handlers === null) return;
+    const found = await owners.handlersInLane(this.pool, service);
+    if (!found.every((handler) => isAllowed(handlers, handler))) throw notFound('lane', service);
+  }
+
   /** Returns what halts a lane, and throws unless its handler is the caller's. */
   async halt(service: string): Promise<owners.Halt> {
     await this.lane(service);

@@ -42,6 +42,7 @@ const explained: Check = async (within, call) => {
 const batch: Check = ({ bounds }, call) => bounds.batches([partsOf<{ batch: number }>(call).batch]);
 const bulk: Check = ({ bounds }, call) => bounds.bulk(partsOf<{ bulk: string }>(call).bulk);
 const lane: Check = ({ bounds }, call) => bounds.lane(partsOf<{ service: string }>(call).service);
+const wholeLane: Check = ({ bounds }, call) => bounds.wholeLane(partsOf<{ service: string }>(call).service);
 const execution: Check = ({ bounds }, call) => bounds.execution(partsOf<{ execution: string }>(call).execution);
 const fanout: Check = ({ bounds }, call) => bounds.fanouts([partsOf<{ fanout: string }>(call).fanout]);
 
@@ -222,13 +223,13 @@ export const REACH: Readonly<Record<string, Check>> = {
   cancelBatch: batch,
   resolveBatch: batch,
   listLanes,
-  getLane: lane,
+  getLane: wholeLane,
   pauseLane: lane,
   resumeLane: lane,
   setLaneWeight: shared, // a share of what others share
   skipHead,
   fixHead,
-  reportLost: lane,
+  reportLost: wholeLane,
   getQueuers: shared,
   setQueuers: shared,
   pauseQueuers: shared,
