@@ -6,7 +6,9 @@ import { plainProblems } from '../../workers/api/bodies/plain';
 import { Room } from '../../workers/api/bodies/room';
 import type { Asked, HandleDeps } from '../../workers/api/handle';
 import { handle } from '../../workers/api/handle';
+import { Looks } from '../../workers/api/callers/looks';
 import { mayTake, Ticket } from '../../workers/api/limits';
+import type { Route } from '../../workers/api/route';
 import { route } from '../../workers/api/route';
 import { allRoutes } from '../../workers/api/routes';
 import { apiSettings } from '../../workers/api/settings';
@@ -124,71 +126,93 @@ test('each GET is built by turns, or is known not to need that', () => {
   expect(plain.sort()).toEqual(Object.keys(NOT_LARGE).sort());
 });
 
-describe('answers of which one fills half of the room for those that nobody has read', () => {
+/** Answers of so many characters each, as callers ask for them; nobody reads one before `read`. */
+const openDoor = () => {
   const deps = {
     memory: memoryFor(1_000_000),
     client: {},
     quotas: {},
     costs: { during: (_id: number, _bytes: number, work: () => unknown) => work() },
     stopping: new AbortController().signal,
+    looks: new Looks(),
+    validity: { watch: () => ({ signal: new AbortController().signal, leave: () => undefined }) },
   } as unknown as HandleDeps;
-  const of = (method: 'GET' | 'POST', isLarge: boolean) =>
-    route({
+  return (method: 'GET' | 'POST', options: Partial<Route> & { length?: number; caller?: number } = {}) => {
+    const { isLarge = false, length = 40_000_000, caller: id = 1, ...more } = options;
+    const plain = route({
       ...{ id: 'test', method, path: '/', scope: 'read' as const, tag: 'test', summary: 'test', isLarge },
       answer: { status: 200, schema: z.string(), description: 'test' },
       problems: [],
-      run: async () => 'x'.repeat(40_000_000),
+      run: async () => 'x'.repeat(length),
     });
-  const ask = (method: 'GET' | 'POST', isLarge = false) => {
     const ticket = new Ticket();
     const raw = Object.assign(new EventEmitter(), { socket: { destroyed: false } });
     const sent: string[] = [];
     const reply = { raw, code: () => reply, header: () => reply, send: (text: string) => void sent.push(text) };
-    const caller = { id: 1, limits: { tenant: null, handlers: null } };
-    const asked = { request: { headers: {}, raw }, reply, caller, ticket, stint: null } as unknown as Asked;
-    const over = handle(deps, of(method, isLarge), asked);
-    return { sent, over, read: () => ticket.closed() };
+    const caller = { id, limits: { tenant: null, handlers: null } };
+    const one = { request: { headers: {}, raw }, reply, caller, ticket, stint: null } as unknown as Asked;
+    return { sent, over: handle(deps, { ...plain, ...more }, one), read: () => ticket.closed() };
   };
+};
+const turns = async (): Promise<void> => {
+  for (let n = 0; n < 5; n++) await nextTurn();
+};
 
-  test.each([false, true])('the next GET waits until one was read; isLarge: %s', async (isLarge) => {
-    const first = ask('GET', isLarge);
-    await first.over;
-    const second = ask('GET', isLarge);
-    await nextTurn();
-    await nextTurn();
-    expect([first.sent.length, second.sent.length]).toEqual([1, 0]);
-    first.read();
-    await second.over;
-    expect(second.sent).toHaveLength(1);
-    second.read();
-  });
-
-  test('a change that was made is answered at once', async () => {
-    const first = ask('GET');
-    await first.over;
-    const change = ask('POST');
-    await change.over;
-    expect(change.sent).toHaveLength(1);
-    first.read();
-    change.read();
-  });
-
-  test('the answer to a change is counted as well: the next GET waits until it was read', async () => {
-    const change = ask('POST');
-    await change.over;
-    const next = ask('GET');
-    await nextTurn();
-    await nextTurn();
-    expect([change.sent.length, next.sent.length]).toEqual([1, 0]);
-    change.read();
-    await next.over;
-    expect(next.sent).toHaveLength(1);
-    next.read();
-  });
+test.each([false, true])('a GET waits until what its caller has not read leaves room; isLarge: %s', async (isLarge) => {
+  const ask = openDoor();
+  const first = ask('GET', { isLarge });
+  await first.over;
+  const second = ask('GET', { isLarge });
+  await turns();
+  expect([first.sent.length, second.sent.length]).toEqual([1, 0]);
+  first.read();
+  await second.over;
+  expect(second.sent).toHaveLength(1);
+  second.read();
 });
 
+test('the answer to a change is counted as well: the next GET waits until it was read', async () => {
+  const ask = openDoor();
+  const change = ask('POST');
+  await change.over;
+  const next = ask('GET');
+  await turns();
+  expect([change.sent.length, next.sent.length]).toEqual([1, 0]);
+  change.read();
+  await next.over;
+  expect(next.sent).toHaveLength(1);
+  next.read();
+});
+
+test('a change that was made is answered at once', async () => {
+  const ask = openDoor();
+  const first = ask('GET');
+  await first.over;
+  const change = ask('POST');
+  await change.over;
+  expect(change.sent).toHaveLength(1);
+  first.read();
+});
+
+test.each([false, true])(
+  'who reads none of its answers has half of the room for them, and keeps no other out; isLarge: %s',
+  async (isLarge) => {
+    const ask = openDoor();
+    const greedy = Array.from({ length: 16 }, () => ask('GET', { isLarge, length: 4_000_000 }));
+    await turns();
+    expect(greedy.filter(({ sent }) => sent.length > 0)).toHaveLength(8);
+    for (let caller = 2; caller < 5; caller++) {
+      const other = ask('GET', { isLarge, length: 4_000_000, caller });
+      await turns();
+      expect([caller, other.sent.length]).toEqual([caller, 1]);
+    }
+    for (const { read, over } of greedy) void over.then(read);
+    await Promise.all(greedy.map(({ over }) => over));
+  },
+);
+
 test('a caller has no more than its part of a room, but for one thing alone; others go before what waits', async () => {
-  const room = new Room(10, 'tests', 6);
+  const room = new Room(10, 'tests', () => 6);
   const entered: number[] = [];
   const enter = (size: number, caller: number) =>
     room.enter(size, caller).then((leave) => {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
 import type { ApiWorld } from '../api/world';
 import { openWorld } from '../api/world';
@@ -33,8 +34,8 @@ let callbacks: CallbackServer;
 let metrics: MetricsServer;
 beforeAll(async () => {
   world = await openWorld({ handlers: [large] });
-  // More than the system keeps for a reader.
-  await world.client.submit('large', { id: 'large', payload: 'x'.repeat(20_000_000) });
+  // More than the system keeps for a reader; three of them have no more than one caller may have.
+  await world.client.submit('large', { id: 'large', payload: 'x'.repeat(10_000_000) });
   const log = pino({ level: 'silent' });
   callbacks = await listenForCallbacks({
     port: 0,
@@ -187,6 +188,30 @@ test('whoever sends or reads too slowly is let go, at the API, for callbacks and
     { everyMs: 250 },
   );
   tally.expectNoneThrough(Object.keys(KINDS).length * 3 * 3);
+});
+
+test('who reads many large answers by the byte has half of the room for them; another is answered', async () => {
+  const own = await openWorld({ handlers: [large], open: false });
+  await own.client.submit('large', { id: 'medium', payload: 'x'.repeat(7_900_000) });
+  const [greedy, modest] = [await own.token('read'), await own.token('read')];
+  await eventually(async () => (await own.call('GET /v1/nodes', { token: modest })).status === 200);
+  const sockets: Socket[] = [];
+  for (let n = 0; n < 16; n++) {
+    const socket = await open(Number(new URL(own.api.url).port));
+    socket.on('readable', () => undefined);
+    const timer = setInterval(() => socket.read(1), 1_000);
+    socket.once('close', () => clearInterval(timer));
+    socket.write(`GET /v1/tasks/medium HTTP/1.1\r\n${HEAD}Authorization: Bearer ${greedy}\r\n\r\n`);
+    sockets.push(socket);
+  }
+  const begun = () => sockets.filter((socket) => socket.readableLength > 0).length;
+  await eventually(() => begun() >= 4, { what: () => `four answers; there are ${begun()}` });
+  await sleep(2_000); // as many as there is room for
+  const { status } = await own.call('GET /v1/tasks/medium', { token: modest });
+  tally.add('reads many large answers by the byte', status === 200 ? null : `another caller got ${status}`);
+  for (const socket of sockets) socket.destroy();
+  await own.stop();
+  tally.expectNoneThrough(1);
 });
 
 test('connections beyond the limit are closed, and make those go that wait for nothing', async () => {

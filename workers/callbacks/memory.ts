@@ -38,7 +38,7 @@ export class CallbackMemory {
 
   constructor(private readonly maxBytes: number) {
     const largest = memoryOf(maxBytes, { depth: 0, values: MOST_VALUES });
-    this.parsed = new Room(PARSED_AT_ONCE * largest, 'completions', largest);
+    this.parsed = new Room(PARSED_AT_ONCE * largest, 'completions', () => largest);
   }
 
   part(handler: string, batch: number): Part {

@@ -13,8 +13,10 @@ import { namesOneHost } from './oneHost';
 export const HEADERS_MS = 10_000;
 /** Time for a whole request to arrive; a slow sender holds its part of the memory as long. */
 export const REQUEST_MS = 30_000;
-/** Longest that a caller may take nothing of an answer or a stream that waits for it. */
+/** Time in which a caller takes enough of an answer or a stream that waits for it, or all of it. */
 export const UNREAD_MS = 20_000;
+/** Enough: who takes a little now and then would hold the memory of its answers for hours. */
+const LEAST_TAKEN = 262_144;
 /** How often the limits are checked: each may be exceeded by as much. */
 const CHECK_MS = 1_000;
 /** How long a refused caller may take to read why. */
@@ -101,7 +103,7 @@ const guardConnections = (server: Server, maxConnections: number): void => {
   server.once('close', () => clearInterval(timer));
 };
 
-/** What a caller has taken, and since when not more. */
+/** What a caller has taken, and since when not enough more. */
 interface Reader {
   taken: number;
   since: number;
@@ -109,7 +111,8 @@ interface Reader {
 
 const isStalled = (socket: Socket, reader: Reader): boolean => {
   const taken = takenOf(socket);
-  if (socket.writableLength > 0 && taken <= reader.taken) return performance.now() - reader.since > UNREAD_MS;
+  const isReading = socket.writableLength === 0 || taken >= reader.taken + LEAST_TAKEN;
+  if (!isReading) return performance.now() - reader.since > UNREAD_MS;
   Object.assign(reader, { taken, since: performance.now() });
   return false;
 };

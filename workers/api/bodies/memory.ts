@@ -26,11 +26,16 @@ export const PAGE_BYTES = 8_388_608;
 /** An answer from so many characters takes part in the room for large ones. */
 export const LARGE_ANSWER = 65_536;
 
-export const memoryFor = (maxBodyBytes: number): Memory => ({
-  bodies: new Room(maxBodyBytes * ROOM_PER_BYTE, 'large bodies'),
-  building: new Room(BUILT_AT_ONCE, 'large answers'),
-  unread: new Room(UNREAD_BYTES, 'unread answers'),
-});
+export const memoryFor = (maxBodyBytes: number): Memory => {
+  const unread = new Room(UNREAD_BYTES, 'unread answers', () => UNREAD_BYTES / 2);
+  // Who reads slowly may wait amid building until it has read others: at one place, not at all.
+  const placesOf = (caller: number): number => (unread.isUsedBy(caller) ? BUILT_AT_ONCE / 2 : BUILT_AT_ONCE);
+  return {
+    bodies: new Room(maxBodyBytes * ROOM_PER_BYTE, 'large bodies'),
+    building: new Room(BUILT_AT_ONCE, 'large answers', placesOf),
+    unread,
+  };
+};
 
 /** Returns the most JSON values and names of a body: 524,288 where a body may have 4 MB. */
 export const mostValues = (maxBodyBytes: number): number => Math.floor(maxBodyBytes / BYTES_PER_VALUE);

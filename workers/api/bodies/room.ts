@@ -1,3 +1,4 @@
+import { mayTake } from '../limits';
 import { AGAIN_S, ApiProblem } from '../problem';
 
 /** Longest that a request waits for room. */
@@ -24,9 +25,13 @@ export class Room {
     private readonly size: number,
     /** What fills it, as text: "large bodies". */
     private readonly what: string,
-    /** Most that one caller may have of it, unless it has one thing alone. */
-    private readonly most = Infinity,
+    /** Most that a caller may have of it, but for one thing alone; less while others have much. */
+    private readonly mostOf: (caller: number) => number = () => Infinity,
   ) {}
+
+  isUsedBy(caller: number): boolean {
+    return this.held.has(caller);
+  }
 
   /**
    * Resolves with how to leave. What is larger than the room enters it alone. @throws ApiProblem
@@ -95,7 +100,11 @@ export class Room {
    */
   private next(): Waiting | null {
     const wouldHave = ({ caller, part }: Waiting): number => this.heldBy(caller) + part;
-    const mayHave = (one: Waiting): boolean => this.heldBy(one.caller) === 0 || wouldHave(one) <= this.most;
+    const mayHave = ({ caller, part }: Waiting): boolean => {
+      const own = this.heldBy(caller);
+      const of = { own, taken: this.taken, most: this.mostOf(caller), all: this.size };
+      return own === 0 || mayTake(part, of);
+    };
     let least: Waiting | null = null;
     for (const one of this.waiting)
       if (mayHave(one) && (least === null || wouldHave(one) < wouldHave(least))) least = one;
