@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { cancelWithChunks } from '../../postgres/executions/cancel';
 import { listChunks } from '../../postgres/executions/chunk';
 import type { ChunkRow } from '../../postgres/executions/chunk';
-import { listExecutions, listExecutionsOf, readExecution } from '../../postgres/executions/view';
+import { listExecutions, listExecutionsOf, readExecution, readProgress } from '../../postgres/executions/view';
 import type { ExecutionRow } from '../../postgres/executions/view';
 import { readItems } from '../../postgres/executions/workItem';
+import type { Queryable } from '../../postgres/pool';
 import { CHUNK, executionStateName, isOver, itemStateName } from '../../workflows/planning/executions/states';
 import { formatDuration } from '../../workflows/planning/duration';
 import { executionWorkflowId } from '../../workflows/naming';
@@ -103,14 +104,14 @@ export class Execution {
    * 1.
    */
   async progress(): Promise<views.ExecutionProgress> {
-    const { state, items, counts } = await this.row();
+    const { state, items, counts } = await this.found(readProgress);
     const share = items === 0 ? 0 : (counts.done + counts.permanentlyFailed) / items;
     return { state: executionStateName(state), items, counts, share };
   }
 
   /** Returns at most 1,000 chunks, newest first: which items each node was given. */
   async chunks(): Promise<views.ChunkView[]> {
-    await this.row();
+    await this.found(readProgress);
     const chunks = await listChunks(this.client.pool, this.id, RECENT_CHUNKS);
     return chunks.map(({ id, node, round, state, n, open, reason }) => ({
       id,
@@ -129,7 +130,7 @@ export class Execution {
    */
   async *items(pageSize = 1_000): AsyncGenerator<views.WorkItemView> {
     checkPage('pageSize', pageSize);
-    await this.row();
+    await this.found(readProgress);
     for (let after = -1; ;) {
       const { rows: page } = await readItems(this.client.pool, this.id, after, { limit: pageSize });
       for (const { chunkId, state, ...item } of await openItems(this.client.sealer, page))
@@ -158,7 +159,7 @@ export class Execution {
   }): Promise<{ items: views.WorkItemView[]; next?: number }> {
     checkPage('limit', page.limit);
     checkWhole('after', page.after, -1, MAX_POSITION);
-    await this.row();
+    await this.found(readProgress);
     const { rows, isCut } = await readItems(this.client.pool, this.id, page.after, page);
     const items = (await openItems(this.client.sealer, rows)).map(({ chunkId, state, ...item }) => ({
       ...item,
@@ -235,9 +236,13 @@ export class Execution {
     }
   }
 
-  private async row(): Promise<ExecutionRow> {
+  private row(): Promise<ExecutionRow> {
+    return this.found(readExecution);
+  }
+
+  private async found<Row>(read: (db: Queryable, id: string) => Promise<Row | null>): Promise<Row> {
     await this.client.ready();
-    const row = await readExecution(this.client.pool, this.id);
+    const row = await read(this.client.pool, this.id);
     if (row === null) throw notFound(this.id);
     return row;
   }

@@ -24,17 +24,30 @@ export interface ExecutionRow {
   finishedAt: Date | null;
 }
 
+const COUNTS = `json_build_object('created', n_created, 'inProgress', n_running,
+  'done', n_done, 'failed', n_failed, 'permanentlyFailed', n_dead)`;
 const COLUMNS = `id, function_id as "functionId", method, config, topic, state, items, max_attempts as "maxAttempts",
   attempts_limit as "attemptsLimit", round, note,
   case when state in (0 /* created */, 1 /* in progress */) then (extract(epoch
     from clock() - woken_at) * 1000)::float8 end as "wokenMs", created_at as "createdAt", started_at as "startedAt",
-    finished_at as "finishedAt", json_build_object('created', n_created, 'inProgress', n_running,
-  'done', n_done, 'failed', n_failed, 'permanentlyFailed', n_dead) as counts`;
+    finished_at as "finishedAt", ${COUNTS} as counts`;
 
 export const readExecution = async (db: Queryable, id: string): Promise<ExecutionRow | null> => {
   const { rows } = await db.query<ExecutionRow>({
     name: 'read-execution',
     text: `select ${COLUMNS} from execution where id = $1 and state <> -4 /* deleted */`,
+    values: [id],
+  });
+  return rows[0] ?? null;
+};
+
+export type ProgressRow = Pick<ExecutionRow, 'state' | 'items' | 'counts'>;
+
+/** Returns how far an execution is, without its settings: they may have megabytes. */
+export const readProgress = async (db: Queryable, id: string): Promise<ProgressRow | null> => {
+  const { rows } = await db.query<ProgressRow>({
+    name: 'read-execution-progress',
+    text: `select state, items, ${COUNTS} as counts from execution where id = $1 and state <> -4 /* deleted */`,
     values: [id],
   });
   return rows[0] ?? null;

@@ -1,6 +1,8 @@
 import { EventEmitter } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
+import type { ClientContext } from '../../client/context';
+import { Execution } from '../../client/executions/handle';
 import { memoryFor } from '../../workers/api/bodies/memory';
 import { plainProblems } from '../../workers/api/bodies/plain';
 import { Room } from '../../workers/api/bodies/room';
@@ -210,6 +212,33 @@ test.each([false, true])(
     await Promise.all(greedy.map(({ over }) => over));
   },
 );
+
+test('those who wait for the same are answered together: it is built once, however large it is', async () => {
+  const ask = openDoor();
+  let built = 0;
+  const run = async (): Promise<string> => (built++, 'x'.repeat(1_000_000));
+  const waits = (): boolean => true;
+  const answers = Array.from({ length: 60 }, () => ask('GET', { isLarge: true, run, waits }));
+  for (const { over, read } of answers) void over.then(read);
+  await Promise.all(answers.map(({ over }) => over));
+  expect([built, new Set(answers.map(({ sent }) => sent[0]!.length)).size]).toEqual([1, 1]);
+  await ask('GET', { isLarge: true, run, waits }).over; // and another one anew
+  expect(built).toBe(2);
+});
+
+test('looks at an execution, which may have megabytes of settings, read none of them', async () => {
+  const texts: string[] = [];
+  const query = async ({ text }: { text: string }) => {
+    texts.push(text);
+    return { rows: [{ state: 0, items: 1, counts: { done: 0, permanentlyFailed: 0 } }] };
+  };
+  const client = { ready: async () => undefined, pool: { query } } as unknown as ClientContext;
+  const execution = new Execution(client, 'e');
+  await execution.progress();
+  await execution.chunks();
+  expect(texts).toHaveLength(3);
+  expect(texts.join()).not.toContain('config');
+});
 
 test('a caller has no more than its part of a room, but for one thing alone; others go before what waits', async () => {
   const room = new Room(10, 'tests', () => 6);

@@ -57,6 +57,12 @@ const watchable = async (token: string): Promise<Record<string, string>> => {
   };
 };
 
+/** Streams and long polls that are open. */
+const waiting = async (token: string): Promise<number> => {
+  const { text } = await world.call('GET /metrics', { token });
+  return Number(/muster_api_open_requests\{kind="waiting"\} (\d+)/.exec(text)![1]);
+};
+
 test(`${WATCHERS} who watch the same ask the database as often as one`, async () => {
   const token = await tokenOf(world, 'submit', 'read', 'metrics');
   for (const [what, path] of Object.entries(await watchable(token))) {
@@ -75,10 +81,7 @@ test(`${WATCHERS} who watch the same ask the database as often as one`, async ()
       );
     };
     await Promise.all(Array.from({ length: WATCHERS }, watch));
-    const gauge = async (): Promise<number> =>
-      Number(
-        /muster_api_open_requests\{kind="waiting"\} (\d+)/.exec((await world.call('GET /metrics', { token })).text)![1],
-      );
+    const gauge = () => waiting(token);
     await eventually(async () => (await gauge()) === WATCHERS, {
       what: async () => `${WATCHERS} ${what}; there are ${await gauge()}`,
     });
@@ -97,6 +100,30 @@ test(`${WATCHERS} who watch the same ask the database as often as one`, async ()
     await eventually(async () => (await gauge()) === 0, { what: async () => `no ${what}; there are ${await gauge()}` });
   }
   tally.expectNoneThrough(4);
+});
+
+test(`${WATCHERS} who wait for one execution with a megabyte of settings get it by a few reads`, async () => {
+  const token = await tokenOf(world, 'submit', 'read', 'metrics');
+  const body = { template: { function_id: 'f', method: 'm' }, arguments: [['a']] };
+  const { request_id: id } = (await world.call('POST /v1/executions', { body, token })).body as { request_id: string };
+  await world.database.pool.query({
+    text: `update execution set config = json_build_object('envVars', repeat('x', 1000000)) where id = $1`,
+    values: [id],
+  });
+  const answers = Array.from({ length: WATCHERS }, () => world.call(`GET /v1/executions/${id}?wait=60`, { token }));
+  await eventually(async () => (await waiting(token)) === WATCHERS);
+  await stillFor(WINDOW_MS);
+  const before = await statements();
+  await world.client.execution(id).cancel();
+  for (const { status, text } of await Promise.all(answers)) {
+    const isWhole = status === 200 && text.length > 1_000_000;
+    tally.add('a wait for an execution', isWhole ? null : `status ${status}, ${text.length} characters`);
+  }
+  await stillFor(WINDOW_MS);
+  // Each answer by itself would take two.
+  const reads = (await statements()) - before;
+  tally.add(`${WATCHERS} waits for an execution`, reads < WATCHERS ? null : `${reads} transactions`);
+  tally.expectNoneThrough(4 + WATCHERS + 1);
 });
 
 /** Asks again whenever it was answered, until it is to leave. */
@@ -136,7 +163,7 @@ test('a stream and a long poll end when their token is revoked; those of others 
     one.leave();
     other.leave();
   }
-  tally.expectNoneThrough(4 + 8);
+  tally.expectNoneThrough(4 + WATCHERS + 1 + 8);
 });
 
 interface Waiter {
@@ -201,5 +228,5 @@ test('one caller takes at most its share of streams, requests and bodies; anothe
   expect(statuses.filter((status) => status === 429)).toHaveLength(20);
   for (const stream of [...streams, other]) stream.leave();
   await own.stop();
-  tally.expectNoneThrough(4 + 8 + rounds(20, 200) + 3);
+  tally.expectNoneThrough(4 + WATCHERS + 1 + 8 + rounds(20, 200) + 3);
 });

@@ -130,7 +130,7 @@ const respond = async (deps: HandleDeps, whole: Route, asked: Asked): Promise<Fa
     await route.until?.(made);
     const build = async (): Promise<string> => (await answered(made)).text;
     // Who waits for what another viewer reads holds no place for large answers.
-    const run = builder(deps, asked, { route, isDryRun, build });
+    const run = builder(deps, asked, { route, isDryRun, build, made });
     const look = isOfPage(request.headers) ? shown(deps, route, made, { run, isDryRun }) : run;
     const text = await look();
     for (const work of later) await work();
@@ -206,18 +206,23 @@ const underKey = async (
 const builder = (
   deps: HandleDeps,
   asked: Asked,
-  { route, isDryRun, build }: { route: Route; isDryRun: boolean; build: () => Promise<string> },
+  { route, isDryRun, build, made }: { route: Route; isDryRun: boolean; build: () => Promise<string>; made: Call },
 ): (() => Promise<string>) => {
-  if (route.isLarge === true) return () => inTurn(deps, asked, build);
+  if (route.isLarge === true && isWaiting(route, asked)) {
+    // Those who waited for the same are answered together: what one of them may see, all may.
+    const key = JSON.stringify([keyOfLooks(route, made.params, made.query), made.caller.limits]);
+    return () => counted(deps, asked, () => deps.looks.next(key, 0, () => inTurn(deps, asked, build)));
+  }
+  if (route.isLarge === true) return () => inTurn(deps, asked, () => counted(deps, asked, build));
   if (route.method === 'GET' || isDryRun) return () => counted(deps, asked, build);
   return async () => held(deps, asked, await build());
 };
 
 /** Builds an answer that may be large when it is its turn. */
-const inTurn = async (deps: HandleDeps, asked: Asked, build: () => Promise<string>): Promise<string> => {
-  const leave = await deps.memory.building.enter(1, asked.caller.id);
+const inTurn = async ({ memory }: HandleDeps, { caller }: Asked, build: () => Promise<string>): Promise<string> => {
+  const leave = await memory.building.enter(1, caller.id);
   try {
-    return await counted(deps, asked, build);
+    return await build();
   } finally {
     leave();
   }
@@ -262,6 +267,9 @@ const partOf = (route: Route, part: 'params' | 'query', given: unknown): unknown
   return schema === undefined ? undefined : checked(schema, fromText(schema, texts), place);
 };
 
+const isWaiting = ({ waits }: Route, { request }: Pick<Asked, 'request'>): boolean =>
+  waits?.(request.query as Record<string, unknown>) === true;
+
 /** What is waited for; not how long. */
 const keyOfLooks = (route: Route, params: unknown, query: unknown): string =>
   JSON.stringify([route.id, params, { ...(query as object | undefined), wait: undefined }]);
@@ -283,8 +291,7 @@ const endSignal = (
 ): AbortSignal => {
   const gone = new AbortController();
   whenClosed(request.raw, reply.raw, () => gone.abort(GONE));
-  const isWaiting = route.waits?.(request.query as Record<string, unknown>) === true;
-  if (!isWaiting) return AbortSignal.any([stopping, gone.signal]);
+  if (!isWaiting(route, { request })) return AbortSignal.any([stopping, gone.signal]);
   const { signal, leave } = validity.watch(caller.tokenId);
   whenClosed(request.raw, reply.raw, leave);
   return AbortSignal.any([stopping, gone.signal, signal]);
