@@ -111,7 +111,10 @@ export const storeBatches = async (
   const batches = inputs.map((input, i) => checkBatch(handler, input, inputs.length === 1 ? 'batch' : `batches[${i}]`));
   const items = batches.flatMap(({ tasks }) => tasks);
   await askAccepting(hooks, handler.name, items);
-  await options.admit?.(items);
+  await options.admit?.(
+    items,
+    batches.flatMap(({ reads, writes }) => [...reads, ...writes]),
+  );
   const registry = inserter.registry(options.tx);
   const sealed = await sealBatches(inserter.sealer, handler, batches, noting(registry, inserter.sealer));
   return inserter.targets.use(async () => {

@@ -25,6 +25,16 @@ export const serviceOf = (handler: Contract, target: string, payload: string): s
   return service;
 };
 
+/** Returns the state keys of a single task, with that of `distinctBy`. */
+export const stateKeysOf = (
+  handler: Contract,
+  { payload, key = null }: { payload: string; key?: string | null },
+): { reads: string[]; writes: string[] } => {
+  const keysOf = (field: 'reads' | 'writes'): string[] =>
+    checkKeys(field, new Set(handler[field]?.(JSON.parse(payload)) ?? []));
+  return withDistinctKeys({ reads: keysOf('reads'), writes: keysOf('writes') }, [key]);
+};
+
 export interface LaneSubmit {
   handler: Contract;
   handlerId: number;
@@ -50,13 +60,11 @@ export const storeInLanes = async (
   submit: LaneSubmit,
   tx: Queryable | undefined,
 ): Promise<{ accepted: number; repeated: number; refused: TaskProblem[] }> => {
-  const keysOf = (field: 'reads' | 'writes', payload: string): string[] =>
-    checkKeys(field, new Set(submit.handler[field]?.(JSON.parse(payload)) ?? []));
-  const tasks = submit.rows.map((row, i) => {
-    const { payload } = submit.tasks[i]!; // the plain one
-    const keys = { reads: keysOf('reads', payload), writes: keysOf('writes', payload) };
-    return { ...row, laneId: submit.lanes[i]!, ...withDistinctKeys(keys, [row.key]) };
-  });
+  const tasks = submit.rows.map((row, i) => ({
+    ...row,
+    laneId: submit.lanes[i]!,
+    ...stateKeysOf(submit.handler, { payload: submit.tasks[i]!.payload, key: row.key }), // of the plain one
+  }));
   const work = async (db: Queryable): Promise<{ accepted: number; repeated: number; refused: TaskProblem[] }> => {
     await lockLanes(db, submit.laneIds);
     await checkBacklog(db, inLanes, submit.handler, submit.handlerId, submit.tasks, submit.targetIds);

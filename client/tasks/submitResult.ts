@@ -38,10 +38,12 @@ export interface Checked {
   readonly bytes: number;
   /** Null or absent: it has none. */
   readonly labels?: Labels | null;
+  /** The same: that of `distinctBy` or `coalesceBy`. */
+  readonly key?: string | null;
 }
 
-/** Refuses tasks by throwing. */
-export type Admit = (tasks: readonly Checked[]) => Promise<void>;
+/** Refuses tasks by throwing; `keys`: the state keys of the batches that they are in. */
+export type Admit = (tasks: readonly Checked[], keys?: readonly string[]) => Promise<void>;
 
 /** What a commit has given work to. */
 export interface Rung {

@@ -107,6 +107,9 @@ export interface Halt {
   /** Its tasks, and their bytes with those of their labels, as `readBacklog` counts them. */
   n: number;
   bytes: number;
+  /** Its state keys, which what replaces it has, too. */
+  reads: string[];
+  writes: string[];
 }
 
 /** Returns what halts a lane; null: there is no such lane. */
@@ -119,9 +122,10 @@ select s.halted_by as batch, h.name as handler, coalesce(b.n, 0) as n,
     select coalesce(sum(${BYTES_OF_LABELS}), 0)
     from task_label l
     where l.seq = any(b.members)
-  ) as bytes
+  ) as bytes, coalesce(k.reads, '{}') as reads, coalesce(k.writes, '{}') as writes
 from lane a
 join lane_state s on s.lane_id = a.id
+left join lane_batch k on k.batch_id = s.halted_by
 left join batch b on b.id = s.halted_by
 left join target t on t.id = b.target_id
 left join handler h on h.id = t.handler_id

@@ -7,7 +7,7 @@ import type { Queryable } from '../pool';
 export interface TenantLimits {
   /** Tasks that wait to be put into batches. */
   maxQueued: number | null;
-  /** Bytes of their payloads, labels and dependencies, and of the state keys of batches. */
+  /** Bytes of their payloads, labels, dependencies and keys, and of the state keys of batches. */
   maxBytes: number | null;
   /** Targets with such tasks. */
   maxTargets: number | null;
@@ -95,8 +95,8 @@ export interface Backlog {
 
 /**
  * Counts the tasks that wait and whose ids begin with `prefix`: also those of batches of lanes that
- * were not sent. Their bytes are also those of labels, dependencies, and of their batches' keys;
- * not those of keys of single tasks, and of what batches depend on. Reads every task that waits.
+ * were not sent. Their bytes are also those of labels, dependencies and keys, and of their batches'
+ * keys; not those of what batches depend on. Reads every task that waits.
  */
 export const readBacklog = async (db: Queryable, prefix: string, maxTargets: number): Promise<Backlog> => {
   const { rows } = await db.query<Backlog>({
@@ -108,21 +108,22 @@ with unsent as materialized (
   where s.status in (0 /* unsubmitted */, 1 /* delayed */) and starts_with(l.service, $1)
 ),
 waiting as (
-  select w.target_id, count(*) as n, sum(t.bytes + ${BYTES_OF_LABELS} + coalesce(d.bytes, 0)) as bytes
+  select w.target_id, count(*) as n, sum(t.bytes + ${BYTES_OF_LABELS} + coalesce(d.bytes, 0)
+    + coalesce(octet_length(t.key), 0) + coalesce(octet_length(array_to_string(w.keys, '')), 0)) as bytes
   from (
-    select target_id, seq
+    select target_id, seq, null::text[] as keys
     from queue
     union all
-    select target_id, seq
+    select target_id, seq, null
     from delayed
     union all
-    select target_id, seq
+    select target_id, seq, reads || writes
     from lane_queue
     union all
-    select target_id, seq
+    select target_id, seq, null
     from held
     union all
-    select u.target_id, m.seq
+    select u.target_id, m.seq, null
     from unsent u join batch b on b.id = u.batch_id cross join unnest(b.members) m (seq)
   ) w
   join task t on t.seq = w.seq

@@ -1,10 +1,11 @@
+import { defineHandler } from '../../../handlers';
 import type { TenantLimits } from '../../../postgres/api/tenant';
 import { readBacklog, upsertTenant } from '../../../postgres/api/tenant';
 import { insertToken } from '../../../postgres/api/token';
 import { hashToken, newToken } from '../../../workers/api/tokens';
 import { eventually } from '../../helpers/eventually';
-import type { ApiWorld } from '../world';
-import { openWorld } from '../world';
+import type { ApiWorld, CallApi, Place } from '../world';
+import { openWorld, worldHandlers } from '../world';
 import { halt } from './halt';
 
 /**
@@ -13,9 +14,21 @@ import { halt } from './halt';
  * @slow
  */
 
+type Asks = (route: string, body: unknown) => ReturnType<CallApi>;
+const keyed = defineHandler<Place>({
+  name: 'keyed',
+  target: ({ to }) => to,
+  limits: { maxItems: 100 },
+  service: (target) => target,
+  lane: { approach: 'parallel' },
+  distinctBy: ({ note }) => note!,
+  reads: () => ['read'],
+  writes: () => ['write'],
+  submit: async () => ({ results: [] }),
+});
 let world: ApiWorld;
 beforeAll(async () => {
-  world = await openWorld();
+  world = await openWorld({ handlers: [...worldHandlers(), keyed] });
 });
 afterAll(() => world.stop());
 
@@ -73,11 +86,50 @@ test('what replaces a batch may have as many bytes of labels as that had, where 
     call('POST /v1/handlers/lane/batches', { batches: [{ service: 'tagged/s', items: tagged(id, 50) }] });
   const { body } = await submit('1');
   expect(await stored()).toMatchObject({ bytes: 17 + 50 + 50 });
-  await halt('tagged/s', body.batches[0].batch);
+  await halt(world.database.pool, 'tagged/s', body.batches[0].batch);
   await eventually(async () => (await submit('2')).status === 200);
   const fix = (n: number) => call('POST /v1/lanes/tagged%2Fs/fix', { items: tagged('3', n) });
   expect(await fix(52)).toMatchObject({ status: 429, body: { quota: 'bytes of queued tasks', has: 117 } });
   expect((await fix(50)).status).toBe(200);
+});
+
+test.each([
+  ['single tasks', (call: Asks, item: object) => call('POST /v1/handlers/keyed/tasks', { tasks: [item] }), 2],
+  [
+    'batches',
+    (call: Asks, item: object) =>
+      call('POST /v1/handlers/keyed/batches', { batches: [{ service: 'bound/s', items: [item] }] }),
+    1,
+  ],
+])(
+  'bytes are those of keys that the handler computes, in the call as in what waits: %s',
+  async (what, submit, times) => {
+    const payload = { to: 'bound/s', note: 'né' };
+    // The key of `distinctBy`, which single tasks keep by itself, too; one to read, one to write.
+    const bytes = Buffer.byteLength(JSON.stringify(payload)) + (times - 1) * 3 + 'distinctBy:né'.length + 1 + 4 + 5;
+    const item = (id: string) => ({ id: `bound/${what}-${id}`, payload });
+    const full = await tenant('bound', { maxBytes: bytes - 1 });
+    expect(await submit(full.call, item('1'))).toMatchObject({ status: 429, body: { quota: 'bytes of queued tasks' } });
+    const { call, stored } = await tenant('bound', { maxBytes: bytes });
+    await eventually(async () => (await submit(call, item('1'))).status === 200);
+    expect(await stored()).toMatchObject({ queued: 1, bytes });
+    await world.client.cancel(`bound/${what}-1`);
+  },
+);
+
+test('what replaces a batch keeps its keys, and counts those that it adds', async () => {
+  const payload = { to: 'kept/s', note: 'a' };
+  const { call, stored } = await tenant('kept', { maxBytes: 60 });
+  const items = (id: string, note = 'a') => [{ id: `kept/${id}`, payload: { ...payload, note } }];
+  const submit = (id: string) =>
+    call('POST /v1/handlers/keyed/batches', { batches: [{ service: 'kept/s', items: items(id) }] });
+  const { body } = await submit('1');
+  expect(await stored()).toMatchObject({ bytes: 26 + 4 + 5 + 12 });
+  await halt(world.database.pool, 'kept/s', body.batches[0].batch);
+  await eventually(async () => (await submit('2')).status === 200);
+  const fix = (note: string) => call('POST /v1/lanes/kept%2Fs/fix', { items: items('3', note) });
+  expect(await fix('bc')).toMatchObject({ status: 429, body: { quota: 'bytes of queued tasks', has: 47 } });
+  expect((await fix('a')).status).toBe(200);
 });
 
 test('bytes are those of state keys and of dependencies, too, of the call and of what waits', async () => {

@@ -1,11 +1,10 @@
-import { serviceOf } from '../../../client/lanes/submitInLane';
-import type { Checked } from '../../../client/tasks/submitResult';
+import { serviceOf, stateKeysOf } from '../../../client/lanes/submitInLane';
+import type { Admit, Checked } from '../../../client/tasks/submitResult';
 import type { Contract } from '../../../handlers/types';
 import { ApiProblem } from '../problem';
 import type { Call } from '../route';
 import type { Bounds, GivenName } from './bounds';
 import type { Quotas } from './quotas';
-import { bytesOfTexts } from './quotas';
 
 /** What a limited token's call is checked by. */
 export interface Within {
@@ -35,6 +34,13 @@ export const newTasks = async (
   await bounds.newNames(names);
 };
 
+/** Returns the keys that are stored of single tasks. */
+export const keysOfTasks = (handler: Contract, tasks: readonly Checked[]): string[] =>
+  tasks.flatMap((task) => {
+    const { reads, writes } = handler.ordered ? stateKeysOf(handler, task) : { reads: [], writes: [] };
+    return [task.key ?? '', ...reads, ...writes];
+  });
+
 /**
  * Returns what holds the tasks of a limited token to its tenant's quotas and its own lanes. The
  * first batch of a target binds it to a lane for good: where the handler does not say to which, a
@@ -44,16 +50,19 @@ export const admission = (
   { bounds, quotas }: Within,
   { client }: Call,
   name: string,
-  besides: readonly string[] = [],
+  besides: (handler: Contract, tasks: readonly Checked[]) => readonly string[] = () => [],
 ): Pick<Call, 'admit'> => {
   const { tenant } = bounds.limits;
-  const quota = tenant === null ? null : quotas.tasks(tenant, name, bytesOfTexts(besides));
   const handler = client.handler(name);
+  const quota: Admit | null =
+    tenant === null
+      ? null
+      : (tasks, keys = []) => quotas.tasks(tenant, name)(tasks, [...keys, ...besides(handler, tasks)]);
   if (handler.ordered && handler.service !== undefined)
     return {
-      admit: async (tasks) => {
+      admit: async (tasks, keys) => {
         await inLanes(bounds, handler, tasks);
-        await quota?.(tasks);
+        await quota?.(tasks, keys);
       },
     };
   if (quota === null) return {};

@@ -58,23 +58,23 @@ export class Quotas {
    * tenant whose queue is full could not fix the lane that fills it.
    */
   insteadOf(name: string, { n, bytes }: { n: number; bytes: number }): Admit {
-    return (tasks) =>
+    return (tasks, keys) =>
       this.take(name, {
         queued: Math.max(0, tasks.length - n),
-        bytes: Math.max(0, bytesOfTasks(tasks) - bytes),
+        bytes: Math.max(0, bytesOfTasks(tasks, keys) - bytes),
         targets: [],
       });
   }
 
   /**
-   * Returns what admits the tasks of one submit of this tenant to a handler; with them come so many
-   * bytes of dependencies and state keys.
+   * Returns what admits the tasks of one submit of this tenant to a handler; with them come their
+   * keys and those that they depend on.
    */
-  tasks(name: string, handler: string, besides = 0): Admit {
-    return (tasks) =>
+  tasks(name: string, handler: string): Admit {
+    return (tasks, keys) =>
       this.take(name, {
         queued: tasks.length,
-        bytes: bytesOfTasks(tasks) + besides,
+        bytes: bytesOfTasks(tasks, keys),
         targets: tasks.map(({ target }) => `${handler}\n${target}`),
       });
   }
@@ -141,14 +141,14 @@ export class Quotas {
   }
 }
 
-const bytesOfTasks = (tasks: Parameters<Admit>[0]): number =>
-  tasks.reduce((sum, task) => sum + task.bytes + bytesOf(task.labels ?? null), 0);
-
 /** As `readBacklog` counts them in the store. */
+const bytesOfTasks = (...[tasks, keys = []]: Parameters<Admit>): number =>
+  tasks.reduce((sum, task) => sum + task.bytes + bytesOf(task.labels ?? null), bytesOfTexts(keys));
+
 const bytesOf = (labels: Labels | null): number =>
   labels === null ? 0 : bytesOfTexts([...labels.tags, labels.metadata ?? '']);
 
-export const bytesOfTexts = (texts: readonly string[]): number =>
+const bytesOfTexts = (texts: readonly string[]): number =>
   texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
 
 const check = (what: string, has: number, more: number, most: number | null): void => {

@@ -8,7 +8,7 @@ import { parseItemId } from '../../../workflows/planning/fanouts/itemId';
 import { ApiProblem } from '../problem';
 import type { Call } from '../route';
 import type { Named, Within } from './admission';
-import { admission, newTasks } from './admission';
+import { admission, keysOfTasks, newTasks } from './admission';
 
 /**
  * Checks a call of a token that is limited, and may return another one in its place: with fewer
@@ -60,15 +60,13 @@ const submitTasks: Check = async (within, call) => {
   const mine = new Set(await bounds.tasks(elsewhere));
   const other = elsewhere.find((id) => !mine.has(id));
   if (other !== undefined) await bounds.task(other);
-  return { ...call, ...admission(within, call, handler, all) };
+  return { ...call, ...admission(within, call, handler, (of, checked) => [...all, ...keysOfTasks(of, checked)]) };
 };
 
 interface NamedBatch {
   service: string;
   items: readonly Named[];
   dependsOn?: readonly (number | string)[];
-  reads?: readonly string[];
-  writes?: readonly string[];
 }
 const submitBatches: Check = async (within, call) => {
   const { handler, batches } = partsOf<{ handler: string; batches: readonly NamedBatch[] }>(call);
@@ -80,8 +78,7 @@ const submitBatches: Check = async (within, call) => {
   const lists = batches.map(({ items }, i) => [`batches[${i}].items`, items] as const);
   await newTasks(within, lists);
   await bounds.batches(batches.flatMap(({ dependsOn = [] }) => dependsOn.filter((one) => typeof one === 'number')));
-  const keys = batches.flatMap(({ reads = [], writes = [] }) => [...reads, ...writes]);
-  return { ...call, ...admission(within, call, handler, keys) };
+  return { ...call, ...admission(within, call, handler) };
 };
 
 /** Leaves out ids that are not the caller's, as if there were none. */
@@ -109,8 +106,12 @@ const fixHead: Check = async (within, call) => {
   const { tenant } = bounds.limits;
   if (tenant !== null && halt.handler !== null && items.length > 0) {
     // Before the fix begins: it holds a connection, and what counts needs another one.
-    const { tasks } = checkBatch(call.client.handler(halt.handler), { service, items });
-    await quotas.insteadOf(tenant, halt)(tasks);
+    const { tasks, reads, writes } = checkBatch(call.client.handler(halt.handler), { service, items });
+    const added = [
+      ...reads.filter((key) => !halt.reads.includes(key)),
+      ...writes.filter((key) => !halt.writes.includes(key)),
+    ];
+    await quotas.insteadOf(tenant, halt)(tasks, added);
   }
   return withBody(call, { batch });
 };
