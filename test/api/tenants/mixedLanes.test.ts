@@ -111,4 +111,6 @@ test('a batch that is meant is the one that was checked; a lane that is not halt
   expect((await skip('named', { batch: own })).status).toBe(200);
   expect(await skip('named', {})).toMatchObject({ status: 409, body: { code: 'NOT_HALTED' } });
   expect((await skip('none', {})).status).toBe(404);
+  await halt('named', 999_999_999); // as if the batch was deleted after its retention
+  expect((await skip('named', {})).status).toBe(200);
 });
