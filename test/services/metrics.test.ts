@@ -35,6 +35,8 @@ afterAll(async () => {
 });
 
 const scrape = async (url = server.url): Promise<string> => (await fetch(`${url}/metrics`)).text();
+/** What `/metrics` says of a worker that has worked. @slow */
+
 /** A metric's value by its name and labels, as it stands in the text. */
 const valueOf = (text: string, metric: string): number | undefined => {
   const line = text.split('\n').find((one) => one.startsWith(`${metric} `));
