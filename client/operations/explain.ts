@@ -22,7 +22,7 @@ import { cancellationCauseName, cancellationStateName } from './cancellation';
 import type { ClientContext } from '../context';
 import { NODE_LIVE_MS } from '../context';
 import { describeRun } from './describeRun';
-import { shownWithin } from './explainWithin';
+import { shownWithin } from './tenants/shownWithin';
 import { NotFoundError } from '../errors';
 import { batchStatus } from '../lanes/views';
 import { readStalled, stalledOf } from './stalled';

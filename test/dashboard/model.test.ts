@@ -172,16 +172,15 @@ describe('findings', () => {
   });
 
   test('a handler has one word', () => {
+    const one = { workflowId: 'w', runId: null, name: '7', ms: 61_000 };
     const word = (more: Partial<OverviewHandler>): string =>
       standingOf({ ...calm, ...more }, Date.parse(at) - 5_000).word;
-    expect(word({})).toBe('idle');
-    expect(word(waiting)).toBe('running');
+    expect([word({}), word(waiting)]).toEqual(['idle', 'running']);
     expect(word({ ...waiting, holdUntil: at })).toBe('held');
     expect(word({ holdUntil: at, paused: { since: at, reason: null } })).toBe('paused');
     expect(word({ served: false })).toBe('not served');
-    const stalled = { workflowId: 'w', runId: null, name: 'batch 7', ms: 61_000 };
-    expect(word({ ...waiting, stalled: [{ ...stalled, kind: 'monitor' }] })).toBe('stalled');
-    expect(word({ ...waiting, stalled: [{ ...stalled, kind: 'read' }] })).toBe('running');
+    const stalledAt = (kind: 'monitor' | 'read') => word({ ...waiting, stalled: [{ ...one, kind }] });
+    expect([stalledAt('monitor'), stalledAt('read')]).toEqual(['stalled', 'running']);
     expect(standingOf({ ...calm, holdUntil: at }, Date.parse(at) - 5_000).why).toBe('back pressure, 5 s left');
   });
 });

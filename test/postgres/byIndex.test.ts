@@ -129,7 +129,9 @@ test(`every statement from the submit to the settlement reads a few rows, found 
  */
 const unsought = async (): Promise<string[]> => {
   const indexes = await rows<{ index: string; first: string; table: string }>(
-    `select indexrelid::regclass::text as index, pg_get_indexdef(indexrelid, 1, true) as first, indrelid::regclass::text as "table" from pg_index`,
+    `select indexrelid::regclass::text as index, pg_get_indexdef(indexrelid, 1, true) as first,
+       indrelid::regclass::text as "table"
+     from pg_index`,
   );
   const found = [...reads].flatMap(([name, all]) =>
     all.flatMap(({ index, sought }) => {

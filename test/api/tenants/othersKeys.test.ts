@@ -64,9 +64,14 @@ test('an explanation tells a tenant neither who set a limit nor where the code t
   ).rows as [{ seq: number; target: number }];
   await pool.query('delete from queue where seq = $1', [seq.seq]);
   await pool.query(
-    `with f as (insert into fault (handler_id, stack, at) select handler_id, 'at secret (/srv/code.js:1:1)', clock() from target where id = $1 returning id),
-     b as (insert into batch (target_id, leader_id, epoch, turn, reason, members, n, bytes, weight, created_at, error, fault_id, fault_attempt)
-       select t.id, leader_id, 1, 1, 3, array[$2::bigint], 1, 1, 1, clock(), 'no', f.id, 0 from target t, f where t.id = $1 returning id)
+    `with f as (
+       insert into fault (handler_id, stack, at)
+       select handler_id, 'at secret (/srv/code.js:1:1)', clock() from target where id = $1 returning id),
+     b as (
+       insert into batch (target_id, leader_id, epoch, turn, reason, members, n, bytes, weight, created_at, error,
+         fault_id, fault_attempt)
+       select t.id, leader_id, 1, 1, 3, array[$2::bigint], 1, 1, 1, clock(), 'no', f.id, 0
+       from target t, f where t.id = $1 returning id)
      insert into member (seq, batch_id, attempts) select $2, id, 0 from b`,
     [seq.target, seq.seq],
   );

@@ -95,7 +95,7 @@ const FRAGMENTS = [
   ],
 ] as const;
 
-/** Yields texts, each of one to four fragments, at times doubled; of the same seed the same ones. */
+/** Yields texts of one to four fragments, at times doubled; for one seed always the same. */
 export function* crookedTexts(seed: number): Generator<string> {
   const random = randomOf(seed);
   const pick = (): string => FRAGMENTS[Math.floor(random() * FRAGMENTS.length)]!;

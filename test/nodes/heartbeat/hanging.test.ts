@@ -8,7 +8,7 @@ import type { TestDatabase } from '../../helpers/database';
 import { createDatabase } from '../../helpers/database';
 import { eventually } from '../../helpers/eventually';
 
-/** How the row of a node comes to say that its main thread hangs, from the silence to the roll call. */
+/** How a node's row comes to say that its main thread hangs, from the silence to the roll call. */
 
 const row = {
   ...{ id: 'a', taskQueue: 'q', handlers: [], version: '1', draining: false },

@@ -1,4 +1,4 @@
-import type { ExplainRow } from '../../postgres/operations/explain';
+import type { ExplainRow } from '../../../postgres/operations/explain';
 
 /** What of the facts about a task a caller sees whose names begin with a prefix: a tenant. */
 
