@@ -41,7 +41,7 @@ import { packageVersion } from '../client/version';
 import type { Versioning } from './temporal/versioning';
 import type { NodeOptions } from './nodeOptions';
 import { DEFAULT_LEASE_MS, DEFAULT_SOFT_DEADLINE_MS } from './nodeOptions';
-import { checkWorker, createWorkers, runWorkers } from './temporal/taskWorkers';
+import { TaskWorkers, workerMakers } from './temporal/taskWorkers';
 
 /**
  * One worker process: leaders on the shared queue, the calls of each of its handlers on the
@@ -114,7 +114,8 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
   const hasPartitions = handlers.some(({ affinity }) => affinity !== null);
   const alarms = new Alarms(deps.requests, log);
   const hasOwnQueue = deps.executions.serves || hasPartitions;
-  const workers = await createWorkers(options, id, createActivities(deps), alarms.sinks, hasOwnQueue);
+  const makers = await workerMakers(options, id, createActivities(deps), alarms.sinks, hasOwnQueue);
+  const workers = await TaskWorkers.make(makers, log);
   const registry = await registryOf(deps, options.versioning);
   const sweeper = sweeperOf(deps, options);
   const shutdown = (): void => {
@@ -122,7 +123,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     deps.partitions.drain();
     void registry.drain();
     void sweeper.stop();
-    for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
+    workers.shutdown();
   };
   const start = async (): Promise<void> => {
     await registry.start();
@@ -141,10 +142,22 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     await writer.stop();
     await deps.modules.close();
   };
-  const run = (): Promise<void> => runWorkers(workers, { start, stop, shutdown, draining: draining.signal, log });
+  const run = (): Promise<void> => between(start, () => workers.run(shutdown, { connection, namespace }), stop);
   const noteTimers: Node['noteTimers'] = (lateMs, isMeasured) => noteTimersIn(alarms, registry, { lateMs, isMeasured });
-  const checkWorkers = (): void => workers.forEach(checkWorker);
-  return { id, deps, sweepCounts: sweeper.counts, checkWorkers, noteTimers, run, shutdown };
+  return { id, deps, sweepCounts: sweeper.counts, checkWorkers: () => workers.check(), noteTimers, run, shutdown };
+};
+
+const between = async (
+  start: () => Promise<void>,
+  work: () => Promise<void>,
+  stop: () => Promise<void>,
+): Promise<void> => {
+  await start();
+  try {
+    await work();
+  } finally {
+    await stop();
+  }
 };
 
 /** Returns the name under which a node keeps its partitions over a restart, and for how long. */

@@ -54,7 +54,10 @@ export const startMuster = async (
     handlers,
     prefix,
     ...sealing(options),
-    temporal: { address, dataConverter: options.dataConverter, dashboardUrl: options.dashboardUrl },
+    temporal: {
+      ...{ address, namespace: options.namespace },
+      ...{ dataConverter: options.dataConverter, dashboardUrl: options.dashboardUrl },
+    },
   });
   return {
     database,

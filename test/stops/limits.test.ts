@@ -7,7 +7,7 @@ import { handlerTaskQueue, nodeTaskQueue, workflowTaskQueue } from '../../workfl
 import { FOREIGN_SCOPE } from '../../workflows/ownScope';
 import * as wakes from '../../workflows/wake';
 import { isPoisoned } from '../../workers/temporal/isolate';
-import { createWorkers } from '../../workers/temporal/taskWorkers';
+import { workerMakers } from '../../workers/temporal/taskWorkers';
 import type { TestDatabase } from '../helpers/database';
 import { connectTo, createDatabase, temporalAddress } from '../helpers/database';
 import { prebuiltBundle } from '../helpers/prebuilt';
@@ -28,7 +28,7 @@ test('the worker of workflows gives code ten minutes, ends a run at any error, t
     ...{ name: 'orders', target: () => 'one', limits: { maxItems: 1 } },
     submit: () => Promise.resolve({ results: [] }),
   });
-  const workers = await createWorkers(
+  const makers = await workerMakers(
     {
       pool: database.pool,
       connection,
@@ -45,6 +45,7 @@ test('the worker of workflows gives code ten minutes, ends a run at any error, t
     NO_ALARMS,
     true,
   );
+  const workers = await Promise.all(makers.map((make) => make()));
   for (const worker of workers) await worker.runUntil(Promise.resolve());
   await connection.close();
   const once = { type: 'autoscaling', minimum: 1, initial: 1, maximum: 100 };

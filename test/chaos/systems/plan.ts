@@ -9,12 +9,7 @@ interface Kind {
   forMs: readonly [number, number];
   /** Fewest and most of what it strikes. */
   times?: readonly [number, number];
-  /** Work may take so much longer than after other faults to go on, in ms. */
-  moreMs?: number;
 }
-
-/** What polls a namespace of Temporal learns of its end when that poll is over. */
-const LONG_POLL_MS = 60_000;
 
 /** Faults by what they strike. */
 export const KINDS = {
@@ -46,17 +41,12 @@ export const KINDS = {
   'temporal-stopped': { share: 1, forMs: [1_000, 25_000] },
   'temporal-killed': { share: 1, forMs: [500, 10_000] },
   'temporal-emptied': { share: 1, forMs: [500, 3_000] },
-  'namespace-deleted': { share: 1, forMs: [500, 3_000], moreMs: LONG_POLL_MS },
+  'namespace-deleted': { share: 1, forMs: [500, 3_000] },
   'runs-terminated': { share: 1, forMs: [100, 500], times: [1, 6] },
   'runs-cancelled': { share: 1, forMs: [100, 500], times: [1, 6] },
   'runs-reset': { share: 1, forMs: [100, 500], times: [1, 6] },
 } as const satisfies Record<string, Kind>;
 export type FaultKind = keyof typeof KINDS;
-/** Returns for how long work may stand after this kind; `withinMs`: after most kinds. */
-export const withinOf = (kind: FaultKind, withinMs: number): number => {
-  const { moreMs = 0 }: Kind = KINDS[kind];
-  return withinMs + moreMs;
-};
 export const FAULT_KINDS = Object.keys(KINDS) as FaultKind[];
 
 export interface PlannedFault {

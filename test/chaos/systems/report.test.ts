@@ -170,11 +170,11 @@ test.each<[string, Partial<ExecutionAccounts>, string]>([
   expect(judgeExecutions({ ...executions(), ...more }).join('\n')).toContain(text);
 });
 
-test('pollers of a deleted namespace have the time of a long poll more', () => {
+test('after a deleted namespace work goes on within the time of all other faults', () => {
   const after = (recoveredMs: number) =>
     outcomeOf({ ...sound(), struck: [fault({ kind: 'namespace-deleted', recoveredMs })] }).failures;
-  expect(after(90_000)).toEqual([]);
-  expect(after(90_001)).toEqual(['fault 1, namespace-deleted: recovered after 90001 ms, expected within 90000 ms']);
+  expect(after(30_000)).toEqual([]);
+  expect(after(30_001)).toEqual(['fault 1, namespace-deleted: recovered after 30001 ms, expected within 30000 ms']);
 });
 
 test('each kind of fault can be made', () => {

@@ -3,7 +3,6 @@ import type { Balance } from '../../liveness/balance';
 import type { Stalled } from '../../liveness/judge/longest';
 import type { Truth } from '../../liveness/judge/truth';
 import type { FaultKind, PlannedFault } from './plan';
-import { withinOf } from './plan';
 
 /** What a run says at its end. Pure. */
 
@@ -135,14 +134,13 @@ const failuresOf = (found: Found): string[] => {
   const failures: string[] = [];
   struck.forEach(({ kind, recoveredMs, againMs, failure }, i) => {
     const fault = `fault ${i + 1}, ${kind}`;
-    const limitMs = withinOf(kind, withinMs);
     const late = (ms: number | null): string | null =>
-      ms === null ? 'not at all' : ms > limitMs ? `after ${Math.round(ms)} ms` : null;
+      ms === null ? 'not at all' : ms > withinMs ? `after ${Math.round(ms)} ms` : null;
     const recovered = late(recoveredMs);
-    if (recovered !== null) failures.push(`${fault}: recovered ${recovered}, expected within ${limitMs} ms`);
+    if (recovered !== null) failures.push(`${fault}: recovered ${recovered}, expected within ${withinMs} ms`);
     for (const [mover, ms] of Object.entries(againMs)) {
       const again = late(ms);
-      if (again !== null) failures.push(`${fault}: ${mover} went on ${again}, expected within ${limitMs} ms`);
+      if (again !== null) failures.push(`${fault}: ${mover} went on ${again}, expected within ${withinMs} ms`);
     }
     if (failure !== null) failures.push(`${fault}: could not be made: ${failure}`);
   });
