@@ -9,6 +9,7 @@ import { hashToken, newToken } from '../../../workers/api/tokens';
 import { eventually } from '../../helpers/eventually';
 import type { ApiWorld, Place } from '../world';
 import { items, openWorld, worldHandlers } from '../world';
+import { halt } from './halt';
 
 /** Lanes with batches of several handlers, for a token that is limited to one of them. */
 
@@ -39,18 +40,6 @@ const submit = async (handler: 'lane' | 'other', service: string): Promise<numbe
 };
 const call = (method: 'GET' | 'POST', path: string, headers: Record<string, string> = {}) =>
   world.call(`${method} /v1/lanes/${path}`, { token, headers });
-/** As a refusal for its content does. */
-const halt = async (service: string, batch: number): Promise<void> => {
-  await world.database.pool.query(
-    `
-with failed as (
-  update batch set state = 5 /* failed */, error = 'no', finished_at = clock() where id = $1), invalid as (
-  update lane_batch set status = 11 /* invalid */ where batch_id = $1)
-update lane_state set halted_by = $1, halted_at = clock(), halt_reason = 'invalid: no'
-where lane_id = (select id from lane where service = $2)`,
-    [batch, service],
-  );
-};
 
 test('a lane with an open batch of another handler is not theirs to see or to report lost', async () => {
   await submit('lane', 'mixed');
@@ -61,7 +50,7 @@ test('a lane with an open batch of another handler is not theirs to see or to re
   expect((await call('POST', 'mixed/lost')).status).toBe(404);
   await world.client.batches.cancel(foreign);
   expect((await call('GET', 'mixed')).status).toBe(200);
-  await halt('mixed', foreign);
+  await halt(world.database.pool, 'mixed', foreign);
   expect((await call('GET', 'mixed')).status).toBe(404); // it would tell why the other one was refused
 });
 
@@ -70,10 +59,10 @@ test('a dry run of what they may do in a mixed lane shows only batches of theirs
   const dry = async (path: string) => (await call('POST', path, { 'dry-run': 'true' })).body.now;
   const shown = (now: { batches: { batch: number }[] }) => now.batches.map(({ batch }) => batch);
   expect(shown(await dry('tried/pause'))).toEqual([own]);
-  await halt('tried', own);
+  await halt(world.database.pool, 'tried', own);
   const next = await submit('lane', 'tried');
   expect(shown(await dry('tried/skip'))).toEqual([next]);
-  await halt('tried', foreign);
+  await halt(world.database.pool, 'tried', foreign);
   expect(await dry('tried/pause')).toMatchObject({ state: 'halted', reason: null });
 });
 
@@ -83,10 +72,10 @@ const raced = async (
   body: object,
 ): Promise<{ batch: number; result: Promise<unknown> }> => {
   const [own, foreign] = [await submit('lane', id), await submit('other', id)];
-  await halt(id, own);
+  await halt(world.database.pool, id, own);
   const route = laneRoutes.find((one) => one.id === id)!;
   const limits = { tenant: null, handlers: HANDLERS };
-  const late = { ...route, run: async (made: Call) => (await halt(id, foreign), route.run(made)) };
+  const late = { ...route, run: async (made: Call) => (await halt(world.database.pool, id, foreign), route.run(made)) };
   const { client, database } = world;
   const made = { params: { service: id }, body, client } as unknown as Call;
   return { batch: foreign, result: within(late, limits, { pool: database.pool, quotas: {} as Quotas }).run(made) };
@@ -105,12 +94,12 @@ test.each([
 test('a batch that is meant is the one that was checked; a lane that is not halted stays so', async () => {
   const foreign = await submit('other', 'meant');
   const own = await submit('lane', 'named');
-  await halt('named', own);
+  await halt(world.database.pool, 'named', own);
   const skip = (service: string, body: object) => world.call(`POST /v1/lanes/${service}/skip`, { token, body });
   expect(await skip('named', { batch: foreign })).toMatchObject({ status: 409, body: { code: 'OTHER_BATCH_HALTS' } });
   expect((await skip('named', { batch: own })).status).toBe(200);
   expect(await skip('named', {})).toMatchObject({ status: 409, body: { code: 'NOT_HALTED' } });
   expect((await skip('none', {})).status).toBe(404);
-  await halt('named', 999_999_999); // as if the batch was deleted after its retention
+  await halt(world.database.pool, 'named', 999_999_999); // as if the batch was deleted after its retention
   expect((await skip('named', {})).status).toBe(200);
 });
