@@ -3,6 +3,8 @@ import type { Logger } from 'pino';
 
 /** Time between two looks, and the most that one may take. */
 const WATCH_EVERY_MS = 5_000;
+/** The same until the first has told which namespace it is. */
+const UNKNOWN_EVERY_MS = 1_000;
 
 export interface NamespaceWatchOptions {
   connection: NativeConnection;
@@ -26,7 +28,8 @@ export class NamespaceWatch {
 
   start(): void {
     void this.look().finally(() => {
-      if (!this.stopped) this.timer = setTimeout(() => this.start(), WATCH_EVERY_MS);
+      const nextMs = this.id === null ? UNKNOWN_EVERY_MS : WATCH_EVERY_MS;
+      if (!this.stopped) this.timer = setTimeout(() => this.start(), nextMs);
     });
   }
 
