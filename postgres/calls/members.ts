@@ -30,7 +30,6 @@ export const readMembers = async (db: Queryable, batchIds: readonly number[]): P
   const members = new Map<number, MemberTask[]>();
   for (const list of lists) {
     const own = contents.get(list.batchId);
-    // As a text of many megabytes its contents would be copied too often.
     const isLarge = own === undefined || own.seqs === null;
     members.set(list.batchId, membersOf(list, isLarge ? await readLargeContents(db, list.batchId) : split(own)));
   }
@@ -112,12 +111,15 @@ order by b.id`,
   return rows;
 };
 
-/** Larger batches are read row by row. */
-const MOST_AS_TEXT_BYTES = 4_000_000;
+/**
+ * Batches whose payloads might have more together are read row by row. Their true sizes count, not
+ * `bytes`, which a handler's `bytesOf` says.
+ */
+const MOST_AS_TEXT_BYTES = 16_000_000;
 /** Parts payloads: JSON has no such character unescaped. */
 const SEPARATOR = '\u0001';
 
-/** The contents of a batch, one text per column; all null for a large batch. */
+/** The contents of a batch, one text per column; `seqs` is null for a large batch. */
 interface ContentsRow extends Pick<Contents, 'rest'> {
   batchId: number;
   seqs: string | null;
@@ -132,19 +134,25 @@ const split = ({ seqs, ids, payloads, rest }: ContentsRow): Contents => ({
   rest,
 });
 
-/** One row per batch: a row per task would cost this process several times as much. */
+/**
+ * One row per batch: a row per task would cost this process several times as much. No payload that
+ * is longer than its share of the most is put into the text (Postgres has lengths at hand), so that
+ * the text is bounded whatever the batch.
+ */
 const readContents = async (db: Queryable, batchIds: readonly number[]): Promise<ContentsRow[]> => {
   const { rows } = await db.query<ContentsRow>({
     name: 'read-member-contents',
     text: `
 select b.id as "batchId", c.*
 from batch b left join lateral (
-  select array_agg(k.seq)::text as seqs, json_agg(k.id) as ids, string_agg(k.payload::text, $3) as payloads,
+  select case when not bool_or(octet_length(k.payload::text) > $2 / b.n) then array_agg(k.seq)::text end as seqs,
+    json_agg(k.id) as ids,
+    string_agg(k.payload::text, $3) filter (where octet_length(k.payload::text) <= $2 / b.n) as payloads,
     case when bool_or(k.recipient_id is not null or k.version is not null or k.trace is not null)
       then json_agg(json_build_array(k.recipient_id, k.version, k.trace, case when k.trace is not null
         then (extract(epoch from k.created_at) * 1000)::float8 end)) end as rest
   from task k
-  where k.seq = any(b.members)) c on b.bytes <= $2
+  where k.seq = any(b.members)) c on true
 where b.id = any($1::bigint[])`,
     values: [batchIds, MOST_AS_TEXT_BYTES, SEPARATOR],
   });

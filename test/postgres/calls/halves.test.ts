@@ -2,6 +2,7 @@ import { lockPair, lockSibling } from '../../../postgres/calls/halves';
 import { readMemberIds, readMembersOf } from '../../../postgres/calls/members';
 import { insertChild } from '../../../postgres/calls/settle';
 import { inTransaction } from '../../../postgres/pool';
+import { tapPool } from '../../chaos/judge/tap';
 import type { Place } from '../rows/rows';
 import { at, Rows } from '../rows/rows';
 
@@ -102,7 +103,7 @@ test('a part of a batch weighs what its tasks weigh, and takes them along with t
   ]);
 });
 
-test('the tasks of a batch come with all that they hold, whatever its size and the order of their rows', async () => {
+test('the tasks of a batch come with all they hold, whatever their sizes and the order of their rows', async () => {
   const none = { recipientId: null, version: null, trace: null, tracedAtMs: null };
   const tasks = [
     { payload: '{"text": "a,b\\u0001\\"\\u0000"}', rest: none },
@@ -114,14 +115,23 @@ test('the tasks of a batch come with all that they hold, whatever its size and t
     seqs.push(await rows.task(place, { payload, version: rest.version, trace: rest.trace }));
   // By priority, say: not in the order of their rows.
   const order = [2, 0, 1];
-  for (const bytes of [3, 4_000_000, 4_000_001, 900_000_000]) {
-    const id = await rows.batch(place, { members: order.map((i) => seqs[i]!), bytes, fresh: true });
+  const most = Math.floor(16_000_000 / order.length);
+  const statements: string[] = [];
+  tapPool(rows.pool, { before: ({ name }) => Promise.resolve(void statements.push(name)) });
+  // What `bytesOf` says of it does not count: 3 bytes each.
+  for (const length of [1_000, most - 2, most - 1, 2 * most]) {
+    const payload = JSON.stringify('x'.repeat(length));
+    seqs[2] = await rows.task(place, { payload });
+    tasks[2] = { payload, rest: none };
+    const id = await rows.batch(place, { members: order.map((i) => seqs[i]!), bytes: 3, fresh: true });
+    statements.length = 0;
     expect(await readMembersOf(rows.pool, id)).toEqual(
       order.map((i) => {
-        const { payload, rest } = tasks[i]!;
+        const { payload: text, rest } = tasks[i]!;
         const tracedAtMs = rest.trace === null ? null : expect.any(Number);
-        return { batchId: id, seq: seqs[i], id: `task-${seqs[i]}`, attempts: 0, payload, ...rest, tracedAtMs };
+        return { batchId: id, seq: seqs[i], id: `task-${seqs[i]}`, attempts: 0, payload: text, ...rest, tracedAtMs };
       }),
     );
+    expect(statements.includes('read-large-contents')).toBe(length + 2 > most);
   }
 });
