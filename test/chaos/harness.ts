@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../helpers/machine/freePort';
 import { Place, STOP_MS } from './crew';
 import type { Interruption } from './judge/checker';
 import type { Reported } from './crew';
@@ -36,7 +37,7 @@ export class Harness {
   readonly interruptions: Interruption[] = [];
   private readonly reaper = new Reaper();
   private url = '';
-  /** A downstream that begins again does so where it was. */
+  /** A downstream that begins again does so where it was, which no connection may have taken meanwhile. */
   private port = 0;
   private onReport: (report: Reported) => void = () => undefined;
   private readonly prefix = `chaos-${randomBytes(4).toString('hex')}`;
@@ -84,6 +85,7 @@ export class Harness {
   }
 
   async start(): Promise<void> {
+    this.port = await freePort();
     this.downstream.start();
     await until(() => this.downstream.ready, 10_000, 'the downstream');
     for (const place of [...this.workers, ...this.submitters]) place.start();
@@ -101,8 +103,7 @@ export class Harness {
 
   private take(place: Place, line: Record<string, unknown>): void {
     if (line['port'] !== undefined) {
-      this.port = line['port'] as number;
-      this.url = `http://127.0.0.1:${this.port}`;
+      this.url = `http://127.0.0.1:${line['port'] as number}`;
     }
     if (line['acked'] !== undefined)
       this.acked.set(place.label.slice('submitter-'.length), (line['acked'] as number[])[1]!);

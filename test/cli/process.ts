@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import path from 'node:path';
 import { eventually } from '../helpers/eventually';
-import { choosePorts } from '../../workers/embedded/ports';
+import { freePorts } from '../helpers/machine/freePort';
 
 /**
  * The command line from dist/: `startCli` and `runProcess` as users run it, in a process; `runCli`
@@ -73,7 +73,7 @@ export const startCli = (args: readonly string[], { cwd, bin = MUSTER, env, stdi
  * clients would find it in place of their own.
  */
 export const startDev = async (options: ProcessOptions, ...more: string[]): Promise<CliProcess> => {
-  const ports = await choosePorts({ temporal: {}, ui: {}, database: {} });
+  const ports = await freePorts('temporal', 'ui', 'database');
   const flags = Object.entries(ports).flatMap(([server, port]) => [`--${server}-port`, String(port)]);
   return startCli(['dev', '--json', ...flags, ...more], options);
 };

@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -6,8 +5,9 @@ import { Connection } from '@temporalio/client';
 import { createDatabase } from '../../postgres/testing/database';
 import { startPostgres } from '../../workers/embedded';
 import { Guard } from '../../workers/embedded/guard';
-import { choosePorts, LOOPBACK } from '../../workers/embedded/ports';
+import { LOOPBACK } from '../../workers/embedded/ports';
 import { startServer } from '../../workers/embedded/server';
+import { freePorts } from '../helpers/machine/freePort';
 import type { ClusterPorts } from './config';
 import { configOf, DATABASES, PORT_NAMES } from './config';
 import type { Programs } from './programs';
@@ -78,16 +78,8 @@ export const startCluster = async ({ server, sqlTool }: Programs, shards: number
   }
 };
 
-/** The store of the cluster's members has 15 bits for a port. */
-const PORTS = { least: 20_000, most: 32_767 };
-
-const lowPorts = async (): Promise<ClusterPorts> => {
-  for (;;) {
-    const wanted = PORT_NAMES.map((name) => [name, { usual: randomInt(PORTS.least, PORTS.most) }] as const);
-    const ports = await choosePorts(Object.fromEntries(wanted) as Record<keyof ClusterPorts, { usual: number }>);
-    if (Object.values(ports).every((port) => port <= PORTS.most)) return ports;
-  }
-};
+/** The store of the cluster's members has 15 bits for a port, which is enough for these. */
+const lowPorts = (): Promise<ClusterPorts> => freePorts(...PORT_NAMES);
 
 const answers = async (address: string): Promise<boolean> => {
   try {

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { eventually } from '../helpers/eventually';
-import { freePort } from '../pooler/pgbouncer';
+import { freePort } from '../helpers/machine/freePort';
 
 const BIN = path.join(__dirname, 'bin', 'jaeger');
 const PACKAGE = 'github.com/jaegertracing/jaeger/cmd/jaeger';

@@ -2,7 +2,7 @@ import { temporal } from '@temporalio/proto';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { serverArguments } from '../../workers/embedded/devServerCommand';
-import { choosePorts } from '../../workers/embedded/ports';
+import { freePorts } from '../helpers/machine/freePort';
 import { DevServers, startWorkflow } from './devServers';
 import { removeTemporary, temporaryDirectory } from './helpers';
 
@@ -15,7 +15,7 @@ afterAll(removeTemporary);
 const portOf = (address: string): string => /:(\d+)$/.exec(address)![1]!;
 
 test('those started at once that want the same ports have ports of their own, and none takes another for itself', async () => {
-  const usual = await choosePorts({ port: {}, uiPort: {} });
+  const usual = await freePorts('port', 'uiPort');
   const servers = await Promise.all([1, 2, 3, 4].map(() => start({ ui: true, usualPorts: usual })));
   expect(new Set(servers.flatMap(({ address, uiUrl }) => [portOf(address), portOf(uiUrl!)])).size).toBe(8);
   for (const [index, server] of servers.entries()) await startWorkflow(await connect(server), 'default', `of-${index}`);

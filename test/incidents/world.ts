@@ -13,7 +13,7 @@ import { killLeftovers, startCli } from '../cli/process';
 import { makeFolder } from '../cli/world';
 import { createDatabase, temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
-import { closedPort } from '../handlers/downstream';
+import { freePort } from '../helpers/machine/freePort';
 import type { Sample, Scrape } from './promql';
 import { evaluate, scrapeOfAll } from './promql';
 import { RULES } from './ruleTimeline';
@@ -141,7 +141,7 @@ export const openIncidents = async (): Promise<IncidentWorld> => {
     downstreamUrl: env.DOWNSTREAM_URL,
     answer: (handler, answer) => void answers.set(handler, answer),
     worker: async (more = {}) => {
-      const metricsPort = await closedPort();
+      const metricsPort = await freePort();
       metricsPorts.push(metricsPort);
       const worker = startCli(['worker', '--metrics-port', String(metricsPort)], {
         cwd: folder,

@@ -10,7 +10,7 @@ import { Cleanup } from '../../examples/support/cleanup';
 import { createStore } from '../../examples/support/database';
 import type { EmbeddedPostgres, TemporalDev } from '../../workers/embedded';
 import { startPostgres, startTemporalDev } from '../../workers/embedded';
-import { choosePorts } from '../../workers/embedded/ports';
+import { freePorts } from '../helpers/machine/freePort';
 import { restartPostgres, restartTemporal } from '../chaos/restart';
 import type { Build } from '../cli/builds';
 import { startCli } from '../cli/process';
@@ -138,7 +138,7 @@ export class World {
       temporal,
     }));
     cleanup.add('the submitting client', () => submitting.close());
-    const chosen = await choosePorts(Object.fromEntries(Array.from({ length: MOST_WORKERS }, (_, i) => [`p${i}`, {}])));
+    const chosen = await freePorts(...Array.from({ length: MOST_WORKERS }, (_, i) => `p${i}`));
     this.ports = Object.values(chosen);
     this.crew = new Crew(workers, (place) => this.startWorker(place), log);
     cleanup.add('the workers', () => this.crew.stop());

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { startTemporalDev } from '../../workers/embedded';
-import { choosePorts } from '../../workers/embedded/ports';
+import { freePort } from '../helpers/machine/freePort';
 import { localUrl, PollWatch, SinceError } from '../../workers/metrics/pollWatch';
 import { POLL_REFUSED_MS } from '../../workflows/planning/liveness';
 import { eventually } from '../helpers/eventually';
@@ -24,7 +24,7 @@ describe('of a real worker', () => {
   let refused: Promise<{ message: string; ms: number; age: number }>;
   let killed: Promise<{ error: SinceError; killedAt: number }>;
   beforeAll(async () => {
-    const { port } = await choosePorts({ port: {} });
+    const port = await freePort();
     const bindAddress = `127.0.0.1:${port}`;
     Runtime.install({
       logger: new DefaultLogger('ERROR'),

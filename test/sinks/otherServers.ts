@@ -2,12 +2,11 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { eventually } from '../helpers/eventually';
+import { freePort } from '../helpers/machine/freePort';
 
 /** Servers that others wrote, installed by Maven or npm on first use into the user's cache. */
 
@@ -109,14 +108,6 @@ async function install({ name, version, install: { command, args, files = {} } }
     await rm(draft, { recursive: true, force: true });
   }
   return folder;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 export interface OtherServer {

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { connect, createServer, type AddressInfo, type Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -9,6 +10,15 @@ export const LOOPBACK = '127.0.0.1';
  * second.
  */
 const RELEASE_MS = 3_000;
+
+/**
+ * Where free ports are chosen: below those that a system hands to connections (from 32768 on Linux,
+ * from 49152 elsewhere) and below the node ports of Kubernetes. One of the system's own choice is
+ * soon some connection's: before its server binds it, or while that server restarts.
+ */
+const QUIET_PORTS = { least: 20_000, most: 29_999 };
+/** After as many taken ones, the system chooses. */
+const QUIET_TRIES = 20;
 
 /**
  * Throws unless `port` is left out or an integer from 1 to 65535. `field` is the option's name, for
@@ -46,7 +56,9 @@ export async function choosePorts<Field extends string>(wanted: Record<Field, Wa
     for (const field of fields.sort((a, b) => rank(wanted[a]) - rank(wanted[b]))) {
       const { asked, usual } = wanted[field];
       const holder =
-        (asked === undefined && usual !== undefined ? await listenIfFree(usual) : null) ?? (await hold(field, asked));
+        asked === undefined
+          ? ((usual === undefined ? null : await listenIfFree(usual)) ?? (await listenSomewhere()))
+          : await hold(field, asked);
       holders.push(holder);
       chosen[field] = (holder.address() as AddressInfo).port;
     }
@@ -67,11 +79,19 @@ async function listenIfFree(port: number): Promise<Server | null> {
   }
 }
 
-async function hold(field: string, port: number | undefined): Promise<Server> {
+async function listenSomewhere(): Promise<Server> {
+  for (let tries = 0; tries < QUIET_TRIES; tries++) {
+    const server = await listenIfFree(randomInt(QUIET_PORTS.least, QUIET_PORTS.most + 1));
+    if (server !== null) return server;
+  }
+  return listen(0);
+}
+
+async function hold(field: string, port: number): Promise<Server> {
   const deadline = Date.now() + RELEASE_MS;
   for (;;) {
     try {
-      return await listen(port ?? 0);
+      return await listen(port);
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       if (code !== 'EADDRINUSE' || Date.now() > deadline) {

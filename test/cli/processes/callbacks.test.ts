@@ -1,6 +1,7 @@
 import { readInstallation } from '../../../postgres/installation';
 import { callbackUrl } from '../../../workers/callbacks/token';
 import { eventually } from '../../helpers/eventually';
+import { freePort } from '../../helpers/machine/freePort';
 import type { CallbackWorld } from '../callbackWorld';
 import { createCallbackWorld, SECRET } from '../callbackWorld';
 import type { CliProcess } from '../process';
@@ -14,18 +15,18 @@ import type { CliProcess } from '../process';
 let world: CallbackWorld;
 let worker: CliProcess;
 /** Of the worker that listens; the next one takes the same, as behind one address. */
-let port: string;
+let port: number;
 const workers: CliProcess[] = [];
 
-const startWorker = async (at: string): Promise<CliProcess> => {
-  const started = await world.worker(`--json --callback-port ${at} --shutdown-grace 10s`);
+const startWorker = async (): Promise<CliProcess> => {
+  const started = await world.worker(`--json --callback-port ${port} --shutdown-grace 10s`);
   workers.push(started);
   return started;
 };
 beforeAll(async () => {
   world = await createCallbackWorld();
-  worker = await startWorker('0');
-  port = new URL((JSON.parse(worker.stdout()) as { callbacks: string }).callbacks).port;
+  port = await freePort();
+  worker = await startWorker();
 });
 afterAll(() => world.close());
 
@@ -216,7 +217,7 @@ test('a worker killed between taking a callback and settling it: the sender gets
   worker.child.kill('SIGKILL');
   expect(await lost).toMatchObject({ status: 0 });
   await release();
-  worker = await startWorker(port);
+  worker = await startWorker();
   const told = await eventually(async () => {
     const answer = await world.jobs.tell(job, { results: oks(job.ids) });
     return answer.status === 409 ? null : answer;

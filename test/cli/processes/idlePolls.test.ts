@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TemporalDev } from '../../../workers/embedded';
 import { startTemporalDev } from '../../../workers/embedded';
-import { choosePorts } from '../../../workers/embedded/ports';
 import type { HealthReport, PartHealth } from '../../../workers/metrics/health';
 import { POLL_HANGS_MS, TEMPORAL_SILENT_MS } from '../../../workflows/planning/liveness';
 import { eventually } from '../../helpers/eventually';
 import { temporalAddress } from '../../helpers/database';
 import { rounds } from '../../helpers/long';
+import { freePort } from '../../helpers/machine/freePort';
 import type { PollSwallower } from '../../helpers/pollSwallower';
 import { startPollSwallower } from '../../helpers/pollSwallower';
 import type { World } from '../world';
@@ -46,7 +46,7 @@ afterAll(async () => {
 
 /** A worker that has begun to poll; answers how to ask it, part by part. */
 const startWorker = async (address: string): Promise<(part: PartHealth['part']) => Promise<PartHealth>> => {
-  const { port } = await choosePorts({ port: {} });
+  const port = await freePort();
   const env = { TEMPORAL_ADDRESS: address, MUSTER_PREFIX: `idle-${port}` };
   const worker = world.start(`worker --metrics-port ${port}`, env);
   await worker.says(/"msg":"ready"/);

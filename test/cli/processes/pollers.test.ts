@@ -1,6 +1,5 @@
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { eventually } from '../../helpers/eventually';
+import { freePort } from '../../helpers/machine/freePort';
 import type { World } from '../world';
 import { createWorld } from '../world';
 
@@ -39,12 +38,3 @@ test('a process at rest holds one open poll per handler, not ten', async () => {
   expect(all.get('activity_task')).toBeLessThanOrEqual(HANDLERS + 5);
   expect((all.get('workflow_task') ?? 0) + (all.get('sticky_workflow_task') ?? 0)).toBeLessThanOrEqual(6);
 });
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const server = createServer();
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });

@@ -1,8 +1,7 @@
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import pg from 'pg';
 import { createDatabase, temporalAddress } from '../../helpers/database';
 import { eventually } from '../../helpers/eventually';
+import { freePort } from '../../helpers/machine/freePort';
 import { startCli } from '../process';
 import type { World } from '../world';
 import { createWorld, order } from '../world';
@@ -61,7 +60,7 @@ const inBatches = async (): Promise<number> => {
 };
 
 test('--metrics-port serves the store, --sdk-metrics-port the SDK; a port that is taken ends the start [Build 11]', async () => {
-  const [port, sdkPort] = [await closedPort(), await closedPort()];
+  const [port, sdkPort] = [await freePort(), await freePort()];
   const worker = await world.worker(`--metrics-port ${port} --sdk-metrics-port ${sdkPort}`);
   const text = async (of: number): Promise<string> => (await fetch(`http://127.0.0.1:${of}/metrics`)).text();
   expect(await text(port)).toContain('muster_queued_tasks{handler="orders"}');
@@ -83,7 +82,7 @@ test('--metrics-port serves the store, --sdk-metrics-port the SDK; a port that i
 });
 
 test('what cannot be used ends it with code 3 and one readable message: database, Temporal, namespace, a newer schema [Build 7]', async () => {
-  const port = await closedPort();
+  const port = await freePort();
   const newer = await createDatabase();
   const admin = new pg.Client({ connectionString: newer.url });
   await admin.connect();
@@ -120,12 +119,3 @@ test('what cannot be used ends it with code 3 and one readable message: database
   }
   await newer.drop();
 });
-
-const closedPort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const server = createServer();
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });

@@ -1,8 +1,8 @@
 import type { AddressInfo, Server } from 'node:net';
 import { createServer } from 'node:http';
 import { httpHandler } from '../../../handlers';
-import { closedPort } from '../../handlers/downstream';
 import { eventually } from '../../helpers/eventually';
+import { freePort } from '../../helpers/machine/freePort';
 import type { TestMuster } from '../../helpers/muster';
 import { startMuster } from '../../helpers/muster';
 import { expectWhole } from '../../helpers/whole';
@@ -32,7 +32,7 @@ const unreachable = (name: string, url: string) =>
 let port: number;
 let muster: TestMuster;
 beforeAll(async () => {
-  port = await closedPort();
+  port = await freePort();
   muster = await startMuster([
     unreachable('closed', `http://127.0.0.1:${port}/batch`),
     // Reserved by RFC 2606: no resolver knows it.

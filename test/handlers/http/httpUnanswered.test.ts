@@ -1,7 +1,8 @@
 import { callHandler, httpHandler } from '../../../handlers';
 import { buildContext, errorIn, remember } from '../build';
 import type { Answer } from '../downstream';
-import { closedPort, json } from '../downstream';
+import { freePort } from '../../helpers/machine/freePort';
+import { json } from '../downstream';
 import { batch, httpCaller, items } from './httpCaller';
 import { httpConfig } from './httpConfig';
 
@@ -16,7 +17,7 @@ describe('calls without an answer (table of handlers.md)', () => {
     ['handler', { scopes: { refused: 'handler' } }],
     ['handler', { scopes: { unreachable: 'handler' } }],
   ])('refused before the request was written: same batch later, %s held with %j', async (scope, changes) => {
-    const outcome = await callAt(`http://127.0.0.1:${await closedPort()}`, changes);
+    const outcome = await callAt(`http://127.0.0.1:${await freePort()}`, changes);
     expect(outcome).toMatchObject({ kind: 'later', scope });
     expect(errorIn(outcome)).toMatch(/^not sent to http:\/\/127\.0\.0\.1:\d+: .*ECONNREFUSED/);
   });

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server } from 'node:http';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { choosePorts } from '../../../workers/embedded/ports';
 import type { UiDoor } from '../../../workers/embedded/uiDoor';
 import { openUiDoor } from '../../../workers/embedded/uiDoor';
+import { freePort } from '../../helpers/machine/freePort';
 
 /** What stands in front of the Web UI of `muster dev`, by the headers that browsers send. */
 
@@ -20,7 +20,7 @@ beforeAll(async () => {
     });
   }).listen(0, '127.0.0.1');
   await once(ui, 'listening');
-  ({ port } = await choosePorts({ port: {} }));
+  port = await freePort();
   door = await openUiDoor(port, { host: '127.0.0.1', port: (ui.address() as AddressInfo).port });
 });
 beforeEach(() => void passed.splice(0));
