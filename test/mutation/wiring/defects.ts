@@ -49,6 +49,22 @@ export const DEFECTS: readonly Defect[] = [
     test: 'test/workflows/slots/dispatch.test.ts',
   },
   {
+    system: 'grouping',
+    what: 'a dispatch with long calls offers the slots that it no longer needs to no leader that waits',
+    file: 'activities/calls/dispatchRun.ts',
+    from: 'await wakeBlockedLeaders(pool, handlerId, null, WAKE_LEASE_MS);',
+    to: '(await wakeBlockedLeaders(pool, handlerId, null, WAKE_LEASE_MS)).slice(0, 0);',
+    test: 'test/workflows/slots/dispatch.test.ts',
+  },
+  {
+    system: 'grouping',
+    what: 'a dispatch with long calls does not tell its leader that has due work of the free slots',
+    file: 'activities/calls/dispatchRun.ts',
+    from: '...(await findStarvedLeader(pool, input.leaderId))',
+    to: '...(await findStarvedLeader(pool, -1))',
+    test: 'test/workflows/slots/dispatch.test.ts',
+  },
+  {
     system: 'lanes',
     what: 'an acceptance does not free what depends on the batch',
     file: 'activities/lanes/home.ts',
@@ -71,6 +87,14 @@ export const DEFECTS: readonly Defect[] = [
     from: '(await hasUnseenWork(deps.pool, input.queuerId))',
     to: 'Boolean(hasUnseenWork) && false',
     test: 'test/lanes/takeover.test.ts',
+  },
+  {
+    system: 'lanes',
+    what: 'the last half of a refused batch is judged without the other one',
+    file: 'activities/lanes/home.ts',
+    from: 'parentId !== null ? lockPair(client, parentId, id) : null',
+    to: 'parentId === id ? lockPair(client, parentId, id) : null',
+    test: 'test/lanes/halves.test.ts',
   },
   {
     system: 'fan-outs',
