@@ -1,5 +1,4 @@
 import { inspect } from 'node:util';
-import { Client } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import pino from 'pino';
 import type { Handler } from '../../../handlers';
@@ -71,9 +70,9 @@ const run = async (
     workflowBundle: { codePath: bundle },
     leaseMs: LEASE_MS,
     shutdownGraceMs: 3_000,
+    interceptors: { client: shortRuns },
     ...options,
   });
-  node.deps.temporal = new Client({ connection, namespace: 'default', interceptors: shortRuns });
   process.on('SIGTERM', () => node.shutdown());
   const running = node.run();
   say({ ready: true });
