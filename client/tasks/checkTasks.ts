@@ -17,6 +17,7 @@ import { checkDependsOn } from './checkDependsOn';
 import { checkPriority, checkTaskTime, describe } from './describe';
 import type { Reject } from './describe';
 import { checkLabels } from './labels/check';
+import { NOT_PLAIN, plainCopy } from './calls/plainCopy';
 
 /** A task as a caller submits it. */
 export interface TaskInput<P = unknown> {
@@ -123,7 +124,8 @@ export const checkTask = (
       reject(cutText(['payload', ...path].join('.')), 'INVALID_PAYLOAD', cutText(message)); // a path may be long
     return null;
   }
-  const payload = jsonOf(parsed.value ?? null, reject);
+  const copy = plainCopy(parsed.value);
+  const payload = jsonOf(copy === NOT_PLAIN ? (parsed.value ?? null) : copy, reject);
   if (payload === null) return null;
   const size = Buffer.byteLength(payload);
   if (size > handler.maxPayloadBytes)
@@ -132,8 +134,7 @@ export const checkTask = (
       'PAYLOAD_TOO_LARGE',
       `expected at most ${handler.maxPayloadBytes} bytes of JSON, got ${size}. Store it elsewhere and submit a reference, or raise maxPayloadBytes.`,
     );
-  // The handler's functions receive what is stored: the parsed JSON.
-  const content: unknown = JSON.parse(payload);
+  const content: unknown = copy === NOT_PLAIN ? JSON.parse(payload) : copy; // what is stored
   const target = compute(() => handler.target(content), 'target', reject);
   if (target !== FAILED)
     checkText('target', 'INVALID_TARGET', target, MAX_TARGET_BYTES, reject, 'computed by the handler from the payload');
