@@ -7,7 +7,7 @@ import { choosePorts, LOOPBACK } from '../../workers/embedded/ports';
 
 const names = Array.from({ length: 100 }, (_, n) => `p${n}`);
 
-/** The least that the system gives to connections: Linux says, the others have the one of RFC 6335. */
+/** The least that the system gives to connections: Linux says it, others go by RFC 6335. */
 const leastOfConnections = (): number => {
   if (process.platform !== 'linux') return 49_152;
   return Number(readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8').split(/\s/)[0]);

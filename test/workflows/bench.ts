@@ -40,8 +40,8 @@ export interface Run {
 export interface Bench {
   database: TestDatabase;
   client: Client;
-  /** Wakes sent so far. */
-  wakes: { count: number };
+  /** Wakes sent so far, and the workflows that they were for. */
+  wakes: { count: number; ids: string[] };
   turn(
     run: Run,
     turn: number,
@@ -54,12 +54,13 @@ export interface Bench {
 
 export const openBench = async (handlers: readonly Handler[]): Promise<Bench> => {
   const database = await createDatabase();
-  const wakes = { count: 0 };
+  const wakes = { count: 0, ids: [] as string[] };
   const temporal = {
     withDeadline: (_: number, send: () => Promise<unknown>) => send(),
     workflow: {
-      signalWithStart: () => {
+      signalWithStart: (_: unknown, { workflowId }: { workflowId: string }) => {
         wakes.count++;
+        wakes.ids.push(workflowId);
         return Promise.resolve();
       },
     },

@@ -50,7 +50,7 @@ export const DEFECTS: readonly Defect[] = [
   },
   {
     system: 'grouping',
-    what: 'a dispatch with long calls offers the slots that it no longer needs to no leader that waits',
+    what: 'a dispatch with long calls offers what an ended one freed to no leader that waits',
     file: 'activities/calls/dispatchRun.ts',
     from: 'await wakeBlockedLeaders(pool, handlerId, null, WAKE_LEASE_MS);',
     to: '(await wakeBlockedLeaders(pool, handlerId, null, WAKE_LEASE_MS)).slice(0, 0);',

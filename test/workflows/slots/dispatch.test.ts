@@ -197,20 +197,25 @@ test('a dispatch that ends offers its slot to the leader that waits for one', as
   expect(await leaderIs(2)).toMatchObject({ state: 1, blocked: false });
 });
 
-test('slots that long calls no longer need are offered to another leader that waits, while a call goes on', async () => {
+test('weight that a call frees is offered to another leader that waits, while the other call goes on', async () => {
   const targets = Array.from({ length: 8 }, (_, i) => `t${i}`);
   const letGo = new Map(targets.map((target) => [target, gated(target)]));
-  const { deps } = await claimed(handler({ leaders: 2 }), ...targets);
+  const limits = { maxItems: 1, maxWeightInFlight: { perHandler: 2 } };
+  const { deps } = await claimed(
+    handler({ leaders: 2, limits, concurrency: { perTarget: 1, perHandler: 8 } }),
+    ...targets,
+  );
   const carrying = carry(deps, new AbortController().signal);
   await eventually(() => calls.length === 2);
   const other = { ...run, runId: 'other' };
   expect(await bench.turn(other, 1, { leaderId: 2 })).toMatchObject({ dispatch: null, next: 'waiting' });
   expect(await leaderIs(2)).toMatchObject({ state: 2, blocked: true });
-  const [long] = calls;
-  const before = bench.wakes.count;
-  for (const [target, open] of letGo) if (target !== long) open();
-  await eventually(() => bench.wakes.count > before, { timeoutMs: 20_000, what: 'a wake of the other leader' });
+  const before = bench.wakes.ids.length;
+  letGo.get(calls[1]!)!();
+  const woken = (): string[] => bench.wakes.ids.slice(before);
+  await eventually(() => woken().length > 0, { timeoutMs: 20_000, what: 'a wake of the other leader' });
+  expect(woken()).toContain('bench/leader/orders/1');
   expect(await leaderIs(2)).toMatchObject({ state: 1, blocked: false });
-  letGo.get(long!)!();
-  expect(await carrying).toMatchObject({ handedBack: 0 });
+  letGo.get(calls[0]!)!();
+  expect(await carrying).toMatchObject({ batches: 2 });
 });
