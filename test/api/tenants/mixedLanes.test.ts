@@ -41,29 +41,47 @@ const submit = async (handler: 'lane' | 'other', service: string): Promise<numbe
 const call = (method: 'GET' | 'POST', path: string, headers: Record<string, string> = {}) =>
   world.call(`${method} /v1/lanes/${path}`, { token, headers });
 
-test('a lane with an open batch of another handler is not theirs to see or to report lost', async () => {
+/** The answers to each verb on a lane as a whole. */
+const asWhole = async (service: string, headers: Record<string, string> = {}): Promise<number[]> => {
+  const answers = [await call('GET', service)];
+  for (const verb of ['lost', 'pause', 'resume']) answers.push(await call('POST', `${service}/${verb}`, headers));
+  return answers.map(({ status }) => status);
+};
+const [THEIRS, NOT_THEIRS] = [200, 404].map((status) => [status, status, status, status]);
+
+test('a lane with an open batch of another handler is not theirs to see, pause, resume or report lost', async () => {
   await submit('lane', 'mixed');
-  expect((await call('GET', 'mixed')).status).toBe(200);
-  expect((await call('POST', 'mixed/lost')).status).toBe(200);
+  expect(await asWhole('mixed')).toEqual(THEIRS);
   const foreign = await submit('other', 'mixed');
-  expect((await call('GET', 'mixed')).status).toBe(404);
-  expect((await call('POST', 'mixed/lost')).status).toBe(404);
+  await world.client.pauseLane('mixed', 'of other');
+  expect(await asWhole('mixed')).toEqual(NOT_THEIRS);
+  expect(await asWhole('mixed', { 'dry-run': 'true' })).toEqual(NOT_THEIRS);
+  expect(await world.client.lane('mixed')).toMatchObject({ state: 'paused', reason: 'of other' });
   await world.client.batches.cancel(foreign);
-  expect((await call('GET', 'mixed')).status).toBe(200);
+  expect(await asWhole('mixed')).toEqual(THEIRS);
   await halt(world.database.pool, 'mixed', foreign);
-  expect((await call('GET', 'mixed')).status).toBe(404); // it would tell why the other one was refused
+  expect(await asWhole('mixed')).toEqual(NOT_THEIRS); // it would tell why the other one was refused
+});
+
+test("a lane that another handler's batch halts is answered as one that is not there, and names no handler", async () => {
+  await submit('lane', 'halted');
+  await halt(world.database.pool, 'halted', await submit('other', 'halted'));
+  const skip = async (service: string) => {
+    const { status, text } = await call('POST', `${service}/skip`);
+    return [status, text.replaceAll(service, '_')];
+  };
+  expect(await skip('halted')).toEqual(await skip('none'));
 });
 
 test('a dry run of what they may do in a mixed lane shows only batches of theirs', async () => {
   const [own, foreign] = [await submit('lane', 'tried'), await submit('other', 'tried')];
-  const dry = async (path: string) => (await call('POST', path, { 'dry-run': 'true' })).body.now;
-  const shown = (now: { batches: { batch: number }[] }) => now.batches.map(({ batch }) => batch);
-  expect(shown(await dry('tried/pause'))).toEqual([own]);
+  const dry = (path: string) => call('POST', path, { 'dry-run': 'true' });
   await halt(world.database.pool, 'tried', own);
   const next = await submit('lane', 'tried');
-  expect(shown(await dry('tried/skip'))).toEqual([next]);
+  const { batches } = (await dry('tried/skip')).body.now as { batches: { batch: number }[] };
+  expect(batches.map(({ batch }) => batch)).toEqual([next]);
   await halt(world.database.pool, 'tried', foreign);
-  expect(await dry('tried/pause')).toMatchObject({ state: 'halted', reason: null });
+  expect((await dry('tried/skip')).status).toBe(404);
 });
 
 /** Between the check of a call and its work the lane continues, and halts on another batch. */

@@ -84,21 +84,16 @@ const batch: Preview = async (call) => {
 };
 
 type Shown = Awaited<ReturnType<Client['lane']>>;
-const readLane = (call: Call): Promise<Shown> => call.client.lane(named(call).service, { batches: 5 });
+const lane = (call: Call): Promise<Shown> => call.client.lane(named(call).service, { batches: 5 });
 /** Leaves out batches of handlers that are not the caller's. */
 const ownPart = ({ caller }: Call, found: Shown): Shown => ({
   ...found,
   batches: found.batches.filter((one) => isAllowed(caller.limits.handlers, one.handler)),
 });
-const lane: Preview = async (call) => {
-  const found = ownPart(call, await readLane(call));
-  // What halts it may be another handler's, and so is the reason.
-  return call.caller.limits.handlers === null || found.haltedBy === null ? found : { ...found, reason: null };
-};
 /** Refuses what the real one refuses: a decision that was meant for another batch. */
 const head: Preview = async (call) => {
   const { service, batch: meant } = named(call);
-  const found = await readLane(call);
+  const found = await lane(call);
   checkHead(service, found.haltedBy, { batch: meant });
   return ownPart(call, found);
 };

@@ -141,7 +141,7 @@ export class Bounds {
     if (mine.length < wanted.length) throw notFound('batch', wanted.join(', '));
   }
 
-  async lane(service: string): Promise<void> {
+  private async lane(service: string): Promise<void> {
     if (!service.startsWith(this.prefix)) throw notFound('lane', service);
     if (this.limits.handlers === null) return;
     const handler = (await owners.handlersOfLanes(this.pool, [service])).get(service);
@@ -186,8 +186,8 @@ export class Bounds {
   async halt(service: string): Promise<owners.Halt> {
     await this.lane(service);
     const halt = await owners.readHalt(this.pool, service);
-    if (halt === null) throw notFound('lane', service);
-    if (halt.handler !== null) this.handler(halt.handler);
+    const isMine = halt !== null && (halt.handler === null || isAllowed(this.limits.handlers, halt.handler));
+    if (!isMine) throw notFound('lane', service);
     return halt;
   }
 

@@ -41,7 +41,6 @@ const explained: Check = async (within, call) => {
 };
 const batch: Check = ({ bounds }, call) => bounds.batches([partsOf<{ batch: number }>(call).batch]);
 const bulk: Check = ({ bounds }, call) => bounds.bulk(partsOf<{ bulk: string }>(call).bulk);
-const lane: Check = ({ bounds }, call) => bounds.lane(partsOf<{ service: string }>(call).service);
 const wholeLane: Check = ({ bounds }, call) => bounds.wholeLane(partsOf<{ service: string }>(call).service);
 const execution: Check = ({ bounds }, call) => bounds.execution(partsOf<{ execution: string }>(call).execution);
 const fanout: Check = ({ bounds }, call) => bounds.fanouts([partsOf<{ fanout: string }>(call).fanout]);
@@ -225,8 +224,8 @@ export const REACH: Readonly<Record<string, Check>> = {
   resolveBatch: batch,
   listLanes,
   getLane: wholeLane,
-  pauseLane: lane,
-  resumeLane: lane,
+  pauseLane: wholeLane,
+  resumeLane: wholeLane,
   setLaneWeight: shared, // a share of what others share
   skipHead,
   fixHead,
