@@ -11,6 +11,7 @@ module.exports = {
     'client/cli/*/*.ts!', // a command loads its file when it runs
     'workers/{worker,testing}.ts!',
     'workers/build.ts!',
+    'workers/embedded/uiDoorProcess.ts!', // run by docker-compose.yml
     'workers/dashboard/main.tsx!', // what the page is built from
     'workflows/helper.ts!',
     'handlers/trials/index.ts!', // exported as temporal-muster/certify

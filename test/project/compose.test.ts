@@ -33,6 +33,7 @@ describe('docker-compose.yml [Build 9]', () => {
         'temporal-postgres',
         'temporal-schema',
         'temporal-ui',
+        'temporal-ui-door',
         'worker',
       ]),
     );

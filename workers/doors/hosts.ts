@@ -10,9 +10,11 @@ export const isOriginOf = (origin: string, host: string | null): boolean =>
 
 /**
  * Returns why a request to a server of this machine alone is refused by its Host header; null: it
- * is not. A page of some web site whose name was rebound to this machine names that site.
+ * is not. A page of some web site whose name was rebound to this machine names that site. `others`:
+ * names that a proxy of the operator may pass on, in small letters.
  */
-export const refusalOfHost = (host: string | undefined): string | null => {
+export const refusalOfHost = (host: string | undefined, others: readonly string[] = []): string | null => {
   const name = nameInHost(host ?? '');
-  return isLoopback(name) ? null : `Host: expected this machine (localhost, 127.0.0.1), got ${JSON.stringify(name)}.`;
+  if (isLoopback(name) || others.includes(name.toLowerCase())) return null;
+  return `Host: expected this machine (localhost, 127.0.0.1), got ${JSON.stringify(name)}.`;
 };

@@ -5,8 +5,8 @@ import { isOriginOf, refusalOfHost } from '../doors/hosts';
 import { LOOPBACK } from './ports';
 
 /**
- * Stands in front of the dev server's Web UI, which answers any name: a page of a web site whose
- * name was rebound to this machine could read workflows, and signal and terminate them.
+ * Stands in front of Temporal's Web UI, which answers any name: a page of a web site whose name was
+ * rebound to this machine could read workflows, and signal and terminate them.
  */
 
 const CONNECTIONS = 200;
@@ -15,13 +15,28 @@ export interface UiDoor {
   close(): void;
 }
 
+export interface UiDoorOptions {
+  /** Where it listens; default: on the loopback. */
+  address?: string;
+  /** Names that it answers beside those of this machine, in small letters; default: none. */
+  names?: readonly string[];
+}
+
 /**
  * Listens on a port of this machine, and passes on to the UI what a browser on it asked for.
  * Rejects if the port is taken.
  */
-export const openUiDoor = async (port: number, ui: { host: string; port: number }): Promise<UiDoor> => {
-  const server = createDoor((request, response) => pass(ui, request, response), CONNECTIONS);
-  await listen(server, port);
+export const openUiDoor = async (
+  port: number,
+  ui: { host: string; port: number },
+  { address = LOOPBACK, names = [] }: UiDoorOptions = {},
+): Promise<UiDoor> => {
+  const server = createDoor((request, response) => {
+    const refusal = refusalOf(request, names);
+    if (refusal === null) pass(ui, request, response);
+    else response.writeHead(403, { 'content-type': 'text/plain', connection: 'close' }).end(`${refusal}\n`);
+  }, CONNECTIONS);
+  await listen(server, port, address);
   return {
     close: () => {
       server.close();
@@ -30,18 +45,13 @@ export const openUiDoor = async (port: number, ui: { host: string; port: number 
   };
 };
 
-const listen = (server: Server, port: number): Promise<void> =>
+const listen = (server: Server, port: number, address: string): Promise<void> =>
   new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, LOOPBACK, () => resolve());
+    server.listen(port, address, () => resolve());
   });
 
 const pass = (ui: { host: string; port: number }, request: IncomingMessage, response: ServerResponse): void => {
-  const refusal = refusalOf(request);
-  if (refusal !== null) {
-    response.writeHead(403, { 'content-type': 'text/plain', connection: 'close' }).end(`${refusal}\n`);
-    return;
-  }
   const { method, url, headers } = request;
   const asked = askUi({ ...ui, method, path: url, headers }, (answer) => {
     response.writeHead(answer.statusCode!, answer.headers);
@@ -54,8 +64,8 @@ const pass = (ui: { host: string; port: number }, request: IncomingMessage, resp
 };
 
 /** Returns why a request is refused; null: it is not. */
-const refusalOf = ({ method, headers }: IncomingMessage): string | null => {
-  const otherHost = refusalOfHost(headers.host);
+const refusalOf = ({ method, headers }: IncomingMessage, names: readonly string[]): string | null => {
+  const otherHost = refusalOfHost(headers.host, names);
   if (otherHost !== null) return otherHost;
   const { host = '', origin } = headers;
   // A WebSocket tells nothing else of its page.

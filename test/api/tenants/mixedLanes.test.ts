@@ -49,7 +49,7 @@ const asWhole = async (service: string, headers: Record<string, string> = {}): P
 };
 const [THEIRS, NOT_THEIRS] = [200, 404].map((status) => [status, status, status, status]);
 
-test('a lane with an open batch of another handler is not theirs to see, pause, resume or report lost', async () => {
+test('a lane with an open batch of another handler is not theirs to see or steer', async () => {
   await submit('lane', 'mixed');
   expect(await asWhole('mixed')).toEqual(THEIRS);
   const foreign = await submit('other', 'mixed');
@@ -63,7 +63,7 @@ test('a lane with an open batch of another handler is not theirs to see, pause, 
   expect(await asWhole('mixed')).toEqual(NOT_THEIRS); // it would tell why the other one was refused
 });
 
-test("a lane that another handler's batch halts is answered as one that is not there, and names no handler", async () => {
+test("a lane that another handler's batch halts is answered as none, and names no handler", async () => {
   await submit('lane', 'halted');
   await halt(world.database.pool, 'halted', await submit('other', 'halted'));
   const skip = async (service: string) => {

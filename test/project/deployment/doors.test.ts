@@ -21,7 +21,7 @@ test('what is published, and to which address: four ports, to the loopback only'
     // For clients on this machine that wake workers, and the `temporal` command line. It has no
     // authentication: the file says so beside it.
     temporal: ['127.0.0.1:7233 -> 7233'],
-    'temporal-ui': ['127.0.0.1:8080 -> 8080'],
+    'temporal-ui-door': ['127.0.0.1:8080 -> 8080'],
     // For clients on this machine that submit. It asks for a password.
     postgres: ['127.0.0.1:5432 -> 5432'],
     api: ['127.0.0.1:8088 -> 8080'],
@@ -36,7 +36,7 @@ test('Temporal asks for no credentials, which its place in the file says, with w
   const onNetwork = (network: string): string[] =>
     services.filter(([, { networks }]) => networks.includes(network)).map(([name]) => name);
   expect(onNetwork('control').sort()).toEqual(
-    ['api', 'temporal', 'temporal-namespace', 'temporal-ui', 'worker', 'worker-previous'].sort(),
+    ['api', 'temporal', 'temporal-namespace', 'temporal-ui', 'temporal-ui-door', 'worker', 'worker-previous'].sort(),
   );
   // The database of Temporal is on one that nothing leaves and nothing else is on.
   expect(compose.networks['temporal-store']).toEqual({ internal: true });

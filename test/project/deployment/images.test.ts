@@ -23,7 +23,7 @@ test('both stages are of the one image, which a build argument gives with its di
   // An argument before the first FROM is what FROM may use.
   expect(dockerfile.indexOf('ARG NODE_IMAGE=')).toBeLessThan(dockerfile.indexOf('FROM '));
   const built = services.filter(([, { build }]) => build !== undefined);
-  expect(built.map(([name]) => name).sort()).toEqual(['api', 'migrate', 'worker']);
+  expect(built.map(([name]) => name).sort()).toEqual(['api', 'migrate', 'temporal-ui-door', 'worker']);
   const [, own] = /^ARG NODE_IMAGE=(.*)$/m.exec(dockerfile)!;
   for (const [, { build }] of built)
     expect(build).toEqual({ context: '.', args: { NODE_IMAGE: `\${NODE_IMAGE:-${own}}` } });
