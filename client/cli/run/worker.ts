@@ -41,7 +41,7 @@ export const workerCommand = (): Command =>
     .option('--callback-port <port>', 'port for downstream callbacks (completion by HTTP); 0: any free port')
     .option('--callback-host <host>', 'address of the callback port (default: 127.0.0.1)')
     .option('--callback-url <url>', 'URL under which downstreams reach the callback port')
-    .option('--sdk-metrics-port <port>', "serve the Temporal SDK's metrics on this port", portOption)
+    .option('--sdk-metrics-port <port>', "serve the Temporal SDK's metrics on this port, for any Host", portOption)
     .option('--max-connections <n>', 'database connections, plus one for heartbeats (default: 20)')
     .option('--max-cached-workflows <n>', 'workflow runs kept in memory; others are replayed (default: 500)')
     .addOption(
