@@ -16,6 +16,7 @@ import { inTransaction } from '../../postgres/pool';
 import { leaderIndex } from '../../workflows/planning/grouping/hash';
 import { checkApproachChange } from '../../workflows/planning/lanes/approaches';
 import { InvalidArgumentError, MusterError } from '../errors';
+import type { AdmitLanes } from '../tasks/submitResult';
 
 interface Wanted {
   service: string;
@@ -44,11 +45,18 @@ export class LaneBindings {
    * Registers new lanes and binds targets to their lanes, in separate commits. Returns the lane of
    * each wanted entry, in order.
    */
-  async bind(pool: Pool, handler: Contract, handlerId: number, wanted: readonly Wanted[]): Promise<number[]> {
+  async bind(
+    pool: Pool,
+    handler: Contract,
+    handlerId: number,
+    wanted: readonly Wanted[],
+    admit?: AdmitLanes,
+  ): Promise<number[]> {
     this.forgetIfMany();
     const { lanes: known, bound } = this;
     const keyOf = (service: string): string => `${handler.name}\n${service}`;
-    const missing = [...new Set(wanted.map(({ service }) => service))].filter((one) => !known.has(keyOf(one)));
+    const services = [...new Set(wanted.map(({ service }) => service))];
+    const missing = services.filter((one) => !known.has(keyOf(one)));
     if (missing.length > 0) {
       missing.sort();
       const lanes = await withRetries(() =>
@@ -58,6 +66,8 @@ export class LaneBindings {
       await takeRules(pool, handler, handlerId, missing);
       for (const lane of lanes) known.set(keyOf(lane.service), lane.id);
     }
+    // Two handlers may have begun at once: whose the lanes are is known from here on.
+    await admit?.(services);
     const laneOf = (service: string): number => known.get(keyOf(service))!;
     const unbound = new Map(wanted.filter(({ targetId }) => !bound.has(targetId)).map((one) => [one.targetId, one]));
     const free = [...unbound.values()].sort((a, b) => a.targetId - b.targetId);

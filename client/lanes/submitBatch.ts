@@ -18,7 +18,7 @@ import { joinTransaction } from '../transactions/join';
 import type { BatchInput, CheckedBatch } from './checkBatch';
 import { checkBatch } from './checkBatch';
 import { InvalidArgumentError, InvalidTaskError, MusterError } from '../errors';
-import type { Admit } from '../tasks/submitResult';
+import type { Admit, AdmitLanes } from '../tasks/submitResult';
 import type { BoundTarget, TaskInserter } from '../tasks/taskInserter';
 import { findKnown, isSamePayload } from '../tasks/repeats';
 import { keepObjects, noting } from '../transactions/keptObjects';
@@ -41,6 +41,12 @@ export interface SubmitBatchOptions {
    * @internal
    */
   admit?: Admit;
+  /**
+   * As of `SubmitOptions`.
+   *
+   * @internal
+   */
+  admitLanes?: AdmitLanes;
 }
 
 /** A batch that its lane has accepted. */
@@ -118,7 +124,7 @@ export const storeBatches = async (
   const registry = inserter.registry(options.tx);
   const sealed = await sealBatches(inserter.sealer, handler, batches, noting(registry, inserter.sealer));
   return inserter.targets.use(async () => {
-    const bound = await inserter.bindLanes(registry, handler, batches);
+    const bound = await inserter.bindLanes(registry, handler, batches, options.admitLanes);
     const recipients = new Map<CheckedBatch, (number | null)[]>();
     for (const batch of batches) recipients.set(batch, await inserter.recipients.idsOf(registry, batch.tasks));
     const laneIds = [...new Set(bound.map((one) => one.laneId))];

@@ -27,6 +27,13 @@ export interface SubmitOptions {
    * @internal
    */
   admit?: Admit;
+  /**
+   * Called with the lanes' services once the lanes are registered, before anything is bound to them
+   * or written; what it throws refuses the call.
+   *
+   * @internal
+   */
+  admitLanes?: AdmitLanes;
 }
 
 /** What is known of a task before it is stored. */
@@ -44,6 +51,9 @@ export interface Checked {
 
 /** Refuses tasks by throwing; `keys`: the state keys of the batches that they are in. */
 export type Admit = (tasks: readonly Checked[], keys?: readonly string[]) => Promise<void>;
+
+/** Refuses lanes by throwing. What is registered, and whose it is, does not change any more. */
+export type AdmitLanes = (services: readonly string[]) => Promise<void>;
 
 /** What a commit has given work to. */
 export interface Rung {

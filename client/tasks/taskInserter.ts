@@ -26,6 +26,7 @@ import { storeInTheirs } from './storeInTheirs';
 import { storeWithDependents } from './storeDependents';
 import { serviceOf, storeInLanes } from '../lanes/submitInLane';
 import type { CheckedTask } from './checkTasks';
+import type { AdmitLanes } from './submitResult';
 import type { TaskProblem } from '../errors';
 import { InvalidTaskError } from '../errors';
 
@@ -63,6 +64,7 @@ interface StoreOptions {
   partial: boolean;
   tx?: Queryable;
   trace?: string | null;
+  admitLanes?: AdmitLanes;
 }
 
 interface InserterOptions {
@@ -144,7 +146,9 @@ export class TaskInserter {
     const { ids, lookedUpAtMs } = await this.targets.of(registry, handler, row, distinct);
     const check = (db: Queryable): Promise<void> => checkBacklog(db, inQueues, handler, row.id, distinct, ids);
     if (options.tx === undefined && !handler.ordered) await check(this.pool);
-    const lanes = handler.ordered ? await this.lanesOf(registry, handler, row, distinct, ids) : null;
+    const lanes = handler.ordered
+      ? await this.lanesOf(registry, handler, row, distinct, ids, options.admitLanes)
+      : null;
     const recipientIds = await this.recipients.idsOf(registry, distinct);
     const { trace = null } = options;
     const rows = newTasks(handler, distinct, { payloads, targetIds: ids, recipientIds, trace });
@@ -211,6 +215,7 @@ export class TaskInserter {
     registry: Pool,
     handler: Contract,
     batches: readonly { service: string; target: string; tasks: readonly CheckedTask[] }[],
+    admitLanes?: AdmitLanes,
   ): Promise<BoundTarget[]> {
     const row = await this.handlerRow(registry, handler);
     const { ids: targets, lookedUpAtMs } = await this.targets.of(
@@ -224,6 +229,7 @@ export class TaskInserter {
       handler,
       row.id,
       batches.map(({ service, target }) => ({ service, target, targetId: targets.get(target)! })),
+      admitLanes,
     );
     return bound.map((laneId, i) => {
       const targetId = targets.get(batches[i]!.target)!;
@@ -238,6 +244,7 @@ export class TaskInserter {
     row: HandlerRow,
     tasks: readonly CheckedTask[],
     ids: ReadonlyMap<string, number>,
+    admitLanes: AdmitLanes | undefined,
   ): Promise<number[]> {
     const targets = tasks.map(({ target }) => ({ target, targetId: ids.get(target)! }));
     if (handler.service === undefined) return this.lanes.find(registry, handler, targets);
@@ -245,7 +252,7 @@ export class TaskInserter {
       ...targets[i]!,
       service: serviceOf(handler, targets[i]!.target, payload),
     }));
-    return this.lanes.bind(registry, handler, row.id, wanted);
+    return this.lanes.bind(registry, handler, row.id, wanted, admitLanes);
   }
 
   /** Returns the pool that registers what is new: for a caller's transaction, or for none. */

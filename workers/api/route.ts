@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
 import type { Client } from '../../client/client';
-import type { Admit } from '../../client/tasks/submitResult';
+import type { Admit, AdmitLanes } from '../../client/tasks/submitResult';
 import type { Scope } from '../../postgres/api/token';
 import type { Queryable } from '../../postgres/pool';
 import type { ProblemName } from './problem';
@@ -27,6 +27,8 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   prefix?: string;
   /** Holds a limited token's tasks to its tenant's quotas. */
   admit?: Admit;
+  /** Holds them to lanes of its handlers. */
+  admitLanes?: AdmitLanes;
   operator: OperatorLimits;
   caller: Caller;
   /** Aborted when the caller is gone or no longer admitted, or this process stops. */

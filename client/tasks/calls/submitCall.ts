@@ -93,6 +93,7 @@ const storeAll = async ({ connection, handler, checks, options }: Call, trace: s
   const { accepted, repeated, refused, ...rung } = await connection.inserter.store(handler, checked, {
     partial: options.partial ?? false,
     ...(options.tx === undefined ? {} : { tx: options.tx }),
+    ...(options.admitLanes === undefined ? {} : { admitLanes: options.admitLanes }),
     trace,
   });
   return { accepted, repeated, refused: [...problems, ...refused], rung };

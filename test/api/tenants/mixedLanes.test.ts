@@ -2,7 +2,9 @@ import type { Scope } from '../../../postgres/api/token';
 import { insertToken } from '../../../postgres/api/token';
 import { defineHandler } from '../../../handlers';
 import type { Call } from '../../../workers/api/route';
+import { batchRoutes } from '../../../workers/api/routes/batches';
 import { laneRoutes } from '../../../workers/api/routes/lanes';
+import { taskRoutes } from '../../../workers/api/routes/tasks';
 import type { Quotas } from '../../../workers/api/tenants/quotas';
 import { within } from '../../../workers/api/tenants/within';
 import { hashToken, newToken } from '../../../workers/api/tokens';
@@ -98,6 +100,38 @@ const raced = async (
   const made = { params: { service: id }, body, client } as unknown as Call;
   return { batch: foreign, result: within(late, limits, { pool: database.pool, quotas: {} as Quotas }).run(made) };
 };
+/** Between the check of a submit into a new lane and its work another handler takes that name. */
+const beaten = (id: 'submitBatches' | 'submitTasks', service: string, more: object): Promise<unknown> => {
+  const route = [...batchRoutes, ...taskRoutes].find((one) => one.id === id)!;
+  const late = (made: Call): Call => ({
+    ...made,
+    admit: async (...args) => (await made.admit?.(...args), void (await submit('other', service))),
+  });
+  const { client, database } = world;
+  const limits = { tenant: null, handlers: HANDLERS };
+  const [tasks, batches] = [items(service, `${service} t`), [{ service, items: items(service, `${service} b`) }]];
+  const made = {
+    params: { handler: 'lane' },
+    body: { ...more, tasks, batches },
+    client,
+    operator: {},
+  } as unknown as Call;
+  const run = (call: Call) => route.run(late(call));
+  return within({ ...route, run }, limits, { pool: database.pool, quotas: {} as Quotas }).run(made);
+};
+
+test.each([
+  ['submitBatches', {}],
+  ['submitTasks', {}],
+  ['submitTasks', { partial: true }],
+] as const)('%s puts nothing into a new lane that another handler took at the same time', async (id, more) => {
+  const service = `new ${id} ${JSON.stringify(more)}`;
+  await expect(beaten(id, service, more)).rejects.toMatchObject({ problem: 'not-found' });
+  expect(await world.client.lane(service)).toMatchObject({ depth: 1, batches: [{ handler: 'other' }] });
+  const bound = `select from target t join handler h on h.id = t.handler_id
+    where h.name = 'lane' and t.key = $1 and t.lane_id is not null`;
+  expect((await world.database.pool.query(bound, [service])).rows).toEqual([]); // it would be for good
+});
 const haltedBy = async (service: string): Promise<number | null> => (await world.client.lane(service)).haltedBy;
 
 test.each([

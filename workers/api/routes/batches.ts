@@ -32,11 +32,12 @@ const submit = route({
   problems: ['not-found', 'id-conflict', 'conflict', 'refused', 'backlogged', 'quota'],
   keyed: 'tx',
   isHeavy: () => true,
-  run: async ({ client, params: { handler }, body, tx, admit, afterCommit, operator, traceparent }) => {
+  run: async ({ client, params: { handler }, body, tx, admit, admitLanes, afterCommit, operator, traceparent }) => {
     for (const [index, { items }] of body.batches.entries())
       refuseWorkflows(operator, callbacksOf(items, `batches[${index}].items`));
     const batches = await client.submitBatches(handler, body.batches, {
       ...(admit === undefined ? {} : { admit }),
+      ...(admitLanes === undefined ? {} : { admitLanes }),
       ...(tx === undefined ? {} : { tx }),
       ...(traceparent === undefined ? {} : { traceparent }),
     });

@@ -66,11 +66,22 @@ const submit = route({
     const tasks = (body as { tasks?: unknown } | undefined)?.tasks;
     return Array.isArray(tasks) && tasks.length >= COPY_FROM;
   },
-  run: async ({ client, params, body: { tasks, partial = false }, tx, admit, afterCommit, operator, traceparent }) => {
+  run: async ({
+    client,
+    params,
+    body: { tasks, partial = false },
+    tx,
+    admit,
+    admitLanes,
+    afterCommit,
+    operator,
+    traceparent,
+  }) => {
     refuseWorkflows(operator, callbacksOf(tasks, 'tasks'));
     const submitted = await client.submit(params.handler, tasks, {
       partial,
       ...(admit === undefined ? {} : { admit }),
+      ...(admitLanes === undefined ? {} : { admitLanes }),
       ...(tx === undefined ? {} : { tx }),
       ...(traceparent === undefined ? {} : { traceparent }),
     });

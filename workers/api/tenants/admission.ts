@@ -41,12 +41,23 @@ export const keysOfTasks = (handler: Contract, tasks: readonly Checked[]): strin
     return [task.key ?? '', ...reads, ...writes];
   });
 
-/**
- * Returns what holds the tasks of a limited token to its tenant's quotas and its own lanes. The
- * first batch of a target binds it to a lane for good: where the handler does not say to which, a
- * tenant could take the targets of others.
- */
+/** Returns what holds the tasks of a limited token to its tenant's quotas and its own lanes. */
 export const admission = (
+  within: Within,
+  call: Call,
+  name: string,
+  besides?: (handler: Contract, tasks: readonly Checked[]) => readonly string[],
+): Pick<Call, 'admit' | 'admitLanes'> => ({
+  ...ofTasks(within, call, name, besides),
+  // Of two handlers that begin a lane at once, one is its handler: only then is it known which.
+  admitLanes: (services) => within.bounds.lanes(services),
+});
+
+/**
+ * The first batch of a target binds it to a lane for good: where the handler does not say to which,
+ * a tenant could take the targets of others.
+ */
+const ofTasks = (
   { bounds, quotas }: Within,
   { client }: Call,
   name: string,
