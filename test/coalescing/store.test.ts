@@ -4,6 +4,7 @@ import { DEFAULT_NODE_SETTINGS } from '../../activities/nodes/settings';
 import { createClient } from '../../client';
 import type { TaskInput } from '../../client';
 import type { HandlerOptions } from '../../handlers';
+import { upsertTenant } from '../../postgres/api/tenant';
 import { readForming } from '../../postgres/dashboard/forming';
 import { findHandler, registerHandler } from '../../postgres/grouping/handler';
 import { lowerDue } from '../../postgres/grouping/ring';
@@ -93,6 +94,24 @@ test('a full batch is due at once, and full is of those that are sent', async ()
   expect(told).toEqual(['1', '2', '4']);
   expect(await query(`select reason, n from batch`)).toMatchObject([{ reason: 0 /* size */, n: 2 }]);
   expect(await dueInMs()).toBeNull();
+});
+
+test("the error of a tenant's task names no task that is not the tenant's", async () => {
+  const limits = { maxQueued: null, maxBytes: null, maxTargets: null, maxExecutions: null, maxItems: null };
+  await upsertTenant(shop.pool, 'acme', limits);
+  const keys = { a: ['acme/1', 'rival/2'], b: ['acme/3', 'acme/4'], c: ['rival/5', 'acme/6'], d: ['acme', 'rival/7'] };
+  for (const [key, ids] of Object.entries(keys))
+    await shop.client.submit(
+      'items',
+      ids.map((id) => item(id, key)),
+    );
+  await claim();
+  expect(await ends()).toEqual([
+    'acme/1: superseded by task (of another tenant)',
+    'acme/3: superseded by task acme/4',
+    'rival/5: superseded by task acme/6', // no tenant is named rival
+    'acme: superseded by task rival/7',
+  ]);
 });
 
 const sized = ({ note }: Item): number => Number(note);

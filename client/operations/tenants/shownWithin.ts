@@ -1,9 +1,8 @@
 import type { ExplainRow } from '../../../postgres/operations/explain';
+import { OF_ANOTHER_TENANT } from '../../../workflows/planning/grouping/coalescing';
 
 /** What of the facts about a task a caller sees whose names begin with a prefix: a tenant. */
 
-/** What is said in place of the id of a task that the caller may not see. */
-const NOT_SHOWN = '(of another tenant)';
 /** What is said in place of who set a limit. */
 const BY_OPERATOR = 'an operator';
 
@@ -24,7 +23,7 @@ export const shownWithin = (row: ExplainRow, prefix: string): ExplainRow => {
 
 const named = (queued: ExplainRow['queued'], prefix: string): ExplainRow['queued'] => {
   if (queued === null) return null;
-  const shown = (id: unknown): unknown => (typeof id === 'string' && !id.startsWith(prefix) ? NOT_SHOWN : id);
+  const shown = (id: unknown): unknown => (typeof id === 'string' && !id.startsWith(prefix) ? OF_ANOTHER_TENANT : id);
   return { ...queued, keyHolder: shown(queued['keyHolder']), successor: shown(queued['successor']) };
 };
 

@@ -9,6 +9,9 @@ export const COALESCE_PREFIX = 'coalesce:';
 /** Begins the error of a task that is not sent; the id of the task that goes for it follows. */
 export const SUPERSEDED_BY = 'superseded by task ';
 
+/** What is said in place of the id of a task to a tenant whose task it is not. */
+export const OF_ANOTHER_TENANT = '(of another tenant)';
+
 /** How many waiting tasks a batch collects that is not full: per task of a full one, and more. */
 export const COLLECTED = { perItem: 4, more: 1_000, most: 20_000 } as const;
 
