@@ -1,7 +1,7 @@
 import type { ExplainRow } from '../../../postgres/operations/explain';
 import { OF_ANOTHER_TENANT } from '../../../workflows/planning/grouping/coalescing';
 
-/** What of the facts about a task a caller sees whose names begin with a prefix: a tenant. */
+/** What of a task or batch a caller sees whose names begin with a prefix: a tenant. */
 
 /** What is said in place of who set a limit. */
 const BY_OPERATOR = 'an operator';
@@ -20,6 +20,10 @@ export const shownWithin = (row: ExplainRow, prefix: string): ExplainRow => {
     target: { ...row.target, ...unsigned(row.target, ['limitsSet']) },
   };
 };
+
+/** Leaves out where the handler's code threw. */
+export const batchWithin = <T extends { stack: string | null }>(view: T, prefix: string): T =>
+  prefix === '' ? view : { ...view, stack: null };
 
 const named = (queued: ExplainRow['queued'], prefix: string): ExplainRow['queued'] => {
   if (queued === null) return null;

@@ -3,7 +3,7 @@ import { insertToken } from '../../../postgres/api/token';
 import { hashToken, newToken } from '../../../workers/api/tokens';
 import { eventually } from '../../helpers/eventually';
 import type { ApiWorld } from '../world';
-import { openWorld } from '../world';
+import { items, openWorld } from '../world';
 
 /** Tenants that share a handler share keys of its tasks, and targets; and no id of a task. */
 
@@ -80,6 +80,32 @@ test('an explanation tells a tenant neither who set a limit nor where the code t
   expect(await explain(ofAll)).toMatch(/code\.js/);
   expect(await explain(token)).toContain('an operator');
   expect(await explain(token)).not.toMatch(/@|code\.js/);
+});
+
+test("a tenant's batch in a lane does not tell it where the handler's code threw", async () => {
+  const { pool } = world.database;
+  const [token, ofAll] = [newToken(), await world.token('read', 'submit', 'operate')];
+  const scopes = ['read', 'submit'] as const;
+  await insertToken(pool, { name: 'acme batch', hash: hashToken(token), scopes, tenant: 'acme' });
+  await eventually(async () => (await world.call('GET /v1/tasks/acme%2Fnone', { token })).status === 404);
+  const { batch } = await world.client.batches.submit('lane', 'acme/thrown', items('acme/thrown', 'acme/b'));
+  await pool.query(
+    `with f as (
+       insert into fault (handler_id, stack, at)
+       select id, 'at secret (/srv/code.js:1:1)', clock() from handler where name = 'lane' returning id)
+     update batch set error = 'no', fault_attempt = attempt, fault_id = (select id from f) where id = $1`,
+    [batch],
+  );
+  const seenBy = async (by: string) => {
+    const dry = { token: by, body: {}, headers: { 'dry-run': 'true' } };
+    const read = await world.call(`GET /v1/batches/${batch}`, { token: by });
+    return [read, await world.call(`POST /v1/batches/${batch}/cancel`, dry)].map(({ status, text }) => {
+      expect([status, text]).toEqual([200, expect.stringContaining('"error":"no"')]);
+      return text.includes('code.js');
+    });
+  };
+  expect(await seenBy(ofAll)).toEqual([true, true]);
+  expect(await seenBy(token)).toEqual([false, false]);
 });
 
 test('a conflict of ids names no handler that the token may not see', async () => {

@@ -11,6 +11,7 @@ import type { LastingOptions, LimitSettings } from '../../../client/limits/check
 import type { SharedLimitSettings } from '../../../client/limits/checkShared';
 import type { RedriveOptions } from '../../../client/operations/redrive';
 import { findSeqs } from '../../../client/operations/redrive';
+import { batchWithin } from '../../../client/operations/tenants/shownWithin';
 import { findScope } from '../../../client/operations/scope';
 import type { TaskInput } from '../../../client/tasks/checkTasks';
 import { checkTask } from '../../../client/tasks/checkTasks';
@@ -80,7 +81,7 @@ const batch: Preview = async (call) => {
   const { batch: id } = named(call);
   const found = await call.client.batch(id, { members: MOST_NAMED });
   if (found === null) throw new NotFoundError('batch', String(id), 'It does not exist, or it was deleted.');
-  return found;
+  return batchWithin(found, call.prefix ?? '');
 };
 
 type Shown = Awaited<ReturnType<Client['lane']>>;

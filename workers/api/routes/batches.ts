@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { NotFoundError } from '../../../client/errors';
 import { MAX_BATCHES } from '../../../client/lanes/submitBatch';
+import { batchWithin } from '../../../client/operations/tenants/shownWithin';
 import * as contracts from '../../../workflows/contracts/batch';
 import { laneBatchView } from '../../../workflows/contracts/lane';
 import {
@@ -83,7 +84,8 @@ const get = route({
   answer: { status: 200, schema: contracts.batchView, description: 'The batch' },
   problems: ['not-found'],
   isLarge: true,
-  run: async ({ client, params: { batch }, query }) => found(await client.batch(batch, query), 'batch', batch),
+  run: async ({ client, params: { batch }, query, prefix = '' }) =>
+    batchWithin(found(await client.batch(batch, query), 'batch', batch), prefix),
 });
 
 const status = route({

@@ -39,7 +39,11 @@ const explained: Check = async (within, call) => {
   await task(within, call);
   return { ...call, prefix: within.bounds.prefix };
 };
-const batch: Check = ({ bounds }, call) => bounds.batches([partsOf<{ batch: number }>(call).batch]);
+/** Code of the handler is the operator's. */
+const batch: Check = async ({ bounds }, call) => {
+  await bounds.batches([partsOf<{ batch: number }>(call).batch]);
+  return { ...call, prefix: bounds.prefix };
+};
 const bulk: Check = ({ bounds }, call) => bounds.bulk(partsOf<{ bulk: string }>(call).bulk);
 const wholeLane: Check = ({ bounds }, call) => bounds.wholeLane(partsOf<{ service: string }>(call).service);
 const execution: Check = ({ bounds }, call) => bounds.execution(partsOf<{ execution: string }>(call).execution);
