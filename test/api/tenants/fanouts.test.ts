@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { upsertTenant } from '../../../postgres/api/tenant';
 import { insertToken } from '../../../postgres/api/token';
 import { idOfKey } from '../../../workers/api/idempotency';
@@ -6,7 +7,10 @@ import { hashToken, newToken } from '../../../workers/api/tokens';
 import type { ApiWorld } from '../world';
 import { openWorld } from '../world';
 
-/** The id of a fan-out is taken by who opens it first, and no other caller has that fan-out. */
+/**
+ * The id of a fan-out is taken by who opens it first, and no other caller has that fan-out; and a
+ * caller that holds the store up holds up no other one.
+ */
 
 const NO_LIMITS = { maxQueued: null, maxBytes: null, maxTargets: null, maxExecutions: null, maxItems: null };
 
@@ -62,4 +66,39 @@ test('nor does a tenant have one of no tenant', async () => {
   expect((await open('acme', { id })).status).toBe(404);
   await expect(world.client.openFanout({ id, tenant: 'acme' })).rejects.toThrow('opened for another tenant');
   expect((await world.client.openFanout({ id })).id).toBe(id);
+});
+
+const ids = (n: number): string[] => Array.from({ length: n }, (_, at) => `acme/${at}`);
+test('calls that name many things take turns, as they hold a connection for long', () => {
+  const many = (n: number) => ({ items: ids(n), ids: ids(n), arguments: ids(n).map((one) => [one]) });
+  const heavy = (body: unknown) => world.api.routes.filter(({ isHeavy }) => isHeavy?.(body)).map(({ id }) => id);
+  const always = ['submitBatches', 'dryRunBulk'];
+  for (const few of [many(499), { items: 499 }, undefined, null, {}, { items: 'x', ids: {} }])
+    expect(heavy(few).sort()).toEqual([...always].sort());
+  const lists = ['addItems', 'ackItems', 'reopenItems', 'readItems', 'lookUpTasks', 'cancelTasks', 'resolveTasks'];
+  expect(heavy(many(500)).sort()).toEqual([...always, ...lists, 'execute'].sort());
+  expect(heavy({ items: 500 })).toContain('addItems');
+});
+
+test.each<[string, string, object]>([
+  ['POST /v1/fanouts/*/items', 'segment', { items: 20_000 }],
+  ['POST /v1/tasks:cancel', 'task', { ids: ids(500) }],
+])('while all that a caller asks by %s waits for the store, another one is answered', async (route, table, body) => {
+  const fanout = (await open('acme', {})).body.id as string;
+  const holder = await world.database.pool.connect();
+  try {
+    await holder.query('begin');
+    await holder.query(`lock table ${table} in access exclusive mode`);
+    const asked = { token: tokens.acme, body };
+    const all = Array.from({ length: 12 }, () => world.call(route.replace('*', fanout), asked));
+    await sleep(150);
+    const signal = AbortSignal.timeout(3_000);
+    const other = await world.call(`GET /v1/fanouts/${randomUUID()}`, { token: tokens.rival, signal });
+    expect(other.status).toBe(404);
+    await holder.query('rollback');
+    expect((await Promise.all(all)).filter(({ status }) => status >= 300)).toEqual([]);
+  } finally {
+    await holder.query('rollback');
+    holder.release();
+  }
 });

@@ -10,7 +10,7 @@ import { eventRoute, route } from '../route';
 import { events, waited } from '../streams';
 import type { OperatorLimits } from './operator';
 import { refuseAbove } from './operator';
-import { isWaiting, serverEvent, waitQuery } from './parts';
+import { hasMany, isWaiting, serverEvent, waitQuery } from './parts';
 
 const tag = 'Executions';
 const params = z.object({ execution: contracts.executionId });
@@ -27,6 +27,7 @@ const start = route({
   description:
     'Returns as soon as the list is stored; follow the execution by its request_id. `code` and `message` say whether nodes can run it now.',
   body: contracts.executeRequest,
+  isHeavy: hasMany('arguments'),
   answer: { status: 202, schema: contracts.executeAnswer, description: 'Accepted' },
   problems: ['id-conflict', 'conflict', 'quota', 'refused'],
   keyed: 'id',

@@ -9,7 +9,7 @@ import { count } from '../../../workflows/contracts/fields';
 import { eventRoute, route } from '../route';
 import { events, waited } from '../streams';
 import { refuseWorkflows } from './operator';
-import { isWaiting, serverEvent, waitQuery } from './parts';
+import { hasMany, isWaiting, serverEvent, waitQuery } from './parts';
 
 const tag = 'Fan-outs';
 const params = z.object({ fanout: contracts.fanoutId });
@@ -93,6 +93,7 @@ const add = route({
   description: 'Refused once the fan-out is sealed. May be repeated with your own `key` or an Idempotency-Key.',
   params,
   body: contracts.fanoutAdd,
+  isHeavy: hasMany('items'),
   answer: { status: 201, schema: contracts.addedItems, description: 'Added' },
   problems: ['not-found', 'conflict', 'quota'],
   keyed: 'id',
@@ -127,6 +128,7 @@ const ack = route({
   summary: `Ack up to ${MAX_ACK_IDS} items of one or more fan-outs, in any order, any number of times`,
   description: 'Invalid ids are reported, and then no item of the call is acked.',
   body: contracts.itemIds,
+  isHeavy: hasMany('items'),
   answer: { status: 200, schema: contracts.ackAnswer, description: 'Acked' },
   problems: ['refused'],
   keyed: 'harmless',
@@ -142,6 +144,7 @@ const reopen = route({
   tag,
   summary: 'Undo acks while their fan-out is not complete',
   body: contracts.itemIds,
+  isHeavy: hasMany('items'),
   answer: { status: 200, schema: z.object({ items: count, reopened: count }), description: 'Number of items reopened' },
   problems: ['refused'],
   keyed: 'harmless',
@@ -156,6 +159,7 @@ const read = route({
   tag,
   summary: 'Show whether each of these items is acked, in the given order',
   body: contracts.itemIds,
+  isHeavy: hasMany('items'),
   answer: { status: 200, schema: z.object({ acked: z.array(z.boolean()) }), description: 'One entry per item' },
   problems: ['refused'],
   run: async ({ client, body: { items } }) => ({ acked: await client.readItems(items) }),

@@ -13,6 +13,17 @@ export const waitQuery = z
 
 export const isWaiting = (query: Readonly<Record<string, unknown>>): boolean => (query['wait'] ?? '0') !== '0';
 
+/** A call that names so many things holds a database connection for long. */
+const MANY = 500;
+
+/** Says whether an unchecked body has many entries in this list, or says so many by a number. */
+export const hasMany =
+  (field: string) =>
+  (body: unknown): boolean => {
+    const named = (body as Readonly<Record<string, unknown>> | null | undefined)?.[field];
+    return (Array.isArray(named) ? named.length : Number(named)) >= MANY;
+  };
+
 /** One event of a stream of server-sent events. */
 export const serverEvent = z
   .object({

@@ -36,7 +36,7 @@ import { ApiProblem } from '../problem';
 import { route } from '../route';
 import { waited } from '../streams';
 import { callbacksOf, refuseWorkflows } from './operator';
-import { isWaiting, waitQuery } from './parts';
+import { hasMany, isWaiting, waitQuery } from './parts';
 
 const tag = 'Tasks';
 const MOST_LOOKED_UP = 1_000;
@@ -197,6 +197,7 @@ const lookUp = route({
   summary: 'Show many tasks in the order of the ids; tasks that do not exist are omitted',
   description: 'Refused where the tasks have more than 16 MB together: ask for fewer.',
   body: ids(MOST_LOOKED_UP),
+  isHeavy: hasMany('ids'),
   answer: { status: 200, schema: z.object({ tasks: z.array(taskView) }), description: 'The tasks that exist' },
   problems: ['too-large'],
   isLarge: true,
@@ -247,6 +248,7 @@ const cancel = route({
   description:
     'In a lane this includes tasks of unsent batches, if every task of the batch is named. The answer gives the state of tasks that were not cancelled.',
   body: ids(MAX_TASKS_PER_CALL),
+  isHeavy: hasMany('ids'),
   answer: { status: 200, schema: cancellation, description: 'The tasks that were cancelled, and those that were not' },
   problems: [],
   keyed: 'harmless',
@@ -261,6 +263,7 @@ const resolve = route({
   tag,
   summary: 'Manually resolve parked tasks with an unknown outcome',
   body: ids(MAX_TASKS_PER_CALL).extend(verdict.shape),
+  isHeavy: hasMany('ids'),
   answer: { status: 200, schema: z.object({ resolved: count }), description: 'Resolved' },
   problems: ['not-found', 'conflict'],
   keyed: 'harmless',
