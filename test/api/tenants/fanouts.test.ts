@@ -80,11 +80,13 @@ test('calls that name many things take turns, as they hold a connection for long
   expect(heavy({ items: 500 })).toContain('addItems');
 });
 
-test.each<[string, string, object]>([
+test.each<[string, string, object | undefined]>([
+  ['GET /v1/fanouts/*?exact=true', 'segment', undefined],
   ['POST /v1/fanouts/*/items', 'segment', { items: 20_000 }],
   ['POST /v1/tasks:cancel', 'task', { ids: ids(500) }],
 ])('while all that a caller asks by %s waits for the store, another one is answered', async (route, table, body) => {
   const fanout = (await open('acme', {})).body.id as string;
+  await world.call(`POST /v1/fanouts/${fanout}/items`, { token: tokens.acme, body: { items: 1 } });
   const holder = await world.database.pool.connect();
   try {
     await holder.query('begin');
