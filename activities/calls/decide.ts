@@ -42,9 +42,6 @@ export const settlementContext = (call: Call, sibling: SettlementContext['siblin
   bisect: call.handler.bisect,
   delayed: call.handler.retry.delayed,
   inPlace: call.handler.retry.inPlace,
-  // A half that decides the other one is of the first split; in a lane it may be at any depth
-  // (`siblingOf`).
-  depth: sibling === 'pending' || sibling === 'refused' ? 1 : call.batch.depth,
   sibling,
   refusals: call.batch.refusals,
   ageMs: performance.now() - call.firstCallAtMs,

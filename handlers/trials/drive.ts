@@ -103,7 +103,6 @@ export class Drive {
       bisect,
       delayed: retry.delayed,
       inPlace: retry.inPlace,
-      depth,
       sibling: depth === 1 ? sibling : null,
       refusals,
       ageMs: 0,

@@ -35,7 +35,6 @@ export function bisect(m: number, isPoison: (task: number) => boolean, pick: () 
     const refused = part.members.some(isPoison);
     const context = buildContext({
       attempts: part.members.map((task) => end.attempts[task]!),
-      depth: part.depth,
       sibling: siblingOf(part),
     });
     return decideSettlement(refused ? { kind: 'rejected', error: '400' } : { kind: 'results', deviants: [] }, context);

@@ -63,7 +63,6 @@ export const buildContext = (context: Partial<SettlementContext> = {}): Settleme
   bisect: true,
   delayed: { baseMs: 1_000, maxMs: 60_000 },
   inPlace: { times: 2, baseMs: 100 },
-  depth: 0,
   sibling: null,
   refusals: 0,
   ageMs: 0,

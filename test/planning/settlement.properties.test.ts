@@ -12,15 +12,12 @@ const anyContext: fc.Arbitrary<SettlementContext> = fc
     onUnknown: fc.constantFrom('park' as const, 'resend' as const),
     canReconcile: fc.boolean(),
     bisect: fc.boolean(),
-    depth: fc.nat(3),
-    sibling: fc.constantFrom('pending' as const, 'refused' as const, 'other' as const),
+    sibling: fc.constantFrom(null, 'pending' as const, 'refused' as const, 'other' as const),
     refusals: fc.nat(5),
     ageMs: fc.nat(6_000),
     jitter: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
   })
-  .map(({ jitter, ...context }) =>
-    buildContext({ ...context, sibling: context.depth === 1 ? context.sibling : null, random: () => jitter }),
-  );
+  .map(({ jitter, ...context }) => buildContext({ ...context, random: () => jitter }));
 
 const deviantsOf = (members: number): fc.Arbitrary<Deviant[]> =>
   fc.uniqueArray(

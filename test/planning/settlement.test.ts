@@ -52,6 +52,12 @@ const ROWS: [string, CallOutcome, Settlement[], number][] = [
   ],
   ['200, stranger, duplicate, not JSON, truncated, too large', lost, [park, resend, resend, resend], 1],
   ['400 / 422, m > 1', { kind: 'rejected', error: '400' }, same({ kind: 'split', at: 2, error: '400' }), 1],
+  [
+    '403 of a target',
+    { kind: 'halted', error: '403', scope: 'target' },
+    same({ kind: 'halt', reason: '403', scope: 'target' }),
+    0,
+  ],
   ['401 / 403 / 404', { kind: 'halted', error: '401' }, same({ kind: 'halt', reason: '401' }), 0],
   ['429 / 503', later, same({ kind: 'wait', inMs: 7_000, hold: 'target', inPlace: false, error: '429' }), 0],
   [
@@ -102,6 +108,8 @@ describe('decideSettlement: results (G2, H9)', () => {
     expect(retry([3, 0])).toMatchObject({ ends: [{ to: 'retry', inMs: 8_000 }] });
     expect(retry([3, 0], { retryAfterMs: 9_000 })).toMatchObject({ ends: [{ to: 'retry', inMs: 9_000 }] });
     expect(retry([3, 0], { retryAfterMs: 7_000 })).toMatchObject({ ends: [{ to: 'retry', inMs: 8_000 }] });
+    const atOnce = buildContext({ delayed: { baseMs: 0, maxMs: 0 } });
+    expect(decideSettlement(results({ index: 0, status: 'retry' }), atOnce)).toMatchObject({ ends: [{ inMs: 0 }] });
   });
 
   test('the last attempt ends dead, for that task alone [H9]', () => {
@@ -143,6 +151,7 @@ describe('decideSettlement: members of unknown outcome (H3)', () => {
     ['by task: the key is enough', { idempotency: { by: 'task' }, canReconcile: true }, 'resend'],
     ['by task, at the end of the window', { idempotency: { by: 'task', windowMs: 500 }, ageMs: 500 }, 'resend'],
     ['by task, past the window', { idempotency: { by: 'task', windowMs: 500 }, ageMs: 501 }, 'park'],
+    ['by task, the last attempt', { idempotency: { by: 'task' }, attempts: [0, 3, 0] }, 'resend'],
     ['by task, no attempt left', { idempotency: { by: 'task' }, attempts: [0, 4, 0] }, 'park'],
     [
       'by task, no attempt left but reconcile',
@@ -167,6 +176,9 @@ test.each<[string, Partial<SettlementContext>]>([
     const end = (index: number, more = {}) => ({ index, to: 'unknown', error: 'no result', ...more });
     expect(decideSettlement(results(gone(1), gone(2)), context)).toEqual(
       finish('succeeded', { ends: [end(1, { parked: true }), end(2)], unknown: 'resend' }),
+    );
+    expect(decideSettlement(results({ index: 1, status: 'failed', error: 'no' }, gone(2)), context)).toEqual(
+      finish('succeeded', { ends: [{ index: 1, to: 'failed', error: 'no' }, end(2)], unknown: 'resend' }),
     );
     const whole = (index: number, more = {}) => ({ index, to: 'unknown', error: 'timeout', ...more });
     expect(decideSettlement(lost, context)).toEqual(
@@ -245,34 +257,29 @@ describe('decideSettlement: refused for the content (H4, G3)', () => {
   const four = [0, 0, 0, 0];
 
   test.each<[string, Partial<SettlementContext>, object]>([
-    ['depth 0, several: split', { attempts: four }, { kind: 'split', at: 2, error: '422' }],
-    ['depth 0, odd: the first half is the larger', { attempts: [0, 0, 0] }, { kind: 'split', at: 2, error: '422' }],
+    ['no half, several: split', { attempts: four }, { kind: 'split', at: 2, error: '422' }],
+    ['no half, odd: the first half is the larger', { attempts: [0, 0, 0] }, { kind: 'split', at: 2, error: '422' }],
     ['bisect off: all failed', { attempts: four, bisect: false }, failed],
     ['no attempt left: split all the same', { attempts: [4, 4] }, { kind: 'split', at: 1, error: '422' }],
     [
-      'depth 1, other half unknown yet: wait',
-      { attempts: four, depth: 1, sibling: 'pending' },
+      'a half, other half unknown yet: wait',
+      { attempts: four, sibling: 'pending' },
       { kind: 'await-sibling', error: '422' },
     ],
-    ['depth 1, other half refused: halt', { attempts: four, depth: 1, sibling: 'refused' }, halt],
+    ['a half, other half refused: halt', { attempts: four, sibling: 'refused' }, halt],
+    ['a half, other half not: split', { attempts: four, sibling: 'other' }, { kind: 'split', at: 2, error: '422' }],
     [
-      'depth 1, other half not: split',
-      { attempts: four, depth: 1, sibling: 'other' },
-      { kind: 'split', at: 2, error: '422' },
-    ],
-    [
-      'depth 1, alone, other half unknown yet: wait',
-      { attempts: [0], depth: 1, sibling: 'pending' },
+      'a half, alone, other half unknown yet: wait',
+      { attempts: [0], sibling: 'pending' },
       { kind: 'await-sibling', error: '422' },
     ],
     [
-      'depth 1, alone, other half refused: halt, two of two are no poison task',
-      { attempts: [0], depth: 1, sibling: 'refused' },
+      'a half, alone, other half refused: halt, two of two are no poison task',
+      { attempts: [0], sibling: 'refused' },
       halt,
     ],
-    ['depth 1, alone, other half not: the poison task', { attempts: [0], depth: 1, sibling: 'other' }, failed],
-    ['depth 2, several: split', { attempts: four, depth: 2 }, { kind: 'split', at: 2, error: '422' }],
-    ['depth 2, alone: the poison task', { attempts: [0], depth: 2 }, failed],
+    ['a half, alone, other half not: the poison task', { attempts: [0], sibling: 'other' }, failed],
+    ['no half, alone: the poison task', { attempts: [0] }, failed],
   ])('%s', (_, context, settlement) => {
     expect(decide(context)).toEqual(settlement);
   });
@@ -282,6 +289,7 @@ test('a payload that its handler refuses is split off at no attempt, and fails w
   const of = (attempts: number[], isLasting?: boolean): Settlement =>
     decideSettlement({ kind: 'unreadable', error: 'no', isLasting }, buildContext({ attempts }));
   expect(of([0, 0, 0], true)).toEqual({ kind: 'split', at: 2, error: 'no', counts: false });
+  expect(of([0, 0])).toMatchObject({ kind: 'split', at: 1 });
   expect(of([0], true)).toMatchObject({ kind: 'finish', ends: [{ index: 0, to: 'failed', error: 'no' }] });
   expect(of([0])).toMatchObject({ kind: 'finish', ends: [{ index: 0, to: 'retry', error: 'no' }] });
 });

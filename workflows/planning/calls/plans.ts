@@ -132,9 +132,7 @@ export interface SettlementContext {
   bisect: boolean;
   delayed: { baseMs: number; maxMs: number };
   inPlace: { times: number; baseMs: number };
-  /** 0 for a batch cut from the queue; each split adds one. */
-  depth: number;
-  /** The outcome of the other half so far, at depth 1 only; null otherwise. */
+  /** The outcome of the other half of a first split so far; null: the batch is none. */
   sibling: 'pending' | 'refused' | 'other' | null;
   /** How many calls in a row before this one were refused for now. */
   refusals: number;

@@ -126,8 +126,8 @@ function settleRejected(error: string, context: SettlementContext): Settlement {
   const members = context.attempts.length;
   const failed: Settlement = { kind: 'finish', state: 'failed', error, ends: [], unknown: 'park' };
   if (!context.bisect) return failed;
-  if (context.depth === 1 && context.sibling === 'pending') return { kind: 'await-sibling', error };
-  if (context.depth === 1 && context.sibling === 'refused') {
+  if (context.sibling === 'pending') return { kind: 'await-sibling', error };
+  if (context.sibling === 'refused') {
     return { kind: 'halt', reason: `both halves of the first split were refused: ${error}` };
   }
   return members === 1 ? failed : { kind: 'split', at: Math.ceil(members / 2), error };
