@@ -17,6 +17,7 @@ const cancelledEnd = (index: number, error: string) => ({ index, to: 'cancelled'
 
 describe('after a caller has cancelled an accepted batch, nothing of it is sent again', () => {
   const results: CallOutcome = { kind: 'results', deviants: [] };
+  const later: Settlement = { kind: 'wait', inMs: 5, hold: 'target', inPlace: false, error: '429' };
   test.each<[string, CallOutcome, Settlement, boolean, object]>([
     ['all done', results, finish([]), false, finish([])],
     [
@@ -37,6 +38,7 @@ describe('after a caller has cancelled an accepted batch, nothing of it is sent 
       false,
       finish([{ index: 0, to: 'unknown', error: 'a' }]),
     ],
+    ['refused for now: asked again', { kind: 'later', scope: 'target', error: '429' }, later, false, later],
     [
       'refused as a whole: not bisected',
       { kind: 'rejected', error: 'no' },

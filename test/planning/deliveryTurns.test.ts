@@ -52,6 +52,10 @@ test('unless told otherwise: 32 fresh ones, 16 of a host, 256 in all', () => {
   expect(fullHosts(of(...Array<string>(30).fill('a')), of('a'))).toEqual([]);
 });
 
+test('a host without a delivery in progress has room for one', () => {
+  expect(nextDelivery(of('a', 'b'), since(NOW, 'a'), NOW, { ...limits, perHost: 1 })).toBe(1);
+});
+
 test('a quick host waits for silent ones no longer than they are fresh, while there is room for all', () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom('s1', 's2', 's3'), { maxLength: 60 }), (silent) => {

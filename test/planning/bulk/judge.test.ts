@@ -17,6 +17,9 @@ test.each<[object, object, string[] | null]>([
   [{ a: [{ b: 1 }] }, { a: [{ b: 2, more: 1 }] }, null],
   [{ a: [{ b: 1 }] }, { a: [{ b: 1 }, {}] }, null],
   [{ a: [{ b: 1 }] }, { a: 'text of it' }, null],
+  [{ a: 'text' }, { a: { of: 'it' } }, null],
+  [{ a: [{ b: 1 }] }, { a: [{}, {}] }, null],
+  [{ a: [1] }, { a: null }, null],
   [JSON.parse('{"toString": 1}') as object, {}, ['toString']],
 ])('of the patch %j the result %j lacks %j', (patch, after, expected) => {
   expect(droppedMember(patch, after)).toEqual(expected);
@@ -37,6 +40,8 @@ test.each<[object, object, object, string[] | null]>([
   [{ a: [1, { b: 2 }], c: 1 }, { a: [1, { b: 3 }], c: 2 }, { c: 2 }, ['a', '1', 'b']],
   [{ a: [1, 2], c: 1 }, { a: [1], c: 2 }, { c: 2 }, ['a']],
   [{ a: [] }, { a: {}, c: 2 }, { c: 2 }, ['a']],
+  [{ a: [1] }, { c: 2 }, { c: 2 }, ['a']],
+  [{ a: ['x'] }, { a: 'x' }, {}, ['a']],
   [{ a: null }, { a: null, c: 2 }, { c: 2 }, null],
   [JSON.parse('{"toString": 1}') as object, { c: 2 }, { c: 2 }, ['toString']],
 ])('of %j, that became %j by %j, %j is changed', (before, after, patch, expected) => {

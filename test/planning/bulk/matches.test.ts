@@ -15,6 +15,7 @@ test.each([
   ['ERR_X_2', 'ERR_X', false],
   ['größe 503é', '503', false],
   ['', '503', false],
+  ['x---', '--', true],
 ])('in "%s" the word "%s" stands: %s', (text, word, expected) => {
   expect(hasWord(text, word)).toBe(expected);
 });
@@ -33,6 +34,7 @@ test('all criteria must hold; none holds for all', () => {
   expect(matches({ errorGroup: 'HTTP 503' }, task)).toBe(false);
   expect(matches({ error: 'for order', errorCode: '17', sinceMs: 1_001 }, task)).toBe(false);
   expect(matches({ untilMs: 1_000 }, task)).toBe(false);
+  expect(matches({ error: 'for order', errorCode: '18' }, task)).toBe(false);
   expect(matches({ error: 'For order' }, task)).toBe(false);
   expect([{}, { sinceMs: 1 }, { error: 'x' }, { errorCode: 'x' }, { errorGroup: 'x' }].map(needsErrors)).toEqual([
     ...[false, false],
@@ -66,10 +68,12 @@ test('what is as wanted already is not changed; a weight that is not stored is 1
   const task = { priority: 3, weight: null, notBeforeMs: null, expiresAtMs: 7 };
   expect(isAlready({ priority: 3, weight: 1, notBeforeMs: null }, task)).toBe(true);
   expect(isAlready({ priority: 3, weight: 2 }, task)).toBe(false);
+  expect(isAlready({ weight: 2 }, { ...task, weight: 2 })).toBe(true);
   expect(isAlready({ priority: 2 }, task)).toBe(false);
   expect(isAlready({ expiresAtMs: 7 }, task)).toBe(true);
   expect([isAlready({ expiresAtMs: 8 }, task), isAlready({ expiresAtMs: null }, task)]).toEqual([false, false]);
   expect(planMoves({ priority: 0 }, [waiting(1, 'queue')], 0).changed).toEqual([]);
+  expect(planMoves({ priority: 0 }, [{ ...waiting(1, 'queue'), isPatched: true }], 0).changed).toEqual([1]);
   expect(atOnce({ priority: 1, notBeforeMs: 5 }, 5)).toEqual({ priority: 1, notBeforeMs: null });
   expect(atOnce({ notBeforeMs: 6 }, 5)).toEqual({ notBeforeMs: 6 });
 });

@@ -60,6 +60,7 @@ test.each<[unknown, boolean]>([
   [{ a: 1 }, false],
   [{ a: ['x', { b: { x: 1 } }] }, true],
   [[[{ x: null }]], true],
+  [{ a: { x: 1 }, b: 1 }, true],
   ['x', false],
   [null, false],
 ])('%j has a member x: %j', (value, expected) => {

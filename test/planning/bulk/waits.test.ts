@@ -16,6 +16,7 @@ test.each<[Partial<Standing>, string | null]>([
   [{ dueForSeconds: null, hasWorkers: false }, null],
   [{ dueForSeconds: 9, hasWorkers: false, isServed: false }, null],
   [{ hasWorkers: false, isServed: false }, 'a worker: none runs'],
+  [{ dueForSeconds: 10, hasWorkers: false }, 'a worker: none runs'],
   [{ isServed: false }, 'a worker that has handler "items"'],
   [{ isServed: false, payloadVersion: 3 }, 'a worker that has handler "items" in payloadVersion 3 or later'],
   [{ isServed: false, needsHandler: false }, null],

@@ -55,3 +55,39 @@ test('other callbacks are stored as they are given, without what is undefined', 
   const workflow = { workflowId: 'https://H:443/', runId: undefined, signal: 's' };
   expect(storedCallback(workflow)).toEqual({ workflowId: 'https://H:443/', signal: 's' });
 });
+
+const NAME = 'n'.repeat(1_000);
+const TEXT = '1-1000 bytes of well-formed text without NUL';
+const EITHER = '{url: "https://..."} or {workflowId, runId?, signal?}';
+
+test.each<[unknown, string]>([
+  [{ workflowId: 'w' }, ''],
+  [{ workflowId: 'w', runId: 'r', signal: undefined }, ''],
+  [{ workflowId: NAME, runId: NAME, signal: 'n'.repeat(500) }, ''],
+  [{ workflowId: NAME, runId: NAME, signal: 'n'.repeat(501) }, ': ids and a signal of at most 2500 bytes together'],
+  [{ workflowId: NAME, runId: NAME, signal: 'ü'.repeat(251) }, ': ids and a signal of at most 2500 bytes together'],
+  [{ workflowId: `${NAME}n` }, `workflowId: ${TEXT}`],
+  [{ workflowId: 'ü'.repeat(501) }, `workflowId: ${TEXT}`],
+  [{ workflowId: '' }, `workflowId: ${TEXT}`],
+  [{ workflowId: 7 }, `workflowId: ${TEXT}`],
+  [{ workflowId: 'w', runId: '\0' }, `runId: ${TEXT}`],
+  [{ workflowId: 'w', runId: 'r', signal: '\ud800' }, `signal: ${TEXT}`],
+  [{ runId: 'r', signal: 's' }, `: ${EITHER}`],
+  [{ workflowId: 'w', url: 'https://h' }, `: ${EITHER}`],
+  [{ url: 'https://h', runId: 'r' }, `: ${EITHER}`],
+  [{ url: 'ftp://h' }, `: ${EITHER}`],
+  [{ url: 'https://' }, `: ${EITHER}`],
+  [{ url: `https://h/${'n'.repeat(URL_MAX - 10)}` }, ''],
+  [{ url: `https://h/${'n'.repeat(URL_MAX - 9)}` }, `: ${EITHER}`],
+  [{}, `: ${EITHER}`],
+  [null, `: ${EITHER}`],
+  ['https://h', `: ${EITHER}`],
+])('what is wrong with %j: %s', (given, expected) => {
+  const fault = callbackFault(given);
+  expect(fault === null ? '' : `${fault.field}: ${fault.expected}`).toBe(expected);
+});
+
+test('a fault names what was given', () => {
+  expect(callbackFault({ workflowId: 'w', runId: 7 })).toMatchObject({ got: 7 });
+  expect(callbackFault({ url: 'ftp://h' })).toMatchObject({ got: { url: 'ftp://h' } });
+});

@@ -41,12 +41,29 @@ test.each([
   ['a*b*c', 'ac', false],
   ['ab*ba', 'aba', false],
   ['ab*b*ba', 'abba', false],
+  ['a*b*b*c', 'abc', false],
+  ['a*b*b*c', 'abbc', true],
   ['order-?', 'order-1', false],
   ['order.1', 'order-1', false],
   ['order-1', 'order-1', true],
   ['**', '', true],
 ])('the pattern %s takes %s: %s', (pattern, workflowId, expected) => {
   expect(fieldOf({ allow: [pattern] }, { workflowId }) === null).toBe(expected);
+});
+
+test('a refusal names the setting, and what it allows', () => {
+  const policy = { allow: ['order-*', 'bill-*'], signals: ['pay'], http: [] };
+  expect(workflowRefusal(policy, { workflowId: 'w' })).toEqual({
+    field: 'workflowId',
+    expected: 'one that callbacks.workflows.allow of the config file names (order-*, bill-*)',
+    got: 'w',
+  });
+  expect(workflowRefusal(policy, { workflowId: 'order-1', signal: 's' })).toEqual({
+    field: 'signal',
+    expected:
+      'musterTasksEnded, musterFanoutEnded, or one that callbacks.workflows.signals of the config file names (pay)',
+    got: 's',
+  });
 });
 
 test('a pattern of many stars takes no longer than its text', () => {

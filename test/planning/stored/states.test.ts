@@ -1,3 +1,5 @@
+import { BULK_STATES, bulkStateName, isBulkOver } from '../../../workflows/planning/bulk/states';
+import { CANCELLATION_CAUSES, CANCELLATION_STATES } from '../../../workflows/planning/calls/cancellation';
 import {
   CHUNK,
   EXECUTION,
@@ -72,6 +74,7 @@ test.each<[string, Table, numbers: Readonly<Record<string, number>>, name: (code
   ['reason', REASONS, FLUSH_REASONS, flushReasonName],
   ['leader', { 0: 'idle', 1: 'working', 2: 'waiting' }, LEADER_STATES, leaderStateName],
   ['batch of a lane', LANE_BATCHES, STATUSES, statusName],
+  ['bulk action', { 0: 'counting', 1: 'working', 2: 'done', 3: 'stopped' }, BULK_STATES, bulkStateName],
 ])('each state of a %s is stored as its number, and read as its name', (_, table, numbers, name) => {
   expect(Object.fromEntries(Object.entries(numbers).map(([state, code]) => [code, state]))).toEqual(table);
   for (const [code, state] of Object.entries(table)) expect(name(Number(code))).toBe(state);
@@ -98,10 +101,17 @@ test('fan-outs, executions, their items and chunks', () => {
   expect(CHUNK).toEqual({ filling: 2, ready: 0, taken: 1, done: 100, closed: -1 });
 });
 
+test('cancellations of accepted batches, and why', () => {
+  const states = { requested: 0, confirmed: 1, refused: 2, late: 3, unsupported: 4, withdrawn: 5 };
+  expect(CANCELLATION_STATES).toEqual(states);
+  expect(CANCELLATION_CAUSES).toEqual({ caller: 0, deadline: 1, decision: 2 });
+});
+
 test('what is over never changes again', () => {
   const tasks = Object.values(TASKS) as (keyof typeof TASK_STATES)[];
   expect(tasks.filter(isTerminal)).toEqual(['succeeded', 'failed', 'dead', 'cancelled']);
   expect((['open', 'sealed', 'complete', 'expired'] as const).filter(isFanoutOver)).toEqual(['complete', 'expired']);
+  expect((['counting', 'working', 'done', 'stopped'] as const).filter(isBulkOver)).toEqual(['done', 'stopped']);
   expect(Object.values(EXECUTION).filter(isOver)).toEqual([100, -3, -4]);
 });
 
