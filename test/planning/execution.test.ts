@@ -1,9 +1,17 @@
 import { contentId } from '../../client/executions/contentId';
-import { nextWindow, succeeded } from '../../workflows/planning/executions/attempts';
-import { chooseNodes, nodesWanted } from '../../workflows/planning/executions/chunks';
+import {
+  DEFAULT_MAX_ATTEMPTS,
+  DEFAULT_MAX_LOSSES,
+  LOST_BEFORE,
+  nextWindow,
+  succeeded,
+} from '../../workflows/planning/executions/attempts';
+import { ceilingRefusal, granted } from '../../workflows/planning/executions/ceilings';
+import { chooseNodes, isNumberOfNodes, nodesWanted } from '../../workflows/planning/executions/chunks';
 import { resultKey } from '../../workflows/planning/executions/contentText';
 import { planTurn, roundPauseMs } from '../../workflows/planning/executions/turn';
 import type { TurnFacts } from '../../workflows/planning/executions/turn';
+import { METADATA_BYTES_MAX, METADATA_NAMES_MAX } from '../../workflows/planning/executions/usage';
 
 const candidates = (...ids: string[]) => ids.map((id) => ({ id, serves: true, holds: 0 }));
 
@@ -34,6 +42,7 @@ describe('how many items are announced ahead', () => {
     for (let i = 0; i < 20; i++) window = nextWindow(window, 300, 4);
     expect(window).toBe(4);
     expect(nextWindow(4, 3, 1_000)).toBe(1_000);
+    expect([49, 50, 200, 201].map((tookMs) => nextWindow(12, tookMs, 1))).toEqual([24, 12, 12, 6]);
   });
 });
 
@@ -42,6 +51,44 @@ describe('chunks [E4]', () => {
     expect(nodesWanted(10, 3)).toBe(3);
     expect(nodesWanted(4, 100)).toBe(4);
     expect(nodesWanted(null, 7)).toBe(7);
+  });
+});
+
+test('what holds where the operator says nothing', () => {
+  expect([DEFAULT_MAX_ATTEMPTS, DEFAULT_MAX_LOSSES]).toEqual([10, 3]);
+  expect([METADATA_NAMES_MAX, METADATA_BYTES_MAX]).toEqual([32, 4_096]);
+  expect(LOST_BEFORE).toBe(2_147_483_648); // behind each place that an integer of Postgres has
+});
+
+test.each<[unknown, boolean]>([
+  [-1, true],
+  [1, true],
+  [10_000, true],
+  [10_001, false],
+  [0, false],
+  [-2, false],
+  [1.5, false],
+  ['1', false],
+  [undefined, false],
+])('%j is a number of nodes: %j', (value, expected) => expect(isNumberOfNodes(value)).toBe(expected));
+
+describe('what a request may ask of a node', () => {
+  const ceilings = { maxConcurrency: 8, maxTimeoutMs: 5_000 };
+  test('what is above a ceiling is refused, each by its name', () => {
+    expect(ceilingRefusal(ceilings, {})).toEqual([]);
+    expect(ceilingRefusal(ceilings, { concurrency: 8, timeoutMs: 5_000 })).toEqual([]);
+    expect(ceilingRefusal(ceilings, { concurrency: 9, timeoutMs: 5_001 })).toEqual([
+      { name: 'concurrency', most: 8, got: 9 },
+      { name: 'timeoutMs', most: 5_000, got: 5_001 },
+    ]);
+  });
+  test('a node grants what is asked for or the default, under its ceiling', () => {
+    const byDefault = { concurrency: 2, timeoutMs: 9_000 };
+    expect(granted(ceilings, {}, byDefault)).toEqual({ concurrency: 2, timeoutMs: 5_000 });
+    expect(granted(ceilings, { concurrency: 9, timeoutMs: 100 }, byDefault)).toEqual({
+      concurrency: 8,
+      timeoutMs: 100,
+    });
   });
 });
 
@@ -111,6 +158,10 @@ describe('a turn', () => {
     expect(planTurn(facts({ state: 1, counts }))).toEqual({ kind: 'wait' });
     expect(planTurn(facts({ state: 100, counts }))).toEqual({ kind: 'over' });
     expect(planTurn(facts({ state: -3 }))).toEqual({ kind: 'over' });
+  });
+  test('no round is planned while the chunks of one are filled', () => {
+    expect(planTurn(facts({ filling: true }))).toEqual({ kind: 'fill' });
+    expect(planTurn(facts({ state: -3, filling: true }))).toEqual({ kind: 'over' });
   });
   test('failed and created items are what is pending, after the pause [E7]', () => {
     const counts = { created: 1, inProgress: 0, done: 17, failed: 2, permanentlyFailed: 0 };

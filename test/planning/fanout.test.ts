@@ -2,8 +2,9 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { groupItems, splitWants } from '../../workflows/planning/fanouts/acks';
-import { itemIdOf, parseItemId } from '../../workflows/planning/fanouts/itemId';
+import { isFanoutId, itemIdOf, parseItemId } from '../../workflows/planning/fanouts/itemId';
 import type { SegmentRange } from '../../workflows/planning/fanouts/segments';
+import * as segments from '../../workflows/planning/fanouts/segments';
 import { itemIds, joinRanges, segmentsOf, splitAdd } from '../../workflows/planning/fanouts/segments';
 
 setFlagsFromString('--expose-gc');
@@ -39,8 +40,13 @@ test('an item id says fan-out, segment and bit, in one spelling; anything else i
     null,
     7,
     undefined,
+    [`${A}:1:1`],
   ];
   expect(malformed.map((id) => parseItemId(id))).toEqual(malformed.map(() => null));
+  expect([A, B, `${A} `, A.replace('f', 'F'), [A], null].map(isFanoutId)).toEqual([
+    ...[true, true],
+    ...[false, false, false, false],
+  ]);
 });
 
 test('8,001 items of segments of 8,000 are two segments, of 8,000 and 1 [D9]', () => {
@@ -102,6 +108,27 @@ test('joinRanges and itemIds: joined or not, the ids are the same', () => {
       expect(new Set(itemIds(A, ranges)).size).toBe(ranges.reduce((sum, { items }) => sum + items, 0));
     }),
   );
+});
+
+test('what holds where the caller says nothing, and the most that it may say', () => {
+  const { DEFAULT_SEGMENT_SIZE, ADD_ITEMS, ACK_IDS } = segments;
+  expect([...splitAdd(20_000, DEFAULT_SEGMENT_SIZE, ADD_ITEMS)]).toEqual([9_728, 9_728, 544]);
+  const wants = [{ fanout: A, segment: 0, indexes: Array.from({ length: 250 }, (_, i) => i) }];
+  expect([...splitWants(wants, ACK_IDS)].map(([want]) => want!.indexes.length)).toEqual([100, 100, 50]);
+  expect([segments.MAX_ADD_ITEMS, segments.MAX_ACK_IDS, segments.MAX_ITEMS]).toEqual([1e6, 10_000, 1e10]);
+  expect(segments.MAX_USER_KEY_BYTES).toBe(1_024);
+});
+
+test('segments and places ascend by number; a portion is full before the next one begins [D10]', () => {
+  const { wants } = groupItems([`${A}:10:3`, `${A}:9:10`, `${A}:9:9`, `${A}:9:2`, `${B}:0:1`]);
+  expect(wants).toEqual([
+    { fanout: A, segment: 9, indexes: [2, 9, 10] },
+    { fanout: A, segment: 10, indexes: [3] },
+    { fanout: B, segment: 0, indexes: [1] },
+  ]);
+  const portions = [...splitWants(wants, 2)].map((portion) => portion.map(({ indexes }) => indexes));
+  expect(portions).toEqual([[[2, 9]], [[10], [3]], [[1]]]);
+  expect([...splitWants([], 2)]).toEqual([]);
 });
 
 test('ids of a call by fan-out and segment, each once; portions keep all of them and their bounds [D10]', () => {

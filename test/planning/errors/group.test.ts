@@ -1,4 +1,4 @@
-import { groupErrors } from '../../../workflows/planning/errors/group';
+import { ERROR_SOURCES, groupErrors } from '../../../workflows/planning/errors/group';
 import type { CountedError } from '../../../workflows/planning/errors/group';
 import { remedyOf } from '../../../workflows/planning/errors/remedies';
 
@@ -38,6 +38,16 @@ test('errors of one handler and kind with one text are a group, the most frequen
   });
 });
 
+test('of errors that are equally new, the first one is shown', () => {
+  const at = { firstMs: 10, lastMs: 10 };
+  const [group] = groupErrors([error('order 1', { ...at, tasks: [1] }), error('order 2', { ...at, tasks: [2] })]);
+  expect(group).toMatchObject({ error: 'order 1', tasks: [1, 2] });
+});
+
+test('what an error is of', () => {
+  expect(ERROR_SOURCES).toEqual(['dead', 'failed', 'unknown', 'retrying', 'callback']);
+});
+
 test.each([
   [
     'dead',
@@ -52,6 +62,13 @@ test.each([
     'it is <n>',
     `muster tasks 'o'\\''s' --state unknown --error 'it is'`,
     `muster bulk redrive 'o'\\''s' --state unknown --error-group 'it is <n>'`,
+  ],
+  [
+    'failed',
+    'orders',
+    'bad',
+    'muster tasks orders --state failed',
+    'muster bulk redrive orders --state failed --error-group bad',
   ],
   ['retrying', 'orders', '<n>', 'muster tasks orders --state created', null],
   ['callback', 'orders', 'HTTP 500', 'muster callbacks --handler orders', 'muster callbacks send --handler orders'],

@@ -70,6 +70,8 @@ test('the common piece of a text stands in each error of its group', () => {
   );
   expect(commonPiece(normaliseError('order 17: no such customer "x"'))).toBe(': no such customer');
   expect(commonPiece(normaliseError('12 34'))).toBe(null);
+  expect([commonPiece('<n> gone'), commonPiece('<n> out')]).toEqual(['gone', null]);
+  expect(commonPiece('gone <n> lost')).toBe('gone'); // of two, the first
 });
 
 test('a long text takes no longer than a short one', () => {

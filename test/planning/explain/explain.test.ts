@@ -1,6 +1,6 @@
 import { explain } from '../../../workflows/planning/explain';
 import { WAITS_FOR } from '../../../workflows/planning/explain/facts';
-import { formatDuration } from '../../../workflows/planning/duration';
+import { DAY_MS, formatDuration } from '../../../workflows/planning/duration';
 import { BATCHED_CASES } from './cases/batched';
 import { DUE_CASES } from './cases/due';
 import { facts } from './cases/facts';
@@ -28,11 +28,16 @@ test.each([
   [-3, '0 ms'],
   [0.2, '1 ms'],
   [999, '999 ms'],
+  [1_000, '1 s'],
   [4_000, '4 s'],
   [1_540, '1.5 s'],
   [9_999, '10 s'],
   [10_000, '10 s'],
   [599_000, '599 s'],
   [600_000, '10 min'],
+  [35_999_999, '600 min'],
   [36_000_000, '10 h'],
+  [259_199_999, '72 h'],
+  [3 * DAY_MS, '3 d'],
+  [9 * DAY_MS, '9 d'],
 ])('a duration of %d ms reads %s', (ms, text) => expect(formatDuration(ms)).toBe(text));

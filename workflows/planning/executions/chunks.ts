@@ -48,10 +48,10 @@ export const fitting = (candidates: readonly Candidate[]): Candidate[] => {
  */
 export const chooseNodes = (candidates: readonly Candidate[], wanted: number, round: number): string[] => {
   const sorted = fitting(candidates).toSorted((a, b) => (a.id < b.id ? -1 : 1));
-  const first = sorted.length === 0 ? 0 : (round - 1) % sorted.length;
+  const first = (round - 1) % sorted.length;
   const rotated = [...sorted.slice(first), ...sorted.slice(0, first)];
   return rotated
     .toSorted((a, b) => a.holds - b.holds)
-    .slice(0, Math.max(0, wanted))
+    .slice(0, wanted)
     .map(({ id }) => id);
 };
