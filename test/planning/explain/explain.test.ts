@@ -3,10 +3,11 @@ import { WAITS_FOR } from '../../../workflows/planning/explain/facts';
 import { DAY_MS, formatDuration } from '../../../workflows/planning/duration';
 import { BATCHED_CASES } from './cases/batched';
 import { DUE_CASES } from './cases/due';
+import { EDGE_CASES } from './cases/edges';
 import { facts } from './cases/facts';
 import { QUEUED_CASES } from './cases/queued';
 
-const TABLE = [...QUEUED_CASES, ...DUE_CASES, ...BATCHED_CASES];
+const TABLE = [...QUEUED_CASES, ...DUE_CASES, ...BATCHED_CASES, ...EDGE_CASES];
 
 test.each(TABLE)('%s [G13]', (_, parts, waitsFor, nextStepInMs, text) => {
   const given = facts(parts);

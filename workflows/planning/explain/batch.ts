@@ -73,13 +73,11 @@ const explainWaiting = (facts: ExplainFacts, batch: BatchPart, called: boolean):
         `${batch.refusals > 0 ? 'was refused for now' : 'had no known outcome'}${because(batch.error)}. ` +
         `The same batch is sent again in ${formatDuration(waitMs)}.${ifLate(facts, waitMs)}`,
     };
-  if (batch.dispatched && isStalled(facts.leader)) return waitForLeader(facts, `Batch ${batch.id}`);
-  if (batch.dispatched && !facts.handler.served) return waitForLeader(facts, `Batch ${batch.id}`);
-  if (batch.dispatched)
-    return {
-      waitsFor: 'slot',
-      inMs: 0,
-      text: `Batch ${batch.id} (${count(batch.n, 'task')}) is with a worker and is waiting for a free call.`,
-    };
-  return waitForLeader(facts, `Batch ${batch.id}`);
+  if (!batch.dispatched || isStalled(facts.leader) || !facts.handler.served)
+    return waitForLeader(facts, `Batch ${batch.id}`);
+  return {
+    waitsFor: 'slot',
+    inMs: 0,
+    text: `Batch ${batch.id} (${count(batch.n, 'task')}) is with a worker and is waiting for a free call.`,
+  };
 };

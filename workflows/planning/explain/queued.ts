@@ -97,7 +97,7 @@ const closesIn = (facts: ExplainFacts, queued: QueuedPart): Reason | null => {
         `${there}; the batch closes in ${formatDuration(quietInMs)} if no other arrives ` +
         `(quiet period ${formatDuration(quietMs!)}), or when it is full.${ifCoarse(facts, quietMs!)}`,
     };
-  if (!enough && quietInMs <= 0)
+  if (quietInMs <= 0)
     return {
       waitsFor: 'size',
       inMs: lingerInMs,
