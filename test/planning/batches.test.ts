@@ -169,7 +169,7 @@ describe('cutBatches: tokens', () => {
     const input = buildCut({ tasks, limits: { maxWeight: 4 }, weightLeft: 5, weightBudget: 9, flushSeq: 9 });
     const plan = cutBatches(input, 0);
     expect(seqsOf(plan)).toEqual([[1, 2]]);
-    expect(plan).toMatchObject({ dueAtMs: 0, blocked: 'weight' });
+    expect(plan).toMatchObject({ dueAtMs: 0, blocked: 'weight', readMore: false });
   });
 
   test('batches are cut to the weight budget, so a free budget always lets the next one go [G4]', () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { leaderIndex, stableHash } from '../../workflows/planning/grouping/hash';
+import { leaderIndex, stableHash, utf8Length } from '../../workflows/planning/grouping/hash';
 
 describe('stableHash: FNV-1a, 32 bits, over UTF-8', () => {
   /** The first four are of the reference implementation; all were computed apart from this code. */
@@ -26,6 +26,26 @@ describe('stableHash: FNV-1a, 32 bits, over UTF-8', () => {
       }),
     );
   });
+});
+
+test.each([
+  ['\u007f', 1],
+  ['\u0080', 2],
+  ['\u07ff', 2],
+  ['\u0800', 3],
+  ['\ud7ff', 3],
+  ['\ud800', 3],
+  ['\udfff', 3],
+  ['\ue000', 3],
+  ['\uffff', 3],
+  ['\u{10000}', 4],
+  ['', 0],
+  ['aé日🎻', 10],
+])('%j has %d bytes, those of an encoder', (text, bytes) => {
+  expect(utf8Length(text)).toBe(bytes);
+  let hash = 0x811c9dc5;
+  for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
+  expect(stableHash(text)).toBe(hash);
 });
 
 describe('leaderIndex', () => {

@@ -1,4 +1,4 @@
-import { depthOf, fieldAt, lossyNumber, MAX_JSON_DEPTH, scan } from '../../workflows/planning/jsonText';
+import { depthOf, fieldAt, lossyNumber, MAX_JSON_DEPTH, MOST_VALUES, scan } from '../../workflows/planning/jsonText';
 
 const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
 
@@ -9,7 +9,21 @@ test('depth: brackets in texts are none, and it is exact at the limit', () => {
   expect(depthOf(JSON.stringify(['['.repeat(500), '\\"['.repeat(200)]))).toBe(1);
 });
 
+test('depth: what cannot be deeper than the limit is not looked at', () => {
+  expect([depthOf('[]'), depthOf('['.repeat(MAX_JSON_DEPTH))]).toEqual([0, 0]);
+  expect(depthOf('['.repeat(MAX_JSON_DEPTH + 1))).toBe(MAX_JSON_DEPTH + 1);
+});
+
+test.each([
+  ['"[[[["', 0],
+  ['[[],[],[]]', 2],
+  ['["a",["b"],[["c"]]]', 3],
+  ['["\\"[[",["["],"[["]', 2],
+  ['["\\\\",[["\\\\\\"["]]]', 3],
+])('depth: of %s it is %d', (text, depth) => expect(depthOf(text, 4)).toBe(depth));
+
 test.each<[string, ReturnType<typeof lossyNumber>]>([
+  [`[1${'0'.repeat(399)}]`, { path: [0], number: `1${'0'.repeat(39)}` }],
   ['{"id":"a","payload":{"order":9007199254740993}}', { path: ['payload', 'order'], number: '9007199254740993' }],
   ['{"payload":[1,{"a":[2,-9007199254740995]}]}', { path: ['payload', 1, 'a', 1], number: '-9007199254740995' }],
   ['{"a":{"b":1},"c":[[]],"d.e":12345678901234567890}', { path: ['d.e'], number: '12345678901234567890' }],
@@ -58,6 +72,7 @@ test.each([
 });
 
 test('counting stops where a limit is passed', () => {
+  expect(MOST_VALUES).toBe(1_000_000);
   expect(scanned('[0,1,2,3,4,5,6]', { depth: 9, values: 3 }).values).toBe(4);
   expect(scanned('[[[[[[[[', { depth: 3, values: 99 }).depth).toBe(4);
 });

@@ -47,6 +47,9 @@ test.each<[string, Partial<LeaderFacts>, string]>([
     '- epoch 2, turn 7; working, held by pause of the handler',
   ],
   ['nothing in flight any more', { live: 0 }, '- in flight: 0 dispatches'],
+  ['in flight since another run', { dispatch: null }, '- in flight: 1 dispatch'],
+  ['waits for nothing', { dueAtMs: null }, '- epoch 2, turn 7; waiting'],
+  ['at work, with what is due', { next: 'working' }, '- epoch 2, turn 7; working'],
   [
     'nothing sent',
     { lastReason: null, batches: 0, tasks: 0 },

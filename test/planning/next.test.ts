@@ -12,7 +12,7 @@ const plan = (changes: object = {}): Parameters<typeof decideNext>[1]['plan'] =>
 
 describe('what a leader does after a turn', () => {
   const cases: [string, Parameters<typeof decideNext>, object][] = [
-    ['nothing due, nothing in flight: idle', [leader, nothing, null, 0, true], { state: 'idle' }],
+    ['nothing due, nothing in flight: idle', [leader, nothing, null, 0, true], { state: 'idle', inMs: 0 }],
     [
       'nothing due, a dispatch in flight: waits without a timer to pay for',
       [leader, nothing, null, 1, true],
@@ -41,7 +41,7 @@ describe('what a leader does after a turn', () => {
     [
       'the handler is held: waits for the later of hold and due',
       [{ ...leader, handlerHoldMs: 8_000 }, nothing, 500, 0, true],
-      { state: 'waiting', inMs: 7_000, heldBy: 'hold' },
+      { state: 'waiting', inMs: 7_000, blocked: false, heldBy: 'hold' },
     ],
     [
       'more is due and slots are left: again',
@@ -51,7 +51,7 @@ describe('what a leader does after a turn', () => {
     [
       'due, looked, nothing to cut: never spins',
       [leader, { plan: plan(), slotsLeft: true }, 900, 0, true],
-      { state: 'waiting', inMs: 1_000, again: false },
+      { state: 'waiting', inMs: 1_000, again: false, blocked: false },
     ],
     [
       'due, no slot, own calls in flight: their end brings it back',
@@ -61,17 +61,46 @@ describe('what a leader does after a turn', () => {
     [
       'due, no slot, others hold them: blocked, asks for slots',
       [leader, { plan: null, slotsLeft: false }, 900, 0, true],
-      { state: 'waiting', blocked: true, wantsSlots: true },
+      { state: 'waiting', inMs: 10_000, blocked: true, wantsSlots: true, heldBy: 'calls in flight of other leaders' },
     ],
     [
       'the rate is used up: blocked till then, asks for no slots',
       [leader, { plan: plan({ pacedUntilMs: 1_400 }), slotsLeft: true }, 900, 0, true],
-      { state: 'waiting', inMs: 400, blocked: true, wantsSlots: false },
+      { state: 'waiting', inMs: 400, blocked: true, wantsSlots: false, heldBy: 'rate' },
+    ],
+    [
+      'the rate that others share is used up',
+      [
+        leader,
+        { plan: plan({ pacedUntilMs: 1_400, shared: { paces: [], ownMs: 0, wants: true } }), slotsLeft: true },
+        ...([900, 0, true] as const),
+      ],
+      { state: 'waiting', inMs: 400, heldBy: 'shared rate' },
+    ],
+    [
+      'its rate is used up, and it shares another',
+      [
+        leader,
+        { plan: plan({ pacedUntilMs: 1_400, shared: { paces: [], ownMs: 0, wants: false } }), slotsLeft: true },
+        ...([900, 0, true] as const),
+      ],
+      { state: 'waiting', inMs: 400, heldBy: 'rate' },
+    ],
+    [
+      'due at this very moment: again',
+      [leader, { plan: plan({ take: [1] }), slotsLeft: true }, 1_000, 1, true],
+      { state: 'working', again: true },
+    ],
+    ['due, and it has not looked yet: again', [leader, nothing, 900, 0, true], { state: 'working', again: true }],
+    [
+      'due, no slot, one own call in flight: its end brings it back',
+      [leader, { plan: null, slotsLeft: false }, 900, 1, true],
+      { state: 'working', heldBy: 'calls in flight' },
     ],
     [
       'weight in flight is used up: blocked',
       [leader, { plan: plan({ weightBlocked: true }), slotsLeft: true }, 900, 0, true],
-      { state: 'waiting', blocked: true, wantsSlots: false },
+      { state: 'waiting', inMs: 10_000, blocked: true, wantsSlots: false },
     ],
     [
       'draining before continue-as-new: claims nothing more',

@@ -35,6 +35,16 @@ describe('grantSlots (H5, A18)', () => {
       { limit: 4, activeLeaders: 3, othersBlocked: true, granted: held(['one', 1], ['two', 2]) },
       1,
     ],
+    [
+      'leaves none for those who hold some',
+      { limit: 4, activeLeaders: 3, othersBlocked: true, granted: held(['me', 1], ['two', 1], ['three', 1]) },
+      1,
+    ],
+    [
+      'leaves one for the only one who holds none',
+      { limit: 4, activeLeaders: 3, othersBlocked: true, granted: held(['me', 1], ['two', 1]) },
+      1,
+    ],
     ['all empty-handed: the first one still goes', { limit: 1, activeLeaders: 3, othersBlocked: true }, 1],
   ])('%s', (_, request, slots) => {
     expect(ask(request)).toBe(slots);

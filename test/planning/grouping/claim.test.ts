@@ -134,10 +134,12 @@ describe('batches that wait in the store', () => {
     const plan = claim({ maxBatches: 1, waiting: waiting(4, 5) });
     expect([plan.take, plan.cut]).toEqual([[4], []]);
     expect(plan.targets[0]).toMatchObject({ dueAtMs: NOW, busy: false });
+    const none = claim({ maxBatches: 0, perTarget: 2, waiting: waiting(4), targets: [target({ inFlight: 1 })] });
+    expect(none.targets[0]).toMatchObject({ dueAtMs: NOW, busy: false });
   });
 });
 
-test('a claim ends at its tasks, but always takes one batch', () => {
+test('a claim ends at its tasks, with the batch that passes them', () => {
   const targets = [target(), target({ id: 2 }), target({ id: 3 })];
   expect(cutOf(claim({ maxTasks: 1, targets })).map(([id]) => id)).toEqual([1]);
   expect(cutOf(claim({ maxTasks: 3, targets })).map(([id]) => id)).toEqual([1]);
@@ -176,6 +178,17 @@ describe('weight in flight', () => {
     expect(of({})).toMatchObject({ dueAtMs: NOW + 5_000, holdMs: NOW + 5_000, busy: false });
     expect(of({ weight: 4 })).toMatchObject({ busy: true, holdMs: null }); // 1 of it is in a call
     expect(of({ later: null })).toMatchObject({ busy: true, holdMs: null });
+  });
+  test('of the target, in batches that wait, but a call of it begins now: its end frees weight', () => {
+    const later = { weight: 3, fromMs: NOW + 5_000 };
+    const full = heavy(1, 3, { weight: 3, later });
+    const taken = claim({ weightPerTarget: 5, waiting: [{ id: 7, targetId: 1, n: 1, weight: 3 }], targets: [full] });
+    expect([taken.take, taken.targets[0]!.busy, taken.targets[0]!.holdMs]).toEqual([[7], true, null]);
+    const head = buildTasks(2, { weight: 2, readyAtMs: NOW - 5_000 });
+    const two = target({ head, overrides: { maxItems: 1 }, weight: 3, later });
+    const cut = claim({ weightPerTarget: 5, targets: [two, { ...full, id: 2 }] });
+    expect([cutOf(cut), cut.targets.map(({ busy }) => busy)]).toEqual([[[1, [1]]], [true, false]]);
+    expect(cut.targets[1]!.holdMs).toBe(NOW + 5_000);
   });
   test('of both: the one with less left is what it waits for; the target where they are equal', () => {
     const both = (weight: number, weightInFlight: number): ClaimPlan =>

@@ -1,5 +1,9 @@
 import fc from 'fast-check';
-import { orderDependents } from '../../../workflows/planning/grouping/dependencies';
+import {
+  ON_DEPENDENCY_FAILURE,
+  orderDependents,
+  TASK_DEPENDENCIES_MAX,
+} from '../../../workflows/planning/grouping/dependencies';
 import type { NewDependent } from '../../../workflows/planning/grouping/dependencies';
 
 const task = (id: string, ...dependsOn: string[]): NewDependent => ({ id, dependsOn });
@@ -67,4 +71,9 @@ test('exactly what can be stored is ordered, behind all that it depends on', () 
       }
     }),
   );
+});
+
+test('what a task may name', () => {
+  expect(TASK_DEPENDENCIES_MAX).toBe(100);
+  expect(ON_DEPENDENCY_FAILURE).toEqual(['fail', 'run']);
 });

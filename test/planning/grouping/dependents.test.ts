@@ -22,6 +22,21 @@ test.each([
   });
 });
 
+test('what was known before is marked no more, and counts', () => {
+  const needs = [need(3, 1), need(3, 2, { state: SUCCEEDED })];
+  expect(planDependents(new Map([[1, SUCCEEDED]]), needs, all(3))).toEqual({
+    marks: [{ seq: 3, needs: 1, state: SUCCEEDED }],
+    released: [3],
+    failed: [],
+  });
+});
+
+test('of several that failed, the error names the first that the task named', () => {
+  const needs = [need(4, 1, { place: 1 }), need(4, 2, { place: 2 }), need(4, 3, { place: 0 })];
+  const ends = new Map([1, 2, 3].map((seq) => [seq, FAILED]));
+  expect(planDependents(ends, needs, all(4)).failed).toEqual([{ seq: 4, error: 'dependency "t3" failed' }]);
+});
+
 test('one that is no longer held is marked, and otherwise left as it is', () => {
   expect(planDependents(new Map([[1, FAILED]]), [need(2, 1), need(3, 2)], all(3))).toEqual({
     marks: [{ seq: 2, needs: 1, state: FAILED }],

@@ -41,12 +41,26 @@ test.each<[string, string, object, boolean, number[] | null, number | null, bool
   ['without a linger they go at once', 'a', { lingerMs: 0 }, false, [1], null, true],
   ['bytes', 'a a a', { maxBytes: 25 }, false, [1, 2], null, false],
   ['the weight of a batch', 'a a a', { maxWeight: 2 }, false, [1, 2], null, false],
+  ['as many as fit, and more unread', 'a a a', {}, true, [1, 2, 3], null, false],
+  ['fewer than fit, and more unread', 'a a', {}, true, null, 500, false],
+  ['of another target behind, and more unread', 'a b', {}, true, [1], null, false],
+  ['the weight in flight alone', 'a a a', { weightBudget: 2 }, false, [1, 2], null, false],
+  ['the weight of a batch below it', 'a a a', { weightBudget: 3, maxWeight: 2 }, false, [1, 2], null, false],
   ['the weight that may ever be in flight', 'a a a', { weightBudget: 1, maxWeight: 2 }, false, [1], null, false],
 ])('%s', (_, text, limits, more, seqs, dueAtMs, all) => {
   const cut = cutFirst(head(limits), queue(text), more);
   expect(cut.batch?.seqs ?? null).toEqual(seqs);
   expect(cut.all).toBe(all);
   if (seqs === null) expect(cut.dueAtMs).toBe(dueAtMs);
+});
+
+test('the weight of each task counts', () => {
+  const heavy = queue('a a').map((task) => ({ ...task, weight: 3 }));
+  expect(cutFirst(head({ maxWeight: 4 }), heavy, false).batch?.seqs).toEqual([1]);
+});
+
+test('what nothing can join goes at once, however new it is', () => {
+  expect(cutFirst(head({}, { nowMs: 0 }), queue('a b'), false).batch?.seqs).toEqual([1]);
 });
 
 test('a flush makes those up to its mark due, and no more than their batch', () => {

@@ -85,3 +85,42 @@ test('batches that were handed back start in their turn, not all at once', () =>
     [3, 667],
   ]);
 });
+
+describe('a limit that others share', () => {
+  const HORIZON = NOW + PACE_HORIZON_MS;
+  const shared = { rates: [{ ...rate({ limit: 10 }), scope: 'shared' as const }], paces: [], active: 2, ownMs: 0 };
+  const one = { targets: [target({ head: buildTasks(3) })] };
+  const waits = { cut: [], pacedUntilMs: NOW + 501 };
+
+  test('what a claim takes of it, and of its own share', () => {
+    const plan = claim({ ...one, shared });
+    expect(plan.shared).toEqual({ paces: [NOW + 100], ownMs: NOW + 200, wants: false });
+    expect(claim(one).shared).toBeUndefined();
+  });
+  test('up to the horizon its share is had ahead; beyond it waits, and says that it wants more', () => {
+    expect(claim({ ...one, shared: { ...shared, ownMs: HORIZON } }).cut).toHaveLength(1);
+    const plan = claim({ ...one, shared: { ...shared, ownMs: HORIZON + 1 } });
+    expect(plan).toMatchObject({ ...waits, shared: { paces: [], ownMs: HORIZON + 1, wants: true } });
+  });
+  test('alone it has no share to keep to', () => {
+    expect(claim({ ...one, shared: { ...shared, active: 1, ownMs: HORIZON + 1 } }).cut).toHaveLength(1);
+  });
+  test('it wants more where the shared rate has no room, not where its own has none', () => {
+    const ofShared = claim({ ...one, shared: { ...shared, paces: [HORIZON + 1] } });
+    expect(ofShared).toMatchObject({ ...waits, shared: { wants: true } });
+    const ofOwn = claim({ ...one, shared, rates: [rate({ scope: 'handler' })], paces: [HORIZON + 1] });
+    expect(ofOwn).toMatchObject({ ...waits, shared: { wants: false } });
+  });
+});
+
+test('of tasks with one key of coalesceBy the last is cut, where the handler has it', () => {
+  const head = buildTasks(3, { key: 'coalesce:a', readyAtMs: NOW - 5_000 });
+  const [batch] = claim({ coalesces: true, targets: [target({ head })] }).cut;
+  expect(batch).toMatchObject({
+    seqs: [3],
+    superseded: [
+      { seq: 1, by: 3 },
+      { seq: 2, by: 3 },
+    ],
+  });
+});

@@ -107,7 +107,6 @@ function fillBatch(waiting: readonly WaitingTask[], from: number, input: CutInpu
     filled.bytes += task.bytes;
     filled.weight += task.weight;
   }
-  if (filled.tasks.length === 0) return filled;
   if (filled.tasks.length >= maxItems) return { ...filled, full: 'size' };
   // A batch exactly at a maximum does not wait for more. Not so with `more`: an unread task without
   // bytes or weight would still fit.
@@ -146,5 +145,5 @@ function dueOf(
 
 function fitsInFlight(batch: Filled, weightLeft: number, weightBudget: number | undefined): boolean {
   if (batch.weight <= weightLeft) return true;
-  return weightBudget !== undefined && batch.weight > weightBudget && weightLeft >= weightBudget;
+  return weightBudget !== undefined && weightLeft >= weightBudget;
 }

@@ -156,7 +156,6 @@ const cutTarget = (
   paces: number[],
 ): void => {
   const { input, nowMs } = budget;
-  const room = Math.max(0, budget.roomForBatches());
   const perTarget = target.weightPerTarget ?? input.weightPerTarget ?? Infinity;
   const targetLeft = perTarget - target.weight;
   const handlerLeft = budget.weightLeft();
@@ -169,7 +168,7 @@ const cutTarget = (
       limits,
       flushSeq: target.flushSeq,
       busyKeys: new Map(), // the statement that read the head left them out
-      maxBatches: Math.min(mayTake, room),
+      maxBatches: Math.min(mayTake, budget.roomForBatches()),
       weightLeft: Math.min(targetLeft, handlerLeft),
       ...(weightBudget === Infinity ? {} : { weightBudget }),
       ...(input.coalesces === true ? { mostCollected: mostCollected(limits.maxItems) } : {}),
@@ -211,7 +210,10 @@ const waitForWeight = ({ weight, later }: ClaimTarget, budget: Budget, due: Clai
 /** What is left of the handler's limits, while the claim is planned. */
 class Budget {
   private weight: number;
-  /** Weight of the present target that this claim has taken. */
+  /**
+   * Weight of the present target that this claim has taken: batches that were to wait may be among
+   * them, whose time came after the target was read.
+   */
   flying = 0;
   /** Rates of the present target. */
   private rates: readonly (RateLimit | SharedRate)[] = [];
@@ -233,10 +235,7 @@ class Budget {
     return this.input.maxBatches - this.plan.cut.length - this.plan.take.length;
   }
   hasRoom(): boolean {
-    return (
-      this.roomForBatches() > 0 &&
-      (this.plan.tasks < this.input.maxTasks || this.plan.cut.length + this.plan.take.length === 0)
-    );
+    return this.roomForBatches() > 0 && this.plan.tasks < this.input.maxTasks;
   }
   weightLeft(): number {
     return (this.input.weightPerHandler ?? Infinity) - this.weight;
@@ -276,23 +275,24 @@ class Budget {
       pacesOf[rate.scope][at] = step!.pace.nextAtMs;
     }
     const { shared } = this.input;
-    if (shared != null && plan.shared !== undefined)
-      plan.shared.ownMs = shareAfter({ ...shared, ownMs: plan.shared.ownMs }, costOf, nowMs);
+    if (shared != null) plan.shared!.ownMs = shareAfter({ ...shared, ownMs: plan.shared!.ownMs }, costOf, nowMs);
     return startAtMs;
   }
 
   /** Says whether others want of what is shared, and this handler has had its part of it. */
   private hasHadItsShare(): boolean {
-    const { input, plan, nowMs } = this;
-    const ownMs = plan.shared?.ownMs ?? 0;
-    if (input.shared == null || input.shared.active <= 1 || ownMs <= nowMs + PACE_HORIZON_MS) return false;
+    const { plan, nowMs } = this;
+    const { shared } = this.input;
+    if (shared == null || shared.active <= 1) return false;
+    const { ownMs } = plan.shared!;
+    if (ownMs <= nowMs + PACE_HORIZON_MS) return false;
     this.wait(ownMs - PACE_HORIZON_MS / 2, true);
     return true;
   }
 
+  /** Says it for all that is left: what comes behind waits for the same. */
   private wait(untilMs: number, isShared: boolean): void {
-    const { plan } = this;
-    plan.pacedUntilMs = Math.max(untilMs, plan.pacedUntilMs ?? 0);
-    if (isShared && plan.shared !== undefined) plan.shared.wants = true;
+    this.plan.pacedUntilMs = untilMs;
+    if (isShared) this.plan.shared!.wants = true;
   }
 }

@@ -44,7 +44,6 @@ export const lastOfEachKey = (tasks: readonly WaitingTask[]): CoalescedTask[] =>
 };
 
 const goFor = (those: readonly WaitingTask[]): CoalescedTask => {
-  if (those.length === 1) return { ...those[0]!, earlier: [] };
   const last = those.reduce((latest, task) => (task.seq > latest.seq ? task : latest));
   return { ...last, earlier: those.filter((task) => task !== last) };
 };

@@ -67,6 +67,7 @@ const walk = (
   const order: number[] = [];
   const cycles: number[][] = [];
   const done = new Set<number>();
+  /** Of what is not done: where it is on the path. */
   const depth = new Map<number, number>();
   for (const start of tasks.keys()) {
     const path = done.has(start) ? [] : [{ index: start, next: 0 }];
@@ -78,7 +79,6 @@ const walk = (
       if (id === undefined) {
         done.add(here.index);
         order.push(here.index);
-        depth.delete(here.index);
         path.pop();
       } else if (needed !== undefined && !done.has(needed)) {
         const from = depth.get(needed);
@@ -89,7 +89,6 @@ const walk = (
         }
       }
     }
-    depth.clear();
   }
   return { order, cycles };
 };

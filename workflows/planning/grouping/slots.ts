@@ -43,8 +43,6 @@ export function grantSlots(request: SlotRequest): number {
   if (free <= 0) return 0;
   // A blocked leader is active, whatever was counted.
   const active = Math.max(request.activeLeaders, othersBlocked ? 2 : 1);
-  if (active === 1) return atLeastNone(Math.min(wanted, free));
-
   const share = Math.ceil(limit / active);
   const emptyHanded = othersBlocked ? Math.max(0, active - 1 - holders.size) : 0;
   const leave = mine > 0 ? emptyHanded : Math.min(emptyHanded, free - 1);
