@@ -1,4 +1,5 @@
 import { isSaturated, pendingLimitOf } from '../../../workflows/planning/lanes/backPressure';
+import { whyNotCancelled } from '../../../workflows/planning/lanes/cancel';
 import { OVERDUE_MAX, parkedAtDeadline } from '../../../workflows/planning/lanes/pendingDeadline';
 import { DELAY_MS, nextTry, TRIES_MAX } from '../../../workflows/planning/lanes/tries';
 import { decideUnknown, LOOK_UPS_MAX, type UnknownFacts } from '../../../workflows/planning/lanes/unknown';
@@ -78,4 +79,30 @@ test('pending past its deadline: unknown, and after some deadlines its lane is p
     'pending for too long: it passed its deadline 3 times without an end',
   );
   expect(parkedAtDeadline(1, 1)).toBe('pending for too long: it passed its deadline 1 time without an end');
+});
+
+const FREE = { calling: false, unsure: false };
+test.each([
+  ['unsubmitted', FREE, null],
+  ['delayed', FREE, null],
+  ['refused', FREE, null],
+  ['submitted', FREE, null],
+  ['unsubmitted', { calling: true, unsure: false }, /^an earlier call of it may have been applied/],
+  ['delayed', { calling: false, unsure: true }, /^an earlier call of it may have been applied/],
+  ['submitted', { calling: true, unsure: false }, /^a call with it is in flight/],
+  ['submitted', { calling: true, unsure: true }, /^a call with it is in flight/],
+  ['submitted', { calling: false, unsure: true }, /^an earlier call of it may have been applied/],
+  ['pending', FREE, /accepted it/],
+  ['valid', FREE, /accepted it/],
+  ['unknown', FREE, /may have been applied; it will be looked up/],
+  ['parked', FREE, /its lane is halted/],
+  ['committed', FREE, /was applied/],
+  ['invalid', FREE, /refused it permanently/],
+  ['skipped', FREE, /continued its lane without it/],
+  ['failed-dependency', FREE, /failed without being sent/],
+  ['cancelled', FREE, /cancelled already/],
+] as const)('what cannot be cancelled says why: %s, %j', (status, facts, why) => {
+  const told = whyNotCancelled({ status, ...facts });
+  if (why === null) expect(told).toBeNull();
+  else expect(told).toMatch(why);
 });

@@ -41,6 +41,9 @@ describe('dependencies at submission', () => {
     expect(() => check(batch('a', ['b']), batch('b', ['c']), batch('c', ['a']), batch('x', ['a']))).toThrow(
       'dependsOn: expected no cycle, got a depends on b, which depends on c, which depends on a; leave one of these dependencies out',
     );
+    expect(() => check(batch('x', ['a']), batch('a', ['b']), batch('b', ['a']))).toThrow(
+      'expected no cycle, got a depends on b, which depends on a; leave',
+    );
     expect(() => check(batch('a', ['a']))).toThrow('dependsOn of batch a: expected other batches, got itself');
   });
 
@@ -59,6 +62,13 @@ describe('dependencies at submission', () => {
     expect(() => crossed('parallel', 'other')).not.toThrow();
   });
 
+  test('in a lane that keeps its order each comes after the one right before it [C9]', () => {
+    const inLane = { lane: lane('L', 'serial') };
+    expect(() =>
+      check(batch('a', ['c'], inLane), batch('b', [], inLane), batch('c', [], inLane), batch('d', [], inLane)),
+    ).toThrow('got a depends on c, which comes in lane L after b, which comes in lane L after a; leave one');
+  });
+
   test('bad input: unknown, too many, one id twice', () => {
     expect(() => check(batch('b', ['nobody']))).toThrow(
       'dependsOn of batch b: expected ids of batches accepted before or of this call, got nobody',
@@ -71,6 +81,7 @@ describe('dependencies at submission', () => {
         ),
       ),
     ).toThrow(/expected at most 1000 batches, got 1001/);
+    expect(() => check(batch('b', Array<string>(1_000).fill('open')))).not.toThrow();
     expect(() => check(batch('b'), batch('b'))).toThrow('expected distinct ids');
   });
 
@@ -81,6 +92,7 @@ describe('dependencies at submission', () => {
       batch('c', ['b']),
       batch('d', ['gone']),
       batch('e', ['old']),
+      batch('f', ['a']),
     );
     expect(Object.fromEntries([...checked].map(([id, { failedOn }]) => [id, failedOn]))).toEqual({
       a: 'bad',
@@ -88,7 +100,10 @@ describe('dependencies at submission', () => {
       c: 'b',
       d: 'gone',
       e: null,
+      f: 'a',
     });
+    const chain = failureClosure([1], (id) => (id < 4 ? [id + 1] : []));
+    expect(chain).toEqual([1, 2, 3].map((on) => ({ id: on + 1, on })));
     expect(failureClosure([1], (id) => ({ 1: [2, 3], 2: [3], 3: [1, 4] })[id] ?? [])).toEqual([
       { id: 2, on: 1 },
       { id: 3, on: 1 },

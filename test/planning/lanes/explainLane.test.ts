@@ -62,7 +62,10 @@ describe('explain of a batch in a lane', () => {
     const before = [open[0]!, buildBatch({ id: 82, keysUnread: true }), buildBatch({ id: 83, writes: ['size'] })];
     expect(explainLane(facts({}, { approach: 'parallel', open: before }))).toMatchObject(behind);
     const put = [buildBatch({ id: 81, writes: ['a'] }), buildBatch({ id: 82, status: 'pending', keysUnread: true })];
-    expect(say({ batchId: 81 }, { approach: 'parallel', open: put })).toMatch(/may wait for batches after it/);
+    expect(explainLane(facts({ batchId: 81 }, { approach: 'parallel', open: put }))).toMatchObject({
+      text: 'first in lane po-17, may wait for batches after it, which are in flight.',
+      waitsFor: 'order',
+    });
     // It waits for one whose keys are known, whatever the others have.
     const known = [...before.slice(0, 2), open[2]!];
     expect(say({}, { approach: 'parallel', open: known })).toMatch(
@@ -195,6 +198,38 @@ describe('explain of a batch in a lane', () => {
       'is ready and is granted next, 1 lane is due before po-17',
       'submitter',
     ],
+    ['hold of 1 ms', {}, { holdInMs: 1 }, 'the downstream asked this service to wait another 1 ms', 'back-pressure'],
+    ['hold that is past', { batchId: 81 }, { ...head({}), holdInMs: 0 }, 'is ready and is granted next', 'submitter'],
+    [
+      'below its limit',
+      { batchId: 81 },
+      { ...head({}), pendingLimit: { stopAt: 30, resumeBelow: 15 } },
+      'is ready and is granted next',
+      'submitter',
+    ],
+    [
+      'full, since a limit that is gone',
+      { batchId: 81 },
+      { ...head({}), saturated: true },
+      'is ready and is granted next',
+      'submitter',
+    ],
+    ['moving', { batchId: 81, place: 1 }, { open: [] }, 'it was moving while this was read; explain it again', 'order'],
+    [
+      'behind one that was found valid, in parallel',
+      {},
+      { ...head({ status: 'valid', reads: ['price'] }), approach: 'parallel' },
+      'waits for commit of batch 81 (4 s), conflicts on key price',
+      'commit',
+    ],
+    [
+      'behind one that is sent, for a downstream that keeps the order',
+      {},
+      { ...head({ status: 'submitted' }), approach: 'unconstrained', kind: 'guaranteed' },
+      'waits for answer to batch 81 (4 s)',
+      'call',
+    ],
+    ['behind one that halts', {}, { onInvalid: 'halt' }, 'waits for commit of batch 81 (4 s)', 'commit'],
     ['far behind', { batchId: 999, place: 140 }, {}, 'waits behind batch 81 and those after it', 'order'],
   ];
   test.each(rows)('%s [C12]', (_case, changes, lane, expected, waitsFor) => {
@@ -215,6 +250,16 @@ describe('explain of a batch in a lane', () => {
     expect(say({ batchId: 81 }, { paused: true })).toBe('first in lane po-17, was accepted and is pending for 4 s.');
   });
 
+  test('what was refused alone waits for the one after it; what goes or fails, goes or fails now', () => {
+    expect(explainLane(facts({ status: 'refused', error: '422' }))).toEqual({
+      text: 'In lane po-17, refused when sent alone (422); the outcome of the batch after it decides whether it is a poison task.',
+      waitsFor: 'resolution',
+      inMs: null,
+    });
+    expect(explainLane(facts({ batchId: 81 }, head({}))).inMs).toBe(0);
+    expect(explainLane(facts({ batchId: 81 }, head({ failedOn: 7 }))).inMs).toBe(0);
+  });
+
   test('places are given in words', () => {
     expect([1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map(formatPlace).join(' ')).toBe(
       'first second third fourth fifth sixth seventh eighth ninth 10th',
@@ -227,7 +272,7 @@ describe('explain of a batch in a lane', () => {
   test('batches by number: one, five, and how many more', () => {
     expect(formatBatches([7])).toBe('batch 7');
     expect(formatBatches([1, 2, 3, 4, 5])).toBe('batches 1, 2, 3, 4, 5');
-    expect(formatBatches([1, 2, 3, 4, 5, 6, 7])).toBe('batches 1, 2, 3, 4, 5 and 2 more');
+    expect(formatBatches([1, 2, 3, 4, 5, 6])).toBe('batches 1, 2, 3, 4, 5 and 1 more');
     expect([formatKey('*'), formatKey('price')]).toEqual(['an undeclared set', 'key price']);
   });
 });

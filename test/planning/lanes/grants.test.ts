@@ -73,8 +73,12 @@ describe('approaches', () => {
     expect(() => checkApproachChange({ service: 'po-17', pending: 2 })).toThrow(
       /lane "po-17": Cannot change kind or approach: 2 of its batches are in flight\./,
     );
+    expect(() => checkApproachChange({ service: 'po-17', pending: 1 })).toThrow(/1 of its batches are in flight/);
+    expect(() => checkApproachChange({ service: 'po-17', pending: 0 })).not.toThrow();
     expect(windowOf(buildLane({ id: 1, pending: 3 }))).toBe(1);
-    expect(windowOf(buildLane({ id: 1, approach: 'parallel', pending: 3 }))).toBeGreaterThan(3);
+    expect(windowOf(buildLane({ id: 1, approach: 'parallel', pending: 3 }))).toBe(67);
+    expect(windowOf(buildLane({ id: 1, kind: 'guaranteed', pending: 3 }))).toBe(67);
+    expect(windowOf(buildLane({ id: 1, kind: 'guaranteed', onInvalid: 'halt', pending: 3 }))).toBe(1);
   });
 });
 

@@ -1,5 +1,4 @@
 import { conflictOn } from './conflicts';
-import { isInFlight } from './statuses';
 import type { ApproachName, Lane, LaneKind, QueuedBatch } from './types';
 
 /**
@@ -13,15 +12,17 @@ export interface Approach {
    * lane, in order, with the grants of this plan as submitted; `later` are the batches after it
    * that are in flight. Null: it may go.
    */
-  blockedBy(
-    batch: QueuedBatch,
-    earlier: readonly QueuedBatch[],
-    later: readonly QueuedBatch[],
+  blockedBy<B extends Orderly>(
+    batch: Orderly,
+    earlier: readonly B[],
+    later: readonly B[],
     kind: LaneKind,
-  ): Blocker | null;
+  ): Blocker<B> | null;
 }
-export interface Blocker {
-  batch: QueuedBatch;
+/** What the rules look at. */
+type Orderly = Pick<QueuedBatch, 'status' | 'reads' | 'writes'>;
+export interface Blocker<B = QueuedBatch> {
+  batch: B;
   /**
    * The state key on which the two conflict; '*': one of them declared no sets; null: only their
    * order counts.
@@ -33,7 +34,7 @@ export interface Blocker {
  * Says whether `batch` must wait for `other`, an open batch before it in the lane, where the two
  * must be applied in order.
  */
-const waitsForEarlier = (batch: QueuedBatch, other: QueuedBatch, kind: LaneKind): boolean => {
+const waitsForEarlier = (batch: Orderly, other: Orderly, kind: LaneKind): boolean => {
   const isAccepted = other.status === 'pending' || other.status === 'valid';
   // A guaranteed downstream keeps the order of what it has accepted, but a batch that is still
   // being sent may be overtaken. And where the downstream lost a batch, it may have lost the
@@ -42,17 +43,12 @@ const waitsForEarlier = (batch: QueuedBatch, other: QueuedBatch, kind: LaneKind)
 };
 
 /**
- * Says whether a batch that was put back must wait for `other`, a batch after it: it must while
- * that one is in flight, and may still be applied.
- */
-const waitsForLater = (other: QueuedBatch): boolean => isInFlight(other.status);
-
-/**
  * Sends one batch after the other: the next one once the batch before was committed, or accepted if
- * the downstream keeps the order.
+ * the downstream keeps the order. One that was put back waits for those after it, which are in
+ * flight and may still be applied.
  */
 const inOrder: Approach['blockedBy'] = (one, earlier, later, kind) => {
-  const batch = earlier.find((other) => waitsForEarlier(one, other, kind)) ?? later.find(waitsForLater);
+  const batch = earlier.find((other) => waitsForEarlier(one, other, kind)) ?? later[0];
   return batch === undefined ? null : { batch, key: null };
 };
 
@@ -74,10 +70,10 @@ const parallel: Approach = {
     firstConflict(
       batch,
       earlier.filter((other) => waitsForEarlier(batch, other, kind)),
-    ) ?? firstConflict(batch, later.filter(waitsForLater)),
+    ) ?? firstConflict(batch, later),
 };
 
-const firstConflict = (batch: QueuedBatch, others: readonly QueuedBatch[]): Blocker | null => {
+const firstConflict = <B extends Orderly>(batch: Orderly, others: readonly B[]): Blocker<B> | null => {
   for (const other of others) {
     const key = conflictOn(other, batch);
     if (key !== null) return { batch: other, key };

@@ -37,7 +37,7 @@ export const checkDependencies = (
   const byId = new Map(batches.map((batch) => [batch.id, batch]));
   if (byId.size < batches.length) throw new Error('batches: expected distinct ids in one call');
   const checked = new Map(batches.map((batch) => [batch.id, lookUp(batch, byId, statusOf)]));
-  const cycle = findCycle(edgesOf(batches, byId));
+  const cycle = findCycle(edgesOf(batches));
   if (cycle !== null)
     throw new Error(`dependsOn: expected no cycle, got ${describe(cycle)}; leave one of these dependencies out`);
   // A batch of the call that fails at once also fails the batches that depend on it.
@@ -85,16 +85,16 @@ interface Edge {
 }
 
 /**
- * Returns the batches of the call for which each batch must wait: those that it names, and those
- * before it in its lane.
+ * Returns the batches for which each batch of the call must wait: those that it names, of which the
+ * stored ones lead nowhere, and those before it in its lane.
  */
-const edgesOf = (batches: readonly NewBatch[], byId: ReadonlyMap<string, NewBatch>): Map<string, Edge[]> => {
+const edgesOf = (batches: readonly NewBatch[]): Map<string, Edge[]> => {
   const lanes = new Map<string, NewBatch[]>();
   const edges = new Map<string, Edge[]>();
   for (const batch of batches) {
     const { service } = batch.lane;
     const earlier = lanes.get(service) ?? [];
-    const named = batch.dependsOn.filter((id) => byId.has(id)).map((to) => ({ to, why: 'depends on' }));
+    const named = batch.dependsOn.map((to) => ({ to, why: 'depends on' }));
     const inLane = orderedBehind(batch, earlier).map((to) => ({ to, why: `comes in lane ${service} after` }));
     edges.set(batch.id, [...named, ...inLane]);
     earlier.push(batch);
@@ -110,22 +110,10 @@ const edgesOf = (batches: readonly NewBatch[], byId: ReadonlyMap<string, NewBatc
 const orderedBehind = (batch: NewBatch, earlier: readonly NewBatch[]): string[] => {
   const { approach, kind } = approachOf(batch.lane);
   if (approach.name !== 'parallel') earlier = earlier.slice(-1);
-  const asOpen = (one: NewBatch): QueuedBatch => ({ ...OPEN, reads: one.reads, writes: one.writes });
+  const asOpen = ({ reads, writes }: NewBatch) => ({ status: 'unsubmitted' as const, reads, writes });
   return earlier
     .filter((one) => approach.blockedBy(asOpen(batch), [asOpen(one)], [], kind) !== null)
     .map(({ id }) => id);
-};
-const OPEN: QueuedBatch = {
-  id: 0,
-  sequence: 0,
-  part: 0,
-  status: 'unsubmitted',
-  reads: [],
-  writes: [],
-  weight: 1,
-  notBeforeInMs: null,
-  waitsFor: [],
-  failedOn: null,
 };
 
 /**

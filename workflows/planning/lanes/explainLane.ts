@@ -187,13 +187,8 @@ const inFlight = ({ status, ageMs, batchId, question }: LaneFacts): LaneExplanat
 /** Explains a batch that waits for another batch, because of their order or of a state key. */
 const blocked = (facts: LaneFacts, other: QueuedBatch, key: string | null): LaneExplanation => {
   const { lane } = facts;
-  const waitsFor = { submitted: 'call', pending: 'commit', valid: 'commit', unknown: 'resolution' } as const;
-  const what = {
-    submitted: 'answer to',
-    pending: 'commit of',
-    valid: 'commit of',
-    unknown: 'resolution of',
-  } as const;
+  const waitsFor = { submitted: 'call', pending: 'commit', valid: 'commit' } as const;
+  const what = { submitted: 'answer to', pending: 'commit of', valid: 'commit of' } as const;
   const status = other.status as keyof typeof what;
   const text = `waits for ${what[status] ?? 'its turn behind'} batch ${other.id}${age(facts, other)}`;
   if (key !== null)

@@ -129,14 +129,15 @@ const serve = (
     // The first grant is made in any case: in `single`, the first batch of a lane that may go can
     // come after batches that merely wait, in every lane.
     if (horizon !== null && grants.length > 0 && strategy.compare(turn, horizon) > 0) break;
-    const taken = budget.take(entrant.next!);
+    const batch = entrant.next!;
+    const taken = budget.take(batch);
     if ('held' in taken) {
       entrant.held = taken.held; // its place stays, since it has not been served
       continue;
     }
     const entered = strategy.enter({ ...entrant.accounting, weight: entrant.lane.weight }, round);
     round = Math.max(round, entered.served);
-    grants.push({ ...grant(entrant, strategy, entered, round), startInMs: taken.startInMs });
+    grants.push({ ...grant(entrant, batch, strategy, entered, round), startInMs: taken.startInMs });
     if (entrant.next === null) continue;
     if (entrant.granted < strategy.grantsPerLane(state.depth)) queue.add(turnOf(entrant, entrant.next), entrant);
     else cut = true;
@@ -144,10 +145,15 @@ const serve = (
   return { grants, round, cut };
 };
 
-/** Grants the entrant's next batch, and finds the batch to send after it. */
-const grant = (entrant: Entrant, strategy: Strategy, entered: Accounting, round: number): Omit<Grant, 'startInMs'> => {
-  const { lane, next: batch } = entrant;
-  if (batch === null) throw new Error(`lane ${lane.id}: expected a batch that may go, got none`);
+/** Grants this batch, the entrant's next, and finds the batch to send after it. */
+const grant = (
+  entrant: Entrant,
+  batch: QueuedBatch,
+  strategy: Strategy,
+  entered: Accounting,
+  round: number,
+): Omit<Grant, 'startInMs'> => {
+  const { lane } = entrant;
   entrant.accounting = strategy.charge({ ...entered, weight: lane.weight }, batch.weight);
   entrant.granted += 1;
   entrant.pending += 1;
