@@ -1,4 +1,5 @@
 import { decideNext } from '../../workflows/planning/grouping/next';
+import { IDLE_LOOK_MS, NOTIFIER_RUN } from '../../workflows/planning/looks';
 
 const leader = { paused: false, handlerHoldMs: null, nowMs: 1_000 };
 const nothing = { plan: null, slotsLeft: true };
@@ -16,7 +17,7 @@ describe('what a leader does after a turn', () => {
     [
       'nothing due, a dispatch in flight: waits without a timer to pay for',
       [leader, nothing, null, 1, true],
-      { state: 'waiting', timer: false, blocked: false },
+      { state: 'waiting', inMs: IDLE_LOOK_MS, timer: false, blocked: false },
     ],
     [
       'due later: waits till then, with a timer',
@@ -123,4 +124,8 @@ describe('what a leader does after a turn', () => {
     }
     expect(waits).toEqual([2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000]);
   });
+});
+
+test('without anything due a workflow looks every minute; a notifier ends its run after 300 events', () => {
+  expect([IDLE_LOOK_MS, NOTIFIER_RUN.mostEvents]).toEqual([60_000, 300]);
 });

@@ -1,6 +1,8 @@
 import { isSaturated, pendingLimitOf } from '../../../workflows/planning/lanes/backPressure';
 import { whyNotCancelled } from '../../../workflows/planning/lanes/cancel';
 import { OVERDUE_MAX, parkedAtDeadline } from '../../../workflows/planning/lanes/pendingDeadline';
+import * as limits from '../../../workflows/planning/lanes/limits';
+import { UNLIMITED_CALLS } from '../../../workflows/planning/lanes/tokens';
 import { DELAY_MS, nextTry, TRIES_MAX } from '../../../workflows/planning/lanes/tries';
 import { decideUnknown, LOOK_UPS_MAX, type UnknownFacts } from '../../../workflows/planning/lanes/unknown';
 
@@ -57,7 +59,10 @@ describe('an unknown outcome [C28]', () => {
 
   test('unsure: sent again only if idempotent; else looked up some times, then parked', () => {
     expect(decide({ found: 'unsure', idempotent: true })).toEqual({ kind: 'unsubmitted', because: 'idempotent' });
-    expect(decide({ found: 'unsure' })).toMatchObject({ kind: 'wait' });
+    expect(decide({ found: 'unsure' })).toEqual({ kind: 'wait', inMs: 2_000 });
+    expect(decide({ found: 'unsure', lookUpAgainMs: 700 })).toEqual({ kind: 'wait', inMs: 700 });
+    expect(decide({ found: 'unsure', lookUps: 2, lookUpsMax: 2 })).toMatchObject({ kind: 'park' });
+    expect(decide({ found: 'unsure', lookUps: 6, lookUpsMax: 7 })).toMatchObject({ kind: 'wait' });
     expect(decide({ found: 'unsure', lookUps: LOOK_UPS_MAX })).toMatchObject({
       kind: 'park',
       reason: expect.stringContaining('unknown: 5 look-ups'),
@@ -105,4 +110,20 @@ test.each([
   const told = whyNotCancelled({ status, ...facts });
   if (why === null) expect(told).toBeNull();
   else expect(told).toMatch(why);
+});
+
+test('what callers may set of lanes', () => {
+  expect(limits).toEqual({
+    BATCH_ITEMS_MAX: 10_000,
+    STATE_KEYS_MAX: 1_000,
+    STATE_KEY_BYTES_MAX: 256,
+    DEPENDENCIES_MAX: 1_000,
+    BATCH_KEY_BYTES_MAX: 256,
+    SERVICE_BYTES_MAX: 512,
+    WEIGHT_MAX: 10_000,
+    SLOTS_MAX: 1_000,
+    DEPTH_MAX: 1_000,
+    LISTED_AGE_MAX_MS: 2 ** 31 - 1,
+  });
+  expect(UNLIMITED_CALLS).toBeGreaterThan(limits.SLOTS_MAX);
 });

@@ -1,5 +1,4 @@
 import { explainLane, type LaneFacts } from '../../../workflows/planning/lanes/explainLane';
-import { laneStateOf } from '../../../workflows/planning/lanes/laneState';
 import { formatBatches, formatKey, formatPlace } from '../../../workflows/planning/lanes/format';
 import type { Lane } from '../../../workflows/planning/lanes/types';
 import { buildBatch, buildLane } from './builders';
@@ -9,7 +8,6 @@ const open = [
   buildBatch({ id: 82, writes: ['size'] }),
   buildBatch({ id: 83, writes: ['price'] }),
 ];
-const UNREAD = { reads: [], writes: [], keysUnread: true as const };
 const facts = (changes: Partial<LaneFacts> = {}, lane: Partial<Lane> = {}): LaneFacts => {
   const built = buildLane({ id: 1, service: 'po-17', open, ...lane });
   const batchId = changes.batchId ?? 83;
@@ -274,27 +272,5 @@ describe('explain of a batch in a lane', () => {
     expect(formatBatches([1, 2, 3, 4, 5])).toBe('batches 1, 2, 3, 4, 5');
     expect(formatBatches([1, 2, 3, 4, 5, 6])).toBe('batches 1, 2, 3, 4, 5 and 1 more');
     expect([formatKey('*'), formatKey('price')]).toEqual(['an undeclared set', 'key price']);
-  });
-});
-
-describe('state of a lane in one word', () => {
-  const rows: [string, Partial<Lane>][] = [
-    ['empty', {}],
-    ['free', { open: [buildBatch({ id: 1 })] }],
-    ['in flight', { open: [buildBatch({ id: 1, status: 'submitted' }), buildBatch({ id: 2 })] }],
-    ['waiting for commit', { open }],
-    ['free', { open, approach: 'parallel' }],
-    ['waiting for commit', { open: open.map((one) => ({ ...one, ...UNREAD })), approach: 'parallel' }],
-    ['waiting for dependency', { open: [buildBatch({ id: 1, waitsFor: [9] })] }],
-    ['delayed', { open: [buildBatch({ id: 1, status: 'delayed', notBeforeInMs: 5 })] }],
-    ['unknown', { open: [buildBatch({ id: 1, status: 'unknown' })] }],
-    ['halted', { open: [buildBatch({ id: 1, status: 'parked' })] }],
-    ['halted', { open, haltedBy: 1 }],
-    ['paused', { open, haltedBy: 1, paused: true }],
-    ['back pressure', { open, saturated: true }],
-    ['back pressure', { open, holdInMs: 1 }],
-  ];
-  test.each(rows)('%s [C12]', (expected, lane) => {
-    expect(laneStateOf(buildLane({ id: 1, ...lane }))).toBe(expected);
   });
 });

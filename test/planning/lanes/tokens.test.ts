@@ -69,6 +69,23 @@ test('weight: up to the limit exactly; one of unknown outcome is counted already
   expect(taken(limits, batch(), light, batch({ targetId: 2 }))).toEqual([0, FULL, 0]);
 });
 
+test('weight: a batch above the limit goes alone, and one that is counted goes whatever is in flight', () => {
+  expect(taken(handler({ weightPerHandler: 1 }), batch(), batch())).toEqual([0, FULL]);
+  expect(taken(handler({ weightPerHandler: 2, weight: 1 }), batch())).toEqual([FULL]);
+  expect(taken(handler({ weightPerHandler: 2, weight: 3 }), batch({}, 'unknown'))).toEqual([0]);
+  expect(taken(handler({ weightPerTarget: 2 }), batch({ targetId: 9 }))).toEqual([0]);
+});
+
+test('what is set for a target counts in place of what the handler has', () => {
+  const own = { id: 1, paces: [], calls: 0, weight: 0 };
+  const of = (target: object, parts: Partial<HandlerTokens>): (number | Taken)[] =>
+    taken(handler({ ...parts, targets: [{ ...own, ...target }] }), batch(), batch());
+  expect(of({ perTarget: 1 }, { perTarget: 9 })).toEqual([0, FULL]);
+  expect(of({ perTarget: 9 }, { perTarget: 1 })).toEqual([0, 0]);
+  expect(of({ weightPerTarget: 3 }, { weightPerTarget: 9 })).toEqual([0, FULL]);
+  expect(of({ rates: [{ limit: 2, perMs: 1_000, unit: 'calls', scope: 'target' }] }, {})).toEqual([0, 500]);
+});
+
 test('a batch that is held takes nothing of any limit', () => {
   const limits = handler({ perHandler: 2, perTarget: 1, weightPerHandler: 4 });
   expect(taken(limits, batch(), batch(), batch({ targetId: 2 }))).toEqual([0, FULL, 0]);
@@ -109,6 +126,9 @@ describe('rates', () => {
   test('up to the horizon a call is granted ahead; beyond it is held until half of it is left, and takes nothing', () => {
     const at = (paceMs: number): HandlerTokens => handler({ rates: [rate()], paces: [NOW + paceMs], perHandler: 1 });
     expect(taken(at(PACE_HORIZON_MS), batch(), batch())).toEqual([PACE_HORIZON_MS, FULL]);
+    const ahead = new TokenBudget([at(PACE_HORIZON_MS)], NOW);
+    ahead.take(batch());
+    expect(ahead.paced.handlers).toEqual(new Map([[HANDLER, [NOW + PACE_HORIZON_MS + 100]]]));
     const held = { held: { inMs: PACE_HORIZON_MS / 2 + 1, handlerId: null } };
     expect(taken(at(PACE_HORIZON_MS + 1), batch(), batch())).toEqual([held, held]);
     const budget = new TokenBudget([at(PACE_HORIZON_MS + 1)], NOW);

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
-import { aboveCeilings, ceilingsOf } from '../../../workflows/planning/limits/ceilings';
+import { aboveCeilings, aboveDefined, ceilingsOf } from '../../../workflows/planning/limits/ceilings';
 import type { LimitChange, RateLimit } from '../../../workflows/planning/limits/limits';
+import type { SharedChange, SharedRate } from '../../../workflows/planning/limits/sharing';
 
 /** What callers of the HTTP API may set, under an operator's ceilings. */
 
@@ -30,6 +31,27 @@ test.each<[string, LimitChange, string[]]>([
   ['a rate per target in place of one over all', { rate: [rate(1, 1_000, target)] }, ['rate']],
 ])('%s', (_, change, expected) => {
   expect(aboveCeilings(most, change, false).map(({ limit }) => limit)).toEqual(expected);
+});
+
+test('a ceiling is named with its value', () => {
+  expect(aboveCeilings(most, { rate: [], 'concurrency.perHandler': 6 }, false)).toEqual([
+    { limit: 'concurrency.perHandler', most: '5' },
+    { limit: 'rate', most: '10 calls per 1000 ms and handler' },
+  ]);
+  expect(aboveCeilings({}, { rate: [] }, false)).toEqual([]);
+});
+
+const shared = (limit: number): SharedRate => ({ limit, perMs: 1_000, unit: 'calls', scope: 'shared' });
+test.each<[string, number | null, SharedChange, { limit: string; most: string }[]]>([
+  ['less', 5, { concurrency: 4, rate: [shared(9)] }, []],
+  ['as much', 5, { concurrency: 5, rate: [shared(10)] }, []],
+  ['more calls', 5, { concurrency: 6 }, [{ limit: 'concurrency', most: '5' }]],
+  ['a faster rate', 5, { rate: [shared(11)] }, [{ limit: 'rate', most: '10 calls per 1000 ms' }]],
+  ['as defined', 5, { concurrency: null, rate: null }, []],
+  ['nothing', 5, {}, []],
+  ['calls where there is no limit', null, { concurrency: 6 }, []],
+])('of a limit that handlers share a caller may set %s', (_, concurrency, change, above) => {
+  expect(aboveDefined({ rate: [shared(10)], concurrency }, change)).toEqual(above);
 });
 
 test('of a target only ceilings per target count; a rate over all targets is within one per target', () => {

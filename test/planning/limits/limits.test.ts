@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { LIMIT_NAMES, ratesOfTarget } from '../../../workflows/planning/limits/limits';
+import { describeValue, wordOf, wordOfShared } from '../../../workflows/planning/limits/describe';
+import { LIMIT_NAMES, ratesOfTarget, SETTABLE, TARGET_LIMIT_NAMES } from '../../../workflows/planning/limits/limits';
 import {
   changedLimits,
   changeOverrides,
@@ -46,6 +47,7 @@ test('null is "as defined"; what is left out stays, with who set it until when',
   expect(Object.keys(second).sort()).toEqual(['concurrency.perTarget', 'maxWeightInFlight.perTarget']);
   expect(firstUntilMs(second)).toBe(NOW + 60_000);
   expect(firstUntilMs(set({}, { rate: [] }))).toBeNull();
+  expect(firstUntilMs(set(first, { rate: [] }, NOW + 9))).toBe(NOW + 9);
 });
 
 test('a limit ends at its time, and the others stay', () => {
@@ -67,6 +69,36 @@ test.each<[string, RateLimit[], RateLimit[] | null, RateLimit[]]>([
   ['none per target', [rate(2, 'target'), rate(1)], [], [rate(1)]],
 ])('rates of a target: %s', (_, ofHandler, own, expected) => {
   expect(ratesOfTarget(ofHandler, own)).toEqual(expected);
+});
+
+test.each<[string, RateLimit[], RateLimit[], boolean]>([
+  ['the same', [rate(1), rate(2)], [rate(1), rate(2)], false],
+  ['another limit', [rate(1)], [rate(2)], true],
+  ['another period', [rate(1)], [{ ...rate(1), perMs: 2_000 }], true],
+  ['another unit', [rate(1)], [{ ...rate(1), unit: 'items' }], true],
+  ['another scope', [rate(1)], [rate(1, 'target')], true],
+  ['one more', [rate(1)], [rate(1), rate(2)], true],
+  ['one less', [rate(1), rate(2)], [rate(1)], true],
+  ['another second one', [rate(1), rate(2)], [rate(1), rate(3)], true],
+])('rates that are %s', (_, before, after, isChanged) => {
+  expect(changedLimits({ ...defined, rate: before }, { ...defined, rate: after })).toEqual(
+    isChanged ? [{ limit: 'rate', from: before, to: after }] : [],
+  );
+});
+
+test('limits have names and values for people, and bounds', () => {
+  expect(LIMIT_NAMES.map(wordOf)).toEqual([
+    ...['rate', 'calls at once per target', 'calls at once'],
+    ...['weight in flight per target', 'weight in flight'],
+  ]);
+  expect((['rate', 'concurrency'] as const).map(wordOfShared)).toEqual(['rate', 'calls at once']);
+  expect([null, 5, [], [rate(1), { ...rate(2, 'target'), unit: 'items' as const }]].map(describeValue)).toEqual([
+    ...['none', '5', 'none'],
+    '1 call per 1 s, 2 items per 1 s and target',
+  ]);
+  expect(describeValue([{ ...rate(1), unit: 'weight' }])).toBe('1 weight per 1 s');
+  expect(TARGET_LIMIT_NAMES).toEqual(['rate', 'concurrency.perTarget', 'maxWeightInFlight.perTarget']);
+  expect(SETTABLE).toEqual({ least: 0.001, most: 1_000_000_000, longestMs: 2_592_000_000 });
 });
 
 const weight = fc.option(fc.integer({ min: 1, max: 50 }), { nil: null });

@@ -21,6 +21,7 @@ test.each<[string, RateLimit[], RateLimit[], number[], number[]]>([
   ['part of a wait is a part of it', [rate(1, 10_000)], [rate(1, 1_000)], [5_000], [500]],
   ['what was planned ahead is handed back: one unit is waited for', [rate(100)], [rate(1, 60_000)], [1_000], [60_000]],
   ['a state that has passed stays passed', [rate(1)], [rate(2)], [-5], [0]],
+  ['the last millisecond of a wait is one', [rate(1)], [rate(1)], [1], [1]],
   ['a new rate begins free', [], [rate(2)], [], [0]],
   ['another unit begins anew', [rate(1)], [rate(1, 1_000, { unit: 'items' })], [900], [0]],
   ['a rate less', [rate(1), rate(2)], [rate(1)], [900, 400], [900]],

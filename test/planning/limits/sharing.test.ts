@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { planClaim } from '../../../workflows/planning/grouping/claim';
-import { grantShared } from '../../../workflows/planning/limits/sharing';
+import { grantShared, SHARED_LIMIT_NAMES, shareAfter } from '../../../workflows/planning/limits/sharing';
 import type { SharedRate } from '../../../workflows/planning/limits/sharing';
 import { buildCut, buildTasks } from '../builders';
 
@@ -99,6 +99,7 @@ test('one that wants nothing leaves its part to the other', () => {
 
 test.each<[string, Parameters<typeof grantShared>[0], number, number]>([
   ['no limit of calls', { concurrency: null, slots: [], active: 1, blocked: false }, 9, 9],
+  ['all, where no other waits', { concurrency: 6, slots: [], active: 2, blocked: false }, 9, 6],
   ['what is free', { concurrency: 6, slots: [{ handler: 2, slots: 4 }], active: 2, blocked: false }, 9, 2],
   [
     'its part, while another waits',
@@ -112,3 +113,12 @@ test.each<[string, Parameters<typeof grantShared>[0], number, number]>([
 ])('calls at once: %s', (_, grant, wanted, expected) => {
   expect(grantShared(grant, 1, wanted)).toBe(expected);
 });
+
+test('a unit is had in the time in which the slowest rate lets so many start; without a rate in none', () => {
+  const share = (rates: SharedRate[], ownMs: number): number =>
+    shareAfter({ rates, active: 3, ownMs }, (unit) => (unit === 'calls' ? 1 : 5), NOW) - NOW;
+  expect([share([], 0), share([], NOW + 7)]).toEqual([0, 7]);
+  expect(share([rate(10), { ...rate(20), unit: 'items' }], NOW - 9)).toBe(3 * 250);
+});
+
+test('what can be set of it', () => expect(SHARED_LIMIT_NAMES).toEqual(['rate', 'concurrency']));

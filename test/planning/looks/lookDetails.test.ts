@@ -12,6 +12,7 @@ test('a run that looks tells what its looks did in all, and the last error with 
     '- last error: none',
   ]);
   story.add({ did: { delivered: 2, 'put off': 0 } }, at);
+  expect(story.details('looks', at)).toContain('\n- this run: 1 look, 2 delivered, 0 put off\n');
   story.add({ did: { delivered: 1, 'put off': 1 }, lastError: `refused\n${'x'.repeat(600)}` }, at);
   story.add({ did: { delivered: 0, 'put off': 0 } }, at + 60_000);
   expect(story.details('next delivery in 5 ms', at + 60_000).split('\n')).toEqual([

@@ -2,7 +2,6 @@ import type { Accounting, StrategyName } from './types';
 
 /** Decides which of the lanes with a batch that may go is next. There is one rule per strategy. */
 export interface Strategy {
-  readonly name: StrategyName;
   /** Returns the most grants per lane in one plan. */
   grantsPerLane(depth: number): number;
   /** Compares two turns. Below 0: `one` goes before `other`. Never 0 for two different lanes. */
@@ -51,7 +50,6 @@ const bySequence = (one: Turn, other: Turn): number =>
  * most is served most. Does not change the places of lanes.
  */
 const single: Strategy = {
-  name: 'single',
   grantsPerLane: () => Infinity,
   compare: bySequence,
   enter: ({ deficit, served }) => ({ deficit, served }),
@@ -60,7 +58,6 @@ const single: Strategy = {
 
 /** Serves the oldest batch of each service, whatever it weighs, and then begins again. */
 const oneRound: Strategy = {
-  name: 'one-round',
   grantsPerLane: () => Infinity,
   compare: byPlace,
   enter: ({ served }, round) => ({ deficit: 0, served: Math.max(served, round + 1) }),
@@ -71,7 +68,7 @@ const oneRound: Strategy = {
  * Grants up to `depth` rounds at a time. Later rounds are not stored, so a lane that becomes ready
  * later is due before the second round of the others.
  */
-const multiRound: Strategy = { ...oneRound, name: 'multi-round', grantsPerLane: (depth) => depth };
+const multiRound: Strategy = { ...oneRound, grantsPerLane: (depth) => depth };
 
 /**
  * Serves by weighted deficit round robin. In each round a lane gets its weight as credit, and sends
@@ -82,7 +79,6 @@ const multiRound: Strategy = { ...oneRound, name: 'multi-round', grantsPerLane: 
  * idle or blocked for a round starts again with the credit of one round.
  */
 const perService: Strategy = {
-  name: 'per-service',
   grantsPerLane: () => Infinity,
   compare: byPlace,
   enter: ({ weight, deficit, served }, round) => {
