@@ -21,8 +21,12 @@ export const unreadOf = (carrier: unknown): UnreadRun[] => {
 
 const isUnreadRun = (one: unknown): one is UnreadRun => {
   const { runId, taken, at } = (one ?? {}) as Partial<Record<keyof UnreadRun, unknown>>;
-  const { token, after } = (at ?? { token: '', after: 0 }) as Partial<Record<'token' | 'after', unknown>>;
-  return typeof runId === 'string' && isCount(taken) && typeof token === 'string' && isCount(after);
+  return typeof runId === 'string' && isCount(taken) && (at == null || isPage(at));
+};
+
+const isPage = (at: unknown): boolean => {
+  const { token, after } = at as Partial<Record<'token' | 'after', unknown>>;
+  return typeof token === 'string' && isCount(after);
 };
 
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
