@@ -260,7 +260,7 @@ test('an id that is there twice is refused, by name', () => {
 });
 
 test('ids are compared by code point, as Postgres does', () => {
-  const ids = ['z', 'a', '', 'aa', '\u{1F600}', '\uFFFD', 'é', 'a\u{1F600}', 'a\uFFFD'];
+  const ids = ['z', 'a', '', 'aa', '\u{1F600}', '\uFFFD', 'é', 'a\u{1F600}', 'a\uFFFD', '\u{103FF}', '\u{103FE}'];
   const byBytes = [...ids].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
   expect([...ids].sort(byCodePoint)).toEqual(byBytes);
 });

@@ -37,6 +37,16 @@ describe('restart grace', () => {
     ]);
   });
 
+  test('of two of one name the later one runs the node; of two whose start is not known, the later id', () => {
+    const runs = (a: number | undefined, z: number | undefined): string | null => {
+      const among = [node('a', { successorOf: 'n', startedMs: a }), node('z', { successorOf: 'n', startedMs: z })];
+      return assign([partition('0', null)], among, limits)[0]!.to;
+    };
+    expect([runs(1, undefined), runs(undefined, 0), runs(undefined, undefined), runs(2, 1)]).toEqual([
+      ...['a', 'z', 'z', 'a'],
+    ]);
+  });
+
   test('what was pinned elsewhere, or revoked for somebody, does not wait for it', () => {
     const gone = dead('a', { isKept: true });
     const one = (facts: object) => [partition('0', 'a', { expired: true, ...facts })];

@@ -65,7 +65,7 @@ class Tally {
     let most = 2 - own;
     for (const other of this.handlers) {
       const difference = this.of(origin, other) - this.of(node, other);
-      if (other === handler || difference <= most) continue;
+      if (difference <= most) continue; // as for its own handler, whose difference is -own
       const partition = this.staying[origin]!.get(other)?.findLast(({ constraint }) => constraint.allows(node));
       if (partition === undefined) continue;
       best = partition;

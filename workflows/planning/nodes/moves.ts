@@ -101,5 +101,5 @@ const isRevoked = (partition: PlannedPartition, { processes }: Fleet): boolean =
   // the new one as soon as they are free.
   if (holder.process !== holder.node.process) return leaves === 'drain';
   if (leaves !== null) return true;
-  return origin >= 0 && node !== origin && !young;
+  return node !== origin && !young;
 };
