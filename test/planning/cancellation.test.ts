@@ -1,4 +1,5 @@
 import {
+  CANCELLATION_CAUSES,
   CANCELLATION_STATES,
   cancelAgainMs,
   cancellationText,
@@ -113,4 +114,11 @@ test('every state has its sentence, and each says something else', () => {
   expect(cancellationText({ ...facts, tries: 1, nextInMs: null, error: null, cause: 'decision' })).toBe(
     ' The downstream was asked to cancel it, since its outcome was decided by hand, and has not answered (1 call).',
   );
+});
+
+/** A number that changes is another state in the stores that exist. */
+test('states and causes are stored as these numbers', () => {
+  const states = { requested: 0, confirmed: 1, refused: 2, late: 3, unsupported: 4, withdrawn: 5 };
+  expect(CANCELLATION_STATES).toEqual(states);
+  expect(CANCELLATION_CAUSES).toEqual({ caller: 0, deadline: 1, decision: 2 });
 });

@@ -20,6 +20,8 @@ const cases: [what: string, facts: Partial<RoundFacts>, wrote: Partial<typeof no
   ['asked back earlier: what is left of its time', { revokedMs: 2_000 }, {}, 3_020],
   ['asked back, and over time: at once', { revokedMs: 7_000 }, {}, 20],
   ['B16: its holder is silent: when the lease has passed', { holderAlive: false, leftMs: 4_000 }, {}, 4_020],
+  ['its lease ends in 1 ms', { holderAlive: false, leftMs: 1 }, {}, 21],
+  ['its lease ends now', { holderAlive: false, leftMs: 0 }, {}, 2_520],
   ['it has passed while the store was away: a part of a lease later', { holderAlive: false, leftMs: -50 }, {}, 2_520],
   [
     'expired, and nobody is able to have it: whoever comes says so',

@@ -1,6 +1,6 @@
 import { assign } from '../../../workflows/planning/nodes/assign';
 import type { PartitionFacts } from '../../../workflows/planning/nodes/types';
-import { limitsOf, nodes, partition, settle, short } from './world';
+import { limitsOf, node, nodes, partition, settle, short } from './world';
 
 /** B17: which partition goes, and where to, by weight. The dead band is 9 to 11. */
 
@@ -23,6 +23,26 @@ test('the heaviest that leaves its node within the band goes first, not one that
 test('the heaviest that leaves its taker within the band goes first, not one that lifts it above', () => {
   const now = [...weighing('a', 8, 5, 7), ...weighing('b', 6), ...weighing('c', 4)];
   expect(goes(now, 'a', 'b', 'c')).toEqual(['revoke a2-7 a>c load', 'revoke a1-5 a>b load']);
+});
+
+test('at the edges of the band a node is within it', () => {
+  expect(goes([...weighing('a', 4.5, 5, 4.5), ...weighing('b', 6)], 'a', 'b')).toEqual(['revoke a1-5 a>b load']);
+});
+
+describe('idle ones that only some nodes may have', () => {
+  const idle = (holder: string | null, n: number): PartitionFacts[] =>
+    Array.from({ length: n }, (_, i) => partition(`${holder}${i}`, holder, { weight: 0, handler: 'mail' }));
+  const among = ['a', 'b', 'c', 'd'].map((id) => node(id, { handlers: id < 'c' ? ['mail'] : [] }));
+
+  test('go from one with two more to one with two fewer, though both have too many', () => {
+    expect(short(assign([...idle('a', 7), ...idle('b', 5)], among, limits))).toHaveLength(1);
+    expect(short(assign([...idle('a', 7), ...idle('b', 6)], among, limits))).toEqual([]);
+  });
+  test('are given to the one with the fewest, where all have too many', () => {
+    const given = (a: number, b: number): (string | null)[] =>
+      assign([...idle('a', a), ...idle('b', b), ...idle(null, 1)], among, limits).map(({ to }) => to);
+    expect([given(6, 5), given(5, 6)]).toEqual([['b'], ['a']]);
+  });
 });
 
 test('of idle ones that are too many, those go that were there longest', () => {

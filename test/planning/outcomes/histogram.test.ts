@@ -19,6 +19,7 @@ test.each([
   ['at the end of a bucket', [2, 2, 0, 0], 0.5, 10],
   ['within a later bucket', [0, 0, 10, 0], 0.5, 35],
   ['above the last bound', [0, 0, 0, 3], 0.5, 50],
+  ['of the least', [0, 2, 0, 0], 0, 10],
   ['of all', [1, 1, 1, 0], 1, 50],
   ['with fewer buckets than bounds', [1], 0.5, 5],
 ] as const)('the quantile %s', (_, counts, share, expected) => {

@@ -1,5 +1,4 @@
 import { BULK_STATES, bulkStateName, isBulkOver } from '../../../workflows/planning/bulk/states';
-import { CANCELLATION_CAUSES, CANCELLATION_STATES } from '../../../workflows/planning/calls/cancellation';
 import {
   CHUNK,
   EXECUTION,
@@ -99,12 +98,6 @@ test('fan-outs, executions, their items and chunks', () => {
   expect(() => itemStateName(7)).toThrow('work item: no state 7');
   expect(ITEM).toEqual({ created: 0, inProgress: 1, done: 100, failed: -1, permanentlyFailed: -2 });
   expect(CHUNK).toEqual({ filling: 2, ready: 0, taken: 1, done: 100, closed: -1 });
-});
-
-test('cancellations of accepted batches, and why', () => {
-  const states = { requested: 0, confirmed: 1, refused: 2, late: 3, unsupported: 4, withdrawn: 5 };
-  expect(CANCELLATION_STATES).toEqual(states);
-  expect(CANCELLATION_CAUSES).toEqual({ caller: 0, deadline: 1, decision: 2 });
 });
 
 test('what is over never changes again', () => {

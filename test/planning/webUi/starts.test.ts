@@ -33,6 +33,23 @@ test('a summary is one line that a server takes, and no name is read as Markdown
   );
 });
 
+test('each says what it is, and the commands that tell more', () => {
+  const shown = [starts.leaderStart({ handler: 'orders', name: '2' }), ...all('n').slice(1)];
+  const of = (text: string): string[] => [...text.matchAll(/`(muster [^`]*)`/g)].map(([, command]) => command!);
+  expect(shown.map(({ staticDetails }) => of(staticDetails))).toEqual([
+    ['muster status orders', 'muster explain <task>'],
+    ['muster queuer', 'muster lane <service>'],
+    ['muster execution n'],
+    ['muster batch <number>'],
+    ['muster callbacks'],
+    ['muster partitions', 'muster nodes'],
+    ['muster batch <number>'],
+    ['muster batch <number>'],
+    ['muster doctor'],
+  ]);
+  expect(starts.balancerStart().staticSummary).toBe('Spreads partitions over the nodes');
+});
+
 test.each<[Partial<MusterMemo>, string | null]>([
   [{ muster: 'leader', handler: 'orders', set: '2' }, '#/handlers/orders'],
   [{ muster: 'monitor', handler: 'orders' }, '#/handlers/orders'],

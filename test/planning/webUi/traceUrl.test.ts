@@ -14,6 +14,7 @@ test.each([
   ['https://{traceId}@jaeger.example.com/', false],
   ['https://user:{traceId}@jaeger.example.com/', false],
   ['https://user:pw@jaeger.example.com/{traceId}', false],
+  ['https://jaeger.example.com:{traceId}/', false],
   ['{traceId}', false],
   ['/trace/{traceId}', false],
   ['javascript:alert("{traceId}")', false],

@@ -26,7 +26,6 @@ export const mostEachOf = (partitions: number, nodes: number): number =>
  */
 export const weigh = (plan: Plan, { deadBand, mostEach }: { deadBand: number; mostEach: number }): void => {
   const { loads, nodes } = plan;
-  if (nodes.length === 0) return;
   const byNode = nodes.map((): Set<PlannedPartition> => new Set());
   for (const partition of plan.partitions) if (partition.node >= 0) byNode[partition.node]!.add(partition);
   spreadIdle(plan, byNode, mostEach);
