@@ -47,7 +47,11 @@ test('each says what it is, and the commands that tell more', () => {
     ['muster batch <number>'],
     ['muster doctor'],
   ]);
-  expect(starts.balancerStart().staticSummary).toBe('Spreads partitions over the nodes');
+  expect(shown.slice(5, 8).map(({ staticSummary }) => staticSummary)).toEqual([
+    'Spreads partitions over the nodes',
+    'What became of 1000 batches of ' + 'h'.repeat(64),
+    'Reads the completions left by an ended monitor of ' + 'h'.repeat(64),
+  ]);
 });
 
 test.each<[Partial<MusterMemo>, string | null]>([
