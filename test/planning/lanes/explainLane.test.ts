@@ -250,7 +250,9 @@ describe('explain of a batch in a lane', () => {
 
   test('what was refused alone waits for the one after it; what goes or fails, goes or fails now', () => {
     expect(explainLane(facts({ status: 'refused', error: '422' }))).toEqual({
-      text: 'In lane po-17, refused when sent alone (422); the outcome of the batch after it decides whether it is a poison task.',
+      text:
+        'In lane po-17, refused when sent alone (422); ' +
+        'the outcome of the batch after it decides whether it is a poison task.',
       waitsFor: 'resolution',
       inMs: null,
     });

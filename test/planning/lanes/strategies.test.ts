@@ -25,7 +25,7 @@ describe('per service', () => {
     expect(enter({ weight: 5, deficit: 3, served: 0 }, ROUND)).toEqual({ served: ROUND + 1, deficit: 5 });
     expect(enter({ weight: 5, deficit: 3, served: 1 }, ROUND)).toEqual({ served: 1, deficit: 3 });
   });
-  test('a lane with credit goes on in its turn; one without begins the next, with credit for one batch at least', () => {
+  test('a lane with credit goes on in its turn; one without begins the next, with credit for a batch', () => {
     expect(enter({ weight: 2, deficit: 3, served: 5 }, 10)).toEqual({ served: 5, deficit: 2 });
     expect(enter({ weight: 2, deficit: 0, served: 5 }, 10)).toEqual({ served: 11, deficit: 2 });
     expect(enter({ weight: 2, deficit: -9, served: 50 }, 10)).toEqual({ served: 50, deficit: 1 });

@@ -19,7 +19,7 @@ test('ends of one minute add up', () => {
   expect(hourOf(AT, [minute('12:30'), minute('12:30')]).failed[59]).toBe(44);
 });
 
-/** Counts are stored by place: a name that moves, or a bound, is another in the stores that exist. */
+/** Counts are stored by place: a name or bound that moves is another in the stores that exist. */
 test('names and bounds in the order in which they are stored', () => {
   expect(CALL_OUTCOMES).toEqual(['results', 'accepted', 'later', 'rejected', 'halted', 'unknown', 'look-again']);
   expect(ENDS).toEqual(['succeeded', 'failed', 'dead', 'cancelled', 'unknown', 'retried']);

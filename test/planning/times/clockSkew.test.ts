@@ -1,6 +1,6 @@
 import { isSkewed, SKEW_MS, skewOf } from '../../../workflows/planning/clockSkew';
 
-/** The store read its clock between two readings of this process's: what lies between explains itself. */
+/** The store read its clock between two readings of this process's. */
 
 test.each([
   ['at the first', 100, 0],
