@@ -134,11 +134,11 @@ export class FairTime {
 
   /**
    * Returns the part of the time that refusals of a caller may take just now: the more, the more is
-   * left until the thread is busy. Squared, since each of several callers may take as much.
+   * left until the thread is busy. Cubed, since each of several callers may take as much.
    */
   private shareOf(key: CallerKey, now: number): number {
     if (this.isAlone(key, now)) return 1;
-    return Math.max(this.limits.refusedShare, Math.max(0, BUSY - this.load.utilization) ** 2);
+    return Math.max(this.limits.refusedShare, Math.max(0, BUSY - this.load.utilization) ** 3);
   }
 
   private isAlone(key: CallerKey, now: number): boolean {
