@@ -100,7 +100,8 @@ test('of a request that is refused, only what was measured is to be paid', async
 test.each([
   [0.2, 800, 'begun'],
   [0.6, 200, null],
-  [0.4, 1_000, 'begun'],
+  [0.4, 1_000, null],
+  [0.4, 2_500, 'begun'],
   [0.8, 1_000, null],
 ])('on a thread busy for %d of the time, who was refused much may ask after %i ms: %s', async (busy, ms, ended) => {
   const { ask, pass, settled } = thread();

@@ -16,6 +16,7 @@ test('of any JSON it is what the text says when it is parsed again, and shares n
       expect(copy).toStrictEqual(parsedAgain(value));
       if (typeof value === 'object' && value !== null) expect(copy).not.toBe(value);
     }),
+    { numRuns: 30 },
   );
 });
 
@@ -25,7 +26,7 @@ test('of any value at all it is that, or says that the value is not plain', () =
       const copy = plainCopy(value);
       if (copy !== NOT_PLAIN) expect(copy).toStrictEqual(parsedAgain(value));
     }),
-    { numRuns: 500 },
+    { numRuns: 200 },
   );
 });
 
