@@ -10,7 +10,7 @@ const parsedAgain = (value: unknown): unknown => JSON.parse(JSON.stringify(value
 
 test('of any JSON it is what the text says when it is parsed again, and shares nothing that can change', () => {
   fc.assert(
-    fc.property(fc.jsonValue({ noUnicodeString: false }), (value) => {
+    fc.property(fc.jsonValue({ maxDepth: 3 }), (value) => {
       const copy = plainCopy(value);
       fc.pre(copy !== NOT_PLAIN); // -0 and "__proto__"
       expect(copy).toStrictEqual(parsedAgain(value));
