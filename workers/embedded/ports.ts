@@ -20,12 +20,15 @@ const QUIET_PORTS = { least: 20_000, most: 29_999 };
 /** After as many taken ones, the system chooses. */
 const QUIET_TRIES = 20;
 
+/** Says whether a server can be asked for at this port. */
+export const isPort = (port: number): boolean => Number.isInteger(port) && port >= 1 && port <= 65_535;
+
 /**
  * Throws unless `port` is left out or an integer from 1 to 65535. `field` is the option's name, for
  * the message.
  */
 export function checkPort(field: string, port: number | undefined): void {
-  if (port !== undefined && (!Number.isInteger(port) || port < 1 || port > 65_535)) {
+  if (port !== undefined && !isPort(port)) {
     throw new Error(
       `${field}: expected an integer from 1 to 65535, got ${port}; leave it out to have a free port chosen`,
     );

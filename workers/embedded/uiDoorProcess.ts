@@ -1,3 +1,4 @@
+import { isPort } from './ports';
 import { openUiDoor } from './uiDoor';
 
 /**
@@ -9,15 +10,18 @@ import { openUiDoor } from './uiDoor';
 const [own = '', ui = '', names = ''] = process.argv.slice(2);
 
 const start = async (): Promise<void> => {
+  const listensAt = Number(own);
+  if (!isPort(listensAt)) throw new Error(`expected a port from 1 to 65535, got ${JSON.stringify(own)}. Name it.`);
   const [, host, port] = /^(.+):(\d+)$/.exec(ui) ?? [];
-  if (host === undefined) throw new Error(`expected host:port of the UI, got ${JSON.stringify(ui)}. Name it.`);
+  if (host === undefined || !isPort(Number(port)))
+    throw new Error(`expected host:port of the UI, got ${JSON.stringify(ui)}. Name it.`);
   const others = names
     .toLowerCase()
     .split(',')
     .map((name) => name.trim())
     .filter((name) => name !== '');
   // In its container; which of the machine's addresses leads there is for the compose file to say.
-  await openUiDoor(Number(own), { host, port: Number(port) }, { address: '0.0.0.0', names: others });
+  await openUiDoor(listensAt, { host, port: Number(port) }, { address: '0.0.0.0', names: others });
 };
 
 start().catch((error: Error) => {

@@ -82,10 +82,18 @@ test('it asks the UI, knows no secret, and only it has a port of the machine', (
   expect(compose.services['temporal-ui']).not.toHaveProperty('ports');
 });
 
-test.each(['', 'temporal-ui', 'temporal-ui:x'])('for the address %j it says what is missing, and ends', async (ui) => {
-  const child = spawnDoor('8080', ui);
+test.each([
+  ['8080', '', /expected host:port of the UI, got "". /],
+  ['8080', 'temporal-ui', /expected host:port of the UI, got /],
+  ['8080', 'temporal-ui:x', /expected host:port of the UI, got /],
+  ['8080', 'temporal-ui:0', /expected host:port of the UI, got /],
+  ['', 'temporal-ui:8080', /expected a port from 1 to 65535, got "". /],
+  ['eighty', 'temporal-ui:8080', /expected a port from 1 to 65535, got "eighty". /],
+])('at port %j, before the UI at %j, it says what is missing, and ends', async (own, address, message) => {
+  const child = spawnDoor(own, address);
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (part: string) => (said += part));
   const [code] = (await once(child, 'close')) as [number];
-  expect([code, said]).toEqual([1, expect.stringMatching(/^Cannot open .*: expected host:port of the UI, got /)]);
+  expect([code, said]).toEqual([1, expect.stringMatching(/^Cannot open the door of the Web UI: /)]);
+  expect(said).toMatch(message);
 });
