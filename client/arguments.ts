@@ -1,6 +1,7 @@
 import { hooksProblem } from '../handlers/hooks/check';
 import type { Hooks } from '../handlers/hooks/types';
 import { InvalidArgumentError, MusterError } from './errors';
+import { isoMs } from './isoTime';
 
 /** Checks the arguments of a client's verbs, since types are not checked at run time. */
 
@@ -15,8 +16,8 @@ const LAST_MS = 253_402_300_799_999;
 
 /** Returns a time that is given as a date, ISO time or Unix milliseconds. */
 export const checkTime = (field: string, value: unknown): Date => {
-  const isGiven = value instanceof Date || typeof value === 'number' || typeof value === 'string';
-  const time = isGiven ? new Date(value) : new Date(NaN);
+  const isGiven = value instanceof Date || typeof value === 'number';
+  const time = isGiven ? new Date(value) : new Date(typeof value === 'string' ? isoMs(value) : NaN);
   const ms = time.getTime();
   if (Number.isNaN(ms) || ms < 0 || ms > LAST_MS)
     throw new InvalidArgumentError(field, 'a date, ISO time or Unix milliseconds from 1970 to 9999', value);

@@ -1,5 +1,6 @@
 import { show } from '../../handlers/text';
 import type { ErrorCode } from '../../workflows/planning/errorCodes';
+import { isoMs } from '../isoTime';
 
 /** Reports a problem of a task. */
 export type Reject = (field: string, code: ErrorCode, message: string) => undefined;
@@ -26,7 +27,7 @@ export const checkTaskTime = (field: string, value: unknown, reject: Reject): nu
       : typeof value === 'number'
         ? value
         : typeof value === 'string'
-          ? Date.parse(value)
+          ? isoMs(value)
           : NaN;
   if (Number.isFinite(ms) && ms >= 0 && ms < 253_402_300_800_000) return ms;
   reject(

@@ -31,6 +31,8 @@ const cases: readonly (readonly [
     { status: 400, type: 'urn:muster:problem:invalid', code: 'INVALID_JSON', errors: [{ field: 'body' }] },
   ],
   ['not UTF-8', submit, { raw: Buffer.from([0x22, 0xff, 0x22]) }, { status: 400, code: 'INVALID_JSON' }],
+  ['white space alone', 'POST /v1/fanouts', { raw: '\n' }, { status: 400, code: 'INVALID_JSON' }],
+  ['a number for a time', 'GET /v1/errors?since=0.5', {}, { status: 422, errors: [{ field: 'since' }] }],
   ['no body', submit, {}, { status: 400, errors: [{ field: 'body' }] }],
   ['not an object', submit, { body: [] }, { status: 400, errors: [{ field: 'body' }] }],
   ['no tasks', submit, { body: { tasks: [] } }, { status: 400, errors: [{ field: 'tasks' }] }],

@@ -44,6 +44,7 @@ export const BAD_TASKS: [what: string, task: unknown, field: string, code: strin
     'INVALID_TIME',
     /expected an ISO time.*got "tomorrow"/,
   ],
+  ['notBefore: a number as text', { ...good('p'), notBefore: '1' }, 'notBefore', 'INVALID_TIME', /ISO time.*got "1"/],
   ['priority', { ...good('p'), priority: 1.5 }, 'priority', 'INVALID_PRIORITY', /whole number.*got 1.5/],
   ['callback', { ...good('p'), callback: { url: 'ftp://x' } }, 'callback', 'INVALID_CALLBACK', /expected \{url/],
   ...(['workflowId', 'runId', 'signal'] as const).flatMap((field): typeof BAD_TASKS =>

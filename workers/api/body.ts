@@ -29,7 +29,7 @@ export const measureBody = (bytes: Buffer, maxBodyBytes: number): Scanned => {
  */
 export const parseBody = (bytes: Buffer): unknown => {
   const text = decode(bytes);
-  if (text.trim() === '') return undefined;
+  if (text === '') return undefined;
   try {
     const value = JSON.parse(text) as unknown;
     refuseLoss(text);
