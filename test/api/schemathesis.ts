@@ -55,12 +55,13 @@ export interface Fuzz {
  * What counts: no 5xx, every status, type, header and body as documented; what breaks the document
  * is refused, what keeps to it is taken or refused by name: a rule that no schema says (422), a
  * state (409), an id (404), back pressure (429), size (413). Every route but health asks for a
- * token, every other method is a 405.
+ * token, every other method is a 405. No route answers 431: an address of more than 16 KiB is
+ * refused before it comes to one.
  */
 const config = (alsoAnswers: readonly number[]): string => `
 [checks]
 positive_data_acceptance.expected-statuses = ["2xx", ${[...alsoAnswers, 404, 409, 413, 422, 429].join(', ')}]
-negative_data_rejection.expected-statuses = [400, 401, 403, 404, 405, 409, 413, 415, 422, 429]
+negative_data_rejection.expected-statuses = [400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 431]
 `;
 
 /** Runs it to its end: whether it found nothing, and all that it said. */

@@ -111,7 +111,15 @@ test(`${WATCHERS} who wait for one execution with a megabyte of settings get it 
     text: `update execution set config = json_build_object('envVars', repeat('x', 1000000)) where id = $1`,
     values: [id],
   });
-  const answers = Array.from({ length: WATCHERS }, () => world.call(`GET /v1/executions/${id}?wait=60`, { token }));
+  /** Comes again where too many of one token have come at once. */
+  const wait = async (): ReturnType<typeof world.call> => {
+    for (;;) {
+      const answer = await world.call(`GET /v1/executions/${id}?wait=60`, { token });
+      if (answer.status !== 429) return answer;
+      await setTimeout(AGAIN_MS);
+    }
+  };
+  const answers = Array.from({ length: WATCHERS }, wait);
   await eventually(async () => (await waiting(token)) === WATCHERS);
   await stillFor(WINDOW_MS);
   const before = await statements();
