@@ -48,7 +48,8 @@ const fill = async (): Promise<void> => {
      where l.state = 2 and l.wake_at > clock() + interval '40 minutes'`,
   );
   await query(
-    `insert into queue (target_id, seq, ready_at, bytes) select t.id, 10 * t.id + g, clock(), 10 from target t, generate_series(1, 2) g where t.key like 'k%'`,
+    `insert into queue (target_id, seq, ready_at, bytes)
+     select t.id, 10 * t.id + g, clock(), 10 from target t, generate_series(1, 2) g where t.key like 'k%'`,
   );
 };
 
@@ -110,7 +111,8 @@ test('with 100,000 targets that have queued tasks, one that nobody rang is found
 
 test('where as many have delayed tasks, one whose time has come and that nobody rang is found within 5 s', async () => {
   await query(
-    `insert into delayed (target_id, seq, not_before, bytes) select t.id, 10 * t.id + 3, clock() + interval '1 hour', 10 from target t where t.key like 'k%'`,
+    `insert into delayed (target_id, seq, not_before, bytes)
+     select t.id, 10 * t.id + 3, clock() + interval '1 hour', 10 from target t where t.key like 'k%'`,
   );
   const lateness = new Lateness(() => query('select 1'));
   for (const to of ['after-all', 'low']) {

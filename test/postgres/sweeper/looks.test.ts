@@ -67,7 +67,7 @@ test('a look goes on after the target at which the last one ended', async () => 
 test('targets whose delayed tasks have become due without a look at them are forgotten, however many wait for later', async () => {
   await delayedTargets({ due_at: at(10 * MINUTE) }); // for later
   const place = await rows.place('late', { target: { due_at: at(10 * MINUTE) } });
-  /** A target with tasks that became due so long ago; the look at it is too late, unless said otherwise. */
+  /** A target with tasks that became due so long ago; by itself nothing looks at it. */
   const dueTarget = async (ms: readonly number[], columns: Record<string, unknown> = {}): Promise<number> => {
     const target = await rows.target(place, `due ${ms.join()} ${JSON.stringify(columns)}`, columns);
     for (const ago of ms) {
