@@ -48,7 +48,8 @@ const fill = async (): Promise<void> => {
      where l.state = 2 and l.wake_at > clock() + interval '40 minutes'`,
   );
   await query(
-    `insert into queue (target_id, seq, ready_at, bytes) select t.id, 10 * t.id + g, clock(), 10 from target t, generate_series(1, 2) g where t.key like 'k%'`,
+    `insert into queue (target_id, seq, ready_at, bytes)
+     select t.id, 10 * t.id + g, clock(), 10 from target t, generate_series(1, 2) g where t.key like 'k%'`,
   );
 };
 
