@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { defineHandler } from '../../handlers';
 import { sweepQueued } from '../../postgres/sweeper/sweep';
+import { ROUND_MS } from '../../workers/sweeper/sweeper';
 import { eventually } from '../helpers/eventually';
 import { rounds } from '../helpers/long';
 import { Lateness } from '../helpers/machine/lateness';
@@ -107,6 +108,15 @@ test('with 100,000 targets that have queued tasks, one that nobody rang is found
   await lateness.stop();
   process.stderr.write(`[beside] found after ${found.join(', ')} ms\n`);
   expect(muster.node.sweepCounts.failures).toBe(0);
+});
+
+test('cycles begin 2 s apart at least: reading has a part of the time only', async () => {
+  const { sweepCounts: counts } = muster.node;
+  const { cycles } = counts;
+  const from = performance.now();
+  await eventually(() => counts.cycles >= cycles + 4, { timeoutMs: 60_000 });
+  // From the end of the first of them to that of the fourth, less what their readings differ by.
+  expect(performance.now() - from).toBeGreaterThan(3 * ROUND_MS - 500);
 });
 
 test('a page reads no more than it was asked for, whatever is in the queue', async () => {
