@@ -153,7 +153,11 @@ const operationOf = (route: Route, components: Schemas): Json => {
 };
 
 /** Not a problem of a route: the request is refused before it comes to one. */
-const HEADER_OVERFLOW = { description: 'The address and the headers have more than 16 KiB; the answer has no body' };
+const HEADER_OVERFLOW = {
+  description:
+    'The address and the headers have more than 16 KiB; the answer has no body. ' +
+    'A connection that had an answer before is closed without one',
+};
 
 const INTRODUCTION = `Everything the client library can do, for any language. Errors are problem details (RFC 9457). A POST with an
 \`Idempotency-Key\` may be repeated: it takes effect once. \`wait\` delays an answer for up to ${MAX_WAIT_S} s. A 429 or 503 carries \`Retry-After\`

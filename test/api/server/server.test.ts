@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { connect } from 'node:net';
 import { eventually } from '../../helpers/eventually';
@@ -59,4 +60,20 @@ test('the page of the document lets a call be tried at once, and keeps no token 
   const { text } = await world.call('GET /docs/static/swagger-initializer.js');
   expect(text).toContain('"tryItOutEnabled":true');
   expect(text).toContain('"persistAuthorization":false');
+});
+
+test('an address of more than 16 KiB gets 431 without a body, as the document says of each that has parts', async () => {
+  const { port } = new URL(world.api.url);
+  const socket = connect({ port: Number(port), host: '127.0.0.1' });
+  let answer = '';
+  socket.setEncoding('utf8').on('data', (text: string) => (answer += text));
+  socket.write(`GET /v1/errors?handler=${'x'.repeat(17_000)} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`);
+  await once(socket, 'end');
+  socket.destroy();
+  expect(answer).toMatch(/^HTTP\/1\.1 431 [^]*Content-Length: 0\r\n\r\n$/);
+  const { paths } = JSON.parse((await world.call('GET /openapi.json')).text) as {
+    paths: Record<string, { get: { responses: object } }>;
+  };
+  const told = ['/v1/errors', '/v1/tasks/{id}', '/health/live'].map((path) => '431' in paths[path]!.get.responses);
+  expect(told).toEqual([true, true, false]);
 });
