@@ -102,7 +102,9 @@ test('HTTP API: the document names every operation once, with a schema for every
   const operations = Object.values(paths).flatMap((path) => Object.values(path));
   expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(world.api.routes.length);
   expect(
-    operations.every(({ responses }) => Object.values(responses).every(({ content }) => content !== undefined)),
+    operations.every(({ responses: { 431: _withoutBody, ...answers } }) =>
+      Object.values(answers).every(({ content }) => content !== undefined),
+    ),
   ).toBe(true);
   expect(JSON.stringify(paths)).not.toContain('$defs');
   expect(Object.keys(components.schemas)).toEqual(expect.arrayContaining(['Task', 'Fanout', 'Execution', 'Problem']));

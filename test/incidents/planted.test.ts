@@ -89,13 +89,18 @@ test('a hook that fails keeps a batch from being sent', async () => {
 test('a bulk action that stands', async () => {
   await paused('bulk');
   await world.submit('orders', 'bulk', 'for-bulk');
+  // From its insert on: planted afterwards, a worker may have made it meanwhile.
+  await world.plant(
+    `create function stands() returns trigger language plpgsql as $$ begin
+       new.due_at := clock() + interval '1 h'; new.changed_at := clock() - interval '2 min'; return new;
+     end $$;
+     create trigger stands before insert on bulk_action for each row execute function stands()`,
+  );
   const { body } = await world.call('POST /v1/bulk', {
     body: { handler: 'orders', where: { target: 'bulk' }, action: { do: 'cancel' } },
   });
   const { id } = body as { id: string };
-  await world.plant(
-    `update bulk_action set due_at = clock() + interval '1 h', changed_at = clock() - interval '2 min'`,
-  );
+  await world.plant('drop trigger stands on bulk_action; drop function stands()');
   const signs: Signs = { alert: ['MusterBulkStands', {}] };
   await expectSeen(world, signs);
   await act(world, `POST /v1/bulk/${id}/stop`);
