@@ -1,5 +1,4 @@
 import { setTimeout } from 'node:timers/promises';
-import type { Scope } from '../../postgres/api/token';
 import { revokeToken } from '../../postgres/api/token';
 import type { Followed } from '../api/events';
 import { follow } from '../api/events';
@@ -38,13 +37,6 @@ const statements = async (): Promise<number> => {
   return rows[0]!.n;
 };
 
-/** A token that counts: the API reads them again every two seconds. */
-const tokenOf = async (of: ApiWorld, ...scopes: Scope[]): Promise<string> => {
-  const token = await of.token(...scopes);
-  await eventually(async () => (await of.call('GET /v1/nodes', { token })).status !== 401);
-  return token;
-};
-
 const watchable = async (token: string): Promise<Record<string, string>> => {
   const fanout = (await world.call('POST /v1/fanouts', { body: {}, token })).body.id as string;
   await world.call(`POST /v1/fanouts/${fanout}/items`, { body: { items: 1 }, token });
@@ -65,7 +57,7 @@ const waiting = async (token: string): Promise<number> => {
 };
 
 test(`${WATCHERS} who watch the same ask the database as often as one`, async () => {
-  const token = await tokenOf(world, 'submit', 'read', 'metrics');
+  const token = await world.token('submit', 'read', 'metrics');
   for (const [what, path] of Object.entries(await watchable(token))) {
     const leaving = new AbortController();
     // Kept: a stream whose answer is collected as garbage is closed.
@@ -104,7 +96,7 @@ test(`${WATCHERS} who watch the same ask the database as often as one`, async ()
 });
 
 test(`${WATCHERS} who wait for one execution with a megabyte of settings get it by a few reads`, async () => {
-  const token = await tokenOf(world, 'submit', 'read', 'metrics');
+  const token = await world.token('submit', 'read', 'metrics');
   const body = { template: { function_id: 'f', method: 'm' }, arguments: [['a']] };
   const { request_id: id } = (await world.call('POST /v1/executions', { body, token })).body as { request_id: string };
   await world.database.pool.query({
@@ -152,10 +144,10 @@ const stillFor = async (ms: number): Promise<void> => {
 };
 
 test('a stream and a long poll end when their token is revoked; those of others go on', async () => {
-  const kept = await tokenOf(world, 'submit', 'read', 'metrics');
+  const kept = await world.token('submit', 'read', 'metrics');
   const paths = await watchable(kept);
   for (const [what, path] of Object.entries(paths)) {
-    const token = await tokenOf(world, 'read');
+    const token = await world.token('read');
     const { rows } = await world.database.pool.query<{ id: number }>('select max(id)::int as id from api_token');
     const other = await followed(path, kept);
     const one = await followed(path, token);
@@ -209,8 +201,8 @@ test('one caller takes at most its share of streams, requests and bodies; anothe
   const perCaller = { refusedShare: 1 };
   const limits = { maxRequests: 20, maxWaiting: 8, maxBodyBytes: 100_000, perCaller };
   const own = await openWorld({ limits });
-  const greedy = await tokenOf(own, 'submit', 'read');
-  const modest = await tokenOf(own, 'submit', 'read');
+  const greedy = await own.token('submit', 'read');
+  const modest = await own.token('submit', 'read');
   const fanout = (await own.call('POST /v1/fanouts', { body: {}, token: greedy })).body.id as string;
   const path = `/v1/fanouts/${fanout}/events`;
   const streams: Followed[] = [];

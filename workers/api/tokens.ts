@@ -1,4 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiTokenRow, Scope } from '../../postgres/api/token';
 import { readTokens, touchTokens } from '../../postgres/api/token';
 import type { Pool } from '../../postgres/pool';
@@ -26,8 +27,13 @@ export interface Caller {
 
 /** A revoked token is refused after this at the latest. */
 const FRESH_MS = 2_000;
-/** A token that is not known is looked for once more, so often at most: it may be a new one. */
-const UNKNOWN_FRESH_MS = 250;
+/**
+ * Unknown tokens wait for a read that began after they came: each may be a new one. The pause before
+ * that read is so many times what the last one took, within these bounds: who guesses takes a
+ * small share of the database's time, and a new token counts at once.
+ */
+const PAUSE_PER_READ = 10;
+const PAUSE_MS = { least: 10, most: 250 };
 
 interface Known extends Caller {
   hash: Buffer;
@@ -40,6 +46,9 @@ export class TokenBook {
   private wasMade = false;
   private readAt = -Infinity;
   private reading: Promise<void> | null = null;
+  /** When the next read for unknown tokens may begin. */
+  private nextReadAt = -Infinity;
+  private pausing: Promise<void> | null = null;
   /** Tokens that were used, and for which that is not stored yet. */
   private readonly used = new Set<number>();
   private isNoting = false;
@@ -66,24 +75,35 @@ export class TokenBook {
 
   /** Returns the caller with this token; null: there is none. */
   async find(token: string): Promise<Caller | null> {
+    const askedAt = this.now();
     await this.refresh();
     let found = findCaller(this.known, token);
-    if (found === null) {
-      await this.refresh(UNKNOWN_FRESH_MS);
+    // A read that had begun before may not know a token that was made since.
+    while (found === null && this.readAt < askedAt) {
+      await this.pause();
+      await this.readOnce();
       found = findCaller(this.known, token);
     }
     if (found !== null) this.used.add(found.tokenId);
     return found;
   }
 
-  private async refresh(freshMs = FRESH_MS): Promise<void> {
+  private async refresh(): Promise<void> {
     // While there is no token, any caller on this machine may be admitted: the first token counts
     // at once.
     const at = this.now();
-    if (this.known.length > 0 && at - this.readAt < freshMs) return;
+    if (this.known.length > 0 && at - this.readAt < FRESH_MS) return;
     await this.readOnce();
     // A read that had begun before may be too old by now, where it took long.
-    if (at - this.readAt >= freshMs) await this.readOnce();
+    if (at - this.readAt >= FRESH_MS) await this.readOnce();
+  }
+
+  /** Waits until unknown tokens may be looked for again; one wait for all of them. */
+  private pause(): Promise<void> {
+    const ms = this.nextReadAt - this.now();
+    if (ms <= 0) return Promise.resolve();
+    this.pausing ??= sleep(ms).finally(() => (this.pausing = null));
+    return this.pausing;
   }
 
   private readOnce(): Promise<void> {
@@ -107,6 +127,9 @@ export class TokenBook {
     // Before the statement: what is revoked while its answer is on its way is not in it.
     const asOf = this.now();
     const rows = await readTokens(this.pool);
+    const endedAt = this.now();
+    const pauseMs = PAUSE_PER_READ * (endedAt - asOf);
+    this.nextReadAt = endedAt + Math.min(PAUSE_MS.most, Math.max(PAUSE_MS.least, pauseMs));
     this.wasMade = rows.length > 0;
     this.known = rows.filter(({ isValid }) => isValid).map(knownOf);
     this.readAt = asOf;
