@@ -1,4 +1,10 @@
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { request as requestOver } from 'node:http';
+import type { Socket } from 'node:net';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { Agent, request } from 'undici';
 
 /** Load on an HTTP address, and what came of it. */
@@ -30,6 +36,32 @@ export const poster = (url: string, connections: number): { post: Post; close: (
     },
     close: () => dispatcher.close(),
   };
+};
+
+/** Opens that many connections; those that the server does not take are errors. */
+const openAll = (url: string, connections: number): Promise<(Socket | Error)[]> => {
+  const { hostname, port } = new URL(url);
+  return Promise.all(
+    Array.from({ length: connections }, async () => {
+      const socket = connect({ host: hostname, port: Number(port), noDelay: true });
+      return once(socket, 'connect').then(
+        () => socket,
+        (error: Error) => error,
+      );
+    }),
+  );
+};
+
+/** Posts over a connection that is open already, and closes it. */
+const postOver = async (url: string, socket: Socket, path: string, body: object): Promise<Sent> => {
+  const asked = requestOver(`${url}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    createConnection: () => socket,
+  });
+  asked.end(JSON.stringify(body));
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+  return { status: answer.statusCode!, text: await text(answer) };
 };
 
 export interface Rate {
@@ -81,9 +113,12 @@ export interface Flood {
 
 const OTHERWISE_SHOWN = 5;
 
-/** That many single submits open at once. */
+/**
+ * Sends that many single submits at once, over connections that were opened before: how many are
+ * open together is the flood's size, not how fast its client connects.
+ */
 export const floodOf = async (url: string, requests: number, name: string, pid: number): Promise<Flood> => {
-  const { post, close } = poster(url, requests);
+  const sockets = await openAll(url, requests);
   const flood: Flood = {
     requests,
     accepted: 0,
@@ -95,11 +130,17 @@ export const floodOf = async (url: string, requests: number, name: string, pid: 
   };
   const watch = setInterval(() => (flood.peakMb = Math.max(flood.peakMb, memoryOf(pid))), 200);
   await Promise.all(
-    Array.from({ length: requests }, async (_, i) => {
+    sockets.map(async (socket, i) => {
       const id = `${name}-${i}`;
-      const { status, text } = await post('/v1/handlers/items/tasks', { tasks: [{ id, payload: { to: 'x' } }] }).catch(
-        (error: unknown) => ({ status: 0, text: String((error as Error).cause ?? error) }),
-      );
+      const tasks = [{ id, payload: { to: 'x' } }];
+      const post = async (): Promise<Sent> => {
+        if (socket instanceof Error) throw socket;
+        return postOver(url, socket, '/v1/handlers/items/tasks', { tasks });
+      };
+      const { status, text } = await post().catch((error: unknown) => ({
+        status: 0,
+        text: String((error as Error).cause ?? error),
+      }));
       if (status === 200) flood.acceptedIds.push(id);
       const kind = status === 200 ? 'accepted' : status === 503 || status === 429 ? 'refused' : 'others';
       flood[kind]++;
@@ -108,6 +149,5 @@ export const floodOf = async (url: string, requests: number, name: string, pid: 
   );
   clearInterval(watch);
   flood.peakMb = Math.max(flood.peakMb, memoryOf(pid));
-  await close();
   return flood;
 };
