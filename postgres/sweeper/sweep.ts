@@ -96,6 +96,49 @@ select coalesce((select max(seq) from newest), $1) as "newestSeq", coalesce(
   return rows[0]!;
 };
 
+/** A place in the order in which delayed tasks become due. */
+export interface DuePlace {
+  /** Its `not_before`, as the database writes it. */
+  at: string;
+  seq: number;
+}
+
+/**
+ * Returns forgotten targets among those of the next `limit` delayed tasks that have become due
+ * within the last `withinMs`, and where it stopped (null: at those that are due now): however many
+ * targets wait for later, one that should be looked at now is found within a round. It compares
+ * times in UTC, as the index `delayed_due` has them.
+ */
+export const sweepDue = async (
+  db: Queryable,
+  after: DuePlace | null,
+  withinMs: number,
+  limit: number,
+): Promise<{ next: DuePlace | null; forgotten: number[] }> => {
+  const { rows } = await db.query<{ last: DuePlace | null; read: number; forgotten: number[] }>({
+    name: 'sweep-due',
+    text: `
+with due as materialized (
+  select d.target_id, d.not_before, d.seq
+  from delayed d
+  where ((d.not_before at time zone 'UTC'), d.seq)
+      > (coalesce($1::timestamptz, clock() - $3 * interval '1 ms') at time zone 'UTC', $2::bigint)
+    and (d.not_before at time zone 'UTC') <= clock() at time zone 'UTC'
+  order by (d.not_before at time zone 'UTC'), d.seq limit $4),
+first as (select target_id, min(not_before) as at from due group by 1)
+select (
+    select json_build_object('at', not_before, 'seq', seq)
+    from due
+    order by not_before desc, seq desc limit 1) as last,
+  (select count(*)::int from due) as read, coalesce(array_agg(t.id) filter (where not t.busy and not t.paused
+    and (t.due_at is null or t.due_at > greatest(t.hold_until, f.at) + interval '1 s')), '{}') as forgotten
+from first f join target t on t.id = f.target_id`,
+    values: [after?.at ?? null, after?.seq ?? 0, withinMs, limit],
+  });
+  const { last, read, forgotten } = rows[0]!;
+  return { next: read < limit ? null : last, forgotten };
+};
+
 /** Returns the next targets with delayed tasks, as `sweepQueued` does for queued ones. */
 export const sweepDelayed = async (db: Queryable, after: number, limit: number): Promise<TargetPage> => {
   const { rows } = await db.query<{ last: number | null; read: number; forgotten: number[] }>({

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { defineHandler } from '../../handlers';
-import { sweepQueued } from '../../postgres/sweeper/sweep';
+import type { Pool } from '../../postgres/pool';
+import { sweepDue, sweepQueued } from '../../postgres/sweeper/sweep';
 import { ROUND_MS } from '../../workers/sweeper/sweeper';
 import { eventually } from '../helpers/eventually';
 import { rounds } from '../helpers/long';
@@ -119,6 +120,34 @@ test('cycles begin 2 s apart at least: reading has a part of the time only', asy
   expect(performance.now() - from).toBeGreaterThan(3 * ROUND_MS - 500);
 });
 
+test('where as many have delayed tasks, one whose time has come and that nobody rang is found within 5 s', async () => {
+  await query(
+    `insert into delayed (target_id, seq, not_before, bytes)
+     select t.id, 10 * t.id + 3, clock() + interval '1 hour', 10 from target t where t.key like 'k%'`,
+  );
+  const lateness = new Lateness(() => query('select 1'));
+  for (const to of ['after-all', 'low']) {
+    const client = new pg.Client({ connectionString: muster.database.url });
+    await client.connect();
+    await client.query('begin');
+    const task = { id: `delayed-${to}`, payload: { to }, notBefore: Date.now() + 1_000 };
+    await muster.client.submit('jobs', task, { tx: client });
+    const deleteNewer = await acceptNewer(client, 'high');
+    await client.query('commit');
+    await client.end();
+    const due = performance.now() + 1_000;
+    await eventually(
+      async () =>
+        (await query<{ state: number }>('select state from task_state where id = $1', [task.id]))[0]!.state === 4,
+      { timeoutMs: 120_000 },
+    );
+    expect(performance.now() - due).toBeLessThan(5_000 + lateness.since(due));
+    await deleteNewer(muster.database.pool);
+  }
+  await lateness.stop();
+  expect(muster.node.sweepCounts.failures).toBe(0);
+});
+
 test('a page reads no more than it was asked for, whatever is in the queue', async () => {
   const startedAt = performance.now();
   let after: number | null = 0;
@@ -144,4 +173,27 @@ test('a page reads no more than it was asked for, whatever is in the queue', asy
     where p.n < 1000)
     select count(*) from page) x`);
   expect(rows.map((row) => row['QUERY PLAN']).join('\n')).not.toMatch(/Seq Scan|Sort/);
+});
+
+test('of delayed tasks, only those that have just become due are read, by their index', async () => {
+  const { pool } = muster.database;
+  let asked = { text: '', values: [] as unknown[] };
+  const noting = {
+    query: (one: typeof asked) => {
+      asked = one;
+      return pool.query(one);
+    },
+  } as unknown as Pool;
+  const { next } = await sweepDue(noting, null, 20_000, 5_000);
+  expect(next).toBeNull();
+  const { text, values } = asked;
+  const plan = await pool.query<{ 'QUERY PLAN': string }>({
+    text: `explain (analyze, timing off, costs off, summary off) ${text}`,
+    values,
+  });
+  const lines = plan.rows.map((row) => row['QUERY PLAN']);
+  const scan = lines.findIndex((line) => /Index Scan (using|on) delayed_due/.test(line));
+  expect(Number(/rows=(\d+)/.exec(lines[scan]!)![1])).toBeLessThan(100);
+  expect(lines[scan + 1]).toMatch(/Index Cond: .*ROW\(.*<= /);
+  expect(lines.join('\n')).not.toMatch(/Seq Scan on delayed/);
 });

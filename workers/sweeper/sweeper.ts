@@ -16,6 +16,7 @@ import { BulkActions } from '../bulk/bulkActions';
 import type { ChangingDeps } from '../bulk/context';
 import { endExpired } from '../bulk/expiries';
 import { Cleaning } from './cleaning';
+import { DelayedTargets } from './delayed/delayedTargets';
 import { EndedMonitors } from './endedMonitors';
 import { ExecutionSweep } from './executions';
 import { Expired } from './expired';
@@ -63,7 +64,10 @@ export interface SweeperOptions extends ReleaseDeps, ChangingDeps {
 /** From one round's start to the next, where nothing else is set. */
 export const ROUND_MS = 2_000;
 const PAGE = 5_000;
-/** Newest tasks looked at per round, and how far back: longer than most transactions are open. */
+/**
+ * Newest tasks looked at per round, and how far back (these, and delayed ones that became due):
+ * longer than most transactions are open.
+ */
 const RECENT = 10_000;
 const RECENT_MS = 20_000;
 /**
@@ -83,7 +87,6 @@ export class Sweeper {
   private stopped = true;
   private readonly recent: { newestSeq: number; at: number }[] = [];
   private queued = 0;
-  private delayed = 0;
   private leaders = 0;
   private batches = { leaderId: 0, id: 0 };
   private stranded = 0;
@@ -96,6 +99,7 @@ export class Sweeper {
   private readonly silent: SilentRuns;
   private readonly stuck: StuckRuns;
   private readonly overdue: OverdueWakes;
+  private readonly delayed: DelayedTargets;
   private readonly endedMonitors: EndedMonitors;
   private readonly expired: Expired;
   private readonly fanouts: FanoutReaper;
@@ -110,6 +114,10 @@ export class Sweeper {
     this.silent = new SilentRuns(options);
     this.stuck = new StuckRuns({ ...options, contact: this.lease.contact });
     this.overdue = new OverdueWakes(options, this.silent, this.counts);
+    this.delayed = new DelayedTargets({
+      ...{ pool: options.pool, recentMs: RECENT_MS, budgetMs: OTHER_BUDGET_MS, page: PAGE },
+      ring: (ids) => this.ringForgotten(ids),
+    });
     this.endedMonitors = new EndedMonitors(options);
     this.expired = new Expired(options, this.counts);
     this.lost = new LostPartitions(options);
@@ -167,7 +175,7 @@ export class Sweeper {
     await this.step('ended limits', () => this.limits.look());
     await this.step('recent tasks', () => this.sweepRecent());
     await this.step('queued targets', () => this.sweepQueued());
-    await this.step('delayed targets', () => this.sweepDelayed());
+    await this.step('delayed targets', () => this.delayed.look());
     await this.step('leaders', () => this.sweepLeaders());
     await this.step('open batches', () => this.sweepBatches());
     await this.step('notifications', () => this.overdue.wakeNotifier());
@@ -240,15 +248,6 @@ export class Sweeper {
     // These targets are not forgotten, but may be full by now. Rings only a sample: a backlog with
     // a long linger would otherwise cost one ring per target and round.
     await this.ring(sampleOf(later, SAMPLE));
-  }
-
-  private async sweepDelayed(): Promise<void> {
-    await pages(OTHER_BUDGET_MS, async () => {
-      const page = await sweep.sweepDelayed(this.options.pool, this.delayed, PAGE);
-      await this.ringForgotten(page.forgotten);
-      this.delayed = page.next ?? 0;
-      return page.next !== null;
-    });
   }
 
   private async sweepLeaders(): Promise<void> {

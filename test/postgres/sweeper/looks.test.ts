@@ -1,4 +1,4 @@
-import { sweepDelayed } from '../../../postgres/sweeper/sweep';
+import { sweepDelayed, sweepDue } from '../../../postgres/sweeper/sweep';
 import { UnusedRows } from '../../../postgres/sweeper/unusedRows';
 import type { Place } from '../rows/rows';
 import { at, Rows } from '../rows/rows';
@@ -62,6 +62,40 @@ test('a look goes on after the target at which the last one ended', async () => 
     forgotten: targets.slice(0, 2),
   });
   expect(await sweepDelayed(rows.pool, next!, 2)).toMatchObject({ read: 1, next: null, forgotten: [targets[2]] });
+});
+
+test('targets whose delayed tasks have become due without a look at them are forgotten, however many wait for later', async () => {
+  await delayedTargets({ due_at: at(10 * MINUTE) }); // for later
+  const place = await rows.place('late', { target: { due_at: at(10 * MINUTE) } });
+  /** A target with tasks that became due so long ago; by itself nothing looks at it. */
+  const dueTarget = async (ms: readonly number[], columns: Record<string, unknown> = {}): Promise<number> => {
+    const target = await rows.target(place, `due ${ms.join()} ${JSON.stringify(columns)}`, columns);
+    for (const ago of ms) {
+      const seq = await rows.task(target);
+      await rows.insert('delayed', { target_id: target.targetId, seq, not_before: at(-ago), bytes: 1 });
+    }
+    return target.targetId;
+  };
+  const forgotten = [
+    await dueTarget([12_000, 3_000]),
+    await dueTarget([8_000], { due_at: at(MINUTE) }),
+    await dueTarget([6_000, 6_000], { due_at: at(MINUTE), hold_until: at(-3_000) }),
+  ];
+  await dueTarget([8_000], { due_at: at(-8_000) });
+  await dueTarget([8_000], { due_at: at(MINUTE), hold_until: at(MINUTE) });
+  await dueTarget([8_000], { busy: true });
+  await dueTarget([8_000], { paused: true, paused_at: at(0) });
+  await dueTarget([30_000]); // the look at all delayed ones finds it
+  const found = async (limit: number): Promise<number[]> => {
+    const all = new Set<number>();
+    let page = await sweepDue(rows.pool, null, 20_000, limit);
+    for (; page.next !== null; page = await sweepDue(rows.pool, page.next, 20_000, limit))
+      for (const id of page.forgotten) all.add(id);
+    return [...all, ...page.forgotten].filter((id, i, ids) => ids.indexOf(id) === i).sort((a, b) => a - b);
+  };
+  expect(await found(100)).toEqual(forgotten);
+  expect(await found(1)).toEqual(forgotten);
+  expect(await found(2)).toEqual(forgotten);
 });
 
 test('unused rows are looked for at once, a minute later, and then every hour; not in between', async () => {
