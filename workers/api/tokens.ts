@@ -28,8 +28,8 @@ export interface Caller {
 /** A revoked token is refused after this at the latest. */
 const FRESH_MS = 2_000;
 /**
- * Unknown tokens wait for a read that began after they came: each may be a new one. The pause before
- * that read is so many times what the last one took, within these bounds: who guesses takes a
+ * Unknown tokens wait for a read that began after they came: each may be a new one. The pause
+ * before that read is so many times what the last one took, within these bounds: guessing takes a
  * small share of the database's time, and a new token counts at once.
  */
 const PAUSE_PER_READ = 10;
