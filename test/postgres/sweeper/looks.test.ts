@@ -64,7 +64,7 @@ test('a look goes on after the target at which the last one ended', async () => 
   expect(await sweepDelayed(rows.pool, next!, 2)).toMatchObject({ read: 1, next: null, forgotten: [targets[2]] });
 });
 
-test('targets whose delayed tasks have become due without a look at them are forgotten, however many wait for later', async () => {
+test('targets whose delayed tasks became due without a look are forgotten, however many wait for later', async () => {
   await delayedTargets({ due_at: at(10 * MINUTE) }); // for later
   const place = await rows.place('late', { target: { due_at: at(10 * MINUTE) } });
   /** A target with tasks that became due so long ago; by itself nothing looks at it. */
