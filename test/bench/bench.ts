@@ -9,6 +9,7 @@ import type { RunMeasure } from './run';
 import { measureRun } from './run';
 import type { Servers } from './rig/servers';
 import { startServers } from './rig/servers';
+import type { Side } from './sides';
 import { openSides } from './sides';
 import { resetStatements, writeStatements } from './statements';
 
@@ -51,12 +52,17 @@ const chosen = flags.case.map((name) => {
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 /**
- * At most so many tasks warm each side up: compiled code, prepared statements, open connections.
- * With a tenth of them the first counted run of Muster's processes, which compiled while it ran,
- * took 1.5 times the processor time of the next; the floors share one pair of processes, and were
- * warm.
+ * At most so many tasks warm a side up at a time: compiled code, prepared statements, open
+ * connections. With a tenth of them the first counted run of Muster's processes, which compiled
+ * while it ran, took 1.5 times the processor time of the next.
  */
 const WARM_UP = { tasks: 50_000, overMs: 2_000 };
+
+/** The floors share one pair of processes: Muster's are warmed as often as theirs. */
+const warmUpsOf = (side: Side, all: readonly Side[]): number => {
+  const sharing = ({ worker }: Side): number => all.filter((other) => other.worker === worker).length;
+  return Math.max(...all.map(sharing)) / sharing(side);
+};
 
 /** Sides in turns, run by run: what else the machine does meets them alike. */
 const benchOne = async (servers: Servers, benchCase: BenchCase): Promise<CaseResult> => {
@@ -68,7 +74,9 @@ const benchOne = async (servers: Servers, benchCase: BenchCase): Promise<CaseRes
       tasks: Math.min(WARM_UP.tasks, benchCase.tasks),
       ...(benchCase.overMs === undefined ? {} : { overMs: WARM_UP.overMs }),
     };
-    for (const side of sides.all) await measureRun(servers, side, warmUp, `warm${sides.all.indexOf(side)}`);
+    for (const side of sides.all)
+      for (let i = 1; i <= warmUpsOf(side, sides.all); i++)
+        await measureRun(servers, side, warmUp, `warm-${side.name}-${i}`);
     if (flags.profile !== undefined) await resetStatements(sides.all);
     const measured = new Map<string, RunMeasure[]>(sides.all.map(({ name }) => [name, []]));
     for (let i = 1; i <= runs; i++) {
