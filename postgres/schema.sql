@@ -1790,7 +1790,7 @@ CREATE UNIQUE INDEX cancellation_batch ON cancellation USING btree (batch_id, md
 CREATE INDEX cancellation_due ON cancellation USING btree (handler_id, next_at) WHERE state = 0;
 CREATE UNIQUE INDEX chunk_execution ON chunk USING btree (execution_id, round, place);
 CREATE INDEX chunk_taken ON chunk USING btree (expires_at) WHERE state = 1;
-CREATE INDEX delayed_due ON delayed USING btree ((not_before AT TIME ZONE 'UTC'::text), seq);
+CREATE INDEX delayed_due ON delayed USING btree ((not_before AT TIME ZONE 'UTC'::text), (- seq));
 CREATE INDEX delayed_failed ON delayed USING btree (failed_at, seq) WHERE error IS NOT NULL;
 CREATE UNIQUE INDEX delayed_seq ON delayed USING btree (seq);
 CREATE INDEX dependency_needs ON dependency USING btree (needs);

@@ -107,7 +107,7 @@ export interface DuePlace {
  * Returns forgotten targets among those of the next `limit` delayed tasks that have become due
  * within the last `withinMs`, and where it stopped (null: at those that are due now): however many
  * targets wait for later, one that should be looked at now is found within a round. It compares
- * times in UTC, as the index `delayed_due` has them.
+ * times in UTC and negative numbers, as the index `delayed_due` has them.
  */
 export const sweepDue = async (
   db: Queryable,
@@ -121,15 +121,15 @@ export const sweepDue = async (
 with due as materialized (
   select d.target_id, d.not_before, d.seq
   from delayed d
-  where ((d.not_before at time zone 'UTC'), d.seq)
-      > (coalesce($1::timestamptz, clock() - $3 * interval '1 ms') at time zone 'UTC', $2::bigint)
+  where ((d.not_before at time zone 'UTC'), -d.seq)
+      > (coalesce($1::timestamptz, clock() - $3 * interval '1 ms') at time zone 'UTC', -$2::bigint)
     and (d.not_before at time zone 'UTC') <= clock() at time zone 'UTC'
-  order by (d.not_before at time zone 'UTC'), d.seq limit $4),
+  order by (d.not_before at time zone 'UTC'), -d.seq limit $4),
 first as (select target_id, min(not_before) as at from due group by 1)
 select (
     select json_build_object('at', not_before, 'seq', seq)
     from due
-    order by not_before desc, seq desc limit 1) as last,
+    order by not_before desc, -seq desc limit 1) as last,
   (select count(*)::int from due) as read, coalesce(array_agg(t.id) filter (where not t.busy and not t.paused
     and (t.due_at is null or t.due_at > greatest(t.hold_until, f.at) + interval '1 s')), '{}') as forgotten
 from first f join target t on t.id = f.target_id`,
