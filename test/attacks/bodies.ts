@@ -1,7 +1,9 @@
+/** Of none of the tasks that attacks add: each bulk action would visit all of these. */
+export const FEW = 'few';
 const BULK = {
   handler: 'items',
   where: {
-    ...{ state: 'created', target: 'a', tag: 't', error: 'e', errorCode: '503', errorGroup: 'HTTP <n>' },
+    ...{ state: 'created', target: 'a', tag: FEW, error: 'e', errorCode: '503', errorGroup: 'HTTP <n>' },
     ...{ since: '2000-01-01T00:00:00Z', until: '2999-01-01T00:00:00Z' },
   },
   action: { do: 'update', priority: 5, weight: 1, notBefore: '2999-01-01T00:00:00Z' },
