@@ -32,8 +32,8 @@ const FRESH_MS = 2_000;
  * before that read is so many times what the last one took, within these bounds: guessing takes a
  * small share of the database's time, and a new token counts at once.
  */
-const PAUSE_PER_READ = 10;
-const PAUSE_MS = { least: 10, most: 250 };
+const PAUSE_PER_READ = 25;
+const PAUSE_MS = { least: 25, most: 250 };
 
 interface Known extends Caller {
   hash: Buffer;
