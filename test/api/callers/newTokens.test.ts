@@ -36,6 +36,30 @@ test('a token that was just made counts at once, whatever was read just before',
   }
 });
 
+test('a new token is not judged by a read that began before it was made', async () => {
+  let held: Promise<void> | null = null;
+  let hasRead = (): void => undefined;
+  const slow = {
+    query: async (asked: { name?: string }) => {
+      const answer: unknown = await database.pool.query(asked as unknown as string);
+      if (asked.name === 'read-api-tokens') hasRead();
+      if (asked.name === 'read-api-tokens' && held !== null) await held;
+      return answer;
+    },
+  } as unknown as Pool;
+  const book = new TokenBook(slow);
+  await book.find(await make('of before'));
+  let release = (): void => undefined;
+  held = new Promise((resolve) => (release = resolve));
+  const isRead = new Promise<void>((resolve) => (hasRead = resolve));
+  const guess = book.find(newToken());
+  await isRead;
+  const asked = book.find(await make('of meanwhile'));
+  held = null;
+  release();
+  expect([await guess, (await asked)?.name]).toEqual([null, 'of meanwhile']);
+});
+
 test('unknown tokens share reads, with pauses of 25 times as long as a read took; known ones cost none', async () => {
   const reads = readsOf(database.pool);
   let busyMs = 0;

@@ -1,5 +1,6 @@
 import { sweepDelayed, sweepDue } from '../../../postgres/sweeper/sweep';
 import { UnusedRows } from '../../../postgres/sweeper/unusedRows';
+import { DelayedTargets } from '../../../workers/sweeper/delayed/delayedTargets';
 import type { Place } from '../rows/rows';
 import { at, Rows } from '../rows/rows';
 
@@ -96,6 +97,23 @@ test('targets whose delayed tasks became due without a look are forgotten, howev
   expect(await found(100)).toEqual(forgotten);
   expect(await found(1)).toEqual(forgotten);
   expect(await found(2)).toEqual(forgotten);
+});
+
+test('rounds without time for more than a page go on where the one before ended, in both looks', async () => {
+  const later = await delayedTargets({}, {});
+  const place = await rows.place('due', { target: { due_at: at(10 * MINUTE) } });
+  const due: number[] = [];
+  for (const ago of [9_000, 6_000, 6_000, 3_000]) {
+    const target = await rows.target(place, `due ${due.length}`, {});
+    const seq = await rows.task(target);
+    await rows.insert('delayed', { target_id: target.targetId, seq, not_before: at(-ago), bytes: 1 });
+    due.push(target.targetId);
+  }
+  const rung = new Set<number>();
+  const ring = (ids: readonly number[]): Promise<void> => Promise.resolve(ids.forEach((id) => void rung.add(id)));
+  const delayed = new DelayedTargets({ pool: rows.pool, recentMs: 20_000, budgetMs: 0, page: 1, ring });
+  for (let round = 0; round < 4; round++) await delayed.look();
+  expect([...rung].sort((a, b) => a - b)).toEqual([...later, ...due].sort((a, b) => a - b));
 });
 
 test('unused rows are looked for at once, a minute later, and then every hour; not in between', async () => {
