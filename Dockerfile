@@ -1,6 +1,6 @@
 # The image of `muster worker` and `muster migrate`: built code and the workflow bundle, no compiler, no embedded servers, not root.
-# A release gives the digest too: --build-arg NODE_IMAGE=node:22-slim@sha256:... (docs/internals/releasing.md).
-ARG NODE_IMAGE=node:22-slim
+# By its digest: these bytes, whatever the tag becomes. A release brings it up to date (docs/internals/releasing.md).
+ARG NODE_IMAGE=node:22.23.3-bookworm-slim@sha256:c3de60bf2f9dd0ac6370e6117950ff62d6e339527e7472301c9c78a017978392
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app

@@ -34,7 +34,7 @@ export const buildPrograms = (say: (line: string) => void): Programs => {
       stdio: ['ignore', 2, 2],
     });
     if (error !== undefined)
-      throw new Error(`Cannot build the Temporal server: ${error.message}. Install Go 1.25 or later.`);
+      throw new Error(`Cannot build the Temporal server: ${error.message}. Install Go 1.26 or later.`);
     if (status !== 0) throw new Error(`Cannot build the Temporal server: go build ended with ${status}.`);
     return file;
   };

@@ -8,7 +8,7 @@ import { FILES } from '../pooler/files';
 const flags = processFlags(
   {
     name: 'npm run test:cluster --',
-    summary: 'Runs tests on a real Temporal server in place of the dev server. Needs Go 1.25 and a module proxy.',
+    summary: 'Runs tests on a real Temporal server in place of the dev server. Needs Go 1.26 and a module proxy.',
     result: 'The tests. Exit code 1 if one fails, or if the server cannot be built.',
     examples: ['', '--shards 512 --files test/end-to-end/submit'],
   },

@@ -18,7 +18,7 @@ const flags = processFlags(
   {
     name: 'npm run bench:cluster --',
     summary: "Temporal's actions per task and batch on a real Temporal server, beside the dev server.",
-    result: 'One line of JSON per case and server on stdout, a table on stderr. Needs Go 1.25 and a module proxy.',
+    result: 'One line of JSON per case and server on stdout, a table on stderr. Needs Go 1.26 and a module proxy.',
     examples: ['', '--shards 4 --case live --tasks 20000'],
   },
   {
